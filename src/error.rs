@@ -1,0 +1,149 @@
+//! What can go wrong, one variant for each thing a caller can act on.
+//!
+//! A message says where, what is wrong with the offending value, what was expected, and what to do where there is
+//! something to do: lower case, no full stop. `cli` prints it after `iolode: ` as one line.
+
+use std::path::{Path, PathBuf};
+
+/// What a function of iolode returns when it can fail.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// An error of iolode.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The operating system or an object store refused.
+    #[error("{}: {what}: {}", path.display(), os_reason(source))]
+    Io {
+        /// The file or directory.
+        path: PathBuf,
+        /// What was tried, such as `cannot read`.
+        what: &'static str,
+        /// Why it failed.
+        source: std::io::Error,
+    },
+    /// Bytes that are not what their format says.
+    #[error("{}: {region}{}: {reason}", path.display(), at.map(|at| format!(" at byte {at}")).unwrap_or_default())]
+    Malformed {
+        /// The input.
+        path: PathBuf,
+        /// The part of the input, such as `POSIX region`.
+        region: String,
+        /// Position in the input (for a compressed region: in the inflated bytes, and the region says so).
+        at: Option<u64>,
+        /// What is wrong, and what was expected.
+        reason: String,
+    },
+    /// A version or a form that iolode knows of and does not read.
+    #[error("{}: {reason}", path.display())]
+    Unsupported {
+        /// The input or lake.
+        path: PathBuf,
+        /// What is not supported, and what is.
+        reason: String,
+    },
+    /// A name that is not in a list; the nearest known one is suggested.
+    #[error("unknown {kind} `{name}`{}", suggestion(hint))]
+    Unknown {
+        /// What kind of name: `table`, `column`, `query`.
+        kind: &'static str,
+        /// The name as given.
+        name: String,
+        /// What to say after it, such as ``did you mean `darshan_log`?``.
+        hint: Option<String>,
+    },
+    /// Somebody else changed the lake, and retrying did not help.
+    #[error("lake {}: {reason}", lake.display())]
+    Conflict {
+        /// The lake.
+        lake: PathBuf,
+        /// Who won, and how often it was retried.
+        reason: String,
+    },
+    /// A lake that is not there, is no lake, or is damaged.
+    #[error("lake {}: {reason}", lake.display())]
+    Lake {
+        /// The lake.
+        lake: PathBuf,
+        /// What is wrong, and what to do.
+        reason: String,
+    },
+    /// What the user asked for makes no sense; the text says what would.
+    #[error("{0}")]
+    Invalid(String),
+    /// The user stopped the run. Nothing was committed.
+    #[error("interrupted; nothing was committed")]
+    Interrupted,
+    /// Arrow or Parquet refused; `what` says during what.
+    #[error("{what}: {source}")]
+    Columns {
+        /// The table or file.
+        what: String,
+        /// Their error.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+}
+
+impl Error {
+    /// An I/O error with its path.
+    pub fn io(path: impl AsRef<Path>, what: &'static str, source: std::io::Error) -> Self {
+        Self::Io { path: path.as_ref().to_path_buf(), what, source }
+    }
+
+    /// An error of Arrow or Parquet, with the table or file it was about.
+    pub fn columns(what: impl Into<String>, source: impl std::error::Error + Send + Sync + 'static) -> Self {
+        Self::Columns { what: what.into(), source: Box::new(source) }
+    }
+
+    /// An unknown name, with the nearest of the known ones if one is near.
+    pub fn unknown<'a>(kind: &'static str, name: &str, known: impl IntoIterator<Item = &'a str>) -> Self {
+        let hint = nearest(name, known).map(|near| format!("did you mean `{near}`?"));
+        Self::Unknown { kind, name: name.to_string(), hint }
+    }
+}
+
+/// The known name that `name` was probably meant to be: the nearest by edit distance, if at most a third of it differs.
+pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let name = name.to_lowercase();
+    known
+        .into_iter()
+        .map(|known| (strsim::damerau_levenshtein(&name, &known.to_lowercase()), known))
+        .filter(|(distance, known)| *distance <= 1 + known.len().max(name.len()) / 4)
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, known)| known)
+}
+
+fn suggestion(hint: &Option<String>) -> String {
+    hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default()
+}
+
+/// The operating system's words without Rust's `(os error 2)`, in lower case.
+fn os_reason(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    let text = text.split(" (os error").next().unwrap_or(&text);
+    let mut letters = text.chars();
+    match letters.next() {
+        Some(first) => first.to_lowercase().chain(letters).collect(),
+        None => "unknown reason".to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_io_error_names_path_and_reason_in_lower_case() {
+        let source = std::io::Error::from_raw_os_error(2);
+        let text = Error::io("a/b.darshan", "cannot open", source).to_string();
+        assert_eq!(text, "a/b.darshan: cannot open: no such file or directory");
+    }
+
+    #[test]
+    fn an_unknown_name_suggests_the_nearest_and_nothing_far() {
+        let known = ["darshan_log", "darshan_file"];
+        let text = Error::unknown("table", "darshan_lgo", known).to_string();
+        assert_eq!(text, "unknown table `darshan_lgo`; did you mean `darshan_log`?");
+        assert_eq!(Error::unknown("table", "x", known).to_string(), "unknown table `x`");
+    }
+}

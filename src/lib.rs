@@ -1,0 +1,7 @@
+//! iolode.
+
+pub mod error;
+pub mod table;
+pub mod source;
+
+pub use error::{Error, Result};

@@ -1,0 +1,2 @@
+//! iolode.
+fn main(){}

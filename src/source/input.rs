@@ -1,0 +1,165 @@
+//! One input: bytes at a path, read piece by piece.
+
+use crate::error::{Error, Result};
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use xxhash_rust::xxh3::Xxh3;
+
+/// Bytes that somebody else wrote, with the path they came from.
+///
+/// Read by position, never mapped: a log may shrink while it is read, and that must be an error, not a signal.
+pub struct Input {
+    path: PathBuf,
+    len: u64,
+    bytes: Bytes,
+}
+
+enum Bytes {
+    File(File),
+    Memory(Vec<u8>),
+}
+
+impl Input {
+    /// Opens a file.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if it cannot be opened or is no regular file.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref().to_path_buf();
+        let open = || -> std::io::Result<(File, u64)> {
+            let file = File::open(&path)?;
+            let metadata = file.metadata()?;
+            match metadata.is_file() {
+                true => Ok((file, metadata.len())),
+                false => Err(std::io::Error::other("not a regular file")),
+            }
+        };
+        let (file, len) = open().map_err(|e| Error::io(&path, "cannot open", e))?;
+        Ok(Self { path, len, bytes: Bytes::File(file) })
+    }
+
+    /// Bytes already in memory; `path` is what messages call them.
+    pub fn from_bytes(path: impl AsRef<Path>, bytes: Vec<u8>) -> Self {
+        Self { path: path.as_ref().to_path_buf(), len: bytes.len() as u64, bytes: Bytes::Memory(bytes) }
+    }
+
+    /// Where it lies.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Size in bytes when it was opened.
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Whether it holds no bytes.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Appends the bytes `[at, at + len)` to `into`.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if it has become shorter than when it was opened, or cannot be read. [`Error::Malformed`] if the
+    /// range lies outside; the caller checks that first where it can say more.
+    pub fn read_at(&self, at: u64, len: usize, into: &mut Vec<u8>) -> Result<()> {
+        let end = at.checked_add(len as u64).filter(|end| *end <= self.len);
+        let Some(end) = end else {
+            let reason = format!("{len} bytes wanted, the file has {}", self.len);
+            return Err(Error::Malformed { path: self.path.clone(), region: "file".into(), at: Some(at), reason });
+        };
+        match &self.bytes {
+            Bytes::Memory(bytes) => into.extend_from_slice(&bytes[at as usize..end as usize]),
+            Bytes::File(file) => {
+                let from = into.len();
+                into.resize(from + len, 0);
+                if let Err(e) = file.read_exact_at(&mut into[from..], at) {
+                    into.truncate(from);
+                    let shrunk = e.kind() == std::io::ErrorKind::UnexpectedEof;
+                    let e = if shrunk { std::io::Error::other("it became shorter while it was read") } else { e };
+                    return Err(Error::io(&self.path, "cannot read", e));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The bytes `[at, at + len)` without a copy, if they are in memory.
+    pub fn slice(&self, at: u64, len: usize) -> Option<&[u8]> {
+        match &self.bytes {
+            Bytes::Memory(bytes) => bytes.get(at as usize..(at as usize).checked_add(len)?),
+            Bytes::File(_) => None,
+        }
+    }
+
+    /// The input with its bytes in memory, if they are at most `limit`; `buffer` is used for them.
+    ///
+    /// # Errors
+    /// As [`Input::read_at`].
+    pub fn load(self, limit: u64, mut buffer: Vec<u8>) -> Result<Self> {
+        if self.len > limit || matches!(self.bytes, Bytes::Memory(_)) {
+            return Ok(self);
+        }
+        buffer.clear();
+        self.read_at(0, self.len as usize, &mut buffer)?;
+        Ok(Self { bytes: Bytes::Memory(buffer), ..self })
+    }
+
+    /// Gives the memory back for the next [`Input::load`].
+    pub fn into_buffer(self) -> Vec<u8> {
+        match self.bytes {
+            Bytes::Memory(buffer) => buffer,
+            Bytes::File(_) => vec![],
+        }
+    }
+
+    /// XXH3 (64 bit, seed 0) of all bytes.
+    ///
+    /// # Errors
+    /// As [`Input::read_at`].
+    pub fn hash(&self) -> Result<i64> {
+        if let Bytes::Memory(bytes) = &self.bytes {
+            return Ok(xxhash_rust::xxh3::xxh3_64(bytes) as i64);
+        }
+        let (mut hash, mut buffer, mut at) = (Xxh3::new(), vec![], 0);
+        while at < self.len {
+            let n = (self.len - at).min(1 << 20);
+            buffer.clear();
+            self.read_at(at, n as usize, &mut buffer)?;
+            hash.update(&buffer);
+            at += n;
+        }
+        Ok(hash.digest() as i64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_shrinks_after_it_was_opened_is_an_error() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), [7; 100]).unwrap();
+        let input = Input::open(file.path()).unwrap();
+        file.as_file().set_len(50).unwrap();
+        let error = input.read_at(40, 20, &mut vec![]).unwrap_err().to_string();
+        assert!(error.ends_with("cannot read: it became shorter while it was read"), "{error}");
+    }
+
+    #[test]
+    fn memory_and_file_give_the_same_bytes_and_hash() {
+        let bytes: Vec<u8> = (0..3_000_000u32).map(|i| (i * i >> 3) as u8).collect();
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), &bytes).unwrap();
+        let (file, memory) = (Input::open(file.path()).unwrap(), Input::from_bytes("memory", bytes));
+        assert_eq!(file.hash().unwrap(), memory.hash().unwrap());
+        let (mut a, mut b) = (vec![], vec![]);
+        file.read_at(2_999_000, 1000, &mut a).unwrap();
+        memory.read_at(2_999_000, 1000, &mut b).unwrap();
+        assert_eq!(a, b);
+        assert!(memory.read_at(u64::MAX, 1, &mut a).is_err());
+    }
+}

@@ -1,0 +1,51 @@
+//! The builders that a reader fills.
+
+use crate::error::Result;
+use crate::table::{TABLES, TableBuilder, table};
+
+/// Builders of the tables that are asked for; a reader leaves out what is not here.
+#[derive(Default)]
+pub struct Tables {
+    builders: Vec<TableBuilder>,
+    /// Place in `builders` of each of [`TABLES`].
+    places: Vec<Option<usize>>,
+}
+
+impl Tables {
+    /// Empty builders for the named tables.
+    ///
+    /// # Errors
+    /// [`crate::Error::Unknown`] for a name that is no table.
+    pub fn new<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<Self> {
+        let (mut builders, mut places) = (vec![], vec![None; TABLES.len()]);
+        for name in names {
+            let table = table(name)?;
+            if let Some(at) = TABLES.iter().position(|(n, _)| *n == name) {
+                places[at] = Some(builders.len());
+                builders.push(TableBuilder::new(table));
+            }
+        }
+        Ok(Self { builders, places })
+    }
+
+    /// The builder of a table, if it is asked for.
+    pub fn get(&mut self, name: &str) -> Option<&mut TableBuilder> {
+        let at = TABLES.iter().position(|(n, _)| *n == name)?;
+        self.builders.get_mut((*self.places.get(at)?)?)
+    }
+
+    /// Whether a table is asked for.
+    pub fn wants(&self, name: &str) -> bool {
+        TABLES.iter().position(|(n, _)| *n == name).and_then(|at| self.places.get(at).copied().flatten()).is_some()
+    }
+
+    /// All builders, in the order in which they were asked for.
+    pub fn builders(&mut self) -> &mut [TableBuilder] {
+        &mut self.builders
+    }
+
+    /// About how many bytes all of them take in memory.
+    pub fn bytes(&self) -> usize {
+        self.builders.iter().map(TableBuilder::bytes).sum()
+    }
+}

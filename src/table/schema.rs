@@ -1,0 +1,255 @@
+//! `schemas/*.toml` as Arrow schemas.
+
+use crate::error::{Error, Result};
+use arrow::datatypes::{DataType, Field, Fields, Schema, SchemaRef, TimeUnit};
+use serde::Deserialize;
+use std::collections::HashMap;
+use std::sync::{Arc, OnceLock};
+
+macro_rules! schemas {
+    ($($name:literal),* $(,)?) => { &[$(($name, include_str!(concat!("../../schemas/", $name, ".toml")))),*] };
+}
+
+/// Every table of a lake, in the order in which they are shown: its name, and its schema file.
+pub const TABLES: &[(&str, &str)] = schemas![
+    "darshan_log",
+    "darshan_file",
+    "darshan_posix",
+    "darshan_mpiio",
+    "darshan_stdio",
+    "darshan_lustre",
+    "darshan_h5f",
+    "darshan_h5d",
+    "darshan_pnetcdf_file",
+    "darshan_pnetcdf_var",
+    "darshan_dfs",
+    "darshan_daos",
+    "darshan_bgq",
+    "darshan_mdhim",
+    "darshan_apmpi",
+    "darshan_apxc",
+    "darshan_heatmap",
+    "darshan_dxt",
+    "darshan_mount",
+    "darshan_module",
+    "lake_input",
+    "lake_file",
+    "lake_version",
+];
+
+/// How the rows of a table are spread over files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Partition {
+    /// One file for each range of job ids.
+    JobId,
+    /// One file for each file system and day.
+    Day,
+    /// No files: the rows come from the lake's manifest.
+    Manifest,
+}
+
+/// One column, as its schema file describes it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ColumnDef {
+    /// Name in SQL.
+    pub name: String,
+    /// Type as the schema files write it: `Int64`, `List<Int32>`, `Timestamp`.
+    #[serde(rename = "type")]
+    pub type_name: String,
+    /// `B`, `s`, `B/s`, `count`, `rank`, ..; empty where there is none.
+    #[serde(default)]
+    pub unit: String,
+    /// One line: what a value means.
+    pub doc: String,
+    /// Where it comes from: a counter's name, a field of the log, or a formula.
+    #[serde(default)]
+    pub source: String,
+    /// Whether it can be NULL, that is, not available.
+    #[serde(default = "yes")]
+    pub null: bool,
+    /// The table's version in which it first appeared.
+    #[serde(default = "one")]
+    pub since: u32,
+}
+
+/// One table: what `schemas/<table>.toml` says, and the Arrow schema made from it.
+#[derive(Clone, Debug)]
+pub struct Table {
+    /// Name in SQL.
+    pub name: String,
+    /// One line: what a row is.
+    pub doc: String,
+    /// Columns that identify a row within a lake.
+    pub key: Vec<String>,
+    /// Columns by which the rows of a file are sorted, ascending, nulls last.
+    pub sort: Vec<String>,
+    /// How the rows are spread over files.
+    pub partition: Partition,
+    /// Version of the schema; the highest `since` of its columns.
+    pub version: u32,
+    /// The columns in order.
+    pub columns: Vec<ColumnDef>,
+    /// The Arrow schema, with `unit` and `doc` in each field's metadata.
+    pub schema: SchemaRef,
+}
+
+impl Table {
+    /// Position of a column.
+    ///
+    /// # Errors
+    /// [`Error::Unknown`] with the nearest name.
+    pub fn index(&self, column: &str) -> Result<usize> {
+        let at = self.columns.iter().position(|c| c.name == column);
+        at.ok_or_else(|| Error::unknown("column", column, self.columns.iter().map(|c| c.name.as_str())))
+    }
+}
+
+/// The table of that name.
+///
+/// # Errors
+/// [`Error::Unknown`] with the nearest name.
+pub fn table(name: &str) -> Result<&'static Arc<Table>> {
+    static PARSED: OnceLock<Vec<OnceLock<Arc<Table>>>> = OnceLock::new();
+    let at = TABLES.iter().position(|(n, _)| *n == name);
+    let at = at.ok_or_else(|| Error::unknown("table", name, TABLES.iter().map(|(n, _)| *n)))?;
+    let parsed = PARSED.get_or_init(|| TABLES.iter().map(|_| OnceLock::new()).collect());
+    // A schema file is part of the program: that each of them parses is a test of this module.
+    Ok(parsed[at].get_or_init(|| Arc::new(parse(TABLES[at].0, TABLES[at].1).expect("schema files are checked by a test"))))
+}
+
+/// All tables, in the order of [`TABLES`].
+pub fn tables() -> impl Iterator<Item = &'static Arc<Table>> {
+    TABLES.iter().filter_map(|(name, _)| table(name).ok())
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SchemaFile {
+    doc: String,
+    key: Vec<String>,
+    sort: Vec<String>,
+    partition: Partition,
+    version: u32,
+    columns: Vec<ColumnDef>,
+}
+
+fn parse(name: &str, text: &str) -> Result<Table> {
+    let bad = |reason: String| Error::Invalid(format!("schemas/{name}.toml: {reason}"));
+    let file: SchemaFile = toml::from_str(text).map_err(|e| bad(e.to_string()))?;
+    let mut fields = vec![];
+    for column in &file.columns {
+        let data_type = data_type(&column.type_name).ok_or_else(|| bad(format!("column `{}`: unknown type `{}`", column.name, column.type_name)))?;
+        let mut metadata = HashMap::from([("doc".to_string(), column.doc.clone())]);
+        if !column.unit.is_empty() {
+            metadata.insert("unit".to_string(), column.unit.clone());
+        }
+        fields.push(Field::new(&column.name, data_type, column.null).with_metadata(metadata));
+    }
+    for column in file.key.iter().chain(&file.sort) {
+        if !file.columns.iter().any(|c| c.name == *column) {
+            return Err(bad(format!("key or sort column `{column}` is not among the columns")));
+        }
+    }
+    Ok(Table {
+        name: name.to_string(),
+        doc: file.doc,
+        key: file.key,
+        sort: file.sort,
+        partition: file.partition,
+        version: file.version,
+        columns: file.columns,
+        schema: Arc::new(Schema::new(fields)),
+    })
+}
+
+/// The Arrow type that a schema file's word stands for.
+fn data_type(word: &str) -> Option<DataType> {
+    Some(match word {
+        "Int32" => DataType::Int32,
+        "Int64" => DataType::Int64,
+        "UInt64" => DataType::UInt64,
+        "Float64" => DataType::Float64,
+        "Boolean" => DataType::Boolean,
+        "Utf8" => DataType::Utf8,
+        "Binary" => DataType::Binary,
+        "Timestamp" => DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())),
+        _ => {
+            if let Some(item) = word.strip_prefix("List<").and_then(|w| w.strip_suffix('>')) {
+                DataType::List(Arc::new(Field::new("item", data_type(item)?, true)))
+            } else {
+                // Struct<name: type, ..>; a type inside may itself hold commas.
+                let inside = word.strip_prefix("Struct<").and_then(|w| w.strip_suffix('>'))?;
+                let mut fields = vec![];
+                for part in top_level_parts(inside) {
+                    let (name, word) = part.split_once(':')?;
+                    fields.push(Field::new(name.trim(), data_type(word.trim())?, true));
+                }
+                DataType::Struct(Fields::from(fields))
+            }
+        }
+    })
+}
+
+fn top_level_parts(text: &str) -> Vec<&str> {
+    let (mut depth, mut from, mut parts) = (0, 0, vec![]);
+    for (at, c) in text.char_indices() {
+        match c {
+            '<' => depth += 1,
+            '>' => depth -= 1,
+            ',' if depth == 0 => {
+                parts.push(&text[from..at]);
+                from = at + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.push(&text[from..]);
+    parts
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn one() -> u32 {
+    1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_schema_file_parses_and_keeps_the_house_rules() {
+        for (name, text) in TABLES {
+            let table = parse(name, text).unwrap();
+            let mut seen = std::collections::HashSet::new();
+            for column in &table.columns {
+                assert!(seen.insert(&column.name), "{name}.{} stands twice", column.name);
+                assert!(!column.doc.is_empty(), "{name}.{} has no meaning", column.name);
+                assert!(!column.doc.ends_with('.'), "{name}.{}: a meaning has no full stop", column.name);
+                assert!((1..=table.version).contains(&column.since), "{name}.{}: since {}", column.name, column.since);
+                assert!(column.since == 1 || column.null, "{name}.{}: a later column must be nullable", column.name);
+            }
+            for key in &table.key {
+                assert!(!table.columns[table.index(key).unwrap()].null, "{name}: key column {key} is nullable");
+            }
+            if table.partition == Partition::JobId {
+                assert_eq!(table.sort[0], "job_id", "{name} is not sorted by job_id first");
+            }
+        }
+    }
+
+    #[test]
+    fn nested_types_are_read() {
+        let item = |t| Arc::new(Field::new("item", t, true));
+        let inner = DataType::Struct(Fields::from(vec![
+            Field::new("a", DataType::Int64, true),
+            Field::new("b", DataType::List(item(DataType::Int32)), true),
+        ]));
+        assert_eq!(data_type("List<Struct<a: Int64, b: List<Int32>>>"), Some(DataType::List(item(inner))));
+        assert_eq!(data_type("Int16"), None);
+    }
+}
