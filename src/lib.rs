@@ -1,7 +1,7 @@
 //! iolode.
 
 pub mod error;
-pub mod table;
 pub mod source;
+pub mod table;
 
 pub use error::{Error, Result};

@@ -26,7 +26,10 @@ impl Source for Darshan {
     }
 
     fn peek(&self, input: &Input) -> Result<Peek> {
-        Err(Error::Unsupported { path: input.path().to_path_buf(), reason: "not read yet".into() })
+        Err(Error::Unsupported {
+            path: input.path().to_path_buf(),
+            reason: "not read yet".into(),
+        })
     }
 
     fn reader(&self, _: Arc<Site>) -> Box<dyn Reader> {
