@@ -174,7 +174,9 @@ mod tests {
 
     #[test]
     fn memory_and_file_give_the_same_bytes_and_hash() {
-        let bytes: Vec<u8> = (0..3_000_000u32).map(|i| (i * i >> 3) as u8).collect();
+        let bytes: Vec<u8> = (0..3_000_000u32)
+            .map(|i| (i.wrapping_mul(i) >> 3) as u8)
+            .collect();
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), &bytes).unwrap();
         let (file, memory) = (

@@ -17,7 +17,11 @@ pub fn app(exe: &str, site: &Site) -> Option<String> {
         // A launcher's options, their numbers, and environment settings stand before the program.
         let mut after_option = false;
         let next = words.by_ref().find(|word| {
-            let setting = word.starts_with('-') || word.contains('=') || word.bytes().all(|b| b.is_ascii_digit() || b == b':' || b == b',');
+            let setting = word.starts_with('-')
+                || word.contains('=')
+                || word
+                    .bytes()
+                    .all(|b| b.is_ascii_digit() || b == b':' || b == b',');
             let value = after_option && LAUNCHER_VALUES.contains(word);
             after_option = word.starts_with('-');
             !setting && !value
@@ -37,16 +41,64 @@ pub fn app(exe: &str, site: &Site) -> Option<String> {
 
 /// Programs that start another one, named on their command line.
 const LAUNCHERS: &[&str] = &[
-    "mpirun", "mpiexec", "mpiexec.hydra", "mpirun_rsh", "orterun", "prun", "prterun", "srun", "aprun", "jsrun", "ibrun", "lrun", "flux", "env",
-    "nohup", "nice", "ionice", "numactl", "taskset", "time", "timeout", "stdbuf", "setsid", "shifter", "singularity", "apptainer", "exec", "run",
+    "mpirun",
+    "mpiexec",
+    "mpiexec.hydra",
+    "mpirun_rsh",
+    "orterun",
+    "prun",
+    "prterun",
+    "srun",
+    "aprun",
+    "jsrun",
+    "ibrun",
+    "lrun",
+    "flux",
+    "env",
+    "nohup",
+    "nice",
+    "ionice",
+    "numactl",
+    "taskset",
+    "time",
+    "timeout",
+    "stdbuf",
+    "setsid",
+    "shifter",
+    "singularity",
+    "apptainer",
+    "exec",
+    "run",
 ];
 
 /// Words that are a launcher option's value though they look like a program.
-const LAUNCHER_VALUES: &[&str] = &["core", "socket", "node", "none", "hwthread", "numa", "cores", "sockets", "threads", "block", "cyclic", "L"];
+const LAUNCHER_VALUES: &[&str] = &[
+    "core", "socket", "node", "none", "hwthread", "numa", "cores", "sockets", "threads", "block",
+    "cyclic", "L",
+];
 
 fn is_interpreter(name: &str) -> bool {
     let stem = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-    matches!(stem, "python" | "pypy" | "ipython" | "perl" | "ruby" | "Rscript" | "julia" | "lua" | "node" | "java" | "bash" | "sh" | "zsh" | "ksh" | "csh" | "tcsh" | "dash")
+    matches!(
+        stem,
+        "python"
+            | "pypy"
+            | "ipython"
+            | "perl"
+            | "ruby"
+            | "Rscript"
+            | "julia"
+            | "lua"
+            | "node"
+            | "java"
+            | "bash"
+            | "sh"
+            | "zsh"
+            | "ksh"
+            | "csh"
+            | "tcsh"
+            | "dash"
+    )
 }
 
 /// The script among an interpreter's arguments; None if there is none, as with `python -c`.
@@ -65,7 +117,10 @@ fn script<'a>(interpreter: &str, mut words: impl Iterator<Item = &'a str>) -> Op
 }
 
 fn base_name(path: &str) -> &str {
-    path.trim_end_matches('/').rsplit('/').next().unwrap_or(path)
+    path.trim_end_matches('/')
+        .rsplit('/')
+        .next()
+        .unwrap_or(path)
 }
 
 #[cfg(test)]
@@ -73,16 +128,29 @@ mod tests {
     use super::*;
 
     fn check(exe: &str, expected: &str) {
-        assert_eq!(app(exe, &Site::default()).as_deref(), Some(expected), "{exe}");
+        assert_eq!(
+            app(exe, &Site::default()).as_deref(),
+            Some(expected),
+            "{exe}"
+        );
     }
 
     #[test]
     fn launchers_are_stripped_and_interpreters_replaced_by_their_script() {
         check("/global/u/x/vpicio_uni /scratch/out 32", "vpicio_uni");
         check("mpirun -np 4 --bind-to core ./ior -a POSIX", "ior");
-        check("srun -n 32 env OMP_NUM_THREADS=2 /sw/bin/lmp -in in.lj", "lmp");
-        check("/usr/bin/python3.11 -u -W ignore train.py --epochs 3", "train.py");
-        check("python -m torch.distributed.run x.py", "torch.distributed.run");
+        check(
+            "srun -n 32 env OMP_NUM_THREADS=2 /sw/bin/lmp -in in.lj",
+            "lmp",
+        );
+        check(
+            "/usr/bin/python3.11 -u -W ignore train.py --epochs 3",
+            "train.py",
+        );
+        check(
+            "python -m torch.distributed.run x.py",
+            "torch.distributed.run",
+        );
         check("python3 -c import", "python3");
         check("java -cp a.jar:b.jar org.example.Main", "org.example.Main");
         check("java -jar /opt/x.jar", "x.jar");
@@ -95,8 +163,17 @@ mod tests {
     #[test]
     fn a_sites_rule_wins_over_everything() {
         let rule = regex::Regex::new(r"(^|/)vasp_(std|gam|ncl)\b").unwrap();
-        let site = Site { apps: vec![(rule, "VASP".into())], ..Site::default() };
-        assert_eq!(app("srun -n 8 /sw/vasp_gam", &site).as_deref(), Some("VASP"));
-        assert_eq!(app("srun -n 8 /sw/vaspkit", &site).as_deref(), Some("vaspkit"));
+        let site = Site {
+            apps: vec![(rule, "VASP".into())],
+            ..Site::default()
+        };
+        assert_eq!(
+            app("srun -n 8 /sw/vasp_gam", &site).as_deref(),
+            Some("VASP")
+        );
+        assert_eq!(
+            app("srun -n 8 /sw/vaspkit", &site).as_deref(),
+            Some("vaspkit")
+        );
     }
 }

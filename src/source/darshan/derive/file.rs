@@ -13,7 +13,11 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 /// Record ids of `<STDIN>`, `<STDOUT>` and `<STDERR>`: they survive anonymising, the names do not.
-const STREAMS: [u64; 3] = [14734109647742566553, 15920181672442173319, 7238257241479193519];
+const STREAMS: [u64; 3] = [
+    14734109647742566553,
+    15920181672442173319,
+    7238257241479193519,
+];
 
 /// Read or write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -143,7 +147,13 @@ struct Entry {
 }
 
 /// Modules whose record ids are files, in the order in which one is taken as the source.
-const MODULES: [ModuleId; 5] = [ModuleId::POSIX, ModuleId::STDIO, ModuleId::MPIIO, ModuleId::DFS, ModuleId::DAOS];
+const MODULES: [ModuleId; 5] = [
+    ModuleId::POSIX,
+    ModuleId::STDIO,
+    ModuleId::MPIIO,
+    ModuleId::DFS,
+    ModuleId::DAOS,
+];
 const POSIX: usize = 0;
 const STDIO: usize = 1;
 const MPIIO: usize = 2;
@@ -171,7 +181,10 @@ const COUNTERS: [Counters; 5] = [
     Counters {
         bytes: [posix::BYTES_READ, posix::BYTES_WRITTEN],
         calls: [&[posix::READS], &[posix::WRITES]],
-        start: [posix::F_READ_START_TIMESTAMP, posix::F_WRITE_START_TIMESTAMP],
+        start: [
+            posix::F_READ_START_TIMESTAMP,
+            posix::F_WRITE_START_TIMESTAMP,
+        ],
         end: [posix::F_READ_END_TIMESTAMP, posix::F_WRITE_END_TIMESTAMP],
         time: [posix::F_READ_TIME, posix::F_WRITE_TIME],
         meta_time: posix::F_META_TIME,
@@ -180,13 +193,24 @@ const COUNTERS: [Counters; 5] = [
         opens: &[posix::OPENS],
         seeks: &[posix::SEEKS],
         syncs: &[posix::FSYNCS, posix::FDSYNCS],
-        slowest: [posix::SLOWEST_RANK, posix::F_SLOWEST_RANK_TIME, posix::SLOWEST_RANK_BYTES],
-        fastest: [posix::FASTEST_RANK, posix::F_FASTEST_RANK_TIME, posix::FASTEST_RANK_BYTES],
+        slowest: [
+            posix::SLOWEST_RANK,
+            posix::F_SLOWEST_RANK_TIME,
+            posix::SLOWEST_RANK_BYTES,
+        ],
+        fastest: [
+            posix::FASTEST_RANK,
+            posix::F_FASTEST_RANK_TIME,
+            posix::FASTEST_RANK_BYTES,
+        ],
     },
     Counters {
         bytes: [stdio::BYTES_READ, stdio::BYTES_WRITTEN],
         calls: [&[stdio::READS], &[stdio::WRITES]],
-        start: [stdio::F_READ_START_TIMESTAMP, stdio::F_WRITE_START_TIMESTAMP],
+        start: [
+            stdio::F_READ_START_TIMESTAMP,
+            stdio::F_WRITE_START_TIMESTAMP,
+        ],
         end: [stdio::F_READ_END_TIMESTAMP, stdio::F_WRITE_END_TIMESTAMP],
         time: [stdio::F_READ_TIME, stdio::F_WRITE_TIME],
         meta_time: stdio::F_META_TIME,
@@ -195,16 +219,37 @@ const COUNTERS: [Counters; 5] = [
         opens: &[stdio::OPENS],
         seeks: &[stdio::SEEKS],
         syncs: &[stdio::FLUSHES],
-        slowest: [stdio::SLOWEST_RANK, stdio::F_SLOWEST_RANK_TIME, stdio::SLOWEST_RANK_BYTES],
-        fastest: [stdio::FASTEST_RANK, stdio::F_FASTEST_RANK_TIME, stdio::FASTEST_RANK_BYTES],
+        slowest: [
+            stdio::SLOWEST_RANK,
+            stdio::F_SLOWEST_RANK_TIME,
+            stdio::SLOWEST_RANK_BYTES,
+        ],
+        fastest: [
+            stdio::FASTEST_RANK,
+            stdio::F_FASTEST_RANK_TIME,
+            stdio::FASTEST_RANK_BYTES,
+        ],
     },
     Counters {
         bytes: [mpiio::BYTES_READ, mpiio::BYTES_WRITTEN],
         calls: [
-            &[mpiio::INDEP_READS, mpiio::COLL_READS, mpiio::SPLIT_READS, mpiio::NB_READS],
-            &[mpiio::INDEP_WRITES, mpiio::COLL_WRITES, mpiio::SPLIT_WRITES, mpiio::NB_WRITES],
+            &[
+                mpiio::INDEP_READS,
+                mpiio::COLL_READS,
+                mpiio::SPLIT_READS,
+                mpiio::NB_READS,
+            ],
+            &[
+                mpiio::INDEP_WRITES,
+                mpiio::COLL_WRITES,
+                mpiio::SPLIT_WRITES,
+                mpiio::NB_WRITES,
+            ],
         ],
-        start: [mpiio::F_READ_START_TIMESTAMP, mpiio::F_WRITE_START_TIMESTAMP],
+        start: [
+            mpiio::F_READ_START_TIMESTAMP,
+            mpiio::F_WRITE_START_TIMESTAMP,
+        ],
         end: [mpiio::F_READ_END_TIMESTAMP, mpiio::F_WRITE_END_TIMESTAMP],
         time: [mpiio::F_READ_TIME, mpiio::F_WRITE_TIME],
         meta_time: mpiio::F_META_TIME,
@@ -213,8 +258,16 @@ const COUNTERS: [Counters; 5] = [
         opens: &[mpiio::INDEP_OPENS, mpiio::COLL_OPENS],
         seeks: &[],
         syncs: &[mpiio::SYNCS],
-        slowest: [mpiio::SLOWEST_RANK, mpiio::F_SLOWEST_RANK_TIME, mpiio::SLOWEST_RANK_BYTES],
-        fastest: [mpiio::FASTEST_RANK, mpiio::F_FASTEST_RANK_TIME, mpiio::FASTEST_RANK_BYTES],
+        slowest: [
+            mpiio::SLOWEST_RANK,
+            mpiio::F_SLOWEST_RANK_TIME,
+            mpiio::SLOWEST_RANK_BYTES,
+        ],
+        fastest: [
+            mpiio::FASTEST_RANK,
+            mpiio::F_FASTEST_RANK_TIME,
+            mpiio::FASTEST_RANK_BYTES,
+        ],
     },
     Counters {
         bytes: [dfs::BYTES_READ, dfs::BYTES_WRITTEN],
@@ -228,12 +281,23 @@ const COUNTERS: [Counters; 5] = [
         opens: &[dfs::OPENS, dfs::GLOBAL_OPENS],
         seeks: &[],
         syncs: &[],
-        slowest: [dfs::SLOWEST_RANK, dfs::F_SLOWEST_RANK_TIME, dfs::SLOWEST_RANK_BYTES],
-        fastest: [dfs::FASTEST_RANK, dfs::F_FASTEST_RANK_TIME, dfs::FASTEST_RANK_BYTES],
+        slowest: [
+            dfs::SLOWEST_RANK,
+            dfs::F_SLOWEST_RANK_TIME,
+            dfs::SLOWEST_RANK_BYTES,
+        ],
+        fastest: [
+            dfs::FASTEST_RANK,
+            dfs::F_FASTEST_RANK_TIME,
+            dfs::FASTEST_RANK_BYTES,
+        ],
     },
     Counters {
         bytes: [daos::BYTES_READ, daos::BYTES_WRITTEN],
-        calls: [&[daos::OBJ_FETCHES, daos::ARRAY_READS, daos::KV_GETS], &[daos::OBJ_UPDATES, daos::ARRAY_WRITES, daos::KV_PUTS]],
+        calls: [
+            &[daos::OBJ_FETCHES, daos::ARRAY_READS, daos::KV_GETS],
+            &[daos::OBJ_UPDATES, daos::ARRAY_WRITES, daos::KV_PUTS],
+        ],
         start: [daos::F_READ_START_TIMESTAMP, daos::F_WRITE_START_TIMESTAMP],
         end: [daos::F_READ_END_TIMESTAMP, daos::F_WRITE_END_TIMESTAMP],
         time: [daos::F_READ_TIME, daos::F_WRITE_TIME],
@@ -243,8 +307,16 @@ const COUNTERS: [Counters; 5] = [
         opens: &[daos::OBJ_OPENS, daos::ARRAY_OPENS, daos::KV_OPENS],
         seeks: &[],
         syncs: &[],
-        slowest: [daos::SLOWEST_RANK, daos::F_SLOWEST_RANK_TIME, daos::SLOWEST_RANK_BYTES],
-        fastest: [daos::FASTEST_RANK, daos::F_FASTEST_RANK_TIME, daos::FASTEST_RANK_BYTES],
+        slowest: [
+            daos::SLOWEST_RANK,
+            daos::F_SLOWEST_RANK_TIME,
+            daos::SLOWEST_RANK_BYTES,
+        ],
+        fastest: [
+            daos::FASTEST_RANK,
+            daos::F_FASTEST_RANK_TIME,
+            daos::FASTEST_RANK_BYTES,
+        ],
     },
 ];
 
@@ -254,12 +326,27 @@ pub fn files<'a>(log: &'a Log, job: &'a Job, site: &Site) -> Vec<File<'a>> {
     let mut entries = vec![];
     for (module, records) in modules.iter().enumerate() {
         if let Some(records) = records {
-            entries.extend((0..records.len()).map(|record| Entry { id: records.id(record), module, record }));
+            entries.extend((0..records.len()).map(|record| Entry {
+                id: records.id(record),
+                module,
+                record,
+            }));
         }
     }
     entries.sort_by_key(|entry| (entry.id, entry.module));
-    let context = Context { log, job, site, modules, mounts: Mounts::new(&job.mounts), layouts: layouts(log), traced: Traced::new(log) };
-    entries.chunk_by(|a, b| a.id == b.id).map(|entries| context.file(entries)).collect()
+    let context = Context {
+        log,
+        job,
+        site,
+        modules,
+        mounts: Mounts::new(&job.mounts),
+        layouts: layouts(log),
+        traced: Traced::new(log),
+    };
+    entries
+        .chunk_by(|a, b| a.id == b.id)
+        .map(|entries| context.file(entries))
+        .collect()
 }
 
 struct Context<'a, 's> {
@@ -275,7 +362,8 @@ struct Context<'a, 's> {
 /// The LUSTRE records by file.
 fn layouts(log: &Log) -> HashMap<u64, Vec<Layout<'_>>> {
     let mut layouts: HashMap<u64, Vec<Layout<'_>>> = HashMap::new();
-    log.lustre().for_each(|layout| layouts.entry(layout.id).or_default().push(layout));
+    log.lustre()
+        .for_each(|layout| layouts.entry(layout.id).or_default().push(layout));
     layouts
 }
 
@@ -287,12 +375,23 @@ impl Traced {
     fn new(log: &Log) -> Self {
         let mut traced = Self::default();
         for record in log.dxt(ModuleId::DXT_POSIX) {
-            for (direction, segments) in [record.reads().collect::<Vec<_>>(), record.writes().collect()].into_iter().enumerate() {
+            for (direction, segments) in [
+                record.reads().collect::<Vec<_>>(),
+                record.writes().collect(),
+            ]
+            .into_iter()
+            .enumerate()
+            {
                 if segments.is_empty() {
                     continue;
                 }
                 let (accesses, ranks) = traced.0.entry((record.id, direction)).or_default();
-                let known = segments.iter().filter_map(|s| Some((u64::try_from(s.offset?).ok()?, u64::try_from(s.length).ok()?)));
+                let known = segments.iter().filter_map(|s| {
+                    Some((
+                        u64::try_from(s.offset?).ok()?,
+                        u64::try_from(s.length).ok()?,
+                    ))
+                });
                 accesses.extend(known);
                 if segments.iter().any(|s| s.length > 0) && !ranks.contains(&record.rank) {
                     ranks.push(record.rank);
@@ -316,11 +415,15 @@ struct Part<'a, 'c> {
 
 impl Part<'_, '_> {
     fn int(&self, counter: usize) -> impl Iterator<Item = i64> + '_ {
-        self.entries.iter().map(move |e| self.records.int(e.record, counter))
+        self.entries
+            .iter()
+            .map(move |e| self.records.int(e.record, counter))
     }
 
     fn float(&self, counter: usize) -> impl Iterator<Item = f64> + '_ {
-        self.entries.iter().map(move |e| self.records.float(e.record, counter))
+        self.entries
+            .iter()
+            .map(move |e| self.records.float(e.record, counter))
     }
 
     fn sum_all(&self, counters: &[usize]) -> Option<i64> {
@@ -340,7 +443,9 @@ impl Part<'_, '_> {
     }
 
     fn calls(&self) -> i64 {
-        (0..2).map(|d| self.sum_all(self.counters.calls[d]).unwrap_or(0)).sum()
+        (0..2)
+            .map(|d| self.sum_all(self.counters.calls[d]).unwrap_or(0))
+            .sum()
     }
 }
 
@@ -351,29 +456,55 @@ impl<'a> Context<'a, '_> {
             let from = entries.partition_point(|e| e.module < module);
             let to = entries.partition_point(|e| e.module <= module);
             let records = self.modules[module].as_ref().filter(|_| from < to)?;
-            Some(Part { records, counters: &COUNTERS[module], entries: &entries[from..to] })
+            Some(Part {
+                records,
+                counters: &COUNTERS[module],
+                entries: &entries[from..to],
+            })
         });
         let nprocs = self.job.nprocs.max(1);
         let (source, posix_incomplete) = self.source(&parts, nprocs);
-        let used: Vec<&Part<'a, '_>> = source.modules().iter().filter_map(|module| parts[*module].as_ref()).collect();
+        let used: Vec<&Part<'a, '_>> = source
+            .modules()
+            .iter()
+            .filter_map(|module| parts[*module].as_ref())
+            .collect();
         let below = [&parts[POSIX], &parts[STDIO], &parts[DFS], &parts[DAOS]];
-        let below: &[&Option<Part>] = if matches!(source, Source::Dfs | Source::Daos) { &below[2..] } else { &below[..2] };
+        let below: &[&Option<Part>] = if matches!(source, Source::Dfs | Source::Daos) {
+            &below[2..]
+        } else {
+            &below[..2]
+        };
         let nprocs_posix = processes(below.iter().filter_map(|part| part.as_ref()), nprocs);
         let nprocs_mpiio = processes(parts[MPIIO].iter(), nprocs);
-        let upper = if source == Source::MpiIo { nprocs_mpiio } else { nprocs_posix };
+        let upper = if source == Source::MpiIo {
+            nprocs_mpiio
+        } else {
+            nprocs_posix
+        };
 
         let name = self.log.name(id);
         let mount = name.and_then(|name| self.mounts.find(name));
-        let stripes = self.layouts.get(&id).and_then(|layouts| Stripes::join(layouts.iter().cloned()));
+        let stripes = self
+            .layouts
+            .get(&id)
+            .and_then(|layouts| Stripes::join(layouts.iter().cloned()));
         let offsets = [POSIX, STDIO].map(|module| parts[module].as_ref());
         let [mut read, mut write] = [0, 1].map(|direction| {
             let mut flow = flow(&used, direction, nprocs, upper);
-            flow.max_byte = offsets.iter().flatten().filter_map(|part| max_byte(part, direction)).max();
+            flow.max_byte = offsets
+                .iter()
+                .flatten()
+                .filter_map(|part| max_byte(part, direction))
+                .max();
             if let (None, Some((_, ranks))) = (flow.active, self.traced.of(id, direction)) {
                 flow.active = Some(ranks.len() as i64);
             }
             let is_posix = matches!(source, Source::Posix | Source::PosixStdio);
-            flow.requests = parts[POSIX].as_ref().filter(|_| is_posix).map(|part| requests(part, direction, nprocs));
+            flow.requests = parts[POSIX]
+                .as_ref()
+                .filter(|_| is_posix)
+                .map(|part| requests(part, direction, nprocs));
             flow
         });
         let highest = read.max_byte.max(write.max_byte);
@@ -389,12 +520,26 @@ impl<'a> Context<'a, '_> {
                 flow.ost_bytes = Some(stripes.spread(flow.bytes.max(0) as u64, &extents));
             }
         }
-        let moved = |module: usize| parts[module].as_ref().map(|part| (part.bytes(0), part.bytes(1)));
-        let both = |d: usize| [POSIX, STDIO].iter().all(|m| parts[*m].as_ref().is_some_and(|part| part.bytes(d) > 0));
-        let filenos = parts[POSIX].as_ref().and_then(|part| sum(part.int(posix::FILENOS))).unwrap_or(0);
+        let moved = |module: usize| {
+            parts[module]
+                .as_ref()
+                .map(|part| (part.bytes(0), part.bytes(1)))
+        };
+        let both = |d: usize| {
+            [POSIX, STDIO]
+                .iter()
+                .all(|m| parts[*m].as_ref().is_some_and(|part| part.bytes(d) > 0))
+        };
+        let filenos = parts[POSIX]
+            .as_ref()
+            .and_then(|part| sum(part.int(posix::FILENOS)))
+            .unwrap_or(0);
         let shared = used.iter().any(|part| part.ranks().any(|rank| rank < 0));
         let first_rank = used.first().and_then(|part| part.ranks().next());
-        let unique = !shared && used.iter().all(|part| part.ranks().all(|rank| Some(rank) == first_rank));
+        let unique = !shared
+            && used
+                .iter()
+                .all(|part| part.ranks().all(|rank| Some(rank) == first_rank));
         let (slowest, fastest) = extremes(&used, shared);
         let mount_point = mount.map(|mount| String::from_utf8_lossy(&mount.path));
         File {
@@ -404,7 +549,10 @@ impl<'a> Context<'a, '_> {
             source,
             shared,
             unique,
-            meta_time: sum_time(used.iter().flat_map(|part| part.float(part.counters.meta_time))),
+            meta_time: sum_time(
+                used.iter()
+                    .flat_map(|part| part.float(part.counters.meta_time)),
+            ),
             posix_incomplete,
             may_overlap: filenos > 0 && (both(0) || both(1)),
             nprocs_posix,
@@ -415,21 +563,39 @@ impl<'a> Context<'a, '_> {
                 not_aligned: sum(part.int(posix::FILE_NOT_ALIGNED)),
                 alignment: part.int(posix::FILE_ALIGNMENT).filter(|v| *v >= 0).max(),
             }),
-            opens: sum(used.iter().filter_map(|part| part.sum_all(part.counters.opens))),
+            opens: sum(used
+                .iter()
+                .filter_map(|part| part.sum_all(part.counters.opens))),
             stats: match source {
-                Source::Dfs => parts[DFS].as_ref().and_then(|part| sum(part.int(dfs::STATS))),
-                _ => parts[POSIX].as_ref().and_then(|part| sum(part.int(posix::STATS))),
+                Source::Dfs => parts[DFS]
+                    .as_ref()
+                    .and_then(|part| sum(part.int(dfs::STATS))),
+                _ => parts[POSIX]
+                    .as_ref()
+                    .and_then(|part| sum(part.int(posix::STATS))),
             },
-            seeks: sum(used.iter().filter_map(|part| part.sum_all(part.counters.seeks))),
-            syncs: sum(used.iter().filter_map(|part| part.sum_all(part.counters.syncs))),
+            seeks: sum(used
+                .iter()
+                .filter_map(|part| part.sum_all(part.counters.seeks))),
+            syncs: sum(used
+                .iter()
+                .filter_map(|part| part.sum_all(part.counters.syncs))),
             mpiio: parts[MPIIO].as_ref().map(|part| {
-                let counters =
-                    [mpiio::INDEP_OPENS, mpiio::COLL_OPENS, mpiio::INDEP_READS, mpiio::INDEP_WRITES, mpiio::COLL_READS, mpiio::COLL_WRITES];
+                let counters = [
+                    mpiio::INDEP_OPENS,
+                    mpiio::COLL_OPENS,
+                    mpiio::INDEP_READS,
+                    mpiio::INDEP_WRITES,
+                    mpiio::COLL_READS,
+                    mpiio::COLL_WRITES,
+                ];
                 counters.map(|counter| sum(part.int(counter)))
             }),
             slowest,
             fastest,
-            fs: mount_point.as_deref().map(|mount_point| self.site.file_system(mount_point).to_string()),
+            fs: mount_point
+                .as_deref()
+                .map(|mount_point| self.site.file_system(mount_point).to_string()),
             mount_point,
             fs_type: mount.map(|mount| String::from_utf8_lossy(&mount.fs_type)),
             stripes,
@@ -443,7 +609,11 @@ impl<'a> Context<'a, '_> {
     fn source(&self, parts: &[Option<Part<'_, '_>>; 5], nprocs: i64) -> (Source, bool) {
         let has = |module: usize| parts[module].is_some();
         let calls = |module: usize| parts[module].as_ref().map_or(0, Part::calls);
-        let bytes = |module: usize| parts[module].as_ref().map_or(0, |part| part.bytes(0).saturating_add(part.bytes(1)));
+        let bytes = |module: usize| {
+            parts[module]
+                .as_ref()
+                .map_or(0, |part| part.bytes(0).saturating_add(part.bytes(1)))
+        };
         let posix = match (has(POSIX), has(STDIO)) {
             (true, true) => Some(Source::PosixStdio),
             (true, false) => Some(Source::Posix),
@@ -451,21 +621,29 @@ impl<'a> Context<'a, '_> {
             (false, false) => None,
         };
         if let Some(posix) = posix.filter(|_| calls(POSIX) + calls(STDIO) > 0) {
-            let fewer_ranks = processes(parts[POSIX].iter(), nprocs) < processes(parts[MPIIO].iter(), nprocs);
+            let fewer_ranks =
+                processes(parts[POSIX].iter(), nprocs) < processes(parts[MPIIO].iter(), nprocs);
             let fewer_bytes = bytes(POSIX).saturating_add(bytes(STDIO)) < bytes(MPIIO);
             return match fewer_ranks && fewer_bytes && self.log.lacks_records(ModuleId::POSIX) {
                 true => (Source::MpiIo, true),
                 false => (posix, false),
             };
         }
-        for (module, source) in [(MPIIO, Source::MpiIo), (DFS, Source::Dfs), (DAOS, Source::Daos)] {
+        for (module, source) in [
+            (MPIIO, Source::MpiIo),
+            (DFS, Source::Dfs),
+            (DAOS, Source::Daos),
+        ] {
             if calls(module) > 0 {
                 // Records of POSIX that are missing altogether were lost as well.
-                let lost = module == MPIIO && self.log.lacks_records(ModuleId::POSIX) && bytes(MPIIO) > 0;
+                let lost =
+                    module == MPIIO && self.log.lacks_records(ModuleId::POSIX) && bytes(MPIIO) > 0;
                 return (source, lost);
             }
         }
-        let source = posix.or(has(MPIIO).then_some(Source::MpiIo)).or(has(DFS).then_some(Source::Dfs));
+        let source = posix
+            .or(has(MPIIO).then_some(Source::MpiIo))
+            .or(has(DFS).then_some(Source::Dfs));
         (source.unwrap_or(Source::Daos), false)
     }
 }
@@ -508,7 +686,9 @@ impl Source {
 
 /// Processes with a record; all of the log as soon as one record is shared.
 fn processes<'p>(parts: impl Iterator<Item = &'p Part<'p, 'p>>, nprocs: i64) -> i64 {
-    let mut ranks: Vec<i64> = parts.flat_map(|part| part.entries.iter().map(|e| part.records.rank(e.record))).collect();
+    let mut ranks: Vec<i64> = parts
+        .flat_map(|part| part.entries.iter().map(|e| part.records.rank(e.record)))
+        .collect();
     distinct(&mut ranks, nprocs)
 }
 
@@ -522,35 +702,85 @@ fn distinct(ranks: &mut Vec<i64>, nprocs: i64) -> i64 {
 }
 
 fn flow(used: &[&Part<'_, '_>], d: usize, nprocs: i64, upper: i64) -> Flow {
-    let bytes = used.iter().map(|part| part.bytes(d)).fold(0i64, i64::saturating_add);
-    let calls = sum(used.iter().filter_map(|part| part.sum_all(part.counters.calls[d]))).unwrap_or(0);
-    let time = sum_time(used.iter().flat_map(|part| part.float(part.counters.time[d])));
-    let start = used.iter().flat_map(|part| part.float(part.counters.start[d])).filter(|t| *t > 0.0).reduce(f64::min);
-    let end = used.iter().flat_map(|part| part.float(part.counters.end[d])).filter(|t| *t > 0.0).reduce(f64::max);
+    let bytes = used
+        .iter()
+        .map(|part| part.bytes(d))
+        .fold(0i64, i64::saturating_add);
+    let calls = sum(used
+        .iter()
+        .filter_map(|part| part.sum_all(part.counters.calls[d])))
+    .unwrap_or(0);
+    let time = sum_time(
+        used.iter()
+            .flat_map(|part| part.float(part.counters.time[d])),
+    );
+    let start = used
+        .iter()
+        .flat_map(|part| part.float(part.counters.start[d]))
+        .filter(|t| *t > 0.0)
+        .reduce(f64::min);
+    let end = used
+        .iter()
+        .flat_map(|part| part.float(part.counters.end[d]))
+        .filter(|t| *t > 0.0)
+        .reduce(f64::max);
     let window = start.zip(end);
     let mut moved: Vec<i64> = vec![];
     for part in used {
-        moved.extend(part.entries.iter().zip(part.int(part.counters.bytes[d])).filter(|(_, bytes)| *bytes > 0).map(|(entry, _)| part.rank(entry)));
+        moved.extend(
+            part.entries
+                .iter()
+                .zip(part.int(part.counters.bytes[d]))
+                .filter(|(_, bytes)| *bytes > 0)
+                .map(|(entry, _)| part.rank(entry)),
+        );
     }
     let hidden = moved.iter().any(|rank| *rank < 0) && nprocs > 1;
     let active = (!hidden).then(|| distinct(&mut moved, nprocs));
     let workers = active.filter(|n| *n > 0).unwrap_or(upper) as f64;
-    let busy = time.zip(window).and_then(|(time, (start, end))| (end > start && workers > 0.0).then(|| time / (workers * (end - start))));
-    let busy_end = used.iter().filter_map(|part| busy_end(part, d, nprocs)).reduce(f64::max);
-    let max_time = used.iter().filter_map(|part| Some((part, part.counters.max_time?[d]))).flat_map(|(part, counter)| part.float(counter));
+    let busy = time.zip(window).and_then(|(time, (start, end))| {
+        (end > start && workers > 0.0).then(|| time / (workers * (end - start)))
+    });
+    let busy_end = used
+        .iter()
+        .filter_map(|part| busy_end(part, d, nprocs))
+        .reduce(f64::max);
+    let max_time = used
+        .iter()
+        .filter_map(|part| Some((part, part.counters.max_time?[d])))
+        .flat_map(|(part, counter)| part.float(counter));
     let max_time = max_time.filter(|t| *t >= 0.0).reduce(f64::max);
-    Flow { bytes, calls, time, window, active, busy, busy_end, max_time, ..Flow::default() }
+    Flow {
+        bytes,
+        calls,
+        time,
+        window,
+        active,
+        busy,
+        busy_end,
+        max_time,
+        ..Flow::default()
+    }
 }
 
 /// Latest start + time in the direction; of a shared record the slowest process's time, as far as it is that direction's.
 fn busy_end(part: &Part<'_, '_>, d: usize, nprocs: i64) -> Option<f64> {
     let ends = part.entries.iter().filter_map(|entry| {
         let value = |counter: usize| part.records.float(entry.record, counter);
-        let (start, time) = (value(part.counters.start[d]), value(part.counters.time[d]).max(0.0));
+        let (start, time) = (
+            value(part.counters.start[d]),
+            value(part.counters.time[d]).max(0.0),
+        );
         let time = match part.rank(entry) < 0 && nprocs > 1 {
             true => {
-                let all = value(part.counters.time[0]).max(0.0) + value(part.counters.time[1]).max(0.0) + value(part.counters.meta_time).max(0.0);
-                if all > 0.0 { value(part.counters.slowest[1]).max(0.0) * time / all } else { 0.0 }
+                let all = value(part.counters.time[0]).max(0.0)
+                    + value(part.counters.time[1]).max(0.0)
+                    + value(part.counters.meta_time).max(0.0);
+                if all > 0.0 {
+                    value(part.counters.slowest[1]).max(0.0) * time / all
+                } else {
+                    0.0
+                }
             }
             false => time,
         };
@@ -562,14 +792,29 @@ fn busy_end(part: &Part<'_, '_>, d: usize, nprocs: i64) -> Option<f64> {
 /// The highest offset that a direction touched, if it moved bytes.
 fn max_byte(part: &Part<'_, '_>, d: usize) -> Option<u64> {
     let counter = part.counters.max_byte?[d];
-    let moved = part.int(part.counters.bytes[d]).zip(part.int(counter)).filter(|(bytes, _)| *bytes > 0);
-    moved.filter_map(|(_, highest)| u64::try_from(highest).ok()).max()
+    let moved = part
+        .int(part.counters.bytes[d])
+        .zip(part.int(counter))
+        .filter(|(bytes, _)| *bytes > 0);
+    moved
+        .filter_map(|(_, highest)| u64::try_from(highest).ok())
+        .max()
 }
 
 fn requests(part: &Part<'_, '_>, d: usize, nprocs: i64) -> Requests {
     let (calls, size, seq, consec) = match d {
-        0 => (posix::READS, posix::SIZE_READ_0_100, posix::SEQ_READS, posix::CONSEC_READS),
-        _ => (posix::WRITES, posix::SIZE_WRITE_0_100, posix::SEQ_WRITES, posix::CONSEC_WRITES),
+        0 => (
+            posix::READS,
+            posix::SIZE_READ_0_100,
+            posix::SEQ_READS,
+            posix::CONSEC_READS,
+        ),
+        _ => (
+            posix::WRITES,
+            posix::SIZE_WRITE_0_100,
+            posix::SEQ_WRITES,
+            posix::CONSEC_WRITES,
+        ),
     };
     let shared = nprocs > 1 && part.ranks().any(|rank| rank < 0);
     Requests {
@@ -585,13 +830,30 @@ fn requests(part: &Part<'_, '_>, d: usize, nprocs: i64) -> Requests {
 fn extremes(used: &[&Part<'_, '_>], shared: bool) -> (Option<RankTime>, Option<RankTime>) {
     let known = |v: i64| v.max(0);
     if shared {
-        let records = used.iter().flat_map(|part| part.entries.iter().filter(|e| part.rank(e) < 0).map(move |e| (part, e.record)));
+        let records = used.iter().flat_map(|part| {
+            part.entries
+                .iter()
+                .filter(|e| part.rank(e) < 0)
+                .map(move |e| (part, e.record))
+        });
         let of = |part: &Part<'_, '_>, record: usize, counters: &[usize; 3]| {
             let [rank, time, bytes] = *counters;
-            let (rank, time) = (part.records.int(record, rank), part.records.float(record, time));
-            (rank >= 0 && time >= 0.0).then(|| RankTime { rank, time, bytes: known(part.records.int(record, bytes)) })
+            let (rank, time) = (
+                part.records.int(record, rank),
+                part.records.float(record, time),
+            );
+            (rank >= 0 && time >= 0.0).then(|| RankTime {
+                rank,
+                time,
+                bytes: known(part.records.int(record, bytes)),
+            })
         };
-        let both = records.filter_map(|(part, record)| Some((of(part, record, &part.counters.slowest)?, of(part, record, &part.counters.fastest))));
+        let both = records.filter_map(|(part, record)| {
+            Some((
+                of(part, record, &part.counters.slowest)?,
+                of(part, record, &part.counters.fastest),
+            ))
+        });
         let slowest = both.reduce(|a, b| if b.0.time > a.0.time { b } else { a });
         return (slowest.map(|s| s.0), slowest.and_then(|s| s.1));
     }
@@ -600,19 +862,34 @@ fn extremes(used: &[&Part<'_, '_>], shared: bool) -> (Option<RankTime>, Option<R
         let [read, write] = part.counters.time;
         for entry in part.entries {
             let value = |counter: usize| part.records.float(entry.record, counter).max(0.0);
-            let bytes = part.counters.bytes.map(|counter| known(part.records.int(entry.record, counter)));
+            let bytes = part
+                .counters
+                .bytes
+                .map(|counter| known(part.records.int(entry.record, counter)));
             let time = value(read) + value(write) + value(part.counters.meta_time);
-            ranks.push(RankTime { rank: part.rank(entry), time, bytes: bytes[0].saturating_add(bytes[1]) });
+            ranks.push(RankTime {
+                rank: part.rank(entry),
+                time,
+                bytes: bytes[0].saturating_add(bytes[1]),
+            });
         }
     }
     ranks.sort_by_key(|r| r.rank);
-    let merged = ranks.chunk_by(|a, b| a.rank == b.rank).map(|same| RankTime {
-        rank: same[0].rank,
-        time: same.iter().map(|r| r.time).sum(),
-        bytes: same.iter().map(|r| r.bytes).fold(0, i64::saturating_add),
-    });
+    let merged = ranks
+        .chunk_by(|a, b| a.rank == b.rank)
+        .map(|same| RankTime {
+            rank: same[0].rank,
+            time: same.iter().map(|r| r.time).sum(),
+            bytes: same.iter().map(|r| r.bytes).fold(0, i64::saturating_add),
+        });
     let merged: Vec<RankTime> = merged.collect();
-    let slowest = merged.iter().copied().reduce(|a, b| if b.time > a.time { b } else { a });
-    let fastest = merged.iter().copied().reduce(|a, b| if b.time < a.time { b } else { a });
+    let slowest = merged
+        .iter()
+        .copied()
+        .reduce(|a, b| if b.time > a.time { b } else { a });
+    let fastest = merged
+        .iter()
+        .copied()
+        .reduce(|a, b| if b.time < a.time { b } else { a });
     (slowest, fastest)
 }

@@ -6,7 +6,13 @@ use crate::source::darshan::job::Job;
 use crate::table::TableBuilder;
 
 /// Appends the row of one file.
-pub(super) fn append(file: &File<'_>, log_id: i64, job: &Job, ost_bits: &mut OstBits, builder: &mut TableBuilder) {
+pub(super) fn append(
+    file: &File<'_>,
+    log_id: i64,
+    job: &Job,
+    ost_bits: &mut OstBits,
+    builder: &mut TableBuilder,
+) {
     let (read, write) = (&file.read, &file.write);
     let start = job.start_micros();
     let mut row = Row::new(builder);
@@ -18,7 +24,10 @@ pub(super) fn append(file: &File<'_>, log_id: i64, job: &Job, ost_bits: &mut Ost
     row.text("mount_point", file.mount_point.as_deref());
     row.text("fs_type", file.fs_type.as_deref());
     let on_lustre = file.fs_type.as_deref() == Some("lustre");
-    row.flag("fs_unsure", file.stripes.is_some() && file.mount_point.is_some() && !on_lustre);
+    row.flag(
+        "fs_unsure",
+        file.stripes.is_some() && file.mount_point.is_some() && !on_lustre,
+    );
     row.flag("is_stream", file.is_stream);
     row.text("bytes_source", Some(file.source.name()));
     row.flag("posix_incomplete", file.posix_incomplete);
@@ -43,12 +52,23 @@ pub(super) fn append(file: &File<'_>, log_id: i64, job: &Job, ost_bits: &mut Ost
         row.int(names[1], moved.map(|m| m.1));
     }
     // POSIX below against MPI-IO above, where both saw the file and POSIX is the one to believe.
-    let pair = posix.zip(mpiio).filter(|_| file.source != super::file::Source::MpiIo);
+    let pair = posix
+        .zip(mpiio)
+        .filter(|_| file.source != super::file::Source::MpiIo);
     let ratio = |below: i64, above: i64| (above > 0).then(|| below as f64 / above as f64);
-    row.float("amplification_read", pair.and_then(|(below, above)| ratio(below.0, above.0)));
-    row.float("amplification_write", pair.and_then(|(below, above)| ratio(below.1, above.1)));
+    row.float(
+        "amplification_read",
+        pair.and_then(|(below, above)| ratio(below.0, above.0)),
+    );
+    row.float(
+        "amplification_write",
+        pair.and_then(|(below, above)| ratio(below.1, above.1)),
+    );
     row.int("extra_read", pair.map(|(below, above)| below.0 - above.0));
-    row.int("extra_written", pair.map(|(below, above)| below.1 - above.1));
+    row.int(
+        "extra_written",
+        pair.map(|(below, above)| below.1 - above.1),
+    );
     let (r, w) = (read.requests.as_ref(), write.requests.as_ref());
     row.int("posix_reads", r.and_then(|r| r.calls));
     row.int("posix_writes", w.and_then(|w| w.calls));
@@ -71,7 +91,14 @@ pub(super) fn append(file: &File<'_>, log_id: i64, job: &Job, ost_bits: &mut Ost
     row.int("stats", file.stats);
     row.int("seeks", file.seeks);
     row.int("syncs", file.syncs);
-    let collective = ["mpiio_indep_opens", "mpiio_coll_opens", "mpiio_indep_reads", "mpiio_indep_writes", "mpiio_coll_reads", "mpiio_coll_writes"];
+    let collective = [
+        "mpiio_indep_opens",
+        "mpiio_coll_opens",
+        "mpiio_indep_reads",
+        "mpiio_indep_writes",
+        "mpiio_coll_reads",
+        "mpiio_coll_writes",
+    ];
     for (at, name) in collective.into_iter().enumerate() {
         row.int(name, file.mpiio.and_then(|counts| counts[at]));
     }
@@ -81,14 +108,26 @@ pub(super) fn append(file: &File<'_>, log_id: i64, job: &Job, ost_bits: &mut Ost
     windows(&mut row, read.window, write.window, start);
     row.float("read_busy", read.busy);
     row.float("write_busy", write.busy);
-    row.flag("sync_outside_window", [read.busy, write.busy].into_iter().flatten().any(|busy| busy > 1.0));
+    row.flag(
+        "sync_outside_window",
+        [read.busy, write.busy]
+            .into_iter()
+            .flatten()
+            .any(|busy| busy > 1.0),
+    );
     row.float("read_busy_end", read.busy_end);
     row.float("write_busy_end", write.busy_end);
     row.float("max_read_time", read.max_time);
     row.float("max_write_time", write.max_time);
     for (names, rank) in [
-        (["slowest_rank", "slowest_rank_time", "slowest_rank_bytes"], file.slowest),
-        (["fastest_rank", "fastest_rank_time", "fastest_rank_bytes"], file.fastest),
+        (
+            ["slowest_rank", "slowest_rank_time", "slowest_rank_bytes"],
+            file.slowest,
+        ),
+        (
+            ["fastest_rank", "fastest_rank_time", "fastest_rank_bytes"],
+            file.fastest,
+        ),
     ] {
         row.int(names[0], rank.map(|r| r.rank));
         row.float(names[1], rank.map(|r| r.time));
@@ -111,7 +150,12 @@ pub(super) fn append(file: &File<'_>, log_id: i64, job: &Job, ost_bits: &mut Ost
     row.bytes("ost_bits", bits.as_ref().map(|(bytes, _)| *bytes));
     row.int32s("ost_list", osts);
     row.int("ost_count", bits.map(|(_, count)| count));
-    row.int("ost_used", stripes.zip(highest).map(|(s, highest)| s.touched(highest) as i64));
+    row.int(
+        "ost_used",
+        stripes
+            .zip(highest)
+            .map(|(s, highest)| s.touched(highest) as i64),
+    );
     row.int64s("ost_bytes_read", read.ost_bytes.as_deref());
     row.int64s("ost_bytes_written", write.ost_bytes.as_deref());
     row.flag("ost_bytes_even", file.spread_evenly);
@@ -130,7 +174,8 @@ impl OstBits {
     /// Serialised bitmap and number of distinct OSTs.
     fn of(&mut self, osts: &[Option<i32>]) -> (&[u8], i64) {
         if self.osts != osts || self.bytes.is_empty() {
-            let bits: roaring::RoaringBitmap = osts.iter().flatten().map(|ost| *ost as u32).collect();
+            let bits: roaring::RoaringBitmap =
+                osts.iter().flatten().map(|ost| *ost as u32).collect();
             self.bytes.clear();
             // Writing to a vector cannot fail.
             let _ = bits.serialize_into(&mut self.bytes);
@@ -143,7 +188,12 @@ impl OstBits {
 }
 
 /// The eight columns of two windows: seconds, then the clock.
-pub(super) fn windows(row: &mut Row<'_>, read: Option<(f64, f64)>, write: Option<(f64, f64)>, start: Option<i64>) {
+pub(super) fn windows(
+    row: &mut Row<'_>,
+    read: Option<(f64, f64)>,
+    write: Option<(f64, f64)>,
+    start: Option<i64>,
+) {
     let clock = |seconds: f64| start.and_then(|start| clock(start, seconds));
     row.float("read_start", read.map(|w| w.0));
     row.float("read_end", read.map(|w| w.1));
@@ -158,14 +208,24 @@ pub(super) fn windows(row: &mut Row<'_>, read: Option<(f64, f64)>, write: Option
 /// Microseconds since 1970 of `seconds` after `start`; None beyond what a timestamp holds.
 fn clock(start: i64, seconds: f64) -> Option<i64> {
     let micros = (seconds * 1e6).round();
-    (micros.abs() < 9e18).then(|| start.checked_add(micros as i64)).flatten()
+    (micros.abs() < 9e18)
+        .then(|| start.checked_add(micros as i64))
+        .flatten()
 }
 
 macro_rules! sizes {
     ($prefix:literal) => {
         [
-            concat!($prefix, "0_100"), concat!($prefix, "100_1k"), concat!($prefix, "1k_10k"), concat!($prefix, "10k_100k"), concat!($prefix, "100k_1m"),
-            concat!($prefix, "1m_4m"), concat!($prefix, "4m_10m"), concat!($prefix, "10m_100m"), concat!($prefix, "100m_1g"), concat!($prefix, "1g_plus"),
+            concat!($prefix, "0_100"),
+            concat!($prefix, "100_1k"),
+            concat!($prefix, "1k_10k"),
+            concat!($prefix, "10k_100k"),
+            concat!($prefix, "100k_1m"),
+            concat!($prefix, "1m_4m"),
+            concat!($prefix, "4m_10m"),
+            concat!($prefix, "10m_100m"),
+            concat!($prefix, "100m_1g"),
+            concat!($prefix, "1g_plus"),
         ]
     };
 }

@@ -10,6 +10,8 @@ pub mod log;
 pub mod mount;
 pub mod ost;
 mod row;
+#[cfg(test)]
+mod tests;
 
 use super::log::Log;
 use crate::error::Result;
@@ -19,7 +21,13 @@ use crate::source::{Input, Site, Tables};
 ///
 /// # Errors
 /// None today: what a damaged log lacks is NULL.
-pub fn fill_file_and_log(log: &Log, log_id: i64, input: &Input, site: &Site, tables: &mut Tables) -> Result<()> {
+pub fn fill_file_and_log(
+    log: &Log,
+    log_id: i64,
+    input: &Input,
+    site: &Site,
+    tables: &mut Tables,
+) -> Result<()> {
     if !tables.wants("darshan_file") && !tables.wants("darshan_log") {
         return Ok(());
     }
@@ -27,7 +35,9 @@ pub fn fill_file_and_log(log: &Log, log_id: i64, input: &Input, site: &Site, tab
     let files = file::files(log, job, site);
     if let Some(builder) = tables.get("darshan_file") {
         let mut ost_bits = file_row::OstBits::default();
-        files.iter().for_each(|file| file_row::append(file, log_id, job, &mut ost_bits, builder));
+        files
+            .iter()
+            .for_each(|file| file_row::append(file, log_id, job, &mut ost_bits, builder));
     }
     if let Some(builder) = tables.get("darshan_log") {
         log::append(log, job, &files, log_id, input, site, builder);
@@ -37,10 +47,16 @@ pub fn fill_file_and_log(log: &Log, log_id: i64, input: &Input, site: &Site, tab
 
 /// The sum of what is known; None if nothing is. Negative counters are not known.
 fn sum(values: impl Iterator<Item = i64>) -> Option<i64> {
-    values.filter(|v| *v >= 0).fold(None, |sum: Option<i64>, v| Some(sum.unwrap_or(0).saturating_add(v)))
+    values
+        .filter(|v| *v >= 0)
+        .fold(None, |sum: Option<i64>, v| {
+            Some(sum.unwrap_or(0).saturating_add(v))
+        })
 }
 
 /// The sum of the times that are known; None if none is. Negative times are not.
 fn sum_time(values: impl Iterator<Item = f64>) -> Option<f64> {
-    values.filter(|v| *v >= 0.0).fold(None, |sum: Option<f64>, v| Some(sum.unwrap_or(0.0) + v))
+    values
+        .filter(|v| *v >= 0.0)
+        .fold(None, |sum: Option<f64>, v| Some(sum.unwrap_or(0.0) + v))
 }

@@ -23,7 +23,8 @@ impl<'a> Mounts<'a> {
         }
         let holds = |mount: &Mount| {
             let stem = mount.path.strip_suffix(b"/").unwrap_or(&mount.path);
-            path.strip_prefix(stem).is_some_and(|rest| rest.is_empty() || rest.first() == Some(&b'/'))
+            path.strip_prefix(stem)
+                .is_some_and(|rest| rest.is_empty() || rest.first() == Some(&b'/'))
         };
         self.0.iter().find(|mount| holds(mount)).copied()
     }
@@ -35,10 +36,22 @@ mod tests {
 
     #[test]
     fn the_longest_mount_wins_and_a_name_is_not_cut_in_the_middle() {
-        let mount = |path: &str| Mount { fs_type: b"lustre".to_vec(), path: path.as_bytes().to_vec() };
-        let mounts = [mount("/"), mount("/home"), mount("/scratch"), mount("/scratch/a")];
+        let mount = |path: &str| Mount {
+            fs_type: b"lustre".to_vec(),
+            path: path.as_bytes().to_vec(),
+        };
+        let mounts = [
+            mount("/"),
+            mount("/home"),
+            mount("/scratch"),
+            mount("/scratch/a"),
+        ];
         let mounts = Mounts::new(&mounts);
-        let find = |path: &str| mounts.find(path.as_bytes()).map(|m| String::from_utf8_lossy(&m.path).into_owned());
+        let find = |path: &str| {
+            mounts
+                .find(path.as_bytes())
+                .map(|m| String::from_utf8_lossy(&m.path).into_owned())
+        };
         assert_eq!(find("/scratch/a/b").as_deref(), Some("/scratch/a"));
         assert_eq!(find("/scratch/ab").as_deref(), Some("/scratch"));
         assert_eq!(find("/home2/x").as_deref(), Some("/"));

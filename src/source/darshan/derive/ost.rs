@@ -9,19 +9,27 @@ const ON_MDT: i64 = 2;
 /// The layout of one file, from the LUSTRE records of all processes that stored one.
 #[derive(Default)]
 pub struct Stripes {
+    /// Its components, in order.
     pub components: Vec<Stripe>,
     /// OST indexes in layout order, those of all components; None where the index is unknown.
     pub osts: Vec<Option<i32>>,
+    /// OST index asked for the first stripe, -1 any; None where the log does not say.
     pub stripe_offset: Option<i64>,
+    /// OSTs of the file system; None where the log does not say.
     pub fs_osts: Option<i64>,
+    /// There is more than one mirror.
     pub mirrored: bool,
 }
 
 /// One component: stripes of `size` bytes, round robin over its OSTs, in `[start, end)` of the file.
 pub struct Stripe {
+    /// Bytes of a stripe.
     pub size: i64,
+    /// Stripes in a round.
     pub count: i64,
+    /// First byte of the file that it holds.
     pub start: u64,
+    /// End of those bytes; the greatest number for the end of the file.
     pub end: u64,
     /// Where its OSTs begin in [`Stripes::osts`].
     first: usize,
@@ -43,15 +51,28 @@ impl Stripes {
     /// Joins the records that several processes stored for one file: the layout with most stripes, and the OSTs that only
     /// the others name (a file of a progressive layout grows while it is written). None without a record.
     pub fn join<'a>(layouts: impl Iterator<Item = Layout<'a>> + Clone) -> Option<Self> {
-        let widest = layouts.clone().max_by_key(|layout| (layout.components().map(|c| c.osts().count()).sum::<usize>(), std::cmp::Reverse(layout.rank)))?;
-        let mut stripes = Self { stripe_offset: widest.stripe_offset, fs_osts: widest.osts, ..Self::default() };
+        let widest = layouts.clone().max_by_key(|layout| {
+            (
+                layout.components().map(|c| c.osts().count()).sum::<usize>(),
+                std::cmp::Reverse(layout.rank),
+            )
+        })?;
+        let mut stripes = Self {
+            stripe_offset: widest.stripe_offset,
+            fs_osts: widest.osts,
+            ..Self::default()
+        };
         for component in widest.components() {
             stripes.push(&component);
         }
         let first = stripes.components.first().map(|c| c.mirror);
         stripes.mirrored = stripes.components.iter().any(|c| Some(c.mirror) != first);
         for layout in layouts.filter(|layout| layout.rank != widest.rank) {
-            for ost in layout.components().flat_map(|c| c.osts()).filter_map(ost_index) {
+            for ost in layout
+                .components()
+                .flat_map(|c| c.osts())
+                .filter_map(ost_index)
+            {
                 if !stripes.osts.contains(&Some(ost)) {
                     stripes.osts.push(Some(ost));
                 }
@@ -67,7 +88,11 @@ impl Stripes {
             size: component.stripe_size,
             count: component.stripe_count,
             start: component.ext_start.max(0) as u64,
-            end: if component.ext_end < 0 { u64::MAX } else { component.ext_end as u64 },
+            end: if component.ext_end < 0 {
+                u64::MAX
+            } else {
+                component.ext_end as u64
+            },
             first,
             mirror: component.mirror_id,
             on_mdt: component.stripe_pattern >= 0 && component.stripe_pattern & ON_MDT != 0,
@@ -95,12 +120,18 @@ impl Stripes {
         let mut weights = vec![0u128; self.osts.len() + 1];
         match extents {
             Extents::UpTo(highest) => self.weigh(0, highest.saturating_add(1), &mut weights),
-            Extents::Traced(accesses) => accesses.iter().for_each(|(offset, length)| self.weigh(*offset, *length, &mut weights)),
+            Extents::Traced(accesses) => accesses
+                .iter()
+                .for_each(|(offset, length)| self.weigh(*offset, *length, &mut weights)),
             Extents::Anywhere => {}
         }
         if weights.iter().all(|w| *w == 0) {
             for stripe in self.used() {
-                weights.iter_mut().skip(stripe.first).take(stripe.width(self.osts.len())).for_each(|w| *w = 1);
+                weights
+                    .iter_mut()
+                    .skip(stripe.first)
+                    .take(stripe.width(self.osts.len()))
+                    .for_each(|w| *w = 1);
             }
         }
         let mut shares = largest_remainder(bytes, &weights);
@@ -112,14 +143,21 @@ impl Stripes {
     pub fn touched(&self, highest: u64) -> usize {
         let mut weights = vec![0u128; self.osts.len() + 1];
         self.weigh(0, highest.saturating_add(1), &mut weights);
-        let held = self.osts.iter().zip(&weights).filter(|(_, weight)| **weight > 0).filter_map(|(ost, _)| ost.map(|o| o as u32));
+        let held = self
+            .osts
+            .iter()
+            .zip(&weights)
+            .filter(|(_, weight)| **weight > 0)
+            .filter_map(|(ost, _)| ost.map(|o| o as u32));
         held.collect::<RoaringBitmap>().len() as usize
     }
 
     /// The components of the first mirror.
     fn used(&self) -> impl Iterator<Item = &Stripe> {
         let mirror = self.components.first().map(|c| c.mirror);
-        self.components.iter().filter(move |c| Some(c.mirror) == mirror)
+        self.components
+            .iter()
+            .filter(move |c| Some(c.mirror) == mirror)
     }
 
     fn weigh(&self, offset: u64, length: u64, weights: &mut [u128]) {
@@ -138,9 +176,16 @@ impl Stripes {
             }
             let (size, round) = (stripe.size as u64, stripe.size as u128 * width as u128);
             let (from, to) = (from - stripe.start, to - stripe.start);
-            for (slot, weight) in weights.iter_mut().skip(stripe.first).take(width).enumerate() {
+            for (slot, weight) in weights
+                .iter_mut()
+                .skip(stripe.first)
+                .take(width)
+                .enumerate()
+            {
                 let below = |at: u64| {
-                    let inside = (u128::from(at) % round).saturating_sub(slot as u128 * u128::from(size)).min(u128::from(size));
+                    let inside = (u128::from(at) % round)
+                        .saturating_sub(slot as u128 * u128::from(size))
+                        .min(u128::from(size));
                     u128::from(at) / round * u128::from(size) + inside
                 };
                 *weight += below(to) - below(from);
@@ -152,7 +197,9 @@ impl Stripes {
 impl Stripe {
     /// Stripes in a round: its count, as far as OSTs are listed for it.
     fn width(&self, osts: usize) -> usize {
-        usize::try_from(self.count).unwrap_or(0).min(osts.saturating_sub(self.first))
+        usize::try_from(self.count)
+            .unwrap_or(0)
+            .min(osts.saturating_sub(self.first))
     }
 }
 
@@ -176,7 +223,11 @@ fn largest_remainder(total: u64, weights: &[u128]) -> Vec<i64> {
     let left = total.saturating_sub(shares.iter().map(|s| *s as u64).sum());
     let mut order: Vec<usize> = (0..weights.len()).filter(|i| weights[*i] > 0).collect();
     order.sort_by_key(|i| (std::cmp::Reverse(share(weights[*i]) % sum), *i));
-    order.into_iter().cycle().take(left as usize).for_each(|i| shares[i] += 1);
+    order
+        .into_iter()
+        .cycle()
+        .take(left as usize)
+        .for_each(|i| shares[i] += 1);
     shares
 }
 
@@ -189,8 +240,18 @@ mod tests {
         let mut stripes = Stripes::default();
         for (size, count, start, end, mirror, on_mdt) in components {
             let first = stripes.osts.len();
-            stripes.osts.extend((0..*count).map(|i| Some((first as i64 + i) as i32)));
-            stripes.components.push(Stripe { size: *size, count: *count, start: *start, end: *end, first, mirror: *mirror, on_mdt: *on_mdt });
+            stripes
+                .osts
+                .extend((0..*count).map(|i| Some((first as i64 + i) as i32)));
+            stripes.components.push(Stripe {
+                size: *size,
+                count: *count,
+                start: *start,
+                end: *end,
+                first,
+                mirror: *mirror,
+                on_mdt: *on_mdt,
+            });
         }
         stripes
     }
@@ -216,7 +277,11 @@ mod tests {
     #[test]
     fn a_progressive_layout_charges_each_component_for_its_extent() {
         // [0, 8) on the MDT, [8, 24) on one OST, the rest over two.
-        let layout = stripes(&[(8, 0, 0, 8, 0, true), (4, 1, 8, 24, 0, false), (4, 2, 24, u64::MAX, 0, false)]);
+        let layout = stripes(&[
+            (8, 0, 0, 8, 0, true),
+            (4, 1, 8, 24, 0, false),
+            (4, 2, 24, u64::MAX, 0, false),
+        ]);
         assert_eq!(layout.spread(32, &Extents::UpTo(31)), [16, 4, 4]);
         assert_eq!(layout.component_at(Some(30)).map(|c| c.count), Some(2));
         assert_eq!(layout.component_at(None).map(|c| c.count), Some(0));

@@ -16,7 +16,13 @@ impl<'a> Row<'a> {
 
     fn next(&mut self, name: &str) -> &mut Column {
         if cfg!(any(test, debug_assertions)) {
-            assert_eq!(self.builder.table().columns[self.at].name, name, "column {} of {}", self.at, self.builder.table().name);
+            assert_eq!(
+                self.builder.table().columns[self.at].name,
+                name,
+                "column {} of {}",
+                self.at,
+                self.builder.table().name
+            );
         }
         self.at += 1;
         self.builder.column(self.at - 1)
@@ -58,7 +64,10 @@ impl<'a> Row<'a> {
 
     pub(super) fn int32s(&mut self, name: &str, values: Option<&[Option<i32>]>) {
         let list = self.next(name).int32_list();
-        values.unwrap_or_default().iter().for_each(|value| list.values().append_option(*value));
+        values
+            .unwrap_or_default()
+            .iter()
+            .for_each(|value| list.values().append_option(*value));
         list.append(values.is_some());
     }
 
