@@ -255,7 +255,7 @@ mod tests {
                     column.name
                 );
                 assert!(
-                    !column.doc.ends_with('.'),
+                    !column.doc.ends_with('.') || column.doc.ends_with(", .."),
                     "{name}.{}: a meaning has no full stop",
                     column.name
                 );
