@@ -7,6 +7,7 @@
 //! One file or folder here, one line in [`SOURCES`], one schema for each of its tables.
 
 pub mod darshan;
+pub mod synth;
 mod input;
 mod site;
 mod tables;

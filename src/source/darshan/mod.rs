@@ -1,5 +1,7 @@
 //! Darshan logs.
 
+pub mod write;
+
 use super::{Input, Peek, Reader, Site, Source};
 use crate::error::{Error, Result};
 use std::path::Path;

@@ -1,0 +1,5 @@
+//! A synthetic month of Darshan logs.
+
+mod random;
+
+pub(crate) use random::Random;
