@@ -1,5 +1,6 @@
 //! Darshan logs.
 
+pub mod counters;
 pub mod write;
 
 use super::{Input, Peek, Reader, Site, Source};

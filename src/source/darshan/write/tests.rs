@@ -1,7 +1,7 @@
 //! What is written is what pydarshan and our own reader read.
 
 use super::*;
-use crate::source::synth::Random;
+use crate::source::synth::random::Random;
 use serde_json::{Value, json};
 
 /// The versions of the format that exist.
