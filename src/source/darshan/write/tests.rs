@@ -252,8 +252,13 @@ fn log(seed: u64, version: (u16, u16), back: u32, records: usize) -> DarshanLog 
 }
 
 /// Counters as a reader of the current numbering sees them: what the version lacks is -1, RENAMED_FROM 0. None: a value
-/// that libdarshan gets wrong (specs of the format: the last doubles of POSIX 1 to 3 are lost on the way).
-fn expected(id: ModuleId, version: u32, record: &Record) -> (Vec<Option<i64>>, Vec<Option<f64>>) {
+/// that libdarshan 3.5.0 gets wrong. It loses the last doubles of POSIX 1 to 3, and does not swap three of the times there.
+fn expected(
+    id: ModuleId,
+    version: u32,
+    record: &Record,
+    big: bool,
+) -> (Vec<Option<i64>>, Vec<Option<f64>>) {
     let mut ints: Vec<Option<i64>> = record.ints.iter().copied().map(Some).collect();
     let mut floats: Vec<Option<f64>> = record.floats.iter().copied().map(Some).collect();
     let mut lose = |lost_ints: &[usize], lost_floats: &[usize]| {
@@ -265,7 +270,8 @@ fn expected(id: ModuleId, version: u32, record: &Record) -> (Vec<Option<i64>>, V
             lose(&[1, 2, 10, 11], if version < 3 { &[3, 4] } else { &[] });
             ints[12] = Some(0);
             let lost = if version < 3 { 13..17 } else { 15..17 };
-            lost.for_each(|at| floats[at] = None);
+            lost.chain(if big { 10..13 } else { 0..0 })
+                .for_each(|at| floats[at] = None);
         }
         (ModuleId::Mpiio, 1..=2) => lose(&[], &[3, 4]),
         (ModuleId::H5f, 1) => lose(&[1, 2], &[1, 2, 4]),
@@ -275,25 +281,35 @@ fn expected(id: ModuleId, version: u32, record: &Record) -> (Vec<Option<i64>>, V
         (ModuleId::Stdio, 1) => lose(&[1], &[]),
         _ => {}
     }
+    if big && id == ModuleId::PnetcdfFile && version < 3 {
+        // libdarshan adds the two kinds of opens before it swaps them: carries are lost.
+        ints[1] = None;
+    }
     (ints, floats)
 }
 
 /// What pydarshan should say of a module.
-fn module_json(module: &Module) -> Value {
+fn module_json(module: &Module, big: bool) -> Value {
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
     let records: Vec<Value> = match &module.records {
         Records::Counters(records) => records
             .iter()
             .map(|record| {
-                let (ints, floats) = expected(module.id, module.version, record);
+                let (ints, floats) = expected(module.id, module.version, record, big);
                 let file = match (&record.extra, module.id, module.version) {
                     (Extra::File(_), ModuleId::H5d, 1) => json!(0),
+                    // libdarshan swaps it by the version of another module.
+                    (Extra::File(_), ModuleId::H5d, _) if big => Value::Null,
                     (Extra::File(file), ..) => json!(file),
                     _ => Value::Null,
                 };
                 let tail = match (&record.extra, module.id) {
                     (Extra::Stored { pool, container, object }, id) => {
                         let mut tail = [*pool, *container].concat();
+                        if big {
+                            // libdarshan swaps UUIDs as if they were numbers.
+                            tail.chunks_mut(16).for_each(<[u8]>::reverse);
+                        }
                         if id == ModuleId::Daos {
                             tail.extend_from_slice(&object.0.to_le_bytes());
                             tail.extend_from_slice(&object.1.to_le_bytes());
@@ -377,12 +393,15 @@ fn log_json(log: &DarshanLog) -> Value {
         .modules
         .iter()
         .filter(|module| header::slot(log.version, module.id.number()).is_some());
-    let modules: Vec<_> = held.map(module_json).collect();
+    let big = log.byte_order == ByteOrder::Big;
+    let modules: Vec<_> = held.map(|module| module_json(module, big)).collect();
+    // libdarshan does not swap the flags.
+    let partial = if big { Value::Null } else { json!([1, 9]) };
     json!({
         "version": format!("{}.{:02}", log.version.0, log.version.1),
         "job": [job.uid, job.start.0, nanos(job.start.1), job.end.0, nanos(job.end.1), job.nprocs, job.job_id],
         "metadata": text(&job.metadata), "exe": text(&job.exe), "mounts": mounts, "names": names, "modules": modules,
-        "partial": [1, 9],
+        "partial": partial,
     })
 }
 
@@ -418,9 +437,12 @@ fn pydarshan_reads_every_value() {
                     _ => {}
                 }
             }
-            let file = format!("{}.{:02}-{back}.darshan", version.0, version.1);
-            std::fs::write(dir.path().join(&file), log.to_bytes()).unwrap();
-            expect.insert(file, log_json(&log));
+            for order in [ByteOrder::Little, ByteOrder::Big] {
+                log.byte_order = order;
+                let file = format!("{}.{:02}-{back}-{order:?}.darshan", version.0, version.1);
+                std::fs::write(dir.path().join(&file), log.to_bytes()).unwrap();
+                expect.insert(file, log_json(&log));
+            }
         }
     }
     std::fs::write(
@@ -441,6 +463,6 @@ fn pydarshan_reads_every_value() {
         "{said}\n{}",
         String::from_utf8_lossy(&output.stderr)
     );
-    // 20 logs; the count proves that the comparison ran at all.
-    assert!(said.contains("20 logs"), "{said}");
+    // The count proves that the comparison ran at all.
+    assert!(said.contains("40 logs"), "{said}");
 }
