@@ -4,6 +4,7 @@ DIR holds logs and expect.json. Each log is read in a process of its own, for li
 it has seen the header of an APMPI module.
 """
 
+import bz2
 import json
 import multiprocessing
 import os
@@ -142,6 +143,20 @@ def compare(directory, name, want):
     return [name + d for d in differences(got, want)], values
 
 
+def plain(name):
+    """The log with the same content that is not compressed."""
+    return name.replace(".bzip2", "-Little-None.darshan")
+
+
+def regions(directory, name, unpack):
+    """What the name region and the module regions of a little-endian log hold."""
+    with open(os.path.join(directory, name), "rb") as file:
+        log = file.read()
+    maps = struct.unpack_from("<130Q", log, 32) if log.startswith(b"3.41") else struct.unpack_from("<34Q", log, 24)
+    starts, lengths = maps[::2], maps[1::2]
+    return [unpack(log[start:start + length]) for start, length in zip(starts, lengths)]
+
+
 def main(directory):
     with open(os.path.join(directory, "expect.json")) as file:
         expect = json.load(file)
@@ -150,7 +165,10 @@ def main(directory):
     for found, _ in results:
         print("\n".join(found[:20]))
     print(f"{len(results)} logs, {sum(values for _, values in results)} values")
-    sys.exit(any(found for found, _ in results))
+    packed = [name for name in sorted(os.listdir(directory)) if name.endswith(".bzip2")]
+    wrong = [name for name in packed if regions(directory, name, bz2.decompress) != regions(directory, plain(name), bytes)]
+    print(f"{len(packed)} bzip2 logs, wrong: {wrong}")
+    sys.exit(bool(wrong) or any(found for found, _ in results))
 
 
 if __name__ == "__main__":
