@@ -9,6 +9,7 @@
 pub mod darshan;
 mod input;
 mod site;
+pub mod synth;
 mod tables;
 
 pub use input::Input;

@@ -31,6 +31,7 @@ pub mod log;
 pub mod module;
 mod names;
 mod region;
+pub mod write;
 
 pub use module::ModuleId;
 

@@ -1,0 +1,252 @@
+//! Writes Darshan logs: any version of the format, any byte order and compression, any module in any version.
+//!
+//! A [`DarshanLog`] is a log as plain data; [`DarshanLog::to_bytes`] is the file. Records are given in the current
+//! numbering of the counters; counters that the asked module version lacks are left out. Nothing is checked for sense,
+//! so that logs can be wrong on purpose: [`Records::Raw`] holds any bytes.
+//!
+//! The layout was taken from darshan-runtime and darshan-util 3.5.0; pydarshan 3.5.0 reads what is written here, value by
+//! value (`tests::pydarshan_reads_every_value`). The down-conversions are kept apart from the reader's up-conversions, so
+//! that a round trip through both proves something.
+//!
+//! # Example
+//! ```
+//! use iolode::source::darshan::write::{DarshanLog, Job, Module, ModuleId, Record, Records};
+//!
+//! let mut log = DarshanLog { job: Job { nprocs: 4, ..Job::default() }, ..DarshanLog::default() };
+//! log.names.push((17, b"/scratch/a".to_vec()));
+//! let record = Record { id: 17, rank: -1, ints: vec![4], floats: vec![0.5], ..Record::default() };
+//! log.modules.push(Module::new(ModuleId::Posix, 4, Records::Counters(vec![record])));
+//! assert!(log.to_bytes().starts_with(b"3.41\0"));
+//! ```
+
+mod encode;
+mod header;
+mod module;
+mod record;
+
+pub use encode::{ByteOrder, Compression, Encoder};
+pub use module::{
+    Apmpi, ApmpiRecord, Component, Heatmap, Layout, Mdhim, Module, ModuleId, Records, Segment,
+    Trace,
+};
+pub use record::{Extra, Record};
+
+use encode::Bytes;
+
+/// A log as plain data.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DarshanLog {
+    /// Version of the format: (3, 0), (3, 10), (3, 20), (3, 21) and (3, 41) exist. What lies between is written like
+    /// the version before it, so that a reader can be shown versions that do not exist.
+    pub version: (u16, u16),
+    /// Of every number in the file.
+    pub byte_order: ByteOrder,
+    /// Of every region but the header.
+    pub compression: Compression,
+    /// Bit i is set if module i (3.41 numbering) ran out of memory on some rank.
+    pub partial: u64,
+    /// The job region.
+    pub job: Job,
+    /// Record id and name, in file order, duplicates included. Empty: no name region.
+    pub names: Vec<(u64, Vec<u8>)>,
+    /// Names in each compressed stream of the name region, as [`Module::streams`].
+    pub name_streams: Vec<usize>,
+    /// Module regions in any order; they are written by ascending id. A module that the version has no number for (H5D
+    /// before 3.20, PNETCDF_VAR before 3.41) is left out.
+    pub modules: Vec<Module>,
+}
+
+impl Default for DarshanLog {
+    /// An empty log of the newest version, little endian, zlib.
+    fn default() -> Self {
+        Self {
+            version: (3, 41),
+            byte_order: ByteOrder::Little,
+            compression: Compression::Zlib,
+            partial: 0,
+            job: Job::default(),
+            names: vec![],
+            name_streams: vec![],
+            modules: vec![],
+        }
+    }
+}
+
+/// What the job region holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Job {
+    /// User id.
+    pub uid: i64,
+    /// Start: seconds since 1970 and nanoseconds; the latter are stored since 3.41.
+    pub start: (i64, i64),
+    /// End, likewise.
+    pub end: (i64, i64),
+    /// Processes.
+    pub nprocs: i64,
+    /// Job id.
+    pub job_id: i64,
+    /// Lines `key=value\n`; at most 1,023 bytes are written.
+    pub metadata: Vec<u8>,
+    /// Command line. What is longer than the room is cut, ends in `<TRUNCATED>`, and leaves no room for mounts.
+    pub exe: Vec<u8>,
+    /// Mounts; those past the room are left out.
+    pub mounts: Vec<Mount>,
+}
+
+/// One line of the mount table.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Mount {
+    /// Type of the file system.
+    pub fs_type: Vec<u8>,
+    /// Mount point.
+    pub path: Vec<u8>,
+}
+
+impl Mount {
+    /// A mount of text.
+    pub fn new(fs_type: &str, path: &str) -> Self {
+        Self {
+            fs_type: fs_type.as_bytes().to_vec(),
+            path: path.as_bytes().to_vec(),
+        }
+    }
+}
+
+impl DarshanLog {
+    /// The file.
+    ///
+    /// # Panics
+    /// If a record has more counters than its module, or counters that belong to no module.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        self.to_bytes_with(&mut Encoder::default())
+    }
+
+    /// The same, with the compressor of the log before: the bytes do not depend on what it compressed.
+    ///
+    /// # Panics
+    /// As [`DarshanLog::to_bytes`].
+    pub fn to_bytes_with(&self, encoder: &mut Encoder) -> Vec<u8> {
+        let mut header = header::Header::new(self);
+        let mut file = vec![0; header.len()];
+        let mut region = Bytes::new(self.byte_order);
+        self.job.write(self.version, &mut region);
+        encoder.stream(self.compression, &region.bytes, &mut file);
+
+        let (mut names, mut ends) = (Bytes::new(self.byte_order), vec![]);
+        for (id, name) in &self.names {
+            names.u64(*id);
+            match self.version < (3, 10) {
+                true => {
+                    names.u32(name.len() as u32);
+                    names.raw(name);
+                }
+                false => {
+                    names.raw(name);
+                    names.raw(&[0]);
+                }
+            }
+            ends.push(names.bytes.len());
+        }
+        header.names = append(
+            encoder,
+            self.compression,
+            &names.bytes,
+            &ends,
+            &self.name_streams,
+            &mut file,
+        );
+
+        let mut modules: Vec<&Module> = self.modules.iter().collect();
+        modules.sort_by_key(|module| module.id.number());
+        for module in modules {
+            let Some(slot) = header::slot(self.version, module.id.number()) else {
+                continue;
+            };
+            let (bytes, ends) = module.encode(self.byte_order);
+            let map = append(
+                encoder,
+                self.compression,
+                &bytes,
+                &ends,
+                &module.streams,
+                &mut file,
+            );
+            header.modules.push((slot, map, module.version));
+        }
+        let head = header.encode();
+        file[..head.len()].copy_from_slice(&head);
+        file
+    }
+}
+
+/// Appends a region, cut into streams after the counted items, and says where it lies. `ends[i]` is where item i ends.
+fn append(
+    encoder: &mut Encoder,
+    compression: Compression,
+    bytes: &[u8],
+    ends: &[usize],
+    streams: &[usize],
+    file: &mut Vec<u8>,
+) -> (u64, u64) {
+    if bytes.is_empty() && streams.is_empty() {
+        return (0, 0);
+    }
+    let (start, mut items, mut from) = (file.len(), 0, 0);
+    for count in streams {
+        items = (items + count).min(ends.len());
+        let to = if items == 0 { 0 } else { ends[items - 1] };
+        encoder.stream(compression, &bytes[from..to], file);
+        from = to;
+    }
+    if from < bytes.len() {
+        encoder.stream(compression, &bytes[from..], file);
+    }
+    (start as u64, (file.len() - start) as u64)
+}
+
+impl Job {
+    /// Room for the command line and the mounts, without the NUL at the end.
+    fn room(version: (u16, u16)) -> usize {
+        if version < (3, 41) { 3031 } else { 3015 }
+    }
+
+    fn write(&self, version: (u16, u16), to: &mut Bytes) {
+        let nanoseconds = version >= (3, 41);
+        to.i64(self.uid);
+        for (seconds, nanos) in [self.start, self.end] {
+            to.i64(seconds);
+            if nanoseconds {
+                to.i64(nanos);
+            }
+        }
+        to.i64(self.nprocs);
+        to.i64(self.job_id);
+        to.text(&self.metadata, 1024);
+
+        let room = Self::room(version);
+        let mut tail = self.exe.clone();
+        if tail.len() > room {
+            let mark = b"<TRUNCATED>";
+            tail.truncate(room - mark.len());
+            tail.extend_from_slice(mark);
+        }
+        for mount in &self.mounts {
+            let line = [
+                b"\n",
+                mount.fs_type.as_slice(),
+                b"\t",
+                mount.path.as_slice(),
+            ]
+            .concat();
+            if tail.len() + line.len() > room {
+                break;
+            }
+            tail.extend_from_slice(&line);
+        }
+        tail.push(0);
+        to.raw(&tail);
+    }
+}
+
+#[cfg(test)]
+mod tests;

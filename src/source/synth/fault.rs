@@ -1,0 +1,299 @@
+//! Faults that are planted so that somebody finds them: one cause for each, in jobs of more than 1,000 processes with at
+//! least 10 MB for each, on all OSTs, under 1 GB/s - what the paper's tables I and II look for.
+
+use super::app::{APPS, App};
+use super::plan::Job;
+use super::scene::{Api, Part, Scene};
+use super::shape::{part, some_ranks, split};
+use super::system::SCRATCH_OSTS;
+use serde_json::{Value, json};
+
+/// A cause of slow I/O.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fault {
+    /// All processes write one file on one OST.
+    OneOst,
+    /// The root process writes far more than all others.
+    RootWrites,
+    /// Many files are written one after another.
+    Serial,
+    /// One file takes 95 % of the time.
+    OneFile,
+    /// Small requests that do not follow one another.
+    SmallRequests,
+}
+
+impl Fault {
+    pub(super) const ALL: [Self; 5] = [
+        Self::OneOst,
+        Self::RootWrites,
+        Self::Serial,
+        Self::OneFile,
+        Self::SmallRequests,
+    ];
+
+    /// Its name in truth.json.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::OneOst => "one_ost",
+            Self::RootWrites => "root_writes_most",
+            Self::Serial => "serial_files",
+            Self::OneFile => "one_file",
+            Self::SmallRequests => "small_requests",
+        }
+    }
+
+    /// One line that says what was planted.
+    pub(super) fn doc(self) -> &'static str {
+        match self {
+            Self::OneOst => "all processes write one shared file that lies on one OST",
+            Self::RootWrites => "the root process writes far more than the other processes",
+            Self::Serial => {
+                "many files are written one after another, with pauses and without overlap"
+            }
+            Self::OneFile => "reading one file takes 95 % of the time on the critical path",
+            Self::SmallRequests => "most reads are of at most 1 KiB and do not follow one another",
+        }
+    }
+
+    /// The program that has it.
+    pub(super) fn app(self) -> &'static App {
+        let name = match self {
+            Self::OneOst => "flame_dns",
+            Self::RootWrites => "quantum_dft",
+            Self::Serial => "cosmo_nbody",
+            Self::OneFile => "lattice_qcd",
+            Self::SmallRequests => "storm_les",
+        };
+        APPS.iter().find(|app| app.name == name).unwrap_or(&APPS[0])
+    }
+
+    /// Processes of job `index`.
+    pub(super) fn nprocs(self, index: u64) -> i64 {
+        [1024, 1536, 2048, 4096][(index % 4) as usize]
+    }
+
+    /// Directory of the job's files.
+    fn dir(job: &Job) -> String {
+        format!("/scratch/{}/{}/run{:05}", job.user, job.program, job.index)
+    }
+
+    /// Plays the job. Whatever else it does is good: large consecutive requests, files on all OSTs, in parallel.
+    pub(super) fn play(self, scene: &mut Scene, job: &Job) {
+        let (dir, nprocs) = (Self::dir(job), scene.nprocs);
+        scene.slow = false;
+        scene.small = 0.0;
+        scene.request = 8 << 20;
+        scene.consecutive = scene.random.float(0.93, 0.97);
+        let files = SCRATCH_OSTS + 8;
+        let bytes = nprocs * scene.random.int(12_000_000, 30_000_000);
+        let ranks = some_ranks(nprocs, files);
+        let private = |scene: &mut Scene, bytes: i64, kind: &str, reads: bool| -> Vec<Part> {
+            let shares = split(scene, bytes, files).into_iter().zip(&ranks);
+            let file = |(bytes, rank): (i64, &i64)| {
+                let (read, written) = if reads { (bytes, 0) } else { (0, bytes) };
+                part(
+                    format!("{dir}/{kind}.{rank:05}"),
+                    *rank,
+                    Api::Posix,
+                    read,
+                    written,
+                )
+            };
+            shares.map(file).collect()
+        };
+        let config = part(
+            format!("/home/{}/{}.in", job.user, job.program),
+            0,
+            Api::Stdio,
+            4_000,
+            0,
+        );
+        scene.phase([config]);
+        match self {
+            Self::OneOst => {
+                let parts = private(scene, bytes / 20, "out/diag", false);
+                scene.phase(parts);
+                scene.compute(30.0);
+                let ost = one_ost(scene);
+                scene.next_file_on(ost);
+                scene.phase([part(
+                    format!("{dir}/out/field.dat"),
+                    -1,
+                    Api::Posix,
+                    0,
+                    bytes,
+                )]);
+            }
+            Self::RootWrites => {
+                let parts = private(scene, bytes / 20, "out/block", false);
+                scene.phase(parts);
+                scene.phase([part(
+                    format!("{dir}/out/wavefunction"),
+                    0,
+                    Api::Posix,
+                    0,
+                    bytes,
+                )]);
+            }
+            Self::Serial => {
+                for part in private(scene, bytes, "out/plot", false) {
+                    scene.phase([part]);
+                    let pause = scene.random.float(0.3, 2.0);
+                    scene.compute(pause);
+                }
+            }
+            Self::OneFile => {
+                scene.phase([part(
+                    format!("{dir}/in/eigenvectors"),
+                    0,
+                    Api::Posix,
+                    bytes,
+                    0,
+                )]);
+                let file = scene.uses.last().and_then(|file| file.read.as_ref());
+                let (long, from) = (file.map_or(0.0, |flow| flow.end - flow.start), scene.clock);
+                let parts = private(scene, bytes / 20, "in/config", true);
+                scene.phase(parts);
+                // The one file takes 95 % of the reading: the others together the twentieth that is left.
+                stretch(scene, from, long / 19.0);
+            }
+            Self::SmallRequests => {
+                scene.request = scene.random.int(90, 320);
+                scene.consecutive = scene.random.float(0.05, 0.2);
+                let parts = private(scene, bytes, "in/station", true);
+                scene.phase(parts);
+            }
+        }
+        let until = scene.clock + 1.0;
+        scene.background(part("<STDOUT>".into(), 0, Api::Stdio, 0, 2_048), until);
+        scene.clock = until;
+    }
+
+    /// What was planted, in numbers that a query should find again.
+    pub(super) fn numbers(self, scene: &Scene) -> (Vec<String>, Value) {
+        let reads = matches!(self, Self::OneFile | Self::SmallRequests);
+        let flows: Vec<_> = (scene.uses.iter())
+            .filter(|file| file.path.starts_with("/scratch/"))
+            .filter_map(|file| {
+                Some((
+                    file,
+                    if reads {
+                        file.read.as_ref()?
+                    } else {
+                        file.written.as_ref()?
+                    },
+                ))
+            })
+            .collect();
+        let bytes: i64 = flows.iter().map(|(_, flow)| flow.bytes).sum();
+        let mut windows: Vec<(f64, f64)> = flows
+            .iter()
+            .map(|(_, flow)| (flow.start, flow.end))
+            .collect();
+        let critical = union(&mut windows);
+        let (largest, flow) = match flows.iter().max_by_key(|(_, flow)| flow.bytes) {
+            Some((file, flow)) => (file, flow),
+            None => return (vec![], Value::Null),
+        };
+        let requests: i64 = flows.iter().map(|(_, flow)| flow.count()).sum();
+        let small = |sizes: &[(i64, i64)]| -> i64 {
+            sizes
+                .iter()
+                .filter(|(size, _)| *size <= 1024)
+                .map(|(_, count)| count)
+                .sum()
+        };
+        let mut numbers = json!({
+            "direction": if reads { "read" } else { "write" },
+            "nprocs": scene.nprocs,
+            "bytes": bytes,
+            "files": flows.len(),
+            "critical_seconds": critical,
+            "bandwidth": bytes as f64 / critical,
+        });
+        let more = match self {
+            Self::OneOst => {
+                json!({"ost": largest.layout.as_ref().and_then(|layout| layout.osts.first()),
+                "processes_per_ost": largest.procs, "file_bytes": flow.bytes, "file_seconds": flow.end - flow.start})
+            }
+            Self::RootWrites => {
+                json!({"root_bytes": flow.bytes, "root_share": flow.bytes as f64 / bytes as f64,
+                "root_seconds": flow.end - flow.start})
+            }
+            Self::Serial => {
+                json!({"idle_seconds": windows_end(&windows) - windows_start(&windows) - critical,
+                "overlap_seconds": windows.iter().map(|(start, end)| end - start).sum::<f64>() - critical})
+            }
+            Self::OneFile => json!({"file_seconds": flow.end - flow.start,
+                "time_share": (flow.end - flow.start) / critical}),
+            Self::SmallRequests => json!({
+                "small_share": flows.iter().map(|(_, flow)| small(&flow.sizes)).sum::<i64>() as f64 / requests as f64,
+                "consecutive_share":
+                    flows.iter().map(|(_, flow)| flow.consecutive).sum::<i64>() as f64 / requests as f64}),
+        };
+        if let (Some(numbers), Value::Object(more)) = (numbers.as_object_mut(), more) {
+            numbers.extend(more);
+        }
+        let paths = match self {
+            Self::Serial | Self::SmallRequests => vec![],
+            _ => vec![largest.path.clone()],
+        };
+        (paths, numbers)
+    }
+}
+
+/// An OST of /scratch that is not slow.
+fn one_ost(scene: &mut Scene) -> i64 {
+    let ost = scene.random.int(0, SCRATCH_OSTS - 1);
+    if ost >= scene.system.slow_ost {
+        ost + 1
+    } else {
+        ost
+    }
+}
+
+/// Moves and scales what was played after `from` so that it takes `seconds`.
+fn stretch(scene: &mut Scene, from: f64, seconds: f64) {
+    let factor = seconds / (scene.clock - from);
+    let moved = |time: f64| {
+        if time > from {
+            from + (time - from) * factor
+        } else {
+            time
+        }
+    };
+    for file in scene.uses.iter_mut().filter(|file| file.opened >= from) {
+        (file.opened, file.closed) = (moved(file.opened), moved(file.closed));
+        for flow in [&mut file.read, &mut file.written].into_iter().flatten() {
+            (flow.start, flow.end) = (moved(flow.start), moved(flow.end));
+            flow.time *= factor;
+        }
+    }
+    scene.clock = moved(scene.clock);
+}
+
+/// Length of the union of windows; sorts them.
+fn union(windows: &mut [(f64, f64)]) -> f64 {
+    windows.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let (mut length, mut covered) = (0.0, f64::NEG_INFINITY);
+    for (start, end) in windows.iter() {
+        length += (end - start.max(covered)).max(0.0);
+        covered = covered.max(*end);
+    }
+    length
+}
+
+fn windows_start(windows: &[(f64, f64)]) -> f64 {
+    windows
+        .iter()
+        .map(|(start, _)| *start)
+        .fold(f64::INFINITY, f64::min)
+}
+
+fn windows_end(windows: &[(f64, f64)]) -> f64 {
+    windows
+        .iter()
+        .map(|(_, end)| *end)
+        .fold(f64::NEG_INFINITY, f64::max)
+}

@@ -1,0 +1,164 @@
+//! A synthetic month of Darshan logs, for tests, benchmarks and demos: the same path as real logs, with known answers.
+//!
+//! A [`Month`] is a number of jobs and a seed, and nothing else goes in: no clock, no machine, no order of threads. Job
+//! `i` is a pure function of both ([`Month::logs`]), so that a month of any size costs no memory and its logs can be made
+//! on many threads.
+//!
+//! ```text
+//! plan      which program job i is, how large, how many bytes, when, and what is planted in it
+//! shape     what that kind of program does: phases of reads and writes            fault: the same for planted faults
+//! scene     how long each takes on the processes and OSTs that it has             system: the OSTs, one of them slow
+//! record    what Darshan counts of it        trace: request by request, by time
+//! log       records, names and job as a DarshanLog, which darshan::write writes
+//! ```
+//!
+//! The mixture follows what the IOMiner paper found on Cori (section III): shares of programs, sizes, read ratios,
+//! consecutive requests and interfaces are dealt out exactly in every 1,000 jobs (`app::APPS`), bytes are heavy-tailed.
+//! Numbers agree with one another as they do in real logs: sizes sum to bytes, times to what an OST can do, POSIX carries
+//! what came through MPI-IO. What was planted is written to `truth.json`.
+
+mod app;
+mod fault;
+mod log;
+mod plan;
+pub(crate) mod random;
+mod record;
+mod scene;
+mod shape;
+mod system;
+mod trace;
+mod truth;
+mod write;
+
+pub use write::{Summary, write, write_with};
+
+use crate::source::darshan::write::DarshanLog;
+use chrono::{DateTime, Datelike, Timelike, Utc};
+use plan::{Job, Plan, Plant};
+use random::{Random, mix};
+use scene::Scene;
+use std::path::PathBuf;
+use system::System;
+
+/// A synthetic month.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Month {
+    /// Jobs. Some have several logs: about 1.15 for each job.
+    pub jobs: u64,
+    /// Another seed is another month.
+    pub seed: u64,
+    /// When it starts, seconds since 1970, UTC: a midnight.
+    pub start: i64,
+    /// Its days.
+    pub days: i64,
+}
+
+/// A log of a month.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MonthLog {
+    /// Where it belongs: `YYYY/M/D/` and the name that Darshan would give it.
+    pub path: PathBuf,
+    /// What it holds.
+    pub log: DarshanLog,
+}
+
+impl Month {
+    /// September 2026 with so many jobs.
+    pub fn new(jobs: u64, seed: u64) -> Self {
+        Self {
+            jobs,
+            seed,
+            start: 1_788_220_800,
+            days: 30,
+        }
+    }
+
+    /// The logs of job `index`, from the first on: one for most jobs; several side by side for programs that fork, or
+    /// one after another for jobs with several steps. All have the same job id.
+    pub fn logs(&self, index: u64) -> Vec<MonthLog> {
+        let plan = Plan::new(*self);
+        logs(&plan, &plan.job(index))
+            .into_iter()
+            .map(|(log, _)| log)
+            .collect()
+    }
+
+    /// The first log of job `index`.
+    pub fn log(&self, index: u64) -> DarshanLog {
+        let plan = Plan::new(*self);
+        let job = Job {
+            logs: 1,
+            ..plan.job(index)
+        };
+        let mut logs = logs(&plan, &job);
+        logs.swap_remove(0).0.log
+    }
+}
+
+/// The logs of a job, and the scenes that they tell of.
+fn logs(plan: &Plan, job: &Job) -> Vec<(MonthLog, Scene)> {
+    let seed = plan.month.seed;
+    let system = System::new(seed);
+    let mut start = job.start;
+    let mut first_pid = None;
+    let mut made: Vec<(MonthLog, Scene)> = vec![];
+    for number in 0..job.logs {
+        let mut random = Random::new(mix(seed).wrapping_add(number), job.index);
+        let share = |bytes: i64| bytes / job.logs as i64;
+        let mut scene = Scene::new(job, system, Random::new(random.bits(), 0));
+        if job.plant == Some(Plant::CustomStriping) {
+            scene.stripe = *random.pick(&[
+                (4 << 20, 64),
+                (16 << 20, 24),
+                (1 << 20, 248),
+                (32 << 20, 96),
+                (8 << 20, 8),
+            ]);
+            scene.progressive = random.chance(0.4);
+        }
+        if job.plant.is_none() && job.nprocs <= 16 && random.chance(0.1) {
+            scene.traced = Some(60);
+        }
+        shape::play(&mut scene, job, share(job.read), share(job.written));
+
+        let pid = random.int(2_000, 400_000);
+        let parent = first_pid.filter(|_| job.app.forks);
+        first_pid.get_or_insert(pid);
+        let log = log::log(job, &mut scene, start, parent);
+        let path = path(job, start, pid, &mut random);
+        start += match job.app.forks {
+            true => random.float(0.0, 3.0),
+            false => scene.clock + random.float(2.0, 90.0),
+        };
+        made.push((MonthLog { path, log }, scene));
+    }
+    made
+}
+
+/// Where Darshan would put a log that started then, in UTC.
+fn path(job: &Job, start: f64, pid: i64, random: &mut Random) -> PathBuf {
+    let time: DateTime<Utc> = DateTime::from_timestamp(start as i64, 0).unwrap_or_default();
+    let (month, day, seconds) = (time.month(), time.day(), time.num_seconds_from_midnight());
+    let program = job
+        .app
+        .command
+        .split(' ')
+        .next()
+        .and_then(|command| command.rsplit('/').next());
+    let program = program
+        .filter(|program| !program.contains('{'))
+        .unwrap_or(&job.program);
+    // Since 3.3.1 the process id is in the name.
+    let process = if job.library.release >= "3.3" {
+        format!("-{pid}")
+    } else {
+        String::new()
+    };
+    let (user, id, hash, took) = (&job.user, job.job_id, random.bits(), random.int(1, 4));
+    PathBuf::from(format!("{}/{month}/{day}", time.year())).join(format!(
+        "{user}_{program}_id{id}{process}_{month}-{day}-{seconds}-{hash}_{took}.darshan"
+    ))
+}
+
+#[cfg(test)]
+mod tests;
