@@ -20,7 +20,7 @@ use datafusion::datasource::ViewTable;
 use datafusion::common::{DataFusionError, exec_datafusion_err, plan_err};
 use datafusion::execution::object_store::ObjectStoreUrl;
 use datafusion::execution::session_state::SessionState;
-use datafusion::logical_expr::TableType;
+use datafusion::logical_expr::{DdlStatement, LogicalPlan, TableType};
 use datafusion::object_store::path::Path;
 use datafusion::object_store::{ObjectStore, local::LocalFileSystem};
 use std::collections::{BTreeMap, HashMap};
@@ -240,6 +240,22 @@ struct LakeSchema {
 /// Whether each lake has a table or view of that name.
 fn of_a_lake(name: &str) -> bool {
     TABLES.iter().any(|(known, _)| *known == name) || view(name).is_some()
+}
+
+/// DataFusion's own words for it would be that the table does not exist.
+///
+/// # Errors
+/// [`Error::Invalid`] if the plan drops what a lake has.
+pub(crate) fn refuse_drop(plan: &LogicalPlan) -> Result<()> {
+    let name = match plan {
+        LogicalPlan::Ddl(DdlStatement::DropTable(drop)) => drop.name.table(),
+        LogicalPlan::Ddl(DdlStatement::DropView(drop)) => drop.name.table(),
+        _ => return Ok(()),
+    };
+    match of_a_lake(name) {
+        true => Err(Error::Invalid(format!("`{name}` belongs to the lake and cannot be dropped"))),
+        false => Ok(()),
+    }
 }
 
 impl LakeSchema {

@@ -31,10 +31,13 @@ use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::{LexOrdering, Partitioning, PhysicalExpr, PhysicalSortExpr, RangePartitioning, SplitPoint};
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
+use datafusion::physical_plan::coop::CooperativeExec;
 use datafusion::physical_plan::execution_plan::CardinalityEffect;
+use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::filter_pushdown::{ChildPushdownResult, FilterDescription, FilterPushdownPhase, FilterPushdownPropagation};
 use datafusion::physical_plan::joins::{HashJoinExec, PartitionMode, SortMergeJoinExec};
 use datafusion::physical_plan::projection::ProjectionExec;
+use datafusion::physical_plan::sorts::sort::SortExec;
 use datafusion::physical_plan::statistics::{ChildStats, StatisticsArgs};
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, PlanProperties};
 use std::fmt::{Debug, Formatter};
@@ -185,7 +188,8 @@ fn widen(input: &Arc<dyn ExecutionPlan>, range: &RangePartitioning, keys: &[Arc<
 enum Statement {
     /// The input is cut by the first key of `range` alone, at `points`.
     Wide { range: RangePartitioning, points: Vec<SplitPoint> },
-    /// The input is a join whose inputs are both cut at `points`, the first column of which is what `range` says.
+    /// The input is a join, with nothing above it that moves rows between partitions, whose inputs are both cut at `points`;
+    /// their first column is what `range` says.
     Narrow { range: RangePartitioning, points: Vec<SplitPoint> },
 }
 
@@ -205,11 +209,21 @@ impl Statement {
                 }
                 _ => false,
             },
-            Self::Narrow { points, .. } => Join::of(input).is_some_and(|join| {
+            Self::Narrow { points, .. } => Join::of(beneath(input)).is_some_and(|join| {
                 let cut = |input: &&Arc<dyn ExecutionPlan>| matches!(input.output_partitioning(), Partitioning::Range(now) if now.split_points() == points);
                 join.join_type() != JoinType::Full && join.inputs().iter().all(cut)
             }),
         }
+    }
+}
+
+/// What lies under nodes that the optimizer may put between, all of which leave each row in its partition.
+fn beneath(plan: &Arc<dyn ExecutionPlan>) -> &Arc<dyn ExecutionPlan> {
+    let stays = plan.is::<ProjectionExec>() || plan.is::<FilterExec>() || plan.is::<CooperativeExec>();
+    let stays = stays || plan.downcast_ref::<SortExec>().is_some_and(SortExec::preserve_partitioning);
+    match plan.children()[..] {
+        [child] if stays => beneath(child),
+        _ => plan,
     }
 }
 

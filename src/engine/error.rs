@@ -51,14 +51,15 @@ fn ours(error: DataFusionError) -> Result<Error, DataFusionError> {
 
 fn message(error: &DataFusionError, known: &Known) -> String {
     use DataFusionError as E;
+    if let Some(text) = beneath(error) {
+        return text;
+    }
     let text = match error {
-        // A shared error may hold one of ours, which then cannot be taken out: its words are the same.
         E::Shared(inner) => return message(inner, known),
         E::Context(_, inner) | E::Diagnostic(_, inner) => return message(inner, known),
-        E::External(inner) => match (inner.downcast_ref::<Error>(), inner.downcast_ref::<DataFusionError>()) {
-            (Some(error), _) => return error.to_string(),
-            (_, Some(error)) => return message(error, known),
-            _ => inner.to_string(),
+        E::External(inner) => match inner.downcast_ref::<DataFusionError>() {
+            Some(error) => return message(error, known),
+            None => inner.to_string(),
         },
         E::SchemaError(inner, _) => return schema(inner),
         E::ResourcesExhausted(text) => return exhausted(text, known),
@@ -69,7 +70,6 @@ fn message(error: &DataFusionError, known: &Known) -> String {
         E::Internal(text) => format!("the query engine failed, which is a mistake in iolode or DataFusion: {text}"),
         E::NotImplemented(text) => format!("not supported: {}", start(text)),
         E::Plan(text) => plan(text, known),
-        E::ObjectStore(inner) => return store(inner),
         E::ArrowError(inner, _) => arrow(inner),
         error => error.message().into_owned(),
     };
@@ -110,6 +110,10 @@ fn plan(text: &str, known: &Known) -> String {
         let near = nearest(&name, known.functions.iter().map(String::as_str));
         return format!("unknown function `{name}`{}", near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default());
     }
+    // A function of ours has said which argument is wrong; DataFusion adds that it is.
+    if let Some((_, rest)) = text.split_once("user-defined coercion failed with: ") {
+        return start(rest.split(" No function matches").next().unwrap_or(rest)).trim_end_matches('.').to_string();
+    }
     // Signatures that do not fit are listed by the dozen; the first line says it.
     text.lines().next().unwrap_or(text).to_string()
 }
@@ -139,13 +143,28 @@ fn size(bytes: usize) -> String {
     }
 }
 
-fn store(error: &datafusion::object_store::Error) -> String {
-    match error {
-        datafusion::object_store::Error::NotFound { path, .. } => {
-            format!("/{}: the file is gone; `iolode lake check` finds what else is missing", path.trim_start_matches('/'))
+/// What an error says that others were wrapped around: one of ours (a shared one cannot be taken out, but its words can), or
+/// that a file is gone.
+fn beneath(error: &DataFusionError) -> Option<String> {
+    use datafusion::object_store::Error::NotFound;
+    let mut next: Option<&(dyn std::error::Error + 'static)> = Some(error);
+    while let Some(error) = next {
+        if let Some(error) = error.downcast_ref::<Error>() {
+            return Some(error.to_string());
         }
-        error => line(&error.to_string()),
+        if let Some(NotFound { path, .. }) = error.downcast_ref() {
+            return Some(gone(path));
+        }
+        next = error.source();
     }
+    // The Parquet reader passes on the words only.
+    let text = error.to_string();
+    let path = text.split_once("Object at location ").and_then(|(_, rest)| rest.split_once(" not found: "));
+    path.map(|(path, _)| gone(path))
+}
+
+fn gone(path: &str) -> String {
+    format!("/{}: the file is gone; `iolode lake check` finds what else is missing", path.trim_start_matches('/'))
 }
 
 fn arrow(error: &datafusion::arrow::error::ArrowError) -> String {

@@ -143,8 +143,9 @@ impl Engine {
     pub async fn run_statement(&self, statement: Statement) -> Result<Rows> {
         let (state, plan) = self.plan(statement).await?.into_parts();
         match self.start(&state, &plan).await {
+            // If the second try fails as well, whatever the reason: more memory for the first is what helps.
             Err(error) if is_exhausted(&error) && is_query(&plan) => {
-                self.start(&session::frugal(state, self.memory)?, &plan).await.map_err(|e| self.error(e))
+                self.start(&session::frugal(state, self.memory)?, &plan).await.map_err(|_| self.error(error))
             }
             rows => rows.map_err(|e| self.error(e)),
         }
@@ -169,12 +170,17 @@ impl Engine {
         let pinned = Catalog::new(&self.sources, self.own.clone(), self.planner.clone());
         state.register_catalog_list(pinned.list());
         let plan = state.statement_to_plan(statement).await.map_err(|e| self.error(e))?;
+        catalog::refuse_drop(&plan)?;
         self.context.execute_logical_plan(plan).await.map_err(|e| self.error(e))
     }
 
     /// Runs a plan until its first rows are there: from then on a failure is final.
     async fn start(&self, state: &SessionState, plan: &LogicalPlan) -> Result<Rows, DataFusionError> {
-        let physical = state.create_physical_plan(plan).await?;
+        let physical = match state.create_physical_plan(plan).await {
+            Ok(physical) => physical,
+            // Should our rule lead DataFusion into a plan that it finds at fault, there is still the one without it.
+            Err(error) => session::without_rule(state.clone()).create_physical_plan(plan).await.map_err(|_| error)?,
+        };
         let schema = physical.schema();
         let mut stream = execute_stream(physical, state.task_ctx())?;
         let first = stream.next().await.transpose()?;

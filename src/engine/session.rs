@@ -7,6 +7,7 @@ use datafusion::execution::SessionStateBuilder;
 use datafusion::execution::memory_pool::FairSpillPool;
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
 use datafusion::execution::session_state::SessionState;
+use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::prelude::SessionConfig;
 use std::sync::Arc;
 
@@ -94,6 +95,11 @@ pub(crate) fn frugal(state: SessionState, memory: Option<usize>) -> Result<Sessi
     let mut config = state.config().clone();
     config.options_mut().optimizer.prefer_hash_join = false;
     Ok(SessionStateBuilder::new_from_existing(state).with_config(config).with_runtime_env(runtime).build())
+}
+
+/// The same session with DataFusion's rules alone.
+pub(crate) fn without_rule(state: SessionState) -> SessionState {
+    SessionStateBuilder::new_from_existing(state).with_physical_optimizer_rules(PhysicalOptimizer::new().rules).build()
 }
 
 #[cfg(test)]

@@ -252,7 +252,7 @@ mod tests {
                 } else {
                     partial.update_batch(&values, &groups, None, 4).unwrap();
                     let (a, b) = (partial.state(EmitTo::First(first.min(4))).unwrap(), partial.state(EmitTo::All).unwrap());
-                    prop_assert_eq!(partial.size() - 2 * size_of::<Option<String>>() <= 64, true);
+                    prop_assert!(partial.size() < 200, "what was given out is still held: {}", partial.size());
                     merged.merge_batch(&a, &(0..first.min(4)).collect::<Vec<_>>(), 4).unwrap();
                     merged.merge_batch(&b, &(first.min(4)..4).collect::<Vec<_>>(), 4).unwrap();
                 }

@@ -2,7 +2,7 @@
 
 use super::super::catalog::{Catalog, Own};
 use super::super::cuts::Cuts;
-use super::super::session::{NO_LAKE, runtime, session_state};
+use super::super::session::{NO_LAKE, runtime, session_state, without_rule};
 use super::super::table::{LakeTable, ScanFile};
 use super::{block_on, rows};
 use crate::source::synth::random::Random;
@@ -11,14 +11,12 @@ use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::arrow::record_batch::RecordBatch;
 use datafusion::catalog::MemorySchemaProvider;
 use datafusion::datasource::MemTable;
-use datafusion::execution::SessionStateBuilder;
 use datafusion::execution::object_store::ObjectStoreUrl;
 use datafusion::execution::runtime_env::RuntimeEnv;
 use datafusion::object_store::memory::InMemory;
 use datafusion::object_store::path::Path;
 use datafusion::object_store::{ObjectStoreExt, PutPayload};
 use datafusion::parquet::arrow::ArrowWriter;
-use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::physical_plan::{collect, displayable};
 use datafusion::prelude::{SessionConfig, SessionContext};
 use std::sync::Arc;
@@ -142,7 +140,7 @@ fn random_query(random: &mut Random) -> String {
 fn session(target: usize, rule: bool, runtime: &Arc<RuntimeEnv>, settings: &[(&str, bool)]) -> SessionContext {
     let mut state = session_state(target, None, NO_LAKE, runtime.clone());
     if !rule {
-        state = SessionStateBuilder::new_from_existing(state).with_physical_optimizer_rules(PhysicalOptimizer::new().rules).build();
+        state = without_rule(state);
     }
     let options = state.config_mut().options_mut();
     options.execution.target_partitions = target;
@@ -211,7 +209,12 @@ async fn fuzz(seed: u64, cases: u64) -> (u64, u64) {
             let sql = random_query(&mut random);
             let says = format!("case {case}, groups {groups}, target {target}, overlap {overlap}, {settings:?}\n{sql}");
             let (_, expected) = sorted(&plain, &sql).await.unwrap_or_else(|e| panic!("{says}\nplain: {e}"));
-            let (text, found) = sorted(&contexts[0], &sql).await.unwrap_or_else(|e| panic!("{says}\n{e}"));
+            let (text, found) = match sorted(&contexts[0], &sql).await {
+                Ok(answer) => answer,
+                // DataFusion 55.2 fails on some outer merge joins with a condition: "declared as non-nullable but contains null".
+                Err(e) if e.contains("non-nullable") && sorted(&contexts[1], &sql).await.is_err() => continue,
+                Err(e) => panic!("{says}\n{e}\nwithout the rule: {:?}", sorted(&contexts[1], &sql).await.map(|answer| answer.0)),
+            };
             if found != expected {
                 let (without, other) = sorted(&contexts[1], &sql).await.unwrap();
                 let blame = if other == expected { "the rule's fault" } else { "wrong without the rule, too" };

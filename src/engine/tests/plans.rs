@@ -78,7 +78,7 @@ async fn check(lake: &Lake, threads: usize) {
 fn joins_and_groupings_by_job_need_no_repartition_after_one_ingest_and_after_ten() {
     let directory = tempfile::tempdir().unwrap();
     for (name, steps) in [("one", 1), ("ten", 10)] {
-        let lake = lake(&directory.path().join(name), 80, steps, 400_000);
+        let lake = lake(&directory.path().join(name), 80, steps, 100_000);
         let ranges = lake.snapshot(None).unwrap().splits().len() + 1;
         assert!(ranges > 8, "{ranges}");
         block_on(async {
@@ -100,7 +100,7 @@ fn a_lake_of_one_range_is_not_repartitioned_either() {
 #[test]
 fn a_condition_on_job_id_reads_one_file_and_on_time_those_of_its_days() {
     let directory = tempfile::tempdir().unwrap();
-    let lake = lake(directory.path(), 80, 1, 400_000);
+    let lake = lake(directory.path(), 80, 1, 100_000);
     block_on(async {
         let engine = engine(&lake, 2);
         let jobs = ask(&engine, "SELECT job_id FROM darshan_log ORDER BY job_id").await;
