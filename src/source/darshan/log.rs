@@ -218,7 +218,8 @@ impl Log {
         if self.names_error.is_some() || self.states.iter().any(|s| s.status.is_damaged()) {
             return Whole::Damaged;
         }
-        if self.states.iter().any(|s| s.partial) {
+        let lacks = |s: &ModuleState| s.partial || s.status == Status::UnsupportedVersion;
+        if self.states.iter().any(lacks) {
             Whole::Partial
         } else {
             Whole::Ok

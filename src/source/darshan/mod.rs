@@ -29,6 +29,8 @@ pub mod job;
 pub mod layout;
 pub mod log;
 pub mod module;
+#[cfg(test)]
+mod mutation;
 mod names;
 mod region;
 pub mod write;

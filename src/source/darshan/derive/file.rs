@@ -445,7 +445,7 @@ impl Part<'_, '_> {
     fn calls(&self) -> i64 {
         (0..2)
             .map(|d| self.sum_all(self.counters.calls[d]).unwrap_or(0))
-            .sum()
+            .fold(0, i64::saturating_add)
     }
 }
 
@@ -620,7 +620,7 @@ impl<'a> Context<'a, '_> {
             (false, true) => Some(Source::Stdio),
             (false, false) => None,
         };
-        if let Some(posix) = posix.filter(|_| calls(POSIX) + calls(STDIO) > 0) {
+        if let Some(posix) = posix.filter(|_| calls(POSIX) > 0 || calls(STDIO) > 0) {
             let fewer_ranks =
                 processes(parts[POSIX].iter(), nprocs) < processes(parts[MPIIO].iter(), nprocs);
             let fewer_bytes = bytes(POSIX).saturating_add(bytes(STDIO)) < bytes(MPIIO);
