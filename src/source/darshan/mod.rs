@@ -32,6 +32,7 @@ pub mod module;
 #[cfg(test)]
 mod mutation;
 mod names;
+pub mod records;
 mod region;
 pub mod write;
 
