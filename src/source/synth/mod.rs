@@ -117,7 +117,7 @@ fn logs(plan: &Plan, job: &Job) -> Vec<(MonthLog, Scene)> {
             scene.progressive = random.chance(0.4);
         }
         if job.plant.is_none() && job.nprocs <= 16 && random.chance(0.1) {
-            scene.traced = Some(60);
+            scene.traced = Some((120 / job.nprocs).clamp(8, 60));
         }
         shape::play(&mut scene, job, share(job.read), share(job.written));
 

@@ -161,7 +161,7 @@ fn few_jobs_have_a_striping_of_their_own() {
         layouts(log).iter().any(component)
     };
     let share = percent(custom);
-    assert!(share >= 0.08 && share <= 0.25, "{share} %");
+    assert!((0.08..0.25).contains(&share), "{share} %");
 }
 
 #[test]

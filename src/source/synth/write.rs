@@ -42,10 +42,10 @@ pub fn write(month: &Month, out: &Path, progress: &dyn Fn(u64)) -> Result<Summar
     write_with(month, out, threads, progress)
 }
 
-/// As [`write`], with so many threads: the files are the same.
+/// As [`write()`], with so many threads: the files are the same.
 ///
 /// # Errors
-/// As [`write`].
+/// As [`write()`].
 pub fn write_with(
     month: &Month,
     out: &Path,
