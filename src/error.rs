@@ -87,18 +87,36 @@ pub enum Error {
 impl Error {
     /// An I/O error with its path.
     pub fn io(path: impl AsRef<Path>, what: &'static str, source: std::io::Error) -> Self {
-        Self::Io { path: path.as_ref().to_path_buf(), what, source }
+        Self::Io {
+            path: path.as_ref().to_path_buf(),
+            what,
+            source,
+        }
     }
 
     /// An error of Arrow or Parquet, with the table or file it was about.
-    pub fn columns(what: impl Into<String>, source: impl std::error::Error + Send + Sync + 'static) -> Self {
-        Self::Columns { what: what.into(), source: Box::new(source) }
+    pub fn columns(
+        what: impl Into<String>,
+        source: impl std::error::Error + Send + Sync + 'static,
+    ) -> Self {
+        Self::Columns {
+            what: what.into(),
+            source: Box::new(source),
+        }
     }
 
     /// An unknown name, with the nearest of the known ones if one is near.
-    pub fn unknown<'a>(kind: &'static str, name: &str, known: impl IntoIterator<Item = &'a str>) -> Self {
+    pub fn unknown<'a>(
+        kind: &'static str,
+        name: &str,
+        known: impl IntoIterator<Item = &'a str>,
+    ) -> Self {
         let hint = nearest(name, known).map(|near| format!("did you mean `{near}`?"));
-        Self::Unknown { kind, name: name.to_string(), hint }
+        Self::Unknown {
+            kind,
+            name: name.to_string(),
+            hint,
+        }
     }
 }
 
@@ -107,14 +125,21 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
     let name = name.to_lowercase();
     known
         .into_iter()
-        .map(|known| (strsim::damerau_levenshtein(&name, &known.to_lowercase()), known))
+        .map(|known| {
+            (
+                strsim::damerau_levenshtein(&name, &known.to_lowercase()),
+                known,
+            )
+        })
         .filter(|(distance, known)| *distance <= 1 + known.len().max(name.len()) / 4)
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, known)| known)
 }
 
 fn suggestion(hint: &Option<String>) -> String {
-    hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default()
+    hint.as_ref()
+        .map(|hint| format!("; {hint}"))
+        .unwrap_or_default()
 }
 
 /// The operating system's words without Rust's `(os error 2)`, in lower case.
@@ -143,7 +168,13 @@ mod tests {
     fn an_unknown_name_suggests_the_nearest_and_nothing_far() {
         let known = ["darshan_log", "darshan_file"];
         let text = Error::unknown("table", "darshan_lgo", known).to_string();
-        assert_eq!(text, "unknown table `darshan_lgo`; did you mean `darshan_log`?");
-        assert_eq!(Error::unknown("table", "x", known).to_string(), "unknown table `x`");
+        assert_eq!(
+            text,
+            "unknown table `darshan_lgo`; did you mean `darshan_log`?"
+        );
+        assert_eq!(
+            Error::unknown("table", "x", known).to_string(),
+            "unknown table `x`"
+        );
     }
 }

@@ -1,2 +1,2 @@
 //! iolode.
-fn main(){}
+fn main() {}

@@ -36,12 +36,20 @@ impl Input {
             }
         };
         let (file, len) = open().map_err(|e| Error::io(&path, "cannot open", e))?;
-        Ok(Self { path, len, bytes: Bytes::File(file) })
+        Ok(Self {
+            path,
+            len,
+            bytes: Bytes::File(file),
+        })
     }
 
     /// Bytes already in memory; `path` is what messages call them.
     pub fn from_bytes(path: impl AsRef<Path>, bytes: Vec<u8>) -> Self {
-        Self { path: path.as_ref().to_path_buf(), len: bytes.len() as u64, bytes: Bytes::Memory(bytes) }
+        Self {
+            path: path.as_ref().to_path_buf(),
+            len: bytes.len() as u64,
+            bytes: Bytes::Memory(bytes),
+        }
     }
 
     /// Where it lies.
@@ -68,7 +76,12 @@ impl Input {
         let end = at.checked_add(len as u64).filter(|end| *end <= self.len);
         let Some(end) = end else {
             let reason = format!("{len} bytes wanted, the file has {}", self.len);
-            return Err(Error::Malformed { path: self.path.clone(), region: "file".into(), at: Some(at), reason });
+            return Err(Error::Malformed {
+                path: self.path.clone(),
+                region: "file".into(),
+                at: Some(at),
+                reason,
+            });
         };
         match &self.bytes {
             Bytes::Memory(bytes) => into.extend_from_slice(&bytes[at as usize..end as usize]),
@@ -78,7 +91,11 @@ impl Input {
                 if let Err(e) = file.read_exact_at(&mut into[from..], at) {
                     into.truncate(from);
                     let shrunk = e.kind() == std::io::ErrorKind::UnexpectedEof;
-                    let e = if shrunk { std::io::Error::other("it became shorter while it was read") } else { e };
+                    let e = if shrunk {
+                        std::io::Error::other("it became shorter while it was read")
+                    } else {
+                        e
+                    };
                     return Err(Error::io(&self.path, "cannot read", e));
                 }
             }
@@ -104,7 +121,10 @@ impl Input {
         }
         buffer.clear();
         self.read_at(0, self.len as usize, &mut buffer)?;
-        Ok(Self { bytes: Bytes::Memory(buffer), ..self })
+        Ok(Self {
+            bytes: Bytes::Memory(buffer),
+            ..self
+        })
     }
 
     /// Gives the memory back for the next [`Input::load`].
@@ -146,15 +166,23 @@ mod tests {
         let input = Input::open(file.path()).unwrap();
         file.as_file().set_len(50).unwrap();
         let error = input.read_at(40, 20, &mut vec![]).unwrap_err().to_string();
-        assert!(error.ends_with("cannot read: it became shorter while it was read"), "{error}");
+        assert!(
+            error.ends_with("cannot read: it became shorter while it was read"),
+            "{error}"
+        );
     }
 
     #[test]
     fn memory_and_file_give_the_same_bytes_and_hash() {
-        let bytes: Vec<u8> = (0..3_000_000u32).map(|i| (i * i >> 3) as u8).collect();
+        let bytes: Vec<u8> = (0..3_000_000u32)
+            .map(|i| (i.wrapping_mul(i) >> 3) as u8)
+            .collect();
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), &bytes).unwrap();
-        let (file, memory) = (Input::open(file.path()).unwrap(), Input::from_bytes("memory", bytes));
+        let (file, memory) = (
+            Input::open(file.path()).unwrap(),
+            Input::from_bytes("memory", bytes),
+        );
         assert_eq!(file.hash().unwrap(), memory.hash().unwrap());
         let (mut a, mut b) = (vec![], vec![]);
         file.read_at(2_999_000, 1000, &mut a).unwrap();

@@ -7,9 +7,9 @@
 //! One file or folder here, one line in [`SOURCES`], one schema for each of its tables.
 
 pub mod darshan;
-pub mod synth;
 mod input;
 mod site;
+pub mod synth;
 mod tables;
 
 pub use input::Input;

@@ -36,7 +36,11 @@ impl Tables {
 
     /// Whether a table is asked for.
     pub fn wants(&self, name: &str) -> bool {
-        TABLES.iter().position(|(n, _)| *n == name).and_then(|at| self.places.get(at).copied().flatten()).is_some()
+        TABLES
+            .iter()
+            .position(|(n, _)| *n == name)
+            .and_then(|at| self.places.get(at).copied().flatten())
+            .is_some()
     }
 
     /// All builders, in the order in which they were asked for.

@@ -5,13 +5,15 @@
 
 use super::Table;
 use crate::error::{Error, Result};
+use arrow::array::NullBufferBuilder;
 use arrow::array::{
-    ArrayBuilder, ArrayRef, ArrowPrimitiveType, BinaryBuilder, BooleanBuilder, Int32Builder, ListBuilder, PrimitiveArray, StringBuilder,
-    make_builder,
+    ArrayBuilder, ArrayRef, ArrowPrimitiveType, BinaryBuilder, BooleanBuilder, Int32Builder,
+    Int64Builder, ListBuilder, PrimitiveArray, StringBuilder, make_builder,
 };
 use arrow::buffer::{NullBuffer, ScalarBuffer};
-use arrow::array::NullBufferBuilder;
-use arrow::datatypes::{DataType, Float64Type, Int32Type, Int64Type, TimestampMicrosecondType, UInt64Type};
+use arrow::datatypes::{
+    DataType, Float64Type, Int32Type, Int64Type, TimestampMicrosecondType, UInt64Type,
+};
 use arrow::record_batch::{RecordBatch, RecordBatchOptions};
 use std::sync::Arc;
 
@@ -44,6 +46,10 @@ pub enum Column {
     Binary(BinaryBuilder),
     /// A list of Int32, such as OST indexes.
     Int32List(ListBuilder<Int32Builder>),
+    /// A list of Int64, such as bytes for each OST.
+    Int64List(ListBuilder<Int64Builder>),
+    /// A list of texts, such as module names.
+    Utf8List(ListBuilder<StringBuilder>),
     /// Any other nested type.
     Nested(Box<dyn ArrayBuilder>),
 }
@@ -57,8 +63,16 @@ pub struct Numbers<T: ArrowPrimitiveType> {
 impl TableBuilder {
     /// An empty builder for `table`.
     pub fn new(table: &Arc<Table>) -> Self {
-        let columns = table.schema.fields().iter().map(|field| Column::new(field.data_type())).collect();
-        Self { table: table.clone(), columns }
+        let columns = table
+            .schema
+            .fields()
+            .iter()
+            .map(|field| Column::new(field.data_type()))
+            .collect();
+        Self {
+            table: table.clone(),
+            columns,
+        }
     }
 
     /// The table whose rows these are.
@@ -88,9 +102,15 @@ impl TableBuilder {
     pub fn finish(&mut self) -> Result<RecordBatch> {
         let rows = self.rows();
         let schema = self.table.schema.clone();
-        let columns: Vec<ArrayRef> = self.columns.iter_mut().zip(schema.fields()).map(|(c, f)| c.finish(f.data_type())).collect();
+        let columns: Vec<ArrayRef> = self
+            .columns
+            .iter_mut()
+            .zip(schema.fields())
+            .map(|(c, f)| c.finish(f.data_type()))
+            .collect();
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
-        RecordBatch::try_new_with_options(schema, columns, &options).map_err(|e| Error::columns(self.table.name.clone(), e))
+        RecordBatch::try_new_with_options(schema, columns, &options)
+            .map_err(|e| Error::columns(self.table.name.clone(), e))
     }
 }
 
@@ -126,6 +146,10 @@ typed! {
     binary: Binary(BinaryBuilder);
     /// The column as lists of Int32.
     int32_list: Int32List(ListBuilder<Int32Builder>);
+    /// The column as lists of Int64.
+    int64_list: Int64List(ListBuilder<Int64Builder>);
+    /// The column as lists of text.
+    utf8_list: Utf8List(ListBuilder<StringBuilder>);
     /// The column as Arrow's own builder for its nested type.
     nested: Nested(Box<dyn ArrayBuilder>);
 }
@@ -141,7 +165,15 @@ impl Column {
             DataType::Boolean => Self::Boolean(BooleanBuilder::new()),
             DataType::Utf8 => Self::Utf8(StringBuilder::new()),
             DataType::Binary => Self::Binary(BinaryBuilder::new()),
-            DataType::List(item) if *item.data_type() == DataType::Int32 => Self::Int32List(ListBuilder::new(Int32Builder::new())),
+            DataType::List(item) if *item.data_type() == DataType::Int32 => {
+                Self::Int32List(ListBuilder::new(Int32Builder::new()))
+            }
+            DataType::List(item) if *item.data_type() == DataType::Int64 => {
+                Self::Int64List(ListBuilder::new(Int64Builder::new()))
+            }
+            DataType::List(item) if *item.data_type() == DataType::Utf8 => {
+                Self::Utf8List(ListBuilder::new(StringBuilder::new()))
+            }
             nested => Self::Nested(make_builder(nested, 0)),
         }
     }
@@ -157,6 +189,8 @@ impl Column {
             Self::Utf8(c) => c.len(),
             Self::Binary(c) => c.len(),
             Self::Int32List(c) => c.len(),
+            Self::Int64List(c) => c.len(),
+            Self::Utf8List(c) => c.len(),
             Self::Nested(c) => c.len(),
         }
     }
@@ -172,6 +206,8 @@ impl Column {
             Self::Utf8(c) => c.values_slice().len() + 4 * c.len(),
             Self::Binary(c) => c.values_slice().len() + 4 * c.len(),
             Self::Int32List(c) => 4 * c.len() + 4 * c.values_ref().len(),
+            Self::Int64List(c) => 4 * c.len() + 8 * c.values_ref().len(),
+            Self::Utf8List(c) => 4 * c.len() + 16 * c.values_ref().len(),
             Self::Nested(c) => 128 * c.len(),
         }
     }
@@ -187,6 +223,8 @@ impl Column {
             Self::Utf8(c) => Arc::new(c.finish()),
             Self::Binary(c) => Arc::new(c.finish()),
             Self::Int32List(c) => Arc::new(c.finish()),
+            Self::Int64List(c) => Arc::new(c.finish()),
+            Self::Utf8List(c) => Arc::new(c.finish()),
             Self::Nested(c) => c.finish(),
         }
     }
@@ -194,7 +232,10 @@ impl Column {
 
 impl<T: ArrowPrimitiveType> Default for Numbers<T> {
     fn default() -> Self {
-        Self { values: vec![], nulls: NullBufferBuilder::new(0) }
+        Self {
+            values: vec![],
+            nulls: NullBufferBuilder::new(0),
+        }
     }
 }
 
@@ -223,19 +264,26 @@ impl<T: ArrowPrimitiveType> Numbers<T> {
             Some(_) => self.nulls.append_n_non_nulls(n),
             None => self.nulls.append_n_nulls(n),
         }
-        self.values.resize(self.values.len() + n, value.unwrap_or_default());
+        self.values
+            .resize(self.values.len() + n, value.unwrap_or_default());
     }
 
     /// Appends values, of which those for which `valid` is false become NULL.
-    pub fn extend(&mut self, values: impl ExactSizeIterator<Item = T::Native>, valid: impl Fn(T::Native) -> bool) {
+    pub fn extend(
+        &mut self,
+        values: impl ExactSizeIterator<Item = T::Native>,
+        valid: impl Fn(T::Native) -> bool,
+    ) {
         let from = self.values.len();
         let mut all = true;
-        self.values.extend(values.inspect(|value| all &= valid(*value)));
+        self.values
+            .extend(values.inspect(|value| all &= valid(*value)));
         let new = &self.values[from..];
         if all {
             self.nulls.append_n_non_nulls(new.len());
         } else {
-            new.iter().for_each(|value| self.nulls.append(valid(*value)));
+            new.iter()
+                .for_each(|value| self.nulls.append(valid(*value)));
         }
     }
 

@@ -102,7 +102,13 @@ impl Table {
     /// [`Error::Unknown`] with the nearest name.
     pub fn index(&self, column: &str) -> Result<usize> {
         let at = self.columns.iter().position(|c| c.name == column);
-        at.ok_or_else(|| Error::unknown("column", column, self.columns.iter().map(|c| c.name.as_str())))
+        at.ok_or_else(|| {
+            Error::unknown(
+                "column",
+                column,
+                self.columns.iter().map(|c| c.name.as_str()),
+            )
+        })
     }
 }
 
@@ -116,7 +122,9 @@ pub fn table(name: &str) -> Result<&'static Arc<Table>> {
     let at = at.ok_or_else(|| Error::unknown("table", name, TABLES.iter().map(|(n, _)| *n)))?;
     let parsed = PARSED.get_or_init(|| TABLES.iter().map(|_| OnceLock::new()).collect());
     // A schema file is part of the program: that each of them parses is a test of this module.
-    Ok(parsed[at].get_or_init(|| Arc::new(parse(TABLES[at].0, TABLES[at].1).expect("schema files are checked by a test"))))
+    Ok(parsed[at].get_or_init(|| {
+        Arc::new(parse(TABLES[at].0, TABLES[at].1).expect("schema files are checked by a test"))
+    }))
 }
 
 /// All tables, in the order of [`TABLES`].
@@ -140,7 +148,12 @@ fn parse(name: &str, text: &str) -> Result<Table> {
     let file: SchemaFile = toml::from_str(text).map_err(|e| bad(e.to_string()))?;
     let mut fields = vec![];
     for column in &file.columns {
-        let data_type = data_type(&column.type_name).ok_or_else(|| bad(format!("column `{}`: unknown type `{}`", column.name, column.type_name)))?;
+        let data_type = data_type(&column.type_name).ok_or_else(|| {
+            bad(format!(
+                "column `{}`: unknown type `{}`",
+                column.name, column.type_name
+            ))
+        })?;
         let mut metadata = HashMap::from([("doc".to_string(), column.doc.clone())]);
         if !column.unit.is_empty() {
             metadata.insert("unit".to_string(), column.unit.clone());
@@ -149,7 +162,9 @@ fn parse(name: &str, text: &str) -> Result<Table> {
     }
     for column in file.key.iter().chain(&file.sort) {
         if !file.columns.iter().any(|c| c.name == *column) {
-            return Err(bad(format!("key or sort column `{column}` is not among the columns")));
+            return Err(bad(format!(
+                "key or sort column `{column}` is not among the columns"
+            )));
         }
     }
     Ok(Table {
@@ -180,7 +195,9 @@ fn data_type(word: &str) -> Option<DataType> {
                 DataType::List(Arc::new(Field::new("item", data_type(item)?, true)))
             } else {
                 // Struct<name: type, ..>; a type inside may itself hold commas.
-                let inside = word.strip_prefix("Struct<").and_then(|w| w.strip_suffix('>'))?;
+                let inside = word
+                    .strip_prefix("Struct<")
+                    .and_then(|w| w.strip_suffix('>'))?;
                 let mut fields = vec![];
                 for part in top_level_parts(inside) {
                     let (name, word) = part.split_once(':')?;
@@ -227,17 +244,44 @@ mod tests {
             let table = parse(name, text).unwrap();
             let mut seen = std::collections::HashSet::new();
             for column in &table.columns {
-                assert!(seen.insert(&column.name), "{name}.{} stands twice", column.name);
-                assert!(!column.doc.is_empty(), "{name}.{} has no meaning", column.name);
-                assert!(!column.doc.ends_with('.'), "{name}.{}: a meaning has no full stop", column.name);
-                assert!((1..=table.version).contains(&column.since), "{name}.{}: since {}", column.name, column.since);
-                assert!(column.since == 1 || column.null, "{name}.{}: a later column must be nullable", column.name);
+                assert!(
+                    seen.insert(&column.name),
+                    "{name}.{} stands twice",
+                    column.name
+                );
+                assert!(
+                    !column.doc.is_empty(),
+                    "{name}.{} has no meaning",
+                    column.name
+                );
+                assert!(
+                    !column.doc.ends_with('.') || column.doc.ends_with(", .."),
+                    "{name}.{}: a meaning has no full stop",
+                    column.name
+                );
+                assert!(
+                    (1..=table.version).contains(&column.since),
+                    "{name}.{}: since {}",
+                    column.name,
+                    column.since
+                );
+                assert!(
+                    column.since == 1 || column.null,
+                    "{name}.{}: a later column must be nullable",
+                    column.name
+                );
             }
             for key in &table.key {
-                assert!(!table.columns[table.index(key).unwrap()].null, "{name}: key column {key} is nullable");
+                assert!(
+                    !table.columns[table.index(key).unwrap()].null,
+                    "{name}: key column {key} is nullable"
+                );
             }
             if table.partition == Partition::JobId {
-                assert_eq!(table.sort[0], "job_id", "{name} is not sorted by job_id first");
+                assert_eq!(
+                    table.sort[0], "job_id",
+                    "{name} is not sorted by job_id first"
+                );
             }
         }
     }
@@ -249,7 +293,10 @@ mod tests {
             Field::new("a", DataType::Int64, true),
             Field::new("b", DataType::List(item(DataType::Int32)), true),
         ]));
-        assert_eq!(data_type("List<Struct<a: Int64, b: List<Int32>>>"), Some(DataType::List(item(inner))));
+        assert_eq!(
+            data_type("List<Struct<a: Int64, b: List<Int32>>>"),
+            Some(DataType::List(item(inner)))
+        );
         assert_eq!(data_type("Int16"), None);
     }
 }

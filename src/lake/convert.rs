@@ -1,0 +1,280 @@
+//! One range: its logs, and the rows that it has, to one Parquet file for each table.
+
+use super::failpoint::failpoint;
+use super::ingest::{IngestOptions, Progress};
+use super::list::{Candidate, Planned, failed_row};
+use super::parts::{DataFile, InputRow, InputStatus};
+use super::writer::{RangeWriter, Target};
+use crate::error::{Error, Result};
+use crate::source::{Input, Reader, Site, Tables};
+use crate::table::table;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+/// Logs up to this size are read into memory whole, once, for hashing and reading.
+const WHOLE: u64 = 64 << 20;
+
+/// What is to be done for one range.
+#[derive(Clone, Debug)]
+pub(super) struct RangeTask {
+    pub(super) target: Target,
+    /// Its logs.
+    pub(super) logs: Vec<Planned>,
+    /// Its data files, and for a range that is being cut those of the whole.
+    pub(super) old: Vec<DataFile>,
+    /// Logs whose rows go.
+    pub(super) drop: Arc<HashSet<i64>>,
+    /// Every table is rewritten, not only those with new rows: the range is being cut.
+    pub(super) rewrite: bool,
+}
+
+/// What was done for one range.
+#[derive(Debug, Default)]
+pub(super) struct RangeResult {
+    pub(super) files: Vec<DataFile>,
+    /// Paths of the files that these replace.
+    pub(super) replaced: Vec<String>,
+    pub(super) inputs: Vec<InputRow>,
+}
+
+/// A thread's readers and builders, kept from range to range.
+pub(super) struct Worker<'o> {
+    options: &'o IngestOptions<'o>,
+    site: Arc<Site>,
+    readers: HashMap<usize, Box<dyn Reader>>,
+    tables: Tables,
+    buffers: Vec<Vec<u8>>,
+    /// Bytes that the builders may hold.
+    flush_at: usize,
+}
+
+impl<'o> Worker<'o> {
+    pub(super) fn new(options: &'o IngestOptions<'o>, site: Arc<Site>) -> Result<Self> {
+        let names = options
+            .sources
+            .iter()
+            .flat_map(|source| source.tables().iter().copied());
+        let names = names.filter(|name| options.dxt || *name != "darshan_dxt");
+        let flush_at = (options.memory / options.threads.max(1) / 8).clamp(1 << 20, 32 << 20);
+        Ok(Self {
+            options,
+            site,
+            readers: HashMap::new(),
+            tables: Tables::new(names)?,
+            buffers: vec![],
+            flush_at,
+        })
+    }
+
+    /// Converts one range. `known` are the content hashes in the lake.
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`], and everything that keeps the range's files from being written; an input that cannot be read is no
+    /// error but a row.
+    pub(super) fn convert_range(
+        &mut self,
+        task: &RangeTask,
+        known: &HashSet<i64>,
+        progress: &dyn Progress,
+    ) -> Result<RangeResult> {
+        let mut result = RangeResult::default();
+        let mut writers: Vec<Option<RangeWriter>> =
+            self.tables.builders().iter().map(|_| None).collect();
+        let mut logs: Vec<&Planned> = task.logs.iter().collect();
+        logs.sort_by(|a, b| (a.peek.job_id, &a.file.path).cmp(&(b.peek.job_id, &b.file.path)));
+        for job in logs.chunk_by(|a, b| a.peek.job_id == b.peek.job_id) {
+            self.convert_job(job, known, task, &mut writers, &mut result, progress)?;
+        }
+        self.flush(task, &mut writers)?;
+        // Tables without new rows that lose some, or are cut.
+        let names: Vec<String> = self
+            .tables
+            .builders()
+            .iter()
+            .map(|b| b.table().name.clone())
+            .collect();
+        let mut tables: Vec<String> = task.old.iter().map(|file| file.table.clone()).collect();
+        tables.sort();
+        tables.dedup();
+        for name in tables {
+            let at = names.iter().position(|n| *n == name);
+            let has_new = at.is_some_and(|at| writers[at].is_some());
+            if !has_new && (task.rewrite || !task.drop.is_empty()) {
+                let writer = RangeWriter::new(
+                    table(&name)?,
+                    task.target.clone(),
+                    &old_of(task, &name),
+                    task.drop.clone(),
+                )?;
+                writers.push(Some(writer));
+                result
+                    .replaced
+                    .extend(old_of(task, &name).into_iter().map(|file| file.path));
+            } else if has_new {
+                result
+                    .replaced
+                    .extend(old_of(task, &name).into_iter().map(|file| file.path));
+            }
+        }
+        for writer in writers.into_iter().flatten() {
+            result.files.extend(writer.finish()?);
+        }
+        failpoint("range-done");
+        Ok(result)
+    }
+
+    /// All logs of one job: loaded, hashed, sorted by hash, so that the rows come in the order of every table.
+    fn convert_job(
+        &mut self,
+        job: &[&Planned],
+        known: &HashSet<i64>,
+        task: &RangeTask,
+        writers: &mut [Option<RangeWriter>],
+        result: &mut RangeResult,
+        progress: &dyn Progress,
+    ) -> Result<()> {
+        let mut loaded: Vec<(i64, &Planned, Option<Input>)> = vec![];
+        // A job of very many logs is loaded twice rather than held.
+        let hold = job.iter().map(|log| log.file.bytes).sum::<u64>() <= self.flush_at as u64;
+        for log in job {
+            if self.options.is_cancelled() {
+                return Err(Error::Interrupted);
+            }
+            match self
+                .load(&log.file)
+                .and_then(|input| Ok((input.hash()?, input)))
+            {
+                Ok((hash, input)) if hold => loaded.push((hash, log, Some(input))),
+                Ok((hash, input)) => {
+                    self.buffers.push(input.into_buffer());
+                    loaded.push((hash, log, None));
+                }
+                Err(e) => {
+                    result.inputs.push(self.failed(log, e));
+                    progress.done(log.file.bytes, true);
+                }
+            }
+        }
+        loaded.sort_by_key(|(hash, log, _)| (*hash, log.file.path.clone()));
+        let mut before: Option<(i64, String)> = None;
+        for (hash, log, input) in loaded {
+            if self.options.is_cancelled() {
+                return Err(Error::Interrupted);
+            }
+            let path = log.file.path.to_string_lossy().into_owned();
+            let twin = before
+                .as_ref()
+                .filter(|(same, _)| *same == hash)
+                .map(|(_, path)| path);
+            if twin.is_some() || known.contains(&hash) && !task.drop.contains(&hash) {
+                let source = self.options.sources.get(log.source).copied();
+                let mut row = failed_row(&log.file, source, InputStatus::Skipped, String::new());
+                // Of one in the lake the path is looked up at the end, for all together.
+                row.error = twin.map(|twin| format!("the same bytes as {twin}"));
+                row.content_hash = Some(hash);
+                result.inputs.push(row);
+                progress.done(log.file.bytes, false);
+                continue;
+            }
+            let row = match input.map_or_else(|| self.load(&log.file), Ok) {
+                Ok(input) => self.read(input, hash, log)?,
+                Err(e) => self.failed(log, e),
+            };
+            progress.done(log.file.bytes, row.status == InputStatus::Failed);
+            if row.status.has_rows() {
+                before = Some((hash, path));
+            }
+            result.inputs.push(row);
+            if self.tables.bytes() >= self.flush_at {
+                self.flush(task, writers)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn load(&mut self, file: &Candidate) -> Result<Input> {
+        Input::open(&file.path)?.load(WHOLE, self.buffers.pop().unwrap_or_default())
+    }
+
+    fn read(&mut self, input: Input, hash: i64, log: &Planned) -> Result<InputRow> {
+        let Some(source) = self.options.sources.get(log.source).copied() else {
+            return Err(Error::Invalid("an input's source is gone".into()));
+        };
+        let reader = self
+            .readers
+            .entry(log.source)
+            .or_insert_with(|| source.reader(self.site.clone()));
+        let read = source
+            .peek(&input)
+            .and_then(|peek| match peek.job_id == log.peek.job_id {
+                true => reader.read(&input, hash, &mut self.tables),
+                false => Err(Error::Invalid("it changed while it was read".into())),
+            });
+        self.buffers.push(input.into_buffer());
+        let outcome = match read {
+            Ok(outcome) => outcome,
+            Err(e) => return Ok(self.failed(log, e)),
+        };
+        Ok(InputRow {
+            path: log.file.path.to_string_lossy().into_owned(),
+            source: Some(source.name().to_string()),
+            status: outcome.status.into(),
+            error: outcome.why,
+            bytes: log.file.bytes,
+            modified: log.file.modified,
+            content_hash: Some(hash),
+            job_id: Some(log.peek.job_id),
+            start_time: log.peek.start_time,
+            dxt: self.options.dxt,
+            reader_version: source.version(),
+            version: 0,
+        })
+    }
+
+    fn failed(&self, log: &Planned, e: Error) -> InputRow {
+        let name = log.file.path.display().to_string();
+        let why = e.to_string();
+        let why = why
+            .strip_prefix(&name)
+            .map_or(why.as_str(), |rest| rest.trim_start_matches(": "))
+            .to_string();
+        failed_row(
+            &log.file,
+            self.options.sources.get(log.source).copied(),
+            InputStatus::Failed,
+            why,
+        )
+    }
+
+    /// Moves the builders' rows into the files.
+    fn flush(&mut self, task: &RangeTask, writers: &mut [Option<RangeWriter>]) -> Result<()> {
+        for (builder, writer) in self.tables.builders().iter_mut().zip(writers) {
+            if builder.rows() == 0 {
+                continue;
+            }
+            let batch = builder.finish()?;
+            let writer = match writer {
+                Some(writer) => writer,
+                None => {
+                    let old = old_of(task, &builder.table().name);
+                    writer.insert(RangeWriter::new(
+                        builder.table(),
+                        task.target.clone(),
+                        &old,
+                        task.drop.clone(),
+                    )?)
+                }
+            };
+            writer.write(&batch)?;
+        }
+        Ok(())
+    }
+}
+
+fn old_of(task: &RangeTask, table: &str) -> Vec<DataFile> {
+    task.old
+        .iter()
+        .filter(|file| file.table == table)
+        .cloned()
+        .collect()
+}

@@ -1,0 +1,263 @@
+//! Tables to files: the only place that knows a lake's paths and Parquet.
+//!
+//! ```text
+//! lake/
+//!   _iolode/manifest/00000000000000000042.json   one immutable manifest for each version
+//!   _iolode/_last                                a hint to the newest, which nothing relies on
+//!   _iolode/part/..parquet                       immutable lists that manifests refer to: data files, inputs
+//!   _iolode/site.toml                            what the site knows
+//!   darshan_file/000012-<uuid>.parquet           one file for each (table, range of job ids)
+//! ```
+//!
+//! # How a change becomes visible
+//!
+//! ```text
+//!  read version N --> write data files --> write lists --> manifest N+1, if there is none yet --> done
+//!        ^            under new names      under new names          |
+//!        |                                                          | somebody else made N+1
+//!        +---- leave out what they took, redo what overlaps --------+
+//! ```
+//!
+//! Nothing that a manifest names is ever changed, and the manifest is published in one step, so a reader sees version N or
+//! N + 1 of all tables. What a killed or beaten writer leaves behind is named by no manifest; [`vacuum`](Lake::vacuum) removes it.
+
+mod check;
+mod convert;
+mod failpoint;
+mod ingest;
+mod list;
+mod manifest;
+mod parts;
+mod placement;
+mod ranges;
+mod site;
+mod snapshot;
+mod store;
+#[cfg(test)]
+mod tests;
+mod vacuum;
+mod writer;
+
+pub use check::{CheckReport, Finding};
+pub use failpoint::FAILPOINTS;
+pub use ingest::{IngestOptions, IngestReport, Progress, Silent};
+pub use manifest::{FORMAT, Manifest, Part, Summary};
+pub use parts::{
+    DataFile, InputRow, InputStatus, batch_to_files, batch_to_inputs, files_to_batch,
+    inputs_to_batch,
+};
+pub use placement::Placement;
+pub use ranges::{range_of, splits_for};
+pub use site::{App, Mount, RegisteredSource, SiteFile};
+pub use snapshot::Snapshot;
+pub use store::{Entry, Store};
+pub use vacuum::{VacuumOptions, VacuumReport};
+
+use crate::error::{Error, Result};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Bytes of Parquet that a range holds over all tables, unless the lake was created with another figure.
+pub const RANGE_BYTES: u64 = 128 << 20;
+
+/// A lake: a directory, or memory.
+#[derive(Clone, Debug)]
+pub struct Lake {
+    store: Store,
+    lake_id: String,
+}
+
+/// How a lake is created.
+#[derive(Clone, Debug)]
+pub struct CreateOptions {
+    /// Bytes of Parquet that a range should hold over all tables.
+    pub range_bytes: u64,
+    /// What the site knows, placement included.
+    pub site: SiteFile,
+}
+
+impl Default for CreateOptions {
+    fn default() -> Self {
+        Self {
+            range_bytes: RANGE_BYTES,
+            site: SiteFile::default(),
+        }
+    }
+}
+
+impl Lake {
+    /// Makes an empty lake in a directory, which is made if it is not there.
+    ///
+    /// # Errors
+    /// [`Error::Lake`] if a lake or anything else is there, [`Error::Io`], [`Error::Invalid`] for options that make no sense.
+    pub fn create(root: impl AsRef<Path>, options: &CreateOptions) -> Result<Self> {
+        let root = absolute(root.as_ref())?;
+        let store = Store::Local(root.clone());
+        let refuse = |reason: &str| Error::Lake {
+            lake: root.clone(),
+            reason: reason.to_string(),
+        };
+        if Manifest::newest(&store)?.is_some() {
+            return Err(refuse("there is a lake already"));
+        }
+        if root.exists() {
+            let entries = std::fs::read_dir(&root)
+                .map_err(|e| Error::io(&root, "cannot use as a lake", e))?;
+            if entries
+                .flatten()
+                .any(|entry| entry.file_name() != "_iolode")
+            {
+                return Err(refuse(
+                    "the directory is not empty; give a new or an empty one",
+                ));
+            }
+        }
+        Self::start(store, options)
+    }
+
+    /// An empty lake in memory; it is gone with the last copy of the value.
+    ///
+    /// # Errors
+    /// As [`Lake::create`].
+    pub fn in_memory() -> Result<Self> {
+        Self::start(Store::Memory(Arc::default()), &CreateOptions::default())
+    }
+
+    fn start(store: Store, options: &CreateOptions) -> Result<Self> {
+        options.site.place.check()?;
+        options.site.site()?;
+        let lake_id = uuid::Uuid::new_v4().to_string();
+        let manifest = Manifest {
+            format: FORMAT,
+            lake_id: lake_id.clone(),
+            version: 1,
+            parent: None,
+            time: now(),
+            operation: "create".into(),
+            schema_versions: Default::default(),
+            range_bytes: options.range_bytes.max(1),
+            splits: vec![],
+            osts: vec![options.site.place.choose(|_| 0)],
+            files: None,
+            inputs: vec![],
+            summary: Summary::default(),
+        };
+        if let Store::Local(root) = &store {
+            std::fs::create_dir_all(root).map_err(|e| Error::io(root, "cannot create", e))?;
+        }
+        if !manifest.publish(&store)? {
+            return Err(Error::Lake {
+                lake: store.show(""),
+                reason: "there is a lake already".into(),
+            });
+        }
+        options.site.write(&store)?;
+        Ok(Self { store, lake_id })
+    }
+
+    /// Opens the lake in a directory.
+    ///
+    /// # Errors
+    /// [`Error::Lake`] if there is none, the directory holds something else, or the lake is newer than this program.
+    pub fn open(root: impl AsRef<Path>) -> Result<Self> {
+        let root = absolute(root.as_ref())?;
+        let refuse = |reason: String| Error::Lake {
+            lake: root.clone(),
+            reason,
+        };
+        match std::fs::metadata(&root) {
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
+                return Err(refuse(format!(
+                    "there is none; make one with `iolode lake create {}`",
+                    root.display()
+                )));
+            }
+            Err(e) => return Err(Error::io(&root, "cannot open the lake", e)),
+            Ok(metadata) if !metadata.is_dir() => {
+                return Err(refuse("not a lake: it is no directory".into()));
+            }
+            Ok(_) => {}
+        }
+        let store = Store::Local(root.clone());
+        let newest = Manifest::newest(&store)?;
+        let newest = newest.ok_or_else(|| {
+            refuse("not a lake: it has no _iolode/manifest; give the directory of a lake".into())
+        })?;
+        Ok(Self {
+            store,
+            lake_id: newest.lake_id,
+        })
+    }
+
+    /// Where its bytes lie.
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// Its directory; None in memory.
+    pub fn root(&self) -> Option<&Path> {
+        match &self.store {
+            Store::Local(root) => Some(root),
+            Store::Memory(_) => None,
+        }
+    }
+
+    /// What names it, the same in all its versions.
+    pub fn id(&self) -> &str {
+        &self.lake_id
+    }
+
+    /// One version of it, the newest if none is given. What is read through it is that version, whatever happens meanwhile.
+    ///
+    /// # Errors
+    /// [`Error::Lake`] if there is no such version or it is damaged.
+    pub fn snapshot(&self, version: Option<u64>) -> Result<Arc<Snapshot>> {
+        let manifest = match version {
+            None => Manifest::newest(&self.store)?,
+            Some(version) => Manifest::read(&self.store, version)?,
+        };
+        let manifest = manifest.ok_or_else(|| {
+            let known = Manifest::versions(&self.store).unwrap_or_default();
+            let known = known
+                .first()
+                .zip(known.last())
+                .map_or("none".to_string(), |(first, last)| {
+                    format!("{first} to {last}")
+                });
+            let reason = version.map_or("its manifests are gone".to_string(), |v| {
+                format!("it has no version {v}; it has {known}")
+            });
+            Error::Lake {
+                lake: self.store.show(""),
+                reason,
+            }
+        })?;
+        Snapshot::load(self.store.clone(), manifest).map(Arc::new)
+    }
+
+    /// What the site knows.
+    ///
+    /// # Errors
+    /// As [`SiteFile::parse`].
+    pub fn site(&self) -> Result<SiteFile> {
+        SiteFile::read(&self.store)
+    }
+}
+
+/// Now, in microseconds since 1970, UTC.
+fn now() -> i64 {
+    micros(SystemTime::now())
+}
+
+/// A file's time as microseconds since 1970.
+fn micros(time: SystemTime) -> i64 {
+    match time.duration_since(UNIX_EPOCH) {
+        Ok(after) => i64::try_from(after.as_micros()).unwrap_or(i64::MAX),
+        Err(before) => i64::try_from(before.duration().as_micros()).map_or(i64::MIN, |v| -v),
+    }
+}
+
+fn absolute(path: &Path) -> Result<PathBuf> {
+    std::path::absolute(path).map_err(|e| Error::io(path, "cannot use", e))
+}

@@ -1,0 +1,407 @@
+//! The lists that a manifest refers to, as Parquet: data files, inputs.
+
+use super::manifest::Part;
+use super::store::Store;
+use crate::error::{Error, Result};
+use crate::source::Status;
+use crate::table::{TableBuilder, table};
+use arrow::array::{Array, AsArray};
+use arrow::datatypes::{Int64Type, TimestampMicrosecondType};
+use arrow::record_batch::RecordBatch;
+use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::basic::{Compression, ZstdLevel};
+use parquet::file::properties::WriterProperties;
+
+/// One Parquet file of the lake.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DataFile {
+    /// Table whose rows it holds.
+    pub table: String,
+    /// Path below the lake, or absolute where it was placed elsewhere.
+    pub path: String,
+    /// Number of its range of job ids.
+    pub range: Option<usize>,
+    /// Target on which it was placed.
+    pub ost: Option<i64>,
+    /// Rows.
+    pub rows: u64,
+    /// Bytes.
+    pub bytes: u64,
+    /// Least and greatest job id.
+    pub job_id: Option<(i64, i64)>,
+    /// Earliest and latest start time, microseconds since 1970.
+    pub start_time: Option<(i64, i64)>,
+    /// Version of the table's schema.
+    pub schema_version: u32,
+    /// Lake version that wrote it.
+    pub version: u64,
+}
+
+/// One input and what became of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InputRow {
+    /// Where it lies.
+    pub path: String,
+    /// Kind of log; None where it was not recognised.
+    pub source: Option<String>,
+    /// What became of it.
+    pub status: InputStatus,
+    /// Why.
+    pub error: Option<String>,
+    /// Size in bytes.
+    pub bytes: u64,
+    /// When it was last changed, microseconds since 1970.
+    pub modified: i64,
+    /// XXH3 of its bytes, if it could be read.
+    pub content_hash: Option<i64>,
+    /// Job id of a Darshan log.
+    pub job_id: Option<i64>,
+    /// Start of a Darshan log, microseconds since 1970.
+    pub start_time: Option<i64>,
+    /// Whether the DXT modules were taken.
+    pub dxt: bool,
+    /// Version of the reader.
+    pub reader_version: u32,
+    /// Lake version that took it.
+    pub version: u64,
+}
+
+/// What became of an input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum InputStatus {
+    /// Taken in whole.
+    Ok,
+    /// Taken in; its writer had left things out.
+    Partial,
+    /// What could be read of it was taken in.
+    Damaged,
+    /// Nothing was taken in.
+    Failed,
+    /// No log that iolode knows, or the same bytes came from another path.
+    Skipped,
+}
+
+impl InputStatus {
+    const ALL: [Self; 5] = [
+        Self::Ok,
+        Self::Partial,
+        Self::Damaged,
+        Self::Failed,
+        Self::Skipped,
+    ];
+
+    /// The word in `lake_input.status`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Partial => "partial",
+            Self::Damaged => "damaged",
+            Self::Failed => "failed",
+            Self::Skipped => "skipped",
+        }
+    }
+
+    /// Whether rows of it are in the lake.
+    pub fn has_rows(self) -> bool {
+        matches!(self, Self::Ok | Self::Partial | Self::Damaged)
+    }
+}
+
+impl From<Status> for InputStatus {
+    fn from(status: Status) -> Self {
+        match status {
+            Status::Ok => Self::Ok,
+            Status::Partial => Self::Partial,
+            Status::Damaged => Self::Damaged,
+        }
+    }
+}
+
+/// Data files as rows of `lake_file`; `splits` are the lake's.
+///
+/// # Errors
+/// [`Error::Columns`] if they do not fit the schema.
+pub fn files_to_batch(files: &[DataFile], splits: &[i64]) -> Result<RecordBatch> {
+    let mut builder = TableBuilder::new(table("lake_file")?);
+    for file in files {
+        let number = |v: u64| i64::try_from(v).unwrap_or(i64::MAX);
+        let start = file
+            .range
+            .and_then(|r| splits.get(r.checked_sub(1)?).copied());
+        let end = file.range.and_then(|r| splits.get(r).copied());
+        builder.column(0).utf8().append_value(&file.table);
+        builder.column(1).utf8().append_value(&file.path);
+        builder.column(2).int64().push(file.range.map(|r| r as i64));
+        builder.column(3).int64().push(start);
+        builder.column(4).int64().push(end);
+        builder.column(5).int64().push(file.ost);
+        builder.column(6).int64().push(number(file.rows));
+        builder.column(7).int64().push(number(file.bytes));
+        builder.column(8).int64().push(file.job_id.map(|j| j.0));
+        builder.column(9).int64().push(file.job_id.map(|j| j.1));
+        builder
+            .column(10)
+            .timestamp()
+            .push(file.start_time.map(|t| t.0));
+        builder
+            .column(11)
+            .timestamp()
+            .push(file.start_time.map(|t| t.1));
+        builder
+            .column(12)
+            .int64()
+            .push(i64::from(file.schema_version));
+        builder.column(13).int64().push(number(file.version));
+    }
+    builder.finish()
+}
+
+/// The way back from [`files_to_batch`].
+pub fn batch_to_files(batch: &RecordBatch, into: &mut Vec<DataFile>) -> Result<()> {
+    let columns = Columns::new(batch, "lake_file")?;
+    for row in 0..batch.num_rows() {
+        let pair = |a: Option<i64>, b: Option<i64>| a.zip(b);
+        into.push(DataFile {
+            table: columns.text(0, row).unwrap_or_default().to_string(),
+            path: columns.text(1, row).unwrap_or_default().to_string(),
+            range: columns.int(2, row).and_then(|r| usize::try_from(r).ok()),
+            ost: columns.int(5, row),
+            rows: columns.int(6, row).unwrap_or(0) as u64,
+            bytes: columns.int(7, row).unwrap_or(0) as u64,
+            job_id: pair(columns.int(8, row), columns.int(9, row)),
+            start_time: pair(columns.time(10, row), columns.time(11, row)),
+            schema_version: columns.int(12, row).unwrap_or(0) as u32,
+            version: columns.int(13, row).unwrap_or(0) as u64,
+        });
+    }
+    Ok(())
+}
+
+/// Inputs as rows of `lake_input`.
+///
+/// # Errors
+/// [`Error::Columns`] if they do not fit the schema.
+pub fn inputs_to_batch<'a>(inputs: impl IntoIterator<Item = &'a InputRow>) -> Result<RecordBatch> {
+    let mut builder = TableBuilder::new(table("lake_input")?);
+    for input in inputs {
+        builder.column(0).utf8().append_value(&input.path);
+        builder
+            .column(1)
+            .utf8()
+            .append_option(input.source.as_deref());
+        builder.column(2).utf8().append_value(input.status.name());
+        builder
+            .column(3)
+            .utf8()
+            .append_option(input.error.as_deref());
+        builder
+            .column(4)
+            .int64()
+            .push(i64::try_from(input.bytes).unwrap_or(i64::MAX));
+        builder.column(5).timestamp().push(input.modified);
+        builder.column(6).int64().push(input.content_hash);
+        builder.column(7).int64().push(input.job_id);
+        builder.column(8).timestamp().push(input.start_time);
+        let taken =
+            input
+                .status
+                .has_rows()
+                .then_some(if input.dxt { "with dxt" } else { "default" });
+        builder.column(9).utf8().append_option(taken);
+        builder
+            .column(10)
+            .int64()
+            .push(i64::from(input.reader_version));
+        builder
+            .column(11)
+            .int64()
+            .push(i64::try_from(input.version).unwrap_or(i64::MAX));
+    }
+    builder.finish()
+}
+
+/// The way back from [`inputs_to_batch`].
+pub fn batch_to_inputs(batch: &RecordBatch, mut each: impl FnMut(InputRow)) -> Result<()> {
+    let columns = Columns::new(batch, "lake_input")?;
+    for row in 0..batch.num_rows() {
+        let status = columns.text(2, row).unwrap_or_default();
+        each(InputRow {
+            path: columns.text(0, row).unwrap_or_default().to_string(),
+            source: columns.text(1, row).map(str::to_string),
+            status: InputStatus::ALL
+                .into_iter()
+                .find(|s| s.name() == status)
+                .unwrap_or(InputStatus::Failed),
+            error: columns.text(3, row).map(str::to_string),
+            bytes: columns.int(4, row).unwrap_or(0) as u64,
+            modified: columns.time(5, row).unwrap_or(0),
+            content_hash: columns.int(6, row),
+            job_id: columns.int(7, row),
+            start_time: columns.time(8, row),
+            dxt: columns.text(9, row) == Some("with dxt"),
+            reader_version: columns.int(10, row).unwrap_or(0) as u32,
+            version: columns.int(11, row).unwrap_or(0) as u64,
+        });
+    }
+    Ok(())
+}
+
+/// Writes a list durably under a new name; `kind` begins the name.
+///
+/// # Errors
+/// [`Error::Io`], [`Error::Columns`].
+pub(super) fn write_part(
+    store: &Store,
+    kind: &str,
+    batches: &[RecordBatch],
+) -> Result<Option<Part>> {
+    let Some(first) = batches.first() else {
+        return Ok(None);
+    };
+    let path = format!("_iolode/part/{kind}-{}.parquet", uuid::Uuid::new_v4());
+    let failed = |e| Error::columns(path.clone(), e);
+    let zstd = ZstdLevel::try_new(3).map_err(failed)?;
+    let properties = WriterProperties::builder()
+        .set_compression(Compression::ZSTD(zstd))
+        .build();
+    let mut writer =
+        ArrowWriter::try_new(vec![], first.schema(), Some(properties)).map_err(failed)?;
+    let mut rows = 0;
+    for batch in batches {
+        writer.write(batch).map_err(failed)?;
+        rows += batch.num_rows() as u64;
+    }
+    let bytes = writer.into_inner().map_err(failed)?;
+    if !store.put_new(&path, &bytes)? {
+        return Err(Error::Conflict {
+            lake: store.show(""),
+            reason: format!("{path} exists already"),
+        });
+    }
+    Ok(Some(Part { path, rows }))
+}
+
+/// Reads a list, batch by batch.
+///
+/// # Errors
+/// [`Error::Lake`] if it is missing, [`Error::Columns`] if it cannot be read.
+pub(super) fn read_part(
+    store: &Store,
+    part: &Part,
+    mut each: impl FnMut(RecordBatch) -> Result<()>,
+) -> Result<()> {
+    let Some(bytes) = store.read(&part.path)? else {
+        return Err(Error::Lake {
+            lake: store.show(""),
+            reason: format!("{} is missing", part.path),
+        });
+    };
+    let failed = |e| Error::columns(part.path.clone(), e);
+    let builder = ParquetRecordBatchReaderBuilder::try_new(bytes).map_err(failed)?;
+    for batch in builder.with_batch_size(65_536).build().map_err(failed)? {
+        each(batch.map_err(|e| Error::columns(part.path.clone(), e))?)?;
+    }
+    Ok(())
+}
+
+/// Columns of a list by their place in the schema.
+struct Columns<'a>(&'a RecordBatch);
+
+impl<'a> Columns<'a> {
+    fn new(batch: &'a RecordBatch, name: &str) -> Result<Self> {
+        let expected = &table(name)?.schema;
+        let same = batch.num_columns() <= expected.fields().len()
+            && batch
+                .schema()
+                .fields()
+                .iter()
+                .zip(expected.fields())
+                .all(|(a, b)| a.name() == b.name() && a.data_type() == b.data_type());
+        match same {
+            true => Ok(Self(batch)),
+            false => Err(Error::Invalid(format!(
+                "a list of the lake has other columns than {name}"
+            ))),
+        }
+    }
+
+    fn text(&self, column: usize, row: usize) -> Option<&'a str> {
+        let values = self.0.columns().get(column)?.as_string_opt::<i32>()?;
+        values.is_valid(row).then(|| values.value(row))
+    }
+
+    fn int(&self, column: usize, row: usize) -> Option<i64> {
+        let values = self
+            .0
+            .columns()
+            .get(column)?
+            .as_primitive_opt::<Int64Type>()?;
+        values.is_valid(row).then(|| values.value(row))
+    }
+
+    fn time(&self, column: usize, row: usize) -> Option<i64> {
+        let values = self
+            .0
+            .columns()
+            .get(column)?
+            .as_primitive_opt::<TimestampMicrosecondType>()?;
+        values.is_valid(row).then(|| values.value(row))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use object_store::memory::InMemory;
+    use std::sync::Arc;
+
+    #[test]
+    fn lists_come_back_as_they_were_written() {
+        let store = Store::Memory(Arc::new(InMemory::new()));
+        let file = DataFile {
+            table: "darshan_log".into(),
+            path: "darshan_log/000001-x.parquet".into(),
+            range: Some(1),
+            ost: Some(7),
+            rows: 3,
+            bytes: 4,
+            job_id: Some((10, 20)),
+            start_time: None,
+            schema_version: 1,
+            version: 2,
+        };
+        let input = InputRow {
+            path: "/a/ü.darshan".into(),
+            source: Some("darshan".into()),
+            status: InputStatus::Damaged,
+            error: Some("POSIX region: \"cut\"".into()),
+            bytes: 99,
+            modified: 1_500_000_000_000_001,
+            content_hash: Some(-5),
+            job_id: Some(10),
+            start_time: Some(1),
+            dxt: true,
+            reader_version: 1,
+            version: 2,
+        };
+        let part = write_part(
+            &store,
+            "file",
+            &[files_to_batch(std::slice::from_ref(&file), &[10, 30]).unwrap()],
+        )
+        .unwrap()
+        .unwrap();
+        let (mut files, mut inputs) = (vec![], vec![]);
+        read_part(&store, &part, |batch| batch_to_files(&batch, &mut files)).unwrap();
+        assert_eq!(files, [file]);
+        let part = write_part(&store, "input", &[inputs_to_batch([&input]).unwrap()])
+            .unwrap()
+            .unwrap();
+        read_part(&store, &part, |batch| {
+            batch_to_inputs(&batch, |row| inputs.push(row))
+        })
+        .unwrap();
+        assert_eq!(inputs, [input]);
+    }
+}

@@ -1,0 +1,597 @@
+//! A lake end to end, on a small kind of log of its own.
+
+use super::*;
+use crate::source::{Input, Outcome, Peek, Reader, Site, Source, Tables};
+use arrow::array::AsArray;
+use arrow::datatypes::Int64Type;
+use std::fs;
+use std::time::Duration;
+
+/// `mounts JOB START NAME..`: each name a row of darshan_mount, the start a row nowhere.
+struct MountList;
+
+impl Source for MountList {
+    fn name(&self) -> &'static str {
+        "mounts"
+    }
+
+    fn tables(&self) -> &'static [&'static str] {
+        &["darshan_mount"]
+    }
+
+    fn version(&self) -> u32 {
+        1
+    }
+
+    fn probe(&self, _: &Path, head: &[u8]) -> bool {
+        head.starts_with(b"mounts ")
+    }
+
+    fn peek(&self, input: &Input) -> Result<Peek> {
+        let words = words(input)?;
+        let number = |at: usize| words.get(at).and_then(|w| w.parse().ok());
+        let job_id = number(1).ok_or_else(|| Error::Malformed {
+            path: input.path().into(),
+            region: "job".into(),
+            at: Some(7),
+            reason: "no number".into(),
+        })?;
+        Ok(Peek {
+            job_id,
+            start_time: number(2),
+        })
+    }
+
+    fn reader(&self, _: Arc<Site>) -> Box<dyn Reader> {
+        Box::new(MountReader)
+    }
+}
+
+struct MountReader;
+
+impl Reader for MountReader {
+    fn read(&mut self, input: &Input, id: i64, tables: &mut Tables) -> Result<Outcome> {
+        let (words, job) = (words(input)?, MountList.peek(input)?.job_id);
+        let builder = tables.get("darshan_mount").unwrap();
+        for (position, name) in words.iter().skip(3).enumerate() {
+            builder.column(0).int64().push(id);
+            builder.column(1).int64().push(job);
+            builder.column(2).int64().push(position as i64);
+            builder.column(3).utf8().append_value(name);
+            builder.column(4).utf8().append_value("x");
+        }
+        Ok(Outcome::default())
+    }
+}
+
+fn words(input: &Input) -> Result<Vec<String>> {
+    let mut bytes = vec![];
+    input.read_at(0, input.len() as usize, &mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes)
+        .split_whitespace()
+        .map(str::to_string)
+        .collect())
+}
+
+/// A directory of logs and a lake.
+struct Bench {
+    directory: tempfile::TempDir,
+    lake: Lake,
+}
+
+const SOURCE: &[&dyn Source] = &[&MountList];
+
+impl Bench {
+    fn new() -> Self {
+        Self::with(&CreateOptions::default())
+    }
+
+    fn with(options: &CreateOptions) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        fs::create_dir(directory.path().join("logs")).unwrap();
+        let lake = Lake::create(directory.path().join("lake"), options).unwrap();
+        Self { directory, lake }
+    }
+
+    fn logs(&self) -> PathBuf {
+        self.directory.path().join("logs")
+    }
+
+    fn log(&self, name: &str, text: &str) {
+        fs::write(self.logs().join(name), text).unwrap();
+    }
+
+    fn options(&self) -> IngestOptions<'static> {
+        IngestOptions {
+            paths: vec![self.logs()],
+            sources: SOURCE,
+            threads: 2,
+            ..IngestOptions::default()
+        }
+    }
+
+    fn ingest(&self) -> IngestReport {
+        self.lake.ingest(&self.options(), &Silent).unwrap()
+    }
+
+    /// (job, mount point) of all rows, in the order of the files.
+    fn rows(&self) -> Vec<(i64, String)> {
+        rows(&self.lake)
+    }
+
+    fn statuses(&self) -> Vec<(String, &'static str, String)> {
+        let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_string();
+        let inputs = self.lake.snapshot(None).unwrap().inputs().unwrap();
+        inputs
+            .iter()
+            .map(|row| {
+                (
+                    name(&row.path),
+                    row.status.name(),
+                    row.error.clone().unwrap_or_default(),
+                )
+            })
+            .collect()
+    }
+}
+
+fn rows(lake: &Lake) -> Vec<(i64, String)> {
+    let snapshot = lake.snapshot(None).unwrap();
+    let mut rows = vec![];
+    for file in snapshot.files() {
+        for batch in writer::read_data(lake.store(), &file.path, 1000).unwrap() {
+            let batch = batch.unwrap();
+            let jobs = batch.column(1).as_primitive::<Int64Type>().values();
+            rows.extend(
+                jobs.iter().copied().zip(
+                    batch
+                        .column(3)
+                        .as_string::<i32>()
+                        .iter()
+                        .map(|s| s.unwrap().to_string()),
+                ),
+            );
+        }
+    }
+    rows
+}
+
+fn row(job: i64, name: &str) -> (i64, String) {
+    (job, name.to_string())
+}
+
+#[test]
+fn the_same_tree_again_changes_nothing_and_makes_no_version() {
+    let bench = Bench::new();
+    bench.log("a", "mounts 2 0 /x /y");
+    bench.log("b", "mounts 1 0 /z");
+    let first = bench.ingest();
+    assert_eq!(
+        (
+            first.version,
+            first.inputs.get(&InputStatus::Ok),
+            first.rows
+        ),
+        (Some(2), Some(&2), 3)
+    );
+    let again = bench.ingest();
+    assert_eq!((again.version, again.unchanged), (None, 2));
+    assert_eq!(bench.lake.snapshot(None).unwrap().version(), 2);
+    assert_eq!(bench.rows(), [row(1, "/z"), row(2, "/x"), row(2, "/y")]);
+    assert!(bench.lake.check().unwrap().wrong.is_empty());
+}
+
+#[test]
+fn new_logs_join_the_files_of_their_range_in_order() {
+    let bench = Bench::new();
+    bench.log("a", "mounts 5 0 /five");
+    bench.ingest();
+    bench.log("b", "mounts 3 0 /three");
+    bench.log("c", "mounts 9 0 /nine");
+    bench.ingest();
+    assert_eq!(
+        bench.rows(),
+        [row(3, "/three"), row(5, "/five"), row(9, "/nine")]
+    );
+    let snapshot = bench.lake.snapshot(None).unwrap();
+    assert_eq!(snapshot.files().len(), 1);
+    // The version before is still there, as it was.
+    let before = bench.lake.snapshot(Some(2)).unwrap();
+    assert_eq!(before.files()[0].rows, 1);
+    assert!(bench.lake.check().unwrap().wrong.is_empty());
+}
+
+#[test]
+fn a_log_whose_bytes_changed_replaces_its_rows() {
+    let bench = Bench::new();
+    bench.log("a", "mounts 5 0 /old /older");
+    bench.log("b", "mounts 6 0 /stays");
+    bench.ingest();
+    bench.log("a", "mounts 7 0 /new");
+    bench.ingest();
+    assert_eq!(bench.rows(), [row(6, "/stays"), row(7, "/new")]);
+    bench.log("a", "mounts seven");
+    bench.ingest();
+    assert_eq!(bench.rows(), [row(6, "/stays")]);
+    assert_eq!(
+        bench.statuses()[0],
+        ("a".into(), "failed", "job at byte 7: no number".into())
+    );
+}
+
+#[test]
+fn the_same_bytes_are_taken_once_and_stay_while_one_file_has_them() {
+    let bench = Bench::new();
+    bench.log("a", "mounts 5 0 /x");
+    bench.log("b", "mounts 5 0 /x");
+    bench.ingest();
+    bench.log("c", "mounts 5 0 /x");
+    bench.ingest();
+    assert_eq!(bench.rows(), [row(5, "/x")]);
+    let statuses = bench.statuses();
+    assert_eq!(
+        statuses.iter().map(|s| s.1).collect::<Vec<_>>(),
+        ["ok", "skipped", "skipped"]
+    );
+    assert!(
+        statuses[1].2.ends_with("/logs/a") && statuses[2].2.ends_with("/logs/a"),
+        "{statuses:?}"
+    );
+    bench.log("a", "mounts 5 0 /changed");
+    bench.ingest();
+    assert_eq!(bench.rows().len(), 2);
+}
+
+#[test]
+fn what_cannot_be_read_is_recorded_with_its_reason_and_not_tried_again() {
+    let bench = Bench::new();
+    bench.log("bad", "mounts x");
+    bench.log("other", "a text");
+    bench.log("good", "mounts 1 0 /x");
+    let report = bench.ingest();
+    assert_eq!(report.failures.len(), 1);
+    assert_eq!(
+        bench.statuses(),
+        [
+            ("bad".into(), "failed", "job at byte 7: no number".into()),
+            ("good".into(), "ok", String::new()),
+            ("other".into(), "skipped", "no log that iolode knows".into())
+        ]
+    );
+    assert_eq!(bench.ingest().version, None);
+}
+
+#[test]
+fn a_period_is_half_open_and_what_lies_outside_is_taken_later() {
+    let bench = Bench::new();
+    for start in 0..4 {
+        bench.log(
+            &format!("{start}"),
+            &format!("mounts {start} {start} /{start}"),
+        );
+    }
+    let period = IngestOptions {
+        from: Some(1),
+        to: Some(3),
+        ..bench.options()
+    };
+    bench.lake.ingest(&period, &Silent).unwrap();
+    assert_eq!(bench.rows(), [row(1, "/1"), row(2, "/2")]);
+    bench.ingest();
+    assert_eq!(bench.rows().len(), 4);
+}
+
+#[test]
+fn many_logs_are_cut_into_ranges_of_about_equal_size() {
+    let bench = Bench::new();
+    for job in 0..600 {
+        bench.log(&format!("{job}"), &format!("mounts {job} 0 /{job}"));
+    }
+    bench.ingest();
+    let snapshot = bench.lake.snapshot(None).unwrap();
+    assert_eq!(snapshot.files().len(), 16);
+    assert!(
+        snapshot
+            .files()
+            .iter()
+            .all(|file| (30..=45).contains(&file.rows))
+    );
+    assert_eq!(bench.rows().len(), 600);
+    assert!(bench.lake.check().unwrap().wrong.is_empty());
+}
+
+#[test]
+fn an_overfull_range_is_cut_and_no_row_is_lost() {
+    let bench = Bench::with(&CreateOptions {
+        range_bytes: 1500,
+        ..CreateOptions::default()
+    });
+    let mut expected = vec![];
+    for round in 0..6 {
+        for i in 0..20i64 {
+            let job = (i * 37 + round * 11) % 500;
+            bench.log(
+                &format!("{round}-{i}"),
+                &format!("mounts {job} 0 /{round}-{i} {}", "padding ".repeat(20)),
+            );
+            expected.push(row(job, &format!("/{round}-{i}")));
+        }
+        bench.ingest();
+        let report = bench.lake.check().unwrap();
+        assert!(report.wrong.is_empty(), "{:?}", report.wrong);
+    }
+    expected.sort();
+    let mut found: Vec<_> = bench
+        .rows()
+        .into_iter()
+        .filter(|(_, name)| name.starts_with('/'))
+        .collect();
+    found.sort();
+    assert_eq!(found, expected);
+    assert!(bench.lake.snapshot(None).unwrap().splits().len() > 3);
+}
+
+#[test]
+fn two_ingests_at_once_both_succeed_and_nothing_is_there_twice() {
+    let bench = Bench::new();
+    for job in 0..80 {
+        bench.log(&format!("{job:02}"), &format!("mounts {job} 0 /{job}"));
+    }
+    std::thread::scope(|scope| {
+        for part in 0..4 {
+            let bench = &bench;
+            // Overlapping parts of the tree.
+            let paths = (part * 15..part * 15 + 35)
+                .map(|job| bench.logs().join(format!("{job:02}")))
+                .collect();
+            scope.spawn(move || {
+                let options = IngestOptions {
+                    paths,
+                    ..bench.options()
+                };
+                bench.lake.ingest(&options, &Silent).unwrap();
+            });
+        }
+        // A reader beside them sees each log whole and once, whatever the version.
+        for _ in 0..20 {
+            let mut found = bench.rows();
+            let n = found.len();
+            found.dedup();
+            assert_eq!(found.len(), n);
+        }
+    });
+    let expected: Vec<_> = (0..80).map(|job| row(job, &format!("/{job}"))).collect();
+    assert_eq!(bench.rows(), expected);
+    let report = bench.lake.check().unwrap();
+    assert!(
+        report.wrong.is_empty() && report.unreferenced.is_empty(),
+        "{report:?}"
+    );
+}
+
+#[test]
+fn a_lake_in_memory_holds_the_same_rows() {
+    let bench = Bench::new();
+    for job in 0..50 {
+        bench.log(&format!("{job}"), &format!("mounts {} 0 /{job}", job % 7));
+    }
+    bench.ingest();
+    let memory = Lake::in_memory().unwrap();
+    memory.ingest(&bench.options(), &Silent).unwrap();
+    assert_eq!(rows(&memory), bench.rows());
+    assert!(memory.check().unwrap().wrong.is_empty());
+}
+
+#[test]
+fn ranges_lie_on_the_directories_that_were_given() {
+    let disks = tempfile::tempdir().unwrap();
+    let dirs = ["a", "b"].map(|name| disks.path().join(name)).to_vec();
+    let site = SiteFile {
+        place: Placement::Dirs { dirs: dirs.clone() },
+        ..SiteFile::default()
+    };
+    let bench = Bench::with(&CreateOptions {
+        site,
+        ..CreateOptions::default()
+    });
+    for job in 0..600 {
+        bench.log(&format!("{job}"), &format!("mounts {job} 0 /{job}"));
+    }
+    bench.ingest();
+    let snapshot = bench.lake.snapshot(None).unwrap();
+    for (number, dir) in dirs.iter().enumerate() {
+        let on = snapshot
+            .files()
+            .iter()
+            .filter(|file| file.ost == Some(number as i64));
+        assert_eq!(on.clone().count(), 8);
+        assert!(
+            on.into_iter()
+                .all(|file| Path::new(&file.path).starts_with(dir))
+        );
+    }
+    assert!(bench.lake.check().unwrap().wrong.is_empty());
+}
+
+#[test]
+fn vacuum_removes_what_no_kept_version_names_and_nothing_else() {
+    let bench = Bench::new();
+    bench.log("a", "mounts 1 0 /a");
+    bench.ingest();
+    bench.log("b", "mounts 2 0 /b");
+    bench.ingest();
+    let stray = bench
+        .lake
+        .root()
+        .unwrap()
+        .join("darshan_mount/000000-stray.parquet");
+    fs::write(&stray, "half a file").unwrap();
+    assert_eq!(
+        bench.lake.check().unwrap().unreferenced,
+        ["darshan_mount/000000-stray.parquet"]
+    );
+    // By default everything is too young.
+    assert!(
+        bench
+            .lake
+            .vacuum(&VacuumOptions::default())
+            .unwrap()
+            .files
+            .is_empty()
+    );
+    let all = VacuumOptions {
+        keep_versions: Duration::ZERO,
+        min_age: Duration::ZERO,
+        dry_run: true,
+    };
+    let would = bench.lake.vacuum(&all).unwrap();
+    assert!(stray.exists());
+    let did = bench
+        .lake
+        .vacuum(&VacuumOptions {
+            dry_run: false,
+            ..all
+        })
+        .unwrap();
+    assert_eq!(
+        (would.files.len(), would.versions),
+        (did.files.len(), did.versions.clone())
+    );
+    assert_eq!(did.versions, [1, 2]);
+    assert!(!stray.exists());
+    assert_eq!(bench.rows(), [row(1, "/a"), row(2, "/b")]);
+    let report = bench.lake.check().unwrap();
+    assert!(
+        report.wrong.is_empty() && report.unreferenced.is_empty(),
+        "{report:?}"
+    );
+    let gone = bench.lake.snapshot(Some(2)).unwrap_err().to_string();
+    assert!(
+        gone.contains("it has no version 2; it has 3 to 3"),
+        "{gone}"
+    );
+}
+
+#[test]
+fn check_names_a_file_that_is_gone_or_cut() {
+    let bench = Bench::new();
+    bench.log("a", "mounts 1 0 /a");
+    bench.ingest();
+    let path = bench.lake.snapshot(None).unwrap().files()[0].path.clone();
+    let full = bench.lake.root().unwrap().join(&path);
+    let bytes = fs::read(&full).unwrap();
+    fs::write(&full, &bytes[..bytes.len() - 20]).unwrap();
+    assert_eq!(bench.lake.check().unwrap().wrong[0].path, path);
+    fs::remove_file(&full).unwrap();
+    assert!(
+        bench.lake.check().unwrap().wrong[0]
+            .what
+            .contains("is missing")
+    );
+}
+
+#[test]
+fn a_stopped_ingest_leaves_nothing_behind() {
+    let bench = Bench::new();
+    bench.log("a", "mounts 1 0 /a");
+    let options = bench.options();
+    options
+        .cancel
+        .store(true, std::sync::atomic::Ordering::Relaxed);
+    assert!(matches!(
+        bench.lake.ingest(&options, &Silent),
+        Err(Error::Interrupted)
+    ));
+    let report = bench.lake.check().unwrap();
+    assert!(
+        report.version == 1 && report.unreferenced.is_empty(),
+        "{report:?}"
+    );
+}
+
+#[test]
+fn what_is_no_lake_is_said_in_one_line_with_what_to_do() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name);
+    let error = |name: &str| Lake::open(at(name)).unwrap_err().to_string();
+    assert!(error("none").ends_with(&format!(
+        "there is none; make one with `iolode lake create {}`",
+        at("none").display()
+    )));
+    fs::write(at("file"), "x").unwrap();
+    assert!(error("file").contains("not a lake"));
+    fs::create_dir(at("dir")).unwrap();
+    fs::write(at("dir/x"), "x").unwrap();
+    assert!(error("dir").contains("not a lake"));
+    assert!(
+        Lake::create(at("dir"), &CreateOptions::default())
+            .unwrap_err()
+            .to_string()
+            .contains("not empty")
+    );
+    let lake = Lake::create(at("lake"), &CreateOptions::default()).unwrap();
+    assert!(
+        Lake::create(at("lake"), &CreateOptions::default())
+            .unwrap_err()
+            .to_string()
+            .contains("already")
+    );
+    lake.store()
+        .put_new(&Manifest::path(2), br#"{"format": 9}"#)
+        .unwrap();
+    assert!(error("lake").contains("newer iolode"), "{}", error("lake"));
+}
+
+#[test]
+fn registered_sources_are_taken_when_no_path_is_given() {
+    let bench = Bench::new();
+    let none = IngestOptions {
+        paths: vec![],
+        ..bench.options()
+    };
+    assert!(
+        bench
+            .lake
+            .ingest(&none, &Silent)
+            .unwrap_err()
+            .to_string()
+            .contains("--register")
+    );
+    bench.log("a", "mounts 1 0 /a");
+    bench
+        .lake
+        .ingest(
+            &IngestOptions {
+                register: true,
+                ..bench.options()
+            },
+            &Silent,
+        )
+        .unwrap();
+    bench.log("b", "mounts 2 0 /b");
+    bench.lake.ingest(&none, &Silent).unwrap();
+    assert_eq!(bench.rows().len(), 2);
+}
+
+#[test]
+fn a_hundred_ingests_leave_few_lists_and_every_input_known() {
+    let bench = Bench::new();
+    for i in 0..100 {
+        bench.log(&format!("{i}"), &format!("mounts {i} 0 /{i}"));
+        let paths = vec![bench.logs().join(format!("{i}"))];
+        bench
+            .lake
+            .ingest(
+                &IngestOptions {
+                    paths,
+                    ..bench.options()
+                },
+                &Silent,
+            )
+            .unwrap();
+    }
+    let snapshot = bench.lake.snapshot(None).unwrap();
+    assert!(snapshot.manifest().inputs.len() <= 65);
+    assert_eq!(snapshot.inputs().unwrap().len(), 100);
+    assert_eq!(bench.ingest().version, None);
+}

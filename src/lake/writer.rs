@@ -1,0 +1,487 @@
+//! Rows of one (table, range) to one Parquet file.
+
+use super::failpoint::failpoint;
+use super::parts::DataFile;
+use super::placement::Placement;
+use super::store::{Store, sync_directory};
+use crate::error::{Error, Result};
+use crate::table::Table;
+use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, new_null_array};
+use arrow::compute::filter_record_batch;
+use arrow::datatypes::{Int64Type, SchemaRef, TimestampMicrosecondType};
+use arrow::record_batch::RecordBatch;
+use object_store::{ObjectStoreExt, PutPayload, path::Path as ObjectPath};
+use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::basic::{Compression, ZstdLevel};
+use parquet::file::metadata::{KeyValue, SortingColumn};
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use std::collections::HashSet;
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::sync::Arc;
+
+/// Rows of a row group, at most.
+const GROUP_ROWS: usize = 1 << 20;
+/// Bytes of a row group, at most.
+const GROUP_BYTES: usize = 32 << 20;
+
+/// Where and for which job ids a file is written.
+#[derive(Clone, Debug)]
+pub(super) struct Target {
+    pub(super) store: Store,
+    pub(super) place: Placement,
+    pub(super) lake_id: String,
+    /// Number of the range, for the file's name.
+    pub(super) range: usize,
+    /// Least job id of the range; None for the first.
+    pub(super) from: Option<i64>,
+    /// Job id at which the next range begins; None for the last.
+    pub(super) to: Option<i64>,
+    pub(super) ost: Option<i64>,
+    pub(super) version: u64,
+    /// Bytes that the writer may hold before it ends a row group.
+    pub(super) group_bytes: usize,
+}
+
+/// Writes rows that come sorted by job_id and log_id, and between them those of the file that is replaced.
+pub(super) struct RangeWriter {
+    table: Arc<Table>,
+    target: Target,
+    path: String,
+    ost: Option<i64>,
+    writer: Option<ArrowWriter<Sink>>,
+    old: Option<OldRows>,
+    rows: u64,
+    job_id: Option<(i64, i64)>,
+    start_time: Option<(i64, i64)>,
+}
+
+enum Sink {
+    File(BufWriter<File>),
+    Memory(Vec<u8>),
+}
+
+impl Write for Sink {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        match self {
+            Self::File(file) => file.write(bytes),
+            Self::Memory(memory) => memory.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        match self {
+            Self::File(file) => file.flush(),
+            Self::Memory(_) => Ok(()),
+        }
+    }
+}
+
+impl RangeWriter {
+    /// Begins the file of a table in a range; `old` is the one that it replaces, whose rows are kept but those of the logs in
+    /// `drop` and those outside the range.
+    pub(super) fn new(
+        table: &Arc<Table>,
+        target: Target,
+        old: &[DataFile],
+        drop: Arc<HashSet<i64>>,
+    ) -> Result<Self> {
+        let old = match old {
+            [] => None,
+            files => Some(OldRows::open(&target, table, files, drop)?),
+        };
+        Ok(Self {
+            table: table.clone(),
+            target,
+            path: String::new(),
+            ost: None,
+            writer: None,
+            old,
+            rows: 0,
+            job_id: None,
+            start_time: None,
+        })
+    }
+
+    /// Appends rows, sorted, all after those of the call before.
+    pub(super) fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        let keys = Keys::new(batch)?;
+        let mut at = 0;
+        while at < batch.num_rows() {
+            let Some(old) = self.old.as_mut() else { break };
+            let Some((rows, from)) = old.current()? else {
+                self.old = None;
+                break;
+            };
+            let old_keys = Keys::new(rows)?;
+            if old_keys.key(from) < keys.key(at) {
+                let to = old_keys.first_at_or_after(keys.key(at), from);
+                let run = rows.slice(from, to - from);
+                old.advance(to);
+                self.append(&run)?;
+            } else {
+                let to = keys.first_after(old_keys.key(from), at);
+                self.append(&batch.slice(at, to - at))?;
+                at = to;
+            }
+        }
+        if at < batch.num_rows() {
+            self.append(&batch.slice(at, batch.num_rows() - at))?;
+        }
+        Ok(())
+    }
+
+    /// Ends the file and syncs it. None if no row was left, and then there is no file.
+    pub(super) fn finish(mut self) -> Result<Option<DataFile>> {
+        while let Some(old) = self.old.as_mut() {
+            let Some((rows, from)) = old.current()? else {
+                break;
+            };
+            let run = rows.slice(from, rows.num_rows() - from);
+            let to = rows.num_rows();
+            old.advance(to);
+            self.append(&run)?;
+        }
+        let Some(writer) = self.writer.take() else {
+            return Ok(None);
+        };
+        let shown = self.target.store.show(&self.path);
+        let sink = writer
+            .into_inner()
+            .map_err(|e| written(&self.path, e, &shown))?;
+        let io = |e| Error::io(&shown, "cannot write", e);
+        let bytes = match (sink, &self.target.store) {
+            (Sink::File(buffered), _) => {
+                let file = buffered.into_inner().map_err(|e| io(e.into_error()))?;
+                failpoint("data-file-written");
+                file.sync_all().map_err(io)?;
+                if let Some(directory) = shown.parent() {
+                    sync_directory(directory).map_err(io)?;
+                }
+                failpoint("data-file-synced");
+                file.metadata().map_err(io)?.len()
+            }
+            (Sink::Memory(bytes), Store::Memory(store)) => {
+                let length = bytes.len() as u64;
+                let path = ObjectPath::from(self.path.as_str());
+                futures::executor::block_on(store.put(&path, PutPayload::from(bytes)))
+                    .map_err(|e| io(std::io::Error::other(e)))?;
+                length
+            }
+            (Sink::Memory(_), Store::Local(_)) => 0,
+        };
+        Ok(Some(DataFile {
+            table: self.table.name.clone(),
+            path: std::mem::take(&mut self.path),
+            range: Some(self.target.range),
+            ost: self.ost,
+            rows: self.rows,
+            bytes,
+            job_id: self.job_id,
+            start_time: self.start_time,
+            schema_version: self.table.version,
+            version: self.target.version,
+        }))
+    }
+
+    fn append(&mut self, batch: &RecordBatch) -> Result<()> {
+        let jobs = batch
+            .column(self.table.index("job_id")?)
+            .as_primitive::<Int64Type>()
+            .values();
+        let (Some(first), Some(last)) = (jobs.first(), jobs.last()) else {
+            return Ok(());
+        };
+        let inside = |job: i64| {
+            self.target.from.is_none_or(|from| from <= job)
+                && self.target.to.is_none_or(|to| job < to)
+        };
+        if !inside(*first) || !inside(*last) {
+            let reason = format!(
+                "rows of jobs {first} to {last} do not belong to range {}",
+                self.target.range
+            );
+            return Err(Error::Lake {
+                lake: self.target.store.show(""),
+                reason,
+            });
+        }
+        self.job_id = Some((self.job_id.map_or(*first, |j| j.0), *last));
+        if let Ok(at) = self.table.index("start_time") {
+            let times = batch.column(at).as_primitive::<TimestampMicrosecondType>();
+            for time in times.iter().flatten() {
+                self.start_time = Some(
+                    self.start_time
+                        .map_or((time, time), |(a, b)| (a.min(time), b.max(time))),
+                );
+            }
+        }
+        let limit = self.target.group_bytes.min(GROUP_BYTES);
+        let (path, shown) = (self.path.clone(), self.target.store.show(&self.path));
+        let writer = self.writer()?;
+        writer.write(batch).map_err(|e| written(&path, e, &shown))?;
+        if writer.in_progress_rows() >= GROUP_ROWS
+            || writer.memory_size().max(writer.in_progress_size()) >= limit
+        {
+            writer.flush().map_err(|e| written(&path, e, &shown))?;
+        }
+        self.rows += batch.num_rows() as u64;
+        Ok(())
+    }
+
+    fn writer(&mut self) -> Result<&mut ArrowWriter<Sink>> {
+        if self.writer.is_none() {
+            let path = format!(
+                "{}/{:06}-{}.parquet",
+                self.table.name,
+                self.target.range,
+                uuid::Uuid::new_v4()
+            );
+            let sink = match &self.target.store {
+                Store::Memory(_) => {
+                    self.path = path;
+                    Sink::Memory(vec![])
+                }
+                Store::Local(root) => {
+                    let (file, path, ost) = self.target.place.create(
+                        root,
+                        &self.target.lake_id,
+                        &path,
+                        self.target.ost,
+                    )?;
+                    self.path = path;
+                    self.ost = ost;
+                    failpoint("data-file-created");
+                    Sink::File(BufWriter::with_capacity(1 << 18, file))
+                }
+            };
+            let properties = properties(&self.table)?;
+            let writer = ArrowWriter::try_new(sink, self.table.schema.clone(), Some(properties));
+            self.writer = Some(writer.map_err(|e| Error::columns(self.path.clone(), e))?);
+        }
+        // It was made just now.
+        self.writer.as_mut().ok_or(Error::Interrupted)
+    }
+}
+
+/// A file that was not finished is nobody's.
+impl Drop for RangeWriter {
+    fn drop(&mut self) {
+        self.writer = None;
+        if !self.path.is_empty() {
+            let _ = self.target.store.delete(&self.path);
+        }
+    }
+}
+
+fn properties(table: &Table) -> Result<WriterProperties> {
+    let zstd = ZstdLevel::try_new(3).map_err(|e| Error::columns(table.name.clone(), e))?;
+    let sorting = table.sort.iter().filter_map(|name| table.index(name).ok());
+    // Nested columns come after the key, so a column of the sort order is also that leaf of the file.
+    let sorting = sorting
+        .map(|at| SortingColumn {
+            column_idx: at as i32,
+            descending: false,
+            nulls_first: false,
+        })
+        .collect();
+    Ok(WriterProperties::builder()
+        .set_compression(Compression::ZSTD(zstd))
+        .set_statistics_enabled(EnabledStatistics::Page)
+        .set_max_row_group_row_count(Some(GROUP_ROWS))
+        .set_sorting_columns(Some(sorting))
+        .set_key_value_metadata(Some(vec![
+            KeyValue::new("iolode.table".into(), table.name.clone()),
+            KeyValue::new("iolode.schema_version".into(), table.version.to_string()),
+        ]))
+        .build())
+}
+
+/// What went wrong while a file was written: a full disk is the system's error, not Parquet's.
+fn written(path: &str, error: parquet::errors::ParquetError, shown: &std::path::Path) -> Error {
+    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(&error);
+    while let Some(e) = cause {
+        if let Some(io) = e.downcast_ref::<std::io::Error>() {
+            let io = io.raw_os_error().map_or_else(
+                || std::io::Error::other(io.to_string()),
+                std::io::Error::from_raw_os_error,
+            );
+            return Error::io(shown, "cannot write", io);
+        }
+        cause = e.source();
+    }
+    Error::columns(path, error)
+}
+
+/// Rows of the files that are replaced, in order, without those that go.
+struct OldRows {
+    batches: Box<dyn Iterator<Item = Result<RecordBatch>> + Send>,
+    current: Option<RecordBatch>,
+    at: usize,
+}
+
+impl OldRows {
+    fn open(
+        target: &Target,
+        table: &Arc<Table>,
+        files: &[DataFile],
+        drop: Arc<HashSet<i64>>,
+    ) -> Result<Self> {
+        let mut files = files.to_vec();
+        files.sort_by_key(|file| file.job_id);
+        let (store, schema) = (target.store.clone(), table.schema.clone());
+        let (from, to) = (target.from, target.to);
+        let batches = files.into_iter().flat_map(move |file| {
+            let (schema, drop) = (schema.clone(), drop.clone());
+            match read_data(&store, &file.path, 8192) {
+                Ok(batches) => {
+                    let kept =
+                        batches.map(move |batch| keep(&fit(&batch?, &schema)?, from, to, &drop));
+                    Box::new(kept) as Box<dyn Iterator<Item = Result<RecordBatch>> + Send>
+                }
+                Err(e) => Box::new(std::iter::once(Err(e))),
+            }
+        });
+        Ok(Self {
+            batches: Box::new(batches),
+            current: None,
+            at: 0,
+        })
+    }
+
+    /// The batch and the first row of it that was not taken yet; None at the end.
+    fn current(&mut self) -> Result<Option<(&RecordBatch, usize)>> {
+        while self
+            .current
+            .as_ref()
+            .is_none_or(|batch| self.at >= batch.num_rows())
+        {
+            match self.batches.next().transpose()? {
+                Some(batch) => (self.current, self.at) = (Some(batch), 0),
+                None => return Ok(None),
+            }
+        }
+        Ok(self.current.as_ref().map(|batch| (batch, self.at)))
+    }
+
+    fn advance(&mut self, to: usize) {
+        self.at = to;
+    }
+}
+
+/// The rows of a data file, batch by batch.
+pub(super) fn read_data(
+    store: &Store,
+    path: &str,
+    batch: usize,
+) -> Result<Box<dyn Iterator<Item = Result<RecordBatch>> + Send>> {
+    let missing = || Error::Lake {
+        lake: store.show(""),
+        reason: format!("{path} is missing"),
+    };
+    let failed = |e| Error::columns(store.show(path).display().to_string(), e);
+    let named = store.show(path).display().to_string();
+    let reader = match store {
+        Store::Local(root) => {
+            let file = File::open(root.join(path)).map_err(|e| match e.kind() {
+                std::io::ErrorKind::NotFound => missing(),
+                _ => Error::io(root.join(path), "cannot read", e),
+            })?;
+            ParquetRecordBatchReaderBuilder::try_new(file)
+                .map_err(failed)?
+                .with_batch_size(batch)
+                .build()
+        }
+        Store::Memory(_) => {
+            let bytes = store.read(path)?.ok_or_else(missing)?;
+            ParquetRecordBatchReaderBuilder::try_new(bytes)
+                .map_err(failed)?
+                .with_batch_size(batch)
+                .build()
+        }
+    };
+    let reader = reader.map_err(failed)?;
+    Ok(Box::new(reader.map(move |batch| {
+        batch.map_err(|e| Error::columns(named.clone(), e))
+    })))
+}
+
+/// A batch of an older schema as one of this schema: columns by name, those that it lacks NULL.
+fn fit(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch> {
+    let column = |field: &Arc<arrow::datatypes::Field>| -> ArrayRef {
+        let found = batch
+            .column_by_name(field.name())
+            .filter(|column| column.data_type() == field.data_type());
+        found
+            .cloned()
+            .unwrap_or_else(|| new_null_array(field.data_type(), batch.num_rows()))
+    };
+    let columns = schema.fields().iter().map(column).collect();
+    RecordBatch::try_new(schema.clone(), columns)
+        .map_err(|e| Error::columns("an older data file", e))
+}
+
+/// The rows whose job lies in `[from, to)` and whose log is not in `drop`.
+fn keep(
+    batch: &RecordBatch,
+    from: Option<i64>,
+    to: Option<i64>,
+    drop: &HashSet<i64>,
+) -> Result<RecordBatch> {
+    let keys = Keys::new(batch)?;
+    let kept = |row: usize| {
+        let (job, log) = keys.key(row);
+        from.is_none_or(|from| from <= job)
+            && to.is_none_or(|to| job < to)
+            && (drop.is_empty() || !drop.contains(&log))
+    };
+    let mask: BooleanArray = (0..batch.num_rows()).map(|row| Some(kept(row))).collect();
+    match mask.true_count() == batch.num_rows() {
+        true => Ok(batch.clone()),
+        false => {
+            filter_record_batch(batch, &mask).map_err(|e| Error::columns("an older data file", e))
+        }
+    }
+}
+
+/// job_id and log_id of a batch's rows.
+struct Keys<'a> {
+    jobs: &'a [i64],
+    logs: &'a [i64],
+}
+
+impl<'a> Keys<'a> {
+    fn new(batch: &'a RecordBatch) -> Result<Self> {
+        let column = |name: &str| {
+            let column = batch
+                .column_by_name(name)
+                .and_then(|column| column.as_primitive_opt::<Int64Type>());
+            column
+                .map(|column| &column.values()[..])
+                .ok_or_else(|| Error::Invalid(format!("a table of the lake lacks {name}")))
+        };
+        Ok(Self {
+            jobs: column("job_id")?,
+            logs: column("log_id")?,
+        })
+    }
+
+    fn key(&self, row: usize) -> (i64, i64) {
+        (self.jobs[row], self.logs[row])
+    }
+
+    /// The first row from `from` on whose key is `key` or greater.
+    fn first_at_or_after(&self, key: (i64, i64), from: usize) -> usize {
+        (from..self.jobs.len())
+            .find(|row| self.key(*row) >= key)
+            .unwrap_or(self.jobs.len())
+    }
+
+    /// The first row from `from` on whose key is greater than `key`.
+    fn first_after(&self, key: (i64, i64), from: usize) -> usize {
+        (from..self.jobs.len())
+            .find(|row| self.key(*row) > key)
+            .unwrap_or(self.jobs.len())
+    }
+}

@@ -1,0 +1,84 @@
+//! Writing one row, column after column, in the order of its schema.
+
+use crate::table::{Column, TableBuilder};
+
+/// A row on its way into a builder. Columns are written in the order of the schema; each call names its column, and the
+/// tests check that the names are the schema's.
+pub(super) struct Row<'a> {
+    builder: &'a mut TableBuilder,
+    at: usize,
+}
+
+impl<'a> Row<'a> {
+    pub(super) fn new(builder: &'a mut TableBuilder) -> Self {
+        Self { builder, at: 0 }
+    }
+
+    fn next(&mut self, name: &str) -> &mut Column {
+        if cfg!(any(test, debug_assertions)) {
+            assert_eq!(
+                self.builder.table().columns[self.at].name,
+                name,
+                "column {} of {}",
+                self.at,
+                self.builder.table().name
+            );
+        }
+        self.at += 1;
+        self.builder.column(self.at - 1)
+    }
+
+    pub(super) fn int(&mut self, name: &str, value: impl Into<Option<i64>>) {
+        self.next(name).int64().push(value);
+    }
+
+    pub(super) fn id(&mut self, name: &str, value: u64) {
+        self.next(name).uint64().push(value);
+    }
+
+    pub(super) fn float(&mut self, name: &str, value: impl Into<Option<f64>>) {
+        self.next(name).float64().push(value);
+    }
+
+    pub(super) fn time(&mut self, name: &str, micros: impl Into<Option<i64>>) {
+        self.next(name).timestamp().push(micros);
+    }
+
+    pub(super) fn flag(&mut self, name: &str, value: impl Into<Option<bool>>) {
+        self.next(name).boolean().append_option(value.into());
+    }
+
+    pub(super) fn text(&mut self, name: &str, value: Option<&str>) {
+        self.next(name).utf8().append_option(value);
+    }
+
+    pub(super) fn bytes(&mut self, name: &str, value: Option<&[u8]>) {
+        self.next(name).binary().append_option(value);
+    }
+
+    pub(super) fn texts<'t>(&mut self, name: &str, values: impl Iterator<Item = &'t str>) {
+        let list = self.next(name).utf8_list();
+        values.for_each(|value| list.values().append_value(value));
+        list.append(true);
+    }
+
+    pub(super) fn int32s(&mut self, name: &str, values: Option<&[Option<i32>]>) {
+        let list = self.next(name).int32_list();
+        values
+            .unwrap_or_default()
+            .iter()
+            .for_each(|value| list.values().append_option(*value));
+        list.append(values.is_some());
+    }
+
+    pub(super) fn int64s(&mut self, name: &str, values: Option<&[i64]>) {
+        let list = self.next(name).int64_list();
+        list.values().append_slice(values.unwrap_or_default());
+        list.append(values.is_some());
+    }
+
+    /// Every column must have been written.
+    pub(super) fn end(self) {
+        debug_assert_eq!(self.at, self.builder.table().columns.len());
+    }
+}

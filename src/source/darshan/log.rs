@@ -1,0 +1,627 @@
+//! One log held in memory: regions inflated, nothing decoded, buffers kept from log to log.
+
+use super::header::{ByteOrder, Header, Place};
+use super::job::Job;
+use super::layout::{Layout, Slot, layout};
+use super::module::dxt::{DxtRecord, Form};
+use super::module::{
+    MODULES, Module, ModuleId, Shape, Status, apmpi, apxc, dxt, heatmap, int, lustre, mdhim,
+    module, swap_words,
+};
+use super::names::Names;
+use super::region::{Damage, Regions};
+use crate::error::{Error, Result};
+use crate::source::Input;
+use std::borrow::Cow;
+
+/// Header bytes of the newest version; enough for all.
+const HEAD: usize = 1328;
+
+/// A set of modules.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ModuleSet(u64);
+
+/// One module of a log: what the header says, and how much of it could be read.
+#[derive(Clone, Debug)]
+pub struct ModuleState {
+    /// Its number.
+    pub id: ModuleId,
+    /// Its name as Darshan gives it; the number of an unknown one.
+    pub name: Cow<'static, str>,
+    /// Version of its format.
+    pub version: u32,
+    /// How much of it could be read.
+    pub status: Status,
+    /// Darshan ran out of memory for it on some process.
+    pub partial: bool,
+    /// Bytes of the region in the log.
+    pub bytes: u64,
+    /// Bytes after inflating; None if it was not read.
+    pub inflated_bytes: Option<u64>,
+    /// Good records; None if it was not read.
+    pub records: Option<u64>,
+    /// Position of the damage in the inflated region.
+    pub error_at: Option<u64>,
+    /// What is wrong there.
+    pub error: Option<String>,
+}
+
+/// A log.
+#[derive(Default)]
+pub struct Log {
+    header: Option<Header>,
+    job: Option<Job>,
+    names: Names,
+    names_error: Option<(u64, String)>,
+    states: Vec<ModuleState>,
+    /// Inflated regions and where their records begin, by module number; empty where not read.
+    bodies: Vec<Body>,
+    regions: Option<Regions>,
+    scratch: Vec<u8>,
+}
+
+#[derive(Default)]
+struct Body {
+    bytes: Vec<u8>,
+    starts: Vec<usize>,
+    version: u32,
+    read: bool,
+}
+
+/// The records of a module whose counters lie in fixed places.
+#[derive(Clone, Copy)]
+pub struct Records<'a> {
+    pub(super) bytes: &'a [u8],
+    pub(super) layout: &'static Layout,
+    starts: &'a [usize],
+    /// Records from front to back without a gap, when `starts` is empty.
+    n: usize,
+}
+
+impl ModuleSet {
+    /// All modules but DXT.
+    pub const DEFAULT: Self = Self(!(1 << ModuleId::DXT_POSIX.0 | 1 << ModuleId::DXT_MPIIO.0));
+    /// All modules.
+    pub const ALL: Self = Self(u64::MAX);
+
+    /// The set with one more module.
+    pub fn with(self, id: ModuleId) -> Self {
+        Self(self.0 | 1u64.checked_shl(u32::from(id.0)).unwrap_or(0))
+    }
+
+    /// Whether a module is in it.
+    pub fn contains(self, id: ModuleId) -> bool {
+        self.0
+            .checked_shr(u32::from(id.0))
+            .is_some_and(|bits| bits & 1 == 1)
+    }
+}
+
+impl Log {
+    /// A log with nothing in it yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Reads a log: header, job and names, and of the module regions those in `want`. Damage in a module is no error: its good
+    /// records are kept, and [`Log::modules`] says what is missing.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] for a format that is not read, [`Error::Malformed`] if header or job region cannot be used,
+    /// [`Error::Io`] if the file cannot be read or has shrunk.
+    pub fn read(&mut self, input: &Input, want: ModuleSet) -> Result<()> {
+        self.read_head(input)?;
+        let Some(header) = self.header.clone() else {
+            return Ok(());
+        };
+        self.read_names(input, &header)?;
+        for slot in 0..header.modules.len() {
+            let (place, partial) = (header.modules[slot], header.partial >> slot & 1 == 1);
+            if place.length == 0 && !(partial && slot > 0) {
+                continue;
+            }
+            let id = ModuleId(slot as u8);
+            let mut state = ModuleState {
+                id,
+                name: module(id)
+                    .map_or_else(|| Cow::Owned(slot.to_string()), |m| Cow::Borrowed(m.name)),
+                version: header.module_versions[slot],
+                status: if partial {
+                    Status::PartialFlag
+                } else {
+                    Status::Ok
+                },
+                partial,
+                bytes: place.length,
+                inflated_bytes: None,
+                records: None,
+                error_at: None,
+                error: None,
+            };
+            match module(id) {
+                None => state.status = Status::Unknown,
+                Some(module) => {
+                    self.read_module(input, &header, module, place, want, &mut state)?
+                }
+            }
+            self.states.push(state);
+        }
+        Ok(())
+    }
+
+    /// Reads header and job region only.
+    ///
+    /// # Errors
+    /// As [`Log::read`].
+    pub fn read_head(&mut self, input: &Input) -> Result<()> {
+        self.clear();
+        let length = input.len().min(HEAD as u64) as usize;
+        let header = match input.slice(0, length) {
+            Some(head) => Header::read(input, head)?,
+            None => {
+                self.scratch.clear();
+                input.read_at(0, length, &mut self.scratch)?;
+                Header::read(input, &self.scratch)?
+            }
+        };
+        let mut job = self.job.take().unwrap_or_default();
+        let mut bytes = std::mem::take(self.names.buffer());
+        let damage = self.inflate(input, &header, header.job, &mut bytes)?;
+        let read = job.read(&header, &bytes);
+        bytes.clear();
+        *self.names.buffer() = bytes;
+        if read.is_none() {
+            let damage = damage.map_or_else(
+                || "it ends before the job id".to_string(),
+                |damage| damage.reason,
+            );
+            return Err(Error::Malformed {
+                path: input.path().to_path_buf(),
+                region: "job region".into(),
+                at: Some(header.job.offset),
+                reason: damage,
+            });
+        }
+        self.header = Some(header);
+        self.job = Some(job);
+        Ok(())
+    }
+
+    /// The header; None before a log was read.
+    pub fn header(&self) -> Option<&Header> {
+        self.header.as_ref()
+    }
+
+    /// The job; None before a log was read.
+    pub fn job(&self) -> Option<&Job> {
+        self.job.as_ref()
+    }
+
+    /// The name of a record; None if the log holds none.
+    pub fn name(&self, id: u64) -> Option<&[u8]> {
+        self.names.get(id)
+    }
+
+    /// Damage of the name region: position in the inflated bytes, and reason.
+    pub fn names_error(&self) -> Option<&(u64, String)> {
+        self.names_error.as_ref()
+    }
+
+    /// Every module that the header names, by number.
+    pub fn modules(&self) -> &[ModuleState] {
+        &self.states
+    }
+
+    /// How whole the log is, as far as it was read.
+    pub fn status(&self) -> crate::source::Status {
+        use crate::source::Status as Whole;
+        if self.names_error.is_some() || self.states.iter().any(|s| s.status.is_damaged()) {
+            return Whole::Damaged;
+        }
+        if self.states.iter().any(|s| s.partial) {
+            Whole::Partial
+        } else {
+            Whole::Ok
+        }
+    }
+
+    /// What is missing and why, one line; None if nothing is.
+    pub fn why(&self) -> Option<String> {
+        let mut parts = vec![];
+        if let Some((at, reason)) = &self.names_error {
+            parts.push(format!("name region at byte {at}: {reason}"));
+        }
+        for state in &self.states {
+            match (&state.error, state.partial) {
+                (Some(error), _) => {
+                    let at = state
+                        .error_at
+                        .map(|at| format!(" at inflated byte {at}"))
+                        .unwrap_or_default();
+                    parts.push(format!("{} region{at}: {error}", state.name));
+                }
+                (None, true) => parts.push(format!(
+                    "{}: Darshan ran out of memory, records are missing",
+                    state.name
+                )),
+                (None, false) => {}
+            }
+        }
+        (!parts.is_empty()).then(|| parts.join("; "))
+    }
+
+    /// Whether records of a module may be missing: it is flagged partial, or damaged.
+    pub fn lacks_records(&self, id: ModuleId) -> bool {
+        self.states
+            .iter()
+            .any(|s| s.id == id && (s.partial || s.status.is_damaged()))
+    }
+
+    /// The records of a module with counters in fixed places; None if the log has none or they were not asked for.
+    pub fn records(&self, id: ModuleId) -> Option<Records<'_>> {
+        let body = self.body(id)?;
+        let layout = layout(id, body.version)?;
+        let n = if body.starts.is_empty() {
+            body.bytes.len() / layout.size
+        } else {
+            body.starts.len()
+        };
+        Some(Records {
+            bytes: &body.bytes,
+            layout,
+            starts: &body.starts,
+            n,
+        })
+    }
+
+    /// The LUSTRE records, in the order of the log.
+    pub fn lustre(&self) -> impl Iterator<Item = lustre::Layout<'_>> + Clone {
+        let body = self.body(ModuleId::LUSTRE);
+        let version = body.map_or(0, |body| body.version);
+        self.pieces(ModuleId::LUSTRE)
+            .map(move |piece| lustre::Layout::read(piece, version))
+    }
+
+    /// The traced accesses of DXT_POSIX or DXT_MPIIO, a record for each file and process, in the order of the log.
+    pub fn dxt(&self, id: ModuleId) -> impl Iterator<Item = DxtRecord<'_>> + Clone {
+        let form = Form::new(id, self.body(id).map_or(0, |body| body.version));
+        self.pieces(id)
+            .map(move |piece| DxtRecord::read(piece, form))
+    }
+
+    /// The records of a module of variable records, as bytes in the machine's order.
+    pub(super) fn pieces(&self, id: ModuleId) -> impl Iterator<Item = &[u8]> + Clone {
+        let body = self.body(id);
+        let n = body.map_or(0, |body| body.starts.len());
+        (0..n).filter_map(move |i| {
+            let body = body?;
+            let end = body.starts.get(i + 1).copied().unwrap_or(body.bytes.len());
+            body.bytes.get(*body.starts.get(i)?..end)
+        })
+    }
+
+    /// The inflated region of a module and where its records begin.
+    pub(super) fn whole(&self, id: ModuleId) -> Option<(&[u8], &[usize])> {
+        self.body(id)
+            .map(|body| (body.bytes.as_slice(), body.starts.as_slice()))
+    }
+
+    fn body(&self, id: ModuleId) -> Option<&Body> {
+        self.bodies.get(usize::from(id.0)).filter(|body| body.read)
+    }
+
+    fn clear(&mut self) {
+        self.header = None;
+        self.names.clear();
+        self.names_error = None;
+        self.states.clear();
+        self.bodies.resize_with(MODULES.len() + 1, Body::default);
+        for body in &mut self.bodies {
+            // One huge log must not hold its memory for the rest of the run.
+            if body.bytes.capacity() > 64 << 20 {
+                *body = Body::default();
+            }
+            body.bytes.clear();
+            body.starts.clear();
+            body.read = false;
+        }
+    }
+
+    fn read_names(&mut self, input: &Input, header: &Header) -> Result<()> {
+        if header.names.length == 0 {
+            return Ok(());
+        }
+        let mut bytes = std::mem::take(self.names.buffer());
+        let damage = self.inflate(input, header, header.names, &mut bytes)?;
+        *self.names.buffer() = bytes;
+        let cut = self.names.index(header).err();
+        self.names_error = match (damage, cut) {
+            (Some(damage), _) => Some((damage.at as u64, damage.reason)),
+            (None, Some((at, reason))) => Some((at as u64, reason.to_string())),
+            (None, None) => None,
+        };
+        Ok(())
+    }
+
+    fn read_module(
+        &mut self,
+        input: &Input,
+        header: &Header,
+        module: &Module,
+        place: Place,
+        want: ModuleSet,
+        state: &mut ModuleState,
+    ) -> Result<()> {
+        // Whether the region is all there is known without reading it.
+        let outside = missing(input, place);
+        if !want.contains(module.id) || place.length == 0 {
+            match outside.filter(|_| place.length > 0) {
+                Some(damage) => fail(state, damage),
+                None if !state.partial => state.status = Status::NotTaken,
+                None => {}
+            }
+            return Ok(());
+        }
+        if state.version == 0 || state.version > module.newest {
+            let reason = format!(
+                "module version {} is not supported; supported: 1 to {}",
+                state.version, module.newest
+            );
+            state.error = Some(reason);
+            state.status = if state.version == 0 {
+                Status::Corrupt
+            } else {
+                Status::UnsupportedVersion
+            };
+            return Ok(());
+        }
+        let index = usize::from(module.id.0);
+        let Some(body) = self.bodies.get_mut(index) else {
+            return Ok(());
+        };
+        let mut body = std::mem::take(body);
+        let damage = self.inflate(input, header, place, &mut body.bytes)?;
+        state.inflated_bytes = Some(body.bytes.len() as u64);
+        body.version = state.version;
+        body.read = true;
+        let nprocs = self.job.as_ref().map_or(0, |job| job.nprocs);
+        let cut = body.find_records(module, header.order, nprocs);
+        state.records = Some(body.count(module) as u64);
+        match (damage, cut) {
+            // Where the bytes end too early, the last record is cut as well: that is no second fault.
+            (Some(damage), _) => fail(state, damage),
+            (None, Some((at, reason))) => fail(
+                state,
+                Damage {
+                    at,
+                    truncated: false,
+                    reason,
+                },
+            ),
+            (None, None) => {}
+        }
+        if let Some(slot) = self.bodies.get_mut(index) {
+            *slot = body;
+        }
+        Ok(())
+    }
+
+    /// Appends what can be read of a region to `into`; what cannot is the damage.
+    fn inflate(
+        &mut self,
+        input: &Input,
+        header: &Header,
+        place: Place,
+        into: &mut Vec<u8>,
+    ) -> Result<Option<Damage>> {
+        if place.length == 0 {
+            return Ok(None);
+        }
+        let outside = missing(input, place);
+        let there = place
+            .offset
+            .saturating_add(place.length)
+            .min(input.len())
+            .saturating_sub(place.offset) as usize;
+        let regions = self.regions.get_or_insert_with(Regions::new);
+        if there == 0 {
+            return Ok(outside);
+        }
+        let result = match input.slice(place.offset, there) {
+            Some(bytes) => regions.inflate(header.compression, bytes, into),
+            None => {
+                self.scratch.clear();
+                input.read_at(place.offset, there, &mut self.scratch)?;
+                regions.inflate(header.compression, &self.scratch, into)
+            }
+        };
+        Ok(match (outside, result.err()) {
+            (Some(mut outside), _) => {
+                outside.at = into.len();
+                Some(outside)
+            }
+            (None, damage) => damage,
+        })
+    }
+}
+
+/// What a region lacks by its place alone.
+fn missing(input: &Input, place: Place) -> Option<Damage> {
+    let end = place.offset.checked_add(place.length);
+    if end.is_some_and(|end| end <= input.len()) {
+        return None;
+    }
+    let reason = match end {
+        Some(end) => format!("the file ends at byte {}, the region at {end}", input.len()),
+        None => format!(
+            "the region begins at byte {} and is {} bytes long, more than a file can be",
+            place.offset, place.length
+        ),
+    };
+    Some(Damage {
+        at: 0,
+        truncated: true,
+        reason,
+    })
+}
+
+fn fail(state: &mut ModuleState, damage: Damage) {
+    state.status = if damage.truncated {
+        Status::Truncated
+    } else {
+        Status::Corrupt
+    };
+    state.error_at = Some(damage.at as u64);
+    state.error = Some(damage.reason);
+}
+
+impl Body {
+    /// Finds the records, brings their numbers into the machine's order, and drops what follows the first bad one.
+    fn find_records(
+        &mut self,
+        module: &Module,
+        order: ByteOrder,
+        nprocs: i64,
+    ) -> Option<(usize, String)> {
+        let swap = (order == ByteOrder::Big) != cfg!(target_endian = "big");
+        let (bytes, starts, version) = (&mut self.bytes, &mut self.starts, self.version);
+        let walked = match module.shape {
+            Shape::Fixed => fixed(bytes, module.id, version, swap),
+            Shape::Lustre => lustre::walk(bytes, version, swap, starts),
+            Shape::Dxt => dxt::walk(bytes, Form::new(module.id, version), swap, starts),
+            Shape::Heatmap => heatmap::walk(bytes, swap, starts),
+            Shape::Mdhim => mdhim::walk(bytes, swap, starts),
+            Shape::Apmpi => apmpi::walk(bytes, swap, starts),
+            Shape::Apxc => return apxc::walk(bytes, starts).err(),
+        };
+        let mut damage = walked.err();
+        if let Some((at, _)) = &damage {
+            bytes.truncate(*at);
+        }
+        // A process that cannot be is damage that the sizes do not show.
+        let size = layout(module.id, version).map_or(0, |layout| layout.size);
+        let begins: &mut dyn Iterator<Item = usize> = match module.shape {
+            Shape::Fixed => &mut (0..bytes.len() / size.max(1)).map(|record| record * size),
+            _ => &mut starts.iter().copied(),
+        };
+        let bad = begins
+            .map(|at| (at, int(bytes, at + 8)))
+            .find(|(_, rank)| *rank < -1 || (nprocs > 0 && *rank >= nprocs));
+        if let Some((at, rank)) = bad {
+            bytes.truncate(at);
+            starts.retain(|start| *start < at);
+            damage = Some((at, format!("a record of process {rank} of {nprocs}")));
+        }
+        if let Some(drop_if) = layout(module.id, version).and_then(|layout| layout.drop_if) {
+            drop_records(bytes, size, drop_if);
+        }
+        damage
+    }
+
+    fn count(&self, module: &Module) -> usize {
+        match (module.shape, layout(module.id, self.version)) {
+            (Shape::Fixed, Some(layout)) => self.bytes.len() / layout.size,
+            _ => self.starts.len(),
+        }
+    }
+}
+
+/// Brings records of fixed size into the machine's order; what is left over at the end is damage.
+fn fixed(bytes: &mut [u8], id: ModuleId, version: u32, swap: bool) -> Result<(), (usize, String)> {
+    let Some(layout) = layout(id, version) else {
+        return Ok(());
+    };
+    if swap {
+        for at in (0..bytes.len() / layout.size).map(|record| record * layout.size) {
+            swap_words(bytes, at, at + layout.text.start);
+            swap_words(bytes, at + layout.text.end, at + layout.size);
+        }
+    }
+    let left = bytes.len() % layout.size;
+    match left {
+        0 => Ok(()),
+        _ => Err((
+            bytes.len() - left,
+            format!("{left} bytes are left where a record takes {}", layout.size),
+        )),
+    }
+}
+
+/// Removes the records whose integer at `at` is above 0.
+fn drop_records(bytes: &mut Vec<u8>, size: usize, at: usize) {
+    let mut kept = 0;
+    for record in 0..bytes.len() / size {
+        if int(bytes, record * size + at) <= 0 {
+            bytes.copy_within(record * size..(record + 1) * size, kept * size);
+            kept += 1;
+        }
+    }
+    bytes.truncate(kept * size);
+}
+
+impl<'a> Records<'a> {
+    /// Number of records.
+    pub fn len(&self) -> usize {
+        self.n
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.n == 0
+    }
+
+    /// Record id of a record.
+    #[inline]
+    pub fn id(&self, record: usize) -> u64 {
+        int(self.bytes, self.start(record)) as u64
+    }
+
+    /// Process of a record; -1 for all.
+    #[inline]
+    pub fn rank(&self, record: usize) -> i64 {
+        int(self.bytes, self.start(record) + 8)
+    }
+
+    /// An integer counter, by its index in [`super::counters`]; -1 where the module's version lacks it.
+    #[inline]
+    pub fn int(&self, record: usize, counter: usize) -> i64 {
+        let at = self.start(record);
+        match self.layout.ints.get(counter) {
+            Some(Slot::At(slot)) => int(self.bytes, at + slot),
+            Some(Slot::Sum(a, b)) => {
+                int(self.bytes, at + a).saturating_add(int(self.bytes, at + b))
+            }
+            _ => -1,
+        }
+    }
+
+    /// A floating-point counter, by its index in [`super::counters`]; -1 where the module's version lacks it.
+    #[inline]
+    pub fn float(&self, record: usize, counter: usize) -> f64 {
+        match self.layout.floats.get(counter) {
+            Some(Slot::At(slot)) => float_at(self.bytes, self.start(record) + slot),
+            _ => -1.0,
+        }
+    }
+
+    /// Where a record begins.
+    #[inline]
+    pub(super) fn start(&self, record: usize) -> usize {
+        match self.starts {
+            [] => record * self.layout.size,
+            starts => starts.get(record).copied().unwrap_or(self.bytes.len()),
+        }
+    }
+
+    /// Where a record ends.
+    pub(super) fn end(&self, record: usize) -> usize {
+        match self.starts {
+            [] => (record + 1) * self.layout.size,
+            starts => starts.get(record + 1).copied().unwrap_or(self.bytes.len()),
+        }
+    }
+}
+
+fn float_at(bytes: &[u8], at: usize) -> f64 {
+    super::module::float(bytes, at)
+}

@@ -1,0 +1,92 @@
+//! HEATMAP records: bytes that one process moved through one interface, by interval of time.
+//!
+//! `id u64, rank i64, bin width f64, bins i64, 16 bytes of no meaning, bytes written i64[bins], bytes read i64[bins]`.
+//! The record's name tells the interface, as in `heatmap:POSIX`. Source: darshan-format.md, section 7.
+
+use super::{Walk, float, int, swap_words};
+use crate::table::TableBuilder;
+
+const HEAD: usize = 48;
+
+/// Finds the records of a region, brings their numbers into the machine's order if `swap`, and notes where each begins.
+pub(in crate::source::darshan) fn walk(
+    bytes: &mut [u8],
+    swap: bool,
+    starts: &mut Vec<usize>,
+) -> Walk {
+    let mut at = 0;
+    while at < bytes.len() {
+        let left = bytes.len() - at;
+        if left < HEAD {
+            return Err((
+                at,
+                format!("{left} bytes are left where a record takes at least {HEAD}"),
+            ));
+        }
+        if swap {
+            swap_words(bytes, at, at + 32);
+        }
+        let bins = int(bytes, at + 24);
+        let size = || {
+            usize::try_from(bins)
+                .ok()?
+                .checked_mul(16)?
+                .checked_add(HEAD)
+                .filter(|size| *size <= left)
+        };
+        let size = size().ok_or_else(|| {
+            (
+                at,
+                format!("{bins} bins do not fit the {left} bytes that are left"),
+            )
+        })?;
+        if swap {
+            swap_words(bytes, at + HEAD, at + size);
+        }
+        starts.push(at);
+        at += size;
+    }
+    Ok(())
+}
+
+/// Appends one record to `darshan_heatmap`: a row for each bin, also those in which nothing was moved.
+pub(in crate::source::darshan) fn fill(
+    record: &[u8],
+    name: Option<&[u8]>,
+    log_id: i64,
+    job_id: i64,
+    builder: &mut TableBuilder,
+) {
+    let width = float(record, 16);
+    let bins = record.get(HEAD..).unwrap_or_default();
+    let (written, read) = bins.split_at(bins.len() / 16 * 8);
+    let n = written.len() / 8;
+    let module = name
+        .and_then(|name| name.strip_prefix(b"heatmap:"))
+        .map(String::from_utf8_lossy);
+    builder.column(0).int64().extend_constant(log_id, n);
+    builder.column(1).int64().extend_constant(job_id, n);
+    builder
+        .column(2)
+        .uint64()
+        .extend_constant(int(record, 0) as u64, n);
+    builder.column(3).int64().extend_constant(int(record, 8), n);
+    (0..n).for_each(|_| builder.column(4).utf8().append_option(module.as_deref()));
+    builder
+        .column(5)
+        .int64()
+        .extend((0..n).map(|i| i as i64), |_| true);
+    builder.column(6).float64().extend_constant(width, n);
+    builder
+        .column(7)
+        .float64()
+        .extend((0..n).map(|bin| bin as f64 * width), |_| true);
+    builder
+        .column(8)
+        .int64()
+        .extend(read.chunks_exact(8).map(|b| int(b, 0)), |v| v >= 0);
+    builder
+        .column(9)
+        .int64()
+        .extend(written.chunks_exact(8).map(|b| int(b, 0)), |v| v >= 0);
+}

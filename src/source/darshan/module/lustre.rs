@@ -1,0 +1,307 @@
+//! LUSTRE records: which OSTs hold a file.
+//!
+//! ```text
+//! version 1: id u64, rank, OSTS, MDTS, STRIPE_OFFSET, STRIPE_SIZE, STRIPE_WIDTH, OST ids[STRIPE_WIDTH]          (i64 each)
+//! version 2: id u64, rank, components, stripes, component[components], OST ids[stripes]
+//! component: STRIPE_SIZE, STRIPE_COUNT, STRIPE_PATTERN, FLAGS, EXT_START, EXT_END, MIRROR_ID, pool char[16]     (72 bytes)
+//! ```
+//!
+//! A version 1 record is read as one component over the whole file. The OST ids of version 2 follow all component slots,
+//! concatenated in component order; a slot whose STRIPE_SIZE is -1 ends the list of components.
+//!
+//! Source: darshan-format.md, section 7. Differs from libdarshan 3.5.0, which drops OSTS, MDTS and STRIPE_OFFSET.
+
+use super::{Walk, int, swap_words};
+use crate::error::Result;
+use crate::table::TableBuilder;
+use arrow::array::{
+    ArrayBuilder, Int32Builder, Int64Builder, ListBuilder, StringBuilder, StructBuilder,
+};
+
+const COMPONENT: usize = 72;
+
+/// The layout of one file as one process saw it.
+#[derive(Clone, Copy)]
+pub struct Layout<'a> {
+    /// Record id of the file.
+    pub id: u64,
+    /// The process; -1 for all.
+    pub rank: i64,
+    /// OSTs of the file system; None where the log does not say.
+    pub osts: Option<i64>,
+    /// MDTs of the file system; None where the log does not say.
+    pub mdts: Option<i64>,
+    /// OST index asked for the first stripe, -1 any; None where the log does not say.
+    pub stripe_offset: Option<i64>,
+    slots: Slots<'a>,
+    ids: &'a [u8],
+}
+
+#[derive(Clone, Copy)]
+enum Slots<'a> {
+    One { stripe_size: i64, stripe_count: i64 },
+    Many(&'a [u8]),
+}
+
+/// One component of a layout.
+#[derive(Clone, Copy)]
+pub struct Component<'a> {
+    /// Bytes of a stripe.
+    pub stripe_size: i64,
+    /// Stripes in a round.
+    pub stripe_count: i64,
+    /// 0 raid0, 2 on the metadata target, 4 overstriped, 8 foreign; -1 where the log does not say.
+    pub stripe_pattern: i64,
+    /// Lustre's component flags; -1 where the log does not say.
+    pub flags: i64,
+    /// First byte of the file that it holds.
+    pub ext_start: i64,
+    /// End of those bytes; -1 for the end of the file.
+    pub ext_end: i64,
+    /// Number of the mirror; 0 without mirrors, -1 where the log does not say.
+    pub mirror_id: i64,
+    /// Name of the OST pool; empty without one.
+    pub pool: &'a [u8],
+    ids: &'a [u8],
+}
+
+impl<'a> Layout<'a> {
+    /// Reads the record at the front of `bytes`, which [`walk`] has found whole.
+    pub(in crate::source::darshan) fn read(bytes: &'a [u8], version: u32) -> Self {
+        let known = |v: i64| (v >= 0).then_some(v);
+        let mut layout = Self {
+            id: int(bytes, 0) as u64,
+            rank: int(bytes, 8),
+            osts: None,
+            mdts: None,
+            stripe_offset: None,
+            slots: Slots::Many(&[]),
+            ids: &[],
+        };
+        if version == 1 {
+            layout.osts = known(int(bytes, 16));
+            layout.mdts = known(int(bytes, 24));
+            layout.stripe_offset = Some(int(bytes, 32));
+            layout.slots = Slots::One {
+                stripe_size: int(bytes, 40),
+                stripe_count: int(bytes, 48),
+            };
+            layout.ids = bytes.get(56..).unwrap_or_default();
+        } else {
+            let end = 32 + COMPONENT.saturating_mul(int(bytes, 16).max(0) as usize);
+            layout.slots = Slots::Many(bytes.get(32..end).unwrap_or_default());
+            layout.ids = bytes.get(end..).unwrap_or_default();
+        }
+        layout
+    }
+
+    /// Its components, in order.
+    pub fn components(&self) -> impl Iterator<Item = Component<'a>> + Clone + use<'a> {
+        let (slots, mut ids, mut at) = (self.slots, self.ids, 0);
+        std::iter::from_fn(move || {
+            let mut component = match slots {
+                Slots::One {
+                    stripe_size,
+                    stripe_count,
+                } if at == 0 => Component {
+                    stripe_size,
+                    stripe_count,
+                    stripe_pattern: -1,
+                    flags: -1,
+                    ext_start: 0,
+                    ext_end: -1,
+                    mirror_id: -1,
+                    pool: &[],
+                    ids: &[],
+                },
+                Slots::One { .. } => return None,
+                Slots::Many(bytes) => {
+                    let slot = bytes.get(at..at + COMPONENT)?;
+                    let pool = slot.get(56..)?;
+                    Component {
+                        stripe_size: int(slot, 0),
+                        stripe_count: int(slot, 8),
+                        stripe_pattern: int(slot, 16),
+                        flags: int(slot, 24),
+                        ext_start: int(slot, 32),
+                        ext_end: int(slot, 40),
+                        mirror_id: int(slot, 48),
+                        pool: pool.split(|b| *b == 0).next().unwrap_or_default(),
+                        ids: &[],
+                    }
+                }
+            };
+            if component.stripe_size == -1 && matches!(slots, Slots::Many(_)) {
+                return None;
+            }
+            at += COMPONENT;
+            let own = (component.stripe_count.max(0) as usize)
+                .saturating_mul(8)
+                .min(ids.len());
+            (component.ids, ids) = ids.split_at(own);
+            Some(component)
+        })
+    }
+}
+
+impl<'a> Component<'a> {
+    /// Its OST indexes in stripe order; -1 where one is unknown.
+    pub fn osts(&self) -> impl ExactSizeIterator<Item = i64> + Clone + use<'a> {
+        self.ids.chunks_exact(8).map(|id| int(id, 0))
+    }
+}
+
+/// Finds the records of a region, brings their numbers into the machine's order if `swap`, and notes where each begins.
+pub(in crate::source::darshan) fn walk(
+    bytes: &mut [u8],
+    version: u32,
+    swap: bool,
+    starts: &mut Vec<usize>,
+) -> Walk {
+    let mut at = 0;
+    while at < bytes.len() {
+        let head = if version == 1 { 56 } else { 32 };
+        let left = bytes.len() - at;
+        if left < head {
+            return Err((
+                at,
+                format!("{left} bytes are left where a record takes at least {head}"),
+            ));
+        }
+        if swap {
+            swap_words(bytes, at, at + head);
+        }
+        let (components, stripes) = match version {
+            1 => (0, int(bytes, at + 48)),
+            _ => (int(bytes, at + 16), int(bytes, at + 24)),
+        };
+        let size = || -> Option<usize> {
+            let ids = usize::try_from(stripes).ok()?.checked_mul(8)?;
+            usize::try_from(components)
+                .ok()?
+                .checked_mul(COMPONENT)?
+                .checked_add(ids)?
+                .checked_add(head)
+                .filter(|size| *size <= left)
+        };
+        let size = size().ok_or_else(|| (at, format!("{components} components and {stripes} stripes do not fit the {left} bytes that are left")))?;
+        let ids_at = at + head + COMPONENT * components as usize;
+        if swap {
+            for slot in (at + head..ids_at).step_by(COMPONENT) {
+                swap_words(bytes, slot, slot + 56);
+            }
+            swap_words(bytes, ids_at, at + size);
+        }
+        let counts = (at + head..ids_at)
+            .step_by(COMPONENT)
+            .take_while(|slot| int(bytes, *slot) != -1)
+            .map(|slot| int(bytes, slot + 8));
+        let sum = counts.fold(Some(0i64), |sum, count| {
+            sum?.checked_add(count).filter(|_| count >= 0)
+        });
+        if version != 1 && sum.is_none_or(|sum| sum > stripes) {
+            return Err((
+                at,
+                format!("its components have more than its {stripes} stripes"),
+            ));
+        }
+        starts.push(at);
+        at += size;
+    }
+    Ok(())
+}
+
+/// Appends records to `darshan_lustre`.
+pub(in crate::source::darshan) fn fill<'a>(
+    layouts: impl Iterator<Item = Layout<'a>>,
+    log_id: i64,
+    job_id: i64,
+    builder: &mut TableBuilder,
+) -> Result<()> {
+    for layout in layouts {
+        let first = layout.components().next();
+        builder.column(0).int64().push(log_id);
+        builder.column(1).int64().push(job_id);
+        builder.column(2).uint64().push(layout.id);
+        builder.column(3).int64().push(layout.rank);
+        builder.column(4).int64().push(layout.osts);
+        builder.column(5).int64().push(layout.mdts);
+        builder.column(6).int64().push(layout.stripe_offset);
+        builder
+            .column(7)
+            .int64()
+            .push(first.map(|c| c.stripe_size).filter(|v| *v >= 0));
+        builder
+            .column(8)
+            .int64()
+            .push(first.map(|c| c.stripe_count).filter(|v| *v >= 0));
+        builder
+            .column(9)
+            .int64()
+            .push(layout.components().count() as i64);
+        builder.column(10).int64().push(
+            layout
+                .components()
+                .map(|c| c.osts().len() as i64)
+                .sum::<i64>(),
+        );
+        let list = builder.column(11).int32_list();
+        layout
+            .components()
+            .flat_map(|c| c.osts())
+            .for_each(|ost| list.values().append_option(ost_index(ost)));
+        list.append(true);
+        components(&layout, builder.column(12).nested());
+    }
+    Ok(())
+}
+
+/// An OST index; None where it is unknown or absurd.
+fn ost_index(ost: i64) -> Option<i32> {
+    i32::try_from(ost).ok().filter(|ost| *ost >= 0)
+}
+
+/// Appends one list of components to a `List<Struct<..>>` builder as Arrow makes it for the schema.
+fn components(layout: &Layout<'_>, builder: &mut Box<dyn ArrayBuilder>) {
+    let Some(list) = builder
+        .as_any_mut()
+        .downcast_mut::<ListBuilder<Box<dyn ArrayBuilder>>>()
+    else {
+        return;
+    };
+    let Some(fields) = list.values().as_any_mut().downcast_mut::<StructBuilder>() else {
+        return;
+    };
+    for component in layout.components() {
+        let known = |v: i64| (v >= 0).then_some(v);
+        let numbers = [
+            known(component.stripe_size),
+            known(component.stripe_count),
+            known(component.stripe_pattern),
+            known(component.flags),
+            known(component.ext_start),
+            Some(component.ext_end),
+            known(component.mirror_id),
+        ];
+        for (at, number) in numbers.into_iter().enumerate() {
+            if let Some(field) = fields.field_builder::<Int64Builder>(at) {
+                field.append_option(number);
+            }
+        }
+        if let Some(pool) = fields.field_builder::<StringBuilder>(7) {
+            pool.append_option(
+                (!component.pool.is_empty()).then(|| String::from_utf8_lossy(component.pool)),
+            );
+        }
+        if let Some(osts) = fields.field_builder::<ListBuilder<Box<dyn ArrayBuilder>>>(8) {
+            if let Some(values) = osts.values().as_any_mut().downcast_mut::<Int32Builder>() {
+                component
+                    .osts()
+                    .for_each(|ost| values.append_option(ost_index(ost)));
+            }
+            osts.append(true);
+        }
+        fields.append(true);
+    }
+    list.append(true);
+}

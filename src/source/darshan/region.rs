@@ -1,0 +1,232 @@
+//! One region of a log, inflated.
+
+use super::header::Compression;
+use super::inflate::{Inflater, Stream};
+use std::io::Read;
+
+/// No stream of zlib or bzip2 holds more than this many times its length (zlib's limit is 1032; bzip2's best case is far
+/// beyond it, but a Darshan region is not a run of equal bytes).
+const MOST_RATIO: usize = 1032;
+
+/// Inflates regions, keeping its decompressor.
+pub(super) struct Regions {
+    inflater: Option<Inflater>,
+    /// Most bytes that one region may hold after inflating.
+    pub(super) limit: usize,
+}
+
+/// What was wrong with a region, after the good bytes that were kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Damage {
+    /// Position in the inflated bytes up to which they are good.
+    pub(super) at: usize,
+    /// Whether the compressed bytes ended too early, as in a truncated copy.
+    pub(super) truncated: bool,
+    pub(super) reason: String,
+}
+
+impl Regions {
+    pub(super) fn new() -> Self {
+        Self {
+            inflater: Inflater::new(),
+            limit: 1 << 30,
+        }
+    }
+
+    /// Appends the inflated bytes of a region to `into`, stream after stream until it is used up.
+    pub(super) fn inflate(
+        &mut self,
+        compression: Compression,
+        mut input: &[u8],
+        into: &mut Vec<u8>,
+    ) -> Result<(), Damage> {
+        let start = into.len();
+        match compression {
+            Compression::None => match input.len() <= self.limit {
+                true => into.extend_from_slice(input),
+                false => return Err(self.too_large(0)),
+            },
+            Compression::Bzip2 => {
+                // The crate reads concatenated streams as one.
+                let mut reader =
+                    bzip2::read::MultiBzDecoder::new(input).take(self.limit as u64 + 1);
+                let result = reader.read_to_end(into);
+                if into.len() - start > self.limit {
+                    into.truncate(start + self.limit);
+                    return Err(self.too_large(self.limit));
+                }
+                result.map_err(|e| damage(into.len() - start, &e))?;
+            }
+            Compression::Zlib => {
+                while !input.is_empty() {
+                    let made = into.len() - start;
+                    input = self.stream(input, into, made).map_err(|mut damage| {
+                        damage.at = into.len() - start;
+                        damage
+                    })?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Inflates one zlib stream and returns what follows it.
+    fn stream<'i>(
+        &mut self,
+        input: &'i [u8],
+        into: &mut Vec<u8>,
+        made: usize,
+    ) -> Result<&'i [u8], Damage> {
+        let most = input
+            .len()
+            .saturating_mul(MOST_RATIO)
+            .min(self.limit.saturating_sub(made));
+        if most == 0 {
+            return Err(self.too_large(made));
+        }
+        if let Some(inflater) = &mut self.inflater {
+            let mut room = (into.capacity() - into.len())
+                .max(input.len().saturating_mul(4))
+                .max(4096)
+                .min(most);
+            loop {
+                into.reserve(room);
+                match inflater.zlib(input, into, most) {
+                    Stream::Done { taken, .. } => {
+                        return Ok(input.get(taken..).unwrap_or_default());
+                    }
+                    Stream::Full if room < most => {
+                        room = (into.capacity() - into.len()).saturating_mul(4).min(most)
+                    }
+                    Stream::Full => break,
+                    Stream::Bad => break,
+                }
+            }
+        }
+        // Damaged or too large: again with a decoder that keeps what is good before the damage.
+        let from = into.len();
+        let mut decoder = flate2::bufread::ZlibDecoder::new(input);
+        let result = decoder.by_ref().take(most as u64).read_to_end(into);
+        let taken = decoder.total_in() as usize;
+        match result {
+            Err(e) => Err(damage(0, &e)),
+            // The end of the stream may just be reached; if not, the limit is.
+            Ok(_) if into.len() - from >= most && !matches!(decoder.read(&mut [0]), Ok(0)) => {
+                Err(self.too_large(made))
+            }
+            Ok(_) => Ok(input.get(taken.max(1)..).unwrap_or_default()),
+        }
+    }
+
+    fn too_large(&self, at: usize) -> Damage {
+        Damage {
+            at,
+            truncated: false,
+            reason: format!("it inflates to more than {} bytes", self.limit),
+        }
+    }
+}
+
+fn damage(at: usize, error: &std::io::Error) -> Damage {
+    let truncated = error.kind() == std::io::ErrorKind::UnexpectedEof;
+    let reason = if truncated {
+        "its compressed bytes end too early".to_string()
+    } else {
+        "its compressed bytes are damaged".to_string()
+    };
+    Damage {
+        at,
+        truncated,
+        reason,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    fn zlib(bytes: &[u8]) -> Vec<u8> {
+        let mut encoder = flate2::write::ZlibEncoder::new(vec![], flate2::Compression::default());
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    #[test]
+    fn concatenated_streams_are_one_string_whatever_their_sizes() {
+        let parts: Vec<Vec<u8>> = vec![vec![], b"a".to_vec(), vec![7; 1_000_000], b"end".to_vec()];
+        let input: Vec<u8> = parts.iter().flat_map(|part| zlib(part)).collect();
+        let mut into = vec![];
+        Regions::new()
+            .inflate(Compression::Zlib, &input, &mut into)
+            .unwrap();
+        assert_eq!(into, parts.concat());
+    }
+
+    #[test]
+    fn good_bytes_before_the_damage_are_kept() {
+        let text: Vec<u8> = (0..50_000u32)
+            .flat_map(|i| i.wrapping_mul(2_654_435_761).to_le_bytes())
+            .collect();
+        let input = [zlib(b"first"), zlib(&text)].concat();
+        let mut into = vec![];
+        let damage = Regions::new()
+            .inflate(Compression::Zlib, &input[..input.len() / 2], &mut into)
+            .unwrap_err();
+        assert!(
+            damage.truncated && damage.at == into.len() && damage.at > 5 + 60_000,
+            "{damage:?}"
+        );
+        assert_eq!(into[5..], text[..into.len() - 5]);
+        into.clear();
+        let mut broken = input.clone();
+        broken[100] ^= 0x55;
+        let damage = Regions::new()
+            .inflate(Compression::Zlib, &broken, &mut into)
+            .unwrap_err();
+        assert!(into.starts_with(b"first") && damage.at == into.len());
+    }
+
+    #[test]
+    fn a_region_beyond_the_limit_is_refused_without_the_memory_for_it() {
+        let input = zlib(&vec![0; 10_000_000]);
+        let mut regions = Regions::new();
+        regions.limit = 100_000;
+        let mut into = vec![];
+        let damage = regions
+            .inflate(Compression::Zlib, &input, &mut into)
+            .unwrap_err();
+        assert!(
+            damage.reason.contains("more than 100000 bytes"),
+            "{damage:?}"
+        );
+        assert!(into.capacity() <= 400_000);
+        regions.limit = 10_000_000;
+        into.clear();
+        regions
+            .inflate(Compression::Zlib, &input, &mut into)
+            .unwrap();
+        assert_eq!(into.len(), 10_000_000);
+    }
+
+    #[test]
+    fn concatenated_bzip2_is_read_and_a_cut_one_is_damage() {
+        let bz = |bytes: &[u8]| {
+            let mut encoder = bzip2::write::BzEncoder::new(vec![], bzip2::Compression::default());
+            encoder.write_all(bytes).unwrap();
+            encoder.finish().unwrap()
+        };
+        let input = [bz(b"one "), bz(b"two")].concat();
+        let mut into = vec![];
+        Regions::new()
+            .inflate(Compression::Bzip2, &input, &mut into)
+            .unwrap();
+        assert_eq!(into, b"one two");
+        into.clear();
+        assert!(
+            Regions::new()
+                .inflate(Compression::Bzip2, &input[..input.len() - 4], &mut into)
+                .is_err()
+        );
+    }
+}
