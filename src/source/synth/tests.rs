@@ -5,7 +5,6 @@ use crate::source::darshan::ModuleId;
 use crate::source::darshan::counters::{mpiio, posix, stdio};
 use crate::source::darshan::write::{Encoder, Layout, Module, Record, Records};
 use std::collections::BTreeMap;
-use std::path::Path;
 
 /// Jobs of the month that most tests look at.
 const JOBS: u64 = 2000;
@@ -433,70 +432,6 @@ fn some_jobs_have_several_logs_side_by_side_or_one_after_another() {
         }
     }
     assert!(beside > 20 && after > 3, "{beside} and {after}");
-}
-
-/// Every file below a directory, by path.
-fn files(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
-    let walk = walkdir::WalkDir::new(dir)
-        .into_iter()
-        .map(|entry| entry.unwrap());
-    let files = walk.filter(|entry| entry.file_type().is_file());
-    files
-        .map(|e| {
-            (
-                e.path().strip_prefix(dir).unwrap().to_path_buf(),
-                std::fs::read(e.path()).unwrap(),
-            )
-        })
-        .collect()
-}
-
-#[test]
-fn a_month_on_one_thread_equals_that_on_three_and_truth_counts_its_files() {
-    let month = Month::new(60, 4);
-    let dir = tempfile::tempdir().unwrap();
-    let (one, three) = (dir.path().join("one"), dir.path().join("three"));
-    let done = std::cell::Cell::new(0);
-    let summary = write_with(&month, &one, 1, &|jobs| done.set(jobs)).unwrap();
-    assert_eq!(
-        (summary, done.get()),
-        (write_with(&month, &three, 3, &|_| ()).unwrap(), 60)
-    );
-    let written = files(&one);
-    assert!(written == files(&three), "the files differ");
-
-    let truth: serde_json::Value =
-        serde_json::from_slice(&written[Path::new("truth.json")]).unwrap();
-    let logs: Vec<_> = written
-        .iter()
-        .filter(|(path, _)| path.to_string_lossy().ends_with(".darshan"))
-        .collect();
-    assert_eq!(
-        (
-            logs.len() as u64,
-            logs.iter().map(|(_, b)| b.len() as u64).sum()
-        ),
-        (summary.files, summary.bytes)
-    );
-    assert_eq!(truth["counts"]["files"], summary.files);
-    assert_eq!(truth["counts"]["logs"], summary.logs);
-    for cut in truth["damaged"].as_array().unwrap() {
-        let bytes = &written[Path::new(cut["log"].as_str().unwrap())];
-        assert_eq!(cut["bytes"], bytes.len());
-        assert!(cut["whole_bytes"].as_u64().unwrap() > bytes.len() as u64);
-    }
-    let copy = &truth["duplicates"][0];
-    let path = |key: &str| PathBuf::from(copy[key].as_str().unwrap());
-    assert_eq!(written[&path("log")], written[&path("copy")]);
-    assert!(!written[Path::new("Makefile.darshan")].starts_with(b"3."));
-    assert_eq!(truth["damaged"].as_array().unwrap().len(), 3);
-    assert_eq!(truth["faults"].as_array().unwrap().len(), 6);
-
-    let error = write(&month, &one, &|_| ()).unwrap_err().to_string();
-    assert!(
-        error.ends_with("the directory is not empty; give one that is new"),
-        "{error}"
-    );
 }
 
 #[test]
