@@ -55,7 +55,7 @@ impl<'o> Worker<'o> {
             .iter()
             .flat_map(|source| source.tables().iter().copied());
         let names = names.filter(|name| options.dxt || *name != "darshan_dxt");
-        let flush_at = (options.memory / options.threads.max(1) / 8).clamp(1 << 20, 32 << 20);
+        let flush_at = (options.memory / options.threads.max(1) / 8).clamp(1 << 18, 4 << 20);
         Ok(Self {
             options,
             site,

@@ -275,10 +275,10 @@ impl<T: ArrowPrimitiveType> Numbers<T> {
         valid: impl Fn(T::Native) -> bool,
     ) {
         let from = self.values.len();
-        let mut all = true;
-        self.values
-            .extend(values.inspect(|value| all &= valid(*value)));
+        self.values.extend(values);
         let new = &self.values[from..];
+        // Without a branch the loop is vectorised; nearly always all values are valid.
+        let all = new.iter().fold(true, |all, value| all & valid(*value));
         if all {
             self.nulls.append_n_non_nulls(new.len());
         } else {
@@ -288,7 +288,9 @@ impl<T: ArrowPrimitiveType> Numbers<T> {
     }
 
     fn finish(&mut self, data_type: &DataType) -> ArrayRef {
-        let values = ScalarBuffer::from(std::mem::take(&mut self.values));
+        // The next batch is about as long.
+        let next = Vec::with_capacity(self.values.len());
+        let values = ScalarBuffer::from(std::mem::replace(&mut self.values, next));
         let nulls: Option<NullBuffer> = self.nulls.finish();
         Arc::new(PrimitiveArray::<T>::new(values, nulls).with_data_type(data_type.clone()))
     }
