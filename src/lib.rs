@@ -58,6 +58,8 @@
 //! tested in SQL, in `tests/slt`. Speed is measured by `scripts/bench.py` as a ratio of CPU seconds, never asserted in a test.
 
 #[cfg(feature = "engine")]
+pub mod cli;
+#[cfg(feature = "engine")]
 pub mod engine;
 pub mod error;
 pub mod lake;

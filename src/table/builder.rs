@@ -252,9 +252,16 @@ impl<T: ArrowPrimitiveType> Numbers<T> {
 
     /// Appends one value, or NULL.
     pub fn push(&mut self, value: impl Into<Option<T::Native>>) {
-        let value = value.into();
-        self.nulls.append(value.is_some());
-        self.values.push(value.unwrap_or_default());
+        match value.into() {
+            Some(value) => {
+                self.nulls.append_non_null();
+                self.values.push(value);
+            }
+            None => {
+                self.nulls.append_null();
+                self.values.push(T::Native::default());
+            }
+        }
     }
 
     /// Appends the same value `n` times.
