@@ -7,7 +7,9 @@
 /// # Errors
 /// What was expected, if it is no size or too large for 64 bits.
 pub(crate) fn parse(text: &str) -> Result<u64, String> {
-    let expected = || format!("`{text}` is not a size; expected a number with a unit, such as `512M` or `2GiB`");
+    let expected = || {
+        format!("`{text}` is not a size; expected a number with a unit, such as `512M` or `2GiB`")
+    };
     let digits = text
         .find(|c: char| !c.is_ascii_digit() && c != '.')
         .unwrap_or(text.len());
