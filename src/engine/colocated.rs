@@ -87,6 +87,9 @@ impl PhysicalOptimizerRule for ColocatedJoin {
     }
 }
 
+/// One key of a join: the expression of either side.
+type KeyPair = (Arc<dyn PhysicalExpr>, Arc<dyn PhysicalExpr>);
+
 /// A join that works partition by partition, whichever its algorithm.
 enum Join<'a> {
     Hash(&'a HashJoinExec),
@@ -111,7 +114,7 @@ impl<'a> Join<'a> {
         }
     }
 
-    fn keys(&self) -> &'a [(Arc<dyn PhysicalExpr>, Arc<dyn PhysicalExpr>)] {
+    fn keys(&self) -> &'a [KeyPair] {
         match self {
             Self::Hash(join) => join.on(),
             Self::Merge(join) => join.on(),

@@ -20,7 +20,7 @@ impl Cuts {
             let open = (groups - cuts.len()) as u64;
             // Close the group where its size is nearest to an equal share of what is left, and in any case while there
             // are no more ranges left than groups: an empty group at the end helps nobody.
-            let scarce = (splits.len() - i) as u64 <= open - 1;
+            let scarce = ((splits.len() - i) as u64) < open;
             if open > 1 && (scarce || here + bytes[i + 1] / 2 >= left / open) {
                 cuts.push(*split);
                 left -= std::mem::take(&mut here);

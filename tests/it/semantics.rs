@@ -150,6 +150,9 @@ fn near(found: Option<f64>, expected: f64, digits: f64) {
     );
 }
 
+/// A file's bytes read and written, greatest offset, records, and whether one of them is shared.
+type Category = (i64, i64, i64, usize, bool);
+
 #[test]
 fn mpi_io_stands_in_where_posix_lost_the_records_of_the_rank_that_wrote() {
     let Some(log) = Log::real("imbalanced-io.darshan") else {
@@ -523,9 +526,8 @@ fn darshan_parsers_file_categories_follow_from_the_posix_table() {
             file.3 += 1;
             file.4 |= row.int("rank") == Some(-1);
         }
-        let many = |keep: &dyn Fn(&(i64, i64, i64, usize, bool)) -> bool| {
-            files.values().filter(|file| keep(file)).count()
-        };
+        let many =
+            |keep: &dyn Fn(&Category) -> bool| files.values().filter(|file| keep(file)).count();
         let found = [
             files.len(),
             many(&|f| f.0 > 0 && f.1 == 0),
@@ -536,7 +538,7 @@ fn darshan_parsers_file_categories_follow_from_the_posix_table() {
         ];
         assert_eq!(found, categories, "{name}");
         if let Some(highest) = highest {
-            let most = |keep: &dyn Fn(&(i64, i64, i64, usize, bool)) -> bool| {
+            let most = |keep: &dyn Fn(&Category) -> bool| {
                 files
                     .values()
                     .filter(|f| keep(f))

@@ -29,7 +29,7 @@ const START: i64 = 1_700_000_000;
 const STDOUT: u64 = 15_920_181_672_442_173_319;
 
 /// The lake, in a new directory.
-pub fn small(directory: &Path) -> Lake {
+pub(crate) fn small(directory: &Path) -> Lake {
     let site = SiteFile {
         mount: vec![FileSystem {
             path: "/scratch".into(),

@@ -131,7 +131,10 @@ impl<'a> Layouts<'a> {
 
 /// What a DXT module saw of each file: accesses (offset, length), and processes that moved bytes.
 #[derive(Default)]
-struct Traced(HashMap<(u64, usize), (Vec<(u64, u64)>, Vec<i64>)>);
+struct Traced(HashMap<(u64, usize), Trace>);
+
+/// Accesses (offset, length), and the processes that moved bytes.
+type Trace = (Vec<(u64, u64)>, Vec<i64>);
 
 impl Traced {
     fn new(log: &Log, module: ModuleId) -> Self {
@@ -163,7 +166,7 @@ impl Traced {
         traced
     }
 
-    fn of(&self, id: u64, direction: usize) -> Option<&(Vec<(u64, u64)>, Vec<i64>)> {
+    fn of(&self, id: u64, direction: usize) -> Option<&Trace> {
         self.0.get(&(id, direction))
     }
 }

@@ -1,5 +1,7 @@
 //! `darshan_file` and `darshan_log` on real logs, against an independent computation.
 
+#![allow(clippy::print_stdout)]
+
 use crate::source::darshan::Darshan;
 use crate::source::{Input, Site, Source, Tables};
 use arrow::array::{Array, AsArray};
