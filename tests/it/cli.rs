@@ -1,6 +1,6 @@
 //! The commands: what they print where, and how they exit.
 
-use crate::util::{fresh, iolode, program, small};
+use crate::program::{fresh, iolode, program, small};
 use std::io::{Read, Write};
 use std::process::Stdio;
 

@@ -1,6 +1,7 @@
 //! `iolode inspect` on real logs, against values that darshan-parser 3.5.0 printed.
 
-use crate::util::{fresh, iolode, shared_data, small};
+use crate::program::{fresh, iolode, small};
+use crate::util::shared_data;
 use std::path::PathBuf;
 
 fn log(name: &str) -> Option<PathBuf> {
