@@ -13,7 +13,7 @@ use crate::source::darshan::module::ModuleId;
 use crate::source::darshan::module::lustre::Layout;
 use crate::source::darshan::records::Records;
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Record ids of `<STDIN>`, `<STDOUT>` and `<STDERR>`: they survive anonymising, the names do not.
 const STREAMS: [u64; 3] = [
@@ -127,42 +127,63 @@ impl<'a> Layouts<'a> {
     }
 }
 
-/// What DXT_POSIX saw of each file: accesses (offset, length), and processes that moved bytes.
+/// What the traces say of each file and direction.
 #[derive(Default)]
-struct Traced(HashMap<(u64, usize), (Vec<(u64, u64)>, Vec<i64>)>);
+struct Traced {
+    /// Accesses of DXT_POSIX: offset and length.
+    accesses: HashMap<(u64, usize), Vec<(u64, u64)>>,
+    /// Processes that moved bytes, at the level of POSIX and at that of MPI-IO.
+    ranks: [HashMap<(u64, usize), HashSet<i64>>; 2],
+}
 
 impl Traced {
     fn new(log: &Log) -> Self {
         let mut traced = Self::default();
-        for record in log.dxt(ModuleId::DXT_POSIX) {
-            for (direction, segments) in [
-                record.reads().collect::<Vec<_>>(),
-                record.writes().collect(),
-            ]
+        for (level, module) in [ModuleId::DXT_POSIX, ModuleId::DXT_MPIIO]
             .into_iter()
             .enumerate()
-            {
-                if segments.is_empty() {
-                    continue;
-                }
-                let (accesses, ranks) = traced.0.entry((record.id, direction)).or_default();
-                let known = segments.iter().filter_map(|s| {
-                    Some((
-                        u64::try_from(s.offset?).ok()?,
-                        u64::try_from(s.length).ok()?,
-                    ))
-                });
-                accesses.extend(known);
-                if segments.iter().any(|s| s.length > 0) && !ranks.contains(&record.rank) {
-                    ranks.push(record.rank);
+        {
+            for record in log.dxt(module) {
+                for (direction, segments) in [
+                    record.reads().collect::<Vec<_>>(),
+                    record.writes().collect(),
+                ]
+                .into_iter()
+                .enumerate()
+                {
+                    if segments.is_empty() {
+                        continue;
+                    }
+                    let key = (record.id, direction);
+                    let ranks = traced.ranks[level].entry(key).or_default();
+                    if segments.iter().any(|s| s.length > 0) {
+                        ranks.insert(record.rank);
+                    }
+                    if module == ModuleId::DXT_POSIX {
+                        let known = segments.iter().filter_map(|s| {
+                            Some((
+                                u64::try_from(s.offset?).ok()?,
+                                u64::try_from(s.length).ok()?,
+                            ))
+                        });
+                        traced.accesses.entry(key).or_default().extend(known);
+                    }
                 }
             }
         }
         traced
     }
 
-    fn of(&self, id: u64, direction: usize) -> Option<&(Vec<(u64, u64)>, Vec<i64>)> {
-        self.0.get(&(id, direction))
+    fn accesses(&self, id: u64, direction: usize) -> Option<&[(u64, u64)]> {
+        let accesses = self.accesses.get(&(id, direction))?;
+        (!accesses.is_empty()).then_some(accesses)
+    }
+
+    /// Processes that moved bytes at the level of the source; None without a trace.
+    fn processes(&self, id: u64, direction: usize, source: Source) -> Option<i64> {
+        let level = usize::from(source == Source::MpiIo);
+        let ranks = self.ranks[level].get(&(id, direction))?;
+        Some(ranks.len() as i64)
     }
 }
 
@@ -205,15 +226,13 @@ impl<'a> Context<'a, '_> {
         let stripes = self.layouts.of(id);
         let offsets = [POSIX, STDIO].map(|module| parts[module].as_ref());
         let [mut read, mut write] = [0, 1].map(|direction| {
-            let mut flow = flow(&used, direction, nprocs, upper);
+            let traced = self.traced.processes(id, direction, source);
+            let mut flow = flow(&used, direction, nprocs, upper, traced);
             flow.max_byte = offsets
                 .iter()
                 .flatten()
                 .filter_map(|part| max_byte(part, direction))
                 .max();
-            if let (None, Some((_, ranks))) = (flow.active, self.traced.of(id, direction)) {
-                flow.active = Some(ranks.len() as i64);
-            }
             let is_posix = matches!(source, Source::Posix | Source::PosixStdio);
             flow.requests = parts[POSIX]
                 .as_ref()
@@ -225,8 +244,8 @@ impl<'a> Context<'a, '_> {
         let mut spread_evenly = false;
         if let Some(stripes) = &stripes {
             for (direction, flow) in [&mut read, &mut write].into_iter().enumerate() {
-                let extents = match (self.traced.of(id, direction), highest) {
-                    (Some((accesses, _)), _) if !accesses.is_empty() => Extents::Traced(accesses),
+                let extents = match (self.traced.accesses(id, direction), highest) {
+                    (Some(accesses), _) => Extents::Traced(accesses),
                     (_, Some(highest)) => Extents::UpTo(highest),
                     (_, None) => Extents::Anywhere,
                 };

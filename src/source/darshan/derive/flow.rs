@@ -118,7 +118,14 @@ fn distinct(ranks: &mut Vec<i64>, nprocs: i64) -> i64 {
     }
 }
 
-pub(super) fn flow(used: &[&Part<'_, '_>], d: usize, nprocs: i64, upper: i64) -> Flow {
+/// One direction of a file; `traced` processes moved bytes by the traces, which is asked where a shared record hides them.
+pub(super) fn flow(
+    used: &[&Part<'_, '_>],
+    d: usize,
+    nprocs: i64,
+    upper: i64,
+    traced: Option<i64>,
+) -> Flow {
     let bytes = used
         .iter()
         .map(|part| part.bytes(d))
@@ -153,7 +160,10 @@ pub(super) fn flow(used: &[&Part<'_, '_>], d: usize, nprocs: i64, upper: i64) ->
         );
     }
     let hidden = moved.iter().any(|rank| *rank < 0) && nprocs > 1;
-    let active = (!hidden).then(|| distinct(&mut moved, nprocs));
+    let active = match hidden {
+        true => traced,
+        false => Some(distinct(&mut moved, nprocs)),
+    };
     let workers = active.filter(|n| *n > 0).unwrap_or(upper) as f64;
     let busy = time.zip(window).and_then(|(time, (start, end))| {
         (end > start && workers > 0.0).then(|| time / (workers * (end - start)))
