@@ -50,7 +50,8 @@ impl Cuts {
 
     /// The group of a job.
     pub(crate) fn group(&self, job_id: i64) -> usize {
-        self.0.partition_point(|cut| cut.cmp(&job_id) != Ordering::Greater)
+        self.0
+            .partition_point(|cut| cut.cmp(&job_id) != Ordering::Greater)
     }
 }
 
@@ -68,7 +69,10 @@ mod tests {
         let mut bytes = [10; 40];
         bytes[20] = 390;
         let cuts = Cuts::new(&splits, &bytes, 8);
-        assert_eq!((cuts.group(20), cuts.group(19), cuts.group(21)), (cuts.group(20), cuts.group(20) - 1, cuts.group(20) + 1));
+        assert_eq!(
+            (cuts.group(20), cuts.group(19), cuts.group(21)),
+            (cuts.group(20), cuts.group(20) - 1, cuts.group(20) + 1)
+        );
     }
 
     #[test]

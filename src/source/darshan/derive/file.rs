@@ -13,7 +13,7 @@ use crate::source::darshan::module::ModuleId;
 use crate::source::darshan::module::lustre::Layout;
 use crate::source::darshan::records::Records;
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 /// Record ids of `<STDIN>`, `<STDOUT>` and `<STDERR>`: they survive anonymising, the names do not.
 const STREAMS: [u64; 3] = [
@@ -91,7 +91,8 @@ pub fn files<'a>(log: &'a Log, job: &'a Job, site: &Site) -> Vec<File<'a>> {
         modules,
         mounts: Mounts::new(&job.mounts),
         layouts: Layouts::new(log),
-        traced: Traced::new(log),
+        posix_trace: Traced::new(log, ModuleId::DXT_POSIX),
+        mpiio_trace: Traced::new(log, ModuleId::DXT_MPIIO),
     };
     let each_file = entries.chunk_by(|a, b| a.id == b.id);
     let mut files = Vec::with_capacity(each_file.clone().count());
@@ -106,7 +107,8 @@ struct Context<'a, 's> {
     modules: Vec<Option<Records<'a>>>,
     mounts: Mounts<'a>,
     layouts: Layouts<'a>,
-    traced: Traced,
+    posix_trace: Traced,
+    mpiio_trace: Traced,
 }
 
 /// The LUSTRE records, those of one file together.
@@ -127,63 +129,42 @@ impl<'a> Layouts<'a> {
     }
 }
 
-/// What the traces say of each file and direction.
+/// What a DXT module saw of each file: accesses (offset, length), and processes that moved bytes.
 #[derive(Default)]
-struct Traced {
-    /// Accesses of DXT_POSIX: offset and length.
-    accesses: HashMap<(u64, usize), Vec<(u64, u64)>>,
-    /// Processes that moved bytes, at the level of POSIX and at that of MPI-IO.
-    ranks: [HashMap<(u64, usize), HashSet<i64>>; 2],
-}
+struct Traced(HashMap<(u64, usize), (Vec<(u64, u64)>, Vec<i64>)>);
 
 impl Traced {
-    fn new(log: &Log) -> Self {
+    fn new(log: &Log, module: ModuleId) -> Self {
         let mut traced = Self::default();
-        for (level, module) in [ModuleId::DXT_POSIX, ModuleId::DXT_MPIIO]
+        for record in log.dxt(module) {
+            for (direction, segments) in [
+                record.reads().collect::<Vec<_>>(),
+                record.writes().collect(),
+            ]
             .into_iter()
             .enumerate()
-        {
-            for record in log.dxt(module) {
-                for (direction, segments) in [
-                    record.reads().collect::<Vec<_>>(),
-                    record.writes().collect(),
-                ]
-                .into_iter()
-                .enumerate()
-                {
-                    if segments.is_empty() {
-                        continue;
-                    }
-                    let key = (record.id, direction);
-                    let ranks = traced.ranks[level].entry(key).or_default();
-                    if segments.iter().any(|s| s.length > 0) {
-                        ranks.insert(record.rank);
-                    }
-                    if module == ModuleId::DXT_POSIX {
-                        let known = segments.iter().filter_map(|s| {
-                            Some((
-                                u64::try_from(s.offset?).ok()?,
-                                u64::try_from(s.length).ok()?,
-                            ))
-                        });
-                        traced.accesses.entry(key).or_default().extend(known);
-                    }
+            {
+                if segments.is_empty() {
+                    continue;
+                }
+                let (accesses, ranks) = traced.0.entry((record.id, direction)).or_default();
+                let known = segments.iter().filter_map(|s| {
+                    Some((
+                        u64::try_from(s.offset?).ok()?,
+                        u64::try_from(s.length).ok()?,
+                    ))
+                });
+                accesses.extend(known);
+                if segments.iter().any(|s| s.length > 0) && !ranks.contains(&record.rank) {
+                    ranks.push(record.rank);
                 }
             }
         }
         traced
     }
 
-    fn accesses(&self, id: u64, direction: usize) -> Option<&[(u64, u64)]> {
-        let accesses = self.accesses.get(&(id, direction))?;
-        (!accesses.is_empty()).then_some(accesses)
-    }
-
-    /// Processes that moved bytes at the level of the source; None without a trace.
-    fn processes(&self, id: u64, direction: usize, source: Source) -> Option<i64> {
-        let level = usize::from(source == Source::MpiIo);
-        let ranks = self.ranks[level].get(&(id, direction))?;
-        Some(ranks.len() as i64)
+    fn of(&self, id: u64, direction: usize) -> Option<&(Vec<(u64, u64)>, Vec<i64>)> {
+        self.0.get(&(id, direction))
     }
 }
 
@@ -225,9 +206,15 @@ impl<'a> Context<'a, '_> {
         let mount = name.and_then(|name| self.mounts.find(name));
         let stripes = self.layouts.of(id);
         let offsets = [POSIX, STDIO].map(|module| parts[module].as_ref());
+        // The processes of a shared file are those that were traced at the level of its source.
+        let trace = if source == Source::MpiIo {
+            &self.mpiio_trace
+        } else {
+            &self.posix_trace
+        };
         let [mut read, mut write] = [0, 1].map(|direction| {
-            let traced = self.traced.processes(id, direction, source);
-            let mut flow = flow(&used, direction, nprocs, upper, traced);
+            let ranks = trace.of(id, direction).map(|(_, ranks)| ranks.len());
+            let mut flow = flow(&used, direction, nprocs, upper, ranks);
             flow.max_byte = offsets
                 .iter()
                 .flatten()
@@ -244,8 +231,8 @@ impl<'a> Context<'a, '_> {
         let mut spread_evenly = false;
         if let Some(stripes) = &stripes {
             for (direction, flow) in [&mut read, &mut write].into_iter().enumerate() {
-                let extents = match (self.traced.accesses(id, direction), highest) {
-                    (Some(accesses), _) => Extents::Traced(accesses),
+                let extents = match (self.posix_trace.of(id, direction), highest) {
+                    (Some((accesses, _)), _) if !accesses.is_empty() => Extents::Traced(accesses),
                     (_, Some(highest)) => Extents::UpTo(highest),
                     (_, None) => Extents::Anywhere,
                 };

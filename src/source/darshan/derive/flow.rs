@@ -118,13 +118,14 @@ fn distinct(ranks: &mut Vec<i64>, nprocs: i64) -> i64 {
     }
 }
 
-/// One direction of a file; `traced` processes moved bytes by the traces, which is asked where a shared record hides them.
+/// What the records of the source say of one direction; `traced` processes are known to have moved bytes where the records do
+/// not tell, and there are at most `upper`.
 pub(super) fn flow(
     used: &[&Part<'_, '_>],
     d: usize,
     nprocs: i64,
     upper: i64,
-    traced: Option<i64>,
+    traced: Option<usize>,
 ) -> Flow {
     let bytes = used
         .iter()
@@ -161,8 +162,8 @@ pub(super) fn flow(
     }
     let hidden = moved.iter().any(|rank| *rank < 0) && nprocs > 1;
     let active = match hidden {
-        true => traced,
         false => Some(distinct(&mut moved, nprocs)),
+        true => traced.map(|ranks| ranks as i64),
     };
     let workers = active.filter(|n| *n > 0).unwrap_or(upper) as f64;
     let busy = time.zip(window).and_then(|(time, (start, end))| {
