@@ -473,6 +473,117 @@ fn vacuum_removes_what_no_kept_version_names_and_nothing_else() {
 }
 
 #[test]
+fn vacuum_removes_what_killed_writers_left_and_nothing_that_is_not_iolodes() {
+    let bench = Bench::new();
+    bench.log("a", "mounts 1 0 /a");
+    bench.ingest();
+    let at = |path: &str| bench.lake.root().unwrap().join(path);
+    let left = [
+        "_iolode/manifest/.x.tmp",
+        "_iolode/part/input-x.parquet",
+        "darshan_mount/000000-x.parquet",
+    ];
+    let others = ["result.parquet", "mine/x.parquet", "darshan_mount/notes"];
+    fs::create_dir(at("mine")).unwrap();
+    left.iter()
+        .chain(&others)
+        .for_each(|path| fs::write(at(path), "x").unwrap());
+    let options = VacuumOptions {
+        min_age: Duration::ZERO,
+        ..VacuumOptions::default()
+    };
+    assert_eq!(bench.lake.check().unwrap().unreferenced.len(), left.len());
+    assert_eq!(bench.lake.vacuum(&options).unwrap().files, left);
+    assert!(others.iter().all(|path| at(path).exists()));
+    assert_eq!(bench.rows(), [row(1, "/a")]);
+}
+
+#[test]
+fn vacuum_knows_data_files_by_every_way_that_leads_to_them() {
+    let disks = tempfile::tempdir().unwrap();
+    let place = |lake: &Path| Placement::Dirs {
+        // Inside the lake, and behind a link.
+        dirs: vec![lake.join("../lake/inside"), disks.path().join("link")],
+    };
+    fs::create_dir(disks.path().join("real")).unwrap();
+    std::os::unix::fs::symlink(disks.path().join("real"), disks.path().join("link")).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path().join("lake");
+    let site = SiteFile {
+        place: place(&root),
+        ..SiteFile::default()
+    };
+    let options = CreateOptions {
+        site,
+        ..CreateOptions::default()
+    };
+    let bench = Bench::with(&CreateOptions::default());
+    let lake = Lake::create(&root, &options).unwrap();
+    for job in 0..600 {
+        bench.log(&format!("{job}"), &format!("mounts {job} 0 /{job}"));
+    }
+    lake.ingest(&bench.options(), &Silent).unwrap();
+    // What a writer left on a disk before its first commit there is found too.
+    let stray = disks
+        .path()
+        .join("real")
+        .join(lake.id())
+        .join("darshan_log/000001-x.parquet");
+    fs::create_dir_all(stray.parent().unwrap()).unwrap();
+    fs::write(&stray, "x").unwrap();
+    let removed = lake
+        .vacuum(&VacuumOptions {
+            min_age: Duration::ZERO,
+            ..VacuumOptions::default()
+        })
+        .unwrap();
+    assert_eq!(removed.files.len(), 1, "{removed:?}");
+    assert!(!stray.exists());
+    assert_eq!(rows(&lake).len(), 600);
+    assert!(lake.check().unwrap().wrong.is_empty());
+}
+
+#[test]
+fn vacuum_leaves_no_gap_between_versions_when_clocks_went_back() {
+    let bench = Bench::new();
+    for name in ["a", "b", "c"] {
+        bench.log(name, &format!("mounts 1 0 /{name}"));
+        bench.ingest();
+    }
+    // Version 3 says that it was made long ago.
+    let mut third = bench.lake.snapshot(Some(3)).unwrap().manifest().clone();
+    third.time = 0;
+    let text = serde_json::to_vec(&third).unwrap();
+    bench
+        .lake
+        .store()
+        .replace(&Manifest::path(3), &text)
+        .unwrap();
+    bench.lake.store().replace("_iolode/_last", b"1").unwrap();
+    bench.lake.vacuum(&VacuumOptions::default()).unwrap();
+    assert_eq!(bench.lake.snapshot(None).unwrap().version(), 4);
+    assert_eq!(bench.rows().len(), 3);
+}
+
+#[test]
+fn a_lake_in_memory_is_vacuumed_too() {
+    let bench = Bench::new();
+    let lake = Lake::in_memory().unwrap();
+    for name in ["a", "b"] {
+        bench.log(name, &format!("mounts 1 0 /{name}"));
+        lake.ingest(&bench.options(), &Silent).unwrap();
+    }
+    let all = VacuumOptions {
+        keep_versions: Duration::ZERO,
+        min_age: Duration::ZERO,
+        dry_run: false,
+    };
+    let removed = lake.vacuum(&all).unwrap();
+    assert_eq!((removed.versions.len(), removed.files.len()), (2, 2));
+    assert_eq!(rows(&lake).len(), 2);
+}
+
+#[test]
 fn check_names_a_file_that_is_gone_or_cut() {
     let bench = Bench::new();
     bench.log("a", "mounts 1 0 /a");
