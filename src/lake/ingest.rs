@@ -19,7 +19,7 @@ use crate::table::tables;
 use arrow::array::AsArray;
 use arrow::datatypes::Int64Type;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use xxhash_rust::xxh3::xxh3_64;
@@ -43,7 +43,7 @@ pub struct IngestOptions<'a> {
     pub to: Option<i64>,
     /// Take the DXT modules as well; logs that were taken without them are taken anew.
     pub dxt: bool,
-    /// Take inputs anew that an older reader has read.
+    /// Take inputs anew that an older reader has read, and try those again of which nothing was taken.
     pub refresh: bool,
     /// Remember the paths in `site.toml`.
     pub register: bool,
@@ -118,12 +118,34 @@ pub struct IngestReport {
 
 /// What the lake knows, as far as an ingest needs it.
 struct Memory {
+    /// The newest rows of the listed paths.
     known: Known,
     /// Hashes of the logs whose rows are in the lake.
     hashes: HashSet<i64>,
-    /// Inputs with each of several hashes.
+    /// How many inputs have each of the hashes that several have.
     holders: HashMap<i64, usize>,
 }
+
+impl Memory {
+    fn of(&self, path: &Path) -> Option<&InputRow> {
+        self.known.get(path.to_string_lossy().as_ref())
+    }
+
+    /// Whether the lake knows exactly this already.
+    fn knows(&self, row: &InputRow) -> bool {
+        let known = self.known.get(&row.path);
+        known.is_some_and(|known| {
+            *known
+                == InputRow {
+                    version: known.version,
+                    ..row.clone()
+                }
+        })
+    }
+}
+
+/// Candidates that were looked at, with what they are; None if they lie outside the period.
+type Peeked = HashMap<PathBuf, Result<Option<Planned>, InputRow>>;
 
 impl Lake {
     /// Takes in what is new below some paths, in one commit. What cannot be read is recorded and stops nothing.
@@ -137,25 +159,48 @@ impl Lake {
         progress: &dyn Progress,
     ) -> Result<IngestReport> {
         let mut site = self.site()?;
-        let paths = match options.paths.is_empty() {
-            false => options.paths.clone(),
-            true => site
-                .source
-                .iter()
-                .map(|source| PathBuf::from(&source.path))
-                .collect(),
+        let given = !options.paths.is_empty();
+        let registered = site.source.iter().map(|source| PathBuf::from(&source.path));
+        let paths = match given {
+            true => options.paths.clone(),
+            false => registered.collect(),
         };
         if paths.is_empty() {
             return Err(Error::Invalid(
                 "nothing to take in: give --darshan PATH; with --register it is remembered".into(),
             ));
         }
-        let (candidates, unlisted) = list(&paths)?;
-        progress.listed(candidates.len() as u64);
-        let mut peeked: HashMap<PathBuf, (Candidate, Result<Option<Planned>, InputRow>)> =
-            HashMap::new();
+        // Where logs usually appear may be empty or away today; what somebody asks for by name must be there.
+        for path in paths.iter().filter(|_| given) {
+            std::fs::metadata(path).map_err(|e| Error::io(path, "cannot read", e))?;
+        }
         let mut done: HashMap<u64, RangeResult> = HashMap::new();
-        let mut planned_before = 0;
+        let report = self.try_ingest(&paths, &site, options, progress, &mut done);
+        if !report.as_ref().is_ok_and(|report| report.version.is_some()) {
+            self.forget(&mut done, &HashSet::new());
+        }
+        if options.register && report.is_ok() {
+            register(self, &mut site, &options.paths)?;
+        }
+        report
+    }
+
+    /// Tries to commit until nobody else is faster. What is in `done` afterwards was published if the report has a version.
+    fn try_ingest(
+        &self,
+        paths: &[PathBuf],
+        site: &SiteFile,
+        options: &IngestOptions<'_>,
+        progress: &dyn Progress,
+        done: &mut HashMap<u64, RangeResult>,
+    ) -> Result<IngestReport> {
+        let mut ours = site.place.directories(&self.lake_id);
+        ours.extend(self.root().map(PathBuf::from));
+        let (candidates, unlisted) = list(paths, &ours)?;
+        progress.listed(candidates.len() as u64);
+        let rules = Arc::new(site.site()?);
+        let mut peeked = Peeked::new();
+        let mut planned_before = false;
         for _ in 0..TRIES {
             let snapshot = self.snapshot(None)?;
             let memory = remember(&snapshot, &candidates, &unlisted)?;
@@ -167,58 +212,53 @@ impl Lake {
                 .collect();
             let (logs, failed) = peek(&fresh, options, progress)?;
             remember_peeks(&mut peeked, &fresh, logs, failed);
-            let mut work = Work::new(&todo, &peeked, &unlisted, &memory, options);
-            let unchanged = (candidates.len() - todo.len()) as u64;
+            let mut work = Work::new(&todo, &peeked, &unlisted, &memory, &snapshot, options)?;
+            let nothing = IngestReport {
+                unchanged: (candidates.len() - todo.len()) as u64,
+                ..IngestReport::default()
+            };
             if work.is_empty() {
-                self.forget(&mut done, &HashSet::new());
-                if options.register {
-                    register(self, &mut site, &options.paths)?;
-                }
-                return Ok(IngestReport {
-                    unchanged,
-                    ..IngestReport::default()
-                });
+                return Ok(nothing);
             }
-            let (splits, osts, tasks) = plan(&snapshot, &site, &mut work, options)?;
-            if planned_before == 0 {
-                planned_before = tasks.iter().map(|task| task.logs.len()).sum::<usize>();
-                let bytes = tasks
-                    .iter()
-                    .flat_map(|task| &task.logs)
-                    .map(|log| log.file.bytes)
-                    .sum();
-                progress.planned(planned_before as u64, bytes);
+            let (splits, osts, tasks) = plan(&snapshot, site, &mut work, options)?;
+            if !planned_before {
+                planned_before = true;
+                let logs = || tasks.iter().flat_map(|task| &task.logs);
+                let bytes = logs().map(|log| log.file.bytes).sum();
+                progress.planned(logs().count() as u64, bytes);
             }
-            let kept = run(
+            let signatures = run(
                 &tasks,
-                &mut done,
+                done,
                 &memory.hashes,
-                Arc::new(site.site()?),
+                rules.clone(),
                 options,
                 progress,
-            );
-            let signatures = kept.inspect_err(|_| self.forget(&mut done, &HashSet::new()))?;
-            self.forget(&mut done, &signatures.iter().copied().collect());
+            )?;
+            self.forget(done, &signatures.iter().copied().collect());
             failpoint("all-ranges-done");
             let results: Vec<&RangeResult> = signatures
                 .iter()
                 .filter_map(|signature| done.get(signature))
                 .collect();
-            match self.commit(&snapshot, splits, osts, &results, &work.failed, options) {
-                Ok(Some((version, inputs))) => {
-                    if options.register {
-                        register(self, &mut site, &options.paths)?;
-                    }
-                    return Ok(report(version, &inputs, &results, unchanged));
-                }
-                Ok(None) => {}
-                Err(e) => {
-                    self.forget(&mut done, &HashSet::new());
-                    return Err(e);
-                }
+            let rows = || {
+                work.rows
+                    .iter()
+                    .chain(results.iter().flat_map(|r| &r.inputs))
+            };
+            let changes_files = results
+                .iter()
+                .any(|r| !r.files.is_empty() || !r.replaced.is_empty());
+            if !changes_files && rows().all(|row| memory.knows(row)) {
+                return Ok(nothing);
+            }
+            let inputs = rows().cloned().collect();
+            if let Some((version, inputs)) =
+                self.commit(&snapshot, splits, osts, &results, inputs, options)?
+            {
+                return Ok(report(version, &inputs, &results, nothing.unchanged));
             }
         }
-        self.forget(&mut done, &HashSet::new());
         let reason =
             format!("others committed {TRIES} times while this ingest was ready; run it again");
         Err(Error::Conflict {
@@ -248,15 +288,10 @@ impl Lake {
         splits: Vec<i64>,
         osts: Vec<Option<i64>>,
         results: &[&RangeResult],
-        failed: &[InputRow],
+        mut inputs: Vec<InputRow>,
         options: &IngestOptions<'_>,
     ) -> Result<Option<(u64, Vec<InputRow>)>> {
         let version = snapshot.version() + 1;
-        let mut inputs: Vec<InputRow> = failed
-            .iter()
-            .chain(results.iter().flat_map(|r| &r.inputs))
-            .cloned()
-            .collect();
         inputs.iter_mut().for_each(|row| row.version = version);
         inputs.sort_by(|a, b| a.path.cmp(&b.path));
         name_twins(snapshot, &mut inputs)?;
@@ -329,6 +364,22 @@ impl Lake {
             if options.is_cancelled() {
                 return Err(Error::Interrupted);
             }
+            // A vacuum may have run since this ingest began. If it removed the version that this one follows, others have
+            // committed after that.
+            if !self.store.exists(&Manifest::path(snapshot.version()))? {
+                return Ok(false);
+            }
+            for file in results.iter().flat_map(|r| &r.files) {
+                if !self.store.exists(&file.path)? {
+                    return Err(Error::Lake {
+                        lake: self.store.show(""),
+                        reason: format!(
+                            "{} was deleted before it was published, by a vacuum that spares too little; run the ingest again",
+                            file.path
+                        ),
+                    });
+                }
+            }
             manifest.publish(&self.store)
         };
         match publish(&mut written) {
@@ -363,82 +414,125 @@ impl Lake {
 /// What is to be done in one try.
 struct Work {
     logs: Vec<Planned>,
-    failed: Vec<InputRow>,
-    /// Logs whose rows go, with their jobs.
+    /// Rows of `lake_input` that are known beforehand.
+    rows: Vec<InputRow>,
+    /// Jobs and logs whose rows go.
     drops: Vec<(i64, i64)>,
 }
 
 impl Work {
     fn new(
         todo: &[Candidate],
-        peeked: &HashMap<PathBuf, (Candidate, Result<Option<Planned>, InputRow>)>,
+        peeked: &Peeked,
         unlisted: &[InputRow],
         memory: &Memory,
+        snapshot: &Snapshot,
         options: &IngestOptions<'_>,
-    ) -> Self {
+    ) -> Result<Self> {
         let mut work = Self {
             logs: vec![],
-            failed: vec![],
+            rows: vec![],
             drops: vec![],
         };
+        // What each of the inputs was, and whether its file is still the same.
+        let mut before: Vec<(&InputRow, bool)> = vec![];
         for file in todo {
+            let known = memory.of(&file.path);
             match peeked.get(&file.path) {
-                Some((_, Ok(Some(log)))) => work.logs.push(log.clone()),
-                Some((_, Err(row))) => work.failed.push(row.clone()),
+                Some(Ok(Some(log))) => work.logs.push(Planned {
+                    // What was taken once is not lost by being taken anew.
+                    dxt: options.dxt || known.is_some_and(|row| row.dxt),
+                    ..log.clone()
+                }),
+                Some(Err(row)) if memory.knows(row) => continue,
+                Some(Err(row)) => work.rows.push(row.clone()),
                 _ => continue,
             }
-            let Some(row) = memory
-                .known
-                .get(file.path.to_string_lossy().as_ref())
-                .filter(|row| row.status.has_rows())
-            else {
+            before.extend(known.map(|row| {
+                (
+                    row,
+                    row.bytes == file.bytes && row.modified == file.modified,
+                )
+            }));
+        }
+        let unlisted = unlisted.iter().filter(|row| !memory.knows(row));
+        work.rows.extend(unlisted.cloned());
+
+        // Several inputs can have the same bytes: their rows go with the last of them.
+        let mut leaving: HashMap<i64, usize> = HashMap::new();
+        let mut retaken: HashSet<i64> = HashSet::new();
+        for (row, unchanged) in &before {
+            let Some(hash) = row.content_hash else {
                 continue;
             };
-            let unchanged = row.bytes == file.bytes && row.modified == file.modified;
-            if let (Some(hash), Some(job)) = (row.content_hash, row.job_id)
-                // Another input with the same bytes keeps the rows of one that has changed.
-                && (unchanged || memory.holders.get(&hash).is_none_or(|n| *n <= 1))
-            {
-                work.drops.push((job, hash));
+            *leaving.entry(hash).or_default() += 1;
+            if *unchanged && row.status.has_rows() {
+                retaken.insert(hash);
             }
         }
-        let same = |row: &&InputRow| {
-            memory
-                .known
-                .get(&row.path)
-                .is_some_and(|known| known.status == row.status && known.error == row.error)
-        };
-        work.failed.extend(
-            unlisted
-                .iter()
-                .filter(|row| !same(row) || options.refresh)
-                .cloned(),
-        );
-        work
+        let mut orphans: HashMap<i64, &InputRow> = HashMap::new();
+        for (row, _) in &before {
+            let (Some(hash), Some(job)) = (row.content_hash, row.job_id) else {
+                continue;
+            };
+            let all = memory.holders.get(&hash).copied().unwrap_or(1);
+            if retaken.contains(&hash) || leaving.get(&hash).is_some_and(|n| *n >= all) {
+                work.drops.push((job, hash));
+            } else if row.status.has_rows() {
+                orphans.insert(hash, row);
+            }
+        }
+        if !orphans.is_empty() {
+            let gone: HashSet<&str> = before.iter().map(|(row, _)| row.path.as_str()).collect();
+            work.rows.extend(adopt(snapshot, orphans, &gone)?);
+        }
+        Ok(work)
     }
 
     fn is_empty(&self) -> bool {
-        self.logs.is_empty() && self.failed.is_empty() && self.drops.is_empty()
+        self.logs.is_empty() && self.rows.is_empty() && self.drops.is_empty()
     }
 }
 
+/// Where an input changes whose bytes others still have, the first of these stands for the rows from now on.
+fn adopt(
+    snapshot: &Snapshot,
+    mut orphans: HashMap<i64, &InputRow>,
+    gone: &HashSet<&str>,
+) -> Result<Vec<InputRow>> {
+    let mut rows = vec![];
+    for row in snapshot.inputs()? {
+        if gone.contains(row.path.as_str()) {
+            continue;
+        }
+        if let Some(orphan) = row.content_hash.and_then(|hash| orphans.remove(&hash)) {
+            rows.push(InputRow {
+                path: row.path,
+                bytes: row.bytes,
+                modified: row.modified,
+                ..orphan.clone()
+            });
+        }
+    }
+    Ok(rows)
+}
+
 fn remember_peeks(
-    peeked: &mut HashMap<PathBuf, (Candidate, Result<Option<Planned>, InputRow>)>,
+    peeked: &mut Peeked,
     files: &[Candidate],
     logs: Vec<Planned>,
     failed: Vec<InputRow>,
 ) {
-    for file in files {
-        peeked.insert(file.path.clone(), (file.clone(), Ok(None)));
-    }
-    for log in logs {
-        peeked.insert(log.file.path.clone(), (log.file.clone(), Ok(Some(log))));
-    }
-    for row in failed {
-        if let Some(entry) = peeked.get_mut(&PathBuf::from(&row.path)) {
-            entry.1 = Err(row);
-        }
-    }
+    peeked.extend(files.iter().map(|file| (file.path.clone(), Ok(None))));
+    peeked.extend(
+        logs.into_iter()
+            .map(|log| (log.file.path.clone(), Ok(Some(log)))),
+    );
+    peeked.extend(
+        failed
+            .into_iter()
+            .map(|row| (PathBuf::from(&row.path), Err(row))),
+    );
 }
 
 /// Reads the lists of inputs once: the rows of the listed paths, and the hashes of all.
@@ -454,25 +548,22 @@ fn remember(
         .collect();
     let mut known = Known::new();
     // By the hash of the path: a lake may know a million of them.
-    let mut newest: HashMap<u64, (u64, Option<i64>, bool)> = HashMap::new();
+    let mut newest: HashMap<u64, (u64, Option<i64>)> = HashMap::new();
     snapshot.each_input(|row| {
         let path = xxh3_64(row.path.as_bytes());
-        let entry = newest.entry(path).or_insert((0, None, false));
+        let entry = newest.entry(path).or_insert((0, None));
         if row.version >= entry.0 {
-            *entry = (row.version, row.content_hash, row.status.has_rows());
+            *entry = (row.version, row.content_hash);
             if listed.contains(&path) {
                 known.insert(row.path.clone(), row);
             }
         }
     })?;
+    // Whose bytes are known has rows in the lake, or is skipped because of one that has.
     let (mut hashes, mut holders) = (HashSet::new(), HashMap::new());
-    for (_, hash, has_rows) in newest.into_values() {
-        if let Some(hash) = hash {
-            *holders.entry(hash).or_insert(0) += 1;
-            if has_rows {
-                hashes.insert(hash);
-            }
-        }
+    for hash in newest.into_values().filter_map(|(_, hash)| hash) {
+        hashes.insert(hash);
+        *holders.entry(hash).or_insert(0) += 1;
     }
     holders.retain(|_, n| *n > 1);
     Ok(Memory {
@@ -543,7 +634,7 @@ fn plan(
                 .get(range)
                 .copied()
                 .flatten()
-                .filter(|_| piece == 0);
+                .filter(|ost| piece == 0 && site.place.has(*ost));
             let ost = kept.or_else(|| {
                 site.place
                     .choose(|ost| bytes_on.get(&ost).copied().unwrap_or(0))
@@ -726,15 +817,22 @@ fn name_twins(snapshot: &Snapshot, inputs: &mut [InputRow]) -> Result<()> {
     if wanted.is_empty() {
         return Ok(());
     }
-    snapshot.each_input(|row| {
+    let now: HashSet<&str> = inputs.iter().map(|row| row.path.as_str()).collect();
+    let mut holds = |row: &InputRow| {
         if let Some(path) = row
             .content_hash
             .filter(|_| row.status.has_rows())
             .and_then(|hash| wanted.get_mut(&hash))
         {
-            *path = row.path;
+            path.clone_from(&row.path);
+        }
+    };
+    snapshot.each_input(|row| {
+        if !now.contains(row.path.as_str()) {
+            holds(&row);
         }
     })?;
+    inputs.iter().for_each(holds);
     for row in inputs.iter_mut().filter(|row| unnamed(row)) {
         row.error = row
             .content_hash

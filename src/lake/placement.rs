@@ -126,6 +126,11 @@ impl Placement {
         Ok((file, kept, target))
     }
 
+    /// Whether a range may lie on a target still.
+    pub(super) fn has(&self, target: i64) -> bool {
+        self.targets().contains(&target)
+    }
+
     fn targets(&self) -> Vec<i64> {
         match self {
             Self::None => vec![],
