@@ -22,6 +22,7 @@
 //! N + 1 of all tables. What a killed or beaten writer leaves behind is named by no manifest; [`vacuum`](Lake::vacuum) removes it.
 
 mod check;
+mod commit;
 mod convert;
 mod failpoint;
 mod ingest;
@@ -29,6 +30,7 @@ mod list;
 mod manifest;
 mod parts;
 mod placement;
+mod plan;
 mod ranges;
 mod site;
 mod snapshot;
@@ -36,6 +38,7 @@ mod store;
 #[cfg(test)]
 mod tests;
 mod vacuum;
+mod work;
 mod writer;
 
 pub use check::{CheckReport, Finding};

@@ -2,13 +2,14 @@
 
 use super::header::{ByteOrder, Header, Place};
 use super::job::Job;
-use super::layout::{Layout, Slot, layout};
+use super::layout::layout;
 use super::module::dxt::{DxtRecord, Form};
 use super::module::{
     MODULES, Module, ModuleId, Shape, Status, apmpi, apxc, dxt, heatmap, int, lustre, mdhim,
     module, swap_words,
 };
 use super::names::Names;
+use super::records::Records;
 use super::region::{Damage, Regions};
 use crate::error::{Error, Result};
 use crate::source::Input;
@@ -66,16 +67,6 @@ struct Body {
     starts: Vec<usize>,
     version: u32,
     read: bool,
-}
-
-/// The records of a module whose counters lie in fixed places.
-#[derive(Clone, Copy)]
-pub struct Records<'a> {
-    pub(super) bytes: &'a [u8],
-    pub(super) layout: &'static Layout,
-    starts: &'a [usize],
-    /// Records from front to back without a gap, when `starts` is empty.
-    n: usize,
 }
 
 impl ModuleSet {
@@ -218,7 +209,8 @@ impl Log {
         if self.names_error.is_some() || self.states.iter().any(|s| s.status.is_damaged()) {
             return Whole::Damaged;
         }
-        if self.states.iter().any(|s| s.partial) {
+        let lacks = |s: &ModuleState| s.partial || s.status == Status::UnsupportedVersion;
+        if self.states.iter().any(lacks) {
             Whole::Partial
         } else {
             Whole::Ok
@@ -557,71 +549,4 @@ fn drop_records(bytes: &mut Vec<u8>, size: usize, at: usize) {
         }
     }
     bytes.truncate(kept * size);
-}
-
-impl<'a> Records<'a> {
-    /// Number of records.
-    pub fn len(&self) -> usize {
-        self.n
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.n == 0
-    }
-
-    /// Record id of a record.
-    #[inline]
-    pub fn id(&self, record: usize) -> u64 {
-        int(self.bytes, self.start(record)) as u64
-    }
-
-    /// Process of a record; -1 for all.
-    #[inline]
-    pub fn rank(&self, record: usize) -> i64 {
-        int(self.bytes, self.start(record) + 8)
-    }
-
-    /// An integer counter, by its index in [`super::counters`]; -1 where the module's version lacks it.
-    #[inline]
-    pub fn int(&self, record: usize, counter: usize) -> i64 {
-        let at = self.start(record);
-        match self.layout.ints.get(counter) {
-            Some(Slot::At(slot)) => int(self.bytes, at + slot),
-            Some(Slot::Sum(a, b)) => {
-                int(self.bytes, at + a).saturating_add(int(self.bytes, at + b))
-            }
-            _ => -1,
-        }
-    }
-
-    /// A floating-point counter, by its index in [`super::counters`]; -1 where the module's version lacks it.
-    #[inline]
-    pub fn float(&self, record: usize, counter: usize) -> f64 {
-        match self.layout.floats.get(counter) {
-            Some(Slot::At(slot)) => float_at(self.bytes, self.start(record) + slot),
-            _ => -1.0,
-        }
-    }
-
-    /// Where a record begins.
-    #[inline]
-    pub(super) fn start(&self, record: usize) -> usize {
-        match self.starts {
-            [] => record * self.layout.size,
-            starts => starts.get(record).copied().unwrap_or(self.bytes.len()),
-        }
-    }
-
-    /// Where a record ends.
-    pub(super) fn end(&self, record: usize) -> usize {
-        match self.starts {
-            [] => (record + 1) * self.layout.size,
-            starts => starts.get(record + 1).copied().unwrap_or(self.bytes.len()),
-        }
-    }
-}
-
-fn float_at(bytes: &[u8], at: usize) -> f64 {
-    super::module::float(bytes, at)
 }

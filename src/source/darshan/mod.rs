@@ -29,7 +29,10 @@ pub mod job;
 pub mod layout;
 pub mod log;
 pub mod module;
+#[cfg(test)]
+mod mutation;
 mod names;
+pub mod records;
 mod region;
 pub mod write;
 

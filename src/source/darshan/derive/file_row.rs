@@ -1,6 +1,8 @@
 //! The columns of `darshan_file`.
 
-use super::file::{File, Flow};
+use super::file::File;
+use super::flow::Flow;
+use super::interface::Source;
 use super::row::Row;
 use crate::source::darshan::job::Job;
 use crate::table::TableBuilder;
@@ -52,9 +54,7 @@ pub(super) fn append(
         row.int(names[1], moved.map(|m| m.1));
     }
     // POSIX below against MPI-IO above, where both saw the file and POSIX is the one to believe.
-    let pair = posix
-        .zip(mpiio)
-        .filter(|_| file.source != super::file::Source::MpiIo);
+    let pair = posix.zip(mpiio).filter(|_| file.source != Source::MpiIo);
     let ratio = |below: i64, above: i64| (above > 0).then(|| below as f64 / above as f64);
     row.float(
         "amplification_read",

@@ -1,13 +1,15 @@
 //! One row for a log: identity, program, times, and totals over its files.
 
-use super::file::{File, Flow};
+use super::file::File;
 use super::file_row::{READ_SIZES, WRITE_SIZES, windows};
+use super::flow::Flow;
 use super::row::Row;
 use super::{app, sum, sum_time};
 use crate::source::darshan::counters::{daos, dfs, mpiio, posix, stdio};
 use crate::source::darshan::job::Job;
-use crate::source::darshan::log::{Log, Records};
+use crate::source::darshan::log::Log;
 use crate::source::darshan::module::ModuleId;
+use crate::source::darshan::records::Records;
 use crate::source::{Input, Site};
 use crate::table::TableBuilder;
 use std::path::Path;

@@ -6,6 +6,8 @@
 pub mod app;
 pub mod file;
 mod file_row;
+pub mod flow;
+pub mod interface;
 pub mod log;
 pub mod mount;
 pub mod ost;

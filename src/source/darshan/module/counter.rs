@@ -2,7 +2,7 @@
 
 use super::{Module, ModuleId, Shape, float, int, mdhim};
 use crate::source::darshan::layout::Slot;
-use crate::source::darshan::log::Records;
+use crate::source::darshan::records::Records;
 use crate::table::{Column, TableBuilder};
 use arrow::array::ListBuilder;
 

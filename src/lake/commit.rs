@@ -1,0 +1,187 @@
+//! Publishing the next version after the files of its ranges are written.
+
+use super::convert::RangeResult;
+use super::failpoint::failpoint;
+use super::ingest::IngestOptions;
+use super::manifest::{Manifest, Part, Summary};
+use super::parts::{
+    DataFile, InputRow, InputStatus, files_to_batch, inputs_to_batch, read_part, write_part,
+};
+use super::ranges::range_of;
+use super::snapshot::Snapshot;
+use super::{Lake, now};
+use crate::error::{Error, Result};
+use crate::table::tables;
+use std::collections::{HashMap, HashSet};
+
+/// Lists of inputs that a manifest may name before small ones are merged.
+const MOST_PARTS: usize = 64;
+
+impl Lake {
+    /// Publishes the next version; None if somebody else was faster.
+    pub(super) fn commit(
+        &self,
+        snapshot: &Snapshot,
+        splits: Vec<i64>,
+        osts: Vec<Option<i64>>,
+        results: &[&RangeResult],
+        mut inputs: Vec<InputRow>,
+        options: &IngestOptions<'_>,
+    ) -> Result<Option<(u64, Vec<InputRow>)>> {
+        let version = snapshot.version() + 1;
+        inputs.iter_mut().for_each(|row| row.version = version);
+        inputs.sort_by(|a, b| a.path.cmp(&b.path));
+        name_twins(snapshot, &mut inputs)?;
+
+        let replaced: HashSet<&str> = results
+            .iter()
+            .flat_map(|r| r.replaced.iter().map(String::as_str))
+            .collect();
+        let mut files: Vec<DataFile> = snapshot
+            .files()
+            .iter()
+            .filter(|file| !replaced.contains(file.path.as_str()))
+            .cloned()
+            .collect();
+        let added = results
+            .iter()
+            .flat_map(|r| r.files.iter().cloned())
+            .map(|file| DataFile { version, ..file });
+        files.extend(added);
+        for file in &mut files {
+            file.range = file.job_id.map(|(least, _)| range_of(&splits, least));
+        }
+        files.sort_by(|a, b| (&a.table, a.range, &a.path).cmp(&(&b.table, b.range, &b.path)));
+
+        let mut written = vec![];
+        let publish = |written: &mut Vec<Part>| -> Result<bool> {
+            let mut lists = snapshot.manifest.inputs.clone();
+            if let Some(part) = write_part(&self.store, "input", &[inputs_to_batch(&inputs)?])? {
+                written.push(part.clone());
+                lists.push(part);
+            }
+            failpoint("input-part-written");
+            if lists.len() > MOST_PARTS {
+                lists = self.merge_parts(lists, written)?;
+            }
+            let list = if files.is_empty() {
+                None
+            } else {
+                write_part(&self.store, "file", &[files_to_batch(&files, &splits)?])?
+            };
+            written.extend(list.clone());
+            failpoint("file-part-written");
+            let added: usize = results.iter().map(|r| r.files.len()).sum();
+            let manifest = Manifest {
+                version,
+                parent: Some(snapshot.version()),
+                time: now(),
+                operation: "ingest".into(),
+                schema_versions: tables()
+                    .map(|table| (table.name.clone(), table.version))
+                    .collect(),
+                splits: splits.clone(),
+                osts: osts.clone(),
+                files: list,
+                inputs: lists,
+                summary: Summary {
+                    inputs: inputs.iter().filter(|row| row.status.has_rows()).count() as u64,
+                    inputs_failed: inputs
+                        .iter()
+                        .filter(|row| row.status == InputStatus::Failed)
+                        .count() as u64,
+                    files_added: added as u64,
+                    files_removed: replaced.len() as u64,
+                    rows: files.iter().map(|file| file.rows).sum(),
+                    bytes: files.iter().map(|file| file.bytes).sum(),
+                },
+                ..snapshot.manifest.clone()
+            };
+            failpoint("parts-done");
+            if options.is_cancelled() {
+                return Err(Error::Interrupted);
+            }
+            // A vacuum may have run since this ingest began. If it removed the version that this one follows, others have
+            // committed after that.
+            if !self.store.exists(&Manifest::path(snapshot.version()))? {
+                return Ok(false);
+            }
+            for file in results.iter().flat_map(|r| &r.files) {
+                if !self.store.exists(&file.path)? {
+                    return Err(Error::Lake {
+                        lake: self.store.show(""),
+                        reason: format!(
+                            "{} was deleted before it was published, by a vacuum that spares too little; run the ingest again",
+                            file.path
+                        ),
+                    });
+                }
+            }
+            manifest.publish(&self.store)
+        };
+        match publish(&mut written) {
+            Ok(true) => Ok(Some((version, inputs))),
+            other => {
+                written
+                    .iter()
+                    .for_each(|part| _ = self.store.delete(&part.path));
+                other.map(|_| None)
+            }
+        }
+    }
+
+    /// Merges the smaller half of the lists of inputs into one, so that their number stays small and no large one is rewritten
+    /// for a small addition.
+    fn merge_parts(&self, mut lists: Vec<Part>, written: &mut Vec<Part>) -> Result<Vec<Part>> {
+        lists.sort_by_key(|part| part.rows);
+        let large = lists.split_off(lists.len() / 2 + 1);
+        let mut batches = vec![];
+        for part in &lists {
+            read_part(&self.store, part, |batch| {
+                batches.push(batch);
+                Ok(())
+            })?;
+        }
+        let merged = write_part(&self.store, "input", &batches)?;
+        written.extend(merged.clone());
+        Ok(large.into_iter().chain(merged).collect())
+    }
+}
+
+/// Says of which input's bytes a skipped one is a copy.
+fn name_twins(snapshot: &Snapshot, inputs: &mut [InputRow]) -> Result<()> {
+    let unnamed = |row: &InputRow| {
+        row.status == InputStatus::Skipped && row.content_hash.is_some() && row.error.is_none()
+    };
+    let mut wanted: HashMap<i64, String> = inputs
+        .iter()
+        .filter(|row| unnamed(row))
+        .filter_map(|row| Some((row.content_hash?, String::new())))
+        .collect();
+    if wanted.is_empty() {
+        return Ok(());
+    }
+    let now: HashSet<&str> = inputs.iter().map(|row| row.path.as_str()).collect();
+    let mut holds = |row: &InputRow| {
+        if let Some(path) = row
+            .content_hash
+            .filter(|_| row.status.has_rows())
+            .and_then(|hash| wanted.get_mut(&hash))
+        {
+            path.clone_from(&row.path);
+        }
+    };
+    snapshot.each_input(|row| {
+        if !now.contains(row.path.as_str()) {
+            holds(&row);
+        }
+    })?;
+    inputs.iter().for_each(holds);
+    for row in inputs.iter_mut().filter(|row| unnamed(row)) {
+        row.error = row
+            .content_hash
+            .and_then(|hash| wanted.get(&hash))
+            .map(|path| format!("the same bytes as {path}"));
+    }
+    Ok(())
+}

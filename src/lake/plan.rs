@@ -1,0 +1,178 @@
+//! Which ranges an ingest changes, where they are cut, and on which targets they lie.
+
+use super::convert::RangeTask;
+use super::ingest::IngestOptions;
+use super::list::Planned;
+use super::parts::DataFile;
+use super::placement::Placement;
+use super::ranges::{range_of, splits_for};
+use super::site::SiteFile;
+use super::snapshot::Snapshot;
+use super::work::Work;
+use super::writer::{Target, read_data};
+use crate::error::Result;
+use arrow::array::AsArray;
+use arrow::datatypes::Int64Type;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+/// Ranges of a first ingest with enough logs, so that all cores have work and scans can be divided.
+const FIRST_RANGES: usize = 16;
+/// Logs for each of them.
+const FIRST_LOGS: usize = 32;
+
+/// The ranges of the next version, their targets, and what is to be done in each that changes.
+pub(super) fn plan(
+    snapshot: &Snapshot,
+    site: &SiteFile,
+    work: &mut Work,
+    options: &IngestOptions<'_>,
+) -> Result<(Vec<i64>, Vec<Option<i64>>, Vec<RangeTask>)> {
+    let manifest = &snapshot.manifest;
+    // Parquet takes about as many bytes as the logs do.
+    let weight = |log: &Planned| (log.peek.job_id, log.file.bytes.max(1));
+    let mut splits = manifest.splits.clone();
+    let first = snapshot.files().is_empty() && splits.is_empty();
+    let mut cut: BTreeMap<usize, Vec<i64>> = BTreeMap::new();
+    for range in 0..=splits.len() {
+        let mut weights: Vec<(i64, u64)> = work
+            .logs
+            .iter()
+            .filter(|log| range_of(&splits, log.peek.job_id) == range)
+            .map(weight)
+            .collect();
+        if weights.is_empty() {
+            continue;
+        }
+        let old: Vec<&DataFile> = snapshot
+            .files()
+            .iter()
+            .filter(|file| file.range == Some(range))
+            .collect();
+        let total = weights.iter().map(|w| w.1).sum::<u64>()
+            + old.iter().map(|file| file.bytes).sum::<u64>();
+        let mut parts = total.div_ceil(manifest.range_bytes) as usize;
+        if first && weights.len() >= FIRST_RANGES * FIRST_LOGS {
+            parts = parts.max(FIRST_RANGES);
+        } else if total <= 2 * manifest.range_bytes {
+            continue;
+        }
+        weights.extend(old_weights(snapshot, &old)?);
+        cut.insert(range, splits_for(&mut weights, parts.max(1)));
+    }
+
+    // Old ranges, each in one or several pieces.
+    let mut osts = vec![];
+    let mut bytes_on: HashMap<i64, u64> = HashMap::new();
+    for file in snapshot.files() {
+        *bytes_on.entry(file.ost.unwrap_or(-1)).or_default() += file.bytes;
+    }
+    let mut pieces: Vec<(usize, Option<i64>, Option<i64>)> = vec![];
+    for range in 0..=splits.len() {
+        let (from, to) = (
+            range.checked_sub(1).map(|r| splits[r]),
+            splits.get(range).copied(),
+        );
+        let inner = cut.get(&range).map_or(&[][..], Vec::as_slice);
+        for piece in 0..=inner.len() {
+            let from = piece.checked_sub(1).map_or(from, |p| Some(inner[p]));
+            pieces.push((range, from, inner.get(piece).copied().or(to)));
+            let kept = manifest
+                .osts
+                .get(range)
+                .copied()
+                .flatten()
+                .filter(|ost| piece == 0 && site.place.has(*ost));
+            let ost = kept.or_else(|| {
+                site.place
+                    .choose(|ost| bytes_on.get(&ost).copied().unwrap_or(0))
+            });
+            if let Some(ost) = ost.filter(|_| cut.contains_key(&range)) {
+                *bytes_on.entry(ost).or_default() += manifest.range_bytes;
+            }
+            osts.push(ost);
+        }
+    }
+    splits = pieces
+        .iter()
+        .skip(1)
+        .filter_map(|(_, from, _)| *from)
+        .collect();
+
+    let mut logs: BTreeMap<usize, Vec<Planned>> = BTreeMap::new();
+    work.logs.drain(..).for_each(|log| {
+        logs.entry(range_of(&splits, log.peek.job_id))
+            .or_default()
+            .push(log)
+    });
+    let mut drops: BTreeMap<usize, BTreeSet<i64>> = BTreeMap::new();
+    work.drops.iter().for_each(|(job, log)| {
+        _ = drops
+            .entry(range_of(&splits, *job))
+            .or_default()
+            .insert(*log)
+    });
+    let group_bytes = (options.memory / 2 / options.threads.max(1) / 8).clamp(1 << 20, 32 << 20);
+    let mut tasks = vec![];
+    for (number, (old_range, from, to)) in pieces.into_iter().enumerate() {
+        let logs = logs.remove(&number).unwrap_or_default();
+        let drop = drops.remove(&number).unwrap_or_default();
+        let rewrite = cut.get(&old_range).is_some_and(|inner| !inner.is_empty());
+        if logs.is_empty() && drop.is_empty() && !rewrite {
+            continue;
+        }
+        let old = snapshot
+            .files()
+            .iter()
+            .filter(|file| file.range == Some(old_range))
+            .cloned()
+            .collect();
+        let place: Placement = site.place.clone();
+        let target = Target {
+            store: snapshot.store().clone(),
+            place,
+            lake_id: manifest.lake_id.clone(),
+            range: number,
+            from,
+            to,
+            ost: osts[number],
+            version: snapshot.version() + 1,
+            group_bytes,
+        };
+        tasks.push(RangeTask {
+            target,
+            logs,
+            old,
+            drop: Arc::new(drop.into_iter().collect()),
+            rewrite,
+        });
+    }
+    Ok((splits, osts, tasks))
+}
+
+/// Job ids in the files of a range, each with its share of their bytes.
+fn old_weights(snapshot: &Snapshot, old: &[&DataFile]) -> Result<Vec<(i64, u64)>> {
+    let bytes: u64 = old.iter().map(|file| file.bytes).sum();
+    // The table of logs has every job; each of its rows stands for about as many bytes.
+    let listing = old
+        .iter()
+        .filter(|file| file.table == "darshan_log")
+        .max_by_key(|file| file.rows)
+        .or(old.iter().max_by_key(|file| file.rows));
+    let Some(file) = listing else {
+        return Ok(vec![]);
+    };
+    let mut weights = vec![];
+    for batch in read_data(snapshot.store(), &file.path, 65_536)? {
+        let batch = batch?;
+        let jobs = batch
+            .column_by_name("job_id")
+            .and_then(|column| column.as_primitive_opt::<Int64Type>());
+        weights.extend(
+            jobs.iter()
+                .flat_map(|jobs| jobs.values().iter())
+                .map(|job| (*job, bytes / file.rows.max(1))),
+        );
+    }
+    Ok(weights)
+}

@@ -1,0 +1,184 @@
+//! Real logs with bytes changed or cut: the reader must not panic, not take memory without measure, and never call a cut log
+//! whole.
+
+use super::Darshan;
+use super::log::{Log, ModuleSet};
+use crate::source::{Input, Site, Source, Status, Tables};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Mutants of a run of the tests; `scripts/mutate.sh` asks for more.
+const MUTANTS: usize = 2_000;
+
+fn small_logs() -> Vec<(PathBuf, Vec<u8>)> {
+    let folder = std::env::var_os("IOLODE_SHARED_DATA").map_or(
+        PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/data"),
+        PathBuf::from,
+    );
+    let Ok(entries) = std::fs::read_dir(folder.join("darshan")) else {
+        println!("skipped: ../shared/data is absent");
+        return vec![];
+    };
+    let mut logs: Vec<(PathBuf, Vec<u8>)> = entries
+        .flatten()
+        .map(|e| (e.path(), std::fs::read(e.path()).unwrap()))
+        .collect();
+    logs.retain(|(_, bytes)| bytes.len() < 40_000);
+    logs.sort();
+    logs
+}
+
+/// SplitMix64.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut x = self.0;
+        x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        x ^ (x >> 31)
+    }
+
+    fn below(&mut self, n: usize) -> usize {
+        (self.next() % n.max(1) as u64) as usize
+    }
+}
+
+#[test]
+fn no_mutant_of_a_real_log_panics_or_takes_memory_without_measure() {
+    let logs = small_logs();
+    if logs.is_empty() {
+        return;
+    }
+    let mutants = std::env::var("IOLODE_MUTANTS")
+        .ok()
+        .and_then(|n| n.parse().ok())
+        .unwrap_or(MUTANTS);
+    let seed = std::env::var("IOLODE_SEED")
+        .ok()
+        .and_then(|n| n.parse().ok())
+        .unwrap_or(1);
+    let mut random = Random(seed);
+    let mut reader = Darshan.reader(Arc::new(Site::default()));
+    let mut outcomes = [0usize; 4];
+    for _ in 0..mutants {
+        let (path, whole) = &logs[random.below(logs.len())];
+        let mut bytes = whole.clone();
+        let header = if bytes.starts_with(b"3.41") {
+            1328
+        } else {
+            360
+        };
+        match random.below(5) {
+            // A bit anywhere, a few bits, a number of the header, bytes taken out of the middle, junk put in.
+            0 => (0..1 + random.below(4)).for_each(|_| {
+                let at = random.below(bytes.len());
+                bytes[at] ^= 1 << random.below(8);
+            }),
+            1 => {
+                let at = random.below(header / 8 - 2) * 8 + 16;
+                let number = [
+                    0,
+                    1,
+                    u64::MAX,
+                    u64::MAX / 2,
+                    1 << 40,
+                    bytes.len() as u64,
+                    random.next(),
+                ][random.below(7)];
+                bytes[at..at + 8].copy_from_slice(&number.to_le_bytes());
+            }
+            2 => {
+                let at = header + random.below(bytes.len() - header);
+                let n = random.below(64).min(bytes.len() - at);
+                bytes.drain(at..at + n);
+            }
+            3 => {
+                let at = header + random.below(bytes.len() - header);
+                let junk: Vec<u8> = (0..random.below(64)).map(|_| random.next() as u8).collect();
+                bytes.splice(at..at, junk);
+            }
+            _ => bytes.truncate(random.below(bytes.len())),
+        }
+        let size = bytes.len();
+        let mut tables = Tables::new(Darshan.tables().iter().copied()).unwrap();
+        match reader.read(&Input::from_bytes(path, bytes), 1, &mut tables) {
+            Ok(outcome) => {
+                outcomes[outcome.status as usize] += 1;
+                assert_eq!(
+                    outcome.status == Status::Ok,
+                    outcome.why.is_none(),
+                    "{path:?}: {outcome:?}"
+                );
+            }
+            Err(e) => {
+                outcomes[3] += 1;
+                assert!(!e.to_string().contains('\n'), "{e}");
+                assert!(
+                    tables.builders().iter().all(|b| b.rows() == 0),
+                    "rows of a refused log: {path:?}"
+                );
+            }
+        }
+        for builder in tables.builders() {
+            // A row of fixed columns takes up to 9 KB (APMPI); inflating gives at most 1032 times the input.
+            assert!(
+                builder.bytes() <= 64 * 1032 * size.max(1000),
+                "{path:?}: {} takes {} bytes",
+                builder.table().name,
+                builder.bytes()
+            );
+            builder.finish().unwrap();
+        }
+    }
+    println!(
+        "{mutants} mutants: {} whole, {} partial, {} damaged, {} refused",
+        outcomes[0], outcomes[1], outcomes[2], outcomes[3]
+    );
+}
+
+#[test]
+fn a_cut_log_is_never_whole_and_keeps_the_records_before_the_cut() {
+    let mut log = Log::new();
+    for (path, bytes) in small_logs() {
+        log.read(&Input::from_bytes(&path, bytes.clone()), ModuleSet::ALL)
+            .unwrap();
+        let (whole, places) = (log.status(), log.header().unwrap().modules);
+        let records: Vec<Option<u64>> = log.modules().iter().map(|m| m.records).collect();
+        assert_ne!(whole, Status::Damaged, "{path:?}");
+        let end = places
+            .iter()
+            .map(|p| p.offset + p.length)
+            .max()
+            .unwrap_or(0);
+        for cut in [
+            bytes.len() - 1,
+            bytes.len() - 20,
+            bytes.len() * 3 / 4,
+            bytes.len() / 2,
+        ] {
+            // What lies after the last region is not missed.
+            if end <= cut as u64 {
+                continue;
+            }
+            let result = log.read(
+                &Input::from_bytes(&path, bytes[..cut].to_vec()),
+                ModuleSet::ALL,
+            );
+            if result.is_ok() {
+                assert_eq!(log.status(), Status::Damaged, "{path:?} cut at {cut}");
+                for (state, whole) in log.modules().iter().zip(&records) {
+                    let place = places[usize::from(state.id.0)];
+                    if place.offset + place.length <= cut as u64 {
+                        assert_eq!(
+                            state.records, *whole,
+                            "{path:?} cut at {cut}: {}",
+                            state.name
+                        );
+                    }
+                }
+            }
+        }
+    }
+}
