@@ -26,6 +26,8 @@ mod commit;
 mod convert;
 mod failpoint;
 mod ingest;
+#[cfg(test)]
+mod kill;
 mod list;
 mod manifest;
 mod parts;
