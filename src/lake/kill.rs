@@ -76,7 +76,7 @@ impl Scene {
     fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
         let at = |path: &str| directory.path().join(path);
-        synth::write_with(&Month::new(24, 7), &at("logs"), 2, &|_| {}).unwrap();
+        synth::write_with(&Month::new(8, 7), &at("logs"), 2, &|_| {}).unwrap();
         let mut logs = vec![];
         for entry in walkdir::WalkDir::new(at("logs")).sort_by_file_name() {
             let entry = entry.unwrap();
@@ -85,7 +85,7 @@ impl Scene {
             }
         }
         let create = CreateOptions {
-            range_bytes: 150_000,
+            range_bytes: 60_000,
             ..CreateOptions::default()
         };
         let lake = Lake::create(at("lake"), &create).unwrap();
