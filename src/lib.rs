@@ -57,6 +57,10 @@
 //! Tests stand beside what they test; what crosses modules, or compares with pydarshan and DuckDB, is in `tests/it`; SQL is
 //! tested in SQL, in `tests/slt`. Speed is measured by `scripts/bench.py` as a ratio of CPU seconds, never asserted in a test.
 
+#[cfg(feature = "engine")]
+pub mod cli;
+#[cfg(feature = "engine")]
+pub mod engine;
 pub mod error;
 pub mod lake;
 pub mod source;

@@ -49,6 +49,8 @@ pub(super) struct Worker<'o> {
     buffers: Vec<Vec<u8>>,
     /// Bytes that the builders may hold.
     flush_at: usize,
+    /// Bytes of logs of one job that may be held.
+    hold_at: u64,
 }
 
 impl<'o> Worker<'o> {
@@ -57,14 +59,15 @@ impl<'o> Worker<'o> {
             .sources
             .iter()
             .flat_map(|source| source.tables().iter().copied());
-        let flush_at = (options.memory / options.threads.max(1) / 8).clamp(1 << 20, 32 << 20);
+        let share = options.memory / options.threads.max(1) / 8;
         Ok(Self {
             options,
             site,
             readers: HashMap::new(),
             tables: Tables::new(names)?,
             buffers: vec![],
-            flush_at,
+            flush_at: share.clamp(1 << 18, 4 << 20),
+            hold_at: share.clamp(1 << 20, 32 << 20) as u64,
         })
     }
 
@@ -160,7 +163,7 @@ impl<'o> Worker<'o> {
     ) -> Result<()> {
         let mut loaded: Vec<(i64, &Planned, Option<Input>)> = vec![];
         // A job of very many logs is loaded twice rather than held.
-        let hold = job.iter().map(|log| log.file.bytes).sum::<u64>() <= self.flush_at as u64;
+        let hold = job.iter().map(|log| log.file.bytes).sum::<u64>() <= self.hold_at;
         for log in job {
             if self.options.is_cancelled() {
                 return Err(Error::Interrupted);

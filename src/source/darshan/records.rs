@@ -58,6 +58,12 @@ impl<'a> Records<'a> {
         }
     }
 
+    /// The bytes of a record.
+    #[inline]
+    pub(super) fn bytes_of(&self, record: usize) -> &'a [u8] {
+        self.bytes.get(self.start(record)..self.end(record)).unwrap_or_default()
+    }
+
     /// Where a record begins.
     #[inline]
     pub(super) fn start(&self, record: usize) -> usize {

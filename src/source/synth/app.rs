@@ -111,7 +111,7 @@ pub(super) const APPS: &[App] = &[
         ],
         ratios: [8, 12, 5, 2],
         consecutive: [3, 14, 10],
-        bytes: (20.0 * GB, 9.0 * TB),
+        bytes: (20.0 * GB, 8.0 * TB),
         requests: (MIB, 16.0 * MIB),
     },
     App {
@@ -156,7 +156,7 @@ pub(super) const APPS: &[App] = &[
         jobs: &[(Medium, Posix, 25), (Large, Posix, 10)],
         ratios: [8, 17, 7, 3],
         consecutive: [1, 8, 26],
-        bytes: (20.0 * GB, 9.0 * TB),
+        bytes: (20.0 * GB, 8.0 * TB),
         requests: (512.0 * KIB, 16.0 * MIB),
     },
     App {
@@ -233,7 +233,7 @@ pub(super) const APPS: &[App] = &[
         jobs: &[(Medium, Posix, 16), (Large, Posix, 6)],
         ratios: [6, 11, 4, 1],
         consecutive: [6, 10, 6],
-        bytes: (10.0 * GB, 7.0 * TB),
+        bytes: (10.0 * GB, 6.5 * TB),
         requests: (64.0 * KIB, 4.0 * MIB),
     },
     App {

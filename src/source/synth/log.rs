@@ -9,8 +9,9 @@ use super::record::{
 use super::scene::{FileUse, Library, Scene};
 use super::system::{lustre, mounts, record_id};
 use super::trace;
+use crate::source::darshan::ModuleId;
 use crate::source::darshan::write::{
-    Component, DarshanLog, Job as JobRegion, Layout, Module, ModuleId, Record, Records,
+    Component, DarshanLog, Job as JobRegion, Layout, Module, Record, Records,
 };
 use std::collections::HashSet;
 
@@ -60,50 +61,50 @@ impl<T> Region<T> {
 fn version(release: &Release, id: ModuleId) -> u32 {
     let (old, newest) = (release.log < (3, 20), release.log >= (3, 41));
     match id {
-        ModuleId::Posix => {
+        ModuleId::POSIX => {
             if old {
                 3
             } else {
                 4
             }
         }
-        ModuleId::Mpiio => {
+        ModuleId::MPIIO => {
             if old {
                 2
             } else {
                 3
             }
         }
-        ModuleId::Stdio => {
+        ModuleId::STDIO => {
             if old {
                 1
             } else {
                 2
             }
         }
-        ModuleId::H5f => {
+        ModuleId::H5F => {
             if old {
                 2
             } else {
                 3
             }
         }
-        ModuleId::H5d => {
+        ModuleId::H5D => {
             if release.release == "3.2.1" {
                 1
             } else {
                 2
             }
         }
-        ModuleId::PnetcdfFile => {
+        ModuleId::PNETCDF_FILE => {
             if newest {
                 3
             } else {
                 2
             }
         }
-        ModuleId::Lustre => release.lustre,
-        ModuleId::DxtMpiio => {
+        ModuleId::LUSTRE => release.lustre,
+        ModuleId::DXT_MPIIO => {
             if old {
                 1
             } else {
@@ -173,19 +174,19 @@ pub(super) fn log(job: &Job, scene: &mut Scene, start: f64, parent: Option<i64>)
     let mut partial = 0;
     if job.plant == Some(Plant::Partial) {
         posix.records.truncate((posix.records.len() * 2 / 3).max(1));
-        partial = 1 << ModuleId::Posix.number();
+        partial = 1 << ModuleId::POSIX.0;
     }
 
     let heat = release.release >= "3.4" && scene.nprocs <= 16 && random.chance(0.5);
     let mut heatmaps = Region::new(|heatmap: &crate::source::darshan::write::Heatmap| heatmap.rank);
     if heat {
         for (api, name) in [
-            (ModuleId::Posix, "heatmap:POSIX"),
-            (ModuleId::Stdio, "heatmap:STDIO"),
+            (ModuleId::POSIX, "heatmap:POSIX"),
+            (ModuleId::STDIO, "heatmap:STDIO"),
         ] {
             let id = record_id(name);
             let found =
-                trace::heatmaps(scene, id, |file| is_posix(file) == (api == ModuleId::Posix));
+                trace::heatmaps(scene, id, |file| is_posix(file) == (api == ModuleId::POSIX));
             names.extend(found.iter().take(1).map(|_| (-1, id, name.to_string())));
             heatmaps.records.extend(found);
         }
@@ -197,47 +198,47 @@ pub(super) fn log(job: &Job, scene: &mut Scene, start: f64, parent: Option<i64>)
 
     let modules = [
         posix.into_module(
-            ModuleId::Posix,
-            version(release, ModuleId::Posix),
+            ModuleId::POSIX,
+            version(release, ModuleId::POSIX),
             Records::Counters,
         ),
         mpiio.into_module(
-            ModuleId::Mpiio,
-            version(release, ModuleId::Mpiio),
+            ModuleId::MPIIO,
+            version(release, ModuleId::MPIIO),
             Records::Counters,
         ),
         stdio.into_module(
-            ModuleId::Stdio,
-            version(release, ModuleId::Stdio),
+            ModuleId::STDIO,
+            version(release, ModuleId::STDIO),
             Records::Counters,
         ),
         h5f.into_module(
-            ModuleId::H5f,
-            version(release, ModuleId::H5f),
+            ModuleId::H5F,
+            version(release, ModuleId::H5F),
             Records::Counters,
         ),
         h5d.into_module(
-            ModuleId::H5d,
-            version(release, ModuleId::H5d),
+            ModuleId::H5D,
+            version(release, ModuleId::H5D),
             Records::Counters,
         ),
         pnetcdf.into_module(
-            ModuleId::PnetcdfFile,
-            version(release, ModuleId::PnetcdfFile),
+            ModuleId::PNETCDF_FILE,
+            version(release, ModuleId::PNETCDF_FILE),
             Records::Counters,
         ),
         variables.into_module(
-            ModuleId::PnetcdfVar,
-            version(release, ModuleId::PnetcdfVar),
+            ModuleId::PNETCDF_VAR,
+            version(release, ModuleId::PNETCDF_VAR),
             Records::Counters,
         ),
         layouts.into_module(
-            ModuleId::Lustre,
-            version(release, ModuleId::Lustre),
+            ModuleId::LUSTRE,
+            version(release, ModuleId::LUSTRE),
             Records::Lustre,
         ),
-        heatmaps.into_module(ModuleId::Heatmap, 1, Records::Heatmap),
-        traces.into_module(ModuleId::DxtPosix, 1, Records::Dxt),
+        heatmaps.into_module(ModuleId::HEATMAP, 1, Records::Heatmap),
+        traces.into_module(ModuleId::DXT_POSIX, 1, Records::Dxt),
     ];
     let (names, name_streams) = name_region(names, release);
     DarshanLog {

@@ -33,6 +33,7 @@ mod write;
 pub use write::{Summary, write, write_with};
 
 use crate::source::darshan::write::DarshanLog;
+use app::Interface;
 use chrono::{DateTime, Datelike, Timelike, Utc};
 use plan::{Job, Plan, Plant};
 use random::{Random, mix};
@@ -116,8 +117,10 @@ fn logs(plan: &Plan, job: &Job) -> Vec<(MonthLog, Scene)> {
             ]);
             scene.progressive = random.chance(0.4);
         }
-        if job.plant.is_none() && job.nprocs <= 16 && random.chance(0.1) {
-            scene.traced = Some(60);
+        // Collective buffering has requests of one size, too many to trace.
+        let traceable = job.interface == Interface::Posix && job.nprocs <= 16;
+        if job.plant.is_none() && traceable && random.chance(0.1) {
+            scene.traced = Some((120 / job.nprocs).clamp(8, 60));
         }
         shape::play(&mut scene, job, share(job.read), share(job.written));
 

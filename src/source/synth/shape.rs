@@ -171,7 +171,7 @@ impl Stage {
     /// Files that groups of processes share: tiles read, parts written.
     fn groups(&self, scene: &mut Scene) {
         let width = scene.random.int(2, 9).min(scene.nprocs);
-        let files = (scene.nprocs / width).clamp(1, RECORDS / 6 / width);
+        let files = (scene.nprocs / width).clamp(1, RECORDS / 8 / width);
         let spacing = scene.nprocs / (files * width).max(1);
         let steps = (RECORDS / 8 / (files * width)).clamp(1, 6);
         let computing = self.computing(scene) / steps as f64;
@@ -225,7 +225,7 @@ impl Stage {
 
     /// Files that a process writes and reads back.
     fn scratch(&self, scene: &mut Scene) {
-        let ranks = some_ranks(scene.nprocs, 44);
+        let ranks = some_ranks(scene.nprocs, 36);
         let (read, written) = (
             split(scene, self.read, ranks.len() as i64),
             split(scene, self.written, ranks.len() as i64),
@@ -256,7 +256,7 @@ impl Stage {
 
     /// Replicas: each reads the topology, writes a trajectory, and says in a text log what it does.
     fn trajectories(&self, scene: &mut Scene) {
-        let replicas = some_ranks(scene.nprocs, 30);
+        let replicas = some_ranks(scene.nprocs, 20);
         let inputs = self.each(scene, &replicas, self.read, "in/frames", "trr", true);
         scene.phase(inputs);
         let computing = self.computing(scene);

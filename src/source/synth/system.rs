@@ -1,7 +1,8 @@
 //! The machine: its file systems and how fast they are.
 
 use super::random::mix;
-use crate::source::darshan::write::Mount;
+use crate::source::darshan::job::Mount;
+use crate::source::darshan::write::mount;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// OSTs of /scratch.
@@ -39,12 +40,12 @@ impl System {
 /// The mount table of every node.
 pub(super) fn mounts() -> Vec<Mount> {
     vec![
-        Mount::new("ext4", "/"),
-        Mount::new("lustre", "/scratch"),
-        Mount::new("lustre", "/home"),
-        Mount::new("gpfs", "/project"),
-        Mount::new("xfs", "/tmp"),
-        Mount::new("nfs", "/sw"),
+        mount("ext4", "/"),
+        mount("lustre", "/scratch"),
+        mount("lustre", "/home"),
+        mount("gpfs", "/project"),
+        mount("xfs", "/tmp"),
+        mount("nfs", "/sw"),
     ]
 }
 

@@ -1,10 +1,10 @@
 //! The month has the shape that the IOMiner paper found on Cori (section III), and what is planted in it can be found.
 
 use super::*;
+use crate::source::darshan::ModuleId;
 use crate::source::darshan::counters::{mpiio, posix, stdio};
-use crate::source::darshan::write::{Encoder, Layout, Module, ModuleId, Record, Records};
+use crate::source::darshan::write::{Encoder, Layout, Module, Record, Records};
 use std::collections::BTreeMap;
-use std::path::Path;
 
 /// Jobs of the month that most tests look at.
 const JOBS: u64 = 2000;
@@ -30,7 +30,7 @@ fn records(log: &DarshanLog, id: ModuleId) -> &[Record] {
 }
 
 fn layouts(log: &DarshanLog) -> &[Layout] {
-    match module(log, ModuleId::Lustre).map(|module| &module.records) {
+    match module(log, ModuleId::LUSTRE).map(|module| &module.records) {
         Some(Records::Lustre(layouts)) => layouts,
         _ => &[],
     }
@@ -45,7 +45,7 @@ fn sum(log: &DarshanLog, id: ModuleId, counters: &[usize]) -> i64 {
 
 /// Bytes read and written: POSIX and STDIO, for MPI-IO lies on POSIX.
 fn bytes(log: &DarshanLog) -> (i64, i64) {
-    let both = |p, s| sum(log, ModuleId::Posix, &[p]) + sum(log, ModuleId::Stdio, &[s]);
+    let both = |p, s| sum(log, ModuleId::POSIX, &[p]) + sum(log, ModuleId::STDIO, &[s]);
     (
         both(posix::BYTES_READ, stdio::BYTES_READ),
         both(posix::BYTES_WRITTEN, stdio::BYTES_WRITTEN),
@@ -108,10 +108,10 @@ fn consecutive_requests_are_those_of_figure_7() {
     let share = |log: &DarshanLog| {
         let consecutive = sum(
             log,
-            ModuleId::Posix,
+            ModuleId::POSIX,
             &[posix::CONSEC_READS, posix::CONSEC_WRITES],
         );
-        consecutive as f64 / sum(log, ModuleId::Posix, &[posix::READS, posix::WRITES]) as f64
+        consecutive as f64 / sum(log, ModuleId::POSIX, &[posix::READS, posix::WRITES]) as f64
     };
     assert_near("under 50 %", percent(|log| share(log) < 0.5), 10.0, 1.5);
     assert_near("over 80 %", percent(|log| share(log) > 0.8), 50.0, 2.0);
@@ -131,7 +131,7 @@ fn interfaces_by_size_are_those_of_figure_10() {
             .collect();
         let posix = jobs
             .iter()
-            .filter(|log| module(log, ModuleId::Mpiio).is_none())
+            .filter(|log| module(log, ModuleId::MPIIO).is_none())
             .count();
         assert_near(
             class,
@@ -142,11 +142,11 @@ fn interfaces_by_size_are_those_of_figure_10() {
     }
     let mpi: Vec<_> = month()
         .iter()
-        .filter(|log| module(log, ModuleId::Mpiio).is_some())
+        .filter(|log| module(log, ModuleId::MPIIO).is_some())
         .collect();
     let collective = mpi
         .iter()
-        .filter(|log| sum(log, ModuleId::Mpiio, &[mpiio::COLL_OPENS]) > 0)
+        .filter(|log| sum(log, ModuleId::MPIIO, &[mpiio::COLL_OPENS]) > 0)
         .count();
     assert!(collective * 2 > mpi.len(), "{collective} of {}", mpi.len());
 }
@@ -161,7 +161,7 @@ fn few_jobs_have_a_striping_of_their_own() {
         layouts(log).iter().any(component)
     };
     let share = percent(custom);
-    assert!(share >= 0.08 && share <= 0.25, "{share} %");
+    assert!((0.08..0.25).contains(&share), "{share} %");
 }
 
 #[test]
@@ -189,17 +189,17 @@ fn versions_and_modules_are_mixed() {
     let version = |version| percent(|log| log.version == version);
     assert!(version((3, 41)) > 70.0 && version((3, 21)) > 8.0 && version((3, 10)) > 5.0);
     let lustre = |version| {
-        percent(|log| module(log, ModuleId::Lustre).is_some_and(|m| m.version == version))
+        percent(|log| module(log, ModuleId::LUSTRE).is_some_and(|m| m.version == version))
     };
     assert!(lustre(2) > 50.0 && lustre(1) > 25.0);
     for (id, least, most) in [
-        (ModuleId::Stdio, 60.0, 99.0),
-        (ModuleId::Heatmap, 10.0, 30.0),
-        (ModuleId::DxtPosix, 2.0, 6.0),
-        (ModuleId::H5f, 1.0, 5.0),
-        (ModuleId::H5d, 1.0, 5.0),
-        (ModuleId::PnetcdfFile, 0.5, 4.0),
-        (ModuleId::PnetcdfVar, 0.3, 4.0),
+        (ModuleId::STDIO, 60.0, 99.0),
+        (ModuleId::HEATMAP, 10.0, 30.0),
+        (ModuleId::DXT_POSIX, 2.0, 6.0),
+        (ModuleId::H5F, 1.0, 5.0),
+        (ModuleId::H5D, 1.0, 5.0),
+        (ModuleId::PNETCDF_FILE, 0.5, 4.0),
+        (ModuleId::PNETCDF_VAR, 0.3, 4.0),
     ] {
         let share = percent(|log| module(log, id).is_some());
         assert!((least..most).contains(&share), "{id:?}: {share} %");
@@ -212,7 +212,7 @@ fn every_record_agrees_with_itself_and_with_its_log() {
         let end = |(seconds, nanos): (i64, i64)| seconds as f64 + nanos as f64 * 1e-9;
         let run_time = end(log.job.end) - end(log.job.start);
         let names: std::collections::HashSet<u64> = log.names.iter().map(|(id, _)| *id).collect();
-        for record in records(log, ModuleId::Posix) {
+        for record in records(log, ModuleId::POSIX) {
             let (ints, floats) = (&record.ints, &record.floats);
             let count = |first: usize| ints[first..first + 10].iter().sum::<i64>();
             assert_eq!(count(posix::SIZE_READ_0_100), ints[posix::READS]);
@@ -251,11 +251,11 @@ fn every_record_agrees_with_itself_and_with_its_log() {
 fn what_came_through_mpi_io_was_moved_by_posix() {
     let mut files = 0;
     for log in month() {
-        let posix: BTreeMap<u64, &Record> = records(log, ModuleId::Posix)
+        let posix: BTreeMap<u64, &Record> = records(log, ModuleId::POSIX)
             .iter()
             .map(|r| (r.id, r))
             .collect();
-        for record in records(log, ModuleId::Mpiio) {
+        for record in records(log, ModuleId::MPIIO) {
             let Some(below) = posix.get(&record.id) else {
                 continue;
             };
@@ -289,7 +289,7 @@ fn files_on_the_slow_ost_have_a_fifth_of_the_bandwidth() {
             .filter(|layout| layout.components[0].osts.len() == 1 && scratch.contains(&layout.id))
             .map(|layout| ((layout.id, layout.rank), layout.components[0].osts[0]))
             .collect();
-        for record in records(log, ModuleId::Posix) {
+        for record in records(log, ModuleId::POSIX) {
             let Some(ost) = osts.get(&(record.id, record.rank)) else {
                 continue;
             };
@@ -332,7 +332,7 @@ fn every_planted_fault_shows_in_the_counters_of_its_log() {
         let (read, written) = bytes(log);
         assert!(log.job.nprocs > 1000 && (read + written) / log.job.nprocs >= 10_000_000);
 
-        let records = records(log, ModuleId::Posix);
+        let records = records(log, ModuleId::POSIX);
         let moved =
             |record: &Record| record.ints[posix::BYTES_READ] + record.ints[posix::BYTES_WRITTEN];
         let largest = records.iter().max_by_key(|record| moved(record)).unwrap();
@@ -356,16 +356,16 @@ fn every_planted_fault_shows_in_the_counters_of_its_log() {
         }
         let bandwidth = (read + written) as f64 / critical;
         assert!(bandwidth < 1e9, "{}: {bandwidth} B/s", fault.name());
-        let requests = sum(log, ModuleId::Posix, &[posix::READS, posix::WRITES]) as f64;
+        let requests = sum(log, ModuleId::POSIX, &[posix::READS, posix::WRITES]) as f64;
         let small = sum(
             log,
-            ModuleId::Posix,
+            ModuleId::POSIX,
             &[posix::SIZE_READ_0_100, posix::SIZE_READ_100_1K],
         ) as f64
             / requests;
         let consecutive = sum(
             log,
-            ModuleId::Posix,
+            ModuleId::POSIX,
             &[posix::CONSEC_READS, posix::CONSEC_WRITES],
         ) as f64
             / requests;
@@ -432,70 +432,6 @@ fn some_jobs_have_several_logs_side_by_side_or_one_after_another() {
         }
     }
     assert!(beside > 20 && after > 3, "{beside} and {after}");
-}
-
-/// Every file below a directory, by path.
-fn files(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
-    let walk = walkdir::WalkDir::new(dir)
-        .into_iter()
-        .map(|entry| entry.unwrap());
-    let files = walk.filter(|entry| entry.file_type().is_file());
-    files
-        .map(|e| {
-            (
-                e.path().strip_prefix(dir).unwrap().to_path_buf(),
-                std::fs::read(e.path()).unwrap(),
-            )
-        })
-        .collect()
-}
-
-#[test]
-fn a_month_on_one_thread_equals_that_on_three_and_truth_counts_its_files() {
-    let month = Month::new(60, 4);
-    let dir = tempfile::tempdir().unwrap();
-    let (one, three) = (dir.path().join("one"), dir.path().join("three"));
-    let done = std::cell::Cell::new(0);
-    let summary = write_with(&month, &one, 1, &|jobs| done.set(jobs)).unwrap();
-    assert_eq!(
-        (summary, done.get()),
-        (write_with(&month, &three, 3, &|_| ()).unwrap(), 60)
-    );
-    let written = files(&one);
-    assert!(written == files(&three), "the files differ");
-
-    let truth: serde_json::Value =
-        serde_json::from_slice(&written[Path::new("truth.json")]).unwrap();
-    let logs: Vec<_> = written
-        .iter()
-        .filter(|(path, _)| path.to_string_lossy().ends_with(".darshan"))
-        .collect();
-    assert_eq!(
-        (
-            logs.len() as u64,
-            logs.iter().map(|(_, b)| b.len() as u64).sum()
-        ),
-        (summary.files, summary.bytes)
-    );
-    assert_eq!(truth["counts"]["files"], summary.files);
-    assert_eq!(truth["counts"]["logs"], summary.logs);
-    for cut in truth["damaged"].as_array().unwrap() {
-        let bytes = &written[Path::new(cut["log"].as_str().unwrap())];
-        assert_eq!(cut["bytes"], bytes.len());
-        assert!(cut["whole_bytes"].as_u64().unwrap() > bytes.len() as u64);
-    }
-    let copy = &truth["duplicates"][0];
-    let path = |key: &str| PathBuf::from(copy[key].as_str().unwrap());
-    assert_eq!(written[&path("log")], written[&path("copy")]);
-    assert!(!written[Path::new("Makefile.darshan")].starts_with(b"3."));
-    assert_eq!(truth["damaged"].as_array().unwrap().len(), 3);
-    assert_eq!(truth["faults"].as_array().unwrap().len(), 6);
-
-    let error = write(&month, &one, &|_| ()).unwrap_err().to_string();
-    assert!(
-        error.ends_with("the directory is not empty; give one that is new"),
-        "{error}"
-    );
 }
 
 #[test]

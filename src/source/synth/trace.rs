@@ -69,15 +69,16 @@ fn spread(flow: &Flow, bytes: i64, bin_width: f64, counts: &mut [i64]) {
         (flow.end / bin_width) as usize,
     );
     let mut before = 0;
-    for bin in first.min(last)..=end.min(last) {
-        let part =
-            (((bin + 1) as f64 * bin_width - flow.start) / (flow.end - flow.start)).clamp(0.0, 1.0);
-        let until = if bin == end.min(last) {
+    let (first, end) = (first.min(last), end.min(last));
+    for (bin, count) in counts.iter_mut().enumerate().take(end + 1).skip(first) {
+        let until = (bin + 1) as f64 * bin_width - flow.start;
+        let part = (until / (flow.end - flow.start)).clamp(0.0, 1.0);
+        let until = if bin == end {
             bytes
         } else {
             (bytes as f64 * part) as i64
         };
-        counts[bin] += until - before;
+        *count += until - before;
         before = until;
     }
 }

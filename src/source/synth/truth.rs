@@ -5,8 +5,9 @@ use super::plan::{Job, Plant};
 use super::scene::Scene;
 use super::system::{SCRATCH_OSTS, SLOWDOWN, System};
 use super::{Month, MonthLog};
+use crate::source::darshan::ModuleId;
 use crate::source::darshan::counters::{posix, stdio};
-use crate::source::darshan::write::{ModuleId, Records};
+use crate::source::darshan::write::Records;
 use serde_json::{Value, json};
 
 /// What is worth knowing of a job's logs.
@@ -47,8 +48,8 @@ impl Facts {
                     continue;
                 };
                 let (read, written) = match module.id {
-                    ModuleId::Posix => (posix::BYTES_READ, posix::BYTES_WRITTEN),
-                    ModuleId::Stdio => (stdio::BYTES_READ, stdio::BYTES_WRITTEN),
+                    ModuleId::POSIX => (posix::BYTES_READ, posix::BYTES_WRITTEN),
+                    ModuleId::STDIO => (stdio::BYTES_READ, stdio::BYTES_WRITTEN),
                     _ => continue,
                 };
                 for record in records {

@@ -42,10 +42,10 @@ pub fn write(month: &Month, out: &Path, progress: &dyn Fn(u64)) -> Result<Summar
     write_with(month, out, threads, progress)
 }
 
-/// As [`write`], with so many threads: the files are the same.
+/// As [`write()`], with so many threads: the files are the same.
 ///
 /// # Errors
-/// As [`write`].
+/// As [`write()`].
 pub fn write_with(
     month: &Month,
     out: &Path,
@@ -157,4 +157,181 @@ fn create_dir(dir: &Path) -> Result<()> {
 
 fn save(path: &Path, bytes: &[u8]) -> Result<()> {
     std::fs::write(path, bytes).map_err(|e| Error::io(path, "cannot write", e))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::source::darshan::Darshan;
+    use crate::source::{Input, Site, Source, Status, Tables};
+    use arrow::array::{AsArray, RecordBatch};
+    use arrow::datatypes::{Float64Type, Int64Type};
+    use std::collections::{BTreeMap, BTreeSet};
+    use std::path::PathBuf;
+    use std::sync::Arc;
+
+    /// Every file below a directory, by path.
+    fn files(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+        let walk = walkdir::WalkDir::new(dir)
+            .into_iter()
+            .map(|entry| entry.unwrap());
+        let files = walk.filter(|entry| entry.file_type().is_file());
+        files
+            .map(|e| {
+                (
+                    e.path().strip_prefix(dir).unwrap().to_path_buf(),
+                    std::fs::read(e.path()).unwrap(),
+                )
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_month_on_one_thread_equals_that_on_three_and_truth_counts_its_files() {
+        let month = Month::new(60, 4);
+        let dir = tempfile::tempdir().unwrap();
+        let (one, three) = (dir.path().join("one"), dir.path().join("three"));
+        let done = std::cell::Cell::new(0);
+        let summary = write_with(&month, &one, 1, &|jobs| done.set(jobs)).unwrap();
+        assert_eq!(
+            (summary, done.get()),
+            (write_with(&month, &three, 3, &|_| ()).unwrap(), 60)
+        );
+        let written = files(&one);
+        assert!(written == files(&three), "the files differ");
+
+        let truth: serde_json::Value =
+            serde_json::from_slice(&written[Path::new("truth.json")]).unwrap();
+        let logs: Vec<_> = written
+            .iter()
+            .filter(|(path, _)| path.to_string_lossy().ends_with(".darshan"))
+            .collect();
+        assert_eq!(
+            (
+                logs.len() as u64,
+                logs.iter().map(|(_, b)| b.len() as u64).sum()
+            ),
+            (summary.files, summary.bytes)
+        );
+        assert_eq!(truth["counts"]["files"], summary.files);
+        assert_eq!(truth["counts"]["logs"], summary.logs);
+        for cut in truth["damaged"].as_array().unwrap() {
+            let bytes = &written[Path::new(cut["log"].as_str().unwrap())];
+            assert_eq!(cut["bytes"], bytes.len());
+            assert!(cut["whole_bytes"].as_u64().unwrap() > bytes.len() as u64);
+        }
+        let copy = &truth["duplicates"][0];
+        let path = |key: &str| PathBuf::from(copy[key].as_str().unwrap());
+        assert_eq!(written[&path("log")], written[&path("copy")]);
+        assert!(!written[Path::new("Makefile.darshan")].starts_with(b"3."));
+        assert_eq!(truth["damaged"].as_array().unwrap().len(), 3);
+        assert_eq!(truth["faults"].as_array().unwrap().len(), 6);
+
+        let error = write(&month, &one, &|_| ()).unwrap_err().to_string();
+        assert!(
+            error.ends_with("the directory is not empty; give one that is new"),
+            "{error}"
+        );
+    }
+
+    fn column(batch: &RecordBatch, name: &str) -> Vec<i64> {
+        let column = batch.column_by_name(name).unwrap();
+        column.as_primitive::<Int64Type>().values().to_vec()
+    }
+
+    #[test]
+    fn the_reader_finds_in_a_month_what_truth_says_of_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let summary = write(&Month::new(150, 5), dir.path(), &|_| ()).unwrap();
+        let written = files(dir.path());
+        let truth: serde_json::Value =
+            serde_json::from_slice(&written[Path::new("truth.json")]).unwrap();
+        let mut tables = Tables::new(["darshan_log", "darshan_file"]).unwrap();
+        let mut reader = Darshan.reader(Arc::new(Site::default()));
+        let (mut found, mut seen) = (BTreeMap::new(), BTreeSet::new());
+        for (path, bytes) in written {
+            if path
+                .extension()
+                .is_none_or(|extension| extension != "darshan")
+            {
+                continue;
+            }
+            let input = Input::from_bytes(&path, bytes);
+            let id = input.hash().unwrap();
+            let status = match reader.read(&input, id, &mut tables) {
+                _ if !seen.insert(id) => "duplicate",
+                Err(_) => "no log",
+                Ok(outcome) if outcome.status == Status::Damaged => "damaged",
+                Ok(outcome) if outcome.status == Status::Partial => "partial",
+                Ok(_) => "ok",
+            };
+            found
+                .entry(status)
+                .or_insert_with(Vec::new)
+                .push((path, id));
+        }
+        let paths = |status: &str| -> Vec<String> {
+            found[status]
+                .iter()
+                .map(|(path, _)| path.display().to_string())
+                .collect()
+        };
+        let of = |list: &str, key: &str| -> Vec<String> {
+            let mut of: Vec<String> = (truth[list].as_array().unwrap().iter())
+                .map(|entry| entry[key].as_str().unwrap().to_string())
+                .collect();
+            of.sort();
+            of
+        };
+        assert_eq!(paths("no log"), ["Makefile.darshan"]);
+        assert_eq!(paths("duplicate"), of("duplicates", "copy"));
+        assert_eq!(paths("damaged"), of("damaged", "log"));
+        assert_eq!(paths("partial"), of("partial", "log"));
+        assert_eq!(
+            found.values().map(Vec::len).sum::<usize>() as u64,
+            summary.files
+        );
+
+        let damaged: BTreeSet<i64> = found["damaged"].iter().map(|(_, id)| *id).collect();
+        let mut once = BTreeSet::new();
+        let logs = tables.get("darshan_log").unwrap().finish().unwrap();
+        let (mut read, mut wrote) = (0, 0);
+        let ids = column(&logs, "log_id").into_iter();
+        let moved = column(&logs, "bytes_read")
+            .into_iter()
+            .zip(column(&logs, "bytes_written"));
+        for (id, (bytes_read, bytes_written)) in ids.zip(moved) {
+            if once.insert(id) && !damaged.contains(&id) {
+                (read, wrote) = (read + bytes_read, wrote + bytes_written);
+            }
+        }
+        assert_eq!(once.len() as u64, summary.logs);
+        let totals = &truth["totals"];
+        assert_eq!(
+            (&totals["bytes_read"], &totals["bytes_written"]),
+            (&read.into(), &wrote.into())
+        );
+
+        // The time on the critical path, which the tables derive from windows, is that which was planned.
+        let jobs = column(&logs, "job_id");
+        for fault in truth["faults"].as_array().unwrap() {
+            for planted in fault["jobs"].as_array().into_iter().flatten() {
+                let row = jobs.iter().position(|id| planted["job_id"] == *id).unwrap();
+                let numbers = &planted["numbers"];
+                let name = format!("critical_{}_time", numbers["direction"].as_str().unwrap());
+                let time = logs
+                    .column_by_name(&name)
+                    .unwrap()
+                    .as_primitive::<Float64Type>()
+                    .value(row);
+                let planned = numbers["critical_seconds"].as_f64().unwrap();
+                // Reading the configuration from /home takes a moment, too.
+                assert!(
+                    (time / planned - 1.0).abs() < 0.01,
+                    "{}: {time} s, not {planned}",
+                    fault["kind"]
+                );
+            }
+        }
+    }
 }

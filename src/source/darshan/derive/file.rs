@@ -90,13 +90,13 @@ pub fn files<'a>(log: &'a Log, job: &'a Job, site: &Site) -> Vec<File<'a>> {
         site,
         modules,
         mounts: Mounts::new(&job.mounts),
-        layouts: layouts(log),
+        layouts: Layouts::new(log),
         traced: Traced::new(log),
     };
-    entries
-        .chunk_by(|a, b| a.id == b.id)
-        .map(|entries| context.file(entries))
-        .collect()
+    let each_file = entries.chunk_by(|a, b| a.id == b.id);
+    let mut files = Vec::with_capacity(each_file.clone().count());
+    files.extend(each_file.map(|entries| context.file(entries)));
+    files
 }
 
 struct Context<'a, 's> {
@@ -105,16 +105,26 @@ struct Context<'a, 's> {
     site: &'s Site,
     modules: Vec<Option<Records<'a>>>,
     mounts: Mounts<'a>,
-    layouts: HashMap<u64, Vec<Layout<'a>>>,
+    layouts: Layouts<'a>,
     traced: Traced,
 }
 
-/// The LUSTRE records by file.
-fn layouts(log: &Log) -> HashMap<u64, Vec<Layout<'_>>> {
-    let mut layouts: HashMap<u64, Vec<Layout<'_>>> = HashMap::new();
-    log.lustre()
-        .for_each(|layout| layouts.entry(layout.id).or_default().push(layout));
-    layouts
+/// The LUSTRE records, those of one file together.
+struct Layouts<'a>(Vec<Layout<'a>>);
+
+impl<'a> Layouts<'a> {
+    fn new(log: &'a Log) -> Self {
+        let mut layouts: Vec<Layout<'a>> = log.lustre().collect();
+        layouts.sort_by_key(|layout| layout.id);
+        Self(layouts)
+    }
+
+    /// The layout of a file, by all its records; None without one.
+    fn of(&self, id: u64) -> Option<Stripes> {
+        let from = self.0.partition_point(|layout| layout.id < id);
+        let to = from + self.0[from..].partition_point(|layout| layout.id == id);
+        Stripes::join(self.0[from..to].iter().copied())
+    }
 }
 
 /// What DXT_POSIX saw of each file: accesses (offset, length), and processes that moved bytes.
@@ -192,10 +202,7 @@ impl<'a> Context<'a, '_> {
 
         let name = self.log.name(id);
         let mount = name.and_then(|name| self.mounts.find(name));
-        let stripes = self
-            .layouts
-            .get(&id)
-            .and_then(|layouts| Stripes::join(layouts.iter().cloned()));
+        let stripes = self.layouts.of(id);
         let offsets = [POSIX, STDIO].map(|module| parts[module].as_ref());
         let [mut read, mut write] = [0, 1].map(|direction| {
             let mut flow = flow(&used, direction, nprocs, upper);

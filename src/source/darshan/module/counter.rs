@@ -6,8 +6,8 @@ use crate::source::darshan::records::Records;
 use crate::table::{Column, TableBuilder};
 use arrow::array::ListBuilder;
 
-/// Records whose columns are filled together: so many of the largest stay in the first-level cache.
-const BLOCK: usize = 32;
+/// Records whose columns are filled together: so many of most modules stay in the first-level cache.
+const BLOCK: usize = 64;
 
 /// Appends the records in the given order to the module's table, column by column.
 ///
@@ -21,28 +21,21 @@ pub(in crate::source::darshan) fn fill(
     builder: &mut TableBuilder,
 ) {
     let layout = records.layout;
+    let mut rows: Vec<&[u8]> = Vec::with_capacity(BLOCK);
     for block in order.chunks(BLOCK) {
         let n = block.len();
-        let at = |record: &u32| records.start(*record as usize);
+        rows.clear();
+        rows.extend(block.iter().map(|record| records.bytes_of(*record as usize)));
+        let rows = rows.as_slice();
         builder.column(0).int64().extend_constant(log_id, n);
         builder.column(1).int64().extend_constant(job_id, n);
-        builder.column(2).uint64().extend(
-            block.iter().map(|r| int(records.bytes, at(r)) as u64),
-            |_| true,
-        );
-        builder
-            .column(3)
-            .int64()
-            .extend(block.iter().map(|r| int(records.bytes, at(r) + 8)), |_| {
-                true
-            });
+        builder.column(2).uint64().extend(rows.iter().map(|row| int(row, 0) as u64), |_| true);
+        builder.column(3).int64().extend(rows.iter().map(|row| int(row, 8)), |_| true);
         let mut column = 4;
         if matches!(module.id, ModuleId::H5D | ModuleId::PNETCDF_VAR) {
             match layout.file_record_id {
                 Some(slot) => builder.column(column).uint64().extend(
-                    block
-                        .iter()
-                        .map(|r| int(records.bytes, at(r) + slot) as u64),
+                    rows.iter().map(|row| int(row, slot) as u64),
                     |_| true,
                 ),
                 None => builder.column(column).uint64().extend_constant(None, n),
@@ -51,7 +44,7 @@ pub(in crate::source::darshan) fn fill(
         }
         let names = module.counters.map_or(&[][..], |(_, ints, _)| ints);
         for (slot, name) in layout.ints.iter().zip(names) {
-            let values = |slot: usize| block.iter().map(move |r| int(records.bytes, at(r) + slot));
+            let values = |slot: usize| rows.iter().map(move |row| int(row, slot));
             match (builder.column(column), slot) {
                 (Column::UInt64(ids), Slot::At(slot)) => {
                     ids.extend(values(*slot).map(|v| v as u64), |_| true)
@@ -81,7 +74,7 @@ pub(in crate::source::darshan) fn fill(
             let floats = builder.column(column).float64();
             match slot {
                 Slot::At(slot) => floats.extend(
-                    block.iter().map(|r| float(records.bytes, at(r) + slot)),
+                    rows.iter().map(|row| float(row, *slot)),
                     |v| v != -1.0,
                 ),
                 _ => floats.extend_constant(None, n),

@@ -1,26 +1,7 @@
 //! Numbers to bytes, bytes to compressed streams.
 
+use crate::source::darshan::header::{ByteOrder, Compression};
 use std::io::Write;
-
-/// In which order the bytes of a number are written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ByteOrder {
-    /// Lowest first.
-    Little,
-    /// Highest first.
-    Big,
-}
-
-/// How a region is compressed; the discriminant is the byte in the header.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Compression {
-    /// What darshan-runtime writes.
-    Zlib = 0,
-    /// What `darshan-convert --bzip2` writes.
-    Bzip2 = 1,
-    /// Logs that were mapped into memory when their process died.
-    None = 2,
-}
 
 /// A compressor that is kept from log to log.
 pub struct Encoder {

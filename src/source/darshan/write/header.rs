@@ -1,7 +1,8 @@
 //! The header, and where a version keeps each module in it.
 
 use super::DarshanLog;
-use super::encode::{ByteOrder, Bytes, Compression};
+use super::encode::Bytes;
+use crate::source::darshan::header::{ByteOrder, Compression};
 
 const MAGIC: i64 = 6_567_223;
 
@@ -51,6 +52,11 @@ impl Header {
             8,
         );
         to.i64(MAGIC);
+        let compression = match self.compression {
+            Compression::Zlib => 0,
+            Compression::Bzip2 => 1,
+            Compression::None => 2,
+        };
         let mut partial = 0;
         for module in (0..64).filter(|module| self.partial & (1 << module) != 0) {
             if let Some(slot) = slot(self.version, module) {
@@ -59,11 +65,11 @@ impl Header {
         }
         match self.version < (3, 41) {
             true => {
-                to.raw(&[self.compression as u8, 0, 0, 0]);
+                to.raw(&[compression, 0, 0, 0]);
                 to.u32(partial as u32);
             }
             false => {
-                to.raw(&[self.compression as u8, 0, 0, 0, 0, 0, 0, 0]);
+                to.raw(&[compression, 0, 0, 0, 0, 0, 0, 0]);
                 to.u64(partial);
             }
         }

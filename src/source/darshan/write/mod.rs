@@ -5,17 +5,18 @@
 //! so that logs can be wrong on purpose: [`Records::Raw`] holds any bytes.
 //!
 //! The layout was taken from darshan-runtime and darshan-util 3.5.0; pydarshan 3.5.0 reads what is written here, value by
-//! value (`tests::pydarshan_reads_every_value`). The down-conversions are kept apart from the reader's up-conversions, so
+//! value (`tests::pydarshan`). The down-conversions are kept apart from the reader's up-conversions, so
 //! that a round trip through both proves something.
 //!
 //! # Example
 //! ```
-//! use iolode::source::darshan::write::{DarshanLog, Job, Module, ModuleId, Record, Records};
+//! use iolode::source::darshan::ModuleId;
+//! use iolode::source::darshan::write::{DarshanLog, Job, Module, Record, Records};
 //!
 //! let mut log = DarshanLog { job: Job { nprocs: 4, ..Job::default() }, ..DarshanLog::default() };
 //! log.names.push((17, b"/scratch/a".to_vec()));
 //! let record = Record { id: 17, rank: -1, ints: vec![4], floats: vec![0.5], ..Record::default() };
-//! log.modules.push(Module::new(ModuleId::Posix, 4, Records::Counters(vec![record])));
+//! log.modules.push(Module::new(ModuleId::POSIX, 4, Records::Counters(vec![record])));
 //! assert!(log.to_bytes().starts_with(b"3.41\0"));
 //! ```
 
@@ -24,13 +25,14 @@ mod header;
 mod module;
 mod record;
 
-pub use encode::{ByteOrder, Compression, Encoder};
+pub use encode::Encoder;
 pub use module::{
-    Apmpi, ApmpiRecord, Component, Heatmap, Layout, Mdhim, Module, ModuleId, Records, Segment,
-    Trace,
+    Apmpi, ApmpiRecord, Component, Heatmap, Layout, Mdhim, Module, Records, Segment, Trace,
 };
 pub use record::{Extra, Record};
 
+use super::header::{ByteOrder, Compression};
+use super::job::Mount;
 use encode::Bytes;
 
 /// A log as plain data.
@@ -93,22 +95,11 @@ pub struct Job {
     pub mounts: Vec<Mount>,
 }
 
-/// One line of the mount table.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Mount {
-    /// Type of the file system.
-    pub fs_type: Vec<u8>,
-    /// Mount point.
-    pub path: Vec<u8>,
-}
-
-impl Mount {
-    /// A mount of text.
-    pub fn new(fs_type: &str, path: &str) -> Self {
-        Self {
-            fs_type: fs_type.as_bytes().to_vec(),
-            path: path.as_bytes().to_vec(),
-        }
+/// A mount of text.
+pub fn mount(fs_type: &str, path: &str) -> Mount {
+    Mount {
+        fs_type: fs_type.as_bytes().to_vec(),
+        path: path.as_bytes().to_vec(),
     }
 }
 
@@ -157,9 +148,9 @@ impl DarshanLog {
         );
 
         let mut modules: Vec<&Module> = self.modules.iter().collect();
-        modules.sort_by_key(|module| module.id.number());
+        modules.sort_by_key(|module| module.id.0);
         for module in modules {
-            let Some(slot) = header::slot(self.version, module.id.number()) else {
+            let Some(slot) = header::slot(self.version, usize::from(module.id.0)) else {
                 continue;
             };
             let (bytes, ends) = module.encode(self.byte_order);

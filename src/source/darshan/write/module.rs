@@ -1,64 +1,9 @@
-//! Modules: their numbers, and the records whose size varies.
+//! Module regions, and the records whose size varies.
 
-use super::encode::{ByteOrder, Bytes};
+use super::encode::Bytes;
 use super::record::Record;
-
-/// A module, by its number in log version 3.41.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[allow(missing_docs)]
-pub enum ModuleId {
-    Null,
-    Posix,
-    Mpiio,
-    H5f,
-    H5d,
-    PnetcdfFile,
-    PnetcdfVar,
-    Bgq,
-    Lustre,
-    Stdio,
-    DxtPosix,
-    DxtMpiio,
-    Mdhim,
-    Apxc,
-    Apmpi,
-    Heatmap,
-    Dfs,
-    Daos,
-    /// A number that no release of Darshan uses yet: 18 to 63.
-    Unknown(u8),
-}
-
-impl ModuleId {
-    /// The number.
-    pub fn number(self) -> usize {
-        use ModuleId::*;
-        let known = [
-            Null,
-            Posix,
-            Mpiio,
-            H5f,
-            H5d,
-            PnetcdfFile,
-            PnetcdfVar,
-            Bgq,
-            Lustre,
-            Stdio,
-            DxtPosix,
-            DxtMpiio,
-            Mdhim,
-            Apxc,
-            Apmpi,
-            Heatmap,
-            Dfs,
-            Daos,
-        ];
-        match self {
-            Unknown(number) => usize::from(number),
-            _ => known.iter().position(|id| *id == self).unwrap_or(0),
-        }
-    }
-}
+use crate::source::darshan::ModuleId;
+use crate::source::darshan::header::ByteOrder;
 
 /// One module region.
 #[derive(Clone, Debug, PartialEq)]
@@ -270,7 +215,7 @@ impl Module {
             Records::Dxt(traces) => {
                 let thread = matches!(
                     (self.id, self.version),
-                    (ModuleId::DxtPosix, 2..) | (ModuleId::DxtMpiio, 3..)
+                    (ModuleId::DXT_POSIX, 2..) | (ModuleId::DXT_MPIIO, 3..)
                 );
                 each(traces, &mut to, &mut ends, |trace, to| {
                     trace.write(thread, to)

@@ -1,7 +1,7 @@
 //! Records of a fixed size: a head, counters, and what a few modules add.
 
 use super::encode::Bytes;
-use super::module::ModuleId;
+use crate::source::darshan::ModuleId;
 
 /// One record of a module whose records all have the same size.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -80,59 +80,59 @@ fn shape(id: ModuleId, version: u32) -> Option<Shape> {
         extra,
     };
     Some(match (id, version) {
-        (ModuleId::Null, _) => new(2, 2, Nothing),
-        (ModuleId::Posix, 0..=1) => Shape {
+        (ModuleId(0), _) => new(2, 2, Nothing),
+        (ModuleId::POSIX, 0..=1) => Shape {
             without_ints: &[1, 2, 10, 11, 12],
             without_floats: &[3, 4],
             ..new(69, 17, Stdio)
         },
-        (ModuleId::Posix, 2) => Shape {
+        (ModuleId::POSIX, 2) => Shape {
             without_ints: &[1, 2, 10, 11, 12],
             without_floats: &[3, 4],
             ..new(69, 17, Nothing)
         },
-        (ModuleId::Posix, 3) => Shape {
+        (ModuleId::POSIX, 3) => Shape {
             without_ints: &[1, 2, 10, 11, 12],
             ..new(69, 17, Nothing)
         },
-        (ModuleId::Posix, _) => new(69, 17, Nothing),
-        (ModuleId::Mpiio, 0..=2) => Shape {
+        (ModuleId::POSIX, _) => new(69, 17, Nothing),
+        (ModuleId::MPIIO, 0..=2) => Shape {
             without_floats: &[3, 4],
             ..new(51, 17, Nothing)
         },
-        (ModuleId::Mpiio, _) => new(51, 17, Nothing),
-        (ModuleId::H5f, 0..=1) => Shape {
+        (ModuleId::MPIIO, _) => new(51, 17, Nothing),
+        (ModuleId::H5F, 0..=1) => Shape {
             without_ints: &[1, 2],
             without_floats: &[1, 2, 4],
             ..new(3, 5, Nothing)
         },
-        (ModuleId::H5f, 2) => Shape {
+        (ModuleId::H5F, 2) => Shape {
             without_ints: &[1, 2],
             without_floats: &[4],
             ..new(3, 5, Nothing)
         },
-        (ModuleId::H5f, _) => new(3, 5, Nothing),
-        (ModuleId::H5d, 0..=1) => new(94, 17, Nothing),
-        (ModuleId::H5d, _) => new(94, 17, File),
-        (ModuleId::PnetcdfFile, 0..=1) => Shape {
+        (ModuleId::H5F, _) => new(3, 5, Nothing),
+        (ModuleId::H5D, 0..=1) => new(94, 17, Nothing),
+        (ModuleId::H5D, _) => new(94, 17, File),
+        (ModuleId::PNETCDF_FILE, 0..=1) => Shape {
             without_floats: &[1, 2, 3, 5, 6, 7],
             ..new(9, 8, Opens)
         },
-        (ModuleId::PnetcdfFile, 2) => Shape {
+        (ModuleId::PNETCDF_FILE, 2) => Shape {
             without_floats: &[2, 5, 6, 7],
             ..new(9, 8, Opens)
         },
-        (ModuleId::PnetcdfFile, _) => new(9, 8, Nothing),
-        (ModuleId::PnetcdfVar, _) => new(120, 17, File),
-        (ModuleId::Bgq, 0..=1) => new(11, 1, Alignment),
-        (ModuleId::Bgq, _) => new(11, 1, Nothing),
-        (ModuleId::Stdio, 0..=1) => Shape {
+        (ModuleId::PNETCDF_FILE, _) => new(9, 8, Nothing),
+        (ModuleId::PNETCDF_VAR, _) => new(120, 17, File),
+        (ModuleId::BGQ, 0..=1) => new(11, 1, Alignment),
+        (ModuleId::BGQ, _) => new(11, 1, Nothing),
+        (ModuleId::STDIO, 0..=1) => Shape {
             without_ints: &[1],
             ..new(14, 15, Nothing)
         },
-        (ModuleId::Stdio, _) => new(14, 15, Nothing),
-        (ModuleId::Dfs, _) => new(52, 15, Stored { object: false }),
-        (ModuleId::Daos, _) => new(64, 15, Stored { object: true }),
+        (ModuleId::STDIO, _) => new(14, 15, Nothing),
+        (ModuleId::DFS, _) => new(52, 15, Stored { object: false }),
+        (ModuleId::DAOS, _) => new(64, 15, Stored { object: true }),
         _ => return None,
     })
 }
@@ -204,35 +204,35 @@ impl Record {
 
 #[cfg(test)]
 mod tests {
-    use super::super::encode::ByteOrder;
     use super::*;
+    use crate::source::darshan::header::ByteOrder;
 
     #[test]
     fn records_have_the_sizes_that_darshan_gives_them() {
         let sizes = [
-            (ModuleId::Null, 1, 48),
-            (ModuleId::Posix, 1, 680),
-            (ModuleId::Posix, 2, 648),
-            (ModuleId::Posix, 3, 664),
-            (ModuleId::Posix, 4, 704),
-            (ModuleId::Mpiio, 1, 544),
-            (ModuleId::Mpiio, 2, 544),
-            (ModuleId::Mpiio, 3, 560),
-            (ModuleId::H5f, 1, 40),
-            (ModuleId::H5f, 2, 56),
-            (ModuleId::H5f, 3, 80),
-            (ModuleId::H5d, 1, 904),
-            (ModuleId::H5d, 2, 912),
-            (ModuleId::PnetcdfFile, 1, 48),
-            (ModuleId::PnetcdfFile, 2, 64),
-            (ModuleId::PnetcdfFile, 3, 152),
-            (ModuleId::PnetcdfVar, 1, 1120),
-            (ModuleId::Bgq, 1, 120),
-            (ModuleId::Bgq, 2, 112),
-            (ModuleId::Stdio, 1, 240),
-            (ModuleId::Stdio, 2, 248),
-            (ModuleId::Dfs, 1, 584),
-            (ModuleId::Daos, 1, 696),
+            (ModuleId(0), 1, 48),
+            (ModuleId::POSIX, 1, 680),
+            (ModuleId::POSIX, 2, 648),
+            (ModuleId::POSIX, 3, 664),
+            (ModuleId::POSIX, 4, 704),
+            (ModuleId::MPIIO, 1, 544),
+            (ModuleId::MPIIO, 2, 544),
+            (ModuleId::MPIIO, 3, 560),
+            (ModuleId::H5F, 1, 40),
+            (ModuleId::H5F, 2, 56),
+            (ModuleId::H5F, 3, 80),
+            (ModuleId::H5D, 1, 904),
+            (ModuleId::H5D, 2, 912),
+            (ModuleId::PNETCDF_FILE, 1, 48),
+            (ModuleId::PNETCDF_FILE, 2, 64),
+            (ModuleId::PNETCDF_FILE, 3, 152),
+            (ModuleId::PNETCDF_VAR, 1, 1120),
+            (ModuleId::BGQ, 1, 120),
+            (ModuleId::BGQ, 2, 112),
+            (ModuleId::STDIO, 1, 240),
+            (ModuleId::STDIO, 2, 248),
+            (ModuleId::DFS, 1, 584),
+            (ModuleId::DAOS, 1, 696),
         ];
         for (id, version, size) in sizes {
             let mut bytes = Bytes::new(ByteOrder::Little);
@@ -249,7 +249,7 @@ mod tests {
             ..Record::default()
         };
         let mut bytes = Bytes::new(ByteOrder::Big);
-        record.write(ModuleId::Posix, 1, &mut bytes);
+        record.write(ModuleId::POSIX, 1, &mut bytes);
         let ints = bytes.bytes[16..16 + 68 * 8]
             .chunks(8)
             .map(|b| i64::from_be_bytes(b.try_into().unwrap()));

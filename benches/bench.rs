@@ -1,0 +1,115 @@
+//! What `scripts/bench.py` measures below the engine, one subcommand each.
+//!
+//! ```text
+//! bench read DIR          every log below DIR decoded to Arrow, all modules but DXT; one thread
+//! bench modules DIR       the same without darshan_file and darshan_log: the modules' own tables alone
+//! bench inputs LAKE N     a lake that knows N inputs more, published in one version
+//! ```
+//! Each prints one line of JSON with what was done, so that both sides of a comparison can be checked to have seen the same.
+#![allow(clippy::print_stdout, clippy::print_stderr, missing_docs)]
+
+use iolode::lake::{CreateOptions, InputRow, InputStatus, Lake};
+use iolode::source::darshan::Darshan;
+use iolode::source::{Input, Site, Source, Tables};
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+/// As in the program itself.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|a| a != "--bench")
+        .collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let result = match arguments[..] {
+        ["read", directory] => read(Path::new(directory), |_| true),
+        ["modules", directory] => read(Path::new(directory), |table| {
+            !matches!(table, "darshan_file" | "darshan_log")
+        }),
+        ["inputs", lake, n] => inputs(Path::new(lake), n.parse().unwrap_or(0)),
+        _ => {
+            eprintln!("usage: bench read DIR | modules DIR | inputs LAKE N");
+            return ExitCode::from(2);
+        }
+    };
+    match result {
+        Ok(line) => println!("{line}"),
+        Err(e) => {
+            eprintln!("bench: {e}");
+            return ExitCode::from(2);
+        }
+    }
+    ExitCode::SUCCESS
+}
+
+/// Decodes every log below a directory into the tables that are wanted, a batch at every 4 MiB as an ingest does.
+fn read(directory: &Path, wanted: fn(&str) -> bool) -> iolode::Result<String> {
+    let names = Darshan
+        .tables()
+        .iter()
+        .copied()
+        .filter(|name| *name != "darshan_dxt" && wanted(name));
+    let (mut tables, mut reader) = (
+        Tables::new(names)?,
+        Darshan.reader(Arc::new(Site::default())),
+    );
+    let (mut logs, mut rows, mut bytes, mut buffer) = (0u64, 0, 0, vec![]);
+    for entry in walkdir::WalkDir::new(directory)
+        .into_iter()
+        .flatten()
+        .filter(|e| e.file_type().is_file())
+    {
+        let input = Input::open(entry.path())?.load(64 << 20, buffer)?;
+        reader.read(&input, logs as i64, &mut tables)?;
+        logs += 1;
+        bytes += input.len();
+        buffer = input.into_buffer();
+        if tables.bytes() > 4 << 20 {
+            rows += finish(&mut tables)?;
+        }
+    }
+    rows += finish(&mut tables)?;
+    Ok(format!(
+        "{{\"logs\": {logs}, \"bytes\": {bytes}, \"rows\": {rows}}}"
+    ))
+}
+
+fn finish(tables: &mut Tables) -> iolode::Result<usize> {
+    tables
+        .builders()
+        .iter_mut()
+        .map(|builder| Ok(builder.finish()?.num_rows()))
+        .sum()
+}
+
+/// Makes a lake that knows `n` inputs, none of which has rows.
+fn inputs(lake: &Path, n: u64) -> iolode::Result<String> {
+    let lake = Lake::create(lake, &CreateOptions::default())?;
+    let rows = (0..n).map(|i| InputRow {
+        path: format!(
+            "/darshan/2026/9/{}/user{}_app_id{i}-{}_9-1-{}-{}_1.darshan",
+            i % 30 + 1,
+            i % 97,
+            i % 65_536,
+            i % 86_400,
+            i.wrapping_mul(0x9e37_79b9_7f4a_7c15)
+        ),
+        source: Some("darshan".into()),
+        status: InputStatus::Ok,
+        error: None,
+        bytes: 10_000 + i % 5_000,
+        modified: 1_788_000_000_000_000 + i as i64,
+        content_hash: Some(i.wrapping_mul(0xbf58_476d_1ce4_e5b9) as i64),
+        job_id: Some(i as i64),
+        start_time: Some(1_788_000_000_000_000 + i as i64 * 2_000_000),
+        dxt: false,
+        reader_version: 1,
+        version: 2,
+    });
+    lake.record_inputs(rows.collect())?;
+    Ok(format!("{{\"inputs\": {n}}}"))
+}

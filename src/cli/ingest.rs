@@ -1,0 +1,104 @@
+//! `iolode ingest`: logs into a lake.
+
+use super::period::{Period, zone};
+use super::progress::{self, Bar};
+use super::screen::Screen;
+use super::{Exit, size};
+use crate::error::Error;
+use crate::lake::{CreateOptions, IngestOptions, Lake};
+use std::path::{Path, PathBuf};
+
+/// Take logs into a lake; what it has it does not take again, what cannot be read is recorded and passed over
+#[derive(clap::Args)]
+#[command(
+    after_help = "\
+Dates are days in the site's time zone, as in site.toml or --timezone; --to is the first day that no longer belongs.
+
+Examples:
+  iolode ingest --lake /scratch/lake --darshan /darshan/logs
+  iolode ingest --lake /scratch/lake --darshan /darshan/logs --from 2026-09-01 --to 2026-10-01
+  iolode ingest --lake new-lake --create --darshan job1.darshan job2.darshan
+  iolode ingest --lake /scratch/lake --darshan /darshan/logs --register     remember the path, then
+  iolode ingest --lake /scratch/lake                                        takes in what is new"
+)]
+pub(super) struct Args {
+    /// The lake
+    #[arg(long, value_name = "LAKE")]
+    lake: PathBuf,
+    /// Darshan logs, or directories of them; without any, the lake's registered sources
+    #[arg(long, value_name = "PATH", num_args = 1..)]
+    darshan: Vec<PathBuf>,
+    /// Make the lake if there is none
+    #[arg(long)]
+    create: bool,
+    /// Only logs that start at this date or later, such as 2026-09-01
+    #[arg(long, value_name = "DATE")]
+    from: Option<String>,
+    /// Only logs that start before this date
+    #[arg(long, value_name = "DATE")]
+    to: Option<String>,
+    /// The zone of these dates, such as Europe/Berlin; the lake's if not given, else UTC
+    #[arg(long, value_name = "ZONE")]
+    timezone: Option<String>,
+    /// Take traced accesses (DXT) as well; of logs taken without them, they are added
+    #[arg(long)]
+    dxt: bool,
+    /// Take logs again that an older version of iolode has read
+    #[arg(long)]
+    refresh: bool,
+    /// Remember the paths: an ingest without --darshan takes in what is new there
+    #[arg(long, requires = "darshan")]
+    register: bool,
+    /// Threads; those of the machine if not given
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    threads: Option<u16>,
+    /// Memory for all of them
+    #[arg(long, value_name = "SIZE", value_parser = size::parse, default_value = "512M")]
+    memory: u64,
+}
+
+pub(super) fn run(args: &Args, screen: &mut Screen) -> anyhow::Result<Exit> {
+    for path in &args.darshan {
+        // A path that was mistyped is no input that failed.
+        std::fs::metadata(path).map_err(|e| Error::io(path, "cannot read", e))?;
+    }
+    let lake = open(&args.lake, args.create)?;
+    let zone = match &args.timezone {
+        Some(name) => zone(name).map_err(Error::Invalid)?,
+        None => lake.site()?.zone()?,
+    };
+    let period = Period::parse(args.from.as_deref(), args.to.as_deref(), zone).map_err(Error::Invalid)?;
+    let mut options = IngestOptions {
+        paths: args.darshan.clone(),
+        from: period.from,
+        to: period.to,
+        dxt: args.dxt,
+        refresh: args.refresh,
+        register: args.register,
+        memory: usize::try_from(args.memory).unwrap_or(usize::MAX),
+        cancel: progress::cancel_on_ctrl_c()?,
+        ..IngestOptions::default()
+    };
+    if let Some(threads) = args.threads {
+        options.threads = usize::from(threads);
+    }
+    let bar = Bar::new(screen);
+    let report = lake.ingest(&options, &bar);
+    bar.clear();
+    let report = report?;
+    let exit = progress::failures(&report, &lake, screen);
+    screen.say(progress::summary(&report, bar.elapsed()));
+    Ok(exit)
+}
+
+/// The lake; a new one if there is none and that is wanted.
+fn open(path: &Path, create: bool) -> anyhow::Result<Lake> {
+    let nothing_there = || match std::fs::read_dir(path) {
+        Ok(mut entries) => entries.next().is_none(),
+        Err(e) => e.kind() == std::io::ErrorKind::NotFound,
+    };
+    if create && nothing_there() {
+        return Ok(Lake::create(path, &CreateOptions::default())?);
+    }
+    Ok(Lake::open(path)?)
+}

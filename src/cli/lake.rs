@@ -1,0 +1,376 @@
+//! `iolode lake`: what a lake is made of.
+
+use super::output::{Format, Style};
+use super::screen::Screen;
+use super::sql::format_parser;
+use super::{Exit, size};
+use crate::error::Error;
+use crate::lake::{CreateOptions, Lake, Placement, RANGE_BYTES, SiteFile, VacuumOptions};
+use chrono::{DateTime, SecondsFormat};
+use clap::{Subcommand, ValueEnum};
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Create a lake, look into one, check it, clean it up
+#[derive(clap::Args)]
+#[command(
+    after_help = "\
+Examples:
+  iolode lake create /scratch/lake
+  iolode lake info /scratch/lake"
+)]
+pub(super) struct Args {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand)]
+enum What {
+    Create(Create),
+    Info(Info),
+    Files(Files),
+    Check(Check),
+    Vacuum(Vacuum),
+    History(History),
+}
+
+/// Make an empty lake
+#[derive(clap::Args)]
+#[command(
+    after_help = "\
+A range of job ids is the unit of a lake: one file for each table, all on one storage target.
+
+Examples:
+  iolode lake create /scratch/lake
+  iolode lake create /scratch/lake --cluster cori --timezone America/Los_Angeles
+  iolode lake create /scratch/lake --place lustre --osts 0-7,12
+  iolode lake create /fast/lake --place dirs --dirs /disk1/lake,/disk2/lake"
+)]
+struct Create {
+    /// A new or empty directory
+    lake: PathBuf,
+    /// Parquet that a range of job ids should hold, over all tables
+    #[arg(long, value_name = "SIZE", value_parser = size::parse, default_value_t = RANGE_BYTES, hide_default_value = true)]
+    range_bytes: u64,
+    /// Where data files are put: wherever the file system likes, on chosen OSTs, or in several directories
+    #[arg(long, value_enum)]
+    place: Option<Place>,
+    /// With --place lustre: the OSTs to use, such as 0-7,12
+    #[arg(long, value_name = "LIST", value_parser = osts, required_if_eq("place", "lustre"))]
+    osts: Option<Osts>,
+    /// With --place dirs: the directories to use, such as /disk1/lake,/disk2/lake
+    #[arg(long, value_name = "LIST", value_delimiter = ',', required_if_eq("place", "dirs"))]
+    dirs: Vec<PathBuf>,
+    /// What the site knows: cluster, time zone, mounts and their file systems, names of programs, sources (TOML)
+    #[arg(long, value_name = "FILE")]
+    site: Option<PathBuf>,
+    /// The cluster whose logs the lake will hold
+    #[arg(long, value_name = "NAME")]
+    cluster: Option<String>,
+    /// The site's time zone, in which dates are read, such as America/Los_Angeles; UTC if not given
+    #[arg(long, value_name = "ZONE")]
+    timezone: Option<String>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Place {
+    /// Wherever the file system likes
+    None,
+    /// On chosen OSTs of a Lustre file system
+    Lustre,
+    /// In several directories, one for each disk
+    Dirs,
+}
+
+/// Say what a lake holds
+#[derive(clap::Args)]
+#[command(
+    after_help = "\
+Example:
+  iolode lake info /scratch/lake"
+)]
+struct Info {
+    /// The lake
+    lake: PathBuf,
+}
+
+/// List the Parquet files of a lake, with range and storage target
+#[derive(clap::Args)]
+#[command(
+    after_help = "\
+Example:
+  iolode lake files /scratch/lake --format csv"
+)]
+struct Files {
+    /// The lake
+    lake: PathBuf,
+    /// The form of the answer
+    #[arg(long, value_name = "FORMAT", default_value = "table", value_parser = format_parser())]
+    format: &'static Format,
+}
+
+/// Read everything in a lake and say what is wrong with it; exit code 1 if something is
+#[derive(clap::Args)]
+#[command(
+    after_help = "\
+Example:
+  iolode lake check /scratch/lake"
+)]
+struct Check {
+    /// The lake
+    lake: PathBuf,
+}
+
+/// Remove old versions of a lake, and the files that only they need
+#[derive(clap::Args)]
+#[command(
+    after_help = "\
+Examples:
+  iolode lake vacuum /scratch/lake --dry-run
+  iolode lake vacuum /scratch/lake --keep 30d"
+)]
+struct Vacuum {
+    /// The lake
+    lake: PathBuf,
+    /// Versions that were the newest within this time stay, such as 7d or 12h
+    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "7d")]
+    keep: Duration,
+    /// Files younger than this stay in any case: an ingest may be writing them
+    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "24h")]
+    min_age: Duration,
+    /// Only say what would be removed
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// List the versions of a lake: what made each, and what it added
+#[derive(clap::Args)]
+#[command(
+    after_help = "\
+Example:
+  iolode lake history /scratch/lake"
+)]
+struct History {
+    /// The lake
+    lake: PathBuf,
+    /// The form of the answer
+    #[arg(long, value_name = "FORMAT", default_value = "table", value_parser = format_parser())]
+    format: &'static Format,
+}
+
+pub(super) fn run(args: &Args, screen: &mut Screen) -> anyhow::Result<Exit> {
+    match &args.what {
+        What::Create(args) => create(args, screen),
+        What::Info(args) => info(args, screen),
+        What::Files(args) => {
+            let batch = Lake::open(&args.lake)?.snapshot(None)?.file_batch()?;
+            list(&batch, args.format, screen)
+        }
+        What::History(args) => {
+            let batch = Lake::open(&args.lake)?.snapshot(None)?.version_batch()?;
+            list(&batch, args.format, screen)
+        }
+        What::Check(args) => check(args, screen),
+        What::Vacuum(args) => vacuum(args, screen),
+    }
+}
+
+fn list(batch: &arrow::array::RecordBatch, format: &Format, screen: &mut Screen) -> anyhow::Result<Exit> {
+    let style = Style {
+        look: screen.look,
+        expanded: false,
+    };
+    let note = format.write(&mut screen.data, batch, style)?;
+    note.into_iter().for_each(|note| screen.say(note));
+    Ok(Exit::Done)
+}
+
+fn create(args: &Create, screen: &mut Screen) -> anyhow::Result<Exit> {
+    let mut site = match &args.site {
+        Some(path) => {
+            let text = std::fs::read_to_string(path).map_err(|e| Error::io(path, "cannot read", e))?;
+            SiteFile::parse(&text).map_err(|e| anyhow::anyhow!("{}: {}", path.display(), e.to_string().trim_start_matches("site.toml: ")))?
+        }
+        None => SiteFile::default(),
+    };
+    site.place = match args.place {
+        Some(Place::None) => Placement::None,
+        Some(Place::Lustre) => Placement::Lustre {
+            osts: args.osts.clone().unwrap_or_default().0,
+            lfs: "lfs".into(),
+        },
+        Some(Place::Dirs) => Placement::Dirs {
+            dirs: args
+                .dirs
+                .iter()
+                .map(|dir| std::path::absolute(dir).map_err(|e| Error::io(dir, "cannot use", e)))
+                .collect::<Result<_, _>>()?,
+        },
+        None if args.osts.is_some() || !args.dirs.is_empty() => {
+            return Err(Error::Invalid("--osts and --dirs go with --place lustre and --place dirs".into()).into());
+        }
+        None => site.place,
+    };
+    site.cluster = args.cluster.clone().or(site.cluster);
+    site.timezone = args.timezone.clone().or(site.timezone);
+    site.zone()?;
+    let options = CreateOptions {
+        range_bytes: args.range_bytes,
+        site,
+    };
+    Lake::create(&args.lake, &options)?;
+    screen.say(format_args!(
+        "an empty lake; next: iolode ingest --lake {} --darshan PATH",
+        args.lake.display()
+    ));
+    Ok(Exit::Done)
+}
+
+fn info(args: &Info, screen: &mut Screen) -> anyhow::Result<Exit> {
+    let lake = Lake::open(&args.lake)?;
+    let (snapshot, site) = (lake.snapshot(None)?, lake.site()?);
+    let manifest = snapshot.manifest();
+    let out = &mut screen.data;
+    let mut line = |name: &str, value: &dyn std::fmt::Display| writeln!(out, "{name:<12} {value}");
+    line("lake", &lake.root().unwrap_or(Path::new("in memory")).display())?;
+    line("id", &lake.id())?;
+    line("version", &format_args!("{}, {} of {}", snapshot.version(), manifest.operation, time(manifest.time)))?;
+    line("cluster", &site.cluster.as_deref().unwrap_or("not named"))?;
+    line("time zone", &site.zone()?.name())?;
+    let place = match &site.place {
+        Placement::None => "by the file system".to_string(),
+        Placement::Dirs { dirs } => format!("in {} directories", dirs.len()),
+        Placement::Lustre { osts, .. } => format!("on {} OSTs", osts.len()),
+    };
+    line("placement", &place)?;
+    let ranges = format!("{}, each of about {} of Parquet", snapshot.splits().len() + 1, size::show(manifest.range_bytes));
+    line("ranges", &ranges)?;
+    for source in &site.source {
+        line("source", &format_args!("{} {}", source.kind, source.path))?;
+    }
+    let mut inputs: BTreeMap<_, u64> = BTreeMap::new();
+    for input in snapshot.inputs()? {
+        *inputs.entry(input.status).or_default() += 1;
+    }
+    let shown: Vec<_> = inputs.iter().map(|(status, n)| format!("{} {}", size::count(*n), status.name())).collect();
+    line("inputs", &if shown.is_empty() { "none yet".to_string() } else { shown.join(", ") })?;
+
+    let mut tables: BTreeMap<&str, (u64, u64, u64)> = BTreeMap::new();
+    for file in snapshot.files() {
+        let figures = tables.entry(&file.table).or_default();
+        *figures = (figures.0 + 1, figures.1 + file.rows, figures.2 + file.bytes);
+    }
+    let all = tables.values().fold((0, 0, 0), |a, b| (a.0 + b.0, a.1 + b.1, a.2 + b.2));
+    if !tables.is_empty() {
+        writeln!(out, "\n{:<22} {:>6} {:>14} {:>10}", "table", "files", "rows", "bytes")?;
+    }
+    for (table, (files, rows, bytes)) in tables.iter().map(|(t, f)| (*t, *f)).chain((!tables.is_empty()).then_some(("all", all))) {
+        writeln!(out, "{table:<22} {:>6} {:>14} {:>10}", size::count(files), size::count(rows), size::show(bytes))?;
+    }
+    Ok(Exit::Done)
+}
+
+fn check(args: &Check, screen: &mut Screen) -> anyhow::Result<Exit> {
+    let report = Lake::open(&args.lake)?.check()?;
+    for finding in &report.wrong {
+        writeln!(screen.data, "{}: {}", finding.path, finding.what)?;
+    }
+    if !report.unreferenced.is_empty() {
+        screen.say(format_args!(
+            "{} files belong to no version: left by an ingest that was stopped, or being written now; `iolode lake vacuum` removes old ones",
+            size::count(report.unreferenced.len() as u64)
+        ));
+    }
+    screen.say(format_args!(
+        "version {}: {} files, {} rows, {} found wrong",
+        report.version,
+        size::count(report.files),
+        size::count(report.rows),
+        match report.wrong.len() {
+            0 => "nothing".to_string(),
+            n => size::count(n as u64),
+        }
+    ));
+    Ok(if report.wrong.is_empty() { Exit::Done } else { Exit::SomeFailed })
+}
+
+fn vacuum(args: &Vacuum, screen: &mut Screen) -> anyhow::Result<Exit> {
+    let options = VacuumOptions {
+        keep_versions: args.keep,
+        min_age: args.min_age,
+        dry_run: args.dry_run,
+    };
+    let report = Lake::open(&args.lake)?.vacuum(&options)?;
+    for file in &report.files {
+        writeln!(screen.data, "{file}")?;
+    }
+    screen.say(format_args!(
+        "{} {} versions, {} files, {}",
+        if args.dry_run { "would remove" } else { "removed" },
+        report.versions.len(),
+        size::count(report.files.len() as u64),
+        size::show(report.bytes)
+    ));
+    Ok(Exit::Done)
+}
+
+fn time(micros: i64) -> String {
+    DateTime::from_timestamp_micros(micros).map_or_else(String::new, |time| time.to_rfc3339_opts(SecondsFormat::Secs, true))
+}
+
+/// OST indexes in the order given.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Osts(Vec<i64>);
+
+/// Reads `0-7,12`.
+fn osts(text: &str) -> Result<Osts, String> {
+    let expected = || format!("`{text}` is no list of OSTs; expected numbers and ranges, such as `0-7,12`");
+    let number = |text: &str| text.trim().parse::<i64>().ok().filter(|n| (0..65_536).contains(n));
+    let mut list = vec![];
+    for part in text.split(',') {
+        let (from, to) = part.split_once('-').unwrap_or((part, part));
+        let (from, to) = number(from).zip(number(to)).filter(|(from, to)| from <= to).ok_or_else(expected)?;
+        list.extend((from..=to).filter(|ost| !list.contains(ost)).collect::<Vec<_>>());
+    }
+    Ok(Osts(list))
+}
+
+/// Reads `7d`, `12h`, `30m` or `45s`.
+fn duration(text: &str) -> Result<Duration, String> {
+    let expected = || format!("`{text}` is no length of time; expected a number of days, hours, minutes or seconds, such as `7d` or `12h`");
+    let unit = text.chars().last().ok_or_else(expected)?;
+    let number: u64 = text.strip_suffix(unit).and_then(|number| number.parse().ok()).ok_or_else(expected)?;
+    let seconds = match unit {
+        'd' => 86_400,
+        'h' => 3_600,
+        'm' => 60,
+        's' => 1,
+        _ => return Err(expected()),
+    };
+    number.checked_mul(seconds).map(Duration::from_secs).ok_or_else(expected)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_of_osts_are_numbers_and_ranges() {
+        assert_eq!(osts("0-3,12, 7"), Ok(Osts(vec![0, 1, 2, 3, 12, 7])));
+        assert_eq!(osts("5,4-6"), Ok(Osts(vec![5, 4, 6])));
+        for text in ["", "a", "3-1", "-1", "1,,2", "70000"] {
+            assert!(osts(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn lengths_of_time_have_one_unit() {
+        assert_eq!(duration("7d"), Ok(Duration::from_secs(604_800)));
+        assert_eq!(duration("0s"), Ok(Duration::ZERO));
+        for text in ["", "d", "7", "7 days", "-1h", "99999999999999999999d", "7ö"] {
+            assert!(duration(text).is_err(), "{text}");
+        }
+    }
+}

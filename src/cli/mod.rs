@@ -1,0 +1,232 @@
+//! The command line: the only place that reads arguments, prints, and picks exit codes.
+//!
+//! Data goes to stdout, everything else to stderr. An error is one line, `iolode: <what> <where>: <why>`. Exit codes: 0 done,
+//! 1 done but some inputs failed, 2 wrong usage or it could not be done. A reader that closes the pipe is no error.
+//!
+//! # Adding a command
+//! One file here, one variant of `Command` and its arm in `Command::run`. Its help must show an example; a test looks.
+
+mod completions;
+mod demo;
+mod ingest;
+mod inspect;
+mod lake;
+mod output;
+mod period;
+mod progress;
+mod repl;
+mod schema;
+mod screen;
+mod session;
+mod shell;
+mod size;
+mod sql;
+mod statement;
+mod synth;
+
+use clap::{CommandFactory, Parser, Subcommand};
+use screen::Screen;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+/// Supercomputers already keep the logs that say why I/O is slow: iolode makes one lake of Parquet of them and answers in SQL.
+#[derive(Parser)]
+#[command(
+    name = "iolode",
+    version,
+    max_term_width = 100,
+    disable_help_subcommand = true,
+    after_help = "\
+Examples:
+  iolode demo                                          see it work on a synthetic month
+  iolode lake create /scratch/lake
+  iolode ingest --lake /scratch/lake --darshan /darshan/logs
+  iolode sql --lake /scratch/lake
+  iolode inspect job.darshan                           one log, without a lake"
+)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Demo(demo::Args),
+    Ingest(ingest::Args),
+    Sql(sql::Args),
+    Inspect(inspect::Args),
+    Synth(synth::Args),
+    Lake(lake::Args),
+    Schema(schema::Args),
+    Completions(completions::Completions),
+    Man(completions::Man),
+}
+
+impl Command {
+    fn run(self, screen: &mut Screen) -> anyhow::Result<Exit> {
+        match self {
+            Self::Demo(args) => demo::run(&args, screen),
+            Self::Ingest(args) => ingest::run(&args, screen),
+            Self::Sql(args) => sql::run(&args, screen),
+            Self::Inspect(args) => inspect::run(&args, screen),
+            Self::Synth(args) => synth::run(&args, screen),
+            Self::Lake(args) => lake::run(&args, screen),
+            Self::Schema(args) => schema::run(&args, screen),
+            Self::Completions(args) => completions::run(&args, screen),
+            Self::Man(args) => completions::man(&args, screen),
+        }
+    }
+}
+
+/// How a command ended that did not fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Exit {
+    /// All of it was done.
+    Done,
+    /// It was done, but some inputs failed.
+    SomeFailed,
+}
+
+/// Runs the command that the process was started with.
+pub fn main() -> ExitCode {
+    let mut screen = Screen::new();
+    let result = match Cli::try_parse() {
+        Ok(cli) => cli.command.run(&mut screen),
+        Err(error) => usage(&error, &mut screen),
+    };
+    let result = result.and_then(|exit| {
+        screen.data.flush()?;
+        Ok(exit)
+    });
+    match (result, screen.data.failed()) {
+        (_, Some((io::ErrorKind::BrokenPipe, _))) => ExitCode::SUCCESS,
+        (_, Some((_, why))) => {
+            screen.say(format_args!("iolode: stdout: cannot write: {why}"));
+            ExitCode::from(2)
+        }
+        (Ok(Exit::Done), None) => ExitCode::SUCCESS,
+        (Ok(Exit::SomeFailed), None) => ExitCode::from(1),
+        (Err(error), None) => {
+            screen.say(message(&error));
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// What clap has to say: help and version on stdout, a complaint as our one line.
+fn usage(error: &clap::Error, screen: &mut Screen) -> anyhow::Result<Exit> {
+    use clap::error::ErrorKind;
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+            let text = error.render();
+            match screen.look.color {
+                true => write!(screen.data, "{}", text.ansi())?,
+                false => write!(screen.data, "{text}")?,
+            }
+            Ok(Exit::Done)
+        }
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            screen.say(error.render());
+            anyhow::bail!("no command given; `iolode demo` is a good first one")
+        }
+        _ => anyhow::bail!(complaint(&error.render().to_string())),
+    }
+}
+
+/// The one line of clap's several: what is wrong, its tips, and where help is.
+fn complaint(text: &str) -> String {
+    let (what, usage) = match text.split_once("\nUsage: ") {
+        Some((what, usage)) => (what, usage.lines().next().unwrap_or_default()),
+        None => (text.split("\nFor more information").next().unwrap_or(text), ""),
+    };
+    let what: Vec<_> = what
+        .lines()
+        .map(|line| line.trim().trim_start_matches("error: ").trim_start_matches("tip: "))
+        .filter(|line| !line.is_empty())
+        .collect();
+    // `iolode lake create [OPTIONS] <LAKE>`: the words before the first argument are the command.
+    let command: Vec<_> = usage
+        .split_whitespace()
+        .take_while(|word| word.bytes().all(|c| c.is_ascii_lowercase()))
+        .collect();
+    let command = if command.is_empty() { "iolode".to_string() } else { command.join(" ") };
+    let mut line = String::new();
+    for part in what {
+        // What clap lists stands indented below a line that ends in a colon.
+        line.push_str(match line.chars().last() {
+            None => "",
+            Some(':') => " ",
+            Some(_) => "; ",
+        });
+        line.push_str(part);
+    }
+    format!("{line}; see `{command} --help`")
+}
+
+/// An error as one line.
+fn message(error: &anyhow::Error) -> String {
+    let text = format!("iolode: {error:#}");
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    lines.collect::<Vec<_>>().join(" ")
+}
+
+/// The operating system's words without Rust's `(os error 2)`, in lower case.
+fn os_reason(error: &io::Error) -> String {
+    let text = error.to_string();
+    let text = text.split(" (os error").next().unwrap_or(&text);
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| {
+        first.to_lowercase().chain(letters).collect()
+    })
+}
+
+/// The command line as clap describes it, for completions, manual pages and tests.
+fn command() -> clap::Command {
+    Cli::command()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_command_has_a_meaning_and_an_example_in_its_help() {
+        fn walk(command: &clap::Command, path: &str) {
+            let path = format!("{path}{}", command.get_name());
+            assert!(command.get_about().is_some(), "{path} has no meaning");
+            let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            assert!(help.contains("Example"), "{path} --help has no example");
+            assert!(help.contains(&format!("  {path}")), "{path} --help has no example of its own");
+            for argument in command.get_arguments() {
+                assert!(argument.get_help().is_some(), "{path}: {} has no meaning", argument.get_id());
+            }
+            command.get_subcommands().for_each(|sub| walk(sub, &format!("{path} ")));
+        }
+        command().debug_assert();
+        walk(&command(), "");
+    }
+
+    #[test]
+    fn a_complaint_of_clap_becomes_one_line_with_its_tip() {
+        let complain = |args: &[&str]| {
+            let error = Cli::try_parse_from(args).err().unwrap();
+            complaint(&error.render().to_string())
+        };
+        assert_eq!(
+            complain(&["iolode", "sql", "--fromat", "csv"]),
+            "unexpected argument '--fromat' found; a similar argument exists: '--format'; see `iolode sql --help`"
+        );
+        assert_eq!(
+            complain(&["iolode", "lake", "info"]),
+            "the following required arguments were not provided: <LAKE>; see `iolode lake info --help`"
+        );
+        let line = complain(&["iolode", "sqk"]);
+        assert!(line.starts_with("unrecognized subcommand 'sqk'; a similar subcommand exists: 'sql'"), "{line}");
+    }
+
+    #[test]
+    fn an_error_of_several_lines_is_printed_as_one() {
+        let error = anyhow::anyhow!("second\n  line").context("first");
+        assert_eq!(message(&error), "iolode: first: second line");
+    }
+}

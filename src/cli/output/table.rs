@@ -1,0 +1,333 @@
+//! Aligned columns for a person.
+//!
+//! ```text
+//!  app | jobs
+//! -----+-----
+//!  ior |   12
+//! ```
+//!
+//! Widths are those of the first rows ([`HEAD`]); a wider value further down shifts its row, so that no result has to be held
+//! in memory whole. On a terminal, values are cut and columns left out until a row fits; elsewhere nothing is.
+
+use super::{RowWriter, Sink, Style};
+use datafusion::arrow::array::RecordBatch;
+use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::arrow::util::display::{ArrayFormatter, FormatOptions};
+use std::fmt::Write as _;
+
+/// Rows that widths are measured on.
+const HEAD: usize = 1000;
+/// To this width values are cut before a column is left out.
+const NARROW: usize = 12;
+
+/// See the module.
+pub(super) struct Table<'a> {
+    sink: Sink<'a>,
+    style: Style,
+    columns: Vec<Column>,
+    /// Rows not written yet, until widths are known.
+    head: Vec<Vec<Cell>>,
+    widths: Option<Vec<usize>>,
+    rows: u64,
+}
+
+struct Column {
+    name: String,
+    right: bool,
+}
+
+/// The text of a value; None for NULL.
+type Cell = Option<String>;
+
+impl<'a> Table<'a> {
+    pub(super) fn new(sink: Sink<'a>, schema: &SchemaRef, style: Style) -> Self {
+        let columns = schema.fields().iter().map(|field| Column {
+            name: printable(field.name()),
+            right: field.data_type().is_numeric(),
+        });
+        Self {
+            sink,
+            style,
+            columns: columns.collect(),
+            head: vec![],
+            widths: None,
+            rows: 0,
+        }
+    }
+
+    /// Decides on widths and writes header and first rows, once.
+    fn begin(&mut self) -> anyhow::Result<()> {
+        if self.widths.is_some() || self.style.expanded {
+            return Ok(());
+        }
+        let mut widths: Vec<usize> = self.columns.iter().map(|c| width(&c.name)).collect();
+        for row in &self.head {
+            for (cell, width_so_far) in row.iter().zip(&mut widths) {
+                *width_so_far = (*width_so_far).max(width(shown(cell)));
+            }
+        }
+        if let Some(room) = self.style.look.width {
+            widths = fit(widths, room);
+        }
+        let mut line = String::new();
+        let mut rule = String::new();
+        for (at, (column, width)) in self.columns.iter().zip(&widths).enumerate() {
+            separate(&mut line, &mut rule, at);
+            let name = cut(&column.name, *width);
+            self.style.push(&mut line, "1", &pad(&name, *width, column.right));
+            rule.push_str(&"-".repeat(*width));
+        }
+        writeln!(self.sink, "{}\n{rule}-", line.trim_end())?;
+        self.widths = Some(widths);
+        for row in std::mem::take(&mut self.head) {
+            self.line(&row)?;
+        }
+        Ok(())
+    }
+
+    fn line(&mut self, row: &[Cell]) -> anyhow::Result<()> {
+        let Some(widths) = &self.widths else {
+            return Ok(());
+        };
+        let mut line = String::new();
+        for (at, ((cell, column), width)) in row.iter().zip(&self.columns).zip(widths).enumerate() {
+            separate(&mut line, &mut String::new(), at);
+            let limit = self.style.look.width.map_or(usize::MAX, |_| *width);
+            let text = pad(&cut(shown(cell), limit), *width, column.right);
+            match cell {
+                Some(_) => line.push_str(&text),
+                None => self.style.push(&mut line, "2", &text),
+            }
+        }
+        writeln!(self.sink, "{}", line.trim_end())?;
+        Ok(())
+    }
+
+    /// One row, a line for each value.
+    fn block(&mut self, row: &[Cell]) -> anyhow::Result<()> {
+        let names = self.columns.iter().map(|c| width(&c.name)).max().unwrap_or(0);
+        let mut text = String::new();
+        self.style.push(&mut text, "2", &format!("-[ {} ]-", self.rows));
+        text.push('\n');
+        for (cell, column) in row.iter().zip(&self.columns) {
+            self.style.push(&mut text, "1", &pad(&column.name, names, false));
+            text.push_str(" | ");
+            match cell {
+                Some(value) => text.push_str(value),
+                None => self.style.push(&mut text, "2", "NULL"),
+            }
+            text.push('\n');
+        }
+        self.sink.write_all(text.as_bytes())?;
+        Ok(())
+    }
+}
+
+impl RowWriter for Table<'_> {
+    fn write(&mut self, batch: &RecordBatch) -> anyhow::Result<()> {
+        let options = FormatOptions::default().with_null("NULL");
+        let formatters = batch
+            .columns()
+            .iter()
+            .map(|column| ArrayFormatter::try_new(column, &options))
+            .collect::<Result<Vec<_>, _>>()?;
+        for row in 0..batch.num_rows() {
+            let cells = batch.columns().iter().zip(&formatters).map(|(column, formatter)| {
+                (!column.is_null(row))
+                    .then(|| formatter.value(row).try_to_string())
+                    .transpose()
+                    .map(|text| text.as_deref().map(printable))
+            });
+            let cells = cells.collect::<Result<Vec<Cell>, _>>()?;
+            self.rows += 1;
+            match (self.style.expanded, &self.widths) {
+                (true, _) => self.block(&cells)?,
+                (false, Some(_)) => self.line(&cells)?,
+                (false, None) => {
+                    self.head.push(cells);
+                    if self.head.len() == HEAD {
+                        self.begin()?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(mut self: Box<Self>) -> anyhow::Result<Option<String>> {
+        self.begin()?;
+        let kept = self.widths.as_ref().map_or(self.columns.len(), Vec::len);
+        Ok((kept < self.columns.len()).then(|| {
+            format!(
+                "{kept} of {} columns fit; name the ones you want, or use \\x or --format csv",
+                self.columns.len()
+            )
+        }))
+    }
+}
+
+impl Style {
+    /// Appends text with an attribute, where there is color.
+    fn push(&self, line: &mut String, attribute: &str, text: &str) {
+        let _ = match self.look.color {
+            true => write!(line, "\x1b[{attribute}m{text}\x1b[0m"),
+            false => write!(line, "{text}"),
+        };
+    }
+}
+
+fn separate(line: &mut String, rule: &mut String, at: usize) {
+    line.push_str(if at == 0 { " " } else { " | " });
+    rule.push_str(if at == 0 { "-" } else { "-+-" });
+}
+
+fn shown(cell: &Cell) -> &str {
+    cell.as_deref().unwrap_or("NULL")
+}
+
+/// Widths of the leading columns such that a row takes at most `room`: the widest are cut first, to [`NARROW`] at least, and
+/// columns that do not fit even so are left out. One column always stays.
+fn fit(mut widths: Vec<usize>, room: usize) -> Vec<usize> {
+    // A character on either side, three between columns.
+    let line = |widths: &[usize]| widths.iter().sum::<usize>() + 3 * widths.len().saturating_sub(1) + 2;
+    let least = |widths: &[usize]| line(&widths.iter().map(|w| (*w).min(NARROW)).collect::<Vec<_>>());
+    while widths.len() > 1 && least(&widths) > room {
+        widths.pop();
+    }
+    while line(&widths) > room {
+        let over = line(&widths) - room;
+        let widest = widths.iter().copied().max().unwrap_or(0);
+        let second = widths.iter().copied().filter(|w| *w < widest).max().unwrap_or(0);
+        let floor = if widths.len() == 1 { 1 } else { NARROW };
+        if widest <= floor {
+            break;
+        }
+        let Some(column) = widths.iter_mut().find(|w| **w == widest) else {
+            break;
+        };
+        *column -= over.min(widest - second.max(floor)).max(1);
+    }
+    widths
+}
+
+fn width(text: &str) -> usize {
+    text.chars().count()
+}
+
+fn pad(text: &str, to: usize, right: bool) -> String {
+    let blanks = " ".repeat(to.saturating_sub(width(text)));
+    if right { blanks + text } else { text.to_string() + &blanks }
+}
+
+/// The text, or as much of it as fits with a sign that there is more.
+fn cut(text: &str, to: usize) -> String {
+    if width(text) <= to {
+        return text.to_string();
+    }
+    let kept: String = text.chars().take(to.saturating_sub(1)).collect();
+    kept + "…"
+}
+
+/// The text with control characters shown as escapes: a path in a log must not steer the terminal.
+fn printable(text: &str) -> String {
+    if !text.chars().any(char::is_control) {
+        return text.to_string();
+    }
+    text.chars().fold(String::new(), |mut line, c| {
+        match c.is_control() {
+            true => line.extend(c.escape_default()),
+            false => line.push(c),
+        }
+        line
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Style, format};
+    use super::fit;
+    use crate::cli::screen::Look;
+    use datafusion::arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray};
+    use std::sync::Arc;
+
+    fn batch(columns: Vec<(&str, ArrayRef)>) -> RecordBatch {
+        RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(n, c)| (n, c, true))).unwrap()
+    }
+
+    fn two_rows() -> RecordBatch {
+        batch(vec![
+            ("app", Arc::new(StringArray::from(vec![Some("ior"), None]))),
+            ("bytes", Arc::new(Int64Array::from(vec![Some(1_048_576), Some(-1)]))),
+            ("path", Arc::new(StringArray::from(vec!["/scratch/a", "/b\u{1b}[31m\n"]))),
+        ])
+    }
+
+    fn shown(batch: &RecordBatch, style: Style) -> (String, Option<String>) {
+        let mut out = vec![];
+        let note = format("table").unwrap().write(&mut out, batch, style).unwrap();
+        (String::from_utf8(out).unwrap(), note)
+    }
+
+    #[test]
+    fn columns_are_aligned_numbers_to_the_right_and_null_is_named() {
+        let expected = [
+            " app  |   bytes | path",
+            "------+---------+----------------",
+            " ior  | 1048576 | /scratch/a",
+            " NULL |      -1 | /b\\u{1b}[31m\\n",
+        ];
+        let (text, note) = shown(&two_rows(), Style::default());
+        assert_eq!(text.lines().collect::<Vec<_>>(), expected);
+        assert_eq!(note, None);
+    }
+
+    #[test]
+    fn on_a_narrow_terminal_values_are_cut_and_columns_left_out_with_a_note() {
+        let look = |width| Style {
+            look: Look { width: Some(width), color: false },
+            ..Style::default()
+        };
+        let long = batch(vec![
+            ("a", Arc::new(StringArray::from(vec!["x".repeat(30)]))),
+            ("b", Arc::new(Int64Array::from(vec![7]))),
+        ]);
+        let (text, note) = shown(&long, look(20));
+        assert_eq!(text.lines().last().unwrap(), format!(" {}… | 7", "x".repeat(13)));
+        assert_eq!(note, None);
+        assert!(text.lines().all(|line| line.chars().count() <= 20), "{text}");
+        let many = batch((0..9).map(|_| ("c", two_rows().column(1).clone())).collect());
+        let (text, note) = shown(&many, look(25));
+        assert_eq!(text.lines().last().unwrap(), "      -1 |      -1");
+        assert!(note.unwrap().starts_with("2 of 9 columns fit"));
+    }
+
+    #[test]
+    fn widths_that_fit_stay_and_the_widest_gives_way_first() {
+        assert_eq!(fit(vec![5, 40, 20], 100), [5, 40, 20]);
+        assert_eq!(fit(vec![5, 40, 20], 61), [5, 28, 20]);
+        assert_eq!(fit(vec![5, 40, 20], 37), [5, 12, 12]);
+        assert_eq!(fit(vec![100], 10), [8]);
+    }
+
+    #[test]
+    fn expanded_rows_have_a_line_for_each_value() {
+        let style = Style { expanded: true, ..Style::default() };
+        let (text, _) = shown(&two_rows().slice(0, 1), style);
+        assert_eq!(text, "-[ 1 ]-\napp   | ior\nbytes | 1048576\npath  | /scratch/a\n");
+    }
+
+    #[test]
+    fn color_is_used_only_where_it_is_wanted() {
+        let style = Style { look: Look { width: None, color: true }, expanded: false };
+        assert!(shown(&two_rows(), style).0.contains("\x1b[2mNULL\x1b[0m"));
+        assert!(!shown(&two_rows(), Style::default()).0.contains('\x1b'));
+    }
+
+    #[test]
+    fn rows_beyond_those_measured_are_written_as_they_come() {
+        let numbers = batch(vec![("n", Arc::new(Int64Array::from_iter_values((0..2500).map(|n| n * 1000))))]);
+        let (text, _) = shown(&numbers, Style::default());
+        assert_eq!(text.lines().count(), 2 + 2500);
+        assert_eq!(text.lines().last().unwrap(), " 2499000");
+    }
+}

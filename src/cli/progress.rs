@@ -1,0 +1,212 @@
+//! How far an ingest is, how it ended, and how it is stopped.
+
+use super::screen::Screen;
+use super::{Exit, size};
+use crate::error::Error;
+use crate::lake::{IngestReport, InputStatus, Lake, Progress};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+use std::fmt::Write as _;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// Inputs that are listed when some failed; the rest are counted.
+const LISTED: usize = 10;
+
+/// A bar on stderr: logs, bytes, rate, failures, time left. Nothing where nobody looks.
+pub(crate) struct Bar {
+    bar: ProgressBar,
+    figures: Arc<Figures>,
+    begin: Instant,
+}
+
+#[derive(Default)]
+struct Figures {
+    listed: AtomicU64,
+    logs: AtomicU64,
+    done: AtomicU64,
+    failed: AtomicU64,
+}
+
+impl Bar {
+    /// A bar that shows once there is something to show.
+    pub(crate) fn new(screen: &Screen) -> Self {
+        let bar = ProgressBar::new(0);
+        match screen.person {
+            true => {
+                bar.set_draw_target(ProgressDrawTarget::stderr());
+                bar.set_style(ProgressStyle::with_template("{spinner} {msg}").unwrap_or_else(|_| ProgressStyle::default_spinner()));
+                bar.set_message("looking for logs");
+                bar.enable_steady_tick(Duration::from_millis(120));
+            }
+            false => bar.set_draw_target(ProgressDrawTarget::hidden()),
+        }
+        Self {
+            bar,
+            figures: Arc::default(),
+            begin: Instant::now(),
+        }
+    }
+
+    /// Takes the bar away.
+    pub(crate) fn clear(&self) {
+        self.bar.finish_and_clear();
+    }
+
+    /// Time since it was made.
+    pub(crate) fn elapsed(&self) -> Duration {
+        self.begin.elapsed()
+    }
+
+    fn style(&self) -> ProgressStyle {
+        let figures = self.figures.clone();
+        let show = move |_: &ProgressState, line: &mut dyn std::fmt::Write| {
+            let get = |figure: &AtomicU64| figure.load(Ordering::Relaxed);
+            let _ = write!(line, "{} of {} logs", size::count(get(&figures.done)), size::count(get(&figures.logs)));
+            match get(&figures.failed) {
+                0 => {}
+                failed => _ = write!(line, ", {failed} failed"),
+            }
+        };
+        ProgressStyle::with_template("[{bar:28}] {logs}, {binary_bytes} of {binary_total_bytes}, {binary_bytes_per_sec}, {eta} left")
+            .unwrap_or_else(|_| ProgressStyle::default_bar())
+            .progress_chars("=> ")
+            .with_key("logs", show)
+    }
+}
+
+impl Progress for Bar {
+    fn listed(&self, files: u64) {
+        self.figures.listed.store(files, Ordering::Relaxed);
+        self.bar.set_message(format!("{} files found", size::count(files)));
+    }
+
+    fn peeked(&self, files: u64) {
+        let seen = self.figures.done.fetch_add(files, Ordering::Relaxed) + files;
+        if !self.bar.is_hidden() {
+            let listed = self.figures.listed.load(Ordering::Relaxed);
+            self.bar.set_message(format!("{} of {} files recognised", size::count(seen), size::count(listed)));
+        }
+    }
+
+    fn planned(&self, logs: u64, bytes: u64) {
+        self.figures.done.store(0, Ordering::Relaxed);
+        self.figures.logs.store(logs, Ordering::Relaxed);
+        self.bar.set_length(bytes);
+        self.bar.set_position(0);
+        self.bar.reset_elapsed();
+        self.bar.set_style(self.style());
+    }
+
+    fn done(&self, bytes: u64, failed: bool) {
+        self.figures.done.fetch_add(1, Ordering::Relaxed);
+        self.figures.failed.fetch_add(u64::from(failed), Ordering::Relaxed);
+        self.bar.inc(bytes);
+    }
+}
+
+/// The line at the end of an ingest.
+pub(crate) fn summary(report: &IngestReport, took: Duration) -> String {
+    let Some(version) = report.version else {
+        return format!("nothing new: {} inputs unchanged", size::count(report.unchanged));
+    };
+    let of = |status: InputStatus| report.inputs.get(&status).copied().unwrap_or(0);
+    let taken: u64 = report.inputs.iter().filter(|(status, _)| status.has_rows()).map(|(_, n)| n).sum();
+    let mut line = format!("{} logs taken in", size::count(taken));
+    let mut parts = vec![];
+    for (status, word) in [
+        (InputStatus::Partial, "partial"),
+        (InputStatus::Damaged, "damaged"),
+        (InputStatus::Failed, "failed"),
+        (InputStatus::Skipped, "skipped"),
+    ] {
+        match of(status) {
+            0 => {}
+            n => parts.push(format!("{} {word}", size::count(n))),
+        }
+    }
+    if report.unchanged > 0 {
+        parts.push(format!("{} unchanged", size::count(report.unchanged)));
+    }
+    if !parts.is_empty() {
+        let _ = write!(line, " ({})", parts.join(", "));
+    }
+    let _ = write!(
+        line,
+        ": {} rows, {} of logs to {} of Parquet in {:.1} s, version {version}",
+        size::count(report.rows),
+        size::show(report.bytes_in),
+        size::show(report.bytes_out),
+        took.as_secs_f64()
+    );
+    line
+}
+
+/// Says which inputs failed, at most ten of them and how to see all.
+pub(crate) fn failures(report: &IngestReport, lake: &Lake, screen: &Screen) -> Exit {
+    for (path, why) in report.failures.iter().take(LISTED) {
+        // Most reasons begin with the path already.
+        let why = why.strip_prefix(path.as_str()).map_or(why.as_str(), |rest| rest.trim_start_matches(": "));
+        screen.say(format_args!("iolode: {path}: {why}"));
+    }
+    if let Some(more) = report.failures.len().checked_sub(LISTED).filter(|more| *more > 0) {
+        screen.say(match lake.root() {
+            Some(root) => format!(
+                "iolode: {more} more inputs failed; see them all with: iolode sql --lake {} -c \"select path, error from lake_input where status = 'failed'\"",
+                root.display()
+            ),
+            None => format!("iolode: {more} more inputs failed; see them all with: select path, error from lake_input where status = 'failed'"),
+        });
+    }
+    match report.failures.is_empty() {
+        true => Exit::Done,
+        false => Exit::SomeFailed,
+    }
+}
+
+/// A flag that the first Ctrl-C sets; the second one ends the process.
+///
+/// # Errors
+/// If the system does not let us listen.
+pub(crate) fn cancel_on_ctrl_c() -> anyhow::Result<Arc<AtomicBool>> {
+    static FLAG: std::sync::OnceLock<Arc<AtomicBool>> = std::sync::OnceLock::new();
+    if let Some(flag) = FLAG.get() {
+        return Ok(flag.clone());
+    }
+    let flag = FLAG.get_or_init(Arc::default).clone();
+    let set = flag.clone();
+    ctrlc::set_handler(move || {
+        if set.swap(true, Ordering::Relaxed) {
+            std::process::exit(130);
+        }
+    })
+    .map_err(|e| Error::Invalid(format!("cannot listen for Ctrl-C: {e}")))?;
+    Ok(flag)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_summary_names_what_is_out_of_the_ordinary() {
+        let mut report = IngestReport {
+            version: Some(2),
+            inputs: [(InputStatus::Ok, 1200)].into(),
+            rows: 56_789,
+            bytes_in: 3 << 20,
+            bytes_out: 1 << 20,
+            ..IngestReport::default()
+        };
+        let took = Duration::from_millis(2340);
+        assert_eq!(
+            summary(&report, took),
+            "1 200 logs taken in: 56 789 rows, 3.00 MiB of logs to 1.00 MiB of Parquet in 2.3 s, version 2"
+        );
+        report.inputs.extend([(InputStatus::Damaged, 2), (InputStatus::Failed, 1)]);
+        report.unchanged = 7;
+        assert!(summary(&report, took).starts_with("1 202 logs taken in (2 damaged, 1 failed, 7 unchanged): "));
+        report.version = None;
+        assert_eq!(summary(&report, took), "nothing new: 7 inputs unchanged");
+    }
+}

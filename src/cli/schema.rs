@@ -1,0 +1,171 @@
+//! `iolode schema`: the tables and their columns, as `schemas/*.toml` and the views describe them.
+
+use super::output::{Format, Sink, Style};
+use super::screen::Screen;
+use super::shell::Names;
+use super::{Exit, sql::format_parser};
+use crate::engine::functions::{AGGREGATE, Page, SCALAR};
+use crate::engine::views::VIEWS;
+use crate::error::Error;
+use crate::table::{TABLES, table, tables};
+use datafusion::arrow::array::{ArrayRef, RecordBatch, StringArray};
+use std::sync::Arc;
+
+/// List the tables, or the columns of one with type, unit, meaning and source
+#[derive(clap::Args)]
+#[command(
+    after_help = "\
+Examples:
+  iolode schema
+  iolode schema darshan_file
+  iolode schema darshan_posix --format csv"
+)]
+pub(super) struct Args {
+    /// A table or view
+    table: Option<String>,
+    /// The form of the answer
+    #[arg(long, value_name = "FORMAT", default_value = "table", value_parser = format_parser())]
+    format: &'static Format,
+}
+
+pub(super) fn run(args: &Args, screen: &mut Screen) -> anyhow::Result<Exit> {
+    let style = Style {
+        look: screen.look,
+        expanded: false,
+    };
+    let note = match &args.table {
+        None => args.format.write(&mut screen.data, &all()?, style)?,
+        Some(name) => {
+            let known = TABLES.iter().map(|(name, _)| *name).chain(VIEWS.iter().map(|view| view.name));
+            let described = described(name).ok_or_else(|| Error::unknown("table", name, known))?;
+            described.show(args.format, &mut screen.data, style)?
+        }
+    };
+    note.into_iter().for_each(|note| screen.say(note));
+    Ok(Exit::Done)
+}
+
+/// A table or view with its columns.
+pub(super) struct Described {
+    /// What a row is, and what identifies it.
+    heading: String,
+    columns: Vec<[String; 6]>,
+}
+
+/// What is known about a table or view of that name; None if it is neither.
+pub(super) fn described(name: &str) -> Option<Described> {
+    if let Ok(table) = table(name) {
+        let columns = table.columns.iter().map(|column| {
+            let null = if column.null { "" } else { "never" };
+            [&column.name, &column.type_name, &column.unit, null, &column.doc, &column.source].map(str::to_string)
+        });
+        return Some(Described {
+            heading: format!("{name}: {}; key {}", table.doc, table.key.join(", ")),
+            columns: columns.collect(),
+        });
+    }
+    let view = VIEWS.iter().find(|view| view.name == name)?;
+    let columns = view
+        .columns
+        .iter()
+        .map(|column| [column.name, column.type_name, column.unit, "", column.doc, ""].map(str::to_string));
+    Some(Described {
+        heading: format!("{name}, a view: {}; key {}", view.doc, view.key.join(", ")),
+        columns: columns.collect(),
+    })
+}
+
+impl Described {
+    /// Writes the columns, for a person with the heading above; answers what was left out.
+    pub(super) fn show(&self, format: &Format, sink: Sink<'_>, style: Style) -> anyhow::Result<Option<String>> {
+        if format.name == "table" {
+            writeln!(sink, "{}\n", self.heading)?;
+        }
+        let column = |at: usize| self.columns.iter().map(|column| column[at].as_str()).collect();
+        let names = ["column", "type", "unit", "null", "meaning", "source"];
+        let columns: Vec<(&str, Vec<&str>)> = names.into_iter().enumerate().map(|(at, name)| (name, column(at))).collect();
+        format.write(sink, &texts(&columns)?, style)
+    }
+}
+
+/// Every table and view: name, and what a row is.
+fn all() -> anyhow::Result<RecordBatch> {
+    let (mut names, mut docs) = (vec![], vec![]);
+    for table in tables() {
+        names.push(table.name.as_str());
+        docs.push(table.doc.as_str());
+    }
+    for view in VIEWS {
+        names.push(view.name);
+        docs.push(view.doc);
+    }
+    texts(&[("table", names), ("a row is", docs)])
+}
+
+/// The same for the tables that a session has, under their schemas; those that nobody described have no meaning.
+pub(super) fn of_names(names: &Names) -> anyhow::Result<RecordBatch> {
+    let doc = |name: &str| match (table(name), VIEWS.iter().find(|view| view.name == name)) {
+        (Ok(table), _) => table.doc.as_str(),
+        (_, Some(view)) => view.doc,
+        _ => "",
+    };
+    // In the order of the schema files, where the important ones stand first.
+    let place = |name: &str| TABLES.iter().position(|(table, _)| *table == name).unwrap_or(TABLES.len());
+    let mut tables: Vec<_> = names.tables.keys().collect();
+    tables.sort_by_key(|(schema, table)| (schema, place(table), table));
+    let (mut schemas, mut shown, mut docs) = (vec![], vec![], vec![]);
+    for (schema, table) in tables {
+        schemas.push(schema.as_str());
+        shown.push(table.as_str());
+        docs.push(doc(table));
+    }
+    texts(&[("lake", schemas), ("table", shown), ("a row is", docs)])
+}
+
+fn pages() -> impl Iterator<Item = &'static Page> {
+    SCALAR.iter().map(|function| &function.page).chain(AGGREGATE.iter().map(|function| &function.page))
+}
+
+/// Every SQL function that iolode adds: how it is called, and what it gives.
+pub(super) fn functions() -> anyhow::Result<RecordBatch> {
+    let (mut syntax, mut description) = (vec![], vec![]);
+    for page in pages() {
+        syntax.push(page.syntax);
+        description.push(page.description);
+    }
+    texts(&[("function", syntax), ("gives", description)])
+}
+
+/// The page of a function, with its example and the answer to it.
+///
+/// # Errors
+/// [`Error::Unknown`] if iolode adds no such function.
+pub(super) fn function(name: &str) -> anyhow::Result<String> {
+    let page = pages().find(|page| page.name == name);
+    let page = page.ok_or_else(|| Error::unknown("function", name, pages().map(|page| page.name)))?;
+    let arguments: Vec<String> = page.arguments.iter().map(|(name, text)| format!("  {name}: {text}")).collect();
+    Ok(format!("{}\n  {}\n{}\nExample:\n  {}\n  {}", page.syntax, page.description, arguments.join("\n"), page.example, page.answer))
+}
+
+/// Columns of text as rows.
+pub(super) fn texts(columns: &[(&str, Vec<&str>)]) -> anyhow::Result<RecordBatch> {
+    let columns = columns
+        .iter()
+        .map(|(name, values)| (*name, Arc::new(StringArray::from_iter_values(values)) as ArrayRef));
+    Ok(RecordBatch::try_from_iter(columns)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_table_and_view_can_be_described() {
+        for name in TABLES.iter().map(|(name, _)| *name).chain(VIEWS.iter().map(|view| view.name)) {
+            let described = described(name).unwrap();
+            assert!(described.heading.starts_with(name));
+            assert!(!described.columns.is_empty());
+        }
+        assert!(described("darshan_lgo").is_none());
+    }
+}

@@ -1,0 +1,337 @@
+//! Lakes opened for questions, and a statement run from its text to the last row written.
+
+use super::Exit;
+use super::output::{Format, RowWriter, Sink, Style};
+use super::period::Period;
+use super::progress::{self, Bar};
+use super::screen::Screen;
+use super::shell::{Executor, Names, Ran};
+use crate::engine::{Engine, EngineOptions, runtime};
+use crate::error::Error;
+use crate::lake::{IngestOptions, Lake};
+use anyhow::Context;
+use datafusion::arrow::array::{AsArray, RecordBatch};
+use datafusion::arrow::datatypes::SchemaRef;
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use tokio::runtime::Runtime;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::mpsc;
+
+/// What questions are asked of, and with how much.
+#[derive(clap::Args, Debug, Default)]
+pub(crate) struct Ask {
+    /// The lake; several may be given, each is then a SQL schema under the name of its directory, or under NAME=DIR
+    #[arg(long, value_name = "LAKE")]
+    pub(crate) lake: Vec<String>,
+    /// Ask this version of the lake instead of its newest
+    #[arg(long, value_name = "N")]
+    pub(crate) version: Option<u64>,
+    /// Ask these logs or directories of logs, without a lake
+    #[arg(long, value_name = "PATH", num_args = 1..)]
+    pub(crate) logs: Vec<PathBuf>,
+    /// First take in what the lake's registered sources have that is new
+    #[arg(long, requires = "lake")]
+    pub(crate) ingest: bool,
+    /// With --logs or --ingest: only logs that start at this date or later
+    #[arg(long, value_name = "DATE")]
+    pub(crate) from: Option<String>,
+    /// With --logs or --ingest: only logs that start before this date
+    #[arg(long, value_name = "DATE")]
+    pub(crate) to: Option<String>,
+    /// The zone of these dates, such as Europe/Berlin; the lake's if not given, else UTC
+    #[arg(long, value_name = "ZONE")]
+    pub(crate) timezone: Option<String>,
+    /// With --logs or --ingest: take traced accesses (DXT) as well
+    #[arg(long)]
+    pub(crate) dxt: bool,
+    /// Memory for sorts, joins and groupings, such as 2GiB; half of the machine's if not given
+    #[arg(long, value_name = "SIZE", value_parser = super::size::parse)]
+    pub(crate) memory: Option<u64>,
+    /// Threads; those of the machine if not given
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) threads: Option<u16>,
+}
+
+/// An engine with threads of its own.
+pub(crate) struct Session {
+    runtime: Option<Runtime>,
+    engine: Arc<Engine>,
+    /// Whether inputs failed that had to be taken in first.
+    exit: Exit,
+    /// What is asked, in a few words, for the greeting.
+    what: String,
+}
+
+impl Session {
+    /// Opens what is to be asked; takes in logs first where that is wanted.
+    ///
+    /// # Errors
+    /// Those of the lake and of the ingest.
+    pub(crate) fn open(ask: &Ask, screen: &Screen) -> anyhow::Result<Self> {
+        let mut exit = Exit::Done;
+        let mut lakes: Vec<(String, Arc<Lake>, Option<u64>)> = vec![];
+        for given in &ask.lake {
+            let (name, path) = named(given);
+            let lake = Arc::new(Lake::open(path)?);
+            lakes.push((distinct(&name, &lakes), lake, None));
+        }
+        if let Some(version) = ask.version {
+            let [(_, lake, asked)] = lakes.as_mut_slice() else {
+                return Err(Error::Invalid("--version needs exactly one --lake".into()).into());
+            };
+            lake.snapshot(Some(version))?;
+            *asked = Some(version);
+        }
+        let mut what: Vec<String> = ask.lake.iter().map(|lake| format!("lake {lake}")).collect();
+        if !ask.logs.is_empty() {
+            what.push(match ask.logs.as_slice() {
+                [one] => format!("the logs of {}", one.display()),
+                several => format!("the logs of {} paths", several.len()),
+            });
+            let lake = Lake::in_memory()?;
+            exit = ask.take_in(&lake, &ask.logs, screen)?;
+            lakes.insert(0, ("logs".to_string(), Arc::new(lake), None));
+        } else if ask.ingest {
+            for (_, lake, _) in &lakes {
+                if ask.take_in(lake, &[], screen)? == Exit::SomeFailed {
+                    exit = Exit::SomeFailed;
+                }
+            }
+        } else if ask.from.is_some() || ask.to.is_some() || ask.dxt {
+            return Err(Error::Invalid("--from, --to and --dxt go with --logs or --ingest; in SQL say `where start_time >= ..`".into()).into());
+        }
+        if what.is_empty() {
+            what.push("no lake; give one with --lake, or logs with --logs".to_string());
+        }
+        let threads = ask.threads.map(usize::from);
+        let memory = ask.memory.map_or_else(half_of_memory, |m| usize::try_from(m).ok());
+        let options = EngineOptions { lakes, memory, threads };
+        Ok(Self {
+            engine: Arc::new(Engine::new(options)?),
+            runtime: Some(runtime(threads)?),
+            exit,
+            what: what.join(", "),
+        })
+    }
+
+    /// How the command ends if its statements succeed.
+    pub(crate) fn exit(&self) -> Exit {
+        self.exit
+    }
+
+    /// What is asked, in a few words.
+    pub(crate) fn what(&self) -> &str {
+        &self.what
+    }
+
+    /// All rows of a small answer.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    pub(crate) fn collect(&self, sql: &str) -> anyhow::Result<Vec<RecordBatch>> {
+        let Some(runtime) = &self.runtime else {
+            return Ok(vec![]);
+        };
+        Ok(runtime.block_on(async { self.engine.run(sql).await?.collect().await })?)
+    }
+
+    /// Sends the parts of an answer as they come, from a task of its own: a computation that does not pause would keep
+    /// anything else on its task from being done, noticing Ctrl-C included.
+    fn start(&self, runtime: &Runtime, sql: &str) -> (Task, mpsc::Receiver<Result<Part, Error>>) {
+        let (sender, receiver) = mpsc::channel(2);
+        let (engine, sql) = (self.engine.clone(), sql.to_string());
+        let task = runtime.spawn(async move {
+            let rows = async {
+                let mut rows = engine.run(&sql).await?;
+                // Nobody listens any more when the answer is not wanted any more.
+                let _ = sender.send(Ok(Part::Columns(rows.schema()))).await;
+                while let Some(batch) = rows.next().await? {
+                    if sender.send(Ok(Part::Rows(batch))).await.is_err() {
+                        break;
+                    }
+                }
+                Ok(())
+            };
+            if let Err(error) = rows.await {
+                let _ = sender.send(Err(error)).await;
+            }
+        });
+        (Task(task), receiver)
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        // A computation that was left in the middle must not hold up the end.
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+impl Ask {
+    fn take_in(&self, lake: &Lake, paths: &[PathBuf], screen: &Screen) -> anyhow::Result<Exit> {
+        let zone = match &self.timezone {
+            Some(name) => super::period::zone(name).map_err(Error::Invalid)?,
+            None => lake.site()?.zone()?,
+        };
+        let period = Period::parse(self.from.as_deref(), self.to.as_deref(), zone).map_err(Error::Invalid)?;
+        let mut options = IngestOptions {
+            paths: paths.to_vec(),
+            from: period.from,
+            to: period.to,
+            dxt: self.dxt,
+            cancel: progress::cancel_on_ctrl_c()?,
+            ..IngestOptions::default()
+        };
+        if let Some(threads) = self.threads {
+            options.threads = usize::from(threads);
+        }
+        let bar = Bar::new(screen);
+        let report = lake.ingest(&options, &bar);
+        bar.clear();
+        let report = report?;
+        if report.version.is_some() {
+            screen.say(progress::summary(&report, bar.elapsed()));
+        }
+        Ok(progress::failures(&report, lake, screen))
+    }
+}
+
+enum Part {
+    Columns(SchemaRef),
+    Rows(RecordBatch),
+}
+
+/// A task that ends with the value.
+struct Task(tokio::task::JoinHandle<()>);
+
+impl Drop for Task {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+impl Executor for Session {
+    fn run(&mut self, sql: &str, format: &Format, style: Style, sink: Sink<'_>) -> anyhow::Result<Ran> {
+        let Some(runtime) = &self.runtime else {
+            return Ok(Ran::default());
+        };
+        let mut interrupt = {
+            let _inside = runtime.enter();
+            signal(SignalKind::interrupt()).context("cannot listen for Ctrl-C")?
+        };
+        let (_task, mut receiver) = self.start(runtime, sql);
+        let schema = match runtime.block_on(next(&mut receiver, &mut interrupt))? {
+            Some(Part::Columns(schema)) => schema,
+            Some(Part::Rows(_)) | None => return Ok(Ran::default()),
+        };
+        let mut ran = Ran::default();
+        // Statements such as SET answer with no columns at all.
+        let mut writer: Option<Box<dyn RowWriter + '_>> = match schema.fields().is_empty() {
+            true => None,
+            false => Some(format.writer(sink, &schema, style)?),
+        };
+        while let Some(part) = runtime.block_on(next(&mut receiver, &mut interrupt))? {
+            if let (Part::Rows(batch), Some(writer)) = (part, &mut writer) {
+                ran.rows += batch.num_rows() as u64;
+                writer.write(&batch)?;
+            }
+        }
+        if let Some(writer) = writer {
+            ran.answered = true;
+            ran.note = writer.finish()?;
+        }
+        Ok(ran)
+    }
+
+    fn names(&mut self) -> anyhow::Result<Names> {
+        let mut names = Names::default();
+        let columns = self.collect(
+            "select table_schema, table_name, column_name from information_schema.columns \
+             where table_schema <> 'information_schema' order by table_schema, table_name, ordinal_position",
+        )?;
+        let text = |batch: &RecordBatch, column: usize, row: usize| -> String {
+            let column = datafusion::arrow::compute::cast(batch.column(column), &datafusion::arrow::datatypes::DataType::Utf8);
+            column.map_or_else(|_| String::new(), |column| column.as_string::<i32>().value(row).to_string())
+        };
+        for batch in &columns {
+            for row in 0..batch.num_rows() {
+                names.add(&text(batch, 0, row), &text(batch, 1, row), &text(batch, 2, row));
+            }
+        }
+        let state = self.engine.context().state();
+        let functions: HashSet<&String> = state.scalar_functions().keys().chain(state.aggregate_functions().keys()).chain(state.window_functions().keys()).collect();
+        names.functions = functions.into_iter().cloned().collect();
+        names.functions.sort();
+        Ok(names)
+    }
+}
+
+/// The next part of an answer; None after the last.
+async fn next(receiver: &mut mpsc::Receiver<Result<Part, Error>>, interrupt: &mut Signal) -> anyhow::Result<Option<Part>> {
+    tokio::select! {
+        biased;
+        _ = interrupt.recv() => Err(anyhow::anyhow!("interrupted")),
+        part = receiver.recv() => Ok(part.transpose()?),
+    }
+}
+
+/// Name in SQL and path of a lake: `NAME=DIR`, or a directory, whose name it is then in letters that SQL takes.
+fn named(given: &str) -> (String, &Path) {
+    let is_name = |name: &str| {
+        name.starts_with(|c: char| c.is_ascii_lowercase() || c == '_')
+            && name.bytes().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'_')
+    };
+    if let Some((name, path)) = given.split_once('=')
+        && is_name(name)
+        && !Path::new(given).exists()
+    {
+        return (name.to_string(), Path::new(path));
+    }
+    let path = Path::new(given);
+    let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
+    let base = whole.file_name().map_or_else(|| "lake".to_string(), |name| name.to_string_lossy().to_lowercase());
+    let name: String = base.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+    match is_name(&name) {
+        true => (name, path),
+        false => (format!("lake_{name}"), path),
+    }
+}
+
+/// The name, or with a number behind it if another lake has it.
+fn distinct(name: &str, lakes: &[(String, Arc<Lake>, Option<u64>)]) -> String {
+    let taken = |name: &str| name == "logs" || name == "information_schema" || lakes.iter().any(|(other, ..)| other == name);
+    if !taken(name) {
+        return name.to_string();
+    }
+    (2..).map(|n| format!("{name}_{n}")).find(|name| !taken(name)).unwrap_or_default()
+}
+
+/// Half of the memory that this process may have, in bytes: the machine's or its control group's, whichever is less.
+fn half_of_memory() -> Option<usize> {
+    let machine = std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| {
+        let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
+        let kib: usize = line.trim().trim_end_matches("kB").trim().parse().ok()?;
+        kib.checked_mul(1024)
+    });
+    let group = std::fs::read_to_string("/sys/fs/cgroup/memory.max").ok().and_then(|text| text.trim().parse().ok());
+    [machine, group].into_iter().flatten().min().map(|bytes| bytes / 2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lake_is_named_as_its_directory_or_as_asked() {
+        let name = |given: &str| named(given).0;
+        assert_eq!(name("/scratch/Cori-2026"), "cori_2026");
+        assert_eq!(name("/scratch/lake/"), "lake");
+        assert_eq!(name("/scratch/2026"), "lake_2026");
+        assert_eq!(named("cori=/scratch/lake"), ("cori".to_string(), Path::new("/scratch/lake")));
+        assert_eq!(named("/a=b/lake").0, "lake");
+    }
+}

@@ -1,0 +1,408 @@
+//! Lines to statements and commands: what `-c`, `-f`, a pipe and the prompt have in common.
+//!
+//! A line that begins with a backslash, where no statement is open, is a command; everything else is SQL up to its semicolon.
+//! What statements are asked of is an [`Executor`], so that the shell can be tested without a lake.
+
+use super::output::{FORMATS, Format, Sink, Style, format};
+use super::schema;
+use super::screen::{Data, Look, Watched};
+use super::statement::split;
+use anyhow::bail;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+/// Runs statements.
+pub(crate) trait Executor {
+    /// Runs one statement and writes its rows.
+    ///
+    /// # Errors
+    /// Whatever keeps it from being answered; `interrupted` if the user stopped it.
+    fn run(&mut self, sql: &str, format: &Format, style: Style, sink: Sink<'_>) -> anyhow::Result<Ran>;
+
+    /// Tables, columns and functions that statements can name.
+    ///
+    /// # Errors
+    /// Those of the lake.
+    fn names(&mut self) -> anyhow::Result<Names>;
+}
+
+/// What running a statement gave.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Ran {
+    /// Rows written.
+    pub(crate) rows: u64,
+    /// Whether the statement has an answer at all.
+    pub(crate) answered: bool,
+    /// What was left out for want of room.
+    pub(crate) note: Option<String>,
+}
+
+/// What statements can name.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Names {
+    /// Columns of each table, in order, by `schema.table`.
+    pub(crate) tables: BTreeMap<(String, String), Vec<String>>,
+    /// Functions.
+    pub(crate) functions: Vec<String>,
+}
+
+impl Names {
+    /// One more column.
+    pub(crate) fn add(&mut self, schema: &str, table: &str, column: &str) {
+        let key = (schema.to_string(), table.to_string());
+        self.tables.entry(key).or_default().push(column.to_string());
+    }
+
+    /// The columns of a table, by its name or `schema.name`.
+    pub(crate) fn columns(&self, table: &str) -> Option<&[String]> {
+        let (schema, name) = table.rsplit_once('.').map_or((None, table), |(schema, name)| (Some(schema), name));
+        let mut found = self.tables.iter().filter(|((s, t), _)| t == name && schema.is_none_or(|schema| s == schema));
+        found.next().map(|(_, columns)| columns.as_slice())
+    }
+}
+
+/// Whether to go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// The next line begins something new.
+    Ready,
+    /// A statement is open.
+    More,
+    /// The user wants to leave.
+    Quit,
+}
+
+/// A file that is there under its name once it is whole.
+pub(crate) struct OutFile {
+    path: PathBuf,
+    /// Its name until then; None for what is no regular file.
+    temporary: Option<PathBuf>,
+    file: Watched<File>,
+}
+
+/// How answers look; what `\format`, `\x` and `\timing` change.
+pub(crate) struct Settings {
+    /// Their form.
+    pub(crate) format: &'static Format,
+    /// A line for each value.
+    pub(crate) expanded: bool,
+    /// Whether the time is said.
+    pub(crate) timing: bool,
+}
+
+/// Reads lines, runs what they say.
+pub(crate) struct Shell<'a, E> {
+    /// What runs statements.
+    pub(crate) executor: E,
+    /// How answers look.
+    pub(crate) settings: Settings,
+    stdout: &'a mut Data,
+    look: Look,
+    out: Option<OutFile>,
+    buffer: String,
+    /// Answers written to where they go now: some formats hold one only.
+    answers: u64,
+    /// Files that read one another.
+    depth: u32,
+}
+
+/// Commands: names, arguments and meaning, in the order shown.
+const COMMANDS: &[(&str, &str, &str)] = &[
+    ("\\d", "[TABLE]", "tables; or the columns of one, with unit and meaning"),
+    ("\\df", "[FUNCTION]", "iolode's own functions; or how one is called"),
+    ("\\format", "[NAME]", "the form of answers: table, csv, tsv, json, ndjson, arrow, parquet"),
+    ("\\x", "", "a line for each value instead of one for each row, and back"),
+    ("\\timing", "", "say how long each statement took, or stop saying it"),
+    ("\\i", "FILE", "run the statements of a file"),
+    ("\\o", "[FILE]", "write answers to a file; without one: here again"),
+    ("\\?", "", "this help; also \\h"),
+    ("\\q", "", "leave; also Ctrl-D"),
+];
+
+/// Names of the commands, for completion.
+pub(crate) fn commands() -> impl Iterator<Item = &'static str> {
+    COMMANDS.iter().map(|(name, ..)| *name)
+}
+
+impl<'a, E: Executor> Shell<'a, E> {
+    /// A shell that writes to stdout, which looks like that, or to a file.
+    pub(crate) fn new(executor: E, settings: Settings, stdout: &'a mut Data, look: Look, out: Option<OutFile>) -> Self {
+        Self {
+            executor,
+            settings,
+            stdout,
+            look,
+            out,
+            buffer: String::new(),
+            answers: 0,
+            depth: 0,
+        }
+    }
+
+    /// What was entered and not run yet.
+    pub(crate) fn open(&self) -> &str {
+        &self.buffer
+    }
+
+    /// Forgets what was entered and not run yet.
+    pub(crate) fn forget(&mut self) {
+        self.buffer.clear();
+    }
+
+    /// Takes one line, runs the statements that it ends.
+    ///
+    /// # Errors
+    /// Those of the first statement that fails; what follows it on the same line is forgotten.
+    pub(crate) fn feed(&mut self, line: &str) -> anyhow::Result<Step> {
+        let word = line.trim();
+        if self.buffer.is_empty() {
+            if word.starts_with('\\') {
+                return self.command(word);
+            }
+            match word.trim_end_matches(';').trim_end() {
+                "quit" | "exit" => return Ok(Step::Quit),
+                "help" => return self.command("\\?"),
+                _ => {}
+            }
+        }
+        self.buffer.push_str(line);
+        self.buffer.push('\n');
+        let text = std::mem::take(&mut self.buffer);
+        let statements = split(&text);
+        for statement in statements.complete {
+            self.statement(statement)?;
+        }
+        if statements.rest.is_empty() {
+            return Ok(Step::Ready);
+        }
+        self.buffer = format!("{}\n", statements.rest);
+        Ok(Step::More)
+    }
+
+    /// Takes a whole text; the last statement needs no semicolon.
+    ///
+    /// # Errors
+    /// As [`Shell::feed`].
+    pub(crate) fn feed_all(&mut self, text: &str) -> anyhow::Result<Step> {
+        for line in text.lines() {
+            if self.feed(line)? == Step::Quit {
+                return Ok(Step::Quit);
+            }
+        }
+        let rest = std::mem::take(&mut self.buffer);
+        if !rest.trim().is_empty() {
+            self.statement(rest.trim())?;
+        }
+        Ok(Step::Ready)
+    }
+
+    /// Ends the file that answers go to, if they do.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub(crate) fn finish(mut self) -> anyhow::Result<()> {
+        self.end_file()
+    }
+
+    fn end_file(&mut self) -> anyhow::Result<()> {
+        self.answers = 0;
+        self.out.take().map_or(Ok(()), OutFile::finish)
+    }
+
+    fn statement(&mut self, sql: &str) -> anyhow::Result<()> {
+        let format = self.settings.format;
+        let style = Style {
+            look: if self.out.is_some() { Look::default() } else { self.look },
+            expanded: self.settings.expanded,
+        };
+        if format.binary {
+            let name = format.name;
+            if self.out.is_none() && self.look.width.is_some() {
+                bail!("{name} is nothing for a terminal; redirect stdout, or give a file with -o or \\o");
+            }
+            if self.answers > 0 {
+                bail!("{name} holds the answer of one statement only; give each a file of its own");
+            }
+        }
+        let begin = Instant::now();
+        let sink: Sink<'_> = match &mut self.out {
+            Some(file) => &mut file.file,
+            None => self.stdout,
+        };
+        let ran = self.executor.run(sql, format, style, sink);
+        match &mut self.out {
+            Some(file) => file.flush()?,
+            None => self.stdout.flush()?,
+        }
+        let ran = ran?;
+        self.answers += u64::from(ran.answered);
+        if let Some(note) = &ran.note {
+            say(note);
+        }
+        if format.name == "table" {
+            let rows = match (ran.answered, ran.rows) {
+                (false, _) => "done".to_string(),
+                (true, 1) => "1 row".to_string(),
+                (true, rows) => format!("{} rows", super::size::count(rows)),
+            };
+            match self.settings.timing {
+                true => say(format_args!("{rows} in {:.3} s", begin.elapsed().as_secs_f64())),
+                false => say(rows),
+            }
+        }
+        Ok(())
+    }
+
+    fn command(&mut self, line: &str) -> anyhow::Result<Step> {
+        let (name, argument) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+        let argument = argument.trim().trim_end_matches(';').trim();
+        match (name, argument) {
+            ("\\q", _) => return Ok(Step::Quit),
+            ("\\?" | "\\h", _) => self.help()?,
+            ("\\d", table) => self.describe(table)?,
+            ("\\df", function) => self.functions(function)?,
+            ("\\x", _) => {
+                self.settings.expanded = !self.settings.expanded;
+                say(format_args!("expanded answers {}", on(self.settings.expanded)));
+            }
+            ("\\timing", _) => {
+                self.settings.timing = !self.settings.timing;
+                say(format_args!("timing {}", on(self.settings.timing)));
+            }
+            ("\\format", "") => {
+                for format in FORMATS {
+                    let mark = if format.name == self.settings.format.name { "*" } else { " " };
+                    say(format_args!("{mark} {:8} {}", format.name, format.doc));
+                }
+            }
+            ("\\format", name) => self.settings.format = format(name).map_err(crate::Error::Invalid)?,
+            ("\\o", "") => self.end_file()?,
+            ("\\o", path) => {
+                self.end_file()?;
+                self.out = Some(OutFile::create(Path::new(path))?);
+            }
+            ("\\i", "") => bail!("\\i needs a file"),
+            ("\\i", path) => {
+                // A file that reads itself would do so for ever.
+                if self.depth == 16 {
+                    bail!("{path}: files read one another more than 16 deep");
+                }
+                let text = std::fs::read_to_string(path).map_err(|e| crate::Error::io(path, "cannot read", e))?;
+                self.depth += 1;
+                let step = self.feed_all(&text);
+                self.depth -= 1;
+                return step;
+            }
+            _ => return Err(crate::Error::unknown("command", name, commands()).into()),
+        }
+        Ok(Step::Ready)
+    }
+
+    fn help(&mut self) -> anyhow::Result<()> {
+        say("SQL up to a semicolon is run; it may take several lines. Ctrl-C stops a statement, TAB completes names.");
+        for (name, argument, meaning) in COMMANDS {
+            say(format_args!("  {:18} {meaning}", format!("{name} {argument}")));
+        }
+        Ok(())
+    }
+
+    fn describe(&mut self, table: &str) -> anyhow::Result<()> {
+        let style = Style { look: self.look, expanded: false };
+        if table.is_empty() {
+            let names = self.executor.names()?;
+            let tables = schema::of_names(&names)?;
+            let note = FORMATS[0].write(self.stdout, &tables, style)?;
+            note.into_iter().for_each(say);
+            return Ok(self.stdout.flush()?);
+        }
+        let bare = table.rsplit('.').next().unwrap_or(table);
+        match schema::described(bare) {
+            Some(described) => described.show(&FORMATS[0], self.stdout, style)?.into_iter().for_each(say),
+            None => {
+                let names = self.executor.names()?;
+                let known = names.tables.keys().map(|(_, table)| table.as_str());
+                let columns = names.columns(table).ok_or_else(|| crate::Error::unknown("table", table, known))?;
+                let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
+                let batch = schema::texts(&[("column", columns)])?;
+                FORMATS[0].write(self.stdout, &batch, style)?;
+            }
+        }
+        Ok(self.stdout.flush()?)
+    }
+
+    fn functions(&mut self, name: &str) -> anyhow::Result<()> {
+        let style = Style { look: self.look, expanded: false };
+        match name {
+            "" => {
+                FORMATS[0].write(self.stdout, &schema::functions()?, style)?;
+            }
+            name => writeln!(self.stdout, "{}", schema::function(name)?)?,
+        }
+        Ok(self.stdout.flush()?)
+    }
+}
+
+impl OutFile {
+    /// A file to write to. One of that name stays as it is until the new one is whole.
+    ///
+    /// # Errors
+    /// If it cannot be made.
+    pub(crate) fn create(path: &Path) -> anyhow::Result<Self> {
+        let regular = std::fs::metadata(path).is_ok_and(|file| file.is_file());
+        let temporary = (regular || !path.exists()).then(|| {
+            let mut name = path.file_name().unwrap_or_default().to_os_string();
+            name.push(format!(".{}.partial", std::process::id()));
+            path.with_file_name(name)
+        });
+        let open = temporary.as_deref().unwrap_or(path);
+        let file = match &temporary {
+            Some(temporary) => File::create(temporary),
+            None => File::options().write(true).open(path),
+        };
+        let file = file.map_err(|e| crate::Error::io(open, "cannot create", e))?;
+        Ok(Self {
+            path: path.to_path_buf(),
+            temporary,
+            file: Watched::new(file),
+        })
+    }
+
+    /// What was written so far is in the file then.
+    fn flush(&mut self) -> anyhow::Result<()> {
+        let _ = self.file.flush();
+        match self.file.failed() {
+            Some((_, why)) => bail!("{}: cannot write: {why}", self.path.display()),
+            None => Ok(()),
+        }
+    }
+
+    fn finish(mut self) -> anyhow::Result<()> {
+        self.flush()?;
+        if let Some(temporary) = self.temporary.take() {
+            let moved = std::fs::rename(&temporary, &self.path);
+            moved.map_err(|e| crate::Error::io(&self.path, "cannot write", e))?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for OutFile {
+    fn drop(&mut self) {
+        // Not finished: what is there is not whole.
+        if let Some(temporary) = &self.temporary {
+            let _ = std::fs::remove_file(temporary);
+        }
+    }
+}
+
+fn on(switch: bool) -> &'static str {
+    if switch { "on" } else { "off" }
+}
+
+/// A line on stderr. That nobody can read it is no reason to stop.
+pub(crate) fn say(line: impl std::fmt::Display) {
+    let _ = writeln!(std::io::stderr(), "{line}");
+}

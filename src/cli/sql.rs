@@ -1,0 +1,93 @@
+//! `iolode sql`: questions in SQL, from the command line, a file, a pipe, or at a prompt.
+
+use super::output::{FORMATS, Format};
+use super::repl;
+use super::screen::Screen;
+use super::session::{Ask, Session};
+use super::shell::{OutFile, Settings, Shell};
+use super::Exit;
+use crate::error::Error;
+use clap::builder::{PossibleValue, TypedValueParser};
+use std::io::{IsTerminal, Read};
+use std::path::PathBuf;
+
+/// Ask a lake, or loose logs, in SQL; at a prompt when no question is given
+#[derive(clap::Args)]
+#[command(
+    after_help = "\
+Examples:
+  iolode sql --lake /scratch/lake                                a prompt; \\? there lists its commands
+  iolode sql --lake /scratch/lake -c 'select app, count(*) from darshan_log group by app'
+  iolode sql --lake /scratch/lake -f questions.sql --format csv > answers.csv
+  iolode sql --logs /darshan/2026/9/1 -c 'select * from darshan_file order by bytes_written desc limit 10'
+  echo 'select 1' | iolode sql --format json"
+)]
+pub(super) struct Args {
+    #[command(flatten)]
+    ask: Ask,
+    /// Run these statements and end; may be given several times
+    #[arg(short = 'c', long, value_name = "SQL", conflicts_with = "file")]
+    command: Vec<String>,
+    /// Run the statements of this file and end; - is stdin
+    #[arg(short, long, value_name = "FILE")]
+    file: Option<PathBuf>,
+    /// The form of the answers
+    #[arg(long, value_name = "FORMAT", default_value = "table", value_parser = format_parser())]
+    format: &'static Format,
+    /// Write the answers to this file, which is there once they are whole
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// In the form table: a line for each value instead of one for each row
+    #[arg(short = 'x', long)]
+    expanded: bool,
+}
+
+/// Reads the name of a format; shared by all commands that have `--format`.
+pub(super) fn format_parser() -> impl TypedValueParser<Value = &'static Format> {
+    let names = FORMATS.iter().map(|format| PossibleValue::new(format.name).help(format.doc));
+    clap::builder::PossibleValuesParser::new(names).try_map(|name| super::output::format(&name))
+}
+
+pub(super) fn run(args: &Args, screen: &mut Screen) -> anyhow::Result<Exit> {
+    let out = args.output.as_deref().map(OutFile::create).transpose()?;
+    // What is to be run is read before anything is opened: a missing file must not cost an ingest.
+    let stdin = std::io::stdin();
+    let script = match (&args.file, args.command.as_slice()) {
+        (Some(file), _) if file.as_os_str() == "-" => Some(read_stdin()?),
+        (Some(file), _) => {
+            let text = std::fs::read_to_string(file);
+            Some(text.map_err(|e| Error::io(file, "cannot read", e))?)
+        }
+        (None, []) if stdin.is_terminal() => None,
+        (None, []) => Some(read_stdin()?),
+        (None, _) => None,
+    };
+    let session = Session::open(&args.ask, screen)?;
+    let exit = session.exit();
+    let what = session.what().to_string();
+    let settings = Settings {
+        format: args.format,
+        expanded: args.expanded,
+        timing: true,
+    };
+    let look = screen.look;
+    let mut shell = Shell::new(session, settings, &mut screen.data, look, out);
+    match script {
+        Some(text) => _ = shell.feed_all(&text)?,
+        None if !args.command.is_empty() => {
+            for text in &args.command {
+                shell.feed_all(text)?;
+            }
+        }
+        None => repl::run(&mut shell, &what)?,
+    }
+    shell.finish()?;
+    Ok(exit)
+}
+
+fn read_stdin() -> anyhow::Result<String> {
+    let mut text = String::new();
+    let read = std::io::stdin().read_to_string(&mut text);
+    read.map_err(|e| Error::io("stdin", "cannot read", e))?;
+    Ok(text)
+}

@@ -1,0 +1,67 @@
+//! One group out of a fold over many: the accumulator that window functions and ordered aggregates use.
+
+use super::Fold;
+use datafusion::arrow::array::{Array, ArrayRef};
+use datafusion::arrow::datatypes::DataType;
+use datafusion::common::{Result, ScalarValue};
+use datafusion::logical_expr::{Accumulator, EmitTo};
+use std::fmt::{Debug, Formatter};
+
+/// A [`Fold`] with one group.
+pub(super) struct Single {
+    fold: Box<dyn Fold>,
+    gives: DataType,
+    states: Vec<DataType>,
+    /// The group of each row of a batch: 0.
+    zeros: Vec<usize>,
+}
+
+impl Single {
+    pub(super) fn new(fold: Box<dyn Fold>, gives: DataType, states: Vec<DataType>) -> Self {
+        Self { fold, gives, states, zeros: vec![] }
+    }
+
+    fn zeros(&mut self, values: &[ArrayRef]) {
+        self.zeros.resize(values.first().map_or(0, |array| array.len()), 0);
+    }
+}
+
+impl Debug for Single {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Single({})", self.gives)
+    }
+}
+
+impl Accumulator for Single {
+    fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
+        self.zeros(values);
+        self.fold.update_batch(values, &self.zeros, None, 1)
+    }
+
+    fn merge_batch(&mut self, states: &[ArrayRef]) -> Result<()> {
+        self.zeros(states);
+        self.fold.merge_batch(states, &self.zeros, 1)
+    }
+
+    /// Looks at a copy: a window asks again and again while rows are added.
+    fn evaluate(&mut self) -> Result<ScalarValue> {
+        first(&self.fold.copy().evaluate(EmitTo::All)?, &self.gives)
+    }
+
+    fn state(&mut self) -> Result<Vec<ScalarValue>> {
+        let states = self.fold.copy().state(EmitTo::All)?;
+        states.iter().zip(&self.states).map(|(array, data_type)| first(array, data_type)).collect()
+    }
+
+    fn size(&self) -> usize {
+        size_of_val(self) + self.fold.size() + self.zeros.capacity() * size_of::<usize>()
+    }
+}
+
+/// The one value, or NULL if there was no batch yet.
+fn first(array: &ArrayRef, data_type: &DataType) -> Result<ScalarValue> {
+    match array.len() {
+        0 => ScalarValue::try_from(data_type),
+        _ => ScalarValue::try_from_array(array, 0),
+    }
+}

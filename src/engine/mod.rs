@@ -1,0 +1,280 @@
+//! Lakes to answers: the DataFusion session over them.
+//!
+//! [`Engine::run`] takes SQL and gives rows. Each lake is a SQL schema under its own name, and table names alone mean the
+//! first; a session without a lake has the functions only. Every session is built by one function, `session::session_state`.
+//!
+//! | part | what it is |
+//! |---|---|
+//! | `session` | options, memory, functions and rules of every session |
+//! | `catalog` | names to tables, at one version of each lake for each query |
+//! | `cuts`, `table` | scans of a table in groups of job ids, the same for all tables |
+//! | `colocated` | the optimizer rule by which joins on job_id and more keep those groups |
+//! | `lake_tables`, [`views`] | tables made of the manifest, views |
+//! | [`functions`] | SQL functions |
+//! | `error` | DataFusion's errors as one clear line |
+
+mod catalog;
+mod colocated;
+mod cuts;
+mod error;
+pub mod functions;
+mod lake_tables;
+mod session;
+mod table;
+pub mod views;
+
+#[cfg(test)]
+mod tests;
+
+use crate::error::{Error, Result};
+use crate::lake::Lake;
+use catalog::{Catalog, Own, Source};
+use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::arrow::record_batch::RecordBatch;
+use datafusion::catalog::{CatalogProvider, MemorySchemaProvider};
+use datafusion::dataframe::DataFrame;
+use datafusion::error::DataFusionError;
+use datafusion::execution::SendableRecordBatchStream;
+use datafusion::execution::session_state::SessionState;
+use datafusion::logical_expr::LogicalPlan;
+use datafusion::physical_plan::execute_stream;
+use datafusion::prelude::SessionContext;
+use datafusion::sql::parser::{CopyToSource, DFParserBuilder, Statement};
+use datafusion::sql::sqlparser::ast::{Expr, FunctionArguments, visit_expressions_mut};
+use datafusion::sql::sqlparser::dialect::GenericDialect;
+use error::{Known, is_exhausted, translate};
+use futures::StreamExt;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+/// What a session is made of.
+#[derive(Default)]
+pub struct EngineOptions {
+    /// Name in SQL, lake, and the version to read; the newest at each query if None.
+    pub lakes: Vec<(String, Arc<Lake>, Option<u64>)>,
+    /// Bytes that sorts, joins and groupings may hold; no bound if None. Decoded data files come on top.
+    pub memory: Option<usize>,
+    /// Threads of a query, from 2 to 32; those of the machine if None.
+    pub threads: Option<usize>,
+}
+
+/// A session that answers SQL.
+///
+/// Cheap to make: it opens no lake before a query names a table of it. Its asynchronous functions want a tokio runtime.
+pub struct Engine {
+    context: SessionContext,
+    sources: Vec<Arc<Source>>,
+    own: Arc<Own>,
+    planner: Arc<SessionState>,
+    memory: Option<usize>,
+}
+
+impl Engine {
+    /// A session over these lakes, or none.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if two lakes have one name or a name is reserved, or there is no place for spill files.
+    pub fn new(options: EngineOptions) -> Result<Self> {
+        let threads = session::threads(options.threads);
+        let first = options.lakes.first().map_or(session::NO_LAKE, |(name, ..)| name).to_string();
+        let runtime = session::runtime(options.memory)?;
+        let mut sources: Vec<Arc<Source>> = vec![];
+        for (name, lake, version) in options.lakes {
+            if sources.iter().any(|source| source.name == name) || name == "information_schema" || name.is_empty() {
+                return Err(Error::Invalid(format!("two lakes cannot both be `{name}` in SQL; name one differently")));
+            }
+            let source = Source::new(name, lake, version, session::groups(threads))?;
+            let (url, store) = source.store();
+            runtime.register_object_store(url.as_ref(), store);
+            sources.push(Arc::new(source));
+        }
+        let mut state = session::session_state(threads, options.memory, &first, runtime);
+        let (own, planner) = (Arc::new(Own::default()), Arc::new(state.clone()));
+        if sources.is_empty() {
+            own.insert(session::NO_LAKE, Arc::new(MemorySchemaProvider::new()));
+        }
+        state.register_catalog_list(Catalog::new(&sources, own.clone(), planner.clone()).list());
+        Ok(Self { context: SessionContext::new_with_state(state), sources, own, planner, memory: options.memory })
+    }
+
+    /// The DataFusion session. Lakes without a fixed version are seen there as they were at the first look; [`Engine::sql`]
+    /// and [`Engine::run`] see the newest version each time.
+    pub fn context(&self) -> &SessionContext {
+        &self.context
+    }
+
+    /// The statements of some SQL.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if it cannot be read.
+    pub fn parse(&self, sql: &str) -> Result<Vec<Statement>> {
+        let options = self.context.copied_config();
+        let limit = options.options().sql_parser.recursion_limit.get();
+        let parser = DFParserBuilder::new(sql).with_dialect(&GenericDialect {}).with_recursion_limit(limit).build();
+        let statements = parser.and_then(|mut parser| parser.parse_statements()).map_err(|e| self.error(e))?;
+        let mut statements = Vec::from(statements);
+        statements.iter_mut().for_each(plain_user);
+        Ok(statements)
+    }
+
+    /// The plan of one statement, over one version of each lake; statements that change the session (`SET`, `CREATE VIEW`)
+    /// have then done so.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if it cannot be read or planned, or is not one statement; those of the lake.
+    pub async fn sql(&self, sql: &str) -> Result<DataFrame> {
+        self.plan(self.one(sql)?).await
+    }
+
+    /// The rows of one statement, as they come.
+    ///
+    /// A query whose hash joins do not fit into the budget is tried once more with sort-merge joins, which spill.
+    ///
+    /// # Errors
+    /// As [`Engine::sql`]; [`Error::Invalid`] if the memory does not suffice.
+    pub async fn run(&self, sql: &str) -> Result<Rows> {
+        self.run_statement(self.one(sql)?).await
+    }
+
+    /// As [`Engine::run`], of a statement that [`Engine::parse`] gave.
+    ///
+    /// # Errors
+    /// As [`Engine::run`].
+    pub async fn run_statement(&self, statement: Statement) -> Result<Rows> {
+        let (state, plan) = self.plan(statement).await?.into_parts();
+        match self.start(&state, &plan).await {
+            Err(error) if is_exhausted(&error) && is_query(&plan) => {
+                self.start(&session::frugal(state, self.memory)?, &plan).await.map_err(|e| self.error(e))
+            }
+            rows => rows.map_err(|e| self.error(e)),
+        }
+    }
+
+    /// The clear line that a DataFusion error of this session stands for.
+    pub fn error(&self, error: DataFusionError) -> Error {
+        translate(error, &self.known())
+    }
+
+    fn one(&self, sql: &str) -> Result<Statement> {
+        let mut statements = self.parse(sql)?;
+        match (statements.pop(), statements.is_empty()) {
+            (Some(statement), true) => Ok(statement),
+            (None, _) => Err(Error::Invalid("there is no statement".into())),
+            (Some(_), false) => Err(Error::Invalid(format!("expected one statement, found {}", statements.len() + 1))),
+        }
+    }
+
+    async fn plan(&self, statement: Statement) -> Result<DataFrame> {
+        let mut state = self.context.state();
+        let pinned = Catalog::new(&self.sources, self.own.clone(), self.planner.clone());
+        state.register_catalog_list(pinned.list());
+        let plan = state.statement_to_plan(statement).await.map_err(|e| self.error(e))?;
+        self.context.execute_logical_plan(plan).await.map_err(|e| self.error(e))
+    }
+
+    /// Runs a plan until its first rows are there: from then on a failure is final.
+    async fn start(&self, state: &SessionState, plan: &LogicalPlan) -> Result<Rows, DataFusionError> {
+        let physical = state.create_physical_plan(plan).await?;
+        let schema = physical.schema();
+        let mut stream = execute_stream(physical, state.task_ctx())?;
+        let first = stream.next().await.transpose()?;
+        Ok(Rows { schema, first, stream, known: self.known() })
+    }
+
+    fn known(&self) -> Known {
+        let catalog = Catalog::new(&self.sources, self.own.clone(), self.planner.clone());
+        let names = |schema: String| catalog.schema(&schema).map(|schema| schema.table_names()).unwrap_or_default();
+        let state = self.context.state_ref();
+        let state = state.read();
+        let mut functions: Vec<String> = state.scalar_functions().keys().cloned().collect();
+        functions.extend(state.aggregate_functions().keys().chain(state.window_functions().keys()).cloned());
+        // The nearest of several equally near names must not depend on the order of a hash map.
+        functions.sort();
+        Known { tables: catalog.schema_names().into_iter().flat_map(names).collect(), functions, memory: self.memory }
+    }
+}
+
+/// The rows of an answer, batch by batch.
+pub struct Rows {
+    schema: SchemaRef,
+    first: Option<RecordBatch>,
+    stream: SendableRecordBatchStream,
+    known: Known,
+}
+
+impl Rows {
+    /// The columns.
+    pub fn schema(&self) -> SchemaRef {
+        self.schema.clone()
+    }
+
+    /// The next rows; None after the last.
+    ///
+    /// # Errors
+    /// As [`Engine::run`]. After an error there are no more rows.
+    pub async fn next(&mut self) -> Result<Option<RecordBatch>> {
+        if let Some(first) = self.first.take() {
+            return Ok(Some(first));
+        }
+        self.stream.next().await.transpose().map_err(|e| translate(e, &self.known))
+    }
+
+    /// All rows that are left.
+    ///
+    /// # Errors
+    /// As [`Rows::next`].
+    pub async fn collect(mut self) -> Result<Vec<RecordBatch>> {
+        let mut batches = vec![];
+        while let Some(batch) = self.next().await? {
+            batches.push(batch);
+        }
+        Ok(batches)
+    }
+}
+
+/// A tokio runtime with so many threads, or those of the machine.
+///
+/// # Errors
+/// [`Error::Invalid`] if the system gives no threads.
+pub fn runtime(threads: Option<usize>) -> Result<tokio::runtime::Runtime> {
+    let built = tokio::runtime::Builder::new_multi_thread().worker_threads(session::threads(threads)).enable_all().build();
+    built.map_err(|e| Error::Invalid(format!("cannot start the query engine's threads: {e}")))
+}
+
+/// Whether running a plan again changes nothing outside.
+fn is_query(plan: &LogicalPlan) -> bool {
+    !matches!(plan, LogicalPlan::Dml(_) | LogicalPlan::Ddl(_) | LogicalPlan::Copy(_) | LogicalPlan::Statement(_))
+}
+
+/// An error of ours on its way through DataFusion.
+pub(crate) fn external(error: Error) -> DataFusionError {
+    DataFusionError::External(Box::new(error))
+}
+
+/// Reads `user` as the column that `darshan_log` has, not as the SQL standard's function without parentheses, which
+/// DataFusion lacks.
+fn plain_user(statement: &mut Statement) {
+    fn rename(expr: &mut Expr) -> ControlFlow<()> {
+        let column = match expr {
+            Expr::Function(function) if matches!(function.args, FunctionArguments::None) => match &function.name.0[..] {
+                [part] => part.as_ident().filter(|name| name.quote_style.is_none() && name.value.eq_ignore_ascii_case("user")).cloned(),
+                _ => None,
+            },
+            _ => None,
+        };
+        if let Some(name) = column {
+            *expr = Expr::Identifier(name);
+        }
+        ControlFlow::Continue(())
+    }
+    match statement {
+        Statement::Statement(inner) => _ = visit_expressions_mut(inner, rename),
+        Statement::Explain(explain) => plain_user(&mut explain.statement),
+        Statement::CopyTo(copy) => {
+            if let CopyToSource::Query(query) = &mut copy.source {
+                _ = visit_expressions_mut(query, rename);
+            }
+        }
+        _ => {}
+    }
+}

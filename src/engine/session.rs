@@ -1,0 +1,122 @@
+//! The DataFusion session: one function builds it, whoever asks the questions.
+
+use super::functions::{AGGREGATE, SCALAR};
+use super::colocated;
+use crate::error::{Error, Result};
+use datafusion::execution::SessionStateBuilder;
+use datafusion::execution::memory_pool::FairSpillPool;
+use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
+use datafusion::execution::session_state::SessionState;
+use datafusion::prelude::SessionConfig;
+use std::sync::Arc;
+
+/// The one catalog. Each lake is a schema in it.
+pub(crate) const CATALOG: &str = "iolode";
+
+/// The schema of a session without a lake.
+pub(crate) const NO_LAKE: &str = "public";
+
+/// Groups of a scan at least: finer than the threads of a small machine, so that one large group holds up little.
+const GROUPS_MIN: usize = 8;
+
+/// Groups of a scan at most, and threads of one query. Above it DataFusion's dynamic join filters, which build a branch
+/// for each group, cost more than they save.
+const GROUPS_MAX: usize = 32;
+
+/// Threads of a query: those asked for, else those of the machine. At least 2, for DataFusion plans a session of one
+/// partition in another way, that holds the whole left side of every join.
+pub(crate) fn threads(asked: Option<usize>) -> usize {
+    let machine = || std::thread::available_parallelism().map_or(2, |n| n.get());
+    asked.unwrap_or_else(machine).clamp(2, GROUPS_MAX)
+}
+
+/// Groups of each scan: as many as threads, at least [`GROUPS_MIN`], so that `target_partitions` never exceeds them.
+pub(crate) fn groups(threads: usize) -> usize {
+    threads.clamp(GROUPS_MIN, GROUPS_MAX)
+}
+
+/// Memory, spill files and object stores of a session.
+///
+/// # Errors
+/// [`Error::Invalid`] if there is no place for spill files.
+pub(crate) fn runtime(memory: Option<usize>) -> Result<Arc<RuntimeEnv>> {
+    let builder = RuntimeEnvBuilder::new();
+    let builder = match memory {
+        Some(memory) => builder.with_memory_pool(Arc::new(FairSpillPool::new(memory))),
+        None => builder,
+    };
+    builder.build_arc().map_err(|e| Error::Invalid(format!("cannot set up the query engine: {e}")))
+}
+
+/// The options of a session with so many threads and so much memory; names alone mean the schema `first`.
+fn config(threads: usize, memory: Option<usize>, first: &str) -> SessionConfig {
+    let groups = groups(threads);
+    let mut config = SessionConfig::new()
+        .with_target_partitions(threads)
+        .with_default_catalog_and_schema(CATALOG, first)
+        .with_create_default_catalog_and_schema(false)
+        .with_information_schema(true)
+        .with_collect_statistics(true);
+    let options = config.options_mut();
+    options.optimizer.subset_repartition_threshold = options.optimizer.subset_repartition_threshold.min(groups);
+    options.optimizer.enable_join_dynamic_filter_pushdown &= groups <= GROUPS_MAX;
+    if let Some(memory) = memory {
+        // Each sort reserves this much for merging; of a small budget the reservations alone would be all.
+        let reservation = &mut options.execution.sort_spill_reservation_bytes;
+        *reservation = (*reservation).min(memory / (4 * groups));
+    }
+    config
+}
+
+/// The session state: local engine, scheduler and executor all use this one, so a function or a rule is everywhere.
+/// It has no tables yet; [`super::catalog`] adds them.
+pub(crate) fn session_state(threads: usize, memory: Option<usize>, first: &str, runtime: Arc<RuntimeEnv>) -> SessionState {
+    let mut builder = SessionStateBuilder::new_with_default_features()
+        .with_config(config(threads, memory, first))
+        .with_runtime_env(runtime)
+        .with_physical_optimizer_rules(colocated::rules());
+    let scalar = builder.scalar_functions().get_or_insert_default();
+    scalar.extend(SCALAR.iter().map(|function| Arc::new(function.udf())));
+    let aggregate = builder.aggregate_functions().get_or_insert_default();
+    aggregate.extend(AGGREGATE.iter().map(|function| Arc::new(function.udaf())));
+    builder.build()
+}
+
+/// The same session with sort-merge joins, which spill, and memory of its own: that of a query that failed is given back
+/// only as its tasks end.
+pub(crate) fn frugal(state: SessionState, memory: Option<usize>) -> Result<SessionState> {
+    let runtime = RuntimeEnvBuilder::from_runtime_env(state.runtime_env());
+    let runtime = match memory {
+        Some(memory) => runtime.with_memory_pool(Arc::new(FairSpillPool::new(memory))),
+        None => runtime,
+    };
+    let runtime = runtime.build_arc().map_err(|e| Error::Invalid(format!("cannot set up the query engine: {e}")))?;
+    let mut config = state.config().clone();
+    config.options_mut().optimizer.prefer_hash_join = false;
+    Ok(SessionStateBuilder::new_from_existing(state).with_config(config).with_runtime_env(runtime).build())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn target_partitions_never_exceed_the_groups_of_a_scan() {
+        for asked in [None, Some(0), Some(1), Some(2), Some(7), Some(8), Some(9), Some(31), Some(32), Some(33), Some(512)] {
+            let threads = threads(asked);
+            let state = session_state(threads, None, NO_LAKE, runtime(None).unwrap());
+            let options = state.config_options();
+            assert!((GROUPS_MIN..=GROUPS_MAX).contains(&groups(threads)));
+            assert!(options.execution.target_partitions <= groups(threads) && options.execution.target_partitions >= 2);
+            assert!(options.optimizer.subset_repartition_threshold <= groups(threads));
+        }
+    }
+
+    #[test]
+    fn the_rule_stands_just_before_the_rule_that_repartitions() {
+        let state = session_state(2, None, NO_LAKE, runtime(None).unwrap());
+        let names: Vec<_> = state.physical_optimizers().iter().map(|rule| rule.name().to_string()).collect();
+        let at = names.iter().position(|name| name == "colocated_join").unwrap();
+        assert_eq!(names[at + 1], "EnsureRequirements");
+    }
+}

@@ -1,0 +1,134 @@
+//! Plans over a lake: what is repartitioned and what is read, and that the answers are those of plain tables.
+
+use super::{ask, block_on, engine, lake, plan, rows};
+use crate::lake::Lake;
+use datafusion::prelude::{ParquetReadOptions, SessionConfig, SessionContext};
+
+/// Without these the small tables of a test would be broadcast.
+const PARTITIONED: [&str; 2] = [
+    "SET datafusion.optimizer.hash_join_single_partition_threshold = 0",
+    "SET datafusion.optimizer.hash_join_single_partition_threshold_rows = 0",
+];
+
+const TABLES: [&str; 3] = ["darshan_log", "darshan_file", "darshan_posix"];
+
+/// Questions whose plans may not repartition.
+const QUESTIONS: &[&str] = &[
+    "SELECT l.job_id, count(*), sum(f.bytes_read) FROM darshan_log l JOIN darshan_file f ON l.job_id = f.job_id GROUP BY l.job_id",
+    "SELECT l.log_id, l.app, f.record_id, f.bytes_read FROM darshan_log l JOIN darshan_file f ON l.job_id = f.job_id AND l.log_id = f.log_id",
+    "SELECT log_id, app, record_id, f.bytes_written FROM darshan_log l JOIN darshan_file f USING (job_id, log_id)",
+    "SELECT l.job_id, count(*) FROM darshan_log l JOIN darshan_file f USING (log_id, job_id) GROUP BY l.job_id",
+    "SELECT job_id, log_id, count(p.rank) FROM darshan_log l LEFT JOIN darshan_posix p USING (job_id, log_id) GROUP BY job_id, log_id",
+    "SELECT f.job_id, f.log_id, count(*), sum(p.posix_reads) FROM darshan_file f JOIN darshan_posix p USING (job_id, log_id, record_id)
+       JOIN darshan_log l USING (job_id, log_id) WHERE l.nprocs > 1 GROUP BY f.job_id, f.log_id",
+    "SELECT job_id, sum(bytes_read), count(DISTINCT uid) FROM darshan_log GROUP BY job_id",
+    "SELECT job_id, log_id, sum(bytes_read), max(ost_count) FROM darshan_file GROUP BY job_id, log_id",
+    "SELECT fs, job_id, ost_count(ost_union(fs, ost_bits)) FROM darshan_file WHERE fs IS NOT NULL GROUP BY job_id, fs",
+    "SELECT log_id FROM darshan_log WHERE job_id IN (SELECT job_id FROM darshan_posix WHERE posix_reads > 0)",
+    "SELECT log_id, row_number() OVER (PARTITION BY job_id ORDER BY log_id) FROM darshan_log",
+    "SELECT l.job_id, l.log_id FROM darshan_log l JOIN darshan_dxt d USING (job_id, log_id)",
+    "SELECT l.job_id, count(d.rank) FROM darshan_log l LEFT JOIN darshan_dxt d USING (job_id, log_id) GROUP BY l.job_id",
+];
+
+/// The data files of the newest version as plain listing tables.
+async fn plain(lake: &Lake) -> SessionContext {
+    let context = SessionContext::new_with_config(SessionConfig::new().with_target_partitions(2));
+    let snapshot = lake.snapshot(None).unwrap();
+    for table in TABLES {
+        let files = snapshot.files().iter().filter(|file| file.table == table);
+        let paths: Vec<String> = files.map(|file| lake.root().unwrap().join(&file.path).display().to_string()).collect();
+        let frame = context.read_parquet(paths, ParquetReadOptions::default()).await.unwrap();
+        context.register_table(table, frame.into_view()).unwrap();
+    }
+    for function in super::super::functions::SCALAR {
+        context.register_udf(function.udf());
+    }
+    for function in super::super::functions::AGGREGATE {
+        context.register_udaf(function.udaf());
+    }
+    context
+}
+
+async fn check(lake: &Lake, threads: usize) {
+    let (engine, plain) = (engine(lake, threads), plain(lake).await);
+    for hash in [true, false] {
+        for set in PARTITIONED.into_iter().map(String::from).chain([format!("SET datafusion.optimizer.prefer_hash_join = {hash}")]) {
+            ask(&engine, &set).await;
+        }
+        for sql in QUESTIONS {
+            let plan = plan(&engine, sql).await;
+            assert!(!plan.contains("RepartitionExec"), "{threads} threads, hash joins {hash}: {sql}\n{plan}");
+            // Each table is sorted by job_id, log_id and more, and no files overlap: merge joins and groupings need no sort.
+            let sorts = plan.matches("SortExec").count();
+            assert!(sorts == 0 || sql.contains("OVER"), "{sorts} sorts, {threads} threads, hash joins {hash}: {sql}\n{plan}");
+            if sql.contains("darshan_dxt") {
+                continue;
+            }
+            let mut found = ask(&engine, sql).await;
+            let mut expected = rows(&plain.sql(sql).await.unwrap().collect().await.unwrap());
+            found.sort();
+            expected.sort();
+            assert!(!expected.is_empty());
+            assert_eq!(found, expected, "{threads} threads, hash joins {hash}: {sql}");
+        }
+    }
+}
+
+#[test]
+fn joins_and_groupings_by_job_need_no_repartition_after_one_ingest_and_after_ten() {
+    let directory = tempfile::tempdir().unwrap();
+    for (name, steps) in [("one", 1), ("ten", 10)] {
+        let lake = lake(&directory.path().join(name), 80, steps, 400_000);
+        let ranges = lake.snapshot(None).unwrap().splits().len() + 1;
+        assert!(ranges > 8, "{ranges}");
+        block_on(async {
+            for threads in [2, 8, 12] {
+                check(&lake, threads).await;
+            }
+        });
+    }
+}
+
+#[test]
+fn a_lake_of_one_range_is_not_repartitioned_either() {
+    let directory = tempfile::tempdir().unwrap();
+    let lake = lake(directory.path(), 5, 1, 1 << 30);
+    assert_eq!(lake.snapshot(None).unwrap().splits(), [] as [i64; 0]);
+    block_on(check(&lake, 2));
+}
+
+#[test]
+fn a_condition_on_job_id_reads_one_file_and_on_time_those_of_its_days() {
+    let directory = tempfile::tempdir().unwrap();
+    let lake = lake(directory.path(), 80, 1, 400_000);
+    block_on(async {
+        let engine = engine(&lake, 2);
+        let jobs = ask(&engine, "SELECT job_id FROM darshan_log ORDER BY job_id").await;
+        let job = &jobs[jobs.len() / 2];
+        let files = |plan: &str| plan.matches(".parquet").count();
+        let all = files(&plan(&engine, "SELECT log_id, job_id FROM darshan_log").await);
+        assert!(all > 8, "{all}");
+        for sql in [
+            format!("SELECT log_id FROM darshan_log WHERE job_id = {job}"),
+            format!("SELECT log_id FROM darshan_log WHERE job_id IN ({job}, -5)"),
+            format!("SELECT log_id, l.bytes_read FROM (SELECT * FROM darshan_log) l WHERE l.job_id BETWEEN {job} AND {job}"),
+        ] {
+            assert_eq!(files(&plan(&engine, &sql).await), 1, "{sql}");
+            assert_eq!(ask(&engine, &sql).await.len(), jobs.iter().filter(|other| *other == job).count());
+        }
+        let bounds = ask(&engine, "SELECT min(start_time), max(start_time) FROM darshan_log").await;
+        let (first, last) = bounds[0].split_once(" | ").unwrap();
+        let before = format!("SELECT log_id FROM darshan_log WHERE start_time < TIMESTAMP '{first}'");
+        assert_eq!((files(&plan(&engine, &before).await), ask(&engine, &before).await.len()), (0, 0));
+        let from = format!("SELECT log_id FROM darshan_log WHERE start_time >= TIMESTAMP '{last}'");
+        assert!(files(&plan(&engine, &from).await) < all);
+        assert!(!ask(&engine, &from).await.is_empty());
+        // Of the manifest alone.
+        let counted = plan(&engine, "SELECT count(*), min(job_id), max(job_id) FROM darshan_log").await;
+        assert!(counted.contains("PlaceholderRowExec"), "{counted}");
+        assert_eq!(ask(&engine, "SELECT count(*), min(job_id) FROM darshan_log").await, [format!("{} | {}", jobs.len(), jobs[0])]);
+        assert_eq!(ask(&engine, "SELECT count(*) FROM darshan_log LIMIT 1").await, [jobs.len().to_string()]);
+        assert_eq!(ask(&engine, "SELECT log_id FROM darshan_log LIMIT 3").await.len(), 3);
+        assert_eq!(ask(&engine, "SELECT job_id FROM darshan_log ORDER BY job_id DESC LIMIT 1").await, [jobs[jobs.len() - 1].clone()]);
+    });
+}

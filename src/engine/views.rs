@@ -1,0 +1,188 @@
+//! Views that every lake has: SQL over its tables, nothing else.
+//!
+//! # Adding a view
+//! One entry in [`VIEWS`], its SQL with the key columns of the tables first, so that a condition on job_id reaches the scans;
+//! its columns as they come, which a test compares with the plan; an `.slt`.
+
+/// A view.
+#[derive(Debug)]
+pub struct View {
+    /// Name in SQL.
+    pub name: &'static str,
+    /// One line: what a row is.
+    pub doc: &'static str,
+    /// Columns that identify a row.
+    pub key: &'static [&'static str],
+    /// The query, over table names alone.
+    pub sql: &'static str,
+    /// The columns in order.
+    pub columns: &'static [ViewColumn],
+}
+
+/// A column of a view; types are written as in the schema files.
+#[derive(Debug)]
+pub struct ViewColumn {
+    /// Name in SQL.
+    pub name: &'static str,
+    /// Type as the schema files write it.
+    pub type_name: &'static str,
+    /// `B`, `count`, ..; empty where there is none.
+    pub unit: &'static str,
+    /// One line: what a value means.
+    pub doc: &'static str,
+}
+
+const fn column(name: &'static str, type_name: &'static str, unit: &'static str, doc: &'static str) -> ViewColumn {
+    ViewColumn { name, type_name, unit, doc }
+}
+
+/// Every view, in the order in which they are shown.
+pub static VIEWS: &[View] = &[DARSHAN_JOB, DARSHAN_FILE_CATEGORY, DARSHAN_LOG_TWIN];
+
+/// The view of that name.
+pub fn view(name: &str) -> Option<&'static View> {
+    VIEWS.iter().find(|view| view.name == name)
+}
+
+/// Outside Slurm a job id is a process id, which comes again: logs of one job id and user are one job only while they
+/// overlap or follow each other within 24 hours (semantics.md 5). There is no run time and no bandwidth, for neither
+/// can be summed over logs that run side by side.
+const DARSHAN_JOB: View = View {
+    name: "darshan_job",
+    doc: "One job: the logs of one job id and user that overlap or lie within 24 hours of each other",
+    key: &["job_id", "uid", "log_group"],
+    sql: r#"
+WITH ordered AS (
+  SELECT job_id, uid, "user", app, nprocs, start_time, coalesce(end_time, start_time) AS end_time, files, bytes_read, bytes_written,
+    read_start_time, read_end_time, write_start_time, write_end_time, partial, status, log_id,
+    max(coalesce(end_time, start_time)) OVER (PARTITION BY job_id, uid, start_time IS NULL ORDER BY start_time, log_id
+      ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS busy_until
+  FROM darshan_log
+), numbered AS (
+  SELECT *, CASE WHEN start_time IS NULL THEN 0 ELSE sum(CASE WHEN busy_until IS NULL OR start_time > busy_until + INTERVAL '24 hours' THEN 1 ELSE 0 END)
+    OVER (PARTITION BY job_id, uid, start_time IS NULL ORDER BY start_time, log_id ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) END AS log_group
+  FROM ordered
+)
+SELECT job_id, uid, log_group, min("user") AS "user", min(start_time) AS job_start, max(end_time) AS job_end, count(*) AS logs,
+  max(nprocs) AS nprocs_max, sum(nprocs) AS nprocs_sum, array_agg(DISTINCT app ORDER BY app) FILTER (WHERE app IS NOT NULL) AS apps,
+  sum(files) AS files, sum(bytes_read) AS bytes_read, sum(bytes_written) AS bytes_written,
+  min(read_start_time) AS read_start_time, max(read_end_time) AS read_end_time,
+  min(write_start_time) AS write_start_time, max(write_end_time) AS write_end_time,
+  bool_or(partial) AS partial, bool_or(status = 'damaged') AS damaged
+FROM numbered GROUP BY job_id, uid, log_group"#,
+    columns: &[
+        column("job_id", "Int64", "", "Job id as Darshan stored it: the raw Slurm id, or a process id outside a scheduler"),
+        column("uid", "Int64", "", "User id; NULL if the job regions are damaged"),
+        column("log_group", "Int64", "", "Number of the group of logs with this job id and user, from 1 in order of time; 0 without start times"),
+        column("user", "Utf8", "", "User name: the file name of a log up to the first _, a guess"),
+        column("job_start", "Timestamp", "", "Start of its first program"),
+        column("job_end", "Timestamp", "", "End of its last program"),
+        column("logs", "Int64", "count", "Logs"),
+        column("nprocs_max", "Int64", "count", "Processes of its largest log"),
+        column("nprocs_sum", "Int64", "count", "Processes of all its logs, whether they ran side by side or not"),
+        column("apps", "List<Utf8>", "", "Its programs, each once, in alphabetical order"),
+        column("files", "Int64", "count", "Files of all its logs, streams included; one that several logs used counts in each"),
+        column("bytes_read", "Int64", "B", "Bytes read, streams included"),
+        column("bytes_written", "Int64", "B", "Bytes written, streams included"),
+        column("read_start_time", "Timestamp", "", "First read of any file, streams left out, on the clock"),
+        column("read_end_time", "Timestamp", "", "End of the last read of any file, streams left out, on the clock"),
+        column("write_start_time", "Timestamp", "", "First write of any file, streams left out, on the clock"),
+        column("write_end_time", "Timestamp", "", "End of the last write of any file, streams left out, on the clock"),
+        column("partial", "Boolean", "", "A log of it is partial: sums are lower bounds"),
+        column("damaged", "Boolean", "", "A log of it is damaged: sums are lower bounds"),
+    ],
+};
+
+/// The categories of `darshan-parser --file` (darshan-peers.md E), for each module by itself. Its `shared` line is
+/// `shared` and `part_shared` here, and its greatest offset of that line is a sum of two; here it is the greater.
+const DARSHAN_FILE_CATEGORY: View = View {
+    name: "darshan_file_category",
+    doc: "Files of one log and module in one category: total, read_only, write_only, read_write, unique, shared, part_shared",
+    key: &["log_id", "module", "category"],
+    sql: r"
+WITH record AS (
+  SELECT job_id, log_id, record_id, 'POSIX' AS module, rank, posix_bytes_read AS bytes_read, posix_bytes_written AS bytes_written,
+    greatest(posix_max_byte_read, posix_max_byte_written) AS max_byte FROM darshan_posix
+  UNION ALL SELECT job_id, log_id, record_id, 'MPI-IO', rank, mpiio_bytes_read, mpiio_bytes_written, CAST(NULL AS BIGINT) FROM darshan_mpiio
+  UNION ALL SELECT job_id, log_id, record_id, 'STDIO', rank, stdio_bytes_read, stdio_bytes_written,
+    greatest(stdio_max_byte_read, stdio_max_byte_written) FROM darshan_stdio
+  UNION ALL SELECT job_id, log_id, record_id, 'DFS', rank, dfs_bytes_read, dfs_bytes_written, CAST(NULL AS BIGINT) FROM darshan_dfs
+  UNION ALL SELECT job_id, log_id, record_id, 'DAOS', rank, daos_bytes_read, daos_bytes_written, CAST(NULL AS BIGINT) FROM darshan_daos
+), file AS (
+  SELECT job_id, log_id, module, record_id, coalesce(sum(bytes_read), 0) AS bytes_read, coalesce(sum(bytes_written), 0) AS bytes_written,
+    max(max_byte) AS max_byte, CASE WHEN min(rank) < 0 THEN 'shared' WHEN count(*) = 1 THEN 'unique' ELSE 'part_shared' END AS sharing
+  FROM record GROUP BY job_id, log_id, module, record_id
+), one AS (
+  SELECT job_id, log_id, module, bytes_read, bytes_written, max_byte, unnest(make_array('total', sharing,
+    CASE WHEN bytes_read > 0 AND bytes_written > 0 THEN 'read_write' WHEN bytes_read > 0 THEN 'read_only' WHEN bytes_written > 0 THEN 'write_only' END)) AS category
+  FROM file
+)
+SELECT job_id, log_id, module, category, count(*) AS files, sum(bytes_read) AS bytes_read, sum(bytes_written) AS bytes_written,
+  max(bytes_read) AS bytes_read_max, max(bytes_written) AS bytes_written_max, sum(max_byte) AS max_byte_sum, max(max_byte) AS max_byte_max
+FROM one WHERE category IS NOT NULL GROUP BY job_id, log_id, module, category",
+    columns: &[
+        column("job_id", "Int64", "", "Job id as Darshan stored it"),
+        column("log_id", "Int64", "", "The log"),
+        column("module", "Utf8", "", "POSIX, MPI-IO, STDIO, DFS or DAOS"),
+        column(
+            "category",
+            "Utf8",
+            "",
+            "total: all; read_only, write_only, read_write: by bytes moved (in none without any); unique: one process, shared: a record of all \
+             processes, part_shared: records of several",
+        ),
+        column("files", "Int64", "count", "Files; a category without any has no row"),
+        column("bytes_read", "Int64", "B", "Bytes read from them"),
+        column("bytes_written", "Int64", "B", "Bytes written to them"),
+        column("bytes_read_max", "Int64", "B", "Most bytes read from one of them"),
+        column("bytes_written_max", "Int64", "B", "Most bytes written to one of them"),
+        column("max_byte_sum", "Int64", "B", "Sum of the highest offsets touched in each; NULL for MPI-IO, DFS and DAOS, which do not say"),
+        column("max_byte_max", "Int64", "B", "Highest offset touched in any; NULL for MPI-IO, DFS and DAOS"),
+    ],
+};
+
+/// The same log recompressed, or taken from another run of the converter, has other bytes and so another log_id. Programs
+/// that a job starts by the hundred in the same second look alike, too, which `same_totals` tells apart as far as it goes.
+const DARSHAN_LOG_TWIN: View = View {
+    name: "darshan_log_twin",
+    doc: "One log that may be another one in other bytes: same job, user, start, processes and command line",
+    key: &["log_id"],
+    sql: r"
+WITH alike AS (
+  SELECT job_id, uid, start_time, nprocs, exe, log_id, log_path, log_bytes, min(log_id) OVER same AS first_log_id, count(*) OVER same AS logs,
+    min(bytes_read) OVER same = max(bytes_read) OVER same AND min(bytes_written) OVER same = max(bytes_written) OVER same
+      AND min(files) OVER same = max(files) OVER same AND min(end_time) OVER same IS NOT DISTINCT FROM max(end_time) OVER same AS same_totals
+  FROM darshan_log WHERE start_time IS NOT NULL
+  WINDOW same AS (PARTITION BY job_id, uid, start_time, nprocs, exe)
+)
+SELECT * FROM alike WHERE logs > 1",
+    columns: &[
+        column("job_id", "Int64", "", "Job id as Darshan stored it"),
+        column("uid", "Int64", "", "User id"),
+        column("start_time", "Timestamp", "", "Start of the program"),
+        column("nprocs", "Int64", "count", "Processes"),
+        column("exe", "Utf8", "", "Command line"),
+        column("log_id", "Int64", "", "The log"),
+        column("log_path", "Utf8", "", "Where the log lay when it was taken in"),
+        column("log_bytes", "Int64", "B", "Size of the log"),
+        column("first_log_id", "Int64", "", "Least log_id of those that are alike"),
+        column("logs", "Int64", "count", "How many are alike"),
+        column("same_totals", "Boolean", "", "Bytes, files and end agree as well: very likely the same log"),
+    ],
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_view_has_no_name_of_a_table_and_its_key_among_its_columns() {
+        for view in VIEWS {
+            assert!(crate::table::table(view.name).is_err(), "{}", view.name);
+            for key in view.key {
+                assert!(view.columns.iter().any(|column| column.name == *key), "{}: {key}", view.name);
+            }
+            assert!(view.columns.iter().all(|column| !column.doc.is_empty() && !column.doc.ends_with('.')));
+        }
+    }
+}
