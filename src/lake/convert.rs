@@ -4,6 +4,7 @@ use super::failpoint::failpoint;
 use super::ingest::{IngestOptions, Progress};
 use super::list::{Candidate, Planned, failed_row};
 use super::parts::{DataFile, InputRow, InputStatus};
+use super::work::Hashes;
 use super::writer::{RangeWriter, Target};
 use crate::error::{Error, Result};
 use crate::source::{Input, Reader, Site, Tables};
@@ -79,7 +80,7 @@ impl<'o> Worker<'o> {
     pub(super) fn convert_range(
         &mut self,
         task: &RangeTask,
-        known: &HashSet<i64>,
+        known: &Hashes,
         progress: &dyn Progress,
     ) -> Result<RangeResult> {
         let mut result = RangeResult::default();
@@ -103,7 +104,7 @@ impl<'o> Worker<'o> {
     fn convert(
         &mut self,
         task: &RangeTask,
-        known: &HashSet<i64>,
+        known: &Hashes,
         result: &mut RangeResult,
         progress: &dyn Progress,
     ) -> Result<()> {
@@ -155,7 +156,7 @@ impl<'o> Worker<'o> {
     fn convert_job(
         &mut self,
         job: &[&Planned],
-        known: &HashSet<i64>,
+        known: &Hashes,
         task: &RangeTask,
         writers: &mut [Option<RangeWriter>],
         result: &mut RangeResult,
@@ -194,7 +195,7 @@ impl<'o> Worker<'o> {
                 .as_ref()
                 .filter(|(same, _)| *same == hash)
                 .map(|(_, path)| path);
-            if twin.is_some() || known.contains(&hash) && !task.drop.contains(&hash) {
+            if twin.is_some() || known.contains(hash) && !task.drop.contains(&hash) {
                 let source = self.options.sources.get(log.source).copied();
                 let mut row = failed_row(&log.file, source, InputStatus::Skipped, String::new());
                 // Of one in the lake the path is looked up at the end, for all together.

@@ -7,7 +7,7 @@ use super::list::{Candidate, list, peek, unknown};
 use super::parts::{InputRow, InputStatus};
 use super::plan::plan;
 use super::site::{RegisteredSource, SiteFile};
-use super::work::{Peeked, Work, remember, remember_peeks};
+use super::work::{Hashes, Peeked, Work, remember, remember_peeks};
 use crate::error::{Error, Result};
 use crate::source::{SOURCES, Site, Source};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -241,7 +241,7 @@ impl Lake {
 fn run(
     tasks: &[RangeTask],
     done: &mut HashMap<u64, RangeResult>,
-    hashes: &HashSet<i64>,
+    hashes: &Hashes,
     site: Arc<Site>,
     options: &IngestOptions<'_>,
     progress: &dyn Progress,

@@ -66,6 +66,8 @@ pub(super) fn list(paths: &[PathBuf], ours: &[PathBuf]) -> Result<(Vec<Candidate
     }
     found.sort_by(|a, b| a.path.cmp(&b.path));
     found.dedup_by(|a, b| a.path == b.path);
+    failed.sort_by(|a, b| a.path.cmp(&b.path));
+    failed.dedup_by(|a, b| a.path == b.path);
     Ok((found, failed))
 }
 

@@ -13,10 +13,24 @@ use xxhash_rust::xxh3::xxh3_64;
 pub(super) struct Memory {
     /// The newest rows of the listed paths.
     pub(super) known: Known,
-    /// Hashes of the logs whose rows are in the lake.
-    pub(super) hashes: HashSet<i64>,
-    /// How many inputs have each of the hashes that several have.
-    pub(super) holders: HashMap<i64, usize>,
+    /// What the lake holds.
+    pub(super) hashes: Hashes,
+}
+
+/// Content hashes of the inputs of which rows are in the lake, or that are skipped because of one of which they are: sorted,
+/// each as often as inputs have it. A lake may know a million, and most ingests ask for few.
+pub(super) struct Hashes(Vec<i64>);
+
+impl Hashes {
+    /// Whether the rows of such a log are in the lake.
+    pub(super) fn contains(&self, hash: i64) -> bool {
+        self.0.binary_search(&hash).is_ok()
+    }
+
+    /// How many inputs have these bytes.
+    fn count(&self, hash: i64) -> usize {
+        self.0.partition_point(|h| *h <= hash) - self.0.partition_point(|h| *h < hash)
+    }
 }
 
 impl Memory {
@@ -104,7 +118,7 @@ impl Work {
             let (Some(hash), Some(job)) = (row.content_hash, row.job_id) else {
                 continue;
             };
-            let all = memory.holders.get(&hash).copied().unwrap_or(1);
+            let all = memory.hashes.count(hash);
             if retaken.contains(&hash) || leaving.get(&hash).is_some_and(|n| *n >= all) {
                 work.drops.push((job, hash));
             } else if row.status.has_rows() {
@@ -176,28 +190,27 @@ pub(super) fn remember(
         .chain(unlisted.iter().map(|row| xxh3_64(row.path.as_bytes())))
         .collect();
     let mut known = Known::new();
-    // By the hash of the path: a lake may know a million of them.
-    let mut newest: HashMap<u64, (u64, Option<i64>)> = HashMap::new();
-    snapshot.each_input(|row| {
-        let path = xxh3_64(row.path.as_bytes());
-        let entry = newest.entry(path).or_insert((0, None));
-        if row.version >= entry.0 {
-            *entry = (row.version, row.content_hash);
-            if listed.contains(&path) {
-                known.insert(row.path.clone(), row);
+    // By the hash of the path, newest last.
+    let rows: u64 = snapshot.manifest.inputs.iter().map(|part| part.rows).sum();
+    let mut all: Vec<(u64, u64, Option<i64>)> = Vec::with_capacity(rows.min(1 << 24) as usize);
+    snapshot.look_at_inputs(|name, version, hash, row| {
+        let path = xxh3_64(name.as_bytes());
+        all.push((path, version, hash));
+        if listed.contains(&path) {
+            let newest = known.get(name).is_none_or(|known| known.version <= version);
+            if newest {
+                known.insert(name.to_string(), row());
             }
         }
     })?;
-    // Whose bytes are known has rows in the lake, or is skipped because of one that has.
-    let (mut hashes, mut holders) = (HashSet::new(), HashMap::new());
-    for hash in newest.into_values().filter_map(|(_, hash)| hash) {
-        hashes.insert(hash);
-        *holders.entry(hash).or_insert(0) += 1;
-    }
-    holders.retain(|_, n| *n > 1);
+    all.sort_unstable();
+    let newest = all
+        .chunk_by(|a, b| a.0 == b.0)
+        .filter_map(|rows| rows.last());
+    let mut hashes: Vec<i64> = newest.filter_map(|(_, _, hash)| *hash).collect();
+    hashes.sort_unstable();
     Ok(Memory {
         known,
-        hashes,
-        holders,
+        hashes: Hashes(hashes),
     })
 }
