@@ -5,7 +5,7 @@ use super::ingest::{IngestOptions, Progress};
 use super::list::{Candidate, Planned, failed_row};
 use super::parts::{DataFile, InputRow, InputStatus};
 use super::work::Hashes;
-use super::writer::{RangeWriter, Target};
+use super::writer::{RangeWriter, Target, sync};
 use crate::error::{Error, Result};
 use crate::source::{Input, Reader, Site, Tables};
 use crate::table::table;
@@ -146,10 +146,14 @@ impl<'o> Worker<'o> {
                     .extend(old_of(task, &name).into_iter().map(|file| file.path));
             }
         }
+        let mut finished = vec![];
         for writer in writers.into_iter().flatten() {
-            result.files.extend(writer.finish()?);
+            if let Some(file) = writer.finish()? {
+                result.files.push(file.data.clone());
+                finished.push(file);
+            }
         }
-        Ok(())
+        sync(&finished)
     }
 
     /// All logs of one job: loaded, hashed, sorted by hash, so that the rows come in the order of every table.

@@ -117,6 +117,23 @@ impl Store {
         }
     }
 
+    /// Notes something that nothing relies on: it may be lost, or fail without a word.
+    pub(super) fn hint(&self, path: &str, bytes: &[u8]) {
+        match self {
+            Self::Local(root) => {
+                let temporary = root.join(format!("{path}.{}{TEMPORARY}", uuid::Uuid::new_v4()));
+                let written = fs::write(&temporary, bytes);
+                if written
+                    .and_then(|()| fs::rename(&temporary, root.join(path)))
+                    .is_err()
+                {
+                    let _ = fs::remove_file(&temporary);
+                }
+            }
+            Self::Memory(_) => _ = self.replace(path, bytes),
+        }
+    }
+
     /// Whether something is at a path.
     ///
     /// # Errors
