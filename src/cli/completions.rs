@@ -41,15 +41,21 @@ pub(super) fn run(args: &Completions, screen: &mut Screen) -> anyhow::Result<Exi
 pub(super) fn man(args: &Man, screen: &mut Screen) -> anyhow::Result<Exit> {
     let mut found = command();
     found.build();
-    let mut name = "iolode".to_string();
     for word in &args.command {
-        let known: Vec<_> = found.get_subcommands().map(|sub| sub.get_name().to_string()).collect();
-        let sub = found.get_subcommands().find(|sub| sub.get_name() == word).cloned();
-        found = sub.ok_or_else(|| crate::Error::unknown("command", word, known.iter().map(String::as_str)))?;
-        name = format!("{name}-{word}");
+        let known: Vec<_> = found
+            .get_subcommands()
+            .map(|sub| sub.get_name().to_string())
+            .collect();
+        let sub = found
+            .get_subcommands()
+            .find(|sub| sub.get_name() == word)
+            .cloned();
+        found = sub.ok_or_else(|| {
+            crate::Error::unknown("command", word, known.iter().map(String::as_str))
+        })?;
     }
     let mut page = vec![];
-    clap_mangen::Man::new(found.name(name)).render(&mut page)?;
+    clap_mangen::Man::new(found).render(&mut page)?;
     screen.data.write_all(&page)?;
     Ok(Exit::Done)
 }

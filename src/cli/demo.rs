@@ -1,12 +1,12 @@
 //! `iolode demo`: a synthetic month, a lake of it, five questions.
 
+use super::Exit;
 use super::output::{FORMATS, Style};
 use super::progress::{self, Bar};
 use super::screen::Screen;
 use super::session::{Ask, Session};
 use super::shell::Executor;
 use super::synth;
-use super::Exit;
 use crate::error::Error;
 use crate::lake::{CreateOptions, IngestOptions, Lake};
 use crate::source::synth::Month;
@@ -15,15 +15,13 @@ use std::path::{Path, PathBuf};
 
 /// Make a synthetic month of logs and a lake of it, answer five questions, and say what to try next
 #[derive(clap::Args)]
-#[command(
-    after_help = "\
+#[command(after_help = "\
 What is made stays below DIR: logs, what was planted in them (logs/truth.json), and the lake. A second run makes only what
 is missing.
 
 Examples:
   iolode demo
-  iolode demo /scratch/iolode-demo --jobs 20000"
-)]
+  iolode demo /scratch/iolode-demo --jobs 20000")]
 pub(super) struct Args {
     /// Where to put it: a new directory, or one of an earlier demo
     #[arg(default_value = "iolode-demo", value_name = "DIR")]
@@ -90,7 +88,10 @@ pub(super) fn run(args: &Args, screen: &mut Screen) -> anyhow::Result<Exit> {
     prepare(dir, args.jobs)?;
 
     if logs.join("truth.json").exists() {
-        screen.say(format_args!("1. The logs of an earlier run are there: {}", logs.display()));
+        screen.say(format_args!(
+            "1. The logs of an earlier run are there: {}",
+            logs.display()
+        ));
     } else {
         // The marker says that it is ours; logs without truth.json are those of a run that was stopped.
         if logs.exists() {
@@ -160,11 +161,19 @@ fn prepare(dir: &Path, jobs: u64) -> anyhow::Result<()> {
         if found == text {
             return Ok(());
         }
-        return Err(Error::Invalid(format!("{}: it holds a demo with another number of jobs; give another directory", dir.display())).into());
+        return Err(Error::Invalid(format!(
+            "{}: it holds a demo with another number of jobs; give another directory",
+            dir.display()
+        ))
+        .into());
     }
     let empty = std::fs::read_dir(dir).map_or(true, |mut entries| entries.next().is_none());
     if !empty {
-        return Err(Error::Invalid(format!("{}: the directory is not empty and holds no demo; give another", dir.display())).into());
+        return Err(Error::Invalid(format!(
+            "{}: the directory is not empty and holds no demo; give another",
+            dir.display()
+        ))
+        .into());
     }
     std::fs::create_dir_all(dir).map_err(|e| Error::io(dir, "cannot create", e))?;
     std::fs::write(&marker, text).map_err(|e| Error::io(&marker, "cannot write", e))?;
@@ -173,6 +182,12 @@ fn prepare(dir: &Path, jobs: u64) -> anyhow::Result<()> {
 
 /// Some log below a directory: the first by name.
 fn any_log(dir: &Path) -> Option<PathBuf> {
-    let files = walkdir::WalkDir::new(dir).min_depth(2).sort_by_file_name().into_iter().flatten();
-    files.map(walkdir::DirEntry::into_path).find(|path| path.extension().is_some_and(|e| e == "darshan"))
+    let files = walkdir::WalkDir::new(dir)
+        .min_depth(2)
+        .sort_by_file_name()
+        .into_iter()
+        .flatten();
+    files
+        .map(walkdir::DirEntry::into_path)
+        .find(|path| path.extension().is_some_and(|e| e == "darshan"))
 }

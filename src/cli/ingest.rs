@@ -10,8 +10,7 @@ use std::path::{Path, PathBuf};
 
 /// Take logs into a lake; what it has it does not take again, what cannot be read is recorded and passed over
 #[derive(clap::Args)]
-#[command(
-    after_help = "\
+#[command(after_help = "\
 Dates are days in the site's time zone, as in site.toml or --timezone; --to is the first day that no longer belongs.
 
 Examples:
@@ -19,8 +18,7 @@ Examples:
   iolode ingest --lake /scratch/lake --darshan /darshan/logs --from 2026-09-01 --to 2026-10-01
   iolode ingest --lake new-lake --create --darshan job1.darshan job2.darshan
   iolode ingest --lake /scratch/lake --darshan /darshan/logs --register     remember the path, then
-  iolode ingest --lake /scratch/lake                                        takes in what is new"
-)]
+  iolode ingest --lake /scratch/lake                                        takes in what is new")]
 pub(super) struct Args {
     /// The lake
     #[arg(long, value_name = "LAKE")]
@@ -67,7 +65,8 @@ pub(super) fn run(args: &Args, screen: &mut Screen) -> anyhow::Result<Exit> {
         Some(name) => zone(name).map_err(Error::Invalid)?,
         None => lake.site()?.zone()?,
     };
-    let period = Period::parse(args.from.as_deref(), args.to.as_deref(), zone).map_err(Error::Invalid)?;
+    let period =
+        Period::parse(args.from.as_deref(), args.to.as_deref(), zone).map_err(Error::Invalid)?;
     let mut options = IngestOptions {
         paths: args.darshan.clone(),
         from: period.from,

@@ -15,12 +15,10 @@ use std::time::Duration;
 
 /// Create a lake, look into one, check it, clean it up
 #[derive(clap::Args)]
-#[command(
-    after_help = "\
+#[command(after_help = "\
 Examples:
   iolode lake create /scratch/lake
-  iolode lake info /scratch/lake"
-)]
+  iolode lake info /scratch/lake")]
 pub(super) struct Args {
     #[command(subcommand)]
     what: What,
@@ -38,16 +36,14 @@ enum What {
 
 /// Make an empty lake
 #[derive(clap::Args)]
-#[command(
-    after_help = "\
+#[command(after_help = "\
 A range of job ids is the unit of a lake: one file for each table, all on one storage target.
 
 Examples:
   iolode lake create /scratch/lake
   iolode lake create /scratch/lake --cluster cori --timezone America/Los_Angeles
   iolode lake create /scratch/lake --place lustre --osts 0-7,12
-  iolode lake create /fast/lake --place dirs --dirs /disk1/lake,/disk2/lake"
-)]
+  iolode lake create /fast/lake --place dirs --dirs /disk1/lake,/disk2/lake")]
 struct Create {
     /// A new or empty directory
     lake: PathBuf,
@@ -61,7 +57,12 @@ struct Create {
     #[arg(long, value_name = "LIST", value_parser = osts, required_if_eq("place", "lustre"))]
     osts: Option<Osts>,
     /// With --place dirs: the directories to use, such as /disk1/lake,/disk2/lake
-    #[arg(long, value_name = "LIST", value_delimiter = ',', required_if_eq("place", "dirs"))]
+    #[arg(
+        long,
+        value_name = "LIST",
+        value_delimiter = ',',
+        required_if_eq("place", "dirs")
+    )]
     dirs: Vec<PathBuf>,
     /// What the site knows: cluster, time zone, mounts and their file systems, names of programs, sources (TOML)
     #[arg(long, value_name = "FILE")]
@@ -86,11 +87,9 @@ enum Place {
 
 /// Say what a lake holds
 #[derive(clap::Args)]
-#[command(
-    after_help = "\
+#[command(after_help = "\
 Example:
-  iolode lake info /scratch/lake"
-)]
+  iolode lake info /scratch/lake")]
 struct Info {
     /// The lake
     lake: PathBuf,
@@ -98,11 +97,9 @@ struct Info {
 
 /// List the Parquet files of a lake, with range and storage target
 #[derive(clap::Args)]
-#[command(
-    after_help = "\
+#[command(after_help = "\
 Example:
-  iolode lake files /scratch/lake --format csv"
-)]
+  iolode lake files /scratch/lake --format csv")]
 struct Files {
     /// The lake
     lake: PathBuf,
@@ -113,11 +110,9 @@ struct Files {
 
 /// Read everything in a lake and say what is wrong with it; exit code 1 if something is
 #[derive(clap::Args)]
-#[command(
-    after_help = "\
+#[command(after_help = "\
 Example:
-  iolode lake check /scratch/lake"
-)]
+  iolode lake check /scratch/lake")]
 struct Check {
     /// The lake
     lake: PathBuf,
@@ -125,12 +120,10 @@ struct Check {
 
 /// Remove old versions of a lake, and the files that only they need
 #[derive(clap::Args)]
-#[command(
-    after_help = "\
+#[command(after_help = "\
 Examples:
   iolode lake vacuum /scratch/lake --dry-run
-  iolode lake vacuum /scratch/lake --keep 30d"
-)]
+  iolode lake vacuum /scratch/lake --keep 30d")]
 struct Vacuum {
     /// The lake
     lake: PathBuf,
@@ -147,11 +140,9 @@ struct Vacuum {
 
 /// List the versions of a lake: what made each, and what it added
 #[derive(clap::Args)]
-#[command(
-    after_help = "\
+#[command(after_help = "\
 Example:
-  iolode lake history /scratch/lake"
-)]
+  iolode lake history /scratch/lake")]
 struct History {
     /// The lake
     lake: PathBuf,
@@ -177,7 +168,11 @@ pub(super) fn run(args: &Args, screen: &mut Screen) -> anyhow::Result<Exit> {
     }
 }
 
-fn list(batch: &arrow::array::RecordBatch, format: &Format, screen: &mut Screen) -> anyhow::Result<Exit> {
+fn list(
+    batch: &arrow::array::RecordBatch,
+    format: &Format,
+    screen: &mut Screen,
+) -> anyhow::Result<Exit> {
     let style = Style {
         look: screen.look,
         expanded: false,
@@ -190,8 +185,15 @@ fn list(batch: &arrow::array::RecordBatch, format: &Format, screen: &mut Screen)
 fn create(args: &Create, screen: &mut Screen) -> anyhow::Result<Exit> {
     let mut site = match &args.site {
         Some(path) => {
-            let text = std::fs::read_to_string(path).map_err(|e| Error::io(path, "cannot read", e))?;
-            SiteFile::parse(&text).map_err(|e| anyhow::anyhow!("{}: {}", path.display(), e.to_string().trim_start_matches("site.toml: ")))?
+            let text =
+                std::fs::read_to_string(path).map_err(|e| Error::io(path, "cannot read", e))?;
+            SiteFile::parse(&text).map_err(|e| {
+                anyhow::anyhow!(
+                    "{}: {}",
+                    path.display(),
+                    e.to_string().trim_start_matches("site.toml: ")
+                )
+            })?
         }
         None => SiteFile::default(),
     };
@@ -209,7 +211,10 @@ fn create(args: &Create, screen: &mut Screen) -> anyhow::Result<Exit> {
                 .collect::<Result<_, _>>()?,
         },
         None if args.osts.is_some() || !args.dirs.is_empty() => {
-            return Err(Error::Invalid("--osts and --dirs go with --place lustre and --place dirs".into()).into());
+            return Err(Error::Invalid(
+                "--osts and --dirs go with --place lustre and --place dirs".into(),
+            )
+            .into());
         }
         None => site.place,
     };
@@ -234,9 +239,20 @@ fn info(args: &Info, screen: &mut Screen) -> anyhow::Result<Exit> {
     let manifest = snapshot.manifest();
     let out = &mut screen.data;
     let mut line = |name: &str, value: &dyn std::fmt::Display| writeln!(out, "{name:<12} {value}");
-    line("lake", &lake.root().unwrap_or(Path::new("in memory")).display())?;
+    line(
+        "lake",
+        &lake.root().unwrap_or(Path::new("in memory")).display(),
+    )?;
     line("id", &lake.id())?;
-    line("version", &format_args!("{}, {} of {}", snapshot.version(), manifest.operation, time(manifest.time)))?;
+    line(
+        "version",
+        &format_args!(
+            "{}, {} of {}",
+            snapshot.version(),
+            manifest.operation,
+            time(manifest.time)
+        ),
+    )?;
     line("cluster", &site.cluster.as_deref().unwrap_or("not named"))?;
     line("time zone", &site.zone()?.name())?;
     let place = match &site.place {
@@ -245,7 +261,11 @@ fn info(args: &Info, screen: &mut Screen) -> anyhow::Result<Exit> {
         Placement::Lustre { osts, .. } => format!("on {} OSTs", osts.len()),
     };
     line("placement", &place)?;
-    let ranges = format!("{}, each of about {} of Parquet", snapshot.splits().len() + 1, size::show(manifest.range_bytes));
+    let ranges = format!(
+        "{}, each of about {} of Parquet",
+        snapshot.splits().len() + 1,
+        size::show(manifest.range_bytes)
+    );
     line("ranges", &ranges)?;
     for source in &site.source {
         line("source", &format_args!("{} {}", source.kind, source.path))?;
@@ -254,20 +274,46 @@ fn info(args: &Info, screen: &mut Screen) -> anyhow::Result<Exit> {
     for input in snapshot.inputs()? {
         *inputs.entry(input.status).or_default() += 1;
     }
-    let shown: Vec<_> = inputs.iter().map(|(status, n)| format!("{} {}", size::count(*n), status.name())).collect();
-    line("inputs", &if shown.is_empty() { "none yet".to_string() } else { shown.join(", ") })?;
+    let shown: Vec<_> = inputs
+        .iter()
+        .map(|(status, n)| format!("{} {}", size::count(*n), status.name()))
+        .collect();
+    line(
+        "inputs",
+        &if shown.is_empty() {
+            "none yet".to_string()
+        } else {
+            shown.join(", ")
+        },
+    )?;
 
     let mut tables: BTreeMap<&str, (u64, u64, u64)> = BTreeMap::new();
     for file in snapshot.files() {
         let figures = tables.entry(&file.table).or_default();
         *figures = (figures.0 + 1, figures.1 + file.rows, figures.2 + file.bytes);
     }
-    let all = tables.values().fold((0, 0, 0), |a, b| (a.0 + b.0, a.1 + b.1, a.2 + b.2));
+    let all = tables
+        .values()
+        .fold((0, 0, 0), |a, b| (a.0 + b.0, a.1 + b.1, a.2 + b.2));
     if !tables.is_empty() {
-        writeln!(out, "\n{:<22} {:>6} {:>14} {:>10}", "table", "files", "rows", "bytes")?;
+        writeln!(
+            out,
+            "\n{:<22} {:>6} {:>14} {:>10}",
+            "table", "files", "rows", "bytes"
+        )?;
     }
-    for (table, (files, rows, bytes)) in tables.iter().map(|(t, f)| (*t, *f)).chain((!tables.is_empty()).then_some(("all", all))) {
-        writeln!(out, "{table:<22} {:>6} {:>14} {:>10}", size::count(files), size::count(rows), size::show(bytes))?;
+    for (table, (files, rows, bytes)) in tables
+        .iter()
+        .map(|(t, f)| (*t, *f))
+        .chain((!tables.is_empty()).then_some(("all", all)))
+    {
+        writeln!(
+            out,
+            "{table:<22} {:>6} {:>14} {:>10}",
+            size::count(files),
+            size::count(rows),
+            size::show(bytes)
+        )?;
     }
     Ok(Exit::Done)
 }
@@ -293,7 +339,11 @@ fn check(args: &Check, screen: &mut Screen) -> anyhow::Result<Exit> {
             n => size::count(n as u64),
         }
     ));
-    Ok(if report.wrong.is_empty() { Exit::Done } else { Exit::SomeFailed })
+    Ok(if report.wrong.is_empty() {
+        Exit::Done
+    } else {
+        Exit::SomeFailed
+    })
 }
 
 fn vacuum(args: &Vacuum, screen: &mut Screen) -> anyhow::Result<Exit> {
@@ -308,7 +358,11 @@ fn vacuum(args: &Vacuum, screen: &mut Screen) -> anyhow::Result<Exit> {
     }
     screen.say(format_args!(
         "{} {} versions, {} files, {}",
-        if args.dry_run { "would remove" } else { "removed" },
+        if args.dry_run {
+            "would remove"
+        } else {
+            "removed"
+        },
         report.versions.len(),
         size::count(report.files.len() as u64),
         size::show(report.bytes)
@@ -317,7 +371,9 @@ fn vacuum(args: &Vacuum, screen: &mut Screen) -> anyhow::Result<Exit> {
 }
 
 fn time(micros: i64) -> String {
-    DateTime::from_timestamp_micros(micros).map_or_else(String::new, |time| time.to_rfc3339_opts(SecondsFormat::Secs, true))
+    DateTime::from_timestamp_micros(micros).map_or_else(String::new, |time| {
+        time.to_rfc3339_opts(SecondsFormat::Secs, true)
+    })
 }
 
 /// OST indexes in the order given.
@@ -326,22 +382,42 @@ struct Osts(Vec<i64>);
 
 /// Reads `0-7,12`.
 fn osts(text: &str) -> Result<Osts, String> {
-    let expected = || format!("`{text}` is no list of OSTs; expected numbers and ranges, such as `0-7,12`");
-    let number = |text: &str| text.trim().parse::<i64>().ok().filter(|n| (0..65_536).contains(n));
+    let expected =
+        || format!("`{text}` is no list of OSTs; expected numbers and ranges, such as `0-7,12`");
+    let number = |text: &str| {
+        text.trim()
+            .parse::<i64>()
+            .ok()
+            .filter(|n| (0..65_536).contains(n))
+    };
     let mut list = vec![];
     for part in text.split(',') {
         let (from, to) = part.split_once('-').unwrap_or((part, part));
-        let (from, to) = number(from).zip(number(to)).filter(|(from, to)| from <= to).ok_or_else(expected)?;
-        list.extend((from..=to).filter(|ost| !list.contains(ost)).collect::<Vec<_>>());
+        let (from, to) = number(from)
+            .zip(number(to))
+            .filter(|(from, to)| from <= to)
+            .ok_or_else(expected)?;
+        list.extend(
+            (from..=to)
+                .filter(|ost| !list.contains(ost))
+                .collect::<Vec<_>>(),
+        );
     }
     Ok(Osts(list))
 }
 
 /// Reads `7d`, `12h`, `30m` or `45s`.
 fn duration(text: &str) -> Result<Duration, String> {
-    let expected = || format!("`{text}` is no length of time; expected a number of days, hours, minutes or seconds, such as `7d` or `12h`");
+    let expected = || {
+        format!(
+            "`{text}` is no length of time; expected a number of days, hours, minutes or seconds, such as `7d` or `12h`"
+        )
+    };
     let unit = text.chars().last().ok_or_else(expected)?;
-    let number: u64 = text.strip_suffix(unit).and_then(|number| number.parse().ok()).ok_or_else(expected)?;
+    let number: u64 = text
+        .strip_suffix(unit)
+        .and_then(|number| number.parse().ok())
+        .ok_or_else(expected)?;
     let seconds = match unit {
         'd' => 86_400,
         'h' => 3_600,
@@ -349,7 +425,10 @@ fn duration(text: &str) -> Result<Duration, String> {
         's' => 1,
         _ => return Err(expected()),
     };
-    number.checked_mul(seconds).map(Duration::from_secs).ok_or_else(expected)
+    number
+        .checked_mul(seconds)
+        .map(Duration::from_secs)
+        .ok_or_else(expected)
 }
 
 #[cfg(test)]

@@ -137,11 +137,18 @@ fn usage(error: &clap::Error, screen: &mut Screen) -> anyhow::Result<Exit> {
 fn complaint(text: &str) -> String {
     let (what, usage) = match text.split_once("\nUsage: ") {
         Some((what, usage)) => (what, usage.lines().next().unwrap_or_default()),
-        None => (text.split("\nFor more information").next().unwrap_or(text), ""),
+        None => (
+            text.split("\nFor more information").next().unwrap_or(text),
+            "",
+        ),
     };
     let what: Vec<_> = what
         .lines()
-        .map(|line| line.trim().trim_start_matches("error: ").trim_start_matches("tip: "))
+        .map(|line| {
+            line.trim()
+                .trim_start_matches("error: ")
+                .trim_start_matches("tip: ")
+        })
         .filter(|line| !line.is_empty())
         .collect();
     // `iolode lake create [OPTIONS] <LAKE>`: the words before the first argument are the command.
@@ -149,7 +156,11 @@ fn complaint(text: &str) -> String {
         .split_whitespace()
         .take_while(|word| word.bytes().all(|c| c.is_ascii_lowercase()))
         .collect();
-    let command = if command.is_empty() { "iolode".to_string() } else { command.join(" ") };
+    let command = if command.is_empty() {
+        "iolode".to_string()
+    } else {
+        command.join(" ")
+    };
     let mut line = String::new();
     for part in what {
         // What clap lists stands indented below a line that ends in a colon.
@@ -194,13 +205,25 @@ mod tests {
         fn walk(command: &clap::Command, path: &str) {
             let path = format!("{path}{}", command.get_name());
             assert!(command.get_about().is_some(), "{path} has no meaning");
-            let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            let help = command
+                .get_after_help()
+                .map(ToString::to_string)
+                .unwrap_or_default();
             assert!(help.contains("Example"), "{path} --help has no example");
-            assert!(help.contains(&format!("  {path}")), "{path} --help has no example of its own");
+            assert!(
+                help.contains(&format!("  {path}")),
+                "{path} --help has no example of its own"
+            );
             for argument in command.get_arguments() {
-                assert!(argument.get_help().is_some(), "{path}: {} has no meaning", argument.get_id());
+                assert!(
+                    argument.get_help().is_some(),
+                    "{path}: {} has no meaning",
+                    argument.get_id()
+                );
             }
-            command.get_subcommands().for_each(|sub| walk(sub, &format!("{path} ")));
+            command
+                .get_subcommands()
+                .for_each(|sub| walk(sub, &format!("{path} ")));
         }
         command().debug_assert();
         walk(&command(), "");
@@ -221,7 +244,10 @@ mod tests {
             "the following required arguments were not provided: <LAKE>; see `iolode lake info --help`"
         );
         let line = complain(&["iolode", "sqk"]);
-        assert!(line.starts_with("unrecognized subcommand 'sqk'; a similar subcommand exists: 'sql'"), "{line}");
+        assert!(
+            line.starts_with("unrecognized subcommand 'sqk'; a similar subcommand exists: 'sql'"),
+            "{line}"
+        );
     }
 
     #[test]

@@ -57,7 +57,8 @@ fn moment(text: &str, zone: Tz) -> Result<i64, String> {
     if let Ok(time) = DateTime::parse_from_rfc3339(text) {
         return Ok(time.timestamp_micros());
     }
-    let date = NaiveDate::parse_from_str(text, "%Y-%m-%d").map(|date| date.and_time(NaiveTime::MIN));
+    let date =
+        NaiveDate::parse_from_str(text, "%Y-%m-%d").map(|date| date.and_time(NaiveTime::MIN));
     let local = ["%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S"]
         .iter()
         .fold(date.ok(), |found, format| {
@@ -84,7 +85,11 @@ mod tests {
     fn check(text: &str, zone: &str, expected: &str) {
         let expected = DateTime::parse_from_rfc3339(expected).unwrap();
         let zone = super::zone(zone).unwrap();
-        assert_eq!(moment(text, zone), Ok(expected.timestamp_micros()), "{text} {zone}");
+        assert_eq!(
+            moment(text, zone),
+            Ok(expected.timestamp_micros()),
+            "{text} {zone}"
+        );
     }
 
     #[test]
@@ -92,13 +97,22 @@ mod tests {
         check("2026-09-01", "UTC", "2026-09-01T00:00:00Z");
         check("2026-09-01", "Europe/Berlin", "2026-08-31T22:00:00Z");
         check("2026-01-01", "Europe/Berlin", "2025-12-31T23:00:00Z");
-        check("2026-09-01T12:30", "America/Los_Angeles", "2026-09-01T19:30:00Z");
+        check(
+            "2026-09-01T12:30",
+            "America/Los_Angeles",
+            "2026-09-01T19:30:00Z",
+        );
         check("2026-09-01 12:30:05", "UTC", "2026-09-01T12:30:05Z");
-        check("2026-09-01T12:30:05+02:00", "America/Los_Angeles", "2026-09-01T10:30:05Z");
+        check(
+            "2026-09-01T12:30:05+02:00",
+            "America/Los_Angeles",
+            "2026-09-01T10:30:05Z",
+        );
     }
 
     #[test]
-    fn a_time_skipped_by_summer_time_is_the_moment_of_the_change_and_one_that_occurs_twice_the_earlier() {
+    fn a_time_skipped_by_summer_time_is_the_moment_of_the_change_and_one_that_occurs_twice_the_earlier()
+     {
         // Berlin goes from 02:00 to 03:00 on 29 March 2026, and from 03:00 back to 02:00 on 25 October.
         check("2026-03-29T02:00", "Europe/Berlin", "2026-03-29T01:00:00Z");
         check("2026-10-25T02:30", "Europe/Berlin", "2026-10-25T00:30:00Z");
@@ -109,7 +123,10 @@ mod tests {
     #[test]
     fn what_is_no_date_or_no_zone_is_refused_with_an_example() {
         let why = Period::parse(Some("2026-13-01"), None, Tz::UTC).unwrap_err();
-        assert!(why.starts_with("--from `2026-13-01` is no date; expected `2026-09-01`"), "{why}");
+        assert!(
+            why.starts_with("--from `2026-13-01` is no date; expected `2026-09-01`"),
+            "{why}"
+        );
         assert!(Period::parse(None, Some("yesterday"), Tz::UTC).is_err());
         assert!(zone("Berlin").unwrap_err().contains("`Europe/Berlin`"));
     }
@@ -117,7 +134,11 @@ mod tests {
     #[test]
     fn a_period_that_holds_nothing_is_refused() {
         let same = Some("2026-09-01");
-        assert!(Period::parse(same, same, Tz::UTC).unwrap_err().contains("empty period"));
+        assert!(
+            Period::parse(same, same, Tz::UTC)
+                .unwrap_err()
+                .contains("empty period")
+        );
         assert!(Period::parse(Some("2026-09-02"), same, Tz::UTC).is_err());
         assert!(Period::parse(same, Some("2026-09-02"), Tz::UTC).is_ok());
     }

@@ -35,7 +35,10 @@ impl Bar {
         match screen.person {
             true => {
                 bar.set_draw_target(ProgressDrawTarget::stderr());
-                bar.set_style(ProgressStyle::with_template("{spinner} {msg}").unwrap_or_else(|_| ProgressStyle::default_spinner()));
+                bar.set_style(
+                    ProgressStyle::with_template("{spinner} {msg}")
+                        .unwrap_or_else(|_| ProgressStyle::default_spinner()),
+                );
                 bar.set_message("looking for logs");
                 bar.enable_steady_tick(Duration::from_millis(120));
             }
@@ -62,7 +65,12 @@ impl Bar {
         let figures = self.figures.clone();
         let show = move |_: &ProgressState, line: &mut dyn std::fmt::Write| {
             let get = |figure: &AtomicU64| figure.load(Ordering::Relaxed);
-            let _ = write!(line, "{} of {} logs", size::count(get(&figures.done)), size::count(get(&figures.logs)));
+            let _ = write!(
+                line,
+                "{} of {} logs",
+                size::count(get(&figures.done)),
+                size::count(get(&figures.logs))
+            );
             match get(&figures.failed) {
                 0 => {}
                 failed => _ = write!(line, ", {failed} failed"),
@@ -78,14 +86,19 @@ impl Bar {
 impl Progress for Bar {
     fn listed(&self, files: u64) {
         self.figures.listed.store(files, Ordering::Relaxed);
-        self.bar.set_message(format!("{} files found", size::count(files)));
+        self.bar
+            .set_message(format!("{} files found", size::count(files)));
     }
 
     fn peeked(&self, files: u64) {
         let seen = self.figures.done.fetch_add(files, Ordering::Relaxed) + files;
         if !self.bar.is_hidden() {
             let listed = self.figures.listed.load(Ordering::Relaxed);
-            self.bar.set_message(format!("{} of {} files recognised", size::count(seen), size::count(listed)));
+            self.bar.set_message(format!(
+                "{} of {} files recognised",
+                size::count(seen),
+                size::count(listed)
+            ));
         }
     }
 
@@ -100,7 +113,9 @@ impl Progress for Bar {
 
     fn done(&self, bytes: u64, failed: bool) {
         self.figures.done.fetch_add(1, Ordering::Relaxed);
-        self.figures.failed.fetch_add(u64::from(failed), Ordering::Relaxed);
+        self.figures
+            .failed
+            .fetch_add(u64::from(failed), Ordering::Relaxed);
         self.bar.inc(bytes);
     }
 }
@@ -108,10 +123,18 @@ impl Progress for Bar {
 /// The line at the end of an ingest.
 pub(crate) fn summary(report: &IngestReport, took: Duration) -> String {
     let Some(version) = report.version else {
-        return format!("nothing new: {} inputs unchanged", size::count(report.unchanged));
+        return format!(
+            "nothing new: {} inputs unchanged",
+            size::count(report.unchanged)
+        );
     };
     let of = |status: InputStatus| report.inputs.get(&status).copied().unwrap_or(0);
-    let taken: u64 = report.inputs.iter().filter(|(status, _)| status.has_rows()).map(|(_, n)| n).sum();
+    let taken: u64 = report
+        .inputs
+        .iter()
+        .filter(|(status, _)| status.has_rows())
+        .map(|(_, n)| n)
+        .sum();
     let mut line = format!("{} logs taken in", size::count(taken));
     let mut parts = vec![];
     for (status, word) in [
@@ -146,10 +169,17 @@ pub(crate) fn summary(report: &IngestReport, took: Duration) -> String {
 pub(crate) fn failures(report: &IngestReport, lake: &Lake, screen: &Screen) -> Exit {
     for (path, why) in report.failures.iter().take(LISTED) {
         // Most reasons begin with the path already.
-        let why = why.strip_prefix(path.as_str()).map_or(why.as_str(), |rest| rest.trim_start_matches(": "));
+        let why = why
+            .strip_prefix(path.as_str())
+            .map_or(why.as_str(), |rest| rest.trim_start_matches(": "));
         screen.say(format_args!("iolode: {path}: {why}"));
     }
-    if let Some(more) = report.failures.len().checked_sub(LISTED).filter(|more| *more > 0) {
+    if let Some(more) = report
+        .failures
+        .len()
+        .checked_sub(LISTED)
+        .filter(|more| *more > 0)
+    {
         screen.say(match lake.root() {
             Some(root) => format!(
                 "iolode: {more} more inputs failed; see them all with: iolode sql --lake {} -c \"select path, error from lake_input where status = 'failed'\"",
@@ -203,9 +233,14 @@ mod tests {
             summary(&report, took),
             "1 200 logs taken in: 56 789 rows, 3.00 MiB of logs to 1.00 MiB of Parquet in 2.3 s, version 2"
         );
-        report.inputs.extend([(InputStatus::Damaged, 2), (InputStatus::Failed, 1)]);
+        report
+            .inputs
+            .extend([(InputStatus::Damaged, 2), (InputStatus::Failed, 1)]);
         report.unchanged = 7;
-        assert!(summary(&report, took).starts_with("1 202 logs taken in (2 damaged, 1 failed, 7 unchanged): "));
+        assert!(
+            summary(&report, took)
+                .starts_with("1 202 logs taken in (2 damaged, 1 failed, 7 unchanged): ")
+        );
         report.version = None;
         assert_eq!(summary(&report, took), "nothing new: 7 inputs unchanged");
     }

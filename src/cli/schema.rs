@@ -13,13 +13,11 @@ use std::sync::Arc;
 
 /// List the tables, or the columns of one with type, unit, meaning and source
 #[derive(clap::Args)]
-#[command(
-    after_help = "\
+#[command(after_help = "\
 Examples:
   iolode schema
   iolode schema darshan_file
-  iolode schema darshan_posix --format csv"
-)]
+  iolode schema darshan_posix --format csv")]
 pub(super) struct Args {
     /// A table or view
     table: Option<String>,
@@ -36,7 +34,10 @@ pub(super) fn run(args: &Args, screen: &mut Screen) -> anyhow::Result<Exit> {
     let note = match &args.table {
         None => args.format.write(&mut screen.data, &all()?, style)?,
         Some(name) => {
-            let known = TABLES.iter().map(|(name, _)| *name).chain(VIEWS.iter().map(|view| view.name));
+            let known = TABLES
+                .iter()
+                .map(|(name, _)| *name)
+                .chain(VIEWS.iter().map(|view| view.name));
             let described = described(name).ok_or_else(|| Error::unknown("table", name, known))?;
             described.show(args.format, &mut screen.data, style)?
         }
@@ -57,7 +58,15 @@ pub(super) fn described(name: &str) -> Option<Described> {
     if let Ok(table) = table(name) {
         let columns = table.columns.iter().map(|column| {
             let null = if column.null { "" } else { "never" };
-            [&column.name, &column.type_name, &column.unit, null, &column.doc, &column.source].map(str::to_string)
+            [
+                &column.name,
+                &column.type_name,
+                &column.unit,
+                null,
+                &column.doc,
+                &column.source,
+            ]
+            .map(str::to_string)
         });
         return Some(Described {
             heading: format!("{name}: {}; key {}", table.doc, table.key.join(", ")),
@@ -65,10 +74,17 @@ pub(super) fn described(name: &str) -> Option<Described> {
         });
     }
     let view = VIEWS.iter().find(|view| view.name == name)?;
-    let columns = view
-        .columns
-        .iter()
-        .map(|column| [column.name, column.type_name, column.unit, "", column.doc, ""].map(str::to_string));
+    let columns = view.columns.iter().map(|column| {
+        [
+            column.name,
+            column.type_name,
+            column.unit,
+            "",
+            column.doc,
+            "",
+        ]
+        .map(str::to_string)
+    });
     Some(Described {
         heading: format!("{name}, a view: {}; key {}", view.doc, view.key.join(", ")),
         columns: columns.collect(),
@@ -77,13 +93,27 @@ pub(super) fn described(name: &str) -> Option<Described> {
 
 impl Described {
     /// Writes the columns, for a person with the heading above; answers what was left out.
-    pub(super) fn show(&self, format: &Format, sink: Sink<'_>, style: Style) -> anyhow::Result<Option<String>> {
+    pub(super) fn show(
+        &self,
+        format: &Format,
+        sink: Sink<'_>,
+        style: Style,
+    ) -> anyhow::Result<Option<String>> {
         if format.name == "table" {
             writeln!(sink, "{}\n", self.heading)?;
         }
-        let column = |at: usize| self.columns.iter().map(|column| column[at].as_str()).collect();
+        let column = |at: usize| {
+            self.columns
+                .iter()
+                .map(|column| column[at].as_str())
+                .collect()
+        };
         let names = ["column", "type", "unit", "null", "meaning", "source"];
-        let columns: Vec<(&str, Vec<&str>)> = names.into_iter().enumerate().map(|(at, name)| (name, column(at))).collect();
+        let columns: Vec<(&str, Vec<&str>)> = names
+            .into_iter()
+            .enumerate()
+            .map(|(at, name)| (name, column(at)))
+            .collect();
         format.write(sink, &texts(&columns)?, style)
     }
 }
@@ -110,7 +140,12 @@ pub(super) fn of_names(names: &Names) -> anyhow::Result<RecordBatch> {
         _ => "",
     };
     // In the order of the schema files, where the important ones stand first.
-    let place = |name: &str| TABLES.iter().position(|(table, _)| *table == name).unwrap_or(TABLES.len());
+    let place = |name: &str| {
+        TABLES
+            .iter()
+            .position(|(table, _)| *table == name)
+            .unwrap_or(TABLES.len())
+    };
     let mut tables: Vec<_> = names.tables.keys().collect();
     tables.sort_by_key(|(schema, table)| (schema, place(table), table));
     let (mut schemas, mut shown, mut docs) = (vec![], vec![], vec![]);
@@ -123,7 +158,10 @@ pub(super) fn of_names(names: &Names) -> anyhow::Result<RecordBatch> {
 }
 
 fn pages() -> impl Iterator<Item = &'static Page> {
-    SCALAR.iter().map(|function| &function.page).chain(AGGREGATE.iter().map(|function| &function.page))
+    SCALAR
+        .iter()
+        .map(|function| &function.page)
+        .chain(AGGREGATE.iter().map(|function| &function.page))
 }
 
 /// Every SQL function that iolode adds: how it is called, and what it gives.
@@ -142,16 +180,31 @@ pub(super) fn functions() -> anyhow::Result<RecordBatch> {
 /// [`Error::Unknown`] if iolode adds no such function.
 pub(super) fn function(name: &str) -> anyhow::Result<String> {
     let page = pages().find(|page| page.name == name);
-    let page = page.ok_or_else(|| Error::unknown("function", name, pages().map(|page| page.name)))?;
-    let arguments: Vec<String> = page.arguments.iter().map(|(name, text)| format!("  {name}: {text}")).collect();
-    Ok(format!("{}\n  {}\n{}\nExample:\n  {}\n  {}", page.syntax, page.description, arguments.join("\n"), page.example, page.answer))
+    let page =
+        page.ok_or_else(|| Error::unknown("function", name, pages().map(|page| page.name)))?;
+    let arguments: Vec<String> = page
+        .arguments
+        .iter()
+        .map(|(name, text)| format!("  {name}: {text}"))
+        .collect();
+    Ok(format!(
+        "{}\n  {}\n{}\nExample:\n  {}\n  {}",
+        page.syntax,
+        page.description,
+        arguments.join("\n"),
+        page.example,
+        page.answer
+    ))
 }
 
 /// Columns of text as rows.
 pub(super) fn texts(columns: &[(&str, Vec<&str>)]) -> anyhow::Result<RecordBatch> {
-    let columns = columns
-        .iter()
-        .map(|(name, values)| (*name, Arc::new(StringArray::from_iter_values(values)) as ArrayRef));
+    let columns = columns.iter().map(|(name, values)| {
+        (
+            *name,
+            Arc::new(StringArray::from_iter_values(values)) as ArrayRef,
+        )
+    });
     Ok(RecordBatch::try_from_iter(columns)?)
 }
 
@@ -161,7 +214,11 @@ mod tests {
 
     #[test]
     fn every_table_and_view_can_be_described() {
-        for name in TABLES.iter().map(|(name, _)| *name).chain(VIEWS.iter().map(|view| view.name)) {
+        for name in TABLES
+            .iter()
+            .map(|(name, _)| *name)
+            .chain(VIEWS.iter().map(|view| view.name))
+        {
             let described = described(name).unwrap();
             assert!(described.heading.starts_with(name));
             assert!(!described.columns.is_empty());

@@ -130,6 +130,9 @@ mod tests {
         assert!(data.write_all(b"x").is_ok() && data.failed().is_none());
         assert!(data.flush().is_err());
         let (kind, why) = data.failed().unwrap();
-        assert_eq!((*kind, why.as_str()), (io::ErrorKind::StorageFull, "no space left on device"));
+        assert_eq!(
+            (*kind, why.as_str()),
+            (io::ErrorKind::StorageFull, "no space left on device")
+        );
     }
 }

@@ -106,8 +106,14 @@ impl Session {
             what.push("no lake; give one with --lake, or logs with --logs".to_string());
         }
         let threads = ask.threads.map(usize::from);
-        let memory = ask.memory.map_or_else(half_of_memory, |m| usize::try_from(m).ok());
-        let options = EngineOptions { lakes, memory, threads };
+        let memory = ask
+            .memory
+            .map_or_else(half_of_memory, |m| usize::try_from(m).ok());
+        let options = EngineOptions {
+            lakes,
+            memory,
+            threads,
+        };
         Ok(Self {
             engine: Arc::new(Engine::new(options)?),
             runtime: Some(runtime(threads)?),
@@ -177,7 +183,8 @@ impl Ask {
             Some(name) => super::period::zone(name).map_err(Error::Invalid)?,
             None => lake.site()?.zone()?,
         };
-        let period = Period::parse(self.from.as_deref(), self.to.as_deref(), zone).map_err(Error::Invalid)?;
+        let period = Period::parse(self.from.as_deref(), self.to.as_deref(), zone)
+            .map_err(Error::Invalid)?;
         let mut options = IngestOptions {
             paths: paths.to_vec(),
             from: period.from,
@@ -215,7 +222,13 @@ impl Drop for Task {
 }
 
 impl Executor for Session {
-    fn run(&mut self, sql: &str, format: &Format, style: Style, sink: Sink<'_>) -> anyhow::Result<Ran> {
+    fn run(
+        &mut self,
+        sql: &str,
+        format: &Format,
+        style: Style,
+        sink: Sink<'_>,
+    ) -> anyhow::Result<Ran> {
         let Some(runtime) = &self.runtime else {
             return Ok(Ran::default());
         };
@@ -254,16 +267,31 @@ impl Executor for Session {
              where table_schema <> 'information_schema' order by table_schema, table_name, ordinal_position",
         )?;
         let text = |batch: &RecordBatch, column: usize, row: usize| -> String {
-            let column = datafusion::arrow::compute::cast(batch.column(column), &datafusion::arrow::datatypes::DataType::Utf8);
-            column.map_or_else(|_| String::new(), |column| column.as_string::<i32>().value(row).to_string())
+            let column = datafusion::arrow::compute::cast(
+                batch.column(column),
+                &datafusion::arrow::datatypes::DataType::Utf8,
+            );
+            column.map_or_else(
+                |_| String::new(),
+                |column| column.as_string::<i32>().value(row).to_string(),
+            )
         };
         for batch in &columns {
             for row in 0..batch.num_rows() {
-                names.add(&text(batch, 0, row), &text(batch, 1, row), &text(batch, 2, row));
+                names.add(
+                    &text(batch, 0, row),
+                    &text(batch, 1, row),
+                    &text(batch, 2, row),
+                );
             }
         }
         let state = self.engine.context().state();
-        let functions: HashSet<&String> = state.scalar_functions().keys().chain(state.aggregate_functions().keys()).chain(state.window_functions().keys()).collect();
+        let functions: HashSet<&String> = state
+            .scalar_functions()
+            .keys()
+            .chain(state.aggregate_functions().keys())
+            .chain(state.window_functions().keys())
+            .collect();
         names.functions = functions.into_iter().cloned().collect();
         names.functions.sort();
         Ok(names)
@@ -271,7 +299,10 @@ impl Executor for Session {
 }
 
 /// The next part of an answer; None after the last.
-async fn next(receiver: &mut mpsc::Receiver<Result<Part, Error>>, interrupt: &mut Signal) -> anyhow::Result<Option<Part>> {
+async fn next(
+    receiver: &mut mpsc::Receiver<Result<Part, Error>>,
+    interrupt: &mut Signal,
+) -> anyhow::Result<Option<Part>> {
     tokio::select! {
         biased;
         _ = interrupt.recv() => Err(anyhow::anyhow!("interrupted")),
@@ -283,7 +314,9 @@ async fn next(receiver: &mut mpsc::Receiver<Result<Part, Error>>, interrupt: &mu
 fn named(given: &str) -> (String, &Path) {
     let is_name = |name: &str| {
         name.starts_with(|c: char| c.is_ascii_lowercase() || c == '_')
-            && name.bytes().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'_')
+            && name
+                .bytes()
+                .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'_')
     };
     if let Some((name, path)) = given.split_once('=')
         && is_name(name)
@@ -293,8 +326,14 @@ fn named(given: &str) -> (String, &Path) {
     }
     let path = Path::new(given);
     let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
-    let base = whole.file_name().map_or_else(|| "lake".to_string(), |name| name.to_string_lossy().to_lowercase());
-    let name: String = base.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+    let base = whole.file_name().map_or_else(
+        || "lake".to_string(),
+        |name| name.to_string_lossy().to_lowercase(),
+    );
+    let name: String = base
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() { c } else { '_' })
+        .collect();
     match is_name(&name) {
         true => (name, path),
         false => (format!("lake_{name}"), path),
@@ -303,22 +342,39 @@ fn named(given: &str) -> (String, &Path) {
 
 /// The name, or with a number behind it if another lake has it.
 fn distinct(name: &str, lakes: &[(String, Arc<Lake>, Option<u64>)]) -> String {
-    let taken = |name: &str| name == "logs" || name == "information_schema" || lakes.iter().any(|(other, ..)| other == name);
+    let taken = |name: &str| {
+        name == "logs"
+            || name == "information_schema"
+            || lakes.iter().any(|(other, ..)| other == name)
+    };
     if !taken(name) {
         return name.to_string();
     }
-    (2..).map(|n| format!("{name}_{n}")).find(|name| !taken(name)).unwrap_or_default()
+    (2..)
+        .map(|n| format!("{name}_{n}"))
+        .find(|name| !taken(name))
+        .unwrap_or_default()
 }
 
 /// Half of the memory that this process may have, in bytes: the machine's or its control group's, whichever is less.
 fn half_of_memory() -> Option<usize> {
-    let machine = std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| {
-        let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
-        let kib: usize = line.trim().trim_end_matches("kB").trim().parse().ok()?;
-        kib.checked_mul(1024)
-    });
-    let group = std::fs::read_to_string("/sys/fs/cgroup/memory.max").ok().and_then(|text| text.trim().parse().ok());
-    [machine, group].into_iter().flatten().min().map(|bytes| bytes / 2)
+    let machine = std::fs::read_to_string("/proc/meminfo")
+        .ok()
+        .and_then(|text| {
+            let line = text
+                .lines()
+                .find_map(|line| line.strip_prefix("MemTotal:"))?;
+            let kib: usize = line.trim().trim_end_matches("kB").trim().parse().ok()?;
+            kib.checked_mul(1024)
+        });
+    let group = std::fs::read_to_string("/sys/fs/cgroup/memory.max")
+        .ok()
+        .and_then(|text| text.trim().parse().ok());
+    [machine, group]
+        .into_iter()
+        .flatten()
+        .min()
+        .map(|bytes| bytes / 2)
 }
 
 #[cfg(test)]
@@ -331,7 +387,10 @@ mod tests {
         assert_eq!(name("/scratch/Cori-2026"), "cori_2026");
         assert_eq!(name("/scratch/lake/"), "lake");
         assert_eq!(name("/scratch/2026"), "lake_2026");
-        assert_eq!(named("cori=/scratch/lake"), ("cori".to_string(), Path::new("/scratch/lake")));
+        assert_eq!(
+            named("cori=/scratch/lake"),
+            ("cori".to_string(), Path::new("/scratch/lake"))
+        );
         assert_eq!(named("/a=b/lake").0, "lake");
     }
 }

@@ -20,7 +20,13 @@ pub(crate) trait Executor {
     ///
     /// # Errors
     /// Whatever keeps it from being answered; `interrupted` if the user stopped it.
-    fn run(&mut self, sql: &str, format: &Format, style: Style, sink: Sink<'_>) -> anyhow::Result<Ran>;
+    fn run(
+        &mut self,
+        sql: &str,
+        format: &Format,
+        style: Style,
+        sink: Sink<'_>,
+    ) -> anyhow::Result<Ran>;
 
     /// Tables, columns and functions that statements can name.
     ///
@@ -58,8 +64,13 @@ impl Names {
 
     /// The columns of a table, by its name or `schema.name`.
     pub(crate) fn columns(&self, table: &str) -> Option<&[String]> {
-        let (schema, name) = table.rsplit_once('.').map_or((None, table), |(schema, name)| (Some(schema), name));
-        let mut found = self.tables.iter().filter(|((s, t), _)| t == name && schema.is_none_or(|schema| s == schema));
+        let (schema, name) = table
+            .rsplit_once('.')
+            .map_or((None, table), |(schema, name)| (Some(schema), name));
+        let mut found = self
+            .tables
+            .iter()
+            .filter(|((s, t), _)| t == name && schema.is_none_or(|schema| s == schema));
         found.next().map(|(_, columns)| columns.as_slice())
     }
 }
@@ -111,13 +122,37 @@ pub(crate) struct Shell<'a, E> {
 
 /// Commands: names, arguments and meaning, in the order shown.
 const COMMANDS: &[(&str, &str, &str)] = &[
-    ("\\d", "[TABLE]", "tables; or the columns of one, with unit and meaning"),
-    ("\\df", "[FUNCTION]", "iolode's own functions; or how one is called"),
-    ("\\format", "[NAME]", "the form of answers: table, csv, tsv, json, ndjson, arrow, parquet"),
-    ("\\x", "", "a line for each value instead of one for each row, and back"),
-    ("\\timing", "", "say how long each statement took, or stop saying it"),
+    (
+        "\\d",
+        "[TABLE]",
+        "tables; or the columns of one, with unit and meaning",
+    ),
+    (
+        "\\df",
+        "[FUNCTION]",
+        "iolode's own functions; or how one is called",
+    ),
+    (
+        "\\format",
+        "[NAME]",
+        "the form of answers: table, csv, tsv, json, ndjson, arrow, parquet",
+    ),
+    (
+        "\\x",
+        "",
+        "a line for each value instead of one for each row, and back",
+    ),
+    (
+        "\\timing",
+        "",
+        "say how long each statement took, or stop saying it",
+    ),
     ("\\i", "FILE", "run the statements of a file"),
-    ("\\o", "[FILE]", "write answers to a file; without one: here again"),
+    (
+        "\\o",
+        "[FILE]",
+        "write answers to a file; without one: here again",
+    ),
     ("\\?", "", "this help; also \\h"),
     ("\\q", "", "leave; also Ctrl-D"),
 ];
@@ -129,7 +164,13 @@ pub(crate) fn commands() -> impl Iterator<Item = &'static str> {
 
 impl<'a, E: Executor> Shell<'a, E> {
     /// A shell that writes to stdout, which looks like that, or to a file.
-    pub(crate) fn new(executor: E, settings: Settings, stdout: &'a mut Data, look: Look, out: Option<OutFile>) -> Self {
+    pub(crate) fn new(
+        executor: E,
+        settings: Settings,
+        stdout: &'a mut Data,
+        look: Look,
+        out: Option<OutFile>,
+    ) -> Self {
         Self {
             executor,
             settings,
@@ -215,13 +256,19 @@ impl<'a, E: Executor> Shell<'a, E> {
     fn statement(&mut self, sql: &str) -> anyhow::Result<()> {
         let format = self.settings.format;
         let style = Style {
-            look: if self.out.is_some() { Look::default() } else { self.look },
+            look: if self.out.is_some() {
+                Look::default()
+            } else {
+                self.look
+            },
             expanded: self.settings.expanded,
         };
         if format.binary {
             let name = format.name;
             if self.out.is_none() && self.look.width.is_some() {
-                bail!("{name} is nothing for a terminal; redirect stdout, or give a file with -o or \\o");
+                bail!(
+                    "{name} is nothing for a terminal; redirect stdout, or give a file with -o or \\o"
+                );
             }
             if self.answers > 0 {
                 bail!("{name} holds the answer of one statement only; give each a file of its own");
@@ -249,7 +296,10 @@ impl<'a, E: Executor> Shell<'a, E> {
                 (true, rows) => format!("{} rows", super::size::count(rows)),
             };
             match self.settings.timing {
-                true => say(format_args!("{rows} in {:.3} s", begin.elapsed().as_secs_f64())),
+                true => say(format_args!(
+                    "{rows} in {:.3} s",
+                    begin.elapsed().as_secs_f64()
+                )),
                 false => say(rows),
             }
         }
@@ -266,7 +316,10 @@ impl<'a, E: Executor> Shell<'a, E> {
             ("\\df", function) => self.functions(function)?,
             ("\\x", _) => {
                 self.settings.expanded = !self.settings.expanded;
-                say(format_args!("expanded answers {}", on(self.settings.expanded)));
+                say(format_args!(
+                    "expanded answers {}",
+                    on(self.settings.expanded)
+                ));
             }
             ("\\timing", _) => {
                 self.settings.timing = !self.settings.timing;
@@ -274,11 +327,17 @@ impl<'a, E: Executor> Shell<'a, E> {
             }
             ("\\format", "") => {
                 for format in FORMATS {
-                    let mark = if format.name == self.settings.format.name { "*" } else { " " };
+                    let mark = if format.name == self.settings.format.name {
+                        "*"
+                    } else {
+                        " "
+                    };
                     say(format_args!("{mark} {:8} {}", format.name, format.doc));
                 }
             }
-            ("\\format", name) => self.settings.format = format(name).map_err(crate::Error::Invalid)?,
+            ("\\format", name) => {
+                self.settings.format = format(name).map_err(crate::Error::Invalid)?
+            }
             ("\\o", "") => self.end_file()?,
             ("\\o", path) => {
                 self.end_file()?;
@@ -290,7 +349,8 @@ impl<'a, E: Executor> Shell<'a, E> {
                 if self.depth == 16 {
                     bail!("{path}: files read one another more than 16 deep");
                 }
-                let text = std::fs::read_to_string(path).map_err(|e| crate::Error::io(path, "cannot read", e))?;
+                let text = std::fs::read_to_string(path)
+                    .map_err(|e| crate::Error::io(path, "cannot read", e))?;
                 self.depth += 1;
                 let step = self.feed_all(&text);
                 self.depth -= 1;
@@ -302,15 +362,23 @@ impl<'a, E: Executor> Shell<'a, E> {
     }
 
     fn help(&mut self) -> anyhow::Result<()> {
-        say("SQL up to a semicolon is run; it may take several lines. Ctrl-C stops a statement, TAB completes names.");
+        say(
+            "SQL up to a semicolon is run; it may take several lines. Ctrl-C stops a statement, TAB completes names.",
+        );
         for (name, argument, meaning) in COMMANDS {
-            say(format_args!("  {:18} {meaning}", format!("{name} {argument}")));
+            say(format_args!(
+                "  {:18} {meaning}",
+                format!("{name} {argument}")
+            ));
         }
         Ok(())
     }
 
     fn describe(&mut self, table: &str) -> anyhow::Result<()> {
-        let style = Style { look: self.look, expanded: false };
+        let style = Style {
+            look: self.look,
+            expanded: false,
+        };
         if table.is_empty() {
             let names = self.executor.names()?;
             let tables = schema::of_names(&names)?;
@@ -320,11 +388,16 @@ impl<'a, E: Executor> Shell<'a, E> {
         }
         let bare = table.rsplit('.').next().unwrap_or(table);
         match schema::described(bare) {
-            Some(described) => described.show(&FORMATS[0], self.stdout, style)?.into_iter().for_each(say),
+            Some(described) => described
+                .show(&FORMATS[0], self.stdout, style)?
+                .into_iter()
+                .for_each(say),
             None => {
                 let names = self.executor.names()?;
                 let known = names.tables.keys().map(|(_, table)| table.as_str());
-                let columns = names.columns(table).ok_or_else(|| crate::Error::unknown("table", table, known))?;
+                let columns = names
+                    .columns(table)
+                    .ok_or_else(|| crate::Error::unknown("table", table, known))?;
                 let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
                 let batch = schema::texts(&[("column", columns)])?;
                 FORMATS[0].write(self.stdout, &batch, style)?;
@@ -334,7 +407,10 @@ impl<'a, E: Executor> Shell<'a, E> {
     }
 
     fn functions(&mut self, name: &str) -> anyhow::Result<()> {
-        let style = Style { look: self.look, expanded: false };
+        let style = Style {
+            look: self.look,
+            expanded: false,
+        };
         match name {
             "" => {
                 FORMATS[0].write(self.stdout, &schema::functions()?, style)?;

@@ -7,7 +7,9 @@
 /// # Errors
 /// What was expected, if it is no size or too large for 64 bits.
 pub(crate) fn parse(text: &str) -> Result<u64, String> {
-    let expected = || format!("`{text}` is not a size; expected a number with a unit, such as `512M` or `2GiB`");
+    let expected = || {
+        format!("`{text}` is not a size; expected a number with a unit, such as `512M` or `2GiB`")
+    };
     let digits = text
         .find(|c: char| !c.is_ascii_digit() && c != '.')
         .unwrap_or(text.len());
@@ -56,7 +58,7 @@ pub(crate) fn count(n: u64) -> String {
     let digits = n.to_string();
     let mut text = String::new();
     for (at, digit) in digits.char_indices() {
-        if at > 0 && (digits.len() - at) % 3 == 0 {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
             text.push(' ');
         }
         text.push(digit);

@@ -1,11 +1,11 @@
 //! `iolode sql`: questions in SQL, from the command line, a file, a pipe, or at a prompt.
 
+use super::Exit;
 use super::output::{FORMATS, Format};
 use super::repl;
 use super::screen::Screen;
 use super::session::{Ask, Session};
 use super::shell::{OutFile, Settings, Shell};
-use super::Exit;
 use crate::error::Error;
 use clap::builder::{PossibleValue, TypedValueParser};
 use std::io::{IsTerminal, Read};
@@ -13,15 +13,13 @@ use std::path::PathBuf;
 
 /// Ask a lake, or loose logs, in SQL; at a prompt when no question is given
 #[derive(clap::Args)]
-#[command(
-    after_help = "\
+#[command(after_help = "\
 Examples:
   iolode sql --lake /scratch/lake                                a prompt; \\? there lists its commands
   iolode sql --lake /scratch/lake -c 'select app, count(*) from darshan_log group by app'
   iolode sql --lake /scratch/lake -f questions.sql --format csv > answers.csv
   iolode sql --logs /darshan/2026/9/1 -c 'select * from darshan_file order by bytes_written desc limit 10'
-  echo 'select 1' | iolode sql --format json"
-)]
+  echo 'select 1' | iolode sql --format json")]
 pub(super) struct Args {
     #[command(flatten)]
     ask: Ask,
@@ -44,7 +42,9 @@ pub(super) struct Args {
 
 /// Reads the name of a format; shared by all commands that have `--format`.
 pub(super) fn format_parser() -> impl TypedValueParser<Value = &'static Format> {
-    let names = FORMATS.iter().map(|format| PossibleValue::new(format.name).help(format.doc));
+    let names = FORMATS
+        .iter()
+        .map(|format| PossibleValue::new(format.name).help(format.doc));
     clap::builder::PossibleValuesParser::new(names).try_map(|name| super::output::format(&name))
 }
 

@@ -48,7 +48,11 @@ pub(crate) fn split(text: &str) -> Statements<'_> {
         says_something = true;
         at += end;
     }
-    let rest = if says_something { text[from..].trim() } else { "" };
+    let rest = if says_something {
+        text[from..].trim()
+    } else {
+        ""
+    };
     Statements { complete, rest }
 }
 
@@ -120,12 +124,20 @@ mod tests {
 
     fn check(text: &str, complete: &[&str], rest: &str) {
         let found = split(text);
-        assert_eq!((found.complete.as_slice(), found.rest), (complete, rest), "{text}");
+        assert_eq!(
+            (found.complete.as_slice(), found.rest),
+            (complete, rest),
+            "{text}"
+        );
     }
 
     #[test]
     fn statements_end_at_semicolons() {
-        check("select 1; select 2 ;\nselect", &["select 1", "select 2"], "select");
+        check(
+            "select 1; select 2 ;\nselect",
+            &["select 1", "select 2"],
+            "select",
+        );
         check("select 1;", &["select 1"], "");
         check(" ;; \n;", &[], "");
         check("", &[], "");
@@ -134,12 +146,28 @@ mod tests {
     #[test]
     fn semicolons_in_quotes_and_comments_do_not_end_a_statement() {
         check("select ';', 'it''s;';", &["select ';', 'it''s;'"], "");
-        check("select \"a;\"\"b\", `c;`;", &["select \"a;\"\"b\", `c;`"], "");
+        check(
+            "select \"a;\"\"b\", `c;`;",
+            &["select \"a;\"\"b\", `c;`"],
+            "",
+        );
         check("select 1 -- no; end\n;", &["select 1 -- no; end"], "");
-        check("select /* a; /* b; */ c; */ 1;", &["select /* a; /* b; */ c; */ 1"], "");
-        check("select $$a;b$$, $x$;$$;$x$;", &["select $$a;b$$, $x$;$$;$x$"], "");
+        check(
+            "select /* a; /* b; */ c; */ 1;",
+            &["select /* a; /* b; */ c; */ 1"],
+            "",
+        );
+        check(
+            "select $$a;b$$, $x$;$$;$x$;",
+            &["select $$a;b$$, $x$;$$;$x$"],
+            "",
+        );
         check(r"select E'\';', '\';", &[r"select E'\';', '\'"], "");
-        check("select $1; select name'a'';';", &["select $1", "select name'a'';'"], "");
+        check(
+            "select $1; select name'a'';';",
+            &["select $1", "select name'a'';'"],
+            "",
+        );
     }
 
     #[test]
@@ -150,7 +178,13 @@ mod tests {
 
     #[test]
     fn what_is_open_waits_for_more() {
-        for open in ["select 'a;", "select \"a;", "select $$a;", "/* a;", "select E'\\'; "] {
+        for open in [
+            "select 'a;",
+            "select \"a;",
+            "select $$a;",
+            "/* a;",
+            "select E'\\'; ",
+        ] {
             check(open, &[], open.trim());
         }
     }

@@ -9,14 +9,12 @@ use std::time::Instant;
 
 /// Write Darshan logs of a synthetic month, with known faults planted, for tests and benchmarks
 #[derive(clap::Args)]
-#[command(
-    after_help = "\
+#[command(after_help = "\
 The logs are in Darshan's own formats. truth.json beside them says what was planted. The same number of jobs and seed
 give the same bytes.
 
 Example:
-  iolode synth --jobs 2000 --out month --seed 7"
-)]
+  iolode synth --jobs 2000 --out month --seed 7")]
 pub(super) struct Args {
     /// Jobs; some have several logs, about 1.15 for each job
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=100_000_000))]
@@ -33,22 +31,39 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, screen: &mut Screen) -> anyhow::Result<Exit> {
-    make(&Month::new(args.jobs, args.seed), &args.out, args.threads, screen)?;
+    make(
+        &Month::new(args.jobs, args.seed),
+        &args.out,
+        args.threads,
+        screen,
+    )?;
     Ok(Exit::Done)
 }
 
 /// Writes a month, with a bar for a person and a line at the end.
-pub(super) fn make(month: &Month, out: &Path, threads: Option<u16>, screen: &Screen) -> anyhow::Result<()> {
+pub(super) fn make(
+    month: &Month,
+    out: &Path,
+    threads: Option<u16>,
+    screen: &Screen,
+) -> anyhow::Result<()> {
     let begin = Instant::now();
     let bar = ProgressBar::new(month.jobs);
     bar.set_draw_target(match screen.person {
         true => ProgressDrawTarget::stderr(),
         false => ProgressDrawTarget::hidden(),
     });
-    let style = ProgressStyle::with_template("[{bar:28}] {human_pos} of {human_len} jobs, {eta} left");
-    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> "));
+    let style =
+        ProgressStyle::with_template("[{bar:28}] {human_pos} of {human_len} jobs, {eta} left");
+    bar.set_style(
+        style
+            .unwrap_or_else(|_| ProgressStyle::default_bar())
+            .progress_chars("=> "),
+    );
     let machine = std::thread::available_parallelism().map_or(1, usize::from);
-    let written = write_with(month, out, threads.map_or(machine, usize::from), &|jobs| bar.set_position(jobs));
+    let written = write_with(month, out, threads.map_or(machine, usize::from), &|jobs| {
+        bar.set_position(jobs)
+    });
     bar.finish_and_clear();
     let written = written?;
     screen.say(format_args!(

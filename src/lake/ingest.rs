@@ -5,7 +5,7 @@ use super::convert::{RangeResult, RangeTask, Worker};
 use super::failpoint::failpoint;
 use super::list::{Candidate, list, peek, unknown};
 use super::parts::{InputRow, InputStatus};
-use super::plan::plan;
+use super::plan::{Plan, plan};
 use super::site::{RegisteredSource, SiteFile};
 use super::work::{Hashes, Peeked, Work, remember, remember_peeks};
 use crate::error::{Error, Result};
@@ -175,7 +175,11 @@ impl Lake {
             if work.is_empty() {
                 return Ok(nothing);
             }
-            let (splits, osts, tasks) = plan(&snapshot, site, &mut work, options)?;
+            let Plan {
+                splits,
+                osts,
+                tasks,
+            } = plan(&snapshot, site, &mut work, options)?;
             if !planned_before {
                 planned_before = true;
                 let logs = || tasks.iter().flat_map(|task| &task.logs);

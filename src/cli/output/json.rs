@@ -95,10 +95,26 @@ mod tests {
 
     #[test]
     fn a_column_is_an_id_by_the_last_word_of_its_name() {
-        for id in ["log_id", "record_id", "job_id", "id", "content_hash", "max(darshan_log.log_id)", "\"Job_ID\""] {
+        for id in [
+            "log_id",
+            "record_id",
+            "job_id",
+            "id",
+            "content_hash",
+            "max(darshan_log.log_id)",
+            "\"Job_ID\"",
+        ] {
             assert!(is_id(id), "{id}");
         }
-        for other in ["uid", "bytes", "paid", "count(DISTINCT darshan_log.log_id)", "log_id + Int64(1)", "ids", ""] {
+        for other in [
+            "uid",
+            "bytes",
+            "paid",
+            "count(DISTINCT darshan_log.log_id)",
+            "log_id + Int64(1)",
+            "ids",
+            "",
+        ] {
             assert!(!is_id(other), "{other}");
         }
     }

@@ -176,18 +176,29 @@ fn as_schema(batch: &RecordBatch, schema: &SchemaRef) -> anyhow::Result<RecordBa
 /// The type with every part of it changed by `leaf`, and with plain text and bytes in place of views, which older readers lack.
 fn plain_type(field: &Field, leaf: &impl Fn(&Field) -> Option<DataType>) -> DataType {
     let inner = |field: &FieldRef| -> FieldRef {
-        Arc::new(field.as_ref().clone().with_data_type(plain_type(field, leaf)))
+        Arc::new(
+            field
+                .as_ref()
+                .clone()
+                .with_data_type(plain_type(field, leaf)),
+        )
     };
     // An element has the name of its list: what `array_agg(log_id)` holds are ids.
     let element = |item: &FieldRef| -> FieldRef {
         let named = item.as_ref().clone().with_name(field.name());
-        Arc::new(item.as_ref().clone().with_data_type(plain_type(&named, leaf)))
+        Arc::new(
+            item.as_ref()
+                .clone()
+                .with_data_type(plain_type(&named, leaf)),
+        )
     };
     match field.data_type() {
         DataType::Utf8View => DataType::Utf8,
         DataType::BinaryView => DataType::Binary,
         DataType::List(item) | DataType::ListView(item) => DataType::List(element(item)),
-        DataType::LargeList(item) | DataType::LargeListView(item) => DataType::LargeList(element(item)),
+        DataType::LargeList(item) | DataType::LargeListView(item) => {
+            DataType::LargeList(element(item))
+        }
         DataType::FixedSizeList(item, n) => DataType::FixedSizeList(element(item), *n),
         DataType::Struct(fields) => DataType::Struct(fields.iter().map(inner).collect()),
         DataType::Dictionary(_, value) => {
@@ -201,31 +212,58 @@ fn plain_type(field: &Field, leaf: &impl Fn(&Field) -> Option<DataType>) -> Data
 mod tests {
     use super::*;
     use datafusion::arrow::array::{
-        BinaryArray, Float64Array, Int64Array, ListArray, StringArray, StringViewArray, TimestampMicrosecondArray,
-        UInt64Array,
+        BinaryArray, Float64Array, Int64Array, ListArray, StringArray, StringViewArray,
+        TimestampMicrosecondArray, UInt64Array,
     };
     use datafusion::arrow::datatypes::Int32Type;
 
     /// One row with a value and one with NULLs, of every kind of column that tables have.
     fn rows() -> RecordBatch {
-        let time = TimestampMicrosecondArray::from(vec![Some(1_504_256_700_000_000), None]).with_timezone("UTC");
-        let list = ListArray::from_iter_primitive::<Int32Type, _, _>([Some(vec![Some(3), None]), None]);
+        let time = TimestampMicrosecondArray::from(vec![Some(1_504_256_700_000_000), None])
+            .with_timezone("UTC");
+        let list =
+            ListArray::from_iter_primitive::<Int32Type, _, _>([Some(vec![Some(3), None]), None]);
         let columns: Vec<(&str, ArrayRef)> = vec![
-            ("log_id", Arc::new(Int64Array::from(vec![Some(-7_812_345_678_901_234_567), None]))),
-            ("record_id", Arc::new(UInt64Array::from(vec![Some(15_920_181_672_442_173_319), None]))),
-            ("bytes", Arc::new(Int64Array::from(vec![Some(9_007_199_254_740_993), None]))),
-            ("app", Arc::new(StringViewArray::from(vec![Some("a,\"b\""), None]))),
+            (
+                "log_id",
+                Arc::new(Int64Array::from(vec![
+                    Some(-7_812_345_678_901_234_567),
+                    None,
+                ])),
+            ),
+            (
+                "record_id",
+                Arc::new(UInt64Array::from(vec![
+                    Some(15_920_181_672_442_173_319),
+                    None,
+                ])),
+            ),
+            (
+                "bytes",
+                Arc::new(Int64Array::from(vec![Some(9_007_199_254_740_993), None])),
+            ),
+            (
+                "app",
+                Arc::new(StringViewArray::from(vec![Some("a,\"b\""), None])),
+            ),
             ("time", Arc::new(time)),
             ("share", Arc::new(Float64Array::from(vec![Some(0.1), None]))),
             ("osts", Arc::new(list)),
-            ("bits", Arc::new(BinaryArray::from(vec![Some(&[0xAB, 0x01][..]), None]))),
+            (
+                "bits",
+                Arc::new(BinaryArray::from(vec![Some(&[0xAB, 0x01][..]), None])),
+            ),
         ];
-        RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(n, c)| (n, c, true))).unwrap()
+        RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(n, c)| (n, c, true)))
+            .unwrap()
     }
 
     fn written(name: &str, batch: &RecordBatch) -> Vec<u8> {
         let mut out = vec![];
-        format(name).unwrap().write(&mut out, batch, Style::default()).unwrap();
+        format(name)
+            .unwrap()
+            .write(&mut out, batch, Style::default())
+            .unwrap();
         out
     }
 
@@ -250,8 +288,7 @@ mod tests {
     #[test]
     fn json_has_ids_as_strings_in_every_row_and_other_integers_as_numbers() {
         let first = r#"{"log_id":"-7812345678901234567","record_id":"15920181672442173319","bytes":9007199254740993,"app":"a,\"b\"","time":"2017-09-01T09:05:00Z","share":0.1,"osts":[3,null],"bits":"ab01"}"#;
-        let second =
-            r#"{"log_id":null,"record_id":null,"bytes":null,"app":null,"time":null,"share":null,"osts":null,"bits":null}"#;
+        let second = r#"{"log_id":null,"record_id":null,"bytes":null,"app":null,"time":null,"share":null,"osts":null,"bits":null}"#;
         assert_eq!(text("ndjson", &rows()), format!("{first}\n{second}\n"));
         assert_eq!(text("json", &rows()), format!("[{first},{second}]\n"));
     }
@@ -259,7 +296,10 @@ mod tests {
     #[test]
     fn every_format_writes_a_result_without_rows_as_one() {
         let none = rows().slice(0, 0);
-        assert_eq!(text("csv", &none), "log_id,record_id,bytes,app,time,share,osts,bits\n");
+        assert_eq!(
+            text("csv", &none),
+            "log_id,record_id,bytes,app,time,share,osts,bits\n"
+        );
         assert_eq!(text("json", &none), "[]\n");
         assert_eq!(text("ndjson", &none), "");
         assert_eq!(read_arrow(&written("arrow", &none)).num_columns(), 8);
@@ -268,10 +308,17 @@ mod tests {
 
     #[test]
     fn arrow_and_parquet_give_back_the_rows_they_were_given() {
-        for back in [read_arrow(&written("arrow", &rows())), read_parquet(&written("parquet", &rows()))] {
+        for back in [
+            read_arrow(&written("arrow", &rows())),
+            read_parquet(&written("parquet", &rows())),
+        ] {
             assert_eq!(back.num_rows(), 2);
             // Views come back as plain text: readers older than 2024 have no views.
-            assert_eq!(back.column(3).as_ref(), &StringArray::from(vec![Some("a,\"b\""), None]) as &dyn datafusion::arrow::array::Array);
+            assert_eq!(
+                back.column(3).as_ref(),
+                &StringArray::from(vec![Some("a,\"b\""), None])
+                    as &dyn datafusion::arrow::array::Array
+            );
             for column in [0, 1, 2, 4, 5, 6, 7] {
                 assert_eq!(back.column(column), rows().column(column), "{column}");
             }
@@ -287,7 +334,10 @@ mod tests {
 
     fn read_parquet(bytes: &[u8]) -> RecordBatch {
         let bytes = bytes::Bytes::copy_from_slice(bytes);
-        let reader = datafusion::parquet::arrow::arrow_reader::ParquetRecordBatchReader::try_new(bytes, 1024).unwrap();
+        let reader = datafusion::parquet::arrow::arrow_reader::ParquetRecordBatchReader::try_new(
+            bytes, 1024,
+        )
+        .unwrap();
         let schema = datafusion::arrow::array::RecordBatchReader::schema(&reader);
         let batches: Vec<_> = reader.map(Result::unwrap).collect();
         datafusion::arrow::compute::concat_batches(&schema, &batches).unwrap()
@@ -297,9 +347,16 @@ mod tests {
     fn columns_of_the_same_name_are_told_apart_where_names_are_keys() {
         let one: ArrayRef = Arc::new(Int64Array::from(vec![1]));
         let names = ["n", "n", "n_1", "n"];
-        let schema = Schema::new(names.map(|n| Field::new(n, DataType::Int64, false)).to_vec());
+        let schema = Schema::new(
+            names
+                .map(|n| Field::new(n, DataType::Int64, false))
+                .to_vec(),
+        );
         let batch = RecordBatch::try_new(Arc::new(schema), vec![one; 4]).unwrap();
-        assert_eq!(text("ndjson", &batch), "{\"n\":1,\"n_2\":1,\"n_1\":1,\"n_3\":1}\n");
+        assert_eq!(
+            text("ndjson", &batch),
+            "{\"n\":1,\"n_2\":1,\"n_1\":1,\"n_3\":1}\n"
+        );
         assert_eq!(text("csv", &batch), "n,n,n_1,n\n1,1,1,1\n");
     }
 
@@ -309,6 +366,11 @@ mod tests {
             assert!(!format.doc.is_empty());
             assert!(FORMATS[..at].iter().all(|other| other.name != format.name));
         }
-        assert!(format("xml").err().unwrap().contains("table, csv, tsv, json, ndjson, arrow, parquet"));
+        assert!(
+            format("xml")
+                .err()
+                .unwrap()
+                .contains("table, csv, tsv, json, ndjson, arrow, parquet")
+        );
     }
 }

@@ -74,7 +74,8 @@ impl<'a> Table<'a> {
         for (at, (column, width)) in self.columns.iter().zip(&widths).enumerate() {
             separate(&mut line, &mut rule, at);
             let name = cut(&column.name, *width);
-            self.style.push(&mut line, "1", &pad(&name, *width, column.right));
+            self.style
+                .push(&mut line, "1", &pad(&name, *width, column.right));
             rule.push_str(&"-".repeat(*width));
         }
         writeln!(self.sink, "{}\n{rule}-", line.trim_end())?;
@@ -105,12 +106,19 @@ impl<'a> Table<'a> {
 
     /// One row, a line for each value.
     fn block(&mut self, row: &[Cell]) -> anyhow::Result<()> {
-        let names = self.columns.iter().map(|c| width(&c.name)).max().unwrap_or(0);
+        let names = self
+            .columns
+            .iter()
+            .map(|c| width(&c.name))
+            .max()
+            .unwrap_or(0);
         let mut text = String::new();
-        self.style.push(&mut text, "2", &format!("-[ {} ]-", self.rows));
+        self.style
+            .push(&mut text, "2", &format!("-[ {} ]-", self.rows));
         text.push('\n');
         for (cell, column) in row.iter().zip(&self.columns) {
-            self.style.push(&mut text, "1", &pad(&column.name, names, false));
+            self.style
+                .push(&mut text, "1", &pad(&column.name, names, false));
             text.push_str(" | ");
             match cell {
                 Some(value) => text.push_str(value),
@@ -132,12 +140,16 @@ impl RowWriter for Table<'_> {
             .map(|column| ArrayFormatter::try_new(column, &options))
             .collect::<Result<Vec<_>, _>>()?;
         for row in 0..batch.num_rows() {
-            let cells = batch.columns().iter().zip(&formatters).map(|(column, formatter)| {
-                (!column.is_null(row))
-                    .then(|| formatter.value(row).try_to_string())
-                    .transpose()
-                    .map(|text| text.as_deref().map(printable))
-            });
+            let cells = batch
+                .columns()
+                .iter()
+                .zip(&formatters)
+                .map(|(column, formatter)| {
+                    (!column.is_null(row))
+                        .then(|| formatter.value(row).try_to_string())
+                        .transpose()
+                        .map(|text| text.as_deref().map(printable))
+                });
             let cells = cells.collect::<Result<Vec<Cell>, _>>()?;
             self.rows += 1;
             match (self.style.expanded, &self.widths) {
@@ -189,15 +201,22 @@ fn shown(cell: &Cell) -> &str {
 /// columns that do not fit even so are left out. One column always stays.
 fn fit(mut widths: Vec<usize>, room: usize) -> Vec<usize> {
     // A character on either side, three between columns.
-    let line = |widths: &[usize]| widths.iter().sum::<usize>() + 3 * widths.len().saturating_sub(1) + 2;
-    let least = |widths: &[usize]| line(&widths.iter().map(|w| (*w).min(NARROW)).collect::<Vec<_>>());
+    let line =
+        |widths: &[usize]| widths.iter().sum::<usize>() + 3 * widths.len().saturating_sub(1) + 2;
+    let least =
+        |widths: &[usize]| line(&widths.iter().map(|w| (*w).min(NARROW)).collect::<Vec<_>>());
     while widths.len() > 1 && least(&widths) > room {
         widths.pop();
     }
     while line(&widths) > room {
         let over = line(&widths) - room;
         let widest = widths.iter().copied().max().unwrap_or(0);
-        let second = widths.iter().copied().filter(|w| *w < widest).max().unwrap_or(0);
+        let second = widths
+            .iter()
+            .copied()
+            .filter(|w| *w < widest)
+            .max()
+            .unwrap_or(0);
         let floor = if widths.len() == 1 { 1 } else { NARROW };
         if widest <= floor {
             break;
@@ -216,7 +235,11 @@ fn width(text: &str) -> usize {
 
 fn pad(text: &str, to: usize, right: bool) -> String {
     let blanks = " ".repeat(to.saturating_sub(width(text)));
-    if right { blanks + text } else { text.to_string() + &blanks }
+    if right {
+        blanks + text
+    } else {
+        text.to_string() + &blanks
+    }
 }
 
 /// The text, or as much of it as fits with a sign that there is more.
@@ -251,20 +274,30 @@ mod tests {
     use std::sync::Arc;
 
     fn batch(columns: Vec<(&str, ArrayRef)>) -> RecordBatch {
-        RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(n, c)| (n, c, true))).unwrap()
+        RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(n, c)| (n, c, true)))
+            .unwrap()
     }
 
     fn two_rows() -> RecordBatch {
         batch(vec![
             ("app", Arc::new(StringArray::from(vec![Some("ior"), None]))),
-            ("bytes", Arc::new(Int64Array::from(vec![Some(1_048_576), Some(-1)]))),
-            ("path", Arc::new(StringArray::from(vec!["/scratch/a", "/b\u{1b}[31m\n"]))),
+            (
+                "bytes",
+                Arc::new(Int64Array::from(vec![Some(1_048_576), Some(-1)])),
+            ),
+            (
+                "path",
+                Arc::new(StringArray::from(vec!["/scratch/a", "/b\u{1b}[31m\n"])),
+            ),
         ])
     }
 
     fn shown(batch: &RecordBatch, style: Style) -> (String, Option<String>) {
         let mut out = vec![];
-        let note = format("table").unwrap().write(&mut out, batch, style).unwrap();
+        let note = format("table")
+            .unwrap()
+            .write(&mut out, batch, style)
+            .unwrap();
         (String::from_utf8(out).unwrap(), note)
     }
 
@@ -284,7 +317,10 @@ mod tests {
     #[test]
     fn on_a_narrow_terminal_values_are_cut_and_columns_left_out_with_a_note() {
         let look = |width| Style {
-            look: Look { width: Some(width), color: false },
+            look: Look {
+                width: Some(width),
+                color: false,
+            },
             ..Style::default()
         };
         let long = batch(vec![
@@ -292,10 +328,20 @@ mod tests {
             ("b", Arc::new(Int64Array::from(vec![7]))),
         ]);
         let (text, note) = shown(&long, look(20));
-        assert_eq!(text.lines().last().unwrap(), format!(" {}… | 7", "x".repeat(13)));
+        assert_eq!(
+            text.lines().last().unwrap(),
+            format!(" {}… | 7", "x".repeat(13))
+        );
         assert_eq!(note, None);
-        assert!(text.lines().all(|line| line.chars().count() <= 20), "{text}");
-        let many = batch((0..9).map(|_| ("c", two_rows().column(1).clone())).collect());
+        assert!(
+            text.lines().all(|line| line.chars().count() <= 20),
+            "{text}"
+        );
+        let many = batch(
+            (0..9)
+                .map(|_| ("c", two_rows().column(1).clone()))
+                .collect(),
+        );
         let (text, note) = shown(&many, look(25));
         assert_eq!(text.lines().last().unwrap(), "      -1 |      -1");
         assert!(note.unwrap().starts_with("2 of 9 columns fit"));
@@ -311,21 +357,36 @@ mod tests {
 
     #[test]
     fn expanded_rows_have_a_line_for_each_value() {
-        let style = Style { expanded: true, ..Style::default() };
+        let style = Style {
+            expanded: true,
+            ..Style::default()
+        };
         let (text, _) = shown(&two_rows().slice(0, 1), style);
-        assert_eq!(text, "-[ 1 ]-\napp   | ior\nbytes | 1048576\npath  | /scratch/a\n");
+        assert_eq!(
+            text,
+            "-[ 1 ]-\napp   | ior\nbytes | 1048576\npath  | /scratch/a\n"
+        );
     }
 
     #[test]
     fn color_is_used_only_where_it_is_wanted() {
-        let style = Style { look: Look { width: None, color: true }, expanded: false };
+        let style = Style {
+            look: Look {
+                width: None,
+                color: true,
+            },
+            expanded: false,
+        };
         assert!(shown(&two_rows(), style).0.contains("\x1b[2mNULL\x1b[0m"));
         assert!(!shown(&two_rows(), Style::default()).0.contains('\x1b'));
     }
 
     #[test]
     fn rows_beyond_those_measured_are_written_as_they_come() {
-        let numbers = batch(vec![("n", Arc::new(Int64Array::from_iter_values((0..2500).map(|n| n * 1000))))]);
+        let numbers = batch(vec![(
+            "n",
+            Arc::new(Int64Array::from_iter_values((0..2500).map(|n| n * 1000))),
+        )]);
         let (text, _) = shown(&numbers, Style::default());
         assert_eq!(text.lines().count(), 2 + 2500);
         assert_eq!(text.lines().last().unwrap(), " 2499000");

@@ -40,10 +40,22 @@ fn is_nested(field: &Field) -> bool {
 impl RowWriter for Separated<'_> {
     fn write(&mut self, batch: &RecordBatch) -> anyhow::Result<()> {
         let mut batch = batch.clone();
-        if batch.columns().iter().any(|column| column.data_type().is_nested()) {
-            let columns = batch.columns().iter().map(shown).collect::<anyhow::Result<Vec<_>>>()?;
+        if batch
+            .columns()
+            .iter()
+            .any(|column| column.data_type().is_nested())
+        {
+            let columns = batch
+                .columns()
+                .iter()
+                .map(shown)
+                .collect::<anyhow::Result<Vec<_>>>()?;
             let names = batch.schema();
-            let columns = names.fields().iter().zip(columns).map(|(field, column)| (field.name(), column, true));
+            let columns = names
+                .fields()
+                .iter()
+                .zip(columns)
+                .map(|(field, column)| (field.name(), column, true));
             batch = RecordBatch::try_from_iter_with_nullable(columns)?;
         }
         Ok(self.writer.write(&as_schema(&batch, &self.schema)?)?)

@@ -5,11 +5,63 @@ use super::super::shell::{Names, commands};
 use std::collections::BTreeSet;
 
 const KEYWORDS: &[&str] = &[
-    "all", "and", "as", "asc", "between", "by", "case", "cast", "cross", "desc", "describe", "distinct", "else", "end", "except",
-    "exists", "explain", "explain analyze", "false", "filter", "from", "full", "group by", "having", "in", "inner", "intersect",
-    "interval", "is", "join", "left", "like", "limit", "not", "null", "nulls last", "offset", "on", "or", "order by", "outer", "over",
-    "partition by", "right", "select", "set", "show", "table", "then", "timestamp", "true", "union", "using", "values", "when",
-    "where", "with",
+    "all",
+    "and",
+    "as",
+    "asc",
+    "between",
+    "by",
+    "case",
+    "cast",
+    "cross",
+    "desc",
+    "describe",
+    "distinct",
+    "else",
+    "end",
+    "except",
+    "exists",
+    "explain",
+    "explain analyze",
+    "false",
+    "filter",
+    "from",
+    "full",
+    "group by",
+    "having",
+    "in",
+    "inner",
+    "intersect",
+    "interval",
+    "is",
+    "join",
+    "left",
+    "like",
+    "limit",
+    "not",
+    "null",
+    "nulls last",
+    "offset",
+    "on",
+    "or",
+    "order by",
+    "outer",
+    "over",
+    "partition by",
+    "right",
+    "select",
+    "set",
+    "show",
+    "table",
+    "then",
+    "timestamp",
+    "true",
+    "union",
+    "using",
+    "values",
+    "when",
+    "where",
+    "with",
 ];
 
 /// Where the word at `at` begins, and the words it can become: columns of the tables that the statement names, after an alias
@@ -18,7 +70,9 @@ pub(super) fn complete(before: &str, line: &str, at: usize, names: &Names) -> (u
     let typed = line.get(..at).unwrap_or(line);
     let start = typed
         .rfind(|c: char| !(c.is_alphanumeric() || c == '_' || c == '.' || c == '\\'))
-        .map_or(0, |place| place + typed[place..].chars().next().map_or(1, char::len_utf8));
+        .map_or(0, |place| {
+            place + typed[place..].chars().next().map_or(1, char::len_utf8)
+        });
     let word = &typed[start..];
     let ahead = format!("{before}\n{}", &typed[..start]);
     let previous = words(&ahead).pop().unwrap_or_default();
@@ -27,31 +81,64 @@ pub(super) fn complete(before: &str, line: &str, at: usize, names: &Names) -> (u
         commands().map(str::to_string).collect()
     } else if let Some(command) = typed.trim_start().strip_prefix('\\') {
         match command.split_whitespace().next() {
-            Some("format") => FORMATS.iter().map(|format| format.name.to_string()).collect(),
+            Some("format") => FORMATS
+                .iter()
+                .map(|format| format.name.to_string())
+                .collect(),
             Some("d") => table_names().collect(),
             Some("df") => names.functions.clone(),
             _ => vec![],
         }
     } else if let Some((owner, _)) = word.rsplit_once('.') {
         let whole = format!("{ahead}{word} {}", line.get(at..).unwrap_or_default());
-        let table = aliases(&whole).into_iter().find(|(alias, _)| alias == owner).map_or(owner.to_string(), |(_, table)| table);
-        let columns = names.columns(&table).unwrap_or_default().iter().map(|column| format!("{owner}.{column}"));
-        let tables = names.tables.keys().filter(|(schema, _)| schema == owner).map(|(_, table)| format!("{owner}.{table}"));
+        let table = aliases(&whole)
+            .into_iter()
+            .find(|(alias, _)| alias == owner)
+            .map_or(owner.to_string(), |(_, table)| table);
+        let columns = names
+            .columns(&table)
+            .unwrap_or_default()
+            .iter()
+            .map(|column| format!("{owner}.{column}"));
+        let tables = names
+            .tables
+            .keys()
+            .filter(|(schema, _)| schema == owner)
+            .map(|(_, table)| format!("{owner}.{table}"));
         columns.chain(tables).collect()
     } else if ["from", "join", "describe", "into", "table"].contains(&previous.as_str()) {
-        let schemas: BTreeSet<_> = names.tables.keys().map(|(schema, _)| schema.clone()).collect();
+        let schemas: BTreeSet<_> = names
+            .tables
+            .keys()
+            .map(|(schema, _)| schema.clone())
+            .collect();
         table_names().chain(schemas).collect()
     } else {
         let whole = format!("{ahead}{word}{}", line.get(at..).unwrap_or_default());
         let named = aliases(&whole);
-        let columns = named.iter().filter_map(|(_, table)| names.columns(table)).flatten().cloned();
+        let columns = named
+            .iter()
+            .filter_map(|(_, table)| names.columns(table))
+            .flatten()
+            .cloned();
         let aliases = named.iter().map(|(alias, _)| alias.clone());
-        let functions = names.functions.iter().map(|function| format!("{function}("));
+        let functions = names
+            .functions
+            .iter()
+            .map(|function| format!("{function}("));
         let keywords = KEYWORDS.iter().map(|word| (*word).to_string());
-        columns.chain(aliases).chain(table_names()).chain(functions).chain(keywords).collect()
+        columns
+            .chain(aliases)
+            .chain(table_names())
+            .chain(functions)
+            .chain(keywords)
+            .collect()
     };
     let lower = word.to_lowercase();
-    let fits: BTreeSet<String> = offered.into_iter().filter(|offer| offer.to_lowercase().starts_with(&lower)).collect();
+    let fits: BTreeSet<String> = offered
+        .into_iter()
+        .filter(|offer| offer.to_lowercase().starts_with(&lower))
+        .collect();
     (start, fits.into_iter().collect())
 }
 
@@ -77,10 +164,12 @@ fn words(text: &str) -> Vec<String> {
 /// The tables that a text names after FROM, JOIN or a comma between them, by the name that stands for each.
 fn aliases(text: &str) -> Vec<(String, String)> {
     const ENDS: &[&str] = &[
-        "on", "using", "where", "group", "order", "join", "left", "right", "inner", "full", "cross", "limit", "union", "having", ",", "(",
-        ")", ";", "from", "select", "natural",
+        "on", "using", "where", "group", "order", "join", "left", "right", "inner", "full",
+        "cross", "limit", "union", "having", ",", "(", ")", ";", "from", "select", "natural",
     ];
-    let is_name = |word: &&String| word.starts_with(|c: char| c.is_alphabetic() || c == '_') && !ENDS.contains(&word.as_str());
+    let is_name = |word: &&String| {
+        word.starts_with(|c: char| c.is_alphabetic() || c == '_') && !ENDS.contains(&word.as_str())
+    };
     let words = words(text);
     let mut found = vec![];
     let mut in_from = false;
@@ -116,7 +205,12 @@ mod tests {
 
     fn names() -> Names {
         let mut names = Names::default();
-        for (table, column) in [("darshan_log", "app"), ("darshan_log", "nprocs"), ("darshan_file", "path"), ("lake_input", "path")] {
+        for (table, column) in [
+            ("darshan_log", "app"),
+            ("darshan_log", "nprocs"),
+            ("darshan_file", "path"),
+            ("lake_input", "path"),
+        ] {
             names.add("lake", table, column);
         }
         names.functions = vec!["ost_count".into(), "abs".into()];
@@ -125,21 +219,33 @@ mod tests {
 
     fn check(line: &str, expected: &[&str]) {
         let (start, offers) = complete("", line, line.len(), &names());
-        let whole: Vec<_> = offers.iter().map(|offer| format!("{}{offer}", &line[..start])).collect();
+        let whole: Vec<_> = offers
+            .iter()
+            .map(|offer| format!("{}{offer}", &line[..start]))
+            .collect();
         assert_eq!(whole, expected, "{line}");
     }
 
     #[test]
     fn tables_are_offered_where_a_table_belongs() {
-        check("select * from dar", &["select * from darshan_file", "select * from darshan_log"]);
-        check("select 1 from darshan_log join lake_", &["select 1 from darshan_log join lake_input"]);
+        check(
+            "select * from dar",
+            &["select * from darshan_file", "select * from darshan_log"],
+        );
+        check(
+            "select 1 from darshan_log join lake_",
+            &["select 1 from darshan_log join lake_input"],
+        );
         check("\\d lake_", &["\\d lake_input"]);
         check("select * from lake.l", &["select * from lake.lake_input"]);
     }
 
     #[test]
     fn columns_are_those_of_the_tables_that_the_statement_names() {
-        check("select * from darshan_log where np", &["select * from darshan_log where nprocs"]);
+        check(
+            "select * from darshan_log where np",
+            &["select * from darshan_log where nprocs"],
+        );
         check("select * from lake_input where np", &[]);
         let (start, offers) = complete("", "select np from darshan_log", 9, &names());
         assert_eq!((start, offers), (7, vec!["nprocs".to_string()]));
@@ -150,15 +256,24 @@ mod tests {
     #[test]
     fn an_alias_stands_for_its_table() {
         let line = "select f. from darshan_log as l, darshan_file f";
-        assert_eq!(complete("", line, 9, &names()), (7, vec!["f.path".to_string()]));
+        assert_eq!(
+            complete("", line, 9, &names()),
+            (7, vec!["f.path".to_string()])
+        );
         let line = "select l.n from lake.darshan_log l join darshan_file f on true";
-        assert_eq!(complete("", line, 10, &names()), (7, vec!["l.nprocs".to_string()]));
+        assert_eq!(
+            complete("", line, 10, &names()),
+            (7, vec!["l.nprocs".to_string()])
+        );
     }
 
     #[test]
     fn functions_keywords_commands_and_formats_are_offered_too() {
         check("select ost", &["select ost_count("]);
-        check("select * from darshan_log gro", &["select * from darshan_log group by"]);
+        check(
+            "select * from darshan_log gro",
+            &["select * from darshan_log group by"],
+        );
         check("\\ti", &["\\timing"]);
         check("\\format nd", &["\\format ndjson"]);
         check("select ö", &[]);

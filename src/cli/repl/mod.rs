@@ -39,7 +39,11 @@ pub(crate) fn run<E: Executor>(shell: &mut Shell<'_, E>, what: &str) -> anyhow::
     say("\\? for help, \\d for tables, \\q to leave");
     let mut statement = String::new();
     loop {
-        let prompt = if statement.is_empty() { "iolode> " } else { "     -> " };
+        let prompt = if statement.is_empty() {
+            "iolode> "
+        } else {
+            "     -> "
+        };
         if let Some(typing) = editor.helper_mut() {
             typing.before = shell.open().to_string();
             if typing.names.is_none() {
@@ -101,13 +105,20 @@ fn complain(error: &anyhow::Error) {
 /// Whether there may be other tables or columns after these statements.
 fn changes_names(entered: &str) -> bool {
     let entered = entered.to_lowercase();
-    ["create", "drop", "\\i"].iter().any(|word| entered.contains(word))
+    ["create", "drop", "\\i"]
+        .iter()
+        .any(|word| entered.contains(word))
 }
 
 /// Where statements are remembered: `iolode/history` in the user's directory for state. None if there is no such place.
 fn history() -> Option<PathBuf> {
-    let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let state = absolute("XDG_STATE_HOME").or_else(|| Some(absolute("HOME")?.join(".local/state")))?;
+    let absolute = |name: &str| {
+        std::env::var_os(name)
+            .map(PathBuf::from)
+            .filter(|path| path.is_absolute())
+    };
+    let state =
+        absolute("XDG_STATE_HOME").or_else(|| Some(absolute("HOME")?.join(".local/state")))?;
     let directory = state.join("iolode");
     std::fs::create_dir_all(&directory).ok()?;
     Some(directory.join("history"))
@@ -132,7 +143,12 @@ impl Validator for Typing {}
 impl Completer for Typing {
     type Candidate = String;
 
-    fn complete(&self, line: &str, at: usize, _: &Context<'_>) -> rustyline::Result<(usize, Vec<String>)> {
+    fn complete(
+        &self,
+        line: &str,
+        at: usize,
+        _: &Context<'_>,
+    ) -> rustyline::Result<(usize, Vec<String>)> {
         Ok(match &self.names {
             Some(names) => complete::complete(&self.before, line, at, names),
             None => (at, vec![]),

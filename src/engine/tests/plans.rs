@@ -36,8 +36,13 @@ async fn plain(lake: &Lake) -> SessionContext {
     let snapshot = lake.snapshot(None).unwrap();
     for table in TABLES {
         let files = snapshot.files().iter().filter(|file| file.table == table);
-        let paths: Vec<String> = files.map(|file| lake.root().unwrap().join(&file.path).display().to_string()).collect();
-        let frame = context.read_parquet(paths, ParquetReadOptions::default()).await.unwrap();
+        let paths: Vec<String> = files
+            .map(|file| lake.root().unwrap().join(&file.path).display().to_string())
+            .collect();
+        let frame = context
+            .read_parquet(paths, ParquetReadOptions::default())
+            .await
+            .unwrap();
         context.register_table(table, frame.into_view()).unwrap();
     }
     for function in super::super::functions::SCALAR {
@@ -52,15 +57,23 @@ async fn plain(lake: &Lake) -> SessionContext {
 async fn check(lake: &Lake, threads: usize) {
     let (engine, plain) = (engine(lake, threads), plain(lake).await);
     for hash in [true, false] {
-        for set in PARTITIONED.into_iter().map(String::from).chain([format!("SET datafusion.optimizer.prefer_hash_join = {hash}")]) {
+        for set in PARTITIONED.into_iter().map(String::from).chain([format!(
+            "SET datafusion.optimizer.prefer_hash_join = {hash}"
+        )]) {
             ask(&engine, &set).await;
         }
         for sql in QUESTIONS {
             let plan = plan(&engine, sql).await;
-            assert!(!plan.contains("RepartitionExec"), "{threads} threads, hash joins {hash}: {sql}\n{plan}");
+            assert!(
+                !plan.contains("RepartitionExec"),
+                "{threads} threads, hash joins {hash}: {sql}\n{plan}"
+            );
             // Each table is sorted by job_id, log_id and more, and no files overlap: merge joins and groupings need no sort.
             let sorts = plan.matches("SortExec").count();
-            assert!(sorts == 0 || sql.contains("OVER"), "{sorts} sorts, {threads} threads, hash joins {hash}: {sql}\n{plan}");
+            assert!(
+                sorts == 0 || sql.contains("OVER"),
+                "{sorts} sorts, {threads} threads, hash joins {hash}: {sql}\n{plan}"
+            );
             if sql.contains("darshan_dxt") {
                 continue;
             }
@@ -69,7 +82,10 @@ async fn check(lake: &Lake, threads: usize) {
             found.sort();
             expected.sort();
             assert!(!expected.is_empty());
-            assert_eq!(found, expected, "{threads} threads, hash joins {hash}: {sql}");
+            assert_eq!(
+                found, expected,
+                "{threads} threads, hash joins {hash}: {sql}"
+            );
         }
     }
 }
@@ -78,7 +94,7 @@ async fn check(lake: &Lake, threads: usize) {
 fn joins_and_groupings_by_job_need_no_repartition_after_one_ingest_and_after_ten() {
     let directory = tempfile::tempdir().unwrap();
     for (name, steps) in [("one", 1), ("ten", 10)] {
-        let lake = lake(&directory.path().join(name), 80, steps, 400_000);
+        let lake = lake(&directory.path().join(name), 80, steps, 100_000);
         let ranges = lake.snapshot(None).unwrap().splits().len() + 1;
         assert!(ranges > 8, "{ranges}");
         block_on(async {
@@ -100,7 +116,7 @@ fn a_lake_of_one_range_is_not_repartitioned_either() {
 #[test]
 fn a_condition_on_job_id_reads_one_file_and_on_time_those_of_its_days() {
     let directory = tempfile::tempdir().unwrap();
-    let lake = lake(directory.path(), 80, 1, 400_000);
+    let lake = lake(directory.path(), 80, 1, 100_000);
     block_on(async {
         let engine = engine(&lake, 2);
         let jobs = ask(&engine, "SELECT job_id FROM darshan_log ORDER BY job_id").await;
@@ -111,24 +127,62 @@ fn a_condition_on_job_id_reads_one_file_and_on_time_those_of_its_days() {
         for sql in [
             format!("SELECT log_id FROM darshan_log WHERE job_id = {job}"),
             format!("SELECT log_id FROM darshan_log WHERE job_id IN ({job}, -5)"),
-            format!("SELECT log_id, l.bytes_read FROM (SELECT * FROM darshan_log) l WHERE l.job_id BETWEEN {job} AND {job}"),
+            format!(
+                "SELECT log_id, l.bytes_read FROM (SELECT * FROM darshan_log) l WHERE l.job_id BETWEEN {job} AND {job}"
+            ),
         ] {
             assert_eq!(files(&plan(&engine, &sql).await), 1, "{sql}");
-            assert_eq!(ask(&engine, &sql).await.len(), jobs.iter().filter(|other| *other == job).count());
+            assert_eq!(
+                ask(&engine, &sql).await.len(),
+                jobs.iter().filter(|other| *other == job).count()
+            );
         }
-        let bounds = ask(&engine, "SELECT min(start_time), max(start_time) FROM darshan_log").await;
+        let bounds = ask(
+            &engine,
+            "SELECT min(start_time), max(start_time) FROM darshan_log",
+        )
+        .await;
         let (first, last) = bounds[0].split_once(" | ").unwrap();
-        let before = format!("SELECT log_id FROM darshan_log WHERE start_time < TIMESTAMP '{first}'");
-        assert_eq!((files(&plan(&engine, &before).await), ask(&engine, &before).await.len()), (0, 0));
+        let before =
+            format!("SELECT log_id FROM darshan_log WHERE start_time < TIMESTAMP '{first}'");
+        assert_eq!(
+            (
+                files(&plan(&engine, &before).await),
+                ask(&engine, &before).await.len()
+            ),
+            (0, 0)
+        );
         let from = format!("SELECT log_id FROM darshan_log WHERE start_time >= TIMESTAMP '{last}'");
         assert!(files(&plan(&engine, &from).await) < all);
         assert!(!ask(&engine, &from).await.is_empty());
         // Of the manifest alone.
-        let counted = plan(&engine, "SELECT count(*), min(job_id), max(job_id) FROM darshan_log").await;
+        let counted = plan(
+            &engine,
+            "SELECT count(*), min(job_id), max(job_id) FROM darshan_log",
+        )
+        .await;
         assert!(counted.contains("PlaceholderRowExec"), "{counted}");
-        assert_eq!(ask(&engine, "SELECT count(*), min(job_id) FROM darshan_log").await, [format!("{} | {}", jobs.len(), jobs[0])]);
-        assert_eq!(ask(&engine, "SELECT count(*) FROM darshan_log LIMIT 1").await, [jobs.len().to_string()]);
-        assert_eq!(ask(&engine, "SELECT log_id FROM darshan_log LIMIT 3").await.len(), 3);
-        assert_eq!(ask(&engine, "SELECT job_id FROM darshan_log ORDER BY job_id DESC LIMIT 1").await, [jobs[jobs.len() - 1].clone()]);
+        assert_eq!(
+            ask(&engine, "SELECT count(*), min(job_id) FROM darshan_log").await,
+            [format!("{} | {}", jobs.len(), jobs[0])]
+        );
+        assert_eq!(
+            ask(&engine, "SELECT count(*) FROM darshan_log LIMIT 1").await,
+            [jobs.len().to_string()]
+        );
+        assert_eq!(
+            ask(&engine, "SELECT log_id FROM darshan_log LIMIT 3")
+                .await
+                .len(),
+            3
+        );
+        assert_eq!(
+            ask(
+                &engine,
+                "SELECT job_id FROM darshan_log ORDER BY job_id DESC LIMIT 1"
+            )
+            .await,
+            [jobs[jobs.len() - 1].clone()]
+        );
     });
 }

@@ -95,11 +95,15 @@ impl Source for Darshan {
     }
 
     fn probe(&self, path: &Path, head: &[u8]) -> bool {
-        // An unfinished log may begin with zeros: its name says what it is.
-        header::Header::probe(head)
-            || path
-                .extension()
-                .is_some_and(|e| e == "darshan" || e == "darshan_partial")
+        // Its name makes a log of a file whose header is empty or damaged, but not of a text such as Makefile.darshan.
+        let named = path
+            .extension()
+            .is_some_and(|e| e == "darshan" || e == "darshan_partial");
+        let text = !head.is_empty()
+            && head
+                .iter()
+                .all(|b| b.is_ascii_graphic() || b.is_ascii_whitespace());
+        header::Header::probe(head) || named && !text
     }
 
     fn peek(&self, input: &Input) -> Result<Peek> {

@@ -36,6 +36,12 @@ impl<'a> Records<'a> {
         int(self.bytes, self.start(record) + 8)
     }
 
+    /// Record id of the file that a record's object lies in; None where the module's version has none.
+    pub fn file_id(&self, record: usize) -> Option<u64> {
+        let slot = self.layout.file_record_id?;
+        Some(int(self.bytes, self.start(record) + slot) as u64)
+    }
+
     /// An integer counter, by its index in [`super::counters`]; -1 where the module's version lacks it.
     #[inline]
     pub fn int(&self, record: usize, counter: usize) -> i64 {
@@ -61,7 +67,9 @@ impl<'a> Records<'a> {
     /// The bytes of a record.
     #[inline]
     pub(super) fn bytes_of(&self, record: usize) -> &'a [u8] {
-        self.bytes.get(self.start(record)..self.end(record)).unwrap_or_default()
+        self.bytes
+            .get(self.start(record)..self.end(record))
+            .unwrap_or_default()
     }
 
     /// Where a record begins.

@@ -1,0 +1,30 @@
+//! The lake's numbers against those of pydarshan and of DuckDB, value by value. The scripts say what may differ and why.
+
+use crate::util::{lake_of, python, run_python, shared_data};
+
+#[test]
+fn every_value_of_every_real_log_is_what_pydarshan_returns() {
+    let (Some(data), Some(python)) = (shared_data(), python()) else {
+        return;
+    };
+    let dir = tempfile::tempdir().unwrap();
+    let lake = dir.path().join("lake");
+    let (_, report) = lake_of(&lake, &[data.join("darshan")], true);
+    assert_eq!(report.failures, []);
+    let said = run_python(&python, "compare_pydarshan.py", &[&lake]);
+    assert!(said.starts_with("\n72 logs"), "{said}");
+}
+
+#[test]
+fn duckdb_recomputes_files_and_logs_from_the_tables_of_the_modules() {
+    let (Some(data), Some(python)) = (shared_data(), python()) else {
+        return;
+    };
+    let dir = tempfile::tempdir().unwrap();
+    for dxt in [false, true] {
+        let lake = dir.path().join(format!("lake-{dxt}"));
+        lake_of(&lake, &[data.join("darshan"), data.join("linked")], dxt);
+        let said = run_python(&python, "recompute.py", &[&lake]);
+        assert!(said.contains("88 logs"), "{said}");
+    }
+}
