@@ -64,7 +64,7 @@ fn message(error: &DataFusionError, known: &Known) -> String {
         E::SchemaError(inner, _) => return schema(inner),
         E::ResourcesExhausted(text) => return exhausted(text, known),
         E::SQL(inner, _) => match &**inner {
-            ParserError::TokenizerError(text) | ParserError::ParserError(text) => format!("cannot read the query: {}", start(text)),
+            ParserError::TokenizerError(text) | ParserError::ParserError(text) => format!("cannot read the query: {}", place(&start(text))),
             ParserError::RecursionLimitExceeded => "cannot read the query: it is nested too deeply".to_string(),
         },
         E::Internal(text) => format!("the query engine failed, which is a mistake in iolode or DataFusion: {text}"),
@@ -191,6 +191,12 @@ fn start(text: &str) -> String {
         true => text.chars().take(1).flat_map(char::to_lowercase).chain(text.chars().skip(1)).collect(),
         false => text.to_string(),
     }
+}
+
+/// The parser's words as ours would be.
+fn place(text: &str) -> String {
+    let words = [("expected: ", "expected "), ("found: ", "found "), (" at Line: ", " at line "), (", Column: ", ", column ")];
+    words.iter().fold(text.to_string(), |text, (theirs, ours)| text.replace(theirs, ours))
 }
 
 /// One line without a full stop.

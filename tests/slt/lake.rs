@@ -26,7 +26,7 @@ const START: i64 = 1_700_000_000;
 const STDOUT: u64 = 15_920_181_672_442_173_319;
 
 /// The lake, in a new directory.
-pub fn small(directory: &Path) -> Lake {
+pub(crate) fn small(directory: &Path) -> Lake {
     let site = SiteFile {
         mount: vec![FileSystem { path: "/scratch".into(), fs: "scratch".into(), stripe_size: None, stripe_count: None }],
         ..SiteFile::default()
@@ -38,12 +38,12 @@ pub fn small(directory: &Path) -> Lake {
     let c = script(1000, START + 100 + 3600 + 10 + 25 * 3600);
     let copy = DarshanLog { compression: Compression::Bzip2, ..ior() };
     for (name, log) in [
-        ("ada_ior_id100_a.darshan", ior()),
-        ("ada_ior_id100_copy.darshan", copy),
-        ("ada_plot_id100_b.darshan", b),
-        ("ada_plot_id100_c.darshan", c),
-        ("bob_plot_id100_d.darshan", script(2000, START)),
-        ("ada_all_id200_e.darshan", all()),
+        ("ada_ior_id100_11-14-80000-1_1.darshan", ior()),
+        ("ada_ior_id100_11-14-80000-2_1.darshan", copy),
+        ("ada_plot_id100_11-14-83700-3_1.darshan", b),
+        ("ada_plot_id100_11-16-900-4_1.darshan", c),
+        ("bob_plot_id100_11-14-80000-5_1.darshan", script(2000, START)),
+        ("ada_all_id200_11-14-80000-6_1.darshan", all()),
     ] {
         fs::write(logs.join(name), log.to_bytes()).expect("a new file");
     }
