@@ -15,7 +15,10 @@ use iolode::engine::{Engine, EngineOptions, runtime};
 use iolode::lake::Lake;
 use iolode::table::TABLES;
 use libtest_mimic::{Arguments, Failed, Trial, run};
-use sqllogictest::{AsyncDB, DBOutput, DefaultColumnType, Runner, default_normalizer, default_validator, strict_column_validator};
+use sqllogictest::{
+    AsyncDB, DBOutput, DefaultColumnType, Runner, default_normalizer, default_validator,
+    strict_column_validator,
+};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -42,7 +45,13 @@ impl AsyncDB for Session {
         let (types, mut rows) = (types.collect(), vec![]);
         for batch in answer.collect().await? {
             for i in 0..batch.num_rows() {
-                rows.push(batch.columns().iter().map(|column| cell(column, i)).collect());
+                rows.push(
+                    batch
+                        .columns()
+                        .iter()
+                        .map(|column| cell(column, i))
+                        .collect(),
+                );
             }
         }
         Ok(DBOutput::Rows { types, rows })
@@ -62,7 +71,9 @@ fn cell(column: &Arc<dyn Array>, i: usize) -> String {
     }
     if let Some(floats) = column.as_primitive_opt::<Float64Type>() {
         let value = floats.value(i);
-        return format!("{value:.11e}").parse::<f64>().map_or(value.to_string(), |value| value.to_string());
+        return format!("{value:.11e}")
+            .parse::<f64>()
+            .map_or(value.to_string(), |value| value.to_string());
     }
     match array_value_to_string(column, i) {
         Ok(text) if text.is_empty() => "(empty)".into(),
@@ -79,7 +90,12 @@ fn session() -> Result<Session, Error> {
         (directory, Arc::new(lake))
     });
     let lakes = vec![("small".to_string(), lake.clone(), None)];
-    Engine::new(EngineOptions { lakes, memory: None, threads: Some(2) }).map(Session)
+    Engine::new(EngineOptions {
+        lakes,
+        memory: None,
+        threads: Some(2),
+    })
+    .map(Session)
 }
 
 fn test(path: &Path) -> Result<(), Failed> {
@@ -87,9 +103,18 @@ fn test(path: &Path) -> Result<(), Failed> {
     runner.with_column_validator(strict_column_validator);
     runtime(Some(2))?.block_on(async {
         match std::env::var_os("SLT_COMPLETE") {
-            None => runner.run_file_async(path).await.map_err(|e| Failed::from(e.to_string())),
+            None => runner
+                .run_file_async(path)
+                .await
+                .map_err(|e| Failed::from(e.to_string())),
             Some(_) => runner
-                .update_test_file(path, " ", default_validator, default_normalizer, strict_column_validator)
+                .update_test_file(
+                    path,
+                    " ",
+                    default_validator,
+                    default_normalizer,
+                    strict_column_validator,
+                )
                 .await
                 .map_err(|e| Failed::from(e.to_string())),
         }
@@ -100,9 +125,13 @@ fn test(path: &Path) -> Result<(), Failed> {
 fn complete(files: &[PathBuf]) -> Result<(), Failed> {
     let wanted = SCALAR.iter().map(|f| ("functions", f.page.name));
     let wanted = wanted.chain(AGGREGATE.iter().map(|f| ("functions", f.page.name)));
-    let wanted = wanted.chain(VIEWS.iter().map(|v| ("views", v.name))).chain(TABLES.iter().map(|(name, _)| ("tables", *name)));
-    let missing: Vec<String> =
-        wanted.map(|(kind, name)| format!("{kind}/{name}.slt")).filter(|name| !files.iter().any(|file| file.ends_with(name))).collect();
+    let wanted = wanted
+        .chain(VIEWS.iter().map(|v| ("views", v.name)))
+        .chain(TABLES.iter().map(|(name, _)| ("tables", *name)));
+    let missing: Vec<String> = wanted
+        .map(|(kind, name)| format!("{kind}/{name}.slt"))
+        .filter(|name| !files.iter().any(|file| file.ends_with(name)))
+        .collect();
     match missing.is_empty() {
         true => Ok(()),
         false => Err(format!("tests/slt lacks {}", missing.join(", ")).into()),
@@ -110,12 +139,18 @@ fn complete(files: &[PathBuf]) -> Result<(), Failed> {
 }
 
 fn main() {
-    let files: Vec<PathBuf> = sqllogictest::harness::glob("tests/slt/**/*.slt").expect("a pattern").flatten().collect();
+    let files: Vec<PathBuf> = sqllogictest::harness::glob("tests/slt/**/*.slt")
+        .expect("a pattern")
+        .flatten()
+        .collect();
     let trial = |path: &PathBuf| {
         let path = path.clone();
         Trial::test(path.display().to_string(), move || test(&path))
     };
     let mut trials: Vec<Trial> = files.iter().map(trial).collect();
-    trials.push(Trial::test("every function, view and table has a file", move || complete(&files)));
+    trials.push(Trial::test(
+        "every function, view and table has a file",
+        move || complete(&files),
+    ));
     run(&Arguments::from_args(), trials).exit();
 }

@@ -4,20 +4,21 @@
 //! [`Catalog`] of its own, whose lakes are [`Pinned`] at the first name that is looked up.
 
 use super::cuts::Cuts;
+use super::external;
 use super::lake_tables::LakeRows;
 use super::session::CATALOG;
 use super::table::{LakeTable, ScanFile};
 use super::views::{VIEWS, View, view};
-use super::external;
 use crate::error::{Error, Result};
 use crate::lake::{DataFile, Lake, Snapshot, Store};
 use crate::table::{Partition, TABLES, table};
 use async_trait::async_trait;
 use datafusion::catalog::{
-    CatalogProvider, CatalogProviderList, MemoryCatalogProviderList, MemorySchemaProvider, SchemaProvider, TableProvider,
+    CatalogProvider, CatalogProviderList, MemoryCatalogProviderList, MemorySchemaProvider,
+    SchemaProvider, TableProvider,
 };
-use datafusion::datasource::ViewTable;
 use datafusion::common::{DataFusionError, exec_datafusion_err, plan_err};
+use datafusion::datasource::ViewTable;
 use datafusion::execution::object_store::ObjectStoreUrl;
 use datafusion::execution::session_state::SessionState;
 use datafusion::logical_expr::{DdlStatement, LogicalPlan, TableType};
@@ -49,13 +50,25 @@ struct Contents {
 impl Source {
     /// # Errors
     /// [`Error::Invalid`] if DataFusion refuses the lake's address.
-    pub(crate) fn new(name: String, lake: Arc<Lake>, version: Option<u64>, groups: usize) -> Result<Self> {
+    pub(crate) fn new(
+        name: String,
+        lake: Arc<Lake>,
+        version: Option<u64>,
+        groups: usize,
+    ) -> Result<Self> {
         let url = match lake.store() {
             Store::Local(_) => ObjectStoreUrl::parse("file:///"),
             Store::Memory(_) => ObjectStoreUrl::parse(format!("memory://{}/", lake.id())),
         };
         let url = url.map_err(|e| Error::Invalid(format!("lake `{name}`: {e}")))?;
-        Ok(Self { name, lake, version, groups, url, last: Mutex::default() })
+        Ok(Self {
+            name,
+            lake,
+            version,
+            groups,
+            url,
+            last: Mutex::default(),
+        })
     }
 
     /// Under which address its files lie, and what reads them.
@@ -70,14 +83,18 @@ impl Source {
     fn location(&self, file: &DataFile) -> Result<Path> {
         match self.lake.store().local(&file.path) {
             None => Ok(Path::from(file.path.as_str())),
-            Some(path) => Path::from_absolute_path(&path).map_err(|e| Error::io(&path, "cannot read", std::io::Error::other(e))),
+            Some(path) => Path::from_absolute_path(&path)
+                .map_err(|e| Error::io(&path, "cannot read", std::io::Error::other(e))),
         }
     }
 
     fn contents(&self) -> Result<Arc<Contents>> {
         let snapshot = self.lake.snapshot(self.version)?;
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(contents) = last.as_ref().filter(|contents| contents.snapshot.version() == snapshot.version()) {
+        if let Some(contents) = last
+            .as_ref()
+            .filter(|contents| contents.snapshot.version() == snapshot.version())
+        {
             return Ok(contents.clone());
         }
         let mut bytes = vec![0; snapshot.splits().len() + 1];
@@ -89,11 +106,21 @@ impl Source {
             if let Some(jobs) = file.job_id {
                 let file_of = files.entry(file.table.clone()).or_default();
                 let location = self.location(file)?;
-                file_of.push(ScanFile { location, bytes: file.bytes, rows: file.rows, jobs, start: file.start_time });
+                file_of.push(ScanFile {
+                    location,
+                    bytes: file.bytes,
+                    rows: file.rows,
+                    jobs,
+                    start: file.start_time,
+                });
             }
         }
         let cuts = Arc::new(Cuts::new(snapshot.splits(), &bytes, self.groups));
-        let contents = Arc::new(Contents { snapshot, cuts, files });
+        let contents = Arc::new(Contents {
+            snapshot,
+            cuts,
+            files,
+        });
         *last = Some(contents.clone());
         Ok(contents)
     }
@@ -129,8 +156,16 @@ impl Pinned {
             }));
         }
         let files = contents.files.get(name).map_or(&[][..], Vec::as_slice);
-        let table = LakeTable::try_new(table.schema.clone(), &table.sort, self.source.url.clone(), files, contents.cuts.clone());
-        table.map(|table| Some(Arc::new(table) as _)).map_err(|e| crate::Error::columns(format!("table {name}"), e))
+        let table = LakeTable::try_new(
+            table.schema.clone(),
+            &table.sort,
+            self.source.url.clone(),
+            files,
+            contents.cuts.clone(),
+        );
+        table
+            .map(|table| Some(Arc::new(table) as _))
+            .map_err(|e| crate::Error::columns(format!("table {name}"), e))
     }
 }
 
@@ -142,19 +177,38 @@ pub(crate) struct Own {
 
 impl Own {
     fn get(&self, name: &str) -> Option<Arc<dyn SchemaProvider>> {
-        self.schemas.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
+        self.schemas
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(name)
+            .cloned()
     }
 
     fn names(&self) -> Vec<String> {
-        self.schemas.read().unwrap_or_else(PoisonError::into_inner).keys().cloned().collect()
+        self.schemas
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .keys()
+            .cloned()
+            .collect()
     }
 
-    pub(crate) fn insert(&self, name: &str, schema: Arc<dyn SchemaProvider>) -> Option<Arc<dyn SchemaProvider>> {
-        self.schemas.write().unwrap_or_else(PoisonError::into_inner).insert(name.to_string(), schema)
+    pub(crate) fn insert(
+        &self,
+        name: &str,
+        schema: Arc<dyn SchemaProvider>,
+    ) -> Option<Arc<dyn SchemaProvider>> {
+        self.schemas
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(name.to_string(), schema)
     }
 
     fn remove(&self, name: &str) -> Option<Arc<dyn SchemaProvider>> {
-        self.schemas.write().unwrap_or_else(PoisonError::into_inner).remove(name)
+        self.schemas
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+            .remove(name)
     }
 }
 
@@ -175,8 +229,17 @@ impl Catalog {
                 own.insert(&source.name, Arc::new(MemorySchemaProvider::new()));
             }
         }
-        let pin = |source: &Arc<Source>| Arc::new(Pinned { source: source.clone(), contents: OnceLock::new() });
-        Self { lakes: sources.iter().map(pin).collect(), own, planner }
+        let pin = |source: &Arc<Source>| {
+            Arc::new(Pinned {
+                source: source.clone(),
+                contents: OnceLock::new(),
+            })
+        };
+        Self {
+            lakes: sources.iter().map(pin).collect(),
+            own,
+            planner,
+        }
     }
 
     /// As DataFusion wants it.
@@ -188,7 +251,11 @@ impl Catalog {
 
     fn lake(&self, name: &str) -> Option<LakeSchema> {
         let lake = self.lakes.iter().find(|lake| lake.source.name == name)?;
-        Some(LakeSchema { lake: lake.clone(), own: self.own.get(name)?, catalog: self.clone() })
+        Some(LakeSchema {
+            lake: lake.clone(),
+            own: self.own.get(name)?,
+            catalog: self.clone(),
+        })
     }
 }
 
@@ -200,9 +267,16 @@ impl Debug for Catalog {
 
 impl CatalogProvider for Catalog {
     fn schema_names(&self) -> Vec<String> {
-        let mut names: Vec<String> = self.lakes.iter().map(|lake| lake.source.name.clone()).collect();
+        let mut names: Vec<String> = self
+            .lakes
+            .iter()
+            .map(|lake| lake.source.name.clone())
+            .collect();
         let own = self.own.names();
-        names.extend(own.into_iter().filter(|name| self.lakes.iter().all(|lake| lake.source.name != *name)));
+        names.extend(
+            own.into_iter()
+                .filter(|name| self.lakes.iter().all(|lake| lake.source.name != *name)),
+        );
         names
     }
 
@@ -213,17 +287,27 @@ impl CatalogProvider for Catalog {
         }
     }
 
-    fn register_schema(&self, name: &str, schema: Arc<dyn SchemaProvider>) -> datafusion::common::Result<Option<Arc<dyn SchemaProvider>>> {
+    fn register_schema(
+        &self,
+        name: &str,
+        schema: Arc<dyn SchemaProvider>,
+    ) -> datafusion::common::Result<Option<Arc<dyn SchemaProvider>>> {
         match self.lake(name) {
             Some(_) => plan_err!("`{name}` is a lake"),
             None => Ok(self.own.insert(name, schema)),
         }
     }
 
-    fn deregister_schema(&self, name: &str, cascade: bool) -> datafusion::common::Result<Option<Arc<dyn SchemaProvider>>> {
+    fn deregister_schema(
+        &self,
+        name: &str,
+        cascade: bool,
+    ) -> datafusion::common::Result<Option<Arc<dyn SchemaProvider>>> {
         match (self.lake(name), self.own.get(name)) {
             (Some(_), _) => plan_err!("`{name}` is a lake"),
-            (None, Some(schema)) if !cascade && !schema.table_names().is_empty() => plan_err!("schema `{name}` is not empty; add CASCADE to drop its tables too"),
+            (None, Some(schema)) if !cascade && !schema.table_names().is_empty() => {
+                plan_err!("schema `{name}` is not empty; add CASCADE to drop its tables too")
+            }
             _ => Ok(self.own.remove(name)),
         }
     }
@@ -253,7 +337,9 @@ pub(crate) fn refuse_drop(plan: &LogicalPlan) -> Result<()> {
         _ => return Ok(()),
     };
     match of_a_lake(name) {
-        true => Err(Error::Invalid(format!("`{name}` belongs to the lake and cannot be dropped"))),
+        true => Err(Error::Invalid(format!(
+            "`{name}` belongs to the lake and cannot be dropped"
+        ))),
         false => Ok(()),
     }
 }
@@ -264,7 +350,10 @@ impl LakeSchema {
         state.config_mut().options_mut().catalog.default_schema = self.lake.source.name.clone();
         state.register_catalog_list(self.catalog.clone().list());
         let plan = state.create_logical_plan(view.sql).await?;
-        Ok(Arc::new(ViewTable::new(plan, Some(view.sql.trim().to_string()))))
+        Ok(Arc::new(ViewTable::new(
+            plan,
+            Some(view.sql.trim().to_string()),
+        )))
     }
 }
 
@@ -292,7 +381,9 @@ impl SchemaProvider for LakeSchema {
         }
         // The first look at a lake reads its manifest.
         let (lake, name) = (self.lake.clone(), name.to_string());
-        let table = tokio::task::spawn_blocking(move || lake.table(&name)).await.map_err(|e| exec_datafusion_err!("{e}"))?;
+        let table = tokio::task::spawn_blocking(move || lake.table(&name))
+            .await
+            .map_err(|e| exec_datafusion_err!("{e}"))?;
         table.map_err(external)
     }
 
@@ -304,14 +395,21 @@ impl SchemaProvider for LakeSchema {
         }
     }
 
-    fn register_table(&self, name: String, table: Arc<dyn TableProvider>) -> datafusion::common::Result<Option<Arc<dyn TableProvider>>> {
+    fn register_table(
+        &self,
+        name: String,
+        table: Arc<dyn TableProvider>,
+    ) -> datafusion::common::Result<Option<Arc<dyn TableProvider>>> {
         match of_a_lake(&name) {
             true => plan_err!("`{name}` belongs to the lake and cannot be replaced"),
             false => self.own.register_table(name, table),
         }
     }
 
-    fn deregister_table(&self, name: &str) -> datafusion::common::Result<Option<Arc<dyn TableProvider>>> {
+    fn deregister_table(
+        &self,
+        name: &str,
+    ) -> datafusion::common::Result<Option<Arc<dyn TableProvider>>> {
         match of_a_lake(name) {
             true => plan_err!("`{name}` belongs to the lake and cannot be dropped"),
             false => self.own.deregister_table(name),

@@ -28,25 +28,34 @@ use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, Tr
 use datafusion::common::{JoinType, Result, ScalarValue, Statistics};
 use datafusion::config::ConfigOptions;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
-use datafusion::physical_expr::{LexOrdering, Partitioning, PhysicalExpr, PhysicalSortExpr, RangePartitioning, SplitPoint};
+use datafusion::physical_expr::{
+    LexOrdering, Partitioning, PhysicalExpr, PhysicalSortExpr, RangePartitioning, SplitPoint,
+};
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::physical_plan::coop::CooperativeExec;
 use datafusion::physical_plan::execution_plan::CardinalityEffect;
 use datafusion::physical_plan::filter::FilterExec;
-use datafusion::physical_plan::filter_pushdown::{ChildPushdownResult, FilterDescription, FilterPushdownPhase, FilterPushdownPropagation};
+use datafusion::physical_plan::filter_pushdown::{
+    ChildPushdownResult, FilterDescription, FilterPushdownPhase, FilterPushdownPropagation,
+};
 use datafusion::physical_plan::joins::{HashJoinExec, PartitionMode, SortMergeJoinExec};
 use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::sorts::sort::SortExec;
 use datafusion::physical_plan::statistics::{ChildStats, StatisticsArgs};
-use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, PlanProperties};
+use datafusion::physical_plan::{
+    DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, PlanProperties,
+};
 use std::fmt::{Debug, Formatter};
 use std::sync::Arc;
 
 /// DataFusion's own rules with this one in its place.
 pub(crate) fn rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
     let mut rules = PhysicalOptimizer::new().rules;
-    let at = rules.iter().position(|rule| rule.name() == "EnsureRequirements").unwrap_or(rules.len());
+    let at = rules
+        .iter()
+        .position(|rule| rule.name() == "EnsureRequirements")
+        .unwrap_or(rules.len());
     rules.insert(at, Arc::new(ColocatedJoin));
     rules
 }
@@ -64,7 +73,11 @@ impl PhysicalOptimizerRule for ColocatedJoin {
         true
     }
 
-    fn optimize(&self, plan: Arc<dyn ExecutionPlan>, config: &ConfigOptions) -> Result<Arc<dyn ExecutionPlan>> {
+    fn optimize(
+        &self,
+        plan: Arc<dyn ExecutionPlan>,
+        config: &ConfigOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
         let least = config.execution.target_partitions;
         let restated = |plan: Arc<dyn ExecutionPlan>| match restate(&plan, least)? {
             Some(plan) => Ok(Transformed::yes(plan)),
@@ -73,6 +86,9 @@ impl PhysicalOptimizerRule for ColocatedJoin {
         plan.transform_up(restated).data()
     }
 }
+
+/// One key of a join: the expression of either side.
+type KeyPair = (Arc<dyn PhysicalExpr>, Arc<dyn PhysicalExpr>);
 
 /// A join that works partition by partition, whichever its algorithm.
 enum Join<'a> {
@@ -85,7 +101,8 @@ type Keys = Vec<(Arc<dyn PhysicalExpr>, Arc<dyn PhysicalExpr>)>;
 impl<'a> Join<'a> {
     fn of(plan: &'a Arc<dyn ExecutionPlan>) -> Option<Self> {
         if let Some(join) = plan.downcast_ref::<HashJoinExec>() {
-            return (*join.partition_mode() == PartitionMode::Partitioned).then_some(Self::Hash(join));
+            return (*join.partition_mode() == PartitionMode::Partitioned)
+                .then_some(Self::Hash(join));
         }
         plan.downcast_ref::<SortMergeJoinExec>().map(Self::Merge)
     }
@@ -97,7 +114,7 @@ impl<'a> Join<'a> {
         }
     }
 
-    fn keys(&self) -> &'a [(Arc<dyn PhysicalExpr>, Arc<dyn PhysicalExpr>)] {
+    fn keys(&self) -> &'a [KeyPair] {
         match self {
             Self::Hash(join) => join.on(),
             Self::Merge(join) => join.on(),
@@ -112,16 +129,32 @@ impl<'a> Join<'a> {
     }
 
     /// The same join of other inputs, its keys turned so that key `first` comes first.
-    fn with(&self, inputs: [Arc<dyn ExecutionPlan>; 2], first: usize) -> Result<Arc<dyn ExecutionPlan>> {
+    fn with(
+        &self,
+        inputs: [Arc<dyn ExecutionPlan>; 2],
+        first: usize,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
         let mut keys: Keys = self.keys().to_vec();
         keys[..=first].rotate_right(1);
         match self {
-            Self::Hash(join) => join.builder().with_on(keys).with_new_children(inputs.into())?.build_exec(),
+            Self::Hash(join) => join
+                .builder()
+                .with_on(keys)
+                .with_new_children(inputs.into())?
+                .build_exec(),
             Self::Merge(join) => {
                 let mut options = join.sort_options().to_vec();
                 options[..=first].rotate_right(1);
                 let ([left, right], filter) = (inputs, join.filter().clone());
-                let join = SortMergeJoinExec::try_new(left, right, keys, filter, join.join_type(), options, join.null_equality())?;
+                let join = SortMergeJoinExec::try_new(
+                    left,
+                    right,
+                    keys,
+                    filter,
+                    join.join_type(),
+                    options,
+                    join.null_equality(),
+                )?;
                 Ok(Arc::new(join))
             }
         }
@@ -134,14 +167,21 @@ fn restate(plan: &Arc<dyn ExecutionPlan>, least: usize) -> Result<Option<Arc<dyn
         return Ok(None);
     };
     let [left, right] = join.inputs();
-    let (Partitioning::Range(cut), Partitioning::Range(other)) = (left.output_partitioning(), right.output_partitioning()) else {
+    let (Partitioning::Range(cut), Partitioning::Range(other)) =
+        (left.output_partitioning(), right.output_partitioning())
+    else {
         return Ok(None);
     };
     let (Some(a), Some(b)) = (only(cut), only(other)) else {
         return Ok(None);
     };
-    let alike = a.options == b.options && cut.split_points() == other.split_points() && cut.partition_count() >= least;
-    let first = join.keys().iter().position(|(x, y)| x.eq(&a.expr) && y.eq(&b.expr));
+    let alike = a.options == b.options
+        && cut.split_points() == other.split_points()
+        && cut.partition_count() >= least;
+    let first = join
+        .keys()
+        .iter()
+        .position(|(x, y)| x.eq(&a.expr) && y.eq(&b.expr));
     let (true, true, Some(first)) = (alike, join.keys().len() > 1, first) else {
         return Ok(None);
     };
@@ -153,8 +193,17 @@ fn restate(plan: &Arc<dyn ExecutionPlan>, least: usize) -> Result<Option<Arc<dyn
     };
     let (points, wide) = (x.split_points().to_vec(), [x, y]);
     let narrow = plan.output_partitioning().clone();
-    let [x, y] = wide.map(|range| Statement::Wide { range, points: cut.split_points().to_vec() });
-    let join = join.with([RestateExec::plan(left.clone(), x), RestateExec::plan(right.clone(), y)], first)?;
+    let [x, y] = wide.map(|range| Statement::Wide {
+        range,
+        points: cut.split_points().to_vec(),
+    });
+    let join = join.with(
+        [
+            RestateExec::plan(left.clone(), x),
+            RestateExec::plan(right.clone(), y),
+        ],
+        first,
+    )?;
     Ok(Some(match narrow {
         Partitioning::Range(range) => RestateExec::plan(join, Statement::Narrow { range, points }),
         _ => join,
@@ -167,15 +216,27 @@ fn only(range: &RangePartitioning) -> Option<&PhysicalSortExpr> {
 }
 
 /// `Range([k0], [s..])` in the words of the keys `[k0, k1, ..]`; None if a key stands twice.
-fn widen(input: &Arc<dyn ExecutionPlan>, range: &RangePartitioning, keys: &[Arc<dyn PhysicalExpr>]) -> Result<Option<RangePartitioning>> {
+fn widen(
+    input: &Arc<dyn ExecutionPlan>,
+    range: &RangePartitioning,
+    keys: &[Arc<dyn PhysicalExpr>],
+) -> Result<Option<RangePartitioning>> {
     let schema = input.schema();
     let mut order = vec![range.ordering().first().clone()];
     let mut least = vec![];
     for key in &keys[1..] {
-        order.push(PhysicalSortExpr::new(key.clone(), SortOptions { descending: false, nulls_first: true }));
+        order.push(PhysicalSortExpr::new(
+            key.clone(),
+            SortOptions {
+                descending: false,
+                nulls_first: true,
+            },
+        ));
         least.push(ScalarValue::try_from(key.data_type(&schema)?)?);
     }
-    let point = |point: &SplitPoint| SplitPoint::new(point.values().iter().chain(&least).cloned().collect());
+    let point = |point: &SplitPoint| {
+        SplitPoint::new(point.values().iter().chain(&least).cloned().collect())
+    };
     let points = range.split_points().iter().map(point).collect();
     match LexOrdering::new(order).filter(|order| order.len() == keys.len()) {
         Some(order) => RangePartitioning::try_new(order, points).map(Some),
@@ -187,10 +248,16 @@ fn widen(input: &Arc<dyn ExecutionPlan>, range: &RangePartitioning, keys: &[Arc<
 #[derive(Clone, Debug)]
 enum Statement {
     /// The input is cut by the first key of `range` alone, at `points`.
-    Wide { range: RangePartitioning, points: Vec<SplitPoint> },
+    Wide {
+        range: RangePartitioning,
+        points: Vec<SplitPoint>,
+    },
     /// The input is a join, with nothing above it that moves rows between partitions, whose inputs are both cut at `points`;
     /// their first column is what `range` says.
-    Narrow { range: RangePartitioning, points: Vec<SplitPoint> },
+    Narrow {
+        range: RangePartitioning,
+        points: Vec<SplitPoint>,
+    },
 }
 
 impl Statement {
@@ -219,8 +286,12 @@ impl Statement {
 
 /// What lies under nodes that the optimizer may put between, all of which leave each row in its partition.
 fn beneath(plan: &Arc<dyn ExecutionPlan>) -> &Arc<dyn ExecutionPlan> {
-    let stays = plan.is::<ProjectionExec>() || plan.is::<FilterExec>() || plan.is::<CooperativeExec>();
-    let stays = stays || plan.downcast_ref::<SortExec>().is_some_and(SortExec::preserve_partitioning);
+    let stays =
+        plan.is::<ProjectionExec>() || plan.is::<FilterExec>() || plan.is::<CooperativeExec>();
+    let stays = stays
+        || plan
+            .downcast_ref::<SortExec>()
+            .is_some_and(SortExec::preserve_partitioning);
     match plan.children()[..] {
         [child] if stays => beneath(child),
         _ => plan,
@@ -240,8 +311,18 @@ impl RestateExec {
             true => Partitioning::Range(statement.range().clone()),
             false => input.output_partitioning().clone(),
         };
-        let properties = Arc::new(input.properties().as_ref().clone().with_partitioning(partitioning));
-        Arc::new(Self { input, statement, properties })
+        let properties = Arc::new(
+            input
+                .properties()
+                .as_ref()
+                .clone()
+                .with_partitioning(partitioning),
+        );
+        Arc::new(Self {
+            input,
+            statement,
+            properties,
+        })
     }
 }
 
@@ -270,11 +351,17 @@ impl ExecutionPlan for RestateExec {
         vec![&self.input]
     }
 
-    fn apply_expressions(&self, _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>) -> Result<TreeNodeRecursion> {
+    fn apply_expressions(
+        &self,
+        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
         Ok(TreeNodeRecursion::Continue)
     }
 
-    fn with_new_children(self: Arc<Self>, mut children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
+    fn with_new_children(
+        self: Arc<Self>,
+        mut children: Vec<Arc<dyn ExecutionPlan>>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
         Ok(Self::plan(children.swap_remove(0), self.statement.clone()))
     }
 
@@ -294,7 +381,11 @@ impl ExecutionPlan for RestateExec {
         CardinalityEffect::Equal
     }
 
-    fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+    fn execute(
+        &self,
+        partition: usize,
+        context: Arc<TaskContext>,
+    ) -> Result<SendableRecordBatchStream> {
         self.input.execute(partition, context)
     }
 
@@ -302,13 +393,23 @@ impl ExecutionPlan for RestateExec {
         vec![ChildStats::At(partition)]
     }
 
-    fn statistics_from_inputs(&self, inputs: &[Arc<Statistics>], _: &StatisticsArgs) -> Result<Arc<Statistics>> {
+    fn statistics_from_inputs(
+        &self,
+        inputs: &[Arc<Statistics>],
+        _: &StatisticsArgs,
+    ) -> Result<Arc<Statistics>> {
         Ok(inputs[0].clone())
     }
 
-    fn try_swapping_with_projection(&self, projection: &ProjectionExec) -> Result<Option<Arc<dyn ExecutionPlan>>> {
-        let mapping = projection.projection_expr().projection_mapping(&self.schema())?;
-        let range = Partitioning::Range(self.statement.range().clone()).project(&mapping, self.properties.equivalence_properties());
+    fn try_swapping_with_projection(
+        &self,
+        projection: &ProjectionExec,
+    ) -> Result<Option<Arc<dyn ExecutionPlan>>> {
+        let mapping = projection
+            .projection_expr()
+            .projection_mapping(&self.schema())?;
+        let range = Partitioning::Range(self.statement.range().clone())
+            .project(&mapping, self.properties.equivalence_properties());
         // A statement about a column that the projection leaves out would be lost.
         let Partitioning::Range(range) = range else {
             return Ok(None);
@@ -317,15 +418,26 @@ impl ExecutionPlan for RestateExec {
             return Ok(None);
         };
         let statement = match &self.statement {
-            Statement::Wide { points, .. } => Statement::Wide { range, points: points.clone() },
-            Statement::Narrow { points, .. } => Statement::Narrow { range, points: points.clone() },
+            Statement::Wide { points, .. } => Statement::Wide {
+                range,
+                points: points.clone(),
+            },
+            Statement::Narrow { points, .. } => Statement::Narrow {
+                range,
+                points: points.clone(),
+            },
         };
         // By now the nodes above may rely on the statement: better an extra projection than to lose it.
         let lost = self.statement.holds(&self.input) && !statement.holds(&input);
         Ok((!lost).then(|| Self::plan(input, statement)))
     }
 
-    fn gather_filters_for_pushdown(&self, _: FilterPushdownPhase, filters: Vec<Arc<dyn PhysicalExpr>>, _: &ConfigOptions) -> Result<FilterDescription> {
+    fn gather_filters_for_pushdown(
+        &self,
+        _: FilterPushdownPhase,
+        filters: Vec<Arc<dyn PhysicalExpr>>,
+        _: &ConfigOptions,
+    ) -> Result<FilterDescription> {
         FilterDescription::from_children(filters, &self.children())
     }
 

@@ -20,7 +20,7 @@ impl Cuts {
             let open = (groups - cuts.len()) as u64;
             // Close the group where its size is nearest to an equal share of what is left, and in any case while there
             // are no more ranges left than groups: an empty group at the end helps nobody.
-            let scarce = (splits.len() - i) as u64 <= open - 1;
+            let scarce = ((splits.len() - i) as u64) < open;
             if open > 1 && (scarce || here + bytes[i + 1] / 2 >= left / open) {
                 cuts.push(*split);
                 left -= std::mem::take(&mut here);
@@ -50,7 +50,8 @@ impl Cuts {
 
     /// The group of a job.
     pub(crate) fn group(&self, job_id: i64) -> usize {
-        self.0.partition_point(|cut| cut.cmp(&job_id) != Ordering::Greater)
+        self.0
+            .partition_point(|cut| cut.cmp(&job_id) != Ordering::Greater)
     }
 }
 
@@ -68,7 +69,10 @@ mod tests {
         let mut bytes = [10; 40];
         bytes[20] = 390;
         let cuts = Cuts::new(&splits, &bytes, 8);
-        assert_eq!((cuts.group(20), cuts.group(19), cuts.group(21)), (cuts.group(20), cuts.group(20) - 1, cuts.group(20) + 1));
+        assert_eq!(
+            (cuts.group(20), cuts.group(19), cuts.group(21)),
+            (cuts.group(20), cuts.group(20) - 1, cuts.group(20) + 1)
+        );
     }
 
     #[test]

@@ -40,9 +40,13 @@ fn ours(error: DataFusionError) -> Result<Error, DataFusionError> {
             },
         },
         DataFusionError::Context(_, inner) | DataFusionError::Diagnostic(_, inner) => ours(*inner),
-        DataFusionError::Collection(mut errors) if !errors.is_empty() => ours(errors.swap_remove(0)),
+        DataFusionError::Collection(mut errors) if !errors.is_empty() => {
+            ours(errors.swap_remove(0))
+        }
         DataFusionError::ArrowError(inner, trace) => match *inner {
-            datafusion::arrow::error::ArrowError::ExternalError(inner) => ours(DataFusionError::External(inner)),
+            datafusion::arrow::error::ArrowError::ExternalError(inner) => {
+                ours(DataFusionError::External(inner))
+            }
             inner => Err(DataFusionError::ArrowError(Box::new(inner), trace)),
         },
         error => Err(error),
@@ -67,7 +71,9 @@ fn message(error: &DataFusionError, known: &Known) -> String {
             ParserError::TokenizerError(text) | ParserError::ParserError(text) => format!("cannot read the query: {}", place(&start(text))),
             ParserError::RecursionLimitExceeded => "cannot read the query: it is nested too deeply".to_string(),
         },
-        E::Internal(text) => format!("the query engine failed, which is a mistake in iolode or DataFusion: {text}"),
+        E::Internal(text) => {
+            format!("the query engine failed, which is a mistake in iolode or DataFusion: {text}")
+        }
         E::NotImplemented(text) => format!("not supported: {}", start(text)),
         E::Plan(text) => plan(text, known),
         E::ArrowError(inner, _) => arrow(inner),
@@ -78,20 +84,35 @@ fn message(error: &DataFusionError, known: &Known) -> String {
 
 fn schema(error: &SchemaError) -> String {
     match error {
-        SchemaError::FieldNotFound { field, valid_fields } => {
-            let near = nearest(&field.name, valid_fields.iter().map(|known| known.name.as_str()));
+        SchemaError::FieldNotFound {
+            field,
+            valid_fields,
+        } => {
+            let near = nearest(
+                &field.name,
+                valid_fields.iter().map(|known| known.name.as_str()),
+            );
             // Where a name is spelled right, it is the table before it that is not there.
             let near = near.map(|near| match (&field.relation, near == field.name) {
-                (Some(_), true) => valid_fields.iter().find(|known| known.name == near).map_or(near.to_string(), |known| known.flat_name()),
+                (Some(_), true) => valid_fields
+                    .iter()
+                    .find(|known| known.name == near)
+                    .map_or(near.to_string(), |known| known.flat_name()),
                 _ => near.to_string(),
             });
-            let hint = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+            let hint = near
+                .map(|near| format!("; did you mean `{near}`?"))
+                .unwrap_or_default();
             format!("unknown column `{}`{hint}", field.flat_name())
         }
         SchemaError::AmbiguousReference { field } => {
-            format!("column `{}` is ambiguous: write the table's name before it", field.name)
+            format!(
+                "column `{}` is ambiguous: write the table's name before it",
+                field.name
+            )
         }
-        SchemaError::DuplicateQualifiedField { name, .. } | SchemaError::DuplicateUnqualifiedField { name } => {
+        SchemaError::DuplicateQualifiedField { name, .. }
+        | SchemaError::DuplicateUnqualifiedField { name } => {
             format!("column `{name}` stands twice: rename one with AS")
         }
     }
@@ -99,31 +120,51 @@ fn schema(error: &SchemaError) -> String {
 
 fn plan(text: &str, known: &Known) -> String {
     let quoted = |text: &str| text.split('\'').nth(1).map(str::to_string);
-    if let (true, Some(name)) = (text.starts_with("table '") && text.ends_with("' not found"), quoted(text)) {
+    if let (true, Some(name)) = (
+        text.starts_with("table '") && text.ends_with("' not found"),
+        quoted(text),
+    ) {
         // DataFusion names the catalog and the schema as well; the user did so only where they are not the usual ones.
         let short = name.rsplit('.').next().unwrap_or(&name).to_string();
         let near = nearest(&short, known.tables.iter().map(String::as_str));
-        let hint = near.map_or("; list them with `show tables`".to_string(), |near| format!("; did you mean `{near}`?"));
+        let hint = near.map_or("; list them with `show tables`".to_string(), |near| {
+            format!("; did you mean `{near}`?")
+        });
         return format!("unknown table `{short}`{hint}");
     }
     if let (true, Some(name)) = (text.starts_with("Invalid function '"), quoted(text)) {
         let near = nearest(&name, known.functions.iter().map(String::as_str));
-        return format!("unknown function `{name}`{}", near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default());
+        return format!(
+            "unknown function `{name}`{}",
+            near.map(|near| format!("; did you mean `{near}`?"))
+                .unwrap_or_default()
+        );
     }
     // A function of ours has said which argument is wrong; DataFusion adds that it is.
     if let Some((_, rest)) = text.split_once("user-defined coercion failed with: ") {
-        return start(rest.split(" No function matches").next().unwrap_or(rest)).trim_end_matches('.').to_string();
+        return start(rest.split(" No function matches").next().unwrap_or(rest))
+            .trim_end_matches('.')
+            .to_string();
     }
     // Signatures that do not fit are listed by the dozen; the first line says it.
     text.lines().next().unwrap_or(text).to_string()
 }
 
 fn exhausted(text: &str, known: &Known) -> String {
-    let consumer = text.split(" for ").nth(1).and_then(|rest| rest.split(['[', '#', ' ']).next());
-    let at = consumer.filter(|name| !name.is_empty()).map(|name| format!(" (in {name})")).unwrap_or_default();
+    let consumer = text
+        .split(" for ")
+        .nth(1)
+        .and_then(|rest| rest.split(['[', '#', ' ']).next());
+    let at = consumer
+        .filter(|name| !name.is_empty())
+        .map(|name| format!(" (in {name})"))
+        .unwrap_or_default();
     match known.memory {
         Some(memory) => {
-            format!("out of memory: the query needs more than its budget of {}{at}; raise it with --memory, or ask for less at a time", size(memory))
+            format!(
+                "out of memory: the query needs more than its budget of {}{at}; raise it with --memory, or ask for less at a time",
+                size(memory)
+            )
         }
         None => line(&format!("out of memory{at}: {text}")),
     }
@@ -159,18 +200,27 @@ fn beneath(error: &DataFusionError) -> Option<String> {
     }
     // The Parquet reader passes on the words only.
     let text = error.to_string();
-    let path = text.split_once("Object at location ").and_then(|(_, rest)| rest.split_once(" not found: "));
+    let path = text
+        .split_once("Object at location ")
+        .and_then(|(_, rest)| rest.split_once(" not found: "));
     path.map(|(path, _)| gone(path))
 }
 
 fn gone(path: &str) -> String {
-    format!("/{}: the file is gone; `iolode lake check` finds what else is missing", path.trim_start_matches('/'))
+    format!(
+        "/{}: the file is gone; `iolode lake check` finds what else is missing",
+        path.trim_start_matches('/')
+    )
 }
 
 fn arrow(error: &datafusion::arrow::error::ArrowError) -> String {
     use datafusion::arrow::error::ArrowError as A;
     match error {
-        A::CastError(text) | A::ComputeError(text) | A::InvalidArgumentError(text) | A::ParseError(text) | A::SchemaError(text) => text.clone(),
+        A::CastError(text)
+        | A::ComputeError(text)
+        | A::InvalidArgumentError(text)
+        | A::ParseError(text)
+        | A::SchemaError(text) => text.clone(),
         A::ArithmeticOverflow(text) => text.clone(),
         A::DivideByZero => "division by zero".to_string(),
         A::ParquetError(text) => format!("damaged data file: {text}"),
@@ -180,15 +230,30 @@ fn arrow(error: &datafusion::arrow::error::ArrowError) -> String {
 
 /// Without the prefixes that errors gather on their way, and in lower case unless the first word is an abbreviation.
 fn start(text: &str) -> String {
-    const PREFIXES: &[&str] = &["Error during planning: ", "Execution error: ", "External error: ", "Arrow error: ", "Schema error: ", "SQL error: "];
+    const PREFIXES: &[&str] = &[
+        "Error during planning: ",
+        "Execution error: ",
+        "External error: ",
+        "Arrow error: ",
+        "Schema error: ",
+        "SQL error: ",
+    ];
     let mut text = text.trim();
     while let Some(rest) = PREFIXES.iter().find_map(|prefix| text.strip_prefix(prefix)) {
         text = rest;
     }
     let mut letters = text.chars();
-    let capital = letters.next().is_some_and(char::is_uppercase) && letters.next().is_some_and(|next| next.is_lowercase() || next == ' ');
+    let capital = letters.next().is_some_and(char::is_uppercase)
+        && letters
+            .next()
+            .is_some_and(|next| next.is_lowercase() || next == ' ');
     match capital {
-        true => text.chars().take(1).flat_map(char::to_lowercase).chain(text.chars().skip(1)).collect(),
+        true => text
+            .chars()
+            .take(1)
+            .flat_map(char::to_lowercase)
+            .chain(text.chars().skip(1))
+            .collect(),
         false => text.to_string(),
     }
 }
@@ -201,7 +266,11 @@ fn place(text: &str) -> String {
 
 /// One line without a full stop.
 fn line(text: &str) -> String {
-    let parts: Vec<&str> = text.lines().map(str::trim).filter(|part| !part.is_empty()).collect();
+    let parts: Vec<&str> = text
+        .lines()
+        .map(str::trim)
+        .filter(|part| !part.is_empty())
+        .collect();
     start(parts.join("; ").replace(".; ", "; ").trim_end_matches('.'))
 }
 
@@ -213,31 +282,76 @@ mod tests {
     use std::sync::Arc;
 
     fn told(error: DataFusionError) -> String {
-        let known = Known { tables: vec!["darshan_log".into()], functions: vec!["ost_count".into()], memory: Some(512 << 20) };
+        let known = Known {
+            tables: vec!["darshan_log".into()],
+            functions: vec!["ost_count".into()],
+            memory: Some(512 << 20),
+        };
         translate(error, &known).to_string()
     }
 
     #[test]
     fn an_error_of_ours_comes_out_unchanged_however_it_was_wrapped() {
-        let error = || Box::new(Error::Lake { lake: "l".into(), reason: "is no lake".into() });
-        assert_eq!(told(DataFusionError::External(error()).context("scan")), "lake l: is no lake");
-        assert_eq!(told(DataFusionError::Shared(Arc::new(DataFusionError::External(error())))), "lake l: is no lake");
-        let arrow = datafusion::arrow::error::ArrowError::ExternalError(Box::new(DataFusionError::External(error())));
-        assert_eq!(told(DataFusionError::ArrowError(Box::new(arrow), None)), "lake l: is no lake");
-        assert!(matches!(translate(DataFusionError::External(error()), &Known::default()), Error::Lake { .. }));
+        let error = || {
+            Box::new(Error::Lake {
+                lake: "l".into(),
+                reason: "is no lake".into(),
+            })
+        };
+        assert_eq!(
+            told(DataFusionError::External(error()).context("scan")),
+            "lake l: is no lake"
+        );
+        assert_eq!(
+            told(DataFusionError::Shared(Arc::new(
+                DataFusionError::External(error())
+            ))),
+            "lake l: is no lake"
+        );
+        let arrow = datafusion::arrow::error::ArrowError::ExternalError(Box::new(
+            DataFusionError::External(error()),
+        ));
+        assert_eq!(
+            told(DataFusionError::ArrowError(Box::new(arrow), None)),
+            "lake l: is no lake"
+        );
+        assert!(matches!(
+            translate(DataFusionError::External(error()), &Known::default()),
+            Error::Lake { .. }
+        ));
     }
 
     #[test]
     fn unknown_names_suggest_the_nearest() {
-        assert_eq!(ask("SELECT bytes_raed FROM (SELECT 1 AS bytes_read)").unwrap_err(), "unknown column `bytes_raed`; did you mean `bytes_read`?");
-        assert_eq!(ask("SELECT ost_cuont(NULL)").unwrap_err(), "unknown function `ost_cuont`; did you mean `ost_count`?");
-        assert_eq!(ask("SELECT * FROM nowhere").unwrap_err(), "unknown table `nowhere`; list them with `show tables`");
         assert_eq!(
-            told(DataFusionError::Plan("table 'iolode.month.darshan_lgo' not found".into())),
+            ask("SELECT bytes_raed FROM (SELECT 1 AS bytes_read)").unwrap_err(),
+            "unknown column `bytes_raed`; did you mean `bytes_read`?"
+        );
+        assert_eq!(
+            ask("SELECT ost_cuont(NULL)").unwrap_err(),
+            "unknown function `ost_cuont`; did you mean `ost_count`?"
+        );
+        assert_eq!(
+            ask("SELECT * FROM nowhere").unwrap_err(),
+            "unknown table `nowhere`; list them with `show tables`"
+        );
+        assert_eq!(
+            told(DataFusionError::Plan(
+                "table 'iolode.month.darshan_lgo' not found".into()
+            )),
             "unknown table `darshan_lgo`; did you mean `darshan_log`?"
         );
-        let error = SchemaError::FieldNotFound { field: Box::new(Column::new(Some("x"), "uid")), valid_fields: vec![Column::new(Some("l"), "uid")] };
-        assert_eq!(told(DataFusionError::SchemaError(Box::new(error), Box::new(None))), "unknown column `x.uid`; did you mean `l.uid`?");
+        let error = SchemaError::FieldNotFound {
+            field: Box::new(Column::new(Some("x"), "uid")),
+            valid_fields: vec![Column::new(Some("l"), "uid")],
+        };
+        assert_eq!(
+            told(DataFusionError::SchemaError(
+                Box::new(error),
+                Box::new(None)
+            )),
+            "unknown column `x.uid`; did you mean `l.uid`?"
+        );
     }
 
     #[test]
@@ -251,11 +365,29 @@ mod tests {
 
     #[test]
     fn messages_are_one_line_in_lower_case_without_prefixes() {
-        assert_eq!(told(exec_datafusion_err!("Something went wrong.\nAnd more.")), "something went wrong; And more");
-        for sql in ["SELEC 1", "SELECT 1 +", "SELECT 'a", "SELECT 1/0", "SELECT CAST('x' AS INT)", "SELECT abs(1, 2, 3)", "SELECT a.b FROM (SELECT 1 AS b) AS t", ""] {
+        assert_eq!(
+            told(exec_datafusion_err!("Something went wrong.\nAnd more.")),
+            "something went wrong; And more"
+        );
+        for sql in [
+            "SELEC 1",
+            "SELECT 1 +",
+            "SELECT 'a",
+            "SELECT 1/0",
+            "SELECT CAST('x' AS INT)",
+            "SELECT abs(1, 2, 3)",
+            "SELECT a.b FROM (SELECT 1 AS b) AS t",
+            "",
+        ] {
             let error = ask(sql).unwrap_err();
-            assert!(!error.contains('\n') && !error.contains("rror:") && !error.contains("Error"), "{sql}: {error}");
-            assert!(!error.starts_with(|c: char| c.is_uppercase()) && !error.ends_with('.'), "{sql}: {error}");
+            assert!(
+                !error.contains('\n') && !error.contains("rror:") && !error.contains("Error"),
+                "{sql}: {error}"
+            );
+            assert!(
+                !error.starts_with(|c: char| c.is_uppercase()) && !error.ends_with('.'),
+                "{sql}: {error}"
+            );
         }
     }
 }

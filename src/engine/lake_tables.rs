@@ -27,8 +27,14 @@ pub(crate) struct LakeRows {
 
 impl LakeRows {
     /// `rows` gives a batch of `schema`.
-    pub(crate) fn new(schema: SchemaRef, rows: impl Fn() -> crate::Result<RecordBatch> + Send + Sync + 'static) -> Self {
-        Self { schema, rows: Arc::new(rows) }
+    pub(crate) fn new(
+        schema: SchemaRef,
+        rows: impl Fn() -> crate::Result<RecordBatch> + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            schema,
+            rows: Arc::new(rows),
+        }
     }
 }
 
@@ -48,13 +54,22 @@ impl TableProvider for LakeRows {
         TableType::Base
     }
 
-    async fn scan(&self, state: &dyn Session, projection: Option<&Vec<usize>>, _: &[Expr], _: Option<usize>) -> Result<Arc<dyn ExecutionPlan>> {
+    async fn scan(
+        &self,
+        state: &dyn Session,
+        projection: Option<&Vec<usize>>,
+        _: &[Expr],
+        _: Option<usize>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
         let rows = self.rows.clone();
-        let batch = tokio::task::spawn_blocking(move || rows()).await.map_err(|e| exec_datafusion_err!("{e}"))?;
+        let batch = tokio::task::spawn_blocking(move || rows())
+            .await
+            .map_err(|e| exec_datafusion_err!("{e}"))?;
         let batch = batch.map_err(super::external)?;
         // The manifest may have been written by a version of the program with fewer columns or other metadata.
         let batch = batch.with_schema(self.schema.clone())?;
-        let mut partitions = vec![vec![]; state.config_options().execution.target_partitions.max(1)];
+        let mut partitions =
+            vec![vec![]; state.config_options().execution.target_partitions.max(1)];
         let count = partitions.len();
         for (i, from) in (0..batch.num_rows()).step_by(PIECE).enumerate() {
             partitions[i % count].push(batch.slice(from, PIECE.min(batch.num_rows() - from)));
@@ -63,6 +78,10 @@ impl TableProvider for LakeRows {
         if partitions.is_empty() {
             partitions.push(vec![]);
         }
-        Ok(MemorySourceConfig::try_new_exec(&partitions, self.schema.clone(), projection.cloned())?)
+        Ok(MemorySourceConfig::try_new_exec(
+            &partitions,
+            self.schema.clone(),
+            projection.cloned(),
+        )?)
     }
 }

@@ -76,12 +76,21 @@ impl Engine {
     /// [`Error::Invalid`] if two lakes have one name or a name is reserved, or there is no place for spill files.
     pub fn new(options: EngineOptions) -> Result<Self> {
         let threads = session::threads(options.threads);
-        let first = options.lakes.first().map_or(session::NO_LAKE, |(name, ..)| name).to_string();
+        let first = options
+            .lakes
+            .first()
+            .map_or(session::NO_LAKE, |(name, ..)| name)
+            .to_string();
         let runtime = session::runtime(options.memory)?;
         let mut sources: Vec<Arc<Source>> = vec![];
         for (name, lake, version) in options.lakes {
-            if sources.iter().any(|source| source.name == name) || name == "information_schema" || name.is_empty() {
-                return Err(Error::Invalid(format!("two lakes cannot both be `{name}` in SQL; name one differently")));
+            if sources.iter().any(|source| source.name == name)
+                || name == "information_schema"
+                || name.is_empty()
+            {
+                return Err(Error::Invalid(format!(
+                    "two lakes cannot both be `{name}` in SQL; name one differently"
+                )));
             }
             let source = Source::new(name, lake, version, session::groups(threads))?;
             let (url, store) = source.store();
@@ -94,7 +103,13 @@ impl Engine {
             own.insert(session::NO_LAKE, Arc::new(MemorySchemaProvider::new()));
         }
         state.register_catalog_list(Catalog::new(&sources, own.clone(), planner.clone()).list());
-        Ok(Self { context: SessionContext::new_with_state(state), sources, own, planner, memory: options.memory })
+        Ok(Self {
+            context: SessionContext::new_with_state(state),
+            sources,
+            own,
+            planner,
+            memory: options.memory,
+        })
     }
 
     /// The DataFusion session. Lakes without a fixed version are seen there as they were at the first look; [`Engine::sql`]
@@ -110,8 +125,13 @@ impl Engine {
     pub fn parse(&self, sql: &str) -> Result<Vec<Statement>> {
         let options = self.context.copied_config();
         let limit = options.options().sql_parser.recursion_limit.get();
-        let parser = DFParserBuilder::new(sql).with_dialect(&GenericDialect {}).with_recursion_limit(limit).build();
-        let statements = parser.and_then(|mut parser| parser.parse_statements()).map_err(|e| self.error(e))?;
+        let parser = DFParserBuilder::new(sql)
+            .with_dialect(&GenericDialect {})
+            .with_recursion_limit(limit)
+            .build();
+        let statements = parser
+            .and_then(|mut parser| parser.parse_statements())
+            .map_err(|e| self.error(e))?;
         let mut statements = Vec::from(statements);
         statements.iter_mut().for_each(plain_user);
         Ok(statements)
@@ -144,9 +164,10 @@ impl Engine {
         let (state, plan) = self.plan(statement).await?.into_parts();
         match self.start(&state, &plan).await {
             // If the second try fails as well, whatever the reason: more memory for the first is what helps.
-            Err(error) if is_exhausted(&error) && is_query(&plan) => {
-                self.start(&session::frugal(state, self.memory)?, &plan).await.map_err(|_| self.error(error))
-            }
+            Err(error) if is_exhausted(&error) && is_query(&plan) => self
+                .start(&session::frugal(state, self.memory)?, &plan)
+                .await
+                .map_err(|_| self.error(error)),
             rows => rows.map_err(|e| self.error(e)),
         }
     }
@@ -161,7 +182,10 @@ impl Engine {
         match (statements.pop(), statements.is_empty()) {
             (Some(statement), true) => Ok(statement),
             (None, _) => Err(Error::Invalid("there is no statement".into())),
-            (Some(_), false) => Err(Error::Invalid(format!("expected one statement, found {}", statements.len() + 1))),
+            (Some(_), false) => Err(Error::Invalid(format!(
+                "expected one statement, found {}",
+                statements.len() + 1
+            ))),
         }
     }
 
@@ -169,34 +193,67 @@ impl Engine {
         let mut state = self.context.state();
         let pinned = Catalog::new(&self.sources, self.own.clone(), self.planner.clone());
         state.register_catalog_list(pinned.list());
-        let plan = state.statement_to_plan(statement).await.map_err(|e| self.error(e))?;
+        let plan = state
+            .statement_to_plan(statement)
+            .await
+            .map_err(|e| self.error(e))?;
         catalog::refuse_drop(&plan)?;
-        self.context.execute_logical_plan(plan).await.map_err(|e| self.error(e))
+        self.context
+            .execute_logical_plan(plan)
+            .await
+            .map_err(|e| self.error(e))
     }
 
     /// Runs a plan until its first rows are there: from then on a failure is final.
-    async fn start(&self, state: &SessionState, plan: &LogicalPlan) -> Result<Rows, DataFusionError> {
+    async fn start(
+        &self,
+        state: &SessionState,
+        plan: &LogicalPlan,
+    ) -> Result<Rows, DataFusionError> {
         let physical = match state.create_physical_plan(plan).await {
             Ok(physical) => physical,
             // Should our rule lead DataFusion into a plan that it finds at fault, there is still the one without it.
-            Err(error) => session::without_rule(state.clone()).create_physical_plan(plan).await.map_err(|_| error)?,
+            Err(error) => session::without_rule(state.clone())
+                .create_physical_plan(plan)
+                .await
+                .map_err(|_| error)?,
         };
         let schema = physical.schema();
         let mut stream = execute_stream(physical, state.task_ctx())?;
         let first = stream.next().await.transpose()?;
-        Ok(Rows { schema, first, stream, known: self.known() })
+        Ok(Rows {
+            schema,
+            first,
+            stream,
+            known: self.known(),
+        })
     }
 
     fn known(&self) -> Known {
         let catalog = Catalog::new(&self.sources, self.own.clone(), self.planner.clone());
-        let names = |schema: String| catalog.schema(&schema).map(|schema| schema.table_names()).unwrap_or_default();
+        let names = |schema: String| {
+            catalog
+                .schema(&schema)
+                .map(|schema| schema.table_names())
+                .unwrap_or_default()
+        };
         let state = self.context.state_ref();
         let state = state.read();
         let mut functions: Vec<String> = state.scalar_functions().keys().cloned().collect();
-        functions.extend(state.aggregate_functions().keys().chain(state.window_functions().keys()).cloned());
+        functions.extend(
+            state
+                .aggregate_functions()
+                .keys()
+                .chain(state.window_functions().keys())
+                .cloned(),
+        );
         // The nearest of several equally near names must not depend on the order of a hash map.
         functions.sort();
-        Known { tables: catalog.schema_names().into_iter().flat_map(names).collect(), functions, memory: self.memory }
+        Known {
+            tables: catalog.schema_names().into_iter().flat_map(names).collect(),
+            functions,
+            memory: self.memory,
+        }
     }
 }
 
@@ -222,7 +279,11 @@ impl Rows {
         if let Some(first) = self.first.take() {
             return Ok(Some(first));
         }
-        self.stream.next().await.transpose().map_err(|e| translate(e, &self.known))
+        self.stream
+            .next()
+            .await
+            .transpose()
+            .map_err(|e| translate(e, &self.known))
     }
 
     /// All rows that are left.
@@ -243,13 +304,22 @@ impl Rows {
 /// # Errors
 /// [`Error::Invalid`] if the system gives no threads.
 pub fn runtime(threads: Option<usize>) -> Result<tokio::runtime::Runtime> {
-    let built = tokio::runtime::Builder::new_multi_thread().worker_threads(session::threads(threads)).enable_all().build();
+    let built = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(session::threads(threads))
+        .enable_all()
+        .build();
     built.map_err(|e| Error::Invalid(format!("cannot start the query engine's threads: {e}")))
 }
 
 /// Whether running a plan again changes nothing outside.
 fn is_query(plan: &LogicalPlan) -> bool {
-    !matches!(plan, LogicalPlan::Dml(_) | LogicalPlan::Ddl(_) | LogicalPlan::Copy(_) | LogicalPlan::Statement(_))
+    !matches!(
+        plan,
+        LogicalPlan::Dml(_)
+            | LogicalPlan::Ddl(_)
+            | LogicalPlan::Copy(_)
+            | LogicalPlan::Statement(_)
+    )
 }
 
 /// An error of ours on its way through DataFusion.
@@ -262,10 +332,17 @@ pub(crate) fn external(error: Error) -> DataFusionError {
 fn plain_user(statement: &mut Statement) {
     fn rename(expr: &mut Expr) -> ControlFlow<()> {
         let column = match expr {
-            Expr::Function(function) if matches!(function.args, FunctionArguments::None) => match &function.name.0[..] {
-                [part] => part.as_ident().filter(|name| name.quote_style.is_none() && name.value.eq_ignore_ascii_case("user")).cloned(),
-                _ => None,
-            },
+            Expr::Function(function) if matches!(function.args, FunctionArguments::None) => {
+                match &function.name.0[..] {
+                    [part] => part
+                        .as_ident()
+                        .filter(|name| {
+                            name.quote_style.is_none() && name.value.eq_ignore_ascii_case("user")
+                        })
+                        .cloned(),
+                    _ => None,
+                }
+            }
             _ => None,
         };
         if let Some(name) = column {

@@ -1,7 +1,7 @@
 //! The DataFusion session: one function builds it, whoever asks the questions.
 
-use super::functions::{AGGREGATE, SCALAR};
 use super::colocated;
+use super::functions::{AGGREGATE, SCALAR};
 use crate::error::{Error, Result};
 use datafusion::execution::SessionStateBuilder;
 use datafusion::execution::memory_pool::FairSpillPool;
@@ -46,7 +46,9 @@ pub(crate) fn runtime(memory: Option<usize>) -> Result<Arc<RuntimeEnv>> {
         Some(memory) => builder.with_memory_pool(Arc::new(FairSpillPool::new(memory))),
         None => builder,
     };
-    builder.build_arc().map_err(|e| Error::Invalid(format!("cannot set up the query engine: {e}")))
+    builder
+        .build_arc()
+        .map_err(|e| Error::Invalid(format!("cannot set up the query engine: {e}")))
 }
 
 /// The options of a session with so many threads and so much memory; names alone mean the schema `first`.
@@ -59,7 +61,8 @@ fn config(threads: usize, memory: Option<usize>, first: &str) -> SessionConfig {
         .with_information_schema(true)
         .with_collect_statistics(true);
     let options = config.options_mut();
-    options.optimizer.subset_repartition_threshold = options.optimizer.subset_repartition_threshold.min(groups);
+    options.optimizer.subset_repartition_threshold =
+        options.optimizer.subset_repartition_threshold.min(groups);
     options.optimizer.enable_join_dynamic_filter_pushdown &= groups <= GROUPS_MAX;
     if let Some(memory) = memory {
         // Each sort reserves this much for merging; of a small budget the reservations alone would be all.
@@ -71,7 +74,12 @@ fn config(threads: usize, memory: Option<usize>, first: &str) -> SessionConfig {
 
 /// The session state: local engine, scheduler and executor all use this one, so a function or a rule is everywhere.
 /// It has no tables yet; [`super::catalog`] adds them.
-pub(crate) fn session_state(threads: usize, memory: Option<usize>, first: &str, runtime: Arc<RuntimeEnv>) -> SessionState {
+pub(crate) fn session_state(
+    threads: usize,
+    memory: Option<usize>,
+    first: &str,
+    runtime: Arc<RuntimeEnv>,
+) -> SessionState {
     let mut builder = SessionStateBuilder::new_with_default_features()
         .with_config(config(threads, memory, first))
         .with_runtime_env(runtime)
@@ -91,15 +99,22 @@ pub(crate) fn frugal(state: SessionState, memory: Option<usize>) -> Result<Sessi
         Some(memory) => runtime.with_memory_pool(Arc::new(FairSpillPool::new(memory))),
         None => runtime,
     };
-    let runtime = runtime.build_arc().map_err(|e| Error::Invalid(format!("cannot set up the query engine: {e}")))?;
+    let runtime = runtime
+        .build_arc()
+        .map_err(|e| Error::Invalid(format!("cannot set up the query engine: {e}")))?;
     let mut config = state.config().clone();
     config.options_mut().optimizer.prefer_hash_join = false;
-    Ok(SessionStateBuilder::new_from_existing(state).with_config(config).with_runtime_env(runtime).build())
+    Ok(SessionStateBuilder::new_from_existing(state)
+        .with_config(config)
+        .with_runtime_env(runtime)
+        .build())
 }
 
 /// The same session with DataFusion's rules alone.
 pub(crate) fn without_rule(state: SessionState) -> SessionState {
-    SessionStateBuilder::new_from_existing(state).with_physical_optimizer_rules(PhysicalOptimizer::new().rules).build()
+    SessionStateBuilder::new_from_existing(state)
+        .with_physical_optimizer_rules(PhysicalOptimizer::new().rules)
+        .build()
 }
 
 #[cfg(test)]
@@ -108,12 +123,27 @@ mod tests {
 
     #[test]
     fn target_partitions_never_exceed_the_groups_of_a_scan() {
-        for asked in [None, Some(0), Some(1), Some(2), Some(7), Some(8), Some(9), Some(31), Some(32), Some(33), Some(512)] {
+        for asked in [
+            None,
+            Some(0),
+            Some(1),
+            Some(2),
+            Some(7),
+            Some(8),
+            Some(9),
+            Some(31),
+            Some(32),
+            Some(33),
+            Some(512),
+        ] {
             let threads = threads(asked);
             let state = session_state(threads, None, NO_LAKE, runtime(None).unwrap());
             let options = state.config_options();
             assert!((GROUPS_MIN..=GROUPS_MAX).contains(&groups(threads)));
-            assert!(options.execution.target_partitions <= groups(threads) && options.execution.target_partitions >= 2);
+            assert!(
+                options.execution.target_partitions <= groups(threads)
+                    && options.execution.target_partitions >= 2
+            );
             assert!(options.optimizer.subset_repartition_threshold <= groups(threads));
         }
     }
@@ -121,8 +151,15 @@ mod tests {
     #[test]
     fn the_rule_stands_just_before_the_rule_that_repartitions() {
         let state = session_state(2, None, NO_LAKE, runtime(None).unwrap());
-        let names: Vec<_> = state.physical_optimizers().iter().map(|rule| rule.name().to_string()).collect();
-        let at = names.iter().position(|name| name == "colocated_join").unwrap();
+        let names: Vec<_> = state
+            .physical_optimizers()
+            .iter()
+            .map(|rule| rule.name().to_string())
+            .collect();
+        let at = names
+            .iter()
+            .position(|name| name == "colocated_join")
+            .unwrap();
         assert_eq!(names[at + 1], "EnsureRequirements");
     }
 }

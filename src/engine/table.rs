@@ -9,12 +9,16 @@
 
 use super::cuts::Cuts;
 use async_trait::async_trait;
-use datafusion::arrow::array::{ArrayRef, BooleanArray, Int64Array, TimestampMicrosecondArray, UInt64Array};
+use datafusion::arrow::array::{
+    ArrayRef, BooleanArray, Int64Array, TimestampMicrosecondArray, UInt64Array,
+};
 use datafusion::arrow::datatypes::{DataType, SchemaRef, TimeUnit};
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::pruning::PruningStatistics;
 use datafusion::common::stats::Precision;
-use datafusion::common::{ColumnStatistics, DFSchema, Result, ScalarValue, Statistics, exec_err, plan_err};
+use datafusion::common::{
+    ColumnStatistics, DFSchema, Result, ScalarValue, Statistics, exec_err, plan_err,
+};
 use datafusion::datasource::file_format::{FileFormat, parquet::ParquetFormat};
 use datafusion::datasource::listing::PartitionedFile;
 use datafusion::datasource::physical_plan::{FileGroup, FileScanConfigBuilder, ParquetSource};
@@ -24,7 +28,9 @@ use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
 use datafusion::object_store::ObjectMeta;
 use datafusion::object_store::path::Path;
 use datafusion::physical_expr::expressions::Column;
-use datafusion::physical_expr::{LexOrdering, Partitioning, PhysicalSortExpr, RangePartitioning, SplitPoint};
+use datafusion::physical_expr::{
+    LexOrdering, Partitioning, PhysicalSortExpr, RangePartitioning, SplitPoint,
+};
 use datafusion::physical_optimizer::pruning::PruningPredicateBuilder;
 use datafusion::physical_plan::ExecutionPlan;
 use std::collections::HashSet;
@@ -64,25 +70,52 @@ impl LakeTable {
     ///
     /// # Errors
     /// If the table has no job_id, or a file holds jobs of two groups (which the lake's ranges rule out).
-    pub(crate) fn try_new(schema: SchemaRef, sort: &[String], url: ObjectStoreUrl, files: &[ScanFile], cuts: Arc<Cuts>) -> Result<Self> {
+    pub(crate) fn try_new(
+        schema: SchemaRef,
+        sort: &[String],
+        url: ObjectStoreUrl,
+        files: &[ScanFile],
+        cuts: Arc<Cuts>,
+    ) -> Result<Self> {
         let grouped = |file: &ScanFile| match (cuts.group(file.jobs.0), cuts.group(file.jobs.1)) {
             (first, last) if first == last => Ok((first, file.clone())),
-            _ => exec_err!("{} holds the jobs {} to {}, which lie in two ranges", file.location, file.jobs.0, file.jobs.1),
+            _ => exec_err!(
+                "{} holds the jobs {} to {}, which lie in two ranges",
+                file.location,
+                file.jobs.0,
+                file.jobs.1
+            ),
         };
         let mut files = files.iter().map(grouped).collect::<Result<Vec<_>>>()?;
         files.sort_by_key(|(_, file)| file.jobs);
         // Columns of whole numbers only: for those there are bounds that are true of any file.
-        let columns = sort.iter().map_while(|name| schema.index_of(name).ok().filter(|i| whole(schema.field(*i).data_type()).is_some()));
+        let columns = sort.iter().map_while(|name| {
+            schema
+                .index_of(name)
+                .ok()
+                .filter(|i| whole(schema.field(*i).data_type()).is_some())
+        });
         let columns: Vec<usize> = columns.collect();
         let [job, sorted @ ..] = &columns[..] else {
             return plan_err!("a table without job_id has no ranges");
         };
-        let key = |i: &usize| PhysicalSortExpr::new_default(Arc::new(Column::new(schema.field(*i).name(), *i))).asc().nulls_last();
+        let key = |i: &usize| {
+            PhysicalSortExpr::new_default(Arc::new(Column::new(schema.field(*i).name(), *i)))
+                .asc()
+                .nulls_last()
+        };
         let mut orders = vec![LexOrdering::from([key(job)])];
         orders.extend(LexOrdering::new(columns.iter().map(key)).filter(|_| !sorted.is_empty()));
         orders.reverse();
         let sorted = sorted.to_vec();
-        Ok(Self { schema, orders, sorted, url, files, cuts })
+        Ok(Self {
+            schema,
+            orders,
+            sorted,
+            url,
+            files,
+            cuts,
+        })
     }
 
     fn job(&self) -> &PhysicalSortExpr {
@@ -95,9 +128,12 @@ impl LakeTable {
         let Some(filter) = conjunction(filters.to_vec()) else {
             return Ok(all);
         };
-        let filter = state.create_physical_expr(filter, &DFSchema::try_from(self.schema.clone())?)?;
+        let filter =
+            state.create_physical_expr(filter, &DFSchema::try_from(self.schema.clone())?)?;
         let most = state.config_options().execution.parquet.max_in_list_size;
-        let builder = PruningPredicateBuilder::new().with_file_schema(self.schema.clone()).with_max_in_list_size(most);
+        let builder = PruningPredicateBuilder::new()
+            .with_file_schema(self.schema.clone())
+            .with_max_in_list_size(most);
         match builder.build(filter) {
             Some(predicate) => predicate.prune(&Bounds(self)),
             None => Ok(all),
@@ -112,7 +148,8 @@ impl LakeTable {
             // in the manifest; where the job ids of two files differ, any bounds that are true will do.
             if let Some((min, max)) = whole(self.schema.field(*i).data_type()) {
                 let column = &mut statistics.column_statistics[*i];
-                (column.min_value, column.max_value) = (Precision::Inexact(min), Precision::Inexact(max));
+                (column.min_value, column.max_value) =
+                    (Precision::Inexact(min), Precision::Inexact(max));
             }
         }
         statistics
@@ -125,7 +162,9 @@ impl LakeTable {
         for file in files {
             rows += file.rows;
             bytes += file.bytes;
-            jobs = Some(jobs.map_or(file.jobs, |(min, max): (i64, i64)| (min.min(file.jobs.0), max.max(file.jobs.1))));
+            jobs = Some(jobs.map_or(file.jobs, |(min, max): (i64, i64)| {
+                (min.min(file.jobs.0), max.max(file.jobs.1))
+            }));
             starts.push(file.start);
         }
         statistics.num_rows = Precision::Exact(rows as usize);
@@ -137,7 +176,11 @@ impl LakeTable {
             let (Ok(i), Some((min, max))) = (self.schema.index_of(name), bounds) else {
                 return;
             };
-            let nulls = if self.schema.field(i).is_nullable() { Precision::Absent } else { Precision::Exact(0) };
+            let nulls = if self.schema.field(i).is_nullable() {
+                Precision::Absent
+            } else {
+                Precision::Exact(0)
+            };
             statistics.column_statistics[i] = ColumnStatistics::new_unknown()
                 .with_null_count(nulls)
                 .with_min_value(Precision::Exact(min))
@@ -146,8 +189,13 @@ impl LakeTable {
         let scalar = |v| ScalarValue::Int64(Some(v));
         set("job_id", jobs.map(|(min, max)| (scalar(min), scalar(max))));
         let time = |v| ScalarValue::TimestampMicrosecond(Some(v), Some("UTC".into()));
-        let starts = starts.into_iter().collect::<Option<Vec<_>>>().unwrap_or_default();
-        let start = starts.into_iter().reduce(|(min, max), (low, high)| (min.min(low), max.max(high)));
+        let starts = starts
+            .into_iter()
+            .collect::<Option<Vec<_>>>()
+            .unwrap_or_default();
+        let start = starts
+            .into_iter()
+            .reduce(|(min, max), (low, high)| (min.min(low), max.max(high)));
         set("start_time", start.map(|(min, max)| (time(min), time(max))));
         statistics
     }
@@ -156,9 +204,18 @@ impl LakeTable {
 /// Least and greatest value of a type of whole numbers.
 fn whole(data_type: &DataType) -> Option<(ScalarValue, ScalarValue)> {
     Some(match data_type {
-        DataType::Int32 => (ScalarValue::Int32(Some(i32::MIN)), ScalarValue::Int32(Some(i32::MAX))),
-        DataType::Int64 => (ScalarValue::Int64(Some(i64::MIN)), ScalarValue::Int64(Some(i64::MAX))),
-        DataType::UInt64 => (ScalarValue::UInt64(Some(u64::MIN)), ScalarValue::UInt64(Some(u64::MAX))),
+        DataType::Int32 => (
+            ScalarValue::Int32(Some(i32::MIN)),
+            ScalarValue::Int32(Some(i32::MAX)),
+        ),
+        DataType::Int64 => (
+            ScalarValue::Int64(Some(i64::MIN)),
+            ScalarValue::Int64(Some(i64::MAX)),
+        ),
+        DataType::UInt64 => (
+            ScalarValue::UInt64(Some(u64::MIN)),
+            ScalarValue::UInt64(Some(u64::MAX)),
+        ),
         _ => return None,
     })
 }
@@ -171,9 +228,12 @@ impl Bounds<'_> {
         let i = self.0.schema.index_of(name).ok()?;
         let files = self.0.files.iter().map(|(_, file)| file);
         match (name, self.0.schema.field(i).data_type()) {
-            ("job_id", DataType::Int64) => Some(Arc::new(Int64Array::from_iter_values(files.map(|file| side(file.jobs))))),
+            ("job_id", DataType::Int64) => Some(Arc::new(Int64Array::from_iter_values(
+                files.map(|file| side(file.jobs)),
+            ))),
             ("start_time", DataType::Timestamp(TimeUnit::Microsecond, zone)) => {
-                let times: TimestampMicrosecondArray = files.map(|file| file.start.map(&side)).collect();
+                let times: TimestampMicrosecondArray =
+                    files.map(|file| file.start.map(&side)).collect();
                 Some(Arc::new(times.with_timezone_opt(zone.clone())))
             }
             _ => None,
@@ -195,14 +255,21 @@ impl PruningStatistics for Bounds<'_> {
     }
 
     fn null_counts(&self, column: &datafusion::common::Column) -> Option<ArrayRef> {
-        (column.name == "job_id").then(|| Arc::new(UInt64Array::from(vec![0; self.0.files.len()])) as ArrayRef)
+        (column.name == "job_id")
+            .then(|| Arc::new(UInt64Array::from(vec![0; self.0.files.len()])) as ArrayRef)
     }
 
     fn row_counts(&self) -> Option<ArrayRef> {
-        Some(Arc::new(UInt64Array::from_iter_values(self.0.files.iter().map(|(_, file)| file.rows))))
+        Some(Arc::new(UInt64Array::from_iter_values(
+            self.0.files.iter().map(|(_, file)| file.rows),
+        )))
     }
 
-    fn contained(&self, _: &datafusion::common::Column, _: &HashSet<ScalarValue>) -> Option<BooleanArray> {
+    fn contained(
+        &self,
+        _: &datafusion::common::Column,
+        _: &HashSet<ScalarValue>,
+    ) -> Option<BooleanArray> {
         None
     }
 }
@@ -222,36 +289,68 @@ impl TableProvider for LakeTable {
     }
 
     /// Inexact: files, row groups and pages are left out, rows are filtered above the scan.
-    fn supports_filters_pushdown(&self, filters: &[&Expr]) -> Result<Vec<TableProviderFilterPushDown>> {
+    fn supports_filters_pushdown(
+        &self,
+        filters: &[&Expr],
+    ) -> Result<Vec<TableProviderFilterPushDown>> {
         Ok(vec![TableProviderFilterPushDown::Inexact; filters.len()])
     }
 
-    async fn scan(&self, state: &dyn Session, projection: Option<&Vec<usize>>, filters: &[Expr], limit: Option<usize>) -> Result<Arc<dyn ExecutionPlan>> {
+    async fn scan(
+        &self,
+        state: &dyn Session,
+        projection: Option<&Vec<usize>>,
+        filters: &[Expr],
+        limit: Option<usize>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
         let keep = self.keep(state, filters)?;
         // Whole files suffice for a bare LIMIT. Leaving out a file may empty a group, never remove it: the others would
         // move, and the tables would no longer lie beside each other.
-        let enough = if filters.is_empty() { limit.map_or(u64::MAX, |n| n as u64) } else { u64::MAX };
+        let enough = if filters.is_empty() {
+            limit.map_or(u64::MAX, |n| n as u64)
+        } else {
+            u64::MAX
+        };
         let (mut groups, mut rows, mut kept) = (vec![vec![]; self.cuts.groups()], 0, vec![]);
         for ((group, file), keep) in self.files.iter().zip(keep) {
             if keep && rows < enough {
                 rows += file.rows;
                 kept.push(file);
                 // No file is ever written anew under its name, so no date is needed to tell its versions apart.
-                let meta =
-                    ObjectMeta { location: file.location.clone(), last_modified: chrono::DateTime::UNIX_EPOCH, size: file.bytes, e_tag: None, version: None };
-                groups[*group].push(PartitionedFile::new_from_meta(meta).with_statistics(Arc::new(self.statistics(file))));
+                let meta = ObjectMeta {
+                    location: file.location.clone(),
+                    last_modified: chrono::DateTime::UNIX_EPOCH,
+                    size: file.bytes,
+                    e_tag: None,
+                    version: None,
+                };
+                groups[*group].push(
+                    PartitionedFile::new_from_meta(meta)
+                        .with_statistics(Arc::new(self.statistics(file))),
+                );
             }
         }
-        let cuts = self.cuts.points().iter().map(|cut| SplitPoint::new(vec![ScalarValue::Int64(Some(*cut))])).collect();
+        let cuts = self
+            .cuts
+            .points()
+            .iter()
+            .map(|cut| SplitPoint::new(vec![ScalarValue::Int64(Some(*cut))]))
+            .collect();
         let range = RangePartitioning::try_new(LexOrdering::from([self.job().clone()]), cuts)?;
-        let config = FileScanConfigBuilder::new(self.url.clone(), Arc::new(ParquetSource::new(self.schema.clone())))
-            .with_file_groups(groups.into_iter().map(FileGroup::new).collect())
-            .with_statistics(self.overall(kept))
-            .with_projection_indices(projection.cloned())?
-            .with_limit(limit)
-            .with_output_ordering(self.orders.clone())
-            .with_output_partitioning(Some(Partitioning::Range(range)))
-            .build();
-        ParquetFormat::default().with_options(state.default_table_options().parquet).create_physical_plan(state, config).await
+        let config = FileScanConfigBuilder::new(
+            self.url.clone(),
+            Arc::new(ParquetSource::new(self.schema.clone())),
+        )
+        .with_file_groups(groups.into_iter().map(FileGroup::new).collect())
+        .with_statistics(self.overall(kept))
+        .with_projection_indices(projection.cloned())?
+        .with_limit(limit)
+        .with_output_ordering(self.orders.clone())
+        .with_output_partitioning(Some(Partitioning::Range(range)))
+        .build();
+        ParquetFormat::default()
+            .with_options(state.default_table_options().parquet)
+            .create_physical_plan(state, config)
+            .await
     }
 }

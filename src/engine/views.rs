@@ -32,8 +32,18 @@ pub struct ViewColumn {
     pub doc: &'static str,
 }
 
-const fn column(name: &'static str, type_name: &'static str, unit: &'static str, doc: &'static str) -> ViewColumn {
-    ViewColumn { name, type_name, unit, doc }
+const fn column(
+    name: &'static str,
+    type_name: &'static str,
+    unit: &'static str,
+    doc: &'static str,
+) -> ViewColumn {
+    ViewColumn {
+        name,
+        type_name,
+        unit,
+        doc,
+    }
 }
 
 /// Every view, in the order in which they are shown.
@@ -71,25 +81,100 @@ SELECT job_id, uid, log_group, min("user") AS "user", min(start_time) AS job_sta
   bool_or(partial) AS partial, bool_or(status = 'damaged') AS damaged
 FROM numbered GROUP BY job_id, uid, log_group"#,
     columns: &[
-        column("job_id", "Int64", "", "Job id as Darshan stored it: the raw Slurm id, or a process id outside a scheduler"),
-        column("uid", "Int64", "", "User id; NULL if the job regions are damaged"),
-        column("log_group", "Int64", "", "Number of the group of logs with this job id and user, from 1 in order of time; 0 without start times"),
-        column("user", "Utf8", "", "User name: the file name of a log up to the first _, a guess"),
+        column(
+            "job_id",
+            "Int64",
+            "",
+            "Job id as Darshan stored it: the raw Slurm id, or a process id outside a scheduler",
+        ),
+        column(
+            "uid",
+            "Int64",
+            "",
+            "User id; NULL if the job regions are damaged",
+        ),
+        column(
+            "log_group",
+            "Int64",
+            "",
+            "Number of the group of logs with this job id and user, from 1 in order of time; 0 without start times",
+        ),
+        column(
+            "user",
+            "Utf8",
+            "",
+            "User name: the file name of a log up to the first _, a guess",
+        ),
         column("job_start", "Timestamp", "", "Start of its first program"),
         column("job_end", "Timestamp", "", "End of its last program"),
         column("logs", "Int64", "count", "Logs"),
-        column("nprocs_max", "Int64", "count", "Processes of its largest log"),
-        column("nprocs_sum", "Int64", "count", "Processes of all its logs, whether they ran side by side or not"),
-        column("apps", "List<Utf8>", "", "Its programs, each once, in alphabetical order"),
-        column("files", "Int64", "count", "Files of all its logs, streams included; one that several logs used counts in each"),
+        column(
+            "nprocs_max",
+            "Int64",
+            "count",
+            "Processes of its largest log",
+        ),
+        column(
+            "nprocs_sum",
+            "Int64",
+            "count",
+            "Processes of all its logs, whether they ran side by side or not",
+        ),
+        column(
+            "apps",
+            "List<Utf8>",
+            "",
+            "Its programs, each once, in alphabetical order",
+        ),
+        column(
+            "files",
+            "Int64",
+            "count",
+            "Files of all its logs, streams included; one that several logs used counts in each",
+        ),
         column("bytes_read", "Int64", "B", "Bytes read, streams included"),
-        column("bytes_written", "Int64", "B", "Bytes written, streams included"),
-        column("read_start_time", "Timestamp", "", "First read of any file, streams left out, on the clock"),
-        column("read_end_time", "Timestamp", "", "End of the last read of any file, streams left out, on the clock"),
-        column("write_start_time", "Timestamp", "", "First write of any file, streams left out, on the clock"),
-        column("write_end_time", "Timestamp", "", "End of the last write of any file, streams left out, on the clock"),
-        column("partial", "Boolean", "", "A log of it is partial: sums are lower bounds"),
-        column("damaged", "Boolean", "", "A log of it is damaged: sums are lower bounds"),
+        column(
+            "bytes_written",
+            "Int64",
+            "B",
+            "Bytes written, streams included",
+        ),
+        column(
+            "read_start_time",
+            "Timestamp",
+            "",
+            "First read of any file, streams left out, on the clock",
+        ),
+        column(
+            "read_end_time",
+            "Timestamp",
+            "",
+            "End of the last read of any file, streams left out, on the clock",
+        ),
+        column(
+            "write_start_time",
+            "Timestamp",
+            "",
+            "First write of any file, streams left out, on the clock",
+        ),
+        column(
+            "write_end_time",
+            "Timestamp",
+            "",
+            "End of the last write of any file, streams left out, on the clock",
+        ),
+        column(
+            "partial",
+            "Boolean",
+            "",
+            "A log of it is partial: sums are lower bounds",
+        ),
+        column(
+            "damaged",
+            "Boolean",
+            "",
+            "A log of it is damaged: sums are lower bounds",
+        ),
     ],
 };
 
@@ -131,13 +216,38 @@ FROM one WHERE category IS NOT NULL GROUP BY job_id, log_id, module, category",
             "total: all; read_only, write_only, read_write: by bytes moved (in none without any); unique: one process, shared: a record of all \
              processes, part_shared: records of several",
         ),
-        column("files", "Int64", "count", "Files; a category without any has no row"),
+        column(
+            "files",
+            "Int64",
+            "count",
+            "Files; a category without any has no row",
+        ),
         column("bytes_read", "Int64", "B", "Bytes read from them"),
         column("bytes_written", "Int64", "B", "Bytes written to them"),
-        column("bytes_read_max", "Int64", "B", "Most bytes read from one of them"),
-        column("bytes_written_max", "Int64", "B", "Most bytes written to one of them"),
-        column("max_byte_sum", "Int64", "B", "Sum of the highest offsets touched in each; NULL for MPI-IO, DFS and DAOS, which do not say"),
-        column("max_byte_max", "Int64", "B", "Highest offset touched in any; NULL for MPI-IO, DFS and DAOS"),
+        column(
+            "bytes_read_max",
+            "Int64",
+            "B",
+            "Most bytes read from one of them",
+        ),
+        column(
+            "bytes_written_max",
+            "Int64",
+            "B",
+            "Most bytes written to one of them",
+        ),
+        column(
+            "max_byte_sum",
+            "Int64",
+            "B",
+            "Sum of the highest offsets touched in each; NULL for MPI-IO, DFS and DAOS, which do not say",
+        ),
+        column(
+            "max_byte_max",
+            "Int64",
+            "B",
+            "Highest offset touched in any; NULL for MPI-IO, DFS and DAOS",
+        ),
     ],
 };
 
@@ -163,11 +273,26 @@ SELECT * FROM alike WHERE logs > 1",
         column("nprocs", "Int64", "count", "Processes"),
         column("exe", "Utf8", "", "Command line"),
         column("log_id", "Int64", "", "The log"),
-        column("log_path", "Utf8", "", "Where the log lay when it was taken in"),
+        column(
+            "log_path",
+            "Utf8",
+            "",
+            "Where the log lay when it was taken in",
+        ),
         column("log_bytes", "Int64", "B", "Size of the log"),
-        column("first_log_id", "Int64", "", "Least log_id of those that are alike"),
+        column(
+            "first_log_id",
+            "Int64",
+            "",
+            "Least log_id of those that are alike",
+        ),
         column("logs", "Int64", "count", "How many are alike"),
-        column("same_totals", "Boolean", "", "Bytes, files and end agree as well: very likely the same log"),
+        column(
+            "same_totals",
+            "Boolean",
+            "",
+            "Bytes, files and end agree as well: very likely the same log",
+        ),
     ],
 };
 
@@ -180,9 +305,17 @@ mod tests {
         for view in VIEWS {
             assert!(crate::table::table(view.name).is_err(), "{}", view.name);
             for key in view.key {
-                assert!(view.columns.iter().any(|column| column.name == *key), "{}: {key}", view.name);
+                assert!(
+                    view.columns.iter().any(|column| column.name == *key),
+                    "{}: {key}",
+                    view.name
+                );
             }
-            assert!(view.columns.iter().all(|column| !column.doc.is_empty() && !column.doc.ends_with('.')));
+            assert!(
+                view.columns
+                    .iter()
+                    .all(|column| !column.doc.is_empty() && !column.doc.ends_with('.'))
+            );
         }
     }
 }

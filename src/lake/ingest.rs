@@ -5,7 +5,7 @@ use super::convert::{RangeResult, RangeTask, Worker};
 use super::failpoint::failpoint;
 use super::list::{Candidate, Planned, list, peek, unknown};
 use super::parts::{InputRow, InputStatus};
-use super::plan::{Work, plan, remember, remember_peeks};
+use super::plan::{Plan, Work, plan, remember, remember_peeks};
 use super::site::{RegisteredSource, SiteFile};
 use crate::error::{Error, Result};
 use crate::source::{SOURCES, Site, Source};
@@ -154,7 +154,11 @@ impl Lake {
                     ..IngestReport::default()
                 });
             }
-            let (splits, osts, tasks) = plan(&snapshot, &site, &mut work, options)?;
+            let Plan {
+                splits,
+                osts,
+                tasks,
+            } = plan(&snapshot, &site, &mut work, options)?;
             if planned_before == 0 {
                 planned_before = tasks.iter().map(|task| task.logs.len()).sum::<usize>();
                 let bytes = tasks

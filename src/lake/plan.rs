@@ -153,13 +153,23 @@ pub(super) fn remember(
     })
 }
 
+/// What an ingest is going to do.
+pub(super) struct Plan {
+    /// Split points of the next version.
+    pub(super) splits: Vec<i64>,
+    /// The target of each of its ranges.
+    pub(super) osts: Vec<Option<i64>>,
+    /// The ranges that change.
+    pub(super) tasks: Vec<RangeTask>,
+}
+
 /// The ranges of the next version, their targets, and what is to be done in each that changes.
 pub(super) fn plan(
     snapshot: &Snapshot,
     site: &SiteFile,
     work: &mut Work,
     options: &IngestOptions<'_>,
-) -> Result<(Vec<i64>, Vec<Option<i64>>, Vec<RangeTask>)> {
+) -> Result<Plan> {
     let manifest = &snapshot.manifest;
     // Parquet takes about as many bytes as the logs do.
     let weight = |log: &Planned| (log.peek.job_id, log.file.bytes.max(1));
@@ -279,7 +289,11 @@ pub(super) fn plan(
             rewrite,
         });
     }
-    Ok((splits, osts, tasks))
+    Ok(Plan {
+        splits,
+        osts,
+        tasks,
+    })
 }
 
 /// Job ids in the files of a range, each with its share of their bytes.

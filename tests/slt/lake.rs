@@ -12,10 +12,13 @@
 
 use iolode::lake::{CreateOptions, IngestOptions, Lake, Mount as FileSystem, Silent, SiteFile};
 use iolode::source::darshan::ModuleId;
-use iolode::source::darshan::counters::{bgq, daos, dfs, h5d, h5f, mpiio, pnetcdf_file, pnetcdf_var, posix, stdio};
+use iolode::source::darshan::counters::{
+    bgq, daos, dfs, h5d, h5f, mpiio, pnetcdf_file, pnetcdf_var, posix, stdio,
+};
 use iolode::source::darshan::header::Compression;
 use iolode::source::darshan::write::{
-    Apmpi, ApmpiRecord, Component, DarshanLog, Extra, Heatmap, Job, Layout, Mdhim, Module, Record, Records, Segment, Trace, mount,
+    Apmpi, ApmpiRecord, Component, DarshanLog, Extra, Heatmap, Job, Layout, Mdhim, Module, Record,
+    Records, Segment, Trace, mount,
 };
 use std::fs;
 use std::path::Path;
@@ -28,15 +31,30 @@ const STDOUT: u64 = 15_920_181_672_442_173_319;
 /// The lake, in a new directory.
 pub(crate) fn small(directory: &Path) -> Lake {
     let site = SiteFile {
-        mount: vec![FileSystem { path: "/scratch".into(), fs: "scratch".into(), stripe_size: None, stripe_count: None }],
+        mount: vec![FileSystem {
+            path: "/scratch".into(),
+            fs: "scratch".into(),
+            stripe_size: None,
+            stripe_count: None,
+        }],
         ..SiteFile::default()
     };
-    let lake = Lake::create(directory.join("lake"), &CreateOptions { site, ..CreateOptions::default() }).expect("a new lake");
+    let lake = Lake::create(
+        directory.join("lake"),
+        &CreateOptions {
+            site,
+            ..CreateOptions::default()
+        },
+    )
+    .expect("a new lake");
     let logs = directory.join("logs");
     fs::create_dir(&logs).expect("a new directory");
     let b = script(1000, START + 100 + 3600);
     let c = script(1000, START + 100 + 3600 + 10 + 25 * 3600);
-    let copy = DarshanLog { compression: Compression::Bzip2, ..ior() };
+    let copy = DarshanLog {
+        compression: Compression::Bzip2,
+        ..ior()
+    };
     for (name, log) in [
         ("ada_ior_id100_11-14-80000-1_1.darshan", ior()),
         ("ada_ior_id100_11-14-80000-2_1.darshan", copy),
@@ -48,7 +66,12 @@ pub(crate) fn small(directory: &Path) -> Lake {
         fs::write(logs.join(name), log.to_bytes()).expect("a new file");
     }
     fs::write(logs.join("broken.darshan"), "no log at all").expect("a new file");
-    let options = IngestOptions { paths: vec![logs], dxt: true, threads: 2, ..IngestOptions::default() };
+    let options = IngestOptions {
+        paths: vec![logs],
+        dxt: true,
+        threads: 2,
+        ..IngestOptions::default()
+    };
     lake.ingest(&options, &Silent).expect("logs are taken in");
     lake
 }
@@ -68,9 +91,17 @@ fn job(job_id: i64, uid: i64, start: i64, seconds: i64, nprocs: i64, exe: &str) 
 
 /// A record with the named counters; the others are 0.
 fn record(id: u64, rank: i64, ints: &[(usize, i64)], floats: &[(usize, f64)]) -> Record {
-    let mut record = Record { id, rank, ints: vec![0; 69], floats: vec![0.0; 17], ..Record::default() };
+    let mut record = Record {
+        id,
+        rank,
+        ints: vec![0; 69],
+        floats: vec![0.0; 17],
+        ..Record::default()
+    };
     ints.iter().for_each(|(i, value)| record.ints[*i] = *value);
-    floats.iter().for_each(|(i, value)| record.floats[*i] = *value);
+    floats
+        .iter()
+        .for_each(|(i, value)| record.floats[*i] = *value);
     record
 }
 
@@ -81,76 +112,274 @@ fn cut(mut record: Record, ints: usize, floats: usize) -> Record {
 }
 
 fn ior() -> DarshanLog {
-    use posix::{BYTES_READ, BYTES_WRITTEN, F_READ_END_TIMESTAMP, F_READ_START_TIMESTAMP, F_READ_TIME, F_SLOWEST_RANK_TIME};
-    use posix::{F_WRITE_END_TIMESTAMP, F_WRITE_START_TIMESTAMP, F_WRITE_TIME, MAX_BYTE_READ, MAX_BYTE_WRITTEN, OPENS, READS};
+    use posix::{
+        BYTES_READ, BYTES_WRITTEN, F_READ_END_TIMESTAMP, F_READ_START_TIMESTAMP, F_READ_TIME,
+        F_SLOWEST_RANK_TIME,
+    };
+    use posix::{
+        F_WRITE_END_TIMESTAMP, F_WRITE_START_TIMESTAMP, F_WRITE_TIME, MAX_BYTE_READ,
+        MAX_BYTE_WRITTEN, OPENS, READS,
+    };
     use posix::{SIZE_WRITE_0_100, WRITES};
-    let mut log = DarshanLog { job: job(100, 1000, START, 100, 4, "/sw/bin/ior -w"), ..DarshanLog::default() };
-    for (id, name) in [(1, "/scratch/ada/out.dat"), (2, "/scratch/ada/in.dat"), (3, "/scratch/ada/log.dat"), (STDOUT, "<STDOUT>")] {
+    let mut log = DarshanLog {
+        job: job(100, 1000, START, 100, 4, "/sw/bin/ior -w"),
+        ..DarshanLog::default()
+    };
+    for (id, name) in [
+        (1, "/scratch/ada/out.dat"),
+        (2, "/scratch/ada/in.dat"),
+        (3, "/scratch/ada/log.dat"),
+        (STDOUT, "<STDOUT>"),
+    ] {
         log.names.push((id, name.into()));
     }
     let shared = record(
         1,
         -1,
-        &[(OPENS, 4), (WRITES, 40), (BYTES_WRITTEN, 4000), (MAX_BYTE_WRITTEN, 3999), (SIZE_WRITE_0_100, 40)],
-        &[(F_WRITE_START_TIMESTAMP, 1.0), (F_WRITE_END_TIMESTAMP, 9.0), (F_WRITE_TIME, 8.0), (F_SLOWEST_RANK_TIME, 2.5)],
+        &[
+            (OPENS, 4),
+            (WRITES, 40),
+            (BYTES_WRITTEN, 4000),
+            (MAX_BYTE_WRITTEN, 3999),
+            (SIZE_WRITE_0_100, 40),
+        ],
+        &[
+            (F_WRITE_START_TIMESTAMP, 1.0),
+            (F_WRITE_END_TIMESTAMP, 9.0),
+            (F_WRITE_TIME, 8.0),
+            (F_SLOWEST_RANK_TIME, 2.5),
+        ],
     );
     let read = |rank, bytes, last, start: f64| {
-        let floats = [(F_READ_START_TIMESTAMP, start), (F_READ_END_TIMESTAMP, start + 1.0), (F_READ_TIME, 0.5)];
-        record(2, rank, &[(OPENS, 1), (READS, 1), (BYTES_READ, bytes), (MAX_BYTE_READ, last)], &floats)
+        let floats = [
+            (F_READ_START_TIMESTAMP, start),
+            (F_READ_END_TIMESTAMP, start + 1.0),
+            (F_READ_TIME, 0.5),
+        ];
+        record(
+            2,
+            rank,
+            &[
+                (OPENS, 1),
+                (READS, 1),
+                (BYTES_READ, bytes),
+                (MAX_BYTE_READ, last),
+            ],
+            &floats,
+        )
     };
     let both = record(
         3,
         2,
-        &[(OPENS, 1), (READS, 1), (WRITES, 2), (BYTES_READ, 10), (BYTES_WRITTEN, 20), (MAX_BYTE_READ, 9), (MAX_BYTE_WRITTEN, 19)],
-        &[(F_READ_START_TIMESTAMP, 20.0), (F_READ_END_TIMESTAMP, 21.0), (F_WRITE_START_TIMESTAMP, 22.0), (F_WRITE_END_TIMESTAMP, 23.0)],
+        &[
+            (OPENS, 1),
+            (READS, 1),
+            (WRITES, 2),
+            (BYTES_READ, 10),
+            (BYTES_WRITTEN, 20),
+            (MAX_BYTE_READ, 9),
+            (MAX_BYTE_WRITTEN, 19),
+        ],
+        &[
+            (F_READ_START_TIMESTAMP, 20.0),
+            (F_READ_END_TIMESTAMP, 21.0),
+            (F_WRITE_START_TIMESTAMP, 22.0),
+            (F_WRITE_END_TIMESTAMP, 23.0),
+        ],
     );
     let records = vec![shared, read(0, 100, 99, 10.0), read(1, 50, 149, 12.0), both];
-    log.modules.push(Module::new(ModuleId::POSIX, 4, Records::Counters(records)));
-    let collective = record(1, -1, &[(mpiio::COLL_OPENS, 4), (mpiio::COLL_WRITES, 40), (mpiio::BYTES_WRITTEN, 4000)], &[]);
-    log.modules.push(Module::new(ModuleId::MPIIO, 3, Records::Counters(vec![cut(collective, 51, 17)])));
-    let lines = record(STDOUT, 0, &[(stdio::OPENS, 1), (stdio::WRITES, 3), (stdio::BYTES_WRITTEN, 30), (stdio::MAX_BYTE_WRITTEN, 29)], &[]);
-    log.modules.push(Module::new(ModuleId::STDIO, 2, Records::Counters(vec![cut(lines, 14, 15)])));
-    let layout = |id, osts| Layout { id, rank: -1, osts: 8, mdts: 1, stripe_offset: -1, components: vec![Component::plain(1024, osts)] };
-    log.modules.push(Module::new(ModuleId::LUSTRE, 2, Records::Lustre(vec![layout(1, vec![3, 7]), layout(2, vec![7]), layout(3, vec![0, 3, 7])])));
+    log.modules
+        .push(Module::new(ModuleId::POSIX, 4, Records::Counters(records)));
+    let collective = record(
+        1,
+        -1,
+        &[
+            (mpiio::COLL_OPENS, 4),
+            (mpiio::COLL_WRITES, 40),
+            (mpiio::BYTES_WRITTEN, 4000),
+        ],
+        &[],
+    );
+    log.modules.push(Module::new(
+        ModuleId::MPIIO,
+        3,
+        Records::Counters(vec![cut(collective, 51, 17)]),
+    ));
+    let lines = record(
+        STDOUT,
+        0,
+        &[
+            (stdio::OPENS, 1),
+            (stdio::WRITES, 3),
+            (stdio::BYTES_WRITTEN, 30),
+            (stdio::MAX_BYTE_WRITTEN, 29),
+        ],
+        &[],
+    );
+    log.modules.push(Module::new(
+        ModuleId::STDIO,
+        2,
+        Records::Counters(vec![cut(lines, 14, 15)]),
+    ));
+    let layout = |id, osts| Layout {
+        id,
+        rank: -1,
+        osts: 8,
+        mdts: 1,
+        stripe_offset: -1,
+        components: vec![Component::plain(1024, osts)],
+    };
+    log.modules.push(Module::new(
+        ModuleId::LUSTRE,
+        2,
+        Records::Lustre(vec![
+            layout(1, vec![3, 7]),
+            layout(2, vec![7]),
+            layout(3, vec![0, 3, 7]),
+        ]),
+    ));
     log
 }
 
 /// Reads 4,000 bytes of the file that `ior` writes.
 fn script(uid: i64, start: i64) -> DarshanLog {
-    let mut log = DarshanLog { job: job(100, uid, start, 10, 1, "python3 /sw/plot.py --all"), ..DarshanLog::default() };
+    let mut log = DarshanLog {
+        job: job(100, uid, start, 10, 1, "python3 /sw/plot.py --all"),
+        ..DarshanLog::default()
+    };
     log.names.push((1, b"/scratch/ada/out.dat".to_vec()));
-    let ints = [(posix::OPENS, 1), (posix::READS, 4), (posix::BYTES_READ, 4000), (posix::MAX_BYTE_READ, 3999)];
-    let floats = [(posix::F_READ_START_TIMESTAMP, 1.0), (posix::F_READ_END_TIMESTAMP, 3.0)];
-    log.modules.push(Module::new(ModuleId::POSIX, 4, Records::Counters(vec![record(1, 0, &ints, &floats)])));
+    let ints = [
+        (posix::OPENS, 1),
+        (posix::READS, 4),
+        (posix::BYTES_READ, 4000),
+        (posix::MAX_BYTE_READ, 3999),
+    ];
+    let floats = [
+        (posix::F_READ_START_TIMESTAMP, 1.0),
+        (posix::F_READ_END_TIMESTAMP, 3.0),
+    ];
+    log.modules.push(Module::new(
+        ModuleId::POSIX,
+        4,
+        Records::Counters(vec![record(1, 0, &ints, &floats)]),
+    ));
     log
 }
 
 fn all() -> DarshanLog {
-    let mut log = DarshanLog { job: job(200, 1000, START, 60, 2, "/sw/bin/all"), ..DarshanLog::default() };
+    let mut log = DarshanLog {
+        job: job(200, 1000, START, 60, 2, "/sw/bin/all"),
+        ..DarshanLog::default()
+    };
     log.names.push((9, b"/scratch/ada/all.h5".to_vec()));
     let counted = |ints: usize, floats: usize, extra: Extra| {
         let ints = (1..=ints as i64).collect();
         let floats = (1..=floats).map(|i| i as f64 / 4.0).collect();
-        Records::Counters(vec![Record { id: 9, rank: 1, ints, floats, extra }])
+        Records::Counters(vec![Record {
+            id: 9,
+            rank: 1,
+            ints,
+            floats,
+            extra,
+        }])
     };
-    let stored = || Extra::Stored { pool: [1; 16], container: [2; 16], object: (3, 4) };
+    let stored = || Extra::Stored {
+        pool: [1; 16],
+        container: [2; 16],
+        object: (3, 4),
+    };
     let mut push = |id, version, records| log.modules.push(Module::new(id, version, records));
-    push(ModuleId::H5F, 3, counted(h5f::INTS.len(), h5f::FLOATS.len(), Extra::None));
-    push(ModuleId::H5D, 2, counted(h5d::INTS.len(), h5d::FLOATS.len(), Extra::File(9)));
-    push(ModuleId::PNETCDF_FILE, 3, counted(pnetcdf_file::INTS.len(), pnetcdf_file::FLOATS.len(), Extra::None));
-    push(ModuleId::PNETCDF_VAR, 1, counted(pnetcdf_var::INTS.len(), pnetcdf_var::FLOATS.len(), Extra::File(9)));
-    push(ModuleId::BGQ, 2, counted(bgq::INTS.len(), bgq::FLOATS.len(), Extra::None));
-    push(ModuleId::DFS, 1, counted(dfs::INTS.len(), dfs::FLOATS.len(), stored()));
-    push(ModuleId::DAOS, 1, counted(daos::INTS.len(), daos::FLOATS.len(), stored()));
-    let mdhim = Mdhim { id: 9, rank: 1, ints: [5, 6, 7, 8, 2], floats: [0.25, 0.5, 0.75, 1.0], servers: vec![10, 20] };
+    push(
+        ModuleId::H5F,
+        3,
+        counted(h5f::INTS.len(), h5f::FLOATS.len(), Extra::None),
+    );
+    push(
+        ModuleId::H5D,
+        2,
+        counted(h5d::INTS.len(), h5d::FLOATS.len(), Extra::File(9)),
+    );
+    push(
+        ModuleId::PNETCDF_FILE,
+        3,
+        counted(
+            pnetcdf_file::INTS.len(),
+            pnetcdf_file::FLOATS.len(),
+            Extra::None,
+        ),
+    );
+    push(
+        ModuleId::PNETCDF_VAR,
+        1,
+        counted(
+            pnetcdf_var::INTS.len(),
+            pnetcdf_var::FLOATS.len(),
+            Extra::File(9),
+        ),
+    );
+    push(
+        ModuleId::BGQ,
+        2,
+        counted(bgq::INTS.len(), bgq::FLOATS.len(), Extra::None),
+    );
+    push(
+        ModuleId::DFS,
+        1,
+        counted(dfs::INTS.len(), dfs::FLOATS.len(), stored()),
+    );
+    push(
+        ModuleId::DAOS,
+        1,
+        counted(daos::INTS.len(), daos::FLOATS.len(), stored()),
+    );
+    let mdhim = Mdhim {
+        id: 9,
+        rank: 1,
+        ints: [5, 6, 7, 8, 2],
+        floats: [0.25, 0.5, 0.75, 1.0],
+        servers: vec![10, 20],
+    };
     push(ModuleId::MDHIM, 1, Records::Mdhim(vec![mdhim]));
-    push(ModuleId::APXC, 1, Records::Raw(9u64.to_le_bytes().into_iter().chain(1i64.to_le_bytes()).collect()));
-    let calls = ApmpiRecord { id: 9, rank: 1, ints: vec![1, 2, 3], floats: vec![0.25, 0.5], node: b"nid00001".to_vec() };
-    let apmpi = Apmpi { id: 8, sync: true, variance_total: 0.25, variance_sync: 0.125, records: vec![calls] };
+    push(
+        ModuleId::APXC,
+        1,
+        Records::Raw(
+            9u64.to_le_bytes()
+                .into_iter()
+                .chain(1i64.to_le_bytes())
+                .collect(),
+        ),
+    );
+    let calls = ApmpiRecord {
+        id: 9,
+        rank: 1,
+        ints: vec![1, 2, 3],
+        floats: vec![0.25, 0.5],
+        node: b"nid00001".to_vec(),
+    };
+    let apmpi = Apmpi {
+        id: 8,
+        sync: true,
+        variance_total: 0.25,
+        variance_sync: 0.125,
+        records: vec![calls],
+    };
     push(ModuleId::APMPI, 1, Records::Apmpi(apmpi));
-    let heatmap = Heatmap { id: 7, rank: 1, bin_width: 0.5, writes: vec![0, 10, 20], reads: vec![5, 0, 0] };
+    let heatmap = Heatmap {
+        id: 7,
+        rank: 1,
+        bin_width: 0.5,
+        writes: vec![0, 10, 20],
+        reads: vec![5, 0, 0],
+    };
     push(ModuleId::HEATMAP, 1, Records::Heatmap(vec![heatmap]));
-    let segment = |offset, length, start, end| Segment { offset, length, start, end, thread: 0 };
+    let segment = |offset, length, start, end| Segment {
+        offset,
+        length,
+        start,
+        end,
+        thread: 0,
+    };
     let trace = Trace {
         id: 9,
         rank: 1,

@@ -4,7 +4,9 @@ use super::digest::{Centroid, compress, quantiles};
 use super::grouped::{Grouped, passing};
 use super::percentiles::{order, parts};
 use super::{Aggregate, Fold, Page, floats, integer_type, number_type, taken};
-use datafusion::arrow::array::{Array, ArrayRef, AsArray, BooleanArray, Float64Builder, ListBuilder};
+use datafusion::arrow::array::{
+    Array, ArrayRef, AsArray, BooleanArray, Float64Builder, ListBuilder,
+};
 use datafusion::arrow::datatypes::Float64Type;
 use datafusion::common::{Result, exec_err};
 use datafusion::logical_expr::{EmitTo, GroupsAccumulator};
@@ -17,15 +19,34 @@ pub(super) static APPROX_PERCENTILES: Aggregate = Aggregate {
             less towards the ends; least and greatest value are exact, and so is all for up to 50 values. The last digits may depend on \
             the order in which the rows come.",
         syntax: "approx_percentiles(x[, n])",
-        arguments: &[("x", "number"), ("n", "constant integer from 1 to 100000: how many parts; 100 if left out")],
+        arguments: &[
+            ("x", "number"),
+            (
+                "n",
+                "constant integer from 1 to 100000: how many parts; 100 if left out",
+            ),
+        ],
         example: "SELECT approx_percentiles(x, 4) FROM (VALUES (1), (2), (3), (4), (10)) AS t(x)",
         answer: "[1.0, 2.0, 3.0, 4.0, 10.0]",
     },
-    takes: |given| taken(&APPROX_PERCENTILES.page, &[1, 2], given, |i, t| if i == 0 { number_type(t) } else { integer_type(t) }),
+    takes: |given| {
+        taken(&APPROX_PERCENTILES.page, &[1, 2], given, |i, t| {
+            if i == 0 {
+                number_type(t)
+            } else {
+                integer_type(t)
+            }
+        })
+    },
     gives: floats,
     state: || vec![("means", floats()), ("weights", floats())],
     distinct_is_same: false,
-    fold: |args| Ok(Box::new(ApproxPercentiles { parts: parts("approx_percentiles", args)?, ..Default::default() })),
+    fold: |args| {
+        Ok(Box::new(ApproxPercentiles {
+            parts: parts("approx_percentiles", args)?,
+            ..Default::default()
+        }))
+    },
 };
 
 /// Values are merged into the digests once so many wait, or as many as there are centroids: 1.25 MiB, then 20 bytes each.
@@ -53,7 +74,11 @@ impl ApproxPercentiles {
         let total = self.waiting.total();
         let (waiting_ends, waiting) = self.waiting.take(EmitTo::All);
         self.waiting.grow(total);
-        let (mut digests, mut ends, mut group) = (Vec::with_capacity(self.digests.len() + waiting.len()), vec![0], vec![]);
+        let (mut digests, mut ends, mut group) = (
+            Vec::with_capacity(self.digests.len() + waiting.len()),
+            vec![0],
+            vec![],
+        );
         for i in 0..total {
             group.clear();
             group.extend_from_slice(self.digest(i));
@@ -102,10 +127,22 @@ impl Fold for ApproxPercentiles {
 }
 
 impl GroupsAccumulator for ApproxPercentiles {
-    fn update_batch(&mut self, values: &[ArrayRef], groups: &[usize], filter: Option<&BooleanArray>, total: usize) -> Result<()> {
+    fn update_batch(
+        &mut self,
+        values: &[ArrayRef],
+        groups: &[usize],
+        filter: Option<&BooleanArray>,
+        total: usize,
+    ) -> Result<()> {
         let x = values[0].as_primitive::<Float64Type>();
         for i in passing(x.len(), filter).filter(|i| x.is_valid(*i)) {
-            self.waiting.push(groups[i], Centroid { mean: x.value(i), weight: 1.0 });
+            self.waiting.push(
+                groups[i],
+                Centroid {
+                    mean: x.value(i),
+                    weight: 1.0,
+                },
+            );
         }
         self.waiting.grow(total);
         self.settle();
@@ -114,14 +151,27 @@ impl GroupsAccumulator for ApproxPercentiles {
 
     fn merge_batch(&mut self, values: &[ArrayRef], groups: &[usize], total: usize) -> Result<()> {
         let (means, weights) = (values[0].as_list::<i32>(), values[1].as_list::<i32>());
-        let (mean, weight) = (means.values().as_primitive::<Float64Type>(), weights.values().as_primitive::<Float64Type>());
+        let (mean, weight) = (
+            means.values().as_primitive::<Float64Type>(),
+            weights.values().as_primitive::<Float64Type>(),
+        );
         for i in (0..means.len()).filter(|i| means.is_valid(*i)) {
             let (m, w) = (&means.offsets()[i..i + 2], &weights.offsets()[i..i + 2]);
             if m[1] - m[0] != w[1] - w[0] {
-                return exec_err!("approx_percentiles: a partial state has {} means and {} weights", m[1] - m[0], w[1] - w[0]);
+                return exec_err!(
+                    "approx_percentiles: a partial state has {} means and {} weights",
+                    m[1] - m[0],
+                    w[1] - w[0]
+                );
             }
             for (m, w) in (m[0]..m[1]).zip(w[0]..w[1]) {
-                self.waiting.push(groups[i], Centroid { mean: mean.value(m as usize), weight: weight.value(w as usize) });
+                self.waiting.push(
+                    groups[i],
+                    Centroid {
+                        mean: mean.value(m as usize),
+                        weight: weight.value(w as usize),
+                    },
+                );
             }
         }
         self.waiting.grow(total);
@@ -135,7 +185,9 @@ impl GroupsAccumulator for ApproxPercentiles {
         for ends in ends.windows(2) {
             let digest = &digests[ends[0]..ends[1]];
             if !digest.is_empty() {
-                quantiles(digest, self.parts, |value| lists.values().append_value(value));
+                quantiles(digest, self.parts, |value| {
+                    lists.values().append_value(value)
+                });
             }
             lists.append(!digest.is_empty());
         }
@@ -144,7 +196,10 @@ impl GroupsAccumulator for ApproxPercentiles {
 
     fn state(&mut self, emit_to: EmitTo) -> Result<Vec<ArrayRef>> {
         let (ends, digests) = self.take(emit_to);
-        let (mut means, mut weights) = (ListBuilder::new(Float64Builder::new()), ListBuilder::new(Float64Builder::new()));
+        let (mut means, mut weights) = (
+            ListBuilder::new(Float64Builder::new()),
+            ListBuilder::new(Float64Builder::new()),
+        );
         for ends in ends.windows(2) {
             for centroid in &digests[ends[0]..ends[1]] {
                 means.values().append_value(centroid.mean);
@@ -156,19 +211,34 @@ impl GroupsAccumulator for ApproxPercentiles {
         Ok(vec![Arc::new(means.finish()), Arc::new(weights.finish())])
     }
 
-    fn convert_to_state(&self, values: &[ArrayRef], filter: Option<&BooleanArray>) -> Result<Vec<ArrayRef>> {
+    fn convert_to_state(
+        &self,
+        values: &[ArrayRef],
+        filter: Option<&BooleanArray>,
+    ) -> Result<Vec<ArrayRef>> {
         let x = values[0].as_primitive::<Float64Type>();
-        let mut single = Self { parts: self.parts, ..Default::default() };
+        let mut single = Self {
+            parts: self.parts,
+            ..Default::default()
+        };
         // Each row is a group of its own.
         for i in passing(x.len(), filter).filter(|i| x.is_valid(*i)) {
-            single.waiting.push(i, Centroid { mean: x.value(i), weight: 1.0 });
+            single.waiting.push(
+                i,
+                Centroid {
+                    mean: x.value(i),
+                    weight: 1.0,
+                },
+            );
         }
         single.waiting.grow(x.len());
         single.state(EmitTo::All)
     }
 
     fn size(&self) -> usize {
-        self.waiting.size() + self.digests.capacity() * size_of::<Centroid>() + self.ends.capacity() * size_of::<usize>()
+        self.waiting.size()
+            + self.digests.capacity() * size_of::<Centroid>()
+            + self.ends.capacity() * size_of::<usize>()
     }
 }
 
@@ -180,16 +250,33 @@ mod tests {
 
     #[test]
     fn many_groups_and_many_batches_give_what_few_values_give_exactly() {
-        let mut fold = ApproxPercentiles { parts: 2, ..Default::default() };
+        let mut fold = ApproxPercentiles {
+            parts: 2,
+            ..Default::default()
+        };
         for batch in 0..30 {
-            let x: Vec<ArrayRef> = vec![Arc::new(Float64Array::from_iter_values((0..5000).map(|i| f64::from(i + batch))))];
-            fold.update_batch(&x, &(0..5000).collect::<Vec<_>>(), None, 5000).unwrap();
+            let x: Vec<ArrayRef> = vec![Arc::new(Float64Array::from_iter_values(
+                (0..5000).map(|i| f64::from(i + batch)),
+            ))];
+            fold.update_batch(&x, &(0..5000).collect::<Vec<_>>(), None, 5000)
+                .unwrap();
         }
-        let bound = 2 * (150_000 * size_of::<Centroid>() + 5001 * size_of::<usize>() + 20 * WAITING);
-        assert!((150_000 * 16..bound).contains(&fold.size()), "{}", fold.size());
+        let bound =
+            2 * (150_000 * size_of::<Centroid>() + 5001 * size_of::<usize>() + 20 * WAITING);
+        assert!(
+            (150_000 * 16..bound).contains(&fold.size()),
+            "{}",
+            fold.size()
+        );
         let first = fold.evaluate(EmitTo::First(2)).unwrap();
         let expected = |i: f64| Some(vec![i, i + 14.5, i + 29.0]);
-        let lists = |array: &ArrayRef| -> Vec<_> { array.as_list::<i32>().iter().map(|l| l.map(|l| l.as_primitive::<Float64Type>().values().to_vec())).collect() };
+        let lists = |array: &ArrayRef| -> Vec<_> {
+            array
+                .as_list::<i32>()
+                .iter()
+                .map(|l| l.map(|l| l.as_primitive::<Float64Type>().values().to_vec()))
+                .collect()
+        };
         assert_eq!(lists(&first), [expected(0.0), expected(1.0)]);
         let rest = lists(&fold.evaluate(EmitTo::All).unwrap());
         assert_eq!((rest.len(), &rest[4997]), (4998, &expected(4999.0)));

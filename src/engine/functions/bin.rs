@@ -12,7 +12,10 @@ pub(super) static BIN: Scalar = Scalar {
         description: "The number of the half-open bin that x lies in: how many of the edges are at most x. 0 is below the first edge, \
             1 from the first edge (included) to the second (left out), and so on. NULL for NULL and for NaN.",
         syntax: "bin(x, edges)",
-        arguments: &[("x", "number"), ("edges", "list of numbers, each greater than the one before")],
+        arguments: &[
+            ("x", "number"),
+            ("edges", "list of numbers, each greater than the one before"),
+        ],
         example: "SELECT bin(999999999, [1e9, 1e10]), bin(1e9, [1e9, 1e10]), bin(5e10, [1e9, 1e10])",
         answer: "0 | 1 | 2",
     },
@@ -24,14 +27,24 @@ pub(super) static BIN: Scalar = Scalar {
 /// Integers are compared as integers, for a Float64 cannot tell apart those beyond 2^53.
 fn bin_types(given: &[DataType]) -> Result<Vec<DataType>> {
     let item = |t: &DataType| match t {
-        DataType::List(item) | DataType::LargeList(item) | DataType::FixedSizeList(item, _) => Some(item.data_type().clone()),
+        DataType::List(item) | DataType::LargeList(item) | DataType::FixedSizeList(item, _) => {
+            Some(item.data_type().clone())
+        }
         DataType::Null => Some(DataType::Null),
         _ => None,
     };
     let whole = |t: &DataType| (t.is_integer() && *t != DataType::UInt64) || t.is_null();
-    let integers = given.len() == 2 && whole(&given[0]) && item(&given[1]).is_some_and(|t| whole(&t));
-    let number = |t: &DataType| number_type(t).map(|float| if integers { DataType::Int64 } else { float });
-    taken(&BIN.page, &[2], given, |i, t| if i == 0 { number(t) } else { number(&item(t)?).map(list_of) })
+    let integers =
+        given.len() == 2 && whole(&given[0]) && item(&given[1]).is_some_and(|t| whole(&t));
+    let number =
+        |t: &DataType| number_type(t).map(|float| if integers { DataType::Int64 } else { float });
+    taken(&BIN.page, &[2], given, |i, t| {
+        if i == 0 {
+            number(t)
+        } else {
+            number(&item(t)?).map(list_of)
+        }
+    })
 }
 
 fn bin(args: &[ArrayRef]) -> Result<ArrayRef> {
@@ -54,14 +67,25 @@ where
             return Ok(None);
         }
         if (ends[0]..ends[1]).any(|at| edges.is_null(at as usize)) {
-            return exec_err!("bin: an edge is NULL; edges are numbers, each greater than the one before");
+            return exec_err!(
+                "bin: an edge is NULL; edges are numbers, each greater than the one before"
+            );
         }
-        match row.windows(2).find(|pair| pair[0].partial_cmp(&pair[1]) != Some(std::cmp::Ordering::Less)) {
-            Some(pair) => exec_err!("bin: edge {} follows {}; edges are numbers, each greater than the one before", pair[1], pair[0]),
+        match row
+            .windows(2)
+            .find(|pair| pair[0].partial_cmp(&pair[1]) != Some(std::cmp::Ordering::Less))
+        {
+            Some(pair) => exec_err!(
+                "bin: edge {} follows {}; edges are numbers, each greater than the one before",
+                pair[1],
+                pair[0]
+            ),
             None => Ok(Some(row.partition_point(|edge| *edge <= x.value(i)) as i64)),
         }
     };
-    Ok(Arc::new((0..x.len()).map(bin).collect::<Result<Int64Array>>()?))
+    Ok(Arc::new(
+        (0..x.len()).map(bin).collect::<Result<Int64Array>>()?,
+    ))
 }
 
 #[cfg(test)]
@@ -75,13 +99,24 @@ mod tests {
 
     #[test]
     fn null_and_nan_lie_in_no_bin_and_without_edges_there_is_one() {
-        assert_eq!(ask("SELECT bin(NULL, [1, 2]), bin('NaN'::double, [1.0]), bin(5, NULL), bin(5, [])").unwrap(), ["NULL | NULL | NULL | 0"]);
+        assert_eq!(
+            ask("SELECT bin(NULL, [1, 2]), bin('NaN'::double, [1.0]), bin(5, NULL), bin(5, [])")
+                .unwrap(),
+            ["NULL | NULL | NULL | 0"]
+        );
     }
 
     #[test]
     fn edges_that_do_not_ascend_are_an_error_that_names_them() {
         let error = ask("SELECT bin(1, [1, 3, 3])").unwrap_err();
-        assert_eq!(error, "bin: edge 3 follows 3; edges are numbers, each greater than the one before");
-        assert!(ask("SELECT bin(1, [1, NULL])").unwrap_err().starts_with("bin: an edge is NULL"));
+        assert_eq!(
+            error,
+            "bin: edge 3 follows 3; edges are numbers, each greater than the one before"
+        );
+        assert!(
+            ask("SELECT bin(1, [1, NULL])")
+                .unwrap_err()
+                .starts_with("bin: an edge is NULL")
+        );
     }
 }

@@ -13,7 +13,9 @@
 //! The bytes come from a file, so [`Bits::parse`] looks at all of them once; what it returns can be walked without an
 //! allocation, which deserialising a set of some dozen OSTs would need for each row.
 
-use datafusion::arrow::array::{Array, ArrayRef, AsArray, BinaryArray, BinaryViewArray, LargeBinaryArray};
+use datafusion::arrow::array::{
+    Array, ArrayRef, AsArray, BinaryArray, BinaryViewArray, LargeBinaryArray,
+};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::{Result, exec_err};
 use roaring::RoaringBitmap;
@@ -62,9 +64,18 @@ impl<'a> Bits<'a> {
             return Err("it has more than 65536 containers");
         }
         let (heads, rest) = take(rest, 4 * count).ok_or(SHORT)?;
-        let offsets = if runs.is_none() || count >= 4 { 4 * count } else { 0 };
+        let offsets = if runs.is_none() || count >= 4 {
+            4 * count
+        } else {
+            0
+        };
         let (_, body) = take(rest, offsets).ok_or(SHORT)?;
-        let mut bits = Self { runs, heads, body, len: 0 };
+        let mut bits = Self {
+            runs,
+            heads,
+            body,
+            len: 0,
+        };
         (bits.len, bits.body) = bits.check()?;
         Ok(bits)
     }
@@ -128,7 +139,11 @@ impl<'a> Bits<'a> {
 
     /// How many numbers both hold.
     pub(crate) fn overlap(&self, other: &Bits<'_>) -> u64 {
-        let (small, large) = if self.len <= other.len { (self, other) } else { (other, self) };
+        let (small, large) = if self.len <= other.len {
+            (self, other)
+        } else {
+            (other, self)
+        };
         let mut common = 0;
         small.for_each(|value| common += u64::from(large.contains(value)));
         common
@@ -142,13 +157,19 @@ impl<'a> Bits<'a> {
     }
 
     fn head(&self, i: usize) -> (u16, usize) {
-        (u16_at(self.heads, 4 * i), u16_at(self.heads, 4 * i + 2) as usize + 1)
+        (
+            u16_at(self.heads, 4 * i),
+            u16_at(self.heads, 4 * i + 2) as usize + 1,
+        )
     }
 
     /// Container `i`, which begins `rest`, and what follows it.
     fn container(&self, i: usize, rest: &'a [u8]) -> Option<(Container<'a>, &'a [u8])> {
         let cardinality = self.head(i).1;
-        if self.runs.is_some_and(|runs| runs[i / 8] & (1 << (i % 8)) != 0) {
+        if self
+            .runs
+            .is_some_and(|runs| runs[i / 8] & (1 << (i % 8)) != 0)
+        {
             let (count, rest) = take(rest, 2)?;
             let (runs, rest) = take(rest, 4 * u16_at(count, 0) as usize)?;
             Some((Container::Runs(runs), rest))
@@ -176,8 +197,17 @@ impl Container<'_> {
                 }
                 count == cardinality
             }
-            Self::Array(values) => values.windows(4).step_by(2).all(|pair| u16_at(pair, 0) < u16_at(pair, 2)),
-            Self::BitSet(words) => words.iter().map(|byte| byte.count_ones() as usize).sum::<usize>() == cardinality,
+            Self::Array(values) => values
+                .windows(4)
+                .step_by(2)
+                .all(|pair| u16_at(pair, 0) < u16_at(pair, 2)),
+            Self::BitSet(words) => {
+                words
+                    .iter()
+                    .map(|byte| byte.count_ones() as usize)
+                    .sum::<usize>()
+                    == cardinality
+            }
         }
     }
 
@@ -259,7 +289,10 @@ impl<'a> BitsArray<'a> {
         };
         match bytes.map(Bits::parse).transpose() {
             Ok(bits) => Ok(bits),
-            Err(reason) => exec_err!("{function}: a bitmap of {} bytes cannot be read: {reason}", bytes.unwrap_or_default().len()),
+            Err(reason) => exec_err!(
+                "{function}: a bitmap of {} bytes cannot be read: {reason}",
+                bytes.unwrap_or_default().len()
+            ),
         }
     }
 }
@@ -284,10 +317,12 @@ mod tests {
     /// Sets with every kind of container: sparse, dense, runs; some optimised to runs, some not.
     fn sets() -> impl Strategy<Value = RoaringBitmap> {
         let part = prop_oneof![
-            prop::collection::btree_set(0u32..3000, 0..60).prop_map(|s| s.into_iter().collect::<RoaringBitmap>()),
+            prop::collection::btree_set(0u32..3000, 0..60)
+                .prop_map(|s| s.into_iter().collect::<RoaringBitmap>()),
             prop::collection::btree_set(any::<u32>(), 0..20).prop_map(|s| s.into_iter().collect()),
             (0u32..200_000, 0u32..30_000).prop_map(|(from, n)| (from..from + n).collect()),
-            (0u32..200_000, 4000u32..9000).prop_map(|(from, n)| (0..n).map(|i| from + 2 * i).collect()),
+            (0u32..200_000, 4000u32..9000)
+                .prop_map(|(from, n)| (0..n).map(|i| from + 2 * i).collect()),
         ];
         (prop::collection::vec(part, 1..3), any::<bool>()).prop_map(|(parts, optimize)| {
             let mut set = parts.into_iter().fold(RoaringBitmap::new(), |a, b| a | b);

@@ -21,7 +21,8 @@ pub(super) struct Centroid {
 
 /// Appends to `into` the centroids of `sorted`, merged as far as the scale function allows.
 pub(super) fn compress(sorted: &[Centroid], into: &mut Vec<Centroid>) {
-    let Some((mut current, others)) = sorted.split_first().map(|(first, others)| (*first, others)) else {
+    let Some((mut current, others)) = sorted.split_first().map(|(first, others)| (*first, others))
+    else {
         return;
     };
     let total: f64 = sorted.iter().map(|c| c.weight).sum();
@@ -47,7 +48,11 @@ pub(super) fn compress(sorted: &[Centroid], into: &mut Vec<Centroid>) {
 fn reach(q: f64) -> f64 {
     let scale = CENTROIDS / std::f64::consts::TAU;
     let k = scale * (2.0 * q - 1.0).clamp(-1.0, 1.0).asin() + 1.0;
-    if k >= CENTROIDS / 4.0 { 1.0 } else { ((k / scale).sin() + 1.0) / 2.0 }
+    if k >= CENTROIDS / 4.0 {
+        1.0
+    } else {
+        ((k / scale).sin() + 1.0) / 2.0
+    }
 }
 
 /// Calls `f` with the quantiles at 0/n to n/n. There must be a centroid.
@@ -58,7 +63,9 @@ pub(super) fn quantiles(centroids: &[Centroid], parts: usize, mut f: impl FnMut(
     let (mut at, mut before) = (0, 0.0);
     for i in 0..=parts {
         let rank = (total - 1.0) * i as f64 / parts as f64;
-        while at + 1 < centroids.len() && middle(before + centroids[at].weight, &centroids[at + 1]) <= rank {
+        while at + 1 < centroids.len()
+            && middle(before + centroids[at].weight, &centroids[at + 1]) <= rank
+        {
             before += centroids[at].weight;
             at += 1;
         }
@@ -66,7 +73,11 @@ pub(super) fn quantiles(centroids: &[Centroid], parts: usize, mut f: impl FnMut(
         match centroids.get(at + 1) {
             Some(next) if rank > here => {
                 let there = middle(before + centroids[at].weight, next);
-                f(between(centroids[at].mean, next.mean, (rank - here) / (there - here)));
+                f(between(
+                    centroids[at].mean,
+                    next.mean,
+                    (rank - here) / (there - here),
+                ));
             }
             _ => f(centroids[at].mean),
         }
@@ -80,7 +91,10 @@ mod tests {
     fn digest(values: &mut [f64]) -> Vec<Centroid> {
         let mut centroids = vec![];
         for chunk in values.chunks_mut(5000) {
-            centroids.extend(chunk.iter().map(|mean| Centroid { mean: *mean, weight: 1.0 }));
+            centroids.extend(chunk.iter().map(|mean| Centroid {
+                mean: *mean,
+                weight: 1.0,
+            }));
             centroids.sort_by(|a: &Centroid, b| a.mean.total_cmp(&b.mean));
             let mut merged = vec![];
             compress(&centroids, &mut merged);
@@ -92,7 +106,8 @@ mod tests {
     #[test]
     fn a_quantile_of_a_hundred_thousand_values_is_off_by_at_most_a_quarter_of_a_percent_of_the_ranks() {
         // A multiplicative congruential sequence, and a long-tailed function of it.
-        let uniform = |i: u64| ((i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 11) as f64) / (1u64 << 53) as f64;
+        let uniform =
+            |i: u64| ((i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 11) as f64) / (1u64 << 53) as f64;
         for tail in [1.0, 8.0] {
             let mut values: Vec<f64> = (0..100_000).map(|i| uniform(i).powf(tail) * 1e9).collect();
             let centroids = digest(&mut values);
@@ -104,7 +119,10 @@ mod tests {
                 assert!((rank - i as f64 / 1000.0).abs() <= 0.0026, "{rank} at {i}");
                 i += 1;
             });
-            assert_eq!((centroids[0].mean, centroids[centroids.len() - 1].mean), (values[0], values[99_999]));
+            assert_eq!(
+                (centroids[0].mean, centroids[centroids.len() - 1].mean),
+                (values[0], values[99_999])
+            );
         }
     }
 

@@ -3,7 +3,9 @@
 use super::Fold;
 use super::bits::{Bits, BitsArray, serialize};
 use super::grouped::passing;
-use datafusion::arrow::array::{Array, ArrayRef, AsArray, BinaryBuilder, BooleanArray, StringBuilder};
+use datafusion::arrow::array::{
+    Array, ArrayRef, AsArray, BinaryBuilder, BooleanArray, StringBuilder,
+};
 use datafusion::arrow::compute::{cast, nullif};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::{Result, exec_err};
@@ -46,11 +48,23 @@ pub(super) fn state() -> Vec<(&'static str, DataType)> {
 
 impl SetFold {
     pub(super) fn new(function: &'static str, operation: Operation) -> Self {
-        Self { function, operation, systems: vec![], system: vec![], stride: 1, words: vec![], rest: HashMap::new() }
+        Self {
+            function,
+            operation,
+            systems: vec![],
+            system: vec![],
+            stride: 1,
+            words: vec![],
+            rest: HashMap::new(),
+        }
     }
 
     fn add(&mut self, group: usize, fs: Option<&str>, bits: &Bits<'_>) -> Result<()> {
-        let at = match self.systems.iter().position(|system| system.as_deref() == fs) {
+        let at = match self
+            .systems
+            .iter()
+            .position(|system| system.as_deref() == fs)
+        {
             Some(at) => at,
             None => {
                 self.systems.push(fs.map(str::to_string));
@@ -59,10 +73,16 @@ impl SetFold {
         };
         let first = self.system[group] == NONE;
         if !first && self.system[group] != at as u32 {
-            let name = |at: usize| self.systems[at].as_deref().map_or("of no name".to_string(), |name| format!("`{name}`"));
+            let name = |at: usize| {
+                self.systems[at]
+                    .as_deref()
+                    .map_or("of no name".to_string(), |name| format!("`{name}`"))
+            };
             let (a, b) = (name(self.system[group] as usize), name(at));
             let function = self.function;
-            return exec_err!("{function}: a group has sets of the file systems {a} and {b}: OST indexes belong to a file system; group by fs as well");
+            return exec_err!(
+                "{function}: a group has sets of the file systems {a} and {b}: OST indexes belong to a file system; group by fs as well"
+            );
         }
         self.system[group] = at as u32;
         if first || self.operation == Operation::Union {
@@ -94,7 +114,10 @@ impl SetFold {
             false => _ = rest.insert(ost),
         });
         let words = &mut self.words[group * self.stride..(group + 1) * self.stride];
-        words.iter_mut().zip(row).for_each(|(word, other)| *word &= other);
+        words
+            .iter_mut()
+            .zip(row)
+            .for_each(|(word, other)| *word &= other);
         if let Some(set) = self.rest.get_mut(&group) {
             *set &= rest;
         }
@@ -102,16 +125,29 @@ impl SetFold {
 
     fn widen(&mut self, stride: usize) {
         let mut words = vec![0; self.system.len() * stride];
-        for (from, to) in self.words.chunks_exact(self.stride).zip(words.chunks_exact_mut(stride)) {
+        for (from, to) in self
+            .words
+            .chunks_exact(self.stride)
+            .zip(words.chunks_exact_mut(stride))
+        {
             to[..self.stride].copy_from_slice(from);
         }
         (self.words, self.stride) = (words, stride);
     }
 
-    fn rows(&mut self, values: &[ArrayRef], groups: &[usize], filter: Option<&BooleanArray>, total: usize) -> Result<()> {
+    fn rows(
+        &mut self,
+        values: &[ArrayRef],
+        groups: &[usize],
+        filter: Option<&BooleanArray>,
+        total: usize,
+    ) -> Result<()> {
         self.system.resize(total, NONE);
         self.words.resize(total * self.stride, 0);
-        let (fs, bits) = (values[0].as_string::<i32>(), BitsArray::new(self.function, &values[1])?);
+        let (fs, bits) = (
+            values[0].as_string::<i32>(),
+            BitsArray::new(self.function, &values[1])?,
+        );
         for i in passing(fs.len(), filter) {
             if let Some(bits) = bits.get(self.function, i)? {
                 self.add(groups[i], fs.is_valid(i).then(|| fs.value(i)), &bits)?;
@@ -126,7 +162,8 @@ impl SetFold {
             EmitTo::All => self.system.len(),
             EmitTo::First(n) => n,
         };
-        let (mut systems, mut sets, mut bytes) = (StringBuilder::new(), BinaryBuilder::new(), vec![]);
+        let (mut systems, mut sets, mut bytes) =
+            (StringBuilder::new(), BinaryBuilder::new(), vec![]);
         for (group, system) in self.system.drain(..emitted).enumerate() {
             if system == NONE {
                 systems.append_null();
@@ -145,7 +182,10 @@ impl SetFold {
         }
         self.words.drain(..emitted * self.stride);
         let rest = std::mem::take(&mut self.rest).into_iter();
-        self.rest = rest.filter(|(group, _)| *group >= emitted).map(|(group, set)| (group - emitted, set)).collect();
+        self.rest = rest
+            .filter(|(group, _)| *group >= emitted)
+            .map(|(group, set)| (group - emitted, set))
+            .collect();
         if self.system.is_empty() {
             (self.system, self.words) = (vec![], vec![]);
         }
@@ -160,7 +200,13 @@ impl Fold for SetFold {
 }
 
 impl GroupsAccumulator for SetFold {
-    fn update_batch(&mut self, values: &[ArrayRef], groups: &[usize], filter: Option<&BooleanArray>, total: usize) -> Result<()> {
+    fn update_batch(
+        &mut self,
+        values: &[ArrayRef],
+        groups: &[usize],
+        filter: Option<&BooleanArray>,
+        total: usize,
+    ) -> Result<()> {
         self.rows(values, groups, filter, total)
     }
 
@@ -177,19 +223,41 @@ impl GroupsAccumulator for SetFold {
         Ok(vec![systems, sets])
     }
 
-    fn convert_to_state(&self, values: &[ArrayRef], filter: Option<&BooleanArray>) -> Result<Vec<ArrayRef>> {
+    fn convert_to_state(
+        &self,
+        values: &[ArrayRef],
+        filter: Option<&BooleanArray>,
+    ) -> Result<Vec<ArrayRef>> {
         let sets = cast(&values[1], &DataType::Binary)?;
         let sets = match filter {
             None => sets,
-            Some(filter) => nullif(&sets, &filter.iter().map(|pass| Some(pass != Some(true))).collect::<BooleanArray>())?,
+            Some(filter) => nullif(
+                &sets,
+                &filter
+                    .iter()
+                    .map(|pass| Some(pass != Some(true)))
+                    .collect::<BooleanArray>(),
+            )?,
         };
         Ok(vec![values[0].clone(), sets])
     }
 
     fn size(&self) -> usize {
-        let names = self.systems.iter().flatten().map(|name| name.capacity() + size_of::<Option<String>>()).sum::<usize>();
-        let rest = self.rest.values().map(|set| set.serialized_size() + size_of::<(usize, RoaringBitmap)>()).sum::<usize>();
-        names + rest + self.system.capacity() * size_of::<u32>() + self.words.capacity() * size_of::<u64>()
+        let names = self
+            .systems
+            .iter()
+            .flatten()
+            .map(|name| name.capacity() + size_of::<Option<String>>())
+            .sum::<usize>();
+        let rest = self
+            .rest
+            .values()
+            .map(|set| set.serialized_size() + size_of::<(usize, RoaringBitmap)>())
+            .sum::<usize>();
+        names
+            + rest
+            + self.system.capacity() * size_of::<u32>()
+            + self.words.capacity() * size_of::<u64>()
     }
 }
 
@@ -208,8 +276,12 @@ mod tests {
             Some(bytes)
         });
         let bits = BinaryArray::from_iter(bits);
-        let fs = StringArray::from_iter_values(rows.iter().map(|(group, _)| format!("fs{}", group % 2)));
-        (vec![Arc::new(fs), Arc::new(bits)], rows.iter().map(|(group, _)| *group).collect())
+        let fs =
+            StringArray::from_iter_values(rows.iter().map(|(group, _)| format!("fs{}", group % 2)));
+        (
+            vec![Arc::new(fs), Arc::new(bits)],
+            rows.iter().map(|(group, _)| *group).collect(),
+        )
     }
 
     fn sets(array: &ArrayRef) -> Vec<Option<BTreeSet<u32>>> {
@@ -218,7 +290,11 @@ mod tests {
             Bits::parse(bytes).unwrap().for_each(|v| _ = set.insert(v));
             set
         };
-        array.as_binary::<i32>().iter().map(|bytes| bytes.map(set)).collect()
+        array
+            .as_binary::<i32>()
+            .iter()
+            .map(|bytes| bytes.map(set))
+            .collect()
     }
 
     proptest! {
@@ -265,22 +341,36 @@ mod tests {
 
     #[test]
     fn rows_that_the_filter_leaves_out_count_for_nothing() {
-        let (values, groups) = columns(&[(0, Some([1].into())), (0, Some([2].into())), (0, Some([3].into()))]);
+        let (values, groups) = columns(&[
+            (0, Some([1].into())),
+            (0, Some([2].into())),
+            (0, Some([3].into())),
+        ]);
         let filter = BooleanArray::from(vec![Some(true), Some(false), None]);
         let mut fold = SetFold::new("ost_union", Operation::Union);
-        fold.update_batch(&values, &groups, Some(&filter), 1).unwrap();
-        assert_eq!(sets(&fold.evaluate(EmitTo::All).unwrap()), [Some([1].into())]);
+        fold.update_batch(&values, &groups, Some(&filter), 1)
+            .unwrap();
+        assert_eq!(
+            sets(&fold.evaluate(EmitTo::All).unwrap()),
+            [Some([1].into())]
+        );
         let state = fold.convert_to_state(&values, Some(&filter)).unwrap();
         assert_eq!(sets(&state[1]), [Some([1].into()), None, None]);
     }
 
     #[test]
     fn the_size_grows_with_groups_and_with_the_greatest_index() {
-        let rows: Vec<_> = (0..1000).map(|group| (2 * group, Some([5, 700].into()))).collect();
+        let rows: Vec<_> = (0..1000)
+            .map(|group| (2 * group, Some([5, 700].into())))
+            .collect();
         let (values, groups) = columns(&rows);
         let mut fold = SetFold::new("ost_union", Operation::Union);
         fold.update_batch(&values, &groups, None, 2000).unwrap();
         // 700 / 64 = 10, so 16 words of 8 bytes, and 4 bytes for the file system.
-        assert!((2000 * 132..2000 * 132 * 2).contains(&fold.size()), "{}", fold.size());
+        assert!(
+            (2000 * 132..2000 * 132 * 2).contains(&fold.size()),
+            "{}",
+            fold.size()
+        );
     }
 }

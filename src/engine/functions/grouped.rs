@@ -43,7 +43,11 @@ impl<T: Copy> Grouped<T> {
             EmitTo::First(n) => n,
         };
         let mut ends = vec![0; emitted + 1];
-        for group in self.groups.iter().filter(|group| (**group as usize) < emitted) {
+        for group in self
+            .groups
+            .iter()
+            .filter(|group| (**group as usize) < emitted)
+        {
             ends[*group as usize + 1] += 1;
         }
         for i in 0..emitted {
@@ -77,7 +81,10 @@ impl<T: Copy> Grouped<T> {
 }
 
 /// The rows of a batch that an aggregate counts: those that its `FILTER` lets through.
-pub(super) fn passing(rows: usize, filter: Option<&BooleanArray>) -> impl Iterator<Item = usize> + '_ {
+pub(super) fn passing(
+    rows: usize,
+    filter: Option<&BooleanArray>,
+) -> impl Iterator<Item = usize> + '_ {
     (0..rows).filter(move |i| filter.is_none_or(|filter| filter.is_valid(*i) && filter.value(*i)))
 }
 
@@ -92,7 +99,10 @@ mod tests {
             grouped.push(group, value);
         }
         grouped.grow(5);
-        assert_eq!(grouped.take(EmitTo::First(3)), (vec![0, 2, 2, 4], vec!['b', 'e', 'a', 'c']));
+        assert_eq!(
+            grouped.take(EmitTo::First(3)),
+            (vec![0, 2, 2, 4], vec!['b', 'e', 'a', 'c'])
+        );
         assert_eq!(grouped.take(EmitTo::All), (vec![0, 0, 1], vec!['d']));
         assert_eq!(grouped.take(EmitTo::All), (vec![0], vec![]));
     }

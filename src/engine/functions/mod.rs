@@ -6,7 +6,7 @@
 //! test then runs the example, `information_schema.routines` shows the page, and every session has the function.
 //!
 //! An aggregate implements [`GroupsAccumulator`] over flat vectors with an honest `size()`, and its partial states merge
-//! to the same answer in whatever order they come; [`single::Single`] makes of it the accumulator that windows need.
+//! to the same answer in whatever order they come; `single::Single` makes of it the accumulator that windows need.
 
 mod approx_percentiles;
 mod bin;
@@ -32,8 +32,8 @@ use datafusion::common::{Result, plan_err};
 use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
 use datafusion::logical_expr::utils::AggregateOrderSensitivity;
 use datafusion::logical_expr::{
-    Accumulator, AggregateUDF, AggregateUDFImpl, ColumnarValue, DocSection, Documentation, GroupsAccumulator, ScalarFunctionArgs, ScalarUDF,
-    ScalarUDFImpl, Signature, Volatility,
+    Accumulator, AggregateUDF, AggregateUDFImpl, ColumnarValue, DocSection, Documentation,
+    GroupsAccumulator, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -77,9 +77,14 @@ pub struct Page {
 
 impl Page {
     fn documentation(&self, section: &'static str) -> Documentation {
-        let section = DocSection { include: true, label: section, description: None };
+        let section = DocSection {
+            include: true,
+            label: section,
+            description: None,
+        };
         let example = format!("```sql\n{}\n----\n{}\n```", self.example, self.answer);
-        let mut documentation = Documentation::builder(section, self.description, self.syntax).with_sql_example(example);
+        let mut documentation = Documentation::builder(section, self.description, self.syntax)
+            .with_sql_example(example);
         for (name, text) in self.arguments {
             documentation = documentation.with_argument(*name, *text);
         }
@@ -103,7 +108,11 @@ impl Scalar {
     /// The function as DataFusion has it.
     pub fn udf(&'static self) -> ScalarUDF {
         let documentation = self.page.documentation("OST and statistics functions");
-        ScalarUDF::from(ScalarImpl { function: self, signature: Signature::user_defined(Volatility::Immutable), documentation })
+        ScalarUDF::from(ScalarImpl {
+            function: self,
+            signature: Signature::user_defined(Volatility::Immutable),
+            documentation,
+        })
     }
 }
 
@@ -132,7 +141,11 @@ impl Aggregate {
     /// The function as DataFusion has it.
     pub fn udaf(&'static self) -> AggregateUDF {
         let documentation = self.page.documentation("OST and statistics functions");
-        AggregateUDF::from(AggregateImpl { function: self, signature: Signature::user_defined(Volatility::Immutable), documentation })
+        AggregateUDF::from(AggregateImpl {
+            function: self,
+            signature: Signature::user_defined(Volatility::Immutable),
+            documentation,
+        })
     }
 }
 
@@ -160,10 +173,15 @@ impl ScalarUDFImpl for ScalarImpl {
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        let constant = args.args.iter().all(|arg| matches!(arg, ColumnarValue::Scalar(_)));
+        let constant = args
+            .args
+            .iter()
+            .all(|arg| matches!(arg, ColumnarValue::Scalar(_)));
         let result = (self.function.kernel)(&ColumnarValue::values_to_arrays(&args.args)?)?;
         match constant {
-            true => Ok(ColumnarValue::Scalar(datafusion::common::ScalarValue::try_from_array(&result, 0)?)),
+            true => Ok(ColumnarValue::Scalar(
+                datafusion::common::ScalarValue::try_from_array(&result, 0)?,
+            )),
             false => Ok(ColumnarValue::Array(result)),
         }
     }
@@ -206,20 +224,36 @@ impl AggregateUDFImpl for AggregateImpl {
     }
 
     fn state_fields(&self, args: StateFieldsArgs) -> Result<Vec<FieldRef>> {
-        let field = |(name, data_type)| Arc::new(Field::new(format!("{}[{name}]", args.name), data_type, true));
+        let field = |(name, data_type)| {
+            Arc::new(Field::new(
+                format!("{}[{name}]", args.name),
+                data_type,
+                true,
+            ))
+        };
         Ok((self.function.state)().into_iter().map(field).collect())
     }
 
     fn accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
-        let states = (self.function.state)().into_iter().map(|(_, data_type)| data_type).collect();
-        Ok(Box::new(single::Single::new(self.fold(&args)?, (self.function.gives)(), states)))
+        let states = (self.function.state)()
+            .into_iter()
+            .map(|(_, data_type)| data_type)
+            .collect();
+        Ok(Box::new(single::Single::new(
+            self.fold(&args)?,
+            (self.function.gives)(),
+            states,
+        )))
     }
 
     fn groups_accumulator_supported(&self, _: AccumulatorArgs) -> bool {
         true
     }
 
-    fn create_groups_accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn GroupsAccumulator>> {
+    fn create_groups_accumulator(
+        &self,
+        args: AccumulatorArgs,
+    ) -> Result<Box<dyn GroupsAccumulator>> {
         Ok(self.fold(&args)?)
     }
 
@@ -257,14 +291,33 @@ known_by_name!(ScalarImpl);
 known_by_name!(AggregateImpl);
 
 /// Checks the number of arguments, then asks `each` for the type that stands for argument `i` of type `t`; None refuses it.
-fn taken(page: &Page, numbers: &[usize], given: &[DataType], each: impl Fn(usize, &DataType) -> Option<DataType>) -> Result<Vec<DataType>> {
+fn taken(
+    page: &Page,
+    numbers: &[usize],
+    given: &[DataType],
+    each: impl Fn(usize, &DataType) -> Option<DataType>,
+) -> Result<Vec<DataType>> {
     if !numbers.contains(&given.len()) {
-        let wanted = numbers.iter().map(usize::to_string).collect::<Vec<_>>().join(" or ");
-        return plan_err!("{} takes {wanted} arguments, {} were given: {}", page.name, given.len(), page.syntax);
+        let wanted = numbers
+            .iter()
+            .map(usize::to_string)
+            .collect::<Vec<_>>()
+            .join(" or ");
+        return plan_err!(
+            "{} takes {wanted} arguments, {} were given: {}",
+            page.name,
+            given.len(),
+            page.syntax
+        );
     }
     let each = |(i, data_type): (usize, &DataType)| match each(i, data_type) {
         Some(taken) => Ok(taken),
-        None => plan_err!("{}: argument {} cannot be of type {data_type}: {}", page.name, i + 1, page.syntax),
+        None => plan_err!(
+            "{}: argument {} cannot be of type {data_type}: {}",
+            page.name,
+            i + 1,
+            page.syntax
+        ),
     };
     given.iter().enumerate().map(each).collect()
 }
@@ -279,8 +332,12 @@ fn bits_type(given: &DataType) -> Option<DataType> {
 }
 
 fn text_type(given: &DataType) -> Option<DataType> {
-    let text = matches!(given, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View | DataType::Null);
-    let text = text || matches!(given, DataType::Dictionary(_, value) if text_type(value).is_some());
+    let text = matches!(
+        given,
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View | DataType::Null
+    );
+    let text =
+        text || matches!(given, DataType::Dictionary(_, value) if text_type(value).is_some());
     text.then_some(DataType::Utf8)
 }
 
@@ -315,8 +372,18 @@ pub(crate) mod tests {
         let options = FormatOptions::default().with_null("NULL");
         let mut rows = vec![];
         for batch in batches {
-            let columns: Vec<_> = batch.columns().iter().map(|c| ArrayFormatter::try_new(c, &options).unwrap()).collect();
-            rows.extend((0..batch.num_rows()).map(|i| columns.iter().map(|c| c.value(i).to_string()).collect::<Vec<_>>().join(" | ")));
+            let columns: Vec<_> = batch
+                .columns()
+                .iter()
+                .map(|c| ArrayFormatter::try_new(c, &options).unwrap())
+                .collect();
+            rows.extend((0..batch.num_rows()).map(|i| {
+                columns
+                    .iter()
+                    .map(|c| c.value(i).to_string())
+                    .collect::<Vec<_>>()
+                    .join(" | ")
+            }));
         }
         rows
     }
@@ -324,24 +391,62 @@ pub(crate) mod tests {
     /// The rows that a query without a lake gives, or its error.
     pub(crate) fn ask(sql: &str) -> std::result::Result<Vec<String>, String> {
         let engine = Engine::new(EngineOptions::default()).unwrap();
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        runtime.block_on(async { Ok(rows(&engine.run(sql).await.map_err(|e| e.to_string())?.collect().await.map_err(|e| e.to_string())?)) })
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
+        runtime.block_on(async {
+            Ok(rows(
+                &engine
+                    .run(sql)
+                    .await
+                    .map_err(|e| e.to_string())?
+                    .collect()
+                    .await
+                    .map_err(|e| e.to_string())?,
+            ))
+        })
     }
 
     #[test]
     fn every_example_gives_the_answer_on_its_page() {
-        for page in SCALAR.iter().map(|f| &f.page).chain(AGGREGATE.iter().map(|f| &f.page)) {
-            assert_eq!(ask(page.example).unwrap().join("\n"), page.answer, "{}", page.name);
+        for page in SCALAR
+            .iter()
+            .map(|f| &f.page)
+            .chain(AGGREGATE.iter().map(|f| &f.page))
+        {
+            assert_eq!(
+                ask(page.example).unwrap().join("\n"),
+                page.answer,
+                "{}",
+                page.name
+            );
         }
     }
 
     #[test]
     fn every_page_says_what_its_function_is_and_takes() {
-        for page in SCALAR.iter().map(|f| &f.page).chain(AGGREGATE.iter().map(|f| &f.page)) {
-            assert!(page.syntax.starts_with(&format!("{}(", page.name)), "{}", page.name);
-            assert!(page.description.ends_with('.') && page.example.contains(page.name), "{}", page.name);
+        for page in SCALAR
+            .iter()
+            .map(|f| &f.page)
+            .chain(AGGREGATE.iter().map(|f| &f.page))
+        {
+            assert!(
+                page.syntax.starts_with(&format!("{}(", page.name)),
+                "{}",
+                page.name
+            );
+            assert!(
+                page.description.ends_with('.') && page.example.contains(page.name),
+                "{}",
+                page.name
+            );
             for (argument, text) in page.arguments {
-                assert!(page.syntax.contains(argument) && !text.is_empty(), "{}: {argument}", page.name);
+                assert!(
+                    page.syntax.contains(argument) && !text.is_empty(),
+                    "{}: {argument}",
+                    page.name
+                );
             }
         }
     }
@@ -350,18 +455,36 @@ pub(crate) mod tests {
     fn no_function_takes_a_name_that_datafusion_has() {
         let plain = SessionStateBuilder::new_with_default_features().build();
         let mut seen = std::collections::HashSet::new();
-        for name in SCALAR.iter().map(|f| f.page.name).chain(AGGREGATE.iter().map(|f| f.page.name)) {
+        for name in SCALAR
+            .iter()
+            .map(|f| f.page.name)
+            .chain(AGGREGATE.iter().map(|f| f.page.name))
+        {
             assert!(seen.insert(name), "{name} is listed twice");
-            assert!(!plain.scalar_functions().contains_key(name) && !plain.aggregate_functions().contains_key(name), "{name}");
-            assert!(!plain.window_functions().contains_key(name) && !plain.table_functions().contains_key(name), "{name}");
+            assert!(
+                !plain.scalar_functions().contains_key(name)
+                    && !plain.aggregate_functions().contains_key(name),
+                "{name}"
+            );
+            assert!(
+                !plain.window_functions().contains_key(name)
+                    && !plain.table_functions().contains_key(name),
+                "{name}"
+            );
         }
     }
 
     #[test]
     fn a_wrong_argument_is_named_with_the_way_to_call_the_function() {
         let error = ask("SELECT ost_count(1.5)").unwrap_err();
-        assert_eq!(error, "ost_count: argument 1 cannot be of type Float64: ost_count(bits)");
+        assert_eq!(
+            error,
+            "ost_count: argument 1 cannot be of type Float64: ost_count(bits)"
+        );
         let error = ask("SELECT ost_contains(x'00')").unwrap_err();
-        assert_eq!(error, "ost_contains takes 2 arguments, 1 were given: ost_contains(bits, ost)");
+        assert_eq!(
+            error,
+            "ost_contains takes 2 arguments, 1 were given: ost_contains(bits, ost)"
+        );
     }
 }

@@ -12,7 +12,10 @@ pub(super) static OST_AND: Scalar = Scalar {
         name: "ost_and",
         description: "The OSTs that both sets have, as a roaring bitmap. OST indexes belong to a file system: both sets must be of the same one.",
         syntax: "ost_and(bits, other)",
-        arguments: &[("bits", "roaring bitmap of OST indexes"), ("other", "roaring bitmap of OST indexes")],
+        arguments: &[
+            ("bits", "roaring bitmap of OST indexes"),
+            ("other", "roaring bitmap of OST indexes"),
+        ],
         example: "SELECT ost_list(ost_and(ost_bits([3, 7]), ost_bits([7, 9])))",
         answer: "[7]",
     },
@@ -22,8 +25,14 @@ pub(super) static OST_AND: Scalar = Scalar {
 };
 
 fn ost_and(args: &[ArrayRef]) -> Result<ArrayRef> {
-    let (a, b) = (BitsArray::new("ost_and", &args[0])?, BitsArray::new("ost_and", &args[1])?);
-    let (mut sets, mut bytes) = (BinaryBuilder::with_capacity(args[0].len(), 64 * args[0].len()), vec![]);
+    let (a, b) = (
+        BitsArray::new("ost_and", &args[0])?,
+        BitsArray::new("ost_and", &args[1])?,
+    );
+    let (mut sets, mut bytes) = (
+        BinaryBuilder::with_capacity(args[0].len(), 64 * args[0].len()),
+        vec![],
+    );
     for i in 0..args[0].len() {
         match (a.get("ost_and", i)?, b.get("ost_and", i)?) {
             (Some(a), Some(b)) => {

@@ -12,7 +12,10 @@ pub(super) static OST_LIST: Scalar = Scalar {
         name: "ost_list",
         description: "The OSTs of a set as a list, ascending.",
         syntax: "ost_list(bits)",
-        arguments: &[("bits", "roaring bitmap of OST indexes, such as darshan_file.ost_bits")],
+        arguments: &[(
+            "bits",
+            "roaring bitmap of OST indexes, such as darshan_file.ost_bits",
+        )],
         example: "SELECT unnest(ost_list(ost_bits([200, 3])))",
         answer: "3\n200",
     },

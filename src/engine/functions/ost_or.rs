@@ -12,7 +12,10 @@ pub(super) static OST_OR: Scalar = Scalar {
         name: "ost_or",
         description: "The OSTs that at least one of two sets has, as a roaring bitmap. OST indexes belong to a file system: both sets must be of the same one.",
         syntax: "ost_or(bits, other)",
-        arguments: &[("bits", "roaring bitmap of OST indexes"), ("other", "roaring bitmap of OST indexes")],
+        arguments: &[
+            ("bits", "roaring bitmap of OST indexes"),
+            ("other", "roaring bitmap of OST indexes"),
+        ],
         example: "SELECT ost_list(ost_or(ost_bits([3, 7]), ost_bits([7, 9])))",
         answer: "[3, 7, 9]",
     },
@@ -22,8 +25,14 @@ pub(super) static OST_OR: Scalar = Scalar {
 };
 
 fn ost_or(args: &[ArrayRef]) -> Result<ArrayRef> {
-    let (a, b) = (BitsArray::new("ost_or", &args[0])?, BitsArray::new("ost_or", &args[1])?);
-    let (mut sets, mut bytes) = (BinaryBuilder::with_capacity(args[0].len(), 64 * args[0].len()), vec![]);
+    let (a, b) = (
+        BitsArray::new("ost_or", &args[0])?,
+        BitsArray::new("ost_or", &args[1])?,
+    );
+    let (mut sets, mut bytes) = (
+        BinaryBuilder::with_capacity(args[0].len(), 64 * args[0].len()),
+        vec![],
+    );
     for i in 0..args[0].len() {
         match (a.get("ost_or", i)?, b.get("ost_or", i)?) {
             (Some(a), Some(b)) => {
@@ -43,7 +52,13 @@ mod tests {
     use std::collections::BTreeSet;
 
     fn list(set: &BTreeSet<i64>) -> String {
-        format!("[{}]", set.iter().map(i64::to_string).collect::<Vec<_>>().join(", "))
+        format!(
+            "[{}]",
+            set.iter()
+                .map(i64::to_string)
+                .collect::<Vec<_>>()
+                .join(", ")
+        )
     }
 
     proptest! {

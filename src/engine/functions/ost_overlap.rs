@@ -22,14 +22,25 @@ pub(super) static OST_OVERLAP: Scalar = Scalar {
         example: "SELECT ost_overlap('scratch', ost_bits([1, 2, 3]), 'scratch', ost_bits([2, 3, 4]))",
         answer: "2",
     },
-    takes: |given| taken(&OST_OVERLAP.page, &[4], given, |i, t| if i % 2 == 0 { text_type(t) } else { bits_type(t) }),
+    takes: |given| {
+        taken(&OST_OVERLAP.page, &[4], given, |i, t| {
+            if i % 2 == 0 {
+                text_type(t)
+            } else {
+                bits_type(t)
+            }
+        })
+    },
     gives: || DataType::Int64,
     kernel: ost_overlap,
 };
 
 fn ost_overlap(args: &[ArrayRef]) -> Result<ArrayRef> {
     let (fs, other_fs) = (args[0].as_string::<i32>(), args[2].as_string::<i32>());
-    let (bits, other) = (BitsArray::new("ost_overlap", &args[1])?, BitsArray::new("ost_overlap", &args[3])?);
+    let (bits, other) = (
+        BitsArray::new("ost_overlap", &args[1])?,
+        BitsArray::new("ost_overlap", &args[3])?,
+    );
     let overlap = |i| {
         let (Some(a), Some(b)) = (bits.get("ost_overlap", i)?, other.get("ost_overlap", i)?) else {
             return Ok(None);
@@ -39,10 +50,16 @@ fn ost_overlap(args: &[ArrayRef]) -> Result<ArrayRef> {
         }
         match (fs.value(i), other_fs.value(i)) {
             (x, y) if x == y => Ok(Some(a.overlap(&b) as i64)),
-            (x, y) => exec_err!("ost_overlap: one set is of file system `{x}`, the other of `{y}`: OST indexes belong to a file system; join on fs as well"),
+            (x, y) => exec_err!(
+                "ost_overlap: one set is of file system `{x}`, the other of `{y}`: OST indexes belong to a file system; join on fs as well"
+            ),
         }
     };
-    Ok(Arc::new((0..args[0].len()).map(overlap).collect::<Result<Int64Array>>()?))
+    Ok(Arc::new(
+        (0..args[0].len())
+            .map(overlap)
+            .collect::<Result<Int64Array>>()?,
+    ))
 }
 
 #[cfg(test)]
@@ -51,8 +68,12 @@ mod tests {
 
     #[test]
     fn sets_of_different_file_systems_are_an_error_and_null_gives_null() {
-        let error = ask("SELECT ost_overlap('home', ost_bits([1]), 'scratch', ost_bits([1]))").unwrap_err();
-        assert_eq!(error, "ost_overlap: one set is of file system `home`, the other of `scratch`: OST indexes belong to a file system; join on fs as well");
+        let error =
+            ask("SELECT ost_overlap('home', ost_bits([1]), 'scratch', ost_bits([1]))").unwrap_err();
+        assert_eq!(
+            error,
+            "ost_overlap: one set is of file system `home`, the other of `scratch`: OST indexes belong to a file system; join on fs as well"
+        );
         assert_eq!(ask("SELECT ost_overlap('home', NULL, 'scratch', ost_bits([1])), ost_overlap(NULL, ost_bits([1]), 'a', ost_bits([1]))").unwrap(), ["NULL | NULL"]);
     }
 }

@@ -2,7 +2,9 @@
 
 use super::grouped::{Grouped, passing};
 use super::{Aggregate, Fold, Page, floats, integer_type, number_type, taken};
-use datafusion::arrow::array::{Array, ArrayRef, AsArray, BooleanArray, Float64Builder, ListArray, ListBuilder};
+use datafusion::arrow::array::{
+    Array, ArrayRef, AsArray, BooleanArray, Float64Builder, ListArray, ListBuilder,
+};
 use datafusion::arrow::buffer::{NullBuffer, OffsetBuffer};
 use datafusion::arrow::datatypes::{DataType, Field, Float64Type};
 use datafusion::arrow::record_batch::RecordBatch;
@@ -18,15 +20,34 @@ pub(super) static PERCENTILES: Aggregate = Aggregate {
             the least value and the last the greatest. Exact, interpolated between neighbors as DuckDB's quantile_cont. NULLs are left out, \
             NaN counts as greater than all; NULL if there is no value. Keeps all values in memory: approx_percentiles does not.",
         syntax: "percentiles(x[, n])",
-        arguments: &[("x", "number"), ("n", "constant integer from 1 to 100000: how many parts; 100 if left out")],
+        arguments: &[
+            ("x", "number"),
+            (
+                "n",
+                "constant integer from 1 to 100000: how many parts; 100 if left out",
+            ),
+        ],
         example: "SELECT percentiles(x, 4) FROM (VALUES (1), (2), (3), (4), (10)) AS t(x)",
         answer: "[1.0, 2.0, 3.0, 4.0, 10.0]",
     },
-    takes: |given| taken(&PERCENTILES.page, &[1, 2], given, |i, t| if i == 0 { number_type(t) } else { integer_type(t) }),
+    takes: |given| {
+        taken(&PERCENTILES.page, &[1, 2], given, |i, t| {
+            if i == 0 {
+                number_type(t)
+            } else {
+                integer_type(t)
+            }
+        })
+    },
     gives: floats,
     state: || vec![("values", floats())],
     distinct_is_same: false,
-    fold: |args| Ok(Box::new(Percentiles { parts: parts("percentiles", args)?, values: Grouped::default() })),
+    fold: |args| {
+        Ok(Box::new(Percentiles {
+            parts: parts("percentiles", args)?,
+            values: Grouped::default(),
+        }))
+    },
 };
 
 /// The argument `n`, which must be a constant.
@@ -53,7 +74,11 @@ pub(super) fn between(low: f64, high: f64, fraction: f64) -> f64 {
         return low;
     }
     let span = high - low;
-    let value = if span.is_finite() { low + span * fraction } else { low * (1.0 - fraction) + high * fraction };
+    let value = if span.is_finite() {
+        low + span * fraction
+    } else {
+        low * (1.0 - fraction) + high * fraction
+    };
     if value > high { high } else { value }
 }
 
@@ -61,7 +86,10 @@ pub(super) fn between(low: f64, high: f64, fraction: f64) -> f64 {
 fn quantiles(sorted: &[f64], parts: usize, into: &mut Float64Builder) {
     for i in 0..=parts {
         // In whole numbers: (m - 1) * i / n is then exact where it is whole.
-        let (at, left) = ((sorted.len() - 1) * i / parts, (sorted.len() - 1) * i % parts);
+        let (at, left) = (
+            (sorted.len() - 1) * i / parts,
+            (sorted.len() - 1) * i % parts,
+        );
         let next = sorted[(at + 1).min(sorted.len() - 1)];
         into.append_value(between(sorted[at], next, left as f64 / parts as f64));
     }
@@ -81,7 +109,13 @@ impl Fold for Percentiles {
 }
 
 impl GroupsAccumulator for Percentiles {
-    fn update_batch(&mut self, values: &[ArrayRef], groups: &[usize], filter: Option<&BooleanArray>, total: usize) -> Result<()> {
+    fn update_batch(
+        &mut self,
+        values: &[ArrayRef],
+        groups: &[usize],
+        filter: Option<&BooleanArray>,
+        total: usize,
+    ) -> Result<()> {
         let x = values[0].as_primitive::<Float64Type>();
         for i in passing(x.len(), filter).filter(|i| x.is_valid(*i)) {
             self.values.push(groups[i], x.value(i));
@@ -95,7 +129,9 @@ impl GroupsAccumulator for Percentiles {
         let all = lists.values().as_primitive::<Float64Type>().values();
         for i in (0..lists.len()).filter(|i| lists.is_valid(*i)) {
             let ends = &lists.offsets()[i..i + 2];
-            all[ends[0] as usize..ends[1] as usize].iter().for_each(|x| self.values.push(groups[i], *x));
+            all[ends[0] as usize..ends[1] as usize]
+                .iter()
+                .for_each(|x| self.values.push(groups[i], *x));
         }
         self.values.grow(total);
         Ok(())
@@ -120,17 +156,31 @@ impl GroupsAccumulator for Percentiles {
         let ends = OffsetBuffer::from_lengths(ends.windows(2).map(|ends| ends[1] - ends[0]));
         let values = datafusion::arrow::array::Float64Array::from(values);
         let item = Arc::new(Field::new_list_field(DataType::Float64, true));
-        Ok(vec![Arc::new(ListArray::try_new(item, ends, Arc::new(values), None)?)])
+        Ok(vec![Arc::new(ListArray::try_new(
+            item,
+            ends,
+            Arc::new(values),
+            None,
+        )?)])
     }
 
-    fn convert_to_state(&self, values: &[ArrayRef], filter: Option<&BooleanArray>) -> Result<Vec<ArrayRef>> {
+    fn convert_to_state(
+        &self,
+        values: &[ArrayRef],
+        filter: Option<&BooleanArray>,
+    ) -> Result<Vec<ArrayRef>> {
         let x = values[0].as_primitive::<Float64Type>();
         let mut valid = vec![false; x.len()];
         passing(x.len(), filter).for_each(|i| valid[i] = x.is_valid(i));
         let item = Arc::new(Field::new_list_field(DataType::Float64, true));
         let ends = OffsetBuffer::from_lengths(vec![1; x.len()]);
         let all = datafusion::arrow::array::Float64Array::from(x.values().to_vec());
-        Ok(vec![Arc::new(ListArray::try_new(item, ends, Arc::new(all), Some(NullBuffer::from(valid)))?)])
+        Ok(vec![Arc::new(ListArray::try_new(
+            item,
+            ends,
+            Arc::new(all),
+            Some(NullBuffer::from(valid)),
+        )?)])
     }
 
     fn size(&self) -> usize {
@@ -151,14 +201,21 @@ mod tests {
         sorted.sort_by(f64::total_cmp);
         let quantile = |i: usize| {
             let place = (sorted.len() - 1) as f64 * (i as f64 / parts as f64);
-            let (low, high) = (sorted[place.floor() as usize], sorted[place.ceil() as usize]);
+            let (low, high) = (
+                sorted[place.floor() as usize],
+                sorted[place.ceil() as usize],
+            );
             low + (high - low) * (place - place.floor())
         };
         (0..=parts).map(quantile).collect()
     }
 
     fn lists(array: &ArrayRef) -> Vec<Option<Vec<f64>>> {
-        array.as_list::<i32>().iter().map(|list| list.map(|list| list.as_primitive::<Float64Type>().values().to_vec())).collect()
+        array
+            .as_list::<i32>()
+            .iter()
+            .map(|list| list.map(|list| list.as_primitive::<Float64Type>().values().to_vec()))
+            .collect()
     }
 
     proptest! {
@@ -202,14 +259,21 @@ mod tests {
     /// By hand: of 1, 3, 7, 10 the quartiles stand at the places 0.75, 1.5 and 2.25.
     #[test]
     fn they_are_interpolated_and_nulls_are_left_out() {
-        assert_eq!(ask("SELECT percentiles(x, 4) FROM (VALUES (3), (1), (10), (7), (NULL)) AS t(x)").unwrap(), ["[1.0, 2.5, 5.0, 7.75, 10.0]"]);
+        assert_eq!(
+            ask("SELECT percentiles(x, 4) FROM (VALUES (3), (1), (10), (7), (NULL)) AS t(x)")
+                .unwrap(),
+            ["[1.0, 2.5, 5.0, 7.75, 10.0]"]
+        );
     }
 
     #[test]
     fn there_are_101_by_default_and_none_without_a_value() {
         let sql = "SELECT array_length(percentiles(x)), percentiles(x)[51] FROM (SELECT unnest(range(0, 201)) AS x)";
         assert_eq!(ask(sql).unwrap(), ["101 | 100.0"]);
-        assert_eq!(ask("SELECT percentiles(x) FROM (VALUES (CAST(NULL AS DOUBLE))) AS t(x)").unwrap(), ["NULL"]);
+        assert_eq!(
+            ask("SELECT percentiles(x) FROM (VALUES (CAST(NULL AS DOUBLE))) AS t(x)").unwrap(),
+            ["NULL"]
+        );
     }
 
     #[test]
@@ -220,8 +284,14 @@ mod tests {
 
     #[test]
     fn n_must_be_a_constant_in_its_range_and_distinct_is_refused() {
-        assert_eq!(ask("SELECT percentiles(1.0, 0)").unwrap_err(), "percentiles: n is 0; expected 1 to 100000");
-        assert_eq!(ask("SELECT percentiles(x, x) FROM (VALUES (1)) AS t(x)").unwrap_err(), "percentiles: n must be a constant");
+        assert_eq!(
+            ask("SELECT percentiles(1.0, 0)").unwrap_err(),
+            "percentiles: n is 0; expected 1 to 100000"
+        );
+        assert_eq!(
+            ask("SELECT percentiles(x, x) FROM (VALUES (1)) AS t(x)").unwrap_err(),
+            "percentiles: n must be a constant"
+        );
         // Alone, DISTINCT is a grouping that DataFusion puts below; beside others the function would have to do it.
         assert_eq!(ask("SELECT percentiles(DISTINCT x)[51] FROM (VALUES (1), (1), (3)) AS t(x)").unwrap(), ["2.0"]);
         let error = ask("SELECT percentiles(DISTINCT x), count(DISTINCT y) FROM (VALUES (1, 2)) AS t(x, y)").unwrap_err();

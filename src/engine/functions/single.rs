@@ -18,11 +18,17 @@ pub(super) struct Single {
 
 impl Single {
     pub(super) fn new(fold: Box<dyn Fold>, gives: DataType, states: Vec<DataType>) -> Self {
-        Self { fold, gives, states, zeros: vec![] }
+        Self {
+            fold,
+            gives,
+            states,
+            zeros: vec![],
+        }
     }
 
     fn zeros(&mut self, values: &[ArrayRef]) {
-        self.zeros.resize(values.first().map_or(0, |array| array.len()), 0);
+        self.zeros
+            .resize(values.first().map_or(0, |array| array.len()), 0);
     }
 }
 
@@ -50,7 +56,11 @@ impl Accumulator for Single {
 
     fn state(&mut self) -> Result<Vec<ScalarValue>> {
         let states = self.fold.copy().state(EmitTo::All)?;
-        states.iter().zip(&self.states).map(|(array, data_type)| first(array, data_type)).collect()
+        states
+            .iter()
+            .zip(&self.states)
+            .map(|(array, data_type)| first(array, data_type))
+            .collect()
     }
 
     fn size(&self) -> usize {

@@ -29,19 +29,39 @@ type Row = (i64, i64, Option<i64>, i64);
 
 fn schema() -> SchemaRef {
     let column = |name: &str, null| Field::new(name, DataType::Int64, null);
-    Arc::new(Schema::new(vec![column("job_id", false), column("log_id", false), column("k", true), column("v", false)]))
+    Arc::new(Schema::new(vec![
+        column("job_id", false),
+        column("log_id", false),
+        column("k", true),
+        column("v", false),
+    ]))
 }
 
 fn batch(rows: &[Row]) -> RecordBatch {
-    let column = |f: fn(&Row) -> Option<i64>| Arc::new(rows.iter().map(f).collect::<Int64Array>()) as _;
-    RecordBatch::try_new(schema(), vec![column(|r| Some(r.0)), column(|r| Some(r.1)), column(|r| r.2), column(|r| Some(r.3))]).unwrap()
+    let column =
+        |f: fn(&Row) -> Option<i64>| Arc::new(rows.iter().map(f).collect::<Int64Array>()) as _;
+    RecordBatch::try_new(
+        schema(),
+        vec![
+            column(|r| Some(r.0)),
+            column(|r| Some(r.1)),
+            column(|r| r.2),
+            column(|r| Some(r.3)),
+        ],
+    )
+    .unwrap()
 }
 
 /// Rows of one table, some of its ranges empty. Log ids come again in other jobs, so that log_id alone is no job.
 fn random_rows(random: &mut Random) -> Vec<Row> {
     let mut all = vec![];
-    for range in (0..RANGES).filter(|_| random.chance(0.8)).collect::<Vec<_>>() {
-        let mut logs: Vec<(i64, i64)> = (0..random.int(1, 25)).map(|_| (range * WIDTH + random.int(0, 8) * 11, random.int(0, 5))).collect();
+    for range in (0..RANGES)
+        .filter(|_| random.chance(0.8))
+        .collect::<Vec<_>>()
+    {
+        let mut logs: Vec<(i64, i64)> = (0..random.int(1, 25))
+            .map(|_| (range * WIDTH + random.int(0, 8) * 11, random.int(0, 5)))
+            .collect();
         logs.sort();
         for (job, log) in logs {
             for v in 0..random.int(1, 3) {
@@ -54,22 +74,50 @@ fn random_rows(random: &mut Random) -> Vec<Row> {
 }
 
 /// Some Parquet files in memory, one to three for each range; `overlap` says whether those of a range may share jobs.
-async fn write(store: &InMemory, name: &str, rows: &[Row], overlap: bool, random: &mut Random) -> Vec<ScanFile> {
+async fn write(
+    store: &InMemory,
+    name: &str,
+    rows: &[Row],
+    overlap: bool,
+    random: &mut Random,
+) -> Vec<ScanFile> {
     let mut files = vec![];
     for range in 0..RANGES {
-        let rows: Vec<Row> = rows.iter().copied().filter(|row| row.0 / WIDTH == range).collect();
+        let rows: Vec<Row> = rows
+            .iter()
+            .copied()
+            .filter(|row| row.0 / WIDTH == range)
+            .collect();
         let parts = random.int(1, 3) as usize;
         for part in 0..parts {
-            let part_of = |i: usize, row: &Row| if overlap { i % parts } else { (row.0 % WIDTH) as usize * parts / WIDTH as usize };
-            let rows: Vec<Row> = rows.iter().enumerate().filter(|(i, row)| part_of(*i, row) == part).map(|(_, row)| *row).collect();
+            let part_of = |i: usize, row: &Row| {
+                if overlap {
+                    i % parts
+                } else {
+                    (row.0 % WIDTH) as usize * parts / WIDTH as usize
+                }
+            };
+            let rows: Vec<Row> = rows
+                .iter()
+                .enumerate()
+                .filter(|(i, row)| part_of(*i, row) == part)
+                .map(|(_, row)| *row)
+                .collect();
             let (Some(first), Some(last)) = (rows.first(), rows.last()) else {
                 continue;
             };
-            let (location, mut bytes) = (Path::from(format!("{name}/{range}-{part}.parquet")), vec![]);
+            let (location, mut bytes) =
+                (Path::from(format!("{name}/{range}-{part}.parquet")), vec![]);
             let mut writer = ArrowWriter::try_new(&mut bytes, schema(), None).unwrap();
             writer.write(&batch(&rows)).unwrap();
             writer.close().unwrap();
-            files.push(ScanFile { location: location.clone(), bytes: bytes.len() as u64, rows: rows.len() as u64, jobs: (first.0, last.0), start: None });
+            files.push(ScanFile {
+                location: location.clone(),
+                bytes: bytes.len() as u64,
+                rows: rows.len() as u64,
+                jobs: (first.0, last.0),
+                start: None,
+            });
             store.put(&location, PutPayload::from(bytes)).await.unwrap();
         }
     }
@@ -89,62 +137,105 @@ fn random_query(random: &mut Random) -> String {
         &["job_id", "k", "log_id"],
     ];
     let on = |random: &mut Random, left: &str, right: &str| {
-        let keys: Vec<String> = random.pick(keys).iter().map(|key| format!("{left}.{key} = {right}.{key}")).collect();
-        let filter = if random.chance(0.15) { format!(" AND {left}.v <= {right}.v") } else { String::new() };
+        let keys: Vec<String> = random
+            .pick(keys)
+            .iter()
+            .map(|key| format!("{left}.{key} = {right}.{key}"))
+            .collect();
+        let filter = if random.chance(0.15) {
+            format!(" AND {left}.v <= {right}.v")
+        } else {
+            String::new()
+        };
         keys.join(" AND ") + &filter
     };
     // A relation with all four columns. Joins inside drop the keys by which they were made: what they were cut by is then
     // easily lost from sight.
     let table = |random: &mut Random| random.pick(&["a", "b", "c"]).to_string();
     let relation = |random: &mut Random| match random.below(10) {
-        0 => format!("(SELECT job_id, log_id, k, sum(v) AS v FROM {} GROUP BY job_id, log_id, k)", table(random)),
-        1 => format!("(SELECT job_id, max(log_id) AS log_id, min(k) AS k, count(*) AS v FROM {} GROUP BY job_id)", table(random)),
+        0 => format!(
+            "(SELECT job_id, log_id, k, sum(v) AS v FROM {} GROUP BY job_id, log_id, k)",
+            table(random)
+        ),
+        1 => format!(
+            "(SELECT job_id, max(log_id) AS log_id, min(k) AS k, count(*) AS v FROM {} GROUP BY job_id)",
+            table(random)
+        ),
         2 | 3 => {
             let (x, y, on) = (table(random), table(random), on(random, "p", "q"));
             let side = random.pick(&["p", "q"]).to_string();
             let kind = random.pick(&["JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN"]);
             format!("(SELECT {side}.job_id, p.log_id, q.k, p.v FROM {x} p {kind} {y} q ON {on})")
         }
-        4 => format!("(SELECT job_id, log_id, k, v FROM {} UNION ALL SELECT job_id, log_id, k, v FROM {})", table(random), table(random)),
-        5 => format!("(SELECT job_id, log_id, k, row_number() OVER (PARTITION BY job_id, log_id ORDER BY k, v) AS v FROM {})", table(random)),
+        4 => format!(
+            "(SELECT job_id, log_id, k, v FROM {} UNION ALL SELECT job_id, log_id, k, v FROM {})",
+            table(random),
+            table(random)
+        ),
+        5 => format!(
+            "(SELECT job_id, log_id, k, row_number() OVER (PARTITION BY job_id, log_id ORDER BY k, v) AS v FROM {})",
+            table(random)
+        ),
         _ => table(random),
     };
     let (x, y) = (relation(random), relation(random));
     let first = on(random, "x", "y");
     let wheres = match random.below(4) {
         0 => format!(" WHERE x.job_id >= {}", random.int(0, RANGES) * WIDTH),
-        1 => format!(" WHERE x.v < 2 AND x.job_id < {}", random.int(0, RANGES * WIDTH)),
+        1 => format!(
+            " WHERE x.v < 2 AND x.job_id < {}",
+            random.int(0, RANGES * WIDTH)
+        ),
         _ => String::new(),
     };
     if random.chance(0.2) {
         let negation = random.pick(&["", "NOT "]);
-        return format!("SELECT x.job_id, x.log_id, count(*) FROM {x} x WHERE {negation}EXISTS (SELECT 1 FROM {y} y WHERE {first}) GROUP BY x.job_id, x.log_id");
+        return format!(
+            "SELECT x.job_id, x.log_id, count(*) FROM {x} x WHERE {negation}EXISTS (SELECT 1 FROM {y} y WHERE {first}) GROUP BY x.job_id, x.log_id"
+        );
     }
     let kind = random.pick(&["JOIN", "JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN"]);
     let mut from = format!("{x} x {kind} {y} y ON {first}");
     if random.chance(0.35) {
         let side = random.pick(&["x", "y"]).to_string();
         let kind = random.pick(&["JOIN", "LEFT JOIN", "FULL JOIN"]);
-        from = format!("{from} {kind} {} z ON {}", relation(random), on(random, &side, "z"));
+        from = format!(
+            "{from} {kind} {} z ON {}",
+            relation(random),
+            on(random, &side, "z")
+        );
     }
     match random.below(5) {
         0 => format!("SELECT x.job_id, count(*), sum(y.v) FROM {from}{wheres} GROUP BY x.job_id"),
-        1 => format!("SELECT y.job_id, y.log_id, count(x.v), sum(x.k) FROM {from}{wheres} GROUP BY y.job_id, y.log_id"),
-        2 => format!("SELECT count(*), sum(x.v * y.v), count(DISTINCT x.log_id) FROM {from}{wheres}"),
+        1 => format!(
+            "SELECT y.job_id, y.log_id, count(x.v), sum(x.k) FROM {from}{wheres} GROUP BY y.job_id, y.log_id"
+        ),
+        2 => {
+            format!("SELECT count(*), sum(x.v * y.v), count(DISTINCT x.log_id) FROM {from}{wheres}")
+        }
         3 => format!("SELECT DISTINCT x.log_id, y.k FROM {from}{wheres}"),
-        _ => format!("SELECT x.job_id, x.log_id, x.k, x.v, y.job_id, y.log_id, y.k, y.v FROM {from}{wheres}"),
+        _ => format!(
+            "SELECT x.job_id, x.log_id, x.k, x.v, y.job_id, y.log_id, y.k, y.v FROM {from}{wheres}"
+        ),
     }
 }
 
 /// A session like the engine's, with the rule or without.
-fn session(target: usize, rule: bool, runtime: &Arc<RuntimeEnv>, settings: &[(&str, bool)]) -> SessionContext {
+fn session(
+    target: usize,
+    rule: bool,
+    runtime: &Arc<RuntimeEnv>,
+    settings: &[(&str, bool)],
+) -> SessionContext {
     let mut state = session_state(target, None, NO_LAKE, runtime.clone());
     if !rule {
         state = without_rule(state);
     }
     let options = state.config_mut().options_mut();
     options.execution.target_partitions = target;
-    options.set("datafusion.execution.batch_size", "50").unwrap();
+    options
+        .set("datafusion.execution.batch_size", "50")
+        .unwrap();
     for (name, value) in settings {
         options.set(name, &value.to_string()).unwrap();
     }
@@ -164,7 +255,10 @@ async fn sorted(context: &SessionContext, sql: &str) -> Result<(String, Vec<Stri
         let batches = collect(plan, context.task_ctx()).await?;
         Ok::<_, datafusion::error::DataFusionError>((text, batches))
     };
-    let (text, batches) = tokio::time::timeout(std::time::Duration::from_secs(60), run).await.map_err(|_| "it hangs")?.map_err(|e| e.to_string())?;
+    let (text, batches) = tokio::time::timeout(std::time::Duration::from_secs(60), run)
+        .await
+        .map_err(|_| "it hangs")?
+        .map_err(|e| e.to_string())?;
     let mut rows = rows(&batches);
     rows.sort();
     Ok((text, rows))
@@ -185,13 +279,25 @@ async fn fuzz(seed: u64, cases: u64) -> (u64, u64, u64) {
         let names = ["hash", "dynamic", "collect", "round robin", "sort"];
         let chances: Vec<bool> = names.iter().map(|_| random.chance(0.5)).collect();
         let settings = [
-            ("datafusion.optimizer.prefer_hash_join", chances[0] || random.chance(0.3)),
-            ("datafusion.optimizer.enable_dynamic_filter_pushdown", chances[1]),
-            ("datafusion.optimizer.enable_round_robin_repartition", chances[3]),
+            (
+                "datafusion.optimizer.prefer_hash_join",
+                chances[0] || random.chance(0.3),
+            ),
+            (
+                "datafusion.optimizer.enable_dynamic_filter_pushdown",
+                chances[1],
+            ),
+            (
+                "datafusion.optimizer.enable_round_robin_repartition",
+                chances[3],
+            ),
             ("datafusion.optimizer.prefer_existing_sort", chances[4]),
             ("datafusion.execution.parquet.pushdown_filters", chances[2]),
         ];
-        let contexts = [session(target, true, &runtime, &settings), session(target, false, &runtime, &settings)];
+        let contexts = [
+            session(target, true, &runtime, &settings),
+            session(target, false, &runtime, &settings),
+        ];
         let splits: Vec<i64> = (1..RANGES).map(|range| range * WIDTH).collect();
         let sizes: Vec<u64> = (0..RANGES).map(|_| random.below(1000)).collect();
         let cuts = Arc::new(Cuts::new(&splits, &sizes, groups));
@@ -201,15 +307,25 @@ async fn fuzz(seed: u64, cases: u64) -> (u64, u64, u64) {
             let files = write(&store, name, &rows, overlap, &mut random).await;
             let sort: Vec<String> = ["job_id", "log_id"].map(String::from).to_vec();
             for context in &contexts {
-                let table = LakeTable::try_new(schema(), &sort, url.clone(), &files, cuts.clone()).unwrap();
+                let table =
+                    LakeTable::try_new(schema(), &sort, url.clone(), &files, cuts.clone()).unwrap();
                 context.register_table(name, Arc::new(table)).unwrap();
             }
-            plain.register_table(name, Arc::new(MemTable::try_new(schema(), vec![vec![batch(&rows)]]).unwrap())).unwrap();
+            plain
+                .register_table(
+                    name,
+                    Arc::new(MemTable::try_new(schema(), vec![vec![batch(&rows)]]).unwrap()),
+                )
+                .unwrap();
         }
         for _ in 0..6 {
             let sql = random_query(&mut random);
-            let says = format!("case {case}, groups {groups}, target {target}, overlap {overlap}, {settings:?}\n{sql}");
-            let (_, expected) = sorted(&plain, &sql).await.unwrap_or_else(|e| panic!("{says}\nplain: {e}"));
+            let says = format!(
+                "case {case}, groups {groups}, target {target}, overlap {overlap}, {settings:?}\n{sql}"
+            );
+            let (_, expected) = sorted(&plain, &sql)
+                .await
+                .unwrap_or_else(|e| panic!("{says}\nplain: {e}"));
             let (text, found) = match sorted(&contexts[0], &sql).await {
                 Ok(answer) => answer,
                 // DataFusion 55.2 fails on some outer merge joins with a condition ("declared as non-nullable but contains null")
@@ -224,8 +340,16 @@ async fn fuzz(seed: u64, cases: u64) -> (u64, u64, u64) {
             };
             if found != expected {
                 let (without, other) = sorted(&contexts[1], &sql).await.unwrap();
-                let blame = if other == expected { "the rule's fault" } else { "wrong without the rule, too" };
-                panic!("{says}\n{} rows, expected {}: {blame}\n{text}\nwithout the rule:\n{without}", found.len(), expected.len());
+                let blame = if other == expected {
+                    "the rule's fault"
+                } else {
+                    "wrong without the rule, too"
+                };
+                panic!(
+                    "{says}\n{} rows, expected {}: {blame}\n{text}\nwithout the rule:\n{without}",
+                    found.len(),
+                    expected.len()
+                );
             }
             restated += u64::from(text.contains("RestateExec: Range"));
             repartitioned += u64::from(text.contains("RepartitionExec"));

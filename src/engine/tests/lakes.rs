@@ -18,8 +18,15 @@ use std::fs;
 use std::sync::Arc;
 
 fn with(lakes: Vec<(&str, &Lake, Option<u64>)>) -> crate::Result<Engine> {
-    let lakes = lakes.into_iter().map(|(name, lake, version)| (name.to_string(), Arc::new(lake.clone()), version)).collect();
-    Engine::new(EngineOptions { lakes, threads: Some(2), memory: None })
+    let lakes = lakes
+        .into_iter()
+        .map(|(name, lake, version)| (name.to_string(), Arc::new(lake.clone()), version))
+        .collect();
+    Engine::new(EngineOptions {
+        lakes,
+        threads: Some(2),
+        memory: None,
+    })
 }
 
 #[test]
@@ -29,12 +36,26 @@ fn every_table_and_view_of_an_empty_lake_is_empty_and_has_its_columns() {
         let engine = engine(&lake, 2);
         for (name, _) in TABLES {
             let frame = engine.sql(&format!("SELECT * FROM {name}")).await.unwrap();
-            assert_eq!(frame.schema().as_arrow().fields(), table(name).unwrap().schema.fields());
+            assert_eq!(
+                frame.schema().as_arrow().fields(),
+                table(name).unwrap().schema.fields()
+            );
             let count = if *name == "lake_version" { "1" } else { "0" };
-            assert_eq!(ask(&engine, &format!("SELECT count(*) FROM {name}")).await, [count], "{name}");
+            assert_eq!(
+                ask(&engine, &format!("SELECT count(*) FROM {name}")).await,
+                [count],
+                "{name}"
+            );
         }
         for view in VIEWS {
-            assert_eq!(ask(&engine, &format!("SELECT * FROM {}", view.name)).await.len(), 0, "{}", view.name);
+            assert_eq!(
+                ask(&engine, &format!("SELECT * FROM {}", view.name))
+                    .await
+                    .len(),
+                0,
+                "{}",
+                view.name
+            );
         }
     });
 }
@@ -43,16 +64,30 @@ fn every_table_and_view_of_an_empty_lake_is_empty_and_has_its_columns() {
 fn views_have_the_columns_that_their_pages_list() {
     let lake = Lake::in_memory().unwrap();
     let word = |data_type: &DataType| match data_type {
-        DataType::Timestamp(TimeUnit::Microsecond, Some(zone)) if &**zone == "UTC" => "Timestamp".to_string(),
+        DataType::Timestamp(TimeUnit::Microsecond, Some(zone)) if &**zone == "UTC" => {
+            "Timestamp".to_string()
+        }
         DataType::List(item) => format!("List<{}>", item.data_type()),
         other => other.to_string(),
     };
     block_on(async {
         let engine = engine(&lake, 2);
         for view in VIEWS {
-            let frame = engine.sql(&format!("SELECT * FROM {}", view.name)).await.unwrap();
-            let found: Vec<_> = frame.schema().fields().iter().map(|field| (field.name().clone(), word(field.data_type()))).collect();
-            let listed: Vec<_> = view.columns.iter().map(|column| (column.name.to_string(), column.type_name.to_string())).collect();
+            let frame = engine
+                .sql(&format!("SELECT * FROM {}", view.name))
+                .await
+                .unwrap();
+            let found: Vec<_> = frame
+                .schema()
+                .fields()
+                .iter()
+                .map(|field| (field.name().clone(), word(field.data_type())))
+                .collect();
+            let listed: Vec<_> = view
+                .columns
+                .iter()
+                .map(|column| (column.name.to_string(), column.type_name.to_string()))
+                .collect();
             assert_eq!(found, listed, "{}", view.name);
         }
     });
@@ -62,22 +97,56 @@ fn views_have_the_columns_that_their_pages_list() {
 fn lakes_are_schemas_and_names_alone_mean_the_first() {
     let directory = tempfile::tempdir().unwrap();
     // A name that a careless address would change.
-    let (first, second) = (lake(&directory.path().join("a #1 100% ü"), 6, 1, 1 << 30), lake(&directory.path().join("b"), 3, 1, 1 << 30));
+    let (first, second) = (
+        lake(&directory.path().join("a #1 100% ü"), 6, 1, 1 << 30),
+        lake(&directory.path().join("b"), 3, 1, 1 << 30),
+    );
     let memory = Lake::in_memory().unwrap();
-    let logs = IngestOptions { paths: vec![directory.path().join("b/logs0")], ..IngestOptions::default() };
+    let logs = IngestOptions {
+        paths: vec![directory.path().join("b/logs0")],
+        ..IngestOptions::default()
+    };
     memory.ingest(&logs, &Silent).unwrap();
     block_on(async {
-        let engine = with(vec![("one", &first, None), ("two", &second, None), ("loose", &memory, None)]).unwrap();
-        let count = async |table: &str| ask(&engine, &format!("SELECT count(*), min(log_id) FROM {table}")).await.remove(0);
+        let engine = with(vec![
+            ("one", &first, None),
+            ("two", &second, None),
+            ("loose", &memory, None),
+        ])
+        .unwrap();
+        let count = async |table: &str| {
+            ask(
+                &engine,
+                &format!("SELECT count(*), min(log_id) FROM {table}"),
+            )
+            .await
+            .remove(0)
+        };
         assert_eq!(count("darshan_log").await, count("one.darshan_log").await);
         assert_ne!(count("darshan_log").await, count("two.darshan_log").await);
-        assert_eq!(count("loose.darshan_log").await, count("two.darshan_log").await);
-        assert_eq!(count("iolode.loose.darshan_file").await, count("two.darshan_file").await);
+        assert_eq!(
+            count("loose.darshan_log").await,
+            count("two.darshan_log").await
+        );
+        assert_eq!(
+            count("iolode.loose.darshan_file").await,
+            count("two.darshan_file").await
+        );
         // A view of a lake is over its tables, whichever lake is the first.
-        assert_eq!(ask(&engine, "SELECT sum(logs) FROM two.darshan_job").await, [count("two.darshan_log").await.split(' ').next().unwrap()]);
+        assert_eq!(
+            ask(&engine, "SELECT sum(logs) FROM two.darshan_job").await,
+            [count("two.darshan_log").await.split(' ').next().unwrap()]
+        );
         let joined = ask(&engine, "SELECT count(*) FROM two.darshan_log a JOIN loose.darshan_log b USING (job_id, log_id)").await;
-        assert_eq!(joined[0], count("two.darshan_log").await.split(' ').next().unwrap());
-        let schemas = ask(&engine, "SELECT DISTINCT table_schema FROM information_schema.tables ORDER BY 1").await;
+        assert_eq!(
+            joined[0],
+            count("two.darshan_log").await.split(' ').next().unwrap()
+        );
+        let schemas = ask(
+            &engine,
+            "SELECT DISTINCT table_schema FROM information_schema.tables ORDER BY 1",
+        )
+        .await;
         assert_eq!(schemas, ["information_schema", "loose", "one", "two"]);
         let described = ask(&engine, "SELECT count(*) FROM information_schema.columns WHERE table_schema = 'two' AND table_name = 'darshan_job'").await;
         assert_eq!(described, [VIEWS[0].columns.len().to_string()]);
@@ -91,14 +160,26 @@ fn a_query_sees_the_newest_version_and_a_pinned_session_its_own() {
     let directory = tempfile::tempdir().unwrap();
     let lake = lake(directory.path(), 6, 2, 1 << 30);
     block_on(async {
-        let (new, old) = (with(vec![("month", &lake, None)]).unwrap(), with(vec![("month", &lake, Some(2))]).unwrap());
+        let (new, old) = (
+            with(vec![("month", &lake, None)]).unwrap(),
+            with(vec![("month", &lake, Some(2))]).unwrap(),
+        );
         let count = "SELECT count(*) FROM darshan_log";
         let (all, half) = (ask(&new, count).await, ask(&old, count).await);
         assert_ne!(all, half);
-        assert_eq!(ask(&new, "SELECT version FROM lake_version ORDER BY version").await, ["1", "2", "3"]);
-        assert_eq!(ask(&old, "SELECT max(version) FROM lake_version").await, ["2"]);
+        assert_eq!(
+            ask(&new, "SELECT version FROM lake_version ORDER BY version").await,
+            ["1", "2", "3"]
+        );
+        assert_eq!(
+            ask(&old, "SELECT max(version) FROM lake_version").await,
+            ["2"]
+        );
         // Planned before a commit, run after it: still the version it was planned over.
-        let planned = new.sql("SELECT (SELECT count(*) FROM darshan_log) + (SELECT count(*) FROM lake_input)").await.unwrap();
+        let planned = new
+            .sql("SELECT (SELECT count(*) FROM darshan_log) + (SELECT count(*) FROM lake_input)")
+            .await
+            .unwrap();
         let before = super::rows(&planned.clone().collect().await.unwrap());
         let logs = directory.path().join("more");
         for log in Month::new(8, 99).logs(7) {
@@ -106,13 +187,21 @@ fn a_query_sees_the_newest_version_and_a_pinned_session_its_own() {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, log.log.to_bytes()).unwrap();
         }
-        let options = IngestOptions { paths: vec![logs], ..IngestOptions::default() };
+        let options = IngestOptions {
+            paths: vec![logs],
+            ..IngestOptions::default()
+        };
         assert_eq!(lake.ingest(&options, &Silent).unwrap().version, Some(4));
         assert_eq!(super::rows(&planned.collect().await.unwrap()), before);
         assert_ne!(ask(&new, count).await, all);
         assert_eq!(ask(&old, count).await, half);
-        let error = batches(&with(vec![("month", &lake, Some(77))]).unwrap(), count).await.unwrap_err();
-        assert!(error.ends_with("it has no version 77; it has 1 to 4"), "{error}");
+        let error = batches(&with(vec![("month", &lake, Some(77))]).unwrap(), count)
+            .await
+            .unwrap_err();
+        assert!(
+            error.ends_with("it has no version 77; it has 1 to 4"),
+            "{error}"
+        );
     });
 }
 
@@ -121,19 +210,39 @@ fn the_lakes_own_tables_tell_of_inputs_files_and_versions() {
     let directory = tempfile::tempdir().unwrap();
     let lake = lake(directory.path(), 6, 1, 1 << 30);
     fs::write(directory.path().join("logs0/broken.darshan"), "nothing").unwrap();
-    let options = IngestOptions { paths: vec![directory.path().join("logs0")], ..IngestOptions::default() };
+    let options = IngestOptions {
+        paths: vec![directory.path().join("logs0")],
+        ..IngestOptions::default()
+    };
     lake.ingest(&options, &Silent).unwrap();
     block_on(async {
         let engine = engine(&lake, 2);
-        let failed = ask(&engine, "SELECT status, error IS NOT NULL FROM lake_input WHERE path LIKE '%broken.darshan'").await;
+        let failed = ask(
+            &engine,
+            "SELECT status, error IS NOT NULL FROM lake_input WHERE path LIKE '%broken.darshan'",
+        )
+        .await;
         assert_eq!(failed, ["failed | true"]);
         let logs = "SELECT count(*) FROM lake_input WHERE status IN ('ok', 'partial', 'damaged')";
-        assert_eq!(ask(&engine, logs).await, ask(&engine, "SELECT count(*) FROM darshan_log").await);
+        assert_eq!(
+            ask(&engine, logs).await,
+            ask(&engine, "SELECT count(*) FROM darshan_log").await
+        );
         let joined = "SELECT count(*) FROM darshan_log l JOIN lake_input i ON l.log_id = i.content_hash WHERE i.status <> 'failed'";
         assert_eq!(ask(&engine, joined).await, ask(&engine, logs).await);
         let rows = "SELECT sum(rows) FROM lake_file WHERE table_name = 'darshan_file'";
-        assert_eq!(ask(&engine, rows).await, ask(&engine, "SELECT count(*) FROM darshan_file").await);
-        assert_eq!(ask(&engine, "SELECT operation FROM lake_version ORDER BY version").await, ["create", "ingest", "ingest"]);
+        assert_eq!(
+            ask(&engine, rows).await,
+            ask(&engine, "SELECT count(*) FROM darshan_file").await
+        );
+        assert_eq!(
+            ask(
+                &engine,
+                "SELECT operation FROM lake_version ORDER BY version"
+            )
+            .await,
+            ["create", "ingest", "ingest"]
+        );
     });
 }
 
@@ -142,20 +251,51 @@ fn a_session_has_tables_of_its_own_beside_a_lake_and_cannot_touch_the_lakes() {
     let lake = Lake::in_memory().unwrap();
     block_on(async {
         let engine = engine(&lake, 2);
-        ask(&engine, "CREATE VIEW mine AS SELECT 1 AS a UNION ALL SELECT 2").await;
+        ask(
+            &engine,
+            "CREATE VIEW mine AS SELECT 1 AS a UNION ALL SELECT 2",
+        )
+        .await;
         ask(&engine, "CREATE TABLE other AS SELECT a + 1 AS b FROM mine").await;
         ask(&engine, "CREATE SCHEMA scratch").await;
         ask(&engine, "CREATE TABLE scratch.t AS VALUES (7)").await;
-        assert_eq!(ask(&engine, "SELECT sum(b) + (SELECT min(column1) FROM scratch.t) FROM other").await, ["12"]);
-        let error = batches(&engine, "CREATE TABLE darshan_log AS SELECT 1").await.unwrap_err();
+        assert_eq!(
+            ask(
+                &engine,
+                "SELECT sum(b) + (SELECT min(column1) FROM scratch.t) FROM other"
+            )
+            .await,
+            ["12"]
+        );
+        let error = batches(&engine, "CREATE TABLE darshan_log AS SELECT 1")
+            .await
+            .unwrap_err();
         assert!(error.contains("darshan_log"), "{error}");
         let error = batches(&engine, "DROP VIEW darshan_job").await.unwrap_err();
-        assert_eq!(error, "`darshan_job` belongs to the lake and cannot be dropped");
-        assert_eq!(batches(&engine, "DROP SCHEMA month CASCADE").await.unwrap_err(), "`month` is a lake");
-        let error = batches(&engine, "SELECT * FROM darshan_jbo").await.unwrap_err();
-        assert_eq!(error, "unknown table `darshan_jbo`; did you mean `darshan_job`?");
-        let error = batches(&engine, "SELECT byte_read FROM darshan_log").await.unwrap_err();
-        assert_eq!(error, "unknown column `byte_read`; did you mean `bytes_read`?");
+        assert_eq!(
+            error,
+            "`darshan_job` belongs to the lake and cannot be dropped"
+        );
+        assert_eq!(
+            batches(&engine, "DROP SCHEMA month CASCADE")
+                .await
+                .unwrap_err(),
+            "`month` is a lake"
+        );
+        let error = batches(&engine, "SELECT * FROM darshan_jbo")
+            .await
+            .unwrap_err();
+        assert_eq!(
+            error,
+            "unknown table `darshan_jbo`; did you mean `darshan_job`?"
+        );
+        let error = batches(&engine, "SELECT byte_read FROM darshan_log")
+            .await
+            .unwrap_err();
+        assert_eq!(
+            error,
+            "unknown column `byte_read`; did you mean `bytes_read`?"
+        );
     });
 }
 
@@ -180,23 +320,48 @@ fn a_data_file_that_is_gone_is_named() {
     let directory = tempfile::tempdir().unwrap();
     let lake = lake(directory.path(), 3, 1, 1 << 30);
     let snapshot = lake.snapshot(None).unwrap();
-    let file = snapshot.files().iter().find(|file| file.table == "darshan_log").unwrap();
+    let file = snapshot
+        .files()
+        .iter()
+        .find(|file| file.table == "darshan_log")
+        .unwrap();
     let path = lake.root().unwrap().join(&file.path);
     fs::remove_file(&path).unwrap();
     block_on(async {
-        let error = batches(&engine(&lake, 2), "SELECT app FROM darshan_log").await.unwrap_err();
-        assert_eq!(error, format!("{}: the file is gone; `iolode lake check` finds what else is missing", path.display()));
+        let error = batches(&engine(&lake, 2), "SELECT app FROM darshan_log")
+            .await
+            .unwrap_err();
+        assert_eq!(
+            error,
+            format!(
+                "{}: the file is gone; `iolode lake check` finds what else is missing",
+                path.display()
+            )
+        );
     });
 }
 
 /// Writes a Parquet file with the given columns and says what a manifest would.
-fn file(directory: &std::path::Path, name: &str, batch: &RecordBatch, jobs: (i64, i64), start: Option<(i64, i64)>) -> ScanFile {
+fn file(
+    directory: &std::path::Path,
+    name: &str,
+    batch: &RecordBatch,
+    jobs: (i64, i64),
+    start: Option<(i64, i64)>,
+) -> ScanFile {
     let path = directory.join(name);
-    let mut writer = ArrowWriter::try_new(fs::File::create(&path).unwrap(), batch.schema(), None).unwrap();
+    let mut writer =
+        ArrowWriter::try_new(fs::File::create(&path).unwrap(), batch.schema(), None).unwrap();
     writer.write(batch).unwrap();
     writer.close().unwrap();
     let bytes = fs::metadata(&path).unwrap().len();
-    ScanFile { location: Path::from_absolute_path(&path).unwrap(), bytes, rows: batch.num_rows() as u64, jobs, start }
+    ScanFile {
+        location: Path::from_absolute_path(&path).unwrap(),
+        bytes,
+        rows: batch.num_rows() as u64,
+        jobs,
+        start,
+    }
 }
 
 #[test]
@@ -211,23 +376,89 @@ fn columns_that_an_older_file_lacks_are_null_and_null_times_are_not_lost() {
     ]));
     let old = RecordBatch::try_from_iter([("job_id", ints(&[1, 2]))]).unwrap();
     let times = TimestampMicrosecondArray::from(vec![Some(60_000_000), None]).with_timezone("UTC");
-    let new = RecordBatch::try_new(schema.clone(), vec![ints(&[150, 160]), Arc::new(times), ints(&[5, 6])]).unwrap();
-    let files = [file(directory.path(), "old.parquet", &old, (1, 2), None), file(directory.path(), "new.parquet", &new, (150, 160), Some((60_000_000, 60_000_000)))];
+    let new = RecordBatch::try_new(
+        schema.clone(),
+        vec![ints(&[150, 160]), Arc::new(times), ints(&[5, 6])],
+    )
+    .unwrap();
+    let files = [
+        file(directory.path(), "old.parquet", &old, (1, 2), None),
+        file(
+            directory.path(),
+            "new.parquet",
+            &new,
+            (150, 160),
+            Some((60_000_000, 60_000_000)),
+        ),
+    ];
     let cuts = Arc::new(Cuts::new(&[100], &[1, 1], 8));
     let url = || ObjectStoreUrl::local_filesystem();
-    let table = LakeTable::try_new(schema.clone(), &["job_id".to_string()], url(), &files, cuts.clone()).unwrap();
+    let table = LakeTable::try_new(
+        schema.clone(),
+        &["job_id".to_string()],
+        url(),
+        &files,
+        cuts.clone(),
+    )
+    .unwrap();
     // A file whose jobs lie in two groups would be read in the wrong one.
-    let across = ScanFile { jobs: (99, 100), ..files[0].clone() };
-    let error = LakeTable::try_new(schema, &["job_id".to_string()], url(), &[across], cuts).unwrap_err();
-    assert!(error.to_string().contains("holds the jobs 99 to 100, which lie in two ranges"), "{error}");
+    let across = ScanFile {
+        jobs: (99, 100),
+        ..files[0].clone()
+    };
+    let error =
+        LakeTable::try_new(schema, &["job_id".to_string()], url(), &[across], cuts).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .contains("holds the jobs 99 to 100, which lie in two ranges"),
+        "{error}"
+    );
     block_on(async {
         let engine = Engine::new(EngineOptions::default()).unwrap();
-        engine.context().register_table("t", Arc::new(table)).unwrap();
-        assert_eq!(ask(&engine, "SELECT job_id, late FROM t ORDER BY job_id").await, ["1 | NULL", "2 | NULL", "150 | 5", "160 | 6"]);
-        assert_eq!(ask(&engine, "SELECT job_id FROM t WHERE late IS NULL ORDER BY job_id").await, ["1", "2"]);
-        assert_eq!(ask(&engine, "SELECT job_id FROM t WHERE start_time IS NULL ORDER BY job_id").await, ["1", "2", "160"]);
-        assert_eq!(ask(&engine, "SELECT count(start_time), count(*) FROM t").await, ["1 | 4"]);
-        assert_eq!(ask(&engine, "SELECT job_id FROM t WHERE start_time = TIMESTAMP '1970-01-01T00:01:00Z'").await, ["150"]);
-        assert_eq!(ask(&engine, "SELECT count(*) FROM t WHERE start_time > TIMESTAMP '1970-01-01T00:01:00Z'").await, ["0"]);
+        engine
+            .context()
+            .register_table("t", Arc::new(table))
+            .unwrap();
+        assert_eq!(
+            ask(&engine, "SELECT job_id, late FROM t ORDER BY job_id").await,
+            ["1 | NULL", "2 | NULL", "150 | 5", "160 | 6"]
+        );
+        assert_eq!(
+            ask(
+                &engine,
+                "SELECT job_id FROM t WHERE late IS NULL ORDER BY job_id"
+            )
+            .await,
+            ["1", "2"]
+        );
+        assert_eq!(
+            ask(
+                &engine,
+                "SELECT job_id FROM t WHERE start_time IS NULL ORDER BY job_id"
+            )
+            .await,
+            ["1", "2", "160"]
+        );
+        assert_eq!(
+            ask(&engine, "SELECT count(start_time), count(*) FROM t").await,
+            ["1 | 4"]
+        );
+        assert_eq!(
+            ask(
+                &engine,
+                "SELECT job_id FROM t WHERE start_time = TIMESTAMP '1970-01-01T00:01:00Z'"
+            )
+            .await,
+            ["150"]
+        );
+        assert_eq!(
+            ask(
+                &engine,
+                "SELECT count(*) FROM t WHERE start_time > TIMESTAMP '1970-01-01T00:01:00Z'"
+            )
+            .await,
+            ["0"]
+        );
     });
 }

@@ -36,8 +36,13 @@ async fn plain(lake: &Lake) -> SessionContext {
     let snapshot = lake.snapshot(None).unwrap();
     for table in TABLES {
         let files = snapshot.files().iter().filter(|file| file.table == table);
-        let paths: Vec<String> = files.map(|file| lake.root().unwrap().join(&file.path).display().to_string()).collect();
-        let frame = context.read_parquet(paths, ParquetReadOptions::default()).await.unwrap();
+        let paths: Vec<String> = files
+            .map(|file| lake.root().unwrap().join(&file.path).display().to_string())
+            .collect();
+        let frame = context
+            .read_parquet(paths, ParquetReadOptions::default())
+            .await
+            .unwrap();
         context.register_table(table, frame.into_view()).unwrap();
     }
     for function in super::super::functions::SCALAR {
@@ -64,7 +69,10 @@ async fn check(lake: &Lake, all_threads: &[usize]) {
         }
         for (i, sql) in QUESTIONS.iter().enumerate() {
             let plan = plan(&engine, sql).await;
-            assert!(!plan.contains("RepartitionExec"), "{threads} threads, hash joins {hash}: {sql}\n{plan}");
+            assert!(
+                !plan.contains("RepartitionExec"),
+                "{threads} threads, hash joins {hash}: {sql}\n{plan}"
+            );
             // Each table is sorted by job_id, log_id and more, and no files overlap: merge joins and groupings need no sort.
             let sorts = plan.matches("SortExec").count();
             assert!(sorts == 0 || sql.contains("OVER"), "{sorts} sorts, {threads} threads, hash joins {hash}: {sql}\n{plan}");
@@ -110,24 +118,62 @@ fn a_condition_on_job_id_reads_one_file_and_on_time_those_of_its_days() {
         for sql in [
             format!("SELECT log_id FROM darshan_log WHERE job_id = {job}"),
             format!("SELECT log_id FROM darshan_log WHERE job_id IN ({job}, -5)"),
-            format!("SELECT log_id, l.bytes_read FROM (SELECT * FROM darshan_log) l WHERE l.job_id BETWEEN {job} AND {job}"),
+            format!(
+                "SELECT log_id, l.bytes_read FROM (SELECT * FROM darshan_log) l WHERE l.job_id BETWEEN {job} AND {job}"
+            ),
         ] {
             assert_eq!(files(&plan(&engine, &sql).await), 1, "{sql}");
-            assert_eq!(ask(&engine, &sql).await.len(), jobs.iter().filter(|other| *other == job).count());
+            assert_eq!(
+                ask(&engine, &sql).await.len(),
+                jobs.iter().filter(|other| *other == job).count()
+            );
         }
-        let bounds = ask(&engine, "SELECT min(start_time), max(start_time) FROM darshan_log").await;
+        let bounds = ask(
+            &engine,
+            "SELECT min(start_time), max(start_time) FROM darshan_log",
+        )
+        .await;
         let (first, last) = bounds[0].split_once(" | ").unwrap();
-        let before = format!("SELECT log_id FROM darshan_log WHERE start_time < TIMESTAMP '{first}'");
-        assert_eq!((files(&plan(&engine, &before).await), ask(&engine, &before).await.len()), (0, 0));
+        let before =
+            format!("SELECT log_id FROM darshan_log WHERE start_time < TIMESTAMP '{first}'");
+        assert_eq!(
+            (
+                files(&plan(&engine, &before).await),
+                ask(&engine, &before).await.len()
+            ),
+            (0, 0)
+        );
         let from = format!("SELECT log_id FROM darshan_log WHERE start_time >= TIMESTAMP '{last}'");
         assert!(files(&plan(&engine, &from).await) < all);
         assert!(!ask(&engine, &from).await.is_empty());
         // Of the manifest alone.
-        let counted = plan(&engine, "SELECT count(*), min(job_id), max(job_id) FROM darshan_log").await;
+        let counted = plan(
+            &engine,
+            "SELECT count(*), min(job_id), max(job_id) FROM darshan_log",
+        )
+        .await;
         assert!(counted.contains("PlaceholderRowExec"), "{counted}");
-        assert_eq!(ask(&engine, "SELECT count(*), min(job_id) FROM darshan_log").await, [format!("{} | {}", jobs.len(), jobs[0])]);
-        assert_eq!(ask(&engine, "SELECT count(*) FROM darshan_log LIMIT 1").await, [jobs.len().to_string()]);
-        assert_eq!(ask(&engine, "SELECT log_id FROM darshan_log LIMIT 3").await.len(), 3);
-        assert_eq!(ask(&engine, "SELECT job_id FROM darshan_log ORDER BY job_id DESC LIMIT 1").await, [jobs[jobs.len() - 1].clone()]);
+        assert_eq!(
+            ask(&engine, "SELECT count(*), min(job_id) FROM darshan_log").await,
+            [format!("{} | {}", jobs.len(), jobs[0])]
+        );
+        assert_eq!(
+            ask(&engine, "SELECT count(*) FROM darshan_log LIMIT 1").await,
+            [jobs.len().to_string()]
+        );
+        assert_eq!(
+            ask(&engine, "SELECT log_id FROM darshan_log LIMIT 3")
+                .await
+                .len(),
+            3
+        );
+        assert_eq!(
+            ask(
+                &engine,
+                "SELECT job_id FROM darshan_log ORDER BY job_id DESC LIMIT 1"
+            )
+            .await,
+            [jobs[jobs.len() - 1].clone()]
+        );
     });
 }

@@ -1,6 +1,8 @@
 //! Real logs with bytes changed or cut: the reader must not panic, not take memory without measure, and never call a cut log
 //! whole.
 
+#![allow(clippy::print_stdout)]
+
 use super::Darshan;
 use super::log::{Log, ModuleSet};
 use crate::source::{Input, Site, Source, Status, Tables};

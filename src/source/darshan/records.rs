@@ -67,7 +67,9 @@ impl<'a> Records<'a> {
     /// The bytes of a record.
     #[inline]
     pub(super) fn bytes_of(&self, record: usize) -> &'a [u8] {
-        self.bytes.get(self.start(record)..self.end(record)).unwrap_or_default()
+        self.bytes
+            .get(self.start(record)..self.end(record))
+            .unwrap_or_default()
     }
 
     /// Where a record begins.

@@ -91,7 +91,8 @@ pub fn files<'a>(log: &'a Log, job: &'a Job, site: &Site) -> Vec<File<'a>> {
         modules,
         mounts: Mounts::new(&job.mounts),
         layouts: Layouts::new(log),
-        traced: Traced::new(log),
+        posix_trace: Traced::new(log, ModuleId::DXT_POSIX),
+        mpiio_trace: Traced::new(log, ModuleId::DXT_MPIIO),
     };
     let each_file = entries.chunk_by(|a, b| a.id == b.id);
     let mut files = Vec::with_capacity(each_file.clone().count());
@@ -106,7 +107,8 @@ struct Context<'a, 's> {
     modules: Vec<Option<Records<'a>>>,
     mounts: Mounts<'a>,
     layouts: Layouts<'a>,
-    traced: Traced,
+    posix_trace: Traced,
+    mpiio_trace: Traced,
 }
 
 /// The LUSTRE records, those of one file together.
@@ -127,14 +129,17 @@ impl<'a> Layouts<'a> {
     }
 }
 
-/// What DXT_POSIX saw of each file: accesses (offset, length), and processes that moved bytes.
+/// What a DXT module saw of each file: accesses (offset, length), and processes that moved bytes.
 #[derive(Default)]
-struct Traced(HashMap<(u64, usize), (Vec<(u64, u64)>, Vec<i64>)>);
+struct Traced(HashMap<(u64, usize), Trace>);
+
+/// Accesses (offset, length), and the processes that moved bytes.
+type Trace = (Vec<(u64, u64)>, Vec<i64>);
 
 impl Traced {
-    fn new(log: &Log) -> Self {
+    fn new(log: &Log, module: ModuleId) -> Self {
         let mut traced = Self::default();
-        for record in log.dxt(ModuleId::DXT_POSIX) {
+        for record in log.dxt(module) {
             for (direction, segments) in [
                 record.reads().collect::<Vec<_>>(),
                 record.writes().collect(),
@@ -161,7 +166,7 @@ impl Traced {
         traced
     }
 
-    fn of(&self, id: u64, direction: usize) -> Option<&(Vec<(u64, u64)>, Vec<i64>)> {
+    fn of(&self, id: u64, direction: usize) -> Option<&Trace> {
         self.0.get(&(id, direction))
     }
 }
@@ -204,16 +209,20 @@ impl<'a> Context<'a, '_> {
         let mount = name.and_then(|name| self.mounts.find(name));
         let stripes = self.layouts.of(id);
         let offsets = [POSIX, STDIO].map(|module| parts[module].as_ref());
+        // The processes of a shared file are those that were traced at the level of its source.
+        let trace = if source == Source::MpiIo {
+            &self.mpiio_trace
+        } else {
+            &self.posix_trace
+        };
         let [mut read, mut write] = [0, 1].map(|direction| {
-            let mut flow = flow(&used, direction, nprocs, upper);
+            let ranks = trace.of(id, direction).map(|(_, ranks)| ranks.len());
+            let mut flow = flow(&used, direction, nprocs, upper, ranks);
             flow.max_byte = offsets
                 .iter()
                 .flatten()
                 .filter_map(|part| max_byte(part, direction))
                 .max();
-            if let (None, Some((_, ranks))) = (flow.active, self.traced.of(id, direction)) {
-                flow.active = Some(ranks.len() as i64);
-            }
             let is_posix = matches!(source, Source::Posix | Source::PosixStdio);
             flow.requests = parts[POSIX]
                 .as_ref()
@@ -225,7 +234,7 @@ impl<'a> Context<'a, '_> {
         let mut spread_evenly = false;
         if let Some(stripes) = &stripes {
             for (direction, flow) in [&mut read, &mut write].into_iter().enumerate() {
-                let extents = match (self.traced.of(id, direction), highest) {
+                let extents = match (self.posix_trace.of(id, direction), highest) {
                     (Some((accesses, _)), _) if !accesses.is_empty() => Extents::Traced(accesses),
                     (_, Some(highest)) => Extents::UpTo(highest),
                     (_, None) => Extents::Anywhere,

@@ -118,7 +118,15 @@ fn distinct(ranks: &mut Vec<i64>, nprocs: i64) -> i64 {
     }
 }
 
-pub(super) fn flow(used: &[&Part<'_, '_>], d: usize, nprocs: i64, upper: i64) -> Flow {
+/// What the records of the source say of one direction; `traced` processes are known to have moved bytes where the records do
+/// not tell, and there are at most `upper`.
+pub(super) fn flow(
+    used: &[&Part<'_, '_>],
+    d: usize,
+    nprocs: i64,
+    upper: i64,
+    traced: Option<usize>,
+) -> Flow {
     let bytes = used
         .iter()
         .map(|part| part.bytes(d))
@@ -153,7 +161,10 @@ pub(super) fn flow(used: &[&Part<'_, '_>], d: usize, nprocs: i64, upper: i64) ->
         );
     }
     let hidden = moved.iter().any(|rank| *rank < 0) && nprocs > 1;
-    let active = (!hidden).then(|| distinct(&mut moved, nprocs));
+    let active = match hidden {
+        false => Some(distinct(&mut moved, nprocs)),
+        true => traced.map(|ranks| ranks as i64),
+    };
     let workers = active.filter(|n| *n > 0).unwrap_or(upper) as f64;
     let busy = time.zip(window).and_then(|(time, (start, end))| {
         (end > start && workers > 0.0).then(|| time / (workers * (end - start)))

@@ -25,19 +25,29 @@ pub(in crate::source::darshan) fn fill(
     for block in order.chunks(BLOCK) {
         let n = block.len();
         rows.clear();
-        rows.extend(block.iter().map(|record| records.bytes_of(*record as usize)));
+        rows.extend(
+            block
+                .iter()
+                .map(|record| records.bytes_of(*record as usize)),
+        );
         let rows = rows.as_slice();
         builder.column(0).int64().extend_constant(log_id, n);
         builder.column(1).int64().extend_constant(job_id, n);
-        builder.column(2).uint64().extend(rows.iter().map(|row| int(row, 0) as u64), |_| true);
-        builder.column(3).int64().extend(rows.iter().map(|row| int(row, 8)), |_| true);
+        builder
+            .column(2)
+            .uint64()
+            .extend(rows.iter().map(|row| int(row, 0) as u64), |_| true);
+        builder
+            .column(3)
+            .int64()
+            .extend(rows.iter().map(|row| int(row, 8)), |_| true);
         let mut column = 4;
         if matches!(module.id, ModuleId::H5D | ModuleId::PNETCDF_VAR) {
             match layout.file_record_id {
-                Some(slot) => builder.column(column).uint64().extend(
-                    rows.iter().map(|row| int(row, slot) as u64),
-                    |_| true,
-                ),
+                Some(slot) => builder
+                    .column(column)
+                    .uint64()
+                    .extend(rows.iter().map(|row| int(row, slot) as u64), |_| true),
                 None => builder.column(column).uint64().extend_constant(None, n),
             }
             column += 1;
@@ -73,10 +83,9 @@ pub(in crate::source::darshan) fn fill(
         for slot in &layout.floats {
             let floats = builder.column(column).float64();
             match slot {
-                Slot::At(slot) => floats.extend(
-                    rows.iter().map(|row| float(row, *slot)),
-                    |v| v != -1.0,
-                ),
+                Slot::At(slot) => {
+                    floats.extend(rows.iter().map(|row| float(row, *slot)), |v| v != -1.0)
+                }
                 _ => floats.extend_constant(None, n),
             }
             column += 1;

@@ -196,8 +196,8 @@ pub(in crate::source::darshan) fn walk(
             .step_by(COMPONENT)
             .take_while(|slot| int(bytes, *slot) != -1)
             .map(|slot| int(bytes, slot + 8));
-        let sum = counts.fold(Some(0i64), |sum, count| {
-            sum?.checked_add(count).filter(|_| count >= 0)
+        let sum = counts.into_iter().try_fold(0i64, |sum, count| {
+            sum.checked_add(count).filter(|_| count >= 0)
         });
         if version != 1 && sum.is_none_or(|sum| sum > stripes) {
             return Err((
