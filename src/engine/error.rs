@@ -68,8 +68,12 @@ fn message(error: &DataFusionError, known: &Known) -> String {
         E::SchemaError(inner, _) => return schema(inner),
         E::ResourcesExhausted(text) => return exhausted(text, known),
         E::SQL(inner, _) => match &**inner {
-            ParserError::TokenizerError(text) | ParserError::ParserError(text) => format!("cannot read the query: {}", place(&start(text))),
-            ParserError::RecursionLimitExceeded => "cannot read the query: it is nested too deeply".to_string(),
+            ParserError::TokenizerError(text) | ParserError::ParserError(text) => {
+                format!("cannot read the query: {}", place(&start(text)))
+            }
+            ParserError::RecursionLimitExceeded => {
+                "cannot read the query: it is nested too deeply".to_string()
+            }
         },
         E::Internal(text) => {
             format!("the query engine failed, which is a mistake in iolode or DataFusion: {text}")
@@ -260,8 +264,15 @@ fn start(text: &str) -> String {
 
 /// The parser's words as ours would be.
 fn place(text: &str) -> String {
-    let words = [("expected: ", "expected "), ("found: ", "found "), (" at Line: ", " at line "), (", Column: ", ", column ")];
-    words.iter().fold(text.to_string(), |text, (theirs, ours)| text.replace(theirs, ours))
+    let words = [
+        ("expected: ", "expected "),
+        ("found: ", "found "),
+        (" at Line: ", " at line "),
+        (", Column: ", ", column "),
+    ];
+    words.iter().fold(text.to_string(), |text, (theirs, ours)| {
+        text.replace(theirs, ours)
+    })
 }
 
 /// One line without a full stop.

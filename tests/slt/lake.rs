@@ -60,7 +60,10 @@ pub(crate) fn small(directory: &Path) -> Lake {
         ("ada_ior_id100_11-14-80000-2_1.darshan", copy),
         ("ada_plot_id100_11-14-83700-3_1.darshan", b),
         ("ada_plot_id100_11-16-900-4_1.darshan", c),
-        ("bob_plot_id100_11-14-80000-5_1.darshan", script(2000, START)),
+        (
+            "bob_plot_id100_11-14-80000-5_1.darshan",
+            script(2000, START),
+        ),
         ("ada_all_id200_11-14-80000-6_1.darshan", all()),
     ] {
         fs::write(logs.join(name), log.to_bytes()).expect("a new file");

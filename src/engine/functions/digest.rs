@@ -104,7 +104,8 @@ mod tests {
     }
 
     #[test]
-    fn a_quantile_of_a_hundred_thousand_values_is_off_by_at_most_a_quarter_of_a_percent_of_the_ranks() {
+    fn a_quantile_of_a_hundred_thousand_values_is_off_by_at_most_a_quarter_of_a_percent_of_the_ranks()
+     {
         // A multiplicative congruential sequence, and a long-tailed function of it.
         let uniform =
             |i: u64| ((i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 11) as f64) / (1u64 << 53) as f64;

@@ -293,8 +293,14 @@ mod tests {
             "percentiles: n must be a constant"
         );
         // Alone, DISTINCT is a grouping that DataFusion puts below; beside others the function would have to do it.
-        assert_eq!(ask("SELECT percentiles(DISTINCT x)[51] FROM (VALUES (1), (1), (3)) AS t(x)").unwrap(), ["2.0"]);
-        let error = ask("SELECT percentiles(DISTINCT x), count(DISTINCT y) FROM (VALUES (1, 2)) AS t(x, y)").unwrap_err();
+        assert_eq!(
+            ask("SELECT percentiles(DISTINCT x)[51] FROM (VALUES (1), (1), (3)) AS t(x)").unwrap(),
+            ["2.0"]
+        );
+        let error = ask(
+            "SELECT percentiles(DISTINCT x), count(DISTINCT y) FROM (VALUES (1, 2)) AS t(x, y)",
+        )
+        .unwrap_err();
         assert_eq!(error, "percentiles does not take DISTINCT");
     }
 }

@@ -62,9 +62,14 @@ async fn check(lake: &Lake, all_threads: &[usize]) {
         assert!(!rows.is_empty(), "{sql}");
         expected.push(rows);
     }
-    for (threads, hash) in all_threads.iter().flat_map(|threads| [(*threads, true), (*threads, false)]) {
+    for (threads, hash) in all_threads
+        .iter()
+        .flat_map(|threads| [(*threads, true), (*threads, false)])
+    {
         let engine = engine(lake, threads);
-        for set in PARTITIONED.into_iter().map(String::from).chain([format!("SET datafusion.optimizer.prefer_hash_join = {hash}")]) {
+        for set in PARTITIONED.into_iter().map(String::from).chain([format!(
+            "SET datafusion.optimizer.prefer_hash_join = {hash}"
+        )]) {
             ask(&engine, &set).await;
         }
         for (i, sql) in QUESTIONS.iter().enumerate() {
@@ -75,11 +80,17 @@ async fn check(lake: &Lake, all_threads: &[usize]) {
             );
             // Each table is sorted by job_id, log_id and more, and no files overlap: merge joins and groupings need no sort.
             let sorts = plan.matches("SortExec").count();
-            assert!(sorts == 0 || sql.contains("OVER"), "{sorts} sorts, {threads} threads, hash joins {hash}: {sql}\n{plan}");
+            assert!(
+                sorts == 0 || sql.contains("OVER"),
+                "{sorts} sorts, {threads} threads, hash joins {hash}: {sql}\n{plan}"
+            );
             if let Some(expected) = expected.get(i) {
                 let mut found = ask(&engine, sql).await;
                 found.sort();
-                assert_eq!(found, *expected, "{threads} threads, hash joins {hash}: {sql}");
+                assert_eq!(
+                    found, *expected,
+                    "{threads} threads, hash joins {hash}: {sql}"
+                );
             }
         }
     }
