@@ -96,7 +96,9 @@ impl Source for Darshan {
 
     fn probe(&self, path: &Path, head: &[u8]) -> bool {
         // An unfinished or damaged log may lack its magic number: its name says what it should be.
-        let named = path.extension().is_some_and(|e| e == "darshan" || e == "darshan_partial");
+        let named = path
+            .extension()
+            .is_some_and(|e| e == "darshan" || e == "darshan_partial");
         header::Header::probe(head) || named
     }
 
