@@ -617,6 +617,48 @@ fn ranges_lie_on_the_directories_that_were_given() {
     assert!(bench.lake.check().unwrap().wrong.is_empty());
 }
 
+/// Two commits and a vacuum of all that is old come while an ingest reads its first log.
+struct Meddler<'a>(&'a Bench, std::sync::Once);
+
+impl Progress for Meddler<'_> {
+    fn done(&self, _: u64, _: bool) {
+        self.1.call_once(|| {
+            for name in ["x", "y"] {
+                let path = self.0.directory.path().join(name);
+                fs::write(&path, format!("mounts 9 0 /{name}")).unwrap();
+                let options = IngestOptions {
+                    paths: vec![path],
+                    ..self.0.options()
+                };
+                self.0.lake.ingest(&options, &Silent).unwrap();
+            }
+            let all = VacuumOptions {
+                keep_versions: Duration::ZERO,
+                min_age: Duration::ZERO,
+                dry_run: false,
+            };
+            self.0.lake.vacuum(&all).unwrap();
+        });
+    }
+}
+
+#[test]
+fn an_ingest_is_not_lost_when_the_version_it_began_with_is_vacuumed() {
+    let bench = Bench::new();
+    bench.log("a", "mounts 1 0 /a");
+    let meddler = Meddler(&bench, std::sync::Once::new());
+    let report = bench.lake.ingest(&bench.options(), &meddler).unwrap();
+    assert_eq!(report.version, Some(4));
+    let mut rows = bench.rows();
+    rows.sort();
+    assert_eq!(rows, [row(1, "/a"), row(9, "/x"), row(9, "/y")]);
+    let report = bench.lake.check().unwrap();
+    assert!(
+        report.wrong.is_empty() && report.unreferenced.is_empty(),
+        "{report:?}"
+    );
+}
+
 #[test]
 fn vacuum_removes_what_no_kept_version_names_and_nothing_else() {
     let bench = Bench::new();

@@ -9,6 +9,8 @@ mod differential;
 #[cfg(feature = "engine")]
 mod inspect;
 #[cfg(feature = "engine")]
+mod percentiles;
+#[cfg(feature = "engine")]
 mod program;
 mod registry;
 mod semantics;
