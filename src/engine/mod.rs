@@ -21,6 +21,7 @@ pub mod functions;
 mod lake_tables;
 mod session;
 mod table;
+mod using;
 pub mod views;
 
 #[cfg(test)]
@@ -134,6 +135,7 @@ impl Engine {
             .map_err(|e| self.error(e))?;
         let mut statements = Vec::from(statements);
         statements.iter_mut().for_each(plain_user);
+        statements.iter().try_for_each(using::check)?;
         Ok(statements)
     }
 

@@ -276,7 +276,7 @@ async fn fuzz(seed: u64, cases: u64) -> (u64, u64, u64) {
         runtime.register_object_store(url.as_ref(), store.clone());
         let groups = *random.pick(&[2, 3, 5, 8, 12]);
         let target = *random.pick(&[2, 3, 4, 8, 16]);
-        let names = ["hash", "dynamic", "collect", "round robin", "sort"];
+        let names = ["hash", "pushdown", "round robin", "sort"];
         let chances: Vec<bool> = names.iter().map(|_| random.chance(0.5)).collect();
         let settings = [
             (
@@ -284,15 +284,11 @@ async fn fuzz(seed: u64, cases: u64) -> (u64, u64, u64) {
                 chances[0] || random.chance(0.3),
             ),
             (
-                "datafusion.optimizer.enable_dynamic_filter_pushdown",
-                chances[1],
-            ),
-            (
                 "datafusion.optimizer.enable_round_robin_repartition",
-                chances[3],
+                chances[2],
             ),
-            ("datafusion.optimizer.prefer_existing_sort", chances[4]),
-            ("datafusion.execution.parquet.pushdown_filters", chances[2]),
+            ("datafusion.optimizer.prefer_existing_sort", chances[3]),
+            ("datafusion.execution.parquet.pushdown_filters", chances[1]),
         ];
         let contexts = [
             session(target, true, &runtime, &settings),
