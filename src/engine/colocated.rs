@@ -87,8 +87,6 @@ impl PhysicalOptimizerRule for ColocatedJoin {
     }
 }
 
-/// One key of a join: the expression of either side.
-
 type Keys = Vec<(Arc<dyn PhysicalExpr>, Arc<dyn PhysicalExpr>)>;
 
 /// A hash join that works partition by partition. Merge joins are left alone: DataFusion 55.2 takes their output to be
