@@ -4,7 +4,8 @@ use super::failpoint::failpoint;
 use super::ingest::{IngestOptions, Progress};
 use super::list::{Candidate, Planned, failed_row};
 use super::parts::{DataFile, InputRow, InputStatus};
-use super::writer::{RangeWriter, Target};
+use super::work::Hashes;
+use super::writer::{RangeWriter, Target, sync};
 use crate::error::{Error, Result};
 use crate::source::{Input, Reader, Site, Tables};
 use crate::table::table;
@@ -13,6 +14,9 @@ use std::sync::Arc;
 
 /// Logs up to this size are read into memory whole, once, for hashing and reading.
 const WHOLE: u64 = 64 << 20;
+
+/// Buffers up to this size are kept, each for one of a job's logs.
+const REUSED: usize = 256 << 10;
 
 /// What is to be done for one range.
 #[derive(Clone, Debug)]
@@ -35,6 +39,10 @@ pub(super) struct RangeResult {
     /// Paths of the files that these replace.
     pub(super) replaced: Vec<String>,
     pub(super) inputs: Vec<InputRow>,
+    /// Inputs that were to be taken anew and could not be read, and why: what the lake holds of them stays.
+    pub(super) kept: Vec<(String, String)>,
+    /// Hashes of what the lake holds of them.
+    spared: HashSet<i64>,
 }
 
 /// A thread's readers and builders, kept from range to range.
@@ -46,6 +54,8 @@ pub(super) struct Worker<'o> {
     buffers: Vec<Vec<u8>>,
     /// Bytes that the builders may hold.
     flush_at: usize,
+    /// Bytes of logs of one job that may be held.
+    hold_at: u64,
 }
 
 impl<'o> Worker<'o> {
@@ -54,15 +64,15 @@ impl<'o> Worker<'o> {
             .sources
             .iter()
             .flat_map(|source| source.tables().iter().copied());
-        let names = names.filter(|name| options.dxt || *name != "darshan_dxt");
-        let flush_at = (options.memory / options.threads.max(1) / 8).clamp(1 << 18, 4 << 20);
+        let share = options.memory / options.threads.max(1) / 8;
         Ok(Self {
             options,
             site,
             readers: HashMap::new(),
             tables: Tables::new(names)?,
             buffers: vec![],
-            flush_at,
+            flush_at: share.clamp(1 << 18, 4 << 20),
+            hold_at: share.clamp(1 << 20, 32 << 20) as u64,
         })
     }
 
@@ -74,16 +84,58 @@ impl<'o> Worker<'o> {
     pub(super) fn convert_range(
         &mut self,
         task: &RangeTask,
-        known: &HashSet<i64>,
+        known: &Hashes,
         progress: &dyn Progress,
     ) -> Result<RangeResult> {
         let mut result = RangeResult::default();
+        let converted = self.convert(task, known, &mut result, progress);
+        let mut spared = std::mem::take(&mut result.spared);
+        // Rows that were to be replaced stay if the log could not be read, unless another input brought them.
+        spared.retain(|hash| {
+            task.drop.contains(hash)
+                && !result
+                    .inputs
+                    .iter()
+                    .any(|row| row.status.has_rows() && row.content_hash == Some(*hash))
+        });
+        if converted.is_ok() && spared.is_empty() {
+            failpoint("range-done");
+            return Ok(result);
+        }
+        // Files that were whole already are nobody's now.
+        let store = &task.target.store;
+        result
+            .files
+            .iter()
+            .for_each(|file| _ = store.delete(&file.path));
+        converted?;
+        let kept = |log: &&Planned| {
+            let path = log.file.path.to_string_lossy();
+            !result.kept.iter().any(|(kept, _)| *kept == path)
+        };
+        let again = RangeTask {
+            logs: task.logs.iter().filter(kept).cloned().collect(),
+            drop: Arc::new(task.drop.difference(&spared).copied().collect()),
+            ..task.clone()
+        };
+        let mut second = self.convert_range(&again, known, progress)?;
+        second.kept.append(&mut result.kept);
+        Ok(second)
+    }
+
+    fn convert(
+        &mut self,
+        task: &RangeTask,
+        known: &Hashes,
+        result: &mut RangeResult,
+        progress: &dyn Progress,
+    ) -> Result<()> {
         let mut writers: Vec<Option<RangeWriter>> =
             self.tables.builders().iter().map(|_| None).collect();
         let mut logs: Vec<&Planned> = task.logs.iter().collect();
         logs.sort_by(|a, b| (a.peek.job_id, &a.file.path).cmp(&(b.peek.job_id, &b.file.path)));
         for job in logs.chunk_by(|a, b| a.peek.job_id == b.peek.job_id) {
-            self.convert_job(job, known, task, &mut writers, &mut result, progress)?;
+            self.convert_job(job, known, task, &mut writers, result, progress)?;
         }
         self.flush(task, &mut writers)?;
         // Tables without new rows that lose some, or are cut.
@@ -116,18 +168,21 @@ impl<'o> Worker<'o> {
                     .extend(old_of(task, &name).into_iter().map(|file| file.path));
             }
         }
+        let mut finished = vec![];
         for writer in writers.into_iter().flatten() {
-            result.files.extend(writer.finish()?);
+            if let Some(file) = writer.finish()? {
+                result.files.push(file.data.clone());
+                finished.push(file);
+            }
         }
-        failpoint("range-done");
-        Ok(result)
+        sync(&finished)
     }
 
     /// All logs of one job: loaded, hashed, sorted by hash, so that the rows come in the order of every table.
     fn convert_job(
         &mut self,
         job: &[&Planned],
-        known: &HashSet<i64>,
+        known: &Hashes,
         task: &RangeTask,
         writers: &mut [Option<RangeWriter>],
         result: &mut RangeResult,
@@ -135,7 +190,7 @@ impl<'o> Worker<'o> {
     ) -> Result<()> {
         let mut loaded: Vec<(i64, &Planned, Option<Input>)> = vec![];
         // A job of very many logs is loaded twice rather than held.
-        let hold = job.iter().map(|log| log.file.bytes).sum::<u64>() <= self.flush_at as u64;
+        let hold = job.iter().map(|log| log.file.bytes).sum::<u64>() <= self.hold_at;
         for log in job {
             if self.options.is_cancelled() {
                 return Err(Error::Interrupted);
@@ -146,13 +201,10 @@ impl<'o> Worker<'o> {
             {
                 Ok((hash, input)) if hold => loaded.push((hash, log, Some(input))),
                 Ok((hash, input)) => {
-                    self.buffers.push(input.into_buffer());
+                    self.reuse(input);
                     loaded.push((hash, log, None));
                 }
-                Err(e) => {
-                    result.inputs.push(self.failed(log, e));
-                    progress.done(log.file.bytes, true);
-                }
+                Err(e) => self.fail(log, e, result, progress),
             }
         }
         loaded.sort_by_key(|(hash, log, _)| (*hash, log.file.path.clone()));
@@ -166,25 +218,31 @@ impl<'o> Worker<'o> {
                 .as_ref()
                 .filter(|(same, _)| *same == hash)
                 .map(|(_, path)| path);
-            if twin.is_some() || known.contains(&hash) && !task.drop.contains(&hash) {
+            if twin.is_some() || known.contains(hash) && !task.drop.contains(&hash) {
                 let source = self.options.sources.get(log.source).copied();
                 let mut row = failed_row(&log.file, source, InputStatus::Skipped, String::new());
                 // Of one in the lake the path is looked up at the end, for all together.
                 row.error = twin.map(|twin| format!("the same bytes as {twin}"));
                 row.content_hash = Some(hash);
+                row.job_id = Some(log.peek.job_id);
+                row.start_time = log.peek.start_time;
+                row.dxt = log.dxt;
                 result.inputs.push(row);
                 progress.done(log.file.bytes, false);
                 continue;
             }
-            let row = match input.map_or_else(|| self.load(&log.file), Ok) {
-                Ok(input) => self.read(input, hash, log)?,
-                Err(e) => self.failed(log, e),
+            let input = match input {
+                Some(input) => Ok(input),
+                None => self.load_again(&log.file, hash),
             };
-            progress.done(log.file.bytes, row.status == InputStatus::Failed);
-            if row.status.has_rows() {
-                before = Some((hash, path));
+            match input.and_then(|input| self.read(input, hash, log)) {
+                Ok(row) => {
+                    progress.done(log.file.bytes, false);
+                    before = Some((hash, path));
+                    result.inputs.push(row);
+                }
+                Err(e) => self.fail(log, e, result, progress),
             }
-            result.inputs.push(row);
             if self.tables.bytes() >= self.flush_at {
                 self.flush(task, writers)?;
             }
@@ -196,10 +254,28 @@ impl<'o> Worker<'o> {
         Input::open(&file.path)?.load(WHOLE, self.buffers.pop().unwrap_or_default())
     }
 
+    /// Loads what was hashed before.
+    fn load_again(&mut self, file: &Candidate, hash: i64) -> Result<Input> {
+        let input = self.load(file)?;
+        match input.hash()? == hash {
+            true => Ok(input),
+            false => Err(changed(file)),
+        }
+    }
+
+    /// Keeps an input's memory for the next ones, as long as that is little.
+    fn reuse(&mut self, input: Input) {
+        let buffer = input.into_buffer();
+        if self.buffers.is_empty() || buffer.capacity() <= REUSED && self.buffers.len() < 64 {
+            self.buffers.push(buffer);
+        }
+    }
+
     fn read(&mut self, input: Input, hash: i64, log: &Planned) -> Result<InputRow> {
         let Some(source) = self.options.sources.get(log.source).copied() else {
             return Err(Error::Invalid("an input's source is gone".into()));
         };
+        self.tables.hide("darshan_dxt", !log.dxt);
         let reader = self
             .readers
             .entry(log.source)
@@ -208,13 +284,10 @@ impl<'o> Worker<'o> {
             .peek(&input)
             .and_then(|peek| match peek.job_id == log.peek.job_id {
                 true => reader.read(&input, hash, &mut self.tables),
-                false => Err(Error::Invalid("it changed while it was read".into())),
+                false => Err(changed(&log.file)),
             });
-        self.buffers.push(input.into_buffer());
-        let outcome = match read {
-            Ok(outcome) => outcome,
-            Err(e) => return Ok(self.failed(log, e)),
-        };
+        self.reuse(input);
+        let outcome = read?;
         Ok(InputRow {
             path: log.file.path.to_string_lossy().into_owned(),
             source: Some(source.name().to_string()),
@@ -225,25 +298,31 @@ impl<'o> Worker<'o> {
             content_hash: Some(hash),
             job_id: Some(log.peek.job_id),
             start_time: log.peek.start_time,
-            dxt: self.options.dxt,
+            dxt: log.dxt,
             reader_version: source.version(),
             version: 0,
         })
     }
 
-    fn failed(&self, log: &Planned, e: Error) -> InputRow {
+    /// Notes that nothing could be taken of a log.
+    fn fail(&self, log: &Planned, e: Error, result: &mut RangeResult, progress: &dyn Progress) {
+        progress.done(log.file.bytes, true);
         let name = log.file.path.display().to_string();
         let why = e.to_string();
         let why = why
             .strip_prefix(&name)
             .map_or(why.as_str(), |rest| rest.trim_start_matches(": "))
             .to_string();
-        failed_row(
-            &log.file,
-            self.options.sources.get(log.source).copied(),
-            InputStatus::Failed,
-            why,
-        )
+        let unread = matches!(e, Error::Io { .. });
+        if let Some(held) = log.held.filter(|held| held.stays(unread)) {
+            let path = log.file.path.to_string_lossy().into_owned();
+            result.kept.push((path, why));
+            result.spared.insert(held.hash);
+            return;
+        }
+        let source = self.options.sources.get(log.source).copied();
+        let row = failed_row(&log.file, source, InputStatus::Failed, why);
+        result.inputs.push(row);
     }
 
     /// Moves the builders' rows into the files.
@@ -269,6 +348,11 @@ impl<'o> Worker<'o> {
         }
         Ok(())
     }
+}
+
+fn changed(file: &Candidate) -> Error {
+    let why = std::io::Error::other("it changed while it was read");
+    Error::io(&file.path, "cannot read", why)
 }
 
 fn old_of(task: &RangeTask, table: &str) -> Vec<DataFile> {

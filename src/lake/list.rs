@@ -26,14 +26,51 @@ pub(super) struct Planned {
     /// Place in the list of sources.
     pub(super) source: usize,
     pub(super) peek: Peek,
+    /// Whether its DXT modules are taken.
+    pub(super) dxt: bool,
+    /// What the lake holds of it already, if it does.
+    pub(super) held: Option<Held>,
 }
 
-/// The regular files of all paths, each once, by path; and what could not be listed, as failed inputs.
-pub(super) fn list(paths: &[PathBuf]) -> Result<(Vec<Candidate>, Vec<InputRow>)> {
+/// What the lake holds of an input that is taken anew.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Held {
+    /// Hash of the bytes that were taken.
+    pub(super) hash: i64,
+    /// Whether the file still has its size and time of then.
+    pub(super) unchanged: bool,
+}
+
+/// An input of which nothing can be taken.
+#[derive(Clone, Debug)]
+pub(super) struct Refused {
+    pub(super) row: InputRow,
+    /// Its bytes could not be had, so that nothing is known of them.
+    pub(super) unread: bool,
+}
+
+impl Held {
+    /// Whether what the lake holds stays, because nothing says that it is wrong: a disk or a right that fails for a while, or a
+    /// reader that refuses what an older one read, must not cost rows.
+    pub(super) fn stays(self, unread: bool) -> bool {
+        self.unchanged || unread
+    }
+}
+
+/// The regular files of all paths, each once, by path; and what could not be listed, as failed inputs. Lakes are left out, and
+/// `ours`, the directories in which this one puts files.
+pub(super) fn list(paths: &[PathBuf], ours: &[PathBuf]) -> Result<(Vec<Candidate>, Vec<InputRow>)> {
     let (mut found, mut failed) = (vec![], vec![]);
+    let logs = |entry: &walkdir::DirEntry| {
+        let (path, directory) = (entry.path(), entry.file_type().is_dir());
+        !directory
+            || !ours.iter().any(|ours| ours == path)
+                && !path.join("_iolode").join("manifest").is_dir()
+    };
     for path in paths {
         let path = std::path::absolute(path).map_err(|e| Error::io(path, "cannot use", e))?;
-        for entry in walkdir::WalkDir::new(&path).follow_links(true) {
+        let walk = walkdir::WalkDir::new(&path).follow_links(true);
+        for entry in walk.into_iter().filter_entry(logs) {
             match entry {
                 Ok(entry) if entry.file_type().is_file() => match entry.metadata() {
                     Ok(metadata) => {
@@ -56,16 +93,21 @@ pub(super) fn list(paths: &[PathBuf]) -> Result<(Vec<Candidate>, Vec<InputRow>)>
     }
     found.sort_by(|a, b| a.path.cmp(&b.path));
     found.dedup_by(|a, b| a.path == b.path);
+    failed.sort_by(|a, b| a.path.cmp(&b.path));
+    failed.dedup_by(|a, b| a.path == b.path);
     Ok((found, failed))
 }
 
 fn unlisted(path: &Path, error: walkdir::Error) -> InputRow {
     let why = match error.loop_ancestor() {
         Some(ancestor) => format!("a link that leads back to {}", ancestor.display()),
-        None => Error::io("", "cannot read", error.into())
-            .to_string()
-            .trim_start_matches(": ")
-            .to_string(),
+        None => {
+            // Its words would name the path again.
+            let code = error.io_error().and_then(std::io::Error::raw_os_error);
+            let error = code.map_or_else(|| error.into(), std::io::Error::from_raw_os_error);
+            let text = Error::io("", "cannot read", error).to_string();
+            text.trim_start_matches(": ").to_string()
+        }
     };
     failed_row(
         &Candidate {
@@ -120,7 +162,10 @@ pub(super) fn unknown(
             .sources
             .iter()
             .find(|s| Some(s.name()) == row.source.as_deref());
-        let older = options.refresh && source.is_some_and(|s| row.reader_version < s.version());
+        // A file that nothing was taken of may have become readable, or known, without having changed.
+        let nothing_taken = row.content_hash.is_none();
+        let older = options.refresh
+            && (nothing_taken || source.is_some_and(|s| row.reader_version < s.version()));
         let without_dxt = options.dxt && row.status.has_rows() && !row.dxt;
         changed || older || without_dxt
     };
@@ -137,7 +182,7 @@ pub(super) fn peek(
     files: &[Candidate],
     options: &IngestOptions<'_>,
     progress: &dyn Progress,
-) -> Result<(Vec<Planned>, Vec<InputRow>)> {
+) -> Result<(Vec<Planned>, Vec<Refused>)> {
     let (next, found) = (AtomicUsize::new(0), Mutex::new((vec![], vec![])));
     std::thread::scope(|scope| {
         for _ in 0..options.threads.max(1) {
@@ -151,7 +196,7 @@ pub(super) fn peek(
                     match peek_one(file, options, &mut head) {
                         Ok(Some(log)) => planned.push(log),
                         Ok(None) => {}
-                        Err(row) => failed.push(*row),
+                        Err(refused) => failed.push(*refused),
                     }
                     progress.peeked(1);
                 }
@@ -165,10 +210,10 @@ pub(super) fn peek(
     if options.is_cancelled() {
         return Err(Error::Interrupted);
     }
-    let (mut planned, mut failed): (Vec<Planned>, Vec<InputRow>) =
+    let (mut planned, mut failed): (Vec<Planned>, Vec<Refused>) =
         found.into_inner().unwrap_or_default();
     planned.sort_by(|a, b| a.file.path.cmp(&b.file.path));
-    failed.sort_by(|a, b| a.path.cmp(&b.path));
+    failed.sort_by(|a, b| a.row.path.cmp(&b.row.path));
     Ok((planned, failed))
 }
 
@@ -176,7 +221,7 @@ fn peek_one(
     file: &Candidate,
     options: &IngestOptions<'_>,
     head: &mut Vec<u8>,
-) -> Result<Option<Planned>, Box<InputRow>> {
+) -> Result<Option<Planned>, Box<Refused>> {
     let refuse = |source: Option<&dyn Source>, status, e: Error| {
         let name = file.path.display().to_string();
         // The row has the path already.
@@ -185,7 +230,10 @@ fn peek_one(
             .strip_prefix(&name)
             .map_or(why.as_str(), |rest| rest.trim_start_matches(": "))
             .to_string();
-        Box::new(failed_row(file, source, status, why))
+        Box::new(Refused {
+            row: failed_row(file, source, status, why),
+            unread: matches!(e, Error::Io { .. }),
+        })
     };
     let input = Input::open(&file.path).map_err(|e| refuse(None, InputStatus::Failed, e))?;
     head.clear();
@@ -216,5 +264,7 @@ fn peek_one(
         file: file.clone(),
         source: number,
         peek,
+        dxt: options.dxt,
+        held: None,
     }))
 }

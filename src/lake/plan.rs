@@ -1,157 +1,25 @@
-//! What an ingest has to do: which inputs are new, which ranges change, where they are cut.
+//! Which ranges an ingest changes, where they are cut, and on which targets they lie.
 
 use super::convert::RangeTask;
 use super::ingest::IngestOptions;
-use super::list::{Candidate, Known, Planned};
-use super::parts::{DataFile, InputRow};
+use super::list::Planned;
+use super::parts::DataFile;
 use super::placement::Placement;
 use super::ranges::{range_of, splits_for};
 use super::site::SiteFile;
 use super::snapshot::Snapshot;
+use super::work::Work;
 use super::writer::{Target, read_data};
 use crate::error::Result;
 use arrow::array::AsArray;
 use arrow::datatypes::Int64Type;
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::path::PathBuf;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
-use xxhash_rust::xxh3::xxh3_64;
 
-/// Ranges of a first ingest with enough logs, so that all cores have work and scans can be divided.
+/// Ranges of a lake once it takes in enough logs, so that all cores have work and scans can be divided.
 const FIRST_RANGES: usize = 16;
 /// Logs for each of them.
 const FIRST_LOGS: usize = 32;
-
-/// What the lake knows, as far as an ingest needs it.
-pub(super) struct Memory {
-    pub(super) known: Known,
-    /// Hashes of the logs whose rows are in the lake.
-    pub(super) hashes: HashSet<i64>,
-    /// Inputs with each of several hashes.
-    pub(super) holders: HashMap<i64, usize>,
-}
-
-/// What is to be done in one try.
-pub(super) struct Work {
-    pub(super) logs: Vec<Planned>,
-    pub(super) failed: Vec<InputRow>,
-    /// Logs whose rows go, with their jobs.
-    pub(super) drops: Vec<(i64, i64)>,
-}
-
-impl Work {
-    pub(super) fn new(
-        todo: &[Candidate],
-        peeked: &HashMap<PathBuf, (Candidate, Result<Option<Planned>, InputRow>)>,
-        unlisted: &[InputRow],
-        memory: &Memory,
-        options: &IngestOptions<'_>,
-    ) -> Self {
-        let mut work = Self {
-            logs: vec![],
-            failed: vec![],
-            drops: vec![],
-        };
-        for file in todo {
-            match peeked.get(&file.path) {
-                Some((_, Ok(Some(log)))) => work.logs.push(log.clone()),
-                Some((_, Err(row))) => work.failed.push(row.clone()),
-                _ => continue,
-            }
-            let Some(row) = memory
-                .known
-                .get(file.path.to_string_lossy().as_ref())
-                .filter(|row| row.status.has_rows())
-            else {
-                continue;
-            };
-            let unchanged = row.bytes == file.bytes && row.modified == file.modified;
-            if let (Some(hash), Some(job)) = (row.content_hash, row.job_id)
-                // Another input with the same bytes keeps the rows of one that has changed.
-                && (unchanged || memory.holders.get(&hash).is_none_or(|n| *n <= 1))
-            {
-                work.drops.push((job, hash));
-            }
-        }
-        let same = |row: &&InputRow| {
-            memory
-                .known
-                .get(&row.path)
-                .is_some_and(|known| known.status == row.status && known.error == row.error)
-        };
-        work.failed.extend(
-            unlisted
-                .iter()
-                .filter(|row| !same(row) || options.refresh)
-                .cloned(),
-        );
-        work
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.logs.is_empty() && self.failed.is_empty() && self.drops.is_empty()
-    }
-}
-
-pub(super) fn remember_peeks(
-    peeked: &mut HashMap<PathBuf, (Candidate, Result<Option<Planned>, InputRow>)>,
-    files: &[Candidate],
-    logs: Vec<Planned>,
-    failed: Vec<InputRow>,
-) {
-    for file in files {
-        peeked.insert(file.path.clone(), (file.clone(), Ok(None)));
-    }
-    for log in logs {
-        peeked.insert(log.file.path.clone(), (log.file.clone(), Ok(Some(log))));
-    }
-    for row in failed {
-        if let Some(entry) = peeked.get_mut(&PathBuf::from(&row.path)) {
-            entry.1 = Err(row);
-        }
-    }
-}
-
-/// Reads the lists of inputs once: the rows of the listed paths, and the hashes of all.
-pub(super) fn remember(
-    snapshot: &Snapshot,
-    candidates: &[Candidate],
-    unlisted: &[InputRow],
-) -> Result<Memory> {
-    let listed: HashSet<u64> = candidates
-        .iter()
-        .map(|file| xxh3_64(file.path.to_string_lossy().as_bytes()))
-        .chain(unlisted.iter().map(|row| xxh3_64(row.path.as_bytes())))
-        .collect();
-    let mut known = Known::new();
-    // By the hash of the path: a lake may know a million of them.
-    let mut newest: HashMap<u64, (u64, Option<i64>, bool)> = HashMap::new();
-    snapshot.each_input(|row| {
-        let path = xxh3_64(row.path.as_bytes());
-        let entry = newest.entry(path).or_insert((0, None, false));
-        if row.version >= entry.0 {
-            *entry = (row.version, row.content_hash, row.status.has_rows());
-            if listed.contains(&path) {
-                known.insert(row.path.clone(), row);
-            }
-        }
-    })?;
-    let (mut hashes, mut holders) = (HashSet::new(), HashMap::new());
-    for (_, hash, has_rows) in newest.into_values() {
-        if let Some(hash) = hash {
-            *holders.entry(hash).or_insert(0) += 1;
-            if has_rows {
-                hashes.insert(hash);
-            }
-        }
-    }
-    holders.retain(|_, n| *n > 1);
-    Ok(Memory {
-        known,
-        hashes,
-        holders,
-    })
-}
 
 /// What an ingest is going to do.
 pub(super) struct Plan {
@@ -174,18 +42,15 @@ pub(super) fn plan(
     // Parquet takes about as many bytes as the logs do.
     let weight = |log: &Planned| (log.peek.job_id, log.file.bytes.max(1));
     let mut splits = manifest.splits.clone();
-    let first = snapshot.files().is_empty() && splits.is_empty();
+    // A lake that began with few logs, too, gets ranges when many come.
+    let few = splits.len() + 1 < FIRST_RANGES;
     let mut cut: BTreeMap<usize, Vec<i64>> = BTreeMap::new();
-    for range in 0..=splits.len() {
-        let mut weights: Vec<(i64, u64)> = work
-            .logs
-            .iter()
-            .filter(|log| range_of(&splits, log.peek.job_id) == range)
-            .map(weight)
-            .collect();
-        if weights.is_empty() {
-            continue;
-        }
+    let mut new_weights: BTreeMap<usize, Vec<(i64, u64)>> = BTreeMap::new();
+    for log in &work.logs {
+        let range = range_of(&splits, log.peek.job_id);
+        new_weights.entry(range).or_default().push(weight(log));
+    }
+    for (range, mut weights) in new_weights {
         let old: Vec<&DataFile> = snapshot
             .files()
             .iter()
@@ -194,7 +59,7 @@ pub(super) fn plan(
         let total = weights.iter().map(|w| w.1).sum::<u64>()
             + old.iter().map(|file| file.bytes).sum::<u64>();
         let mut parts = total.div_ceil(manifest.range_bytes) as usize;
-        if first && weights.len() >= FIRST_RANGES * FIRST_LOGS {
+        if few && weights.len() >= FIRST_RANGES * FIRST_LOGS {
             parts = parts.max(FIRST_RANGES);
         } else if total <= 2 * manifest.range_bytes {
             continue;
@@ -224,7 +89,7 @@ pub(super) fn plan(
                 .get(range)
                 .copied()
                 .flatten()
-                .filter(|_| piece == 0);
+                .filter(|ost| piece == 0 && site.place.has(*ost));
             let ost = kept.or_else(|| {
                 site.place
                     .choose(|ost| bytes_on.get(&ost).copied().unwrap_or(0))

@@ -1,5 +1,5 @@
-//! What crosses modules: the program from the outside, comparisons with pydarshan and DuckDB, kills, ingests at the same time,
-//! and the rules of the house. One binary, for each one more would link the engine again.
+//! What crosses modules: the program from the outside, comparisons with pydarshan and DuckDB, ingests at the same time, and the
+//! rules of the house. One binary, for each one more would link the engine again.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 #[cfg(feature = "engine")]
@@ -8,7 +8,8 @@ mod concurrent;
 mod differential;
 #[cfg(feature = "engine")]
 mod inspect;
-mod kill;
+#[cfg(feature = "engine")]
+mod percentiles;
 #[cfg(feature = "engine")]
 mod program;
 mod registry;
