@@ -1,9 +1,11 @@
 //! The rows of one table of a lake version, cut by job id.
 //!
 //! All tables of a version are scanned in the same [`Cuts`]: group `g` of each holds the same jobs. The scan says so
-//! (`Partitioning::Range` on job_id), and joins and groupings by job_id need no repartition. It also says that each group
-//! is sorted, where the manifest shows that its files do not overlap; DataFusion checks that itself and drops the order
-//! of the whole scan if one group has files that do.
+//! (`Partitioning::Range` on job_id), and joins and groupings by job_id need no repartition.
+//!
+//! It does not say that each group is sorted by job_id, though it is: DataFusion 55.2 takes the output of a join of two sorted
+//! inputs to be sorted by the order of the streamed one followed by that of the other, though rows of the first may tie, and
+//! groupings by the columns of the second then fall apart into too many groups.
 //!
 //! Planning opens no file: rows, bytes and bounds come from the manifest.
 
@@ -53,7 +55,7 @@ pub(crate) struct ScanFile {
 #[derive(Debug)]
 pub(crate) struct LakeTable {
     schema: SchemaRef,
-    /// job_id, by which the rows of a file are sorted.
+    /// job_id, by which the groups are cut.
     order: LexOrdering,
     url: ObjectStoreUrl,
     /// The group of each file, and the file; by job id.
@@ -63,10 +65,6 @@ pub(crate) struct LakeTable {
 
 impl LakeTable {
     /// The table whose rows are those of `files`.
-    ///
-    /// Rows are sorted by more than job_id, and that is not declared: where one table is sorted by job_id and another by
-    /// job_id and log_id, DataFusion 55.2 takes their join on job_id to be sorted by both (the order of the one side, then that
-    /// of the other), though several rows of the first have one job_id, and groups fall apart.
     ///
     /// # Errors
     /// If the table has no job_id, or a file holds jobs of two groups (which the lake's ranges rule out).
