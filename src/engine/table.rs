@@ -287,7 +287,6 @@ impl TableProvider for LakeTable {
         .with_statistics(self.overall(kept))
         .with_projection_indices(projection.cloned())?
         .with_limit(limit)
-        .with_output_ordering(vec![self.order.clone()])
         .with_output_partitioning(Some(Partitioning::Range(range)))
         .build();
         ParquetFormat::default()
