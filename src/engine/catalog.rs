@@ -158,7 +158,6 @@ impl Pinned {
         let files = contents.files.get(name).map_or(&[][..], Vec::as_slice);
         let table = LakeTable::try_new(
             table.schema.clone(),
-            &table.sort,
             self.source.url.clone(),
             files,
             contents.cuts.clone(),

@@ -39,7 +39,7 @@ use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::filter_pushdown::{
     ChildPushdownResult, FilterDescription, FilterPushdownPhase, FilterPushdownPropagation,
 };
-use datafusion::physical_plan::joins::{HashJoinExec, PartitionMode, SortMergeJoinExec};
+use datafusion::physical_plan::joins::{HashJoinExec, PartitionMode};
 use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::sorts::sort::SortExec;
 use datafusion::physical_plan::statistics::{ChildStats, StatisticsArgs};
@@ -87,86 +87,22 @@ impl PhysicalOptimizerRule for ColocatedJoin {
     }
 }
 
-/// One key of a join: the expression of either side.
-type KeyPair = (Arc<dyn PhysicalExpr>, Arc<dyn PhysicalExpr>);
-
-/// A join that works partition by partition, whichever its algorithm.
-enum Join<'a> {
-    Hash(&'a HashJoinExec),
-    Merge(&'a SortMergeJoinExec),
-}
-
 type Keys = Vec<(Arc<dyn PhysicalExpr>, Arc<dyn PhysicalExpr>)>;
 
-impl<'a> Join<'a> {
-    fn of(plan: &'a Arc<dyn ExecutionPlan>) -> Option<Self> {
-        if let Some(join) = plan.downcast_ref::<HashJoinExec>() {
-            return (*join.partition_mode() == PartitionMode::Partitioned)
-                .then_some(Self::Hash(join));
-        }
-        plan.downcast_ref::<SortMergeJoinExec>().map(Self::Merge)
-    }
-
-    fn inputs(&self) -> [&'a Arc<dyn ExecutionPlan>; 2] {
-        match self {
-            Self::Hash(join) => [join.left(), join.right()],
-            Self::Merge(join) => [join.left(), join.right()],
-        }
-    }
-
-    fn keys(&self) -> &'a [KeyPair] {
-        match self {
-            Self::Hash(join) => join.on(),
-            Self::Merge(join) => join.on(),
-        }
-    }
-
-    fn join_type(&self) -> JoinType {
-        match self {
-            Self::Hash(join) => *join.join_type(),
-            Self::Merge(join) => join.join_type(),
-        }
-    }
-
-    /// The same join of other inputs, its keys turned so that key `first` comes first.
-    fn with(
-        &self,
-        inputs: [Arc<dyn ExecutionPlan>; 2],
-        first: usize,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        let mut keys: Keys = self.keys().to_vec();
-        keys[..=first].rotate_right(1);
-        match self {
-            Self::Hash(join) => join
-                .builder()
-                .with_on(keys)
-                .with_new_children(inputs.into())?
-                .build_exec(),
-            Self::Merge(join) => {
-                let mut options = join.sort_options().to_vec();
-                options[..=first].rotate_right(1);
-                let ([left, right], filter) = (inputs, join.filter().clone());
-                let join = SortMergeJoinExec::try_new(
-                    left,
-                    right,
-                    keys,
-                    filter,
-                    join.join_type(),
-                    options,
-                    join.null_equality(),
-                )?;
-                Ok(Arc::new(join))
-            }
-        }
-    }
+/// A hash join that works partition by partition. Merge joins are left alone: DataFusion 55.2 takes their output to be
+/// sorted by more than it is (the order of the one side, then that of the other, though rows of the first have ties), and
+/// without a repartition above nothing would put that right.
+fn partitioned(plan: &Arc<dyn ExecutionPlan>) -> Option<&HashJoinExec> {
+    let join = plan.downcast_ref::<HashJoinExec>()?;
+    (*join.partition_mode() == PartitionMode::Partitioned).then_some(join)
 }
 
 /// The join between restating nodes, if its inputs are cut alike by one of its keys.
 fn restate(plan: &Arc<dyn ExecutionPlan>, least: usize) -> Result<Option<Arc<dyn ExecutionPlan>>> {
-    let Some(join) = Join::of(plan) else {
+    let Some(join) = partitioned(plan) else {
         return Ok(None);
     };
-    let [left, right] = join.inputs();
+    let (left, right) = (join.left(), join.right());
     let (Partitioning::Range(cut), Partitioning::Range(other)) =
         (left.output_partitioning(), right.output_partitioning())
     else {
@@ -179,13 +115,13 @@ fn restate(plan: &Arc<dyn ExecutionPlan>, least: usize) -> Result<Option<Arc<dyn
         && cut.split_points() == other.split_points()
         && cut.partition_count() >= least;
     let first = join
-        .keys()
+        .on()
         .iter()
         .position(|(x, y)| x.eq(&a.expr) && y.eq(&b.expr));
-    let (true, true, Some(first)) = (alike, join.keys().len() > 1, first) else {
+    let (true, true, Some(first)) = (alike, join.on().len() > 1, first) else {
         return Ok(None);
     };
-    let mut keys: Keys = join.keys().to_vec();
+    let mut keys: Keys = join.on().to_vec();
     keys[..=first].rotate_right(1);
     let (x, y): (Vec<_>, Vec<_>) = keys.into_iter().unzip();
     let (Some(x), Some(y)) = (widen(left, cut, &x)?, widen(right, other, &y)?) else {
@@ -197,13 +133,17 @@ fn restate(plan: &Arc<dyn ExecutionPlan>, least: usize) -> Result<Option<Arc<dyn
         range,
         points: cut.split_points().to_vec(),
     });
-    let join = join.with(
-        [
-            RestateExec::plan(left.clone(), x),
-            RestateExec::plan(right.clone(), y),
-        ],
-        first,
-    )?;
+    let mut keys: Keys = join.on().to_vec();
+    keys[..=first].rotate_right(1);
+    let inputs = vec![
+        RestateExec::plan(left.clone(), x),
+        RestateExec::plan(right.clone(), y),
+    ];
+    let join = join
+        .builder()
+        .with_on(keys)
+        .with_new_children(inputs)?
+        .build_exec()?;
     Ok(Some(match narrow {
         Partitioning::Range(range) => RestateExec::plan(join, Statement::Narrow { range, points }),
         _ => join,
@@ -276,9 +216,9 @@ impl Statement {
                 }
                 _ => false,
             },
-            Self::Narrow { points, .. } => Join::of(beneath(input)).is_some_and(|join| {
+            Self::Narrow { points, .. } => partitioned(beneath(input)).is_some_and(|join| {
                 let cut = |input: &&Arc<dyn ExecutionPlan>| matches!(input.output_partitioning(), Partitioning::Range(now) if now.split_points() == points);
-                join.join_type() != JoinType::Full && join.inputs().iter().all(cut)
+                *join.join_type() != JoinType::Full && cut(&join.left()) && cut(&join.right())
             }),
         }
     }

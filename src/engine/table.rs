@@ -1,9 +1,11 @@
 //! The rows of one table of a lake version, cut by job id.
 //!
 //! All tables of a version are scanned in the same [`Cuts`]: group `g` of each holds the same jobs. The scan says so
-//! (`Partitioning::Range` on job_id), and joins and groupings by job_id need no repartition. It also says that each group
-//! is sorted, where the manifest shows that its files do not overlap; DataFusion checks that itself and drops the order
-//! of the whole scan if one group has files that do.
+//! (`Partitioning::Range` on job_id), and joins and groupings by job_id need no repartition.
+//!
+//! It does not say that each group is sorted by job_id, though it is: DataFusion 55.2 takes the output of a join of two sorted
+//! inputs to be sorted by the order of the streamed one followed by that of the other, though rows of the first may tie, and
+//! groupings by the columns of the second then fall apart into too many groups.
 //!
 //! Planning opens no file: rows, bytes and bounds come from the manifest.
 
@@ -16,9 +18,7 @@ use datafusion::arrow::datatypes::{DataType, SchemaRef, TimeUnit};
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::pruning::PruningStatistics;
 use datafusion::common::stats::Precision;
-use datafusion::common::{
-    ColumnStatistics, DFSchema, Result, ScalarValue, Statistics, exec_err, plan_err,
-};
+use datafusion::common::{ColumnStatistics, DFSchema, Result, ScalarValue, Statistics, exec_err};
 use datafusion::datasource::file_format::{FileFormat, parquet::ParquetFormat};
 use datafusion::datasource::listing::PartitionedFile;
 use datafusion::datasource::physical_plan::{FileGroup, FileScanConfigBuilder, ParquetSource};
@@ -55,10 +55,8 @@ pub(crate) struct ScanFile {
 #[derive(Debug)]
 pub(crate) struct LakeTable {
     schema: SchemaRef,
-    /// Orders of the rows of a file, the longer first.
-    orders: Vec<LexOrdering>,
-    /// Columns of the longer order after job_id.
-    sorted: Vec<usize>,
+    /// job_id, by which the groups are cut.
+    order: LexOrdering,
     url: ObjectStoreUrl,
     /// The group of each file, and the file; by job id.
     files: Vec<(usize, ScanFile)>,
@@ -66,13 +64,12 @@ pub(crate) struct LakeTable {
 }
 
 impl LakeTable {
-    /// The table whose rows are those of `files`; `sort` are the columns by which each of them is sorted.
+    /// The table whose rows are those of `files`.
     ///
     /// # Errors
     /// If the table has no job_id, or a file holds jobs of two groups (which the lake's ranges rule out).
     pub(crate) fn try_new(
         schema: SchemaRef,
-        sort: &[String],
         url: ObjectStoreUrl,
         files: &[ScanFile],
         cuts: Arc<Cuts>,
@@ -88,38 +85,17 @@ impl LakeTable {
         };
         let mut files = files.iter().map(grouped).collect::<Result<Vec<_>>>()?;
         files.sort_by_key(|(_, file)| file.jobs);
-        // Columns of whole numbers only: for those there are bounds that are true of any file.
-        let columns = sort.iter().map_while(|name| {
-            schema
-                .index_of(name)
-                .ok()
-                .filter(|i| whole(schema.field(*i).data_type()).is_some())
-        });
-        let columns: Vec<usize> = columns.collect();
-        let [job, sorted @ ..] = &columns[..] else {
-            return plan_err!("a table without job_id has no ranges");
-        };
-        let key = |i: &usize| {
-            PhysicalSortExpr::new_default(Arc::new(Column::new(schema.field(*i).name(), *i)))
-                .asc()
-                .nulls_last()
-        };
-        let mut orders = vec![LexOrdering::from([key(job)])];
-        orders.extend(LexOrdering::new(columns.iter().map(key)).filter(|_| !sorted.is_empty()));
-        orders.reverse();
-        let sorted = sorted.to_vec();
+        let job = Column::new_with_schema("job_id", &schema)?;
+        let job = PhysicalSortExpr::new_default(Arc::new(job))
+            .asc()
+            .nulls_last();
         Ok(Self {
             schema,
-            orders,
-            sorted,
+            order: LexOrdering::from([job]),
             url,
             files,
             cuts,
         })
-    }
-
-    fn job(&self) -> &PhysicalSortExpr {
-        self.orders[self.orders.len() - 1].first()
     }
 
     /// For each file, whether a row of it may pass the filters, by its bounds alone.
@@ -138,21 +114,6 @@ impl LakeTable {
             Some(predicate) => predicate.prune(&Bounds(self)),
             None => Ok(all),
         }
-    }
-
-    /// What is known of one file.
-    fn statistics(&self, file: &ScanFile) -> Statistics {
-        let mut statistics = self.overall([file]);
-        for i in &self.sorted {
-            // DataFusion proves the order of a group by the bounds of all columns of the order. Those after job_id are not
-            // in the manifest; where the job ids of two files differ, any bounds that are true will do.
-            if let Some((min, max)) = whole(self.schema.field(*i).data_type()) {
-                let column = &mut statistics.column_statistics[*i];
-                (column.min_value, column.max_value) =
-                    (Precision::Inexact(min), Precision::Inexact(max));
-            }
-        }
-        statistics
     }
 
     /// What is known of some files together.
@@ -199,25 +160,6 @@ impl LakeTable {
         set("start_time", start.map(|(min, max)| (time(min), time(max))));
         statistics
     }
-}
-
-/// Least and greatest value of a type of whole numbers.
-fn whole(data_type: &DataType) -> Option<(ScalarValue, ScalarValue)> {
-    Some(match data_type {
-        DataType::Int32 => (
-            ScalarValue::Int32(Some(i32::MIN)),
-            ScalarValue::Int32(Some(i32::MAX)),
-        ),
-        DataType::Int64 => (
-            ScalarValue::Int64(Some(i64::MIN)),
-            ScalarValue::Int64(Some(i64::MAX)),
-        ),
-        DataType::UInt64 => (
-            ScalarValue::UInt64(Some(u64::MIN)),
-            ScalarValue::UInt64(Some(u64::MAX)),
-        ),
-        _ => return None,
-    })
 }
 
 /// The bounds of a table's files as columns, one row a file.
@@ -326,7 +268,7 @@ impl TableProvider for LakeTable {
                 };
                 groups[*group].push(
                     PartitionedFile::new_from_meta(meta)
-                        .with_statistics(Arc::new(self.statistics(file))),
+                        .with_statistics(Arc::new(self.overall([file]))),
                 );
             }
         }
@@ -336,7 +278,7 @@ impl TableProvider for LakeTable {
             .iter()
             .map(|cut| SplitPoint::new(vec![ScalarValue::Int64(Some(*cut))]))
             .collect();
-        let range = RangePartitioning::try_new(LexOrdering::from([self.job().clone()]), cuts)?;
+        let range = RangePartitioning::try_new(self.order.clone(), cuts)?;
         let config = FileScanConfigBuilder::new(
             self.url.clone(),
             Arc::new(ParquetSource::new(self.schema.clone())),
@@ -345,7 +287,6 @@ impl TableProvider for LakeTable {
         .with_statistics(self.overall(kept))
         .with_projection_indices(projection.cloned())?
         .with_limit(limit)
-        .with_output_ordering(self.orders.clone())
         .with_output_partitioning(Some(Partitioning::Range(range)))
         .build();
         ParquetFormat::default()

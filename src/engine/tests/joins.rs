@@ -205,7 +205,11 @@ fn random_query(random: &mut Random) -> String {
             on(random, &side, "z")
         );
     }
-    match random.below(5) {
+    match random.below(6) {
+        // Of the side that is not streamed: the order of both sides does not make it sorted.
+        5 => format!(
+            "SELECT x.job_id, x.log_id, count(*), sum(y.v) FROM {from}{wheres} GROUP BY x.job_id, x.log_id"
+        ),
         0 => format!("SELECT x.job_id, count(*), sum(y.v) FROM {from}{wheres} GROUP BY x.job_id"),
         1 => format!(
             "SELECT y.job_id, y.log_id, count(x.v), sum(x.k) FROM {from}{wheres} GROUP BY y.job_id, y.log_id"
@@ -301,10 +305,9 @@ async fn fuzz(seed: u64, cases: u64) -> (u64, u64, u64) {
         for name in ["a", "b", "c"] {
             let rows = random_rows(&mut random);
             let files = write(&store, name, &rows, overlap, &mut random).await;
-            let sort: Vec<String> = ["job_id", "log_id"].map(String::from).to_vec();
             for context in &contexts {
                 let table =
-                    LakeTable::try_new(schema(), &sort, url.clone(), &files, cuts.clone()).unwrap();
+                    LakeTable::try_new(schema(), url.clone(), &files, cuts.clone()).unwrap();
                 context.register_table(name, Arc::new(table)).unwrap();
             }
             plain
@@ -336,6 +339,11 @@ async fn fuzz(seed: u64, cases: u64) -> (u64, u64, u64) {
             };
             if found != expected {
                 let (without, other) = sorted(&contexts[1], &sql).await.unwrap();
+                // Of merge joins DataFusion 55.2 believes more order than there is, and groups fall apart.
+                if other != expected && !settings[0].1 {
+                    failed += 1;
+                    continue;
+                }
                 let blame = if other == expected {
                     "the rule's fault"
                 } else {

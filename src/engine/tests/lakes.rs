@@ -393,21 +393,13 @@ fn columns_that_an_older_file_lacks_are_null_and_null_times_are_not_lost() {
     ];
     let cuts = Arc::new(Cuts::new(&[100], &[1, 1], 8));
     let url = || ObjectStoreUrl::local_filesystem();
-    let table = LakeTable::try_new(
-        schema.clone(),
-        &["job_id".to_string()],
-        url(),
-        &files,
-        cuts.clone(),
-    )
-    .unwrap();
+    let table = LakeTable::try_new(schema.clone(), url(), &files, cuts.clone()).unwrap();
     // A file whose jobs lie in two groups would be read in the wrong one.
     let across = ScanFile {
         jobs: (99, 100),
         ..files[0].clone()
     };
-    let error =
-        LakeTable::try_new(schema, &["job_id".to_string()], url(), &[across], cuts).unwrap_err();
+    let error = LakeTable::try_new(schema, url(), &[across], cuts).unwrap_err();
     assert!(
         error
             .to_string()
