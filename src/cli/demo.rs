@@ -13,7 +13,7 @@ use crate::source::synth::Month;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// Make a synthetic month of logs and a lake of it, answer five questions, and say what to try next
+/// See it work: a synthetic month of logs, a lake of it, five questions
 #[derive(clap::Args)]
 #[command(after_help = "\
 What is made stays below DIR: logs, what was planted in them (logs/truth.json), and the lake. A second run makes only what
@@ -40,32 +40,40 @@ struct Question {
 const QUESTIONS: &[Question] = &[
     Question {
         title: "Which programs move the most bytes?",
-        sql: "select app, count(*) as logs, sum(bytes_read) / 1e12 as read_tb, sum(bytes_written) / 1e12 as written_tb
+        sql: "\
+select app, count(*) as logs, round(sum(bytes_read) / 1e12, 1) as read_tb,
+  round(sum(bytes_written) / 1e12, 1) as written_tb
 from darshan_log
 group by app
 order by sum(total_bytes) desc
 limit 8",
     },
     Question {
-        title: "Which large runs write slower than 1 GB/s, though they write much?",
-        sql: "select job_id, app, nprocs, bytes_written / 1e9 as written_gb, write_bw_critical / 1e6 as mb_per_s
+        title: "Which large runs write slower than 100 MB/s, though they write much?",
+        sql: "\
+select job_id, app, nprocs, round(bytes_written / 1e9) as written_gb,
+  round(write_bw_critical / 1e6, 1) as mb_per_s
 from darshan_log
-where nprocs > 1000 and bytes_written > 1e7 * nprocs and write_bw_critical < 1e9
+where nprocs > 1000 and bytes_written > 1e7 * nprocs and write_bw_critical < 1e8
 order by write_bw_critical
 limit 8",
     },
     Question {
-        title: "How wide are the files that these runs write? (one storage target for a thousand processes is too few)",
-        sql: "select l.job_id, l.app, f.path, l.nprocs, f.stripe_count, f.bytes_written / 1e9 as written_gb
+        title: "Do a thousand processes share a file that lies on a single storage target?",
+        sql: "\
+select l.job_id, l.app, l.nprocs, count(*) as files,
+  round(sum(f.bytes_written) / 1e9) as written_gb, min(f.path) as for_example
 from darshan_log l join darshan_file f on l.job_id = f.job_id and l.log_id = f.log_id
-where l.nprocs > 1000 and f.bytes_written > 1e11 and f.stripe_count = 1
-order by f.bytes_written desc
+where l.nprocs > 1000 and f.shared and f.ost_count = 1 and f.bytes_written > 1e9
+group by l.job_id, l.log_id, l.app, l.nprocs
+order by written_gb desc
 limit 8",
     },
     Question {
-        title: "Is one storage target slower than the others? (files that lie on one target only)",
-        sql: "select fs, ost_list[1] as ost, count(*) as files,
-  percentiles(bytes_written / (write_end - write_start), 4)[3] / 1e6 as median_mb_per_s
+        title: "Is one storage target slower than the others? (by the files that lie on one target only)",
+        sql: "\
+select fs, ost_list[1] as ost, count(*) as files,
+  round(percentiles(bytes_written / (write_end - write_start), 4)[3] / 1e6) as median_mb_per_s
 from darshan_file
 where ost_count = 1 and bytes_written > 1e6 and write_end > write_start and not is_stream
 group by fs, ost
@@ -75,7 +83,8 @@ limit 5",
     },
     Question {
         title: "What could not be read, and why?",
-        sql: "select status, count(*) as inputs, min(error) as for_example
+        sql: "\
+select status, count(*) as inputs, left(min(error), 60) as for_example
 from lake_input
 group by status
 order by inputs desc",
@@ -87,25 +96,28 @@ pub(super) fn run(args: &Args, screen: &mut Screen) -> anyhow::Result<Exit> {
     let (logs, lake_dir) = (dir.join("logs"), dir.join("lake"));
     prepare(dir, args.jobs)?;
 
-    if logs.join("truth.json").exists() {
-        screen.say(format_args!(
-            "1. The logs of an earlier run are there: {}",
-            logs.display()
-        ));
+    tell(
+        screen,
+        format_args!("1. A synthetic month of Darshan logs: {}", logs.display()),
+    )?;
+    let made = if logs.join("truth.json").exists() {
+        "they are there from an earlier run".to_string()
     } else {
-        // The marker says that it is ours; logs without truth.json are those of a run that was stopped.
+        // The directory is ours; logs without truth.json are those of a run that was stopped.
         if logs.exists() {
             std::fs::remove_dir_all(&logs).map_err(|e| Error::io(&logs, "cannot remove", e))?;
         }
-        screen.say("1. A synthetic month of Darshan logs");
-        synth::make(&Month::new(args.jobs, 1), &logs, None, screen)?;
-    }
+        synth::make(&Month::new(args.jobs, 1), &logs, None, screen)?
+    };
+    tell(screen, format_args!("   {made}\n"))?;
 
-    screen.say("\n2. A lake of it");
-    let lake = match Lake::open(&lake_dir) {
-        Ok(lake) => lake,
-        Err(_) if !lake_dir.exists() => Lake::create(&lake_dir, &CreateOptions::default())?,
-        Err(error) => return Err(error.into()),
+    tell(
+        screen,
+        format_args!("2. A lake of them: {}", lake_dir.display()),
+    )?;
+    let lake = match lake_dir.exists() {
+        true => Lake::open(&lake_dir)?,
+        false => Lake::create(&lake_dir, &CreateOptions::default())?,
     };
     let options = IngestOptions {
         paths: vec![logs.clone()],
@@ -115,11 +127,13 @@ pub(super) fn run(args: &Args, screen: &mut Screen) -> anyhow::Result<Exit> {
     let bar = Bar::new(screen);
     let report = lake.ingest(&options, &bar);
     bar.clear();
-    let report = report?;
     // Inputs that fail are part of the demo: the last question is about them.
-    screen.say(progress::summary(&report, bar.elapsed()));
+    tell(
+        screen,
+        format_args!("   {}\n", progress::summary(&report?, bar.elapsed())),
+    )?;
 
-    screen.say("\n3. Five questions");
+    tell(screen, format_args!("3. Five questions"))?;
     let ask = Ask {
         lake: vec![format!("demo={}", lake_dir.display())],
         ..Ask::default()
@@ -136,21 +150,43 @@ pub(super) fn run(args: &Args, screen: &mut Screen) -> anyhow::Result<Exit> {
         }
         writeln!(screen.data)?;
         let ran = session.run(question.sql, &FORMATS[0], style, &mut screen.data)?;
+        if let Some(note) = ran.note {
+            writeln!(screen.data, "{note}")?;
+        }
         screen.data.flush()?;
-        ran.note.into_iter().for_each(|note| screen.say(note));
     }
 
-    screen.say(format_args!(
-        "\n4. Try next
-    iolode sql --lake {lake}                             a prompt; \\d lists tables, TAB completes
-    iolode schema darshan_file                           every column with unit and meaning
-    iolode lake info {lake}
-    iolode inspect {log}
-    iolode ingest --lake my-lake --create --darshan PATH    your own logs",
-        lake = lake_dir.display(),
-        log = any_log(&logs).unwrap_or(logs).display(),
-    ));
+    let log = any_log(&logs).unwrap_or(logs);
+    let next = [
+        (
+            format!("iolode sql --lake {}", lake_dir.display()),
+            "a prompt; \\d lists tables, TAB completes",
+        ),
+        (
+            "iolode schema darshan_file".to_string(),
+            "every column with unit and meaning",
+        ),
+        (
+            format!("iolode lake info {}", lake_dir.display()),
+            "what the lake holds",
+        ),
+        (format!("iolode inspect {}", log.display()), "one log"),
+        (
+            "iolode ingest --lake my-lake --create --darshan PATH".to_string(),
+            "your own logs",
+        ),
+    ];
+    tell(screen, format_args!("\n4. Try next"))?;
+    for (command, what) in next {
+        tell(screen, format_args!("   {command}\n       {what}"))?;
+    }
     Ok(Exit::Done)
+}
+
+/// A line of the story, shown before what follows takes its time.
+fn tell(screen: &mut Screen, line: std::fmt::Arguments<'_>) -> std::io::Result<()> {
+    writeln!(screen.data, "{line}")?;
+    screen.data.flush()
 }
 
 /// Makes the directory ours, unless it holds somebody else's things.

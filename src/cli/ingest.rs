@@ -8,9 +8,12 @@ use crate::error::Error;
 use crate::lake::{CreateOptions, IngestOptions, Lake};
 use std::path::{Path, PathBuf};
 
-/// Take logs into a lake; what it has it does not take again, what cannot be read is recorded and passed over
+/// Take logs into a lake
 #[derive(clap::Args)]
 #[command(after_help = "\
+What the lake has is not taken again. What cannot be read is recorded with the reason and passed over: it is listed, and
+the exit code is 1. Ctrl-C stops without a trace.
+
 Dates are days in the site's time zone, as in site.toml or --timezone; --to is the first day that no longer belongs.
 
 Examples:

@@ -174,9 +174,16 @@ fn complaint(text: &str) -> String {
     format!("{line}; see `{command} --help`")
 }
 
-/// An error as one line.
+/// An error as one line: what was being done, and why that failed.
 fn message(error: &anyhow::Error) -> String {
-    let text = format!("iolode: {error:#}");
+    let mut text = "iolode".to_string();
+    for cause in error.chain() {
+        text = format!("{text}: {cause}");
+        // Ours say their cause themselves.
+        if cause.is::<crate::Error>() {
+            break;
+        }
+    }
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     lines.collect::<Vec<_>>().join(" ")
 }
@@ -254,5 +261,11 @@ mod tests {
     fn an_error_of_several_lines_is_printed_as_one() {
         let error = anyhow::anyhow!("second\n  line").context("first");
         assert_eq!(message(&error), "iolode: first: second line");
+        let not_found = io::Error::from_raw_os_error(2);
+        let error = crate::Error::io("a  b", "cannot read", not_found).into();
+        assert_eq!(
+            message(&error),
+            "iolode: a  b: cannot read: no such file or directory"
+        );
     }
 }

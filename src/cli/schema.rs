@@ -11,7 +11,7 @@ use crate::table::{TABLES, table, tables};
 use datafusion::arrow::array::{ArrayRef, RecordBatch, StringArray};
 use std::sync::Arc;
 
-/// List the tables, or the columns of one with type, unit, meaning and source
+/// List the tables, or the columns of one with unit and meaning
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -57,11 +57,15 @@ pub(crate) struct Ask {
 /// An engine with threads of its own.
 pub(crate) struct Session {
     runtime: Option<Runtime>,
+    /// Listens for Ctrl-C, on the thread that waits: those of `runtime` may all be busy with the query that is to be stopped.
+    waiting: Runtime,
     engine: Arc<Engine>,
     /// Whether inputs failed that had to be taken in first.
     exit: Exit,
     /// What is asked, in a few words, for the greeting.
     what: String,
+    /// Whether there is anything to ask at all.
+    nothing: bool,
 }
 
 impl Session {
@@ -102,7 +106,8 @@ impl Session {
         } else if ask.from.is_some() || ask.to.is_some() || ask.dxt {
             return Err(Error::Invalid("--from, --to and --dxt go with --logs or --ingest; in SQL say `where start_time >= ..`".into()).into());
         }
-        if what.is_empty() {
+        let nothing = lakes.is_empty();
+        if nothing {
             what.push("no lake; give one with --lake, or logs with --logs".to_string());
         }
         let threads = ask.threads.map(usize::from);
@@ -117,8 +122,13 @@ impl Session {
         Ok(Self {
             engine: Arc::new(Engine::new(options)?),
             runtime: Some(runtime(threads)?),
+            waiting: tokio::runtime::Builder::new_current_thread()
+                .enable_io()
+                .build()
+                .context("cannot listen for Ctrl-C")?,
             exit,
             what: what.join(", "),
+            nothing,
         })
     }
 
@@ -141,6 +151,22 @@ impl Session {
             return Ok(vec![]);
         };
         Ok(runtime.block_on(async { self.engine.run(sql).await?.collect().await })?)
+    }
+
+    /// A table cannot be known where there is nothing to ask.
+    fn explain(&self, error: anyhow::Error) -> anyhow::Error {
+        match error.downcast_ref() {
+            Some(Error::Unknown {
+                kind: "table",
+                name,
+                ..
+            }) if self.nothing => {
+                anyhow::anyhow!(
+                    "unknown table `{name}`; there is no lake: give one with --lake, or logs with --logs"
+                )
+            }
+            _ => error,
+        }
     }
 
     /// Sends the parts of an answer as they come, from a task of its own: a computation that does not pause would keep
@@ -233,11 +259,12 @@ impl Executor for Session {
             return Ok(Ran::default());
         };
         let mut interrupt = {
-            let _inside = runtime.enter();
+            let _inside = self.waiting.enter();
             signal(SignalKind::interrupt()).context("cannot listen for Ctrl-C")?
         };
         let (_task, mut receiver) = self.start(runtime, sql);
-        let schema = match runtime.block_on(next(&mut receiver, &mut interrupt))? {
+        let first = self.waiting.block_on(next(&mut receiver, &mut interrupt));
+        let schema = match first.map_err(|error| self.explain(error))? {
             Some(Part::Columns(schema)) => schema,
             Some(Part::Rows(_)) | None => return Ok(Ran::default()),
         };
@@ -247,7 +274,7 @@ impl Executor for Session {
             true => None,
             false => Some(format.writer(sink, &schema, style)?),
         };
-        while let Some(part) = runtime.block_on(next(&mut receiver, &mut interrupt))? {
+        while let Some(part) = self.waiting.block_on(next(&mut receiver, &mut interrupt))? {
             if let (Part::Rows(batch), Some(writer)) = (part, &mut writer) {
                 ran.rows += batch.num_rows() as u64;
                 writer.write(&batch)?;

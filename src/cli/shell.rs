@@ -5,7 +5,7 @@
 
 use super::output::{FORMATS, Format, Sink, Style, format};
 use super::schema;
-use super::screen::{Data, Look, Watched};
+use super::screen::{Look, Watched};
 use super::statement::split;
 use anyhow::bail;
 use std::collections::BTreeMap;
@@ -110,7 +110,7 @@ pub(crate) struct Shell<'a, E> {
     pub(crate) executor: E,
     /// How answers look.
     pub(crate) settings: Settings,
-    stdout: &'a mut Data,
+    stdout: Sink<'a>,
     look: Look,
     out: Option<OutFile>,
     buffer: String,
@@ -167,7 +167,7 @@ impl<'a, E: Executor> Shell<'a, E> {
     pub(crate) fn new(
         executor: E,
         settings: Settings,
-        stdout: &'a mut Data,
+        stdout: Sink<'a>,
         look: Look,
         out: Option<OutFile>,
     ) -> Self {
@@ -481,4 +481,187 @@ fn on(switch: bool) -> &'static str {
 /// A line on stderr. That nobody can read it is no reason to stop.
 pub(crate) fn say(line: impl std::fmt::Display) {
     let _ = writeln!(std::io::stderr(), "{line}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Writes down what it is asked; `fail` fails, `set ..` has no answer.
+    #[derive(Default)]
+    struct Asked(Vec<String>);
+
+    impl Executor for Asked {
+        fn run(
+            &mut self,
+            sql: &str,
+            format: &Format,
+            _: Style,
+            sink: Sink<'_>,
+        ) -> anyhow::Result<Ran> {
+            self.0.push(sql.to_string());
+            if sql == "fail" {
+                bail!("no");
+            }
+            writeln!(sink, "{} {sql}", format.name)?;
+            Ok(Ran {
+                rows: 1,
+                answered: !sql.starts_with("set"),
+                note: None,
+            })
+        }
+
+        fn names(&mut self) -> anyhow::Result<Names> {
+            let mut names = Names::default();
+            names.add("lake", "mine", "colour");
+            Ok(names)
+        }
+    }
+
+    /// What a shell was asked, what it wrote, and how its last line ended.
+    fn check(terminal: bool, lines: &[&str]) -> (Vec<String>, String, anyhow::Result<Step>) {
+        let mut out = vec![];
+        let settings = Settings {
+            format: &FORMATS[0],
+            expanded: false,
+            timing: false,
+        };
+        let look = Look {
+            width: terminal.then_some(80),
+            color: false,
+        };
+        let mut shell = Shell::new(Asked::default(), settings, &mut out, look, None);
+        let mut last = Ok(Step::Ready);
+        for line in lines {
+            last = shell.feed(line);
+        }
+        let asked = std::mem::take(&mut shell.executor.0);
+        shell.finish().unwrap();
+        (asked, String::from_utf8(out).unwrap(), last)
+    }
+
+    #[test]
+    fn a_statement_ends_at_its_semicolon_however_many_lines_it_takes() {
+        let (asked, written, last) = check(false, &["select 1; select", "", "  2", "; select 3"]);
+        assert_eq!(asked, ["select 1", "select\n\n  2"]);
+        assert_eq!(written, "table select 1\ntable select\n\n  2\n");
+        assert_eq!(last.unwrap(), Step::More);
+        assert_eq!(check(false, &["-- a remark", ""]).2.unwrap(), Step::Ready);
+    }
+
+    #[test]
+    fn a_backslash_begins_a_command_only_where_no_statement_is_open() {
+        let (asked, written, _) = check(false, &["\\format json", "select", "\\x", "1;"]);
+        assert_eq!(asked, ["select\n\\x\n1"]);
+        assert!(written.starts_with("json "));
+        let why = check(false, &["\\formt json"]).2.unwrap_err().to_string();
+        assert_eq!(why, "unknown command `\\formt`; did you mean `\\format`?");
+        let why = check(false, &["\\format jsn"]).2.unwrap_err().to_string();
+        assert!(
+            why.starts_with("unknown format `jsn`; there are table, csv"),
+            "{why}"
+        );
+    }
+
+    #[test]
+    fn words_of_other_shells_leave_as_well() {
+        for line in ["\\q", "quit", "exit;", " exit "] {
+            assert_eq!(check(false, &[line]).2.unwrap(), Step::Quit, "{line}");
+        }
+        assert_eq!(check(false, &["select", "quit"]).2.unwrap(), Step::More);
+    }
+
+    #[test]
+    fn what_follows_a_failure_on_its_line_is_not_run() {
+        let (asked, _, last) = check(false, &["select 1; fail; select 2;"]);
+        assert_eq!(asked, ["select 1", "fail"]);
+        assert_eq!(last.unwrap_err().to_string(), "no");
+        let (asked, ..) = check(false, &["fail; select", "select 3;"]);
+        assert_eq!(asked, ["fail", "select 3"]);
+    }
+
+    #[test]
+    fn the_last_statement_of_a_text_needs_no_semicolon() {
+        let settings = Settings {
+            format: &FORMATS[1],
+            expanded: false,
+            timing: false,
+        };
+        let mut out = vec![];
+        let mut shell = Shell::new(Asked::default(), settings, &mut out, Look::default(), None);
+        shell.feed_all("select 1;\nselect 2 -- two\n").unwrap();
+        assert_eq!(shell.executor.0, ["select 1", "select 2 -- two"]);
+    }
+
+    #[test]
+    fn a_file_of_statements_is_run_and_one_that_reads_itself_stops() {
+        let dir = tempfile::tempdir().unwrap();
+        let (a, b) = (dir.path().join("a.sql"), dir.path().join("b.sql"));
+        std::fs::write(&a, "select 1;\nselect 2").unwrap();
+        std::fs::write(&b, format!("\\i {}\n", b.display())).unwrap();
+        let (asked, _, last) = check(false, &[&format!("\\i {}", a.display())]);
+        assert_eq!(asked, ["select 1", "select 2"]);
+        assert_eq!(last.unwrap(), Step::Ready);
+        let why = check(false, &[&format!("\\i {}", b.display())])
+            .2
+            .unwrap_err();
+        assert!(
+            why.to_string()
+                .ends_with("files read one another more than 16 deep")
+        );
+        let why = check(false, &["\\i /nowhere/x.sql"]).2.unwrap_err();
+        assert!(
+            why.to_string()
+                .ends_with("cannot read: no such file or directory")
+        );
+    }
+
+    #[test]
+    fn answers_go_to_a_file_that_is_there_once_it_is_whole() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("out.txt");
+        let to_file = format!("\\o {}", file.display());
+        let (_, written, _) = check(false, &[&to_file, "select 1;", "\\o", "select 2;"]);
+        assert_eq!(written, "table select 2\n");
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "table select 1\n");
+        // One that is dropped before its end leaves the old one, and nothing else.
+        let mut half = OutFile::create(&file).unwrap();
+        half.file.write_all(b"half").unwrap();
+        drop(half);
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "table select 1\n");
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_binary_format_holds_one_answer_and_is_nothing_for_a_terminal() {
+        let (asked, _, last) = check(false, &["\\format arrow", "set a; select 1;", "select 2;"]);
+        assert_eq!(asked, ["set a", "select 1"]);
+        assert!(
+            last.unwrap_err()
+                .to_string()
+                .contains("the answer of one statement only")
+        );
+        let why = check(true, &["\\format parquet", "select 1;"])
+            .2
+            .unwrap_err();
+        assert!(
+            why.to_string()
+                .starts_with("parquet is nothing for a terminal")
+        );
+    }
+
+    #[test]
+    fn tables_that_nobody_described_are_described_by_their_columns() {
+        assert!(check(false, &["\\d"]).1.contains(" lake | mine "));
+        assert!(check(false, &["\\d mine"]).1.contains(" colour"));
+        assert!(
+            check(false, &["\\d lake.darshan_log"])
+                .1
+                .starts_with("darshan_log: One Darshan log")
+        );
+        let why = check(false, &["\\d mien"]).2.unwrap_err().to_string();
+        assert_eq!(why, "unknown table `mien`; did you mean `mine`?");
+        assert!(check(false, &["\\df"]).1.contains("ost_count("));
+        assert!(check(false, &["\\df ost_count"]).1.contains("Example:"));
+    }
 }

@@ -11,14 +11,14 @@ use clap::builder::{PossibleValue, TypedValueParser};
 use std::io::{IsTerminal, Read};
 use std::path::PathBuf;
 
-/// Ask a lake, or loose logs, in SQL; at a prompt when no question is given
+/// Ask a lake, or loose logs, in SQL; without a question: a prompt
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
-  iolode sql --lake /scratch/lake                                a prompt; \\? there lists its commands
+  iolode sql --lake /scratch/lake                    a prompt; \\? there lists its commands
   iolode sql --lake /scratch/lake -c 'select app, count(*) from darshan_log group by app'
   iolode sql --lake /scratch/lake -f questions.sql --format csv > answers.csv
-  iolode sql --logs /darshan/2026/9/1 -c 'select * from darshan_file order by bytes_written desc limit 10'
+  iolode sql --logs /darshan/2026/9/1 -c 'select path, bytes_written from darshan_file'
   echo 'select 1' | iolode sql --format json")]
 pub(super) struct Args {
     #[command(flatten)]

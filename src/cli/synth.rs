@@ -7,7 +7,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// Write Darshan logs of a synthetic month, with known faults planted, for tests and benchmarks
+/// Write Darshan logs of a synthetic month, with known faults planted
 #[derive(clap::Args)]
 #[command(after_help = "\
 The logs are in Darshan's own formats. truth.json beside them says what was planted. The same number of jobs and seed
@@ -31,22 +31,19 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, screen: &mut Screen) -> anyhow::Result<Exit> {
-    make(
-        &Month::new(args.jobs, args.seed),
-        &args.out,
-        args.threads,
-        screen,
-    )?;
+    let month = Month::new(args.jobs, args.seed);
+    let made = make(&month, &args.out, args.threads, screen)?;
+    screen.say(format_args!("{made}: {}", args.out.display()));
     Ok(Exit::Done)
 }
 
-/// Writes a month, with a bar for a person and a line at the end.
+/// Writes a month, with a bar for a person; what was written, in a few words.
 pub(super) fn make(
     month: &Month,
     out: &Path,
     threads: Option<u16>,
     screen: &Screen,
-) -> anyhow::Result<()> {
+) -> anyhow::Result<String> {
     let begin = Instant::now();
     let bar = ProgressBar::new(month.jobs);
     bar.set_draw_target(match screen.person {
@@ -55,24 +52,18 @@ pub(super) fn make(
     });
     let style =
         ProgressStyle::with_template("[{bar:28}] {human_pos} of {human_len} jobs, {eta} left");
-    bar.set_style(
-        style
-            .unwrap_or_else(|_| ProgressStyle::default_bar())
-            .progress_chars("=> "),
-    );
+    let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
+    bar.set_style(style.progress_chars("=> "));
     let machine = std::thread::available_parallelism().map_or(1, usize::from);
-    let written = write_with(month, out, threads.map_or(machine, usize::from), &|jobs| {
-        bar.set_position(jobs)
-    });
+    let threads = threads.map_or(machine, usize::from);
+    let written = write_with(month, out, threads, &|jobs| bar.set_position(jobs));
     bar.finish_and_clear();
     let written = written?;
-    screen.say(format_args!(
-        "{} logs of {} jobs, {}, in {:.1} s: {}",
+    Ok(format!(
+        "{} logs of {} jobs, {}, in {:.1} s",
         size::count(written.logs),
         size::count(written.jobs),
         size::show(written.bytes),
-        begin.elapsed().as_secs_f64(),
-        out.display()
-    ));
-    Ok(())
+        begin.elapsed().as_secs_f64()
+    ))
 }

@@ -1,10 +1,17 @@
-//! What crosses modules: comparisons with pydarshan and DuckDB, kills, ingests at the same time, and the rules of the house.
-//! One binary, for each one more would link the engine again.
+//! What crosses modules: the program from the outside, comparisons with pydarshan and DuckDB, ingests at the same time, and the
+//! rules of the house. One binary, for each one more would link the engine again.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
+#[cfg(feature = "engine")]
+mod cli;
 mod concurrent;
 mod differential;
-mod kill;
+#[cfg(feature = "engine")]
+mod inspect;
+#[cfg(feature = "engine")]
+mod percentiles;
+#[cfg(feature = "engine")]
+mod program;
 mod registry;
 mod semantics;
 mod tidy;

@@ -29,6 +29,8 @@ pub(super) struct Table<'a> {
     head: Vec<Vec<Cell>>,
     widths: Option<Vec<usize>>,
     rows: u64,
+    /// Whether it is a query plan: its values have lines of their own, and every character of them is wanted.
+    is_plan: bool,
 }
 
 struct Column {
@@ -40,7 +42,15 @@ struct Column {
 type Cell = Option<String>;
 
 impl<'a> Table<'a> {
-    pub(super) fn new(sink: Sink<'a>, schema: &SchemaRef, style: Style) -> Self {
+    pub(super) fn new(sink: Sink<'a>, schema: &SchemaRef, mut style: Style) -> Self {
+        let is_plan = schema
+            .fields()
+            .iter()
+            .map(|f| f.name().as_str())
+            .eq(["plan_type", "plan"]);
+        if is_plan {
+            style.look.width = None;
+        }
         let columns = schema.fields().iter().map(|field| Column {
             name: printable(field.name()),
             right: field.data_type().is_numeric(),
@@ -52,6 +62,7 @@ impl<'a> Table<'a> {
             head: vec![],
             widths: None,
             rows: 0,
+            is_plan,
         }
     }
 
@@ -63,7 +74,8 @@ impl<'a> Table<'a> {
         let mut widths: Vec<usize> = self.columns.iter().map(|c| width(&c.name)).collect();
         for row in &self.head {
             for (cell, width_so_far) in row.iter().zip(&mut widths) {
-                *width_so_far = (*width_so_far).max(width(shown(cell)));
+                let widest = shown(cell).lines().map(width).max().unwrap_or(0);
+                *width_so_far = (*width_so_far).max(widest);
             }
         }
         if let Some(room) = self.style.look.width {
@@ -90,17 +102,24 @@ impl<'a> Table<'a> {
         let Some(widths) = &self.widths else {
             return Ok(());
         };
-        let mut line = String::new();
-        for (at, ((cell, column), width)) in row.iter().zip(&self.columns).zip(widths).enumerate() {
-            separate(&mut line, &mut String::new(), at);
-            let limit = self.style.look.width.map_or(usize::MAX, |_| *width);
-            let text = pad(&cut(shown(cell), limit), *width, column.right);
-            match cell {
-                Some(_) => line.push_str(&text),
-                None => self.style.push(&mut line, "2", &text),
+        let lines = |cell: &Cell| shown(cell).lines().count();
+        let most = row.iter().map(lines).max().unwrap_or(0).max(1);
+        for part in 0..most {
+            let mut line = String::new();
+            for (at, ((cell, column), width)) in
+                row.iter().zip(&self.columns).zip(widths).enumerate()
+            {
+                separate(&mut line, &mut String::new(), at);
+                let limit = self.style.look.width.map_or(usize::MAX, |_| *width);
+                let text = shown(cell).lines().nth(part).unwrap_or_default();
+                let text = pad(&cut(text, limit), *width, column.right);
+                match cell {
+                    Some(_) => line.push_str(&text),
+                    None => self.style.push(&mut line, "2", &text),
+                }
             }
+            writeln!(self.sink, "{}", line.trim_end())?;
         }
-        writeln!(self.sink, "{}", line.trim_end())?;
         Ok(())
     }
 
@@ -133,7 +152,7 @@ impl<'a> Table<'a> {
 
 impl RowWriter for Table<'_> {
     fn write(&mut self, batch: &RecordBatch) -> anyhow::Result<()> {
-        let options = FormatOptions::default().with_null("NULL");
+        let (options, is_plan) = (FormatOptions::default().with_null("NULL"), self.is_plan);
         let formatters = batch
             .columns()
             .iter()
@@ -148,7 +167,7 @@ impl RowWriter for Table<'_> {
                     (!column.is_null(row))
                         .then(|| formatter.value(row).try_to_string())
                         .transpose()
-                        .map(|text| text.as_deref().map(printable))
+                        .map(|text| text.map(|text| if is_plan { text } else { printable(&text) }))
                 });
             let cells = cells.collect::<Result<Vec<Cell>, _>>()?;
             self.rows += 1;
@@ -353,6 +372,36 @@ mod tests {
         assert_eq!(fit(vec![5, 40, 20], 61), [5, 28, 20]);
         assert_eq!(fit(vec![5, 40, 20], 37), [5, 12, 12]);
         assert_eq!(fit(vec![100], 10), [8]);
+    }
+
+    #[test]
+    fn a_query_plan_keeps_its_lines_and_is_never_cut() {
+        let plan = batch(vec![
+            (
+                "plan_type",
+                Arc::new(StringArray::from(vec!["logical_plan", "x"])),
+            ),
+            (
+                "plan",
+                Arc::new(StringArray::from(vec!["Sort: a\n  Scan: t\n", "y"])),
+            ),
+        ]);
+        let narrow = Style {
+            look: Look {
+                width: Some(10),
+                color: false,
+            },
+            ..Style::default()
+        };
+        let (text, _) = shown(&plan, narrow);
+        let expected = [
+            " plan_type    | plan",
+            "--------------+-----------",
+            " logical_plan | Sort: a",
+            "              |   Scan: t",
+            " x            | y",
+        ];
+        assert_eq!(text.lines().collect::<Vec<_>>(), expected);
     }
 
     #[test]

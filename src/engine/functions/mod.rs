@@ -6,7 +6,7 @@
 //! test then runs the example, `information_schema.routines` shows the page, and every session has the function.
 //!
 //! An aggregate implements [`GroupsAccumulator`] over flat vectors with an honest `size()`, and its partial states merge
-//! to the same answer in whatever order they come; [`single::Single`] makes of it the accumulator that windows need.
+//! to the same answer in whatever order they come; `single::Single` makes of it the accumulator that windows need.
 
 mod approx_percentiles;
 mod bin;

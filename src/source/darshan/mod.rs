@@ -3,7 +3,7 @@
 //! A log is a header and compressed regions: job, names, and one for each module. [`log::Log`] reads it: [`header`] says where
 //! the regions lie, `region` inflates those that are wanted, [`job`] and `names` take two of them apart, [`layout`] says where
 //! each counter of each module version lies, [`module`] has a file for each other kind of record. Then the rows: a table for
-//! each module, and [`derive`] for `darshan_file` and `darshan_log`.
+//! each module, and [`mod@derive`] for `darshan_file` and `darshan_log`.
 //!
 //! The format is described in darshan-format.md, which was checked against darshan-util 3.5.0; where that is wrong (section 12)
 //! this reader is not.

@@ -1,0 +1,224 @@
+#!/usr/bin/env python3
+"""Measures iolode against its peers and floors: scripts/bench.py [SCENARIO..] [--logs N] [--runs N].
+
+One function for each scenario; its docstring says what is compared and why that is fair. What counts is CPU seconds (user and
+system of a whole process, from wait4) and their ratio: peers run in the same call on the same files, and both sides are checked
+to have seen the same. A wall time alone says nothing on a shared machine. Each figure is the median of the runs after one warm-up.
+
+Needs: `cargo build --release`, `cargo bench --no-run`, scripts/venv.sh, ../shared/data, a C compiler and libdeflate (package
+libdeflate-dev). Programs elsewhere: IOLODE, IOLODE_BENCH, IOLODE_PYTHON, IOLODE_SHARED_DATA. Results go to
+benches/runs/DATE-HOST.csv, one row a run, and .md, where HOST tells cores only.
+"""
+
+import argparse
+import csv
+import datetime
+import glob
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+TARGET = os.environ.get("CARGO_TARGET_DIR", f"{ROOT}/target")
+IOLODE = os.environ.get("IOLODE", f"{TARGET}/release/iolode")
+PYTHON = os.environ.get("IOLODE_PYTHON", f"{TARGET}/venv/bin/python")
+DATA = os.environ.get("IOLODE_SHARED_DATA", f"{ROOT}/../shared/data")
+# What users of pydarshan write to get at the counters: everything read, two modules as data frames.
+PYDARSHAN = """
+import sys, darshan
+records = 0
+for path in sys.argv[1:]:
+    report = darshan.DarshanReport(path, read_all=True)
+    for module in ("POSIX", "LUSTRE"):
+        if module in report.records:
+            frames = report.records[module].to_df()
+            records += len(frames["counters" if module == "POSIX" else "components"])
+print(records)
+"""
+
+
+class Bench:
+    def __init__(self, options, scratch):
+        self.options, self.scratch = options, scratch
+        self.rows, self.lines = [], []
+
+    def once(self, command):
+        """CPU seconds, wall seconds, peak MiB and output of one process."""
+        with tempfile.TemporaryFile() as out:
+            began = time.monotonic()
+            child = subprocess.Popen(command, stdout=out, stderr=subprocess.DEVNULL)
+            _, status, usage = os.wait4(child.pid, 0)
+            wall = time.monotonic() - began
+            child.returncode = os.waitstatus_to_exitcode(status)
+            out.seek(0)
+            text = out.read().decode()
+        # iolode ends with 1 where it passed over a log that cannot be read; a month holds some.
+        if child.returncode and (child.returncode, command[0]) != (1, IOLODE):
+            sys.exit(f"bench: {' '.join(command)[:200]}: exit {child.returncode}")
+        return usage.ru_utime + usage.ru_stime, wall, usage.ru_maxrss / 1024, text
+
+    def measure(self, scenario, what, command, before=None, runs=None):
+        """Medians over the runs of one command, after a warm-up; `before` puts things back to where they were."""
+        found = []
+        for run in range((runs or self.options.runs) + 1):
+            if before:
+                before()
+            cpu, wall, peak, text = self.once(command)
+            if run:
+                found.append((cpu, wall, peak))
+                self.rows.append([scenario, what, run, f"{cpu:.4f}", f"{wall:.4f}", f"{peak:.1f}"])
+        medians = [statistics.median(column) for column in zip(*found)]
+        print(f"{scenario}: {what}: {medians[0]:.3f} s CPU, {medians[1]:.3f} s wall, {medians[2]:.0f} MiB", flush=True)
+        return *medians, text
+
+    def say(self, scenario, figure, value, target=""):
+        self.lines.append((scenario, figure, value, target))
+        print(f"{scenario}: {figure}: {value} {f'(wanted: {target})' if target else ''}", flush=True)
+
+    def path(self, name):
+        return os.path.join(self.scratch, name)
+
+    def synth(self):
+        """A synthetic month of about so many logs as asked for; its directory and the number of its logs."""
+        out = self.path("month")
+        if not os.path.exists(out):
+            subprocess.run([IOLODE, "synth", "--jobs", str(round(self.options.logs / 1.15)), "--out", out], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        return out, sum(len(files) for _, _, files in os.walk(out))
+
+    def forget(self, name):
+        shutil.rmtree(self.path(name), ignore_errors=True)
+
+
+def bench_binary():
+    """The newest build of benches/bench.rs."""
+    built = [path for path in glob.glob(f"{TARGET}/release/deps/bench-*") if os.access(path, os.X_OK)]
+    return os.environ.get("IOLODE_BENCH") or max(built, key=os.path.getmtime)
+
+
+def reading(bench):
+    """Decoding logs to Arrow against inflating them.
+
+    Two real production logs, copied: sample-goodost (11 KB, 98 records) and imbalanced-io (71 KB, 3,030 records). `modules` decodes
+    every module but DXT into the tables of the modules, `read` fills darshan_file and darshan_log as well. The floor is a C program
+    that inflates the same regions with libdeflate, the fastest inflater that we know, and does nothing with them. pydarshan reads
+    the same files with DarshanReport(read_all=True) and makes data frames of POSIX and LUSTRE only, which is less than we do; it
+    runs on a tenth of the copies, and what its start takes is subtracted before that is scaled. All run on one core; the files are
+    in the page cache for all.
+    """
+    floor = bench.path("floor")
+    subprocess.run(["cc", "-O2", "-o", floor, f"{ROOT}/scripts/floor.c", "-ldeflate"], check=True)
+    start, *_ = bench.measure("reading", "pydarshan, start alone", [PYTHON, "-c", PYDARSHAN])
+    for name, copies in (("sample-goodost", 2000), ("imbalanced-io", 200)):
+        folder = bench.path(name)
+        os.mkdir(folder)
+        paths = [os.path.join(folder, f"{at}.darshan") for at in range(copies)]
+        for path in paths:
+            shutil.copyfile(f"{DATA}/darshan/{name}.darshan", path)
+        bottom, _, _, text = bench.measure("reading", f"{name}: floor", [floor, *paths])
+        modules, _, _, ours = bench.measure("reading", f"{name}: modules", [bench_binary(), "modules", folder])
+        read, _, peak, both = bench.measure("reading", f"{name}: read", [bench_binary(), "read", folder])
+        few = paths[:copies // 10]
+        theirs, _, _, records = bench.measure("reading", f"{name}: pydarshan, {len(few)} logs", [PYTHON, "-c", PYDARSHAN, *few], runs=3)
+        assert {json.loads(side)["logs"] for side in (text, ours, both)} == {copies}, (text, ours, both)
+        assert int(records) > 0
+        theirs = (theirs - start) * copies / len(few)
+        bench.say("reading", f"{name}: modules / floor", f"{modules / bottom:.2f}", "at most 2.5")
+        bench.say("reading", f"{name}: read (with darshan_file and darshan_log) / floor", f"{read / bottom:.2f}")
+        bench.say("reading", f"{name}: pydarshan / read", f"{theirs / read:.0f}", "at least 25")
+        bench.say("reading", f"{name}: logs a CPU second, read", f"{copies / read:.0f}")
+
+
+def ingest(bench):
+    """A synthetic month into a new lake, against reading the same files.
+
+    `read` decodes all modules and darshan_file and darshan_log and drops them; an ingest also finds, hashes, sorts, compresses,
+    writes, syncs and publishes. The wall times with one and with two threads say whether a second core helps; they are taken in
+    turn on the same files, and mean something only where the machine was idle.
+    """
+    month, files = bench.synth()
+    lake = bench.path("lake")
+    command = lambda threads: [IOLODE, "ingest", "--lake", lake, "--create", "--darshan", month, "--threads", str(threads)]
+    fresh = lambda: bench.forget("lake")
+    read, *_ = bench.measure("ingest", "read", [bench_binary(), "read", month], runs=3)
+    one, wall_one, peak_one, _ = bench.measure("ingest", "one thread", command(1), fresh, runs=3)
+    two, wall_two, peak_two, _ = bench.measure("ingest", "two threads", command(2), fresh, runs=3)
+    known = json.loads(subprocess.run([IOLODE, "sql", "--lake", lake, "--format", "json", "-c", "select count(*) as n from darshan_log"], check=True, capture_output=True).stdout)
+    bench.say("ingest", "files, and logs in the lake", f"{files}, {known[0]['n']}")
+    bench.say("ingest", "one thread / read, CPU", f"{one / read:.2f}", "at most 3")
+    bench.say("ingest", "wall of one thread / of two", f"{wall_one / wall_two:.2f}", "at least 1.7")
+    bench.say("ingest", "peak memory, one and two threads", f"{peak_one:.0f} and {peak_two:.0f} MiB", "under 600 MiB")
+    bench.say("ingest", "logs a CPU second", f"{files / one:.0f}")
+
+
+def again(bench):
+    """The same tree once more, against the first time: nothing is new, and the lake finds that out by listing."""
+    month, _ = bench.synth()
+    lake = bench.path("lake")
+    command = [IOLODE, "ingest", "--lake", lake, "--create", "--darshan", month]
+    first, wall, *_ = bench.measure("again", "first", command, lambda: bench.forget("lake"), runs=1)
+    second, wall_again, *_ = bench.measure("again", "again", command)
+    bench.say("again", "second / first, CPU", f"{100 * second / first:.2f} %", "under 2 %")
+    bench.say("again", "second / first, wall", f"{100 * wall_again / wall:.2f} %")
+
+
+def commit(bench):
+    """One more log into a lake that knows a million inputs. The lake is made by `bench inputs`, its inputs have no rows."""
+    lake = bench.path("million")
+    subprocess.run([bench_binary(), "inputs", lake, "1000000"], check=True, stdout=subprocess.DEVNULL)
+    logs = iter(sorted(glob.glob(f"{DATA}/darshan/snyder_*.darshan")))
+    def before():
+        shutil.copyfile(next(logs), bench.path("next.darshan"))
+    cpu, wall, peak, _ = bench.measure("commit", "one log, a million inputs known", [IOLODE, "ingest", "--lake", lake, "--darshan", bench.path("next.darshan")], before)
+    bench.say("commit", "wall, and CPU, of the whole command", f"{wall:.2f} s, {cpu:.2f} s, {peak:.0f} MiB", "under a second")
+
+
+def startup(bench):
+    """What a question costs that needs nothing, and one that counts the rows of a lake: the whole process."""
+    month, _ = bench.synth()
+    lake = bench.path("lake")
+    if not os.path.exists(lake):
+        subprocess.run([IOLODE, "ingest", "--lake", lake, "--create", "--darshan", month], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    nothing, *_ = bench.measure("startup", "select 1", [IOLODE, "sql", "-c", "select 1"])
+    count, *_ = bench.measure("startup", "count", [IOLODE, "sql", "--lake", lake, "-c", "select count(*) from darshan_file"])
+    bench.say("startup", "select 1, CPU", f"{1000 * nothing:.0f} ms", "under 100 ms")
+    bench.say("startup", "count over the lake, CPU", f"{1000 * count:.0f} ms", "under 100 ms")
+
+
+SCENARIOS = [reading, ingest, again, commit, startup]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("scenario", nargs="*", choices=[[], *(s.__name__ for s in SCENARIOS)], help="all, if none is given")
+    parser.add_argument("--logs", type=int, default=20_000, help="size of the synthetic month")
+    parser.add_argument("--runs", type=int, default=5, help="timed runs of each command")
+    parser.add_argument("--scratch", help="where the files of a run lie; a temporary directory if not given")
+    options = parser.parse_args()
+    commit_id = subprocess.run(["git", "-C", ROOT, "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()
+    with tempfile.TemporaryDirectory(dir=options.scratch) as scratch:
+        bench = Bench(options, scratch)
+        for scenario in SCENARIOS:
+            if not options.scenario or scenario.__name__ in options.scenario:
+                scenario(bench)
+    name = f"{ROOT}/benches/runs/{datetime.date.today()}-{os.cpu_count()}core"
+    os.makedirs(os.path.dirname(name), exist_ok=True)
+    fresh = not os.path.exists(f"{name}.csv")
+    with open(f"{name}.csv", "a", newline="") as file:
+        writer = csv.writer(file)
+        if fresh:
+            writer.writerow(["commit", "logs", "scenario", "what", "run", "cpu_s", "wall_s", "peak_mib"])
+        writer.writerows([commit_id, options.logs, *row] for row in bench.rows)
+    with open(f"{name}.md", "a") as file:
+        print(f"\nCommit {commit_id}, month of {options.logs} logs, load of the machine {os.getloadavg()[1]:.1f} over the last five minutes\n", file=file)
+        print("| scenario | figure | value | wanted |\n|---|---|---|---|", file=file)
+        for line in bench.lines:
+            print(f"| {' | '.join(line)} |", file=file)
+
+
+if __name__ == "__main__":
+    main()

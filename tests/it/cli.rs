@@ -1,0 +1,766 @@
+//! The commands: what they print where, and how they exit.
+
+use crate::program::{fresh, iolode, program, small};
+use std::io::{Read, Write};
+use std::process::Stdio;
+
+#[test]
+fn what_cannot_be_opened_is_refused_in_one_line_that_says_what_to_do() {
+    let dir = fresh();
+    let ask = |lake: &str| iolode(dir.path(), &["sql", "--lake", lake, "-c", "select 1"]).failed();
+    let at = |name: &str| dir.path().join(name).display().to_string();
+    assert_eq!(
+        ask("none"),
+        format!(
+            "lake {0}: there is none; make one with `iolode lake create {0}`",
+            at("none")
+        )
+    );
+    std::fs::write(dir.path().join("file"), "x").unwrap();
+    assert_eq!(
+        ask("file"),
+        format!("lake {}: not a lake: it is no directory", at("file"))
+    );
+    std::fs::create_dir(dir.path().join("other")).unwrap();
+    assert!(ask("other").starts_with(&format!("lake {}: not a lake: ", at("other"))));
+    let ingest = ["ingest", "--lake", "none", "--darshan", "file"];
+    assert!(
+        iolode(dir.path(), &ingest)
+            .failed()
+            .contains("`iolode lake create ")
+    );
+}
+
+#[test]
+fn a_lake_of_a_newer_version_is_refused() {
+    let dir = fresh();
+    iolode(dir.path(), &["lake", "create", "lake"]).ok();
+    let manifests = dir.path().join("lake/_iolode/manifest");
+    let manifest = std::fs::read_dir(manifests)
+        .unwrap()
+        .next()
+        .unwrap()
+        .unwrap()
+        .path();
+    let text = std::fs::read_to_string(&manifest).unwrap();
+    let newer = text.replacen("\"format\":1", "\"format\":99", 1).replacen(
+        "\"format\": 1",
+        "\"format\": 99",
+        1,
+    );
+    assert_ne!(newer, text);
+    std::fs::write(&manifest, newer).unwrap();
+    let why = iolode(
+        dir.path(),
+        &["sql", "--lake", "lake", "-c", "select * from darshan_log"],
+    )
+    .failed();
+    assert!(why.contains("99") && why.contains("newer"), "{why}");
+}
+
+#[test]
+fn a_path_that_is_not_there_is_a_mistake_and_no_failed_input() {
+    let dir = fresh();
+    iolode(dir.path(), &["lake", "create", "lake"]).ok();
+    let why = iolode(
+        dir.path(),
+        &["ingest", "--lake", "lake", "--darshan", "typo"],
+    )
+    .failed();
+    assert_eq!(why, "typo: cannot read: no such file or directory");
+    let why = iolode(dir.path(), &["ingest", "--lake", "lake"]).failed();
+    assert!(
+        why.starts_with("nothing to take in: give --darshan PATH"),
+        "{why}"
+    );
+}
+
+#[test]
+fn a_directory_that_cannot_be_listed_is_a_failed_input_and_the_rest_is_taken() {
+    use std::os::unix::fs::PermissionsExt;
+    let dir = fresh();
+    let logs = dir.path().join("logs");
+    iolode(dir.path(), &["synth", "--jobs", "3", "--out", "logs"]).ok();
+    let locked = logs.join("locked");
+    std::fs::create_dir(&locked).unwrap();
+    std::fs::set_permissions(&locked, std::fs::Permissions::from_mode(0o000)).unwrap();
+    if std::fs::read_dir(&locked).is_ok() {
+        eprintln!("skipped: this user may read everything");
+        return;
+    }
+    let run = iolode(
+        dir.path(),
+        &["ingest", "--create", "--lake", "lake", "--darshan", "logs"],
+    );
+    std::fs::set_permissions(&locked, std::fs::Permissions::from_mode(0o755)).unwrap();
+    assert_eq!(run.code, Some(1), "{run:?}");
+    assert!(
+        run.stderr
+            .contains("locked: cannot read: permission denied"),
+        "{run:?}"
+    );
+    assert!(run.stderr.contains(" logs taken in ("), "{run:?}");
+}
+
+#[test]
+fn failed_inputs_are_listed_up_to_ten_and_then_counted() {
+    let dir = fresh();
+    std::fs::create_dir(dir.path().join("logs")).unwrap();
+    for n in 0..13 {
+        std::fs::write(
+            dir.path().join(format!("logs/{n:02}.darshan")),
+            "this is no log",
+        )
+        .unwrap();
+    }
+    let run = iolode(
+        dir.path(),
+        &["ingest", "--create", "--lake", "lake", "--darshan", "logs"],
+    );
+    assert_eq!(run.code, Some(1), "{run:?}");
+    assert_eq!(run.stdout, "");
+    assert_eq!(
+        run.stderr.matches("not a Darshan log").count(),
+        10,
+        "{run:?}"
+    );
+    assert!(
+        run.stderr
+            .contains("3 more inputs failed; see them all with: iolode sql --lake "),
+        "{run:?}"
+    );
+    // The command that is given works.
+    let sql = "select path, error from lake_input where status = 'failed'";
+    let all = iolode(
+        dir.path(),
+        &["sql", "--lake", "lake", "--format", "csv", "-c", sql],
+    )
+    .ok();
+    assert_eq!(all.lines().count(), 1 + 13);
+    // They are not read again, and nothing failed this time.
+    let again = iolode(
+        dir.path(),
+        &["ingest", "--lake", "lake", "--darshan", "logs"],
+    );
+    assert_eq!(
+        (again.code, again.stderr.as_str()),
+        (Some(0), "nothing new: 13 inputs unchanged\n")
+    );
+}
+
+#[test]
+fn a_mistake_in_sql_is_one_line_with_the_nearest_name() {
+    let (dir, small) = (fresh(), small());
+    let ask = |sql: &str| iolode(dir.path(), &["sql", "--lake", small.lake(), "-c", sql]).failed();
+    assert_eq!(
+        ask("select appp from darshan_log"),
+        "unknown column `appp`; did you mean `app`?"
+    );
+    assert_eq!(
+        ask("select * from darshan_lgo"),
+        "unknown table `darshan_lgo`; did you mean `darshan_log`?"
+    );
+    assert!(ask("selec 1").starts_with("cannot read the query: "));
+    let lost = iolode(dir.path(), &["sql", "-c", "select * from darshan_log"]).failed();
+    assert_eq!(
+        lost,
+        "unknown table `darshan_log`; there is no lake: give one with --lake, or logs with --logs"
+    );
+}
+
+#[test]
+fn wrong_usage_is_one_line_and_exit_code_2() {
+    let dir = fresh();
+    let run = |args: &[&str]| iolode(dir.path(), args).failed();
+    assert_eq!(
+        run(&["sql", "--fromat", "csv"]),
+        "unexpected argument '--fromat' found; a similar argument exists: '--format'; see `iolode sql --help`"
+    );
+    assert!(
+        run(&["sql", "--format", "xml", "-c", "select 1"])
+            .starts_with("invalid value 'xml' for '--format <FORMAT>'")
+    );
+    assert!(
+        run(&["sql", "--memory", "lots"])
+            .contains("`lots` is not a size; expected a number with a unit, such as `512M`")
+    );
+    assert!(
+        run(&["ingest"])
+            .starts_with("the following required arguments were not provided: --lake <LAKE>")
+    );
+    assert!(
+        run(&["sql", "--version", "1", "-c", "select 1"])
+            .contains("--version needs exactly one --lake")
+    );
+    let none = iolode(dir.path(), &[]);
+    assert_eq!(none.code, Some(2));
+    assert!(none.stderr.contains("Usage: iolode <COMMAND>"), "{none:?}");
+}
+
+#[test]
+fn a_full_disk_is_said_and_leaves_no_file_behind() {
+    let (dir, small) = (fresh(), small());
+    for format in ["table", "csv", "tsv", "json", "ndjson", "arrow", "parquet"] {
+        let full = std::fs::File::options()
+            .write(true)
+            .open("/dev/full")
+            .unwrap();
+        let output = program(dir.path())
+            .args([
+                "sql",
+                "--lake",
+                small.lake(),
+                "--format",
+                format,
+                "-c",
+                "select * from darshan_posix",
+            ])
+            .stdout(full)
+            .output()
+            .unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{format}: {stderr}");
+        assert_eq!(
+            stderr, "iolode: stdout: cannot write: no space left on device\n",
+            "{format}"
+        );
+        let args = [
+            "sql",
+            "--lake",
+            small.lake(),
+            "--format",
+            format,
+            "-o",
+            "/dev/full",
+            "-c",
+            "select * from darshan_posix",
+        ];
+        let why = iolode(dir.path(), &args).failed();
+        assert_eq!(
+            why, "/dev/full: cannot write: no space left on device",
+            "{format}"
+        );
+    }
+}
+
+#[test]
+fn a_query_that_fails_leaves_the_file_of_an_earlier_one() {
+    let dir = fresh();
+    let file = dir.path().join("out.csv");
+    let ask = |sql: &str| {
+        iolode(
+            dir.path(),
+            &["sql", "--format", "csv", "-o", "out.csv", "-c", sql],
+        )
+    };
+    ask("select 1 as a").ok();
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "a\n1\n");
+    ask("select 1 as a; select nope").failed();
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "a\n1\n");
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let (dir, small) = (fresh(), small());
+    for format in ["table", "csv", "json", "ndjson", "arrow", "parquet"] {
+        let mut child = program(dir.path())
+            .args([
+                "sql",
+                "--lake",
+                small.lake(),
+                "--format",
+                format,
+                "-c",
+                "select * from darshan_posix a cross join (values (1), (2), (3), (4)) b",
+            ])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut first = [0; 10];
+        child.stdout.take().unwrap().read_exact(&mut first).unwrap();
+        let output = child.wait_with_output().unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(
+            (output.status.code(), stderr.as_str()),
+            (Some(0), ""),
+            "{format}"
+        );
+    }
+}
+
+#[test]
+fn every_format_writes_literals_as_expected() {
+    let dir = fresh();
+    let sql = "select 9007199254740993 as bytes, arrow_cast(15920181672442173319, 'UInt64') as record_id, 'a,b' as path, \
+               cast(null as varchar) as fs, [1, null] as osts, 0.5 as share, to_timestamp_micros(1504256700123456) as t";
+    let ask = |format: &str| iolode(dir.path(), &["sql", "--format", format, "-c", sql]).ok();
+    assert_eq!(
+        ask("csv"),
+        "bytes,record_id,path,fs,osts,share,t\n9007199254740993,15920181672442173319,\"a,b\",,\"[1, NULL]\",0.5,2017-09-01T09:05:00.123456\n"
+    );
+    assert_eq!(
+        ask("tsv"),
+        "bytes\trecord_id\tpath\tfs\tosts\tshare\tt\n9007199254740993\t15920181672442173319\ta,b\t\t[1, NULL]\t0.5\t2017-09-01T09:05:00.123456\n"
+    );
+    let object = r#"{"bytes":9007199254740993,"record_id":"15920181672442173319","path":"a,b","fs":null,"osts":[1,null],"share":0.5,"t":"2017-09-01T09:05:00.123456"}"#;
+    assert_eq!(ask("ndjson"), format!("{object}\n"));
+    assert_eq!(ask("json"), format!("[{object}]\n"));
+    let table = ask("table");
+    let lines: Vec<_> = table.lines().collect();
+    assert_eq!(
+        lines[0],
+        " bytes            | record_id            | path | fs   | osts      | share | t"
+            .replace(" bytes            ", "            bytes ")
+            .replace(" record_id            ", "            record_id ")
+    );
+    assert_eq!(
+        lines[2],
+        " 9007199254740993 | 15920181672442173319 | a,b  | NULL | [1, NULL] |   0.5 | 2017-09-01T09:05:00.123456"
+    );
+}
+
+#[test]
+fn ids_of_the_lake_are_strings_in_json_and_the_same_as_in_csv() {
+    let (dir, small) = (fresh(), small());
+    let sql = "select log_id, job_id, record_id, bytes_read from darshan_file order by log_id, record_id limit 50";
+    let ask = |format: &str| {
+        iolode(
+            dir.path(),
+            &["sql", "--lake", small.lake(), "--format", format, "-c", sql],
+        )
+        .ok()
+    };
+    let rows: serde_json::Value = serde_json::from_str(&ask("json")).unwrap();
+    let text = |value: &serde_json::Value| value.as_str().expect("an id is a string").to_string();
+    let from_json = rows.as_array().unwrap().iter().map(|row| {
+        let ids = ["log_id", "job_id", "record_id"].map(|name| text(&row[name]));
+        format!(
+            "{},{}",
+            ids.join(","),
+            row["bytes_read"].as_i64().expect("bytes are a number")
+        )
+    });
+    let csv = ask("csv");
+    assert_eq!(
+        csv.lines().skip(1).map(str::to_string).collect::<Vec<_>>(),
+        from_json.collect::<Vec<_>>()
+    );
+    assert_eq!(rows.as_array().unwrap().len(), 50);
+}
+
+#[test]
+fn statements_come_from_an_argument_a_file_or_a_pipe() {
+    let dir = fresh();
+    let csv =
+        |args: &[&str]| iolode(dir.path(), &[&["sql", "--format", "csv"], args].concat()).ok();
+    assert_eq!(
+        csv(&["-c", "select 1 as a; select ';' as b"]),
+        "a\n1\nb\n;\n"
+    );
+    assert_eq!(
+        csv(&["-c", "select 1 as a", "-c", "select 2 as b"]),
+        "a\n1\nb\n2\n"
+    );
+    std::fs::write(
+        dir.path().join("q.sql"),
+        "-- two lines\nselect 1\n  as a;\n",
+    )
+    .unwrap();
+    assert_eq!(csv(&["-f", "q.sql"]), "a\n1\n");
+    let mut child = program(dir.path())
+        .args(["sql", "--format", "csv"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(b"\\format ndjson\nselect 1 as a")
+        .unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), "{\"a\":1}\n");
+    assert!(
+        iolode(dir.path(), &["sql", "-f", "none.sql"])
+            .failed()
+            .contains("none.sql: cannot read: no such file")
+    );
+}
+
+#[test]
+fn rows_and_time_are_said_on_stderr_and_nothing_but_data_on_stdout() {
+    let dir = fresh();
+    let run = iolode(
+        dir.path(),
+        &["sql", "-c", "select 1 as a union all select 2 order by a"],
+    );
+    assert_eq!(run.stdout, " a\n---\n 1\n 2\n");
+    assert!(run.stderr.starts_with("2 rows in 0."), "{run:?}");
+    let quiet = iolode(
+        dir.path(),
+        &["sql", "--format", "csv", "-c", "select 1 as a"],
+    );
+    assert_eq!(
+        (quiet.stdout.as_str(), quiet.stderr.as_str()),
+        ("a\n1\n", "")
+    );
+}
+
+#[test]
+fn several_lakes_are_schemas_and_names_alone_mean_the_first() {
+    let (dir, small) = (fresh(), small());
+    iolode(dir.path(), &["lake", "create", "empty"]).ok();
+    let both = [
+        "sql",
+        "--format",
+        "csv",
+        "--lake",
+        small.lake(),
+        "--lake",
+        "none=empty",
+        "-c",
+    ];
+    let ask = |sql: &str| iolode(dir.path(), &[&both[..], &[sql]].concat()).ok();
+    let logs = ask("select count(*) as n from darshan_log");
+    assert_ne!(logs, "n\n0\n");
+    assert_eq!(ask("select count(*) as n from lake.darshan_log"), logs);
+    assert_eq!(ask("select count(*) as n from none.darshan_log"), "n\n0\n");
+}
+
+#[test]
+fn loose_logs_can_be_asked_without_a_lake_and_an_old_version_with_one() {
+    let (dir, small) = (fresh(), small());
+    let logs = small.logs.to_str().unwrap();
+    let sql = "select count(*) as n, sum(bytes_written) as b from darshan_log";
+    let loose = iolode(
+        dir.path(),
+        &["sql", "--logs", logs, "--format", "csv", "-c", sql],
+    );
+    assert_eq!(
+        loose.code,
+        Some(1),
+        "the file that is no log is among them: {loose:?}"
+    );
+    let lake = |more: &[&str]| {
+        let args = [
+            &["sql", "--lake", small.lake(), "--format", "csv", "-c", sql],
+            more,
+        ]
+        .concat();
+        iolode(dir.path(), &args).ok()
+    };
+    assert_eq!(loose.stdout, lake(&[]));
+    assert_eq!(lake(&["--version", "1"]), "n,b\n0,\n");
+    assert_eq!(
+        std::fs::read_dir(dir.path()).unwrap().count(),
+        0,
+        "nothing was written here"
+    );
+}
+
+#[test]
+fn a_period_is_days_in_the_sites_zone() {
+    let (dir, small) = (fresh(), small());
+    let logs = small.logs.to_str().unwrap();
+    let starts = |more: &[&str]| {
+        let sql = "select min(start_time) as a, max(start_time) as b from darshan_log";
+        let args = [&["sql", "--logs", logs, "--format", "csv", "-c", sql], more].concat();
+        iolode(dir.path(), &args)
+            .stdout
+            .lines()
+            .nth(1)
+            .unwrap_or_default()
+            .to_string()
+    };
+    let tenth = starts(&["--from", "2026-09-10", "--to", "2026-09-12"]);
+    for time in tenth.split(',') {
+        assert!(
+            ("2026-09-10T00:00:00Z".."2026-09-12T00:00:00Z").contains(&time),
+            "{tenth}"
+        );
+    }
+    let tokyo = starts(&[
+        "--from",
+        "2026-09-10",
+        "--to",
+        "2026-09-12",
+        "--timezone",
+        "Asia/Tokyo",
+    ]);
+    for time in tokyo.split(',') {
+        assert!(
+            ("2026-09-09T15:00:00Z".."2026-09-11T15:00:00Z").contains(&time),
+            "{tokyo}"
+        );
+    }
+}
+
+#[test]
+fn registered_sources_need_not_be_named_again() {
+    let (dir, small) = (fresh(), small());
+    let logs = small.logs.to_str().unwrap();
+    let first = iolode(
+        dir.path(),
+        &[
+            "ingest",
+            "--create",
+            "--lake",
+            "lake",
+            "--darshan",
+            logs,
+            "--register",
+        ],
+    );
+    assert_eq!(first.code, Some(1), "{first:?}");
+    let again = iolode(dir.path(), &["ingest", "--lake", "lake"]);
+    assert_eq!(again.code, Some(0), "{again:?}");
+    assert!(again.stderr.starts_with("nothing new: "), "{again:?}");
+    let asked = iolode(
+        dir.path(),
+        &[
+            "sql",
+            "--lake",
+            "lake",
+            "--ingest",
+            "--format",
+            "csv",
+            "-c",
+            "select count(*) > 0 as b from darshan_log",
+        ],
+    );
+    assert_eq!(asked.ok(), "b\ntrue\n");
+}
+
+#[test]
+fn a_lake_says_what_it_holds() {
+    let (dir, small) = (fresh(), small());
+    let lake = |args: &[&str]| iolode(dir.path(), &[&["lake"], args].concat());
+    let info = lake(&["info", small.lake()]).ok();
+    for line in [
+        "version      2, ingest of ",
+        "time zone    UTC",
+        "placement    by the file system",
+    ] {
+        assert!(info.contains(line), "{info}");
+    }
+    assert!(info.contains("\ndarshan_log "), "{info}");
+    let history = lake(&["history", small.lake(), "--format", "csv"]).ok();
+    assert_eq!(history.lines().count(), 3);
+    assert!(
+        history.lines().nth(1).unwrap().contains(",create,"),
+        "{history}"
+    );
+    let files = lake(&["files", small.lake(), "--format", "ndjson"]).ok();
+    assert!(files.lines().all(|line| line.contains("\"table_name\":\"")));
+    let check = lake(&["check", small.lake()]);
+    assert!(check.stderr.ends_with("nothing found wrong\n"), "{check:?}");
+    check.ok();
+    let vacuum = lake(&["vacuum", small.lake(), "--dry-run"]);
+    assert!(
+        vacuum
+            .stderr
+            .starts_with("would remove 0 versions, 0 files"),
+        "{vacuum:?}"
+    );
+    vacuum.ok();
+}
+
+#[test]
+fn a_damaged_lake_is_reported_by_check_with_exit_code_1() {
+    let (dir, small) = (fresh(), small());
+    let logs = small.logs.to_str().unwrap();
+    iolode(
+        dir.path(),
+        &["ingest", "--create", "--lake", "lake", "--darshan", logs],
+    );
+    let table = dir.path().join("lake/darshan_log");
+    let file = std::fs::read_dir(table)
+        .unwrap()
+        .next()
+        .unwrap()
+        .unwrap()
+        .path();
+    std::fs::write(&file, "no Parquet").unwrap();
+    let check = iolode(dir.path(), &["lake", "check", "lake"]);
+    assert_eq!(check.code, Some(1), "{check:?}");
+    assert!(check.stdout.starts_with("darshan_log/"), "{check:?}");
+    assert!(check.stderr.contains(" found wrong"), "{check:?}");
+}
+
+#[test]
+fn a_lake_is_created_as_asked_and_never_over_something() {
+    let dir = fresh();
+    let create = |args: &[&str]| iolode(dir.path(), &[&["lake", "create"], args].concat());
+    create(&[
+        "a",
+        "--cluster",
+        "cori",
+        "--timezone",
+        "America/Los_Angeles",
+        "--place",
+        "dirs",
+        "--dirs",
+        "x,y",
+    ])
+    .ok();
+    let site = std::fs::read_to_string(dir.path().join("a/_iolode/site.toml")).unwrap();
+    assert!(
+        site.contains("cluster = \"cori\"") && site.contains("timezone = \"America/Los_Angeles\""),
+        "{site}"
+    );
+    assert!(
+        site.contains(&dir.path().join("y").display().to_string()),
+        "{site}"
+    );
+    let info = iolode(dir.path(), &["lake", "info", "a"]).ok();
+    assert!(info.contains("placement    in 2 directories"), "{info}");
+    create(&["b", "--site", "a/_iolode/site.toml", "--cluster", "edison"]).ok();
+    let site = std::fs::read_to_string(dir.path().join("b/_iolode/site.toml")).unwrap();
+    assert!(
+        site.contains("cluster = \"edison\"") && site.contains("America/Los_Angeles"),
+        "{site}"
+    );
+
+    assert!(
+        create(&["a"])
+            .failed()
+            .ends_with("a: there is a lake already")
+    );
+    std::fs::create_dir(dir.path().join("full")).unwrap();
+    std::fs::write(dir.path().join("full/x"), "").unwrap();
+    assert!(
+        create(&["full"])
+            .failed()
+            .contains("the directory is not empty")
+    );
+    assert!(
+        create(&["c", "--place", "lustre"])
+            .failed()
+            .contains("--osts")
+    );
+    assert!(
+        create(&["c", "--osts", "0-7"])
+            .failed()
+            .contains("--osts and --dirs go with --place")
+    );
+    assert!(
+        create(&["c", "--timezone", "Mars"])
+            .failed()
+            .starts_with("unknown time zone `Mars`")
+    );
+    std::fs::write(dir.path().join("bad.toml"), "cluter = 'x'").unwrap();
+    assert!(
+        create(&["c", "--site", "bad.toml"])
+            .failed()
+            .starts_with("bad.toml: ")
+    );
+    assert!(!dir.path().join("c").exists());
+}
+
+#[test]
+fn the_schema_lists_tables_views_and_columns() {
+    let dir = fresh();
+    let all = iolode(dir.path(), &["schema", "--format", "csv"]).ok();
+    for table in [
+        "darshan_log,",
+        "darshan_dxt,",
+        "lake_input,",
+        "darshan_job,",
+    ] {
+        assert!(
+            all.lines().any(|line| line.starts_with(table)),
+            "{table} is missing"
+        );
+    }
+    let file = iolode(dir.path(), &["schema", "darshan_file"]).ok();
+    assert!(
+        file.starts_with("darshan_file: One file in one log"),
+        "{file}"
+    );
+    let row = file
+        .lines()
+        .find(|line| line.starts_with(" bytes_written "))
+        .unwrap();
+    assert!(
+        row.contains("| Int64") && row.contains("| B ") && row.contains("| never"),
+        "{row}"
+    );
+    let why = iolode(dir.path(), &["schema", "darshan_fiel"]).failed();
+    assert_eq!(
+        why,
+        "unknown table `darshan_fiel`; did you mean `darshan_file`?"
+    );
+}
+
+#[test]
+fn a_demo_answers_its_questions_and_can_be_run_again() {
+    let dir = fresh();
+    let run = || iolode(dir.path(), &["demo", "here", "--jobs", "60"]).ok();
+    let first = run();
+    assert_eq!(first.matches("\n    select ").count(), 5, "{first}");
+    assert!(first.contains("4. Try next"), "{first}");
+    let second = run();
+    assert!(
+        second.contains("they are there from an earlier run") && second.contains("nothing new: "),
+        "{second}"
+    );
+    let answers = |text: &str| text.split_once("3. Five questions").unwrap().1.to_string();
+    assert_eq!(answers(&first), answers(&second));
+    // A run that was stopped while it wrote its logs starts them again.
+    std::fs::remove_file(dir.path().join("here/logs/truth.json")).unwrap();
+    assert_eq!(answers(&run()), answers(&first));
+    std::fs::create_dir(dir.path().join("mine")).unwrap();
+    std::fs::write(dir.path().join("mine/thesis.tex"), "").unwrap();
+    assert!(
+        iolode(dir.path(), &["demo", "mine"])
+            .failed()
+            .contains("holds no demo")
+    );
+}
+
+#[test]
+fn color_is_for_terminals_only_and_help_goes_to_stdout() {
+    let dir = fresh();
+    let help = iolode(dir.path(), &["sql", "--help"]);
+    assert!(
+        help.stdout.contains("Examples:\n  iolode sql --lake") && !help.stdout.contains('\x1b')
+    );
+    help.ok();
+    assert!(
+        !iolode(dir.path(), &["sql", "-c", "select null"])
+            .ok()
+            .contains('\x1b')
+    );
+    assert!(
+        iolode(dir.path(), &["--version"])
+            .ok()
+            .starts_with("iolode 0.")
+    );
+}
+
+#[test]
+fn completions_and_manual_pages_are_made() {
+    let dir = fresh();
+    for shell in ["bash", "zsh", "fish"] {
+        assert!(
+            iolode(dir.path(), &["completions", shell])
+                .ok()
+                .contains("iolode"),
+            "{shell}"
+        );
+    }
+    assert!(iolode(dir.path(), &["man"]).ok().contains(".TH iolode 1"));
+    assert!(
+        iolode(dir.path(), &["man", "lake", "create"])
+            .ok()
+            .contains("range")
+    );
+    assert!(
+        iolode(dir.path(), &["man", "lke"])
+            .failed()
+            .contains("did you mean `lake`?")
+    );
+}

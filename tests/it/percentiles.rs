@@ -1,0 +1,78 @@
+//! Exact percentiles against DuckDB's quantile_cont.
+
+use crate::util::{python, run_python};
+use arrow::array::{ArrayRef, Float64Array, Int32Array};
+use arrow::record_batch::RecordBatch;
+use iolode::engine::{Engine, EngineOptions, runtime};
+use parquet::arrow::ArrowWriter;
+use std::path::Path;
+use std::sync::Arc;
+
+const ROWS: usize = 60_000;
+
+fn write(path: &Path, batches: &[RecordBatch]) {
+    let file = std::fs::File::create(path).unwrap();
+    let mut writer = ArrowWriter::try_new(file, batches[0].schema(), None).unwrap();
+    batches
+        .iter()
+        .for_each(|batch| writer.write(batch).unwrap());
+    writer.close().unwrap();
+}
+
+/// Groups of very different sizes and kinds of values: wide ranges, few distinct ones, negative ones, NULLs, one value alone.
+fn values() -> RecordBatch {
+    let mut state = 7u64;
+    let mut random = || {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        state >> 11
+    };
+    let unit = |bits: u64| bits as f64 / (1u64 << 53) as f64;
+    let (mut groups, mut numbers) = (vec![], vec![]);
+    for row in 0..ROWS {
+        let group = if row == 0 {
+            9
+        } else {
+            (random() % 5).min(random() % 5) as i32
+        };
+        let number = match group {
+            0 => Some(1e-6 * (30.0 * unit(random())).exp()),
+            1 => Some((random() % 7) as f64),
+            2 => Some(unit(random()) - 0.5),
+            3 => (random() % 3 > 0).then(|| -(unit(random()) * 1e12).floor()),
+            _ => Some(unit(random()) * 1e-300),
+        };
+        groups.push(group);
+        numbers.push(number);
+    }
+    let columns: [(&str, ArrayRef); 2] = [
+        ("g", Arc::new(Int32Array::from(groups))),
+        ("x", Arc::new(Float64Array::from(numbers))),
+    ];
+    RecordBatch::try_from_iter_with_nullable([
+        (columns[0].0, columns[0].1.clone(), false),
+        (columns[1].0, columns[1].1.clone(), true),
+    ])
+    .unwrap()
+}
+
+#[test]
+fn percentiles_are_those_of_duckdb() {
+    let Some(python) = python() else { return };
+    let dir = tempfile::tempdir().unwrap();
+    let values = values();
+    write(
+        &dir.path().join("values.parquet"),
+        std::slice::from_ref(&values),
+    );
+    let engine = Engine::new(EngineOptions::default()).unwrap();
+    engine.context().register_batch("t", values).unwrap();
+    let sql = "SELECT g, percentiles(x) AS hundred, percentiles(x, 7) AS seven FROM t GROUP BY g ORDER BY g";
+    let answer = runtime(Some(2))
+        .unwrap()
+        .block_on(async { engine.run(sql).await.unwrap().collect().await.unwrap() });
+    write(&dir.path().join("answer.parquet"), &answer);
+    let said = run_python(&python, "compare_percentiles.py", &[dir.path()]);
+    assert!(said.starts_with("6 groups"), "{said}");
+}

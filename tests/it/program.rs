@@ -1,0 +1,94 @@
+//! A fresh directory, a run of the program, a small lake.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::OnceLock;
+
+/// How a run of the program ended.
+#[derive(Debug)]
+pub(crate) struct Run {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+/// The program, with an environment of its own; stdin is empty.
+pub(crate) fn program(dir: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_iolode"));
+    command.current_dir(dir).stdin(Stdio::null());
+    for name in ["NO_COLOR", "CLICOLOR_FORCE", "XDG_STATE_HOME", "COLUMNS"] {
+        command.env_remove(name);
+    }
+    command.env("TZ", "UTC").env("HOME", dir);
+    command
+}
+
+/// Runs the program in a directory.
+pub(crate) fn iolode(dir: &Path, args: &[&str]) -> Run {
+    let output = program(dir).args(args).output().expect("the program runs");
+    Run {
+        code: output.status.code(),
+        stdout: String::from_utf8(output.stdout).expect("stdout is text"),
+        stderr: String::from_utf8(output.stderr).expect("stderr is text"),
+    }
+}
+
+impl Run {
+    /// The run ended well; its stdout.
+    #[track_caller]
+    pub(crate) fn ok(self) -> String {
+        assert_eq!(self.code, Some(0), "{self:?}");
+        self.stdout
+    }
+
+    /// The run failed with nothing on stdout and one line on stderr, without `iolode: `.
+    #[track_caller]
+    pub(crate) fn failed(self) -> String {
+        assert_eq!(self.code, Some(2), "{self:?}");
+        assert_eq!(self.stdout, "", "{self:?}");
+        assert_eq!(self.stderr.lines().count(), 1, "{self:?}");
+        let line = self.stderr.trim_end().strip_prefix("iolode: ");
+        line.expect("an error begins with the program's name")
+            .to_string()
+    }
+}
+
+/// A directory that is gone afterwards.
+pub(crate) fn fresh() -> tempfile::TempDir {
+    tempfile::tempdir().expect("a temporary directory")
+}
+
+/// Logs of 30 synthetic jobs and a lake of them, made once for all tests, which must not change them.
+pub(crate) fn small() -> &'static Small {
+    static SMALL: OnceLock<Small> = OnceLock::new();
+    SMALL.get_or_init(|| {
+        let dir = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("small");
+        let _ = std::fs::remove_dir_all(&dir);
+        std::fs::create_dir_all(&dir).expect("a directory for tests");
+        let small = Small {
+            logs: dir.join("logs"),
+            lake: dir.join("lake"),
+        };
+        iolode(&dir, &["synth", "--jobs", "30", "--out", "logs"]).ok();
+        // A file that is no log is among them: exit code 1.
+        let ingest = iolode(
+            &dir,
+            &["ingest", "--create", "--lake", "lake", "--darshan", "logs"],
+        );
+        assert_eq!(ingest.code, Some(1), "{ingest:?}");
+        small
+    })
+}
+
+/// Logs and a lake of them.
+pub(crate) struct Small {
+    pub(crate) logs: PathBuf,
+    pub(crate) lake: PathBuf,
+}
+
+impl Small {
+    /// The lake's path as an argument.
+    pub(crate) fn lake(&self) -> &str {
+        self.lake.to_str().expect("a path of letters")
+    }
+}
