@@ -203,12 +203,11 @@ impl Header {
             .filter(|m| m.length > 0)
             .map(|m| m.offset)
             .find(|offset| *offset > 0);
-        let end = if self.names.offset > 0 {
-            self.names.offset
-        } else {
-            first.unwrap_or(file)
-        };
-        end.min(file)
+        // Of a truncated copy the end lies behind that of the file.
+        match self.names.offset {
+            0 => first.unwrap_or(file),
+            names => names,
+        }
     }
 
     /// Old logs number some modules differently: H5D came with 3.20, PNETCDF_VAR with 3.41.

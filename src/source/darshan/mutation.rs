@@ -4,8 +4,7 @@
 #![allow(clippy::print_stdout)]
 
 use super::Darshan;
-use super::header::Place;
-use super::header::{ByteOrder, Header};
+use super::header::{ByteOrder, Compression, Header, Place};
 use super::log::{Log, ModuleSet};
 use super::region::Regions;
 use super::tests::real_logs;
@@ -13,7 +12,7 @@ use crate::source::{Input, Site, Source, Status, Tables};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Mutants of a run of the tests; `scripts/mutate.sh` asks for more.
+/// Mutants of a run of the tests; the variables IOLODE_MUTANTS and IOLODE_SEED ask for more, and for others.
 const MUTANTS: usize = 2_000;
 
 fn small_logs() -> Vec<(PathBuf, Vec<u8>)> {
@@ -203,7 +202,7 @@ fn a_cut_log_is_never_whole_and_keeps_the_records_before_the_cut() {
         let (whole, places) = (log.status(), log.header().unwrap().modules);
         let records: Vec<Option<u64>> = log.modules().iter().map(|m| m.records).collect();
         assert_ne!(whole, Status::Damaged, "{path:?}");
-        let header = log.header().unwrap();
+        let header = log.header().unwrap().clone();
         let end = places
             .iter()
             .chain([&header.names, &header.job])
@@ -216,8 +215,10 @@ fn a_cut_log_is_never_whole_and_keeps_the_records_before_the_cut() {
             bytes.len() * 3 / 4,
             bytes.len() / 2,
         ] {
-            // What lies after the last region is not missed.
-            if end <= cut as u64 {
+            // What lies after the last region is not missed, nor what no length tells of: the end of a job region without
+            // compression, names and modules.
+            let untold = header.compression == Compression::None && header.names.offset == 0;
+            if end <= cut as u64 || untold {
                 continue;
             }
             let result = log.read(

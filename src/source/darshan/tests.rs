@@ -1,5 +1,7 @@
 //! Real logs: what their headers say, values worked out by hand, and the order of the rows.
 
+#![allow(clippy::print_stdout)]
+
 use super::counters::posix;
 use super::header::ByteOrder;
 use super::log::{Log, ModuleSet};
