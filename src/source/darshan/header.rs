@@ -16,6 +16,9 @@ use crate::source::Input;
 use std::path::Path;
 
 const MAGIC: i64 = 6567223;
+/// Bytes of a header since version 3.41, the longest there is.
+const LENGTH: usize = 1328;
+const LENGTH_BEFORE_3_41: usize = 360;
 /// Log versions that exist.
 const VERSIONS: [(u16, u16); 5] = [(3, 0), (3, 10), (3, 20), (3, 21), (3, 41)];
 /// Modules that a header of version 3.41 has room for.
@@ -135,9 +138,9 @@ impl Header {
         let version = version(path, head)?;
         let new = version >= (3, 41);
         let (length, slots, partial_at, maps_at, versions_at) = if new {
-            (1328, 64, 24, 32, 1072)
+            (LENGTH, 64, 24, 32, 1072)
         } else {
-            (360, 16, 20, 24, 296)
+            (LENGTH_BEFORE_3_41, 16, 20, 24, 296)
         };
         let head = head.get(..length).ok_or_else(|| {
             malformed(
@@ -200,12 +203,11 @@ impl Header {
             .filter(|m| m.length > 0)
             .map(|m| m.offset)
             .find(|offset| *offset > 0);
-        let end = if self.names.offset > 0 {
-            self.names.offset
-        } else {
-            first.unwrap_or(file)
-        };
-        end.min(file)
+        // Of a truncated copy the end lies behind that of the file.
+        match self.names.offset {
+            0 => first.unwrap_or(file),
+            names => names,
+        }
     }
 
     /// Old logs number some modules differently: H5D came with 3.20, PNETCDF_VAR with 3.41.
@@ -242,7 +244,8 @@ fn order(path: &Path, head: &[u8]) -> Result<ByteOrder> {
             "compressed as a whole, as logs of Darshan 2 are; supported: log versions 3.00 to 3.41";
         return Err(unsupported(reason));
     }
-    if head.iter().all(|b| *b == 0) {
+    // Darshan writes the header last: what follows an empty one may be whole.
+    if head.iter().take(LENGTH_BEFORE_3_41).all(|b| *b == 0) {
         let reason = "the header is empty: the program ended before Darshan finished the log (.darshan_partial)";
         return Err(unsupported(reason));
     }
@@ -297,6 +300,8 @@ mod tests {
             "x.darshan: header at byte 0: the file is empty"
         );
         assert!(refused(&[0; 400]).ends_with("(.darshan_partial)"));
+        let unfinished = [vec![0; LENGTH_BEFORE_3_41], vec![0x78; 500]].concat();
+        assert!(refused(&unfinished).ends_with("(.darshan_partial)"));
         assert!(refused(b"\x1f\x8b\x08abcdefghijklmnopq").contains("as logs of Darshan 2 are"));
         assert!(refused(b"SHELL := /bin/bash\n").contains("not a Darshan log"));
         let mut old = vec![0; 400];

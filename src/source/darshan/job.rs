@@ -55,8 +55,9 @@ pub struct Mount {
 }
 
 impl Job {
-    /// Reads the inflated region into `self`; None if it ends before the job id.
-    pub(super) fn read(&mut self, header: &Header, bytes: &[u8]) -> Option<()> {
+    /// Reads the inflated region into `self`; None if it ends before the job id. Of a region that is not `whole`, texts
+    /// whose end is missing are left empty.
+    pub(super) fn read(&mut self, header: &Header, bytes: &[u8], whole: bool) -> Option<()> {
         let bytes = bytes.get(..LENGTH).unwrap_or(bytes);
         let word = |at: usize| header.order.i64(bytes, 8 * at);
         self.whole_seconds = header.version < (3, 41);
@@ -81,13 +82,17 @@ impl Job {
             ],
         };
         let text = if self.whole_seconds { 40 } else { 56 };
+        let metadata = bytes
+            .get(text..)
+            .map_or(&[][..], |tail| tail.get(..1024).unwrap_or(tail));
+        let tail = bytes.get(text + 1024..).unwrap_or_default();
+        let [metadata, tail] = [metadata, tail].map(|text| match whole || text.contains(&0) {
+            true => until_nul(text),
+            false => &[],
+        });
         self.metadata.clear();
-        self.metadata.extend_from_slice(until_nul(
-            bytes
-                .get(text..)
-                .map_or(&[][..], |tail| tail.get(..1024).unwrap_or(tail)),
-        ));
-        self.tail(until_nul(bytes.get(text + 1024..).unwrap_or_default()));
+        self.metadata.extend_from_slice(metadata);
+        self.tail(tail);
         Some(())
     }
 

@@ -10,13 +10,13 @@ use super::module::{
 };
 use super::names::Names;
 use super::records::Records;
-use super::region::{Damage, Regions};
+use super::region::{Damage, MOST_KEPT, Regions};
 use crate::error::{Error, Result};
 use crate::source::Input;
 use std::borrow::Cow;
 
-/// Header bytes of the newest version; enough for all.
-const HEAD: usize = 1328;
+/// Bytes read at first: the header, and nearly always the job region and the names as well.
+const HEAD: usize = 8 << 10;
 
 /// A set of modules.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -52,12 +52,15 @@ pub struct ModuleState {
 pub struct Log {
     header: Option<Header>,
     job: Option<Job>,
+    job_error: Option<(u64, String)>,
     names: Names,
     names_error: Option<(u64, String)>,
     states: Vec<ModuleState>,
     /// Inflated regions and where their records begin, by module number; empty where not read.
     bodies: Vec<Body>,
     regions: Option<Regions>,
+    /// First bytes of an input that is not in memory.
+    head: Vec<u8>,
     scratch: Vec<u8>,
 }
 
@@ -130,7 +133,12 @@ impl Log {
                 error: None,
             };
             match module(id) {
-                None => state.status = Status::Unknown,
+                None => {
+                    state.status = Status::Unknown;
+                    if let Some(damage) = missing(input, place).filter(|_| place.length > 0) {
+                        fail(&mut state, damage);
+                    }
+                }
                 Some(module) => {
                     self.read_module(input, &header, module, place, want, &mut state)?
                 }
@@ -150,15 +158,14 @@ impl Log {
         let header = match input.slice(0, length) {
             Some(head) => Header::read(input, head)?,
             None => {
-                self.scratch.clear();
-                input.read_at(0, length, &mut self.scratch)?;
-                Header::read(input, &self.scratch)?
+                input.read_at(0, length, &mut self.head)?;
+                Header::read(input, &self.head)?
             }
         };
         let mut job = self.job.take().unwrap_or_default();
         let mut bytes = std::mem::take(self.names.buffer());
         let damage = self.inflate(input, &header, header.job, &mut bytes)?;
-        let read = job.read(&header, &bytes);
+        let read = job.read(&header, &bytes, damage.is_none());
         bytes.clear();
         *self.names.buffer() = bytes;
         if read.is_none() {
@@ -173,6 +180,7 @@ impl Log {
                 reason: damage,
             });
         }
+        self.job_error = damage.map(|damage| (damage.at as u64, damage.reason));
         self.header = Some(header);
         self.job = Some(job);
         Ok(())
@@ -193,6 +201,11 @@ impl Log {
         self.names.get(id)
     }
 
+    /// Damage of the job region, though the job id could be read: position in the inflated bytes, and reason.
+    pub fn job_error(&self) -> Option<&(u64, String)> {
+        self.job_error.as_ref()
+    }
+
     /// Damage of the name region: position in the inflated bytes, and reason.
     pub fn names_error(&self) -> Option<&(u64, String)> {
         self.names_error.as_ref()
@@ -206,7 +219,8 @@ impl Log {
     /// How whole the log is, as far as it was read.
     pub fn status(&self) -> crate::source::Status {
         use crate::source::Status as Whole;
-        if self.names_error.is_some() || self.states.iter().any(|s| s.status.is_damaged()) {
+        let heads = self.job_error.is_some() || self.names_error.is_some();
+        if heads || self.states.iter().any(|s| s.status.is_damaged()) {
             return Whole::Damaged;
         }
         let lacks = |s: &ModuleState| s.partial || s.status == Status::UnsupportedVersion;
@@ -220,8 +234,10 @@ impl Log {
     /// What is missing and why, one line; None if nothing is.
     pub fn why(&self) -> Option<String> {
         let mut parts = vec![];
-        if let Some((at, reason)) = &self.names_error {
-            parts.push(format!("name region at byte {at}: {reason}"));
+        for (name, error) in [("job", &self.job_error), ("name", &self.names_error)] {
+            if let Some((at, reason)) = error {
+                parts.push(format!("{name} region at inflated byte {at}: {reason}"));
+            }
         }
         for state in &self.states {
             match (&state.error, state.partial) {
@@ -281,7 +297,7 @@ impl Log {
             .map(move |piece| DxtRecord::read(piece, form))
     }
 
-    /// The records of a module of variable records, as bytes in the machine's order.
+    /// The records of a module of variable records, little-endian.
     pub(super) fn pieces(&self, id: ModuleId) -> impl Iterator<Item = &[u8]> + Clone {
         let body = self.body(id);
         let n = body.map_or(0, |body| body.starts.len());
@@ -304,13 +320,18 @@ impl Log {
 
     fn clear(&mut self) {
         self.header = None;
+        self.head.clear();
         self.names.clear();
+        self.job_error = None;
         self.names_error = None;
+        if self.scratch.capacity() > MOST_KEPT {
+            self.scratch = vec![];
+        }
         self.states.clear();
         self.bodies.resize_with(MODULES.len() + 1, Body::default);
         for body in &mut self.bodies {
             // One huge log must not hold its memory for the rest of the run.
-            if body.bytes.capacity() > 64 << 20 {
+            if body.bytes.capacity() > MOST_KEPT {
                 *body = Body::default();
             }
             body.bytes.clear();
@@ -355,6 +376,10 @@ impl Log {
             return Ok(());
         }
         if state.version == 0 || state.version > module.newest {
+            if let Some(damage) = outside {
+                fail(state, damage);
+                return Ok(());
+            }
             let reason = format!(
                 "module version {} is not supported; supported: 1 to {}",
                 state.version, module.newest
@@ -419,7 +444,9 @@ impl Log {
         if there == 0 {
             return Ok(outside);
         }
-        let result = match input.slice(place.offset, there) {
+        let from = usize::try_from(place.offset).unwrap_or(usize::MAX);
+        let head = self.head.get(from..from.saturating_add(there));
+        let result = match input.slice(place.offset, there).or(head) {
             Some(bytes) => regions.inflate(header.compression, bytes, into),
             None => {
                 self.scratch.clear();
@@ -468,14 +495,15 @@ fn fail(state: &mut ModuleState, damage: Damage) {
 }
 
 impl Body {
-    /// Finds the records, brings their numbers into the machine's order, and drops what follows the first bad one.
+    /// Finds the records, makes their numbers little-endian, and drops what follows the first bad one.
     fn find_records(
         &mut self,
         module: &Module,
         order: ByteOrder,
         nprocs: i64,
     ) -> Option<(usize, String)> {
-        let swap = (order == ByteOrder::Big) != cfg!(target_endian = "big");
+        // Everything after this reads little-endian, whatever the machine.
+        let swap = order == ByteOrder::Big;
         let (bytes, starts, version) = (&mut self.bytes, &mut self.starts, self.version);
         let walked = match module.shape {
             Shape::Fixed => fixed(bytes, module.id, version, swap),
@@ -518,7 +546,7 @@ impl Body {
     }
 }
 
-/// Brings records of fixed size into the machine's order; what is left over at the end is damage.
+/// Brings records of fixed size little-endian; what is left over at the end is damage.
 fn fixed(bytes: &mut [u8], id: ModuleId, version: u32, swap: bool) -> Result<(), (usize, String)> {
     let Some(layout) = layout(id, version) else {
         return Ok(());

@@ -34,6 +34,8 @@ mod mutation;
 mod names;
 pub mod records;
 mod region;
+#[cfg(test)]
+mod tests;
 pub mod write;
 
 pub use module::ModuleId;
@@ -144,7 +146,8 @@ impl Reader for DarshanReader {
         self.log.read(input, want)?;
         derive::fill_file_and_log(&self.log, id, input, &self.site, tables)?;
         let job_id = self.log.job().map_or(0, |job| job.job_id);
-        for module in MODULES {
+        // Backwards: DXT_MPIIO and DXT_POSIX share a table, in which MPIIO comes first.
+        for module in MODULES.iter().rev() {
             if let Some(builder) = tables.get(module.table) {
                 self.fill(module, id, job_id, builder)?;
             }

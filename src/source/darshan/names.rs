@@ -4,6 +4,7 @@
 //! first name that is not empty counts. Source: darshan-format.md, section 4.
 
 use super::header::Header;
+use super::region::MOST_KEPT;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
@@ -17,6 +18,10 @@ pub(super) struct Names {
 
 impl Names {
     pub(super) fn clear(&mut self) {
+        // One huge log must not hold its memory, nor the time to clear it, for the rest of the run.
+        if self.bytes.capacity() > MOST_KEPT || self.places.capacity() > MOST_KEPT / 32 {
+            *self = Self::default();
+        }
         self.bytes.clear();
         self.places.clear();
     }

@@ -48,9 +48,10 @@ impl<'a> Records<'a> {
         let at = self.start(record);
         match self.layout.ints.get(counter) {
             Some(Slot::At(slot)) => int(self.bytes, at + slot),
-            Some(Slot::Sum(a, b)) => {
-                int(self.bytes, at + a).saturating_add(int(self.bytes, at + b))
-            }
+            Some(Slot::Sum(a, b)) => match (int(self.bytes, at + a), int(self.bytes, at + b)) {
+                (a, b) if a < 0 || b < 0 => -1,
+                (a, b) => a.saturating_add(b),
+            },
             _ => -1,
         }
     }

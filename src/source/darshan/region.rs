@@ -2,11 +2,15 @@
 
 use super::header::Compression;
 use super::inflate::{Inflater, Stream};
-use std::io::Read;
+use flate2::{Decompress, FlushDecompress, Status};
+use std::io::{ErrorKind, Read};
 
 /// No stream of zlib or bzip2 holds more than this many times its length (zlib's limit is 1032; bzip2's best case is far
 /// beyond it, but a Darshan region is not a run of equal bytes).
 const MOST_RATIO: usize = 1032;
+
+/// Most bytes of a buffer that are kept from one log for the next.
+pub(super) const MOST_KEPT: usize = 64 << 20;
 
 /// Inflates regions, keeping its decompressor.
 pub(super) struct Regions {
@@ -55,7 +59,9 @@ impl Regions {
                     into.truncate(start + self.limit);
                     return Err(self.too_large(self.limit));
                 }
-                result.map_err(|e| damage(into.len() - start, &e))?;
+                result.map_err(|e| {
+                    damage(into.len() - start, e.kind() == ErrorKind::UnexpectedEof)
+                })?;
             }
             Compression::Zlib => {
                 while !input.is_empty() {
@@ -105,17 +111,12 @@ impl Regions {
         }
         // Damaged or too large: again with a decoder that keeps what is good before the damage.
         let from = into.len();
-        let mut decoder = flate2::bufread::ZlibDecoder::new(input);
-        let result = decoder.by_ref().take(most as u64).read_to_end(into);
-        let taken = decoder.total_in() as usize;
-        match result {
-            Err(e) => Err(damage(0, &e)),
-            // The end of the stream may just be reached; if not, the limit is.
-            Ok(_) if into.len() - from >= most && !matches!(decoder.read(&mut [0]), Ok(0)) => {
-                Err(self.too_large(made))
-            }
-            Ok(_) => Ok(input.get(taken.max(1)..).unwrap_or_default()),
+        let result = front(input, into, most);
+        if into.len() - from > most {
+            into.truncate(from + most);
+            return Err(self.too_large(made));
         }
+        result.map(|taken| input.get(taken..).unwrap_or_default())
     }
 
     fn too_large(&self, at: usize) -> Damage {
@@ -127,8 +128,31 @@ impl Regions {
     }
 }
 
-fn damage(at: usize, error: &std::io::Error) -> Damage {
-    let truncated = error.kind() == std::io::ErrorKind::UnexpectedEof;
+/// Appends what the zlib stream at the front of `input` holds up to its end, its damage, or a little more than `most` bytes,
+/// and returns how many bytes of the input it took.
+fn front(input: &[u8], into: &mut Vec<u8>, most: usize) -> Result<usize, Damage> {
+    let (from, mut decoder) = (into.len(), Decompress::new(true));
+    loop {
+        let made = into.len() - from;
+        into.reserve(made.clamp(4096, 1 << 20));
+        let room = into.capacity() - into.len();
+        let before = decoder.total_in();
+        let rest = input.get(before as usize..).unwrap_or_default();
+        match decoder.decompress_vec(rest, into, FlushDecompress::None) {
+            Ok(Status::StreamEnd) => return Ok(decoder.total_in() as usize),
+            Err(_) => return Err(damage(0, false)),
+            Ok(_) if into.len() - from > most => return Ok(decoder.total_in() as usize),
+            Ok(_) => {
+                let moved = decoder.total_in() > before || into.len() - from > made;
+                if !moved && room > 0 {
+                    return Err(damage(0, true));
+                }
+            }
+        }
+    }
+}
+
+fn damage(at: usize, truncated: bool) -> Damage {
     let reason = if truncated {
         "its compressed bytes end too early".to_string()
     } else {
@@ -185,6 +209,27 @@ mod tests {
             .inflate(Compression::Zlib, &broken, &mut into)
             .unwrap_err();
         assert!(into.starts_with(b"first") && damage.at == into.len());
+    }
+
+    #[test]
+    fn a_stream_cut_anywhere_is_damage_and_its_front_is_kept() {
+        let text: Vec<u8> = (0..300u32).flat_map(|i| (i * i).to_le_bytes()).collect();
+        let input = zlib(&text);
+        let (mut regions, mut into) = (Regions::new(), vec![]);
+        let mut kept = 0;
+        for cut in 1..input.len() {
+            into.clear();
+            let damage = regions
+                .inflate(Compression::Zlib, &input[..cut], &mut into)
+                .expect_err("a cut stream");
+            assert!(
+                damage.truncated && damage.at == into.len() && text.starts_with(&into),
+                "cut at {cut}: {damage:?}"
+            );
+            assert!(into.len() >= kept, "more bytes give less at {cut}");
+            kept = into.len();
+        }
+        assert_eq!(kept, text.len(), "only the checksum is missing");
     }
 
     #[test]

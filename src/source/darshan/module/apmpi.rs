@@ -17,7 +17,7 @@ const FLOATS: usize = 222 + 16 + 2;
 const NODE: usize = 16 + 8 * (INTS + FLOATS);
 const RECORD: usize = NODE + 128;
 
-/// Finds the header and the records of a region, brings their numbers into the machine's order if `swap`, and notes where each
+/// Finds the header and the records of a region, makes their numbers little-endian if `swap`, and notes where each
 /// record begins.
 pub(in crate::source::darshan) fn walk(
     bytes: &mut [u8],

@@ -100,7 +100,7 @@ fn segments(bytes: &[u8], form: Form) -> impl ExactSizeIterator<Item = Segment> 
         })
 }
 
-/// Finds the records of a region, brings their numbers into the machine's order if `swap`, and notes where each begins.
+/// Finds the records of a region, makes their numbers little-endian if `swap`, and notes where each begins.
 pub(in crate::source::darshan) fn walk(
     bytes: &mut [u8],
     form: Form,

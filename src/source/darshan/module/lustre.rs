@@ -151,7 +151,7 @@ impl<'a> Component<'a> {
     }
 }
 
-/// Finds the records of a region, brings their numbers into the machine's order if `swap`, and notes where each begins.
+/// Finds the records of a region, makes their numbers little-endian if `swap`, and notes where each begins.
 pub(in crate::source::darshan) fn walk(
     bytes: &mut [u8],
     version: u32,

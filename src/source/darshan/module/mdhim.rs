@@ -8,7 +8,7 @@ use super::{Walk, int, swap_words};
 /// Bytes before the histogram.
 pub(in crate::source::darshan) const HEAD: usize = 88;
 
-/// Finds the records of a region, brings their numbers into the machine's order if `swap`, and notes where each begins.
+/// Finds the records of a region, makes their numbers little-endian if `swap`, and notes where each begins.
 pub(in crate::source::darshan) fn walk(
     bytes: &mut [u8],
     swap: bool,

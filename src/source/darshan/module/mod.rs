@@ -223,7 +223,7 @@ pub(super) fn swap_words(bytes: &mut [u8], from: usize, to: usize) {
     }
 }
 
-/// The i64 at a place of a region that is in the machine's order by now; 0 beyond the end.
+/// The i64 at a place of a region whose numbers are little-endian by now; 0 beyond the end.
 #[inline]
 pub(super) fn int(bytes: &[u8], at: usize) -> i64 {
     bytes

@@ -69,7 +69,7 @@ fn assert_read_back(log: &DarshanLog) {
 #[track_caller]
 fn assert_module_read_back(read: &Log, module: &Module, partial: u64) {
     let what = format!("{:?} version {}", module.id, module.version);
-    // In the machine's order the records are the same bytes, whatever the order of the log.
+    // As little-endian numbers the records are the same bytes, whatever the order of the log.
     let (bytes, ends) = module.encode(ByteOrder::Little);
     let Some(state) = read
         .modules()
