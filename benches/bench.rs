@@ -3,12 +3,13 @@
 //! ```text
 //! bench read DIR          every log below DIR decoded to Arrow, all modules but DXT; one thread; what is no log is counted
 //! bench modules DIR       the same without darshan_file and darshan_log: the modules' own tables alone
+//! bench ingest LAKE DIR   every log below DIR taken into LAKE, which is made if it is not there; two threads
 //! bench inputs LAKE N     a lake that knows N inputs more, published in one version
 //! ```
 //! Each prints one line of JSON with what was done, so that both sides of a comparison can be checked to have seen the same.
 #![allow(clippy::print_stdout, clippy::print_stderr, missing_docs)]
 
-use iolode::lake::{CreateOptions, InputRow, InputStatus, Lake};
+use iolode::lake::{CreateOptions, IngestOptions, InputRow, InputStatus, Lake, Silent};
 use iolode::source::darshan::Darshan;
 use iolode::source::{Input, Site, Source, Tables};
 use std::path::Path;
@@ -31,8 +32,9 @@ fn main() -> ExitCode {
             !matches!(table, "darshan_file" | "darshan_log")
         }),
         ["inputs", lake, n] => inputs(Path::new(lake), n.parse().unwrap_or(0)),
+        ["ingest", lake, directory] => ingest(Path::new(lake), Path::new(directory)),
         _ => {
-            eprintln!("usage: bench read DIR | modules DIR | inputs LAKE N");
+            eprintln!("usage: bench read DIR | modules DIR | ingest LAKE DIR | inputs LAKE N");
             return ExitCode::from(2);
         }
     };
@@ -86,6 +88,31 @@ fn finish(tables: &mut Tables) -> iolode::Result<usize> {
         .iter_mut()
         .map(|builder| Ok(builder.finish()?.num_rows()))
         .sum()
+}
+
+/// Takes in what is new, and says how long that took; opening the lake included.
+fn ingest(lake: &Path, directory: &Path) -> iolode::Result<String> {
+    let begin = std::time::Instant::now();
+    let lake = match lake.exists() {
+        true => Lake::open(lake)?,
+        false => Lake::create(lake, &CreateOptions::default())?,
+    };
+    let options = IngestOptions {
+        paths: vec![directory.to_path_buf()],
+        threads: 2,
+        ..IngestOptions::default()
+    };
+    let report = lake.ingest(&options, &Silent)?;
+    Ok(format!(
+        "{{\"version\": {}, \"logs\": {}, \"unchanged\": {}, \"rows\": {}, \"bytes_in\": {}, \"bytes_out\": {}, \"seconds\": {:.3}}}",
+        report.version.unwrap_or(0),
+        report.inputs.values().sum::<u64>(),
+        report.unchanged,
+        report.rows,
+        report.bytes_in,
+        report.bytes_out,
+        begin.elapsed().as_secs_f64()
+    ))
 }
 
 /// Makes a lake that knows `n` inputs, none of which has rows.

@@ -69,7 +69,7 @@ fn message(error: &DataFusionError, known: &Known) -> String {
         E::ResourcesExhausted(text) => return exhausted(text, known),
         E::SQL(inner, _) => match &**inner {
             ParserError::TokenizerError(text) | ParserError::ParserError(text) => {
-                format!("cannot read the query: {}", start(text))
+                format!("cannot read the query: {}", place(&start(text)))
             }
             ParserError::RecursionLimitExceeded => {
                 "cannot read the query: it is nested too deeply".to_string()
@@ -260,6 +260,19 @@ fn start(text: &str) -> String {
             .collect(),
         false => text.to_string(),
     }
+}
+
+/// The parser's words as ours would be.
+fn place(text: &str) -> String {
+    let words = [
+        ("expected: ", "expected "),
+        ("found: ", "found "),
+        (" at Line: ", " at line "),
+        (", Column: ", ", column "),
+    ];
+    words.iter().fold(text.to_string(), |text, (theirs, ours)| {
+        text.replace(theirs, ours)
+    })
 }
 
 /// One line without a full stop.

@@ -4,12 +4,14 @@ use super::Lake;
 use super::manifest::Manifest;
 use super::parts::{DataFile, read_part};
 use super::snapshot::Snapshot;
-use super::store::Store;
+use super::store::{Entry, Store, TEMPORARY};
 use super::writer::read_data;
 use crate::error::Result;
+use crate::table::TABLES;
 use arrow::array::AsArray;
 use arrow::datatypes::Int64Type;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::path::{Path, PathBuf};
 
 /// Something that is wrong, or worth knowing.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,8 +49,15 @@ impl Lake {
             ..CheckReport::default()
         };
         let store = self.store();
+        // Without the lists of inputs, which are looked at below, nothing can be said about single logs.
+        let taken: Option<HashSet<i64>> = snapshot.inputs().ok().map(|rows| {
+            rows.iter()
+                .filter(|row| row.status.has_rows())
+                .filter_map(|row| row.content_hash)
+                .collect()
+        });
         for file in snapshot.files() {
-            match check_file(&snapshot, file) {
+            match check_file(&snapshot, file, &taken) {
                 Ok(rows) => {
                     report.files += 1;
                     report.rows += rows;
@@ -90,17 +99,22 @@ impl Lake {
             }
         }
         let named = named_by_versions(store, &Manifest::versions(store)?, &mut report.wrong)?;
-        report.unreferenced = data_and_parts(store, snapshot.files())?
+        report.unreferenced = present(self, snapshot.files())?
             .into_iter()
-            .filter(|path| !named.contains(path))
+            .map(|entry| entry.path)
+            .filter(|path| !named.contains(&real(store, path)))
             .collect();
         Ok(report)
     }
 }
 
-/// Reads a data file's keys; the number of its rows, or what is wrong.
-fn check_file(snapshot: &Snapshot, file: &DataFile) -> Result<u64, String> {
-    let (mut rows, mut before, splits) = (0u64, None, snapshot.splits());
+/// Reads a data file whole; the number of its rows, or what is wrong. `taken` are the logs that the lake knows to hold.
+fn check_file(
+    snapshot: &Snapshot,
+    file: &DataFile,
+    taken: &Option<HashSet<i64>>,
+) -> Result<u64, String> {
+    let (mut rows, mut first, mut before, splits) = (0u64, None, None, snapshot.splits());
     for batch in read_data(snapshot.store(), &file.path, 65_536).map_err(|e| e.to_string())? {
         let batch = batch.map_err(|e| e.to_string())?;
         rows += batch.num_rows() as u64;
@@ -112,30 +126,41 @@ fn check_file(snapshot: &Snapshot, file: &DataFile) -> Result<u64, String> {
         let (Some(jobs), Some(logs)) = (column("job_id"), column("log_id")) else {
             return Err("it lacks job_id or log_id".into());
         };
-        for key in jobs
-            .values()
-            .iter()
-            .zip(logs.values())
-            .map(|(job, log)| (*job, *log))
-        {
-            if before.is_some_and(|before| before > key) {
-                return Err(format!("job {} is out of order", key.0));
+        for (job, log) in jobs.values().iter().zip(logs.values()) {
+            if before == Some((*job, *log)) {
+                continue;
+            }
+            if before.is_some_and(|before| before > (*job, *log)) {
+                return Err(format!("job {job} is out of order"));
             }
             if file
                 .range
-                .is_some_and(|range| super::range_of(splits, key.0) != range)
+                .is_some_and(|range| super::range_of(splits, *job) != range)
             {
                 return Err(format!(
-                    "job {} does not belong to range {:?}",
-                    key.0, file.range
+                    "job {job} does not belong to range {:?}",
+                    file.range
                 ));
             }
-            before = Some(key);
+            if taken.as_ref().is_some_and(|taken| !taken.contains(log)) {
+                return Err(format!(
+                    "log {log} of job {job} is no input's; it would be taken twice"
+                ));
+            }
+            first.get_or_insert(*job);
+            before = Some((*job, *log));
         }
+    }
+    let jobs = first.zip(before.map(|(job, _)| job));
+    if jobs != file.job_id {
+        return Err(format!(
+            "jobs {jobs:?}; the list of files says {:?}",
+            file.job_id
+        ));
     }
     match rows == file.rows {
         true => Ok(rows),
-        false => Err(format!("{rows} rows; the manifest says {}", file.rows)),
+        false => Err(format!("{rows} rows; the list of files says {}", file.rows)),
     }
 }
 
@@ -144,7 +169,7 @@ pub(super) fn named_by_versions(
     store: &Store,
     versions: &[u64],
     wrong: &mut Vec<Finding>,
-) -> Result<HashSet<String>> {
+) -> Result<HashSet<PathBuf>> {
     let mut named = HashSet::new();
     for version in versions {
         let loaded = Manifest::read(store, *version).and_then(|manifest| {
@@ -156,13 +181,13 @@ pub(super) fn named_by_versions(
                     .inputs
                     .iter()
                     .chain(&manifest.files)
-                    .map(|part| part.path.clone()),
+                    .map(|part| real(store, &part.path)),
             );
             Snapshot::load(store.clone(), manifest).map(Some)
         });
         match loaded {
             Ok(Some(snapshot)) => {
-                named.extend(snapshot.files().iter().map(|file| file.path.clone()))
+                named.extend(snapshot.files().iter().map(|file| real(store, &file.path)))
             }
             Ok(None) => {}
             Err(e) => wrong.push(Finding {
@@ -174,21 +199,38 @@ pub(super) fn named_by_versions(
     Ok(named)
 }
 
-/// Everything in the lake that a version may name: Parquet below it, and beside the data files that lie elsewhere.
-pub(super) fn data_and_parts(store: &Store, files: &[DataFile]) -> Result<Vec<String>> {
-    let mut paths: Vec<String> = store
-        .list("")?
-        .into_iter()
-        .map(|entry| entry.path)
-        .filter(|path| path.ends_with(".parquet"))
-        .collect();
-    let elsewhere: HashSet<String> = files
-        .iter()
-        .filter(|file| file.path.starts_with('/'))
-        .filter_map(|file| Some(file.path.rsplit_once('/')?.0.to_string()))
-        .collect();
-    for directory in elsewhere {
-        paths.extend(store.list(&directory)?.into_iter().map(|entry| entry.path));
+/// Files below the lake, and where its data files were placed elsewhere, that iolode made: data, lists, and what a killed writer
+/// left half-written. Whatever else lies there is not iolode's.
+pub(super) fn present(lake: &Lake, files: &[DataFile]) -> Result<Vec<Entry>> {
+    let mut directories: BTreeSet<String> =
+        TABLES.iter().map(|(name, _)| name.to_string()).collect();
+    directories.insert("_iolode".into());
+    let placed = lake.site()?.place.directories(lake.id());
+    directories.extend(
+        placed
+            .iter()
+            .map(|directory| directory.to_string_lossy().into_owned()),
+    );
+    // Of a placement that was changed since, the directories are known from the files.
+    for file in files.iter().filter(|file| file.path.starts_with('/')) {
+        let tables = Path::new(&file.path).ancestors().nth(2);
+        let ours = tables.filter(|path| path.file_name().is_some_and(|name| name == lake.id()));
+        directories.extend(ours.map(|path| path.to_string_lossy().into_owned()));
     }
-    Ok(paths)
+    let (mut found, mut seen) = (vec![], HashSet::new());
+    for directory in directories {
+        for entry in lake.store().list(&directory)? {
+            let made = entry.path.ends_with(".parquet") || entry.path.ends_with(TEMPORARY);
+            if made && seen.insert(real(lake.store(), &entry.path)) {
+                found.push(entry);
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// One name for each file, whatever way leads to it: a directory of a placement may lie inside the lake, or behind a link.
+pub(super) fn real(store: &Store, path: &str) -> PathBuf {
+    let shown = store.show(path);
+    shown.canonicalize().unwrap_or(shown)
 }

@@ -33,7 +33,7 @@ impl Lake {
             splits,
             osts,
             &[],
-            &inputs,
+            inputs,
             &IngestOptions::default(),
         )?;
         let reason = "somebody else committed at the same time; try again".to_string();
@@ -52,15 +52,10 @@ impl Lake {
         splits: Vec<i64>,
         osts: Vec<Option<i64>>,
         results: &[&RangeResult],
-        failed: &[InputRow],
+        mut inputs: Vec<InputRow>,
         options: &IngestOptions<'_>,
     ) -> Result<Option<(u64, Vec<InputRow>)>> {
         let version = snapshot.version() + 1;
-        let mut inputs: Vec<InputRow> = failed
-            .iter()
-            .chain(results.iter().flat_map(|r| &r.inputs))
-            .cloned()
-            .collect();
         inputs.iter_mut().for_each(|row| row.version = version);
         inputs.sort_by(|a, b| a.path.cmp(&b.path));
         name_twins(snapshot, &mut inputs)?;
@@ -133,6 +128,22 @@ impl Lake {
             if options.is_cancelled() {
                 return Err(Error::Interrupted);
             }
+            // A vacuum may have run since this ingest began. If it removed the version that this one follows, others have
+            // committed after that.
+            if !self.store.exists(&Manifest::path(snapshot.version()))? {
+                return Ok(false);
+            }
+            for file in results.iter().flat_map(|r| &r.files) {
+                if !self.store.exists(&file.path)? {
+                    return Err(Error::Lake {
+                        lake: self.store.show(""),
+                        reason: format!(
+                            "{} was deleted before it was published, by a vacuum that spares too little; run the ingest again",
+                            file.path
+                        ),
+                    });
+                }
+            }
             manifest.publish(&self.store)
         };
         match publish(&mut written) {
@@ -177,15 +188,22 @@ fn name_twins(snapshot: &Snapshot, inputs: &mut [InputRow]) -> Result<()> {
     if wanted.is_empty() {
         return Ok(());
     }
-    snapshot.each_input(|row| {
+    let now: HashSet<&str> = inputs.iter().map(|row| row.path.as_str()).collect();
+    let mut holds = |row: &InputRow| {
         if let Some(path) = row
             .content_hash
             .filter(|_| row.status.has_rows())
             .and_then(|hash| wanted.get_mut(&hash))
         {
-            *path = row.path;
+            path.clone_from(&row.path);
+        }
+    };
+    snapshot.each_input(|row| {
+        if !now.contains(row.path.as_str()) {
+            holds(&row);
         }
     })?;
+    inputs.iter().for_each(holds);
     for row in inputs.iter_mut().filter(|row| unnamed(row)) {
         row.error = row
             .content_hash

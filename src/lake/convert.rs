@@ -4,7 +4,8 @@ use super::failpoint::failpoint;
 use super::ingest::{IngestOptions, Progress};
 use super::list::{Candidate, Planned, failed_row};
 use super::parts::{DataFile, InputRow, InputStatus};
-use super::writer::{RangeWriter, Target};
+use super::work::Hashes;
+use super::writer::{RangeWriter, Target, sync};
 use crate::error::{Error, Result};
 use crate::source::{Input, Reader, Site, Tables};
 use crate::table::table;
@@ -13,6 +14,9 @@ use std::sync::Arc;
 
 /// Logs up to this size are read into memory whole, once, for hashing and reading.
 const WHOLE: u64 = 64 << 20;
+
+/// Buffers up to this size are kept, each for one of a job's logs.
+const REUSED: usize = 256 << 10;
 
 /// What is to be done for one range.
 #[derive(Clone, Debug)]
@@ -46,6 +50,8 @@ pub(super) struct Worker<'o> {
     buffers: Vec<Vec<u8>>,
     /// Bytes that the builders may hold.
     flush_at: usize,
+    /// Bytes of logs of one job that may be held.
+    hold_at: u64,
 }
 
 impl<'o> Worker<'o> {
@@ -54,15 +60,15 @@ impl<'o> Worker<'o> {
             .sources
             .iter()
             .flat_map(|source| source.tables().iter().copied());
-        let names = names.filter(|name| options.dxt || *name != "darshan_dxt");
-        let flush_at = (options.memory / options.threads.max(1) / 8).clamp(1 << 18, 4 << 20);
+        let share = options.memory / options.threads.max(1) / 8;
         Ok(Self {
             options,
             site,
             readers: HashMap::new(),
             tables: Tables::new(names)?,
             buffers: vec![],
-            flush_at,
+            flush_at: share.clamp(1 << 18, 4 << 20),
+            hold_at: share.clamp(1 << 20, 32 << 20) as u64,
         })
     }
 
@@ -74,16 +80,40 @@ impl<'o> Worker<'o> {
     pub(super) fn convert_range(
         &mut self,
         task: &RangeTask,
-        known: &HashSet<i64>,
+        known: &Hashes,
         progress: &dyn Progress,
     ) -> Result<RangeResult> {
         let mut result = RangeResult::default();
+        match self.convert(task, known, &mut result, progress) {
+            Ok(()) => {
+                failpoint("range-done");
+                Ok(result)
+            }
+            Err(e) => {
+                // Files that were whole already are nobody's now.
+                let store = &task.target.store;
+                result
+                    .files
+                    .iter()
+                    .for_each(|file| _ = store.delete(&file.path));
+                Err(e)
+            }
+        }
+    }
+
+    fn convert(
+        &mut self,
+        task: &RangeTask,
+        known: &Hashes,
+        result: &mut RangeResult,
+        progress: &dyn Progress,
+    ) -> Result<()> {
         let mut writers: Vec<Option<RangeWriter>> =
             self.tables.builders().iter().map(|_| None).collect();
         let mut logs: Vec<&Planned> = task.logs.iter().collect();
         logs.sort_by(|a, b| (a.peek.job_id, &a.file.path).cmp(&(b.peek.job_id, &b.file.path)));
         for job in logs.chunk_by(|a, b| a.peek.job_id == b.peek.job_id) {
-            self.convert_job(job, known, task, &mut writers, &mut result, progress)?;
+            self.convert_job(job, known, task, &mut writers, result, progress)?;
         }
         self.flush(task, &mut writers)?;
         // Tables without new rows that lose some, or are cut.
@@ -116,18 +146,21 @@ impl<'o> Worker<'o> {
                     .extend(old_of(task, &name).into_iter().map(|file| file.path));
             }
         }
+        let mut finished = vec![];
         for writer in writers.into_iter().flatten() {
-            result.files.extend(writer.finish()?);
+            if let Some(file) = writer.finish()? {
+                result.files.push(file.data.clone());
+                finished.push(file);
+            }
         }
-        failpoint("range-done");
-        Ok(result)
+        sync(&finished)
     }
 
     /// All logs of one job: loaded, hashed, sorted by hash, so that the rows come in the order of every table.
     fn convert_job(
         &mut self,
         job: &[&Planned],
-        known: &HashSet<i64>,
+        known: &Hashes,
         task: &RangeTask,
         writers: &mut [Option<RangeWriter>],
         result: &mut RangeResult,
@@ -135,7 +168,7 @@ impl<'o> Worker<'o> {
     ) -> Result<()> {
         let mut loaded: Vec<(i64, &Planned, Option<Input>)> = vec![];
         // A job of very many logs is loaded twice rather than held.
-        let hold = job.iter().map(|log| log.file.bytes).sum::<u64>() <= self.flush_at as u64;
+        let hold = job.iter().map(|log| log.file.bytes).sum::<u64>() <= self.hold_at;
         for log in job {
             if self.options.is_cancelled() {
                 return Err(Error::Interrupted);
@@ -146,7 +179,7 @@ impl<'o> Worker<'o> {
             {
                 Ok((hash, input)) if hold => loaded.push((hash, log, Some(input))),
                 Ok((hash, input)) => {
-                    self.buffers.push(input.into_buffer());
+                    self.reuse(input);
                     loaded.push((hash, log, None));
                 }
                 Err(e) => {
@@ -166,12 +199,15 @@ impl<'o> Worker<'o> {
                 .as_ref()
                 .filter(|(same, _)| *same == hash)
                 .map(|(_, path)| path);
-            if twin.is_some() || known.contains(&hash) && !task.drop.contains(&hash) {
+            if twin.is_some() || known.contains(hash) && !task.drop.contains(&hash) {
                 let source = self.options.sources.get(log.source).copied();
                 let mut row = failed_row(&log.file, source, InputStatus::Skipped, String::new());
                 // Of one in the lake the path is looked up at the end, for all together.
                 row.error = twin.map(|twin| format!("the same bytes as {twin}"));
                 row.content_hash = Some(hash);
+                row.job_id = Some(log.peek.job_id);
+                row.start_time = log.peek.start_time;
+                row.dxt = log.dxt;
                 result.inputs.push(row);
                 progress.done(log.file.bytes, false);
                 continue;
@@ -196,10 +232,19 @@ impl<'o> Worker<'o> {
         Input::open(&file.path)?.load(WHOLE, self.buffers.pop().unwrap_or_default())
     }
 
+    /// Keeps an input's memory for the next ones, as long as that is little.
+    fn reuse(&mut self, input: Input) {
+        let buffer = input.into_buffer();
+        if self.buffers.is_empty() || buffer.capacity() <= REUSED && self.buffers.len() < 64 {
+            self.buffers.push(buffer);
+        }
+    }
+
     fn read(&mut self, input: Input, hash: i64, log: &Planned) -> Result<InputRow> {
         let Some(source) = self.options.sources.get(log.source).copied() else {
             return Err(Error::Invalid("an input's source is gone".into()));
         };
+        self.tables.hide("darshan_dxt", !log.dxt);
         let reader = self
             .readers
             .entry(log.source)
@@ -210,7 +255,7 @@ impl<'o> Worker<'o> {
                 true => reader.read(&input, hash, &mut self.tables),
                 false => Err(Error::Invalid("it changed while it was read".into())),
             });
-        self.buffers.push(input.into_buffer());
+        self.reuse(input);
         let outcome = match read {
             Ok(outcome) => outcome,
             Err(e) => return Ok(self.failed(log, e)),
@@ -225,7 +270,7 @@ impl<'o> Worker<'o> {
             content_hash: Some(hash),
             job_id: Some(log.peek.job_id),
             start_time: log.peek.start_time,
-            dxt: self.options.dxt,
+            dxt: log.dxt,
             reader_version: source.version(),
             version: 0,
         })

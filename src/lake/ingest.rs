@@ -3,10 +3,11 @@
 use super::Lake;
 use super::convert::{RangeResult, RangeTask, Worker};
 use super::failpoint::failpoint;
-use super::list::{Candidate, Planned, list, peek, unknown};
+use super::list::{Candidate, list, peek, unknown};
 use super::parts::{InputRow, InputStatus};
-use super::plan::{Plan, Work, plan, remember, remember_peeks};
+use super::plan::{Plan, plan};
 use super::site::{RegisteredSource, SiteFile};
+use super::work::{Hashes, Peeked, Work, remember, remember_peeks};
 use crate::error::{Error, Result};
 use crate::source::{SOURCES, Site, Source};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -17,6 +18,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 /// How often a commit is tried while others commit too.
 const TRIES: usize = 50;
+
 /// What is taken in, and with what means.
 pub struct IngestOptions<'a> {
     /// Files and directories; the sources of `site.toml` if there are none.
@@ -27,7 +29,7 @@ pub struct IngestOptions<'a> {
     pub to: Option<i64>,
     /// Take the DXT modules as well; logs that were taken without them are taken anew.
     pub dxt: bool,
-    /// Take inputs anew that an older reader has read.
+    /// Take inputs anew that an older reader has read, and try those again of which nothing was taken.
     pub refresh: bool,
     /// Remember the paths in `site.toml`.
     pub register: bool,
@@ -112,25 +114,48 @@ impl Lake {
         progress: &dyn Progress,
     ) -> Result<IngestReport> {
         let mut site = self.site()?;
-        let paths = match options.paths.is_empty() {
-            false => options.paths.clone(),
-            true => site
-                .source
-                .iter()
-                .map(|source| PathBuf::from(&source.path))
-                .collect(),
+        let given = !options.paths.is_empty();
+        let registered = site.source.iter().map(|source| PathBuf::from(&source.path));
+        let paths = match given {
+            true => options.paths.clone(),
+            false => registered.collect(),
         };
         if paths.is_empty() {
             return Err(Error::Invalid(
                 "nothing to take in: give --darshan PATH; with --register it is remembered".into(),
             ));
         }
-        let (candidates, unlisted) = list(&paths)?;
-        progress.listed(candidates.len() as u64);
-        let mut peeked: HashMap<PathBuf, (Candidate, Result<Option<Planned>, InputRow>)> =
-            HashMap::new();
+        // Where logs usually appear may be empty or away today; what somebody asks for by name must be there.
+        for path in paths.iter().filter(|_| given) {
+            std::fs::metadata(path).map_err(|e| Error::io(path, "cannot read", e))?;
+        }
         let mut done: HashMap<u64, RangeResult> = HashMap::new();
-        let mut planned_before = 0;
+        let report = self.try_ingest(&paths, &site, options, progress, &mut done);
+        if !report.as_ref().is_ok_and(|report| report.version.is_some()) {
+            self.forget(&mut done, &HashSet::new());
+        }
+        if options.register && report.is_ok() {
+            register(self, &mut site, &options.paths)?;
+        }
+        report
+    }
+
+    /// Tries to commit until nobody else is faster. What is in `done` afterwards was published if the report has a version.
+    fn try_ingest(
+        &self,
+        paths: &[PathBuf],
+        site: &SiteFile,
+        options: &IngestOptions<'_>,
+        progress: &dyn Progress,
+        done: &mut HashMap<u64, RangeResult>,
+    ) -> Result<IngestReport> {
+        let mut ours = site.place.directories(&self.lake_id);
+        ours.extend(self.root().map(PathBuf::from));
+        let (candidates, unlisted) = list(paths, &ours)?;
+        progress.listed(candidates.len() as u64);
+        let rules = Arc::new(site.site()?);
+        let mut peeked = Peeked::new();
+        let mut planned_before = false;
         for _ in 0..TRIES {
             let snapshot = self.snapshot(None)?;
             let memory = remember(&snapshot, &candidates, &unlisted)?;
@@ -142,62 +167,57 @@ impl Lake {
                 .collect();
             let (logs, failed) = peek(&fresh, options, progress)?;
             remember_peeks(&mut peeked, &fresh, logs, failed);
-            let mut work = Work::new(&todo, &peeked, &unlisted, &memory, options);
-            let unchanged = (candidates.len() - todo.len()) as u64;
+            let mut work = Work::new(&todo, &peeked, &unlisted, &memory, &snapshot, options)?;
+            let nothing = IngestReport {
+                unchanged: (candidates.len() - todo.len()) as u64,
+                ..IngestReport::default()
+            };
             if work.is_empty() {
-                self.forget(&mut done, &HashSet::new());
-                if options.register {
-                    register(self, &mut site, &options.paths)?;
-                }
-                return Ok(IngestReport {
-                    unchanged,
-                    ..IngestReport::default()
-                });
+                return Ok(nothing);
             }
             let Plan {
                 splits,
                 osts,
                 tasks,
-            } = plan(&snapshot, &site, &mut work, options)?;
-            if planned_before == 0 {
-                planned_before = tasks.iter().map(|task| task.logs.len()).sum::<usize>();
-                let bytes = tasks
-                    .iter()
-                    .flat_map(|task| &task.logs)
-                    .map(|log| log.file.bytes)
-                    .sum();
-                progress.planned(planned_before as u64, bytes);
+            } = plan(&snapshot, site, &mut work, options)?;
+            if !planned_before {
+                planned_before = true;
+                let logs = || tasks.iter().flat_map(|task| &task.logs);
+                let bytes = logs().map(|log| log.file.bytes).sum();
+                progress.planned(logs().count() as u64, bytes);
             }
-            let kept = run(
+            let signatures = run(
                 &tasks,
-                &mut done,
+                done,
                 &memory.hashes,
-                Arc::new(site.site()?),
+                rules.clone(),
                 options,
                 progress,
-            );
-            let signatures = kept.inspect_err(|_| self.forget(&mut done, &HashSet::new()))?;
-            self.forget(&mut done, &signatures.iter().copied().collect());
+            )?;
+            self.forget(done, &signatures.iter().copied().collect());
             failpoint("all-ranges-done");
             let results: Vec<&RangeResult> = signatures
                 .iter()
                 .filter_map(|signature| done.get(signature))
                 .collect();
-            match self.commit(&snapshot, splits, osts, &results, &work.failed, options) {
-                Ok(Some((version, inputs))) => {
-                    if options.register {
-                        register(self, &mut site, &options.paths)?;
-                    }
-                    return Ok(report(version, &inputs, &results, unchanged));
-                }
-                Ok(None) => {}
-                Err(e) => {
-                    self.forget(&mut done, &HashSet::new());
-                    return Err(e);
-                }
+            let rows = || {
+                work.rows
+                    .iter()
+                    .chain(results.iter().flat_map(|r| &r.inputs))
+            };
+            let changes_files = results
+                .iter()
+                .any(|r| !r.files.is_empty() || !r.replaced.is_empty());
+            if !changes_files && rows().all(|row| memory.knows(row)) {
+                return Ok(nothing);
+            }
+            let inputs = rows().cloned().collect();
+            if let Some((version, inputs)) =
+                self.commit(&snapshot, splits, osts, &results, inputs, options)?
+            {
+                return Ok(report(version, &inputs, &results, nothing.unchanged));
             }
         }
-        self.forget(&mut done, &HashSet::new());
         let reason =
             format!("others committed {TRIES} times while this ingest was ready; run it again");
         Err(Error::Conflict {
@@ -225,7 +245,7 @@ impl Lake {
 fn run(
     tasks: &[RangeTask],
     done: &mut HashMap<u64, RangeResult>,
-    hashes: &HashSet<i64>,
+    hashes: &Hashes,
     site: Arc<Site>,
     options: &IngestOptions<'_>,
     progress: &dyn Progress,

@@ -26,14 +26,24 @@ pub(super) struct Planned {
     /// Place in the list of sources.
     pub(super) source: usize,
     pub(super) peek: Peek,
+    /// Whether its DXT modules are taken.
+    pub(super) dxt: bool,
 }
 
-/// The regular files of all paths, each once, by path; and what could not be listed, as failed inputs.
-pub(super) fn list(paths: &[PathBuf]) -> Result<(Vec<Candidate>, Vec<InputRow>)> {
+/// The regular files of all paths, each once, by path; and what could not be listed, as failed inputs. Lakes are left out, and
+/// `ours`, the directories in which this one puts files.
+pub(super) fn list(paths: &[PathBuf], ours: &[PathBuf]) -> Result<(Vec<Candidate>, Vec<InputRow>)> {
     let (mut found, mut failed) = (vec![], vec![]);
+    let logs = |entry: &walkdir::DirEntry| {
+        let (path, directory) = (entry.path(), entry.file_type().is_dir());
+        !directory
+            || !ours.iter().any(|ours| ours == path)
+                && !path.join("_iolode").join("manifest").is_dir()
+    };
     for path in paths {
         let path = std::path::absolute(path).map_err(|e| Error::io(path, "cannot use", e))?;
-        for entry in walkdir::WalkDir::new(&path).follow_links(true) {
+        let walk = walkdir::WalkDir::new(&path).follow_links(true);
+        for entry in walk.into_iter().filter_entry(logs) {
             match entry {
                 Ok(entry) if entry.file_type().is_file() => match entry.metadata() {
                     Ok(metadata) => {
@@ -56,16 +66,21 @@ pub(super) fn list(paths: &[PathBuf]) -> Result<(Vec<Candidate>, Vec<InputRow>)>
     }
     found.sort_by(|a, b| a.path.cmp(&b.path));
     found.dedup_by(|a, b| a.path == b.path);
+    failed.sort_by(|a, b| a.path.cmp(&b.path));
+    failed.dedup_by(|a, b| a.path == b.path);
     Ok((found, failed))
 }
 
 fn unlisted(path: &Path, error: walkdir::Error) -> InputRow {
     let why = match error.loop_ancestor() {
         Some(ancestor) => format!("a link that leads back to {}", ancestor.display()),
-        None => Error::io("", "cannot read", error.into())
-            .to_string()
-            .trim_start_matches(": ")
-            .to_string(),
+        None => {
+            // Its words would name the path again.
+            let code = error.io_error().and_then(std::io::Error::raw_os_error);
+            let error = code.map_or_else(|| error.into(), std::io::Error::from_raw_os_error);
+            let text = Error::io("", "cannot read", error).to_string();
+            text.trim_start_matches(": ").to_string()
+        }
     };
     failed_row(
         &Candidate {
@@ -120,7 +135,10 @@ pub(super) fn unknown(
             .sources
             .iter()
             .find(|s| Some(s.name()) == row.source.as_deref());
-        let older = options.refresh && source.is_some_and(|s| row.reader_version < s.version());
+        // A file that nothing was taken of may have become readable, or known, without having changed.
+        let nothing_taken = row.content_hash.is_none();
+        let older = options.refresh
+            && (nothing_taken || source.is_some_and(|s| row.reader_version < s.version()));
         let without_dxt = options.dxt && row.status.has_rows() && !row.dxt;
         changed || older || without_dxt
     };
@@ -216,5 +234,6 @@ fn peek_one(
         file: file.clone(),
         source: number,
         peek,
+        dxt: options.dxt,
     }))
 }

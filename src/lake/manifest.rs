@@ -121,7 +121,7 @@ impl Manifest {
         let text = serde_json::to_vec_pretty(self).map_err(|e| Error::columns("manifest", e))?;
         let published = store.put_new(&Self::path(self.version), &text)?;
         if published {
-            store.put_hint(HINT, self.version.to_string().as_bytes());
+            store.hint(HINT, self.version.to_string().as_bytes());
             super::failpoint::failpoint("hint-written");
         }
         Ok(published)

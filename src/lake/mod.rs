@@ -26,6 +26,8 @@ mod commit;
 mod convert;
 mod failpoint;
 mod ingest;
+#[cfg(test)]
+mod kill;
 mod list;
 mod manifest;
 mod parts;
@@ -38,6 +40,7 @@ mod store;
 #[cfg(test)]
 mod tests;
 mod vacuum;
+mod work;
 mod writer;
 
 pub use check::{CheckReport, Finding};
@@ -127,8 +130,11 @@ impl Lake {
     }
 
     fn start(store: Store, options: &CreateOptions) -> Result<Self> {
-        options.site.place.check()?;
-        options.site.site()?;
+        let mut site = options.site.clone();
+        site.place.check()?;
+        site.place.make_absolute()?;
+        site.site()?;
+        site.zone()?;
         let lake_id = uuid::Uuid::new_v4().to_string();
         let manifest = Manifest {
             format: FORMAT,
@@ -146,15 +152,16 @@ impl Lake {
             summary: Summary::default(),
         };
         if let Store::Local(root) = &store {
-            std::fs::create_dir_all(root).map_err(|e| Error::io(root, "cannot create", e))?;
+            store::create_directory(root).map_err(|e| Error::io(root, "cannot create", e))?;
         }
+        // The manifest comes last: a lake that is there has its site's file.
+        site.write(&store)?;
         if !manifest.publish(&store)? {
             return Err(Error::Lake {
                 lake: store.show(""),
                 reason: "there is a lake already".into(),
             });
         }
-        options.site.write(&store)?;
         Ok(Self { store, lake_id })
     }
 

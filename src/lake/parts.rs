@@ -224,25 +224,21 @@ pub fn inputs_to_batch<'a>(inputs: impl IntoIterator<Item = &'a InputRow>) -> Re
 /// The way back from [`inputs_to_batch`].
 pub fn batch_to_inputs(batch: &RecordBatch, mut each: impl FnMut(InputRow)) -> Result<()> {
     let columns = Columns::new(batch, "lake_input")?;
+    (0..batch.num_rows()).for_each(|row| each(columns.input(row)));
+    Ok(())
+}
+
+/// As [`batch_to_inputs`], for a look at very many of them: `each` gets a row's path, version and content hash, and makes the
+/// whole row only if it wants it.
+pub(super) fn look_at_inputs(
+    batch: &RecordBatch,
+    mut each: impl FnMut(&str, u64, Option<i64>, &dyn Fn() -> InputRow),
+) -> Result<()> {
+    let columns = Columns::new(batch, "lake_input")?;
     for row in 0..batch.num_rows() {
-        let status = columns.text(2, row).unwrap_or_default();
-        each(InputRow {
-            path: columns.text(0, row).unwrap_or_default().to_string(),
-            source: columns.text(1, row).map(str::to_string),
-            status: InputStatus::ALL
-                .into_iter()
-                .find(|s| s.name() == status)
-                .unwrap_or(InputStatus::Failed),
-            error: columns.text(3, row).map(str::to_string),
-            bytes: columns.int(4, row).unwrap_or(0) as u64,
-            modified: columns.time(5, row).unwrap_or(0),
-            content_hash: columns.int(6, row),
-            job_id: columns.int(7, row),
-            start_time: columns.time(8, row),
-            dxt: columns.text(9, row) == Some("with dxt"),
-            reader_version: columns.int(10, row).unwrap_or(0) as u32,
-            version: columns.int(11, row).unwrap_or(0) as u64,
-        });
+        let version = columns.int(11, row).unwrap_or(0) as u64;
+        let path = columns.text(0, row).unwrap_or_default();
+        each(path, version, columns.int(6, row), &|| columns.input(row));
     }
     Ok(())
 }
@@ -323,6 +319,27 @@ impl<'a> Columns<'a> {
             false => Err(Error::Invalid(format!(
                 "a list of the lake has other columns than {name}"
             ))),
+        }
+    }
+
+    fn input(&self, row: usize) -> InputRow {
+        let status = self.text(2, row).unwrap_or_default();
+        InputRow {
+            path: self.text(0, row).unwrap_or_default().to_string(),
+            source: self.text(1, row).map(str::to_string),
+            status: InputStatus::ALL
+                .into_iter()
+                .find(|s| s.name() == status)
+                .unwrap_or(InputStatus::Failed),
+            error: self.text(3, row).map(str::to_string),
+            bytes: self.int(4, row).unwrap_or(0) as u64,
+            modified: self.time(5, row).unwrap_or(0),
+            content_hash: self.int(6, row),
+            job_id: self.int(7, row),
+            start_time: self.time(8, row),
+            dxt: self.text(9, row) == Some("with dxt"),
+            reader_version: self.int(10, row).unwrap_or(0) as u32,
+            version: self.int(11, row).unwrap_or(0) as u64,
         }
     }
 

@@ -1,5 +1,6 @@
 //! On which storage target a range's files lie.
 
+use super::store::create_directory;
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
@@ -51,6 +52,27 @@ impl Placement {
         }
     }
 
+    /// Makes relative directories absolute, as they are meant where the lake is created.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if there is no current directory.
+    pub(super) fn make_absolute(&mut self) -> Result<()> {
+        if let Self::Dirs { dirs } = self {
+            for dir in dirs {
+                *dir = std::path::absolute(&*dir).map_err(|e| Error::io(&*dir, "cannot use", e))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The directories outside the lake that may hold its data files.
+    pub(super) fn directories(&self, lake_id: &str) -> Vec<PathBuf> {
+        match self {
+            Self::Dirs { dirs } => dirs.iter().map(|dir| dir.join(lake_id)).collect(),
+            _ => vec![],
+        }
+    }
+
     /// The target for a new range: the one with the fewest bytes, the earlier listed among equals.
     pub fn choose(&self, bytes_on: impl Fn(i64) -> u64) -> Option<i64> {
         self.targets()
@@ -84,7 +106,7 @@ impl Placement {
             _ => root.join(path),
         };
         let directory = full.parent().unwrap_or(root);
-        fs::create_dir_all(directory).map_err(|e| Error::io(directory, "cannot create", e))?;
+        create_directory(directory).map_err(|e| Error::io(directory, "cannot create", e))?;
         let mut target = target;
         if let (Self::Lustre { osts, lfs }, Some(wanted)) = (self, target) {
             target = lustre(lfs, osts, wanted, &full);
@@ -102,6 +124,11 @@ impl Placement {
             path.to_string()
         };
         Ok((file, kept, target))
+    }
+
+    /// Whether a range may lie on a target still.
+    pub(super) fn has(&self, target: i64) -> bool {
+        self.targets().contains(&target)
     }
 
     fn targets(&self) -> Vec<i64> {

@@ -1,157 +1,25 @@
-//! What an ingest has to do: which inputs are new, which ranges change, where they are cut.
+//! Which ranges an ingest changes, where they are cut, and on which targets they lie.
 
 use super::convert::RangeTask;
 use super::ingest::IngestOptions;
-use super::list::{Candidate, Known, Planned};
-use super::parts::{DataFile, InputRow};
+use super::list::Planned;
+use super::parts::DataFile;
 use super::placement::Placement;
 use super::ranges::{range_of, splits_for};
 use super::site::SiteFile;
 use super::snapshot::Snapshot;
+use super::work::Work;
 use super::writer::{Target, read_data};
 use crate::error::Result;
 use arrow::array::AsArray;
 use arrow::datatypes::Int64Type;
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::path::PathBuf;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
-use xxhash_rust::xxh3::xxh3_64;
 
 /// Ranges of a first ingest with enough logs, so that all cores have work and scans can be divided.
 const FIRST_RANGES: usize = 16;
 /// Logs for each of them.
 const FIRST_LOGS: usize = 32;
-
-/// What the lake knows, as far as an ingest needs it.
-pub(super) struct Memory {
-    pub(super) known: Known,
-    /// Hashes of the logs whose rows are in the lake.
-    pub(super) hashes: HashSet<i64>,
-    /// Inputs with each of several hashes.
-    pub(super) holders: HashMap<i64, usize>,
-}
-
-/// What is to be done in one try.
-pub(super) struct Work {
-    pub(super) logs: Vec<Planned>,
-    pub(super) failed: Vec<InputRow>,
-    /// Logs whose rows go, with their jobs.
-    pub(super) drops: Vec<(i64, i64)>,
-}
-
-impl Work {
-    pub(super) fn new(
-        todo: &[Candidate],
-        peeked: &HashMap<PathBuf, (Candidate, Result<Option<Planned>, InputRow>)>,
-        unlisted: &[InputRow],
-        memory: &Memory,
-        options: &IngestOptions<'_>,
-    ) -> Self {
-        let mut work = Self {
-            logs: vec![],
-            failed: vec![],
-            drops: vec![],
-        };
-        for file in todo {
-            match peeked.get(&file.path) {
-                Some((_, Ok(Some(log)))) => work.logs.push(log.clone()),
-                Some((_, Err(row))) => work.failed.push(row.clone()),
-                _ => continue,
-            }
-            let Some(row) = memory
-                .known
-                .get(file.path.to_string_lossy().as_ref())
-                .filter(|row| row.status.has_rows())
-            else {
-                continue;
-            };
-            let unchanged = row.bytes == file.bytes && row.modified == file.modified;
-            if let (Some(hash), Some(job)) = (row.content_hash, row.job_id)
-                // Another input with the same bytes keeps the rows of one that has changed.
-                && (unchanged || memory.holders.get(&hash).is_none_or(|n| *n <= 1))
-            {
-                work.drops.push((job, hash));
-            }
-        }
-        let same = |row: &&InputRow| {
-            memory
-                .known
-                .get(&row.path)
-                .is_some_and(|known| known.status == row.status && known.error == row.error)
-        };
-        work.failed.extend(
-            unlisted
-                .iter()
-                .filter(|row| !same(row) || options.refresh)
-                .cloned(),
-        );
-        work
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.logs.is_empty() && self.failed.is_empty() && self.drops.is_empty()
-    }
-}
-
-pub(super) fn remember_peeks(
-    peeked: &mut HashMap<PathBuf, (Candidate, Result<Option<Planned>, InputRow>)>,
-    files: &[Candidate],
-    logs: Vec<Planned>,
-    failed: Vec<InputRow>,
-) {
-    for file in files {
-        peeked.insert(file.path.clone(), (file.clone(), Ok(None)));
-    }
-    for log in logs {
-        peeked.insert(log.file.path.clone(), (log.file.clone(), Ok(Some(log))));
-    }
-    for row in failed {
-        if let Some(entry) = peeked.get_mut(&PathBuf::from(&row.path)) {
-            entry.1 = Err(row);
-        }
-    }
-}
-
-/// Reads the lists of inputs once: the rows of the listed paths, and the hashes of all.
-pub(super) fn remember(
-    snapshot: &Snapshot,
-    candidates: &[Candidate],
-    unlisted: &[InputRow],
-) -> Result<Memory> {
-    let listed: HashSet<u64> = candidates
-        .iter()
-        .map(|file| xxh3_64(file.path.to_string_lossy().as_bytes()))
-        .chain(unlisted.iter().map(|row| xxh3_64(row.path.as_bytes())))
-        .collect();
-    let mut known = Known::new();
-    // By the hash of the path: a lake may know a million of them.
-    let mut newest: HashMap<u64, (u64, Option<i64>, bool)> = HashMap::new();
-    snapshot.each_input(|row| {
-        let path = xxh3_64(row.path.as_bytes());
-        let entry = newest.entry(path).or_insert((0, None, false));
-        if row.version >= entry.0 {
-            *entry = (row.version, row.content_hash, row.status.has_rows());
-            if listed.contains(&path) {
-                known.insert(row.path.clone(), row);
-            }
-        }
-    })?;
-    let (mut hashes, mut holders) = (HashSet::new(), HashMap::new());
-    for (_, hash, has_rows) in newest.into_values() {
-        if let Some(hash) = hash {
-            *holders.entry(hash).or_insert(0) += 1;
-            if has_rows {
-                hashes.insert(hash);
-            }
-        }
-    }
-    holders.retain(|_, n| *n > 1);
-    Ok(Memory {
-        known,
-        hashes,
-        holders,
-    })
-}
 
 /// What an ingest is going to do.
 pub(super) struct Plan {
@@ -224,7 +92,7 @@ pub(super) fn plan(
                 .get(range)
                 .copied()
                 .flatten()
-                .filter(|_| piece == 0);
+                .filter(|ost| piece == 0 && site.place.has(*ost));
             let ost = kept.or_else(|| {
                 site.place
                     .choose(|ost| bytes_on.get(&ost).copied().unwrap_or(0))

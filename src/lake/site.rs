@@ -96,12 +96,11 @@ impl SiteFile {
     /// Writes it into a lake, over the one that is there.
     ///
     /// # Errors
-    /// [`Error::Invalid`] if it cannot be written as TOML.
+    /// [`Error::Invalid`] if it cannot be written as TOML, [`Error::Io`].
     pub fn write(&self, store: &Store) -> Result<()> {
         let text =
             toml::to_string_pretty(self).map_err(|e| Error::Invalid(format!("site.toml: {e}")))?;
-        store.put_hint(PATH, text.as_bytes());
-        Ok(())
+        store.replace(PATH, text.as_bytes())
     }
 
     /// What readers need of it.

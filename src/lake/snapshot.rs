@@ -2,7 +2,8 @@
 
 use super::manifest::Manifest;
 use super::parts::{
-    DataFile, InputRow, batch_to_files, batch_to_inputs, files_to_batch, inputs_to_batch, read_part,
+    DataFile, InputRow, batch_to_files, batch_to_inputs, files_to_batch, inputs_to_batch,
+    look_at_inputs, read_part,
 };
 use super::store::Store;
 use crate::error::Result;
@@ -81,6 +82,17 @@ impl Snapshot {
             read_part(&self.store, part, |batch| {
                 batch_to_inputs(&batch, &mut each)
             })?;
+        }
+        Ok(())
+    }
+
+    /// As [`Snapshot::each_input`], for a look at all of them: path, version, content hash, and the row if it is wanted.
+    pub(super) fn look_at_inputs(
+        &self,
+        mut each: impl FnMut(&str, u64, Option<i64>, &dyn Fn() -> InputRow),
+    ) -> Result<()> {
+        for part in &self.manifest.inputs {
+            read_part(&self.store, part, |batch| look_at_inputs(&batch, &mut each))?;
         }
         Ok(())
     }

@@ -9,6 +9,7 @@ use object_store::{
 };
 use std::fs::{self, File};
 use std::io::Write;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -97,22 +98,58 @@ impl Store {
         }
     }
 
-    /// Puts bytes at a path, over what is there. For hints only: nothing relies on it.
-    pub fn put_hint(&self, path: &str, bytes: &[u8]) {
+    /// Puts bytes at a path, over what is there: afterwards it holds the old bytes or the new ones, never a part of them.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn replace(&self, path: &str, bytes: &[u8]) -> Result<()> {
         match self {
             Self::Local(root) => {
-                let temporary = root.join(format!("{path}.{}", uuid::Uuid::new_v4()));
-                if fs::write(&temporary, bytes)
+                let target = root.join(path);
+                overwrite(&target, bytes).map_err(|e| Error::io(&target, "cannot write", e))
+            }
+            Self::Memory(store) => {
+                let payload = PutPayload::from(bytes.to_vec());
+                block_on(store.put(&ObjectPath::from(path), payload))
+                    .map(|_| ())
+                    .map_err(|e| self.error(path, "cannot write", e))
+            }
+        }
+    }
+
+    /// Notes something that nothing relies on: it may be lost, or fail without a word.
+    pub(super) fn hint(&self, path: &str, bytes: &[u8]) {
+        match self {
+            Self::Local(root) => {
+                let temporary = root.join(format!("{path}.{}{TEMPORARY}", uuid::Uuid::new_v4()));
+                let written = fs::write(&temporary, bytes);
+                if written
                     .and_then(|()| fs::rename(&temporary, root.join(path)))
                     .is_err()
                 {
                     let _ = fs::remove_file(&temporary);
                 }
             }
-            Self::Memory(store) => {
-                let _ =
-                    block_on(store.put(&ObjectPath::from(path), PutPayload::from(bytes.to_vec())));
+            Self::Memory(_) => _ = self.replace(path, bytes),
+        }
+    }
+
+    /// Whether something is at a path.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn exists(&self, path: &str) -> Result<bool> {
+        match self {
+            Self::Local(root) => {
+                let path = root.join(path);
+                path.try_exists()
+                    .map_err(|e| Error::io(path, "cannot look for", e))
             }
+            Self::Memory(store) => match block_on(store.head(&ObjectPath::from(path))) {
+                Ok(_) => Ok(true),
+                Err(object_store::Error::NotFound { .. }) => Ok(false),
+                Err(e) => Err(self.error(path, "cannot look for", e)),
+            },
         }
     }
 
@@ -191,52 +228,91 @@ impl Store {
     }
 }
 
+/// How the names of files end that are being written and have no name of their own yet.
+pub(super) const TEMPORARY: &str = ".tmp";
+
 /// Syncs a directory, so that the names in it last.
 pub(super) fn sync_directory(directory: &Path) -> std::io::Result<()> {
     File::open(directory)?.sync_all()
 }
 
-fn publish(target: &Path, bytes: &[u8]) -> std::io::Result<bool> {
+/// Makes a directory and those above it that are missing, so that they last.
+pub(super) fn create_directory(directory: &Path) -> std::io::Result<()> {
+    if directory.is_dir() {
+        return Ok(());
+    }
+    if let Some(above) = directory.parent() {
+        create_directory(above)?;
+    }
+    match fs::create_dir(directory) {
+        // Somebody else may make it at the same time.
+        Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists && directory.is_dir() => {}
+        other => other?,
+    }
+    directory.parent().map_or(Ok(()), sync_directory)
+}
+
+/// Writes a synced file beside `target`; on failure none is left.
+fn write_beside(target: &Path, bytes: &[u8]) -> std::io::Result<PathBuf> {
     let directory = target.parent().unwrap_or(Path::new("."));
-    fs::create_dir_all(directory)?;
-    let temporary = directory.join(format!(".{}.tmp", uuid::Uuid::new_v4()));
+    create_directory(directory)?;
+    let temporary = directory.join(format!(".{}{TEMPORARY}", uuid::Uuid::new_v4()));
+    let write = || {
+        let mut file = File::create_new(&temporary)?;
+        file.write_all(bytes)?;
+        file.sync_all()
+    };
+    match write() {
+        Ok(()) => Ok(temporary),
+        Err(e) => {
+            let _ = fs::remove_file(&temporary);
+            Err(e)
+        }
+    }
+}
+
+fn overwrite(target: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let temporary = write_beside(target, bytes)?;
+    if let Err(e) = fs::rename(&temporary, target) {
+        let _ = fs::remove_file(&temporary);
+        return Err(e);
+    }
+    target.parent().map_or(Ok(()), sync_directory)
+}
+
+fn publish(target: &Path, bytes: &[u8]) -> std::io::Result<bool> {
+    let temporary = write_beside(target, bytes)?;
     let is_manifest = target.extension().is_some_and(|e| e == "json");
     let mark = |name: &'static str| {
         if is_manifest {
             failpoint(name)
         }
     };
-    let write = || {
-        let mut file = File::create_new(&temporary)?;
-        file.write_all(bytes)?;
-        file.sync_all()
-    };
-    let linked = write().and_then(|()| {
-        mark("manifest-temporary-written");
-        link_new(&temporary, target)
-    });
-    let removed = fs::remove_file(&temporary);
-    let linked = linked?;
-    if linked {
+    mark("manifest-temporary-written");
+    let linked = link_new(&temporary, target);
+    if let Ok(true) = linked {
         mark("manifest-published");
-        sync_directory(directory)?;
-        mark("manifest-directory-synced");
-        // A rename has taken the temporary file away already.
-        removed.or_else(|e| {
-            if e.kind() == std::io::ErrorKind::NotFound {
-                Ok(())
-            } else {
-                Err(e)
-            }
-        })?;
     }
-    Ok(linked)
+    // After a rename it is gone already.
+    let _ = fs::remove_file(&temporary);
+    if linked? {
+        // Others may have seen the name by now. Whoever were told of an error would delete what the file refers to, so a
+        // directory that cannot be synced is none.
+        let _ = target.parent().map(sync_directory);
+        mark("manifest-directory-synced");
+        return Ok(true);
+    }
+    Ok(false)
 }
 
 /// Gives a file a second name if that is free. Where hard links are refused it is renamed, which must not replace either.
 fn link_new(from: &Path, to: &Path) -> std::io::Result<bool> {
-    match fs::hard_link(from, to) {
+    let linked = fs::hard_link(from, to);
+    // A network file system may have lost its answer to the first try and refuse the second: the second name says it.
+    let has_two_names = || fs::metadata(from).is_ok_and(|metadata| metadata.nlink() > 1);
+    match linked {
         Ok(()) => Ok(true),
+        Err(_) if has_two_names() => Ok(true),
         Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => Ok(false),
         Err(_) => {
             let flags = rustix::fs::RenameFlags::NOREPLACE;
@@ -288,6 +364,31 @@ mod tests {
             // No temporary file is left.
             assert_eq!(store.list("a").unwrap().len(), 1);
         }
+    }
+
+    #[test]
+    fn replacing_keeps_one_file_and_says_so_when_it_cannot() {
+        let (directory, stores) = stores();
+        for store in stores {
+            store.replace("a/site.toml", b"1").unwrap();
+            store.replace("a/site.toml", b"2").unwrap();
+            assert_eq!(store.read("a/site.toml").unwrap().unwrap(), "2");
+            assert_eq!(store.list("a").unwrap().len(), 1);
+            assert!(store.exists("a/site.toml").unwrap() && !store.exists("a/b").unwrap());
+        }
+        fs::write(directory.path().join("file"), "x").unwrap();
+        let store = Store::Local(directory.path().join("file"));
+        let error = store.replace("site.toml", b"1").unwrap_err().to_string();
+        assert!(error.contains("file/site.toml: cannot write"), "{error}");
+    }
+
+    #[test]
+    fn a_second_name_from_a_try_whose_answer_was_lost_counts_as_won() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = |name: &str| directory.path().join(name);
+        fs::write(path("from"), "1").unwrap();
+        fs::hard_link(path("from"), path("to")).unwrap();
+        assert!(link_new(&path("from"), &path("to")).unwrap());
     }
 
     #[test]

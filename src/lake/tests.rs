@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::source::{Input, Outcome, Peek, Reader, Site, Source, Tables};
+use crate::table::Column;
 use arrow::array::AsArray;
 use arrow::datatypes::Int64Type;
 use std::fs;
@@ -16,7 +17,7 @@ impl Source for MountList {
     }
 
     fn tables(&self) -> &'static [&'static str] {
-        &["darshan_mount"]
+        &["darshan_mount", "darshan_dxt"]
     }
 
     fn version(&self) -> u32 {
@@ -59,6 +60,24 @@ impl Reader for MountReader {
             builder.column(2).int64().push(position as i64);
             builder.column(3).utf8().append_value(name);
             builder.column(4).utf8().append_value("x");
+        }
+        // One segment for each log.
+        if let Some(builder) = tables.get("darshan_dxt") {
+            let numbers = builder.table().schema.clone();
+            for (at, field) in numbers.fields().iter().enumerate() {
+                match (field.name().as_str(), builder.column(at)) {
+                    ("log_id", column) => column.int64().push(id),
+                    ("job_id", column) => column.int64().push(job),
+                    (_, Column::Int64(column)) => column.push(0),
+                    (_, Column::Int32(column)) => column.push(0),
+                    (_, Column::UInt64(column)) => column.push(0),
+                    (_, Column::Float64(column)) => column.push(0.0),
+                    (_, Column::Boolean(column)) => column.append_value(false),
+                    (_, Column::Timestamp(column)) => column.push(0),
+                    (_, Column::Utf8(column)) => column.append_value("x"),
+                    (name, _) => panic!("the test fills no {name}"),
+                }
+            }
         }
         Ok(Outcome::default())
     }
@@ -242,6 +261,191 @@ fn the_same_bytes_are_taken_once_and_stay_while_one_file_has_them() {
     assert_eq!(bench.rows().len(), 2);
 }
 
+/// Whatever is written, touched or copied between ingests, the lake holds the bytes that its inputs last had: each once, each
+/// with one input that stands for it.
+#[test]
+fn the_lake_holds_each_log_once_through_any_history_of_copies_and_changes() {
+    let bench = Bench::new();
+    let mut random = 12345u64;
+    let mut next = |n: u64| {
+        random = random
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (random >> 33) % n
+    };
+    let mut inputs: std::collections::BTreeMap<u64, u64> = Default::default();
+    for step in 0..60u64 {
+        for _ in 0..=next(3) {
+            let (path, content) = (next(4), next(3));
+            // Half of the time the file is only touched.
+            let content = match inputs.get(&path) {
+                Some(before) if next(2) == 0 => *before,
+                _ => content,
+            };
+            bench.log(
+                &format!("{path}"),
+                &format!("mounts {} 0 /{content}", content % 2),
+            );
+            let time = UNIX_EPOCH + Duration::from_secs(1_000_000 + step);
+            let file = fs::File::options()
+                .write(true)
+                .open(bench.logs().join(format!("{path}")));
+            file.unwrap().set_modified(time).unwrap();
+            inputs.insert(path, content);
+        }
+        bench.ingest();
+        let mut expected: Vec<_> = inputs
+            .values()
+            .map(|c| row((c % 2) as i64, &format!("/{c}")))
+            .collect();
+        expected.sort();
+        expected.dedup();
+        let mut found = bench.rows();
+        found.sort();
+        assert_eq!(found, expected, "step {step}");
+        let standing = bench.statuses().iter().filter(|s| s.1 == "ok").count();
+        assert_eq!(standing, expected.len(), "step {step}");
+        assert_eq!(bench.ingest().version, None, "step {step}");
+    }
+    let report = bench.lake.check().unwrap();
+    assert!(
+        report.wrong.is_empty() && report.unreferenced.is_empty(),
+        "{report:?}"
+    );
+}
+
+#[test]
+fn a_copy_whose_original_changed_says_of_which_input_it_is_one() {
+    let bench = Bench::new();
+    for name in ["a", "b", "c"] {
+        bench.log(name, "mounts 5 0 /x");
+    }
+    bench.ingest();
+    bench.log("a", "mounts 5 0 /changed");
+    bench.ingest();
+    let statuses = bench.statuses();
+    assert_eq!(
+        statuses.iter().map(|s| s.1).collect::<Vec<_>>(),
+        ["ok", "ok", "skipped"]
+    );
+    bench.log("d", "mounts 5 0 /x");
+    bench.ingest();
+    assert!(bench.statuses()[3].2.ends_with("/logs/b"));
+    assert_eq!(bench.rows().len(), 2);
+}
+
+#[test]
+fn segments_are_taken_when_asked_for_and_kept_when_a_log_is_taken_anew() {
+    let bench = Bench::new();
+    let tables = || {
+        let snapshot = bench.lake.snapshot(None).unwrap();
+        let mut rows: Vec<_> = snapshot
+            .files()
+            .iter()
+            .map(|f| (f.table.clone(), f.rows))
+            .collect();
+        rows.sort();
+        rows
+    };
+    let mounts = |n| ("darshan_mount".to_string(), n);
+    let segments = |n| ("darshan_dxt".to_string(), n);
+    bench.log("a", "mounts 1 0 /a");
+    bench.ingest();
+    assert_eq!(tables(), [mounts(1)]);
+    let dxt = IngestOptions {
+        dxt: true,
+        ..bench.options()
+    };
+    bench.lake.ingest(&dxt, &Silent).unwrap();
+    assert_eq!(tables(), [segments(1), mounts(1)]);
+    assert_eq!(bench.lake.ingest(&dxt, &Silent).unwrap().version, None);
+    // A new log and a changed one without --dxt.
+    bench.log("b", "mounts 2 0 /b");
+    bench.log("a", "mounts 1 0 /a /more");
+    bench.ingest();
+    assert_eq!(tables(), [segments(1), mounts(3)]);
+}
+
+#[test]
+fn a_lake_among_the_logs_is_not_taken_for_logs() {
+    let bench = Bench::new();
+    bench.log("a", "mounts 1 0 /a");
+    let inside = Lake::create(bench.logs().join("lake"), &CreateOptions::default()).unwrap();
+    inside.ingest(&bench.options(), &Silent).unwrap();
+    bench.ingest();
+    assert_eq!(bench.statuses().len(), 1);
+    assert_eq!(
+        inside.ingest(&bench.options(), &Silent).unwrap().version,
+        None
+    );
+}
+
+#[test]
+fn a_path_that_is_not_there_is_an_error_and_a_registered_one_is_recorded() {
+    let bench = Bench::new();
+    bench.log("a", "mounts 1 0 /a");
+    let gone = bench.directory.path().join("gone");
+    let typo = IngestOptions {
+        paths: vec![bench.logs(), gone.clone()],
+        ..bench.options()
+    };
+    let error = bench.lake.ingest(&typo, &Silent).unwrap_err().to_string();
+    assert!(
+        error.ends_with("gone: cannot read: no such file or directory"),
+        "{error}"
+    );
+    assert_eq!(bench.lake.snapshot(None).unwrap().version(), 1);
+    fs::create_dir(&gone).unwrap();
+    let register = IngestOptions {
+        register: true,
+        ..typo
+    };
+    bench.lake.ingest(&register, &Silent).unwrap();
+    fs::remove_dir(&gone).unwrap();
+    bench.log("b", "mounts 2 0 /b");
+    let registered = IngestOptions {
+        paths: vec![],
+        ..bench.options()
+    };
+    let report = bench.lake.ingest(&registered, &Silent).unwrap();
+    assert_eq!(
+        report.failures,
+        [(
+            gone.display().to_string(),
+            "cannot read: no such file or directory".to_string()
+        )]
+    );
+    assert_eq!(bench.rows().len(), 2);
+    assert_eq!(
+        bench.lake.ingest(&registered, &Silent).unwrap().version,
+        None
+    );
+}
+
+#[test]
+fn what_nothing_was_taken_of_is_tried_again_when_asked_for() {
+    let bench = Bench::new();
+    bench.log("a", "mounts 1 0 /a");
+    bench.log("bad", "mounts x");
+    let unaware = IngestOptions {
+        sources: &[],
+        ..bench.options()
+    };
+    bench.lake.ingest(&unaware, &Silent).unwrap();
+    assert_eq!(bench.ingest().version, None);
+    let again = || IngestOptions {
+        refresh: true,
+        ..bench.options()
+    };
+    assert_eq!(
+        bench.lake.ingest(&again(), &Silent).unwrap().version,
+        Some(3)
+    );
+    assert_eq!(bench.rows(), [row(1, "/a")]);
+    assert_eq!(bench.statuses()[1].1, "failed");
+    assert_eq!(bench.lake.ingest(&again(), &Silent).unwrap().version, None);
+}
+
 #[test]
 fn what_cannot_be_read_is_recorded_with_its_reason_and_not_tried_again() {
     let bench = Bench::new();
@@ -413,6 +617,48 @@ fn ranges_lie_on_the_directories_that_were_given() {
     assert!(bench.lake.check().unwrap().wrong.is_empty());
 }
 
+/// Two commits and a vacuum of all that is old come while an ingest reads its first log.
+struct Meddler<'a>(&'a Bench, std::sync::Once);
+
+impl Progress for Meddler<'_> {
+    fn done(&self, _: u64, _: bool) {
+        self.1.call_once(|| {
+            for name in ["x", "y"] {
+                let path = self.0.directory.path().join(name);
+                fs::write(&path, format!("mounts 9 0 /{name}")).unwrap();
+                let options = IngestOptions {
+                    paths: vec![path],
+                    ..self.0.options()
+                };
+                self.0.lake.ingest(&options, &Silent).unwrap();
+            }
+            let all = VacuumOptions {
+                keep_versions: Duration::ZERO,
+                min_age: Duration::ZERO,
+                dry_run: false,
+            };
+            self.0.lake.vacuum(&all).unwrap();
+        });
+    }
+}
+
+#[test]
+fn an_ingest_is_not_lost_when_the_version_it_began_with_is_vacuumed() {
+    let bench = Bench::new();
+    bench.log("a", "mounts 1 0 /a");
+    let meddler = Meddler(&bench, std::sync::Once::new());
+    let report = bench.lake.ingest(&bench.options(), &meddler).unwrap();
+    assert_eq!(report.version, Some(4));
+    let mut rows = bench.rows();
+    rows.sort();
+    assert_eq!(rows, [row(1, "/a"), row(9, "/x"), row(9, "/y")]);
+    let report = bench.lake.check().unwrap();
+    assert!(
+        report.wrong.is_empty() && report.unreferenced.is_empty(),
+        "{report:?}"
+    );
+}
+
 #[test]
 fn vacuum_removes_what_no_kept_version_names_and_nothing_else() {
     let bench = Bench::new();
@@ -470,6 +716,117 @@ fn vacuum_removes_what_no_kept_version_names_and_nothing_else() {
         gone.contains("it has no version 2; it has 3 to 3"),
         "{gone}"
     );
+}
+
+#[test]
+fn vacuum_removes_what_killed_writers_left_and_nothing_that_is_not_iolodes() {
+    let bench = Bench::new();
+    bench.log("a", "mounts 1 0 /a");
+    bench.ingest();
+    let at = |path: &str| bench.lake.root().unwrap().join(path);
+    let left = [
+        "_iolode/manifest/.x.tmp",
+        "_iolode/part/input-x.parquet",
+        "darshan_mount/000000-x.parquet",
+    ];
+    let others = ["result.parquet", "mine/x.parquet", "darshan_mount/notes"];
+    fs::create_dir(at("mine")).unwrap();
+    left.iter()
+        .chain(&others)
+        .for_each(|path| fs::write(at(path), "x").unwrap());
+    let options = VacuumOptions {
+        min_age: Duration::ZERO,
+        ..VacuumOptions::default()
+    };
+    assert_eq!(bench.lake.check().unwrap().unreferenced.len(), left.len());
+    assert_eq!(bench.lake.vacuum(&options).unwrap().files, left);
+    assert!(others.iter().all(|path| at(path).exists()));
+    assert_eq!(bench.rows(), [row(1, "/a")]);
+}
+
+#[test]
+fn vacuum_knows_data_files_by_every_way_that_leads_to_them() {
+    let disks = tempfile::tempdir().unwrap();
+    let place = |lake: &Path| Placement::Dirs {
+        // Inside the lake, and behind a link.
+        dirs: vec![lake.join("../lake/inside"), disks.path().join("link")],
+    };
+    fs::create_dir(disks.path().join("real")).unwrap();
+    std::os::unix::fs::symlink(disks.path().join("real"), disks.path().join("link")).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path().join("lake");
+    let site = SiteFile {
+        place: place(&root),
+        ..SiteFile::default()
+    };
+    let options = CreateOptions {
+        site,
+        ..CreateOptions::default()
+    };
+    let bench = Bench::with(&CreateOptions::default());
+    let lake = Lake::create(&root, &options).unwrap();
+    for job in 0..600 {
+        bench.log(&format!("{job}"), &format!("mounts {job} 0 /{job}"));
+    }
+    lake.ingest(&bench.options(), &Silent).unwrap();
+    // What a writer left on a disk before its first commit there is found too.
+    let stray = disks
+        .path()
+        .join("real")
+        .join(lake.id())
+        .join("darshan_log/000001-x.parquet");
+    fs::create_dir_all(stray.parent().unwrap()).unwrap();
+    fs::write(&stray, "x").unwrap();
+    let removed = lake
+        .vacuum(&VacuumOptions {
+            min_age: Duration::ZERO,
+            ..VacuumOptions::default()
+        })
+        .unwrap();
+    assert_eq!(removed.files.len(), 1, "{removed:?}");
+    assert!(!stray.exists());
+    assert_eq!(rows(&lake).len(), 600);
+    assert!(lake.check().unwrap().wrong.is_empty());
+}
+
+#[test]
+fn vacuum_leaves_no_gap_between_versions_when_clocks_went_back() {
+    let bench = Bench::new();
+    for name in ["a", "b", "c"] {
+        bench.log(name, &format!("mounts 1 0 /{name}"));
+        bench.ingest();
+    }
+    // Version 3 says that it was made long ago.
+    let mut third = bench.lake.snapshot(Some(3)).unwrap().manifest().clone();
+    third.time = 0;
+    let text = serde_json::to_vec(&third).unwrap();
+    bench
+        .lake
+        .store()
+        .replace(&Manifest::path(3), &text)
+        .unwrap();
+    bench.lake.store().replace("_iolode/_last", b"1").unwrap();
+    bench.lake.vacuum(&VacuumOptions::default()).unwrap();
+    assert_eq!(bench.lake.snapshot(None).unwrap().version(), 4);
+    assert_eq!(bench.rows().len(), 3);
+}
+
+#[test]
+fn a_lake_in_memory_is_vacuumed_too() {
+    let bench = Bench::new();
+    let lake = Lake::in_memory().unwrap();
+    for name in ["a", "b"] {
+        bench.log(name, &format!("mounts 1 0 /{name}"));
+        lake.ingest(&bench.options(), &Silent).unwrap();
+    }
+    let all = VacuumOptions {
+        keep_versions: Duration::ZERO,
+        min_age: Duration::ZERO,
+        dry_run: false,
+    };
+    let removed = lake.vacuum(&all).unwrap();
+    assert_eq!((removed.versions.len(), removed.files.len()), (2, 2));
+    assert_eq!(rows(&lake).len(), 2);
 }
 
 #[test]

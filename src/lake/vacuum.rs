@@ -1,10 +1,9 @@
 //! Removing what no kept version names.
 
-use super::check::{data_and_parts, named_by_versions};
+use super::check::{named_by_versions, present, real};
 use super::manifest::Manifest;
 use super::{Lake, micros, now};
 use crate::error::{Error, Result};
-use std::collections::HashSet;
 use std::time::Duration;
 
 /// What a vacuum keeps.
@@ -52,24 +51,18 @@ impl Lake {
             now().saturating_sub(i64::try_from(age.as_micros()).unwrap_or(i64::MAX))
         };
         let horizon = since(options.keep_versions);
-        // A version was the newest until the next one came.
-        let mut kept = HashSet::new();
-        for (at, version) in versions.iter().enumerate() {
-            let until = match versions.get(at + 1) {
-                Some(next) => Manifest::read(store, *next)?.map(|manifest| manifest.time),
-                None => None,
-            };
-            if until.is_none_or(|until| until >= horizon) {
-                kept.insert(*version);
+        // A version was the newest until the next one came. What goes is the oldest ones, without a gap whatever the clocks said:
+        // the newest is found by counting up.
+        let mut gone = 0;
+        while let Some(next) = versions.get(gone + 1) {
+            match Manifest::read(store, *next)? {
+                Some(manifest) if manifest.time >= horizon => break,
+                _ => gone += 1,
             }
         }
+        let (gone, keep) = versions.split_at(gone);
         let mut wrong = vec![];
-        let keep: Vec<u64> = versions
-            .iter()
-            .copied()
-            .filter(|v| kept.contains(v))
-            .collect();
-        let named = named_by_versions(store, &keep, &mut wrong)?;
+        let named = named_by_versions(store, keep, &mut wrong)?;
         if let Some(finding) = wrong.first() {
             let reason = format!("{}: {}; nothing was removed", finding.path, finding.what);
             return Err(Error::Lake {
@@ -85,23 +78,17 @@ impl Lake {
             }
         }
         let mut report = VacuumReport {
-            versions: versions.into_iter().filter(|v| !kept.contains(v)).collect(),
+            versions: gone.to_vec(),
             ..VacuumReport::default()
         };
         let young = since(options.min_age);
-        for path in data_and_parts(store, &placed)? {
-            let Some(entry) = store
-                .list(&path)?
-                .into_iter()
-                .find(|entry| entry.path == path)
-            else {
-                continue;
-            };
-            if !named.contains(&path) && micros(entry.modified) < young {
+        for entry in present(self, &placed)? {
+            if !named.contains(&real(store, &entry.path)) && micros(entry.modified) < young {
                 report.bytes += entry.bytes;
-                report.files.push(path);
+                report.files.push(entry.path);
             }
         }
+        report.files.sort();
         // Manifests go first: a version without all its files must not be seen.
         if !options.dry_run {
             for version in &report.versions {

@@ -16,9 +16,10 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::metadata::{KeyValue, SortingColumn};
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::fs::File;
 use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Rows of a row group, at most.
@@ -55,6 +56,41 @@ pub(super) struct RangeWriter {
     rows: u64,
     job_id: Option<(i64, i64)>,
     start_time: Option<(i64, i64)>,
+}
+
+/// A whole file that a crash could still undo.
+pub(super) struct Finished {
+    pub(super) data: DataFile,
+    file: Option<(File, PathBuf)>,
+}
+
+/// Makes files last, and their names. They are synced side by side, because a sync is waiting, and file systems do several at
+/// the price of one.
+pub(super) fn sync(files: &[Finished]) -> Result<()> {
+    let files: Vec<&(File, PathBuf)> = files.iter().filter_map(|f| f.file.as_ref()).collect();
+    side_by_side(&files, |(file, path)| {
+        file.sync_all()
+            .map_err(|e| Error::io(path, "cannot write", e))?;
+        failpoint("data-file-synced");
+        Ok(())
+    })?;
+    let directories: BTreeSet<&Path> = files.iter().filter_map(|(_, path)| path.parent()).collect();
+    let directories: Vec<&Path> = directories.into_iter().collect();
+    side_by_side(&directories, |directory| {
+        sync_directory(directory).map_err(|e| Error::io(directory, "cannot write", e))
+    })
+}
+
+fn side_by_side<T: Sync>(items: &[T], each: impl Fn(&T) -> Result<()> + Sync) -> Result<()> {
+    std::thread::scope(|scope| {
+        let waiting: Vec<_> = items
+            .iter()
+            .map(|item| scope.spawn(|| each(item)))
+            .collect();
+        waiting
+            .into_iter()
+            .try_for_each(|thread| thread.join().unwrap_or(Err(Error::Interrupted)))
+    })
 }
 
 enum Sink {
@@ -132,8 +168,8 @@ impl RangeWriter {
         Ok(())
     }
 
-    /// Ends the file and syncs it. None if no row was left, and then there is no file.
-    pub(super) fn finish(mut self) -> Result<Option<DataFile>> {
+    /// Ends the file, which must be synced then. None if no row was left, and then there is no file.
+    pub(super) fn finish(mut self) -> Result<Option<Finished>> {
         while let Some(old) = self.old.as_mut() {
             let Some((rows, from)) = old.current()? else {
                 break;
@@ -151,37 +187,36 @@ impl RangeWriter {
             .into_inner()
             .map_err(|e| written(&self.path, e, &shown))?;
         let io = |e| Error::io(&shown, "cannot write", e);
-        let bytes = match (sink, &self.target.store) {
+        let (file, bytes) = match (sink, &self.target.store) {
             (Sink::File(buffered), _) => {
                 let file = buffered.into_inner().map_err(|e| io(e.into_error()))?;
                 failpoint("data-file-written");
-                file.sync_all().map_err(io)?;
-                if let Some(directory) = shown.parent() {
-                    sync_directory(directory).map_err(io)?;
-                }
-                failpoint("data-file-synced");
-                file.metadata().map_err(io)?.len()
+                let bytes = file.metadata().map_err(io)?.len();
+                (Some((file, shown)), bytes)
             }
             (Sink::Memory(bytes), Store::Memory(store)) => {
                 let length = bytes.len() as u64;
                 let path = ObjectPath::from(self.path.as_str());
                 futures::executor::block_on(store.put(&path, PutPayload::from(bytes)))
                     .map_err(|e| io(std::io::Error::other(e)))?;
-                length
+                (None, length)
             }
-            (Sink::Memory(_), Store::Local(_)) => 0,
+            (Sink::Memory(_), Store::Local(_)) => (None, 0),
         };
-        Ok(Some(DataFile {
-            table: self.table.name.clone(),
-            path: std::mem::take(&mut self.path),
-            range: Some(self.target.range),
-            ost: self.ost,
-            rows: self.rows,
-            bytes,
-            job_id: self.job_id,
-            start_time: self.start_time,
-            schema_version: self.table.version,
-            version: self.target.version,
+        Ok(Some(Finished {
+            file,
+            data: DataFile {
+                table: self.table.name.clone(),
+                path: std::mem::take(&mut self.path),
+                range: Some(self.target.range),
+                ost: self.ost,
+                rows: self.rows,
+                bytes,
+                job_id: self.job_id,
+                start_time: self.start_time,
+                schema_version: self.table.version,
+                version: self.target.version,
+            },
         }))
     }
 
@@ -299,7 +334,7 @@ fn properties(table: &Table) -> Result<WriterProperties> {
 }
 
 /// What went wrong while a file was written: a full disk is the system's error, not Parquet's.
-fn written(path: &str, error: parquet::errors::ParquetError, shown: &std::path::Path) -> Error {
+fn written(path: &str, error: parquet::errors::ParquetError, shown: &Path) -> Error {
     let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(&error);
     while let Some(e) = cause {
         if let Some(io) = e.downcast_ref::<std::io::Error>() {

@@ -9,6 +9,8 @@ pub struct Tables {
     builders: Vec<TableBuilder>,
     /// Place in `builders` of each of [`TABLES`].
     places: Vec<Option<usize>>,
+    /// Whether each of [`TABLES`] is left out of the next inputs.
+    hidden: Vec<bool>,
 }
 
 impl Tables {
@@ -25,22 +27,38 @@ impl Tables {
                 builders.push(TableBuilder::new(table));
             }
         }
-        Ok(Self { builders, places })
+        Ok(Self {
+            builders,
+            places,
+            hidden: vec![false; TABLES.len()],
+        })
+    }
+
+    /// Leaves a table out of the inputs that are read from now on, or takes it again. Its builder and rows stay.
+    pub fn hide(&mut self, name: &str, hidden: bool) {
+        if let Some(at) = TABLES.iter().position(|(n, _)| *n == name)
+            && let Some(entry) = self.hidden.get_mut(at)
+        {
+            *entry = hidden;
+        }
+    }
+
+    /// Place in `builders` of a table that is asked for.
+    fn place(&self, name: &str) -> Option<usize> {
+        let at = TABLES.iter().position(|(n, _)| *n == name)?;
+        let place = (*self.places.get(at)?)?;
+        (!self.hidden.get(at)?).then_some(place)
     }
 
     /// The builder of a table, if it is asked for.
     pub fn get(&mut self, name: &str) -> Option<&mut TableBuilder> {
-        let at = TABLES.iter().position(|(n, _)| *n == name)?;
-        self.builders.get_mut((*self.places.get(at)?)?)
+        let place = self.place(name)?;
+        self.builders.get_mut(place)
     }
 
     /// Whether a table is asked for.
     pub fn wants(&self, name: &str) -> bool {
-        TABLES
-            .iter()
-            .position(|(n, _)| *n == name)
-            .and_then(|at| self.places.get(at).copied().flatten())
-            .is_some()
+        self.place(name).is_some()
     }
 
     /// All builders, in the order in which they were asked for.

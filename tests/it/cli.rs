@@ -83,7 +83,7 @@ fn a_directory_that_cannot_be_listed_is_a_failed_input_and_the_rest_is_taken() {
     iolode(dir.path(), &["synth", "--jobs", "3", "--out", "logs"]).ok();
     let locked = logs.join("locked");
     std::fs::create_dir(&locked).unwrap();
-    std::fs::set_permissions(&locked, std::fs::Permissions::from_mode(0)).unwrap();
+    std::fs::set_permissions(&locked, std::fs::Permissions::from_mode(0o000)).unwrap();
     if std::fs::read_dir(&locked).is_ok() {
         eprintln!("skipped: this user may read everything");
         return;

@@ -186,7 +186,7 @@ fn log(version: (u16, u16), back: u32, byte_order: ByteOrder, seed: u64) -> Dars
         let records = counters(random, id, ints, floats);
         modules.push(Module::new(id, newest.saturating_sub(back).max(1), records));
     }
-    let lustre = if back % 2 == 0 { 2 } else { 1 };
+    let lustre = if back.is_multiple_of(2) { 2 } else { 1 };
     modules.push(Module::new(
         ModuleId::LUSTRE,
         lustre,

@@ -56,12 +56,15 @@ pub(crate) fn small(directory: &Path) -> Lake {
         ..ior()
     };
     for (name, log) in [
-        ("ada_ior_id100_a.darshan", ior()),
-        ("ada_ior_id100_copy.darshan", copy),
-        ("ada_plot_id100_b.darshan", b),
-        ("ada_plot_id100_c.darshan", c),
-        ("bob_plot_id100_d.darshan", script(2000, START)),
-        ("ada_all_id200_e.darshan", all()),
+        ("ada_ior_id100_11-14-80000-1_1.darshan", ior()),
+        ("ada_ior_id100_11-14-80000-2_1.darshan", copy),
+        ("ada_plot_id100_11-14-83700-3_1.darshan", b),
+        ("ada_plot_id100_11-16-900-4_1.darshan", c),
+        (
+            "bob_plot_id100_11-14-80000-5_1.darshan",
+            script(2000, START),
+        ),
+        ("ada_all_id200_11-14-80000-6_1.darshan", all()),
     ] {
         fs::write(logs.join(name), log.to_bytes()).expect("a new file");
     }

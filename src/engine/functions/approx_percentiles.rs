@@ -15,7 +15,7 @@ use std::sync::Arc;
 pub(super) static APPROX_PERCENTILES: Aggregate = Aggregate {
     page: Page {
         name: "approx_percentiles",
-        description: "As percentiles, from a t-digest of at most 200 means (3 KiB) for each group: off by at most half a percent of the ranks, \
+        description: "As percentiles, from a t-digest of at most 300 means (5 KiB) for each group: off by at most half a percent of the ranks, \
             less towards the ends; least and greatest value are exact, and so is all for up to 50 values. The last digits may depend on \
             the order in which the rows come.",
         syntax: "approx_percentiles(x[, n])",

@@ -8,8 +8,9 @@
 
 use super::percentiles::between;
 
-/// Upper bound of the number of centroids; the error at the median is about pi / (2 * 200) of all ranks at worst.
-const CENTROIDS: f64 = 200.0;
+/// Upper bound of the number of centroids. At the median one stands for pi / (2 * 300), half a percent, of all ranks at most;
+/// the error is about half of that, and no more than twice that after partial digests were merged.
+const CENTROIDS: f64 = 300.0;
 
 /// A mean and how many values it stands for.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -103,19 +104,20 @@ mod tests {
     }
 
     #[test]
-    fn a_quantile_of_a_hundred_thousand_values_is_off_by_at_most_half_a_percent_of_the_ranks() {
+    fn a_quantile_of_a_hundred_thousand_values_is_off_by_at_most_a_quarter_of_a_percent_of_the_ranks()
+     {
         // A multiplicative congruential sequence, and a long-tailed function of it.
         let uniform =
             |i: u64| ((i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 11) as f64) / (1u64 << 53) as f64;
         for tail in [1.0, 8.0] {
             let mut values: Vec<f64> = (0..100_000).map(|i| uniform(i).powf(tail) * 1e9).collect();
             let centroids = digest(&mut values);
-            assert!(centroids.len() <= 200, "{}", centroids.len());
+            assert!(centroids.len() <= 300, "{}", centroids.len());
             values.sort_by(f64::total_cmp);
             let mut i = 0;
             quantiles(&centroids, 1000, |value| {
                 let rank = values.partition_point(|v| *v < value) as f64 / 99_999.0;
-                assert!((rank - i as f64 / 1000.0).abs() <= 0.005, "{rank} at {i}");
+                assert!((rank - i as f64 / 1000.0).abs() <= 0.0026, "{rank} at {i}");
                 i += 1;
             });
             assert_eq!(

@@ -297,8 +297,10 @@ mod tests {
             ask("SELECT percentiles(DISTINCT x)[51] FROM (VALUES (1), (1), (3)) AS t(x)").unwrap(),
             ["2.0"]
         );
-        let error =
-            ask("SELECT percentiles(DISTINCT x), sum(x) FROM (VALUES (1)) AS t(x)").unwrap_err();
+        let error = ask(
+            "SELECT percentiles(DISTINCT x), count(DISTINCT y) FROM (VALUES (1, 2)) AS t(x, y)",
+        )
+        .unwrap_err();
         assert_eq!(error, "percentiles does not take DISTINCT");
     }
 }

@@ -264,9 +264,10 @@ async fn sorted(context: &SessionContext, sql: &str) -> Result<(String, Vec<Stri
     Ok((text, rows))
 }
 
-/// Runs `cases` random queries; gives how many plans had the rule's node, and how many a repartition.
-async fn fuzz(seed: u64, cases: u64) -> (u64, u64) {
-    let (mut restated, mut repartitioned) = (0, 0);
+/// Runs 6 random queries in each of `cases` random settings; gives how many plans had the rule's node, how many a
+/// repartition, and how many queries DataFusion fails to answer with or without the rule.
+async fn fuzz(seed: u64, cases: u64) -> (u64, u64, u64) {
+    let (mut restated, mut repartitioned, mut failed) = (0, 0, 0);
     for case in 0..cases {
         let mut random = Random::new(seed, case);
         let plain = SessionContext::new_with_config(SessionConfig::new().with_target_partitions(1));
@@ -327,16 +328,15 @@ async fn fuzz(seed: u64, cases: u64) -> (u64, u64) {
                 .unwrap_or_else(|e| panic!("{says}\nplain: {e}"));
             let (text, found) = match sorted(&contexts[0], &sql).await {
                 Ok(answer) => answer,
-                // DataFusion 55.2 fails on some outer merge joins with a condition: "declared as non-nullable but contains null".
-                Err(e)
-                    if e.contains("non-nullable") && sorted(&contexts[1], &sql).await.is_err() =>
-                {
-                    continue;
-                }
-                Err(e) => panic!(
-                    "{says}\n{e}\nwithout the rule: {:?}",
-                    sorted(&contexts[1], &sql).await.map(|answer| answer.0)
-                ),
+                // DataFusion 55.2 fails on some outer merge joins with a condition ("declared as non-nullable but contains null")
+                // and with `prefer_existing_sort` on some nested ones ("does not satisfy order requirements").
+                Err(e) => match sorted(&contexts[1], &sql).await {
+                    Ok((without, _)) => panic!("{says}\n{e}\nwithout the rule:\n{without}"),
+                    Err(_) => {
+                        failed += 1;
+                        continue;
+                    }
+                },
             };
             if found != expected {
                 let (without, other) = sorted(&contexts[1], &sql).await.unwrap();
@@ -355,16 +355,16 @@ async fn fuzz(seed: u64, cases: u64) -> (u64, u64) {
             repartitioned += u64::from(text.contains("RepartitionExec"));
         }
     }
-    (restated, repartitioned)
+    (restated, repartitioned, failed)
 }
 
 #[test]
 fn random_joins_of_tables_cut_alike_give_the_rows_of_plain_tables_in_every_setting() {
-    let (restated, repartitioned) = block_on(fuzz(1, 100));
-    // The rule must have been at work in many of the 600 plans, and have been of no use in many others.
+    let (restated, repartitioned, failed) = block_on(fuzz(1, 120));
+    // The rule must have been at work in many of the 720 plans, and have been of no use in many others.
     assert!(
-        restated > 100 && repartitioned > 100,
-        "{restated} {repartitioned}"
+        restated > 150 && repartitioned > 150 && failed < 40,
+        "{restated} {repartitioned} {failed}"
     );
 }
 
@@ -376,5 +376,6 @@ fn many_more_random_joins() {
         .ok()
         .and_then(|seed| seed.parse().ok())
         .unwrap_or(2);
-    block_on(fuzz(seed, 3000));
+    let counts = block_on(fuzz(seed, 3000));
+    assert!(counts.0 > 3000 && counts.2 < 1000, "{counts:?}");
 }

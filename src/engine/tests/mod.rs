@@ -4,6 +4,7 @@ mod joins;
 mod lakes;
 mod memory;
 mod plans;
+mod real;
 
 use super::{Engine, EngineOptions};
 use crate::lake::{CreateOptions, IngestOptions, Lake, Silent};

@@ -1,0 +1,216 @@
+//! What an ingest has to do: which inputs are new or changed, and which rows go because of them.
+
+use super::ingest::IngestOptions;
+use super::list::{Candidate, Known, Planned};
+use super::parts::InputRow;
+use super::snapshot::Snapshot;
+use crate::error::Result;
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+use xxhash_rust::xxh3::xxh3_64;
+
+/// What the lake knows, as far as an ingest needs it.
+pub(super) struct Memory {
+    /// The newest rows of the listed paths.
+    pub(super) known: Known,
+    /// What the lake holds.
+    pub(super) hashes: Hashes,
+}
+
+/// Content hashes of the inputs of which rows are in the lake, or that are skipped because of one of which they are: sorted,
+/// each as often as inputs have it. A lake may know a million, and most ingests ask for few.
+pub(super) struct Hashes(Vec<i64>);
+
+impl Hashes {
+    /// Whether the rows of such a log are in the lake.
+    pub(super) fn contains(&self, hash: i64) -> bool {
+        self.0.binary_search(&hash).is_ok()
+    }
+
+    /// How many inputs have these bytes.
+    fn count(&self, hash: i64) -> usize {
+        self.0.partition_point(|h| *h <= hash) - self.0.partition_point(|h| *h < hash)
+    }
+}
+
+impl Memory {
+    fn of(&self, path: &Path) -> Option<&InputRow> {
+        self.known.get(path.to_string_lossy().as_ref())
+    }
+
+    /// Whether the lake knows exactly this already.
+    pub(super) fn knows(&self, row: &InputRow) -> bool {
+        let known = self.known.get(&row.path);
+        known.is_some_and(|known| {
+            *known
+                == InputRow {
+                    version: known.version,
+                    ..row.clone()
+                }
+        })
+    }
+}
+
+/// Candidates that were looked at, with what they are; None if they lie outside the period.
+pub(super) type Peeked = HashMap<PathBuf, Result<Option<Planned>, InputRow>>;
+
+/// What is to be done in one try.
+pub(super) struct Work {
+    pub(super) logs: Vec<Planned>,
+    /// Rows of `lake_input` that are known beforehand.
+    pub(super) rows: Vec<InputRow>,
+    /// Jobs and logs whose rows go.
+    pub(super) drops: Vec<(i64, i64)>,
+}
+
+impl Work {
+    pub(super) fn new(
+        todo: &[Candidate],
+        peeked: &Peeked,
+        unlisted: &[InputRow],
+        memory: &Memory,
+        snapshot: &Snapshot,
+        options: &IngestOptions<'_>,
+    ) -> Result<Self> {
+        let mut work = Self {
+            logs: vec![],
+            rows: vec![],
+            drops: vec![],
+        };
+        // What each of the inputs was, and whether its file is still the same.
+        let mut before: Vec<(&InputRow, bool)> = vec![];
+        for file in todo {
+            let known = memory.of(&file.path);
+            match peeked.get(&file.path) {
+                Some(Ok(Some(log))) => work.logs.push(Planned {
+                    // What was taken once is not lost by being taken anew.
+                    dxt: options.dxt || known.is_some_and(|row| row.dxt),
+                    ..log.clone()
+                }),
+                Some(Err(row)) if memory.knows(row) => continue,
+                Some(Err(row)) => work.rows.push(row.clone()),
+                _ => continue,
+            }
+            before.extend(known.map(|row| {
+                (
+                    row,
+                    row.bytes == file.bytes && row.modified == file.modified,
+                )
+            }));
+        }
+        let unlisted = unlisted.iter().filter(|row| !memory.knows(row));
+        work.rows.extend(unlisted.cloned());
+
+        // Several inputs can have the same bytes: their rows go with the last of them.
+        let mut leaving: HashMap<i64, usize> = HashMap::new();
+        let mut retaken: HashSet<i64> = HashSet::new();
+        for (row, unchanged) in &before {
+            let Some(hash) = row.content_hash else {
+                continue;
+            };
+            *leaving.entry(hash).or_default() += 1;
+            if *unchanged && row.status.has_rows() {
+                retaken.insert(hash);
+            }
+        }
+        let mut orphans: HashMap<i64, &InputRow> = HashMap::new();
+        for (row, _) in &before {
+            let (Some(hash), Some(job)) = (row.content_hash, row.job_id) else {
+                continue;
+            };
+            let all = memory.hashes.count(hash);
+            if retaken.contains(&hash) || leaving.get(&hash).is_some_and(|n| *n >= all) {
+                work.drops.push((job, hash));
+            } else if row.status.has_rows() {
+                orphans.insert(hash, row);
+            }
+        }
+        if !orphans.is_empty() {
+            let gone: HashSet<&str> = before.iter().map(|(row, _)| row.path.as_str()).collect();
+            work.rows.extend(adopt(snapshot, orphans, &gone)?);
+        }
+        Ok(work)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.logs.is_empty() && self.rows.is_empty() && self.drops.is_empty()
+    }
+}
+
+/// Where an input changes whose bytes others still have, the first of these stands for the rows from now on.
+fn adopt(
+    snapshot: &Snapshot,
+    mut orphans: HashMap<i64, &InputRow>,
+    gone: &HashSet<&str>,
+) -> Result<Vec<InputRow>> {
+    let mut rows = vec![];
+    for row in snapshot.inputs()? {
+        if gone.contains(row.path.as_str()) {
+            continue;
+        }
+        if let Some(orphan) = row.content_hash.and_then(|hash| orphans.remove(&hash)) {
+            rows.push(InputRow {
+                path: row.path,
+                bytes: row.bytes,
+                modified: row.modified,
+                ..orphan.clone()
+            });
+        }
+    }
+    Ok(rows)
+}
+
+pub(super) fn remember_peeks(
+    peeked: &mut Peeked,
+    files: &[Candidate],
+    logs: Vec<Planned>,
+    failed: Vec<InputRow>,
+) {
+    peeked.extend(files.iter().map(|file| (file.path.clone(), Ok(None))));
+    peeked.extend(
+        logs.into_iter()
+            .map(|log| (log.file.path.clone(), Ok(Some(log)))),
+    );
+    peeked.extend(
+        failed
+            .into_iter()
+            .map(|row| (PathBuf::from(&row.path), Err(row))),
+    );
+}
+
+/// Reads the lists of inputs once: the rows of the listed paths, and the hashes of all.
+pub(super) fn remember(
+    snapshot: &Snapshot,
+    candidates: &[Candidate],
+    unlisted: &[InputRow],
+) -> Result<Memory> {
+    let listed: HashSet<u64> = candidates
+        .iter()
+        .map(|file| xxh3_64(file.path.to_string_lossy().as_bytes()))
+        .chain(unlisted.iter().map(|row| xxh3_64(row.path.as_bytes())))
+        .collect();
+    let mut known = Known::new();
+    // By the hash of the path, newest last.
+    let rows: u64 = snapshot.manifest.inputs.iter().map(|part| part.rows).sum();
+    let mut all: Vec<(u64, u64, Option<i64>)> = Vec::with_capacity(rows.min(1 << 24) as usize);
+    snapshot.look_at_inputs(|name, version, hash, row| {
+        let path = xxh3_64(name.as_bytes());
+        all.push((path, version, hash));
+        if listed.contains(&path) {
+            let newest = known.get(name).is_none_or(|known| known.version <= version);
+            if newest {
+                known.insert(name.to_string(), row());
+            }
+        }
+    })?;
+    all.sort_unstable();
+    let newest = all
+        .chunk_by(|a, b| a.0 == b.0)
+        .filter_map(|rows| rows.last());
+    let mut hashes: Vec<i64> = newest.filter_map(|(_, _, hash)| *hash).collect();
+    hashes.sort_unstable();
+    Ok(Memory {
+        known,
+        hashes: Hashes(hashes),
+    })
+}
