@@ -2,6 +2,7 @@
 
 mod json;
 mod parser;
+mod performance;
 mod summary;
 
 use super::Exit;
