@@ -9,4 +9,4 @@ mkdir -p benches/runs
 {
     echo "commit $(git rev-parse --short HEAD), $IOLODE_MUTANTS mutants, seed $IOLODE_SEED"
     cargo test --no-default-features --lib -- mutation --nocapture
-} 2>&1 | grep -v '^ *Compiling' | tee -a "$log"
+} 2>&1 | grep -vE '^ *(Compiling|Blocking|Finished|Running)' | tee -a "$log"

@@ -219,7 +219,9 @@ impl<'a, E: Executor> Shell<'a, E> {
         if statements.rest.is_empty() {
             return Ok(Step::Ready);
         }
-        self.buffer = format!("{}\n", statements.rest);
+        // As it was typed, blank lines included: they may stand inside a text.
+        let from = text.rfind(statements.rest).unwrap_or(0);
+        self.buffer = text[from..].to_string();
         Ok(Step::More)
     }
 

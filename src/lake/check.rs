@@ -56,8 +56,9 @@ impl Lake {
                 .filter_map(|row| row.content_hash)
                 .collect()
         });
+        let mut seen = HashSet::new();
         for file in snapshot.files() {
-            match check_file(&snapshot, file, &taken) {
+            match check_file(&snapshot, file, &taken, &mut seen) {
                 Ok(rows) => {
                     report.files += 1;
                     report.rows += rows;
@@ -67,6 +68,17 @@ impl Lake {
                     what,
                 }),
             }
+        }
+        let lost = taken.iter().flatten().filter(|log| !seen.contains(log));
+        // What a damaged file held is not known.
+        if let (Some(least), true) = (lost.clone().min(), report.wrong.is_empty()) {
+            report.wrong.push(Finding {
+                path: Manifest::path(snapshot.version()),
+                what: format!(
+                    "{} logs that were taken in have no rows, such as {least}",
+                    lost.count()
+                ),
+            });
         }
         let mut ranges: HashMap<(&str, Option<usize>), usize> = HashMap::new();
         for file in snapshot.files() {
@@ -108,11 +120,13 @@ impl Lake {
     }
 }
 
-/// Reads a data file whole; the number of its rows, or what is wrong. `taken` are the logs that the lake knows to hold.
+/// Reads a data file whole; the number of its rows, or what is wrong. `taken` are the logs that the lake knows to hold, `seen`
+/// those of which there are rows.
 fn check_file(
     snapshot: &Snapshot,
     file: &DataFile,
     taken: &Option<HashSet<i64>>,
+    seen: &mut HashSet<i64>,
 ) -> Result<u64, String> {
     let (mut rows, mut first, mut before, splits) = (0u64, None, None, snapshot.splits());
     for batch in read_data(snapshot.store(), &file.path, 65_536).map_err(|e| e.to_string())? {
@@ -148,6 +162,7 @@ fn check_file(
                 ));
             }
             first.get_or_insert(*job);
+            seen.insert(*log);
             before = Some((*job, *log));
         }
     }

@@ -39,6 +39,10 @@ pub(super) struct RangeResult {
     /// Paths of the files that these replace.
     pub(super) replaced: Vec<String>,
     pub(super) inputs: Vec<InputRow>,
+    /// Inputs that were to be taken anew and could not be read, and why: what the lake holds of them stays.
+    pub(super) kept: Vec<(String, String)>,
+    /// Hashes of what the lake holds of them.
+    spared: HashSet<i64>,
 }
 
 /// A thread's readers and builders, kept from range to range.
@@ -84,21 +88,39 @@ impl<'o> Worker<'o> {
         progress: &dyn Progress,
     ) -> Result<RangeResult> {
         let mut result = RangeResult::default();
-        match self.convert(task, known, &mut result, progress) {
-            Ok(()) => {
-                failpoint("range-done");
-                Ok(result)
-            }
-            Err(e) => {
-                // Files that were whole already are nobody's now.
-                let store = &task.target.store;
-                result
-                    .files
+        let converted = self.convert(task, known, &mut result, progress);
+        let mut spared = std::mem::take(&mut result.spared);
+        // Rows that were to be replaced stay if the log could not be read, unless another input brought them.
+        spared.retain(|hash| {
+            task.drop.contains(hash)
+                && !result
+                    .inputs
                     .iter()
-                    .for_each(|file| _ = store.delete(&file.path));
-                Err(e)
-            }
+                    .any(|row| row.status.has_rows() && row.content_hash == Some(*hash))
+        });
+        if converted.is_ok() && spared.is_empty() {
+            failpoint("range-done");
+            return Ok(result);
         }
+        // Files that were whole already are nobody's now.
+        let store = &task.target.store;
+        result
+            .files
+            .iter()
+            .for_each(|file| _ = store.delete(&file.path));
+        converted?;
+        let kept = |log: &&Planned| {
+            let path = log.file.path.to_string_lossy();
+            !result.kept.iter().any(|(kept, _)| *kept == path)
+        };
+        let again = RangeTask {
+            logs: task.logs.iter().filter(kept).cloned().collect(),
+            drop: Arc::new(task.drop.difference(&spared).copied().collect()),
+            ..task.clone()
+        };
+        let mut second = self.convert_range(&again, known, progress)?;
+        second.kept.append(&mut result.kept);
+        Ok(second)
     }
 
     fn convert(
@@ -182,10 +204,7 @@ impl<'o> Worker<'o> {
                     self.reuse(input);
                     loaded.push((hash, log, None));
                 }
-                Err(e) => {
-                    result.inputs.push(self.failed(log, e));
-                    progress.done(log.file.bytes, true);
-                }
+                Err(e) => self.fail(log, e, result, progress),
             }
         }
         loaded.sort_by_key(|(hash, log, _)| (*hash, log.file.path.clone()));
@@ -212,15 +231,18 @@ impl<'o> Worker<'o> {
                 progress.done(log.file.bytes, false);
                 continue;
             }
-            let row = match input.map_or_else(|| self.load(&log.file), Ok) {
-                Ok(input) => self.read(input, hash, log)?,
-                Err(e) => self.failed(log, e),
+            let input = match input {
+                Some(input) => Ok(input),
+                None => self.load_again(&log.file, hash),
             };
-            progress.done(log.file.bytes, row.status == InputStatus::Failed);
-            if row.status.has_rows() {
-                before = Some((hash, path));
+            match input.and_then(|input| self.read(input, hash, log)) {
+                Ok(row) => {
+                    progress.done(log.file.bytes, false);
+                    before = Some((hash, path));
+                    result.inputs.push(row);
+                }
+                Err(e) => self.fail(log, e, result, progress),
             }
-            result.inputs.push(row);
             if self.tables.bytes() >= self.flush_at {
                 self.flush(task, writers)?;
             }
@@ -230,6 +252,15 @@ impl<'o> Worker<'o> {
 
     fn load(&mut self, file: &Candidate) -> Result<Input> {
         Input::open(&file.path)?.load(WHOLE, self.buffers.pop().unwrap_or_default())
+    }
+
+    /// Loads what was hashed before.
+    fn load_again(&mut self, file: &Candidate, hash: i64) -> Result<Input> {
+        let input = self.load(file)?;
+        match input.hash()? == hash {
+            true => Ok(input),
+            false => Err(changed(file)),
+        }
     }
 
     /// Keeps an input's memory for the next ones, as long as that is little.
@@ -253,13 +284,10 @@ impl<'o> Worker<'o> {
             .peek(&input)
             .and_then(|peek| match peek.job_id == log.peek.job_id {
                 true => reader.read(&input, hash, &mut self.tables),
-                false => Err(Error::Invalid("it changed while it was read".into())),
+                false => Err(changed(&log.file)),
             });
         self.reuse(input);
-        let outcome = match read {
-            Ok(outcome) => outcome,
-            Err(e) => return Ok(self.failed(log, e)),
-        };
+        let outcome = read?;
         Ok(InputRow {
             path: log.file.path.to_string_lossy().into_owned(),
             source: Some(source.name().to_string()),
@@ -276,19 +304,25 @@ impl<'o> Worker<'o> {
         })
     }
 
-    fn failed(&self, log: &Planned, e: Error) -> InputRow {
+    /// Notes that nothing could be taken of a log.
+    fn fail(&self, log: &Planned, e: Error, result: &mut RangeResult, progress: &dyn Progress) {
+        progress.done(log.file.bytes, true);
         let name = log.file.path.display().to_string();
         let why = e.to_string();
         let why = why
             .strip_prefix(&name)
             .map_or(why.as_str(), |rest| rest.trim_start_matches(": "))
             .to_string();
-        failed_row(
-            &log.file,
-            self.options.sources.get(log.source).copied(),
-            InputStatus::Failed,
-            why,
-        )
+        let unread = matches!(e, Error::Io { .. });
+        if let Some(held) = log.held.filter(|held| held.stays(unread)) {
+            let path = log.file.path.to_string_lossy().into_owned();
+            result.kept.push((path, why));
+            result.spared.insert(held.hash);
+            return;
+        }
+        let source = self.options.sources.get(log.source).copied();
+        let row = failed_row(&log.file, source, InputStatus::Failed, why);
+        result.inputs.push(row);
     }
 
     /// Moves the builders' rows into the files.
@@ -314,6 +348,11 @@ impl<'o> Worker<'o> {
         }
         Ok(())
     }
+}
+
+fn changed(file: &Candidate) -> Error {
+    let why = std::io::Error::other("it changed while it was read");
+    Error::io(&file.path, "cannot read", why)
 }
 
 fn old_of(task: &RangeTask, table: &str) -> Vec<DataFile> {

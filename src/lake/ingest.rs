@@ -98,7 +98,7 @@ pub struct IngestReport {
     pub bytes_out: u64,
     /// Rows of the data files that were written.
     pub rows: u64,
-    /// Inputs of which nothing was taken, and why.
+    /// Inputs of which nothing was taken, and why. Rows that the lake holds of one from before stay.
     pub failures: Vec<(String, String)>,
 }
 
@@ -168,8 +168,9 @@ impl Lake {
             let (logs, failed) = peek(&fresh, options, progress)?;
             remember_peeks(&mut peeked, &fresh, logs, failed);
             let mut work = Work::new(&todo, &peeked, &unlisted, &memory, &snapshot, options)?;
-            let nothing = IngestReport {
+            let mut nothing = IngestReport {
                 unchanged: (candidates.len() - todo.len()) as u64,
+                failures: std::mem::take(&mut work.kept),
                 ..IngestReport::default()
             };
             if work.is_empty() {
@@ -205,6 +206,8 @@ impl Lake {
                     .iter()
                     .chain(results.iter().flat_map(|r| &r.inputs))
             };
+            let kept = results.iter().flat_map(|r| &r.kept);
+            nothing.failures.extend(kept.cloned());
             let changes_files = results
                 .iter()
                 .any(|r| !r.files.is_empty() || !r.replaced.is_empty());
@@ -215,7 +218,7 @@ impl Lake {
             if let Some((version, inputs)) =
                 self.commit(&snapshot, splits, osts, &results, inputs, options)?
             {
-                return Ok(report(version, &inputs, &results, nothing.unchanged));
+                return Ok(report(version, &inputs, &results, nothing));
             }
         }
         let reason =
@@ -304,8 +307,8 @@ fn signature(task: &RangeTask) -> u64 {
     );
     for log in &task.logs {
         text += &format!(
-            "\n{:?} {} {}",
-            log.file.path, log.file.bytes, log.file.modified
+            "\n{:?} {} {} {} {:?}",
+            log.file.path, log.file.bytes, log.file.modified, log.dxt, log.held
         );
     }
     task.old
@@ -320,12 +323,11 @@ fn report(
     version: u64,
     inputs: &[InputRow],
     results: &[&RangeResult],
-    unchanged: u64,
+    nothing: IngestReport,
 ) -> IngestReport {
     let mut report = IngestReport {
         version: Some(version),
-        unchanged,
-        ..IngestReport::default()
+        ..nothing
     };
     for row in inputs {
         *report.inputs.entry(row.status).or_default() += 1;

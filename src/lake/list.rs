@@ -28,6 +28,33 @@ pub(super) struct Planned {
     pub(super) peek: Peek,
     /// Whether its DXT modules are taken.
     pub(super) dxt: bool,
+    /// What the lake holds of it already, if it does.
+    pub(super) held: Option<Held>,
+}
+
+/// What the lake holds of an input that is taken anew.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Held {
+    /// Hash of the bytes that were taken.
+    pub(super) hash: i64,
+    /// Whether the file still has its size and time of then.
+    pub(super) unchanged: bool,
+}
+
+/// An input of which nothing can be taken.
+#[derive(Clone, Debug)]
+pub(super) struct Refused {
+    pub(super) row: InputRow,
+    /// Its bytes could not be had, so that nothing is known of them.
+    pub(super) unread: bool,
+}
+
+impl Held {
+    /// Whether what the lake holds stays, because nothing says that it is wrong: a disk or a right that fails for a while, or a
+    /// reader that refuses what an older one read, must not cost rows.
+    pub(super) fn stays(self, unread: bool) -> bool {
+        self.unchanged || unread
+    }
 }
 
 /// The regular files of all paths, each once, by path; and what could not be listed, as failed inputs. Lakes are left out, and
@@ -155,7 +182,7 @@ pub(super) fn peek(
     files: &[Candidate],
     options: &IngestOptions<'_>,
     progress: &dyn Progress,
-) -> Result<(Vec<Planned>, Vec<InputRow>)> {
+) -> Result<(Vec<Planned>, Vec<Refused>)> {
     let (next, found) = (AtomicUsize::new(0), Mutex::new((vec![], vec![])));
     std::thread::scope(|scope| {
         for _ in 0..options.threads.max(1) {
@@ -169,7 +196,7 @@ pub(super) fn peek(
                     match peek_one(file, options, &mut head) {
                         Ok(Some(log)) => planned.push(log),
                         Ok(None) => {}
-                        Err(row) => failed.push(*row),
+                        Err(refused) => failed.push(*refused),
                     }
                     progress.peeked(1);
                 }
@@ -183,10 +210,10 @@ pub(super) fn peek(
     if options.is_cancelled() {
         return Err(Error::Interrupted);
     }
-    let (mut planned, mut failed): (Vec<Planned>, Vec<InputRow>) =
+    let (mut planned, mut failed): (Vec<Planned>, Vec<Refused>) =
         found.into_inner().unwrap_or_default();
     planned.sort_by(|a, b| a.file.path.cmp(&b.file.path));
-    failed.sort_by(|a, b| a.path.cmp(&b.path));
+    failed.sort_by(|a, b| a.row.path.cmp(&b.row.path));
     Ok((planned, failed))
 }
 
@@ -194,7 +221,7 @@ fn peek_one(
     file: &Candidate,
     options: &IngestOptions<'_>,
     head: &mut Vec<u8>,
-) -> Result<Option<Planned>, Box<InputRow>> {
+) -> Result<Option<Planned>, Box<Refused>> {
     let refuse = |source: Option<&dyn Source>, status, e: Error| {
         let name = file.path.display().to_string();
         // The row has the path already.
@@ -203,7 +230,10 @@ fn peek_one(
             .strip_prefix(&name)
             .map_or(why.as_str(), |rest| rest.trim_start_matches(": "))
             .to_string();
-        Box::new(failed_row(file, source, status, why))
+        Box::new(Refused {
+            row: failed_row(file, source, status, why),
+            unread: matches!(e, Error::Io { .. }),
+        })
     };
     let input = Input::open(&file.path).map_err(|e| refuse(None, InputStatus::Failed, e))?;
     head.clear();
@@ -235,5 +265,6 @@ fn peek_one(
         source: number,
         peek,
         dxt: options.dxt,
+        held: None,
     }))
 }

@@ -16,7 +16,7 @@ use arrow::datatypes::Int64Type;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-/// Ranges of a first ingest with enough logs, so that all cores have work and scans can be divided.
+/// Ranges of a lake once it takes in enough logs, so that all cores have work and scans can be divided.
 const FIRST_RANGES: usize = 16;
 /// Logs for each of them.
 const FIRST_LOGS: usize = 32;
@@ -42,18 +42,15 @@ pub(super) fn plan(
     // Parquet takes about as many bytes as the logs do.
     let weight = |log: &Planned| (log.peek.job_id, log.file.bytes.max(1));
     let mut splits = manifest.splits.clone();
-    let first = snapshot.files().is_empty() && splits.is_empty();
+    // A lake that began with few logs, too, gets ranges when many come.
+    let few = splits.len() + 1 < FIRST_RANGES;
     let mut cut: BTreeMap<usize, Vec<i64>> = BTreeMap::new();
-    for range in 0..=splits.len() {
-        let mut weights: Vec<(i64, u64)> = work
-            .logs
-            .iter()
-            .filter(|log| range_of(&splits, log.peek.job_id) == range)
-            .map(weight)
-            .collect();
-        if weights.is_empty() {
-            continue;
-        }
+    let mut new_weights: BTreeMap<usize, Vec<(i64, u64)>> = BTreeMap::new();
+    for log in &work.logs {
+        let range = range_of(&splits, log.peek.job_id);
+        new_weights.entry(range).or_default().push(weight(log));
+    }
+    for (range, mut weights) in new_weights {
         let old: Vec<&DataFile> = snapshot
             .files()
             .iter()
@@ -62,7 +59,7 @@ pub(super) fn plan(
         let total = weights.iter().map(|w| w.1).sum::<u64>()
             + old.iter().map(|file| file.bytes).sum::<u64>();
         let mut parts = total.div_ceil(manifest.range_bytes) as usize;
-        if first && weights.len() >= FIRST_RANGES * FIRST_LOGS {
+        if few && weights.len() >= FIRST_RANGES * FIRST_LOGS {
             parts = parts.max(FIRST_RANGES);
         } else if total <= 2 * manifest.range_bytes {
             continue;

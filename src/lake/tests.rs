@@ -952,3 +952,153 @@ fn a_hundred_ingests_leave_few_lists_and_every_input_known() {
     assert_eq!(snapshot.inputs().unwrap().len(), 100);
     assert_eq!(bench.ingest().version, None);
 }
+
+/// A newer [`MountList`] that refuses what the older one read.
+struct Refusing {
+    /// When it is read, rather than when it is looked at.
+    late: bool,
+    /// Because the bytes cannot be had.
+    unread: bool,
+}
+
+impl Refusing {
+    fn refuse(&self, input: &Input) -> Error {
+        match self.unread {
+            true => Error::io(input.path(), "cannot read", std::io::Error::other("away")),
+            false => Error::Unsupported {
+                path: input.path().into(),
+                reason: "too old".into(),
+            },
+        }
+    }
+}
+
+impl Source for Refusing {
+    fn name(&self) -> &'static str {
+        MountList.name()
+    }
+
+    fn tables(&self) -> &'static [&'static str] {
+        MountList.tables()
+    }
+
+    fn version(&self) -> u32 {
+        2
+    }
+
+    fn probe(&self, path: &Path, head: &[u8]) -> bool {
+        MountList.probe(path, head)
+    }
+
+    fn peek(&self, input: &Input) -> Result<Peek> {
+        match self.late || words(input)?.contains(&"fine".to_string()) {
+            true => MountList.peek(input),
+            false => Err(self.refuse(input)),
+        }
+    }
+
+    fn reader(&self, _: Arc<Site>) -> Box<dyn Reader> {
+        let Self { late, unread } = *self;
+        Box::new(RefusingReader(Refusing { late, unread }))
+    }
+}
+
+struct RefusingReader(Refusing);
+
+impl Reader for RefusingReader {
+    fn read(&mut self, input: &Input, id: i64, tables: &mut Tables) -> Result<Outcome> {
+        match words(input)?.contains(&"fine".to_string()) {
+            true => MountReader.read(input, id, tables),
+            false => Err(self.0.refuse(input)),
+        }
+    }
+}
+
+#[test]
+fn rows_of_a_log_that_is_taken_anew_stay_if_it_cannot_be_read() {
+    for (late, unread) in [(false, false), (false, true), (true, false), (true, true)] {
+        let bench = Bench::new();
+        bench.log("a", "mounts 1 0 alpha");
+        bench.log("b", "mounts 2 0 beta fine");
+        bench.ingest();
+        let before = bench.rows();
+        let refusing = Refusing { late, unread };
+        let sources: &[&dyn Source] = &[&refusing];
+        let options = IngestOptions {
+            refresh: true,
+            sources,
+            paths: vec![bench.logs()],
+            threads: 2,
+            ..IngestOptions::default()
+        };
+        let report = bench.lake.ingest(&options, &Silent).unwrap();
+        assert_eq!(report.failures.len(), 1, "late {late}, unread {unread}");
+        assert!(report.failures[0].0.ends_with("/a"));
+        assert_eq!(bench.rows(), before, "late {late}, unread {unread}");
+        assert_eq!(bench.lake.check().unwrap().wrong, []);
+        let versions: Vec<u32> = (bench.lake.snapshot(None).unwrap().inputs().unwrap().iter())
+            .map(|row| row.reader_version)
+            .collect();
+        assert_eq!(versions, [1, 2], "late {late}, unread {unread}");
+        // Its own reader takes it as ever, and nothing is twice.
+        assert_eq!(bench.ingest().version, None);
+    }
+}
+
+#[test]
+fn rows_of_a_changed_log_stay_while_it_cannot_be_read_and_go_when_it_is_found_damaged() {
+    for late in [false, true] {
+        let bench = Bench::new();
+        bench.log("a", "mounts 1 0 alpha");
+        bench.ingest();
+        bench.log("a", "mounts 1 0 alphabet");
+        for (unread, rows) in [(true, vec![row(1, "alpha")]), (false, vec![])] {
+            let refusing = Refusing { late, unread };
+            let sources: &[&dyn Source] = &[&refusing];
+            let options = IngestOptions {
+                sources,
+                ..bench.options()
+            };
+            let report = bench.lake.ingest(&options, &Silent).unwrap();
+            assert_eq!(report.failures.len(), 1);
+            assert_eq!(bench.rows(), rows, "late {late}, unread {unread}");
+            assert_eq!(bench.lake.check().unwrap().wrong, []);
+        }
+    }
+}
+
+#[test]
+fn a_lake_that_began_with_few_logs_gets_ranges_when_many_come() {
+    let bench = Bench::new();
+    bench.log("first", "mounts 300 0 first");
+    bench.ingest();
+    assert_eq!(bench.lake.snapshot(None).unwrap().splits().len(), 0);
+    for job in 0..600 {
+        bench.log(&format!("{job}"), &format!("mounts {job} 0 n{job}"));
+    }
+    bench.ingest();
+    let snapshot = bench.lake.snapshot(None).unwrap();
+    assert_eq!(snapshot.splits().len(), 15);
+    assert_eq!(bench.rows().len(), 601);
+    assert_eq!(bench.lake.check().unwrap().wrong, []);
+}
+
+#[test]
+fn check_misses_the_rows_of_a_log_that_was_taken() {
+    let bench = Bench::new();
+    bench.log("a", "mounts 1 0 alpha");
+    bench.ingest();
+    let known = bench.lake.snapshot(None).unwrap().inputs().unwrap();
+    let lost = InputRow {
+        path: "/logs/lost".into(),
+        content_hash: Some(77),
+        ..known[0].clone()
+    };
+    bench.lake.record_inputs(vec![lost]).unwrap();
+    let wrong = bench.lake.check().unwrap().wrong;
+    assert_eq!(wrong.len(), 1);
+    assert_eq!(
+        wrong[0].what,
+        "1 logs that were taken in have no rows, such as 77"
+    );
+}

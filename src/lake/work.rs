@@ -1,7 +1,7 @@
 //! What an ingest has to do: which inputs are new or changed, and which rows go because of them.
 
 use super::ingest::IngestOptions;
-use super::list::{Candidate, Known, Planned};
+use super::list::{Candidate, Held, Known, Planned, Refused};
 use super::parts::InputRow;
 use super::snapshot::Snapshot;
 use crate::error::Result;
@@ -52,7 +52,7 @@ impl Memory {
 }
 
 /// Candidates that were looked at, with what they are; None if they lie outside the period.
-pub(super) type Peeked = HashMap<PathBuf, Result<Option<Planned>, InputRow>>;
+pub(super) type Peeked = HashMap<PathBuf, Result<Option<Planned>, Refused>>;
 
 /// What is to be done in one try.
 pub(super) struct Work {
@@ -61,6 +61,8 @@ pub(super) struct Work {
     pub(super) rows: Vec<InputRow>,
     /// Jobs and logs whose rows go.
     pub(super) drops: Vec<(i64, i64)>,
+    /// Inputs that were to be taken anew and could not be read, and why: what the lake holds of them stays.
+    pub(super) kept: Vec<(String, String)>,
 }
 
 impl Work {
@@ -76,27 +78,35 @@ impl Work {
             logs: vec![],
             rows: vec![],
             drops: vec![],
+            kept: vec![],
         };
         // What each of the inputs was, and whether its file is still the same.
         let mut before: Vec<(&InputRow, bool)> = vec![];
         for file in todo {
             let known = memory.of(&file.path);
+            let held = known.and_then(|row| {
+                row.content_hash.map(|hash| Held {
+                    hash,
+                    unchanged: row.bytes == file.bytes && row.modified == file.modified,
+                })
+            });
             match peeked.get(&file.path) {
                 Some(Ok(Some(log))) => work.logs.push(Planned {
                     // What was taken once is not lost by being taken anew.
                     dxt: options.dxt || known.is_some_and(|row| row.dxt),
+                    held,
                     ..log.clone()
                 }),
-                Some(Err(row)) if memory.knows(row) => continue,
-                Some(Err(row)) => work.rows.push(row.clone()),
+                Some(Err(refused)) if held.is_some_and(|held| held.stays(refused.unread)) => {
+                    let why = refused.row.error.clone().unwrap_or_default();
+                    work.kept.push((refused.row.path.clone(), why));
+                    continue;
+                }
+                Some(Err(refused)) if memory.knows(&refused.row) => continue,
+                Some(Err(refused)) => work.rows.push(refused.row.clone()),
                 _ => continue,
             }
-            before.extend(known.map(|row| {
-                (
-                    row,
-                    row.bytes == file.bytes && row.modified == file.modified,
-                )
-            }));
+            before.extend(known.map(|row| (row, held.is_some_and(|held| held.unchanged))));
         }
         let unlisted = unlisted.iter().filter(|row| !memory.knows(row));
         work.rows.extend(unlisted.cloned());
@@ -164,7 +174,7 @@ pub(super) fn remember_peeks(
     peeked: &mut Peeked,
     files: &[Candidate],
     logs: Vec<Planned>,
-    failed: Vec<InputRow>,
+    failed: Vec<Refused>,
 ) {
     peeked.extend(files.iter().map(|file| (file.path.clone(), Ok(None))));
     peeked.extend(
@@ -174,7 +184,7 @@ pub(super) fn remember_peeks(
     peeked.extend(
         failed
             .into_iter()
-            .map(|row| (PathBuf::from(&row.path), Err(row))),
+            .map(|refused| (PathBuf::from(&refused.row.path), Err(refused))),
     );
 }
 

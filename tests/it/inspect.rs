@@ -17,7 +17,7 @@ fn performance_and_file_counts_are_those_that_darshan_parser_prints() {
             "sample-goodost.darshan",
             "# total_bytes: 51539607552",
             "# agg_time_by_slowest: 3.758158 # seconds",
-            "# agg_perf_by_slowest: 13078.75",
+            "# agg_perf_by_slowest: 13078.7",
             "# unique: 48 51539607552",
         ),
         (

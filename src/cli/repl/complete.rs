@@ -121,7 +121,11 @@ pub(super) fn complete(before: &str, line: &str, at: usize, names: &Names) -> (u
             .filter_map(|(_, table)| names.columns(table))
             .flatten()
             .cloned();
-        let aliases = named.iter().map(|(alias, _)| alias.clone());
+        // The word that is being typed looks like an alias where one may stand.
+        let aliases = named
+            .iter()
+            .map(|(alias, _)| alias.clone())
+            .filter(|alias| alias != word);
         let functions = names
             .functions
             .iter()

@@ -42,7 +42,7 @@ fn file_categories_are_those_that_darshan_parser_prints() {
     };
     let sql = |log: &str| {
         format!(
-            "SELECT category, files, max_byte_max FROM darshan_file_category c JOIN darshan_log l ON c.job_id = l.job_id AND c.log_id = l.log_id
+            "SELECT c.category, c.files, c.max_byte_max FROM darshan_file_category c JOIN darshan_log l ON c.job_id = l.job_id AND c.log_id = l.log_id
              WHERE module = 'POSIX' AND log_path LIKE '%/{log}.darshan' ORDER BY category"
         )
     };

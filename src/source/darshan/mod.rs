@@ -95,15 +95,11 @@ impl Source for Darshan {
     }
 
     fn probe(&self, path: &Path, head: &[u8]) -> bool {
-        // Its name makes a log of a file whose header is empty or damaged, but not of a text such as Makefile.darshan.
+        // An unfinished or damaged log may lack its magic number: its name says what it should be.
         let named = path
             .extension()
             .is_some_and(|e| e == "darshan" || e == "darshan_partial");
-        let text = !head.is_empty()
-            && head
-                .iter()
-                .all(|b| b.is_ascii_graphic() || b.is_ascii_whitespace());
-        header::Header::probe(head) || named && !text
+        header::Header::probe(head) || named
     }
 
     fn peek(&self, input: &Input) -> Result<Peek> {
