@@ -155,14 +155,11 @@ impl Session {
 
     /// A table cannot be known where there is nothing to ask.
     fn explain(&self, error: anyhow::Error) -> anyhow::Error {
-        match error.downcast_ref() {
-            Some(Error::Unknown {
-                kind: "table",
-                name,
-                ..
-            }) if self.nothing => {
+        let text = error.to_string();
+        match text.split("; ").next() {
+            Some(unknown) if self.nothing && unknown.starts_with("unknown table `") => {
                 anyhow::anyhow!(
-                    "unknown table `{name}`; there is no lake: give one with --lake, or logs with --logs"
+                    "{unknown}; there is no lake: give one with --lake, or logs with --logs"
                 )
             }
             _ => error,

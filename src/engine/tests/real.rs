@@ -64,7 +64,7 @@ fn file_categories_are_those_that_darshan_parser_prints() {
             "write_only | 2048 | 268435455",
         ];
         assert_eq!(ask(&engine, &sql("sample-badost")).await, expected);
-        let total = "SELECT sum(bytes_read + bytes_written) FROM darshan_file_category c JOIN darshan_log l USING (job_id, log_id)
+        let total = "SELECT sum(c.bytes_read + c.bytes_written) FROM darshan_file_category c JOIN darshan_log l USING (job_id, log_id)
             WHERE module = 'POSIX' AND category = 'total' AND log_path LIKE '%/imbalanced-io.darshan'";
         assert_eq!(ask(&engine, total).await, ["106730099902"]);
     });
