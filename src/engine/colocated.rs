@@ -32,7 +32,6 @@ use datafusion::physical_expr::{
     LexOrdering, Partitioning, PhysicalExpr, PhysicalSortExpr, RangePartitioning, SplitPoint,
 };
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
-use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::physical_plan::coop::CooperativeExec;
 use datafusion::physical_plan::execution_plan::CardinalityEffect;
 use datafusion::physical_plan::filter::FilterExec;
@@ -48,17 +47,6 @@ use datafusion::physical_plan::{
 };
 use std::fmt::{Debug, Formatter};
 use std::sync::Arc;
-
-/// DataFusion's own rules with this one in its place.
-pub(crate) fn rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
-    let mut rules = PhysicalOptimizer::new().rules;
-    let at = rules
-        .iter()
-        .position(|rule| rule.name() == "EnsureRequirements")
-        .unwrap_or(rules.len());
-    rules.insert(at, Arc::new(ColocatedJoin));
-    rules
-}
 
 /// The rule.
 #[derive(Debug)]

@@ -9,6 +9,7 @@
 //! | `catalog` | names to tables, at one version of each lake for each query |
 //! | `cuts`, `table` | scans of a table in groups of job ids, the same for all tables |
 //! | `colocated` | the optimizer rule by which joins on job_id and more keep those groups |
+//! | `join_order`, `using` | what DataFusion gets wrong of joins, put right or refused |
 //! | `lake_tables`, [`views`] | tables made of the manifest, views |
 //! | [`functions`] | SQL functions |
 //! | `error` | DataFusion's errors as one clear line |
@@ -18,6 +19,7 @@ mod colocated;
 mod cuts;
 mod error;
 pub mod functions;
+mod join_order;
 mod lake_tables;
 mod session;
 mod table;
@@ -215,7 +217,7 @@ impl Engine {
         let physical = match state.create_physical_plan(plan).await {
             Ok(physical) => physical,
             // Should our rule lead DataFusion into a plan that it finds at fault, there is still the one without it.
-            Err(error) => session::without_rule(state.clone())
+            Err(error) => session::without_colocated_joins(state.clone())
                 .create_physical_plan(plan)
                 .await
                 .map_err(|_| error)?,

@@ -1,12 +1,14 @@
 //! The DataFusion session: one function builds it, whoever asks the questions.
 
-use super::colocated;
+use super::colocated::ColocatedJoin;
 use super::functions::{AGGREGATE, SCALAR};
+use super::join_order::JoinOrder;
 use crate::error::{Error, Result};
 use datafusion::execution::SessionStateBuilder;
 use datafusion::execution::memory_pool::FairSpillPool;
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
 use datafusion::execution::session_state::SessionState;
+use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::prelude::SessionConfig;
 use std::sync::Arc;
@@ -88,12 +90,26 @@ pub(crate) fn session_state(
     let mut builder = SessionStateBuilder::new_with_default_features()
         .with_config(config(threads, memory, first))
         .with_runtime_env(runtime)
-        .with_physical_optimizer_rules(colocated::rules());
+        .with_physical_optimizer_rules(rules(true));
     let scalar = builder.scalar_functions().get_or_insert_default();
     scalar.extend(SCALAR.iter().map(|function| Arc::new(function.udf())));
     let aggregate = builder.aggregate_functions().get_or_insert_default();
     aggregate.extend(AGGREGATE.iter().map(|function| Arc::new(function.udaf())));
     builder.build()
+}
+
+/// DataFusion's own rules with ours before the one that repartitions and sorts.
+fn rules(colocated: bool) -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
+    let mut rules = PhysicalOptimizer::new().rules;
+    let at = rules
+        .iter()
+        .position(|rule| rule.name() == "EnsureRequirements")
+        .unwrap_or(rules.len());
+    if colocated {
+        rules.insert(at, Arc::new(ColocatedJoin));
+    }
+    rules.insert(at, Arc::new(JoinOrder));
+    rules
 }
 
 /// The same session with sort-merge joins, which spill, and memory of its own: that of a query that failed is given back
@@ -115,10 +131,10 @@ pub(crate) fn frugal(state: SessionState, memory: Option<usize>) -> Result<Sessi
         .build())
 }
 
-/// The same session with DataFusion's rules alone.
-pub(crate) fn without_rule(state: SessionState) -> SessionState {
+/// The same session without the rule that keeps the partitions of joins.
+pub(crate) fn without_colocated_joins(state: SessionState) -> SessionState {
     SessionStateBuilder::new_from_existing(state)
-        .with_physical_optimizer_rules(PhysicalOptimizer::new().rules)
+        .with_physical_optimizer_rules(rules(false))
         .build()
 }
 
@@ -167,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rule_stands_just_before_the_rule_that_repartitions() {
+    fn our_rules_stand_just_before_the_rule_that_repartitions_and_sorts() {
         let state = session_state(2, None, NO_LAKE, runtime(None).unwrap());
         let names: Vec<_> = state
             .physical_optimizers()
@@ -176,8 +192,8 @@ mod tests {
             .collect();
         let at = names
             .iter()
-            .position(|name| name == "colocated_join")
+            .position(|name| name == "EnsureRequirements")
             .unwrap();
-        assert_eq!(names[at + 1], "EnsureRequirements");
+        assert_eq!(names[at - 2..at], ["join_order", "colocated_join"]);
     }
 }

@@ -1,0 +1,168 @@
+//! A physical optimizer rule: no join claims that its rows are sorted.
+//!
+//! DataFusion 55.2 takes the rows of a join of two sorted inputs to be sorted by the order of the streamed input, then by
+//! that of the other. Where two rows of the streamed input tie that is not so, each of them meets the rows of the other anew:
+//!
+//! ```text
+//! streamed   other      joined          claimed: k, v
+//! k  x       k  v       k  x  v
+//! 1  a       1  3       1  a  3
+//! 1  b       1  4       1  a  4
+//!                       1  b  3         v is smaller again
+//!                       1  b  4
+//! ```
+//!
+//! `ORDER BY k, v` then sorts no more, and a grouping by `k, v` closes a group as soon as the next begins and gives (1, 3)
+//! twice, without a word. An [`UnorderedExec`] above the join takes the claim back; what needs an order then sorts.
+//!
+//! The node has a second use above a sort-merge join. DataFusion moves projections below such a join and leaves the columns of
+//! its condition where they were, so that it compares others, or panics. Through this node no projection moves.
+//!
+//! The rule stands before `EnsureRequirements`, which adds the sorts.
+
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
+use datafusion::common::{JoinType, Result, Statistics};
+use datafusion::config::ConfigOptions;
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_plan::execution_plan::CardinalityEffect;
+use datafusion::physical_plan::joins::{HashJoinExec, SortMergeJoinExec};
+use datafusion::physical_plan::projection::ProjectionExec;
+use datafusion::physical_plan::statistics::{ChildStats, StatisticsArgs};
+use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
+use std::fmt::Formatter;
+use std::sync::Arc;
+
+/// The rule.
+#[derive(Debug)]
+pub(crate) struct JoinOrder;
+
+impl PhysicalOptimizerRule for JoinOrder {
+    fn name(&self) -> &str {
+        "join_order"
+    }
+
+    fn schema_check(&self) -> bool {
+        true
+    }
+
+    fn optimize(
+        &self,
+        plan: Arc<dyn ExecutionPlan>,
+        _: &ConfigOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        plan.transform_up(|plan| {
+            Ok(match claims_too_much(&plan) {
+                true => Transformed::yes(UnorderedExec::plan(plan)),
+                false => Transformed::no(plan),
+            })
+        })
+        .data()
+    }
+}
+
+/// Whether the order of both inputs goes into that of the join.
+fn claims_too_much(plan: &Arc<dyn ExecutionPlan>) -> bool {
+    let hash = plan.downcast_ref::<HashJoinExec>();
+    plan.is::<SortMergeJoinExec>()
+        || hash.is_some_and(|join| matches!(join.join_type(), JoinType::Inner | JoinType::Right))
+}
+
+/// Passes its input through and says nothing of its order.
+#[derive(Debug)]
+pub(crate) struct UnorderedExec {
+    input: Arc<dyn ExecutionPlan>,
+    properties: Arc<PlanProperties>,
+}
+
+impl UnorderedExec {
+    fn plan(input: Arc<dyn ExecutionPlan>) -> Arc<dyn ExecutionPlan> {
+        let mut properties = input.properties().as_ref().clone();
+        let mut equivalences = properties.equivalence_properties().clone();
+        equivalences.clear_orderings();
+        properties.set_eq_properties(equivalences);
+        Arc::new(Self {
+            input,
+            properties: Arc::new(properties),
+        })
+    }
+}
+
+impl DisplayAs for UnorderedExec {
+    fn fmt_as(&self, _: DisplayFormatType, f: &mut Formatter<'_>) -> std::fmt::Result {
+        write!(f, "UnorderedExec")
+    }
+}
+
+impl ExecutionPlan for UnorderedExec {
+    fn name(&self) -> &str {
+        "UnorderedExec"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        &self.properties
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        vec![&self.input]
+    }
+
+    fn apply_expressions(
+        &self,
+        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    fn with_new_children(
+        self: Arc<Self>,
+        mut children: Vec<Arc<dyn ExecutionPlan>>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        Ok(Self::plan(children.swap_remove(0)))
+    }
+
+    fn benefits_from_input_partitioning(&self) -> Vec<bool> {
+        vec![false]
+    }
+
+    fn supports_limit_pushdown(&self) -> bool {
+        true
+    }
+
+    fn cardinality_effect(&self) -> CardinalityEffect {
+        CardinalityEffect::Equal
+    }
+
+    fn execute(
+        &self,
+        partition: usize,
+        context: Arc<TaskContext>,
+    ) -> Result<SendableRecordBatchStream> {
+        self.input.execute(partition, context)
+    }
+
+    fn child_stats_requests(&self, partition: Option<usize>) -> Vec<ChildStats> {
+        vec![ChildStats::At(partition)]
+    }
+
+    fn statistics_from_inputs(
+        &self,
+        inputs: &[Arc<Statistics>],
+        _: &StatisticsArgs,
+    ) -> Result<Arc<Statistics>> {
+        Ok(inputs[0].clone())
+    }
+
+    /// Into a hash join, never below a sort-merge join.
+    fn try_swapping_with_projection(
+        &self,
+        projection: &ProjectionExec,
+    ) -> Result<Option<Arc<dyn ExecutionPlan>>> {
+        if self.input.is::<SortMergeJoinExec>() {
+            return Ok(None);
+        }
+        let input = self.input.try_swapping_with_projection(projection)?;
+        Ok(input.map(Self::plan))
+    }
+}
