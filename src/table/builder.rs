@@ -5,12 +5,11 @@
 
 use super::Table;
 use crate::error::{Error, Result};
-use arrow::array::NullBufferBuilder;
 use arrow::array::{
-    ArrayBuilder, ArrayRef, ArrowPrimitiveType, BinaryBuilder, BooleanBuilder, Int32Builder,
-    Int64Builder, ListBuilder, PrimitiveArray, StringBuilder, make_builder,
+    ArrayBuilder, ArrayRef, ArrowPrimitiveType, BinaryBuilder, BooleanBuilder, ListArray,
+    NullBufferBuilder, PrimitiveArray, StringBuilder, StructArray,
 };
-use arrow::buffer::{NullBuffer, ScalarBuffer};
+use arrow::buffer::{Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow::datatypes::{
     DataType, Float64Type, Int32Type, Int64Type, TimestampMicrosecondType, UInt64Type,
 };
@@ -44,20 +43,25 @@ pub enum Column {
     Utf8(StringBuilder),
     /// Bytes.
     Binary(BinaryBuilder),
-    /// A list of Int32, such as OST indexes.
-    Int32List(ListBuilder<Int32Builder>),
-    /// A list of Int64, such as bytes for each OST.
-    Int64List(ListBuilder<Int64Builder>),
-    /// A list of texts, such as module names.
-    Utf8List(ListBuilder<StringBuilder>),
-    /// Any other nested type.
-    Nested(Box<dyn ArrayBuilder>),
+    /// Lists, such as OST indexes, or the components of a layout.
+    List(Lists),
 }
 
 /// Numbers of one column, with which of them are NULL.
 pub struct Numbers<T: ArrowPrimitiveType> {
     values: Vec<T::Native>,
     nulls: NullBufferBuilder,
+    /// The values of the batch before: their memory is taken back when nobody holds that batch any more.
+    before: Option<Buffer>,
+}
+
+/// Lists of one column: the items of all of them one after another, and where each list ends.
+pub struct Lists {
+    /// Starts with 0.
+    ends: Vec<i32>,
+    nulls: NullBufferBuilder,
+    /// One column, or one for each field of a struct.
+    items: Vec<Column>,
 }
 
 impl TableBuilder {
@@ -144,14 +148,8 @@ typed! {
     utf8: Utf8(StringBuilder);
     /// The column as bytes.
     binary: Binary(BinaryBuilder);
-    /// The column as lists of Int32.
-    int32_list: Int32List(ListBuilder<Int32Builder>);
-    /// The column as lists of Int64.
-    int64_list: Int64List(ListBuilder<Int64Builder>);
-    /// The column as lists of text.
-    utf8_list: Utf8List(ListBuilder<StringBuilder>);
-    /// The column as Arrow's own builder for its nested type.
-    nested: Nested(Box<dyn ArrayBuilder>);
+    /// The column as lists.
+    list: List(Lists);
 }
 
 impl Column {
@@ -165,16 +163,8 @@ impl Column {
             DataType::Boolean => Self::Boolean(BooleanBuilder::new()),
             DataType::Utf8 => Self::Utf8(StringBuilder::new()),
             DataType::Binary => Self::Binary(BinaryBuilder::new()),
-            DataType::List(item) if *item.data_type() == DataType::Int32 => {
-                Self::Int32List(ListBuilder::new(Int32Builder::new()))
-            }
-            DataType::List(item) if *item.data_type() == DataType::Int64 => {
-                Self::Int64List(ListBuilder::new(Int64Builder::new()))
-            }
-            DataType::List(item) if *item.data_type() == DataType::Utf8 => {
-                Self::Utf8List(ListBuilder::new(StringBuilder::new()))
-            }
-            nested => Self::Nested(make_builder(nested, 0)),
+            DataType::List(item) => Self::List(Lists::new(item.data_type())),
+            other => panic!("no builder makes a column of {other}"),
         }
     }
 
@@ -188,10 +178,7 @@ impl Column {
             Self::Boolean(c) => c.len(),
             Self::Utf8(c) => c.len(),
             Self::Binary(c) => c.len(),
-            Self::Int32List(c) => c.len(),
-            Self::Int64List(c) => c.len(),
-            Self::Utf8List(c) => c.len(),
-            Self::Nested(c) => c.len(),
+            Self::List(c) => c.len(),
         }
     }
 
@@ -205,10 +192,7 @@ impl Column {
             Self::Boolean(c) => c.len() / 4,
             Self::Utf8(c) => c.values_slice().len() + 4 * c.len(),
             Self::Binary(c) => c.values_slice().len() + 4 * c.len(),
-            Self::Int32List(c) => 4 * c.len() + 4 * c.values_ref().len(),
-            Self::Int64List(c) => 4 * c.len() + 8 * c.values_ref().len(),
-            Self::Utf8List(c) => 4 * c.len() + 16 * c.values_ref().len(),
-            Self::Nested(c) => 128 * c.len(),
+            Self::List(c) => 4 * c.len() + c.items.iter().map(Column::bytes).sum::<usize>(),
         }
     }
 
@@ -222,11 +206,83 @@ impl Column {
             Self::Boolean(c) => Arc::new(c.finish()),
             Self::Utf8(c) => Arc::new(c.finish()),
             Self::Binary(c) => Arc::new(c.finish()),
-            Self::Int32List(c) => Arc::new(c.finish()),
-            Self::Int64List(c) => Arc::new(c.finish()),
-            Self::Utf8List(c) => Arc::new(c.finish()),
-            Self::Nested(c) => c.finish(),
+            Self::List(c) => c.finish(data_type),
         }
+    }
+}
+
+impl Lists {
+    fn new(item: &DataType) -> Self {
+        let items = match item {
+            DataType::Struct(fields) => fields.iter().map(|f| Column::new(f.data_type())).collect(),
+            item => vec![Column::new(item)],
+        };
+        Self {
+            ends: vec![0],
+            nulls: NullBufferBuilder::new(0),
+            items,
+        }
+    }
+
+    /// Lists so far.
+    pub fn len(&self) -> usize {
+        self.ends.len() - 1
+    }
+
+    /// Whether there are none yet.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The items of all lists; of a list of structs, their field at this place.
+    pub fn items(&mut self, field: usize) -> &mut Column {
+        &mut self.items[field]
+    }
+
+    /// Ends a list `length` items after the one before. Its items may come before or after this.
+    pub fn push(&mut self, length: usize) {
+        self.extend(std::iter::once(length));
+    }
+
+    /// Ends lists of these lengths, one after another.
+    pub fn extend(&mut self, lengths: impl ExactSizeIterator<Item = usize>) {
+        self.nulls.append_n_non_nulls(lengths.len());
+        let mut end = self.end();
+        self.ends.extend(lengths.map(|length| {
+            end += length;
+            i32::try_from(end).expect("a batch is cut long before it has so many items")
+        }));
+    }
+
+    /// Appends NULL.
+    pub fn push_null(&mut self) {
+        self.nulls.append_null();
+        self.ends.push(self.end() as i32);
+    }
+
+    fn end(&self) -> usize {
+        self.ends.last().map_or(0, |end| *end as usize)
+    }
+
+    fn finish(&mut self, data_type: &DataType) -> ArrayRef {
+        let DataType::List(item) = data_type else {
+            panic!("{data_type} is no list");
+        };
+        let items: ArrayRef = match item.data_type() {
+            DataType::Struct(fields) => {
+                let columns = self.items.iter_mut().zip(fields);
+                let columns = columns.map(|(c, f)| c.finish(f.data_type())).collect();
+                Arc::new(StructArray::new(fields.clone(), columns, None))
+            }
+            item => self.items[0].finish(item),
+        };
+        let ends = OffsetBuffer::new(std::mem::replace(&mut self.ends, vec![0]).into());
+        Arc::new(ListArray::new(
+            item.clone(),
+            ends,
+            items,
+            self.nulls.finish(),
+        ))
     }
 }
 
@@ -235,6 +291,7 @@ impl<T: ArrowPrimitiveType> Default for Numbers<T> {
         Self {
             values: vec![],
             nulls: NullBufferBuilder::new(0),
+            before: None,
         }
     }
 }
@@ -252,6 +309,7 @@ impl<T: ArrowPrimitiveType> Numbers<T> {
 
     /// Appends one value, or NULL.
     pub fn push(&mut self, value: impl Into<Option<T::Native>>) {
+        self.take_back();
         match value.into() {
             Some(value) => {
                 self.nulls.append_non_null();
@@ -271,6 +329,7 @@ impl<T: ArrowPrimitiveType> Numbers<T> {
             Some(_) => self.nulls.append_n_non_nulls(n),
             None => self.nulls.append_n_nulls(n),
         }
+        self.take_back();
         self.values
             .resize(self.values.len() + n, value.unwrap_or_default());
     }
@@ -281,25 +340,47 @@ impl<T: ArrowPrimitiveType> Numbers<T> {
         values: impl ExactSizeIterator<Item = T::Native>,
         valid: impl Fn(T::Native) -> bool,
     ) {
+        self.take_back();
         let from = self.values.len();
         self.values.extend(values);
-        let new = &self.values[from..];
-        // Without a branch the loop is vectorised; nearly always all values are valid.
-        let all = new.iter().fold(true, |all, value| all & valid(*value));
-        if all {
-            self.nulls.append_n_non_nulls(new.len());
-        } else {
-            new.iter()
-                .for_each(|value| self.nulls.append(valid(*value)));
+        append_validity(&mut self.nulls, &self.values[from..], valid);
+    }
+
+    /// The same for values that lie side by side already.
+    pub fn extend_from_slice(&mut self, values: &[T::Native], valid: impl Fn(T::Native) -> bool) {
+        self.take_back();
+        self.values.extend_from_slice(values);
+        append_validity(&mut self.nulls, values, valid);
+    }
+
+    /// Gets the memory of the batch before, if there is none yet and nobody holds that batch any more.
+    #[inline]
+    fn take_back(&mut self) {
+        if self.values.capacity() == 0
+            && let Some(before) = self.before.take()
+        {
+            self.values = before.into_vec().unwrap_or_default();
+            self.values.clear();
         }
     }
 
     fn finish(&mut self, data_type: &DataType) -> ArrayRef {
-        // The next batch is about as long.
-        let next = Vec::with_capacity(self.values.len());
-        let values = ScalarBuffer::from(std::mem::replace(&mut self.values, next));
+        let values = ScalarBuffer::from(std::mem::take(&mut self.values));
+        self.before = Some(values.inner().clone());
         let nulls: Option<NullBuffer> = self.nulls.finish();
         Arc::new(PrimitiveArray::<T>::new(values, nulls).with_data_type(data_type.clone()))
+    }
+}
+
+#[inline]
+fn append_validity<T: Copy>(nulls: &mut NullBufferBuilder, new: &[T], valid: impl Fn(T) -> bool) {
+    // Without a branch the loops are vectorised; nearly always all values are valid, or none.
+    if new.iter().fold(true, |all, value| all & valid(*value)) {
+        nulls.append_n_non_nulls(new.len());
+    } else if new.iter().fold(true, |none, value| none & !valid(*value)) {
+        nulls.append_n_nulls(new.len());
+    } else {
+        new.iter().for_each(|value| nulls.append(valid(*value)));
     }
 }
 
@@ -307,6 +388,7 @@ impl<T: ArrowPrimitiveType> Numbers<T> {
 mod tests {
     use super::*;
     use arrow::array::{Array, AsArray};
+    use arrow::datatypes::Field;
 
     #[test]
     fn values_rejected_by_valid_become_null_and_batches_follow_each_other() {
@@ -319,5 +401,51 @@ mod tests {
         assert_eq!(values, [Some(3), None, Some(5), None, Some(7), Some(7)]);
         numbers.extend([1].into_iter(), |_| true);
         assert_eq!(numbers.finish(&DataType::Int64).null_count(), 0);
+    }
+
+    #[test]
+    fn memory_of_a_batch_that_is_gone_is_taken_back_and_of_one_that_is_held_is_not() {
+        let mut numbers = Numbers::<Int64Type>::default();
+        numbers.extend_constant(1, 100);
+        let first = numbers.finish(&DataType::Int64);
+        numbers.extend_constant(2, 100);
+        let held: Vec<i64> = first.as_primitive::<Int64Type>().values().to_vec();
+        assert_eq!(held, [1; 100]);
+        let second = numbers.finish(&DataType::Int64);
+        let place = second.as_primitive::<Int64Type>().values().as_ptr();
+        drop(second);
+        numbers.push(1);
+        let third = numbers.finish(&DataType::Int64);
+        assert_eq!(third.len(), 1);
+        assert_eq!(third.as_primitive::<Int64Type>().values().as_ptr(), place);
+    }
+
+    #[test]
+    fn lists_end_where_they_are_told_and_can_be_null() {
+        let item = Field::new_list_field(DataType::Int32, true);
+        let data_type = DataType::List(Arc::new(item));
+        let mut column = Column::new(&data_type);
+        let lists = column.list();
+        lists
+            .items(0)
+            .int32()
+            .extend([1, -1, 3].into_iter(), |v| v >= 0);
+        lists.push(2);
+        lists.push_null();
+        lists.extend([0, 1].into_iter());
+        let array = column.finish(&data_type);
+        let found: Vec<Option<Vec<Option<i32>>>> = array
+            .as_list::<i32>()
+            .iter()
+            .map(|list| Some(list?.as_primitive::<Int32Type>().iter().collect()))
+            .collect();
+        let expected = [
+            Some(vec![Some(1), None]),
+            None,
+            Some(vec![]),
+            Some(vec![Some(3)]),
+        ];
+        assert_eq!(found, expected);
+        assert_eq!(column.len(), 0);
     }
 }

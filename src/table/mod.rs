@@ -10,5 +10,5 @@
 mod builder;
 mod schema;
 
-pub use builder::{Column, TableBuilder};
+pub use builder::{Column, Lists, TableBuilder};
 pub use schema::{ColumnDef, Partition, TABLES, Table, table, tables};

@@ -13,7 +13,7 @@ use std::sync::LazyLock;
 /// Where a counter is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Slot {
-    /// Eight bytes at this place of the record.
+    /// Eight bytes at this place of the record, a multiple of eight.
     At(usize),
     /// Not in this version.
     Missing,

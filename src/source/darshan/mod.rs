@@ -213,7 +213,7 @@ impl DarshanReader {
                     log_id,
                     job_id,
                     builder,
-                )?;
+                );
             }
             Shape::Dxt => {
                 let form = module::dxt::Form::new(module.id, version);
@@ -299,11 +299,30 @@ impl DarshanReader {
     }
 }
 
-/// The numbers 0..n by ascending key; equal keys stay in the order of the log.
+/// The numbers 0..n by ascending id, then rank; equal keys stay in the order of the log.
 fn sort(order: &mut Vec<u32>, n: usize, key: impl Fn(usize) -> (u64, i64)) {
     order.clear();
     order.extend(0..n as u32);
-    if !order.is_sorted_by_key(|r| key(*r as usize)) {
-        order.sort_by_cached_key(|r| key(*r as usize));
+    if order.is_sorted_by_key(|r| key(*r as usize)) {
+        return;
     }
+    // Ids are hashes, evenly spread: by their first bits each is near its place already, and few are left to compare.
+    let shift = 64 - n.ilog2().clamp(1, 16);
+    let bucket = |id: u64| (id >> shift) as usize;
+    let ids: Vec<u64> = (0..n).map(|r| key(r).0).collect();
+    let mut places = vec![0usize; bucket(u64::MAX) + 2];
+    ids.iter().for_each(|id| places[bucket(*id) + 1] += 1);
+    (1..places.len()).for_each(|i| places[i] += places[i - 1]);
+    let mut sorted = vec![(0, 0); n];
+    for (r, id) in (0..).zip(ids) {
+        let place = &mut places[bucket(id)];
+        sorted[*place] = (id, r);
+        *place += 1;
+    }
+    let near = sorted.chunk_by_mut(|a, b| bucket(a.0) == bucket(b.0));
+    for near in near.filter(|near| near.len() > 1) {
+        near.sort_unstable_by_key(|(id, r)| (*id, key(*r as usize).1, *r));
+    }
+    order.clear();
+    order.extend(sorted.iter().map(|(_, r)| *r));
 }

@@ -284,3 +284,20 @@ fn a_file_and_its_bytes_in_memory_are_read_alike() {
         }
     }
 }
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig { failure_persistence: None, rng_seed: proptest::test_runner::RngSeed::Fixed(7), ..Default::default() })]
+
+    #[test]
+    fn records_are_ordered_by_id_then_rank_then_place_however_the_ids_are_spread(
+        keys in proptest::collection::vec((proptest::prelude::any::<u64>(), -1i64..3), 0..500),
+        few in proptest::sample::select(vec![1, 5, u64::MAX]),
+    ) {
+        let key = |r: usize| (keys[r].0 % few, keys[r].1);
+        let mut order = vec![9];
+        super::sort(&mut order, keys.len(), key);
+        let mut expected: Vec<u32> = (0..keys.len() as u32).collect();
+        expected.sort_by_key(|r| key(*r as usize));
+        proptest::prop_assert_eq!(order, expected);
+    }
+}

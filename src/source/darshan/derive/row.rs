@@ -57,24 +57,34 @@ impl<'a> Row<'a> {
     }
 
     pub(super) fn texts<'t>(&mut self, name: &str, values: impl Iterator<Item = &'t str>) {
-        let list = self.next(name).utf8_list();
-        values.for_each(|value| list.values().append_value(value));
-        list.append(true);
+        let list = self.next(name).list();
+        let items = list.items(0).utf8();
+        let length = values.map(|value| items.append_value(value)).count();
+        list.push(length);
     }
 
     pub(super) fn int32s(&mut self, name: &str, values: Option<&[Option<i32>]>) {
-        let list = self.next(name).int32_list();
-        values
-            .unwrap_or_default()
-            .iter()
-            .for_each(|value| list.values().append_option(*value));
-        list.append(values.is_some());
+        let list = self.next(name).list();
+        match values {
+            Some(values) => {
+                let items = list.items(0).int32();
+                values.iter().for_each(|value| items.push(*value));
+                list.push(values.len());
+            }
+            None => list.push_null(),
+        }
     }
 
     pub(super) fn int64s(&mut self, name: &str, values: Option<&[i64]>) {
-        let list = self.next(name).int64_list();
-        list.values().append_slice(values.unwrap_or_default());
-        list.append(values.is_some());
+        let list = self.next(name).list();
+        match values {
+            Some(values) => {
+                let items = list.items(0).int64();
+                items.extend(values.iter().copied(), |_| true);
+                list.push(values.len());
+            }
+            None => list.push_null(),
+        }
     }
 
     /// Every column must have been written.

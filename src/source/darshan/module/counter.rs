@@ -1,13 +1,15 @@
 //! Records of fixed size: each counter is a column.
 
-use super::{Module, ModuleId, Shape, float, int, mdhim};
-use crate::source::darshan::layout::Slot;
+use super::{Module, ModuleId, Shape, int, mdhim};
+use crate::source::darshan::layout::{Layout, Slot};
 use crate::source::darshan::records::Records;
 use crate::table::{Column, TableBuilder};
-use arrow::array::ListBuilder;
 
-/// Records whose columns are filled together: so many of most modules stay in the first-level cache.
-const BLOCK: usize = 64;
+/// Records that are turned into columns together: small enough that their counters stay in the second-level cache.
+const BLOCK: usize = 128;
+
+/// Records that are read side by side: so many counters are one line of memory.
+const LANES: usize = 8;
 
 /// Appends the records in the given order to the module's table, column by column.
 ///
@@ -21,60 +23,43 @@ pub(in crate::source::darshan) fn fill(
     builder: &mut TableBuilder,
 ) {
     let layout = records.layout;
-    let mut rows: Vec<&[u8]> = Vec::with_capacity(BLOCK);
-    for block in order.chunks(BLOCK) {
-        let n = block.len();
-        rows.clear();
-        rows.extend(
-            block
-                .iter()
-                .map(|record| records.bytes_of(*record as usize)),
-        );
-        let rows = rows.as_slice();
+    let names = module.counters.map_or(&[][..], |(_, ints, _)| ints);
+    let mut block = Block::new(layout, order.len());
+    for order in order.chunks(BLOCK) {
+        let n = order.len();
+        block.take(records, order);
         builder.column(0).int64().extend_constant(log_id, n);
         builder.column(1).int64().extend_constant(job_id, n);
-        builder
-            .column(2)
-            .uint64()
-            .extend(rows.iter().map(|row| int(row, 0) as u64), |_| true);
-        builder
-            .column(3)
-            .int64()
-            .extend(rows.iter().map(|row| int(row, 8)), |_| true);
+        builder.column(2).uint64().extend(block.ids(0), |_| true);
+        let ranks = builder.column(3).int64();
+        ranks.extend_from_slice(block.ints(8), |_| true);
         let mut column = 4;
         if matches!(module.id, ModuleId::H5D | ModuleId::PNETCDF_VAR) {
+            let files = builder.column(column).uint64();
             match layout.file_record_id {
-                Some(slot) => builder
-                    .column(column)
-                    .uint64()
-                    .extend(rows.iter().map(|row| int(row, slot) as u64), |_| true),
-                None => builder.column(column).uint64().extend_constant(None, n),
+                Some(slot) => files.extend(block.ids(slot), |_| true),
+                None => files.extend_constant(None, n),
             }
             column += 1;
         }
-        let names = module.counters.map_or(&[][..], |(_, ints, _)| ints);
         for (slot, name) in layout.ints.iter().zip(names) {
-            let values = |slot: usize| rows.iter().map(move |row| int(row, slot));
             match (builder.column(column), slot) {
-                (Column::UInt64(ids), Slot::At(slot)) => {
-                    ids.extend(values(*slot).map(|v| v as u64), |_| true)
-                }
+                (Column::UInt64(ids), Slot::At(slot)) => ids.extend(block.ids(*slot), |_| true),
                 (Column::UInt64(ids), _) => ids.extend_constant(None, n),
-                (counts, Slot::At(slot)) if is_signed(module, name) => {
-                    counts.int64().extend(values(*slot), |_| true)
+                (counts, Slot::At(slot)) => {
+                    let (counts, values) = (counts.int64(), block.ints(*slot));
+                    match is_signed(module, name) {
+                        true => counts.extend_from_slice(values, |_| true),
+                        false => counts.extend_from_slice(values, |v| v >= 0),
+                    }
                 }
-                (counts, Slot::At(slot)) => counts.int64().extend(values(*slot), |v| v >= 0),
                 (counts, Slot::Sum(a, b)) => {
-                    counts.int64().extend(
-                        values(*a).zip(values(*b)).map(|(a, b)| {
-                            if a < 0 || b < 0 {
-                                -1
-                            } else {
-                                a.saturating_add(b)
-                            }
-                        }),
-                        |v| v >= 0,
-                    );
+                    let both = block.ints(*a).iter().zip(block.ints(*b));
+                    let sums = both.map(|(a, b)| match (*a, *b) {
+                        (a, b) if a < 0 || b < 0 => -1,
+                        (a, b) => a.saturating_add(b),
+                    });
+                    counts.int64().extend(sums, |v| v >= 0);
                 }
                 (counts, Slot::Missing) => counts.int64().extend_constant(None, n),
             }
@@ -83,14 +68,78 @@ pub(in crate::source::darshan) fn fill(
         for slot in &layout.floats {
             let floats = builder.column(column).float64();
             match slot {
-                Slot::At(slot) => {
-                    floats.extend(rows.iter().map(|row| float(row, *slot)), |v| v != -1.0)
-                }
+                Slot::At(slot) => floats.extend(block.floats(*slot), |v| v != -1.0),
                 _ => floats.extend_constant(None, n),
             }
             column += 1;
         }
-        tails(records, block, module, column, builder);
+        tails(records, order, module, column, builder);
+    }
+}
+
+/// Some records, counter by counter.
+struct Block {
+    len: usize,
+    /// From one counter to the next in `words`. No power of two, or the counters of a record would meet in few sets of the cache.
+    stride: usize,
+    /// The first eight bytes of all records, then the second ones, and so on.
+    words: Vec<i64>,
+}
+
+impl Block {
+    fn new(layout: &Layout, records: usize) -> Self {
+        let stride = records.min(BLOCK).next_multiple_of(LANES) + LANES;
+        Self {
+            len: 0,
+            stride,
+            words: vec![0; layout.size / 8 * stride],
+        }
+    }
+
+    /// Goes on to these records, at most [`BLOCK`].
+    ///
+    /// Records lie in no order. So each is read from front to back, eight at a time, and they are written to one line of each
+    /// counter: read counter by counter, every value would be waited for.
+    fn take(&mut self, records: &Records<'_>, order: &[u32]) {
+        self.len = order.len().min(BLOCK);
+        for (group, order) in order[..self.len].chunks(LANES).enumerate() {
+            let rows: [&[[u8; 8]]; LANES] = std::array::from_fn(|lane| {
+                let record = order.get(lane).map(|record| *record as usize);
+                record.map_or(&[][..], |record| records.bytes_of(record).as_chunks().0)
+            });
+            let lines = self.words.chunks_exact_mut(self.stride);
+            let lines = lines.map(|line| &mut line[LANES * group..][..LANES]);
+            let words = lines.len();
+            if rows.iter().all(|row| row.len() >= words) {
+                let rows = rows.map(|row| &row[..words]);
+                for (word, line) in lines.enumerate() {
+                    for (value, row) in line.iter_mut().zip(rows) {
+                        *value = i64::from_le_bytes(row[word]);
+                    }
+                }
+            } else {
+                for (word, line) in lines.enumerate() {
+                    for (value, row) in line.iter_mut().zip(rows) {
+                        *value = row.get(word).map_or(0, |bytes| i64::from_le_bytes(*bytes));
+                    }
+                }
+            }
+        }
+    }
+
+    /// The eight bytes at `slot` of every record.
+    fn ints(&self, slot: usize) -> &[i64] {
+        let from = slot / 8 * self.stride;
+        &self.words[from..from + self.len]
+    }
+
+    fn ids(&self, slot: usize) -> impl ExactSizeIterator<Item = u64> + '_ {
+        self.ints(slot).iter().map(|word| *word as u64)
+    }
+
+    fn floats(&self, slot: usize) -> impl ExactSizeIterator<Item = f64> + '_ {
+        let words = self.ints(slot).iter();
+        words.map(|word| f64::from_bits(*word as u64))
     }
 }
 
@@ -128,12 +177,12 @@ fn tails(
         }
         if module.shape == Shape::Mdhim {
             let end = records.end(*record as usize);
-            let list: &mut ListBuilder<_> = builder.column(column).int64_list();
             let histogram = records.bytes.get(at + mdhim::HEAD..end).unwrap_or_default();
-            histogram
-                .chunks_exact(8)
-                .for_each(|b| list.values().append_value(int(b, 0)));
-            list.append(true);
+            let (bins, _) = histogram.as_chunks::<8>();
+            let list = builder.column(column).list();
+            let values = bins.iter().map(|bin| i64::from_le_bytes(*bin));
+            list.items(0).int64().extend(values, |_| true);
+            list.push(bins.len());
         }
     }
 }

@@ -12,11 +12,7 @@
 //! Source: darshan-format.md, section 7. Differs from libdarshan 3.5.0, which drops OSTS, MDTS and STRIPE_OFFSET.
 
 use super::{Walk, int, swap_words};
-use crate::error::Result;
-use crate::table::TableBuilder;
-use arrow::array::{
-    ArrayBuilder, Int32Builder, Int64Builder, ListBuilder, StringBuilder, StructBuilder,
-};
+use crate::table::{Lists, TableBuilder};
 
 const COMPONENT: usize = 72;
 
@@ -211,97 +207,97 @@ pub(in crate::source::darshan) fn walk(
     Ok(())
 }
 
-/// Appends records to `darshan_lustre`.
+/// Appends records to `darshan_lustre`, column by column.
 pub(in crate::source::darshan) fn fill<'a>(
     layouts: impl Iterator<Item = Layout<'a>>,
     log_id: i64,
     job_id: i64,
     builder: &mut TableBuilder,
-) -> Result<()> {
-    for layout in layouts {
-        let first = layout.components().next();
-        builder.column(0).int64().push(log_id);
-        builder.column(1).int64().push(job_id);
-        builder.column(2).uint64().push(layout.id);
-        builder.column(3).int64().push(layout.rank);
-        builder.column(4).int64().push(layout.osts);
-        builder.column(5).int64().push(layout.mdts);
-        builder.column(6).int64().push(layout.stripe_offset);
-        builder
-            .column(7)
-            .int64()
-            .push(first.map(|c| c.stripe_size).filter(|v| *v >= 0));
-        builder
-            .column(8)
-            .int64()
-            .push(first.map(|c| c.stripe_count).filter(|v| *v >= 0));
-        builder
-            .column(9)
-            .int64()
-            .push(layout.components().count() as i64);
-        builder.column(10).int64().push(
-            layout
-                .components()
-                .map(|c| c.osts().len() as i64)
-                .sum::<i64>(),
-        );
-        let list = builder.column(11).int32_list();
-        layout
-            .components()
-            .flat_map(|c| c.osts())
-            .for_each(|ost| list.values().append_option(ost_index(ost)));
-        list.append(true);
-        components(&layout, builder.column(12).nested());
+) {
+    let layouts: Vec<Layout<'a>> = layouts.collect();
+    let mut all: Vec<Component<'a>> = Vec::with_capacity(layouts.len());
+    // Where the components of each layout end in `all`.
+    let mut ends = Vec::with_capacity(layouts.len());
+    for layout in &layouts {
+        all.extend(layout.components());
+        ends.push(all.len());
     }
-    Ok(())
+    let starts = std::iter::once(0).chain(ends.iter().copied());
+    let spans: Vec<&[Component<'a>]> = starts
+        .zip(&ends)
+        .map(|(from, to)| &all[from..*to])
+        .collect();
+
+    let known = |v: i64| v >= 0;
+    let n = layouts.len();
+    builder.column(0).int64().extend_constant(log_id, n);
+    builder.column(1).int64().extend_constant(job_id, n);
+    let ids = layouts.iter().map(|layout| layout.id);
+    builder.column(2).uint64().extend(ids, |_| true);
+    let ranks = layouts.iter().map(|layout| layout.rank);
+    builder.column(3).int64().extend(ranks, |_| true);
+    let osts = layouts.iter().map(|layout| layout.osts.unwrap_or(-1));
+    builder.column(4).int64().extend(osts, known);
+    let mdts = layouts.iter().map(|layout| layout.mdts.unwrap_or(-1));
+    builder.column(5).int64().extend(mdts, known);
+    // An offset of -1 is a value, any OST.
+    let offsets = builder.column(6).int64();
+    layouts
+        .iter()
+        .for_each(|layout| offsets.push(layout.stripe_offset));
+    let sizes = spans
+        .iter()
+        .map(|span| span.first().map_or(-1, |c| c.stripe_size));
+    builder.column(7).int64().extend(sizes, known);
+    let counts = spans
+        .iter()
+        .map(|span| span.first().map_or(-1, |c| c.stripe_count));
+    builder.column(8).int64().extend(counts, known);
+    let components = spans.iter().map(|span| span.len() as i64);
+    builder.column(9).int64().extend(components, known);
+    let stripes = |span: &[Component<'a>]| -> usize { span.iter().map(|c| c.osts().len()).sum() };
+    let widths = spans.iter().map(|span| stripes(span) as i64);
+    builder.column(10).int64().extend(widths, known);
+
+    let lists = builder.column(11).list();
+    fill_osts(&all, lists);
+    lists.extend(spans.iter().map(|span| stripes(span)));
+    let lists = builder.column(12).list();
+    fill_components(&all, lists);
+    lists.extend(spans.iter().map(|span| span.len()));
 }
 
-/// An OST index; None where it is unknown or absurd.
-fn ost_index(ost: i64) -> Option<i32> {
-    i32::try_from(ost).ok().filter(|ost| *ost >= 0)
+/// Appends the OST indexes of all components to the items of a list; NULL where one is unknown or absurd.
+fn fill_osts(components: &[Component<'_>], lists: &mut Lists) {
+    let items = lists.items(0).int32();
+    for component in components {
+        let osts = component.osts();
+        items.extend(osts.map(|ost| i32::try_from(ost).unwrap_or(-1)), |ost| {
+            ost >= 0
+        });
+    }
 }
 
-/// Appends one list of components to a `List<Struct<..>>` builder as Arrow makes it for the schema.
-fn components(layout: &Layout<'_>, builder: &mut Box<dyn ArrayBuilder>) {
-    let Some(list) = builder
-        .as_any_mut()
-        .downcast_mut::<ListBuilder<Box<dyn ArrayBuilder>>>()
-    else {
-        return;
+/// Appends components to the items of a list, field by field.
+fn fill_components(all: &[Component<'_>], lists: &mut Lists) {
+    let mut number = |field: usize, value: fn(&Component<'_>) -> i64, least: i64| {
+        let items = lists.items(field).int64();
+        items.extend(all.iter().map(value), |v| v >= least);
     };
-    let Some(fields) = list.values().as_any_mut().downcast_mut::<StructBuilder>() else {
-        return;
-    };
-    for component in layout.components() {
-        let known = |v: i64| (v >= 0).then_some(v);
-        let numbers = [
-            known(component.stripe_size),
-            known(component.stripe_count),
-            known(component.stripe_pattern),
-            known(component.flags),
-            known(component.ext_start),
-            Some(component.ext_end),
-            known(component.mirror_id),
-        ];
-        for (at, number) in numbers.into_iter().enumerate() {
-            if let Some(field) = fields.field_builder::<Int64Builder>(at) {
-                field.append_option(number);
-            }
-        }
-        if let Some(pool) = fields.field_builder::<StringBuilder>(7) {
-            pool.append_option(
-                (!component.pool.is_empty()).then(|| String::from_utf8_lossy(component.pool)),
-            );
-        }
-        if let Some(osts) = fields.field_builder::<ListBuilder<Box<dyn ArrayBuilder>>>(8) {
-            if let Some(values) = osts.values().as_any_mut().downcast_mut::<Int32Builder>() {
-                component
-                    .osts()
-                    .for_each(|ost| values.append_option(ost_index(ost)));
-            }
-            osts.append(true);
-        }
-        fields.append(true);
+    number(0, |c| c.stripe_size, 0);
+    number(1, |c| c.stripe_count, 0);
+    number(2, |c| c.stripe_pattern, 0);
+    number(3, |c| c.flags, 0);
+    number(4, |c| c.ext_start, 0);
+    // -1 is the end of the file.
+    number(5, |c| c.ext_end, i64::MIN);
+    number(6, |c| c.mirror_id, 0);
+    let pools = lists.items(7).utf8();
+    for component in all {
+        let named = Some(component.pool).filter(|pool| !pool.is_empty());
+        pools.append_option(named.map(String::from_utf8_lossy));
     }
-    list.append(true);
+    let lists = lists.items(8).list();
+    fill_osts(all, lists);
+    lists.extend(all.iter().map(|component| component.osts().len()));
 }
