@@ -6,9 +6,13 @@ use super::placement::Placement;
 use super::store::{Store, sync_directory};
 use crate::error::{Error, Result};
 use crate::table::Table;
-use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, new_null_array};
+use arrow::array::{
+    Array, ArrayRef, ArrowPrimitiveType, AsArray, BooleanArray, PrimitiveArray, new_null_array,
+};
 use arrow::compute::filter_record_batch;
-use arrow::datatypes::{Int64Type, SchemaRef, TimestampMicrosecondType};
+use arrow::datatypes::{
+    DataType, Float64Type, Int64Type, SchemaRef, TimestampMicrosecondType, UInt64Type,
+};
 use arrow::record_batch::RecordBatch;
 use object_store::{ObjectStoreExt, PutPayload, path::Path as ObjectPath};
 use parquet::arrow::ArrowWriter;
@@ -16,6 +20,7 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::metadata::{KeyValue, SortingColumn};
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use parquet::schema::types::ColumnPath;
 use std::collections::{BTreeSet, HashSet};
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -243,7 +248,7 @@ impl RangeWriter {
             });
         }
         self.job_id = Some((self.job_id.map_or(*first, |j| j.0), *last));
-        if let Ok(at) = self.table.index("start_time") {
+        if let Some(at) = self.table.position("start_time") {
             let times = batch.column(at).as_primitive::<TimestampMicrosecondType>();
             for time in times.iter().flatten() {
                 self.start_time = Some(
@@ -254,7 +259,7 @@ impl RangeWriter {
         }
         let limit = self.target.group_bytes.min(GROUP_BYTES);
         let (path, shown) = (self.path.clone(), self.target.store.show(&self.path));
-        let writer = self.writer()?;
+        let writer = self.writer(batch)?;
         writer.write(batch).map_err(|e| written(&path, e, &shown))?;
         if writer.in_progress_rows() >= GROUP_ROWS
             || writer.memory_size().max(writer.in_progress_size()) >= limit
@@ -265,7 +270,7 @@ impl RangeWriter {
         Ok(())
     }
 
-    fn writer(&mut self) -> Result<&mut ArrowWriter<Sink>> {
+    fn writer(&mut self, first: &RecordBatch) -> Result<&mut ArrowWriter<Sink>> {
         if self.writer.is_none() {
             let path = format!(
                 "{}/{:06}-{}.parquet",
@@ -291,7 +296,7 @@ impl RangeWriter {
                     Sink::File(BufWriter::with_capacity(1 << 18, file))
                 }
             };
-            let properties = properties(&self.table)?;
+            let properties = properties(&self.table, first)?;
             let writer = ArrowWriter::try_new(sink, self.table.schema.clone(), Some(properties));
             self.writer = Some(writer.map_err(|e| Error::columns(self.path.clone(), e))?);
         }
@@ -310,9 +315,10 @@ impl Drop for RangeWriter {
     }
 }
 
-fn properties(table: &Table) -> Result<WriterProperties> {
-    let zstd = ZstdLevel::try_new(3).map_err(|e| Error::columns(table.name.clone(), e))?;
-    let sorting = table.sort.iter().filter_map(|name| table.index(name).ok());
+/// How to write a table whose first rows these are.
+fn properties(table: &Table, first: &RecordBatch) -> Result<WriterProperties> {
+    let zstd = ZstdLevel::try_new(1).map_err(|e| Error::columns(table.name.clone(), e))?;
+    let sorting = table.sort.iter().filter_map(|name| table.position(name));
     // Nested columns come after the key, so a column of the sort order is also that leaf of the file.
     let sorting = sorting
         .map(|at| SortingColumn {
@@ -321,9 +327,17 @@ fn properties(table: &Table) -> Result<WriterProperties> {
             nulls_first: false,
         })
         .collect();
-    Ok(WriterProperties::builder()
+    let mut properties = WriterProperties::builder();
+    for (column, values) in table.columns.iter().zip(first.columns()) {
+        let path = ColumnPath::from(column.name.as_str());
+        if !repeats(values) {
+            properties = properties.set_column_dictionary_enabled(path, false);
+        }
+    }
+    Ok(properties
         .set_compression(Compression::ZSTD(zstd))
         .set_statistics_enabled(EnabledStatistics::Page)
+        .set_write_batch_size(8192)
         .set_max_row_group_row_count(Some(GROUP_ROWS))
         .set_sorting_columns(Some(sorting))
         .set_key_value_metadata(Some(vec![
@@ -331,6 +345,32 @@ fn properties(table: &Table) -> Result<WriterProperties> {
             KeyValue::new("iolode.schema_version".into(), table.version.to_string()),
         ]))
         .build())
+}
+
+/// Whether a dictionary of a column would be much shorter than the column. Of hashes and times it would not, and looking every
+/// value up is a third of the work of writing.
+fn repeats(values: &ArrayRef) -> bool {
+    let sample = match values.data_type() {
+        DataType::Int64 => sample(values.as_primitive::<Int64Type>(), |v| v as u64),
+        DataType::UInt64 => sample(values.as_primitive::<UInt64Type>(), |v| v),
+        DataType::Float64 => sample(values.as_primitive::<Float64Type>(), f64::to_bits),
+        _ => return true,
+    };
+    let (rows, distinct) = sample;
+    16 * distinct < rows
+}
+
+/// How many rows of a column were looked at, and how many values they have.
+fn sample<T: ArrowPrimitiveType>(
+    values: &PrimitiveArray<T>,
+    bits: fn(T::Native) -> u64,
+) -> (usize, usize) {
+    let step = values.len().div_ceil(512).max(1);
+    let mut found: Vec<Option<u64>> = values.iter().step_by(step).map(|v| v.map(bits)).collect();
+    let rows = found.len();
+    found.sort_unstable();
+    found.dedup();
+    (rows, found.len())
 }
 
 /// What went wrong while a file was written: a full disk is the system's error, not Parquet's.

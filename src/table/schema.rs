@@ -101,14 +101,18 @@ impl Table {
     /// # Errors
     /// [`Error::Unknown`] with the nearest name.
     pub fn index(&self, column: &str) -> Result<usize> {
-        let at = self.columns.iter().position(|c| c.name == column);
-        at.ok_or_else(|| {
+        self.position(column).ok_or_else(|| {
             Error::unknown(
                 "column",
                 column,
                 self.columns.iter().map(|c| c.name.as_str()),
             )
         })
+    }
+
+    /// Position of a column that the table need not have.
+    pub fn position(&self, column: &str) -> Option<usize> {
+        self.columns.iter().position(|c| c.name == column)
     }
 }
 
