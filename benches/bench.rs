@@ -48,7 +48,7 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Decodes every log below a directory into the tables that are wanted, a batch at every 3 MiB as an ingest does.
+/// Decodes every log below a directory into the tables that are wanted, a batch at every 2 MiB as an ingest does.
 fn read(directory: &Path, wanted: fn(&str) -> bool) -> iolode::Result<String> {
     let names = Darshan
         .tables()
@@ -72,7 +72,7 @@ fn read(directory: &Path, wanted: fn(&str) -> bool) -> iolode::Result<String> {
         }
         bytes += input.len();
         buffer = input.into_buffer();
-        if tables.bytes() > 3 << 20 {
+        if tables.bytes() > 2 << 20 {
             rows += finish(&mut tables)?;
         }
     }

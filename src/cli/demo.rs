@@ -1,6 +1,7 @@
 //! `iolode demo`: a synthetic month, a lake of it, five questions.
 
 use super::Exit;
+use super::interrupt;
 use super::output::{FORMATS, Style};
 use super::progress::{self, Bar};
 use super::screen::Screen;
@@ -119,14 +120,16 @@ pub(super) fn run(args: &Args, screen: &mut Screen) -> anyhow::Result<Exit> {
         true => Lake::open(&lake_dir)?,
         false => Lake::create(&lake_dir, &CreateOptions::default())?,
     };
+    let (during, cancel) = interrupt::during_ingest()?;
     let options = IngestOptions {
         paths: vec![logs.clone()],
-        cancel: progress::cancel_on_ctrl_c()?,
+        cancel,
         ..IngestOptions::default()
     };
     let bar = Bar::new(screen);
     let report = lake.ingest(&options, &bar);
     bar.clear();
+    drop(during);
     // Inputs that fail are part of the demo: the last question is about them.
     tell(
         screen,

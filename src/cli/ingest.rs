@@ -3,7 +3,7 @@
 use super::period::{Period, zone};
 use super::progress::{self, Bar};
 use super::screen::Screen;
-use super::{Exit, size};
+use super::{Exit, interrupt, size};
 use crate::error::Error;
 use crate::lake::{CreateOptions, IngestOptions, Lake};
 use std::path::{Path, PathBuf};
@@ -70,6 +70,7 @@ pub(super) fn run(args: &Args, screen: &mut Screen) -> anyhow::Result<Exit> {
     };
     let period =
         Period::parse(args.from.as_deref(), args.to.as_deref(), zone).map_err(Error::Invalid)?;
+    let (_during, cancel) = interrupt::during_ingest()?;
     let mut options = IngestOptions {
         paths: args.darshan.clone(),
         from: period.from,
@@ -78,7 +79,7 @@ pub(super) fn run(args: &Args, screen: &mut Screen) -> anyhow::Result<Exit> {
         refresh: args.refresh,
         register: args.register,
         memory: usize::try_from(args.memory).unwrap_or(usize::MAX),
-        cancel: progress::cancel_on_ctrl_c()?,
+        cancel,
         ..IngestOptions::default()
     };
     if let Some(threads) = args.threads {

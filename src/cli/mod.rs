@@ -10,6 +10,7 @@ mod completions;
 mod demo;
 mod ingest;
 mod inspect;
+mod interrupt;
 mod lake;
 mod output;
 mod period;

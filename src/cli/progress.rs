@@ -1,13 +1,12 @@
-//! How far an ingest is, how it ended, and how it is stopped.
+//! How far an ingest is, and how it ended.
 
 use super::screen::Screen;
 use super::{Exit, size};
-use crate::error::Error;
 use crate::lake::{IngestReport, InputStatus, Lake, Progress};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use std::fmt::Write as _;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// Inputs that are listed when some failed; the rest are counted.
@@ -192,26 +191,6 @@ pub(crate) fn failures(report: &IngestReport, lake: &Lake, screen: &Screen) -> E
         true => Exit::Done,
         false => Exit::SomeFailed,
     }
-}
-
-/// A flag that the first Ctrl-C sets; the second one ends the process.
-///
-/// # Errors
-/// If the system does not let us listen.
-pub(crate) fn cancel_on_ctrl_c() -> anyhow::Result<Arc<AtomicBool>> {
-    static FLAG: std::sync::OnceLock<Arc<AtomicBool>> = std::sync::OnceLock::new();
-    if let Some(flag) = FLAG.get() {
-        return Ok(flag.clone());
-    }
-    let flag = FLAG.get_or_init(Arc::default).clone();
-    let set = flag.clone();
-    ctrlc::set_handler(move || {
-        if set.swap(true, Ordering::Relaxed) {
-            std::process::exit(130);
-        }
-    })
-    .map_err(|e| Error::Invalid(format!("cannot listen for Ctrl-C: {e}")))?;
-    Ok(flag)
 }
 
 #[cfg(test)]

@@ -1,11 +1,11 @@
 //! Lakes opened for questions, and a statement run from its text to the last row written.
 
-use super::Exit;
 use super::output::{Format, RowWriter, Sink, Style};
 use super::period::Period;
 use super::progress::{self, Bar};
 use super::screen::Screen;
 use super::shell::{Executor, Names, Ran};
+use super::{Exit, interrupt};
 use crate::engine::{Engine, EngineOptions, runtime};
 use crate::error::Error;
 use crate::lake::{IngestOptions, Lake};
@@ -16,8 +16,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio::runtime::Runtime;
-use tokio::signal::unix::{Signal, SignalKind, signal};
-use tokio::sync::mpsc;
+use tokio::sync::{Notify, mpsc};
 
 /// What questions are asked of, and with how much.
 #[derive(clap::Args, Debug, Default)]
@@ -57,7 +56,7 @@ pub(crate) struct Ask {
 /// An engine with threads of its own.
 pub(crate) struct Session {
     runtime: Option<Runtime>,
-    /// Listens for Ctrl-C, on the thread that waits: those of `runtime` may all be busy with the query that is to be stopped.
+    /// For the thread that waits: those of `runtime` may all be busy with the statement that is to be stopped.
     waiting: Runtime,
     engine: Arc<Engine>,
     /// Whether inputs failed that had to be taken in first.
@@ -123,9 +122,8 @@ impl Session {
             engine: Arc::new(Engine::new(options)?),
             runtime: Some(runtime(threads)?),
             waiting: tokio::runtime::Builder::new_current_thread()
-                .enable_io()
                 .build()
-                .context("cannot listen for Ctrl-C")?,
+                .context("cannot start the query engine")?,
             exit,
             what: what.join(", "),
             nothing,
@@ -208,12 +206,13 @@ impl Ask {
         };
         let period = Period::parse(self.from.as_deref(), self.to.as_deref(), zone)
             .map_err(Error::Invalid)?;
+        let (_during, cancel) = interrupt::during_ingest()?;
         let mut options = IngestOptions {
             paths: paths.to_vec(),
             from: period.from,
             to: period.to,
             dxt: self.dxt,
-            cancel: progress::cancel_on_ctrl_c()?,
+            cancel,
             ..IngestOptions::default()
         };
         if let Some(threads) = self.threads {
@@ -255,12 +254,9 @@ impl Executor for Session {
         let Some(runtime) = &self.runtime else {
             return Ok(Ran::default());
         };
-        let mut interrupt = {
-            let _inside = self.waiting.enter();
-            signal(SignalKind::interrupt()).context("cannot listen for Ctrl-C")?
-        };
+        let (_during, stop) = interrupt::during_statement()?;
         let (_task, mut receiver) = self.start(runtime, sql);
-        let first = self.waiting.block_on(next(&mut receiver, &mut interrupt));
+        let first = self.waiting.block_on(next(&mut receiver, &stop));
         let schema = match first.map_err(|error| self.explain(error))? {
             Some(Part::Columns(schema)) => schema,
             Some(Part::Rows(_)) | None => return Ok(Ran::default()),
@@ -271,7 +267,7 @@ impl Executor for Session {
             true => None,
             false => Some(format.writer(sink, &schema, style)?),
         };
-        while let Some(part) = self.waiting.block_on(next(&mut receiver, &mut interrupt))? {
+        while let Some(part) = self.waiting.block_on(next(&mut receiver, &stop))? {
             if let (Part::Rows(batch), Some(writer)) = (part, &mut writer) {
                 ran.rows += batch.num_rows() as u64;
                 writer.write(&batch)?;
@@ -325,11 +321,11 @@ impl Executor for Session {
 /// The next part of an answer; None after the last.
 async fn next(
     receiver: &mut mpsc::Receiver<Result<Part, Error>>,
-    interrupt: &mut Signal,
+    stop: &Notify,
 ) -> anyhow::Result<Option<Part>> {
     tokio::select! {
         biased;
-        _ = interrupt.recv() => Err(anyhow::anyhow!("interrupted")),
+        () = stop.notified() => Err(anyhow::anyhow!("interrupted")),
         part = receiver.recv() => Ok(part.transpose()?),
     }
 }

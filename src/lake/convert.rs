@@ -71,7 +71,7 @@ impl<'o> Worker<'o> {
             readers: HashMap::new(),
             tables: Tables::new(names)?,
             buffers: vec![],
-            flush_at: share.clamp(1 << 18, 3 << 20),
+            flush_at: share.clamp(1 << 18, 2 << 20),
             hold_at: share.clamp(1 << 20, 32 << 20) as u64,
         })
     }

@@ -98,7 +98,7 @@ impl Scene {
         let bytes = std::fs::read(&logs[0]).unwrap();
         std::fs::write(&logs[0], &bytes[..bytes.len() * 2 / 3]).unwrap();
         std::fs::copy(&logs[2], at("logs/copy.darshan")).unwrap();
-        std::fs::write(at("logs/not.darshan"), "no log").unwrap();
+        std::fs::write(at("logs/not.darshan"), "no log\0").unwrap();
         std::fs::copy(&logs[1], &logs[4]).unwrap();
         let before = Contents::of(&lake);
         copy(&at("lake"), &at("undisturbed/lake"));

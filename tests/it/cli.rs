@@ -107,11 +107,7 @@ fn failed_inputs_are_listed_up_to_ten_and_then_counted() {
     let dir = fresh();
     std::fs::create_dir(dir.path().join("logs")).unwrap();
     for n in 0..13 {
-        std::fs::write(
-            dir.path().join(format!("logs/{n:02}.darshan")),
-            "this is no log",
-        )
-        .unwrap();
+        std::fs::write(dir.path().join(format!("logs/{n:02}.darshan")), "no log\0").unwrap();
     }
     let run = iolode(
         dir.path(),
@@ -442,7 +438,7 @@ fn loose_logs_can_be_asked_without_a_lake_and_an_old_version_with_one() {
     assert_eq!(
         loose.code,
         Some(1),
-        "the file that is no log is among them: {loose:?}"
+        "one that cannot be read is among them: {loose:?}"
     );
     let lake = |more: &[&str]| {
         let args = [

@@ -1,7 +1,7 @@
 //! `iolode inspect` on real logs, against values that darshan-parser 3.5.0 printed.
 
-use crate::program::{fresh, iolode, small};
-use crate::util::shared_data;
+use crate::program::{fresh, iolode, program, small};
+use crate::util::{python, run_python, shared_data};
 use std::path::PathBuf;
 
 fn log(name: &str) -> Option<PathBuf> {
@@ -128,6 +128,27 @@ fn every_counter_has_a_line_of_eight_fields() {
         (first[4], first[6], first[7]),
         ("1048576", "/scratch1", "lustre")
     );
+}
+
+#[test]
+fn every_line_of_every_real_log_is_what_pydarshan_returns() {
+    let (Some(data), Some(python)) = (shared_data(), python()) else {
+        return;
+    };
+    let (dir, logs) = (fresh(), data.join("darshan"));
+    for entry in std::fs::read_dir(&logs).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap();
+        let output = program(dir.path())
+            .args(["inspect", "--darshan-parser"])
+            .arg(&path)
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{name}");
+        std::fs::write(dir.path().join(format!("{name}.txt")), output.stdout).unwrap();
+    }
+    let said = run_python(&python, "compare_text.py", &[&logs, dir.path()]);
+    assert!(said.starts_with("72 logs, "), "{said}");
 }
 
 #[test]

@@ -70,7 +70,8 @@ pub(crate) fn small() -> &'static Small {
             lake: dir.join("lake"),
         };
         iolode(&dir, &["synth", "--jobs", "30", "--out", "logs"]).ok();
-        // A file that is no log is among them: exit code 1.
+        // One that cannot be read is among them: exit code 1.
+        std::fs::write(dir.join("logs/broken.darshan"), [0; 100]).expect("a broken log");
         let ingest = iolode(
             &dir,
             &["ingest", "--create", "--lake", "lake", "--darshan", "logs"],

@@ -2,6 +2,7 @@
 
 mod complete;
 
+use super::interrupt;
 use super::screen::color_is_wanted;
 use super::shell::{Executor, Names, Shell, Step, say};
 use rustyline::completion::Completer;
@@ -23,6 +24,7 @@ const HISTORY: usize = 10_000;
 /// # Errors
 /// If the terminal cannot be read.
 pub(crate) fn run<E: Executor>(shell: &mut Shell<'_, E>, what: &str) -> anyhow::Result<()> {
+    let _prompt = interrupt::at_the_prompt()?;
     let config = Config::builder()
         .completion_type(CompletionType::List)
         .max_history_size(HISTORY)?

@@ -209,7 +209,7 @@ fn a_query_sees_the_newest_version_and_a_pinned_session_its_own() {
 fn the_lakes_own_tables_tell_of_inputs_files_and_versions() {
     let directory = tempfile::tempdir().unwrap();
     let lake = lake(directory.path(), 6, 1, 1 << 30);
-    fs::write(directory.path().join("logs0/broken.darshan"), "nothing").unwrap();
+    fs::write(directory.path().join("logs0/broken.darshan"), "nothing\0").unwrap();
     let options = IngestOptions {
         paths: vec![directory.path().join("logs0")],
         ..IngestOptions::default()

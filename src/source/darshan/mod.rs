@@ -97,11 +97,12 @@ impl Source for Darshan {
     }
 
     fn probe(&self, path: &Path, head: &[u8]) -> bool {
-        // An unfinished or damaged log may lack its magic number: its name says what it should be.
+        // An unfinished or damaged log may lack its magic number: its name says what it should be. A text is none, whatever its
+        // name: Darshan's own sources hold a Makefile.darshan.
         let named = path
             .extension()
             .is_some_and(|e| e == "darshan" || e == "darshan_partial");
-        header::Header::probe(head) || named
+        header::Header::probe(head) || (named && !is_text(head))
     }
 
     fn peek(&self, input: &Input) -> Result<Peek> {
@@ -297,6 +298,19 @@ impl DarshanReader {
                 .append_option(state.error.as_deref());
         }
     }
+}
+
+/// Whether the first bytes of a file are text: printable from the first to the last, of which the end may be cut.
+fn is_text(head: &[u8]) -> bool {
+    let text = match std::str::from_utf8(head) {
+        Ok(text) => text,
+        Err(e) if e.error_len().is_none() => {
+            let whole = head.get(..e.valid_up_to()).unwrap_or_default();
+            std::str::from_utf8(whole).unwrap_or_default()
+        }
+        Err(_) => return false,
+    };
+    !text.is_empty() && !text.contains(|c: char| c.is_control() && !c.is_ascii_whitespace())
 }
 
 /// The numbers 0..n by ascending id, then rank; equal keys stay in the order of the log.

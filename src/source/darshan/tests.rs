@@ -285,6 +285,19 @@ fn a_file_and_its_bytes_in_memory_are_read_alike() {
     }
 }
 
+#[test]
+fn a_file_of_that_name_is_a_log_unless_it_is_text() {
+    let probe = |name: &str, head: &[u8]| Darshan.probe(std::path::Path::new(name), head);
+    assert!(!probe("Makefile.darshan", b"CFLAGS = -O2\n\tcc $<\n"));
+    // Cut within a character.
+    assert!(!probe("readme.darshan", &"Gr\u{fc}n".as_bytes()[..3]));
+    // What a log lost of its front, all of it included, is no reason to pass over it.
+    assert!(probe("job.darshan", b""));
+    assert!(probe("job.darshan", &[0; 64]));
+    assert!(probe("job.darshan_partial", b"3.41\0\x07\xff\x80"));
+    assert!(!probe("job.log", &[0; 64]));
+}
+
 proptest::proptest! {
     #![proptest_config(proptest::prelude::ProptestConfig { failure_persistence: None, rng_seed: proptest::test_runner::RngSeed::Fixed(7), ..Default::default() })]
 
