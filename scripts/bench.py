@@ -64,17 +64,25 @@ class Bench:
 
     def measure(self, scenario, what, command, before=None, runs=None):
         """Medians over the runs of one command, after a warm-up; `before` puts things back to where they were."""
-        found = []
+        return self.measure_in_turn(scenario, {what: command}, before, runs)[0]
+
+    def measure_in_turn(self, scenario, commands, before=None, runs=None):
+        """The same of several commands, of each one run after the other: what slows the machine for a while slows them all."""
+        found, texts = {what: [] for what in commands}, {}
         for run in range((runs or self.options.runs) + 1):
-            if before:
-                before()
-            cpu, wall, peak, text = self.once(command)
-            if run:
-                found.append((cpu, wall, peak))
-                self.rows.append([scenario, what, run, f"{cpu:.4f}", f"{wall:.4f}", f"{peak:.1f}"])
-        medians = [statistics.median(column) for column in zip(*found)]
-        print(f"{scenario}: {what}: {medians[0]:.3f} s CPU, {medians[1]:.3f} s wall, {medians[2]:.0f} MiB", flush=True)
-        return *medians, text
+            for what, command in commands.items():
+                if before:
+                    before()
+                cpu, wall, peak, texts[what] = self.once(command)
+                if run:
+                    found[what].append((cpu, wall, peak))
+                    self.rows.append([scenario, what, run, f"{cpu:.4f}", f"{wall:.4f}", f"{peak:.1f}"])
+        results = []
+        for what, runs in found.items():
+            medians = [statistics.median(column) for column in zip(*runs)]
+            print(f"{scenario}: {what}: {medians[0]:.3f} s CPU, {medians[1]:.3f} s wall, {medians[2]:.0f} MiB", flush=True)
+            results.append((*medians, texts[what]))
+        return results
 
     def say(self, scenario, figure, value, target=""):
         self.lines.append((scenario, figure, value, target))
@@ -83,11 +91,12 @@ class Bench:
     def path(self, name):
         return os.path.join(self.scratch, name)
 
-    def synth(self):
-        """A synthetic month of about so many logs as asked for; its directory and the number of its logs."""
-        out = self.path("month")
+    def synth(self, times=1):
+        """A synthetic month of about so many logs as asked for, or so many times that; its directory and the number of its logs."""
+        out = self.path(f"month{times}")
         if not os.path.exists(out):
-            subprocess.run([IOLODE, "synth", "--jobs", str(round(self.options.logs / 1.15)), "--out", out], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            jobs = round(times * self.options.logs / 1.15)
+            subprocess.run([IOLODE, "synth", "--jobs", str(jobs), "--out", out], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         return out, sum(len(files) for _, _, files in os.walk(out))
 
     def forget(self, name):
@@ -119,9 +128,11 @@ def reading(bench):
         paths = [os.path.join(folder, f"{at}.darshan") for at in range(copies)]
         for path in paths:
             shutil.copyfile(f"{DATA}/darshan/{name}.darshan", path)
-        bottom, _, _, text = bench.measure("reading", f"{name}: floor", [floor, *paths])
-        modules, _, _, ours = bench.measure("reading", f"{name}: modules", [bench_binary(), "modules", folder])
-        read, _, peak, both = bench.measure("reading", f"{name}: read", [bench_binary(), "read", folder])
+        (bottom, _, _, text), (modules, _, _, ours), (read, _, _, both) = bench.measure_in_turn("reading", {
+            f"{name}: floor": [floor, *paths],
+            f"{name}: modules": [bench_binary(), "modules", folder],
+            f"{name}: read": [bench_binary(), "read", folder],
+        })
         few = paths[:copies // 10]
         theirs, _, _, records = bench.measure("reading", f"{name}: pydarshan, {len(few)} logs", [PYTHON, "-c", PYDARSHAN, *few], runs=3)
         assert {json.loads(side)["logs"] for side in (text, ours, both)} == {copies}, (text, ours, both)
@@ -145,15 +156,31 @@ def ingest(bench):
     lake = bench.path("lake")
     command = lambda threads: [IOLODE, "ingest", "--lake", lake, "--create", "--darshan", month, "--threads", str(threads)]
     fresh = lambda: bench.forget("lake")
-    read, *_ = bench.measure("ingest", "read", [bench_binary(), "read", month], runs=3)
-    one, wall_one, peak_one, _ = bench.measure("ingest", "one thread", command(1), fresh, runs=3)
-    two, wall_two, peak_two, _ = bench.measure("ingest", "two threads", command(2), fresh, runs=3)
+    (read, *_), (one, wall_one, peak_one, _), (two, wall_two, peak_two, _) = bench.measure_in_turn("ingest", {
+        "read": [bench_binary(), "read", month],
+        "one thread": command(1),
+        "two threads": command(2),
+    }, fresh, runs=3)
     known = json.loads(subprocess.run([IOLODE, "sql", "--lake", lake, "--format", "json", "-c", "select count(*) as n from darshan_log"], check=True, capture_output=True).stdout)
     bench.say("ingest", "files, and logs in the lake", f"{files}, {known[0]['n']}")
     bench.say("ingest", "one thread / read, CPU", f"{one / read:.2f}", "at most 3")
     bench.say("ingest", "wall of one thread / of two", f"{wall_one / wall_two:.2f}", "at least 1.7")
     bench.say("ingest", "peak memory, one and two threads", f"{peak_one:.0f} and {peak_two:.0f} MiB", "under 600 MiB")
     bench.say("ingest", "logs a CPU second", f"{files / one:.0f}")
+
+
+def memory(bench):
+    """Peak memory of an ingest of five times as many logs against that of an ingest of as many as asked for, with two threads."""
+    command = lambda month: [IOLODE, "ingest", "--lake", bench.path("lake"), "--create", "--threads", "2", "--darshan", month]
+    fresh = lambda: bench.forget("lake")
+    small, files = bench.synth()
+    large, more = bench.synth(5)
+    _, _, peak, _ = bench.measure("memory", f"{files} files", command(small), fresh, runs=1)
+    cpu, _, peak_more, _ = bench.measure("memory", f"{more} files", command(large), fresh, runs=1)
+    bench.say("memory", f"peak of {more} files", f"{peak_more:.0f} MiB", "under 600 MiB")
+    bench.say("memory", f"peak of {more} files / of {files}", f"{peak_more / peak:.2f}", "at most 1.1")
+    bench.say("memory", f"logs a CPU second, {more} files", f"{more / cpu:.0f}")
+    shutil.rmtree(large)
 
 
 def again(bench):
@@ -190,7 +217,7 @@ def startup(bench):
     bench.say("startup", "count over the lake, CPU", f"{1000 * count:.0f} ms", "under 100 ms")
 
 
-SCENARIOS = [reading, ingest, again, commit, startup]
+SCENARIOS = [reading, ingest, memory, again, commit, startup]
 
 
 def main():
