@@ -56,6 +56,8 @@ pub(super) struct Worker<'o> {
     flush_at: usize,
     /// Bytes of logs of one job that may be held.
     hold_at: u64,
+    /// Bytes that the writers of a range may hold together.
+    write_at: usize,
 }
 
 impl<'o> Worker<'o> {
@@ -73,6 +75,7 @@ impl<'o> Worker<'o> {
             buffers: vec![],
             flush_at: share.clamp(1 << 18, 2 << 20),
             hold_at: share.clamp(1 << 20, 32 << 20) as u64,
+            write_at: (share + share / 2).clamp(4 << 20, 96 << 20),
         })
     }
 
@@ -327,7 +330,7 @@ impl<'o> Worker<'o> {
 
     /// Moves the builders' rows into the files.
     fn flush(&mut self, task: &RangeTask, writers: &mut [Option<RangeWriter>]) -> Result<()> {
-        for (builder, writer) in self.tables.builders().iter_mut().zip(writers) {
+        for (builder, writer) in self.tables.builders().iter_mut().zip(&mut *writers) {
             if builder.rows() == 0 {
                 continue;
             }
@@ -345,6 +348,20 @@ impl<'o> Worker<'o> {
                 }
             };
             writer.write(&batch)?;
+        }
+        // Many writers that are each within their bounds are too much together.
+        let mut held: Vec<usize> = writers
+            .iter()
+            .map(|writer| writer.as_ref().map_or(0, RangeWriter::memory))
+            .collect();
+        while held.iter().sum::<usize>() > self.write_at {
+            let largest = (0..held.len()).max_by_key(|at| held[*at]);
+            let Some((at, writer)) = largest.and_then(|at| Some((at, writers[at].as_mut()?)))
+            else {
+                break;
+            };
+            writer.end_group()?;
+            held[at] = 0;
         }
         Ok(())
     }

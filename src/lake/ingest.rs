@@ -167,6 +167,7 @@ impl Lake {
                 .collect();
             let (logs, failed) = peek(&fresh, options, progress)?;
             remember_peeks(&mut peeked, &fresh, logs, failed);
+            drop(fresh);
             let mut work = Work::new(&todo, &peeked, &unlisted, &memory, &snapshot, options)?;
             let mut nothing = IngestReport {
                 unchanged: (candidates.len() - todo.len()) as u64,

@@ -7,13 +7,13 @@ use crate::error::{Error, Result};
 use crate::source::{Input, Peek, Source};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 /// A file that may be a log.
 #[derive(Clone, Debug)]
 pub(super) struct Candidate {
-    pub(super) path: PathBuf,
+    pub(super) path: Arc<Path>,
     pub(super) bytes: u64,
     /// Microseconds since 1970.
     pub(super) modified: i64,
@@ -76,7 +76,7 @@ pub(super) fn list(paths: &[PathBuf], ours: &[PathBuf]) -> Result<(Vec<Candidate
                     Ok(metadata) => {
                         let modified = metadata.modified().map(micros).unwrap_or(0);
                         found.push(Candidate {
-                            path: entry.into_path(),
+                            path: entry.into_path().into(),
                             bytes: metadata.len(),
                             modified,
                         });
@@ -111,7 +111,7 @@ fn unlisted(path: &Path, error: walkdir::Error) -> InputRow {
     };
     failed_row(
         &Candidate {
-            path: path.to_path_buf(),
+            path: path.into(),
             bytes: 0,
             modified: 0,
         },

@@ -24,6 +24,7 @@
 mod check;
 mod commit;
 mod convert;
+mod encoding;
 mod failpoint;
 mod ingest;
 #[cfg(test)]

@@ -6,7 +6,8 @@ use super::parts::InputRow;
 use super::snapshot::Snapshot;
 use crate::error::Result;
 use std::collections::{HashMap, HashSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// What the lake knows, as far as an ingest needs it.
@@ -52,7 +53,7 @@ impl Memory {
 }
 
 /// Candidates that were looked at, with what they are; None if they lie outside the period.
-pub(super) type Peeked = HashMap<PathBuf, Result<Option<Planned>, Refused>>;
+pub(super) type Peeked = HashMap<Arc<Path>, Result<Option<Planned>, Box<Refused>>>;
 
 /// What is to be done in one try.
 pub(super) struct Work {
@@ -184,7 +185,7 @@ pub(super) fn remember_peeks(
     peeked.extend(
         failed
             .into_iter()
-            .map(|refused| (PathBuf::from(&refused.row.path), Err(refused))),
+            .map(|refused| (Path::new(&refused.row.path).into(), Err(Box::new(refused)))),
     );
 }
 

@@ -1,34 +1,25 @@
 //! Rows of one (table, range) to one Parquet file.
 
+use super::encoding::{self, GROUP_ROWS};
 use super::failpoint::failpoint;
 use super::parts::DataFile;
 use super::placement::Placement;
 use super::store::{Store, sync_directory};
 use crate::error::{Error, Result};
 use crate::table::Table;
-use arrow::array::{
-    Array, ArrayRef, ArrowPrimitiveType, AsArray, BooleanArray, PrimitiveArray, new_null_array,
-};
+use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, new_null_array};
 use arrow::compute::filter_record_batch;
-use arrow::datatypes::{
-    DataType, Float64Type, Int64Type, SchemaRef, TimestampMicrosecondType, UInt64Type,
-};
+use arrow::datatypes::{Int64Type, SchemaRef, TimestampMicrosecondType};
 use arrow::record_batch::RecordBatch;
 use object_store::{ObjectStoreExt, PutPayload, path::Path as ObjectPath};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
-use parquet::basic::{Compression, ZstdLevel};
-use parquet::file::metadata::{KeyValue, SortingColumn};
-use parquet::file::properties::{EnabledStatistics, WriterProperties};
-use parquet::schema::types::ColumnPath;
 use std::collections::{BTreeSet, HashSet};
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Rows of a row group, at most.
-const GROUP_ROWS: usize = 1 << 20;
 /// Bytes of a row group, at most.
 const GROUP_BYTES: usize = 32 << 20;
 
@@ -173,6 +164,22 @@ impl RangeWriter {
         Ok(())
     }
 
+    /// Bytes of memory that the rows take which are not in the file yet.
+    pub(super) fn memory(&self) -> usize {
+        let writer = self.writer.as_ref();
+        writer.map_or(0, |writer| {
+            writer.memory_size().max(writer.in_progress_size())
+        })
+    }
+
+    /// Ends the row group, so that its memory is free.
+    pub(super) fn end_group(&mut self) -> Result<()> {
+        let (path, shown) = (&self.path, self.target.store.show(&self.path));
+        self.writer.as_mut().map_or(Ok(()), |writer| {
+            writer.flush().map_err(|e| written(path, e, &shown))
+        })
+    }
+
     /// Ends the file, which must be synced then. None if no row was left, and then there is no file.
     pub(super) fn finish(mut self) -> Result<Option<Finished>> {
         while let Some(old) = self.old.as_mut() {
@@ -257,14 +264,12 @@ impl RangeWriter {
                 );
             }
         }
-        let limit = self.target.group_bytes.min(GROUP_BYTES);
         let (path, shown) = (self.path.clone(), self.target.store.show(&self.path));
         let writer = self.writer(batch)?;
         writer.write(batch).map_err(|e| written(&path, e, &shown))?;
-        if writer.in_progress_rows() >= GROUP_ROWS
-            || writer.memory_size().max(writer.in_progress_size()) >= limit
-        {
-            writer.flush().map_err(|e| written(&path, e, &shown))?;
+        let rows = writer.in_progress_rows();
+        if rows >= GROUP_ROWS || self.memory() >= self.target.group_bytes.min(GROUP_BYTES) {
+            self.end_group()?;
         }
         self.rows += batch.num_rows() as u64;
         Ok(())
@@ -296,7 +301,7 @@ impl RangeWriter {
                     Sink::File(BufWriter::with_capacity(1 << 18, file))
                 }
             };
-            let properties = properties(&self.table, first)?;
+            let properties = encoding::properties(&self.table, first)?;
             let writer = ArrowWriter::try_new(sink, self.table.schema.clone(), Some(properties));
             self.writer = Some(writer.map_err(|e| Error::columns(self.path.clone(), e))?);
         }
@@ -313,64 +318,6 @@ impl Drop for RangeWriter {
             let _ = self.target.store.delete(&self.path);
         }
     }
-}
-
-/// How to write a table whose first rows these are.
-fn properties(table: &Table, first: &RecordBatch) -> Result<WriterProperties> {
-    let zstd = ZstdLevel::try_new(1).map_err(|e| Error::columns(table.name.clone(), e))?;
-    let sorting = table.sort.iter().filter_map(|name| table.position(name));
-    // Nested columns come after the key, so a column of the sort order is also that leaf of the file.
-    let sorting = sorting
-        .map(|at| SortingColumn {
-            column_idx: at as i32,
-            descending: false,
-            nulls_first: false,
-        })
-        .collect();
-    let mut properties = WriterProperties::builder();
-    for (column, values) in table.columns.iter().zip(first.columns()) {
-        let path = ColumnPath::from(column.name.as_str());
-        if !repeats(values) {
-            properties = properties.set_column_dictionary_enabled(path, false);
-        }
-    }
-    Ok(properties
-        .set_compression(Compression::ZSTD(zstd))
-        .set_statistics_enabled(EnabledStatistics::Page)
-        .set_write_batch_size(8192)
-        .set_max_row_group_row_count(Some(GROUP_ROWS))
-        .set_sorting_columns(Some(sorting))
-        .set_key_value_metadata(Some(vec![
-            KeyValue::new("iolode.table".into(), table.name.clone()),
-            KeyValue::new("iolode.schema_version".into(), table.version.to_string()),
-        ]))
-        .build())
-}
-
-/// Whether a dictionary of a column would be much shorter than the column. Of hashes and times it would not, and looking every
-/// value up is a third of the work of writing.
-fn repeats(values: &ArrayRef) -> bool {
-    let sample = match values.data_type() {
-        DataType::Int64 => sample(values.as_primitive::<Int64Type>(), |v| v as u64),
-        DataType::UInt64 => sample(values.as_primitive::<UInt64Type>(), |v| v),
-        DataType::Float64 => sample(values.as_primitive::<Float64Type>(), f64::to_bits),
-        _ => return true,
-    };
-    let (rows, distinct) = sample;
-    16 * distinct < rows
-}
-
-/// How many rows of a column were looked at, and how many values they have.
-fn sample<T: ArrowPrimitiveType>(
-    values: &PrimitiveArray<T>,
-    bits: fn(T::Native) -> u64,
-) -> (usize, usize) {
-    let step = values.len().div_ceil(512).max(1);
-    let mut found: Vec<Option<u64>> = values.iter().step_by(step).map(|v| v.map(bits)).collect();
-    let rows = found.len();
-    found.sort_unstable();
-    found.dedup();
-    (rows, found.len())
 }
 
 /// What went wrong while a file was written: a full disk is the system's error, not Parquet's.

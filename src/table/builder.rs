@@ -16,6 +16,9 @@ use arrow::datatypes::{
 use arrow::record_batch::{RecordBatch, RecordBatchOptions};
 use std::sync::Arc;
 
+/// Bytes of a column's memory that are kept for the next batch, at most.
+const MOST_KEPT: usize = 64 << 10;
+
 /// Builds rows of one table.
 ///
 /// Every column must get the same number of values before [`TableBuilder::finish`]. Asking for a column by another type
@@ -366,7 +369,8 @@ impl<T: ArrowPrimitiveType> Numbers<T> {
 
     fn finish(&mut self, data_type: &DataType) -> ArrayRef {
         let values = ScalarBuffer::from(std::mem::take(&mut self.values));
-        self.before = Some(values.inner().clone());
+        // One huge log must not hold its memory for the rest of the run.
+        self.before = Some(values.inner().clone()).filter(|before| before.capacity() <= MOST_KEPT);
         let nulls: Option<NullBuffer> = self.nulls.finish();
         Arc::new(PrimitiveArray::<T>::new(values, nulls).with_data_type(data_type.clone()))
     }

@@ -6,14 +6,14 @@
 use super::header::Header;
 use super::region::MOST_KEPT;
 use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
+use std::hash::{BuildHasher, Hasher, RandomState};
 
 /// The names of one log.
 #[derive(Default)]
 pub(super) struct Names {
     bytes: Vec<u8>,
     /// Where each name lies in `bytes`.
-    places: HashMap<u64, (u32, u32), BuildHasherDefault<IdHasher>>,
+    places: HashMap<u64, (u32, u32), IdState>,
 }
 
 impl Names {
@@ -77,9 +77,26 @@ impl Names {
     }
 }
 
-/// Record ids are hashes already; folding keeps hostile ones from colliding in the low bits alone.
-#[derive(Default)]
-pub(super) struct IdHasher(u64);
+/// Record ids are hashes already, so mixing in a number that nobody knows is enough to keep hostile ones apart.
+#[derive(Clone)]
+struct IdState(u64);
+
+impl Default for IdState {
+    fn default() -> Self {
+        Self(RandomState::new().hash_one(0u64))
+    }
+}
+
+impl BuildHasher for IdState {
+    type Hasher = IdHasher;
+
+    fn build_hasher(&self) -> IdHasher {
+        IdHasher(self.0)
+    }
+}
+
+/// Folds one id.
+struct IdHasher(u64);
 
 impl Hasher for IdHasher {
     fn finish(&self) -> u64 {

@@ -1,0 +1,328 @@
+//! What keeps a lake whole: lists, check, vacuum, stopped ingests, directories that are no lake.
+
+use super::*;
+
+/// Two commits and a vacuum of all that is old come while an ingest reads its first log.
+struct Meddler<'a>(&'a Bench, std::sync::Once);
+
+impl Progress for Meddler<'_> {
+    fn done(&self, _: u64, _: bool) {
+        self.1.call_once(|| {
+            for name in ["x", "y"] {
+                let path = self.0.directory.path().join(name);
+                fs::write(&path, format!("mounts 9 0 /{name}")).unwrap();
+                let options = IngestOptions {
+                    paths: vec![path],
+                    ..self.0.options()
+                };
+                self.0.lake.ingest(&options, &Silent).unwrap();
+            }
+            let all = VacuumOptions {
+                keep_versions: Duration::ZERO,
+                min_age: Duration::ZERO,
+                dry_run: false,
+            };
+            self.0.lake.vacuum(&all).unwrap();
+        });
+    }
+}
+
+#[test]
+fn an_ingest_is_not_lost_when_the_version_it_began_with_is_vacuumed() {
+    let bench = Bench::new();
+    bench.log("a", "mounts 1 0 /a");
+    let meddler = Meddler(&bench, std::sync::Once::new());
+    let report = bench.lake.ingest(&bench.options(), &meddler).unwrap();
+    assert_eq!(report.version, Some(4));
+    let mut rows = bench.rows();
+    rows.sort();
+    assert_eq!(rows, [row(1, "/a"), row(9, "/x"), row(9, "/y")]);
+    let report = bench.lake.check().unwrap();
+    assert!(
+        report.wrong.is_empty() && report.unreferenced.is_empty(),
+        "{report:?}"
+    );
+}
+
+#[test]
+fn vacuum_removes_what_no_kept_version_names_and_nothing_else() {
+    let bench = Bench::new();
+    bench.log("a", "mounts 1 0 /a");
+    bench.ingest();
+    bench.log("b", "mounts 2 0 /b");
+    bench.ingest();
+    let stray = bench
+        .lake
+        .root()
+        .unwrap()
+        .join("darshan_mount/000000-stray.parquet");
+    fs::write(&stray, "half a file").unwrap();
+    assert_eq!(
+        bench.lake.check().unwrap().unreferenced,
+        ["darshan_mount/000000-stray.parquet"]
+    );
+    // By default everything is too young.
+    assert!(
+        bench
+            .lake
+            .vacuum(&VacuumOptions::default())
+            .unwrap()
+            .files
+            .is_empty()
+    );
+    let all = VacuumOptions {
+        keep_versions: Duration::ZERO,
+        min_age: Duration::ZERO,
+        dry_run: true,
+    };
+    let would = bench.lake.vacuum(&all).unwrap();
+    assert!(stray.exists());
+    let did = bench
+        .lake
+        .vacuum(&VacuumOptions {
+            dry_run: false,
+            ..all
+        })
+        .unwrap();
+    assert_eq!(
+        (would.files.len(), would.versions),
+        (did.files.len(), did.versions.clone())
+    );
+    assert_eq!(did.versions, [1, 2]);
+    assert!(!stray.exists());
+    assert_eq!(bench.rows(), [row(1, "/a"), row(2, "/b")]);
+    let report = bench.lake.check().unwrap();
+    assert!(
+        report.wrong.is_empty() && report.unreferenced.is_empty(),
+        "{report:?}"
+    );
+    let gone = bench.lake.snapshot(Some(2)).unwrap_err().to_string();
+    assert!(
+        gone.contains("it has no version 2; it has 3 to 3"),
+        "{gone}"
+    );
+}
+
+#[test]
+fn vacuum_removes_what_killed_writers_left_and_nothing_that_is_not_iolodes() {
+    let bench = Bench::new();
+    bench.log("a", "mounts 1 0 /a");
+    bench.ingest();
+    let at = |path: &str| bench.lake.root().unwrap().join(path);
+    let left = [
+        "_iolode/manifest/.x.tmp",
+        "_iolode/part/input-x.parquet",
+        "darshan_mount/000000-x.parquet",
+    ];
+    let others = ["result.parquet", "mine/x.parquet", "darshan_mount/notes"];
+    fs::create_dir(at("mine")).unwrap();
+    left.iter()
+        .chain(&others)
+        .for_each(|path| fs::write(at(path), "x").unwrap());
+    let options = VacuumOptions {
+        min_age: Duration::ZERO,
+        ..VacuumOptions::default()
+    };
+    assert_eq!(bench.lake.check().unwrap().unreferenced.len(), left.len());
+    assert_eq!(bench.lake.vacuum(&options).unwrap().files, left);
+    assert!(others.iter().all(|path| at(path).exists()));
+    assert_eq!(bench.rows(), [row(1, "/a")]);
+}
+
+#[test]
+fn vacuum_knows_data_files_by_every_way_that_leads_to_them() {
+    let disks = tempfile::tempdir().unwrap();
+    let place = |lake: &Path| Placement::Dirs {
+        // Inside the lake, and behind a link.
+        dirs: vec![lake.join("../lake/inside"), disks.path().join("link")],
+    };
+    fs::create_dir(disks.path().join("real")).unwrap();
+    std::os::unix::fs::symlink(disks.path().join("real"), disks.path().join("link")).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path().join("lake");
+    let site = SiteFile {
+        place: place(&root),
+        ..SiteFile::default()
+    };
+    let options = CreateOptions {
+        site,
+        ..CreateOptions::default()
+    };
+    let bench = Bench::with(&CreateOptions::default());
+    let lake = Lake::create(&root, &options).unwrap();
+    for job in 0..600 {
+        bench.log(&format!("{job}"), &format!("mounts {job} 0 /{job}"));
+    }
+    lake.ingest(&bench.options(), &Silent).unwrap();
+    // What a writer left on a disk before its first commit there is found too.
+    let stray = disks
+        .path()
+        .join("real")
+        .join(lake.id())
+        .join("darshan_log/000001-x.parquet");
+    fs::create_dir_all(stray.parent().unwrap()).unwrap();
+    fs::write(&stray, "x").unwrap();
+    let removed = lake
+        .vacuum(&VacuumOptions {
+            min_age: Duration::ZERO,
+            ..VacuumOptions::default()
+        })
+        .unwrap();
+    assert_eq!(removed.files.len(), 1, "{removed:?}");
+    assert!(!stray.exists());
+    assert_eq!(rows(&lake).len(), 600);
+    assert!(lake.check().unwrap().wrong.is_empty());
+}
+
+#[test]
+fn vacuum_leaves_no_gap_between_versions_when_clocks_went_back() {
+    let bench = Bench::new();
+    for name in ["a", "b", "c"] {
+        bench.log(name, &format!("mounts 1 0 /{name}"));
+        bench.ingest();
+    }
+    // Version 3 says that it was made long ago.
+    let mut third = bench.lake.snapshot(Some(3)).unwrap().manifest().clone();
+    third.time = 0;
+    let text = serde_json::to_vec(&third).unwrap();
+    bench
+        .lake
+        .store()
+        .replace(&Manifest::path(3), &text)
+        .unwrap();
+    bench.lake.store().replace("_iolode/_last", b"1").unwrap();
+    bench.lake.vacuum(&VacuumOptions::default()).unwrap();
+    assert_eq!(bench.lake.snapshot(None).unwrap().version(), 4);
+    assert_eq!(bench.rows().len(), 3);
+}
+
+#[test]
+fn a_lake_in_memory_is_vacuumed_too() {
+    let bench = Bench::new();
+    let lake = Lake::in_memory().unwrap();
+    for name in ["a", "b"] {
+        bench.log(name, &format!("mounts 1 0 /{name}"));
+        lake.ingest(&bench.options(), &Silent).unwrap();
+    }
+    let all = VacuumOptions {
+        keep_versions: Duration::ZERO,
+        min_age: Duration::ZERO,
+        dry_run: false,
+    };
+    let removed = lake.vacuum(&all).unwrap();
+    assert_eq!((removed.versions.len(), removed.files.len()), (2, 2));
+    assert_eq!(rows(&lake).len(), 2);
+}
+
+#[test]
+fn check_names_a_file_that_is_gone_or_cut() {
+    let bench = Bench::new();
+    bench.log("a", "mounts 1 0 /a");
+    bench.ingest();
+    let path = bench.lake.snapshot(None).unwrap().files()[0].path.clone();
+    let full = bench.lake.root().unwrap().join(&path);
+    let bytes = fs::read(&full).unwrap();
+    fs::write(&full, &bytes[..bytes.len() - 20]).unwrap();
+    assert_eq!(bench.lake.check().unwrap().wrong[0].path, path);
+    fs::remove_file(&full).unwrap();
+    assert!(
+        bench.lake.check().unwrap().wrong[0]
+            .what
+            .contains("is missing")
+    );
+}
+
+#[test]
+fn a_stopped_ingest_leaves_nothing_behind() {
+    let bench = Bench::new();
+    bench.log("a", "mounts 1 0 /a");
+    let options = bench.options();
+    options
+        .cancel
+        .store(true, std::sync::atomic::Ordering::Relaxed);
+    assert!(matches!(
+        bench.lake.ingest(&options, &Silent),
+        Err(Error::Interrupted)
+    ));
+    let report = bench.lake.check().unwrap();
+    assert!(
+        report.version == 1 && report.unreferenced.is_empty(),
+        "{report:?}"
+    );
+}
+
+#[test]
+fn what_is_no_lake_is_said_in_one_line_with_what_to_do() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name);
+    let error = |name: &str| Lake::open(at(name)).unwrap_err().to_string();
+    assert!(error("none").ends_with(&format!(
+        "there is none; make one with `iolode lake create {}`",
+        at("none").display()
+    )));
+    fs::write(at("file"), "x").unwrap();
+    assert!(error("file").contains("not a lake"));
+    fs::create_dir(at("dir")).unwrap();
+    fs::write(at("dir/x"), "x").unwrap();
+    assert!(error("dir").contains("not a lake"));
+    assert!(
+        Lake::create(at("dir"), &CreateOptions::default())
+            .unwrap_err()
+            .to_string()
+            .contains("not empty")
+    );
+    let lake = Lake::create(at("lake"), &CreateOptions::default()).unwrap();
+    assert!(
+        Lake::create(at("lake"), &CreateOptions::default())
+            .unwrap_err()
+            .to_string()
+            .contains("already")
+    );
+    lake.store()
+        .put_new(&Manifest::path(2), br#"{"format": 9}"#)
+        .unwrap();
+    assert!(error("lake").contains("newer iolode"), "{}", error("lake"));
+}
+
+#[test]
+fn a_hundred_ingests_leave_few_lists_and_every_input_known() {
+    let bench = Bench::new();
+    for i in 0..100 {
+        bench.log(&format!("{i}"), &format!("mounts {i} 0 /{i}"));
+        let paths = vec![bench.logs().join(format!("{i}"))];
+        bench
+            .lake
+            .ingest(
+                &IngestOptions {
+                    paths,
+                    ..bench.options()
+                },
+                &Silent,
+            )
+            .unwrap();
+    }
+    let snapshot = bench.lake.snapshot(None).unwrap();
+    assert!(snapshot.manifest().inputs.len() <= 65);
+    assert_eq!(snapshot.inputs().unwrap().len(), 100);
+    assert_eq!(bench.ingest().version, None);
+}
+
+#[test]
+fn check_misses_the_rows_of_a_log_that_was_taken() {
+    let bench = Bench::new();
+    bench.log("a", "mounts 1 0 alpha");
+    bench.ingest();
+    let known = bench.lake.snapshot(None).unwrap().inputs().unwrap();
+    let lost = InputRow {
+        path: "/logs/lost".into(),
+        content_hash: Some(77),
+        ..known[0].clone()
+    };
+    bench.lake.record_inputs(vec![lost]).unwrap();
+    let wrong = bench.lake.check().unwrap().wrong;
+    assert_eq!(wrong.len(), 1);
+    assert_eq!(
+        wrong[0].what,
+        "1 logs that were taken in have no rows, such as 77"
+    );
+}
