@@ -1,6 +1,6 @@
 //! Rows of one (table, range) to one Parquet file.
 
-use super::encoding::{self, GROUP_ROWS};
+use super::encoding::Encoder;
 use super::failpoint::failpoint;
 use super::parts::DataFile;
 use super::placement::Placement;
@@ -12,7 +12,6 @@ use arrow::compute::filter_record_batch;
 use arrow::datatypes::{Int64Type, SchemaRef, TimestampMicrosecondType};
 use arrow::record_batch::RecordBatch;
 use object_store::{ObjectStoreExt, PutPayload, path::Path as ObjectPath};
-use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use std::collections::{BTreeSet, HashSet};
 use std::fs::File;
@@ -20,8 +19,8 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Bytes of a row group, at most.
-const GROUP_BYTES: usize = 32 << 20;
+/// Rows of a row group, at most.
+const GROUP_ROWS: usize = 1 << 20;
 
 /// Where and for which job ids a file is written.
 #[derive(Clone, Debug)]
@@ -37,7 +36,7 @@ pub(super) struct Target {
     pub(super) to: Option<i64>,
     pub(super) ost: Option<i64>,
     pub(super) version: u64,
-    /// Bytes that the writer may hold before it ends a row group.
+    /// Bytes of memory that the rows of a row group may take.
     pub(super) group_bytes: usize,
 }
 
@@ -47,8 +46,12 @@ pub(super) struct RangeWriter {
     target: Target,
     path: String,
     ost: Option<i64>,
-    writer: Option<ArrowWriter<Sink>>,
+    encoder: Option<Encoder<Sink>>,
     old: Option<OldRows>,
+    /// Rows of the row group that is being gathered, and how many and how large they are.
+    group: Vec<RecordBatch>,
+    group_rows: usize,
+    group_bytes: usize,
     rows: u64,
     job_id: Option<(i64, i64)>,
     start_time: Option<(i64, i64)>,
@@ -128,8 +131,11 @@ impl RangeWriter {
             target,
             path: String::new(),
             ost: None,
-            writer: None,
+            encoder: None,
             old,
+            group: vec![],
+            group_rows: 0,
+            group_bytes: 0,
             rows: 0,
             job_id: None,
             start_time: None,
@@ -166,18 +172,30 @@ impl RangeWriter {
 
     /// Bytes of memory that the rows take which are not in the file yet.
     pub(super) fn memory(&self) -> usize {
-        let writer = self.writer.as_ref();
-        writer.map_or(0, |writer| {
-            writer.memory_size().max(writer.in_progress_size())
-        })
+        self.group_bytes
     }
 
-    /// Ends the row group, so that its memory is free.
+    /// Writes these rows, so that their memory is free.
     pub(super) fn end_group(&mut self) -> Result<()> {
-        let (path, shown) = (&self.path, self.target.store.show(&self.path));
-        self.writer.as_mut().map_or(Ok(()), |writer| {
-            writer.flush().map_err(|e| written(path, e, &shown))
-        })
+        let Some(sample) = self.group.iter().max_by_key(|batch| batch.num_rows()) else {
+            return Ok(());
+        };
+        let encoder = match &mut self.encoder {
+            Some(encoder) => encoder,
+            None => {
+                let sink;
+                (sink, self.path, self.ost) = create(&self.table, &self.target)?;
+                self.encoder
+                    .insert(Encoder::new(sink, &self.table, sample)?)
+            }
+        };
+        let shown = self.target.store.show(&self.path);
+        encoder
+            .write(&self.group)
+            .map_err(|e| written(&self.path, e, &shown))?;
+        self.group.clear();
+        (self.group_rows, self.group_bytes) = (0, 0);
+        Ok(())
     }
 
     /// Ends the file, which must be synced then. None if no row was left, and then there is no file.
@@ -191,11 +209,12 @@ impl RangeWriter {
             old.advance(to);
             self.append(&run)?;
         }
-        let Some(writer) = self.writer.take() else {
+        self.end_group()?;
+        let Some(encoder) = self.encoder.take() else {
             return Ok(None);
         };
         let shown = self.target.store.show(&self.path);
-        let sink = writer
+        let sink = encoder
             .into_inner()
             .map_err(|e| written(&self.path, e, &shown))?;
         let io = |e| Error::io(&shown, "cannot write", e);
@@ -264,56 +283,57 @@ impl RangeWriter {
                 );
             }
         }
-        let (path, shown) = (self.path.clone(), self.target.store.show(&self.path));
-        let writer = self.writer(batch)?;
-        writer.write(batch).map_err(|e| written(&path, e, &shown))?;
-        let rows = writer.in_progress_rows();
-        if rows >= GROUP_ROWS || self.memory() >= self.target.group_bytes.min(GROUP_BYTES) {
-            self.end_group()?;
-        }
         self.rows += batch.num_rows() as u64;
+        let most = self.target.group_bytes.max(1);
+        let step = (batch.num_rows() * most / bytes(batch).max(1)).clamp(1, GROUP_ROWS);
+        for from in (0..batch.num_rows()).step_by(step) {
+            let part = batch.slice(from, step.min(batch.num_rows() - from));
+            self.group_rows += part.num_rows();
+            self.group_bytes += bytes(&part);
+            self.group.push(part);
+            if self.group_rows >= GROUP_ROWS || self.group_bytes >= most {
+                self.end_group()?;
+            }
+        }
         Ok(())
     }
+}
 
-    fn writer(&mut self, first: &RecordBatch) -> Result<&mut ArrowWriter<Sink>> {
-        if self.writer.is_none() {
-            let path = format!(
-                "{}/{:06}-{}.parquet",
-                self.table.name,
-                self.target.range,
-                uuid::Uuid::new_v4()
-            );
-            let sink = match &self.target.store {
-                Store::Memory(_) => {
-                    self.path = path;
-                    Sink::Memory(vec![])
-                }
-                Store::Local(root) => {
-                    let (file, path, ost) = self.target.place.create(
-                        root,
-                        &self.target.lake_id,
-                        &path,
-                        self.target.ost,
-                    )?;
-                    self.path = path;
-                    self.ost = ost;
-                    failpoint("data-file-created");
-                    Sink::File(BufWriter::with_capacity(1 << 18, file))
-                }
-            };
-            let properties = encoding::properties(&self.table, first)?;
-            let writer = ArrowWriter::try_new(sink, self.table.schema.clone(), Some(properties));
-            self.writer = Some(writer.map_err(|e| Error::columns(self.path.clone(), e))?);
+/// About how many bytes of memory a batch takes, or its part of those that it is a slice of.
+fn bytes(batch: &RecordBatch) -> usize {
+    let of = |column: &ArrayRef| {
+        let values = column.to_data().get_slice_memory_size().unwrap_or(0);
+        values + size_of_val(column.as_ref())
+    };
+    batch.columns().iter().map(of).sum()
+}
+
+/// The new file of a table in a range, its path, and the target on which it lies.
+fn create(table: &Table, target: &Target) -> Result<(Sink, String, Option<i64>)> {
+    let path = format!(
+        "{}/{:06}-{}.parquet",
+        table.name,
+        target.range,
+        uuid::Uuid::new_v4()
+    );
+    match &target.store {
+        Store::Memory(_) => Ok((Sink::Memory(vec![]), path, None)),
+        Store::Local(root) => {
+            let (file, path, ost) =
+                target
+                    .place
+                    .create(root, &target.lake_id, &path, target.ost)?;
+            failpoint("data-file-created");
+            let sink = Sink::File(BufWriter::with_capacity(1 << 16, file));
+            Ok((sink, path, ost))
         }
-        // It was made just now.
-        self.writer.as_mut().ok_or(Error::Interrupted)
     }
 }
 
 /// A file that was not finished is nobody's.
 impl Drop for RangeWriter {
     fn drop(&mut self) {
-        self.writer = None;
+        self.encoder = None;
         if !self.path.is_empty() {
             let _ = self.target.store.delete(&self.path);
         }
