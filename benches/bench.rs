@@ -48,7 +48,7 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Decodes every log below a directory into the tables that are wanted, a batch at every 2 MiB as an ingest does.
+/// Decodes every log below a directory into the tables that are wanted, a batch at every 1 MiB of a table as an ingest does.
 fn read(directory: &Path, wanted: fn(&str) -> bool) -> iolode::Result<String> {
     let names = Darshan
         .tables()
@@ -72,21 +72,19 @@ fn read(directory: &Path, wanted: fn(&str) -> bool) -> iolode::Result<String> {
         }
         bytes += input.len();
         buffer = input.into_buffer();
-        if tables.bytes() > 2 << 20 {
-            rows += finish(&mut tables)?;
-        }
+        rows += finish(&mut tables, 1 << 20)?;
     }
-    rows += finish(&mut tables)?;
+    rows += finish(&mut tables, 1)?;
     Ok(format!(
         "{{\"logs\": {logs}, \"refused\": {refused}, \"bytes\": {bytes}, \"rows\": {rows}}}"
     ))
 }
 
-fn finish(tables: &mut Tables) -> iolode::Result<usize> {
+fn finish(tables: &mut Tables, least: usize) -> iolode::Result<usize> {
     tables
         .builders()
         .iter_mut()
-        .filter(|builder| builder.rows() > 0)
+        .filter(|builder| builder.rows() > 0 && builder.bytes() >= least)
         .map(|builder| Ok(builder.finish()?.num_rows()))
         .sum()
 }
@@ -127,7 +125,8 @@ fn inputs(lake: &Path, n: u64) -> iolode::Result<String> {
             i % 65_536,
             i % 86_400,
             i.wrapping_mul(0x9e37_79b9_7f4a_7c15)
-        ),
+        )
+        .into(),
         source: Some("darshan".into()),
         status: InputStatus::Ok,
         error: None,

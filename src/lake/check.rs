@@ -91,23 +91,22 @@ impl Lake {
             });
         }
         for part in &snapshot.manifest().inputs {
-            let mut rows = 0;
-            let read = read_part(store, part, |batch| {
-                rows += batch.num_rows() as u64;
-                Ok(())
+            let rows = read_part(store, part).and_then(|batches| {
+                let rows = batches.map(|batch| Ok(batch?.num_rows() as u64));
+                rows.sum::<Result<u64>>()
             });
-            match read {
+            match rows {
                 Err(e) => report.wrong.push(Finding {
                     path: part.path.clone(),
                     what: e.to_string(),
                 }),
-                Ok(()) if rows != part.rows => {
+                Ok(rows) if rows != part.rows => {
                     report.wrong.push(Finding {
                         path: part.path.clone(),
                         what: format!("{rows} rows; the manifest says {}", part.rows),
                     });
                 }
-                Ok(()) => {}
+                Ok(_) => {}
             }
         }
         let named = named_by_versions(store, &Manifest::versions(store)?, &mut report.wrong)?;

@@ -13,6 +13,7 @@ use super::{Lake, now};
 use crate::error::{Error, Result};
 use crate::table::tables;
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 /// Lists of inputs that a manifest may name before small ones are merged.
 const MOST_PARTS: usize = 64;
@@ -33,16 +34,14 @@ impl Lake {
             splits,
             osts,
             &[],
-            inputs,
+            &inputs.iter().collect::<Vec<_>>(),
             &IngestOptions::default(),
         )?;
         let reason = "somebody else committed at the same time; try again".to_string();
-        committed
-            .map(|(version, _)| version)
-            .ok_or_else(|| Error::Conflict {
-                lake: self.store.show(""),
-                reason,
-            })
+        committed.ok_or_else(|| Error::Conflict {
+            lake: self.store.show(""),
+            reason,
+        })
     }
 
     /// Publishes the next version; None if somebody else was faster.
@@ -52,13 +51,24 @@ impl Lake {
         splits: Vec<i64>,
         osts: Vec<Option<i64>>,
         results: &[&RangeResult],
-        mut inputs: Vec<InputRow>,
+        inputs: &[&InputRow],
         options: &IngestOptions<'_>,
-    ) -> Result<Option<(u64, Vec<InputRow>)>> {
+    ) -> Result<Option<u64>> {
         let version = snapshot.version() + 1;
-        inputs.iter_mut().for_each(|row| row.version = version);
+        let mut inputs = inputs.to_vec();
         inputs.sort_by(|a, b| a.path.cmp(&b.path));
-        name_twins(snapshot, &mut inputs)?;
+        let twins = twins(snapshot, &inputs)?;
+        let input = |row: &&InputRow| {
+            let twin = is_unnamed_twin(row)
+                .then(|| twins.get(&row.content_hash?))
+                .flatten();
+            let error = twin.map(|path| format!("the same bytes as {path}"));
+            InputRow {
+                version,
+                error: error.or_else(|| row.error.clone()),
+                ..(*row).clone()
+            }
+        };
 
         let replaced: HashSet<&str> = results
             .iter()
@@ -83,7 +93,9 @@ impl Lake {
         let mut written = vec![];
         let publish = |written: &mut Vec<Part>| -> Result<bool> {
             let mut lists = snapshot.manifest.inputs.clone();
-            if let Some(part) = write_part(&self.store, "input", &[inputs_to_batch(&inputs)?])? {
+            let rows = inputs.chunks(8192);
+            let rows = rows.map(|rows| inputs_to_batch(rows.iter().map(input)));
+            if let Some(part) = write_part(&self.store, "input", rows)? {
                 written.push(part.clone());
                 lists.push(part);
             }
@@ -94,7 +106,7 @@ impl Lake {
             let list = if files.is_empty() {
                 None
             } else {
-                write_part(&self.store, "file", &[files_to_batch(&files, &splits)?])?
+                write_part(&self.store, "file", [files_to_batch(&files, &splits)])?
             };
             written.extend(list.clone());
             failpoint("file-part-written");
@@ -147,7 +159,7 @@ impl Lake {
             manifest.publish(&self.store)
         };
         match publish(&mut written) {
-            Ok(true) => Ok(Some((version, inputs))),
+            Ok(true) => Ok(Some(version)),
             other => {
                 written
                     .iter()
@@ -162,53 +174,39 @@ impl Lake {
     fn merge_parts(&self, mut lists: Vec<Part>, written: &mut Vec<Part>) -> Result<Vec<Part>> {
         lists.sort_by_key(|part| part.rows);
         let large = lists.split_off(lists.len() / 2 + 1);
-        let mut batches = vec![];
-        for part in &lists {
-            read_part(&self.store, part, |batch| {
-                batches.push(batch);
-                Ok(())
-            })?;
-        }
-        let merged = write_part(&self.store, "input", &batches)?;
+        let rows = lists.iter().map(|part| read_part(&self.store, part));
+        let rows = rows.collect::<Result<Vec<_>>>()?;
+        let merged = write_part(&self.store, "input", rows.into_iter().flatten())?;
         written.extend(merged.clone());
         Ok(large.into_iter().chain(merged).collect())
     }
 }
 
-/// Says of which input's bytes a skipped one is a copy.
-fn name_twins(snapshot: &Snapshot, inputs: &mut [InputRow]) -> Result<()> {
-    let unnamed = |row: &InputRow| {
-        row.status == InputStatus::Skipped && row.content_hash.is_some() && row.error.is_none()
-    };
-    let mut wanted: HashMap<i64, String> = inputs
-        .iter()
-        .filter(|row| unnamed(row))
-        .filter_map(|row| Some((row.content_hash?, String::new())))
-        .collect();
+/// A copy of an input of which it is not said yet which one that is.
+fn is_unnamed_twin(row: &InputRow) -> bool {
+    row.status == InputStatus::Skipped && row.content_hash.is_some() && row.error.is_none()
+}
+
+/// Of which input's bytes the skipped ones are copies, by their hash.
+fn twins(snapshot: &Snapshot, inputs: &[&InputRow]) -> Result<HashMap<i64, Arc<str>>> {
+    let unnamed = inputs.iter().filter(|row| is_unnamed_twin(row));
+    let wanted: HashSet<i64> = unnamed.filter_map(|row| row.content_hash).collect();
+    let mut twins = HashMap::new();
     if wanted.is_empty() {
-        return Ok(());
+        return Ok(twins);
     }
-    let now: HashSet<&str> = inputs.iter().map(|row| row.path.as_str()).collect();
     let mut holds = |row: &InputRow| {
-        if let Some(path) = row
-            .content_hash
-            .filter(|_| row.status.has_rows())
-            .and_then(|hash| wanted.get_mut(&hash))
-        {
-            path.clone_from(&row.path);
+        let hash = row.content_hash.filter(|hash| wanted.contains(hash));
+        if let Some(hash) = hash.filter(|_| row.status.has_rows()) {
+            twins.insert(hash, row.path.clone());
         }
     };
+    let now: HashSet<&str> = inputs.iter().map(|row| &*row.path).collect();
     snapshot.each_input(|row| {
-        if !now.contains(row.path.as_str()) {
+        if !now.contains(&*row.path) {
             holds(&row);
         }
     })?;
-    inputs.iter().for_each(holds);
-    for row in inputs.iter_mut().filter(|row| unnamed(row)) {
-        row.error = row
-            .content_hash
-            .and_then(|hash| wanted.get(&hash))
-            .map(|path| format!("the same bytes as {path}"));
-    }
-    Ok(())
+    inputs.iter().for_each(|row| holds(row));
+    Ok(twins)
 }

@@ -52,7 +52,7 @@ pub(super) struct Worker<'o> {
     readers: HashMap<usize, Box<dyn Reader>>,
     tables: Tables,
     buffers: Vec<Vec<u8>>,
-    /// Bytes that the builders may hold.
+    /// Bytes that a builder may hold: enough for batches that are worth their overhead also of tables with few rows.
     flush_at: usize,
     /// Bytes of logs of one job that may be held.
     hold_at: u64,
@@ -61,21 +61,29 @@ pub(super) struct Worker<'o> {
 }
 
 impl<'o> Worker<'o> {
-    pub(super) fn new(options: &'o IngestOptions<'o>, site: Arc<Site>) -> Result<Self> {
+    /// `noted` is what is held of all logs in memory, which the writers of all threads have less.
+    pub(super) fn new(
+        options: &'o IngestOptions<'o>,
+        site: Arc<Site>,
+        noted: usize,
+    ) -> Result<Self> {
         let names = options
             .sources
             .iter()
             .flat_map(|source| source.tables().iter().copied());
-        let share = options.memory / options.threads.max(1) / 8;
+        let threads = options.threads.max(1);
+        let share = options.memory / threads / 8;
         Ok(Self {
             options,
             site,
             readers: HashMap::new(),
             tables: Tables::new(names)?,
             buffers: vec![],
-            flush_at: share.clamp(1 << 18, 2 << 20),
+            flush_at: (share / 16).clamp(1 << 16, 1 << 20),
             hold_at: share.clamp(1 << 20, 32 << 20) as u64,
-            write_at: (share + share / 2).clamp(4 << 20, 96 << 20),
+            write_at: (2 * share)
+                .saturating_sub(noted / threads)
+                .clamp(4 << 20, 128 << 20),
         })
     }
 
@@ -90,7 +98,10 @@ impl<'o> Worker<'o> {
         known: &Hashes,
         progress: &dyn Progress,
     ) -> Result<RangeResult> {
-        let mut result = RangeResult::default();
+        let mut result = RangeResult {
+            inputs: Vec::with_capacity(task.logs.len()),
+            ..RangeResult::default()
+        };
         let converted = self.convert(task, known, &mut result, progress);
         let mut spared = std::mem::take(&mut result.spared);
         // Rows that were to be replaced stay if the log could not be read, unless another input brought them.
@@ -113,8 +124,8 @@ impl<'o> Worker<'o> {
             .for_each(|file| _ = store.delete(&file.path));
         converted?;
         let kept = |log: &&Planned| {
-            let path = log.file.path.to_string_lossy();
-            !result.kept.iter().any(|(kept, _)| *kept == path)
+            let name = &*log.file.name;
+            !result.kept.iter().any(|(kept, _)| kept == name)
         };
         let again = RangeTask {
             logs: task.logs.iter().filter(kept).cloned().collect(),
@@ -136,11 +147,11 @@ impl<'o> Worker<'o> {
         let mut writers: Vec<Option<RangeWriter>> =
             self.tables.builders().iter().map(|_| None).collect();
         let mut logs: Vec<&Planned> = task.logs.iter().collect();
-        logs.sort_by(|a, b| (a.peek.job_id, &a.file.path).cmp(&(b.peek.job_id, &b.file.path)));
+        logs.sort_by(|a, b| (a.peek.job_id, a.file.path()).cmp(&(b.peek.job_id, b.file.path())));
         for job in logs.chunk_by(|a, b| a.peek.job_id == b.peek.job_id) {
             self.convert_job(job, known, task, &mut writers, result, progress)?;
         }
-        self.flush(task, &mut writers)?;
+        self.flush(task, &mut writers, 0)?;
         // Tables without new rows that lose some, or are cut.
         let names: Vec<String> = self
             .tables
@@ -210,17 +221,15 @@ impl<'o> Worker<'o> {
                 Err(e) => self.fail(log, e, result, progress),
             }
         }
-        loaded.sort_by_key(|(hash, log, _)| (*hash, log.file.path.clone()));
-        let mut before: Option<(i64, String)> = None;
+        loaded.sort_by_key(|(hash, log, _)| (*hash, log.file.name.clone()));
+        let mut before: Option<(i64, &str)> = None;
         for (hash, log, input) in loaded {
             if self.options.is_cancelled() {
                 return Err(Error::Interrupted);
             }
-            let path = log.file.path.to_string_lossy().into_owned();
             let twin = before
-                .as_ref()
                 .filter(|(same, _)| *same == hash)
-                .map(|(_, path)| path);
+                .map(|(_, name)| name);
             if twin.is_some() || known.contains(hash) && !task.drop.contains(&hash) {
                 let source = self.options.sources.get(log.source).copied();
                 let mut row = failed_row(&log.file, source, InputStatus::Skipped, String::new());
@@ -241,20 +250,18 @@ impl<'o> Worker<'o> {
             match input.and_then(|input| self.read(input, hash, log)) {
                 Ok(row) => {
                     progress.done(log.file.bytes, false);
-                    before = Some((hash, path));
+                    before = Some((hash, &log.file.name));
                     result.inputs.push(row);
                 }
                 Err(e) => self.fail(log, e, result, progress),
             }
-            if self.tables.bytes() >= self.flush_at {
-                self.flush(task, writers)?;
-            }
+            self.flush(task, writers, self.flush_at)?;
         }
         Ok(())
     }
 
     fn load(&mut self, file: &Candidate) -> Result<Input> {
-        Input::open(&file.path)?.load(WHOLE, self.buffers.pop().unwrap_or_default())
+        Input::open(file.path())?.load(WHOLE, self.buffers.pop().unwrap_or_default())
     }
 
     /// Loads what was hashed before.
@@ -292,8 +299,8 @@ impl<'o> Worker<'o> {
         self.reuse(input);
         let outcome = read?;
         Ok(InputRow {
-            path: log.file.path.to_string_lossy().into_owned(),
-            source: Some(source.name().to_string()),
+            path: log.file.name.clone(),
+            source: Some(source.name().into()),
             status: outcome.status.into(),
             error: outcome.why,
             bytes: log.file.bytes,
@@ -310,7 +317,7 @@ impl<'o> Worker<'o> {
     /// Notes that nothing could be taken of a log.
     fn fail(&self, log: &Planned, e: Error, result: &mut RangeResult, progress: &dyn Progress) {
         progress.done(log.file.bytes, true);
-        let name = log.file.path.display().to_string();
+        let name = log.file.path().display().to_string();
         let why = e.to_string();
         let why = why
             .strip_prefix(&name)
@@ -318,8 +325,7 @@ impl<'o> Worker<'o> {
             .to_string();
         let unread = matches!(e, Error::Io { .. });
         if let Some(held) = log.held.filter(|held| held.stays(unread)) {
-            let path = log.file.path.to_string_lossy().into_owned();
-            result.kept.push((path, why));
+            result.kept.push((log.file.name.to_string(), why));
             result.spared.insert(held.hash);
             return;
         }
@@ -328,12 +334,19 @@ impl<'o> Worker<'o> {
         result.inputs.push(row);
     }
 
-    /// Moves the builders' rows into the files.
-    fn flush(&mut self, task: &RangeTask, writers: &mut [Option<RangeWriter>]) -> Result<()> {
+    /// Moves the rows of those builders into the files that hold so many bytes.
+    fn flush(
+        &mut self,
+        task: &RangeTask,
+        writers: &mut [Option<RangeWriter>],
+        least: usize,
+    ) -> Result<()> {
+        let mut moved = false;
         for (builder, writer) in self.tables.builders().iter_mut().zip(&mut *writers) {
-            if builder.rows() == 0 {
+            if builder.rows() == 0 || builder.bytes() < least {
                 continue;
             }
+            moved = true;
             let batch = builder.finish()?;
             let writer = match writer {
                 Some(writer) => writer,
@@ -348,6 +361,9 @@ impl<'o> Worker<'o> {
                 }
             };
             writer.write(&batch)?;
+        }
+        if !moved {
+            return Ok(());
         }
         // Many writers that are each within their bounds are too much together.
         let mut held: Vec<usize> = writers
@@ -369,7 +385,7 @@ impl<'o> Worker<'o> {
 
 fn changed(file: &Candidate) -> Error {
     let why = std::io::Error::other("it changed while it was read");
-    Error::io(&file.path, "cannot read", why)
+    Error::io(file.path(), "cannot read", why)
 }
 
 fn old_of(task: &RangeTask, table: &str) -> Vec<DataFile> {

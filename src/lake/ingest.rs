@@ -3,16 +3,16 @@
 use super::Lake;
 use super::convert::{RangeResult, RangeTask, Worker};
 use super::failpoint::failpoint;
-use super::list::{Candidate, list, peek, unknown};
+use super::list::{list, noted, peek, unknown};
 use super::parts::{InputRow, InputStatus};
 use super::plan::{Plan, plan};
 use super::site::{RegisteredSource, SiteFile};
-use super::work::{Hashes, Peeked, Work, remember, remember_peeks};
+use super::work::{Hashes, Work, remember};
 use crate::error::{Error, Result};
 use crate::source::{SOURCES, Site, Source};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -154,21 +154,21 @@ impl Lake {
         let (candidates, unlisted) = list(paths, &ours)?;
         progress.listed(candidates.len() as u64);
         let rules = Arc::new(site.site()?);
-        let mut peeked = Peeked::new();
-        let mut planned_before = false;
-        for _ in 0..TRIES {
+        for attempt in 0..TRIES {
+            let told: &dyn Progress = if attempt == 0 { progress } else { &Silent };
             let snapshot = self.snapshot(None)?;
             let memory = remember(&snapshot, &candidates, &unlisted)?;
             let todo = unknown(&candidates, &memory.known, options);
-            let fresh: Vec<Candidate> = todo
-                .iter()
-                .filter(|file| !peeked.contains_key(&file.path))
-                .cloned()
-                .collect();
-            let (logs, failed) = peek(&fresh, options, progress)?;
-            remember_peeks(&mut peeked, &fresh, logs, failed);
-            drop(fresh);
-            let mut work = Work::new(&todo, &peeked, &unlisted, &memory, &snapshot, options)?;
+            let peeked = peek(&candidates, &todo, options, told)?;
+            let mut work = Work::new(
+                &candidates,
+                &todo,
+                peeked,
+                &unlisted,
+                &memory,
+                &snapshot,
+                options,
+            )?;
             let mut nothing = IngestReport {
                 unchanged: (candidates.len() - todo.len()) as u64,
                 failures: std::mem::take(&mut work.kept),
@@ -182,17 +182,15 @@ impl Lake {
                 osts,
                 tasks,
             } = plan(&snapshot, site, &mut work, options)?;
-            if !planned_before {
-                planned_before = true;
-                let logs = || tasks.iter().flat_map(|task| &task.logs);
-                let bytes = logs().map(|log| log.file.bytes).sum();
-                progress.planned(logs().count() as u64, bytes);
-            }
+            let logs = || tasks.iter().flat_map(|task| &task.logs);
+            let bytes = logs().map(|log| log.file.bytes).sum();
+            told.planned(logs().count() as u64, bytes);
             let signatures = run(
-                &tasks,
+                tasks,
                 done,
                 &memory.hashes,
                 rules.clone(),
+                noted(&candidates),
                 options,
                 progress,
             )?;
@@ -215,9 +213,9 @@ impl Lake {
             if !changes_files && rows().all(|row| memory.knows(row)) {
                 return Ok(nothing);
             }
-            let inputs = rows().cloned().collect();
-            if let Some((version, inputs)) =
-                self.commit(&snapshot, splits, osts, &results, inputs, options)?
+            let inputs: Vec<&InputRow> = rows().collect();
+            if let Some(version) =
+                self.commit(&snapshot, splits, osts, &results, &inputs, options)?
             {
                 return Ok(report(version, &inputs, &results, nothing));
             }
@@ -247,38 +245,37 @@ impl Lake {
 
 /// Runs the tasks that were not run before on all threads; the signatures of all, in order.
 fn run(
-    tasks: &[RangeTask],
+    tasks: Vec<RangeTask>,
     done: &mut HashMap<u64, RangeResult>,
     hashes: &Hashes,
     site: Arc<Site>,
+    noted: usize,
     options: &IngestOptions<'_>,
     progress: &dyn Progress,
 ) -> Result<Vec<u64>> {
     let signatures: Vec<u64> = tasks.iter().map(signature).collect();
-    let mut todo: Vec<usize> = (0..tasks.len())
-        .filter(|i| !done.contains_key(&signatures[*i]))
+    let todo = signatures.iter().copied().zip(tasks);
+    let mut todo: Vec<(u64, RangeTask)> = todo
+        .filter(|(signature, _)| !done.contains_key(signature))
         .collect();
-    todo.sort_by_key(|i| {
-        std::cmp::Reverse(tasks[*i].logs.iter().map(|log| log.file.bytes).sum::<u64>())
-    });
-    let (next, stop, results) = (
-        AtomicUsize::new(0),
-        AtomicBool::new(false),
-        Mutex::new(vec![]),
-    );
-    let failure = Mutex::new(None);
+    // The largest first, which are at the end.
+    todo.sort_by_key(|(_, task)| task.logs.iter().map(|log| log.file.bytes).sum::<u64>());
+    let threads = options.threads.max(1).min(todo.len());
+    let (todo, stop) = (Mutex::new(todo), AtomicBool::new(false));
+    let (results, failure) = (Mutex::new(vec![]), Mutex::new(None));
+    let next = || todo.lock().ok().and_then(|mut todo| todo.pop());
     std::thread::scope(|scope| {
-        for _ in 0..options.threads.max(1).min(todo.len()) {
+        for _ in 0..threads {
             scope.spawn(|| {
                 let work = || -> Result<()> {
-                    let mut worker = Worker::new(options, site.clone())?;
-                    while let Some(i) = todo.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let mut worker = Worker::new(options, site.clone(), noted)?;
+                    while let Some((signature, task)) = next() {
                         if stop.load(Ordering::Relaxed) {
                             return Ok(());
                         }
-                        let result = worker.convert_range(&tasks[*i], hashes, progress)?;
+                        let result = worker.convert_range(&task, hashes, progress)?;
                         if let Ok(mut results) = results.lock() {
-                            results.push((signatures[*i], result));
+                            results.push((signature, result));
                         }
                     }
                     Ok(())
@@ -309,7 +306,11 @@ fn signature(task: &RangeTask) -> u64 {
     for log in &task.logs {
         text += &format!(
             "\n{:?} {} {} {} {:?}",
-            log.file.path, log.file.bytes, log.file.modified, log.dxt, log.held
+            log.file.path(),
+            log.file.bytes,
+            log.file.modified,
+            log.dxt,
+            log.held
         );
     }
     task.old
@@ -322,7 +323,7 @@ fn signature(task: &RangeTask) -> u64 {
 
 fn report(
     version: u64,
-    inputs: &[InputRow],
+    inputs: &[&InputRow],
     results: &[&RangeResult],
     nothing: IngestReport,
 ) -> IngestReport {
@@ -336,7 +337,7 @@ fn report(
         if row.status == InputStatus::Failed {
             report
                 .failures
-                .push((row.path.clone(), row.error.clone().unwrap_or_default()));
+                .push((row.path.to_string(), row.error.clone().unwrap_or_default()));
         }
     }
     for file in results.iter().flat_map(|r| &r.files) {

@@ -13,10 +13,44 @@ use std::sync::{Arc, Mutex};
 /// A file that may be a log.
 #[derive(Clone, Debug)]
 pub(super) struct Candidate {
-    pub(super) path: Arc<Path>,
+    /// Its path as the lake writes it; shared with all that is noted of it.
+    pub(super) name: Arc<str>,
+    /// Its path where that is no UTF-8.
+    odd: Option<Box<Path>>,
     pub(super) bytes: u64,
     /// Microseconds since 1970.
     pub(super) modified: i64,
+}
+
+impl Candidate {
+    fn new(path: &Path, bytes: u64, modified: i64) -> Self {
+        Self {
+            name: path.to_string_lossy().into(),
+            odd: path.to_str().is_none().then(|| path.into()),
+            bytes,
+            modified,
+        }
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        self.odd.as_deref().unwrap_or(Path::new(&*self.name))
+    }
+}
+
+/// About how many bytes of memory the notes of candidates take until they are published.
+pub(super) fn noted(candidates: &[Candidate]) -> usize {
+    let rows = size_of::<Candidate>() + size_of::<Planned>().max(size_of::<InputRow>());
+    candidates.iter().map(|file| file.name.len() + rows).sum()
+}
+
+/// What a look at a candidate showed.
+pub(super) enum Peeked {
+    /// A log, and its place in the list of sources.
+    Log(usize, Peek),
+    /// It lies outside the period.
+    Outside,
+    /// Nothing can be taken of it.
+    Refused(Box<Refused>),
 }
 
 /// A log whose place in the lake is known.
@@ -75,11 +109,7 @@ pub(super) fn list(paths: &[PathBuf], ours: &[PathBuf]) -> Result<(Vec<Candidate
                 Ok(entry) if entry.file_type().is_file() => match entry.metadata() {
                     Ok(metadata) => {
                         let modified = metadata.modified().map(micros).unwrap_or(0);
-                        found.push(Candidate {
-                            path: entry.into_path().into(),
-                            bytes: metadata.len(),
-                            modified,
-                        });
+                        found.push(Candidate::new(entry.path(), metadata.len(), modified));
                     }
                     Err(e) => failed.push(unlisted(entry.path(), e)),
                 },
@@ -91,8 +121,9 @@ pub(super) fn list(paths: &[PathBuf], ours: &[PathBuf]) -> Result<(Vec<Candidate
             }
         }
     }
-    found.sort_by(|a, b| a.path.cmp(&b.path));
-    found.dedup_by(|a, b| a.path == b.path);
+    found.sort_by(|a, b| a.path().cmp(b.path()));
+    found.dedup_by(|a, b| a.path() == b.path());
+    found.shrink_to_fit();
     failed.sort_by(|a, b| a.path.cmp(&b.path));
     failed.dedup_by(|a, b| a.path == b.path);
     Ok((found, failed))
@@ -109,16 +140,7 @@ fn unlisted(path: &Path, error: walkdir::Error) -> InputRow {
             text.trim_start_matches(": ").to_string()
         }
     };
-    failed_row(
-        &Candidate {
-            path: path.into(),
-            bytes: 0,
-            modified: 0,
-        },
-        None,
-        InputStatus::Failed,
-        why,
-    )
+    failed_row(&Candidate::new(path, 0, 0), None, InputStatus::Failed, why)
 }
 
 /// The row of an input of which nothing was taken.
@@ -129,8 +151,8 @@ pub(super) fn failed_row(
     why: String,
 ) -> InputRow {
     InputRow {
-        path: file.path.to_string_lossy().into_owned(),
-        source: source.map(|s| s.name().to_string()),
+        path: file.name.clone(),
+        source: source.map(|s| s.name().into()),
         status,
         error: Some(why),
         bytes: file.bytes,
@@ -145,16 +167,16 @@ pub(super) fn failed_row(
 }
 
 /// What the lake knows of the listed inputs, by path.
-pub(super) type Known = HashMap<String, InputRow>;
+pub(super) type Known = HashMap<Arc<str>, InputRow>;
 
-/// The candidates that have to be taken: new, changed, or wanted anew.
+/// The places of the candidates that have to be taken: new, changed, or wanted anew.
 pub(super) fn unknown(
     candidates: &[Candidate],
     known: &Known,
     options: &IngestOptions<'_>,
-) -> Vec<Candidate> {
+) -> Vec<usize> {
     let wanted = |file: &Candidate| {
-        let Some(row) = known.get(file.path.to_string_lossy().as_ref()) else {
+        let Some(row) = known.get(&file.name) else {
             return true;
         };
         let changed = row.bytes != file.bytes || row.modified != file.modified;
@@ -169,40 +191,35 @@ pub(super) fn unknown(
         let without_dxt = options.dxt && row.status.has_rows() && !row.dxt;
         changed || older || without_dxt
     };
-    candidates
-        .iter()
-        .filter(|file| wanted(file))
-        .cloned()
+    (0..candidates.len())
+        .filter(|at| wanted(&candidates[*at]))
         .collect()
 }
 
-/// Recognises each candidate and finds where its rows belong, on all threads. Logs outside the period are left out without a
-/// trace, so that a later ingest takes them.
+/// Recognises the candidates of `todo` and finds where their rows belong, on all threads. Logs outside the period are left out
+/// without a trace, so that a later ingest takes them.
 pub(super) fn peek(
-    files: &[Candidate],
+    candidates: &[Candidate],
+    todo: &[usize],
     options: &IngestOptions<'_>,
     progress: &dyn Progress,
-) -> Result<(Vec<Planned>, Vec<Refused>)> {
-    let (next, found) = (AtomicUsize::new(0), Mutex::new((vec![], vec![])));
+) -> Result<Vec<Peeked>> {
+    let peeked: Vec<Option<Peeked>> = todo.iter().map(|_| None).collect();
+    let (next, peeked) = (AtomicUsize::new(0), Mutex::new(peeked));
     std::thread::scope(|scope| {
         for _ in 0..options.threads.max(1) {
             scope.spawn(|| {
                 let mut head = vec![];
-                let (mut planned, mut failed) = (vec![], vec![]);
-                while let Some(file) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    if options.is_cancelled() {
+                loop {
+                    let place = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(at) = todo.get(place).filter(|_| !options.is_cancelled()) else {
                         break;
-                    }
-                    match peek_one(file, options, &mut head) {
-                        Ok(Some(log)) => planned.push(log),
-                        Ok(None) => {}
-                        Err(refused) => failed.push(*refused),
+                    };
+                    let found = peek_one(&candidates[*at], options, &mut head);
+                    if let Ok(mut peeked) = peeked.lock() {
+                        peeked[place] = Some(found.unwrap_or_else(Peeked::Refused));
                     }
                     progress.peeked(1);
-                }
-                if let Ok(mut found) = found.lock() {
-                    found.0.append(&mut planned);
-                    found.1.append(&mut failed);
                 }
             });
         }
@@ -210,20 +227,18 @@ pub(super) fn peek(
     if options.is_cancelled() {
         return Err(Error::Interrupted);
     }
-    let (mut planned, mut failed): (Vec<Planned>, Vec<Refused>) =
-        found.into_inner().unwrap_or_default();
-    planned.sort_by(|a, b| a.file.path.cmp(&b.file.path));
-    failed.sort_by(|a, b| a.row.path.cmp(&b.row.path));
-    Ok((planned, failed))
+    let peeked = peeked.into_inner().unwrap_or_default();
+    // Every place was filled.
+    Ok(peeked.into_iter().flatten().collect())
 }
 
 fn peek_one(
     file: &Candidate,
     options: &IngestOptions<'_>,
     head: &mut Vec<u8>,
-) -> Result<Option<Planned>, Box<Refused>> {
+) -> Result<Peeked, Box<Refused>> {
     let refuse = |source: Option<&dyn Source>, status, e: Error| {
-        let name = file.path.display().to_string();
+        let name = file.path().display().to_string();
         // The row has the path already.
         let why = e.to_string();
         let why = why
@@ -235,7 +250,7 @@ fn peek_one(
             unread: matches!(e, Error::Io { .. }),
         })
     };
-    let input = Input::open(&file.path).map_err(|e| refuse(None, InputStatus::Failed, e))?;
+    let input = Input::open(file.path()).map_err(|e| refuse(None, InputStatus::Failed, e))?;
     head.clear();
     let length = input.len().min(4096) as usize;
     input
@@ -245,7 +260,7 @@ fn peek_one(
         .sources
         .iter()
         .enumerate()
-        .find(|(_, source)| source.probe(&file.path, head));
+        .find(|(_, source)| source.probe(file.path(), head));
     let Some((number, source)) = found else {
         let e = Error::Invalid("no log that iolode knows".into());
         return Err(refuse(None, InputStatus::Skipped, e));
@@ -260,11 +275,8 @@ fn peek_one(
         Some(time) => inside(time),
         None => options.from.is_none() && options.to.is_none(),
     };
-    Ok(wanted.then(|| Planned {
-        file: file.clone(),
-        source: number,
-        peek,
-        dxt: options.dxt,
-        held: None,
-    }))
+    Ok(match wanted {
+        true => Peeked::Log(number, peek),
+        false => Peeked::Outside,
+    })
 }

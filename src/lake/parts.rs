@@ -3,7 +3,7 @@
 use super::manifest::Part;
 use super::store::Store;
 use crate::error::{Error, Result};
-use crate::source::Status;
+use crate::source::{SOURCES, Status};
 use crate::table::{TableBuilder, table};
 use arrow::array::{Array, AsArray};
 use arrow::datatypes::{Int64Type, TimestampMicrosecondType};
@@ -12,6 +12,8 @@ use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
+use std::borrow::{Borrow, Cow};
+use std::sync::Arc;
 
 /// One Parquet file of the lake.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,9 +44,9 @@ pub struct DataFile {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InputRow {
     /// Where it lies.
-    pub path: String,
+    pub path: Arc<str>,
     /// Kind of log; None where it was not recognised.
-    pub source: Option<String>,
+    pub source: Option<Cow<'static, str>>,
     /// What became of it.
     pub status: InputStatus,
     /// Why.
@@ -182,9 +184,12 @@ pub fn batch_to_files(batch: &RecordBatch, into: &mut Vec<DataFile>) -> Result<(
 ///
 /// # Errors
 /// [`Error::Columns`] if they do not fit the schema.
-pub fn inputs_to_batch<'a>(inputs: impl IntoIterator<Item = &'a InputRow>) -> Result<RecordBatch> {
+pub fn inputs_to_batch(
+    inputs: impl IntoIterator<Item = impl Borrow<InputRow>>,
+) -> Result<RecordBatch> {
     let mut builder = TableBuilder::new(table("lake_input")?);
     for input in inputs {
+        let input: &InputRow = input.borrow();
         builder.column(0).utf8().append_value(&input.path);
         builder
             .column(1)
@@ -250,9 +255,10 @@ pub(super) fn look_at_inputs(
 pub(super) fn write_part(
     store: &Store,
     kind: &str,
-    batches: &[RecordBatch],
+    batches: impl IntoIterator<Item = Result<RecordBatch>>,
 ) -> Result<Option<Part>> {
-    let Some(first) = batches.first() else {
+    let mut batches = batches.into_iter();
+    let Some(first) = batches.next().transpose()? else {
         return Ok(None);
     };
     let path = format!("_iolode/part/{kind}-{}.parquet", uuid::Uuid::new_v4());
@@ -264,8 +270,9 @@ pub(super) fn write_part(
     let mut writer =
         ArrowWriter::try_new(vec![], first.schema(), Some(properties)).map_err(failed)?;
     let mut rows = 0;
-    for batch in batches {
-        writer.write(batch).map_err(failed)?;
+    for batch in std::iter::once(Ok(first)).chain(batches) {
+        let batch = batch?;
+        writer.write(&batch).map_err(failed)?;
         rows += batch.num_rows() as u64;
     }
     let bytes = writer.into_inner().map_err(failed)?;
@@ -285,8 +292,7 @@ pub(super) fn write_part(
 pub(super) fn read_part(
     store: &Store,
     part: &Part,
-    mut each: impl FnMut(RecordBatch) -> Result<()>,
-) -> Result<()> {
+) -> Result<impl Iterator<Item = Result<RecordBatch>> + use<>> {
     let Some(bytes) = store.read(&part.path)? else {
         return Err(Error::Lake {
             lake: store.show(""),
@@ -295,10 +301,9 @@ pub(super) fn read_part(
     };
     let failed = |e| Error::columns(part.path.clone(), e);
     let builder = ParquetRecordBatchReaderBuilder::try_new(bytes).map_err(failed)?;
-    for batch in builder.with_batch_size(65_536).build().map_err(failed)? {
-        each(batch.map_err(|e| Error::columns(part.path.clone(), e))?)?;
-    }
-    Ok(())
+    let batches = builder.with_batch_size(16_384).build().map_err(failed)?;
+    let path = part.path.clone();
+    Ok(batches.map(move |batch| batch.map_err(|e| Error::columns(path.clone(), e))))
 }
 
 /// Columns of a list by their place in the schema.
@@ -325,8 +330,8 @@ impl<'a> Columns<'a> {
     fn input(&self, row: usize) -> InputRow {
         let status = self.text(2, row).unwrap_or_default();
         InputRow {
-            path: self.text(0, row).unwrap_or_default().to_string(),
-            source: self.text(1, row).map(str::to_string),
+            path: self.text(0, row).unwrap_or_default().into(),
+            source: self.text(1, row).map(source_name),
             status: InputStatus::ALL
                 .into_iter()
                 .find(|s| s.name() == status)
@@ -367,11 +372,19 @@ impl<'a> Columns<'a> {
     }
 }
 
+/// The name of a kind of log: as a rule one that this program knows, which then takes no memory for each input.
+fn source_name(name: &str) -> Cow<'static, str> {
+    let known = SOURCES.iter().find(|source| source.name() == name);
+    known.map_or_else(
+        || Cow::Owned(name.to_string()),
+        |source| source.name().into(),
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use object_store::memory::InMemory;
-    use std::sync::Arc;
 
     #[test]
     fn lists_come_back_as_they_were_written() {
@@ -405,20 +418,21 @@ mod tests {
         let part = write_part(
             &store,
             "file",
-            &[files_to_batch(std::slice::from_ref(&file), &[10, 30]).unwrap()],
+            [files_to_batch(std::slice::from_ref(&file), &[10, 30])],
         )
         .unwrap()
         .unwrap();
         let (mut files, mut inputs) = (vec![], vec![]);
-        read_part(&store, &part, |batch| batch_to_files(&batch, &mut files)).unwrap();
+        for batch in read_part(&store, &part).unwrap() {
+            batch_to_files(&batch.unwrap(), &mut files).unwrap();
+        }
         assert_eq!(files, [file]);
-        let part = write_part(&store, "input", &[inputs_to_batch([&input]).unwrap()])
+        let part = write_part(&store, "input", [inputs_to_batch([&input])])
             .unwrap()
             .unwrap();
-        read_part(&store, &part, |batch| {
-            batch_to_inputs(&batch, |row| inputs.push(row))
-        })
-        .unwrap();
+        for batch in read_part(&store, &part).unwrap() {
+            batch_to_inputs(&batch.unwrap(), |row| inputs.push(row)).unwrap();
+        }
         assert_eq!(inputs, [input]);
     }
 }

@@ -107,11 +107,12 @@ pub(super) fn plan(
         .collect();
 
     let mut logs: BTreeMap<usize, Vec<Planned>> = BTreeMap::new();
-    work.logs.drain(..).for_each(|log| {
+    std::mem::take(&mut work.logs).into_iter().for_each(|log| {
         logs.entry(range_of(&splits, log.peek.job_id))
             .or_default()
             .push(log)
     });
+    logs.values_mut().for_each(Vec::shrink_to_fit);
     let mut drops: BTreeMap<usize, BTreeSet<i64>> = BTreeMap::new();
     work.drops.iter().for_each(|(job, log)| {
         _ = drops
@@ -119,7 +120,7 @@ pub(super) fn plan(
             .or_default()
             .insert(*log)
     });
-    let group_bytes = (options.memory / 2 / options.threads.max(1) / 8).clamp(1 << 20, 32 << 20);
+    let group_bytes = (options.memory / options.threads.max(1) / 8).clamp(1 << 20, 32 << 20);
     let mut tasks = vec![];
     for (number, (old_range, from, to)) in pieces.into_iter().enumerate() {
         let logs = logs.remove(&number).unwrap_or_default();

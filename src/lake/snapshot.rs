@@ -10,6 +10,7 @@ use crate::error::Result;
 use crate::table::{TableBuilder, table};
 use arrow::record_batch::RecordBatch;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// One version of a lake.
 #[derive(Debug)]
@@ -23,7 +24,9 @@ impl Snapshot {
     pub(super) fn load(store: Store, manifest: Manifest) -> Result<Self> {
         let mut files = vec![];
         if let Some(part) = &manifest.files {
-            read_part(&store, part, |batch| batch_to_files(&batch, &mut files))?;
+            for batch in read_part(&store, part)? {
+                batch_to_files(&batch?, &mut files)?;
+            }
         }
         Ok(Self {
             store,
@@ -62,7 +65,7 @@ impl Snapshot {
     /// # Errors
     /// [`crate::Error::Lake`] or [`crate::Error::Columns`] if a list is damaged.
     pub fn inputs(&self) -> Result<Vec<InputRow>> {
-        let (mut rows, mut places): (Vec<InputRow>, HashMap<String, usize>) =
+        let (mut rows, mut places): (Vec<InputRow>, HashMap<Arc<str>, usize>) =
             (vec![], HashMap::new());
         self.each_input(|row| match places.get(&row.path) {
             Some(at) if rows[*at].version > row.version => {}
@@ -79,9 +82,9 @@ impl Snapshot {
     /// Every row of every list of inputs, replaced ones included.
     pub(super) fn each_input(&self, mut each: impl FnMut(InputRow)) -> Result<()> {
         for part in &self.manifest.inputs {
-            read_part(&self.store, part, |batch| {
-                batch_to_inputs(&batch, &mut each)
-            })?;
+            for batch in read_part(&self.store, part)? {
+                batch_to_inputs(&batch?, &mut each)?;
+            }
         }
         Ok(())
     }
@@ -92,7 +95,9 @@ impl Snapshot {
         mut each: impl FnMut(&str, u64, Option<i64>, &dyn Fn() -> InputRow),
     ) -> Result<()> {
         for part in &self.manifest.inputs {
-            read_part(&self.store, part, |batch| look_at_inputs(&batch, &mut each))?;
+            for batch in read_part(&self.store, part)? {
+                look_at_inputs(&batch?, &mut each)?;
+            }
         }
         Ok(())
     }

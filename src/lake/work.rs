@@ -1,13 +1,11 @@
 //! What an ingest has to do: which inputs are new or changed, and which rows go because of them.
 
 use super::ingest::IngestOptions;
-use super::list::{Candidate, Held, Known, Planned, Refused};
+use super::list::{Candidate, Held, Known, Peeked, Planned};
 use super::parts::InputRow;
 use super::snapshot::Snapshot;
 use crate::error::Result;
 use std::collections::{HashMap, HashSet};
-use std::path::Path;
-use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// What the lake knows, as far as an ingest needs it.
@@ -35,10 +33,6 @@ impl Hashes {
 }
 
 impl Memory {
-    fn of(&self, path: &Path) -> Option<&InputRow> {
-        self.known.get(path.to_string_lossy().as_ref())
-    }
-
     /// Whether the lake knows exactly this already.
     pub(super) fn knows(&self, row: &InputRow) -> bool {
         let known = self.known.get(&row.path);
@@ -51,9 +45,6 @@ impl Memory {
         })
     }
 }
-
-/// Candidates that were looked at, with what they are; None if they lie outside the period.
-pub(super) type Peeked = HashMap<Arc<Path>, Result<Option<Planned>, Box<Refused>>>;
 
 /// What is to be done in one try.
 pub(super) struct Work {
@@ -68,44 +59,47 @@ pub(super) struct Work {
 
 impl Work {
     pub(super) fn new(
-        todo: &[Candidate],
-        peeked: &Peeked,
+        candidates: &[Candidate],
+        todo: &[usize],
+        peeked: Vec<Peeked>,
         unlisted: &[InputRow],
         memory: &Memory,
         snapshot: &Snapshot,
         options: &IngestOptions<'_>,
     ) -> Result<Self> {
         let mut work = Self {
-            logs: vec![],
+            logs: Vec::with_capacity(todo.len()),
             rows: vec![],
             drops: vec![],
             kept: vec![],
         };
         // What each of the inputs was, and whether its file is still the same.
         let mut before: Vec<(&InputRow, bool)> = vec![];
-        for file in todo {
-            let known = memory.of(&file.path);
+        for (file, peeked) in todo.iter().map(|at| &candidates[*at]).zip(peeked) {
+            let known = memory.known.get(&file.name);
             let held = known.and_then(|row| {
                 row.content_hash.map(|hash| Held {
                     hash,
                     unchanged: row.bytes == file.bytes && row.modified == file.modified,
                 })
             });
-            match peeked.get(&file.path) {
-                Some(Ok(Some(log))) => work.logs.push(Planned {
+            match peeked {
+                Peeked::Log(source, peek) => work.logs.push(Planned {
+                    file: file.clone(),
+                    source,
+                    peek,
                     // What was taken once is not lost by being taken anew.
                     dxt: options.dxt || known.is_some_and(|row| row.dxt),
                     held,
-                    ..log.clone()
                 }),
-                Some(Err(refused)) if held.is_some_and(|held| held.stays(refused.unread)) => {
+                Peeked::Refused(refused) if held.is_some_and(|held| held.stays(refused.unread)) => {
                     let why = refused.row.error.clone().unwrap_or_default();
-                    work.kept.push((refused.row.path.clone(), why));
+                    work.kept.push((file.name.to_string(), why));
                     continue;
                 }
-                Some(Err(refused)) if memory.knows(&refused.row) => continue,
-                Some(Err(refused)) => work.rows.push(refused.row.clone()),
-                _ => continue,
+                Peeked::Refused(refused) if memory.knows(&refused.row) => continue,
+                Peeked::Refused(refused) => work.rows.push(refused.row),
+                Peeked::Outside => continue,
             }
             before.extend(known.map(|row| (row, held.is_some_and(|held| held.unchanged))));
         }
@@ -137,7 +131,7 @@ impl Work {
             }
         }
         if !orphans.is_empty() {
-            let gone: HashSet<&str> = before.iter().map(|(row, _)| row.path.as_str()).collect();
+            let gone: HashSet<&str> = before.iter().map(|(row, _)| &*row.path).collect();
             work.rows.extend(adopt(snapshot, orphans, &gone)?);
         }
         Ok(work)
@@ -156,7 +150,7 @@ fn adopt(
 ) -> Result<Vec<InputRow>> {
     let mut rows = vec![];
     for row in snapshot.inputs()? {
-        if gone.contains(row.path.as_str()) {
+        if gone.contains(&*row.path) {
             continue;
         }
         if let Some(orphan) = row.content_hash.and_then(|hash| orphans.remove(&hash)) {
@@ -171,24 +165,6 @@ fn adopt(
     Ok(rows)
 }
 
-pub(super) fn remember_peeks(
-    peeked: &mut Peeked,
-    files: &[Candidate],
-    logs: Vec<Planned>,
-    failed: Vec<Refused>,
-) {
-    peeked.extend(files.iter().map(|file| (file.path.clone(), Ok(None))));
-    peeked.extend(
-        logs.into_iter()
-            .map(|log| (log.file.path.clone(), Ok(Some(log)))),
-    );
-    peeked.extend(
-        failed
-            .into_iter()
-            .map(|refused| (Path::new(&refused.row.path).into(), Err(Box::new(refused)))),
-    );
-}
-
 /// Reads the lists of inputs once: the rows of the listed paths, and the hashes of all.
 pub(super) fn remember(
     snapshot: &Snapshot,
@@ -197,7 +173,7 @@ pub(super) fn remember(
 ) -> Result<Memory> {
     let listed: HashSet<u64> = candidates
         .iter()
-        .map(|file| xxh3_64(file.path.to_string_lossy().as_bytes()))
+        .map(|file| xxh3_64(file.name.as_bytes()))
         .chain(unlisted.iter().map(|row| xxh3_64(row.path.as_bytes())))
         .collect();
     let mut known = Known::new();
@@ -210,7 +186,8 @@ pub(super) fn remember(
         if listed.contains(&path) {
             let newest = known.get(name).is_none_or(|known| known.version <= version);
             if newest {
-                known.insert(name.to_string(), row());
+                let row = row();
+                known.insert(row.path.clone(), row);
             }
         }
     })?;

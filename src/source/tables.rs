@@ -65,9 +65,4 @@ impl Tables {
     pub fn builders(&mut self) -> &mut [TableBuilder] {
         &mut self.builders
     }
-
-    /// About how many bytes all of them take in memory.
-    pub fn bytes(&self) -> usize {
-        self.builders.iter().map(TableBuilder::bytes).sum()
-    }
 }

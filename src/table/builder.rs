@@ -56,6 +56,8 @@ pub struct Numbers<T: ArrowPrimitiveType> {
     nulls: NullBufferBuilder,
     /// The values of the batch before: their memory is taken back when nobody holds that batch any more.
     before: Option<Buffer>,
+    /// As many as the batch before had: this one will have about as many.
+    expected: usize,
 }
 
 /// Lists of one column: the items of all of them one after another, and where each list ends.
@@ -295,6 +297,7 @@ impl<T: ArrowPrimitiveType> Default for Numbers<T> {
             values: vec![],
             nulls: NullBufferBuilder::new(0),
             before: None,
+            expected: 0,
         }
     }
 }
@@ -356,14 +359,15 @@ impl<T: ArrowPrimitiveType> Numbers<T> {
         append_validity(&mut self.nulls, values, valid);
     }
 
-    /// Gets the memory of the batch before, if there is none yet and nobody holds that batch any more.
+    /// Gets memory for a batch, if there is none yet: that of the batch before if nobody holds it any more.
     #[inline]
     fn take_back(&mut self) {
-        if self.values.capacity() == 0
-            && let Some(before) = self.before.take()
-        {
-            self.values = before.into_vec().unwrap_or_default();
+        if self.values.capacity() == 0 && self.expected > 0 {
+            let before = self.before.take().and_then(|before| before.into_vec().ok());
+            self.values = before.unwrap_or_default();
             self.values.clear();
+            self.values
+                .reserve_exact(std::mem::take(&mut self.expected));
         }
     }
 
@@ -371,6 +375,10 @@ impl<T: ArrowPrimitiveType> Numbers<T> {
         let values = ScalarBuffer::from(std::mem::take(&mut self.values));
         // One huge log must not hold its memory for the rest of the run.
         self.before = Some(values.inner().clone()).filter(|before| before.capacity() <= MOST_KEPT);
+        self.expected = match self.before {
+            Some(_) => values.len() + values.len() / 16,
+            None => 0,
+        };
         let nulls: Option<NullBuffer> = self.nulls.finish();
         Arc::new(PrimitiveArray::<T>::new(values, nulls).with_data_type(data_type.clone()))
     }
