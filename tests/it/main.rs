@@ -7,6 +7,8 @@ mod cli;
 mod concurrent;
 mod differential;
 #[cfg(feature = "engine")]
+mod failure;
+#[cfg(feature = "engine")]
 mod inspect;
 #[cfg(feature = "engine")]
 mod percentiles;

@@ -25,15 +25,20 @@ pub(crate) fn program(dir: &Path) -> Command {
 
 /// Runs the program in a directory.
 pub(crate) fn iolode(dir: &Path, args: &[&str]) -> Run {
-    let output = program(dir).args(args).output().expect("the program runs");
-    Run {
-        code: output.status.code(),
-        stdout: String::from_utf8(output.stdout).expect("stdout is text"),
-        stderr: String::from_utf8(output.stderr).expect("stderr is text"),
-    }
+    Run::of(program(dir).args(args))
 }
 
 impl Run {
+    /// Runs a command to its end.
+    pub(crate) fn of(command: &mut Command) -> Self {
+        let output = command.output().expect("the program runs");
+        Self {
+            code: output.status.code(),
+            stdout: String::from_utf8(output.stdout).expect("stdout is text"),
+            stderr: String::from_utf8(output.stderr).expect("stderr is text"),
+        }
+    }
+
     /// The run ended well; its stdout.
     #[track_caller]
     pub(crate) fn ok(self) -> String {

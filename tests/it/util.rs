@@ -18,6 +18,15 @@ pub(crate) fn shared_data() -> Option<PathBuf> {
     found
 }
 
+/// Any python3; None, said aloud, where there is none.
+pub(crate) fn any_python() -> Option<PathBuf> {
+    let found = Command::new("python3").arg("--version").output().is_ok();
+    if !found {
+        eprintln!("skipped: there is no python3");
+    }
+    found.then(|| "python3".into())
+}
+
 /// Python with the packages of tests/python/requirements.txt: `IOLODE_PYTHON`, or target/venv as scripts/venv.sh makes it.
 /// None, said aloud, where there is none.
 pub(crate) fn python() -> Option<PathBuf> {

@@ -61,6 +61,7 @@ class Log:
         self.db = duckdb.connect()
         self.raw = RawLog(path)
         self.handle = lib.log_open(path)
+        self.name_records = lib.log_get_name_records(self.handle)
         self.modules = {m["idx"]: m for m in lib.log_get_modules(self.handle).values()}
         self.values, self.wrong = 0, []
         self.counts = collections.Counter()
@@ -105,7 +106,7 @@ class Log:
         form = struct.Struct(f"<Qq{ids}Q{len(ints)}q{len(floats)}d{tail}s")
         old_posix = module == POSIX and self.raw.versions[POSIX] < 4
         truth, lost = (self.raw.posix_floats(), self.raw.posix_floats_lost()) if old_posix else ({}, set())
-        names = [name for name in ("file_record_id",) if ids] + ints + floats
+        names = [name for name in ("name", "file_record_id") if ids] + ints + floats
         want = {}
         while (record := self.memory(module, form.size)) is not None:
             ident, rank, *values = form.unpack(record)
@@ -117,7 +118,7 @@ class Log:
                 # 12.4: swapped by another module's version; H5D 1 has none.
                 file = int.from_bytes(file_id(self.raw, module, len(want), form.size), "little") if self.raw.order == ">" else values[0]
                 values.pop(0)
-                row.append(None if module == 4 and self.raw.versions[4] == 1 else file)
+                row += [(self.name_records.get(ident) or None), None if module == 4 and self.raw.versions[4] == 1 else file]
             for name, value in zip(ints, values):
                 if name == "posix_renamed_from":
                     row.append(value % 2**64 if self.raw.versions[POSIX] == 4 else None)
@@ -278,9 +279,8 @@ class Log:
         self.counts["darshan_mount"] += len(want)
 
     def names(self):
-        names = lib.log_get_name_records(self.handle)
         for ident, path in self.rows("darshan_file", ["record_id", "path"]):
-            self.check(f"darshan_file {ident}", ["path"], [path], [names.get(ident) or None])
+            self.check(f"darshan_file {ident}", ["path"], [path], [self.name_records.get(ident) or None])
             self.counts["names"] += 1
 
     def compare(self):

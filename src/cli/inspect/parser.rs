@@ -217,6 +217,9 @@ impl Text<'_> {
                 "\n# *WARNING*: damaged, what follows is what could be read: {error}"
             )?;
         }
+        if let Some(warning) = self.log.warning(module.id) {
+            writeln!(out, "\n# *WARNING*: {warning}")?;
+        }
         if show.base {
             writeln!(
                 out,

@@ -33,6 +33,11 @@ pub(super) fn print(
     if let Some(why) = &rows.why {
         line(out, "not whole", why)?;
     }
+    for module in Row::all(&rows.module) {
+        if let (Some(name), Some(warning)) = (module.text("module"), module.text("warning")) {
+            line(out, "beware", format!("{name}: {warning}"))?;
+        }
+    }
     let style = Style {
         look,
         expanded: false,

@@ -64,8 +64,8 @@ const KEYWORDS: &[&str] = &[
     "with",
 ];
 
-/// Where the word at `at` begins, and the words it can become: columns of the tables that the statement names, after an alias
-/// those of its table, tables after FROM and the like, functions, keywords.
+/// Where the word at `at` begins, and the words it can become: columns of the tables that the statement names (of all while it
+/// names none), after an alias those of its table, tables after FROM and the like, functions, keywords.
 pub(super) fn complete(before: &str, line: &str, at: usize, names: &Names) -> (usize, Vec<String>) {
     let typed = line.get(..at).unwrap_or(line);
     let start = typed
@@ -119,8 +119,10 @@ pub(super) fn complete(before: &str, line: &str, at: usize, names: &Names) -> (u
         let columns = named
             .iter()
             .filter_map(|(_, table)| names.columns(table))
-            .flatten()
-            .cloned();
+            .flatten();
+        // SELECT comes before FROM: as long as no table is named, a column may be of any.
+        let of_any = names.tables.values().flatten();
+        let of_any = of_any.filter(|_| named.is_empty() && !word.is_empty());
         // The word that is being typed looks like an alias where one may stand.
         let aliases = named
             .iter()
@@ -132,6 +134,8 @@ pub(super) fn complete(before: &str, line: &str, at: usize, names: &Names) -> (u
             .map(|function| format!("{function}("));
         let keywords = KEYWORDS.iter().map(|word| (*word).to_string());
         columns
+            .chain(of_any)
+            .cloned()
             .chain(aliases)
             .chain(table_names())
             .chain(functions)
@@ -251,6 +255,8 @@ mod tests {
             &["select * from darshan_log where nprocs"],
         );
         check("select * from lake_input where np", &[]);
+        check("select sum(np", &["select sum(nprocs"]);
+        check("select pa", &["select partition by", "select path"]);
         let (start, offers) = complete("", "select np from darshan_log", 9, &names());
         assert_eq!((start, offers), (7, vec!["nprocs".to_string()]));
         let (_, offers) = complete("select *\nfrom darshan_log l", "where l.a", 9, &names());

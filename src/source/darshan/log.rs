@@ -258,6 +258,15 @@ impl Log {
         (!parts.is_empty()).then(|| parts.join("; "))
     }
 
+    /// What is known to be wrong with counters of a module, because of the release that wrote the log; None if nothing is. Source:
+    /// darshan-format.md, section 10.
+    pub fn warning(&self, id: ModuleId) -> Option<&'static str> {
+        let common = matches!(id, ModuleId::POSIX | ModuleId::MPIIO | ModuleId::H5D);
+        let version = self.header.as_ref().map(|header| header.version);
+        (common && version == Some((3, 20)))
+            .then_some("common access sizes and counts may be wrong: Darshan 3.2.0 wrote them")
+    }
+
     /// Whether records of a module may be missing: it is flagged partial, or damaged.
     pub fn lacks_records(&self, id: ModuleId) -> bool {
         self.states

@@ -181,7 +181,8 @@ impl DarshanReader {
                 sort(&mut self.order, records.len(), |r| {
                     (records.id(r), records.rank(r))
                 });
-                module::counter::fill(&records, &self.order, module, log_id, job_id, builder);
+                let (ids, name) = ((log_id, job_id), |id| log.name(id));
+                module::counter::fill(&records, &self.order, module, ids, name, builder);
             }
             return Ok(());
         }
@@ -296,6 +297,10 @@ impl DarshanReader {
                 .column(10)
                 .utf8()
                 .append_option(state.error.as_deref());
+            builder
+                .column(11)
+                .utf8()
+                .append_option(self.log.warning(state.id));
         }
     }
 }

@@ -237,6 +237,25 @@ fn a_damaged_job_region_is_told_and_its_unfinished_command_line_is_no_command_li
 }
 
 #[test]
+fn common_accesses_of_version_3_20_are_not_to_be_trusted() {
+    for version in [(3, 10), (3, 20), (3, 21)] {
+        let mut log = DarshanLog {
+            version,
+            ..DarshanLog::default()
+        };
+        for id in [ModuleId::POSIX, ModuleId::STDIO] {
+            log.modules.push(Module::new(id, 2, Records::Raw(vec![])));
+        }
+        let mut read = Log::new();
+        read.read(&Input::from_bytes("x", log.to_bytes()), ModuleSet::ALL)
+            .unwrap();
+        let warned = read.warning(ModuleId::POSIX).is_some();
+        assert_eq!(warned, version == (3, 20), "{version:?}");
+        assert_eq!(read.warning(ModuleId::STDIO), None);
+    }
+}
+
+#[test]
 fn a_module_of_another_number_that_is_cut_off_is_no_whole_log() {
     let mut log = DarshanLog {
         job: Job {

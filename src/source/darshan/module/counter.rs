@@ -13,13 +13,14 @@ const LANES: usize = 8;
 
 /// Appends the records in the given order to the module's table, column by column.
 ///
-/// Negative counts become NULL, except POSIX strides; floats that are -1 become NULL, others stay as they are.
-pub(in crate::source::darshan) fn fill(
+/// Negative counts become NULL, except POSIX strides; floats that are -1 become NULL, others stay as they are. `name` is asked
+/// for those of objects in files.
+pub(in crate::source::darshan) fn fill<'l>(
     records: &Records<'_>,
     order: &[u32],
     module: &Module,
-    log_id: i64,
-    job_id: i64,
+    (log_id, job_id): (i64, i64),
+    name: impl Fn(u64) -> Option<&'l [u8]>,
     builder: &mut TableBuilder,
 ) {
     let layout = records.layout;
@@ -35,6 +36,11 @@ pub(in crate::source::darshan) fn fill(
         ranks.extend_from_slice(block.ints(8), |_| true);
         let mut column = 4;
         if matches!(module.id, ModuleId::H5D | ModuleId::PNETCDF_VAR) {
+            let objects = builder.column(column).utf8();
+            for id in block.ids(0) {
+                objects.append_option(name(id).map(String::from_utf8_lossy));
+            }
+            column += 1;
             let files = builder.column(column).uint64();
             match layout.file_record_id {
                 Some(slot) => files.extend(block.ids(slot), |_| true),
@@ -204,8 +210,8 @@ mod tests {
                 continue;
             };
             let table = table(module.table).unwrap();
-            let from = if table.columns[4].name == "file_record_id" {
-                5
+            let from = if table.columns[4].name == "name" {
+                6
             } else {
                 4
             };

@@ -1,0 +1,292 @@
+//! What goes wrong: one line that says what and what to do, nothing lost, the exit code.
+
+use crate::program::{Run, fresh, iolode, program, small};
+use std::io::Read;
+use std::path::Path;
+use std::process::Stdio;
+
+#[test]
+fn what_cannot_be_opened_is_refused_in_one_line_that_says_what_to_do() {
+    let dir = fresh();
+    let ask = |lake: &str| iolode(dir.path(), &["sql", "--lake", lake, "-c", "select 1"]).failed();
+    let at = |name: &str| dir.path().join(name).display().to_string();
+    assert_eq!(
+        ask("none"),
+        format!(
+            "lake {0}: there is none; make one with `iolode lake create {0}`",
+            at("none")
+        )
+    );
+    std::fs::write(dir.path().join("file"), "x").unwrap();
+    assert_eq!(
+        ask("file"),
+        format!("lake {}: not a lake: it is no directory", at("file"))
+    );
+    std::fs::create_dir(dir.path().join("other")).unwrap();
+    assert!(ask("other").starts_with(&format!("lake {}: not a lake: ", at("other"))));
+    let ingest = ["ingest", "--lake", "none", "--darshan", "file"];
+    assert!(
+        iolode(dir.path(), &ingest)
+            .failed()
+            .contains("`iolode lake create ")
+    );
+}
+
+#[test]
+fn a_lake_of_a_newer_version_is_refused() {
+    let dir = fresh();
+    iolode(dir.path(), &["lake", "create", "lake"]).ok();
+    let manifests = dir.path().join("lake/_iolode/manifest");
+    let manifest = std::fs::read_dir(manifests)
+        .unwrap()
+        .next()
+        .unwrap()
+        .unwrap()
+        .path();
+    let text = std::fs::read_to_string(&manifest).unwrap();
+    let newer = text.replacen("\"format\":1", "\"format\":99", 1).replacen(
+        "\"format\": 1",
+        "\"format\": 99",
+        1,
+    );
+    assert_ne!(newer, text);
+    std::fs::write(&manifest, newer).unwrap();
+    let why = iolode(
+        dir.path(),
+        &["sql", "--lake", "lake", "-c", "select * from darshan_log"],
+    )
+    .failed();
+    assert!(why.contains("99") && why.contains("newer"), "{why}");
+}
+
+#[test]
+fn a_path_that_is_not_there_is_a_mistake_and_no_failed_input() {
+    let dir = fresh();
+    iolode(dir.path(), &["lake", "create", "lake"]).ok();
+    let why = iolode(
+        dir.path(),
+        &["ingest", "--lake", "lake", "--darshan", "typo"],
+    )
+    .failed();
+    assert_eq!(why, "typo: cannot read: no such file or directory");
+    let why = iolode(dir.path(), &["ingest", "--lake", "lake"]).failed();
+    assert!(
+        why.starts_with("nothing to take in: give --darshan PATH"),
+        "{why}"
+    );
+}
+
+#[test]
+fn a_directory_that_cannot_be_listed_is_a_failed_input_and_the_rest_is_taken() {
+    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::process::CommandExt;
+    let dir = fresh();
+    let logs = dir.path().join("logs");
+    iolode(dir.path(), &["synth", "--jobs", "3", "--out", "logs"]).ok();
+    let locked = logs.join("locked");
+    std::fs::create_dir(&locked).unwrap();
+    let mode = |path: &Path, mode| {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+    };
+    mode(&locked, 0o000);
+    let mut command = program(dir.path());
+    command.args(["ingest", "--create", "--lake", "lake", "--darshan", "logs"]);
+    if std::fs::read_dir(&locked).is_ok() {
+        // This user may read everything, so somebody else takes the logs in.
+        mode(dir.path(), 0o777);
+        command.uid(65_534).gid(65_534);
+    }
+    let run = Run::of(&mut command);
+    mode(&locked, 0o755);
+    assert_eq!(run.code, Some(1), "{run:?}");
+    assert!(
+        run.stderr
+            .contains("locked: cannot read: permission denied"),
+        "{run:?}"
+    );
+    assert!(run.stderr.contains(" logs taken in ("), "{run:?}");
+}
+
+#[test]
+fn failed_inputs_are_listed_up_to_ten_and_then_counted() {
+    let dir = fresh();
+    std::fs::create_dir(dir.path().join("logs")).unwrap();
+    for n in 0..13 {
+        std::fs::write(dir.path().join(format!("logs/{n:02}.darshan")), "no log\0").unwrap();
+    }
+    let run = iolode(
+        dir.path(),
+        &["ingest", "--create", "--lake", "lake", "--darshan", "logs"],
+    );
+    assert_eq!(run.code, Some(1), "{run:?}");
+    assert_eq!(run.stdout, "");
+    assert_eq!(
+        run.stderr.matches("not a Darshan log").count(),
+        10,
+        "{run:?}"
+    );
+    assert!(
+        run.stderr
+            .contains("3 more inputs failed; see them all with: iolode sql --lake "),
+        "{run:?}"
+    );
+    // The command that is given works.
+    let sql = "select path, error from lake_input where status = 'failed'";
+    let all = iolode(
+        dir.path(),
+        &["sql", "--lake", "lake", "--format", "csv", "-c", sql],
+    )
+    .ok();
+    assert_eq!(all.lines().count(), 1 + 13);
+    // They are not read again, and nothing failed this time.
+    let again = iolode(
+        dir.path(),
+        &["ingest", "--lake", "lake", "--darshan", "logs"],
+    );
+    assert_eq!(
+        (again.code, again.stderr.as_str()),
+        (Some(0), "nothing new: 13 inputs unchanged\n")
+    );
+}
+
+#[test]
+fn a_mistake_in_sql_is_one_line_with_the_nearest_name() {
+    let (dir, small) = (fresh(), small());
+    let ask = |sql: &str| iolode(dir.path(), &["sql", "--lake", small.lake(), "-c", sql]).failed();
+    assert_eq!(
+        ask("select appp from darshan_log"),
+        "unknown column `appp`; did you mean `app`?"
+    );
+    assert_eq!(
+        ask("select * from darshan_lgo"),
+        "unknown table `darshan_lgo`; did you mean `darshan_log`?"
+    );
+    assert!(ask("selec 1").starts_with("cannot read the query: "));
+    let lost = iolode(dir.path(), &["sql", "-c", "select * from darshan_log"]).failed();
+    assert_eq!(
+        lost,
+        "unknown table `darshan_log`; there is no lake: give one with --lake, or logs with --logs"
+    );
+}
+
+#[test]
+fn wrong_usage_is_one_line_and_exit_code_2() {
+    let dir = fresh();
+    let run = |args: &[&str]| iolode(dir.path(), args).failed();
+    assert_eq!(
+        run(&["sql", "--fromat", "csv"]),
+        "unexpected argument '--fromat' found; a similar argument exists: '--format'; see `iolode sql --help`"
+    );
+    assert!(
+        run(&["sql", "--format", "xml", "-c", "select 1"])
+            .starts_with("invalid value 'xml' for '--format <FORMAT>'")
+    );
+    assert!(
+        run(&["sql", "--memory", "lots"])
+            .contains("`lots` is not a size; expected a number with a unit, such as `512M`")
+    );
+    assert!(
+        run(&["ingest"])
+            .starts_with("the following required arguments were not provided: --lake <LAKE>")
+    );
+    assert!(
+        run(&["sql", "--version", "1", "-c", "select 1"])
+            .contains("--version needs exactly one --lake")
+    );
+    let none = iolode(dir.path(), &[]);
+    assert_eq!(none.code, Some(2));
+    assert!(none.stderr.contains("Usage: iolode <COMMAND>"), "{none:?}");
+}
+
+#[test]
+fn a_full_disk_is_said_and_leaves_no_file_behind() {
+    let (dir, small) = (fresh(), small());
+    for format in ["table", "csv", "tsv", "json", "ndjson", "arrow", "parquet"] {
+        let full = std::fs::File::options()
+            .write(true)
+            .open("/dev/full")
+            .unwrap();
+        let output = program(dir.path())
+            .args([
+                "sql",
+                "--lake",
+                small.lake(),
+                "--format",
+                format,
+                "-c",
+                "select * from darshan_posix",
+            ])
+            .stdout(full)
+            .output()
+            .unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{format}: {stderr}");
+        assert_eq!(
+            stderr, "iolode: stdout: cannot write: no space left on device\n",
+            "{format}"
+        );
+        let args = [
+            "sql",
+            "--lake",
+            small.lake(),
+            "--format",
+            format,
+            "-o",
+            "/dev/full",
+            "-c",
+            "select * from darshan_posix",
+        ];
+        let why = iolode(dir.path(), &args).failed();
+        assert_eq!(
+            why, "/dev/full: cannot write: no space left on device",
+            "{format}"
+        );
+    }
+}
+
+#[test]
+fn a_query_that_fails_leaves_the_file_of_an_earlier_one() {
+    let dir = fresh();
+    let file = dir.path().join("out.csv");
+    let ask = |sql: &str| {
+        iolode(
+            dir.path(),
+            &["sql", "--format", "csv", "-o", "out.csv", "-c", sql],
+        )
+    };
+    ask("select 1 as a").ok();
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "a\n1\n");
+    ask("select 1 as a; select nope").failed();
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "a\n1\n");
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let (dir, small) = (fresh(), small());
+    for format in ["table", "csv", "json", "ndjson", "arrow", "parquet"] {
+        let mut child = program(dir.path())
+            .args([
+                "sql",
+                "--lake",
+                small.lake(),
+                "--format",
+                format,
+                "-c",
+                "select * from darshan_posix a cross join (values (1), (2), (3), (4)) b",
+            ])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut first = [0; 10];
+        child.stdout.take().unwrap().read_exact(&mut first).unwrap();
+        let output = child.wait_with_output().unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(
+            (output.status.code(), stderr.as_str()),
+            (Some(0), ""),
+            "{format}"
+        );
+    }
+}

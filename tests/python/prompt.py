@@ -1,0 +1,126 @@
+"""The prompt of `iolode sql` as somebody at a terminal has it: prompt.py PROGRAM LAKE DIRECTORY.
+
+Keys go in through a pseudo-terminal, and what appears is waited for. DIRECTORY is the home in which the history is kept.
+"""
+
+import fcntl
+import os
+import pty
+import re
+import select
+import struct
+import subprocess
+import sys
+import termios
+import time
+
+PATIENCE = 60.0
+UP, TAB, CTRL_C, CTRL_D = "\x1b[A", "\t", "\x03", "\x04"
+
+
+class Terminal:
+    """The program on a terminal of 100 columns."""
+
+    def __init__(self, program, *arguments, home):
+        self.pid, self.keys = pty.fork()
+        if self.pid == 0:
+            os.environ.update(HOME=home, TERM="xterm", NO_COLOR="1", TZ="UTC")
+            os.environ.pop("XDG_STATE_HOME", None)
+            os.execv(program, [program, *arguments])
+        fcntl.ioctl(self.keys, termios.TIOCSWINSZ, struct.pack("4H", 40, 100, 0, 0))
+        self.shown = ""
+
+    def read(self, deadline):
+        left = deadline - time.monotonic()
+        if left <= 0 or not select.select([self.keys], [], [], left)[0]:
+            sys.exit(f"nothing more within {PATIENCE:.0f} s after:\n{self.shown}")
+        try:
+            return os.read(self.keys, 65536).decode()
+        except OSError:  # the other side has closed
+            return ""
+
+    def until(self, *wanted):
+        """Waits until all of these were shown, in this order; what was shown up to the last of them."""
+        pattern = re.compile(".*?".join(map(re.escape, wanted)), re.S)
+        deadline = time.monotonic() + PATIENCE
+        while not (found := pattern.search(plain(self.shown))):
+            more = self.read(deadline)
+            if not more:
+                sys.exit(f"it ended before {wanted} in:\n{self.shown}")
+            self.shown += more
+        text = plain(self.shown)
+        self.shown = text[found.end():]
+        return text[: found.end()]
+
+    def type(self, keys):
+        os.write(self.keys, keys.encode())
+
+    def ends(self):
+        deadline = time.monotonic() + PATIENCE
+        while more := self.read(deadline):
+            self.shown += more
+        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+
+
+def plain(text):
+    """What a person reads of it: without the sequences that move the cursor or switch modes."""
+    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|\r", "", text)
+
+
+def main(program, lake, home):
+    question = "select sum(total_bytes) from darshan_log"
+    answer = subprocess.run([program, "sql", "--lake", lake, "--format", "csv", "-c", question], stdout=subprocess.PIPE, check=True)
+    moved = answer.stdout.decode().split()[1]
+
+    terminal = Terminal(program, "sql", "--lake", lake, home=home)
+    terminal.until("\\? for help", "iolode> ")
+
+    # Tables, and the columns of one with their units.
+    terminal.type("\\d\r")
+    terminal.until("darshan_file", "lake_input", "iolode> ")
+    terminal.type("\\d darshan_file\r")
+    terminal.until("bytes_read", "iolode> ")
+
+    # A statement goes on until its semicolon; rows and time are said.
+    terminal.type("select 40 +\r")
+    terminal.until("     -> ")
+    terminal.type("2 as answer;\r")
+    terminal.until("answer", "42", "1 row", " s", "iolode> ")
+
+    # TAB completes a column, and a table.
+    terminal.type("select 'sum ' || sum(total_byt" + TAB)
+    terminal.until("total_bytes")
+    terminal.type(") as moved from darshan_lo" + TAB)
+    terminal.until("darshan_log")
+    terminal.type(";\r")
+    terminal.until(f"sum {moved}", "1 row", "iolode> ")
+
+    # A mistake is one line, and the prompt comes again.
+    terminal.type("select bytes_raed from darshan_log;\r")
+    terminal.until("did you mean `bytes_read`?", "iolode> ")
+
+    # Ctrl-C drops what was typed and does not leave.
+    terminal.type("select 1, ")
+    terminal.type(CTRL_C)
+    terminal.until("iolode> ")
+    terminal.type("select 7 * 6 as again;\r")
+    terminal.until("again", "42", "iolode> ")
+
+    terminal.type(CTRL_D)
+    if (code := terminal.ends()) != 0:
+        sys.exit(f"exit code {code}")
+
+    # The next session remembers this one.
+    terminal = Terminal(program, "sql", "--lake", lake, home=home)
+    terminal.until("iolode> ")
+    terminal.type(UP)
+    terminal.until("select 7 * 6 as again;")
+    terminal.type("\r")
+    terminal.until("42", "iolode> ")
+    terminal.type("\\q\r")
+    if (code := terminal.ends()) != 0:
+        sys.exit(f"exit code {code}")
+    print("the prompt does what it should")
+
+
+main(*sys.argv[1:])
