@@ -122,10 +122,25 @@ impl Progress for Bar {
 /// The line at the end of an ingest.
 pub(crate) fn summary(report: &IngestReport, took: Duration) -> String {
     let Some(version) = report.version else {
-        return format!(
+        let mut line = format!(
             "nothing new: {} inputs unchanged",
             size::count(report.unchanged)
         );
+        for (n, what) in [
+            (
+                report.failed_before,
+                "of them failed before; see lake_input",
+            ),
+            (report.outside, "logs outside the period"),
+        ] {
+            if n > 0 {
+                let _ = write!(line, ", {} {what}", size::count(n));
+            }
+        }
+        if report.unchanged + report.outside == 0 {
+            line = "nothing new: no files there".into();
+        }
+        return line;
     };
     let of = |status: InputStatus| report.inputs.get(&status).copied().unwrap_or(0);
     let taken: u64 = report

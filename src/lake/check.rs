@@ -127,6 +127,16 @@ fn check_file(
     taken: &Option<HashSet<i64>>,
     seen: &mut HashSet<i64>,
 ) -> Result<u64, String> {
+    let damaged = || "its bytes are not those that were written".to_string();
+    if let Some(hash) = file.content_hash {
+        let found = snapshot
+            .store()
+            .hash(&file.path)
+            .map_err(|e| e.to_string())?;
+        if found.is_some_and(|found| found != hash) {
+            return Err(damaged());
+        }
+    }
     let (mut rows, mut first, mut before, splits) = (0u64, None, None, snapshot.splits());
     for batch in read_data(snapshot.store(), &file.path, 65_536).map_err(|e| e.to_string())? {
         let batch = batch.map_err(|e| e.to_string())?;

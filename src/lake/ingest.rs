@@ -3,7 +3,7 @@
 use super::Lake;
 use super::convert::{RangeResult, RangeTask, Worker};
 use super::failpoint::failpoint;
-use super::list::{list, noted, peek, unknown};
+use super::list::{Candidate, Listing, list, noted, peek, unknown};
 use super::parts::{InputRow, InputStatus};
 use super::plan::{Plan, plan};
 use super::site::{RegisteredSource, SiteFile};
@@ -90,6 +90,10 @@ pub struct IngestReport {
     pub version: Option<u64>,
     /// Inputs that the lake knew already.
     pub unchanged: u64,
+    /// Those of them of which nothing could be taken then.
+    pub failed_before: u64,
+    /// Logs that lie outside the period.
+    pub outside: u64,
     /// Inputs taken in, by what became of them.
     pub inputs: BTreeMap<InputStatus, u64>,
     /// Bytes of the logs that were read.
@@ -151,26 +155,31 @@ impl Lake {
     ) -> Result<IngestReport> {
         let mut ours = site.place.directories(&self.lake_id);
         ours.extend(self.root().map(PathBuf::from));
-        let (candidates, unlisted) = list(paths, &ours)?;
+        let listing = list(paths, &ours)?;
+        let Listing { candidates, .. } = &listing;
         progress.listed(candidates.len() as u64);
         let rules = Arc::new(site.site()?);
         for attempt in 0..TRIES {
             let told: &dyn Progress = if attempt == 0 { progress } else { &Silent };
             let snapshot = self.snapshot(None)?;
-            let memory = remember(&snapshot, &candidates, &unlisted)?;
-            let todo = unknown(&candidates, &memory.known, options);
-            let peeked = peek(&candidates, &todo, options, told)?;
-            let mut work = Work::new(
-                &candidates,
-                &todo,
-                peeked,
-                &unlisted,
-                &memory,
-                &snapshot,
-                options,
-            )?;
+            let memory = remember(&snapshot, &listing)?;
+            let todo = unknown(candidates, &memory.known, options);
+            let peeked = peek(candidates, &todo, options, told)?;
+            let failed = |file: &&Candidate| {
+                let known = memory.known.get(&file.name);
+                known.is_some_and(|row| row.status == InputStatus::Failed)
+            };
+            let failed = candidates.iter().filter(failed).count()
+                - todo
+                    .iter()
+                    .map(|at| &candidates[*at])
+                    .filter(failed)
+                    .count();
+            let mut work = Work::new(&listing, &todo, peeked, &memory, &snapshot, options)?;
             let mut nothing = IngestReport {
                 unchanged: (candidates.len() - todo.len()) as u64,
+                failed_before: failed as u64,
+                outside: work.outside,
                 failures: std::mem::take(&mut work.kept),
                 ..IngestReport::default()
             };
@@ -190,7 +199,7 @@ impl Lake {
                 done,
                 &memory.hashes,
                 rules.clone(),
-                noted(&candidates),
+                noted(candidates),
                 options,
                 progress,
             )?;

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex};
 /// A file that may be a log.
 #[derive(Clone, Debug)]
 pub(super) struct Candidate {
-    /// Its path as the lake writes it; shared with all that is noted of it.
+    /// Its path as [`name`] writes it; shared with all that is noted of it.
     pub(super) name: Arc<str>,
     /// Its path where that is no UTF-8.
     odd: Option<Box<Path>>,
@@ -25,7 +25,7 @@ pub(super) struct Candidate {
 impl Candidate {
     fn new(path: &Path, bytes: u64, modified: i64) -> Self {
         Self {
-            name: path.to_string_lossy().into(),
+            name: name(path),
             odd: path.to_str().is_none().then(|| path.into()),
             bytes,
             modified,
@@ -41,6 +41,18 @@ impl Candidate {
 pub(super) fn noted(candidates: &[Candidate]) -> usize {
     let rows = size_of::<Candidate>() + size_of::<Planned>().max(size_of::<InputRow>());
     candidates.iter().map(|file| file.name.len() + rows).sum()
+}
+
+/// A path as the lake writes it. Bytes that are no UTF-8 become `\xHH`, so that two files never share a name.
+fn name(path: &Path) -> Arc<str> {
+    let mut name = String::new();
+    for part in path.as_os_str().as_encoded_bytes().utf8_chunks() {
+        name += part.valid();
+        for byte in part.invalid() {
+            name += &format!("\\x{byte:02x}");
+        }
+    }
+    name.into()
 }
 
 /// What a look at a candidate showed.
@@ -91,10 +103,19 @@ impl Held {
     }
 }
 
-/// The regular files of all paths, each once, by path; and what could not be listed, as failed inputs. Lakes are left out, and
-/// `ours`, the directories in which this one puts files.
-pub(super) fn list(paths: &[PathBuf], ours: &[PathBuf]) -> Result<(Vec<Candidate>, Vec<InputRow>)> {
-    let (mut found, mut failed) = (vec![], vec![]);
+/// What lies below the paths of an ingest.
+pub(super) struct Listing {
+    /// The regular files, each once, by path.
+    pub(super) candidates: Vec<Candidate>,
+    /// What could not be listed, as failed inputs.
+    pub(super) unlisted: Vec<InputRow>,
+    /// Names of the directories.
+    pub(super) directories: Vec<Arc<str>>,
+}
+
+/// Lists all paths. Lakes are left out, and `ours`, the directories in which this one puts files.
+pub(super) fn list(paths: &[PathBuf], ours: &[PathBuf]) -> Result<Listing> {
+    let (mut found, mut failed, mut directories) = (vec![], vec![], vec![]);
     let logs = |entry: &walkdir::DirEntry| {
         let (path, directory) = (entry.path(), entry.file_type().is_dir());
         !directory
@@ -113,6 +134,7 @@ pub(super) fn list(paths: &[PathBuf], ours: &[PathBuf]) -> Result<(Vec<Candidate
                     }
                     Err(e) => failed.push(unlisted(entry.path(), e)),
                 },
+                Ok(entry) if entry.file_type().is_dir() => directories.push(name(entry.path())),
                 Ok(_) => {}
                 Err(e) => {
                     let at = e.path().unwrap_or(&path).to_path_buf();
@@ -126,7 +148,17 @@ pub(super) fn list(paths: &[PathBuf], ours: &[PathBuf]) -> Result<(Vec<Candidate
     found.shrink_to_fit();
     failed.sort_by(|a, b| a.path.cmp(&b.path));
     failed.dedup_by(|a, b| a.path == b.path);
-    Ok((found, failed))
+    // A directory that cannot be listed is met first, then refused.
+    directories.retain(|name| {
+        failed
+            .binary_search_by(|row: &InputRow| row.path.cmp(name))
+            .is_err()
+    });
+    Ok(Listing {
+        candidates: found,
+        unlisted: failed,
+        directories,
+    })
 }
 
 fn unlisted(path: &Path, error: walkdir::Error) -> InputRow {

@@ -60,7 +60,8 @@ pub use store::{Entry, Store};
 pub use vacuum::{VacuumOptions, VacuumReport};
 
 use crate::error::{Error, Result};
-use std::path::{Path, PathBuf};
+use std::io::ErrorKind;
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -268,6 +269,19 @@ fn micros(time: SystemTime) -> i64 {
     }
 }
 
+/// The whole path, without `..`: object stores know no way back.
 fn absolute(path: &Path) -> Result<PathBuf> {
-    std::path::absolute(path).map_err(|e| Error::io(path, "cannot use", e))
+    let whole = std::path::absolute(path).map_err(|e| Error::io(path, "cannot use", e))?;
+    let goes_back = |c: Component<'_>| c == Component::ParentDir;
+    if !whole.components().any(goes_back) {
+        return Ok(whole);
+    }
+    match (whole.canonicalize(), whole.parent(), whole.file_name()) {
+        (Ok(real), _, _) => Ok(real),
+        // What is to be made is not there yet.
+        (Err(e), Some(parent), Some(name)) if e.kind() == ErrorKind::NotFound => {
+            Ok(absolute(parent)?.join(name))
+        }
+        (Err(e), _, _) => Err(Error::io(&whole, "cannot use", e)),
+    }
 }

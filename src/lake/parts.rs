@@ -38,6 +38,8 @@ pub struct DataFile {
     pub schema_version: u32,
     /// Lake version that wrote it.
     pub version: u64,
+    /// XXH3 of its bytes.
+    pub content_hash: Option<i64>,
 }
 
 /// One input and what became of it.
@@ -155,6 +157,7 @@ pub fn files_to_batch(files: &[DataFile], splits: &[i64]) -> Result<RecordBatch>
             .int64()
             .push(i64::from(file.schema_version));
         builder.column(13).int64().push(number(file.version));
+        builder.column(14).int64().push(file.content_hash);
     }
     builder.finish()
 }
@@ -175,6 +178,7 @@ pub fn batch_to_files(batch: &RecordBatch, into: &mut Vec<DataFile>) -> Result<(
             start_time: pair(columns.time(10, row), columns.time(11, row)),
             schema_version: columns.int(12, row).unwrap_or(0) as u32,
             version: columns.int(13, row).unwrap_or(0) as u64,
+            content_hash: columns.int(14, row),
         });
     }
     Ok(())
@@ -400,6 +404,7 @@ mod tests {
             start_time: None,
             schema_version: 1,
             version: 2,
+            content_hash: Some(-3),
         };
         let input = InputRow {
             path: "/a/ü.darshan".into(),

@@ -8,11 +8,12 @@ use object_store::{
     ObjectStore, ObjectStoreExt, PutMode, PutPayload, memory::InMemory, path::Path as ObjectPath,
 };
 use std::fs::{self, File};
-use std::io::Write;
+use std::io::{Read, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
+use xxhash_rust::xxh3::Xxh3;
 
 /// Where a lake's bytes lie. Paths are relative to the lake, or absolute for data files that were placed elsewhere.
 #[derive(Clone, Debug)]
@@ -68,6 +69,36 @@ impl Store {
                 }
             }
         }
+    }
+
+    /// XXH3 of the bytes at a path; None if there is nothing.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn hash(&self, path: &str) -> Result<Option<i64>> {
+        let mut hash = Xxh3::new();
+        match self {
+            Self::Local(root) => {
+                let path = root.join(path);
+                let failed = |e| Error::io(&path, "cannot read", e);
+                let mut file = match fs::File::open(&path) {
+                    Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+                    file => file.map_err(failed)?,
+                };
+                let mut bytes = vec![0; 1 << 20];
+                loop {
+                    match file.read(&mut bytes).map_err(failed)? {
+                        0 => break,
+                        n => hash.update(&bytes[..n]),
+                    }
+                }
+            }
+            Self::Memory(_) => match self.read(path)? {
+                Some(bytes) => hash.update(&bytes),
+                None => return Ok(None),
+            },
+        }
+        Ok(Some(hash.digest() as i64))
     }
 
     /// Puts bytes at a path where nothing is yet, whole and durably or not at all. False if something is there.

@@ -1,8 +1,8 @@
 //! What an ingest has to do: which inputs are new or changed, and which rows go because of them.
 
 use super::ingest::IngestOptions;
-use super::list::{Candidate, Held, Known, Peeked, Planned};
-use super::parts::InputRow;
+use super::list::{Held, Known, Listing, Peeked, Planned};
+use super::parts::{InputRow, InputStatus};
 use super::snapshot::Snapshot;
 use crate::error::Result;
 use std::collections::{HashMap, HashSet};
@@ -55,14 +55,15 @@ pub(super) struct Work {
     pub(super) drops: Vec<(i64, i64)>,
     /// Inputs that were to be taken anew and could not be read, and why: what the lake holds of them stays.
     pub(super) kept: Vec<(String, String)>,
+    /// Logs that lie outside the period.
+    pub(super) outside: u64,
 }
 
 impl Work {
     pub(super) fn new(
-        candidates: &[Candidate],
+        listing: &Listing,
         todo: &[usize],
         peeked: Vec<Peeked>,
-        unlisted: &[InputRow],
         memory: &Memory,
         snapshot: &Snapshot,
         options: &IngestOptions<'_>,
@@ -72,10 +73,12 @@ impl Work {
             rows: vec![],
             drops: vec![],
             kept: vec![],
+            outside: 0,
         };
         // What each of the inputs was, and whether its file is still the same.
         let mut before: Vec<(&InputRow, bool)> = vec![];
-        for (file, peeked) in todo.iter().map(|at| &candidates[*at]).zip(peeked) {
+        let files = todo.iter().map(|at| &listing.candidates[*at]);
+        for (file, peeked) in files.zip(peeked) {
             let known = memory.known.get(&file.name);
             let held = known.and_then(|row| {
                 row.content_hash.map(|hash| Held {
@@ -99,12 +102,34 @@ impl Work {
                 }
                 Peeked::Refused(refused) if memory.knows(&refused.row) => continue,
                 Peeked::Refused(refused) => work.rows.push(refused.row),
-                Peeked::Outside => continue,
+                Peeked::Outside => {
+                    work.outside += 1;
+                    continue;
+                }
             }
             before.extend(known.map(|row| (row, held.is_some_and(|held| held.unchanged))));
         }
-        let unlisted = unlisted.iter().filter(|row| !memory.knows(row));
-        work.rows.extend(unlisted.cloned());
+        for row in &listing.unlisted {
+            match memory.knows(row) {
+                // The lake knows it, and whoever runs this must hear of it every time.
+                true => work
+                    .kept
+                    .push((row.path.to_string(), row.error.clone().unwrap_or_default())),
+                false => work.rows.push(row.clone()),
+            }
+        }
+        for name in &listing.directories {
+            let known = memory.known.get(name);
+            work.rows.extend(
+                known
+                    .filter(|row| row.status == InputStatus::Failed)
+                    .map(|row| InputRow {
+                        status: InputStatus::Skipped,
+                        error: Some("a directory, which can be read again".into()),
+                        ..row.clone()
+                    }),
+            );
+        }
 
         // Several inputs can have the same bytes: their rows go with the last of them.
         let mut leaving: HashMap<i64, usize> = HashMap::new();
@@ -166,15 +191,13 @@ fn adopt(
 }
 
 /// Reads the lists of inputs once: the rows of the listed paths, and the hashes of all.
-pub(super) fn remember(
-    snapshot: &Snapshot,
-    candidates: &[Candidate],
-    unlisted: &[InputRow],
-) -> Result<Memory> {
-    let listed: HashSet<u64> = candidates
-        .iter()
-        .map(|file| xxh3_64(file.name.as_bytes()))
-        .chain(unlisted.iter().map(|row| xxh3_64(row.path.as_bytes())))
+pub(super) fn remember(snapshot: &Snapshot, listing: &Listing) -> Result<Memory> {
+    let files = listing.candidates.iter().map(|file| &file.name);
+    let unlisted = listing.unlisted.iter().map(|row| &row.path);
+    let listed: HashSet<u64> = files
+        .chain(unlisted)
+        .chain(&listing.directories)
+        .map(|name| xxh3_64(name.as_bytes()))
         .collect();
     let mut known = Known::new();
     // By the hash of the path, newest last.

@@ -18,6 +18,7 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use xxhash_rust::xxh3::Xxh3;
 
 /// Rows of a row group, at most.
 const GROUP_ROWS: usize = 1 << 20;
@@ -92,23 +93,31 @@ fn side_by_side<T: Sync>(items: &[T], each: impl Fn(&T) -> Result<()> + Sync) ->
     })
 }
 
-enum Sink {
+/// Where the bytes go, and the hash of those so far.
+struct Sink {
+    to: SinkTo,
+    hash: Xxh3,
+}
+
+enum SinkTo {
     File(BufWriter<File>),
     Memory(Vec<u8>),
 }
 
 impl Write for Sink {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        match self {
-            Self::File(file) => file.write(bytes),
-            Self::Memory(memory) => memory.write(bytes),
-        }
+        let written = match &mut self.to {
+            SinkTo::File(file) => file.write(bytes),
+            SinkTo::Memory(memory) => memory.write(bytes),
+        }?;
+        self.hash.update(&bytes[..written]);
+        Ok(written)
     }
 
     fn flush(&mut self) -> std::io::Result<()> {
-        match self {
-            Self::File(file) => file.flush(),
-            Self::Memory(_) => Ok(()),
+        match &mut self.to {
+            SinkTo::File(file) => file.flush(),
+            SinkTo::Memory(_) => Ok(()),
         }
     }
 }
@@ -218,21 +227,22 @@ impl RangeWriter {
             .into_inner()
             .map_err(|e| written(&self.path, e, &shown))?;
         let io = |e| Error::io(&shown, "cannot write", e);
-        let (file, bytes) = match (sink, &self.target.store) {
-            (Sink::File(buffered), _) => {
+        let content_hash = Some(sink.hash.digest() as i64);
+        let (file, bytes) = match (sink.to, &self.target.store) {
+            (SinkTo::File(buffered), _) => {
                 let file = buffered.into_inner().map_err(|e| io(e.into_error()))?;
                 failpoint("data-file-written");
                 let bytes = file.metadata().map_err(io)?.len();
                 (Some((file, shown)), bytes)
             }
-            (Sink::Memory(bytes), Store::Memory(store)) => {
+            (SinkTo::Memory(bytes), Store::Memory(store)) => {
                 let length = bytes.len() as u64;
                 let path = ObjectPath::from(self.path.as_str());
                 futures::executor::block_on(store.put(&path, PutPayload::from(bytes)))
                     .map_err(|e| io(std::io::Error::other(e)))?;
                 (None, length)
             }
-            (Sink::Memory(_), Store::Local(_)) => (None, 0),
+            (SinkTo::Memory(_), Store::Local(_)) => (None, 0),
         };
         Ok(Some(Finished {
             file,
@@ -247,6 +257,7 @@ impl RangeWriter {
                 start_time: self.start_time,
                 schema_version: self.table.version,
                 version: self.target.version,
+                content_hash,
             },
         }))
     }
@@ -316,18 +327,20 @@ fn create(table: &Table, target: &Target) -> Result<(Sink, String, Option<i64>)>
         target.range,
         uuid::Uuid::new_v4()
     );
-    match &target.store {
-        Store::Memory(_) => Ok((Sink::Memory(vec![]), path, None)),
+    let (to, path, ost) = match &target.store {
+        Store::Memory(_) => (SinkTo::Memory(vec![]), path, None),
         Store::Local(root) => {
             let (file, path, ost) =
                 target
                     .place
                     .create(root, &target.lake_id, &path, target.ost)?;
             failpoint("data-file-created");
-            let sink = Sink::File(BufWriter::with_capacity(1 << 16, file));
-            Ok((sink, path, ost))
+            let buffered = BufWriter::with_capacity(1 << 16, file);
+            (SinkTo::File(buffered), path, ost)
         }
-    }
+    };
+    let hash = Xxh3::new();
+    Ok((Sink { to, hash }, path, ost))
 }
 
 /// A file that was not finished is nobody's.

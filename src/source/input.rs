@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use std::fs::File;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::Xxh3;
 
@@ -28,7 +28,9 @@ impl Input {
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref().to_path_buf();
         let open = || -> std::io::Result<(File, u64)> {
-            let file = File::open(&path)?;
+            // A pipe without a writer would be waited for.
+            let flags = rustix::fs::OFlags::NONBLOCK.bits() as i32;
+            let file = File::options().read(true).custom_flags(flags).open(&path)?;
             let metadata = file.metadata()?;
             match metadata.is_file() {
                 true => Ok((file, metadata.len())),

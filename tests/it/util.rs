@@ -19,6 +19,7 @@ pub(crate) fn shared_data() -> Option<PathBuf> {
 }
 
 /// Any python3; None, said aloud, where there is none.
+#[cfg(feature = "engine")]
 pub(crate) fn any_python() -> Option<PathBuf> {
     let found = Command::new("python3").arg("--version").output().is_ok();
     if !found {

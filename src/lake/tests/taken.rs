@@ -207,10 +207,45 @@ fn a_path_that_is_not_there_is_an_error_and_a_registered_one_is_recorded() {
         )]
     );
     assert_eq!(bench.rows().len(), 2);
+    // There is nothing new, and still it is said.
+    let again = bench.lake.ingest(&registered, &Silent).unwrap();
+    assert_eq!((again.version, again.failures), (None, report.failures));
+
+    fs::create_dir(&gone).unwrap();
+    let back = bench.lake.ingest(&registered, &Silent).unwrap();
+    assert!(
+        back.version.is_some() && back.failures.is_empty(),
+        "{back:?}"
+    );
+    let (name, status, why) = bench
+        .statuses()
+        .into_iter()
+        .find(|row| row.0 == "gone")
+        .unwrap();
+    assert_eq!(
+        (name.as_str(), status, why.as_str()),
+        ("gone", "skipped", "a directory, which can be read again")
+    );
     assert_eq!(
         bench.lake.ingest(&registered, &Silent).unwrap().version,
         None
     );
+}
+
+#[test]
+fn names_that_are_no_text_are_told_apart() {
+    use std::os::unix::ffi::OsStrExt;
+    let bench = Bench::new();
+    for (byte, job) in [(0xfe, 1), (0xff, 2)] {
+        let name = std::ffi::OsStr::from_bytes(&[b'a', byte]).to_owned();
+        fs::write(bench.logs().join(name), format!("mounts {job} 0 /a")).unwrap();
+    }
+    bench.ingest();
+    assert_eq!(bench.rows().len(), 2);
+    let again = bench.ingest();
+    assert_eq!((again.version, again.unchanged), (None, 2));
+    let names: Vec<String> = bench.statuses().into_iter().map(|row| row.0).collect();
+    assert_eq!(names, ["a\\xfe", "a\\xff"]);
 }
 
 #[test]

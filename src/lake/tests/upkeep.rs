@@ -224,6 +224,12 @@ fn check_names_a_file_that_is_gone_or_cut() {
     let bytes = fs::read(&full).unwrap();
     fs::write(&full, &bytes[..bytes.len() - 20]).unwrap();
     assert_eq!(bench.lake.check().unwrap().wrong[0].path, path);
+    for at in 0..bytes.len() {
+        let mut flipped = bytes.clone();
+        flipped[at] ^= 1 << (at % 8);
+        fs::write(&full, &flipped).unwrap();
+        assert_eq!(bench.lake.check().unwrap().wrong[0].path, path, "byte {at}");
+    }
     fs::remove_file(&full).unwrap();
     assert!(
         bench.lake.check().unwrap().wrong[0]
@@ -249,6 +255,18 @@ fn a_stopped_ingest_leaves_nothing_behind() {
         report.version == 1 && report.unreferenced.is_empty(),
         "{report:?}"
     );
+}
+
+#[test]
+fn a_path_that_goes_back_leads_to_the_same_lake() {
+    let bench = Bench::new();
+    let root = bench.lake.root().unwrap();
+    for way in ["..//lake", "../lake/../lake", "../logs/../lake/."] {
+        let lake = Lake::open(root.join(way)).unwrap();
+        assert_eq!(lake.root().unwrap(), root.canonicalize().unwrap());
+    }
+    let new = Lake::create(root.join("../logs/../new"), &CreateOptions::default()).unwrap();
+    assert_eq!(new.root(), Some(root.with_file_name("new").as_path()));
 }
 
 #[test]

@@ -274,7 +274,8 @@ impl Log {
             .any(|s| s.id == id && (s.partial || s.status.is_damaged()))
     }
 
-    /// The records of a module with counters in fixed places; None if the log has none or they were not asked for.
+    /// The records of a module with counters in fixed places; None if the log has none, they were not asked for, or damage left
+    /// none, so that nobody takes what is not known for zero.
     pub fn records(&self, id: ModuleId) -> Option<Records<'_>> {
         let body = self.body(id)?;
         let layout = layout(id, body.version)?;
@@ -283,6 +284,14 @@ impl Log {
         } else {
             body.starts.len()
         };
+        if n == 0
+            && self
+                .states
+                .iter()
+                .any(|s| s.id == id && s.status.is_damaged())
+        {
+            return None;
+        }
         Some(Records {
             bytes: &body.bytes,
             layout,
