@@ -61,7 +61,12 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args, screen: &mut Screen) -> anyhow::Result<Exit> {
     for path in &args.darshan {
         // A path that was mistyped is no input that failed.
-        std::fs::metadata(path).map_err(|e| Error::io(path, "cannot read", e))?;
+        let failed = |e| Error::io(path, "cannot read", e);
+        let metadata = std::fs::metadata(path).map_err(failed)?;
+        if !metadata.is_dir() && !metadata.is_file() {
+            let why = std::io::Error::other("neither a file nor a directory");
+            return Err(failed(why).into());
+        }
     }
     let lake = open(&args.lake, args.create)?;
     let zone = match &args.timezone {

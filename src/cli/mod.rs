@@ -90,6 +90,15 @@ enum Exit {
 
 /// Runs the command that the process was started with.
 pub fn main() -> ExitCode {
+    // Queries are planned here, and as deep as their expressions go.
+    let whole = std::thread::Builder::new().stack_size(crate::engine::STACK);
+    match whole.spawn(run) {
+        Ok(thread) => thread.join().unwrap_or(ExitCode::from(101)),
+        Err(_) => run(),
+    }
+}
+
+fn run() -> ExitCode {
     let mut screen = Screen::new();
     let result = match Cli::try_parse() {
         Ok(cli) => cli.command.run(&mut screen),

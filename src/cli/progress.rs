@@ -131,7 +131,7 @@ pub(crate) fn summary(report: &IngestReport, took: Duration) -> String {
                 report.failed_before,
                 "of them failed before; see lake_input",
             ),
-            (report.outside, "logs outside the period"),
+            (report.outside, "outside the period"),
         ] {
             if n > 0 {
                 let _ = write!(line, ", {} {what}", size::count(n));
@@ -164,6 +164,12 @@ pub(crate) fn summary(report: &IngestReport, took: Duration) -> String {
     }
     if report.unchanged > 0 {
         parts.push(format!("{} unchanged", size::count(report.unchanged)));
+    }
+    if report.outside > 0 {
+        parts.push(format!(
+            "{} outside the period",
+            size::count(report.outside)
+        ));
     }
     if !parts.is_empty() {
         let _ = write!(line, " ({})", parts.join(", "));

@@ -24,7 +24,13 @@ pub(super) struct Args {
     #[command(flatten)]
     ask: Ask,
     /// Run these statements and end; may be given several times
-    #[arg(short = 'c', long, value_name = "SQL", conflicts_with = "file")]
+    #[arg(
+        short = 'c',
+        long,
+        value_name = "SQL",
+        conflicts_with = "file",
+        allow_hyphen_values = true
+    )]
     command: Vec<String>,
     /// Run the statements of this file and end; - is stdin
     #[arg(short, long, value_name = "FILE")]

@@ -83,6 +83,11 @@ fn message(error: &DataFusionError, known: &Known) -> String {
         E::ArrowError(inner, _) => arrow(inner),
         error => error.message().into_owned(),
     };
+    if text.contains("OuterReferenceColumn") {
+        return "not supported: a function of a row's list after FROM, or a subquery there that looks at other tables; \
+                write `unnest(ost_list)` in the select list of a subquery instead"
+            .into();
+    }
     line(&text)
 }
 

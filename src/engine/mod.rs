@@ -17,12 +17,15 @@
 mod catalog;
 mod colocated;
 mod cuts;
+mod durations;
 mod error;
 pub mod functions;
+mod headings;
 mod join_order;
 mod lake_tables;
 mod session;
 mod table;
+mod time_zone;
 mod using;
 pub mod views;
 
@@ -138,6 +141,7 @@ impl Engine {
         let mut statements = Vec::from(statements);
         statements.iter_mut().for_each(plain_user);
         statements.iter().try_for_each(using::check)?;
+        statements.iter().try_for_each(time_zone::check)?;
         Ok(statements)
     }
 
@@ -197,10 +201,14 @@ impl Engine {
         let mut state = self.context.state();
         let pinned = Catalog::new(&self.sources, self.own.clone(), self.planner.clone());
         state.register_catalog_list(pinned.list());
-        let plan = state
-            .statement_to_plan(statement)
-            .await
-            .map_err(|e| self.error(e))?;
+        let mut plan = state.statement_to_plan(statement.clone()).await;
+        if plan.as_ref().is_err_and(headings::clash)
+            && let Some(named) = headings::distinct(statement)
+            && let Ok(named) = state.statement_to_plan(named).await
+        {
+            plan = Ok(named);
+        }
+        let plan = plan.map_err(|e| self.error(e))?;
         catalog::refuse_drop(&plan)?;
         self.context
             .execute_logical_plan(plan)
@@ -303,6 +311,10 @@ impl Rows {
     }
 }
 
+/// Bytes of stack of a thread that plans or runs queries: an expression of thousands of terms, as programs write them, goes as
+/// deep. What is not used takes no memory.
+pub const STACK: usize = 64 << 20;
+
 /// A tokio runtime with so many threads, or those of the machine.
 ///
 /// # Errors
@@ -310,6 +322,7 @@ impl Rows {
 pub fn runtime(threads: Option<usize>) -> Result<tokio::runtime::Runtime> {
     let built = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(session::threads(threads))
+        .thread_stack_size(STACK)
         .enable_all()
         .build();
     built.map_err(|e| Error::Invalid(format!("cannot start the query engine's threads: {e}")))

@@ -1,6 +1,7 @@
 //! The DataFusion session: one function builds it, whoever asks the questions.
 
 use super::colocated::ColocatedJoin;
+use super::durations::PartsOfDurations;
 use super::functions::{AGGREGATE, SCALAR};
 use super::join_order::JoinOrder;
 use crate::error::{Error, Result};
@@ -95,6 +96,8 @@ pub(crate) fn session_state(
     scalar.extend(SCALAR.iter().map(|function| Arc::new(function.udf())));
     let aggregate = builder.aggregate_functions().get_or_insert_default();
     aggregate.extend(AGGREGATE.iter().map(|function| Arc::new(function.udaf())));
+    let analyzer = builder.analyzer().get_or_insert_default();
+    analyzer.add_function_rewrite(Arc::new(PartsOfDurations));
     builder.build()
 }
 

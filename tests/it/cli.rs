@@ -107,6 +107,23 @@ fn statements_come_from_an_argument_a_file_or_a_pipe() {
 }
 
 #[test]
+fn a_statement_may_begin_with_a_comment_and_have_thousands_of_terms() {
+    let (dir, small) = (fresh(), small());
+    let terms: Vec<String> = (0..5000).map(|id| format!("record_id = {id}")).collect();
+    let sql = format!(
+        "-- generated\nselect count(*) as n from darshan_file where {}",
+        terms.join(" or ")
+    );
+    std::fs::write(dir.path().join("q.sql"), &sql).unwrap();
+    let ask = |args: &[&str]| {
+        let common = ["sql", "--lake", small.lake(), "--format", "csv"];
+        iolode(dir.path(), &[&common, args].concat()).ok()
+    };
+    assert_eq!(ask(&["-f", "q.sql"]), "n\n0\n");
+    assert_eq!(ask(&["-c", "-- one\nselect 1 as n"]), "n\n1\n");
+}
+
+#[test]
 fn rows_and_time_are_said_on_stderr_and_nothing_but_data_on_stdout() {
     let dir = fresh();
     let run = iolode(

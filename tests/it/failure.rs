@@ -77,6 +77,41 @@ fn a_path_that_is_not_there_is_a_mistake_and_no_failed_input() {
 }
 
 #[test]
+fn what_is_no_file_is_not_waited_for() {
+    let dir = fresh();
+    let pipe = dir.path().join("pipe");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.unwrap().success());
+    let error = iolode(dir.path(), &["inspect", "pipe"]).failed();
+    assert_eq!(error, "pipe: cannot open: not a regular file");
+    iolode(dir.path(), &["lake", "create", "lake"]).ok();
+    let ingest = ["ingest", "--lake", "lake", "--darshan", "pipe"];
+    let error = iolode(dir.path(), &ingest).failed();
+    assert_eq!(error, "pipe: cannot read: neither a file nor a directory");
+}
+
+#[test]
+fn a_source_without_logs_says_so() {
+    let dir = fresh();
+    std::fs::create_dir(dir.path().join("logs")).unwrap();
+    let ingest = |more: &[&str]| {
+        let common = ["ingest", "--lake", "lake", "--create", "--darshan", "logs"];
+        let run = iolode(dir.path(), &[&common, more].concat());
+        assert_eq!(run.code, Some(0), "{run:?}");
+        run.stderr
+    };
+    assert_eq!(ingest(&[]), "nothing new: no files there\n");
+    iolode(dir.path(), &["synth", "--jobs", "3", "--out", "logs"]).ok();
+    let said = ingest(&["--to", "2001-01-01"]);
+    assert!(said.contains(" outside the period"), "{said}");
+    let said = ingest(&["--to", "2001-01-01"]);
+    assert!(
+        said.starts_with("nothing new: ") && said.ends_with(" outside the period\n"),
+        "{said}"
+    );
+}
+
+#[test]
 fn a_directory_that_cannot_be_listed_is_a_failed_input_and_the_rest_is_taken() {
     use std::os::unix::fs::PermissionsExt;
     use std::os::unix::process::CommandExt;
@@ -145,7 +180,10 @@ fn failed_inputs_are_listed_up_to_ten_and_then_counted() {
     );
     assert_eq!(
         (again.code, again.stderr.as_str()),
-        (Some(0), "nothing new: 13 inputs unchanged\n")
+        (
+            Some(0),
+            "nothing new: 13 inputs unchanged, 13 of them failed before; see lake_input\n"
+        )
     );
 }
 

@@ -1,0 +1,81 @@
+//! Names for the columns of an answer whose own names are the same.
+//!
+//! DataFusion 55.2 names `bytes_read::double` like `bytes_read`, and refuses a query in which two columns have one name:
+//! `SELECT bytes_read::double .. ORDER BY bytes_read`, `SELECT count(*), count(*)`. Other databases answer. Only a query that
+//! was refused gets names, so that all others keep theirs.
+
+use datafusion::error::DataFusionError;
+use datafusion::sql::parser::Statement;
+use datafusion::sql::sqlparser::ast::{
+    Expr, Ident, SelectItem, SetExpr, Statement as SqlStatement, Value,
+};
+use std::collections::HashMap;
+
+/// Whether a query was refused for that reason.
+pub(super) fn clash(error: &DataFusionError) -> bool {
+    let text = error.to_string();
+    text.contains("require unique expression names") || text.contains("duplicate qualified field")
+}
+
+/// The query with names of their own for the columns of its outermost SELECT that need one; None if it has no such.
+pub(super) fn distinct(mut statement: Statement) -> Option<Statement> {
+    let inner = match &mut statement {
+        Statement::Statement(inner) => inner,
+        Statement::Explain(explain) => {
+            *explain.statement = distinct((*explain.statement).clone())?;
+            return Some(statement);
+        }
+        _ => return None,
+    };
+    let SqlStatement::Query(query) = inner.as_mut() else {
+        return None;
+    };
+    let SetExpr::Select(select) = query.body.as_mut() else {
+        return None;
+    };
+    let all = |item: &SelectItem| {
+        matches!(
+            item,
+            SelectItem::Wildcard(_) | SelectItem::QualifiedWildcard(..)
+        )
+    };
+    let has_all = select.projection.iter().any(all);
+    let mut seen: HashMap<String, usize> = HashMap::new();
+    for item in &mut select.projection {
+        let SelectItem::UnnamedExpr(expr) = item else {
+            continue;
+        };
+        let heading = heading(expr);
+        let times = seen.entry(heading.to_lowercase()).or_default();
+        *times += 1;
+        // A column beside `*` is there a second time.
+        let column = matches!(expr, Expr::Identifier(_) | Expr::CompoundIdentifier(_));
+        let times = *times + usize::from(has_all && column);
+        let name = match (times, &*expr) {
+            (1, Expr::Cast { .. } | Expr::Value(_)) => heading,
+            (1, _) => continue,
+            (n, _) => format!("{heading}_{n}"),
+        };
+        *item = SelectItem::ExprWithAlias {
+            expr: expr.clone(),
+            alias: Ident::with_quote('"', name),
+        };
+    }
+    Some(statement)
+}
+
+/// What stands over a column: its name, or the expression as it is written.
+fn heading(expr: &Expr) -> String {
+    match expr {
+        Expr::Identifier(name) => name.value.clone(),
+        Expr::CompoundIdentifier(names) => names
+            .last()
+            .map(|name| name.value.clone())
+            .unwrap_or_default(),
+        Expr::Value(value) => match &value.value {
+            Value::SingleQuotedString(text) => text.clone(),
+            value => value.to_string(),
+        },
+        expr => expr.to_string(),
+    }
+}
