@@ -85,7 +85,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::with_failure_persistence(prop::test_runner::FileFailurePersistence::Off) })]
+        #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, rng_seed: prop::test_runner::RngSeed::Fixed(7), ..ProptestConfig::default() })]
 
         #[test]
         fn every_job_of_a_range_lies_in_one_group_and_groups_ascend(

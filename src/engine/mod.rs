@@ -23,6 +23,7 @@ pub mod functions;
 mod headings;
 mod join_order;
 mod lake_tables;
+mod overflow;
 mod session;
 mod table;
 mod time_zone;

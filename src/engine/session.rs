@@ -4,6 +4,7 @@ use super::colocated::ColocatedJoin;
 use super::durations::PartsOfDurations;
 use super::functions::{AGGREGATE, SCALAR};
 use super::join_order::JoinOrder;
+use super::overflow;
 use crate::error::{Error, Result};
 use datafusion::execution::SessionStateBuilder;
 use datafusion::execution::memory_pool::FairSpillPool;
@@ -94,10 +95,13 @@ pub(crate) fn session_state(
         .with_physical_optimizer_rules(rules(true));
     let scalar = builder.scalar_functions().get_or_insert_default();
     scalar.extend(SCALAR.iter().map(|function| Arc::new(function.udf())));
+    scalar.push(overflow::PRODUCT.clone());
     let aggregate = builder.aggregate_functions().get_or_insert_default();
     aggregate.extend(AGGREGATE.iter().map(|function| Arc::new(function.udaf())));
+    aggregate.push(Arc::new(overflow::sum()));
     let analyzer = builder.analyzer().get_or_insert_default();
     analyzer.add_function_rewrite(Arc::new(PartsOfDurations));
+    analyzer.add_function_rewrite(Arc::new(overflow::CheckedProducts));
     builder.build()
 }
 

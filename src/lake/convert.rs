@@ -147,7 +147,7 @@ impl<'o> Worker<'o> {
         let mut writers: Vec<Option<RangeWriter>> =
             self.tables.builders().iter().map(|_| None).collect();
         let mut logs: Vec<&Planned> = task.logs.iter().collect();
-        logs.sort_by(|a, b| (a.peek.job_id, a.file.path()).cmp(&(b.peek.job_id, b.file.path())));
+        logs.sort_by(|a, b| (a.peek.job_id, &a.file.name).cmp(&(b.peek.job_id, &b.file.name)));
         for job in logs.chunk_by(|a, b| a.peek.job_id == b.peek.job_id) {
             self.convert_job(job, known, task, &mut writers, result, progress)?;
         }

@@ -105,7 +105,7 @@ impl Held {
 
 /// What lies below the paths of an ingest.
 pub(super) struct Listing {
-    /// The regular files, each once, by path.
+    /// The regular files, each once, by name.
     pub(super) candidates: Vec<Candidate>,
     /// What could not be listed, as failed inputs.
     pub(super) unlisted: Vec<InputRow>,
@@ -143,8 +143,8 @@ pub(super) fn list(paths: &[PathBuf], ours: &[PathBuf]) -> Result<Listing> {
             }
         }
     }
-    found.sort_by(|a, b| a.path().cmp(b.path()));
-    found.dedup_by(|a, b| a.path() == b.path());
+    found.sort_by(|a, b| a.name.cmp(&b.name));
+    found.dedup_by(|a, b| a.name == b.name);
     found.shrink_to_fit();
     failed.sort_by(|a, b| a.path.cmp(&b.path));
     failed.dedup_by(|a, b| a.path == b.path);

@@ -340,7 +340,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::with_failure_persistence(prop::test_runner::FileFailurePersistence::Off) })]
+        #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, rng_seed: prop::test_runner::RngSeed::Fixed(7), ..ProptestConfig::default() })]
 
         #[test]
         fn a_set_read_in_place_is_the_set_that_was_written(a in sets(), b in sets(), probe in any::<u32>()) {

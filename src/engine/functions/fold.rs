@@ -298,7 +298,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig { cases: 100, ..ProptestConfig::with_failure_persistence(prop::test_runner::FileFailurePersistence::Off) })]
+        #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, rng_seed: prop::test_runner::RngSeed::Fixed(7), ..ProptestConfig::default() })]
 
         /// Partial states of two halves, merged in either order and emitted in two pieces, give what a plain fold gives.
         #[test]

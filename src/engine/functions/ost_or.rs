@@ -62,7 +62,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig { cases: 20, ..ProptestConfig::with_failure_persistence(prop::test_runner::FileFailurePersistence::Off) })]
+        #![proptest_config(ProptestConfig { cases: 20, failure_persistence: None, rng_seed: prop::test_runner::RngSeed::Fixed(7), ..ProptestConfig::default() })]
 
         #[test]
         fn union_and_intersection_obey_the_laws_of_sets(

@@ -219,7 +219,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::with_failure_persistence(prop::test_runner::FileFailurePersistence::Off) })]
+        #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, rng_seed: prop::test_runner::RngSeed::Fixed(7), ..ProptestConfig::default() })]
 
         #[test]
         fn they_are_exact_monotone_and_the_same_however_states_are_merged(
@@ -243,12 +243,14 @@ mod tests {
             found.extend(lists(&merged.evaluate(EmitTo::All).unwrap()));
             for (group, found) in found.iter().enumerate() {
                 let values: Vec<f64> = rows.iter().filter(|(g, _)| *g == group).filter_map(|(_, x)| *x).collect();
+                let largest = values.iter().fold(1.0f64, |most, x| most.max(x.abs()));
                 let Some(found) = found else {
                     prop_assert!(values.is_empty());
                     continue;
                 };
                 for (a, b) in found.iter().zip(brute_force(&values, parts)) {
-                    prop_assert!((a - b).abs() <= 1e-12 * b.abs().max(1.0), "{a} {b}");
+                    // Two ways to interpolate differ by roundings of the largest value.
+                    prop_assert!((a - b).abs() <= 1e-13 * largest, "{a} {b}");
                 }
                 prop_assert_eq!(found.len(), parts + 1);
                 prop_assert!(found.is_sorted());
