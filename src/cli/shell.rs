@@ -435,12 +435,11 @@ impl OutFile {
             name.push(format!(".{}.partial", std::process::id()));
             path.with_file_name(name)
         });
-        let open = temporary.as_deref().unwrap_or(path);
         let file = match &temporary {
             Some(temporary) => File::create(temporary),
             None => File::options().write(true).open(path),
         };
-        let file = file.map_err(|e| crate::Error::io(open, "cannot create", e))?;
+        let file = file.map_err(|e| crate::Error::io(path, "cannot create", e))?;
         Ok(Self {
             path: path.to_path_buf(),
             temporary,

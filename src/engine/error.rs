@@ -83,12 +83,33 @@ fn message(error: &DataFusionError, known: &Known) -> String {
         E::ArrowError(inner, _) => arrow(inner),
         error => error.message().into_owned(),
     };
+    line(&plainer(text))
+}
+
+/// In our words what the engine says in the words of its insides.
+fn plainer(text: String) -> String {
     if text.contains("OuterReferenceColumn") {
         return "not supported: a function of a row's list after FROM, or a subquery there that looks at other tables; \
                 write `unnest(ost_list)` in the select list of a subquery instead"
             .into();
     }
-    line(&text)
+    if text.ends_with("not supported for Base table") {
+        return "the tables of a lake cannot be changed in SQL; `iolode ingest` fills them".into();
+    }
+    let between = |from: &str, to: &str| {
+        let (_, rest) = text.split_once(from)?;
+        Some(rest.split_once(to)?.0.to_string())
+    };
+    if let (Some(name), Some(given)) = (
+        between("Function '", "' failed to match any signature"),
+        between("but received ", " (DataType"),
+    ) {
+        return format!("function `{name}` does not take a value of type {given}");
+    }
+    if let Some(path) = between("Failed to fetch metadata for file ", ": ") {
+        return format!("damaged data file /{path}; `iolode lake check` says what else is wrong");
+    }
+    text
 }
 
 fn schema(error: &SchemaError) -> String {
@@ -136,6 +157,12 @@ fn plan(text: &str, known: &Known) -> String {
         // DataFusion names the catalog and the schema as well; the user did so only where they are not the usual ones.
         let short = name.rsplit('.').next().unwrap_or(&name).to_string();
         let near = nearest(&short, known.tables.iter().map(String::as_str));
+        // Where the table's name is right, it is the schema before it that is not there.
+        if let (Some(schema), true) = (name.rsplit('.').nth(1), near == Some(short.as_str())) {
+            return format!(
+                "unknown lake `{schema}` before `{short}`; list them with `show tables`"
+            );
+        }
         let hint = near.map_or("; list them with `show tables`".to_string(), |near| {
             format!("; did you mean `{near}`?")
         });
@@ -356,6 +383,16 @@ mod tests {
                 "table 'iolode.month.darshan_lgo' not found".into()
             )),
             "unknown table `darshan_lgo`; did you mean `darshan_log`?"
+        );
+        assert_eq!(
+            told(DataFusionError::Plan(
+                "table 'iolode.my lake.darshan_log' not found".into()
+            )),
+            "unknown lake `my lake` before `darshan_log`; list them with `show tables`"
+        );
+        assert_eq!(
+            ask("SELECT sum('x')").unwrap_err(),
+            "function `sum` does not take a value of type String"
         );
         let error = SchemaError::FieldNotFound {
             field: Box::new(Column::new(Some("x"), "uid")),

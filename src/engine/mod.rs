@@ -9,25 +9,20 @@
 //! | `catalog` | names to tables, at one version of each lake for each query |
 //! | `cuts`, `table` | scans of a table in groups of job ids, the same for all tables |
 //! | `colocated` | the optimizer rule by which joins on job_id and more keep those groups |
-//! | `join_order`, `using` | what DataFusion gets wrong of joins, put right or refused |
+//! | `corrections` | what DataFusion gets wrong, put right or refused |
 //! | `lake_tables`, [`views`] | tables made of the manifest, views |
 //! | [`functions`] | SQL functions |
 //! | `error` | DataFusion's errors as one clear line |
 
 mod catalog;
 mod colocated;
+mod corrections;
 mod cuts;
-mod durations;
 mod error;
 pub mod functions;
-mod headings;
-mod join_order;
 mod lake_tables;
-mod overflow;
 mod session;
 mod table;
-mod time_zone;
-mod using;
 pub mod views;
 
 #[cfg(test)]
@@ -36,6 +31,7 @@ mod tests;
 use crate::error::{Error, Result};
 use crate::lake::Lake;
 use catalog::{Catalog, Own, Source};
+use corrections::{headings, time_zone, using};
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::arrow::record_batch::RecordBatch;
 use datafusion::catalog::{CatalogProvider, MemorySchemaProvider};

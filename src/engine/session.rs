@@ -1,10 +1,10 @@
 //! The DataFusion session: one function builds it, whoever asks the questions.
 
 use super::colocated::ColocatedJoin;
-use super::durations::PartsOfDurations;
+use super::corrections::durations::PartsOfDurations;
+use super::corrections::join_order::JoinOrder;
+use super::corrections::overflow;
 use super::functions::{AGGREGATE, SCALAR};
-use super::join_order::JoinOrder;
-use super::overflow;
 use crate::error::{Error, Result};
 use datafusion::execution::SessionStateBuilder;
 use datafusion::execution::memory_pool::FairSpillPool;

@@ -3,7 +3,7 @@
 //! All tables of a version are scanned in the same [`Cuts`]: group `g` of each holds the same jobs. The scan says so
 //! (`Partitioning::Range` on job_id), and joins and groupings by job_id need no repartition.
 //!
-//! It does not say that each group is sorted by job_id, though it is: [`super::join_order`] tells what DataFusion 55.2 makes of
+//! It does not say that each group is sorted by job_id, though it is: [`super::corrections::join_order`] tells what DataFusion 55.2 makes of
 //! the joins of sorted inputs, and the less it is told the less it can get wrong.
 //!
 //! Planning opens no file: rows, bytes and bounds come from the manifest.

@@ -58,7 +58,16 @@ impl Lake {
         });
         let mut seen = HashSet::new();
         for file in snapshot.files() {
-            match check_file(&snapshot, file, &taken, &mut seen) {
+            let shown = store.show(&file.path).display().to_string();
+            // The finding names the file already.
+            let plain = |what: String| match what.strip_prefix(&format!("{shown}: ")) {
+                Some(rest) => rest.to_string(),
+                None if what.ends_with(&format!("{} is missing", file.path)) => {
+                    "it is missing".into()
+                }
+                None => what,
+            };
+            match check_file(&snapshot, file, &taken, &mut seen).map_err(plain) {
                 Ok(rows) => {
                     report.files += 1;
                     report.rows += rows;

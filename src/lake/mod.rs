@@ -271,6 +271,11 @@ fn micros(time: SystemTime) -> i64 {
 
 /// The whole path, without `..`: object stores know no way back.
 fn absolute(path: &Path) -> Result<PathBuf> {
+    if path.as_os_str().is_empty() {
+        return Err(Error::Invalid(
+            "an empty path is no lake; give its directory".into(),
+        ));
+    }
     let whole = std::path::absolute(path).map_err(|e| Error::io(path, "cannot use", e))?;
     let goes_back = |c: Component<'_>| c == Component::ParentDir;
     if !whole.components().any(goes_back) {

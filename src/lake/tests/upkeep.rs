@@ -234,7 +234,7 @@ fn check_names_a_file_that_is_gone_or_cut() {
     assert!(
         bench.lake.check().unwrap().wrong[0]
             .what
-            .contains("is missing")
+            .contains("it is missing")
     );
 }
 

@@ -12,13 +12,13 @@ use datafusion::sql::sqlparser::ast::{
 use std::collections::HashMap;
 
 /// Whether a query was refused for that reason.
-pub(super) fn clash(error: &DataFusionError) -> bool {
+pub(in crate::engine) fn clash(error: &DataFusionError) -> bool {
     let text = error.to_string();
     text.contains("require unique expression names") || text.contains("duplicate qualified field")
 }
 
 /// The query with names of their own for the columns of its outermost SELECT that need one; None if it has no such.
-pub(super) fn distinct(mut statement: Statement) -> Option<Statement> {
+pub(in crate::engine) fn distinct(mut statement: Statement) -> Option<Statement> {
     let inner = match &mut statement {
         Statement::Statement(inner) => inner,
         Statement::Explain(explain) => {

@@ -29,12 +29,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock};
 
 /// `sum` for every session.
-pub(super) fn sum() -> AggregateUDF {
+pub(in crate::engine) fn sum() -> AggregateUDF {
     AggregateUDF::from(CheckedSum(Sum::new()))
 }
 
 /// The product of two 64-bit integers, which `*` between them becomes.
-pub(super) static PRODUCT: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| {
+pub(in crate::engine) static PRODUCT: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| {
     let signature = Signature::exact(
         vec![DataType::Int64, DataType::Int64],
         Volatility::Immutable,
@@ -232,7 +232,7 @@ impl GroupsAccumulator for Totals {
 
 /// Turns `*` between 64-bit integers into [`PRODUCT`].
 #[derive(Debug)]
-pub(super) struct CheckedProducts;
+pub(in crate::engine) struct CheckedProducts;
 
 impl FunctionRewrite for CheckedProducts {
     fn name(&self) -> &str {

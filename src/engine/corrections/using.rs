@@ -14,7 +14,7 @@ use std::ops::ControlFlow;
 ///
 /// # Errors
 /// [`Error::Invalid`], which says what to write instead.
-pub(crate) fn check(statement: &Statement) -> Result<()> {
+pub(in crate::engine) fn check(statement: &Statement) -> Result<()> {
     let found = match statement {
         Statement::Statement(inner) => inner.visit(&mut Merged),
         Statement::Explain(explain) => return check(&explain.statement),
@@ -82,7 +82,7 @@ fn factor(table: &TableFactor) -> ControlFlow<&'static str> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::functions::tests::ask;
+    use crate::engine::functions::tests::ask;
 
     const TABLES: &str =
         "WITH a AS (SELECT 1 AS k), b AS (SELECT 2 AS k), c AS (SELECT 2 AS k, 3 AS j) ";

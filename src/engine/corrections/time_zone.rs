@@ -11,7 +11,7 @@ use datafusion::sql::sqlparser::ast::{Set, Statement as SqlStatement};
 ///
 /// # Errors
 /// [`Error::Invalid`], which says what to write instead.
-pub(super) fn check(statement: &Statement) -> Result<()> {
+pub(in crate::engine) fn check(statement: &Statement) -> Result<()> {
     let Statement::Statement(inner) = statement else {
         return Ok(());
     };

@@ -36,7 +36,7 @@ use std::sync::Arc;
 
 /// The rule.
 #[derive(Debug)]
-pub(crate) struct JoinOrder;
+pub(in crate::engine) struct JoinOrder;
 
 impl PhysicalOptimizerRule for JoinOrder {
     fn name(&self) -> &str {
@@ -71,7 +71,7 @@ fn claims_too_much(plan: &Arc<dyn ExecutionPlan>) -> bool {
 
 /// Passes its input through and says nothing of its order.
 #[derive(Debug)]
-pub(crate) struct UnorderedExec {
+pub(in crate::engine) struct UnorderedExec {
     input: Arc<dyn ExecutionPlan>,
     properties: Arc<PlanProperties>,
 }

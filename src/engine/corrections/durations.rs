@@ -13,7 +13,7 @@ use datafusion::logical_expr::{Cast, Expr, ExprSchemable};
 
 /// Turns the duration that `date_part` is asked about into an interval.
 #[derive(Debug)]
-pub(super) struct PartsOfDurations;
+pub(in crate::engine) struct PartsOfDurations;
 
 impl FunctionRewrite for PartsOfDurations {
     fn name(&self) -> &str {
