@@ -3,7 +3,7 @@
 //! DataFusion 55.2 lets them wrap: a sum of squared bytes comes out negative without a word. Both are ours therefore: `sum` by a
 //! function of the same name, which differs for integers only, and `*` between integers by a rewrite.
 
-use datafusion::arrow::array::{ArrayRef, AsArray, BooleanArray, PrimitiveArray};
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, BooleanArray, PrimitiveArray};
 use datafusion::arrow::compute::kernels::numeric::mul;
 use datafusion::arrow::compute::sum_checked;
 use datafusion::arrow::datatypes::{
@@ -25,6 +25,7 @@ use datafusion::logical_expr::{
 };
 use datafusion::physical_expr_common::datum::apply;
 use datafusion_functions_aggregate_common::aggregate::groups_accumulator::prim_op::PrimitiveGroupsAccumulator;
+use std::marker::PhantomData;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock};
 
@@ -93,7 +94,11 @@ impl AggregateUDFImpl for CheckedSum {
     }
 
     fn create_sliding_accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
-        self.0.create_sliding_accumulator(args)
+        match args.return_field.data_type() {
+            DataType::Int64 if !args.is_distinct => Ok(Box::new(Sliding::<Int64Type>::new())),
+            DataType::UInt64 if !args.is_distinct => Ok(Box::new(Sliding::<UInt64Type>::new())),
+            _ => self.0.create_sliding_accumulator(args),
+        }
     }
 
     fn reverse_expr(&self) -> ReversedUDAF {
@@ -154,6 +159,81 @@ impl<T: ArrowNumericType + std::fmt::Debug> Accumulator for Total<T> {
 
     fn evaluate(&mut self) -> Result<ScalarValue> {
         ScalarValue::try_from_array(&PrimitiveArray::<T>::from_iter([self.0]), 0)
+    }
+
+    fn state(&mut self) -> Result<Vec<ScalarValue>> {
+        Ok(vec![self.evaluate()?])
+    }
+
+    fn size(&self) -> usize {
+        size_of_val(self)
+    }
+}
+
+/// The sum of a window that slides: values come and go, so that only its own result must fit.
+#[derive(Debug)]
+struct Sliding<T> {
+    sum: i128,
+    values: usize,
+    of: PhantomData<fn() -> T>,
+}
+
+impl<T: ArrowNumericType> Sliding<T>
+where
+    T::Native: Into<i128>,
+{
+    fn new() -> Self {
+        let of = PhantomData;
+        Self {
+            sum: 0,
+            values: 0,
+            of,
+        }
+    }
+
+    /// Sum and number of the values of a column that are not NULL.
+    fn of(values: &ArrayRef) -> (i128, usize) {
+        let values = values.as_primitive::<T>();
+        let sum = values.iter().flatten().map(Into::<i128>::into).sum();
+        (sum, values.len() - values.null_count())
+    }
+}
+
+impl<T: ArrowNumericType + std::fmt::Debug> Accumulator for Sliding<T>
+where
+    T::Native: Into<i128> + TryFrom<i128>,
+{
+    fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
+        let (sum, values) = Self::of(&values[0]);
+        self.sum += sum;
+        self.values += values;
+        Ok(())
+    }
+
+    fn retract_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
+        let (sum, values) = Self::of(&values[0]);
+        self.sum -= sum;
+        self.values -= values;
+        Ok(())
+    }
+
+    fn supports_retract_batch(&self) -> bool {
+        true
+    }
+
+    fn merge_batch(&mut self, states: &[ArrayRef]) -> Result<()> {
+        self.update_batch(states)
+    }
+
+    fn evaluate(&mut self) -> Result<ScalarValue> {
+        let sum = match self.values {
+            0 => None,
+            _ => match T::Native::try_from(self.sum) {
+                Ok(sum) => Some(sum),
+                Err(_) => return too_large(),
+            },
+        };
+        ScalarValue::try_from_array(&PrimitiveArray::<T>::from_iter([sum]), 0)
     }
 
     fn state(&mut self) -> Result<Vec<ScalarValue>> {

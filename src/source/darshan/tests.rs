@@ -237,6 +237,34 @@ fn a_damaged_job_region_is_told_and_its_unfinished_command_line_is_no_command_li
 }
 
 #[test]
+fn a_module_of_which_damage_left_nothing_has_no_records_rather_than_none_of_them() {
+    let mut log = DarshanLog::default();
+    let record = super::write::Record {
+        id: 1,
+        ints: vec![3; posix::INTS.len()],
+        floats: vec![0.5; posix::FLOATS.len()],
+        ..Default::default()
+    };
+    log.modules.push(Module::new(
+        ModuleId::POSIX,
+        4,
+        Records::Counters(vec![record]),
+    ));
+    let whole = log.to_bytes();
+    let records = |bytes: &[u8]| {
+        let mut read = Log::new();
+        read.read(&Input::from_bytes("x", bytes.to_vec()), ModuleSet::ALL)
+            .unwrap();
+        (
+            read.status(),
+            read.records(ModuleId::POSIX).map(|r| r.len()),
+        )
+    };
+    assert_eq!(records(&whole), (Status::Ok, Some(1)));
+    assert_eq!(records(&whole[..whole.len() - 9]), (Status::Damaged, None));
+}
+
+#[test]
 fn common_accesses_of_version_3_20_are_not_to_be_trusted() {
     for version in [(3, 10), (3, 20), (3, 21)] {
         let mut log = DarshanLog {
