@@ -228,16 +228,24 @@ impl<'a, E: Executor> Shell<'a, E> {
     /// Takes a whole text; the last statement needs no semicolon.
     ///
     /// # Errors
-    /// As [`Shell::feed`].
+    /// As [`Shell::feed`], with the line at which the statement begins if that is not the first.
     pub(crate) fn feed_all(&mut self, text: &str) -> anyhow::Result<Step> {
-        for line in text.lines() {
-            if self.feed(line)? == Step::Quit {
+        let mut begin = 1;
+        let at = |begin: usize, error: anyhow::Error| match begin {
+            1 => error,
+            line => error.context(format!("the statement at line {line}")),
+        };
+        for (number, line) in text.lines().enumerate() {
+            if self.buffer.trim().is_empty() {
+                begin = number + 1;
+            }
+            if self.feed(line).map_err(|e| at(begin, e))? == Step::Quit {
                 return Ok(Step::Quit);
             }
         }
         let rest = std::mem::take(&mut self.buffer);
         if !rest.trim().is_empty() {
-            self.statement(rest.trim())?;
+            self.statement(rest.trim()).map_err(|e| at(begin, e))?;
         }
         Ok(Step::Ready)
     }

@@ -77,6 +77,27 @@ fn a_path_that_is_not_there_is_a_mistake_and_no_failed_input() {
 }
 
 #[test]
+fn a_mistake_in_a_file_of_statements_is_said_with_its_line() {
+    let dir = fresh();
+    let fails = |text: &str| {
+        std::fs::write(dir.path().join("q.sql"), text).unwrap();
+        let run = iolode(dir.path(), &["sql", "-f", "q.sql"]);
+        assert_eq!(run.code, Some(2), "{run:?}");
+        let last = run.stderr.lines().last().unwrap_or_default();
+        last.to_string()
+    };
+    assert_eq!(
+        fails("select 1;\n\nselect 2;\nselect\n  nope;\nselect 3;\n"),
+        "iolode: the statement at line 4: unknown column `nope`"
+    );
+    assert_eq!(
+        fails("select 1;\nselect nope"),
+        "iolode: the statement at line 2: unknown column `nope`"
+    );
+    assert_eq!(fails("select nope;\n"), "iolode: unknown column `nope`");
+}
+
+#[test]
 fn what_is_no_file_is_not_waited_for() {
     let dir = fresh();
     let pipe = dir.path().join("pipe");
