@@ -176,7 +176,7 @@ mod tests {
         }
     }
 
-    /// They lose rows where two tables of a query have columns of one name: `many_more_random_joins` finds it within minutes.
+    /// They lose rows where two tables of a query have columns of one name: the long form of the random joins finds it within minutes.
     #[test]
     fn no_filter_is_made_while_a_query_runs() {
         for threads in [2, 32] {

@@ -1,6 +1,6 @@
 //! The commands: what they print where, and how they exit.
 
-use crate::program::{fresh, iolode, program, small};
+use crate::program::{PROGRAM, fresh, iolode, program, small};
 use crate::util::{any_python, run_python};
 use std::io::Write;
 use std::path::Path;
@@ -480,7 +480,7 @@ fn a_prompt_edits_completes_and_remembers() {
         return;
     };
     let dir = fresh();
-    let program = Path::new(env!("CARGO_BIN_EXE_iolode"));
+    let program = Path::new(PROGRAM);
     run_python(&python, "prompt.py", &[program, &small().lake, dir.path()]);
 }
 

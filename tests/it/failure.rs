@@ -1,9 +1,9 @@
 //! What goes wrong: one line that says what and what to do, nothing lost, the exit code.
 
-use crate::program::{Run, fresh, iolode, program, small};
+use crate::program::{PROGRAM, Run, fresh, iolode, program, program_at, small};
 use std::io::Read;
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 #[test]
 fn what_cannot_be_opened_is_refused_in_one_line_that_says_what_to_do() {
@@ -101,7 +101,7 @@ fn a_mistake_in_a_file_of_statements_is_said_with_its_line() {
 fn what_is_no_file_is_not_waited_for() {
     let dir = fresh();
     let pipe = dir.path().join("pipe");
-    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    let made = Command::new("mkfifo").arg(&pipe).status();
     assert!(made.unwrap().success());
     let error = iolode(dir.path(), &["inspect", "pipe"]).failed();
     assert_eq!(error, "pipe: cannot open: not a regular file");
@@ -146,12 +146,21 @@ fn a_directory_that_cannot_be_listed_is_a_failed_input_and_the_rest_is_taken() {
     };
     mode(&locked, 0o000);
     let mut command = program(dir.path());
-    command.args(["ingest", "--create", "--lake", "lake", "--darshan", "logs"]);
     if std::fs::read_dir(&locked).is_ok() {
-        // This user may read everything, so somebody else takes the logs in.
-        mode(dir.path(), 0o777);
+        // This user may read everything, so somebody else takes the logs in, who may not be let in where the program lies.
+        let copy = dir.path().join("iolode");
+        std::fs::copy(PROGRAM, &copy).unwrap();
+        let open = ["-R", "a+rwX", "."];
+        let opened = Command::new("chmod")
+            .args(open)
+            .current_dir(dir.path())
+            .status();
+        assert!(opened.unwrap().success());
+        mode(&locked, 0o000);
+        command = program_at(&copy, dir.path());
         command.uid(65_534).gid(65_534);
     }
+    command.args(["ingest", "--create", "--lake", "lake", "--darshan", "logs"]);
     let run = Run::of(&mut command);
     mode(&locked, 0o755);
     assert_eq!(run.code, Some(1), "{run:?}");

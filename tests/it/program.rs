@@ -12,9 +12,17 @@ pub(crate) struct Run {
     pub(crate) stderr: String,
 }
 
+/// Where the program lies.
+pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_iolode");
+
 /// The program, with an environment of its own; stdin is empty.
 pub(crate) fn program(dir: &Path) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_iolode"));
+    program_at(Path::new(PROGRAM), dir)
+}
+
+/// A copy of the program, in the same way.
+pub(crate) fn program_at(program: &Path, dir: &Path) -> Command {
+    let mut command = Command::new(program);
     command.current_dir(dir).stdin(Stdio::null());
     for name in ["NO_COLOR", "CLICOLOR_FORCE", "XDG_STATE_HOME", "COLUMNS"] {
         command.env_remove(name);
