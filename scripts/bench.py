@@ -96,7 +96,7 @@ class Bench:
         out = self.path(f"month{times}")
         if not os.path.exists(out):
             jobs = round(times * self.options.logs / 1.15)
-            subprocess.run([IOLODE, "synth", "--jobs", str(jobs), "--out", out], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            subprocess.run([IOLODE, "synth", "--darshan-only", "--jobs", str(jobs), "--out", out], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         return out, sum(len(files) for _, _, files in os.walk(out))
 
     def forget(self, name):
@@ -217,7 +217,74 @@ def startup(bench):
     bench.say("startup", "count over the lake, CPU", f"{1000 * count:.0f} ms", "under 100 ms")
 
 
-SCENARIOS = [reading, ingest, memory, again, commit, startup]
+def dumps(bench):
+    """Slurm's and LMT's dumps: a million lines of sacct, and a day of 248 OSTs in a mysqldump.
+
+    `sacct` decodes the lines to Arrow, all columns, trackable resources as maps and lists of nodes expanded. DuckDB reads the same
+    file with the same columns typed (times, counts; what it has no type for stays text) and counts the values of each, on one
+    thread. The floor of the mysqldump is reading it block by block and finding the end of each row with memchr. An ingest also
+    sorts, puts aside, merges, forms intervals, compresses and publishes.
+    """
+    accounting = bench.path("sacct.psv")
+    subprocess.run([bench_binary(), "sacct-dump", accounting, "1000000"], check=True, stdout=subprocess.DEVNULL)
+    typed = {"UID": "BIGINT", "Submit": "TIMESTAMP", "Eligible": "TIMESTAMP", "Start": "TIMESTAMP", "End": "TIMESTAMP", "ElapsedRaw": "BIGINT",
+             "TimelimitRaw": "BIGINT", "NNodes": "BIGINT", "NCPUS": "BIGINT", "NTasks": "BIGINT"}
+    with open(accounting) as file:
+        columns = {name: typed.get(name, "VARCHAR") for name in file.readline().strip().split("|")}
+    theirs = f"""
+import duckdb
+duckdb.sql("set threads = 1")
+print(duckdb.sql("select count(*), count(columns(*)) from read_csv('{accounting}', delim='|', header=true, quote='', escape='', nullstr=['', 'Unknown'], columns={columns})").fetchone()[0])
+"""
+    (ours, _, peak, text), (peer, _, _, lines) = bench.measure_in_turn("dumps", {
+        "sacct": [bench_binary(), "sacct", accounting],
+        "sacct, duckdb": [PYTHON, "-c", theirs],
+    })
+    start, *_ = bench.measure("dumps", "duckdb, start alone", [PYTHON, "-c", "import duckdb; duckdb.sql('select 1').fetchone()"])
+    assert json.loads(text) == {"rows": 1_000_000, "status": "ok"} and int(lines) == 1_000_000, (text, lines)
+    bench.say("dumps", "a million lines of sacct / DuckDB's CSV reader", f"{ours / (peer - start):.2f}", "at most 2")
+    samples = bench.path("filesystem_synth.sql")
+    subprocess.run([bench_binary(), "lmt-dump", samples, "4285440"], check=True, stdout=subprocess.DEVNULL)
+    (floor, *_), (read, _, peak_read, text) = bench.measure_in_turn("dumps", {
+        "mysqldump, floor": [bench_binary(), "lmt-floor", samples],
+        "mysqldump": [bench_binary(), "lmt", samples],
+    })
+    assert json.loads(text)["rows"] == 4_285_440, text
+    bench.say("dumps", "a day of 248 OSTs, mysqldump / finding its rows", f"{read / floor:.2f}", "at most 3")
+    lake = bench.path("lake")
+    fresh = lambda: bench.forget("lake")
+    for what, flag, path, rows in (("sacct", "--slurm", accounting, "slurm"), ("mysqldump", "--lmt", samples, "lmt")):
+        cpu, wall, peak, _ = bench.measure("dumps", f"{what}, ingest", [IOLODE, "ingest", "--lake", lake, "--create", flag, path], fresh, runs=3)
+        bench.say("dumps", f"{what}, ingest: CPU, wall", f"{cpu:.2f} s, {wall:.2f} s")
+        bench.say("dumps", f"{what}, ingest: peak memory", f"{peak:.0f} MiB", "under 600 MiB")
+
+
+def attribution(bench):
+    """What each file moved on each OST in each interval of a day, beside what 248 OSTs saw: the whole process of one question.
+
+    A synthetic month with one day of LMT at 5 s for its two file systems; the files are those with an OST list that were read or
+    written that day. Beside it stands a count over the same day of lmt_ost, which has to read the same columns.
+    """
+    month, lake = bench.path("attributed"), bench.path("attributed-lake")
+    subprocess.run([IOLODE, "synth", "--jobs", "4000", "--lmt-days", "1", "--out", month], check=True, stderr=subprocess.DEVNULL)
+    subprocess.run([IOLODE, "lake", "create", lake, "--site", f"{month}/site.toml"], check=True, stderr=subprocess.DEVNULL)
+    subprocess.run([IOLODE, "ingest", "--lake", lake, "--darshan", month, "--slurm", f"{month}/slurm", "--lmt", f"{month}/lmt"], stderr=subprocess.DEVNULL)
+    ask = lambda sql: [IOLODE, "sql", "--lake", lake, "--format", "json", "-c", sql]
+    known = json.loads(subprocess.run(ask("select min(time) as a, max(time) as b, count(*) as n, count(distinct ost) as osts from lmt_ost where fs = 'scratch'"), check=True, capture_output=True).stdout)[0]
+    question = f"""select count(distinct concat(log_id, '/', record_id)) as files, count(*) as n, count(distinct ost) as osts, max(abs(own_file + same_job + other_known + unexplained - seen)) as worst
+        from file_ost_interval("from" => '{known["a"]}', "to" => '{known["b"]}', fs => 'scratch')"""
+    (cpu, wall, peak, text), (scan, *_) = bench.measure_in_turn("attribution", {
+        "file_ost_interval": ask(question),
+        "scan": ask("select sum(bytes_read), sum(bytes_written), sum(interval_s), max(start_time), max(ost) from lmt_ost where fs = 'scratch'"),
+    }, runs=3)
+    answer = json.loads(text)[0]
+    bench.say("attribution", "files, OSTs, rows of lmt_ost, rows of the answer", f"{answer['files']}, {answer['osts']}, {known['n']}, {answer['n']}")
+    bench.say("attribution", "CPU, wall, memory", f"{cpu:.2f} s, {wall:.2f} s, {peak:.0f} MiB", "a few CPU seconds for 1,000 files")
+    bench.say("attribution", "CPU / scan of the same columns", f"{cpu / scan:.1f}")
+    shutil.rmtree(month)
+
+
+SCENARIOS = [reading, ingest, memory, again, commit, startup, dumps, attribution]
 
 
 def main():

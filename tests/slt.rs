@@ -10,6 +10,7 @@ use datafusion::arrow::datatypes::{DataType, Float64Type};
 use datafusion::arrow::util::display::array_value_to_string;
 use iolode::Error;
 use iolode::engine::functions::{AGGREGATE, SCALAR};
+use iolode::engine::queries::QUERIES;
 use iolode::engine::views::VIEWS;
 use iolode::engine::{Engine, EngineOptions, runtime};
 use iolode::lake::Lake;
@@ -126,6 +127,7 @@ fn complete(files: &[PathBuf]) -> Result<(), Failed> {
     let wanted = SCALAR.iter().map(|f| ("functions", f.page.name));
     let wanted = wanted.chain(AGGREGATE.iter().map(|f| ("functions", f.page.name)));
     let wanted = wanted
+        .chain(QUERIES.iter().map(|(name, _)| ("queries", *name)))
         .chain(VIEWS.iter().map(|v| ("views", v.name)))
         .chain(TABLES.iter().map(|(name, _)| ("tables", *name)));
     let missing: Vec<String> = wanted

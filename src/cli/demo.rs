@@ -1,4 +1,4 @@
-//! `iolode demo`: a synthetic month, a lake of it, five questions.
+//! `iolode demo`: a synthetic month, a lake of it, seven questions.
 
 use super::Exit;
 use super::interrupt;
@@ -9,15 +9,15 @@ use super::session::{Ask, Session};
 use super::shell::Executor;
 use super::synth;
 use crate::error::Error;
-use crate::lake::{CreateOptions, IngestOptions, Lake};
+use crate::lake::{CreateOptions, IngestOptions, Lake, SiteFile};
 use crate::source::synth::Month;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// See it work: a synthetic month of logs, a lake of it, five questions
+/// See it work: a synthetic month of logs, a lake of it, seven questions
 #[derive(clap::Args)]
 #[command(after_help = "\
-What is made stays below DIR: logs, what was planted in them (logs/truth.json), and the lake. A second run makes only what
+What is made stays below DIR: logs, accounting, samples, what was planted in them (logs/truth.json), and the lake. A second run makes only what
 is missing.
 
 Examples:
@@ -83,6 +83,30 @@ order by median_mb_per_s
 limit 5",
     },
     Question {
+        title: "Which accounts ask for most node-hours, and of how many of these is the I/O known? (Slurm and Darshan)",
+        sql: "\
+select account, round(sum(node_hours)) as node_hours,
+  round(100 * sum(case when logs > 0 then node_hours else 0 end) / sum(node_hours)) as percent_known,
+  round(sum(bytes_written) / 1e12, 1) as written_tb
+from slurm_job_io
+where start_time is not null
+group by account
+order by node_hours desc
+limit 5",
+    },
+    Question {
+        title: "Whose writes did a slow file wait for, when its storage targets were busiest? (Darshan and LMT)",
+        sql: "\
+select job_id, ost, count(*) as intervals, round(sum(seen) / 1e9, 1) as seen_gb,
+  round(sum(own_file) / 1e9, 1) as own_gb, round(sum(other_known) / 1e9, 1) as other_jobs_gb,
+  round(sum(unexplained) / 1e9, 1) as unexplained_gb
+from file_ost_interval(\"from\" => '2026-09-11', \"to\" => '2026-09-12', fs => 'scratch')
+where direction = 'write' and own_file > 0
+group by job_id, ost
+order by sum(other_known) / sum(own_file) desc, sum(seen) desc
+limit 5",
+    },
+    Question {
         title: "What could not be read, and why?",
         sql: "\
 select status, count(*) as inputs, left(min(error), 60) as for_example
@@ -99,7 +123,10 @@ pub(super) fn run(args: &Args, screen: &mut Screen) -> anyhow::Result<Exit> {
 
     tell(
         screen,
-        format_args!("1. A synthetic month of Darshan logs: {}", logs.display()),
+        format_args!(
+            "1. A synthetic month of Darshan logs, Slurm accounting and LMT samples: {}",
+            logs.display()
+        ),
     )?;
     let made = if logs.join("truth.json").exists() {
         "they are there from an earlier run".to_string()
@@ -108,7 +135,7 @@ pub(super) fn run(args: &Args, screen: &mut Screen) -> anyhow::Result<Exit> {
         if logs.exists() {
             std::fs::remove_dir_all(&logs).map_err(|e| Error::io(&logs, "cannot remove", e))?;
         }
-        synth::make(&Month::new(args.jobs, 1), &logs, None, screen)?
+        synth::make(&Month::complete(args.jobs, 1), &logs, None, screen)?
     };
     tell(screen, format_args!("   {made}\n"))?;
 
@@ -118,11 +145,22 @@ pub(super) fn run(args: &Args, screen: &mut Screen) -> anyhow::Result<Exit> {
     )?;
     let lake = match lake_dir.exists() {
         true => Lake::open(&lake_dir)?,
-        false => Lake::create(&lake_dir, &CreateOptions::default())?,
+        false => {
+            let text = std::fs::read_to_string(Month::paths(&logs).site);
+            let text = text.map_err(|e| Error::io(&logs, "cannot read its site.toml", e))?;
+            let site = SiteFile::parse(&text)?;
+            Lake::create(
+                &lake_dir,
+                &CreateOptions {
+                    site,
+                    ..CreateOptions::default()
+                },
+            )?
+        }
     };
     let (during, cancel) = interrupt::during_ingest()?;
     let options = IngestOptions {
-        paths: vec![logs.clone()],
+        paths: vec![logs.clone().into()],
         cancel,
         ..IngestOptions::default()
     };
@@ -136,7 +174,7 @@ pub(super) fn run(args: &Args, screen: &mut Screen) -> anyhow::Result<Exit> {
         format_args!("   {}\n", progress::summary(&report?, bar.elapsed())),
     )?;
 
-    tell(screen, format_args!("3. Five questions"))?;
+    tell(screen, format_args!("3. Seven questions"))?;
     let ask = Ask {
         lake: vec![format!("demo={}", lake_dir.display())],
         ..Ask::default()

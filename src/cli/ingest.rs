@@ -1,11 +1,11 @@
 //! `iolode ingest`: logs into a lake.
 
-use super::period::{Period, zone};
+use super::period::{period, zone};
 use super::progress::{self, Bar};
 use super::screen::Screen;
 use super::{Exit, interrupt, size};
 use crate::error::Error;
-use crate::lake::{CreateOptions, IngestOptions, Lake};
+use crate::lake::{CreateOptions, IngestOptions, InputPath, Lake};
 use std::path::{Path, PathBuf};
 
 /// Take logs into a lake
@@ -14,11 +14,21 @@ use std::path::{Path, PathBuf};
 What the lake has is not taken again. What cannot be read is recorded with the reason and passed over: it is listed, and
 the exit code is 1. Ctrl-C stops without a trace.
 
-Dates are days in the site's time zone, as in site.toml or --timezone; --to is the first day that no longer belongs.
+Dates are days in the site's time zone, as in site.toml or --timezone; --to is the first day that no longer belongs. In
+that zone are also the times that sacct and LMT write without one.
+
+Slurm: what `sacct -P`, `sacct -p` or `sacct --json` printed, with whatever columns; good is, with times that need no zone,
+  SLURM_TIME_FORMAT=%s sacct -a -D -P -S 2026-09-01 -E 2026-10-01 --format=Cluster,JobID,JobIDRaw,User,UID,Account,Partition,QOS,State,\
+  ExitCode,Submit,Eligible,Start,End,ElapsedRaw,Suspended,TimelimitRaw,NNodes,NCPUS,NTasks,NodeList,ReqMem,MaxRSS,AllocTRES,JobName
+LMT: a database in MySQL or MariaDB (mysql://user@host:port/filesystem_NAME, password in MYSQL_PWD), its SQLite copy, a mysqldump,
+h5lmt and TOKIO HDF5 files, and recordings of ltop -r.
 
 Examples:
   iolode ingest --lake /scratch/lake --darshan /darshan/logs
   iolode ingest --lake /scratch/lake --darshan /darshan/logs --from 2026-09-01 --to 2026-10-01
+  iolode ingest --lake /scratch/lake --slurm sacct-2026-09.psv --timezone Europe/Berlin
+  iolode ingest --lake /scratch/lake --slurm sacct: --from 2026-09-01 --to 2026-09-02     runs sacct here
+  iolode ingest --lake /scratch/lake --lmt /lmt/2026-09-01.h5lmt mysql://reader@lmt/filesystem_snx11168
   iolode ingest --lake new-lake --create --darshan job1.darshan job2.darshan
   iolode ingest --lake /scratch/lake --darshan /darshan/logs --register     remember the path, then
   iolode ingest --lake /scratch/lake                                        takes in what is new")]
@@ -29,16 +39,28 @@ pub(super) struct Args {
     /// Darshan logs, or directories of them; without any, the lake's registered sources
     #[arg(long, value_name = "PATH", num_args = 1..)]
     darshan: Vec<PathBuf>,
+    /// Dumps of Slurm's accounting, or directories of them; `sacct:` runs sacct
+    #[arg(long, value_name = "SRC", num_args = 1..)]
+    slurm: Vec<PathBuf>,
+    /// LMT data: files, directories of them, or mysql://user@host:port/filesystem_NAME
+    #[arg(long, value_name = "SRC", num_args = 1..)]
+    lmt: Vec<PathBuf>,
+    /// Columns of sacct's output that has no header, such as JobID,JobIDRaw,State,Start,End
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    slurm_columns: Vec<String>,
+    /// What separates these columns; found out if not given
+    #[arg(long, value_name = "TEXT")]
+    slurm_delimiter: Option<String>,
     /// Make the lake if there is none
     #[arg(long)]
     create: bool,
-    /// Only logs that start at this date or later, such as 2026-09-01
+    /// Only logs that start at this date or later, and what dumps say of it, such as 2026-09-01
     #[arg(long, value_name = "DATE")]
     from: Option<String>,
     /// Only logs that start before this date
     #[arg(long, value_name = "DATE")]
     to: Option<String>,
-    /// The zone of these dates, such as Europe/Berlin; the lake's if not given, else UTC
+    /// The zone of times that name none, such as Europe/Berlin; the lake's if not given, else UTC
     #[arg(long, value_name = "ZONE")]
     timezone: Option<String>,
     /// Take traced accesses (DXT) as well; of logs taken without them, they are added
@@ -47,8 +69,8 @@ pub(super) struct Args {
     /// Take logs again that an older version of iolode has read
     #[arg(long)]
     refresh: bool,
-    /// Remember the paths: an ingest without --darshan takes in what is new there
-    #[arg(long, requires = "darshan")]
+    /// Remember the paths: an ingest without any takes in what is new there
+    #[arg(long)]
     register: bool,
     /// Threads; those of the machine if not given
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
@@ -59,7 +81,25 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, screen: &mut Screen) -> anyhow::Result<Exit> {
-    for path in &args.darshan {
+    let given = [
+        ("darshan", &args.darshan),
+        ("slurm", &args.slurm),
+        ("lmt", &args.lmt),
+    ];
+    let paths: Vec<InputPath> = given
+        .into_iter()
+        .flat_map(|(kind, paths)| {
+            paths.iter().map(move |path| InputPath {
+                path: path.clone(),
+                kind: Some(kind.into()),
+            })
+        })
+        .collect();
+    let file = |path: &&InputPath| {
+        let text = path.path.to_string_lossy();
+        !text.contains("://") && text != "sacct:"
+    };
+    for InputPath { path, .. } in paths.iter().filter(file) {
         // A path that was mistyped is no input that failed.
         let failed = |e| Error::io(path, "cannot read", e);
         let metadata = std::fs::metadata(path).map_err(failed)?;
@@ -73,13 +113,14 @@ pub(super) fn run(args: &Args, screen: &mut Screen) -> anyhow::Result<Exit> {
         Some(name) => zone(name).map_err(Error::Invalid)?,
         None => lake.site()?.zone()?,
     };
-    let period =
-        Period::parse(args.from.as_deref(), args.to.as_deref(), zone).map_err(Error::Invalid)?;
+    let period = period(args.from.as_deref(), args.to.as_deref(), zone).map_err(Error::Invalid)?;
     let (_during, cancel) = interrupt::during_ingest()?;
     let mut options = IngestOptions {
-        paths: args.darshan.clone(),
-        from: period.from,
-        to: period.to,
+        paths,
+        zone: args.timezone.is_some().then_some(zone),
+        slurm_columns: args.slurm_columns.clone(),
+        slurm_delimiter: args.slurm_delimiter.clone(),
+        period,
         dxt: args.dxt,
         refresh: args.refresh,
         register: args.register,

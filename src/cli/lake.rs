@@ -268,7 +268,14 @@ fn info(args: &Info, screen: &mut Screen) -> anyhow::Result<Exit> {
     );
     line("ranges", &ranges)?;
     for source in &site.source {
-        line("source", &format_args!("{} {}", source.kind, source.path))?;
+        line(
+            "source",
+            &format_args!(
+                "{} {}",
+                source.kind.as_deref().unwrap_or("any"),
+                source.path
+            ),
+        )?;
     }
     let mut inputs: BTreeMap<_, u64> = BTreeMap::new();
     for input in snapshot.inputs()? {

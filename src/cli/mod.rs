@@ -15,6 +15,7 @@ mod lake;
 mod output;
 mod period;
 mod progress;
+mod query;
 mod repl;
 mod schema;
 mod screen;
@@ -43,6 +44,7 @@ Examples:
   iolode lake create /scratch/lake
   iolode ingest --lake /scratch/lake --darshan /darshan/logs
   iolode sql --lake /scratch/lake
+  iolode query coverage --lake /scratch/lake
   iolode inspect job.darshan                           one log, without a lake"
 )]
 struct Cli {
@@ -55,6 +57,7 @@ enum Command {
     Demo(demo::Args),
     Ingest(ingest::Args),
     Sql(sql::Args),
+    Query(query::Args),
     Inspect(inspect::Args),
     Synth(synth::Args),
     Lake(lake::Args),
@@ -69,6 +72,7 @@ impl Command {
             Self::Demo(args) => demo::run(&args, screen),
             Self::Ingest(args) => ingest::run(&args, screen),
             Self::Sql(args) => sql::run(&args, screen),
+            Self::Query(args) => query::run(&args, screen),
             Self::Inspect(args) => inspect::run(&args, screen),
             Self::Synth(args) => synth::run(&args, screen),
             Self::Lake(args) => lake::run(&args, screen),

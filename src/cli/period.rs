@@ -1,37 +1,27 @@
 //! Dates on the command line, in the site's time zone.
 
+use crate::source::Period;
 use chrono::{DateTime, NaiveDate, NaiveDateTime, NaiveTime, TimeDelta, TimeZone, Utc};
 use chrono_tz::Tz;
 
-/// From when to when, microseconds since 1970 UTC: `from` belongs to it, `to` no longer does.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Period {
-    /// First moment; None: since ever.
-    pub(crate) from: Option<i64>,
-    /// First moment after it; None: for ever.
-    pub(crate) to: Option<i64>,
-}
-
-impl Period {
-    /// The period between two dates as they were typed.
-    ///
-    /// # Errors
-    /// What was expected, if one of them is no date or they are the wrong way round.
-    pub(crate) fn parse(from: Option<&str>, to: Option<&str>, zone: Tz) -> Result<Self, String> {
-        let moment = |flag: &str, text: Option<&str>| {
-            text.map(|text| moment(text, zone).map_err(|why| format!("{flag} {why}")))
-                .transpose()
-        };
-        let period = Self {
-            from: moment("--from", from)?,
-            to: moment("--to", to)?,
-        };
-        match (period.from, period.to, from, to) {
-            (Some(a), Some(b), Some(from), Some(to)) if a >= b => Err(format!(
-                "--from {from} --to {to}: an empty period; --to is the first day that no longer belongs to it"
-            )),
-            _ => Ok(period),
-        }
+/// The period between two dates as they were typed.
+///
+/// # Errors
+/// What was expected, if one of them is no date or they are the wrong way round.
+pub(crate) fn period(from: Option<&str>, to: Option<&str>, zone: Tz) -> Result<Period, String> {
+    let moment = |flag: &str, text: Option<&str>| {
+        text.map(|text| moment(text, zone).map_err(|why| format!("{flag} {why}")))
+            .transpose()
+    };
+    let period = Period {
+        from: moment("--from", from)?,
+        to: moment("--to", to)?,
+    };
+    match (period.from, period.to, from, to) {
+        (Some(a), Some(b), Some(from), Some(to)) if a >= b => Err(format!(
+            "--from {from} --to {to}: an empty period; --to is the first day that no longer belongs to it"
+        )),
+        _ => Ok(period),
     }
 }
 
@@ -52,7 +42,7 @@ pub(crate) fn zone(name: &str) -> Result<Tz, String> {
 ///
 /// # Errors
 /// What was expected.
-fn moment(text: &str, zone: Tz) -> Result<i64, String> {
+pub(crate) fn moment(text: &str, zone: Tz) -> Result<i64, String> {
     let text = text.trim();
     if let Ok(time) = DateTime::parse_from_rfc3339(text) {
         return Ok(time.timestamp_micros());
@@ -122,12 +112,12 @@ mod tests {
 
     #[test]
     fn what_is_no_date_or_no_zone_is_refused_with_an_example() {
-        let why = Period::parse(Some("2026-13-01"), None, Tz::UTC).unwrap_err();
+        let why = period(Some("2026-13-01"), None, Tz::UTC).unwrap_err();
         assert!(
             why.starts_with("--from `2026-13-01` is no date; expected `2026-09-01`"),
             "{why}"
         );
-        assert!(Period::parse(None, Some("yesterday"), Tz::UTC).is_err());
+        assert!(period(None, Some("yesterday"), Tz::UTC).is_err());
         assert!(zone("Berlin").unwrap_err().contains("`Europe/Berlin`"));
     }
 
@@ -135,11 +125,11 @@ mod tests {
     fn a_period_that_holds_nothing_is_refused() {
         let same = Some("2026-09-01");
         assert!(
-            Period::parse(same, same, Tz::UTC)
+            period(same, same, Tz::UTC)
                 .unwrap_err()
                 .contains("empty period")
         );
-        assert!(Period::parse(Some("2026-09-02"), same, Tz::UTC).is_err());
-        assert!(Period::parse(same, Some("2026-09-02"), Tz::UTC).is_ok());
+        assert!(period(Some("2026-09-02"), same, Tz::UTC).is_err());
+        assert!(period(same, Some("2026-09-02"), Tz::UTC).is_ok());
     }
 }

@@ -149,7 +149,7 @@ pub(crate) fn summary(report: &IngestReport, took: Duration) -> String {
         .filter(|(status, _)| status.has_rows())
         .map(|(_, n)| n)
         .sum();
-    let mut line = format!("{} logs taken in", size::count(taken));
+    let mut line = format!("{} inputs taken in", size::count(taken));
     let mut parts = vec![];
     for (status, word) in [
         (InputStatus::Partial, "partial"),
@@ -176,7 +176,7 @@ pub(crate) fn summary(report: &IngestReport, took: Duration) -> String {
     }
     let _ = write!(
         line,
-        ": {} rows, {} of logs to {} of Parquet in {:.1} s, version {version}",
+        ": {} rows, {} to {} of Parquet in {:.1} s, version {version}",
         size::count(report.rows),
         size::show(report.bytes_in),
         size::show(report.bytes_out),
@@ -185,8 +185,15 @@ pub(crate) fn summary(report: &IngestReport, took: Duration) -> String {
     line
 }
 
-/// Says which inputs failed, at most ten of them and how to see all.
+/// Says which inputs failed, at most ten of them and how to see all; and what is not as it should be.
 pub(crate) fn failures(report: &IngestReport, lake: &Lake, screen: &Screen) -> Exit {
+    for (what, why) in report.warnings.iter().take(LISTED) {
+        screen.say(format_args!("note: {what}: {why}"));
+    }
+    if report.warnings.len() > LISTED {
+        let more = report.warnings.len() - LISTED;
+        screen.say(format_args!("note: {more} more; see error in lake_input"));
+    }
     for (path, why) in report.failures.iter().take(LISTED) {
         // Most reasons begin with the path already.
         let why = why
@@ -231,7 +238,7 @@ mod tests {
         let took = Duration::from_millis(2340);
         assert_eq!(
             summary(&report, took),
-            "1 200 logs taken in: 56 789 rows, 3.00 MiB of logs to 1.00 MiB of Parquet in 2.3 s, version 2"
+            "1 200 inputs taken in: 56 789 rows, 3.00 MiB to 1.00 MiB of Parquet in 2.3 s, version 2"
         );
         report
             .inputs
@@ -239,7 +246,7 @@ mod tests {
         report.unchanged = 7;
         assert!(
             summary(&report, took)
-                .starts_with("1 202 logs taken in (2 damaged, 1 failed, 7 unchanged): ")
+                .starts_with("1 202 inputs taken in (2 damaged, 1 failed, 7 unchanged): ")
         );
         report.version = None;
         assert_eq!(summary(&report, took), "nothing new: 7 inputs unchanged");

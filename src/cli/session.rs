@@ -1,7 +1,7 @@
 //! Lakes opened for questions, and a statement run from its text to the last row written.
 
 use super::output::{Format, RowWriter, Sink, Style};
-use super::period::Period;
+use super::period::period;
 use super::progress::{self, Bar};
 use super::screen::Screen;
 use super::shell::{Executor, Names, Ran};
@@ -73,6 +73,14 @@ impl Session {
     /// # Errors
     /// Those of the lake and of the ingest.
     pub(crate) fn open(ask: &Ask, screen: &Screen) -> anyhow::Result<Self> {
+        Self::open_for(ask, false, screen)
+    }
+
+    /// The same; `dated` says that a question has a use of its own for --from and --to.
+    ///
+    /// # Errors
+    /// As [`Session::open`].
+    pub(crate) fn open_for(ask: &Ask, dated: bool, screen: &Screen) -> anyhow::Result<Self> {
         let mut exit = Exit::Done;
         let mut lakes: Vec<(String, Arc<Lake>, Option<u64>)> = vec![];
         for given in &ask.lake {
@@ -102,7 +110,7 @@ impl Session {
                     exit = Exit::SomeFailed;
                 }
             }
-        } else if ask.from.is_some() || ask.to.is_some() || ask.dxt {
+        } else if !dated && (ask.from.is_some() || ask.to.is_some()) || ask.dxt {
             return Err(Error::Invalid("--from, --to and --dxt go with --logs or --ingest; in SQL say `where start_time >= ..`".into()).into());
         }
         let nothing = lakes.is_empty();
@@ -204,13 +212,12 @@ impl Ask {
             Some(name) => super::period::zone(name).map_err(Error::Invalid)?,
             None => lake.site()?.zone()?,
         };
-        let period = Period::parse(self.from.as_deref(), self.to.as_deref(), zone)
-            .map_err(Error::Invalid)?;
+        let period =
+            period(self.from.as_deref(), self.to.as_deref(), zone).map_err(Error::Invalid)?;
         let (_during, cancel) = interrupt::during_ingest()?;
         let mut options = IngestOptions {
-            paths: paths.to_vec(),
-            from: period.from,
-            to: period.to,
+            paths: paths.iter().cloned().map(Into::into).collect(),
+            period,
             dxt: self.dxt,
             cancel,
             ..IngestOptions::default()
@@ -331,7 +338,7 @@ async fn next(
 }
 
 /// Name in SQL and path of a lake: `NAME=DIR`, or a directory, whose name it is then in letters that SQL takes.
-fn named(given: &str) -> (String, &Path) {
+pub(super) fn named(given: &str) -> (String, &Path) {
     let is_name = |name: &str| {
         name.starts_with(|c: char| c.is_ascii_lowercase() || c == '_')
             && name

@@ -1,4 +1,4 @@
-//! `iolode synth`: a month of logs that never was.
+//! `iolode synth`: a month that never was.
 
 use super::screen::Screen;
 use super::{Exit, size};
@@ -7,14 +7,24 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// Write Darshan logs of a synthetic month, with known faults planted
+/// Write Darshan logs, Slurm accounting and LMT samples of a synthetic month, with known faults planted
 #[derive(clap::Args)]
 #[command(after_help = "\
-The logs are in Darshan's own formats. truth.json beside them says what was planted. The same number of jobs and seed
-give the same bytes.
+Everything is in the formats of the programs themselves, and agrees: what the logs moved is what the servers counted.
 
-Example:
-  iolode synth --jobs 2000 --out month --seed 7")]
+  DIR/YYYY/M/D/    Darshan logs
+  DIR/slurm/       dumps of sacct, one a day: text until the middle of the month, JSON from there on
+  DIR/lmt/         LMT databases with a sample every 5 s, SQLite and mysqldump in turns
+  DIR/site.toml    mounts, file systems and zone
+  DIR/truth.json   what was planted
+
+LMT is written for the busiest hours only, unless it is asked for more: each hour is 20 MB. The same options give the
+same bytes.
+
+Examples:
+  iolode synth --jobs 2000 --out month --seed 7
+  iolode synth --jobs 100000 --out month --lmt-days 3
+  iolode synth --jobs 2000 --out month --darshan-only")]
 pub(super) struct Args {
     /// Jobs; some have several logs, about 1.15 for each job
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=100_000_000))]
@@ -25,13 +35,29 @@ pub(super) struct Args {
     /// Another seed is another month
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
+    /// Hours of LMT; 2 if not given, fewer for less than 1,000 jobs, 0 for none
+    #[arg(long, value_name = "H", value_parser = clap::value_parser!(u16).range(0..=720))]
+    lmt_hours: Option<u16>,
+    /// Days of LMT, from a midnight of the site on
+    #[arg(long, value_name = "D", conflicts_with = "lmt_hours", value_parser = clap::value_parser!(u16).range(0..=30))]
+    lmt_days: Option<u16>,
+    /// Write no Slurm accounting and no LMT
+    #[arg(long, conflicts_with_all = ["lmt_hours", "lmt_days"])]
+    darshan_only: bool,
     /// Threads; those of the machine if not given
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
 }
 
 pub(super) fn run(args: &Args, screen: &mut Screen) -> anyhow::Result<Exit> {
-    let month = Month::new(args.jobs, args.seed);
+    let mut month = match args.darshan_only {
+        true => Month::new(args.jobs, args.seed),
+        false => Month::complete(args.jobs, args.seed),
+    };
+    let hours = args.lmt_days.map(|days| days * 24).or(args.lmt_hours);
+    if let Some(hours) = hours {
+        month.lmt_seconds = i64::from(hours) * 3600;
+    }
     let made = make(&month, &args.out, args.threads, screen)?;
     screen.say(format_args!("{made}: {}", args.out.display()));
     Ok(Exit::Done)
@@ -59,8 +85,16 @@ pub(super) fn make(
     let written = write_with(month, out, threads, &|jobs| bar.set_position(jobs));
     bar.finish_and_clear();
     let written = written?;
+    let dumps = match written.dumps {
+        0 => String::new(),
+        dumps => format!(
+            ", {} dumps of Slurm and LMT, {}",
+            size::count(dumps),
+            size::show(written.dump_bytes)
+        ),
+    };
     Ok(format!(
-        "{} logs of {} jobs, {}, in {:.1} s",
+        "{} logs of {} jobs, {}{dumps}, in {:.1} s",
         size::count(written.logs),
         size::count(written.jobs),
         size::show(written.bytes),

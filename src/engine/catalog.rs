@@ -103,17 +103,16 @@ impl Source {
             if let Some(range) = file.range.and_then(|range| bytes.get_mut(range)) {
                 *range += file.bytes;
             }
-            if let Some(jobs) = file.job_id {
-                let file_of = files.entry(file.table.clone()).or_default();
-                let location = self.location(file)?;
-                file_of.push(ScanFile {
-                    location,
-                    bytes: file.bytes,
-                    rows: file.rows,
-                    jobs,
-                    start: file.start_time,
-                });
-            }
+            let file_of = files.entry(file.table.clone()).or_default();
+            file_of.push(ScanFile {
+                location: self.location(file)?,
+                bytes: file.bytes,
+                rows: file.rows,
+                jobs: file.job_id,
+                start: file.start_time,
+                time: file.time,
+                fs: file.day.as_ref().map(|(fs, _)| fs.clone()),
+            });
         }
         let cuts = Arc::new(Cuts::new(snapshot.splits(), &bytes, self.groups));
         let contents = Arc::new(Contents {
@@ -156,12 +155,11 @@ impl Pinned {
             }));
         }
         let files = contents.files.get(name).map_or(&[][..], Vec::as_slice);
-        let table = LakeTable::try_new(
-            table.schema.clone(),
-            self.source.url.clone(),
-            files,
-            contents.cuts.clone(),
-        );
+        let (schema, url) = (table.schema.clone(), self.source.url.clone());
+        let table = match table.partition {
+            Partition::Day => Ok(LakeTable::of_days(schema, url, files, self.source.groups)),
+            _ => LakeTable::of_jobs(schema, url, files, contents.cuts.clone()),
+        };
         table
             .map(|table| Some(Arc::new(table) as _))
             .map_err(|e| crate::Error::columns(format!("table {name}"), e))

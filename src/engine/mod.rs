@@ -21,6 +21,7 @@ mod cuts;
 mod error;
 pub mod functions;
 mod lake_tables;
+pub mod queries;
 mod session;
 mod table;
 pub mod views;
@@ -136,6 +137,7 @@ impl Engine {
             .and_then(|mut parser| parser.parse_statements())
             .map_err(|e| self.error(e))?;
         let mut statements = Vec::from(statements);
+        statements.iter_mut().try_for_each(queries::expand)?;
         statements.iter_mut().for_each(plain_user);
         statements.iter().try_for_each(using::check)?;
         statements.iter().try_for_each(time_zone::check)?;

@@ -1,17 +1,19 @@
-//! The rows of one table of a lake version, cut by job id.
+//! The rows of one table of a lake version, cut by job id or by day.
 //!
-//! All tables of a version are scanned in the same [`Cuts`]: group `g` of each holds the same jobs. The scan says so
+//! All tables of a version that are cut by job id are scanned in the same [`Cuts`]: group `g` of each holds the same jobs. The scan says so
 //! (`Partitioning::Range` on job_id), and joins and groupings by job_id need no repartition.
 //!
 //! It does not say that each group is sorted by job_id, though it is: [`super::corrections::join_order`] tells what DataFusion 55.2 makes of
 //! the joins of sorted inputs, and the less it is told the less it can get wrong.
+//!
+//! Tables cut by day have a file for each file system and day, which time and file system in a filter leave out.
 //!
 //! Planning opens no file: rows, bytes and bounds come from the manifest.
 
 use super::cuts::Cuts;
 use async_trait::async_trait;
 use datafusion::arrow::array::{
-    ArrayRef, BooleanArray, Int64Array, TimestampMicrosecondArray, UInt64Array,
+    ArrayRef, BooleanArray, Int64Array, StringArray, TimestampMicrosecondArray, UInt64Array,
 };
 use datafusion::arrow::datatypes::{DataType, SchemaRef, TimeUnit};
 use datafusion::catalog::{Session, TableProvider};
@@ -44,22 +46,42 @@ pub(crate) struct ScanFile {
     pub(crate) bytes: u64,
     /// Rows.
     pub(crate) rows: u64,
-    /// Least and greatest job id.
-    pub(crate) jobs: (i64, i64),
+    /// Least and greatest job id, if the table has one.
+    pub(crate) jobs: Option<(i64, i64)>,
     /// Least and greatest `start_time`, microseconds since 1970, UTC; None if the table has no such column.
     pub(crate) start: Option<(i64, i64)>,
+    /// Least and greatest `time`, if the table has one.
+    pub(crate) time: Option<(i64, i64)>,
+    /// File system of all its rows, if the table is cut by it.
+    pub(crate) fs: Option<String>,
 }
 
 /// A table over an explicit list of Parquet files, which may be empty.
 #[derive(Debug)]
 pub(crate) struct LakeTable {
     schema: SchemaRef,
-    /// job_id, by which the groups are cut.
-    order: LexOrdering,
     url: ObjectStoreUrl,
-    /// The group of each file, and the file; by job id.
+    /// The group of each file, and the file; by job id, or by file system and time.
     files: Vec<(usize, ScanFile)>,
-    cuts: Arc<Cuts>,
+    groups: Groups,
+}
+
+/// What is known of the groups.
+#[derive(Debug)]
+enum Groups {
+    /// They are cut by job id, by which `order` sorts.
+    Jobs { order: LexOrdering, cuts: Arc<Cuts> },
+    /// So many, of whole days.
+    Days(usize),
+}
+
+impl Groups {
+    fn count(&self) -> usize {
+        match self {
+            Self::Jobs { cuts, .. } => cuts.groups(),
+            Self::Days(groups) => *groups,
+        }
+    }
 }
 
 impl LakeTable {
@@ -67,20 +89,23 @@ impl LakeTable {
     ///
     /// # Errors
     /// If the table has no job_id, or a file holds jobs of two groups (which the lake's ranges rule out).
-    pub(crate) fn try_new(
+    pub(crate) fn of_jobs(
         schema: SchemaRef,
         url: ObjectStoreUrl,
         files: &[ScanFile],
         cuts: Arc<Cuts>,
     ) -> Result<Self> {
-        let grouped = |file: &ScanFile| match (cuts.group(file.jobs.0), cuts.group(file.jobs.1)) {
-            (first, last) if first == last => Ok((first, file.clone())),
-            _ => exec_err!(
-                "{} holds the jobs {} to {}, which lie in two ranges",
-                file.location,
-                file.jobs.0,
-                file.jobs.1
-            ),
+        let grouped = |file: &ScanFile| {
+            let Some((least, most)) = file.jobs else {
+                return exec_err!("{} lacks its bounds of job_id", file.location);
+            };
+            match (cuts.group(least), cuts.group(most)) {
+                (first, last) if first == last => Ok((first, file.clone())),
+                _ => exec_err!(
+                    "{} holds the jobs {least} to {most}, which lie in two ranges",
+                    file.location
+                ),
+            }
         };
         let mut files = files.iter().map(grouped).collect::<Result<Vec<_>>>()?;
         files.sort_by_key(|(_, file)| file.jobs);
@@ -88,13 +113,39 @@ impl LakeTable {
         let job = PhysicalSortExpr::new_default(Arc::new(job))
             .asc()
             .nulls_last();
+        let order = LexOrdering::from([job]);
         Ok(Self {
             schema,
-            order: LexOrdering::from([job]),
             url,
             files,
-            cuts,
+            groups: Groups::Jobs { order, cuts },
         })
+    }
+
+    /// The table cut by day whose rows are those of `files`, in at most `groups` groups of about equal bytes.
+    pub(crate) fn of_days(
+        schema: SchemaRef,
+        url: ObjectStoreUrl,
+        files: &[ScanFile],
+        groups: usize,
+    ) -> Self {
+        let mut files = files.to_vec();
+        files.sort_by(|a, b| (&a.fs, a.time).cmp(&(&b.fs, b.time)));
+        let groups = groups.min(files.len()).max(1);
+        let all: u64 = files.iter().map(|file| file.bytes).sum();
+        let mut before = 0;
+        let grouped = files.into_iter().map(|file| {
+            let middle = before + file.bytes / 2;
+            before += file.bytes;
+            let group = (middle as u128 * groups as u128 / u128::from(all.max(1))) as usize;
+            (group.min(groups - 1), file)
+        });
+        Self {
+            schema,
+            url,
+            files: grouped.collect(),
+            groups: Groups::Days(groups),
+        }
     }
 
     /// For each file, whether a row of it may pass the filters, by its bounds alone.
@@ -118,14 +169,13 @@ impl LakeTable {
     /// What is known of some files together.
     fn overall<'a>(&self, files: impl IntoIterator<Item = &'a ScanFile>) -> Statistics {
         let mut statistics = Statistics::new_unknown(&self.schema);
-        let (mut rows, mut bytes, mut jobs, mut starts) = (0, 0, None, vec![]);
+        let (mut rows, mut bytes, mut jobs, mut starts, mut times) = (0, 0, vec![], vec![], vec![]);
         for file in files {
             rows += file.rows;
             bytes += file.bytes;
-            jobs = Some(jobs.map_or(file.jobs, |(min, max): (i64, i64)| {
-                (min.min(file.jobs.0), max.max(file.jobs.1))
-            }));
+            jobs.push(file.jobs);
             starts.push(file.start);
+            times.push(file.time);
         }
         statistics.num_rows = Precision::Exact(rows as usize);
         if starts.is_empty() {
@@ -146,17 +196,20 @@ impl LakeTable {
                 .with_min_value(Precision::Exact(min))
                 .with_max_value(Precision::Exact(max));
         };
+        // Of all files together, if each says it.
+        let reach = |bounds: Vec<Option<(i64, i64)>>| {
+            let bounds: Option<Vec<_>> = bounds.into_iter().collect();
+            let widest = |(min, max): (i64, i64), (low, high)| (min.min(low), max.max(high));
+            bounds.unwrap_or_default().into_iter().reduce(widest)
+        };
         let scalar = |v| ScalarValue::Int64(Some(v));
-        set("job_id", jobs.map(|(min, max)| (scalar(min), scalar(max))));
+        let job = reach(jobs).map(|(min, max)| (scalar(min), scalar(max)));
+        set("job_id", job);
         let time = |v| ScalarValue::TimestampMicrosecond(Some(v), Some("UTC".into()));
-        let starts = starts
-            .into_iter()
-            .collect::<Option<Vec<_>>>()
-            .unwrap_or_default();
-        let start = starts
-            .into_iter()
-            .reduce(|(min, max), (low, high)| (min.min(low), max.max(high)));
-        set("start_time", start.map(|(min, max)| (time(min), time(max))));
+        let start = reach(starts).map(|(min, max)| (time(min), time(max)));
+        set("start_time", start);
+        let stamp = reach(times).map(|(min, max)| (time(min), time(max)));
+        set("time", stamp);
         statistics
     }
 }
@@ -169,13 +222,25 @@ impl Bounds<'_> {
         let i = self.0.schema.index_of(name).ok()?;
         let files = self.0.files.iter().map(|(_, file)| file);
         match (name, self.0.schema.field(i).data_type()) {
-            ("job_id", DataType::Int64) => Some(Arc::new(Int64Array::from_iter_values(
-                files.map(|file| side(file.jobs)),
-            ))),
-            ("start_time", DataType::Timestamp(TimeUnit::Microsecond, zone)) => {
+            ("job_id", DataType::Int64) => {
+                let jobs: Int64Array = files.map(|file| file.jobs.map(&side)).collect();
+                Some(Arc::new(jobs))
+            }
+            ("start_time" | "time", DataType::Timestamp(TimeUnit::Microsecond, zone)) => {
+                let of = |file: &ScanFile| {
+                    if name == "time" {
+                        file.time
+                    } else {
+                        file.start
+                    }
+                };
                 let times: TimestampMicrosecondArray =
-                    files.map(|file| file.start.map(&side)).collect();
+                    files.map(|file| of(file).map(&side)).collect();
                 Some(Arc::new(times.with_timezone_opt(zone.clone())))
+            }
+            ("fs", DataType::Utf8) if matches!(self.0.groups, Groups::Days(_)) => {
+                let names: StringArray = files.map(|file| file.fs.as_deref()).collect();
+                Some(Arc::new(names))
             }
             _ => None,
         }
@@ -252,7 +317,7 @@ impl TableProvider for LakeTable {
         } else {
             u64::MAX
         };
-        let (mut groups, mut rows, mut kept) = (vec![vec![]; self.cuts.groups()], 0, vec![]);
+        let (mut groups, mut rows, mut kept) = (vec![vec![]; self.groups.count()], 0, vec![]);
         for ((group, file), keep) in self.files.iter().zip(keep) {
             if keep && rows < enough {
                 rows += file.rows;
@@ -271,13 +336,15 @@ impl TableProvider for LakeTable {
                 );
             }
         }
-        let cuts = self
-            .cuts
-            .points()
-            .iter()
-            .map(|cut| SplitPoint::new(vec![ScalarValue::Int64(Some(*cut))]))
-            .collect();
-        let range = RangePartitioning::try_new(self.order.clone(), cuts)?;
+        let partitioning = match &self.groups {
+            Groups::Jobs { order, cuts } => {
+                let point = |cut: &i64| SplitPoint::new(vec![ScalarValue::Int64(Some(*cut))]);
+                let points = cuts.points().iter().map(point).collect();
+                let range = RangePartitioning::try_new(order.clone(), points)?;
+                Some(Partitioning::Range(range))
+            }
+            Groups::Days(_) => None,
+        };
         let config = FileScanConfigBuilder::new(
             self.url.clone(),
             Arc::new(ParquetSource::new(self.schema.clone())),
@@ -286,7 +353,7 @@ impl TableProvider for LakeTable {
         .with_statistics(self.overall(kept))
         .with_projection_indices(projection.cloned())?
         .with_limit(limit)
-        .with_output_partitioning(Some(Partitioning::Range(range)))
+        .with_output_partitioning(partitioning)
         .build();
         ParquetFormat::default()
             .with_options(state.default_table_options().parquet)

@@ -47,7 +47,13 @@ const fn column(
 }
 
 /// Every view, in the order in which they are shown.
-pub static VIEWS: &[View] = &[DARSHAN_JOB, DARSHAN_FILE_CATEGORY, DARSHAN_LOG_TWIN];
+pub static VIEWS: &[View] = &[
+    DARSHAN_JOB,
+    DARSHAN_FILE_CATEGORY,
+    DARSHAN_LOG_TWIN,
+    JOB,
+    SLURM_JOB_IO,
+];
 
 /// The view of that name.
 pub fn view(name: &str) -> Option<&'static View> {
@@ -292,6 +298,222 @@ SELECT * FROM alike WHERE logs > 1",
             "Boolean",
             "",
             "Bytes, files and end agree as well: very likely the same log",
+        ),
+    ],
+};
+
+/// Darshan writes down SLURM_JOBID: the raw id of a job or an array task, and for every component of a heterogeneous job that
+/// of its leader; outside Slurm, its process id, which may be the id of somebody's job. So besides the id the times must agree,
+/// within 2 s, and the user where Slurm's dump says who it was. The user's name is a guess on Darshan's side (semantics.md 5).
+///
+/// A log runs in the one srun that lasts as long, else in the batch or interactive step; one job can have several at a time,
+/// and then what they agree on counts.
+const JOB: View = View {
+    name: "job",
+    doc: "One Darshan log with the Slurm record of the job, array task or het leader that it ran in, and the step",
+    key: &["log_id"],
+    sql: r#"
+WITH candidate AS (
+  SELECT l.job_id, l.log_id, l.start_time AS log_start, coalesce(l.end_time, l.start_time) AS log_end, s.job_id_text, s.submit_time,
+    s.start_time AS slurm_start, s.end_time AS slurm_end, s.cluster, s.account, s.partition, s.qos, s.job_name, s.state, s.het_job_id,
+    s.node_count, s.ncpus, s.node_list, s."user" AS slurm_user,
+    s."user" IS NOT NULL AND l."user" IS NOT NULL AND s."user" <> l."user" AND (s.uid IS NULL OR l.uid IS NULL) AS other_name,
+    CAST(least(coalesce(s.end_time, l.end_time, l.start_time), coalesce(l.end_time, l.start_time)) AS BIGINT)
+      - CAST(greatest(s.start_time, l.start_time) AS BIGINT) AS overlap
+  FROM darshan_log l JOIN slurm_job s ON s.job_id = l.job_id
+  WHERE s.start_time <= coalesce(l.end_time, l.start_time) + INTERVAL '2 seconds'
+    AND coalesce(s.end_time, l.start_time) >= l.start_time - INTERVAL '2 seconds'
+    AND (s.uid IS NULL OR l.uid IS NULL OR s.uid = l.uid)
+), ranked AS (
+  SELECT *, row_number() OVER (PARTITION BY job_id, log_id ORDER BY overlap DESC, submit_time DESC NULLS LAST) AS place,
+    count(*) FILTER (WHERE overlap > 2000000) OVER (PARTITION BY job_id, log_id) AS records
+  FROM candidate
+), record AS (
+  SELECT * FROM ranked WHERE place = 1
+), component AS (
+  SELECT r.job_id, r.log_id, r.log_start, r.log_end, r.job_id AS part_id FROM record r
+  UNION ALL
+  SELECT r.job_id, r.log_id, r.log_start, r.log_end, s.job_id FROM record r JOIN slurm_job s ON s.het_job_id = r.het_job_id
+  WHERE s.job_id <> r.job_id
+), step AS (
+  SELECT c.job_id, c.log_id, t.step_id, CASE WHEN t.step_id IN ('batch', 'interactive') THEN 2 ELSE 1 END AS kind,
+    sum(t.node_count) AS node_count, sum(t.ntasks) AS ntasks
+  FROM component c JOIN slurm_step t ON t.job_id = c.part_id
+  WHERE t.step_id <> 'extern' AND t.start_time <= c.log_start + INTERVAL '2 seconds'
+    AND coalesce(t.end_time, c.log_end) >= c.log_end - INTERVAL '2 seconds'
+  GROUP BY c.job_id, c.log_id, t.step_id
+), nearest AS (
+  SELECT job_id, log_id, step_id, node_count, ntasks, kind, min(kind) OVER (PARTITION BY job_id, log_id) AS best FROM step
+), chosen AS (
+  SELECT job_id, log_id, CASE WHEN count(*) = 1 THEN min(step_id) END AS step_id,
+    CASE WHEN min(node_count) = max(node_count) THEN min(node_count) END AS node_count,
+    CASE WHEN min(ntasks) = max(ntasks) THEN min(ntasks) END AS ntasks
+  FROM nearest WHERE kind = best GROUP BY job_id, log_id
+)
+SELECT l.job_id, l.log_id,
+  CASE WHEN r.log_id IS NULL THEN 'none' WHEN r.records > 1 OR r.other_name THEN 'ambiguous' WHEN r.het_job_id IS NOT NULL THEN 'leader'
+    WHEN c.node_count IS NOT NULL THEN 'step' ELSE 'job' END AS match,
+  c.step_id, coalesce(c.node_count, r.node_count) AS node_count, c.ntasks,
+  r.job_id_text, r.submit_time, r.slurm_start, r.slurm_end, r.cluster, r.account, r.partition, r.qos, r.job_name, r.state,
+  r.node_count AS job_node_count, r.ncpus, r.node_list, l.uid, coalesce(r.slurm_user, l."user") AS "user", l.app, l.nprocs, l.start_time, l.end_time, l.run_time,
+  l.bytes_read, l.bytes_written, l.partial, l.status
+FROM darshan_log l
+  LEFT JOIN record r ON r.job_id = l.job_id AND r.log_id = l.log_id
+  LEFT JOIN chosen c ON c.job_id = l.job_id AND c.log_id = l.log_id"#,
+    columns: &[
+        column("job_id", "Int64", "", "Job id as Darshan stored it"),
+        column("log_id", "Int64", "", "The log"),
+        column(
+            "match",
+            "Utf8",
+            "",
+            "How its Slurm record was found: step (and the step that it ran in), job (no step holds it, or several that differ), leader (a component of a het job: which one is not known), ambiguous (several records fit, or the user's name differs), none",
+        ),
+        column(
+            "step_id",
+            "Utf8",
+            "",
+            "Step that it ran in; NULL if several may be it",
+        ),
+        column(
+            "node_count",
+            "Int64",
+            "count",
+            "Nodes of that step, of all components that it spans; else of the job",
+        ),
+        column("ntasks", "Int64", "count", "Tasks of that step"),
+        column("job_id_text", "Utf8", "", "The id as Slurm shows it"),
+        column(
+            "submit_time",
+            "Timestamp",
+            "",
+            "When the job was submitted: with job_id the key of slurm_job",
+        ),
+        column("slurm_start", "Timestamp", "", "Start of the job"),
+        column("slurm_end", "Timestamp", "", "End of the job"),
+        column("cluster", "Utf8", "", "Cluster"),
+        column("account", "Utf8", "", "Account that is charged"),
+        column("partition", "Utf8", "", "Partition"),
+        column("qos", "Utf8", "", "Quality of service"),
+        column("job_name", "Utf8", "", "Name of the job"),
+        column("state", "Utf8", "", "State of the job"),
+        column("job_node_count", "Int64", "count", "Nodes of the job"),
+        column("ncpus", "Int64", "count", "CPUs of the job"),
+        column("node_list", "Utf8", "", "Nodes of the job"),
+        column("uid", "Int64", "", "User id, from the log"),
+        column(
+            "user",
+            "Utf8",
+            "",
+            "User name by Slurm, else a guess from the log's file name",
+        ),
+        column("app", "Utf8", "", "Program"),
+        column("nprocs", "Int64", "count", "Processes"),
+        column("start_time", "Timestamp", "", "Start of the program"),
+        column("end_time", "Timestamp", "", "End of the program"),
+        column("run_time", "Float64", "s", "Run time of the program"),
+        column("bytes_read", "Int64", "B", "Bytes read, streams included"),
+        column(
+            "bytes_written",
+            "Int64",
+            "B",
+            "Bytes written, streams included",
+        ),
+        column(
+            "partial",
+            "Boolean",
+            "",
+            "Darshan ran out of memory: sums are lower bounds",
+        ),
+        column("status", "Utf8", "", "ok, partial or damaged"),
+    ],
+};
+
+/// Logs of all components of a het job stand with its leader.
+const SLURM_JOB_IO: View = View {
+    name: "slurm_job_io",
+    doc: "One Slurm record with what the Darshan logs that ran in it say",
+    key: &["job_id", "submit_time"],
+    sql: r#"
+WITH logs AS (
+  SELECT job_id, submit_time, slurm_start, count(*) AS logs, max(nprocs) AS nprocs_max,
+    array_agg(DISTINCT app ORDER BY app) FILTER (WHERE app IS NOT NULL) AS apps, sum(bytes_read) AS bytes_read, sum(bytes_written) AS bytes_written,
+    bool_or(match = 'ambiguous') AS ambiguous
+  FROM job WHERE match <> 'none' GROUP BY job_id, submit_time, slurm_start
+)
+SELECT s.job_id, s.submit_time, s.job_id_text, s.last_record, s.cluster, s."user", s.uid, s.account, s.partition, s.qos, s.job_name, s.state, s.start_time, s.end_time,
+  s.elapsed, s.node_count, s.node_count * s.elapsed / 3600.0 AS node_hours, s.ncpus, coalesce(l.logs, 0) AS logs, l.nprocs_max, l.apps,
+  l.bytes_read, l.bytes_written, l.ambiguous
+FROM slurm_job s LEFT JOIN logs l ON l.job_id = s.job_id AND (l.submit_time IS NOT DISTINCT FROM s.submit_time) AND (l.slurm_start IS NOT DISTINCT FROM s.start_time)"#,
+    columns: &[
+        column("job_id", "Int64", "", "Raw id"),
+        column(
+            "submit_time",
+            "Timestamp",
+            "",
+            "When it was submitted, or put back into the queue",
+        ),
+        column("job_id_text", "Utf8", "", "The id as Slurm shows it"),
+        column(
+            "last_record",
+            "Boolean",
+            "",
+            "No later record of this job is in the lake",
+        ),
+        column("cluster", "Utf8", "", "Cluster"),
+        column("user", "Utf8", "", "User name"),
+        column("uid", "Int64", "", "User id"),
+        column("account", "Utf8", "", "Account that is charged"),
+        column("partition", "Utf8", "", "Partition"),
+        column("qos", "Utf8", "", "Quality of service"),
+        column("job_name", "Utf8", "", "Name"),
+        column("state", "Utf8", "", "State"),
+        column("start_time", "Timestamp", "", "Start"),
+        column("end_time", "Timestamp", "", "End"),
+        column("elapsed", "Float64", "s", "Time that it ran"),
+        column("node_count", "Int64", "count", "Nodes that it was given"),
+        column(
+            "node_hours",
+            "Float64",
+            "h",
+            "Nodes times hours that it ran",
+        ),
+        column("ncpus", "Int64", "count", "CPUs"),
+        column(
+            "logs",
+            "Int64",
+            "count",
+            "Darshan logs that ran in it; 0: nothing is known of its I/O",
+        ),
+        column(
+            "nprocs_max",
+            "Int64",
+            "count",
+            "Processes of its largest log",
+        ),
+        column(
+            "apps",
+            "List<Utf8>",
+            "",
+            "Its programs, each once, in alphabetical order",
+        ),
+        column(
+            "bytes_read",
+            "Int64",
+            "B",
+            "Bytes read by its logs, streams included; NULL without logs",
+        ),
+        column(
+            "bytes_written",
+            "Int64",
+            "B",
+            "Bytes written by its logs, streams included; NULL without logs",
+        ),
+        column(
+            "ambiguous",
+            "Boolean",
+            "",
+            "It is not certain that all of these logs are its own",
         ),
     ],
 };

@@ -2,14 +2,15 @@
 
 use super::Lake;
 use super::manifest::Manifest;
-use super::parts::{DataFile, read_part};
+use super::parts::{DataFile, day_name, read_part};
 use super::snapshot::Snapshot;
+use super::stage::{DAY, Keys};
 use super::store::{Entry, Store, TEMPORARY};
-use super::writer::read_data;
+use super::writer::{fit, read_data};
 use crate::error::Result;
-use crate::table::TABLES;
+use crate::table::{TABLES, table};
 use arrow::array::AsArray;
-use arrow::datatypes::Int64Type;
+use arrow::datatypes::{Int64Type, TimestampMicrosecondType};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
@@ -52,7 +53,8 @@ impl Lake {
         // Without the lists of inputs, which are looked at below, nothing can be said about single logs.
         let taken: Option<HashSet<i64>> = snapshot.inputs().ok().map(|rows| {
             rows.iter()
-                .filter(|row| row.status.has_rows())
+                // Rows of dumps do not say which one they came from.
+                .filter(|row| row.status.has_rows() && row.job_id.is_some())
                 .filter_map(|row| row.content_hash)
                 .collect()
         });
@@ -89,14 +91,20 @@ impl Lake {
                 ),
             });
         }
-        let mut ranges: HashMap<(&str, Option<usize>), usize> = HashMap::new();
+        let mut parts: HashMap<_, usize> = HashMap::new();
         for file in snapshot.files() {
-            *ranges.entry((&file.table, file.range)).or_default() += 1;
+            *parts
+                .entry((&file.table, file.range, &file.day))
+                .or_default() += 1;
         }
-        for ((table, range), n) in ranges.into_iter().filter(|(_, n)| *n > 1) {
+        for ((table, range, day), n) in parts.into_iter().filter(|(_, n)| *n > 1) {
+            let part = match day {
+                Some((fs, day)) => format!("for {fs} on {}", day_name(*day)),
+                None => format!("in range {range:?}"),
+            };
             report.wrong.push(Finding {
-                path: table.into(),
-                what: format!("{n} files in range {range:?}; there should be one"),
+                path: table.clone(),
+                what: format!("{n} files {part}; there should be one"),
             });
         }
         for part in &snapshot.manifest().inputs {
@@ -146,45 +154,74 @@ fn check_file(
             return Err(damaged());
         }
     }
-    let (mut rows, mut first, mut before, splits) = (0u64, None, None, snapshot.splits());
+    let table = table(&file.table).map_err(|e| e.to_string())?;
+    let keys = Keys::new(table).map_err(|e| e.to_string())?;
+    let (mut rows, mut jobs) = (0u64, None::<(i64, i64)>);
+    // Key of the last row.
+    let mut last: Option<Box<[u8]>> = None;
     for batch in read_data(snapshot.store(), &file.path, 65_536).map_err(|e| e.to_string())? {
+        let batch = batch.and_then(|batch| fit(&batch, &table.schema));
         let batch = batch.map_err(|e| e.to_string())?;
+        let key = keys.of(&batch).map_err(|e| e.to_string())?;
+        for row in 0..key.num_rows() {
+            let (before, here) = (row.checked_sub(1).map(|row| key.row(row)), key.row(row));
+            let before = before.as_ref().map(|row| row.as_ref()).or(last.as_deref());
+            if before.is_some_and(|before| before > here.as_ref()) {
+                return Err(format!("row {} is out of order", rows + row as u64));
+            }
+        }
+        last = key
+            .num_rows()
+            .checked_sub(1)
+            .map(|row| key.row(row).as_ref().into())
+            .or(last);
         rows += batch.num_rows() as u64;
-        let column = |name: &str| {
-            batch
-                .column_by_name(name)
-                .and_then(|c| c.as_primitive_opt::<Int64Type>())
+        let column = |name: &str| Some(batch.column(table.position(name)?));
+        if let Some((fs, day)) = &file.day {
+            let (Some(names), Some(times)) = (column("fs"), column("time")) else {
+                return Err("it lacks fs or time".into());
+            };
+            let times = times.as_primitive::<TimestampMicrosecondType>().values();
+            let here = |(name, time): (Option<&str>, &i64)| {
+                name == Some(fs) && time.div_euclid(DAY) == *day
+            };
+            if !names.as_string::<i32>().iter().zip(times).all(here) {
+                return Err(format!("rows that are not of {fs} on {}", day_name(*day)));
+            }
+        }
+        let Some(ids) = column("job_id").map(|c| c.as_primitive::<Int64Type>().values()) else {
+            continue;
         };
-        let (Some(jobs), Some(logs)) = (column("job_id"), column("log_id")) else {
-            return Err("it lacks job_id or log_id".into());
+        let (Some(least), Some(most)) = (ids.first(), ids.last()) else {
+            continue;
         };
-        for (job, log) in jobs.values().iter().zip(logs.values()) {
-            if before == Some((*job, *log)) {
+        let outside = |job: &&i64| {
+            let range = super::range_of(snapshot.splits(), **job);
+            file.range.is_some_and(|of_file| of_file != range)
+        };
+        if let Some(job) = [least, most].into_iter().find(outside) {
+            return Err(format!(
+                "job {job} does not belong to range {:?}",
+                file.range
+            ));
+        }
+        jobs = Some((jobs.map_or(*least, |(least, _)| least), *most));
+        let Some(logs) = column("log_id").map(|c| c.as_primitive::<Int64Type>().values()) else {
+            continue;
+        };
+        let mut before = None;
+        for (job, log) in ids.iter().zip(logs) {
+            if before.replace(log) == Some(log) {
                 continue;
-            }
-            if before.is_some_and(|before| before > (*job, *log)) {
-                return Err(format!("job {job} is out of order"));
-            }
-            if file
-                .range
-                .is_some_and(|range| super::range_of(splits, *job) != range)
-            {
-                return Err(format!(
-                    "job {job} does not belong to range {:?}",
-                    file.range
-                ));
             }
             if taken.as_ref().is_some_and(|taken| !taken.contains(log)) {
                 return Err(format!(
                     "log {log} of job {job} is no input's; it would be taken twice"
                 ));
             }
-            first.get_or_insert(*job);
             seen.insert(*log);
-            before = Some((*job, *log));
         }
     }
-    let jobs = first.zip(before.map(|(job, _)| job));
     if jobs != file.job_id {
         return Err(format!(
             "jobs {jobs:?}; the list of files says {:?}",

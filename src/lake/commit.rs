@@ -9,9 +9,10 @@ use super::parts::{
 };
 use super::ranges::range_of;
 use super::snapshot::Snapshot;
+use super::writer::fit;
 use super::{Lake, now};
 use crate::error::{Error, Result};
-use crate::table::tables;
+use crate::table::{table, tables};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -176,7 +177,10 @@ impl Lake {
         let large = lists.split_off(lists.len() / 2 + 1);
         let rows = lists.iter().map(|part| read_part(&self.store, part));
         let rows = rows.collect::<Result<Vec<_>>>()?;
-        let merged = write_part(&self.store, "input", rows.into_iter().flatten())?;
+        // Lists of an older program have fewer columns.
+        let schema = &table("lake_input")?.schema;
+        let rows = rows.into_iter().flatten().map(|rows| fit(&rows?, schema));
+        let merged = write_part(&self.store, "input", rows)?;
         written.extend(merged.clone());
         Ok(large.into_iter().chain(merged).collect())
     }

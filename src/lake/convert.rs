@@ -1,13 +1,16 @@
 //! One range: its logs, and the rows that it has, to one Parquet file for each table.
 
+use super::days::DaysTask;
 use super::failpoint::failpoint;
 use super::ingest::{IngestOptions, Progress};
-use super::list::{Candidate, Planned, failed_row};
+use super::list::{Candidate, Planned, failed_row, without_path};
+use super::merge::merge;
 use super::parts::{DataFile, InputRow, InputStatus};
+use super::stage::Run;
 use super::work::Hashes;
-use super::writer::{RangeWriter, Target, sync};
+use super::writer::{Finished, RangeWriter, Target, sync};
 use crate::error::{Error, Result};
-use crate::source::{Input, Reader, Site, Tables};
+use crate::source::{Input, Peek, Period, Reader, Resolver, SOURCES, Site, Tables};
 use crate::table::table;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -18,12 +21,36 @@ const WHOLE: u64 = 64 << 20;
 /// Buffers up to this size are kept, each for one of a job's logs.
 const REUSED: usize = 256 << 10;
 
+/// What is to be done by one thread.
+pub(super) enum Task {
+    Range(RangeTask),
+    Days(DaysTask),
+}
+
+impl Task {
+    /// Bytes that it reads, about.
+    pub(super) fn bytes(&self) -> u64 {
+        let staged = |runs: &[Arc<Run>]| -> u64 {
+            let blocks = runs.iter().flat_map(|run| &run.blocks);
+            blocks.map(|block| block.bytes as u64 / 4).sum()
+        };
+        match self {
+            Self::Range(task) => {
+                task.logs.iter().map(|log| log.file.bytes).sum::<u64>() + staged(&task.runs)
+            }
+            Self::Days(task) => staged(&task.runs),
+        }
+    }
+}
+
 /// What is to be done for one range.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(super) struct RangeTask {
     pub(super) target: Target,
     /// Its logs.
     pub(super) logs: Vec<Planned>,
+    /// Rows of dumps, some of which belong to it.
+    pub(super) runs: Vec<Arc<Run>>,
     /// Its data files, and for a range that is being cut those of the whole.
     pub(super) old: Vec<DataFile>,
     /// Logs whose rows go.
@@ -41,6 +68,8 @@ pub(super) struct RangeResult {
     pub(super) inputs: Vec<InputRow>,
     /// Inputs that were to be taken anew and could not be read, and why: what the lake holds of them stays.
     pub(super) kept: Vec<(String, String)>,
+    /// What is not as it should be.
+    pub(super) warnings: Vec<(String, String)>,
     /// Hashes of what the lake holds of them.
     spared: HashSet<i64>,
 }
@@ -147,8 +176,8 @@ impl<'o> Worker<'o> {
         let mut writers: Vec<Option<RangeWriter>> =
             self.tables.builders().iter().map(|_| None).collect();
         let mut logs: Vec<&Planned> = task.logs.iter().collect();
-        logs.sort_by(|a, b| (a.peek.job_id, &a.file.name).cmp(&(b.peek.job_id, &b.file.name)));
-        for job in logs.chunk_by(|a, b| a.peek.job_id == b.peek.job_id) {
+        logs.sort_by(|a, b| (a.job_id, &a.file.name).cmp(&(b.job_id, &b.file.name)));
+        for job in logs.chunk_by(|a, b| a.job_id == b.job_id) {
             self.convert_job(job, known, task, &mut writers, result, progress)?;
         }
         self.flush(task, &mut writers, 0)?;
@@ -160,9 +189,15 @@ impl<'o> Worker<'o> {
             .map(|b| b.table().name.clone())
             .collect();
         let mut tables: Vec<String> = task.old.iter().map(|file| file.table.clone()).collect();
+        tables.extend(task.runs.iter().map(|run| run.table.clone()));
         tables.sort();
         tables.dedup();
+        let mut finished = vec![];
         for name in tables {
+            if let Some(mut resolver) = resolver(self.options, &name) {
+                finished.extend(merge_dumps(task, &name, &mut *resolver, result)?);
+                continue;
+            }
             let at = names.iter().position(|n| *n == name);
             let has_new = at.is_some_and(|at| writers[at].is_some());
             if !has_new && (task.rewrite || !task.drop.is_empty()) {
@@ -182,7 +217,6 @@ impl<'o> Worker<'o> {
                     .extend(old_of(task, &name).into_iter().map(|file| file.path));
             }
         }
-        let mut finished = vec![];
         for writer in writers.into_iter().flatten() {
             if let Some(file) = writer.finish()? {
                 result.files.push(file.data.clone());
@@ -236,8 +270,8 @@ impl<'o> Worker<'o> {
                 // Of one in the lake the path is looked up at the end, for all together.
                 row.error = twin.map(|twin| format!("the same bytes as {twin}"));
                 row.content_hash = Some(hash);
-                row.job_id = Some(log.peek.job_id);
-                row.start_time = log.peek.start_time;
+                row.job_id = Some(log.job_id);
+                row.start_time = log.start_time;
                 row.dxt = log.dxt;
                 result.inputs.push(row);
                 progress.done(log.file.bytes, false);
@@ -290,12 +324,12 @@ impl<'o> Worker<'o> {
             .readers
             .entry(log.source)
             .or_insert_with(|| source.reader(self.site.clone()));
-        let read = source
-            .peek(&input)
-            .and_then(|peek| match peek.job_id == log.peek.job_id {
-                true => reader.read(&input, hash, &mut self.tables),
-                false => Err(changed(&log.file)),
-            });
+        let read = source.peek(&input).and_then(|peek| match peek {
+            Peek::Log { job_id, .. } if job_id == log.job_id => {
+                reader.read(&input, hash, &mut self.tables)
+            }
+            _ => Err(changed(&log.file)),
+        });
         self.reuse(input);
         let outcome = read?;
         Ok(InputRow {
@@ -306,9 +340,10 @@ impl<'o> Worker<'o> {
             bytes: log.file.bytes,
             modified: log.file.modified,
             content_hash: Some(hash),
-            job_id: Some(log.peek.job_id),
-            start_time: log.peek.start_time,
+            job_id: Some(log.job_id),
+            start_time: log.start_time,
             dxt: log.dxt,
+            period: Period::default(),
             reader_version: source.version(),
             version: 0,
         })
@@ -317,12 +352,7 @@ impl<'o> Worker<'o> {
     /// Notes that nothing could be taken of a log.
     fn fail(&self, log: &Planned, e: Error, result: &mut RangeResult, progress: &dyn Progress) {
         progress.done(log.file.bytes, true);
-        let name = log.file.path().display().to_string();
-        let why = e.to_string();
-        let why = why
-            .strip_prefix(&name)
-            .map_or(why.as_str(), |rest| rest.trim_start_matches(": "))
-            .to_string();
+        let why = without_path(&e, &log.file);
         let unread = matches!(e, Error::Io { .. });
         if let Some(held) = log.held.filter(|held| held.stays(unread)) {
             result.kept.push((log.file.name.to_string(), why));
@@ -381,6 +411,58 @@ impl<'o> Worker<'o> {
         }
         Ok(())
     }
+}
+
+/// What makes one row of several for a table that dumps fill.
+pub(super) fn resolver(options: &IngestOptions<'_>, table: &str) -> Option<Box<dyn Resolver>> {
+    let sources = options.sources.iter().chain(SOURCES);
+    sources
+        .into_iter()
+        .find_map(|source| source.resolver(table))
+}
+
+/// What a range's table holds and what dumps bring for it.
+fn merge_dumps(
+    task: &RangeTask,
+    name: &str,
+    resolver: &mut dyn Resolver,
+    result: &mut RangeResult,
+) -> Result<Option<Finished>> {
+    let runs: Vec<Arc<Run>> = task
+        .runs
+        .iter()
+        .filter(|run| run.table == name)
+        .cloned()
+        .collect();
+    if runs.is_empty() && !task.rewrite {
+        return Ok(None);
+    }
+    let old = old_of(task, name);
+    let merged = merge(
+        table(name)?,
+        &task.target,
+        &old,
+        &runs,
+        resolver,
+        task.rewrite,
+    )?;
+    if merged.changed || task.rewrite {
+        result
+            .replaced
+            .extend(old.into_iter().map(|file| file.path));
+    }
+    result.warnings.extend(contradictions(name, resolver));
+    if let Some(file) = &merged.file {
+        result.files.push(file.data.clone());
+    }
+    Ok(merged.file)
+}
+
+/// What a resolver has to say about rows that contradict each other.
+pub(super) fn contradictions(table: &str, resolver: &dyn Resolver) -> Option<(String, String)> {
+    let (rows, example) = resolver.contradictions()?;
+    let what = format!("{rows} rows say otherwise than what is kept, such as {example}");
+    Some((table.to_string(), what))
 }
 
 fn changed(file: &Candidate) -> Error {

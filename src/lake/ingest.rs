@@ -1,15 +1,18 @@
 //! A tree of logs to one commit: the only place where sources meet the lake.
 
 use super::Lake;
-use super::convert::{RangeResult, RangeTask, Worker};
+use super::convert::{RangeResult, Task, Worker};
+use super::days::convert_days;
 use super::failpoint::failpoint;
-use super::list::{Candidate, Listing, list, noted, peek, unknown};
+use super::list::{Candidate, Listing, is_address, list, noted, peek, unknown};
 use super::parts::{InputRow, InputStatus};
 use super::plan::{Plan, plan};
 use super::site::{RegisteredSource, SiteFile};
+use super::snapshot::Snapshot;
+use super::stage::Stage;
 use super::work::{Hashes, Work, remember};
 use crate::error::{Error, Result};
-use crate::source::{SOURCES, Site, Source};
+use crate::source::{Period, SOURCES, Site, Source, without_password};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,12 +24,10 @@ const TRIES: usize = 50;
 
 /// What is taken in, and with what means.
 pub struct IngestOptions<'a> {
-    /// Files and directories; the sources of `site.toml` if there are none.
-    pub paths: Vec<PathBuf>,
-    /// Only logs that start at or after this time, microseconds since 1970.
-    pub from: Option<i64>,
-    /// Only logs that start before this time.
-    pub to: Option<i64>,
+    /// Files, directories and addresses; the sources of `site.toml` if there are none.
+    pub paths: Vec<InputPath>,
+    /// Only logs that start in it, and what dumps say of it.
+    pub period: Period,
     /// Take the DXT modules as well; logs that were taken without them are taken anew.
     pub dxt: bool,
     /// Take inputs anew that an older reader has read, and try those again of which nothing was taken.
@@ -41,14 +42,37 @@ pub struct IngestOptions<'a> {
     pub cancel: Arc<AtomicBool>,
     /// Kinds of log.
     pub sources: &'a [&'a dyn Source],
+    /// Zone of times without one; that of the site if None.
+    pub zone: Option<chrono_tz::Tz>,
+    /// Columns of sacct's text where it has no header.
+    pub slurm_columns: Vec<String>,
+    /// What separates the columns of sacct's text; found out where it is not said.
+    pub slurm_delimiter: Option<String>,
+}
+
+/// Where inputs lie.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InputPath {
+    /// A file, a directory or an address.
+    pub path: PathBuf,
+    /// Kind of input that is looked for there: `darshan`, `slurm`, `lmt`; any if None.
+    pub kind: Option<String>,
+}
+
+impl<P: Into<PathBuf>> From<P> for InputPath {
+    fn from(path: P) -> Self {
+        Self {
+            path: path.into(),
+            kind: None,
+        }
+    }
 }
 
 impl Default for IngestOptions<'_> {
     fn default() -> Self {
         Self {
             paths: vec![],
-            from: None,
-            to: None,
+            period: Period::default(),
             dxt: false,
             refresh: false,
             register: false,
@@ -56,6 +80,9 @@ impl Default for IngestOptions<'_> {
             memory: 512 << 20,
             cancel: Arc::default(),
             sources: SOURCES,
+            zone: None,
+            slurm_columns: vec![],
+            slurm_delimiter: None,
         }
     }
 }
@@ -104,6 +131,8 @@ pub struct IngestReport {
     pub rows: u64,
     /// Inputs of which nothing was taken, and why. Rows that the lake holds of one from before stay.
     pub failures: Vec<(String, String)>,
+    /// What was taken and is not as it should be: the input, or what it is about, and what there is to say.
+    pub warnings: Vec<(String, String)>,
 }
 
 impl Lake {
@@ -119,18 +148,22 @@ impl Lake {
     ) -> Result<IngestReport> {
         let mut site = self.site()?;
         let given = !options.paths.is_empty();
-        let registered = site.source.iter().map(|source| PathBuf::from(&source.path));
+        let registered = site.source.iter().map(|source| InputPath {
+            path: PathBuf::from(&source.path),
+            kind: source.kind.clone(),
+        });
         let paths = match given {
             true => options.paths.clone(),
             false => registered.collect(),
         };
         if paths.is_empty() {
             return Err(Error::Invalid(
-                "nothing to take in: give --darshan PATH; with --register it is remembered".into(),
+                "nothing to take in: give --darshan, --slurm or --lmt; with --register it is remembered".into(),
             ));
         }
         // Where logs usually appear may be empty or away today; what somebody asks for by name must be there.
-        for path in paths.iter().filter(|_| given) {
+        let file = |path: &&InputPath| given && !is_address(&path.path.to_string_lossy());
+        for InputPath { path, .. } in paths.iter().filter(file) {
             std::fs::metadata(path).map_err(|e| Error::io(path, "cannot read", e))?;
         }
         let mut done: HashMap<u64, RangeResult> = HashMap::new();
@@ -147,7 +180,7 @@ impl Lake {
     /// Tries to commit until nobody else is faster. What is in `done` afterwards was published if the report has a version.
     fn try_ingest(
         &self,
-        paths: &[PathBuf],
+        paths: &[InputPath],
         site: &SiteFile,
         options: &IngestOptions<'_>,
         progress: &dyn Progress,
@@ -158,7 +191,15 @@ impl Lake {
         let listing = list(paths, &ours)?;
         let Listing { candidates, .. } = &listing;
         progress.listed(candidates.len() as u64);
-        let rules = Arc::new(site.site()?);
+        let rules = site.site()?;
+        let rules = Arc::new(Site {
+            zone: options.zone.unwrap_or(rules.zone),
+            slurm_columns: options.slurm_columns.clone(),
+            slurm_delimiter: options.slurm_delimiter.clone(),
+            period: options.period,
+            ..rules
+        });
+        let mut stage: Option<Stage> = None;
         for attempt in 0..TRIES {
             let told: &dyn Progress = if attempt == 0 { progress } else { &Silent };
             let snapshot = self.snapshot(None)?;
@@ -186,14 +227,28 @@ impl Lake {
             if work.is_empty() {
                 return Ok(nothing);
             }
+            let files = || {
+                work.logs
+                    .iter()
+                    .map(|log| &log.file)
+                    .chain(work.dumps.iter().map(|dump| &dump.file))
+            };
+            told.planned(files().count() as u64, files().map(|file| file.bytes).sum());
+            // Dumps are read once, however often a commit is tried.
+            let stage = match stage.take().filter(|stage| stage.has(&work.dumps)) {
+                Some(known) => stage.insert(known),
+                None => stage.insert(Stage::read(&work.dumps, &rules, options, told)?),
+            };
+            nothing.failures.extend(stage.kept.iter().cloned());
+            let taken: HashSet<&str> = work.dumps.iter().map(|dump| &*dump.file.name).collect();
+            let dumps = stage.rows.iter().filter(|row| taken.contains(&*row.path));
+            work.rows
+                .extend(dumps.filter(|row| !memory.knows(row)).cloned());
             let Plan {
                 splits,
                 osts,
                 tasks,
-            } = plan(&snapshot, site, &mut work, options)?;
-            let logs = || tasks.iter().flat_map(|task| &task.logs);
-            let bytes = logs().map(|log| log.file.bytes).sum();
-            told.planned(logs().count() as u64, bytes);
+            } = plan(&snapshot, site, &mut work, stage, options)?;
             let signatures = run(
                 tasks,
                 done,
@@ -216,6 +271,10 @@ impl Lake {
             };
             let kept = results.iter().flat_map(|r| &r.kept);
             nothing.failures.extend(kept.cloned());
+            nothing
+                .warnings
+                .extend(results.iter().flat_map(|r| &r.warnings).cloned());
+            nothing.warnings.extend(unmapped(&snapshot, stage, &rules));
             let changes_files = results
                 .iter()
                 .any(|r| !r.files.is_empty() || !r.replaced.is_empty());
@@ -252,9 +311,24 @@ impl Lake {
     }
 }
 
+/// A word about Lustre mounts whose file systems LMT may know by another name, in a lake that has its samples.
+fn unmapped(snapshot: &Snapshot, stage: &Stage, site: &Site) -> Option<(String, String)> {
+    let sampled = snapshot.files().iter().any(|file| file.day.is_some())
+        || stage.runs.iter().any(|run| run.day.is_some());
+    let mounts = site.unmapped_mounts();
+    (sampled && !mounts.is_empty()).then(|| {
+        let why = format!(
+            "{} {} no entry in site.toml, so that samples of LMT are not found for its files; add [[mount]] with path, fs and lmt",
+            mounts.join(", "),
+            if mounts.len() == 1 { "has" } else { "have" }
+        );
+        ("mounts".to_string(), why)
+    })
+}
+
 /// Runs the tasks that were not run before on all threads; the signatures of all, in order.
 fn run(
-    tasks: Vec<RangeTask>,
+    tasks: Vec<Task>,
     done: &mut HashMap<u64, RangeResult>,
     hashes: &Hashes,
     site: Arc<Site>,
@@ -264,11 +338,11 @@ fn run(
 ) -> Result<Vec<u64>> {
     let signatures: Vec<u64> = tasks.iter().map(signature).collect();
     let todo = signatures.iter().copied().zip(tasks);
-    let mut todo: Vec<(u64, RangeTask)> = todo
+    let mut todo: Vec<(u64, Task)> = todo
         .filter(|(signature, _)| !done.contains_key(signature))
         .collect();
     // The largest first, which are at the end.
-    todo.sort_by_key(|(_, task)| task.logs.iter().map(|log| log.file.bytes).sum::<u64>());
+    todo.sort_by_key(|(_, task)| task.bytes());
     let threads = options.threads.max(1).min(todo.len());
     let (todo, stop) = (Mutex::new(todo), AtomicBool::new(false));
     let (results, failure) = (Mutex::new(vec![]), Mutex::new(None));
@@ -282,7 +356,10 @@ fn run(
                         if stop.load(Ordering::Relaxed) {
                             return Ok(());
                         }
-                        let result = worker.convert_range(&task, hashes, progress)?;
+                        let result = match &task {
+                            Task::Range(task) => worker.convert_range(task, hashes, progress)?,
+                            Task::Days(task) => convert_days(task, options)?,
+                        };
                         if let Ok(mut results) = results.lock() {
                             results.push((signature, result));
                         }
@@ -307,26 +384,37 @@ fn run(
 }
 
 /// What a task's result depends on: if another version leaves it the same, the result can stay.
-fn signature(task: &RangeTask) -> u64 {
-    let mut text = format!(
-        "{:?} {:?} {:?} {}",
-        task.target.from, task.target.to, task.target.ost, task.rewrite
-    );
-    for log in &task.logs {
-        text += &format!(
-            "\n{:?} {} {} {} {:?}",
-            log.file.path(),
-            log.file.bytes,
-            log.file.modified,
-            log.dxt,
-            log.held
-        );
+fn signature(task: &Task) -> u64 {
+    let mut text = String::new();
+    match task {
+        Task::Range(task) => {
+            text += &format!(
+                "{:?} {:?} {:?} {}",
+                task.target.from, task.target.to, task.target.ost, task.rewrite
+            );
+            for log in &task.logs {
+                text += &format!(
+                    "\n{:?} {} {} {} {:?}",
+                    log.file.path(),
+                    log.file.bytes,
+                    log.file.modified,
+                    log.dxt,
+                    log.held
+                );
+            }
+            task.old
+                .iter()
+                .for_each(|file| text += &format!("\n{}", file.path));
+            let drop: BTreeSet<&i64> = task.drop.iter().collect();
+            text += &format!("\n{drop:?} {}", task.runs.len());
+        }
+        Task::Days(task) => {
+            text += &format!("{} {} {:?}", task.table, task.fs, task.days);
+            task.old
+                .iter()
+                .for_each(|file| text += &format!("\n{}", file.path));
+        }
     }
-    task.old
-        .iter()
-        .for_each(|file| text += &format!("\n{}", file.path));
-    let drop: BTreeSet<&i64> = task.drop.iter().collect();
-    text += &format!("\n{drop:?}");
     xxh3_64(text.as_bytes())
 }
 
@@ -347,6 +435,12 @@ fn report(
             report
                 .failures
                 .push((row.path.to_string(), row.error.clone().unwrap_or_default()));
+        } else if let Some(why) = row
+            .error
+            .clone()
+            .filter(|_| row.job_id.is_none() && row.status.has_rows())
+        {
+            report.warnings.push((row.path.to_string(), why));
         }
     }
     for file in results.iter().flat_map(|r| &r.files) {
@@ -356,17 +450,21 @@ fn report(
     report
 }
 
-fn register(lake: &Lake, site: &mut SiteFile, paths: &[PathBuf]) -> Result<()> {
-    for path in paths {
-        let path = std::path::absolute(path)
-            .map_err(|e| Error::io(path, "cannot use", e))?
-            .to_string_lossy()
-            .into_owned();
-        if !site.source.iter().any(|source| source.path == path) {
-            site.source.push(RegisteredSource {
-                kind: "darshan".into(),
-                path,
-            });
+fn register(lake: &Lake, site: &mut SiteFile, paths: &[InputPath]) -> Result<()> {
+    for InputPath { path, kind } in paths {
+        let text = path.to_string_lossy();
+        let path = match is_address(&text) {
+            // A password is not written down; MYSQL_PWD says it.
+            true => without_password(&text),
+            false => std::path::absolute(path)
+                .map_err(|e| Error::io(path, "cannot use", e))?
+                .to_string_lossy()
+                .into_owned(),
+        };
+        let kind = kind.clone();
+        let source = RegisteredSource { kind, path };
+        if !site.source.contains(&source) {
+            site.source.push(source);
         }
     }
     site.write(lake.store())

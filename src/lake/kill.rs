@@ -29,7 +29,7 @@ fn the_process_that_is_killed() {
 
 fn options(directory: &Path) -> IngestOptions<'static> {
     IngestOptions {
-        paths: vec![directory.join("logs")],
+        paths: vec![directory.join("logs").into()],
         threads: 2,
         memory: 64 << 20,
         ..IngestOptions::default()
@@ -90,7 +90,12 @@ impl Scene {
         };
         let lake = Lake::create(at("lake"), &create).unwrap();
         let half = IngestOptions {
-            paths: logs.iter().step_by(2).cloned().collect(),
+            paths: logs
+                .iter()
+                .step_by(2)
+                .cloned()
+                .map(InputPath::from)
+                .collect(),
             ..options(directory.path())
         };
         lake.ingest(&half, &Silent).unwrap();

@@ -1,10 +1,10 @@
 //! Finding the inputs of an ingest.
 
-use super::ingest::{IngestOptions, Progress};
+use super::ingest::{IngestOptions, InputPath, Progress};
 use super::micros;
 use super::parts::{InputRow, InputStatus};
 use crate::error::{Error, Result};
-use crate::source::{Input, Peek, Source};
+use crate::source::{Input, Peek, Period, Source, without_password};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,16 +17,19 @@ pub(super) struct Candidate {
     pub(super) name: Arc<str>,
     /// Its path where that is no UTF-8.
     odd: Option<Box<Path>>,
+    /// Kind of input that it was given as.
+    kind: Option<Arc<str>>,
     pub(super) bytes: u64,
     /// Microseconds since 1970.
     pub(super) modified: i64,
 }
 
 impl Candidate {
-    fn new(path: &Path, bytes: u64, modified: i64) -> Self {
+    fn new(path: &Path, kind: Option<Arc<str>>, bytes: u64, modified: i64) -> Self {
         Self {
             name: name(path),
             odd: path.to_str().is_none().then(|| path.into()),
+            kind,
             bytes,
             modified,
         }
@@ -35,6 +38,28 @@ impl Candidate {
     pub(super) fn path(&self) -> &Path {
         self.odd.as_deref().unwrap_or(Path::new(&*self.name))
     }
+
+    /// Opens it, be it a file or a server.
+    pub(super) fn open(&self) -> Result<Input> {
+        match is_address(&self.name) {
+            true => Ok(Input::server(&self.path().to_string_lossy())),
+            false => Input::open(self.path()),
+        }
+    }
+}
+
+/// Whether this is the address of something that is asked rather than read: `mysql://host/name`, `sacct:`.
+pub(super) fn is_address(path: &str) -> bool {
+    path == "sacct:" || path.contains("://")
+}
+
+/// An error's words without the path, which stands beside them.
+pub(super) fn without_path(error: &Error, file: &Candidate) -> String {
+    let name = file.path().display().to_string();
+    let why = error.to_string();
+    why.strip_prefix(&name)
+        .map_or(why.as_str(), |rest| rest.trim_start_matches(": "))
+        .to_string()
 }
 
 /// About how many bytes of memory the notes of candidates take until they are published.
@@ -57,8 +82,8 @@ fn name(path: &Path) -> Arc<str> {
 
 /// What a look at a candidate showed.
 pub(super) enum Peeked {
-    /// A log, and its place in the list of sources.
-    Log(usize, Peek),
+    /// A log or a dump, and its place in the list of sources.
+    Known(usize, Peek),
     /// It lies outside the period.
     Outside,
     /// Nothing can be taken of it.
@@ -71,7 +96,9 @@ pub(super) struct Planned {
     pub(super) file: Candidate,
     /// Place in the list of sources.
     pub(super) source: usize,
-    pub(super) peek: Peek,
+    /// Job of all its rows.
+    pub(super) job_id: i64,
+    pub(super) start_time: Option<i64>,
     /// Whether its DXT modules are taken.
     pub(super) dxt: bool,
     /// What the lake holds of it already, if it does.
@@ -114,7 +141,7 @@ pub(super) struct Listing {
 }
 
 /// Lists all paths. Lakes are left out, and `ours`, the directories in which this one puts files.
-pub(super) fn list(paths: &[PathBuf], ours: &[PathBuf]) -> Result<Listing> {
+pub(super) fn list(paths: &[InputPath], ours: &[PathBuf]) -> Result<Listing> {
     let (mut found, mut failed, mut directories) = (vec![], vec![], vec![]);
     let logs = |entry: &walkdir::DirEntry| {
         let (path, directory) = (entry.path(), entry.file_type().is_dir());
@@ -122,7 +149,16 @@ pub(super) fn list(paths: &[PathBuf], ours: &[PathBuf]) -> Result<Listing> {
             || !ours.iter().any(|ours| ours == path)
                 && !path.join("_iolode").join("manifest").is_dir()
     };
-    for path in paths {
+    for InputPath { path, kind } in paths {
+        let kind: Option<Arc<str>> = kind.as_deref().map(Arc::from);
+        if is_address(&path.to_string_lossy()) {
+            let mut server = Candidate::new(path, kind, 0, 0);
+            // The lake and its messages must not tell a password.
+            server.odd = Some(path.as_path().into());
+            server.name = without_password(&server.name).into();
+            found.push(server);
+            continue;
+        }
         let path = std::path::absolute(path).map_err(|e| Error::io(path, "cannot use", e))?;
         let walk = walkdir::WalkDir::new(&path).follow_links(true);
         for entry in walk.into_iter().filter_entry(logs) {
@@ -130,7 +166,8 @@ pub(super) fn list(paths: &[PathBuf], ours: &[PathBuf]) -> Result<Listing> {
                 Ok(entry) if entry.file_type().is_file() => match entry.metadata() {
                     Ok(metadata) => {
                         let modified = metadata.modified().map(micros).unwrap_or(0);
-                        found.push(Candidate::new(entry.path(), metadata.len(), modified));
+                        let kind = kind.clone();
+                        found.push(Candidate::new(entry.path(), kind, metadata.len(), modified));
                     }
                     Err(e) => failed.push(unlisted(entry.path(), e)),
                 },
@@ -144,7 +181,14 @@ pub(super) fn list(paths: &[PathBuf], ours: &[PathBuf]) -> Result<Listing> {
         }
     }
     found.sort_by(|a, b| a.name.cmp(&b.name));
-    found.dedup_by(|a, b| a.name == b.name);
+    found.dedup_by(|a, b| {
+        let same = a.name == b.name;
+        // What is given as two kinds may be either.
+        if same && a.kind != b.kind {
+            b.kind = None;
+        }
+        same
+    });
     found.shrink_to_fit();
     failed.sort_by(|a, b| a.path.cmp(&b.path));
     failed.dedup_by(|a, b| a.path == b.path);
@@ -172,7 +216,12 @@ fn unlisted(path: &Path, error: walkdir::Error) -> InputRow {
             text.trim_start_matches(": ").to_string()
         }
     };
-    failed_row(&Candidate::new(path, 0, 0), None, InputStatus::Failed, why)
+    failed_row(
+        &Candidate::new(path, None, 0, 0),
+        None,
+        InputStatus::Failed,
+        why,
+    )
 }
 
 /// The row of an input of which nothing was taken.
@@ -193,6 +242,7 @@ pub(super) fn failed_row(
         job_id: None,
         start_time: None,
         dxt: false,
+        period: Period::default(),
         reader_version: source.map_or(0, Source::version),
         version: 0,
     }
@@ -220,8 +270,11 @@ pub(super) fn unknown(
         let nothing_taken = row.content_hash.is_none();
         let older = options.refresh
             && (nothing_taken || source.is_some_and(|s| row.reader_version < s.version()));
-        let without_dxt = options.dxt && row.status.has_rows() && !row.dxt;
-        changed || older || without_dxt
+        let without_dxt = options.dxt && row.status.has_rows() && !row.dxt && row.job_id.is_some();
+        // A server may know more each time; of a dump another period may be wanted.
+        let dump = row.status.has_rows() && row.job_id.is_none();
+        let more = is_address(&file.name) || dump && !row.period.covers(options.period);
+        changed || older || without_dxt || more
     };
     (0..candidates.len())
         .filter(|at| wanted(&candidates[*at]))
@@ -264,25 +317,32 @@ pub(super) fn peek(
     Ok(peeked.into_iter().flatten().collect())
 }
 
+fn nothing_known(kind: Option<&str>, input: &Input) -> String {
+    match (kind, input.is_server()) {
+        (_, true) => "an address that iolode cannot ask".into(),
+        (None | Some("darshan"), _) => "no log that iolode knows".into(),
+        (Some("slurm"), _) => "no output of sacct -P or sacct --json".into(),
+        (Some("lmt"), _) => "none of the forms of LMT data that iolode knows".into(),
+        (Some(_), _) => "no dump that iolode knows".into(),
+    }
+}
+
 fn peek_one(
     file: &Candidate,
     options: &IngestOptions<'_>,
     head: &mut Vec<u8>,
 ) -> Result<Peeked, Box<Refused>> {
     let refuse = |source: Option<&dyn Source>, status, e: Error| {
-        let name = file.path().display().to_string();
         // The row has the path already.
-        let why = e.to_string();
-        let why = why
-            .strip_prefix(&name)
-            .map_or(why.as_str(), |rest| rest.trim_start_matches(": "))
-            .to_string();
+        let why = without_path(&e, file);
         Box::new(Refused {
             row: failed_row(file, source, status, why),
             unread: matches!(e, Error::Io { .. }),
         })
     };
-    let input = Input::open(file.path()).map_err(|e| refuse(None, InputStatus::Failed, e))?;
+    let input = file
+        .open()
+        .map_err(|e| refuse(None, InputStatus::Failed, e))?;
     head.clear();
     let length = input.len().min(4096) as usize;
     input
@@ -292,23 +352,35 @@ fn peek_one(
         .sources
         .iter()
         .enumerate()
-        .find(|(_, source)| source.probe(file.path(), head));
+        .filter(|(_, source)| {
+            file.kind
+                .as_deref()
+                .is_none_or(|kind| kind == source.name())
+        })
+        .find(|(_, source)| match input.is_server() {
+            true => source.serves(&file.name),
+            false => source.probe(file.path(), head),
+        });
     let Some((number, source)) = found else {
-        let e = Error::Invalid("no log that iolode knows".into());
-        return Err(refuse(None, InputStatus::Skipped, e));
+        let e = Error::Invalid(nothing_known(file.kind.as_deref(), &input));
+        let status = if input.is_server() {
+            InputStatus::Failed
+        } else {
+            InputStatus::Skipped
+        };
+        return Err(refuse(None, status, e));
     };
     let peek = source
         .peek(&input)
         .map_err(|e| refuse(Some(*source), InputStatus::Failed, e))?;
-    let inside = |time: i64| {
-        options.from.is_none_or(|from| from <= time) && options.to.is_none_or(|to| time < to)
-    };
-    let wanted = match peek.start_time {
-        Some(time) => inside(time),
-        None => options.from.is_none() && options.to.is_none(),
+    let wanted = match peek {
+        Peek::Log { start_time, .. } => start_time.map_or(options.period.is_all(), |time| {
+            options.period.contains(time)
+        }),
+        Peek::Dump => true,
     };
     Ok(match wanted {
-        true => Peeked::Log(number, peek),
+        true => Peeked::Known(number, peek),
         false => Peeked::Outside,
     })
 }

@@ -7,6 +7,7 @@
 //!   _iolode/part/..parquet                       immutable lists that manifests refer to: data files, inputs
 //!   _iolode/site.toml                            what the site knows
 //!   darshan_file/000012-<uuid>.parquet           one file for each (table, range of job ids)
+//!   lmt_ost/2018-01-28-<uuid>.parquet            one file for each (table, file system, day)
 //! ```
 //!
 //! # How a change becomes visible
@@ -24,6 +25,7 @@
 mod check;
 mod commit;
 mod convert;
+mod days;
 mod encoding;
 mod failpoint;
 mod ingest;
@@ -31,12 +33,14 @@ mod ingest;
 mod kill;
 mod list;
 mod manifest;
+mod merge;
 mod parts;
 mod placement;
 mod plan;
 mod ranges;
 mod site;
 mod snapshot;
+mod stage;
 mod store;
 #[cfg(test)]
 mod tests;
@@ -46,7 +50,7 @@ mod writer;
 
 pub use check::{CheckReport, Finding};
 pub use failpoint::FAILPOINTS;
-pub use ingest::{IngestOptions, IngestReport, Progress, Silent};
+pub use ingest::{IngestOptions, IngestReport, InputPath, Progress, Silent};
 pub use manifest::{FORMAT, Manifest, Part, Summary};
 pub use parts::{
     DataFile, InputRow, InputStatus, batch_to_files, batch_to_inputs, files_to_batch,

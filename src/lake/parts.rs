@@ -3,7 +3,7 @@
 use super::manifest::Part;
 use super::store::Store;
 use crate::error::{Error, Result};
-use crate::source::{SOURCES, Status};
+use crate::source::{Period, SOURCES, Status};
 use crate::table::{TableBuilder, table};
 use arrow::array::{Array, AsArray};
 use arrow::datatypes::{Int64Type, TimestampMicrosecondType};
@@ -22,8 +22,10 @@ pub struct DataFile {
     pub table: String,
     /// Path below the lake, or absolute where it was placed elsewhere.
     pub path: String,
-    /// Number of its range of job ids.
+    /// Number of its range of job ids; None for a table cut by day.
     pub range: Option<usize>,
+    /// File system and day, in days since 1970, of a table cut by these.
+    pub day: Option<(String, i64)>,
     /// Target on which it was placed.
     pub ost: Option<i64>,
     /// Rows.
@@ -34,6 +36,8 @@ pub struct DataFile {
     pub job_id: Option<(i64, i64)>,
     /// Earliest and latest start time, microseconds since 1970.
     pub start_time: Option<(i64, i64)>,
+    /// Earliest and latest `time`, microseconds since 1970.
+    pub time: Option<(i64, i64)>,
     /// Version of the table's schema.
     pub schema_version: u32,
     /// Lake version that wrote it.
@@ -65,6 +69,8 @@ pub struct InputRow {
     pub start_time: Option<i64>,
     /// Whether the DXT modules were taken.
     pub dxt: bool,
+    /// What was taken of a dump.
+    pub period: Period,
     /// Version of the reader.
     pub reader_version: u32,
     /// Lake version that took it.
@@ -158,6 +164,17 @@ pub fn files_to_batch(files: &[DataFile], splits: &[i64]) -> Result<RecordBatch>
             .push(i64::from(file.schema_version));
         builder.column(13).int64().push(number(file.version));
         builder.column(14).int64().push(file.content_hash);
+        let day = file.day.as_ref();
+        builder
+            .column(15)
+            .utf8()
+            .append_option(day.map(|(fs, _)| fs));
+        builder
+            .column(16)
+            .utf8()
+            .append_option(day.map(|(_, day)| day_name(*day)));
+        builder.column(17).timestamp().push(file.time.map(|t| t.0));
+        builder.column(18).timestamp().push(file.time.map(|t| t.1));
     }
     builder.finish()
 }
@@ -176,12 +193,36 @@ pub fn batch_to_files(batch: &RecordBatch, into: &mut Vec<DataFile>) -> Result<(
             bytes: columns.int(7, row).unwrap_or(0) as u64,
             job_id: pair(columns.int(8, row), columns.int(9, row)),
             start_time: pair(columns.time(10, row), columns.time(11, row)),
+            day: columns
+                .text(15, row)
+                .map(str::to_string)
+                .zip(columns.text(16, row).and_then(day_number)),
+            time: pair(columns.time(17, row), columns.time(18, row)),
             schema_version: columns.int(12, row).unwrap_or(0) as u32,
             version: columns.int(13, row).unwrap_or(0) as u64,
             content_hash: columns.int(14, row),
         });
     }
     Ok(())
+}
+
+/// A day as file names and `lake_file` write it.
+pub(super) fn day_name(day: i64) -> String {
+    let date = chrono::DateTime::from_timestamp(day.saturating_mul(86_400), 0);
+    date.map_or_else(
+        || day.to_string(),
+        |date| date.format("%Y-%m-%d").to_string(),
+    )
+}
+
+fn day_number(name: &str) -> Option<i64> {
+    let date: chrono::NaiveDate = name.parse().ok()?;
+    Some(
+        date.and_time(chrono::NaiveTime::MIN)
+            .and_utc()
+            .timestamp()
+            .div_euclid(86_400),
+    )
 }
 
 /// Inputs as rows of `lake_input`.
@@ -226,6 +267,8 @@ pub fn inputs_to_batch(
             .column(11)
             .int64()
             .push(i64::try_from(input.version).unwrap_or(i64::MAX));
+        builder.column(12).timestamp().push(input.period.from);
+        builder.column(13).timestamp().push(input.period.to);
     }
     builder.finish()
 }
@@ -349,6 +392,10 @@ impl<'a> Columns<'a> {
             dxt: self.text(9, row) == Some("with dxt"),
             reader_version: self.int(10, row).unwrap_or(0) as u32,
             version: self.int(11, row).unwrap_or(0) as u64,
+            period: Period {
+                from: self.time(12, row),
+                to: self.time(13, row),
+            },
         }
     }
 
@@ -402,6 +449,8 @@ mod tests {
             bytes: 4,
             job_id: Some((10, 20)),
             start_time: None,
+            day: Some(("snx11168".into(), 17_559)),
+            time: Some((5, 6)),
             schema_version: 1,
             version: 2,
             content_hash: Some(-3),
@@ -417,6 +466,10 @@ mod tests {
             job_id: Some(10),
             start_time: Some(1),
             dxt: true,
+            period: Period {
+                from: Some(7),
+                to: None,
+            },
             reader_version: 1,
             version: 2,
         };

@@ -1,6 +1,7 @@
 //! Which ranges an ingest changes, where they are cut, and on which targets they lie.
 
-use super::convert::RangeTask;
+use super::convert::{RangeTask, Task};
+use super::days::DaysTask;
 use super::ingest::IngestOptions;
 use super::list::Planned;
 use super::parts::DataFile;
@@ -8,6 +9,7 @@ use super::placement::Placement;
 use super::ranges::{range_of, splits_for};
 use super::site::SiteFile;
 use super::snapshot::Snapshot;
+use super::stage::{Run, Stage};
 use super::work::Work;
 use super::writer::{Target, read_data};
 use crate::error::Result;
@@ -20,6 +22,10 @@ use std::sync::Arc;
 const FIRST_RANGES: usize = 16;
 /// Logs for each of them.
 const FIRST_LOGS: usize = 32;
+/// Rows of dumps for each of them.
+const FIRST_ROWS: usize = 8192;
+/// Bytes of memory of a dump's rows for each byte of Parquet, about.
+const DUMPED: u64 = 6;
 
 /// What an ingest is going to do.
 pub(super) struct Plan {
@@ -27,8 +33,8 @@ pub(super) struct Plan {
     pub(super) splits: Vec<i64>,
     /// The target of each of its ranges.
     pub(super) osts: Vec<Option<i64>>,
-    /// The ranges that change.
-    pub(super) tasks: Vec<RangeTask>,
+    /// The ranges and the days that change.
+    pub(super) tasks: Vec<Task>,
 }
 
 /// The ranges of the next version, their targets, and what is to be done in each that changes.
@@ -36,19 +42,33 @@ pub(super) fn plan(
     snapshot: &Snapshot,
     site: &SiteFile,
     work: &mut Work,
+    stage: &Stage,
     options: &IngestOptions<'_>,
 ) -> Result<Plan> {
     let manifest = &snapshot.manifest;
     // Parquet takes about as many bytes as the logs do.
-    let weight = |log: &Planned| (log.peek.job_id, log.file.bytes.max(1));
+    let weight = |log: &Planned| (log.job_id, log.file.bytes.max(1));
     let mut splits = manifest.splits.clone();
     // A lake that began with few logs, too, gets ranges when many come.
     let few = splits.len() + 1 < FIRST_RANGES;
     let mut cut: BTreeMap<usize, Vec<i64>> = BTreeMap::new();
     let mut new_weights: BTreeMap<usize, Vec<(i64, u64)>> = BTreeMap::new();
     for log in &work.logs {
-        let range = range_of(&splits, log.peek.job_id);
+        let range = range_of(&splits, log.job_id);
         new_weights.entry(range).or_default().push(weight(log));
+    }
+    // Of the rows of dumps those of a job lie together, and a block of them holds few jobs.
+    let mut dumped: BTreeMap<usize, usize> = BTreeMap::new();
+    for block in stage.runs.iter().flat_map(|run| &run.blocks) {
+        let Some((least, most)) = block.jobs else {
+            continue;
+        };
+        let weight = (block.bytes as u64 / DUMPED / 2).max(1);
+        for job in [least, most] {
+            let range = range_of(&splits, job);
+            new_weights.entry(range).or_default().push((job, weight));
+            *dumped.entry(range).or_default() += block.rows / 2;
+        }
     }
     for (range, mut weights) in new_weights {
         let old: Vec<&DataFile> = snapshot
@@ -59,7 +79,10 @@ pub(super) fn plan(
         let total = weights.iter().map(|w| w.1).sum::<u64>()
             + old.iter().map(|file| file.bytes).sum::<u64>();
         let mut parts = total.div_ceil(manifest.range_bytes) as usize;
-        if few && weights.len() >= FIRST_RANGES * FIRST_LOGS {
+        let dumped = dumped.get(&range).copied().unwrap_or(0);
+        let many =
+            weights.len() >= FIRST_RANGES * FIRST_LOGS || dumped >= FIRST_RANGES * FIRST_ROWS;
+        if few && many {
             parts = parts.max(FIRST_RANGES);
         } else if total <= 2 * manifest.range_bytes {
             continue;
@@ -108,7 +131,7 @@ pub(super) fn plan(
 
     let mut logs: BTreeMap<usize, Vec<Planned>> = BTreeMap::new();
     std::mem::take(&mut work.logs).into_iter().for_each(|log| {
-        logs.entry(range_of(&splits, log.peek.job_id))
+        logs.entry(range_of(&splits, log.job_id))
             .or_default()
             .push(log)
     });
@@ -126,7 +149,13 @@ pub(super) fn plan(
         let logs = logs.remove(&number).unwrap_or_default();
         let drop = drops.remove(&number).unwrap_or_default();
         let rewrite = cut.get(&old_range).is_some_and(|inner| !inner.is_empty());
-        if logs.is_empty() && drop.is_empty() && !rewrite {
+        let runs: Vec<Arc<Run>> = stage
+            .runs
+            .iter()
+            .filter(|run| run.touches(from, to))
+            .cloned()
+            .collect();
+        if logs.is_empty() && drop.is_empty() && runs.is_empty() && !rewrite {
             continue;
         }
         let old = snapshot
@@ -140,26 +169,84 @@ pub(super) fn plan(
             store: snapshot.store().clone(),
             place,
             lake_id: manifest.lake_id.clone(),
-            range: number,
+            range: Some(number),
+            day: None,
             from,
             to,
             ost: osts[number],
             version: snapshot.version() + 1,
             group_bytes,
         };
-        tasks.push(RangeTask {
+        tasks.push(Task::Range(RangeTask {
             target,
             logs,
+            runs,
             old,
             drop: Arc::new(drop.into_iter().collect()),
             rewrite,
-        });
+        }));
     }
+    tasks.extend(days(snapshot, site, stage, &mut bytes_on, group_bytes));
     Ok(Plan {
         splits,
         osts,
         tasks,
     })
+}
+
+/// For each file system and table that is cut by day the days for which there are rows.
+fn days(
+    snapshot: &Snapshot,
+    site: &SiteFile,
+    stage: &Stage,
+    bytes_on: &mut HashMap<i64, u64>,
+    group_bytes: usize,
+) -> Vec<Task> {
+    let tasks = stage.days().into_iter().map(|((table, fs), days)| {
+        let of_fs = |file: &&DataFile| {
+            file.table == table && file.day.as_ref().is_some_and(|(name, _)| *name == fs)
+        };
+        let old: Vec<DataFile> = snapshot.files().iter().filter(of_fs).cloned().collect();
+        let of_days = |run: &&Arc<Run>| {
+            run.table == table && run.day.as_ref().is_some_and(|(name, _)| *name == fs)
+        };
+        let osts = days.iter().map(|day| {
+            let known = old
+                .iter()
+                .find(|file| file.day.as_ref().is_some_and(|(_, d)| d == day));
+            let kept = known
+                .and_then(|file| file.ost)
+                .filter(|ost| site.place.has(*ost));
+            let ost = kept.or_else(|| {
+                site.place
+                    .choose(|ost| bytes_on.get(&ost).copied().unwrap_or(0))
+            });
+            if let Some(ost) = ost {
+                *bytes_on.entry(ost).or_default() += 1 << 20;
+            }
+            (*day, ost)
+        });
+        Task::Days(DaysTask {
+            target: Target {
+                store: snapshot.store().clone(),
+                place: site.place.clone(),
+                lake_id: snapshot.manifest.lake_id.clone(),
+                range: None,
+                day: None,
+                from: None,
+                to: None,
+                ost: None,
+                version: snapshot.version() + 1,
+                group_bytes,
+            },
+            days: osts.collect(),
+            runs: stage.runs.iter().filter(of_days).cloned().collect(),
+            old,
+            table,
+            fs,
+        })
+    });
+    tasks.collect()
 }
 
 /// Job ids in the files of a range, each with its share of their bytes.

@@ -41,6 +41,9 @@ pub struct Mount {
     pub path: String,
     /// Name of the file system, the same for all its mount points.
     pub fs: String,
+    /// Name that LMT has for the file system, if it is another one: what stands before the `-` in the names of its targets.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub lmt: Option<String>,
     /// Stripe size in bytes that a file gets if nobody asks; 1 MiB if left out.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub stripe_size: Option<i64>,
@@ -63,9 +66,10 @@ pub struct App {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RegisteredSource {
-    /// Kind of log: `darshan`.
-    pub kind: String,
-    /// A file or a directory.
+    /// Kind of input that is looked for there: `darshan`, `slurm`, `lmt`; any if left out.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub kind: Option<String>,
+    /// A file, a directory, or the address of a server.
     pub path: String,
 }
 
@@ -119,6 +123,10 @@ impl SiteFile {
             })?;
             Ok((regex, app.name.clone()))
         };
+        let lmt_names = self
+            .mount
+            .iter()
+            .filter_map(|m| Some((m.lmt.clone()?, m.fs.clone())));
         Ok(Site {
             mounts: self
                 .mount
@@ -126,6 +134,9 @@ impl SiteFile {
                 .map(|m| (m.path.clone(), m.fs.clone()))
                 .collect(),
             apps: self.app.iter().map(rule).collect::<Result<_>>()?,
+            lmt_names: lmt_names.collect(),
+            zone: self.zone()?,
+            ..Site::default()
         })
     }
 

@@ -4,7 +4,9 @@ use super::ingest::IngestOptions;
 use super::list::{Held, Known, Listing, Peeked, Planned};
 use super::parts::{InputRow, InputStatus};
 use super::snapshot::Snapshot;
+use super::stage::Dump;
 use crate::error::Result;
+use crate::source::Peek;
 use std::collections::{HashMap, HashSet};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -49,6 +51,7 @@ impl Memory {
 /// What is to be done in one try.
 pub(super) struct Work {
     pub(super) logs: Vec<Planned>,
+    pub(super) dumps: Vec<Dump>,
     /// Rows of `lake_input` that are known beforehand.
     pub(super) rows: Vec<InputRow>,
     /// Jobs and logs whose rows go.
@@ -70,6 +73,7 @@ impl Work {
     ) -> Result<Self> {
         let mut work = Self {
             logs: Vec::with_capacity(todo.len()),
+            dumps: vec![],
             rows: vec![],
             drops: vec![],
             kept: vec![],
@@ -87,14 +91,31 @@ impl Work {
                 })
             });
             match peeked {
-                Peeked::Log(source, peek) => work.logs.push(Planned {
-                    file: file.clone(),
-                    source,
-                    peek,
-                    // What was taken once is not lost by being taken anew.
-                    dxt: options.dxt || known.is_some_and(|row| row.dxt),
-                    held,
-                }),
+                Peeked::Known(source, Peek::Dump) => {
+                    let same = |row: &&InputRow| {
+                        row.status.has_rows()
+                            && row.bytes == file.bytes
+                            && row.modified == file.modified
+                    };
+                    work.dumps.push(Dump {
+                        file: file.clone(),
+                        source,
+                        taken: known.filter(same).map(|row| row.period),
+                        known: known.is_some_and(|row| row.status.has_rows()),
+                    });
+                    continue;
+                }
+                Peeked::Known(source, Peek::Log { job_id, start_time }) => {
+                    work.logs.push(Planned {
+                        file: file.clone(),
+                        source,
+                        job_id,
+                        start_time,
+                        // What was taken once is not lost by being taken anew.
+                        dxt: options.dxt || known.is_some_and(|row| row.dxt),
+                        held,
+                    })
+                }
                 Peeked::Refused(refused) if held.is_some_and(|held| held.stays(refused.unread)) => {
                     let why = refused.row.error.clone().unwrap_or_default();
                     work.kept.push((file.name.to_string(), why));
@@ -163,7 +184,10 @@ impl Work {
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.logs.is_empty() && self.rows.is_empty() && self.drops.is_empty()
+        self.logs.is_empty()
+            && self.dumps.is_empty()
+            && self.rows.is_empty()
+            && self.drops.is_empty()
     }
 }
 

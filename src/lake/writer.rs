@@ -2,7 +2,7 @@
 
 use super::encoding::Encoder;
 use super::failpoint::failpoint;
-use super::parts::DataFile;
+use super::parts::{DataFile, day_name};
 use super::placement::Placement;
 use super::store::{Store, sync_directory};
 use crate::error::{Error, Result};
@@ -23,14 +23,16 @@ use xxhash_rust::xxh3::Xxh3;
 /// Rows of a row group, at most.
 const GROUP_ROWS: usize = 1 << 20;
 
-/// Where and for which job ids a file is written.
+/// Where and for which job ids, or which day, a file is written.
 #[derive(Clone, Debug)]
 pub(super) struct Target {
     pub(super) store: Store,
     pub(super) place: Placement,
     pub(super) lake_id: String,
-    /// Number of the range, for the file's name.
-    pub(super) range: usize,
+    /// Number of the range of job ids; None for a table cut by day.
+    pub(super) range: Option<usize>,
+    /// File system and day, in days since 1970, of a table cut by these.
+    pub(super) day: Option<(String, i64)>,
     /// Least job id of the range; None for the first.
     pub(super) from: Option<i64>,
     /// Job id at which the next range begins; None for the last.
@@ -56,6 +58,7 @@ pub(super) struct RangeWriter {
     rows: u64,
     job_id: Option<(i64, i64)>,
     start_time: Option<(i64, i64)>,
+    time: Option<(i64, i64)>,
 }
 
 /// A whole file that a crash could still undo.
@@ -148,11 +151,15 @@ impl RangeWriter {
             rows: 0,
             job_id: None,
             start_time: None,
+            time: None,
         })
     }
 
     /// Appends rows, sorted, all after those of the call before.
     pub(super) fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        if self.old.is_none() {
+            return self.append(batch);
+        }
         let keys = Keys::new(batch)?;
         let mut at = 0;
         while at < batch.num_rows() {
@@ -249,12 +256,14 @@ impl RangeWriter {
             data: DataFile {
                 table: self.table.name.clone(),
                 path: std::mem::take(&mut self.path),
-                range: Some(self.target.range),
+                range: self.target.range,
+                day: self.target.day.clone(),
                 ost: self.ost,
                 rows: self.rows,
                 bytes,
                 job_id: self.job_id,
                 start_time: self.start_time,
+                time: self.time,
                 schema_version: self.table.version,
                 version: self.target.version,
                 content_hash,
@@ -263,37 +272,29 @@ impl RangeWriter {
     }
 
     fn append(&mut self, batch: &RecordBatch) -> Result<()> {
-        let jobs = batch
-            .column(self.table.index("job_id")?)
-            .as_primitive::<Int64Type>()
-            .values();
-        let (Some(first), Some(last)) = (jobs.first(), jobs.last()) else {
+        if batch.num_rows() == 0 {
             return Ok(());
-        };
-        let inside = |job: i64| {
-            self.target.from.is_none_or(|from| from <= job)
-                && self.target.to.is_none_or(|to| job < to)
-        };
-        if !inside(*first) || !inside(*last) {
-            let reason = format!(
-                "rows of jobs {first} to {last} do not belong to range {}",
-                self.target.range
-            );
-            return Err(Error::Lake {
-                lake: self.target.store.show(""),
-                reason,
-            });
         }
-        self.job_id = Some((self.job_id.map_or(*first, |j| j.0), *last));
-        if let Some(at) = self.table.position("start_time") {
-            let times = batch.column(at).as_primitive::<TimestampMicrosecondType>();
-            for time in times.iter().flatten() {
-                self.start_time = Some(
-                    self.start_time
-                        .map_or((time, time), |(a, b)| (a.min(time), b.max(time))),
-                );
+        if let Some(at) = self.table.position("job_id") {
+            let jobs = batch.column(at).as_primitive::<Int64Type>().values();
+            let (first, last) = (jobs[0], jobs[jobs.len() - 1]);
+            let inside = |job: i64| {
+                self.target.from.is_none_or(|from| from <= job)
+                    && self.target.to.is_none_or(|to| job < to)
+            };
+            if !inside(first) || !inside(last) {
+                let range = self.target.range.unwrap_or_default();
+                return Err(Error::Lake {
+                    lake: self.target.store.show(""),
+                    reason: format!(
+                        "rows of jobs {first} to {last} do not belong to range {range}"
+                    ),
+                });
             }
+            self.job_id = Some((self.job_id.map_or(first, |j| j.0), last));
         }
+        self.start_time = self.bounds(batch, "start_time", self.start_time);
+        self.time = self.bounds(batch, "time", self.time);
         self.rows += batch.num_rows() as u64;
         let most = self.target.group_bytes.max(1);
         let step = (batch.num_rows() * most / bytes(batch).max(1)).clamp(1, GROUP_ROWS);
@@ -310,8 +311,26 @@ impl RangeWriter {
     }
 }
 
+impl RangeWriter {
+    /// The earliest and the latest of a column of times, with those so far.
+    fn bounds(
+        &self,
+        batch: &RecordBatch,
+        column: &str,
+        so_far: Option<(i64, i64)>,
+    ) -> Option<(i64, i64)> {
+        let at = self.table.position(column)?;
+        let times = batch.column(at).as_primitive::<TimestampMicrosecondType>();
+        let here = arrow::compute::min(times).zip(arrow::compute::max(times));
+        match (so_far, here) {
+            (Some((a, b)), Some((c, d))) => Some((a.min(c), b.max(d))),
+            (so_far, here) => so_far.or(here),
+        }
+    }
+}
+
 /// About how many bytes of memory a batch takes, or its part of those that it is a slice of.
-fn bytes(batch: &RecordBatch) -> usize {
+pub(super) fn bytes(batch: &RecordBatch) -> usize {
     let of = |column: &ArrayRef| {
         let values = column.to_data().get_slice_memory_size().unwrap_or(0);
         values + size_of_val(column.as_ref())
@@ -321,12 +340,11 @@ fn bytes(batch: &RecordBatch) -> usize {
 
 /// The new file of a table in a range, its path, and the target on which it lies.
 fn create(table: &Table, target: &Target) -> Result<(Sink, String, Option<i64>)> {
-    let path = format!(
-        "{}/{:06}-{}.parquet",
-        table.name,
-        target.range,
-        uuid::Uuid::new_v4()
-    );
+    let part = match (&target.day, target.range) {
+        (Some((_, day)), _) => day_name(*day),
+        (None, range) => format!("{:06}", range.unwrap_or_default()),
+    };
+    let path = format!("{}/{part}-{}.parquet", table.name, uuid::Uuid::new_v4());
     let (to, path, ost) = match &target.store {
         Store::Memory(_) => (SinkTo::Memory(vec![]), path, None),
         Store::Local(root) => {
@@ -463,7 +481,7 @@ pub(super) fn read_data(
 }
 
 /// A batch of an older schema as one of this schema: columns by name, those that it lacks NULL.
-fn fit(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch> {
+pub(super) fn fit(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch> {
     let column = |field: &Arc<arrow::datatypes::Field>| -> ArrayRef {
         let found = batch
             .column_by_name(field.name())

@@ -4,6 +4,7 @@ use crate::error::{Error, Result};
 use std::fs::File;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
 use xxhash_rust::xxh3::Xxh3;
 
 /// Bytes that somebody else wrote, with the path they came from.
@@ -12,12 +13,16 @@ use xxhash_rust::xxh3::Xxh3;
 pub struct Input {
     path: PathBuf,
     len: u64,
+    /// When it was last changed, microseconds since 1970.
+    modified: Option<i64>,
     bytes: Bytes,
 }
 
 enum Bytes {
     File(File),
     Memory(Vec<u8>),
+    /// There are none: a server at this address is asked.
+    Server(String),
 }
 
 impl Input {
@@ -27,20 +32,26 @@ impl Input {
     /// [`Error::Io`] if it cannot be opened or is no regular file.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref().to_path_buf();
-        let open = || -> std::io::Result<(File, u64)> {
+        let open = || -> std::io::Result<(File, u64, Option<i64>)> {
             // A pipe without a writer would be waited for.
             let flags = rustix::fs::OFlags::NONBLOCK.bits() as i32;
             let file = File::options().read(true).custom_flags(flags).open(&path)?;
             let metadata = file.metadata()?;
             match metadata.is_file() {
-                true => Ok((file, metadata.len())),
+                true => {
+                    let modified = metadata.modified().ok();
+                    let modified = modified.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+                    let modified = modified.and_then(|d| i64::try_from(d.as_micros()).ok());
+                    Ok((file, metadata.len(), modified))
+                }
                 false => Err(std::io::Error::other("not a regular file")),
             }
         };
-        let (file, len) = open().map_err(|e| Error::io(&path, "cannot open", e))?;
+        let (file, len, modified) = open().map_err(|e| Error::io(&path, "cannot open", e))?;
         Ok(Self {
             path,
             len,
+            modified,
             bytes: Bytes::File(file),
         })
     }
@@ -50,8 +61,62 @@ impl Input {
         Self {
             path: path.as_ref().to_path_buf(),
             len: bytes.len() as u64,
+            modified: None,
             bytes: Bytes::Memory(bytes),
         }
+    }
+
+    /// An open file; `path` is what messages call it.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if its size cannot be had.
+    pub fn from_file(path: impl AsRef<Path>, file: File) -> Result<Self> {
+        let metadata = file
+            .metadata()
+            .map_err(|e| Error::io(&path, "cannot read", e))?;
+        Ok(Self {
+            path: path.as_ref().to_path_buf(),
+            len: metadata.len(),
+            modified: None,
+            bytes: Bytes::File(file),
+        })
+    }
+
+    /// What a server at an address will say when it is asked. Its path is the address without the password, so that no message
+    /// and no lake tells that.
+    pub fn server(address: &str) -> Self {
+        Self {
+            path: without_password(address).into(),
+            len: 0,
+            modified: None,
+            bytes: Bytes::Server(address.to_string()),
+        }
+    }
+
+    /// The address of a server, with the password if it has one.
+    pub fn address(&self) -> Option<&str> {
+        match &self.bytes {
+            Bytes::Server(address) => Some(address),
+            _ => None,
+        }
+    }
+
+    /// Whether it is a server rather than bytes.
+    pub fn is_server(&self) -> bool {
+        matches!(self.bytes, Bytes::Server(_))
+    }
+
+    /// The same bytes, said to have been changed last at that time.
+    pub fn with_modified(self, micros: i64) -> Self {
+        Self {
+            modified: Some(micros),
+            ..self
+        }
+    }
+
+    /// When the file was last changed, microseconds since 1970; None if that is not known.
+    pub fn modified(&self) -> Option<i64> {
+        self.modified
     }
 
     /// Where it lies.
@@ -87,6 +152,7 @@ impl Input {
         };
         match &self.bytes {
             Bytes::Memory(bytes) => into.extend_from_slice(&bytes[at as usize..end as usize]),
+            Bytes::Server(_) => {}
             Bytes::File(file) => {
                 let from = into.len();
                 into.resize(from + len, 0);
@@ -109,7 +175,7 @@ impl Input {
     pub fn slice(&self, at: u64, len: usize) -> Option<&[u8]> {
         match &self.bytes {
             Bytes::Memory(bytes) => bytes.get(at as usize..(at as usize).checked_add(len)?),
-            Bytes::File(_) => None,
+            Bytes::File(_) | Bytes::Server(_) => None,
         }
     }
 
@@ -118,7 +184,7 @@ impl Input {
     /// # Errors
     /// As [`Input::read_at`].
     pub fn load(self, limit: u64, mut buffer: Vec<u8>) -> Result<Self> {
-        if self.len > limit || matches!(self.bytes, Bytes::Memory(_)) {
+        if self.len > limit || !matches!(self.bytes, Bytes::File(_)) {
             return Ok(self);
         }
         buffer.clear();
@@ -133,7 +199,7 @@ impl Input {
     pub fn into_buffer(self) -> Vec<u8> {
         match self.bytes {
             Bytes::Memory(buffer) => buffer,
-            Bytes::File(_) => vec![],
+            Bytes::File(_) | Bytes::Server(_) => vec![],
         }
     }
 
@@ -157,9 +223,47 @@ impl Input {
     }
 }
 
+/// `mysql://user@host:3306/name` of `mysql://user:secret@host:3306/name`.
+pub(crate) fn without_password(address: &str) -> String {
+    let Some((scheme, rest)) = address.split_once("://") else {
+        return address.to_string();
+    };
+    // What follows the name of the database may hold options, and any of them a secret.
+    let rest = rest.split(['?', '#']).next().unwrap_or(rest);
+    // A password may hold what ends a host: the last `@` ends it, wherever it stands.
+    match rest.rsplit_once('@') {
+        Some((user, host)) => {
+            let user = user.split(':').next().unwrap_or(user);
+            format!("{scheme}://{user}@{host}")
+        }
+        None => format!("{scheme}://{rest}"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_path_of_a_server_does_not_tell_its_password() {
+        let path = |address: &str| Input::server(address).path().to_str().unwrap().to_string();
+        assert_eq!(
+            path("mysql://lmt:se:c@r/et@db:3306/filesystem_lc1?x=y"),
+            "mysql://lmt@db:3306/filesystem_lc1"
+        );
+        assert_eq!(
+            path("mysql://lmt@db/filesystem_lc1"),
+            "mysql://lmt@db/filesystem_lc1"
+        );
+        assert_eq!(
+            path("mysql://db/filesystem_lc1"),
+            "mysql://db/filesystem_lc1"
+        );
+        assert_eq!(
+            Input::server("mysql://a:b@c/d").address(),
+            Some("mysql://a:b@c/d")
+        );
+    }
 
     #[test]
     fn a_file_that_shrinks_after_it_was_opened_is_an_error() {

@@ -1,27 +1,34 @@
 //! Logs to rows: the only place that knows a log format.
 //!
-//! A [`Source`] recognises one kind of log, says cheaply where its rows belong ([`Source::peek`]), and makes a
+//! A [`Source`] recognises one kind of input, says cheaply where its rows belong ([`Source::peek`]), and makes a
 //! [`Reader`] for each thread, which appends an input's rows to the builders of the tables that are asked for.
+//!
+//! An input is a log, all of whose rows belong to one job; or a dump, whose rows belong to many jobs or to none, and which may
+//! say again what others have said: there a [`Resolver`] makes one row of several.
 //!
 //! # Adding a source
 //! One file or folder here, one line in [`SOURCES`], one schema for each of its tables.
 
 pub mod darshan;
 mod input;
+pub mod lmt;
 mod site;
+pub mod slurm;
 pub mod synth;
 mod tables;
 
 pub use input::Input;
-pub use site::Site;
+pub(crate) use input::without_password;
+pub use site::{Period, Site};
 pub use tables::Tables;
 
 use crate::error::Result;
+use arrow::record_batch::RecordBatch;
 use std::path::Path;
 use std::sync::Arc;
 
 /// Every kind of log, in the order in which an input is probed.
-pub const SOURCES: &[&dyn Source] = &[&darshan::Darshan];
+pub const SOURCES: &[&dyn Source] = &[&darshan::Darshan, &slurm::Slurm, &lmt::Lmt];
 
 /// A kind of log.
 pub trait Source: Send + Sync {
@@ -37,6 +44,11 @@ pub trait Source: Send + Sync {
     /// Whether this is such a log, by its path and its first 4 KiB.
     fn probe(&self, path: &Path, head: &[u8]) -> bool;
 
+    /// Whether this is the address of something that it can ask, such as `sacct:`.
+    fn serves(&self, _address: &str) -> bool {
+        false
+    }
+
     /// Where the rows of an input belong, without reading it whole.
     ///
     /// # Errors
@@ -45,27 +57,63 @@ pub trait Source: Send + Sync {
 
     /// A reader for one thread.
     fn reader(&self, site: Arc<Site>) -> Box<dyn Reader>;
+
+    /// What makes one row of several that have the same key, for a table that dumps fill; None for tables of logs.
+    fn resolver(&self, _table: &str) -> Option<Box<dyn Resolver>> {
+        None
+    }
 }
 
 /// Where the rows of an input belong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Peek {
-    /// Job id of all its rows.
-    pub job_id: i64,
-    /// Start, microseconds since 1970, UTC; None if the input does not say.
-    pub start_time: Option<i64>,
+pub enum Peek {
+    /// A log: all rows belong to one job.
+    Log {
+        /// Its id.
+        job_id: i64,
+        /// Start, microseconds since 1970, UTC; None if the input does not say.
+        start_time: Option<i64>,
+    },
+    /// A dump: each row says itself where it belongs.
+    Dump,
 }
 
 /// Reads inputs of one kind, one after another, keeping its buffers.
 pub trait Reader: Send {
-    /// Appends the rows of `input` to those builders that `tables` holds: whole rows, sorted as each table asks.
+    /// Appends the rows of `input` to those builders that `tables` holds: whole rows, those of a log sorted as each table
+    /// asks, those of a dump in any order. A reader of dumps calls [`Tables::relieve`] every few thousand rows.
     ///
     /// `id` is the XXH3 of the input's bytes (`log_id`). What can be read of a damaged input is appended, and the
-    /// outcome says what is missing. After an error nothing of this input has been appended.
+    /// outcome says what is missing. After an error nothing of this input has been appended; a dump that fails after rows were
+    /// taken is a damaged one.
     ///
     /// # Errors
     /// Those of [`Source::peek`], and [`crate::Error::Io`] if the input cannot be read or has shrunk.
     fn read(&mut self, input: &Input, id: i64, tables: &mut Tables) -> Result<Outcome>;
+}
+
+/// Makes the rows that a lake keeps of those that several dumps brought.
+pub trait Resolver: Send {
+    /// How many of the table's sort columns make a group whose rows are never split over two calls.
+    fn group(&self) -> usize;
+
+    /// The rows that stay of whole groups: sorted by the table's sort columns, each key once.
+    ///
+    /// `rows` are sorted by the table's sort columns; of rows with equal ones those that the lake holds come first, then new ones
+    /// in the order of their inputs.
+    ///
+    /// # Errors
+    /// [`crate::Error::Columns`] if the rows are not of the table.
+    fn resolve(&mut self, rows: &RecordBatch) -> Result<RecordBatch>;
+
+    /// Rows that come now are of a later day than those before. What a day before this last one said is forgotten, so that what
+    /// stays does not depend on which days came first.
+    fn begin(&mut self) {}
+
+    /// How many rows said otherwise than one that is kept, and an example of it.
+    fn contradictions(&self) -> Option<(u64, String)> {
+        None
+    }
 }
 
 /// What became of an input whose rows were appended.
@@ -97,5 +145,24 @@ impl Status {
             Self::Partial => "partial",
             Self::Damaged => "damaged",
         }
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use std::path::PathBuf;
+
+    /// A file or folder of the real logs; None, and a word about it, where they are not.
+    #[allow(clippy::print_stderr)]
+    pub(crate) fn shared(name: &str) -> Option<PathBuf> {
+        let folder = std::env::var_os("IOLODE_SHARED_DATA").map_or_else(
+            || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/data"),
+            PathBuf::from,
+        );
+        let path = folder.join(name);
+        if !path.exists() {
+            eprintln!("skipped: {} is not there", path.display());
+        }
+        path.exists().then_some(path)
     }
 }

@@ -1,14 +1,92 @@
 //! What a log does not say and the site knows.
 
 use regex::Regex;
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
 
 /// A site's rules that readers need; `lake` reads them from `site.toml`.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Site {
     /// Mount point and the name of the file system mounted there. Without an entry a mount point is its own name.
     pub mounts: Vec<(String, String)>,
     /// Regular expressions over the command line and the program's name where they match, tried first and in order.
     pub apps: Vec<(Regex, String)>,
+    /// Names that LMT has for file systems and that the site has for them, where these differ.
+    pub lmt_names: Vec<(String, String)>,
+    /// Zone of times without one.
+    pub zone: chrono_tz::Tz,
+    /// Columns of sacct's text where it has no header.
+    pub slurm_columns: Vec<String>,
+    /// What separates the columns of sacct's text; found out where it is not said.
+    pub slurm_delimiter: Option<String>,
+    /// What is wanted of dumps.
+    pub period: Period,
+    /// Lustre mounts that were met and have no entry: what [`Site::note_lustre`] notes for all readers together.
+    pub unmapped: Arc<Mutex<BTreeSet<String>>>,
+}
+
+/// A time from `from` on and before `to`, microseconds since 1970, UTC; without end where one is None.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Period {
+    /// Begin.
+    pub from: Option<i64>,
+    /// End, which no longer belongs.
+    pub to: Option<i64>,
+}
+
+impl Period {
+    /// Whether a time lies in it.
+    pub fn contains(self, time: i64) -> bool {
+        self.from.is_none_or(|from| from <= time) && self.to.is_none_or(|to| time < to)
+    }
+
+    /// Whether something that lasts from `start` to `end`, both included, has a part in it.
+    pub fn overlaps(self, start: i64, end: i64) -> bool {
+        self.from.is_none_or(|from| from <= end) && self.to.is_none_or(|to| start < to)
+    }
+
+    /// Whether all of `other` lies in it.
+    pub fn covers(self, other: Self) -> bool {
+        let after = |a: Option<i64>, b: Option<i64>| a.is_none() || b.is_some() && a <= b;
+        let before = |a: Option<i64>, b: Option<i64>| a.is_none() || b.is_some() && b <= a;
+        after(self.from, other.from) && before(self.to, other.to)
+    }
+
+    /// Whether the two overlap or follow each other.
+    pub fn touches(self, other: Self) -> bool {
+        let before = |end: Option<i64>, begin: Option<i64>| {
+            end.zip(begin).is_some_and(|(end, begin)| end < begin)
+        };
+        !before(self.to, other.from) && !before(other.to, self.from)
+    }
+
+    /// From where the earlier of the two begins to where the later ends.
+    pub fn with(self, other: Self) -> Self {
+        Self {
+            from: self.from.zip(other.from).map(|(a, b)| a.min(b)),
+            to: self.to.zip(other.to).map(|(a, b)| a.max(b)),
+        }
+    }
+
+    /// Whether it has no end on either side.
+    pub fn is_all(self) -> bool {
+        self.from.is_none() && self.to.is_none()
+    }
+}
+
+impl Default for Site {
+    fn default() -> Self {
+        Self {
+            mounts: vec![],
+            apps: vec![],
+            lmt_names: vec![],
+            zone: chrono_tz::UTC,
+            slurm_columns: vec![],
+            slurm_delimiter: None,
+            period: Period::default(),
+            unmapped: Arc::default(),
+        }
+    }
 }
 
 impl Site {
@@ -16,5 +94,31 @@ impl Site {
     pub fn file_system<'a>(&'a self, mount_point: &'a str) -> &'a str {
         let entry = self.mounts.iter().find(|(mount, _)| mount == mount_point);
         entry.map_or(mount_point, |(_, name)| name)
+    }
+
+    /// Notes a Lustre mount that holds a file, if it has no entry: what LMT says of its file system cannot be found by its name.
+    pub fn note_lustre(&self, mount_point: &str) {
+        if self.mounts.iter().any(|(mount, _)| mount == mount_point) {
+            return;
+        }
+        if let Ok(mut unmapped) = self.unmapped.lock()
+            && !unmapped.contains(mount_point)
+        {
+            unmapped.insert(mount_point.to_string());
+        }
+    }
+
+    /// Lustre mounts that were noted.
+    pub fn unmapped_mounts(&self) -> Vec<String> {
+        let unmapped = self.unmapped.lock();
+        unmapped
+            .map(|unmapped| unmapped.iter().cloned().collect())
+            .unwrap_or_default()
+    }
+
+    /// The name of the file system that LMT calls `name`.
+    pub fn lmt_file_system<'a>(&'a self, name: &'a str) -> &'a str {
+        let entry = self.lmt_names.iter().find(|(lmt, _)| lmt == name);
+        entry.map_or(name, |(_, fs)| fs)
     }
 }

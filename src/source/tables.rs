@@ -3,10 +3,15 @@
 use crate::error::Result;
 use crate::table::{TABLES, TableBuilder, table};
 
+/// Takes rows out of builders that hold many.
+type Taker = Box<dyn FnMut(&mut [TableBuilder]) -> Result<()> + Send>;
+
 /// Builders of the tables that are asked for; a reader leaves out what is not here.
 #[derive(Default)]
 pub struct Tables {
     builders: Vec<TableBuilder>,
+    /// Takes the rows of a dump while it is read.
+    taker: Option<Taker>,
     /// Place in `builders` of each of [`TABLES`].
     places: Vec<Option<usize>>,
     /// Whether each of [`TABLES`] is left out of the next inputs.
@@ -29,6 +34,7 @@ impl Tables {
         }
         Ok(Self {
             builders,
+            taker: None,
             places,
             hidden: vec![false; TABLES.len()],
         })
@@ -59,6 +65,25 @@ impl Tables {
     /// Whether a table is asked for.
     pub fn wants(&self, name: &str) -> bool {
         self.place(name).is_some()
+    }
+
+    /// Has `taker` look at the builders each time a reader of dumps can spare rows.
+    pub fn set_taker(
+        &mut self,
+        taker: impl FnMut(&mut [TableBuilder]) -> Result<()> + Send + 'static,
+    ) {
+        self.taker = Some(Box::new(taker));
+    }
+
+    /// Gives rows away, if the builders hold whole rows only and somebody takes them.
+    ///
+    /// # Errors
+    /// Those of the taker: the input must not be read on.
+    pub fn relieve(&mut self) -> Result<()> {
+        match &mut self.taker {
+            Some(take) => take(&mut self.builders),
+            None => Ok(()),
+        }
     }
 
     /// All builders, in the order in which they were asked for.

@@ -6,8 +6,8 @@
 use super::Table;
 use crate::error::{Error, Result};
 use arrow::array::{
-    ArrayBuilder, ArrayRef, ArrowPrimitiveType, BinaryBuilder, BooleanBuilder, ListArray,
-    NullBufferBuilder, PrimitiveArray, StringBuilder, StructArray,
+    ArrayBuilder, ArrayRef, ArrowPrimitiveType, AsArray, BinaryBuilder, BooleanBuilder, ListArray,
+    MapArray, NullBufferBuilder, PrimitiveArray, StringBuilder, StructArray,
 };
 use arrow::buffer::{Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow::datatypes::{
@@ -46,7 +46,7 @@ pub enum Column {
     Utf8(StringBuilder),
     /// Bytes.
     Binary(BinaryBuilder),
-    /// Lists, such as OST indexes, or the components of a layout.
+    /// Lists, such as OST indexes, or the components of a layout; and maps, which are lists of keys and values.
     List(Lists),
 }
 
@@ -168,7 +168,9 @@ impl Column {
             DataType::Boolean => Self::Boolean(BooleanBuilder::new()),
             DataType::Utf8 => Self::Utf8(StringBuilder::new()),
             DataType::Binary => Self::Binary(BinaryBuilder::new()),
-            DataType::List(item) => Self::List(Lists::new(item.data_type())),
+            DataType::List(item) | DataType::Map(item, _) => {
+                Self::List(Lists::new(item.data_type()))
+            }
             other => panic!("no builder makes a column of {other}"),
         }
     }
@@ -270,7 +272,7 @@ impl Lists {
     }
 
     fn finish(&mut self, data_type: &DataType) -> ArrayRef {
-        let DataType::List(item) = data_type else {
+        let (DataType::List(item) | DataType::Map(item, _)) = data_type else {
             panic!("{data_type} is no list");
         };
         let items: ArrayRef = match item.data_type() {
@@ -282,6 +284,10 @@ impl Lists {
             item => self.items[0].finish(item),
         };
         let ends = OffsetBuffer::new(std::mem::replace(&mut self.ends, vec![0]).into());
+        if let DataType::Map(entries, sorted) = data_type {
+            let (nulls, pairs) = (self.nulls.finish(), items.as_struct().clone());
+            return Arc::new(MapArray::new(entries.clone(), ends, pairs, nulls, *sorted));
+        }
         Arc::new(ListArray::new(
             item.clone(),
             ends,
@@ -399,7 +405,7 @@ fn append_validity<T: Copy>(nulls: &mut NullBufferBuilder, new: &[T], valid: imp
 #[cfg(test)]
 mod tests {
     use super::*;
-    use arrow::array::{Array, AsArray};
+    use arrow::array::Array;
     use arrow::datatypes::Field;
 
     #[test]

@@ -22,7 +22,7 @@ fn child() {
     let mut lines = text.lines();
     let lake = Lake::open(lines.next().unwrap()).unwrap();
     let options = IngestOptions {
-        paths: lines.map(PathBuf::from).collect(),
+        paths: lines.map(PathBuf::from).map(Into::into).collect(),
         threads: 1,
         ..IngestOptions::default()
     };

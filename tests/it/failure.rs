@@ -71,7 +71,7 @@ fn a_path_that_is_not_there_is_a_mistake_and_no_failed_input() {
     assert_eq!(why, "typo: cannot read: no such file or directory");
     let why = iolode(dir.path(), &["ingest", "--lake", "lake"]).failed();
     assert!(
-        why.starts_with("nothing to take in: give --darshan PATH"),
+        why.starts_with("nothing to take in: give --darshan, --slurm or --lmt"),
         "{why}"
     );
 }
@@ -122,7 +122,11 @@ fn a_source_without_logs_says_so() {
         run.stderr
     };
     assert_eq!(ingest(&[]), "nothing new: no files there\n");
-    iolode(dir.path(), &["synth", "--jobs", "3", "--out", "logs"]).ok();
+    iolode(
+        dir.path(),
+        &["synth", "--darshan-only", "--jobs", "3", "--out", "logs"],
+    )
+    .ok();
     let said = ingest(&["--to", "2001-01-01"]);
     assert!(said.contains(" outside the period"), "{said}");
     let said = ingest(&["--to", "2001-01-01"]);
@@ -138,7 +142,11 @@ fn a_directory_that_cannot_be_listed_is_a_failed_input_and_the_rest_is_taken() {
     use std::os::unix::process::CommandExt;
     let dir = fresh();
     let logs = dir.path().join("logs");
-    iolode(dir.path(), &["synth", "--jobs", "3", "--out", "logs"]).ok();
+    iolode(
+        dir.path(),
+        &["synth", "--darshan-only", "--jobs", "3", "--out", "logs"],
+    )
+    .ok();
     let locked = logs.join("locked");
     std::fs::create_dir(&locked).unwrap();
     let mode = |path: &Path, mode| {
@@ -169,7 +177,7 @@ fn a_directory_that_cannot_be_listed_is_a_failed_input_and_the_rest_is_taken() {
             .contains("locked: cannot read: permission denied"),
         "{run:?}"
     );
-    assert!(run.stderr.contains(" logs taken in ("), "{run:?}");
+    assert!(run.stderr.contains(" inputs taken in ("), "{run:?}");
 }
 
 #[test]

@@ -16,6 +16,8 @@ mod percentiles;
 mod program;
 mod registry;
 mod semantics;
+#[cfg(feature = "engine")]
+mod three;
 mod tidy;
 mod util;
 mod written;

@@ -82,7 +82,11 @@ pub(crate) fn small() -> &'static Small {
             logs: dir.join("logs"),
             lake: dir.join("lake"),
         };
-        iolode(&dir, &["synth", "--jobs", "30", "--out", "logs"]).ok();
+        iolode(
+            &dir,
+            &["synth", "--darshan-only", "--jobs", "30", "--out", "logs"],
+        )
+        .ok();
         // One that cannot be read is among them: exit code 1.
         std::fs::write(dir.join("logs/broken.darshan"), [0; 100]).expect("a broken log");
         let ingest = iolode(

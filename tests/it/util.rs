@@ -72,7 +72,7 @@ pub(crate) fn run_python(python: &Path, script: &str, arguments: &[&Path]) -> St
 pub(crate) fn lake_of(root: &Path, paths: &[PathBuf], dxt: bool) -> (Lake, IngestReport) {
     let lake = Lake::create(root, &CreateOptions::default()).unwrap();
     let options = IngestOptions {
-        paths: paths.to_vec(),
+        paths: paths.iter().cloned().map(Into::into).collect(),
         dxt,
         ..IngestOptions::default()
     };

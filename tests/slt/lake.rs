@@ -9,6 +9,10 @@
 //! | d | 100, 2000 | another user's, while a runs |
 //! | e | 200, 1000 | a record of each other module; counter i is i + 1, floating-point counter i is (i + 1) / 4 |
 //! | broken | | no log at all |
+//!
+//! Slurm's accounting of ada's job 100 (22:13:10 to 22:16:40, two nodes, one srun), of the array task 199_3 with the raw id 200,
+//! and of job 300, which was requeued and left no log. LMT's samples of two OSTs and an MDT of that file system, which it
+//! calls `scr`, from 22:13:20 to 22:13:50 every 5 s; one sample of OST 7 is missing, and its counters fall once.
 
 use iolode::lake::{CreateOptions, IngestOptions, Lake, Mount as FileSystem, Silent, SiteFile};
 use iolode::source::darshan::ModuleId;
@@ -32,6 +36,7 @@ const STDOUT: u64 = 15_920_181_672_442_173_319;
 pub(crate) fn small(directory: &Path) -> Lake {
     let site = SiteFile {
         mount: vec![FileSystem {
+            lmt: Some("scr".into()),
             path: "/scratch".into(),
             fs: "scratch".into(),
             stripe_size: None,
@@ -69,14 +74,92 @@ pub(crate) fn small(directory: &Path) -> Lake {
         fs::write(logs.join(name), log.to_bytes()).expect("a new file");
     }
     fs::write(logs.join("broken.darshan"), "no log at all").expect("a new file");
+    let dumps = directory.join("dumps");
+    fs::create_dir(&dumps).expect("a new directory");
+    fs::write(dumps.join("sacct.psv"), SACCT).expect("a new file");
+    fs::write(dumps.join("filesystem_scr.sql"), lmt()).expect("a new file");
     let options = IngestOptions {
-        paths: vec![logs],
+        paths: vec![logs.into(), dumps.into()],
         dxt: true,
         threads: 2,
         ..IngestOptions::default()
     };
     lake.ingest(&options, &Silent).expect("logs are taken in");
     lake
+}
+
+/// What `sacct -D -P` printed, in UTC.
+const SACCT: &str = "\
+JobID|JobIDRaw|User|UID|Account|Partition|State|ExitCode|Submit|Eligible|Start|End|ElapsedRaw|TimelimitRaw|NNodes|NCPUS|NTasks|NodeList|MaxRSS|AllocTRES|JobName
+100|100|ada|1000|phys|regular|COMPLETED|0:0|2023-11-14T22:13:00|2023-11-14T22:13:00|2023-11-14T22:13:10|2023-11-14T22:16:40|210|60|2|8||nid[01-02]||billing=8,cpu=8,mem=4G,node=2|io|test
+100.batch|100.batch|||phys||COMPLETED|0:0|2023-11-14T22:13:10|2023-11-14T22:13:10|2023-11-14T22:13:10|2023-11-14T22:16:40|210||1|4|1|nid01|2048K|cpu=4,mem=2G,node=1|batch
+100.0|100.0|||phys||COMPLETED|0:0|2023-11-14T22:13:19|2023-11-14T22:13:19|2023-11-14T22:13:19|2023-11-14T22:15:01|102||2|8|4|nid[01-02]|1M|cpu=8,mem=4G,node=2|ior
+199_3|200|ada|1000|phys|regular|FAILED|3:0|2023-11-14T22:00:00|2023-11-14T22:00:00|2023-11-14T22:13:15|2023-11-14T22:14:25|70|60|1|4||nid03||billing=4,cpu=4,mem=2G,node=1|all
+300|300|bob|2000|clim|debug|REQUEUED|0:0|2023-11-14T23:00:00|2023-11-14T23:00:00|2023-11-14T23:00:10|2023-11-14T23:30:10|1800|UNLIMITED|4|16||nid[04-07]||billing=16,cpu=16,mem=8G,node=4|again
+300|300|bob|2000|clim|debug|CANCELLED by 0|0:15|2023-11-14T23:30:10|2023-11-14T23:30:10|2023-11-14T23:31:00|2023-11-15T01:01:00|5400|UNLIMITED|4|16||nid[04-07]||billing=16,cpu=16,mem=8G,node=4|again
+";
+
+/// A mysqldump of an LMT database.
+fn lmt() -> String {
+    let list = |rows: Vec<String>| rows.join(",");
+    let stamps = (0..7).map(|i| format!("({},'2023-11-14 22:13:{}')", i + 1, 20 + 5 * i));
+    // Read and write counters of OST 3, then of OST 7, whose sample at 22:13:40 is missing and which is started anew after.
+    let three = [
+        (100, 1000),
+        (100, 6000),
+        (100, 9000),
+        (150, 9000),
+        (150, 9000),
+        (170, 9000),
+        (170, 9100),
+    ];
+    let seven = [
+        (0, 500),
+        (0, 1500),
+        (0, 2500),
+        (200, 2500),
+        (-1, -1),
+        (30, 40),
+        (30, 90),
+    ];
+    let rows = |ost: usize, counters: [(i64, i64); 7]| {
+        let row = move |(i, (read, write)): (usize, (i64, i64))| {
+            let (free, used) = (900 - 100 * ost, 100 + 100 * ost);
+            (read >= 0).then(|| format!("({ost},{},{read},{write},NULL,{free},{used},99,1)", i + 1))
+        };
+        counters.into_iter().enumerate().filter_map(row)
+    };
+    let osts = list(rows(1, three).chain(rows(2, seven)).collect());
+    let oss = list(
+        (1..=7)
+            .map(|ts| format!("(1,{ts},{}.5,50)", 10 * ts))
+            .collect(),
+    );
+    let mdt = list(
+        (1..=7)
+            .map(|ts| format!("(1,{ts},5,700,300,80,20)"))
+            .collect(),
+    );
+    let op = |ts: i64, op: i64, samples: i64| format!("(1,{ts},{op},{samples},0,0)");
+    let ops = list(
+        (1..=7)
+            .flat_map(|ts| [op(ts, 1, 100 + 10 * ts), op(ts, 2, 5 * ts * ts)])
+            .collect(),
+    );
+    format!(
+        "-- MySQL dump 10.13\n--\n-- Host: localhost    Database: filesystem_scr\n-- ------\n\
+         INSERT INTO `FILESYSTEM_INFO` VALUES (1,'scr','scr',1.1);\n\
+         INSERT INTO `MDS_DATA` VALUES {mdt};\n\
+         INSERT INTO `MDS_INFO` VALUES (1,1,'scr-MDT0000','mds1','');\n\
+         INSERT INTO `MDS_OPS_DATA` VALUES {ops};\n\
+         INSERT INTO `OPERATION_INFO` VALUES (1,'open','reqs'),(2,'getattr','reqs');\n\
+         INSERT INTO `OSS_DATA` VALUES {oss};\n\
+         INSERT INTO `OSS_INFO` VALUES (1,1,'oss1','');\n\
+         INSERT INTO `OST_DATA` VALUES {osts};\n\
+         INSERT INTO `OST_INFO` VALUES (1,1,'scr-OST0003','oss1',0,''),(2,1,'scr-OST0007','oss1',0,'');\n\
+         INSERT INTO `TIMESTAMP_INFO` VALUES {};\n-- Dump completed\n",
+        list(stamps.collect())
+    )
 }
 
 fn job(job_id: i64, uid: i64, start: i64, seconds: i64, nprocs: i64, exe: &str) -> Job {

@@ -154,12 +154,13 @@ impl ExecutionPlan for UnorderedExec {
         Ok(inputs[0].clone())
     }
 
-    /// Into a hash join, never below a sort-merge join.
+    /// Into a hash join, never below a sort-merge join; and not into a projection, which gives back the one above if the two
+    /// cannot become one: that would stand above this node once more, and again.
     fn try_swapping_with_projection(
         &self,
         projection: &ProjectionExec,
     ) -> Result<Option<Arc<dyn ExecutionPlan>>> {
-        if self.input.is::<SortMergeJoinExec>() {
+        if self.input.is::<SortMergeJoinExec>() || self.input.is::<ProjectionExec>() {
             return Ok(None);
         }
         let input = self.input.try_swapping_with_projection(projection)?;

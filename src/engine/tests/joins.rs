@@ -116,7 +116,9 @@ async fn write(
                 location: location.clone(),
                 bytes: bytes.len() as u64,
                 rows: rows.len() as u64,
-                jobs: (first.0, last.0),
+                jobs: Some((first.0, last.0)),
+                time: None,
+                fs: None,
                 start: None,
             });
             store.put(&location, PutPayload::from(bytes)).await.unwrap();
@@ -308,7 +310,7 @@ async fn fuzz(seed: u64, cases: u64) -> (u64, u64, u64) {
             let files = write(&store, name, &rows, overlap, &mut random).await;
             for context in &contexts {
                 let table =
-                    LakeTable::try_new(schema(), url.clone(), &files, cuts.clone()).unwrap();
+                    LakeTable::of_jobs(schema(), url.clone(), &files, cuts.clone()).unwrap();
                 context.register_table(name, Arc::new(table)).unwrap();
             }
             plain

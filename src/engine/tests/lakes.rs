@@ -103,7 +103,7 @@ fn lakes_are_schemas_and_names_alone_mean_the_first() {
     );
     let memory = Lake::in_memory().unwrap();
     let logs = IngestOptions {
-        paths: vec![directory.path().join("b/logs0")],
+        paths: vec![directory.path().join("b/logs0").into()],
         ..IngestOptions::default()
     };
     memory.ingest(&logs, &Silent).unwrap();
@@ -188,7 +188,7 @@ fn a_query_sees_the_newest_version_and_a_pinned_session_its_own() {
             fs::write(path, log.log.to_bytes()).unwrap();
         }
         let options = IngestOptions {
-            paths: vec![logs],
+            paths: vec![logs.into()],
             ..IngestOptions::default()
         };
         assert_eq!(lake.ingest(&options, &Silent).unwrap().version, Some(4));
@@ -211,7 +211,7 @@ fn the_lakes_own_tables_tell_of_inputs_files_and_versions() {
     let lake = lake(directory.path(), 6, 1, 1 << 30);
     fs::write(directory.path().join("logs0/broken.darshan"), "nothing\0").unwrap();
     let options = IngestOptions {
-        paths: vec![directory.path().join("logs0")],
+        paths: vec![directory.path().join("logs0").into()],
         ..IngestOptions::default()
     };
     lake.ingest(&options, &Silent).unwrap();
@@ -359,7 +359,9 @@ fn file(
         location: Path::from_absolute_path(&path).unwrap(),
         bytes,
         rows: batch.num_rows() as u64,
-        jobs,
+        jobs: Some(jobs),
+        time: None,
+        fs: None,
         start,
     }
 }
@@ -393,13 +395,13 @@ fn columns_that_an_older_file_lacks_are_null_and_null_times_are_not_lost() {
     ];
     let cuts = Arc::new(Cuts::new(&[100], &[1, 1], 8));
     let url = || ObjectStoreUrl::local_filesystem();
-    let table = LakeTable::try_new(schema.clone(), url(), &files, cuts.clone()).unwrap();
+    let table = LakeTable::of_jobs(schema.clone(), url(), &files, cuts.clone()).unwrap();
     // A file whose jobs lie in two groups would be read in the wrong one.
     let across = ScanFile {
-        jobs: (99, 100),
+        jobs: Some((99, 100)),
         ..files[0].clone()
     };
-    let error = LakeTable::try_new(schema, url(), &[across], cuts).unwrap_err();
+    let error = LakeTable::of_jobs(schema, url(), &[across], cuts).unwrap_err();
     assert!(
         error
             .to_string()

@@ -36,7 +36,7 @@ pub(super) fn lake(directory: &Path, jobs: u64, steps: u64, range_bytes: u64) ->
             fs::write(path, log.log.to_bytes()).unwrap();
         }
         let options = IngestOptions {
-            paths: vec![logs],
+            paths: vec![logs.into()],
             threads: 2,
             ..IngestOptions::default()
         };

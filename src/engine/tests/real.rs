@@ -23,7 +23,7 @@ fn shared(folder: &str) -> Option<Lake> {
     let lake = Lake::in_memory().unwrap();
     lake.ingest(
         &IngestOptions {
-            paths: vec![logs],
+            paths: vec![logs.into()],
             threads: 2,
             ..IngestOptions::default()
         },

@@ -8,6 +8,7 @@ use arrow::datatypes::Int64Type;
 use std::fs;
 use std::time::Duration;
 
+mod dumps;
 mod ranges;
 mod refused;
 mod taken;
@@ -42,7 +43,7 @@ impl Source for MountList {
             at: Some(7),
             reason: "no number".into(),
         })?;
-        Ok(Peek {
+        Ok(Peek::Log {
             job_id,
             start_time: number(2),
         })
@@ -57,7 +58,10 @@ struct MountReader;
 
 impl Reader for MountReader {
     fn read(&mut self, input: &Input, id: i64, tables: &mut Tables) -> Result<Outcome> {
-        let (words, job) = (words(input)?, MountList.peek(input)?.job_id);
+        let words = words(input)?;
+        let Peek::Log { job_id: job, .. } = MountList.peek(input)? else {
+            return Err(Error::Invalid("a dump".into()));
+        };
         let builder = tables.get("darshan_mount").unwrap();
         for (position, name) in words.iter().skip(3).enumerate() {
             builder.column(0).int64().push(id);
@@ -127,7 +131,7 @@ impl Bench {
 
     fn options(&self) -> IngestOptions<'static> {
         IngestOptions {
-            paths: vec![self.logs()],
+            paths: vec![self.logs().into()],
             sources: SOURCE,
             threads: 2,
             ..IngestOptions::default()

@@ -151,7 +151,7 @@ fn rows_of_a_log_that_is_taken_anew_stay_if_it_cannot_be_read() {
         let options = IngestOptions {
             refresh: true,
             sources,
-            paths: vec![bench.logs()],
+            paths: vec![bench.logs().into()],
             threads: 2,
             ..IngestOptions::default()
         };

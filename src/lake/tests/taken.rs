@@ -177,7 +177,7 @@ fn a_path_that_is_not_there_is_an_error_and_a_registered_one_is_recorded() {
     bench.log("a", "mounts 1 0 /a");
     let gone = bench.directory.path().join("gone");
     let typo = IngestOptions {
-        paths: vec![bench.logs(), gone.clone()],
+        paths: vec![bench.logs().into(), gone.clone().into()],
         ..bench.options()
     };
     let error = bench.lake.ingest(&typo, &Silent).unwrap_err().to_string();
@@ -258,8 +258,10 @@ fn a_period_is_half_open_and_what_lies_outside_is_taken_later() {
         );
     }
     let period = IngestOptions {
-        from: Some(1),
-        to: Some(3),
+        period: crate::source::Period {
+            from: Some(1),
+            to: Some(3),
+        },
         ..bench.options()
     };
     bench.lake.ingest(&period, &Silent).unwrap();
@@ -279,7 +281,7 @@ fn two_ingests_at_once_both_succeed_and_nothing_is_there_twice() {
             let bench = &bench;
             // Overlapping parts of the tree.
             let paths = (part * 15..part * 15 + 35)
-                .map(|job| bench.logs().join(format!("{job:02}")))
+                .map(|job| bench.logs().join(format!("{job:02}")).into())
                 .collect();
             scope.spawn(move || {
                 let options = IngestOptions {

@@ -12,7 +12,7 @@ impl Progress for Meddler<'_> {
                 let path = self.0.directory.path().join(name);
                 fs::write(&path, format!("mounts 9 0 /{name}")).unwrap();
                 let options = IngestOptions {
-                    paths: vec![path],
+                    paths: vec![path.into()],
                     ..self.0.options()
                 };
                 self.0.lake.ingest(&options, &Silent).unwrap();
@@ -307,7 +307,7 @@ fn a_hundred_ingests_leave_few_lists_and_every_input_known() {
     let bench = Bench::new();
     for i in 0..100 {
         bench.log(&format!("{i}"), &format!("mounts {i} 0 /{i}"));
-        let paths = vec![bench.logs().join(format!("{i}"))];
+        let paths = vec![bench.logs().join(format!("{i}")).into()];
         bench
             .lake
             .ingest(

@@ -110,7 +110,7 @@ impl Source for Darshan {
         LOG.with_borrow_mut(|log| {
             log.read_head(input)?;
             let job = log.job();
-            Ok(Peek {
+            Ok(Peek::Log {
                 job_id: job.map_or(0, |job| job.job_id),
                 start_time: job.and_then(job::Job::start_micros),
             })

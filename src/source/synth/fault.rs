@@ -254,7 +254,7 @@ fn one_ost(scene: &mut Scene) -> i64 {
 }
 
 /// Moves and scales what was played after `from` so that it takes `seconds`.
-fn stretch(scene: &mut Scene, from: f64, seconds: f64) {
+pub(super) fn stretch(scene: &mut Scene, from: f64, seconds: f64) {
     let factor = seconds / (scene.clock - from);
     let moved = |time: f64| {
         if time > from {

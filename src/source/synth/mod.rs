@@ -1,4 +1,5 @@
-//! A synthetic month of Darshan logs, for tests, benchmarks and demos: the same path as real logs, with known answers.
+//! A synthetic month of Darshan logs, Slurm accounting and LMT samples that agree with one another, for tests, benchmarks
+//! and demos: the same path as real ones, with known answers.
 //!
 //! A [`Month`] is a number of jobs and a seed, and nothing else goes in: no clock, no machine, no order of threads. Job
 //! `i` is a pure function of both ([`Month::logs`]), so that a month of any size costs no memory and its logs can be made
@@ -10,6 +11,10 @@
 //! scene     how long each takes on the processes and OSTs that it has             system: the OSTs, one of them slow
 //! record    what Darshan counts of it        trace: request by request, by time
 //! log       records, names and job as a DarshanLog, which darshan::write writes
+//! neighbour two jobs on the same OSTs at the same time                 outsider: runs that are no jobs
+//! slurm     the accounting of these jobs and of others that left no log, as sacct prints it day by day
+//! load      what a log's I/O is to the servers        lmt      their counters, sampled every 5 s
+//! site      which mount is which file system
 //! ```
 //!
 //! The mixture follows what the IOMiner paper found on Cori (section III): shares of programs, sizes, read ratios,
@@ -19,12 +24,18 @@
 
 mod app;
 mod fault;
+mod lmt;
+mod load;
 mod log;
+mod neighbour;
+mod outsider;
 mod plan;
 pub(crate) mod random;
 mod record;
 mod scene;
 mod shape;
+mod site;
+mod slurm;
 mod system;
 mod trace;
 mod truth;
@@ -38,7 +49,7 @@ use chrono::{DateTime, Datelike, Timelike, Utc};
 use plan::{Job, Plan, Plant};
 use random::{Random, mix};
 use scene::Scene;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use system::System;
 
 /// A synthetic month.
@@ -52,6 +63,25 @@ pub struct Month {
     pub start: i64,
     /// Its days.
     pub days: i64,
+    /// Whether the Slurm accounting is written beside the logs.
+    pub slurm: bool,
+    /// Seconds of LMT samples that are written beside the logs; 0 for none.
+    pub lmt_seconds: i64,
+}
+
+/// Where the parts of a month lie below its directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Paths {
+    /// The Darshan logs, in `YYYY/M/D/`.
+    pub logs: PathBuf,
+    /// Dumps of sacct, one a day: text until the middle of the month, JSON from there on.
+    pub slurm: PathBuf,
+    /// LMT databases, SQLite and mysqldump in turns.
+    pub lmt: PathBuf,
+    /// What the site knows: mounts, file systems, zone, cluster.
+    pub site: PathBuf,
+    /// What was planted.
+    pub truth: PathBuf,
 }
 
 /// A log of a month.
@@ -64,14 +94,52 @@ pub struct MonthLog {
 }
 
 impl Month {
-    /// September 2026 with so many jobs.
+    /// The Darshan logs of September 2026 with so many jobs, and nothing else.
     pub fn new(jobs: u64, seed: u64) -> Self {
         Self {
             jobs,
             seed,
             start: 1_788_220_800,
             days: 30,
+            slurm: false,
+            lmt_seconds: 0,
         }
+    }
+
+    /// The same logs with the Slurm accounting and some LMT: two hours, which are 40 MB, for 1,000 jobs and more; one hour
+    /// for 100 and more; ten minutes for fewer. A whole month of samples every 5 s would be 15 GB.
+    pub fn complete(jobs: u64, seed: u64) -> Self {
+        let lmt_seconds = match jobs {
+            0..100 => 600,
+            100..1000 => 3600,
+            _ => 2 * 3600,
+        };
+        Self {
+            slurm: true,
+            lmt_seconds,
+            ..Self::new(jobs, seed)
+        }
+    }
+
+    /// Where the parts lie of a month that was written to `out`.
+    pub fn paths(out: &Path) -> Paths {
+        Paths {
+            logs: out.to_path_buf(),
+            slurm: out.join("slurm"),
+            lmt: out.join("lmt"),
+            site: out.join("site.toml"),
+            truth: out.join("truth.json"),
+        }
+    }
+
+    /// Its jobs and those that come on top: what is planted for Slurm and LMT changes nothing else.
+    fn all_jobs(&self) -> u64 {
+        self.jobs + neighbour::count(self) + outsider::count(self)
+    }
+
+    /// When it is over, seconds since 1970.
+    fn end(&self) -> i64 {
+        self.start + self.days * 86_400
     }
 
     /// The logs of job `index`, from the first on: one for most jobs; several side by side for programs that fork, or
@@ -94,6 +162,28 @@ impl Month {
         let mut logs = logs(&plan, &job);
         logs.swap_remove(0).0.log
     }
+}
+
+/// Job `index`: one of the month's, or one of those that come on top.
+fn job(plan: &Plan, index: u64) -> Job {
+    let neighbours = neighbour::count(&plan.month);
+    match index.checked_sub(plan.month.jobs) {
+        None => plan.job(index),
+        Some(number) if number < neighbours => neighbour::job(plan, number),
+        Some(number) => outsider::job(plan, number - neighbours, index),
+    }
+}
+
+/// Job `index` with its logs, and the scenes that they tell of.
+fn scenes(plan: &Plan, index: u64) -> (Job, Vec<(MonthLog, Scene)>) {
+    let job = job(plan, index);
+    let made = match index.checked_sub(plan.month.jobs) {
+        Some(number) if number < neighbour::count(&plan.month) => {
+            neighbour::scene(plan, &job, number)
+        }
+        _ => logs(plan, &job),
+    };
+    (job, made)
 }
 
 /// The logs of a job, and the scenes that they tell of.

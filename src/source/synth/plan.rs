@@ -18,6 +18,8 @@ pub(super) enum Plant {
     Partial,
     /// The log lies there twice.
     Duplicate,
+    /// A job beside another one on the same OSTs; not among the month's jobs, but one more.
+    Neighbour,
 }
 
 /// The jobs that are special, and where.
@@ -102,8 +104,11 @@ const LIBRARIES: [Library; 6] = [
     },
 ];
 
+/// The first id that Slurm gives in the month; below are process ids.
+pub(super) const FIRST_ID: i64 = 6_100_000;
+
 /// Golden ratio: its multiples, modulo 1, fill the unit interval evenly however many are taken.
-const GOLDEN: f64 = 0.618_033_988_749_894_9;
+pub(super) const GOLDEN: f64 = 0.618_033_988_749_894_9;
 
 impl Plan {
     pub(super) fn new(month: Month) -> Self {
@@ -145,6 +150,7 @@ impl Plan {
             jobs,
             start,
             days,
+            ..
         } = self.month;
         let random = &mut Random::new(seed, index);
         let plant = self.plant(index);
@@ -235,7 +241,7 @@ impl Plan {
             job_id: if outside {
                 random.int(2_000, 4_000_000)
             } else {
-                6_100_000 + index as i64 * 3 + random.int(0, 3)
+                FIRST_ID + index as i64 * 3 + random.int(0, 3)
             },
             user: user_name(user),
             uid: 20_000 + user as i64 * 7,
@@ -248,7 +254,7 @@ impl Plan {
 }
 
 /// People who run jobs.
-const USERS: u64 = 70;
+pub(super) const USERS: u64 = 70;
 
 /// Name of a user.
 pub(super) fn user_name(user: u64) -> String {
@@ -287,7 +293,7 @@ fn app_at(slot: u64) -> (&'static App, u64) {
     (&APPS[0], 0)
 }
 
-fn dealt_share(mut unit: f64) -> Library {
+pub(super) fn dealt_share(mut unit: f64) -> Library {
     for library in LIBRARIES {
         if unit < library.share {
             return library;
@@ -336,7 +342,7 @@ fn processes(class: Class, random: &mut Random) -> i64 {
 }
 
 /// Seconds into the month of the share `part` of its jobs: more start by day than by night, and more on working days.
-fn office_hours(part: f64, days: i64) -> f64 {
+pub(super) fn office_hours(part: f64, days: i64) -> f64 {
     const DAY: f64 = 86_400.0;
     let at = part * days as f64 * DAY;
     let wave = |period: f64, depth: f64| {

@@ -67,6 +67,77 @@ fn percent(of: impl Fn(&DarshanLog) -> bool) -> f64 {
     100.0 * month().iter().filter(|log| of(log)).count() as f64 / month().len() as f64
 }
 
+/// A month with everything, as it was written.
+pub(super) struct Written {
+    pub(super) month: Month,
+    /// Files of slurm/ and lmt/, by their paths below the month.
+    pub(super) files: BTreeMap<PathBuf, Vec<u8>>,
+    pub(super) truth: serde_json::Value,
+    /// Every log.
+    pub(super) logs: Vec<LogFacts>,
+    /// Start and end of every log, by job.
+    pub(super) windows: Vec<Vec<(f64, f64)>>,
+}
+
+/// What Slurm and LMT have to agree with.
+#[derive(Debug)]
+pub(super) struct LogFacts {
+    pub(super) job_id: i64,
+    pub(super) uid: i64,
+    pub(super) nprocs: i64,
+    pub(super) start: f64,
+    pub(super) end: f64,
+    /// Whether another log of its job is in the same step.
+    pub(super) side_by_side: bool,
+}
+
+/// The month of the tests of dumps, written once.
+pub(super) fn written() -> &'static Written {
+    static WRITTEN: std::sync::OnceLock<Written> = std::sync::OnceLock::new();
+    WRITTEN.get_or_init(|| {
+        let month = Month {
+            lmt_seconds: 3600,
+            ..Month::complete(450, 3)
+        };
+        let dir = tempfile::tempdir().unwrap();
+        write(&month, dir.path(), &|_| {}).unwrap();
+        let paths = Month::paths(dir.path());
+        let truth = std::fs::read(paths.truth).unwrap();
+        let mut files = BTreeMap::new();
+        for entry in [paths.slurm, paths.lmt]
+            .iter()
+            .flat_map(|dir| std::fs::read_dir(dir).unwrap())
+        {
+            let path = entry.unwrap().path();
+            let name = path.strip_prefix(dir.path()).unwrap();
+            files.insert(name.to_path_buf(), std::fs::read(&path).unwrap());
+        }
+        let plan = Plan::new(month);
+        let (mut logs, mut windows) = (vec![], vec![]);
+        for index in 0..month.all_jobs() {
+            let (job, made) = scenes(&plan, index);
+            let moment = |(seconds, nanos): (i64, i64)| seconds as f64 + nanos as f64 * 1e-9;
+            let of = |log: &DarshanLog| (moment(log.job.start), moment(log.job.end));
+            windows.push(made.iter().map(|(made, _)| of(&made.log)).collect());
+            logs.extend(made.iter().map(|(made, _)| LogFacts {
+                job_id: made.log.job.job_id,
+                uid: made.log.job.uid,
+                nprocs: made.log.job.nprocs,
+                start: of(&made.log).0,
+                end: of(&made.log).1,
+                side_by_side: job.app.forks,
+            }));
+        }
+        Written {
+            month,
+            files,
+            truth: serde_json::from_slice(&truth).unwrap(),
+            logs,
+            windows,
+        }
+    })
+}
+
 #[track_caller]
 fn assert_near(what: &str, found: f64, expected: f64, tolerance: f64) {
     assert!(

@@ -1,8 +1,10 @@
 //! What was planted, for those who look for it: `truth.json`.
 
 use super::fault::Fault;
+use super::load::Load;
 use super::plan::{Job, Plant};
 use super::scene::Scene;
+use super::slurm::Windows;
 use super::system::{SCRATCH_OSTS, SLOWDOWN, System};
 use super::{Month, MonthLog};
 use crate::source::darshan::ModuleId;
@@ -22,6 +24,19 @@ pub(super) struct Facts {
     slow: (u64, f64),
     other: (u64, f64),
     pub(super) special: Option<Box<Special>>,
+    /// What the accounting and the servers need to know of its logs.
+    pub(super) windows: Windows,
+    pub(super) loads: Vec<Load>,
+}
+
+/// What was written beside the logs.
+#[derive(Default)]
+pub(super) struct Dumps {
+    pub(super) files: u64,
+    pub(super) bytes: u64,
+    /// What was planted there.
+    pub(super) slurm: Option<Value>,
+    pub(super) lmt: Option<Value>,
 }
 
 /// What is special about a job.
@@ -57,7 +72,7 @@ impl Facts {
                     facts.moved.1 += record.ints[written];
                 }
             }
-            if !matches!(job.plant, Some(Plant::Fault(_))) {
+            if !matches!(job.plant, Some(Plant::Fault(_) | Plant::Neighbour)) {
                 facts.bandwidths(scene);
             }
         }
@@ -115,7 +130,12 @@ impl Facts {
 }
 
 /// The text of `truth.json`. `facts` are those of all jobs in order; `not_darshan` the files that only look like logs.
-pub(super) fn truth(month: &Month, facts: &[Facts], not_darshan: &[String]) -> Value {
+pub(super) fn truth(
+    month: &Month,
+    facts: &[Facts],
+    dumps: &Dumps,
+    not_darshan: &[String],
+) -> Value {
     let sum = |of: fn(&Facts) -> u64| facts.iter().map(of).sum::<u64>();
     let special = |plant: fn(Plant) -> bool| -> Vec<(&Facts, &Special)> {
         let of = |facts| -> Option<(&Facts, &Special)> { Some((facts, Facts::special(facts)?)) };
@@ -182,7 +202,7 @@ pub(super) fn truth(month: &Month, facts: &[Facts], not_darshan: &[String]) -> V
             "windows": slow.0, "bandwidth": slow.1, "windows_elsewhere": other.0, "bandwidth_elsewhere": other.1,
         },
     }));
-    json!({
+    let mut truth = json!({
         "jobs": month.jobs,
         "seed": month.seed,
         "start": month.start,
@@ -207,7 +227,13 @@ pub(super) fn truth(month: &Month, facts: &[Facts], not_darshan: &[String]) -> V
         "not_darshan": not_darshan,
         "custom_striping": custom,
         "faults": faults,
-    })
+    });
+    for (name, dump) in [("slurm", &dumps.slurm), ("lmt", &dumps.lmt)] {
+        if let Some(dump) = dump {
+            truth[name] = dump.clone();
+        }
+    }
+    truth
 }
 
 impl Facts {

@@ -1,9 +1,12 @@
 //! Writes a month to a directory.
 
+use super::lmt::{self, Span};
+use super::load::loads;
 use super::plan::Plan;
 use super::random::Random;
-use super::truth::{Facts, truth};
-use super::{Month, logs};
+use super::slurm::{Ledger, Windows};
+use super::truth::{Dumps, Facts, truth};
+use super::{Month, scenes, site};
 use crate::error::{Error, Result};
 use crate::source::darshan::write::Encoder;
 use std::path::Path;
@@ -21,6 +24,10 @@ pub struct Summary {
     pub files: u64,
     /// Their bytes.
     pub bytes: u64,
+    /// Dumps of sacct and LMT databases.
+    pub dumps: u64,
+    /// Their bytes.
+    pub dump_bytes: u64,
 }
 
 /// A file that ends in `.darshan` and is none, as there is one in Darshan's own source.
@@ -30,7 +37,8 @@ const NOT_DARSHAN: (&str, &str) = (
      app.darshan: app.o\n\t$(LD) -o $@ $^ -L$(DARSHAN_PREFIX)/lib -ldarshan\n",
 );
 
-/// Writes a month of logs below `out`, with all cores, and `truth.json` beside them.
+/// Writes a month of logs below `out`, with all cores, `truth.json` beside them, and what else the month asks for: where
+/// it lies say [`Month::paths`].
 ///
 /// `progress` is called on this thread with the number of jobs done.
 ///
@@ -63,7 +71,8 @@ pub fn write_with(
     let plan = Plan::new(*month);
     let next = AtomicU64::new(0);
     let mut facts: Vec<Option<Facts>> = vec![];
-    facts.resize_with(month.jobs as usize, || None);
+    let jobs = month.all_jobs();
+    facts.resize_with(jobs as usize, || None);
     std::thread::scope(|scope| -> Result<()> {
         let (sender, receiver) = mpsc::channel();
         for _ in 0..threads.max(1) {
@@ -72,7 +81,7 @@ pub fn write_with(
                 let mut encoder = Encoder::default();
                 loop {
                     let index = next.fetch_add(1, Ordering::Relaxed);
-                    if index >= month.jobs {
+                    if index >= jobs {
                         break;
                     }
                     let done = write_job(plan, index, out, &mut encoder);
@@ -86,20 +95,21 @@ pub fn write_with(
         }
         drop(sender);
         let stop = |error: Error| {
-            next.store(month.jobs, Ordering::Relaxed);
+            next.store(jobs, Ordering::Relaxed);
             error
         };
         for (done, (index, result)) in receiver.into_iter().enumerate() {
             facts[index as usize] = Some(result.map_err(stop)?);
-            progress(done as u64 + 1);
+            progress((done as u64 + 1).min(month.jobs));
         }
         Ok(())
     })?;
-    let facts: Vec<Facts> = facts.into_iter().flatten().collect();
+    let mut facts: Vec<Facts> = facts.into_iter().flatten().collect();
+    let dumps = write_dumps(&plan, &mut facts, out, threads)?;
 
     let (name, text) = NOT_DARSHAN;
     save(&out.join(name), text.as_bytes())?;
-    let truth = truth(month, &facts, &[name.to_string()]);
+    let truth = truth(month, &facts, &dumps, &[name.to_string()]);
     let lines = serde_json::to_string_pretty(&truth)
         .map_err(|e| Error::Invalid(format!("truth.json: {e}")))?;
     save(&out.join("truth.json"), (lines + "\n").as_bytes())?;
@@ -112,15 +122,58 @@ pub fn write_with(
         logs,
         files: logs + copies + 1,
         bytes: bytes + text.len() as u64,
+        dumps: dumps.files,
+        dump_bytes: dumps.bytes,
     })
+}
+
+/// Writes what the month asks for beside its logs.
+fn write_dumps(plan: &Plan, facts: &mut [Facts], out: &Path, threads: usize) -> Result<Dumps> {
+    let month = &plan.month;
+    let paths = Month::paths(out);
+    let mut dumps = Dumps::default();
+    if !month.slurm && month.lmt_seconds == 0 {
+        return Ok(dumps);
+    }
+    let windows: Vec<Windows> = (facts.iter_mut())
+        .map(|facts| std::mem::take(&mut facts.windows))
+        .collect();
+    let ledger = Ledger::new(plan, &windows);
+    if month.slurm {
+        create_dir(&paths.slurm)?;
+        let (files, bytes) = ledger.write(&paths.slurm, threads)?;
+        (dumps.files, dumps.bytes) = (dumps.files + files, dumps.bytes + bytes);
+        dumps.slurm = Some(ledger.truth());
+    }
+    if month.lmt_seconds > 0 {
+        create_dir(&paths.lmt)?;
+        let logged = (facts.iter_mut()).flat_map(|facts| std::mem::take(&mut facts.loads));
+        let mut loads: Vec<_> = logged.collect();
+        loads.extend(ledger.loads(&Span::of(month)));
+        let (written, account) = lmt::write(month, &loads, &paths.lmt)?;
+        (dumps.files, dumps.bytes) = (dumps.files + written.files, dumps.bytes + written.bytes);
+        dumps.lmt = Some(account.truth(month));
+    }
+    save(&paths.site, site::text().as_bytes())?;
+    Ok(dumps)
 }
 
 /// Writes the logs of one job.
 fn write_job(plan: &Plan, index: u64, out: &Path, encoder: &mut Encoder) -> Result<Facts> {
-    let job = plan.job(index);
-    let logs = logs(plan, &job);
+    let (job, logs) = scenes(plan, index);
     let mut facts = Facts::of(&job, &logs);
-    for (log, _) in &logs {
+    let span = Span::of(&plan.month);
+    for (log, scene) in &logs {
+        let moment = |(seconds, nanos): (i64, i64)| seconds as f64 + nanos as f64 * 1e-9;
+        let (start, end) = (moment(log.log.job.start), moment(log.log.job.end));
+        if plan.month.slurm || plan.month.lmt_seconds > 0 {
+            facts.windows.push((start, end));
+        }
+        if plan.month.lmt_seconds > 0 {
+            facts
+                .loads
+                .extend(loads(&span, &job, start, scene, &log.log));
+        }
         let mut bytes = log.log.to_bytes_with(encoder);
         if facts.damaged() {
             // Somewhere behind the header and before the end, as a copy that was interrupted.
@@ -232,6 +285,38 @@ mod tests {
             error.ends_with("the directory is not empty; give one that is new"),
             "{error}"
         );
+    }
+
+    #[test]
+    fn accounting_and_samples_are_the_same_on_any_number_of_threads() {
+        let month = Month::complete(40, 11);
+        let dir = tempfile::tempdir().unwrap();
+        let (one, three) = (dir.path().join("one"), dir.path().join("three"));
+        let summary = write_with(&month, &one, 1, &|_| ()).unwrap();
+        assert_eq!(summary, write_with(&month, &three, 3, &|_| ()).unwrap());
+        let written = files(&one);
+        assert!(written == files(&three), "the files differ");
+        let paths = Month::paths(&one);
+        let bytes = |below: &Path| -> (u64, u64) {
+            let below = below.strip_prefix(&one).unwrap();
+            let mine = written.iter().filter(|(path, _)| path.starts_with(below));
+            mine.fold((0, 0), |sum, (_, bytes)| {
+                (sum.0 + 1, sum.1 + bytes.len() as u64)
+            })
+        };
+        let (slurm, lmt) = (bytes(&paths.slurm), bytes(&paths.lmt));
+        assert_eq!((slurm.0, lmt.0), (30, 4));
+        assert_eq!((summary.dumps, summary.dump_bytes), (34, slurm.1 + lmt.1));
+        assert!(paths.site.exists() && paths.truth.exists());
+        // The logs are those of the month without them.
+        let bare = dir.path().join("bare");
+        write(&Month::new(40, 11), &bare, &|_| ()).unwrap();
+        for (path, bytes) in files(&bare) {
+            assert!(
+                path == Path::new("truth.json") || written[&path] == bytes,
+                "{path:?}"
+            );
+        }
     }
 
     fn column(batch: &RecordBatch, name: &str) -> Vec<i64> {

@@ -316,9 +316,12 @@ impl<'a> Context<'a, '_> {
             }),
             slowest,
             fastest,
-            fs: mount_point
-                .as_deref()
-                .map(|mount_point| self.site.file_system(mount_point).to_string()),
+            fs: mount_point.as_deref().map(|mount_point| {
+                if mount.is_some_and(|mount| mount.fs_type == b"lustre") {
+                    self.site.note_lustre(mount_point);
+                }
+                self.site.file_system(mount_point).to_string()
+            }),
             mount_point,
             fs_type: mount.map(|mount| String::from_utf8_lossy(&mount.fs_type)),
             stripes,

@@ -1,0 +1,227 @@
+//! `iolode query`: questions that have a name.
+
+use super::Exit;
+use super::output::Format;
+use super::period::{moment, zone};
+use super::screen::Screen;
+use super::session::{Ask, Session};
+use super::shell::{OutFile, Settings, Shell};
+use super::sql::format_parser;
+use crate::engine::queries::{ParamType, Query, queries, query};
+use crate::error::Error;
+use crate::lake::Lake;
+use clap::{Arg, ArgMatches, Command, FromArgMatches};
+use std::io::Write;
+use std::path::PathBuf;
+
+/// Ask a question that has a name; without a name: list them
+pub(super) struct Args {
+    common: Common,
+    /// The question, and the values of its parameters as they were typed.
+    asked: Option<(&'static Query, Vec<(String, String)>)>,
+}
+
+#[derive(clap::Args)]
+struct Common {
+    #[command(flatten)]
+    ask: Ask,
+    /// The form of the answers
+    #[arg(long, value_name = "FORMAT", default_value = "table", value_parser = format_parser())]
+    format: &'static Format,
+    /// Write the answers to this file, which is there once they are whole
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// In the form table: a line for each value instead of one for each row
+    #[arg(short = 'x', long)]
+    expanded: bool,
+}
+
+const EXAMPLES: &str = "\
+Times are dates, or dates with a time, in the site's zone. In SQL a question is a table:
+  select * from ost_fullness(above => 80) where fs = 'snx11168'
+
+Examples:
+  iolode query                                       lists the questions
+  iolode query coverage --lake /scratch/lake
+  iolode query at_time --lake /scratch/lake --fs snx11168 --from 2026-09-01T12:00 --to 2026-09-01T12:10 --ost 17";
+
+/// Parameters that have the name of an option that all commands with a lake have.
+fn is_common(name: &str) -> bool {
+    ["from", "to"].contains(&name)
+}
+
+impl clap::Args for Args {
+    fn augment_args(command: Command) -> Command {
+        let command = Common::augment_args(command)
+            .about("Ask a question that has a name; without a name: list them")
+            .after_help(EXAMPLES)
+            .subcommand_value_name("NAME")
+            .subcommand_help_heading("Questions")
+            .disable_help_subcommand(true);
+        // They may stand before the name or after it.
+        let command = command.mut_args(|arg| arg.global(true)).mut_arg("from", |arg| {
+            arg.help("Begin, of questions that have one; with --logs or --ingest: only logs that start then or later")
+        });
+        let command = command.mut_arg("to", |arg| {
+            arg.help("End, which no longer belongs; with --logs or --ingest: only logs that start before")
+        });
+        queries().iter().fold(command, |command, query| {
+            command.subcommand(subcommand(query))
+        })
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+fn subcommand(query: &'static Query) -> Command {
+    let given: Vec<String> = query
+        .params
+        .iter()
+        .filter(|param| param.default.is_none())
+        .map(|param| format!(" --{} {}", param.name, example(param.kind)))
+        .collect();
+    let examples = format!(
+        "A row is {}.\n\nExample:\n  iolode query {} --lake /scratch/lake{}",
+        query.grain,
+        query.name,
+        given.concat()
+    );
+    let command = Command::new(query.name)
+        .about(query.doc.clone())
+        .after_help(examples);
+    let own = query.params.iter().filter(|param| !is_common(&param.name));
+    own.fold(command, |command, param| {
+        let help = match param.default.as_deref() {
+            None | Some("NULL") => param.doc.clone(),
+            Some(default) => format!("{} [default: {default}]", param.doc),
+        };
+        let arg = Arg::new(param.name.as_str())
+            .long(param.name.as_str())
+            .help(help);
+        command.arg(
+            arg.value_name(placeholder(param.kind))
+                .allow_hyphen_values(true)
+                .required(param.default.is_none()),
+        )
+    })
+}
+
+fn placeholder(kind: ParamType) -> &'static str {
+    match kind {
+        ParamType::Text => "TEXT",
+        ParamType::Timestamp => "TIME",
+        ParamType::Int => "N",
+        ParamType::Float => "NUMBER",
+        ParamType::Bool => "BOOL",
+    }
+}
+
+fn example(kind: ParamType) -> &'static str {
+    match kind {
+        ParamType::Text => "snx11168",
+        ParamType::Timestamp => "2026-09-01",
+        ParamType::Int => "17",
+        ParamType::Float => "0.5",
+        ParamType::Bool => "true",
+    }
+}
+
+impl FromArgMatches for Args {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let common = Common::from_arg_matches(matches)?;
+        let Some((name, values)) = matches.subcommand() else {
+            return Ok(Self {
+                common,
+                asked: None,
+            });
+        };
+        let unknown =
+            |e: Error| clap::Error::raw(clap::error::ErrorKind::InvalidSubcommand, e.to_string());
+        let query = query(name).map_err(unknown)?;
+        let mut given = vec![];
+        for param in &query.params {
+            let value = match param.name.as_str() {
+                "from" => common.ask.from.clone(),
+                "to" => common.ask.to.clone(),
+                name => values.get_one::<String>(name).cloned(),
+            };
+            given.extend(value.map(|value| (param.name.clone(), value)));
+        }
+        Ok(Self {
+            common,
+            asked: Some((query, given)),
+        })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+pub(super) fn run(args: &Args, screen: &mut Screen) -> anyhow::Result<Exit> {
+    let Common {
+        ask,
+        format,
+        output,
+        expanded,
+    } = &args.common;
+    let Some((query, values)) = &args.asked else {
+        let width = queries()
+            .iter()
+            .map(|query| query.name.len())
+            .max()
+            .unwrap_or(0);
+        for query in queries() {
+            writeln!(screen.data, "{:width$}  {}", query.name, query.doc)?;
+        }
+        screen.say("ask one with: iolode query NAME --lake LAKE; what it takes says iolode query NAME --help");
+        return Ok(Exit::Done);
+    };
+    let out = output.as_deref().map(OutFile::create).transpose()?;
+    // Times are those of the site.
+    let site = match (&ask.timezone, ask.lake.first()) {
+        (Some(name), _) => zone(name).map_err(Error::Invalid)?,
+        (None, Some(lake)) => Lake::open(super::session::named(lake).1)?.site()?.zone()?,
+        (None, None) => chrono_tz::UTC,
+    };
+    let mut typed = vec![];
+    for (name, value) in values {
+        let time = query
+            .params
+            .iter()
+            .any(|param| param.name == *name && param.kind == ParamType::Timestamp);
+        let value = match time {
+            true => {
+                let micros =
+                    moment(value, site).map_err(|why| Error::Invalid(format!("--{name} {why}")))?;
+                let time = chrono::DateTime::from_timestamp_micros(micros);
+                time.map_or_else(
+                    || value.clone(),
+                    |time| time.format("%Y-%m-%dT%H:%M:%S%.6fZ").to_string(),
+                )
+            }
+            false => value.clone(),
+        };
+        typed.push((name.clone(), value));
+    }
+    let statement = query.statement(&typed)?;
+    let session = Session::open_for(
+        ask,
+        query.params.iter().any(|param| is_common(&param.name)),
+        screen,
+    )?;
+    let exit = session.exit();
+    let settings = Settings {
+        format,
+        expanded: *expanded,
+        timing: true,
+    };
+    let look = screen.look;
+    let mut shell = Shell::new(session, settings, &mut screen.data, look, out);
+    shell.feed_all(&format!("{statement};"))?;
+    shell.finish()?;
+    Ok(exit)
+}

@@ -1,0 +1,469 @@
+//! Named queries: `queries/*.sql`, asked by `iolode query NAME`, and in SQL as tables: `SELECT * FROM ost_fullness(above => 80)`.
+//!
+//! # Adding a query
+//! One file `queries/NAME.sql` that begins with its front matter (TOML in lines that begin with `---`): what it answers, what a
+//! row is, and its parameters, which stand in the SQL as `$name`; one line in [`QUERIES`]; an `.slt`.
+//!
+//! In a statement a named query is replaced by its SQL before the statement is planned, so that nothing of it has to cross a wire.
+
+use crate::error::{Error, Result};
+use datafusion::sql::parser::Statement;
+use datafusion::sql::sqlparser::ast::{
+    Expr, FunctionArg, FunctionArgExpr, Ident, ObjectNamePart, Query as SqlQuery,
+    Statement as SqlStatement, TableAlias, TableFactor, Value, VisitMut, VisitorMut,
+};
+use datafusion::sql::sqlparser::dialect::GenericDialect;
+use datafusion::sql::sqlparser::parser::Parser;
+use serde::Deserialize;
+use std::ops::ControlFlow;
+use std::sync::OnceLock;
+
+macro_rules! queries {
+    ($($name:literal),* $(,)?) => { &[$(($name, include_str!(concat!("../../queries/", $name, ".sql")))),*] };
+}
+
+/// Every named query, in the order in which they are shown: its name, and its file.
+pub const QUERIES: &[(&str, &str)] = queries![
+    "coverage",
+    "at_time",
+    "metadata_load",
+    "ost_fullness",
+    "file_ost_interval"
+];
+
+/// How deep queries may stand in queries.
+const DEPTH: usize = 8;
+
+/// A named query.
+#[derive(Clone, Debug)]
+pub struct Query {
+    /// Its name.
+    pub name: &'static str,
+    /// What it answers, one line.
+    pub doc: String,
+    /// What a row is.
+    pub grain: String,
+    /// Its parameters.
+    pub params: Vec<Param>,
+    /// Its SQL, in which `$name` stands for a parameter.
+    pub sql: String,
+}
+
+/// A parameter of a named query.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Param {
+    /// Its name.
+    pub name: String,
+    /// What its values are.
+    #[serde(rename = "type")]
+    pub kind: ParamType,
+    /// Its value if none is given, in SQL; None if one must be given.
+    #[serde(default)]
+    pub default: Option<String>,
+    /// One line: what it means.
+    pub doc: String,
+}
+
+/// What the values of a parameter are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ParamType {
+    /// Text.
+    Text,
+    /// A time; one without a zone is UTC in SQL, and in the site's zone on the command line.
+    Timestamp,
+    /// A whole number.
+    Int,
+    /// A number.
+    Float,
+    /// True or false.
+    Bool,
+}
+
+impl ParamType {
+    /// Its name for a reader.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Timestamp => "time",
+            Self::Int => "whole number",
+            Self::Float => "number",
+            Self::Bool => "true or false",
+        }
+    }
+
+    /// An expression of this type.
+    fn cast(self, expr: &Expr) -> String {
+        match self {
+            Self::Text => format!("CAST({expr} AS VARCHAR)"),
+            Self::Timestamp => {
+                format!("arrow_cast({expr}, 'Timestamp(Microsecond, Some(\"UTC\"))')")
+            }
+            // Where a literal must stand, as after LIMIT, one does.
+            Self::Int if matches!(expr, Expr::Value(v) if matches!(v.value, Value::Number(..))) => {
+                expr.to_string()
+            }
+            Self::Int => format!("CAST({expr} AS BIGINT)"),
+            Self::Float => format!("CAST({expr} AS DOUBLE)"),
+            Self::Bool => format!("CAST({expr} AS BOOLEAN)"),
+        }
+    }
+}
+
+/// All named queries.
+pub fn queries() -> &'static [Query] {
+    static PARSED: OnceLock<Vec<Query>> = OnceLock::new();
+    // A query's file is part of the program: that each of them parses is a test of this module.
+    PARSED.get_or_init(|| {
+        QUERIES
+            .iter()
+            .map(|(name, text)| parse(name, text).expect("queries are checked by a test"))
+            .collect()
+    })
+}
+
+/// The query of that name.
+///
+/// # Errors
+/// [`Error::Unknown`] with the nearest name.
+pub fn query(name: &str) -> Result<&'static Query> {
+    let found = queries().iter().find(|query| query.name == name);
+    found.ok_or_else(|| Error::unknown("query", name, queries().iter().map(|query| query.name)))
+}
+
+fn parse(name: &'static str, text: &str) -> Result<Query> {
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Front {
+        doc: String,
+        grain: String,
+        #[serde(default)]
+        param: Vec<Param>,
+    }
+    let bad = |why: String| Error::Invalid(format!("queries/{name}.sql: {why}"));
+    let front: Vec<&str> = text
+        .lines()
+        .map_while(|line| line.strip_prefix("---"))
+        .collect();
+    let sql: Vec<&str> = text.lines().skip(front.len()).collect();
+    let front: Front = toml::from_str(&front.join("\n")).map_err(|e| bad(e.to_string()))?;
+    Ok(Query {
+        name,
+        doc: front.doc,
+        grain: front.grain,
+        params: front.param,
+        sql: sql.join("\n"),
+    })
+}
+
+impl Query {
+    /// The query with these values, as a statement. Values are as somebody types them: `80`, `snx11168`, `2018-01-28T08:00`.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] or [`Error::Unknown`] if a value is missing, is none of its parameter's type, or has no parameter.
+    pub fn statement(&self, values: &[(String, String)]) -> Result<Statement> {
+        let mut given = vec![];
+        for (name, value) in values {
+            let param = self.param(name)?;
+            let number = value.trim().parse::<f64>().is_ok_and(f64::is_finite);
+            let literal = match param.kind {
+                ParamType::Int if value.trim().parse::<i64>().is_ok() => value.trim().to_string(),
+                ParamType::Float if number => value.trim().to_string(),
+                ParamType::Bool if ["true", "false"].contains(&value.as_str()) => value.clone(),
+                ParamType::Text | ParamType::Timestamp => {
+                    format!("'{}'", value.replace('\'', "''"))
+                }
+                kind => {
+                    return Err(Error::Invalid(format!(
+                        "--{name} `{value}`: expected a {}",
+                        kind.name()
+                    )));
+                }
+            };
+            given.push((Some(name.clone()), expression(&literal)?));
+        }
+        let query = self.with(given, DEPTH)?;
+        Ok(Statement::Statement(Box::new(SqlStatement::Query(
+            Box::new(query),
+        ))))
+    }
+
+    fn param(&self, name: &str) -> Result<&Param> {
+        let found = self.params.iter().find(|param| param.name == name);
+        found.ok_or_else(|| {
+            Error::unknown(
+                "parameter",
+                name,
+                self.params.iter().map(|param| param.name.as_str()),
+            )
+        })
+    }
+
+    /// The query with these values in the place of its parameters.
+    fn with(&self, given: Vec<(Option<String>, Expr)>, depth: usize) -> Result<SqlQuery> {
+        let mut values: Vec<(String, Option<Expr>)> = self
+            .params
+            .iter()
+            .map(|param| (param.name.clone(), None))
+            .collect();
+        for (at, (name, expr)) in given.into_iter().enumerate() {
+            let place = match name {
+                Some(name) => {
+                    self.param(&name)?;
+                    values.iter().position(|(known, _)| *known == name)
+                }
+                None => (at < values.len()).then_some(at),
+            };
+            let place = place.ok_or_else(|| {
+                Error::Invalid(format!(
+                    "{} takes {} parameters: {}",
+                    self.name,
+                    self.params.len(),
+                    self.usage()
+                ))
+            })?;
+            if values[place].1.replace(expr).is_some() {
+                return Err(Error::Invalid(format!(
+                    "{}: {} is given twice",
+                    self.name, values[place].0
+                )));
+            }
+        }
+        let mut casts = vec![];
+        for (param, (name, value)) in self.params.iter().zip(values) {
+            let value = match (value, &param.default) {
+                (Some(value), _) => value,
+                (None, Some(default)) => expression(default)?,
+                (None, None) => {
+                    let why = format!(
+                        "{} needs {name} ({}): {}",
+                        self.name,
+                        param.doc.to_lowercase(),
+                        self.usage()
+                    );
+                    return Err(Error::Invalid(why));
+                }
+            };
+            casts.push((format!("${name}"), expression(&param.kind.cast(&value))?));
+        }
+        let mut query = parse_query(&self.sql)?;
+        let _ = query.visit(&mut Substitute(&casts));
+        expand_in(&mut query, depth)?;
+        Ok(query)
+    }
+
+    /// How it is called in SQL.
+    pub fn usage(&self) -> String {
+        let param = |param: &Param| match &param.default {
+            None => format!("{} => ..", param.name),
+            Some(default) => format!("{} => {default}", param.name),
+        };
+        format!(
+            "{}({})",
+            self.name,
+            self.params.iter().map(param).collect::<Vec<_>>().join(", ")
+        )
+    }
+}
+
+/// Puts the SQL of named queries in the places where a statement asks them as tables.
+///
+/// # Errors
+/// [`Error::Invalid`] or [`Error::Unknown`] for parameters that a query does not have or lacks.
+pub(super) fn expand(statement: &mut Statement) -> Result<()> {
+    match statement {
+        Statement::Statement(inner) => expand_in(inner.as_mut(), DEPTH),
+        Statement::Explain(explain) => expand(&mut explain.statement),
+        Statement::CopyTo(copy) => match &mut copy.source {
+            datafusion::sql::parser::CopyToSource::Query(query) => expand_in(query.as_mut(), DEPTH),
+            datafusion::sql::parser::CopyToSource::Relation(_) => Ok(()),
+        },
+        _ => Ok(()),
+    }
+}
+
+fn expand_in(node: &mut impl VisitMut, depth: usize) -> Result<()> {
+    match node.visit(&mut Expand(depth)) {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(error) => Err(error),
+    }
+}
+
+struct Expand(usize);
+
+impl VisitorMut for Expand {
+    type Break = Error;
+
+    fn post_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<Error> {
+        let TableFactor::Table {
+            name,
+            alias,
+            args: Some(args),
+            ..
+        } = factor
+        else {
+            return ControlFlow::Continue(());
+        };
+        let [ObjectNamePart::Identifier(ident)] = &name.0[..] else {
+            return ControlFlow::Continue(());
+        };
+        let Some(query) = queries()
+            .iter()
+            .find(|query| ident.value.eq_ignore_ascii_case(query.name))
+        else {
+            return ControlFlow::Continue(());
+        };
+        let deeper = self
+            .0
+            .checked_sub(1)
+            .ok_or_else(|| Error::Invalid(format!("{} asks itself", query.name)));
+        let given = args.args.iter().map(argument).collect::<Result<Vec<_>>>();
+        let whole = deeper.and_then(|depth| query.with(given?, depth));
+        let alias = alias.take().unwrap_or_else(|| TableAlias {
+            explicit: true,
+            name: Ident::new(query.name),
+            columns: vec![],
+            at: None,
+        });
+        match whole {
+            Ok(whole) => {
+                *factor = TableFactor::Derived {
+                    lateral: false,
+                    subquery: Box::new(whole),
+                    alias: Some(alias),
+                    sample: None,
+                };
+                ControlFlow::Continue(())
+            }
+            Err(error) => ControlFlow::Break(error),
+        }
+    }
+}
+
+/// The name of an argument, if it has one, and its value.
+fn argument(argument: &FunctionArg) -> Result<(Option<String>, Expr)> {
+    let (name, value) = match argument {
+        FunctionArg::Named { name, arg, .. } => (Some(name.value.to_lowercase()), arg),
+        FunctionArg::ExprNamed { name, arg, .. } => (Some(name.to_string().to_lowercase()), arg),
+        FunctionArg::Unnamed(arg) => (None, arg),
+    };
+    match value {
+        FunctionArgExpr::Expr(value) => Ok((name, value.clone())),
+        other => Err(Error::Invalid(format!(
+            "`{other}` is no value of a parameter"
+        ))),
+    }
+}
+
+/// Puts values in the places of `$name`.
+struct Substitute<'a>(&'a [(String, Expr)]);
+
+impl VisitorMut for Substitute<'_> {
+    type Break = ();
+
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+        if let Expr::Value(value) = expr
+            && let Value::Placeholder(name) = &value.value
+            && let Some((_, given)) = self.0.iter().find(|(known, _)| known == name)
+        {
+            *expr = given.clone();
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+fn expression(sql: &str) -> Result<Expr> {
+    let parsed = Parser::new(&GenericDialect {})
+        .try_with_sql(sql)
+        .and_then(|mut parser| parser.parse_expr());
+    parsed.map_err(|e| Error::Invalid(format!("`{sql}`: {e}")))
+}
+
+fn parse_query(sql: &str) -> Result<SqlQuery> {
+    let parsed = Parser::new(&GenericDialect {})
+        .try_with_sql(sql)
+        .and_then(|mut parser| parser.parse_query());
+    parsed
+        .map(|query| *query)
+        .map_err(|e| Error::Invalid(e.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_query_has_a_meaning_and_uses_each_of_its_parameters() {
+        for (name, text) in QUERIES {
+            let query = parse(name, text).unwrap();
+            assert!(
+                !query.doc.is_empty() && !query.doc.ends_with('.') && !query.grain.is_empty(),
+                "{name}"
+            );
+            parse_query(&query.sql).unwrap();
+            for param in &query.params {
+                assert!(
+                    query.sql.contains(&format!("${}", param.name)),
+                    "{name}: ${} is not used",
+                    param.name
+                );
+                assert!(!param.doc.is_empty(), "{name}: {}", param.name);
+            }
+            let optional = query
+                .params
+                .iter()
+                .position(|param| param.default.is_some())
+                .unwrap_or(query.params.len());
+            assert!(
+                query.params[optional..]
+                    .iter()
+                    .all(|param| param.default.is_some()),
+                "{name}: parameters that must be given come first"
+            );
+            assert!(
+                crate::table::table(name).is_err() && crate::engine::views::view(name).is_none(),
+                "{name} is a table, too"
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_call_is_said() {
+        let call = |sql: &str| {
+            let mut statements = Parser::parse_sql(&GenericDialect {}, sql).unwrap();
+            let mut statement = Statement::Statement(Box::new(statements.remove(0)));
+            expand(&mut statement)
+                .map(|()| statement.to_string())
+                .map_err(|e| e.to_string())
+        };
+        assert!(
+            call("SELECT * FROM ost_fullness(above => 80) WHERE ost = 3")
+                .unwrap()
+                .contains("CAST(80 AS DOUBLE)")
+        );
+        assert_eq!(
+            call("SELECT * FROM ost_fullness(abov => 80)").unwrap_err(),
+            "unknown parameter `abov`; did you mean `above`?"
+        );
+        assert!(
+            call("SELECT * FROM at_time('fs1')")
+                .unwrap_err()
+                .starts_with(
+                    "at_time needs from (begin): at_time(fs => .., from => .., to => .., "
+                )
+        );
+        assert!(
+            call("SELECT * FROM ost_fullness(above => 1, above => 2)")
+                .unwrap_err()
+                .ends_with("above is given twice")
+        );
+        assert!(
+            call("SELECT * FROM ost_fullness(NULL, NULL, 3, 4)")
+                .unwrap_err()
+                .starts_with("ost_fullness takes 3 parameters")
+        );
+        // Other table functions are DataFusion's.
+        assert!(call("SELECT * FROM generate_series(1, 3)").is_ok());
+    }
+}

@@ -1,0 +1,428 @@
+//! Dumps: rows that belong to many ranges or days, and say again what others have said.
+
+use super::*;
+use crate::source::Period;
+use crate::source::tests::shared;
+use arrow::compute::concat_batches;
+use arrow::datatypes::TimestampMicrosecondType;
+use arrow::record_batch::RecordBatch;
+
+const HEADER: &str = "JobIDRaw|JobID|User|State|Submit|Start|End|ElapsedRaw|NNodes|JobName\n";
+
+/// A line of sacct: a job of one node, times in seconds of 2026-09-01.
+fn line(id: i64, state: &str, submit: i64, start: Option<i64>, end: Option<i64>) -> String {
+    let time = |second: i64| {
+        format!(
+            "2026-09-01T{:02}:{:02}:{:02}",
+            second / 3600,
+            second / 60 % 60,
+            second % 60
+        )
+    };
+    let or_unknown = |second: Option<i64>| second.map_or("Unknown".into(), time);
+    let elapsed = start.map_or(0, |start| end.unwrap_or(start + 7) - start);
+    format!(
+        "{id}|{id}|ada|{state}|{}|{}|{}|{elapsed}|1|job {id}\n",
+        time(submit),
+        or_unknown(start),
+        or_unknown(end)
+    )
+}
+
+fn dump(lines: &[String]) -> String {
+    HEADER.to_string() + &lines.concat()
+}
+
+/// A lake, and a directory for dumps.
+struct Dumps {
+    directory: tempfile::TempDir,
+    lake: Lake,
+}
+
+impl Dumps {
+    fn new() -> Self {
+        Self::with(&CreateOptions::default())
+    }
+
+    fn with(options: &CreateOptions) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let lake = Lake::create(directory.path().join("lake"), options).unwrap();
+        Self { directory, lake }
+    }
+
+    fn write(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.directory.path().join(name);
+        fs::write(&path, text).unwrap();
+        path
+    }
+
+    fn take(&self, path: impl Into<PathBuf>) -> IngestReport {
+        self.take_with(path, IngestOptions::default())
+    }
+
+    fn take_with(&self, path: impl Into<PathBuf>, options: IngestOptions<'_>) -> IngestReport {
+        let options = IngestOptions {
+            paths: vec![path.into().into()],
+            threads: 2,
+            ..options
+        };
+        self.lake.ingest(&options, &Silent).unwrap()
+    }
+
+    /// All rows of a table, in the order of its files.
+    fn rows(&self, name: &str) -> RecordBatch {
+        rows(&self.lake, name)
+    }
+}
+
+fn rows(lake: &Lake, name: &str) -> RecordBatch {
+    let snapshot = lake.snapshot(None).unwrap();
+    let mut files: Vec<&DataFile> = snapshot
+        .files()
+        .iter()
+        .filter(|file| file.table == name)
+        .collect();
+    files.sort_by_key(|file| (file.job_id, file.day.clone()));
+    let schema = crate::table::table(name).unwrap().schema.clone();
+    let batches = files
+        .into_iter()
+        .flat_map(|file| writer::read_data(lake.store(), &file.path, 1000).unwrap());
+    let batches: Vec<RecordBatch> = batches
+        .map(|batch| writer::fit(&batch.unwrap(), &schema).unwrap())
+        .collect();
+    concat_batches(&schema, &batches).unwrap()
+}
+
+/// Job id, state and whether it is the last record of its job.
+fn states(rows: &RecordBatch) -> Vec<(i64, String, bool)> {
+    let ids = rows
+        .column_by_name("job_id")
+        .unwrap()
+        .as_primitive::<Int64Type>();
+    let states = rows.column_by_name("state").unwrap().as_string::<i32>();
+    let last = rows.column_by_name("last_record").unwrap().as_boolean();
+    (0..rows.num_rows())
+        .map(|row| {
+            (
+                ids.value(row),
+                states.value(row).to_string(),
+                last.value(row),
+            )
+        })
+        .collect()
+}
+
+#[test]
+fn of_overlapping_dumps_the_newest_state_stays_in_whatever_order_they_come() {
+    let monday = dump(&[
+        line(1, "COMPLETED", 0, Some(1), Some(50)),
+        line(2, "RUNNING", 10, Some(20), None),
+        line(3, "PENDING", 30, None, None),
+    ]);
+    let tuesday = dump(&[
+        line(2, "REQUEUED", 10, Some(20), Some(100)),
+        line(2, "COMPLETED", 100, Some(200), Some(300)),
+        line(3, "RUNNING", 30, Some(400), None),
+    ]);
+    let wednesday = dump(&[line(3, "TIMEOUT", 30, Some(400), Some(900))]);
+    let texts = [monday, tuesday, wednesday];
+    let expected = [
+        (1, "COMPLETED".to_string(), true),
+        (2, "REQUEUED".to_string(), false),
+        (2, "COMPLETED".to_string(), true),
+        (3, "TIMEOUT".to_string(), true),
+    ];
+    for order in [
+        [0, 1, 2],
+        [0, 2, 1],
+        [1, 0, 2],
+        [1, 2, 0],
+        [2, 0, 1],
+        [2, 1, 0],
+    ] {
+        let one_by_one = Dumps::new();
+        for at in order {
+            let path = one_by_one.write(&format!("{at}.psv"), &texts[at]);
+            one_by_one.take(path);
+        }
+        assert_eq!(states(&one_by_one.rows("slurm_job")), expected, "{order:?}");
+        let at_once = Dumps::new();
+        for (n, at) in order.into_iter().enumerate() {
+            at_once.write(&format!("dump{n}.psv"), &texts[at]);
+        }
+        at_once.take(at_once.directory.path());
+        assert_eq!(
+            at_once.rows("slurm_job"),
+            one_by_one.rows("slurm_job"),
+            "{order:?}"
+        );
+    }
+}
+
+#[test]
+fn a_dump_that_says_nothing_new_changes_no_file() {
+    let dumps = Dumps::new();
+    let lines: Vec<String> = (0..100)
+        .map(|id| line(id, "COMPLETED", id, Some(id), Some(id + 9)))
+        .collect();
+    dumps.take(dumps.write("a.psv", &dump(&lines)));
+    let files = |dumps: &Dumps| dumps.lake.snapshot(None).unwrap().files().to_vec();
+    let before = files(&dumps);
+    // A part of the same, and other bytes.
+    dumps.take(dumps.write("b.psv", &dump(&lines[20..50])));
+    assert_eq!(files(&dumps), before);
+    assert_eq!(
+        dumps.lake.snapshot(None).unwrap().inputs().unwrap().len(),
+        2
+    );
+    // The same file once more is not read at all.
+    let report = dumps.take(dumps.directory.path().join("b.psv"));
+    assert_eq!((report.version, report.unchanged), (None, 1));
+}
+
+#[test]
+fn rows_of_dumps_lie_in_the_ranges_of_their_jobs_also_when_ranges_are_cut() {
+    let dumps = Dumps::with(&CreateOptions {
+        range_bytes: 4096,
+        ..CreateOptions::default()
+    });
+    let mut expected = vec![];
+    for part in 0..6 {
+        // Each part has ids among those of the others, in no order.
+        let ids = (0..400).map(|n| (n * 389 % 400) * 6 + part);
+        let lines: Vec<String> = ids
+            .map(|id| line(id, "COMPLETED", id, Some(id), Some(id + 9)))
+            .collect();
+        expected.extend((0..400).map(|n| (n * 6 + part, "COMPLETED".to_string(), true)));
+        dumps.take(dumps.write(&format!("{part}.psv"), &dump(&lines)));
+    }
+    expected.sort();
+    assert_eq!(states(&dumps.rows("slurm_job")), expected);
+    let snapshot = dumps.lake.snapshot(None).unwrap();
+    assert!(snapshot.splits().len() > 4, "{:?}", snapshot.splits());
+    let report = dumps.lake.check().unwrap();
+    assert!(report.wrong.is_empty(), "{report:?}");
+}
+
+#[test]
+fn of_a_dump_another_period_can_be_taken_later() {
+    let dumps = Dumps::new();
+    let lines: Vec<String> = (0..24)
+        .map(|hour| {
+            line(
+                hour,
+                "COMPLETED",
+                hour * 3600,
+                Some(hour * 3600),
+                Some(hour * 3600 + 60),
+            )
+        })
+        .collect();
+    let path = dumps.write("a.psv", &dump(&lines));
+    // 2026-09-01T00:00:00Z.
+    let hour = |hour: i64| Some(1_788_220_800_000_000 + hour * 3_600_000_000);
+    let period = |from, to| IngestOptions {
+        period: Period { from, to },
+        ..IngestOptions::default()
+    };
+    dumps.take_with(&path, period(hour(6), hour(12)));
+    assert_eq!(dumps.rows("slurm_job").num_rows(), 6);
+    assert_eq!(
+        dumps.take_with(&path, period(hour(7), hour(9))).version,
+        None
+    );
+    dumps.take_with(&path, period(hour(12), hour(14)));
+    assert_eq!(dumps.rows("slurm_job").num_rows(), 8);
+    assert_eq!(
+        dumps.take_with(&path, period(hour(6), hour(14))).version,
+        None
+    );
+    dumps.take(&path);
+    assert_eq!(dumps.rows("slurm_job").num_rows(), 24);
+    assert_eq!(
+        dumps.take_with(&path, period(hour(6), hour(14))).version,
+        None
+    );
+}
+
+#[test]
+fn a_dump_that_was_cut_off_is_recorded_and_what_it_has_is_kept() {
+    let dumps = Dumps::new();
+    let whole = dump(&[
+        line(1, "COMPLETED", 0, Some(1), Some(2)),
+        line(2, "COMPLETED", 0, Some(1), Some(2)),
+    ]);
+    let report = dumps.take(dumps.write("cut.psv", &whole[..whole.len() - 30]));
+    assert_eq!(report.inputs.get(&InputStatus::Damaged), Some(&1));
+    assert_eq!(report.warnings.len(), 1);
+    assert!(
+        report.warnings[0]
+            .1
+            .contains("1 line cannot be split for certain and it was left out: 3"),
+        "{:?}",
+        report.warnings
+    );
+    assert_eq!(dumps.rows("slurm_job").num_rows(), 1);
+}
+
+fn times(rows: &RecordBatch, name: &str) -> Vec<Option<i64>> {
+    rows.column_by_name(name)
+        .unwrap()
+        .as_primitive::<TimestampMicrosecondType>()
+        .iter()
+        .collect()
+}
+
+/// Bytes read and written by all rows.
+fn moved(rows: &RecordBatch) -> (i64, i64) {
+    let sum = |name: &str| {
+        arrow::compute::sum(
+            rows.column_by_name(name)
+                .unwrap()
+                .as_primitive::<Int64Type>(),
+        )
+        .unwrap_or(0)
+    };
+    (sum("bytes_read"), sum("bytes_written"))
+}
+
+fn pacific() -> IngestOptions<'static> {
+    IngestOptions {
+        zone: Some(chrono_tz::America::Los_Angeles),
+        ..IngestOptions::default()
+    }
+}
+
+#[test]
+fn ten_slices_of_a_database_taken_one_by_one_and_shuffled_equal_the_whole() {
+    let (Some(dump), Some(sqlite)) = (
+        shared("lmt/filesystem_snx11025.mysqldump.sql"),
+        shared("lmt/snx11025_2018-01-28.sqlite3"),
+    ) else {
+        return;
+    };
+    let whole = Dumps::new();
+    whole.take_with(dump, pacific());
+    let expected = whole.rows("lmt_ost");
+    assert_eq!(expected.num_rows(), 1464);
+    assert_eq!(moved(&expected), (6_347_173_888, 119_037_925_429));
+    // 2018-01-28T08:00:00Z; slices of 30 s begin and end between samples, and the rows beside them come with them.
+    let begin = 1_517_126_400_000_000;
+    let slices = Dumps::new();
+    for slice in [7, 2, 9, 0, 4, 1, 8, 3, 6, 5] {
+        let from = begin + slice * 30_000_000;
+        let period = Period {
+            from: Some(from),
+            to: Some(from + 30_000_001),
+        };
+        slices.take_with(
+            &sqlite,
+            IngestOptions {
+                period,
+                ..pacific()
+            },
+        );
+    }
+    for table in ["lmt_ost", "lmt_oss", "lmt_mdt", "lmt_mdt_op"] {
+        let (found, expected) = (slices.rows(table), whole.rows(table));
+        for (at, column) in expected.schema().fields().iter().enumerate() {
+            // SQLite keeps doubles where the dump prints six digits.
+            if !column.name().starts_with("pct_") {
+                assert_eq!(
+                    found.column(at),
+                    expected.column(at),
+                    "{table}.{}",
+                    column.name()
+                );
+            }
+        }
+    }
+}
+
+/// A mysqldump of one OST with samples at these seconds of 2018-01-28 (UTC) and counters.
+fn samples(samples: &[(i64, i64)]) -> String {
+    let stamp = |second: i64| {
+        let time = chrono::DateTime::from_timestamp(1_517_097_600 + second, 0).unwrap();
+        time.format("%Y-%m-%d %H:%M:%S").to_string()
+    };
+    let rows = |row: &dyn Fn(usize, (i64, i64)) -> String| {
+        samples
+            .iter()
+            .enumerate()
+            .map(|(id, sample)| row(id + 1, *sample))
+            .collect::<Vec<_>>()
+            .join(",\n")
+    };
+    format!(
+        "-- MySQL dump 10.13\n--\n-- Host: localhost    Database: filesystem_fs1\n-- ------\n\
+         INSERT INTO `FILESYSTEM_INFO` VALUES (1,'fs1','fs1',1.1);\n\
+         INSERT INTO `OSS_INFO` VALUES (1,1,'oss1','');\n\
+         INSERT INTO `OST_INFO` VALUES (1,1,'fs1-OST0000','oss1',0,'');\n\
+         INSERT INTO `OST_DATA` VALUES\n{};\n\
+         INSERT INTO `TIMESTAMP_INFO` VALUES\n{};\n-- Dump completed\n",
+        rows(&|id, (_, counter)| format!("(1,{id},{counter},{counter},NULL,1,1,1,1)")),
+        rows(&|id, (second, _)| format!("({id},'{}')", stamp(second))),
+    )
+}
+
+#[test]
+fn an_interval_across_midnight_is_formed_whichever_day_comes_first() {
+    let day = 86_400;
+    let first = samples(&[(day - 10, 100), (day - 5, 130)]);
+    let second = samples(&[(day, 150), (day + 5, 151)]);
+    let expected = [None, Some(30), Some(20), Some(1)];
+    for order in [[&first, &second], [&second, &first]] {
+        let dumps = Dumps::new();
+        for (n, text) in order.into_iter().enumerate() {
+            dumps.take(dumps.write(&format!("{n}.sql"), text));
+        }
+        let rows = dumps.rows("lmt_ost");
+        let read = rows
+            .column_by_name("bytes_read")
+            .unwrap()
+            .as_primitive::<Int64Type>();
+        assert_eq!(read.iter().collect::<Vec<_>>(), expected);
+        let (start, time) = (times(&rows, "start_time"), times(&rows, "time"));
+        assert!(start[0].is_none() && (1..4).all(|row| start[row] == time[row - 1]));
+        let snapshot = dumps.lake.snapshot(None).unwrap();
+        let days: Vec<_> = snapshot
+            .files()
+            .iter()
+            .filter(|f| f.table == "lmt_ost")
+            .map(|f| f.day.clone().unwrap())
+            .collect();
+        assert_eq!(
+            days,
+            [("fs1".to_string(), 17_559), ("fs1".to_string(), 17_560)]
+        );
+    }
+}
+
+#[test]
+fn a_target_that_is_silent_for_a_day_begins_anew_in_whatever_order_the_days_come() {
+    let day = 86_400;
+    let texts = [
+        samples(&[(10, 100)]),
+        samples(&[(day + 10, 160)]),
+        samples(&[(3 * day + 10, 200)]),
+    ];
+    // Samples of consecutive days that are there belong together; the counters between are those of the gap.
+    for order in [[0, 1, 2], [2, 0, 1], [2, 1, 0], [1, 2, 0]] {
+        let dumps = Dumps::new();
+        for at in order {
+            dumps.take(dumps.write(&format!("{at}.sql"), &texts[at]));
+        }
+        let rows = dumps.rows("lmt_ost");
+        let read = rows
+            .column_by_name("bytes_read")
+            .unwrap()
+            .as_primitive::<Int64Type>();
+        assert_eq!(
+            read.iter().collect::<Vec<_>>(),
+            [None, Some(60), Some(40)],
+            "{order:?}"
+        );
+        let gap = rows.column_by_name("gap").unwrap().as_boolean();
+        assert!(gap.value(1) && gap.value(2), "{order:?}");
+    }
+}

@@ -1,0 +1,154 @@
+//! Samples of the Lustre Monitoring Tool (LMT), in the forms in which sites keep them.
+//!
+//! | form | module | what it has |
+//! |---|---|---|
+//! | mysqldump of LMT's database | `mysqldump` | counters |
+//! | a copy of the database in SQLite | `sqlite` | counters |
+//! | the live database | `server` | counters |
+//! | `ltop -r` recordings | `ltop` | counters, and what the database does not keep |
+//! | h5lmt and TOKIO HDF5 files | `hdf5` | intervals |
+//!
+//! Readers append samples as they came. What was moved between two of them is formed by `interval` when a lake merges its rows:
+//! then it does not matter in how many pieces and in what order they came.
+//!
+//! The databases share `info`, which says what their ids stand for, `samples`, which turns their rows into the lake's, and
+//! `clock`, which knows what time a stamp without zone is.
+
+mod clock;
+mod database;
+mod h5lmt;
+mod hdf5;
+mod info;
+mod interval;
+mod ltop;
+#[cfg(test)]
+mod mutation;
+mod mysqldump;
+mod names;
+mod plan;
+mod samples;
+mod sections;
+mod series;
+mod server;
+mod sqlite;
+mod statements;
+#[cfg(test)]
+mod tests;
+mod values;
+
+use super::{Input, Outcome, Peek, Reader, Resolver, Site, Source, Status, Tables};
+use crate::error::{Error, Result};
+use std::path::Path;
+use std::sync::Arc;
+
+/// Databases, recordings and HDF5 files of LMT.
+pub struct Lmt;
+
+/// Bytes that are enough to tell the form of an input.
+const HEAD: usize = 4096;
+
+/// The forms of an input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    Mysqldump,
+    Sqlite,
+    Ltop,
+    Hdf5,
+    Server,
+}
+
+impl Form {
+    /// The form that an input has by its first bytes.
+    fn of(head: &[u8]) -> Option<Self> {
+        type Probe = fn(&[u8]) -> bool;
+        let probes: [(Self, Probe); 4] = [
+            (Self::Mysqldump, mysqldump::probe),
+            (Self::Sqlite, sqlite::probe),
+            (Self::Ltop, ltop::probe),
+            (Self::Hdf5, hdf5::probe),
+        ];
+        let found = probes.iter().find(|(_, probe)| probe(head));
+        found.map(|(form, _)| *form)
+    }
+
+    fn of_input(input: &Input) -> Result<Self> {
+        if input.is_server() {
+            return Ok(Self::Server);
+        }
+        let mut head = vec![];
+        input.read_at(0, input.len().min(HEAD as u64) as usize, &mut head)?;
+        Self::of(&head).ok_or_else(|| Error::Unsupported {
+            path: input.path().to_path_buf(),
+            reason: "neither a mysqldump nor an SQLite copy of an LMT database, an ltop recording or an HDF5 file".into(),
+        })
+    }
+}
+
+impl Source for Lmt {
+    fn name(&self) -> &'static str {
+        "lmt"
+    }
+
+    fn tables(&self) -> &'static [&'static str] {
+        &["lmt_ost", "lmt_oss", "lmt_mdt", "lmt_mdt_op"]
+    }
+
+    fn version(&self) -> u32 {
+        1
+    }
+
+    /// The first 4 KiB tell an SQLite database, but not whose: that is [`Source::peek`]'s to say.
+    fn probe(&self, _: &Path, head: &[u8]) -> bool {
+        Form::of(head).is_some()
+    }
+
+    fn serves(&self, address: &str) -> bool {
+        server::probe(Path::new(address))
+    }
+
+    fn peek(&self, input: &Input) -> Result<Peek> {
+        match Form::of_input(input)? {
+            Form::Sqlite => sqlite::peek(input)?,
+            Form::Hdf5 => hdf5::peek(input)?,
+            Form::Server => server::peek(input)?,
+            Form::Mysqldump | Form::Ltop => {}
+        }
+        Ok(Peek::Dump)
+    }
+
+    fn reader(&self, site: Arc<Site>) -> Box<dyn Reader> {
+        Box::new(LmtReader { site })
+    }
+
+    fn resolver(&self, table: &str) -> Option<Box<dyn Resolver>> {
+        interval::resolver(table)
+    }
+}
+
+/// Reads one input after another.
+struct LmtReader {
+    site: Arc<Site>,
+}
+
+impl Reader for LmtReader {
+    fn read(&mut self, input: &Input, _id: i64, tables: &mut Tables) -> Result<Outcome> {
+        match Form::of_input(input)? {
+            Form::Mysqldump => mysqldump::read(input, &self.site, tables),
+            Form::Sqlite => sqlite::read(input, &self.site, tables),
+            Form::Ltop => ltop::read(input, &self.site, tables),
+            Form::Hdf5 => hdf5::read(input, &self.site, tables),
+            Form::Server => server::read(input, &self.site, tables),
+        }
+    }
+}
+
+/// What became of an input with these faults.
+fn outcome(status: Status, faults: Vec<String>) -> Outcome {
+    match faults.is_empty() {
+        true => Outcome::default(),
+        false => Outcome {
+            status,
+            why: Some(faults.join("; ").replace(['\n', '\r'], " ")),
+        },
+    }
+}

@@ -1,0 +1,116 @@
+//! How the rows of an INSERT into a table of samples are read: which of their values go where.
+
+use super::info::Field;
+use super::samples::{Holds, NULL, Samples, Table, float_bits};
+use super::values;
+
+/// What happens with the values of a row, column by column.
+pub(super) struct Plan {
+    steps: Vec<Step>,
+    /// Wanted columns that the rows lack, with what stands for NULL in them.
+    lacking: Vec<(usize, i64)>,
+}
+
+/// What happens with a value.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Step {
+    Int(usize),
+    Float(usize),
+    Skip,
+}
+
+impl Plan {
+    /// What to do with rows that have these columns.
+    pub(super) fn new(columns: &[String], table: &Table) -> Self {
+        let wanted = |name: &str| table.columns.iter().position(|column| column.name == name);
+        let floats = |at: usize| {
+            table
+                .columns
+                .get(at)
+                .is_some_and(|column| column.holds == Holds::Float)
+        };
+        let steps = columns.iter().map(|name| match wanted(name) {
+            Some(at) if floats(at) => Step::Float(at),
+            Some(at) => Step::Int(at),
+            None => Step::Skip,
+        });
+        let lacking = (0..table.columns.len())
+            .filter(|at| !columns.iter().any(|name| wanted(name) == Some(*at)))
+            .map(|at| (at, if floats(at) { float_bits(None) } else { NULL }));
+        Self {
+            steps: steps.collect(),
+            lacking: lacking.collect(),
+        }
+    }
+
+    /// Puts the row whose parenthesis stands at `at`; where it ends, behind the other one, or None if it is no row.
+    #[inline]
+    pub(super) fn row(&self, text: &[u8], mut at: usize, samples: &mut Samples) -> Option<usize> {
+        at += 1;
+        let last = self.steps.len() - 1;
+        for (step_at, step) in self.steps.iter().enumerate() {
+            let separator = if step_at == last { b')' } else { b',' };
+            if let Step::Int(column) = step
+                && let Some((value, end)) = values::digits(text, at)
+                && text.get(end) == Some(&separator)
+            {
+                samples.put(*column, value);
+                at = end + 1;
+                continue;
+            }
+            if let Step::Float(column) = step
+                && let Some((value, end)) = values::decimal(text, at)
+                && text.get(end) == Some(&separator)
+            {
+                samples.put(*column, float_bits(Some(value)));
+                at = end + 1;
+                continue;
+            }
+            // PCT_CPU of OST_DATA is 0 or NULL in every row, and nobody wants it.
+            if *step == Step::Skip
+                && let Some(length) = nothing(text.get(at..at + 5)?, separator)
+            {
+                at += length + 1;
+                continue;
+            }
+            at = closer(text, at, *step, samples)?;
+            if text.get(at) != Some(&separator) {
+                return None;
+            }
+            at += 1;
+        }
+        for (column, value) in &self.lacking {
+            samples.put(*column, *value);
+        }
+        Some(at)
+    }
+}
+
+/// The length of NULL or of one digit before a separator.
+#[inline]
+fn nothing(text: &[u8], separator: u8) -> Option<usize> {
+    match text {
+        [b'0'..=b'9', end, ..] if *end == separator => Some(1),
+        [b'N', b'U', b'L', b'L', end, ..] if *end == separator => Some(4),
+        _ => None,
+    }
+}
+
+/// Puts a value that is no plain number; where it ends.
+#[cold]
+fn closer(text: &[u8], at: usize, step: Step, samples: &mut Samples) -> Option<usize> {
+    let mut buffer = vec![];
+    let (field, end) = values::field(text, at, &mut buffer)?;
+    match step {
+        Step::Int(column) => samples.put(
+            column,
+            match field {
+                Field::Null => NULL,
+                field => field.int()?,
+            },
+        ),
+        Step::Float(column) => samples.put(column, float_bits(field.float())),
+        Step::Skip => {}
+    }
+    Some(end)
+}

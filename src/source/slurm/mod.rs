@@ -1,0 +1,119 @@
+//! Slurm's accounting: what sacct prints, as text or as JSON.
+//!
+//! [`hostlist`] expands lists of nodes, `clock` and `value` read single values, `record` makes a row of what a record says.
+//! `text` reads `sacct -P`, with `fields` for what each column holds, and `split` for the lines that hold a user's text with
+//! delimiters; `json` reads `sacct --json`; `live` runs sacct. Dumps overlap: `newest` keeps of one record the latest that is known of it.
+
+mod clock;
+mod column;
+mod fields;
+pub mod hostlist;
+mod json;
+mod live;
+#[cfg(test)]
+mod mutation;
+mod newest;
+mod record;
+mod split;
+#[cfg(test)]
+mod tests;
+mod text;
+mod value;
+
+use super::{Input, Outcome, Peek, Reader, Resolver, Site, Source, Tables};
+use crate::error::{Error, Result};
+use split::Layout;
+use std::path::Path;
+use std::sync::Arc;
+
+/// What sacct of Slurm 20 to 24 prints, with `-P`, `-p` or `--json`.
+pub struct Slurm;
+
+impl Source for Slurm {
+    fn name(&self) -> &'static str {
+        "slurm"
+    }
+
+    fn tables(&self) -> &'static [&'static str] {
+        &["slurm_job", "slurm_step"]
+    }
+
+    fn version(&self) -> u32 {
+        1
+    }
+
+    fn probe(&self, _: &Path, head: &[u8]) -> bool {
+        let text = String::from_utf8_lossy(head);
+        let first = text
+            .lines()
+            .find(|line| !line.trim().is_empty())
+            .unwrap_or_default();
+        is_json(head)
+            || Layout::of_header(first).is_some()
+            || is_fixed_width(first)
+            || text::is_record(first)
+    }
+
+    fn serves(&self, address: &str) -> bool {
+        address == live::ADDRESS
+    }
+
+    fn peek(&self, input: &Input) -> Result<Peek> {
+        let mut head = vec![];
+        input.read_at(0, input.len().min(4096) as usize, &mut head)?;
+        let text = String::from_utf8_lossy(&head);
+        if is_fixed_width(text.lines().next().unwrap_or_default()) {
+            let reason =
+                "sacct cuts values off in columns of fixed width; dump with `sacct -P`".to_string();
+            return Err(Error::Unsupported {
+                path: input.path().into(),
+                reason,
+            });
+        }
+        Ok(Peek::Dump)
+    }
+
+    fn reader(&self, site: Arc<Site>) -> Box<dyn Reader> {
+        Box::new(SlurmReader { site })
+    }
+
+    fn resolver(&self, table: &str) -> Option<Box<dyn Resolver>> {
+        newest::resolver(table)
+    }
+}
+
+/// Whether this begins an answer of `sacct --json`: jobs first (Slurm 23 and later) or what made them.
+fn is_json(head: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(head);
+    text.trim_start().starts_with('{')
+        && (text.contains("\"jobs\"")
+            || text.contains("\"meta\"") && text.to_ascii_lowercase().contains("slurm"))
+}
+
+/// Whether this is the header of columns of fixed width.
+fn is_fixed_width(line: &str) -> bool {
+    let names: Vec<&str> = line.split_whitespace().collect();
+    let known = names
+        .iter()
+        .filter(|name| column::Column::named(name).is_some())
+        .count();
+    names.len() > 1 && names.contains(&"JobID") && known == names.len()
+}
+
+struct SlurmReader {
+    site: Arc<Site>,
+}
+
+impl Reader for SlurmReader {
+    fn read(&mut self, input: &Input, _: i64, tables: &mut Tables) -> Result<Outcome> {
+        if input.is_server() {
+            return live::read(&self.site, tables);
+        }
+        let mut head = vec![];
+        input.read_at(0, input.len().min(4096) as usize, &mut head)?;
+        match is_json(&head) {
+            true => json::read(input, &self.site, tables),
+            false => text::read(input, &self.site, tables),
+        }
+    }
+}

@@ -1,0 +1,467 @@
+//! What `sacct -P` and `sacct -p` print.
+
+use super::clock::Clock;
+use super::column::{Column, Kind};
+use super::fields::{holds, parse};
+use super::record::{Expansion, Record, clock};
+use super::split::{Layout, Piece, pieces};
+use super::value;
+use crate::error::{Error, Result};
+use crate::source::{Input, Outcome, Site, Status, Tables};
+use memchr::{memchr, memmem};
+use std::borrow::Cow;
+
+/// Bytes that are read at once.
+const BLOCK: usize = 1 << 20;
+/// Lines that do not fit their columns are looked at together up to so many.
+const MOST_LINES: usize = 256;
+/// Records after which the builders are looked at.
+const RECORDS: usize = 1024;
+
+impl Layout {
+    /// The layout that a header describes. None if this is no header of sacct: less than two thirds of its names are known, or
+    /// it has no job id.
+    pub(super) fn of_header(line: &str) -> Option<Self> {
+        let name = |text: &str| {
+            text.find(|c: char| !c.is_ascii_alphanumeric())
+                .unwrap_or(text.len())
+        };
+        let end = name(line);
+        let rest = &line[end..];
+        let length = rest
+            .find(|c: char| c.is_ascii_alphanumeric())
+            .unwrap_or(rest.len());
+        let delimiter = &rest[..length];
+        if end == 0 || Column::named(&line[..end]).is_none() {
+            return None;
+        }
+        let (line, trailing) = match line.strip_suffix(delimiter) {
+            Some(without) if !delimiter.is_empty() => (without, true),
+            _ => (line, false),
+        };
+        // A delimiter of blanks is that of columns of fixed width.
+        if delimiter.chars().any(|c| c == ' ') {
+            return None;
+        }
+        let names: Vec<&str> = if delimiter.is_empty() {
+            vec![line]
+        } else {
+            line.split(delimiter).collect()
+        };
+        Self::of_names(&names, delimiter, trailing)
+    }
+
+    fn of_names(names: &[&str], delimiter: &str, trailing: bool) -> Option<Self> {
+        let columns: Vec<Option<Column>> = names
+            .iter()
+            .map(|name| Column::named(name.trim()))
+            .collect();
+        let known = columns.iter().flatten().count();
+        let has_id =
+            columns.contains(&Some(Column::JobID)) || columns.contains(&Some(Column::JobIDRaw));
+        (has_id && 3 * known >= 2 * columns.len()).then(|| Self {
+            delimiter: if delimiter.is_empty() {
+                "|".into()
+            } else {
+                delimiter.into()
+            },
+            trailing,
+            columns,
+        })
+    }
+
+    /// The layout of lines without a header, which has to be said beforehand.
+    fn of_site(site: &Site, first: &str, input: &Input) -> Result<Self> {
+        let refuse = |reason: String| Error::Malformed {
+            path: input.path().into(),
+            region: "line 1".into(),
+            at: None,
+            reason,
+        };
+        if site.slurm_columns.is_empty() {
+            let reason = "no header with sacct's column names; name the columns with --slurm-columns JobID,JobIDRaw,..";
+            return Err(refuse(reason.into()));
+        }
+        let names: Vec<&str> = site.slurm_columns.iter().map(String::as_str).collect();
+        if let Some(unknown) = names.iter().find(|name| Column::named(name).is_none()) {
+            return Err(Error::Invalid(format!(
+                "--slurm-columns: sacct has no column `{unknown}`"
+            )));
+        }
+        let given = site.slurm_delimiter.as_deref();
+        let usual = ["|", "\x1f", "\t", ";", ",", "^", "~", "!"];
+        let fits = |delimiter: &&str| first.matches(*delimiter).count() + 1 >= names.len();
+        let delimiter = given
+            .or_else(|| usual.into_iter().find(fits))
+            .ok_or_else(|| {
+                refuse(format!(
+                    "no delimiter found that makes {} columns; name it with --slurm-delimiter",
+                    names.len()
+                ))
+            })?;
+        let trailing =
+            first.ends_with(delimiter) && first.matches(delimiter).count() >= names.len();
+        let layout = Self::of_names(&names, delimiter, trailing);
+        layout.ok_or_else(|| {
+            Error::Invalid("--slurm-columns: JobID or JobIDRaw must be among them".into())
+        })
+    }
+}
+
+/// Whether a line begins like a record of sacct without a header: an id, and a state somewhere.
+pub(super) fn is_record(line: &str) -> bool {
+    let id = |c: char| c.is_ascii_alphanumeric() || "_.+[]%,-".contains(c);
+    let end = line.find(|c| !id(c)).unwrap_or(line.len());
+    let states = [
+        "COMPLETED",
+        "FAILED",
+        "CANCELLED",
+        "TIMEOUT",
+        "RUNNING",
+        "PENDING",
+        "NODE_FAIL",
+        "OUT_OF_MEMORY",
+    ];
+    value::id(&line[..end], None).is_some()
+        && end < line.len()
+        && !line[end..].starts_with(' ')
+        && states.iter().any(|state| line.contains(state))
+}
+
+/// Appends the records of a dump.
+pub(super) fn read(input: &Input, site: &Site, tables: &mut Tables) -> Result<Outcome> {
+    let mut reader = Text {
+        input,
+        site,
+        clock: clock(site, input),
+        expansion: Expansion::default(),
+        layout: None,
+        values: [None; Column::COUNT],
+        line: 0,
+        records: 0,
+        failed: vec![],
+        failures: 0,
+        without_id: 0,
+    };
+    let (mut buffer, mut at, mut carried) = (vec![], 0, 0);
+    loop {
+        let more = (input.len() - at).min(BLOCK as u64) as usize;
+        buffer.drain(..buffer.len() - carried);
+        input.read_at(at, more, &mut buffer)?;
+        at += more as u64;
+        let last = at == input.len();
+        let whole = match last {
+            true => buffer.len(),
+            false => memchr::memrchr(b'\n', &buffer).map_or(0, |end| end + 1),
+        };
+        let mut used = 0;
+        if whole > 0 {
+            let text = String::from_utf8_lossy(&buffer[..whole]);
+            used = reader.lines(&text, last, tables)?;
+            if let Cow::Owned(text) = &text {
+                // Bytes that are no text took more room there: whole lines are what both have.
+                used = nth_line(
+                    &buffer[..whole],
+                    memchr::memchr_iter(b'\n', &text.as_bytes()[..used]).count(),
+                );
+            }
+        }
+        carried = buffer.len() - used;
+        if last {
+            break;
+        }
+        if carried > 64 * BLOCK {
+            let reason = format!("a line of more than {carried} bytes");
+            return Err(Error::Malformed {
+                path: input.path().into(),
+                region: format!("line {}", reader.line + 1),
+                at: Some(at),
+                reason,
+            });
+        }
+    }
+    reader.outcome()
+}
+
+/// Where the line after `n` lines begins.
+fn nth_line(bytes: &[u8], n: usize) -> usize {
+    match n {
+        0 => 0,
+        n => memchr::memchr_iter(b'\n', bytes)
+            .nth(n - 1)
+            .map_or(bytes.len(), |at| at + 1),
+    }
+}
+
+struct Text<'i> {
+    input: &'i Input,
+    site: &'i Site,
+    clock: Clock,
+    expansion: Expansion,
+    layout: Option<Layout>,
+    /// The fields of a line by column; those that the dump does not have stay None.
+    values: [Option<(u32, u32)>; Column::COUNT],
+    /// Lines done.
+    line: u64,
+    records: u64,
+    /// The first lines that failed, and how many did.
+    failed: Vec<u64>,
+    failures: u64,
+    /// Array tasks and het components whose raw id is not known.
+    without_id: u64,
+}
+
+impl Text<'_> {
+    /// Takes whole lines; how many bytes of them were used. The rest has to come again with what follows it.
+    fn lines(&mut self, text: &str, last: bool, tables: &mut Tables) -> Result<usize> {
+        let (mut at, mut fields) = (0, vec![]);
+        while at < text.len() {
+            let end = memchr(b'\n', &text.as_bytes()[at..]).map_or(text.len(), |n| at + n);
+            let line = text[at..end].trim_end_matches('\r');
+            if line.is_empty() {
+                (at, self.line) = (end + 1, self.line + 1);
+                continue;
+            }
+            if self.layout.is_none()
+                || self.records == 0
+                || line.starts_with(|c: char| c.is_ascii_alphabetic())
+            {
+                // Dumps may be strung together, each with its header.
+                if let Some(layout) = Layout::of_header(line) {
+                    self.layout = Some(layout);
+                    self.values = [None; Column::COUNT];
+                    (at, self.line) = (end + 1, self.line + 1);
+                    continue;
+                }
+            }
+            let layout = match self.layout.take() {
+                Some(layout) => layout,
+                None => Layout::of_site(self.site, line, self.input)?,
+            };
+            let found = self.take(&layout, text, at, end, last, &mut fields, tables);
+            self.layout = Some(layout);
+            match found? {
+                Some(next) => at = next,
+                None => break,
+            }
+        }
+        Ok(at.min(text.len()))
+    }
+
+    /// Takes the record at `at`, whose first line ends at `end`; where the next one begins. None if more lines are needed.
+    #[allow(clippy::too_many_arguments)]
+    fn take(
+        &mut self,
+        layout: &Layout,
+        text: &str,
+        at: usize,
+        end: usize,
+        last: bool,
+        fields: &mut Vec<(u32, u32)>,
+        tables: &mut Tables,
+    ) -> Result<Option<usize>> {
+        let ends_free = !layout.trailing
+            && layout
+                .columns
+                .last()
+                .copied()
+                .flatten()
+                .is_some_and(|c| c.kind() == Kind::Free);
+        if cut(layout, text, at, end, fields) {
+            let alone = match (ends_free, end + 1 < text.len()) {
+                (false, _) => true,
+                (true, false) if !last => return Ok(None),
+                (true, false) => true,
+                // What follows may belong to the last field.
+                (true, true) => match text[end + 1..].lines().find(|line| !line.is_empty()) {
+                    Some(next) => count(layout, next) == layout.delimiters(),
+                    None if !last => return Ok(None),
+                    None => true,
+                },
+            };
+            if alone && self.record(layout, text, fields, tables).is_ok() {
+                self.line += 1;
+                self.relieve(tables)?;
+                return Ok(Some(end + 1));
+            }
+        }
+        // Up to the next line that is whole by itself.
+        let (mut ends, mut from) = (vec![end - at], end + 1);
+        loop {
+            if from >= text.len() {
+                match last || ends.len() >= MOST_LINES {
+                    true => break,
+                    false => return Ok(None),
+                }
+            }
+            let end = memchr(b'\n', &text.as_bytes()[from..]).map_or(text.len(), |n| from + n);
+            let whole =
+                cut(layout, text, from, end, fields) && self.parse(layout, text, fields).is_ok();
+            if whole || ends.len() >= MOST_LINES {
+                break;
+            }
+            ends.push(end - at);
+            from = end + 1;
+        }
+        let run = &text[at..at + ends[ends.len() - 1]];
+        let clock = std::cell::RefCell::new(&mut self.clock);
+        let check = |column: Column, text: &str| holds(column, text, &mut clock.borrow_mut());
+        for (lines, piece) in pieces(run, &ends, layout, &check) {
+            let done =
+                match piece {
+                    Piece::Record(found) => {
+                        fields.clear();
+                        // All are parts of the same text.
+                        let place = |field: &&str| field.as_ptr() as usize - text.as_ptr() as usize;
+                        fields.extend(found.iter().map(|field| {
+                            (place(field) as u32, (place(field) + field.len()) as u32)
+                        }));
+                        self.record(layout, text, fields, tables).is_ok()
+                    }
+                    Piece::Failed => false,
+                };
+            if !done {
+                self.failures += lines as u64;
+                self.failed.extend(
+                    (self.line + 1..=self.line + lines as u64).take(5 - self.failed.len().min(5)),
+                );
+            }
+            self.line += lines as u64;
+        }
+        self.relieve(tables)?;
+        Ok(Some(from.min(text.len())))
+    }
+
+    fn relieve(&mut self, tables: &mut Tables) -> Result<()> {
+        match self.records % RECORDS as u64 {
+            0 => tables.relieve(),
+            _ => Ok(()),
+        }
+    }
+
+    /// Appends the row of a record; the column whose value is none if it is none.
+    fn record(
+        &mut self,
+        layout: &Layout,
+        text: &str,
+        fields: &[(u32, u32)],
+        tables: &mut Tables,
+    ) -> Result<(), Column> {
+        let record = self.parse(layout, text, fields)?;
+        self.records += 1;
+        self.without_id += u64::from(record.id.job_id < 0);
+        record.push(self.site.period, &mut self.expansion, tables);
+        Ok(())
+    }
+
+    fn parse<'t>(
+        &mut self,
+        layout: &Layout,
+        text: &'t str,
+        fields: &[(u32, u32)],
+    ) -> Result<Record<'t>, Column> {
+        for (column, place) in layout.columns.iter().zip(fields) {
+            if let Some(column) = column {
+                self.values[*column as usize] = Some(*place);
+            }
+        }
+        let values = &self.values;
+        let get = |column: Column| {
+            values[column as usize].map(|(from, to)| &text[from as usize..to as usize])
+        };
+        parse(&get, &mut self.clock)
+    }
+
+    fn outcome(self) -> Result<Outcome> {
+        let mut why = vec![];
+        if self.layout.is_none() || self.records == 0 && self.failures > 0 {
+            let reason = match self.layout {
+                None => "nothing in it".to_string(),
+                Some(_) => format!(
+                    "none of its {} lines is a record of these columns",
+                    self.failures
+                ),
+            };
+            return Err(Error::Malformed {
+                path: self.input.path().into(),
+                region: "text".into(),
+                at: None,
+                reason,
+            });
+        }
+        if self.failures > 0 {
+            let lines: Vec<String> = self.failed.iter().map(u64::to_string).collect();
+            let more = if self.failures > lines.len() as u64 {
+                ", .."
+            } else {
+                ""
+            };
+            let (s, them) = if self.failures == 1 {
+                ("", "it was")
+            } else {
+                ("s", "they were")
+            };
+            why.push(format!(
+                "{} line{s} cannot be split for certain and {them} left out: {}{more}",
+                self.failures,
+                lines.join(", ")
+            ));
+        }
+        if self.without_id > 0 {
+            why.push(format!(
+                "{} records of array tasks and het components have no raw id, which only JobIDRaw says: their job_id is below 0 and matches no log",
+                self.without_id
+            ));
+        }
+        let status = if self.failures > 0 {
+            Status::Damaged
+        } else {
+            Status::Ok
+        };
+        Ok(Outcome {
+            status,
+            why: (!why.is_empty()).then(|| why.join("; ")),
+        })
+    }
+}
+
+impl Layout {
+    /// Delimiters of a line whose fields hold none.
+    fn delimiters(&self) -> usize {
+        self.columns.len() - 1 + usize::from(self.trailing)
+    }
+}
+
+fn count(layout: &Layout, line: &str) -> usize {
+    match layout.delimiter.as_bytes() {
+        [byte] => memchr::memchr_iter(*byte, line.as_bytes()).count(),
+        delimiter => memmem::find_iter(line.as_bytes(), delimiter).count(),
+    }
+}
+
+/// Where the fields of a line lie, if it has as many as there are columns.
+fn cut(layout: &Layout, text: &str, at: usize, end: usize, fields: &mut Vec<(u32, u32)>) -> bool {
+    fields.clear();
+    let line = text[at..end].trim_end_matches('\r');
+    let (mut from, length, most) = (at, layout.delimiter.len(), layout.columns.len());
+    let mut add = |found: usize| {
+        fields.push((from as u32, found as u32));
+        from = found + length;
+        fields.len() <= most
+    };
+    let fits = match layout.delimiter.as_bytes() {
+        [byte] => memchr::memchr_iter(*byte, line.as_bytes()).all(|found| add(at + found)),
+        delimiter => memmem::find_iter(line.as_bytes(), delimiter).all(|found| add(at + found)),
+    };
+    if !fits {
+        return false;
+    }
+    let rest = at + line.len();
+    match layout.trailing {
+        true => fields.len() == most && from == rest,
+        false => {
+            fields.push((from as u32, rest as u32));
+            fields.len() == most
+        }
+    }
+}

@@ -1,0 +1,251 @@
+//! A database as a file: SQLite, or what mysqldump writes.
+
+use super::schema::Table;
+use crate::error::{Error, Result};
+use chrono::DateTime;
+use rusqlite::types::{ToSqlOutput, ValueRef};
+use rusqlite::{Connection, ToSql, params_from_iter};
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+/// A value of a row.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Cell {
+    Null,
+    Int(i64),
+    /// At most six digits, for the database has 4-byte floats.
+    Float(f64),
+    Text(String),
+}
+
+/// What gives rows to a function, one after another.
+pub(super) type Rows<'a> = dyn FnMut(&mut dyn FnMut(&[Cell]) -> Result<()>) -> Result<()> + 'a;
+
+/// A file that takes tables, one after another.
+pub(super) trait Database {
+    /// Makes a table with its rows.
+    fn table(&mut self, table: &Table, rows: &mut Rows<'_>) -> Result<()>;
+
+    /// Writes what is still to be written.
+    fn finish(self: Box<Self>) -> Result<()>;
+}
+
+/// A copy of the database that somebody made with SQLite: columns have no types.
+pub(super) struct Sqlite {
+    path: PathBuf,
+    connection: Connection,
+}
+
+impl Sqlite {
+    pub(super) fn create(path: &Path) -> Result<Self> {
+        let open = || -> rusqlite::Result<Connection> {
+            let connection = Connection::open(path)?;
+            // Nobody reads it before it is done.
+            connection.pragma_update(None, "journal_mode", "OFF")?;
+            connection.pragma_update(None, "synchronous", "OFF")?;
+            connection.execute_batch("BEGIN")?;
+            Ok(connection)
+        };
+        Ok(Self {
+            connection: open().map_err(|e| sqlite_error(path, &e))?,
+            path: path.to_path_buf(),
+        })
+    }
+}
+
+impl Database for Sqlite {
+    fn table(&mut self, table: &Table, rows: &mut Rows<'_>) -> Result<()> {
+        let failed = |e: rusqlite::Error| sqlite_error(&self.path, &e);
+        let columns: Vec<&str> = table.columns.iter().map(|(name, _)| *name).collect();
+        // SQLite wants a key where the original has none.
+        let key = if table.key.is_empty() {
+            &columns[..3]
+        } else {
+            table.key
+        };
+        let (name, list, key) = (table.name, columns.join(", "), key.join(", "));
+        let create = format!("CREATE TABLE {name} ({list}, PRIMARY KEY({key}))");
+        self.connection.execute_batch(&create).map_err(failed)?;
+        let places = vec!["?"; columns.len()].join(", ");
+        let insert = format!("INSERT INTO {name} VALUES ({places})");
+        let mut insert = self.connection.prepare(&insert).map_err(failed)?;
+        rows(&mut |cells| {
+            insert
+                .execute(params_from_iter(cells))
+                .map(|_| ())
+                .map_err(failed)
+        })
+    }
+
+    fn finish(self: Box<Self>) -> Result<()> {
+        let failed = |e: rusqlite::Error| sqlite_error(&self.path, &e);
+        self.connection.execute_batch("COMMIT").map_err(failed)?;
+        self.connection
+            .close()
+            .map_err(|(_, e)| sqlite_error(&self.path, &e))
+    }
+}
+
+impl ToSql for Cell {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(ToSqlOutput::Borrowed(match self {
+            Self::Null => ValueRef::Null,
+            Self::Int(value) => ValueRef::Integer(*value),
+            Self::Float(value) => ValueRef::Real(*value),
+            Self::Text(value) => ValueRef::Text(value.as_bytes()),
+        }))
+    }
+}
+
+fn sqlite_error(path: &Path, error: &rusqlite::Error) -> Error {
+    Error::io(
+        path,
+        "cannot write",
+        std::io::Error::other(error.to_string()),
+    )
+}
+
+/// Statements that make the database anew in MySQL: what mysqldump writes.
+pub(super) struct Dump {
+    path: PathBuf,
+    out: BufWriter<File>,
+    line: String,
+    /// When it says that it was made.
+    made: i64,
+}
+
+/// Bytes after which mysqldump begins another statement.
+const STATEMENT: usize = 1_000_000;
+
+const HEAD: &str = "\
+/*!40101 SET @OLD_CHARACTER_SET_CLIENT=@@CHARACTER_SET_CLIENT */;
+/*!40101 SET @OLD_CHARACTER_SET_RESULTS=@@CHARACTER_SET_RESULTS */;
+/*!40101 SET @OLD_COLLATION_CONNECTION=@@COLLATION_CONNECTION */;
+/*!40101 SET NAMES utf8mb4 */;
+/*!40103 SET @OLD_TIME_ZONE=@@TIME_ZONE */;
+/*!40103 SET TIME_ZONE='+00:00' */;
+/*!40014 SET @OLD_UNIQUE_CHECKS=@@UNIQUE_CHECKS, UNIQUE_CHECKS=0 */;
+/*!40014 SET @OLD_FOREIGN_KEY_CHECKS=@@FOREIGN_KEY_CHECKS, FOREIGN_KEY_CHECKS=0 */;
+/*!40101 SET @OLD_SQL_MODE=@@SQL_MODE, SQL_MODE='NO_AUTO_VALUE_ON_ZERO' */;
+/*!40111 SET @OLD_SQL_NOTES=@@SQL_NOTES, SQL_NOTES=0 */;
+";
+
+const TAIL: &str = "\
+/*!40103 SET TIME_ZONE=@OLD_TIME_ZONE */;
+
+/*!40101 SET SQL_MODE=@OLD_SQL_MODE */;
+/*!40014 SET FOREIGN_KEY_CHECKS=@OLD_FOREIGN_KEY_CHECKS */;
+/*!40014 SET UNIQUE_CHECKS=@OLD_UNIQUE_CHECKS */;
+/*!40101 SET CHARACTER_SET_CLIENT=@OLD_CHARACTER_SET_CLIENT */;
+/*!40101 SET CHARACTER_SET_RESULTS=@OLD_CHARACTER_SET_RESULTS */;
+/*!40101 SET COLLATION_CONNECTION=@OLD_COLLATION_CONNECTION */;
+/*!40111 SET SQL_NOTES=@OLD_SQL_NOTES */;
+";
+
+impl Dump {
+    pub(super) fn create(path: &Path, lmt: &str, made: i64) -> Result<Self> {
+        let file = File::create(path).map_err(|e| Error::io(path, "cannot create", e))?;
+        let mut dump = Self {
+            path: path.to_path_buf(),
+            out: BufWriter::with_capacity(1 << 16, file),
+            line: String::new(),
+            made,
+        };
+        let server = "10.11.19-MariaDB-0+deb12u1";
+        dump.put(&format!(
+            "/*M!999999\\- enable the sandbox mode */ \n\
+             -- MariaDB dump 10.19  Distrib 10.11.19-MariaDB, for debian-linux-gnu (x86_64)\n--\n\
+             -- Host: localhost    Database: filesystem_{lmt}\n\
+             -- ------------------------------------------------------\n-- Server version\t{server}\n\n{HEAD}"
+        ))?;
+        Ok(dump)
+    }
+
+    fn put(&mut self, text: &str) -> Result<()> {
+        let written = self.out.write_all(text.as_bytes());
+        written.map_err(|e| Error::io(&self.path, "cannot write", e))
+    }
+}
+
+impl Database for Dump {
+    fn table(&mut self, table: &Table, rows: &mut Rows<'_>) -> Result<()> {
+        let name = table.name;
+        self.put(&format!(
+            "\n--\n-- Table structure for table `{name}`\n--\n\nDROP TABLE IF EXISTS `{name}`;\n\
+             /*!40101 SET @saved_cs_client     = @@character_set_client */;\n\
+             /*!40101 SET character_set_client = utf8mb4 */;\n{};\n\
+             /*!40101 SET character_set_client = @saved_cs_client */;\n\n\
+             --\n-- Dumping data for table `{name}`\n--\n\nLOCK TABLES `{name}` WRITE;\n\
+             /*!40000 ALTER TABLE `{name}` DISABLE KEYS */;\n",
+            create(table)
+        ))?;
+        let mut statement = 0;
+        rows(&mut |cells| {
+            let mut line = std::mem::take(&mut self.line);
+            line.clear();
+            match statement {
+                0 => {
+                    let _ = write!(line, "INSERT INTO `{name}` VALUES\n(");
+                }
+                _ => line.push_str(",\n("),
+            }
+            for (at, cell) in cells.iter().enumerate() {
+                if at > 0 {
+                    line.push(',');
+                }
+                let _ = match cell {
+                    Cell::Null => write!(line, "NULL"),
+                    Cell::Int(value) => write!(line, "{value}"),
+                    Cell::Float(value) => write!(line, "{value}"),
+                    Cell::Text(value) => {
+                        write!(
+                            line,
+                            "'{}'",
+                            value.replace('\\', "\\\\").replace('\'', "\\'")
+                        )
+                    }
+                };
+            }
+            line.push(')');
+            statement += line.len();
+            if statement > STATEMENT {
+                line.push_str(";\n");
+                statement = 0;
+            }
+            self.put(&line)?;
+            self.line = line;
+            Ok(())
+        })?;
+        let end = if statement > 0 { ";\n" } else { "" };
+        self.put(&format!(
+            "{end}/*!40000 ALTER TABLE `{name}` ENABLE KEYS */;\nUNLOCK TABLES;\n"
+        ))
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<()> {
+        let made = DateTime::from_timestamp(self.made, 0).unwrap_or_default();
+        let made = made.format("%Y-%m-%d %k:%M:%S");
+        self.put(&format!("{TAIL}\n-- Dump completed on {made}\n"))?;
+        let written = self.out.flush();
+        written.map_err(|e| Error::io(&self.path, "cannot write", e))
+    }
+}
+
+/// The statement that makes a table.
+fn create(table: &Table) -> String {
+    let quoted = |names: &[&str]| format!("`{}`", names.join("`,`"));
+    let mut lines: Vec<String> = (table.columns.iter())
+        .map(|(name, kind)| format!("  `{name}` {kind}"))
+        .collect();
+    if !table.key.is_empty() {
+        lines.push(format!("  PRIMARY KEY ({})", quoted(table.key)));
+    }
+    lines.extend((table.indexes.iter()).map(|name| format!("  KEY `{name}` (`{name}`)")));
+    format!(
+        "CREATE TABLE `{}` (\n{}\n) ENGINE=InnoDB DEFAULT CHARSET=latin1 COLLATE=latin1_swedish_ci",
+        table.name,
+        lines.join(",\n")
+    )
+}

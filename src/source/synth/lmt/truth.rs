@@ -1,0 +1,223 @@
+//! What the samples hold, for `truth.json`.
+
+use super::{FILE_SYSTEMS, Load, OSTS_PER_OSS, Origin, Piece, Plants, Span, What, noise};
+use crate::source::synth::load::write_back;
+use crate::source::synth::plan::Plan;
+use crate::source::synth::{Month, neighbour};
+use serde_json::{Value, json};
+use std::collections::{HashMap, HashSet};
+
+/// The sums of every database, and who had which share where it matters.
+#[derive(Default)]
+pub(in crate::source::synth) struct Account {
+    databases: Vec<Value>,
+    shares: Vec<Value>,
+}
+
+/// Windows, besides those of planted neighbours, for which the shares are told.
+const LARGEST: usize = 12;
+/// Loads among which these are looked for, the largest ones.
+const CANDIDATES: usize = 20_000;
+
+impl Account {
+    /// Adds the sums of a piece.
+    pub(super) fn add(&mut self, name: &str, piece: &Piece<'_>, span: Span) {
+        let by = |who: usize, of: fn(&(i64, i64)) -> i64| -> Vec<i64> {
+            piece.sums.iter().map(|sums| of(&sums[who])).collect()
+        };
+        let (read, written) = (|sum: &(i64, i64)| sum.0, |sum: &(i64, i64)| sum.1);
+        let ops: serde_json::Map<String, Value> = OPS
+            .into_iter()
+            .zip(piece.op_sums)
+            .map(|(name, (logged, all))| (name.to_string(), json!({"darshan": logged, "all": all})))
+            .collect();
+        self.databases.push(json!({
+            "file": format!("lmt/{name}"),
+            "fs": FILE_SYSTEMS[piece.fs].name,
+            "first": span.stamp(piece.first),
+            "last": span.stamp(piece.end - 1),
+            "darshan": {"read": by(0, read), "written": by(0, written)},
+            "unreadable": {"read": by(1, read), "written": by(1, written)},
+            "background": {"read": by(2, read), "written": by(2, written)},
+            "operations": ops,
+        }));
+    }
+
+    /// Who moved what on an OST while a file was read or written: for the files of planted neighbours and some large ones.
+    pub(super) fn shares(&mut self, month: &Month, loads: &[Load]) {
+        let span = Span::of(month);
+        let plants = Plants::of(month);
+        let plan = Plan::new(*month);
+        let numbers = 0..neighbour::count(month);
+        let slow: HashSet<i64> = (numbers.clone().skip(1).step_by(2))
+            .map(|number| neighbour::job(&plan, number).job_id)
+            .collect();
+        let loud: HashSet<i64> = (numbers.step_by(2))
+            .map(|number| neighbour::job(&plan, number).job_id)
+            .collect();
+        // Where rows tell it plainly: all samples are there, and nothing comes late.
+        let plain = |load: &&Load| {
+            let (from, to) = load.samples();
+            let meets = |(start, end): (i64, i64)| from <= end + 1 && to >= start;
+            let kind = load.origin == Origin::Darshan && !matches!(load.what, What::Op(_));
+            let planted = load.fs == 0
+                && (load.target == plants.late_ost
+                    || plants.reboot_osts().contains(&load.target)
+                    || meets(plants.gap));
+            kind && from > 1 && to < span.samples && !planted
+        };
+        let jobs = (0..month.jobs).map(|index| plan.job(index));
+        let delayed = jobs.filter(|job| write_back(job) > 0.0);
+        let delayed: HashSet<i64> = delayed.map(|job| job.job_id).collect();
+        let (mut chosen, mut others): (Vec<&Load>, Vec<&Load>) = (loads.iter())
+            .filter(plain)
+            .partition(|load| slow.contains(&load.job_id));
+        others.retain(|load| {
+            load.amount > 100_000_000
+                && (load.what == What::Read || !delayed.contains(&load.job_id))
+                && !loud.contains(&load.job_id)
+        });
+        others.sort_by_key(|load| (std::cmp::Reverse(load.amount), load.job_id, load.file));
+        others.truncate(CANDIDATES);
+        let mut there: HashMap<(usize, i64), Vec<&Load>> = HashMap::new();
+        for load in loads.iter().filter(|load| load.origin == Origin::Darshan) {
+            there.entry((load.fs, load.target)).or_default().push(load);
+        }
+        let beside = |load: &Load| {
+            let meets = |other: &&&Load| {
+                other.what == load.what
+                    && (other.job_id, other.file) != (load.job_id, load.file)
+                    && other.start < load.end
+                    && other.end > load.start
+            };
+            let (mut own, mut foreign) = (0, 0);
+            for other in there[&(load.fs, load.target)].iter().filter(meets) {
+                match other.job_id == load.job_id {
+                    true => own = 1,
+                    false => foreign = 1,
+                }
+            }
+            own + foreign
+        };
+        // One of each job: where it shares the OST with other files of its own, or with other jobs, before the others.
+        others.sort_by_cached_key(|load| std::cmp::Reverse(beside(load)));
+        let mut seen = HashSet::new();
+        others.retain(|load| seen.insert(load.job_id));
+        chosen.extend(others.into_iter().take(LARGEST));
+        self.shares = (chosen.iter())
+            .map(|load| share(month, &span, load, loads))
+            .collect();
+    }
+
+    /// The part of `truth.json`.
+    pub(in crate::source::synth) fn truth(&self, month: &Month) -> Value {
+        let span = Span::of(month);
+        let plants = Plants::of(month);
+        let plan = Plan::new(*month);
+        let stamps =
+            |(from, to): (i64, i64)| json!({"from": span.stamp(from), "to": span.stamp(to)});
+        let pairs = (0..neighbour::count(month)).step_by(2).map(|number| {
+            let (loud, slow) = (number, number + 1);
+            let first = neighbour::first_ost(month, number);
+            json!({
+                "loud_job_id": neighbour::job(&plan, loud).job_id,
+                "slow_job_id": neighbour::job(&plan, slow).job_id,
+                "fs": FILE_SYSTEMS[0].name,
+                "osts": (first..first + neighbour::SHARED_OSTS).collect::<Vec<_>>(),
+                "factor": neighbour::SLOWED,
+            })
+        });
+        let (lmt, reboot) = (FILE_SYSTEMS[0].lmt, plants.reboot);
+        json!({
+            "doc": "bytes since the sample before, summed over each database by OST; a database's first sample counts what \
+                came since the last one of the database before, the very first counts nothing",
+            "step_seconds": Span::STEP,
+            "first": span.start,
+            "last": span.stamp(span.samples - 1),
+            "timezone": crate::source::synth::site::ZONE.name(),
+            "databases": self.databases,
+            "reboot": {
+                "doc": "no samples of these OSTs from `from` on and before `to`; what is asked of them meanwhile is done in the \
+                    sample at `to`, whose counters begin at 0",
+                "fs": FILE_SYSTEMS[0].name,
+                "oss": format!("{lmt}n{:03}", 10 + plants.reboot_oss),
+                "osts": plants.reboot_osts().take(OSTS_PER_OSS as usize).collect::<Vec<_>>(),
+                "missing": stamps(reboot),
+            },
+            "gap": {
+                "doc": "no samples at all from `from` on and before `to`",
+                "fs": FILE_SYSTEMS[0].name,
+                "missing": stamps(plants.gap),
+            },
+            "late_sample": {
+                "doc": "the sample at `time` is missing, and the next holds its values",
+                "fs": FILE_SYSTEMS[0].name,
+                "ost": plants.late_ost,
+                "time": span.stamp(plants.late),
+            },
+            "full_ost": {"fs": FILE_SYSTEMS[0].name, "ost": plants.full_ost, "used_percent": 97},
+            "neighbours": pairs.collect::<Vec<_>>(),
+            "shares": {
+                "doc": "who moved what, in the direction, on the OST in the samples from `from` (excluded) to `to` (included), \
+                    while the file was read or written; job_id and record_id are those of the log",
+                "windows": self.shares,
+            },
+        })
+    }
+}
+
+/// Names of operations, by `Op`.
+const OPS: [&str; 10] = [
+    "open", "close", "mknod", "unlink", "mkdir", "rename", "getxattr", "statfs", "setattr",
+    "getattr",
+];
+
+/// Who moved what on the OST of a load while it lasted.
+fn share(month: &Month, span: &Span, load: &Load, loads: &[Load]) -> Value {
+    let (from, to) = load.samples();
+    let (mut own, mut same_job, mut other, mut unreadable, mut background) = (0, 0, 0, 0, 0);
+    let here = |other: &&Load| {
+        (other.fs, other.target, other.what) == (load.fs, load.target, load.what)
+            && other.samples().1 >= from
+            && other.samples().0 <= to
+    };
+    let mut jobs = std::collections::BTreeSet::new();
+    for there in loads.iter().filter(here) {
+        let bytes: i64 = (from..=to).map(|sample| there.in_sample(sample)).sum();
+        *match there.origin {
+            Origin::Background => &mut background,
+            Origin::Unreadable => &mut unreadable,
+            Origin::Darshan if there.job_id != load.job_id => {
+                jobs.insert(there.job_id);
+                &mut other
+            }
+            Origin::Darshan if there.file == load.file => &mut own,
+            Origin::Darshan => &mut same_job,
+        } += bytes;
+    }
+    for sample in from..=to {
+        let (read, written) = noise(month.seed, load.fs, load.target, sample);
+        background += if load.what == What::Read {
+            read
+        } else {
+            written
+        };
+    }
+    json!({
+        "job_id": load.job_id,
+        // Beyond what a double holds.
+        "record_id": load.file.to_string(),
+        "fs": FILE_SYSTEMS[load.fs].name,
+        "ost": load.target,
+        "direction": if load.what == What::Read { "read" } else { "write" },
+        "window": [load.start + span.start as f64, load.end + span.start as f64],
+        "from": span.stamp(from - 1),
+        "to": span.stamp(to),
+        "own_bytes": own,
+        "same_job_bytes": same_job,
+        "other_bytes": other,
+        "other_job_ids": jobs,
+        "unreadable_bytes": unreadable,
+        "background_bytes": background,
+    })
+}

@@ -1,0 +1,383 @@
+//! What the I/O of a log is to the servers: how much reaches which target, and when.
+
+use super::lmt::{FILE_SYSTEMS, Op, Span};
+use super::plan::{FIRST_ID, Job, Plant};
+use super::random::mix;
+use super::record::is_posix;
+use super::scene::{FileLayout, FileUse, Flow, Scene};
+use crate::source::darshan::ModuleId;
+use crate::source::darshan::counters::{posix, stdio};
+use crate::source::darshan::write::{DarshanLog, Records};
+use std::collections::HashMap;
+use xxhash_rust::xxh3::xxh3_64;
+
+/// What a server counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum What {
+    /// Bytes read from an OST.
+    Read,
+    /// Bytes written to an OST.
+    Written,
+    /// Operations of an MDT.
+    Op(Op),
+}
+
+/// Who caused it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// A job whose log says so.
+    Darshan,
+    /// A job whose log is damaged or partial.
+    Unreadable,
+    /// Somebody without a log.
+    Background,
+}
+
+/// Something that is spread evenly over a time on one target.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Load {
+    /// Place in [`FILE_SYSTEMS`].
+    pub(super) fs: usize,
+    /// Index of the OST or MDT.
+    pub(super) target: i64,
+    pub(super) what: What,
+    /// Seconds since the start of the span.
+    pub(super) start: f64,
+    pub(super) end: f64,
+    pub(super) amount: i64,
+    pub(super) origin: Origin,
+    pub(super) job_id: i64,
+    /// Record id of the file; 0 without a log.
+    pub(super) file: u64,
+}
+
+impl Load {
+    /// How much of it came before a moment.
+    fn before(&self, moment: f64) -> i64 {
+        if moment >= self.end {
+            self.amount
+        } else if moment <= self.start {
+            0
+        } else {
+            (self.amount as f64 * ((moment - self.start) / (self.end - self.start))) as i64
+        }
+    }
+
+    /// How much of it belongs to a sample: what came since the one before. Samples sum to the whole.
+    pub(super) fn in_sample(&self, sample: i64) -> i64 {
+        let moment = |sample: i64| (sample * Span::STEP) as f64;
+        self.before(moment(sample)) - self.before(moment(sample - 1))
+    }
+
+    /// The first and the last sample that have a part of it.
+    pub(super) fn samples(&self) -> (i64, i64) {
+        let sample = |moment: f64| (moment / Span::STEP as f64).floor() as i64 + 1;
+        (sample(self.start), sample(self.end))
+    }
+}
+
+/// Files that are opened, closed and looked at, by record id: how often, and when.
+#[derive(Default)]
+struct Metadata {
+    opens: i64,
+    stats: i64,
+    opened: f64,
+    closed: f64,
+}
+
+/// The loads of a log that started `start` seconds after 1970, as far as they lie in the span.
+pub(super) fn loads(
+    span: &Span,
+    job: &Job,
+    start: f64,
+    scene: &Scene,
+    log: &DarshanLog,
+) -> Vec<Load> {
+    let begin = start - span.start as f64;
+    let mut found = vec![];
+    // Dirty pages are written some seconds later.
+    if begin > span.seconds() as f64 || begin + scene.clock + 20.0 < 0.0 {
+        return found;
+    }
+    let origin = match job.plant {
+        Some(Plant::Damaged | Plant::Partial) => Origin::Unreadable,
+        _ => Origin::Darshan,
+    };
+    let late = write_back(job);
+    for file in &scene.uses {
+        let (Some(layout), Some(fs)) = (&file.layout, file_system(&file.path)) else {
+            continue;
+        };
+        let progressive = layout.progressive && job.library.lustre > 1;
+        for (flow, what, late) in [
+            (&file.read, What::Read, 0.0),
+            (&file.written, What::Written, late),
+        ] {
+            let Some(flow) = flow else { continue };
+            for (ost, bytes) in spread(flow, layout, progressive) {
+                found.push(Load {
+                    fs,
+                    target: ost,
+                    what,
+                    start: begin + flow.start + late,
+                    end: begin + flow.end + late,
+                    amount: bytes,
+                    origin,
+                    job_id: job.job_id,
+                    file: file.id,
+                });
+            }
+        }
+    }
+    found.extend(merged(operations(scene, log, begin, job.job_id, origin)));
+    found.retain(|load| load.end >= 0.0 && load.start <= span.seconds() as f64);
+    found
+}
+
+/// Seconds by which what a job writes reaches the servers late: 0 for most.
+pub(super) fn write_back(job: &Job) -> f64 {
+    let number = mix(job.job_id as u64 ^ 0x1a7e);
+    match job.plant {
+        None if number.is_multiple_of(4) => 2.0 + (number >> 32) as f64 % 7.0,
+        _ => 0.0,
+    }
+}
+
+/// The Lustre under a path, as a place in [`FILE_SYSTEMS`].
+fn file_system(path: &str) -> Option<usize> {
+    let below = |mount: &str| {
+        path.strip_prefix(mount)
+            .is_some_and(|rest| rest.starts_with('/'))
+    };
+    FILE_SYSTEMS.iter().position(|fs| below(fs.mount))
+}
+
+/// Bytes of a flow by OST: in proportion to what of the file, up to the highest byte touched, lies on each; shares sum to
+/// the bytes.
+fn spread(flow: &Flow, layout: &FileLayout, progressive: bool) -> Vec<(i64, i64)> {
+    let extent = flow.extent();
+    // First byte, end, and OSTs of each component.
+    let first = if progressive { extent.min(16 << 20) } else { 0 };
+    let mut weights: Vec<(i64, i64)> = vec![];
+    if progressive {
+        weights.push((layout.osts[0], first));
+    }
+    let round = layout.stripe_size * layout.osts.len() as i64;
+    let rest = extent - first;
+    for (slot, ost) in (0..).zip(&layout.osts) {
+        let tail = (rest % round - slot * layout.stripe_size).clamp(0, layout.stripe_size);
+        weights.push((*ost, rest / round * layout.stripe_size + tail));
+    }
+    let sum: i128 = weights.iter().map(|(_, weight)| i128::from(*weight)).sum();
+    if sum == 0 {
+        return vec![(layout.osts[0], flow.bytes)];
+    }
+    let share = |weight: i64| i128::from(weight) * i128::from(flow.bytes);
+    let mut shares: Vec<(i64, i64)> = (weights.iter())
+        .map(|(ost, weight)| (*ost, (share(*weight) / sum) as i64))
+        .collect();
+    let left = flow.bytes - shares.iter().map(|(_, bytes)| bytes).sum::<i64>();
+    let mut order: Vec<usize> = (0..weights.len()).collect();
+    order.sort_by_key(|at| (std::cmp::Reverse(share(weights[*at].1) % sum), *at));
+    (order.iter().take(left as usize)).for_each(|at| shares[*at].1 += 1);
+    shares.retain(|(_, bytes)| *bytes > 0);
+    shares
+}
+
+/// What the metadata targets do for a log: opens and stats as its records count them.
+fn operations(
+    scene: &Scene,
+    log: &DarshanLog,
+    begin: f64,
+    job_id: i64,
+    origin: Origin,
+) -> Vec<Load> {
+    let mut counted: HashMap<(u64, i64), Metadata> = HashMap::new();
+    for module in &log.modules {
+        let Records::Counters(records) = &module.records else {
+            continue;
+        };
+        for record in records {
+            let (opens, stats, opened, closed) = match module.id {
+                ModuleId::POSIX => (
+                    record.ints[posix::OPENS],
+                    record.ints[posix::STATS],
+                    record.floats[posix::F_OPEN_START_TIMESTAMP],
+                    record.floats[posix::F_CLOSE_END_TIMESTAMP],
+                ),
+                ModuleId::STDIO => (
+                    record.ints[stdio::OPENS],
+                    0,
+                    record.floats[stdio::F_OPEN_START_TIMESTAMP],
+                    record.floats[stdio::F_CLOSE_END_TIMESTAMP],
+                ),
+                _ => continue,
+            };
+            let all = counted.entry((record.id, record.rank)).or_default();
+            (all.opens, all.stats) = (all.opens + opens, all.stats + stats);
+            (all.opened, all.closed) = (opened, all.closed.max(closed));
+        }
+    }
+    let mut found = vec![];
+    for file in &scene.uses {
+        let Some(fs) = file_system(&file.path) else {
+            continue;
+        };
+        // The records of a process and a file are counted with its first use.
+        let Some(all) = counted.remove(&(file.id, file.rank)) else {
+            continue;
+        };
+        let mut add = |op: Op, moment: f64, lasts: f64, count: i64| {
+            if count > 0 {
+                found.push(Load {
+                    fs,
+                    target: mdt(fs, &file.path),
+                    what: What::Op(op),
+                    start: begin + moment,
+                    end: begin + moment + lasts,
+                    amount: count,
+                    origin,
+                    job_id,
+                    file: file.id,
+                });
+            }
+        };
+        add(Op::Open, all.opened, 0.01, all.opens);
+        add(Op::Close, all.closed, 0.01, all.opens);
+        add(Op::Getattr, all.opened, 0.5, all.stats);
+        if made(file) {
+            add(Op::Mknod, all.opened, 0.01, 1);
+            add(Op::Setattr, all.closed, 0.01, 1);
+        }
+    }
+    found
+}
+
+/// Operations, those of one kind, target and sample together: files are opened by the hundred.
+fn merged(mut loads: Vec<Load>) -> Vec<Load> {
+    let key = |load: &Load| (load.fs, load.target, load.what, load.samples());
+    loads.sort_by_key(key);
+    loads.dedup_by(|next, first| {
+        let (from, to) = next.samples();
+        let same = from == to && key(next) == key(first);
+        if same {
+            first.amount += next.amount;
+            (first.start, first.end) = (first.start.min(next.start), first.end.max(next.end));
+        }
+        same
+    });
+    loads
+}
+
+/// Whether a use makes the file.
+fn made(file: &FileUse) -> bool {
+    is_posix(file) && file.written.is_some()
+}
+
+/// The MDT of a file: that of its directory.
+fn mdt(fs: usize, path: &str) -> i64 {
+    let dir = path.rsplit_once('/').map_or("", |(dir, _)| dir);
+    (xxh3_64(dir.as_bytes()) % FILE_SYSTEMS[fs].mdts as u64) as i64
+}
+
+/// Loads of a job that left no log and runs in the span: writes again and again, and sometimes reads at its start.
+pub(super) fn without_log(span: &Span, job_id: i64, start: i64, end: i64) -> Vec<Load> {
+    let begin = (start - span.start) as f64;
+    let lasts = (end - start) as f64;
+    let mut random = super::random::Random::new(job_id as u64, 0x10ad);
+    if begin > span.seconds() as f64 || begin + lasts < 0.0 || lasts < 10.0 || job_id < FIRST_ID {
+        return vec![];
+    }
+    let osts = FILE_SYSTEMS[0].osts;
+    let width = *random.pick(&[1, 4, 8, 24, 96]);
+    let first = random.int(0, osts);
+    let every = random.float(120.0, 1500.0);
+    let burst = random.magnitude(1e6, 1.5e10) as i64;
+    let mut found = vec![];
+    let mut moment = random.float(2.0, 30.0f64.min(lasts / 2.0));
+    while moment + 1.0 < lasts {
+        let took = random.float(5.0, 60.0).min(lasts - moment);
+        let what = match random.chance(0.3) {
+            true => What::Read,
+            false => What::Written,
+        };
+        for at in 0..width {
+            let amount = burst - burst / 10 * (at % 3);
+            found.push(Load {
+                fs: 0,
+                target: (first + at) % osts,
+                what,
+                start: begin + moment,
+                end: begin + moment + took,
+                amount,
+                origin: Origin::Background,
+                job_id,
+                file: 0,
+            });
+        }
+        moment += took + every * random.float(0.7, 1.3);
+    }
+    found.retain(|load| load.end >= 0.0 && load.start <= span.seconds() as f64);
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn flow(bytes: i64) -> Flow {
+        Flow {
+            bytes,
+            sizes: vec![(bytes, 1)],
+            consecutive: 0,
+            sequential: 0,
+            gap: 0,
+            start: 0.0,
+            end: 1.0,
+            time: 1.0,
+        }
+    }
+
+    #[test]
+    fn bytes_lie_on_the_stripes_up_to_the_highest_byte() {
+        let layout = FileLayout {
+            stripe_size: 10,
+            osts: vec![5, 6, 7],
+            progressive: false,
+        };
+        assert_eq!(
+            spread(&flow(65), &layout, false),
+            [(5, 25), (6, 20), (7, 20)]
+        );
+        assert_eq!(spread(&flow(7), &layout, false), [(5, 7)]);
+        let half = 16 << 20;
+        let wide = FileLayout {
+            stripe_size: half,
+            ..layout
+        };
+        assert_eq!(
+            spread(&flow(3 * half), &wide, true),
+            [(5, half), (5, half), (6, half)]
+        );
+    }
+
+    #[test]
+    fn samples_of_a_load_sum_to_it() {
+        let load = Load {
+            fs: 0,
+            target: 0,
+            what: What::Read,
+            start: 3.3,
+            end: 101.9,
+            amount: 1_000_003,
+            origin: Origin::Darshan,
+            job_id: 1,
+            file: 1,
+        };
+        let (first, last) = load.samples();
+        assert_eq!((first, last), (1, 21));
+        let sum: i64 = (first..=last).map(|sample| load.in_sample(sample)).sum();
+        assert_eq!(sum, load.amount);
+        assert_eq!(load.in_sample(first - 1) + load.in_sample(last + 1), 0);
+    }
+}

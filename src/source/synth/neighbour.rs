@@ -1,0 +1,152 @@
+//! Neighbours: pairs of jobs on the same OSTs at the same time, one of which is slow because of the other.
+//!
+//! They come on top of the month's jobs, so that these stay what they are without them. The first of a pair writes some
+//! 80 GB to each of a few OSTs; meanwhile the second writes little to the same OSTs and takes eight times as long as it
+//! should. When the first is through, the second writes as much again, and is fast.
+
+use super::app::{APPS, Interface};
+use super::fault::stretch;
+use super::lmt::{Plants, Span};
+use super::plan::{FIRST_ID, Job, Plan, Plant, USERS, dealt_share, user_name};
+use super::random::{Random, mix};
+use super::scene::{Api, Scene};
+use super::shape::{part, split};
+use super::system::{SCRATCH_OSTS, System};
+use super::{Month, MonthLog, path};
+use crate::source::darshan::write::DarshanLog;
+
+/// OSTs that a pair shares.
+pub(super) const SHARED_OSTS: i64 = 8;
+/// By how much the second of a pair is slowed down.
+pub(super) const SLOWED: f64 = 8.0;
+/// Seconds from the start of a job to its I/O.
+const LEAD: f64 = 40.0;
+/// Seconds for which a pair wants the OSTs for itself.
+const ROOM: i64 = 900;
+
+/// Jobs of all pairs: they need samples to be seen in, and a month that is worth it.
+pub(super) fn count(month: &Month) -> u64 {
+    if month.jobs < 100 {
+        return 0;
+    }
+    2 * (3 + month.jobs / 20_000).min((month.lmt_seconds / ROOM) as u64)
+}
+
+/// When the first of the pair of neighbour `number` begins to write, seconds since 1970.
+pub(super) fn time(month: &Month, number: u64) -> f64 {
+    let span = Span::of(month);
+    let slot = 0.8 * span.seconds() as f64 * (number / 2) as f64 / (count(month) / 2) as f64;
+    span.start as f64 + 60.0 + slot
+}
+
+/// The first of the OSTs that the pair of neighbour `number` shares: nothing else is planted on them.
+pub(super) fn first_ost(month: &Month, number: u64) -> i64 {
+    let plants = Plants::of(month);
+    let slow = System::new(month.seed).slow_ost;
+    let room = SCRATCH_OSTS / SHARED_OSTS;
+    let from = (mix(month.seed ^ 0x9e1) % room as u64) as i64;
+    let free: Vec<i64> = (0..room)
+        .map(|at| (from + at) % room * SHARED_OSTS)
+        .filter(|first| {
+            let holds = |ost: i64| (*first..first + SHARED_OSTS).contains(&ost);
+            !holds(slow) && !holds(plants.late_ost) && !plants.reboot_osts().any(holds)
+        })
+        .collect();
+    free[(number / 2) as usize % free.len()]
+}
+
+/// What neighbour `number` is.
+pub(super) fn job(plan: &Plan, number: u64) -> Job {
+    let month = plan.month;
+    let random = &mut Random::new(month.seed ^ 0x6e65, number);
+    let (name, nprocs) = match number % 2 {
+        0 => ("cosmo_nbody", 2048),
+        _ => ("storm_les", 64),
+    };
+    let app = APPS.iter().find(|app| app.name == name).unwrap_or(&APPS[0]);
+    let user = (mix(month.seed ^ 0x77) + number) % USERS;
+    Job {
+        index: month.jobs + number,
+        plant: Some(Plant::Neighbour),
+        app,
+        program: app.name.to_string(),
+        interface: Interface::Posix,
+        nprocs,
+        read: 0,
+        written: 0,
+        consecutive: 0.9,
+        request: 4 << 20,
+        job_id: id(plan, number),
+        user: user_name(user),
+        uid: 20_000 + user as i64 * 7,
+        start: time(&month, number) - LEAD + if number % 2 == 1 { 25.0 } else { 0.0 },
+        logs: 1,
+        library: dealt_share(random.unit()),
+    }
+}
+
+/// An id that no job of the month has, among those of its time.
+fn id(plan: &Plan, number: u64) -> i64 {
+    let jobs = plan.month.jobs;
+    let time = time(&plan.month, number);
+    let (mut below, mut above) = (0, jobs);
+    while below < above {
+        let middle = (below + above) / 2;
+        match plan.job(middle).start < time {
+            true => below = middle + 1,
+            false => above = middle,
+        }
+    }
+    // Times rise with the number, so that no two have the same block of ids.
+    let block = (below + number) % jobs;
+    FIRST_ID + block as i64 * 3 + (offset(plan.job(block).job_id, block) + 2) % 3
+}
+
+/// Which of the three ids of its block the job of the month has; 0 if it has none.
+pub(super) fn offset(job_id: i64, block: u64) -> i64 {
+    match job_id - FIRST_ID - block as i64 * 3 {
+        offset @ 0..3 => offset,
+        _ => 0,
+    }
+}
+
+/// The log of neighbour `number`, and the scene that it tells of.
+pub(super) fn scene(plan: &Plan, job: &Job, number: u64) -> Vec<(MonthLog, Scene)> {
+    let mut random = Random::new(plan.month.seed ^ 0x6e67, number);
+    let system = System::new(plan.month.seed);
+    let mut scene = Scene::new(job, system, Random::new(random.bits(), 0));
+    (scene.slow, scene.small) = (false, 0.0);
+    (scene.clock, scene.consecutive) = (LEAD, 0.95);
+    let first = first_ost(&plan.month, number);
+    let dir = format!("/scratch/{}/{}/run{:05}", job.user, job.program, job.index);
+    let write = |scene: &mut Scene, kind: &str, bytes: i64| {
+        scene.next_file_on(first);
+        let shares = split(scene, bytes * SHARED_OSTS, SHARED_OSTS);
+        let parts = shares.into_iter().zip(0..).map(|(bytes, at)| {
+            let rank = at * job.nprocs / SHARED_OSTS;
+            part(
+                format!("{dir}/out/{kind}.{rank:05}"),
+                rank,
+                Api::Posix,
+                0,
+                bytes,
+            )
+        });
+        let parts: Vec<_> = parts.collect();
+        scene.phase(parts);
+    };
+    if number.is_multiple_of(2) {
+        write(&mut scene, "dump000", 80_000_000_000);
+    } else {
+        let from = scene.clock;
+        write(&mut scene, "slow", 3_000_000_000);
+        let took = scene.clock - from;
+        stretch(&mut scene, from, took * SLOWED);
+        scene.clock = LEAD + 400.0;
+        write(&mut scene, "fast", 3_000_000_000);
+    }
+    let log: DarshanLog = super::log::log(job, &mut scene, job.start, None);
+    let pid = random.int(2_000, 400_000);
+    let path = path(job, job.start, pid, &mut random);
+    vec![(MonthLog { path, log }, scene)]
+}

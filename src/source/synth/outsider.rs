@@ -1,0 +1,44 @@
+//! Runs outside Slurm: Darshan takes the number of the process for the id of a job.
+//!
+//! A month has such logs anyway, but so few that a small one may have none. Like neighbours these come on top of the jobs.
+
+use super::Month;
+use super::app::{APPS, Interface};
+use super::plan::{Job, Plan, USERS, dealt_share, user_name};
+use super::random::Random;
+
+/// How many there are: where there is no accounting nobody can tell.
+pub(super) fn count(month: &Month) -> u64 {
+    match month.slurm && month.jobs >= 100 {
+        true => 3 + month.jobs / 1000,
+        false => 0,
+    }
+}
+
+/// What run `number` is: somebody looks at results on a login node.
+pub(super) fn job(plan: &Plan, number: u64, index: u64) -> Job {
+    let month = plan.month;
+    let random = &mut Random::new(month.seed ^ 0x0d5, number);
+    let app = APPS.iter().find(|app| app.name == "post_hist.py");
+    let app = app.unwrap_or(&APPS[0]);
+    let user = random.below(USERS);
+    let part = (number as f64 + random.float(0.1, 0.9)) / count(&month) as f64;
+    Job {
+        index,
+        plant: None,
+        app,
+        program: app.name.to_string(),
+        interface: Interface::Posix,
+        nprocs: 1,
+        read: random.magnitude(1e8, 2e10) as i64,
+        written: random.magnitude(1e5, 1e8) as i64,
+        consecutive: 0.9,
+        request: 1 << 20,
+        job_id: random.int(2_000, 400_000),
+        user: user_name(user),
+        uid: 20_000 + user as i64 * 7,
+        start: month.start as f64 + part * (month.days * 86_400 - 7_200) as f64,
+        logs: 1,
+        library: dealt_share(random.unit()),
+    }
+}

@@ -1,0 +1,517 @@
+//! The records of one job: those of a job whose logs are there, and those of a job that left none.
+
+use super::nodes;
+use super::record::{Limit, Record, State, Step, StepId};
+use crate::source::synth::neighbour::offset;
+use crate::source::synth::plan::{FIRST_ID, GOLDEN, Job, Plan, USERS, user_name};
+use crate::source::synth::random::{Random, mix};
+
+/// What a job is to Slurm.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    Plain,
+    /// Task of an array that was submitted then. `starts` are those of all tasks, for the last one; `name` is the number
+    /// of the first.
+    Task {
+        array: i64,
+        task: i64,
+        submit: i64,
+        starts: Vec<i64>,
+        name: u64,
+    },
+    /// Two components.
+    Het,
+}
+
+/// How a job ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    Completed,
+    Failed,
+    Timeout,
+    Cancelled,
+    NodeFail,
+    OutOfMemory,
+    Requeued,
+    Suspended,
+}
+
+/// Shares of the fates of jobs with logs, and of those without: these fail more often, which is why they left none.
+const FATES: [(Fate, f64, f64); 7] = [
+    (Fate::NodeFail, 0.005, 0.012),
+    (Fate::OutOfMemory, 0.008, 0.04),
+    (Fate::Requeued, 0.015, 0.01),
+    (Fate::Suspended, 0.01, 0.01),
+    (Fate::Cancelled, 0.025, 0.12),
+    (Fate::Timeout, 0.03, 0.08),
+    (Fate::Failed, 0.06, 0.16),
+];
+
+/// The fate of job `index`: dealt evenly, so that small months have some of each.
+fn fate(seed: u64, index: u64, logged: bool) -> Fate {
+    let shift = Random::new(seed ^ 0xfa7e, u64::from(logged)).unit();
+    let mut at = (index as f64 * GOLDEN + shift).fract();
+    for (fate, with, without) in FATES {
+        let share = if logged { with } else { without };
+        if at < share {
+            return fate;
+        }
+        at -= share;
+    }
+    Fate::Completed
+}
+
+/// Nodes of a job, CPUs and MiB of each, and the partition: 4 processes on a node for small jobs, as their traces say.
+fn layout(nprocs: i64) -> (i64, i64, i64, &'static str) {
+    let nodes = |each: i64| (nprocs + each - 1) / each;
+    match nprocs {
+        ..=16 => (nodes(4), 64, 122_880, "regular"),
+        _ if nprocs % 68 == 0 && nprocs % 32 != 0 => (nodes(68), 272, 90_112, "knl"),
+        _ => (nodes(32), 64, 122_880, "regular"),
+    }
+}
+
+/// Whether a job that is nothing else has two components: its leader's id must be followed by a free one.
+pub(super) fn is_het(plan: &Plan, job: &Job) -> bool {
+    job.plant.is_none()
+        && layout(job.nprocs).0 >= 2
+        && offset(job.job_id, job.index) < 2
+        && mix(plan.month.seed ^ mix(job.index ^ 0x4e7)).is_multiple_of(16)
+}
+
+fn account(uid: i64) -> &'static str {
+    const ACCOUNTS: [&str; 6] = ["astro", "chem", "climate", "fusion", "genomics", "physics"];
+    ACCOUNTS[(uid / 7 % 6) as usize]
+}
+
+/// A record of which only the user and the size are known.
+fn blank(
+    id: i64,
+    user: (String, i64),
+    (count, cpus, memory, partition): (i64, i64, i64, &'static str),
+    random: &mut Random,
+) -> Record {
+    Record {
+        id,
+        array: None,
+        tasks: vec![],
+        waiting: None,
+        het: None,
+        account: account(user.1),
+        dir: format!("/scratch/{}", user.0),
+        user: user.0,
+        uid: user.1,
+        partition,
+        qos: random.pick::<&'static str>(&["normal", "normal", "normal", "premium", "low"]),
+        name: String::new(),
+        state: State::Completed,
+        exit: (0, 0),
+        submit: 0,
+        eligible: 0,
+        start: None,
+        end: None,
+        suspended: 0,
+        limit: Limit::Minutes(30),
+        nodes: vec![],
+        node_count: count,
+        cpus_per_node: cpus,
+        memory,
+        tasks_asked: 1,
+        restarts: 0,
+        steps: vec![],
+    }
+}
+
+/// Seconds in the queue: heavy-tailed.
+fn wait(random: &mut Random) -> i64 {
+    random.magnitude(2.0, 40_000.0) as i64
+}
+
+/// The records of a job whose logs have these windows, seconds since 1970.
+pub(super) fn logged(plan: &Plan, job: &Job, windows: &[(f64, f64)], role: &Role) -> Vec<Record> {
+    let seed = plan.month.seed;
+    let random = &mut Random::new(seed ^ 0x51a, job.index);
+    let user = (job.user.clone(), job.uid);
+    let mut record = blank(job.job_id, user, layout(job.nprocs), random);
+    record.tasks_asked = job.nprocs;
+    record.nodes = nodes::pick(seed, job.index, record.node_count);
+    record.name = name(job, job.index);
+
+    let sruns = sruns(job, windows);
+    let (first, last) = (sruns.iter()).fold((i64::MAX, 0), |all, (start, end)| {
+        (all.0.min(*start), all.1.max(*end))
+    });
+    let start = first - random.int(1, 9);
+    let mut fate = fate(seed, job.index, true);
+    if *role != Role::Plain && fate != Fate::Failed {
+        fate = Fate::Completed;
+    }
+    // A serial program may run in the batch step itself.
+    let direct = job.nprocs == 1 && mix(job.index ^ seed).is_multiple_of(2);
+    let program = job.program.clone();
+    record.steps = (sruns.iter().zip(0..).filter(|_| !direct))
+        .map(|((start, end), number)| Step {
+            name: program.clone(),
+            tasks: job.nprocs,
+            ..step(StepId::Number(number), &record, *start, *end, random)
+        })
+        .collect();
+    let end = last + random.int(1, 5);
+    (record.start, record.end) = (Some(start), Some(end));
+    finish(&mut record, fate, program, random);
+
+    let submit = match role {
+        Role::Task { submit, .. } => *submit,
+        _ => start - wait(random),
+    };
+    (record.submit, record.eligible) = (submit, submit);
+    match role {
+        Role::Plain if fate == Fate::Requeued => return requeued(record, random),
+        Role::Plain => {}
+        Role::Het => return components(record, windows.len()),
+        Role::Task {
+            array,
+            task,
+            starts,
+            name: first,
+            ..
+        } => {
+            record.array = Some((*array, *task));
+            record.tasks = starts.clone();
+            record.name = name(job, *first);
+        }
+    }
+    vec![record]
+}
+
+/// Name of a job: that of its program and run, mostly. A few are what breaks who splits lines at `|`.
+fn name(job: &Job, index: u64) -> String {
+    let program = job.program.trim_end_matches(".py");
+    match index % 400 {
+        17 | 217 => format!("{program}|case {index}|final"),
+        301 => format!("{program}\nsecond line"),
+        at if at % 9 == 0 => "run.sh".to_string(),
+        _ => format!("{program}_{index:05}"),
+    }
+}
+
+/// The sruns of a job: one for all logs side by side, else one for each.
+fn sruns(job: &Job, windows: &[(f64, f64)]) -> Vec<(i64, i64)> {
+    let outer = |(start, end): (f64, f64)| (start.floor() as i64, end.ceil() as i64);
+    let mut sruns: Vec<(i64, i64)> = vec![];
+    for window in windows {
+        let (start, end) = outer(*window);
+        match sruns.last_mut() {
+            Some(one) if job.app.forks => *one = (one.0.min(start), one.1.max(end)),
+            _ => sruns.push((start, end)),
+        }
+    }
+    // Darshan starts in MPI_Init and ends in MPI_Finalize.
+    if let Some(first) = sruns.first_mut() {
+        first.0 -= 1;
+    }
+    if let Some(last) = sruns.last_mut() {
+        last.1 += 1;
+    }
+    sruns
+}
+
+/// A step on all nodes of a record.
+fn step(id: StepId, record: &Record, start: i64, end: i64, random: &mut Random) -> Step {
+    let nodes = match id {
+        StepId::Batch => 1,
+        _ => record.node_count as usize,
+    };
+    let rss = match id {
+        StepId::Batch => random.int(3_000, 16_000),
+        StepId::Extern => random.int(1_400, 1_700),
+        StepId::Number(_) => {
+            // No more than its share of the node.
+            let tasks = (record.tasks_asked / record.node_count.max(1)).max(1);
+            let most = record.memory as f64 * 1024.0 * 0.9 / tasks as f64;
+            random.magnitude(15_000.0, most) as i64
+        }
+    };
+    Step {
+        id,
+        name: id.text(),
+        state: State::Completed,
+        exit: Some((0, 0)),
+        start,
+        end: Some(end),
+        suspended: 0,
+        nodes,
+        tasks: nodes as i64,
+        // Slurm looks every 30 s.
+        max_rss: (end - start >= 30).then_some(rss),
+    }
+}
+
+/// Lets a record that so far is completed end as it should, and adds what Slurm adds: batch and extern steps, the limit.
+fn finish(record: &mut Record, fate: Fate, program: String, random: &mut Random) {
+    let (start, mut end) = (record.start.unwrap_or(0), record.end.unwrap_or(0));
+    let used = |end: i64| (end - start) as f64 / 60.0;
+    let minutes = (used(end) * random.float(1.2, 4.0) / 30.0).ceil() as i64 * 30;
+    record.limit = match random.int(0, 100) {
+        0 => Limit::Unlimited,
+        1 => Limit::Partition,
+        _ => Limit::Minutes(minutes.max(30)),
+    };
+    // What goes wrong goes wrong in one more run of the program, which leaves no log.
+    let mut more = |record: &mut Record, end: i64, state: State, exit: Option<(i64, i64)>| {
+        let number = record.steps.len() as i64;
+        let from = record.end.unwrap_or(0).min(end);
+        record.steps.push(Step {
+            name: program.clone(),
+            state,
+            exit,
+            tasks: record.tasks_asked,
+            ..step(StepId::Number(number), record, from, end, random)
+        });
+    };
+    let killed = (State::Cancelled(None), Some((0, 15)));
+    let mut batch = (State::Completed, Some((0, 0)));
+    match fate {
+        Fate::Completed | Fate::Requeued | Fate::Suspended => {}
+        Fate::Failed => {
+            let code = 1 + start % 3;
+            if start % 2 == 0 {
+                end += 2 + start % 90;
+                more(record, end, State::Failed, Some((code, 0)));
+            }
+            (record.state, record.exit) = (State::Failed, (code, 0));
+            batch = (State::Failed, Some((code, 0)));
+        }
+        Fate::Timeout => {
+            let limit = used(end).ceil() as i64 + 5 + start % 55;
+            end = start + limit * 60 + start % 31;
+            record.limit = Limit::Minutes(limit);
+            more(record, end, killed.0, killed.1);
+            record.state = State::Timeout;
+            batch = killed;
+        }
+        Fate::Cancelled => {
+            end += 20 + start % 3000;
+            more(record, end, killed.0, killed.1);
+            let by = if start % 7 == 0 { 0 } else { record.uid };
+            record.state = State::Cancelled(Some(by));
+            batch = killed;
+        }
+        Fate::NodeFail => {
+            end += 60 + start % 3000;
+            more(record, end, State::Cancelled(None), None);
+            record.state = State::NodeFail;
+            batch = (State::Cancelled(None), None);
+        }
+        Fate::OutOfMemory => {
+            end += 5 + start % 600;
+            let state = (State::OutOfMemory, (0, 125));
+            more(record, end, state.0, Some(state.1));
+            (record.state, record.exit) = state;
+            batch = (state.0, Some(state.1));
+        }
+    }
+    if fate == Fate::Suspended {
+        end = end.max(start + 40);
+        record.suspended = ((end - start) / 4).min(3_600);
+        for step in &mut record.steps {
+            step.suspended = (step.end.unwrap_or(end) - step.start).min(record.suspended) / 2;
+        }
+    }
+    record.end = Some(end);
+    let mut all = vec![
+        Step {
+            state: batch.0,
+            exit: batch.1,
+            suspended: record.suspended,
+            ..step(StepId::Batch, record, start, end, random)
+        },
+        // It may be a second late.
+        Step {
+            suspended: record.suspended,
+            ..step(StepId::Extern, record, start, end + start % 2, random)
+        },
+    ];
+    all.append(&mut record.steps);
+    record.steps = all;
+}
+
+/// A record, and the one before it: the job was put back into the queue.
+fn requeued(record: Record, random: &mut Random) -> Vec<Record> {
+    let start = record.start.unwrap_or(0);
+    let put_back = start - random.int(130, 2_000);
+    let before = put_back - random.int(20, 3_000);
+    let mut first = Record {
+        submit: before - wait(random),
+        start: Some(before),
+        end: Some(put_back),
+        state: State::Requeued,
+        exit: (0, 0),
+        steps: vec![],
+        ..record.clone()
+    };
+    first.eligible = first.submit;
+    first.steps = [StepId::Batch, StepId::Extern]
+        .map(|id| Step {
+            state: match id {
+                StepId::Extern => State::Completed,
+                _ => State::Cancelled(None),
+            },
+            exit: Some((0, if id == StepId::Extern { 0 } else { 15 })),
+            ..step(id, &first, before, put_back, random)
+        })
+        .to_vec();
+    let second = Record {
+        submit: put_back,
+        eligible: put_back + 121,
+        restarts: 1,
+        ..record
+    };
+    vec![first, second]
+}
+
+/// The two components of a record: a quarter of the nodes, and the rest. With one log its step spans both; several lie in
+/// one component each.
+fn components(record: Record, logs: usize) -> Vec<Record> {
+    let cut = (record.nodes.len() / 4).max(1);
+    let parts = [&record.nodes[..cut], &record.nodes[cut..]];
+    let part = |offset: i64| {
+        let nodes = parts[offset as usize].to_vec();
+        let mut steps = record.steps.clone();
+        steps.retain(|step| match step.id {
+            StepId::Batch => offset == 0,
+            StepId::Extern => true,
+            StepId::Number(number) => logs == 1 || number % 2 == offset,
+        });
+        let share = |tasks: i64| (tasks * nodes.len() as i64 / record.node_count).max(1);
+        for step in &mut steps {
+            if step.id != StepId::Batch {
+                (step.nodes, step.tasks) = (nodes.len(), share(step.tasks));
+            }
+        }
+        Record {
+            id: record.id + offset,
+            het: Some((record.id, offset)),
+            tasks_asked: share(record.tasks_asked),
+            node_count: nodes.len() as i64,
+            nodes,
+            steps,
+            ..record.clone()
+        }
+    };
+    vec![part(0), part(1)]
+}
+
+/// Jobs at the end of the month that wait or run when it is over.
+fn unfinished(plan: &Plan, block: u64) -> Option<u64> {
+    let left = plan.month.jobs - 1 - block;
+    (left < (2 + plan.month.jobs / 100).min(40)).then_some(left)
+}
+
+/// The job without a log whose id is one of those of a block of three, if there is one: a quarter of Slurm's jobs.
+pub(super) fn alone(plan: &Plan, block: u64) -> Option<Vec<Record>> {
+    let seed = plan.month.seed;
+    let neighbour = plan.job(block);
+    let left = unfinished(plan, block);
+    let chosen = mix(seed ^ mix(block ^ 0xa10e)).is_multiple_of(3);
+    if !(chosen || left.is_some()) || neighbour.job_id >= FIRST_ID && is_het(plan, &neighbour) {
+        return None;
+    }
+    let random = &mut Random::new(seed ^ 0xa10e, block);
+    let user = random.below(USERS);
+    let nprocs = *random.pick(&[1, 1, 1, 4, 16, 32, 64, 64, 128, 256, 1024, 4096]);
+    let id = FIRST_ID + block as i64 * 3 + (offset(neighbour.job_id, block) + 1) % 3;
+    let user = (user_name(user), 20_000 + user as i64 * 7);
+    let mut record = blank(id, user, layout(nprocs), random);
+    record.tasks_asked = nprocs;
+    // Elsewhere than the job with logs that starts at the same time.
+    record.nodes = nodes::pick(seed ^ 1, block + 600, record.node_count);
+    let titles = [
+        "interactive",
+        "bash",
+        "wrap",
+        "build",
+        "jupyter",
+        "compress",
+        "transfer",
+    ];
+    record.name = random.pick(&titles).to_string();
+    let start = neighbour.start as i64 + random.int(-600, 600);
+    let lasts = random.magnitude(20.0, 50_000.0) as i64;
+    if let Some(left) = left {
+        return Some(vec![at_the_end(record, plan.month.end(), left, random)]);
+    }
+    record.submit = start - wait(random);
+    record.eligible = record.submit;
+    let fate = fate(seed, block, false);
+    if fate == Fate::Cancelled && random.chance(0.4) {
+        // Before it started.
+        record.state = State::Cancelled(Some(record.uid));
+        (record.end, record.nodes) = (Some(start), vec![]);
+        return Some(vec![record]);
+    }
+    (record.start, record.end) = (Some(start), Some(start + lasts));
+    if random.chance(0.7) {
+        let one = step(StepId::Number(0), &record, start + 1, start + lasts, random);
+        record.steps = vec![Step {
+            name: "a.out".to_string(),
+            tasks: nprocs,
+            ..one
+        }];
+    }
+    finish(&mut record, fate, "a.out".to_string(), random);
+    Some(match fate {
+        Fate::Requeued => requeued(record, random),
+        _ => vec![record],
+    })
+}
+
+/// Waits, runs, or is what is left of an array when the month is over.
+fn at_the_end(mut record: Record, end: i64, left: u64, random: &mut Random) -> Record {
+    let before = random.int(600, 50_000);
+    record.submit = end - before - wait(random);
+    record.eligible = record.submit;
+    record.limit = Limit::Minutes(2_880);
+    match left % 4 {
+        0 => {
+            let start = end - before;
+            record.start = Some(start);
+            let steps = [StepId::Batch, StepId::Extern, StepId::Number(0)];
+            record.steps = (steps.into_iter())
+                .map(|id| Step {
+                    end: None,
+                    ..step(id, &record, start + i64::from(id == steps[2]), end, random)
+                })
+                .collect();
+            // It runs until nobody looks any more.
+            record.end = None;
+            record.state = State::Running;
+        }
+        1 => {
+            record.array = Some((record.id, 9));
+            record.waiting = Some("7-9%2".to_string());
+            (record.state, record.nodes) = (State::Pending, vec![]);
+        }
+        _ => (record.state, record.nodes) = (State::Pending, vec![]),
+    }
+    record
+}
+
+/// A job with the id that a process elsewhere has as its number, of another user and at another time.
+pub(super) fn trap(plan: &Plan, job: &Job) -> Record {
+    let month = plan.month;
+    let random = &mut Random::new(month.seed ^ 0x72a9, job.index);
+    let user = (job.uid - 20_000) / 7 + 1;
+    let user = user as u64 % USERS;
+    let user = (user_name(user), 20_000 + user as i64 * 7);
+    let mut record = blank(job.job_id, user, layout(32), random);
+    record.nodes = nodes::pick(month.seed ^ 2, job.index, record.node_count);
+    record.name = "held_for_months".to_string();
+    let half = month.days * 86_400 / 2;
+    let moved = (job.start as i64 - month.start + half) % (2 * half);
+    let start = month.start + moved;
+    (record.submit, record.eligible) = (month.start - 60 * 86_400, month.start - 60 * 86_400);
+    (record.start, record.end) = (Some(start), Some(start + 1_800));
+    finish(&mut record, Fate::Completed, "a.out".to_string(), random);
+    record
+}

@@ -1,0 +1,345 @@
+//! The accounting of the month, as somebody dumps it with sacct day after day.
+//!
+//! Every job whose logs have an id of Slurm's has a record; a quarter of all jobs left no log. A dump is made at midnight
+//! of the day that it is about, UTC (its times are those of the site's zone), and shows each job that waited or ran that day as it is then: a job that runs past
+//! midnight is RUNNING in one dump and COMPLETED in the next. The first half of the month is `sacct -P`, the second half
+//! `sacct --json`.
+//!
+//! Ids rise with the start of jobs. Slurm gives an array's id before those of its tasks; here the last task has the highest
+//! one, for ids of jobs with logs are what they are without accounting.
+
+mod job;
+mod json;
+mod nodes;
+mod record;
+mod text;
+
+use super::job as any_job;
+use super::lmt::Span;
+use super::load::{Load, without_log};
+use super::plan::{FIRST_ID, Job, Plan};
+use super::random::mix;
+use super::site::CLUSTER;
+use crate::error::{Error, Result};
+use chrono::DateTime;
+use job::Role;
+use record::{Record, State};
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Start and end of each log of a job, seconds since 1970.
+pub(super) type Windows = Vec<(f64, f64)>;
+
+/// Where records come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Entry {
+    /// Job with logs.
+    Logged(u64),
+    /// Job without, by its block of ids.
+    Alone(u64),
+    /// Job with the id of a process, by the job of the month that is this process.
+    Trap(u64),
+}
+
+/// Who has records. Records are made when they are asked for.
+pub(super) struct Ledger<'a> {
+    plan: &'a Plan,
+    windows: &'a [Windows],
+    roles: HashMap<u64, Role>,
+    entries: Vec<Entry>,
+}
+
+/// Seconds of a day.
+const DAY: i64 = 86_400;
+/// Seconds from the first task of an array to the last.
+const ARRAY: i64 = 5 * DAY;
+
+impl<'a> Ledger<'a> {
+    /// The ledger of jobs whose logs have these windows: those of the month, then neighbours.
+    pub(super) fn new(plan: &'a Plan, windows: &'a [Windows]) -> Self {
+        let jobs = plan.month.jobs;
+        let roles = arrays(plan, windows);
+        let mut entries = vec![];
+        let mut trapped = false;
+        for index in 0..windows.len() as u64 {
+            let job = any_job(plan, index);
+            if job.job_id >= FIRST_ID {
+                entries.push(Entry::Logged(index));
+            } else if !trapped {
+                trapped = true;
+                entries.push(Entry::Trap(index));
+            }
+            if index < jobs {
+                entries.push(Entry::Alone(index));
+            }
+        }
+        entries.retain(|entry| match entry {
+            Entry::Alone(block) => job::alone(plan, *block).is_some(),
+            _ => true,
+        });
+        Self {
+            plan,
+            windows,
+            roles,
+            entries,
+        }
+    }
+
+    fn role(&self, job: &Job) -> Role {
+        match self.roles.get(&job.index) {
+            Some(role) => role.clone(),
+            None if job::is_het(self.plan, job) => Role::Het,
+            None => Role::Plain,
+        }
+    }
+
+    fn records(&self, entry: Entry) -> Vec<Record> {
+        match entry {
+            Entry::Logged(index) => {
+                let job = any_job(self.plan, index);
+                let role = self.role(&job);
+                job::logged(self.plan, &job, &self.windows[index as usize], &role)
+            }
+            Entry::Alone(block) => job::alone(self.plan, block).unwrap_or_default(),
+            Entry::Trap(index) => vec![job::trap(self.plan, &any_job(self.plan, index))],
+        }
+    }
+
+    /// What the jobs without logs are to the servers.
+    pub(super) fn loads(&self, span: &Span) -> Vec<Load> {
+        let mut loads = vec![];
+        for entry in &self.entries {
+            let Entry::Alone(_) = entry else { continue };
+            for record in self.records(*entry) {
+                if let Some(start) = record.start {
+                    let end = record.end.unwrap_or(self.plan.month.end());
+                    loads.extend(without_log(span, record.id, start, end));
+                }
+            }
+        }
+        loads
+    }
+
+    /// Writes the dumps to `dir`, a file for each day: how many, and their bytes.
+    pub(super) fn write(&self, dir: &Path, threads: usize) -> Result<(u64, u64)> {
+        let month = self.plan.month;
+        // Entries by the days whose dumps have them.
+        let mut days: Vec<Vec<Entry>> = vec![vec![]; month.days as usize];
+        for entry in &self.entries {
+            let records = self.records(*entry);
+            for (day, entries) in (0..).zip(&mut days) {
+                let from = month.start + day * DAY;
+                if records.iter().any(|record| record.seen(from, from + DAY)) {
+                    entries.push(*entry);
+                }
+            }
+        }
+        let next = AtomicUsize::new(0);
+        let work = || -> Result<(u64, u64)> {
+            let mut done = (0, 0);
+            loop {
+                let day = next.fetch_add(1, Ordering::Relaxed);
+                let Some(entries) = days.get(day) else {
+                    return Ok(done);
+                };
+                let (name, text) = self.dump(day as i64, entries);
+                let path = dir.join(name);
+                std::fs::write(&path, &text).map_err(|e| Error::io(&path, "cannot write", e))?;
+                done = (done.0 + 1, done.1 + text.len() as u64);
+            }
+        };
+        std::thread::scope(|scope| {
+            let workers: Vec<_> = (0..threads.max(1)).map(|_| scope.spawn(work)).collect();
+            let mut sum = (0, 0);
+            for worker in workers {
+                let done = worker
+                    .join()
+                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+                sum = (sum.0 + done.0, sum.1 + done.1);
+            }
+            Ok(sum)
+        })
+    }
+
+    /// Name and text of the dump of a day.
+    fn dump(&self, day: i64, entries: &[Entry]) -> (String, String) {
+        let month = self.plan.month;
+        let from = month.start + day * DAY;
+        let to = from + DAY;
+        let records = entries.iter().flat_map(|entry| self.records(*entry));
+        let shown = (records.filter(|record| record.seen(from, to))).filter_map(|r| r.at(to));
+        let date = DateTime::from_timestamp(from, 0).unwrap_or_default();
+        let date = date.format("%Y-%m-%d");
+        let mut text = String::new();
+        if day < month.days / 2 {
+            text.push_str(text::HEADER);
+            text.push('\n');
+            shown.for_each(|record| text::write(&record, to, &mut text));
+            (format!("sacct_{date}.psv"), text)
+        } else {
+            text.push_str(json::HEAD);
+            for (at, record) in shown.enumerate() {
+                text.push_str(if at > 0 { ",\n" } else { "" });
+                text.push_str(&json::job(&record, to).to_string());
+            }
+            text.push_str(&json::tail(from, to));
+            (format!("sacct_{date}.json"), text)
+        }
+    }
+
+    /// The part of `truth.json`.
+    pub(super) fn truth(&self) -> Value {
+        let end = self.plan.month.end();
+        let mut states: BTreeMap<&str, (u64, Vec<i64>)> = BTreeMap::new();
+        let mut arrays: BTreeMap<i64, Vec<Value>> = BTreeMap::new();
+        let (mut het, mut requeued, mut suspended, mut odd) = (vec![], vec![], vec![], vec![]);
+        let (mut jobs, mut without, mut records, mut steps) = (0, 0, 0, 0);
+        for entry in &self.entries {
+            let all = self.records(*entry);
+            let shown: Vec<Record> = all.iter().filter_map(|record| record.at(end)).collect();
+            // A task of an array that waits is told of with the others.
+            let Some(last) = shown.last() else { continue };
+            jobs += if last.het.is_some() {
+                1
+            } else {
+                shown.len().min(1) as u64
+            };
+            without += u64::from(!matches!(entry, Entry::Logged(_)));
+            records += shown.len() as u64;
+            for record in &shown {
+                steps += record.steps.len() as u64;
+                let (count, ids) = states.entry(record.state.name()).or_default();
+                *count += 1;
+                if record.state != State::Completed {
+                    ids.push(record.id);
+                }
+                if let Some((array, task)) = record.array {
+                    let task = json!({"job_id": record.id, "shown": record.shown(), "task": task});
+                    arrays.entry(array).or_default().push(task);
+                }
+                if record.state == State::Requeued {
+                    requeued.push(record.id);
+                }
+                if record.suspended > 0 {
+                    suspended.push(record.id);
+                }
+                if record.name.contains(['|', '\n']) {
+                    odd.push(record.id);
+                }
+            }
+            if let [leader, component] = &shown[..]
+                && leader.het.is_some()
+            {
+                het.push(json!({"leader": leader.id, "component": component.id}));
+            }
+        }
+        let outside = (0..self.windows.len() as u64).map(|index| any_job(self.plan, index).job_id);
+        let outside: Vec<i64> = outside.filter(|id| *id < FIRST_ID).collect();
+        let trap = self.entries.iter().find_map(|entry| match entry {
+            Entry::Trap(index) => Some(any_job(self.plan, *index).job_id),
+            _ => None,
+        });
+        let states: BTreeMap<&str, Value> = states
+            .into_iter()
+            .map(|(state, (count, ids))| (state, json!({"records": count, "job_ids": ids})))
+            .collect();
+        let arrays: Vec<Value> = arrays
+            .into_iter()
+            .map(|(array, tasks)| json!({"array_job_id": array, "tasks": tasks}))
+            .collect();
+        json!({
+            "doc": "the accounting when the month is over: a job is counted once, a record for each submission and each \
+                component; ids of completed jobs are left out of the states",
+            "cluster": CLUSTER,
+            "jobs": jobs,
+            "jobs_without_log": without,
+            "records": records,
+            "steps": steps,
+            "states": states,
+            "arrays": arrays,
+            "het": het,
+            "requeued": requeued,
+            "suspended": suspended,
+            "odd_names": odd,
+            "logs_outside": {
+                "doc": "ids in logs that are process ids; `also_a_job` is also that of a job of another user at another time",
+                "ids": outside,
+                "also_a_job": trap,
+            },
+        })
+    }
+}
+
+/// A job that may be a task of an array.
+struct Task {
+    index: u64,
+    start: i64,
+    job_id: i64,
+}
+
+/// The arrays of a month: jobs of one user and program that start within some days of one another.
+fn arrays(plan: &Plan, windows: &[Windows]) -> HashMap<u64, Role> {
+    let mut open: HashMap<(i64, String), Vec<Task>> = HashMap::new();
+    let mut roles = HashMap::new();
+    let mut close = |tasks: Vec<Task>| {
+        let [first, .., last] = &tasks[..] else {
+            return;
+        };
+        let submit = first.start - 60 - (first.index % 4_000) as i64;
+        for (number, task) in (0..).zip(&tasks) {
+            let is_last = task.index == last.index;
+            let starts = if is_last {
+                tasks.iter().map(|task| task.start).collect()
+            } else {
+                vec![]
+            };
+            roles.insert(
+                task.index,
+                Role::Task {
+                    array: last.job_id,
+                    task: number,
+                    submit,
+                    starts,
+                    name: first.index,
+                },
+            );
+        }
+    };
+    for index in 0..plan.month.jobs {
+        let job = plan.job(index);
+        if job.job_id < FIRST_ID || job.plant.is_some() || job.nprocs > 1024 {
+            continue;
+        }
+        let Some((start, _)) = windows.get(index as usize).and_then(|logs| logs.first()) else {
+            continue;
+        };
+        let task = Task {
+            index,
+            start: *start as i64,
+            job_id: job.job_id,
+        };
+        let key = (job.uid, job.program);
+        let begins = mix(plan.month.seed ^ mix(index ^ 0xa44a)).is_multiple_of(12);
+        let Some(tasks) = open.get_mut(&key) else {
+            if begins {
+                open.insert(key, vec![task]);
+            }
+            continue;
+        };
+        if task.start - tasks[0].start <= ARRAY && tasks.len() < 6 {
+            tasks.push(task);
+            continue;
+        }
+        close(open.remove(&key).unwrap_or_default());
+    }
+    // In the order of their first tasks, for a map has none.
+    let mut rest: Vec<_> = open.into_values().collect();
+    rest.sort_by_key(|tasks| tasks[0].index);
+    rest.into_iter().for_each(close);
+    roles
+}
+
+#[cfg(test)]
+mod tests;

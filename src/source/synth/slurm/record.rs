@@ -1,0 +1,208 @@
+//! A record of the accounting, and how it looks at a moment.
+
+use super::nodes;
+
+/// State of a job or step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum State {
+    Pending,
+    Running,
+    Completed,
+    Failed,
+    Timeout,
+    /// By this user, as far as somebody is named.
+    Cancelled(Option<i64>),
+    NodeFail,
+    OutOfMemory,
+    Requeued,
+}
+
+impl State {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Pending => "PENDING",
+            Self::Running => "RUNNING",
+            Self::Completed => "COMPLETED",
+            Self::Failed => "FAILED",
+            Self::Timeout => "TIMEOUT",
+            Self::Cancelled(_) => "CANCELLED",
+            Self::NodeFail => "NODE_FAIL",
+            Self::OutOfMemory => "OUT_OF_MEMORY",
+            Self::Requeued => "REQUEUED",
+        }
+    }
+}
+
+/// Which step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum StepId {
+    Batch,
+    Extern,
+    /// An srun.
+    Number(i64),
+}
+
+impl StepId {
+    pub(super) fn text(self) -> String {
+        match self {
+            Self::Batch => "batch".to_string(),
+            Self::Extern => "extern".to_string(),
+            Self::Number(number) => number.to_string(),
+        }
+    }
+}
+
+/// A step of a job.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Step {
+    pub(super) id: StepId,
+    pub(super) name: String,
+    pub(super) state: State,
+    /// Exit code and signal; none for steps on a node that failed.
+    pub(super) exit: Option<(i64, i64)>,
+    pub(super) start: i64,
+    /// None while it runs.
+    pub(super) end: Option<i64>,
+    /// Seconds that it was suspended.
+    pub(super) suspended: i64,
+    /// Nodes, the first ones of the job's.
+    pub(super) nodes: usize,
+    pub(super) tasks: i64,
+    /// KiB; none where Slurm did not look before it was over.
+    pub(super) max_rss: Option<i64>,
+}
+
+/// A record of a job.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Record {
+    pub(super) id: i64,
+    /// Array and task.
+    pub(super) array: Option<(i64, i64)>,
+    /// For the last task of an array, when each task starts: the tasks that wait are one record, with its id.
+    pub(super) tasks: Vec<i64>,
+    /// Tasks that wait and that this record stands for: `7-9%2`.
+    pub(super) waiting: Option<String>,
+    /// Leader and offset.
+    pub(super) het: Option<(i64, i64)>,
+    pub(super) user: String,
+    pub(super) uid: i64,
+    pub(super) account: &'static str,
+    pub(super) partition: &'static str,
+    pub(super) qos: &'static str,
+    pub(super) name: String,
+    pub(super) dir: String,
+    pub(super) state: State,
+    pub(super) exit: (i64, i64),
+    pub(super) submit: i64,
+    pub(super) eligible: i64,
+    /// None if it never started.
+    pub(super) start: Option<i64>,
+    /// None while it runs or waits.
+    pub(super) end: Option<i64>,
+    pub(super) suspended: i64,
+    pub(super) limit: Limit,
+    /// Nodes by number; none before it starts.
+    pub(super) nodes: Vec<i64>,
+    /// Nodes that it asked for.
+    pub(super) node_count: i64,
+    pub(super) cpus_per_node: i64,
+    /// MiB of each node.
+    pub(super) memory: i64,
+    pub(super) tasks_asked: i64,
+    pub(super) restarts: i64,
+    pub(super) steps: Vec<Step>,
+}
+
+/// Time limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Limit {
+    Minutes(i64),
+    Unlimited,
+    /// That of the partition.
+    Partition,
+}
+
+impl Record {
+    /// How sacct shows the job: 2, 3_4, 34_[7-9%2], 29+1.
+    pub(super) fn shown(&self) -> String {
+        match (self.array, &self.waiting, self.het) {
+            (Some((array, _)), Some(waiting), _) => format!("{array}_[{waiting}]"),
+            (Some((array, task)), None, _) => format!("{array}_{task}"),
+            (None, _, Some((leader, offset))) => format!("{leader}+{offset}"),
+            (None, _, None) => self.id.to_string(),
+        }
+    }
+
+    /// Seconds that it has run at `now`.
+    pub(super) fn elapsed(&self, now: i64) -> i64 {
+        let until = self.end.unwrap_or(now);
+        self.start
+            .map_or(0, |start| (until - start - self.suspended).max(0))
+    }
+
+    /// Whether a dump of the time `[from, to)` that is made at its end has it.
+    pub(super) fn seen(&self, from: i64, to: i64) -> bool {
+        self.submit < to && self.end.is_none_or(|end| end >= from)
+    }
+
+    /// What the accounting knows of it at `now`; None if that is nothing yet.
+    pub(super) fn at(&self, now: i64) -> Option<Self> {
+        if self.submit > now {
+            return None;
+        }
+        let mut record = self.clone();
+        let waits = record.start.is_none_or(|start| start > now);
+        if self.end.is_some_and(|end| end <= now) {
+            return Some(record);
+        }
+        (record.end, record.exit) = (None, (0, 0));
+        if waits {
+            record.state = State::Pending;
+            (record.start, record.suspended) = (None, 0);
+            (record.nodes, record.steps) = (vec![], vec![]);
+            if let (Some((array, task)), None) = (record.array, &record.waiting) {
+                // Tasks that wait have no ids yet, and are one record.
+                if record.id != array {
+                    return None;
+                }
+                let first = self.tasks.iter().position(|start| *start > now);
+                let first = first.map_or(task, |at| at as i64);
+                record.waiting = Some(match first == task {
+                    true => task.to_string(),
+                    false => format!("{first}-{task}"),
+                });
+            }
+            return Some(record);
+        }
+        record.state = State::Running;
+        // When it is suspended nobody says until it is over.
+        record.suspended = 0;
+        record.steps.retain(|step| step.start <= now);
+        for step in &mut record.steps {
+            if step.end.is_none_or(|end| end > now) {
+                (step.end, step.state, step.exit) = (None, State::Running, Some((0, 0)));
+                (step.max_rss, step.suspended) = (None, 0);
+            }
+        }
+        Some(record)
+    }
+
+    /// Its nodes as Slurm writes them.
+    pub(super) fn node_list(&self, count: usize) -> String {
+        match self.nodes.is_empty() {
+            true => "None assigned".to_string(),
+            false => nodes::list(&self.nodes[..count.min(self.nodes.len())]),
+        }
+    }
+
+    /// Trackable resources of so many of its nodes, in the order of sacct; billing for the job and its extern step only.
+    pub(super) fn tres(&self, nodes: i64, billing: bool) -> Vec<(&'static str, i64)> {
+        let cpus = nodes * self.cpus_per_node;
+        let mut tres = vec![];
+        if billing {
+            tres.push(("billing", cpus));
+        }
+        tres.extend([("cpu", cpus), ("mem", nodes * self.memory), ("node", nodes)]);
+        tres
+    }
+}

@@ -1,0 +1,28 @@
+//! Any bytes as what sacct printed, as text or JSON: no panic, whole rows, and memory in proportion.
+#![no_main]
+
+use iolode::source::slurm::Slurm;
+use iolode::source::{Input, Site, Source, Tables};
+use libfuzzer_sys::fuzz_target;
+use std::sync::Arc;
+
+fuzz_target!(|data: &[u8]| {
+    let input = Input::from_bytes("fuzz", data.to_vec());
+    let head = &data[..data.len().min(4096)];
+    if !Slurm.probe(input.path(), head) || Slurm.peek(&input).is_err() {
+        return;
+    }
+    let mut tables = Tables::new(Slurm.tables().iter().copied()).unwrap();
+    let _ = Slurm
+        .reader(Arc::new(Site::default()))
+        .read(&input, 1, &mut tables);
+    for (name, builder) in Slurm.tables().iter().zip(tables.builders()) {
+        let rows = builder.finish().unwrap();
+        // One by one: what a lake does beside sorting.
+        let mut resolver = Slurm.resolver(name).unwrap();
+        for row in 0..rows.num_rows().min(64) {
+            resolver.begin();
+            resolver.resolve(&rows.slice(row, 1)).unwrap();
+        }
+    }
+});
