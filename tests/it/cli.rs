@@ -433,14 +433,14 @@ fn a_demo_answers_its_questions_and_can_be_run_again() {
     let dir = fresh();
     let run = || iolode(dir.path(), &["demo", "here", "--jobs", "60"]).ok();
     let first = run();
-    assert_eq!(first.matches("\n    select ").count(), 5, "{first}");
+    assert_eq!(first.matches("\n    select ").count(), 7, "{first}");
     assert!(first.contains("4. Try next"), "{first}");
     let second = run();
     assert!(
         second.contains("they are there from an earlier run") && second.contains("nothing new: "),
         "{second}"
     );
-    let answers = |text: &str| text.split_once("3. Five questions").unwrap().1.to_string();
+    let answers = |text: &str| text.split_once("3. Seven questions").unwrap().1.to_string();
     assert_eq!(answers(&first), answers(&second));
     // A run that was stopped while it wrote its logs starts them again.
     std::fs::remove_file(dir.path().join("here/logs/truth.json")).unwrap();

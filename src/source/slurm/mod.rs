@@ -85,9 +85,12 @@ impl Source for Slurm {
 /// Whether this begins an answer of `sacct --json`: jobs first (Slurm 23 and later) or what made them.
 fn is_json(head: &[u8]) -> bool {
     let text = String::from_utf8_lossy(head);
-    text.trim_start().starts_with('{')
-        && (text.contains("\"jobs\"")
-            || text.contains("\"meta\"") && text.to_ascii_lowercase().contains("slurm"))
+    let jobs = text.split_once("\"jobs\"").is_some_and(|(_, rest)| {
+        let rest = rest.trim_start().strip_prefix(':').map(str::trim_start);
+        rest.is_some_and(|rest| rest.starts_with('['))
+    });
+    let made = text.contains("\"meta\"") && text.to_ascii_lowercase().contains("slurm");
+    text.trim_start().starts_with('{') && (jobs || made)
 }
 
 /// Whether this is the header of columns of fixed width.

@@ -541,6 +541,21 @@ fn sizes_and_times_of_a_step_are_bytes_and_seconds() {
 }
 
 #[test]
+fn line_ends_of_other_systems_and_a_byte_order_mark_change_nothing() {
+    let text = "JobID|JobIDRaw|State|JobName\n1|1|FAILED|a|b\n2|2|TIMEOUT|c\n";
+    let (plain, odd) = (
+        read(&[text]),
+        read(&[&format!("\u{feff}{}", text.replace('\n', "\r\n"))]),
+    );
+    assert_eq!(odd.outcomes[0], Outcome::default());
+    assert_eq!(
+        texts(&odd.jobs, "job_name"),
+        [Some("a|b".to_string()), Some("c".to_string())]
+    );
+    assert_eq!(odd.jobs, plain.jobs);
+}
+
+#[test]
 fn a_header_may_come_again_and_columns_may_be_new_to_us() {
     let read = read(&[
         "jobid|STATE|Start|End|Sparkle|NNodes\n1|FAILED|2026-09-01T00:00:00|2026-09-01T00:01:00|x y|2\n\n\

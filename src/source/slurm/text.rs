@@ -22,6 +22,8 @@ impl Layout {
     /// The layout that a header describes. None if this is no header of sacct: less than two thirds of its names are known, or
     /// it has no job id.
     pub(super) fn of_header(line: &str) -> Option<Self> {
+        // Editors of some systems put one before a text.
+        let line = line.trim_start_matches('\u{feff}').trim_end_matches('\r');
         let name = |text: &str| {
             text.find(|c: char| !c.is_ascii_alphanumeric())
                 .unwrap_or(text.len())
@@ -156,10 +158,13 @@ pub(super) fn read(input: &Input, site: &Site, tables: &mut Tables) -> Result<Ou
         };
         let mut used = 0;
         if whole > 0 {
-            let text = String::from_utf8_lossy(&buffer[..whole]);
+            let mut text = String::from_utf8_lossy(&buffer[..whole]);
+            if memchr(b'\r', text.as_bytes()).is_some() {
+                text = text.replace("\r\n", "\n").into();
+            }
             used = reader.lines(&text, last, tables)?;
             if let Cow::Owned(text) = &text {
-                // Bytes that are no text took more room there: whole lines are what both have.
+                // It took more room there, or less: whole lines are what both have.
                 used = nth_line(
                     &buffer[..whole],
                     memchr::memchr_iter(b'\n', &text.as_bytes()[..used]).count(),
@@ -217,7 +222,7 @@ impl Text<'_> {
         let (mut at, mut fields) = (0, vec![]);
         while at < text.len() {
             let end = memchr(b'\n', &text.as_bytes()[at..]).map_or(text.len(), |n| at + n);
-            let line = text[at..end].trim_end_matches('\r');
+            let line = &text[at..end];
             if line.is_empty() {
                 (at, self.line) = (end + 1, self.line + 1);
                 continue;
@@ -442,7 +447,7 @@ fn count(layout: &Layout, line: &str) -> usize {
 /// Where the fields of a line lie, if it has as many as there are columns.
 fn cut(layout: &Layout, text: &str, at: usize, end: usize, fields: &mut Vec<(u32, u32)>) -> bool {
     fields.clear();
-    let line = text[at..end].trim_end_matches('\r');
+    let line = &text[at..end];
     let (mut from, length, most) = (at, layout.delimiter.len(), layout.columns.len());
     let mut add = |found: usize| {
         fields.push((from as u32, found as u32));
