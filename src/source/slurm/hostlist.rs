@@ -17,11 +17,86 @@ const MOST: usize = 1 << 20;
 /// assert_eq!(expand("None assigned"), None);
 /// ```
 pub fn expand(list: &str) -> Option<Vec<String>> {
-    let mut names = vec![];
-    for element in elements(list)? {
-        expand_element(element, String::new(), &mut names)?;
+    let mut names = Names::default();
+    names.expand(list)?;
+    Some(names.iter().map(str::to_string).collect())
+}
+
+/// Names of nodes, one after another in one text.
+#[derive(Default)]
+pub(super) struct Names {
+    text: String,
+    ends: Vec<usize>,
+}
+
+impl Names {
+    /// Becomes the names that a list stands for, as [`expand`]; None, and then it holds anything, if it is no list.
+    pub(super) fn expand(&mut self, list: &str) -> Option<()> {
+        self.text.clear();
+        self.ends.clear();
+        for element in elements(list)? {
+            self.element(element, &mut String::new())?;
+        }
+        Some(())
     }
-    Some(names)
+
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Each of them.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &str> {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        starts
+            .zip(&self.ends)
+            .map(|(from, to)| &self.text[from..*to])
+    }
+
+    fn element(&mut self, rest: &str, prefix: &mut String) -> Option<()> {
+        let Some((before, after)) = rest.split_once('[') else {
+            // Slurm knows no name that goes on after its last bracket.
+            if !rest.is_empty() && !prefix.is_empty() || self.ends.len() >= MOST {
+                return None;
+            }
+            self.text.push_str(prefix);
+            self.text.push_str(rest);
+            self.ends.push(self.text.len());
+            return Some(());
+        };
+        let (ranges, rest) = after.split_once(']')?;
+        let length = prefix.len();
+        for range in ranges.split(',') {
+            let (low, high) = range.split_once('-').unwrap_or((range, range));
+            let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+            if !digits(low) || !digits(high) {
+                return None;
+            }
+            let (first, last) = (low.parse::<u64>().ok()?, high.parse::<u64>().ok()?);
+            if last < first || last - first >= MOST as u64 {
+                return None;
+            }
+            for number in first..=last {
+                prefix.push_str(before);
+                push_padded(prefix, number, low.len());
+                self.element(rest, prefix)?;
+                prefix.truncate(length);
+            }
+        }
+        Some(())
+    }
+}
+
+/// Appends a number with zeros in front up to a width.
+fn push_padded(text: &mut String, mut number: u64, width: usize) {
+    let (mut digits, mut at) = ([b'0'; 20], 20);
+    while number > 0 || at == 20 {
+        at -= 1;
+        digits[at] = b'0' + (number % 10) as u8;
+        number /= 10;
+    }
+    text.extend(std::iter::repeat_n('0', width.saturating_sub(20 - at)));
+    text.push_str(std::str::from_utf8(&digits[at..]).unwrap_or_default());
 }
 
 /// The parts between commas that stand in no bracket.
@@ -42,34 +117,6 @@ fn elements(list: &str) -> Option<Vec<&str>> {
     found.push(&list[from..]);
     let name = |element: &&str| !element.is_empty() && !element.contains(char::is_whitespace);
     (!inside && found.iter().all(name)).then_some(found)
-}
-
-fn expand_element(rest: &str, prefix: String, names: &mut Vec<String>) -> Option<()> {
-    let Some((before, after)) = rest.split_once('[') else {
-        // Slurm knows no name that goes on after its last bracket.
-        if !rest.is_empty() && !prefix.is_empty() || names.len() >= MOST {
-            return None;
-        }
-        names.push(prefix + rest);
-        return Some(());
-    };
-    let (ranges, rest) = after.split_once(']')?;
-    for range in ranges.split(',') {
-        let (low, high) = range.split_once('-').unwrap_or((range, range));
-        let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-        if !digits(low) || !digits(high) {
-            return None;
-        }
-        let (first, last) = (low.parse::<u64>().ok()?, high.parse::<u64>().ok()?);
-        if last < first || last - first >= MOST as u64 {
-            return None;
-        }
-        for number in first..=last {
-            let name = format!("{prefix}{before}{number:0width$}", width = low.len());
-            expand_element(rest, name, names)?;
-        }
-    }
-    Some(())
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! One accounting record, whatever it was read from, and its row.
 
 use super::clock::{Clock, Moment, start_and_end};
-use super::hostlist;
+use super::hostlist::Names;
 use super::value::{Id, State, Tres};
 use crate::source::{Period, Tables};
 use crate::table::{Column, TableBuilder};
@@ -266,16 +266,19 @@ impl Record<'_> {
 #[derive(Default)]
 pub(super) struct Expansion {
     list: String,
-    nodes: Option<Vec<String>>,
+    nodes: Names,
+    /// Whether it is a list.
+    good: bool,
 }
 
 impl Expansion {
-    fn of(&mut self, list: &str) -> Option<&[String]> {
+    fn of(&mut self, list: &str) -> Option<&Names> {
         if self.list != list {
-            self.list = list.to_string();
-            self.nodes = hostlist::expand(list);
+            self.list.clear();
+            self.list.push_str(list);
+            self.good = self.nodes.expand(list).is_some();
         }
-        self.nodes.as_deref()
+        self.good.then_some(&self.nodes)
     }
 }
 
@@ -333,9 +336,8 @@ impl Row<'_> {
         let lists = self.next().list();
         match list.and_then(|list| expansion.of(list)) {
             Some(nodes) => {
-                nodes
-                    .iter()
-                    .for_each(|node| lists.items(0).utf8().append_value(node));
+                let names = lists.items(0).utf8();
+                nodes.iter().for_each(|node| names.append_value(node));
                 lists.push(nodes.len());
             }
             None => lists.push_null(),

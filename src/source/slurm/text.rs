@@ -198,6 +198,16 @@ fn nth_line(bytes: &[u8], n: usize) -> usize {
     }
 }
 
+/// What to do after a record.
+enum Next {
+    /// The next one begins here.
+    At(usize),
+    /// More lines are needed.
+    More,
+    /// It is none, but a header.
+    Header(Layout),
+}
+
 struct Text<'i> {
     input: &'i Input,
     site: &'i Site,
@@ -227,17 +237,12 @@ impl Text<'_> {
                 (at, self.line) = (end + 1, self.line + 1);
                 continue;
             }
-            if self.layout.is_none()
-                || self.records == 0
-                || line.starts_with(|c: char| c.is_ascii_alphabetic())
+            if self.records == 0
+                && let Some(layout) = Layout::of_header(line)
             {
-                // Dumps may be strung together, each with its header.
-                if let Some(layout) = Layout::of_header(line) {
-                    self.layout = Some(layout);
-                    self.values = [None; Column::COUNT];
-                    (at, self.line) = (end + 1, self.line + 1);
-                    continue;
-                }
+                self.begin(layout);
+                at = end + 1;
+                continue;
             }
             let layout = match self.layout.take() {
                 Some(layout) => layout,
@@ -246,14 +251,26 @@ impl Text<'_> {
             let found = self.take(&layout, text, at, end, last, &mut fields, tables);
             self.layout = Some(layout);
             match found? {
-                Some(next) => at = next,
-                None => break,
+                Next::At(next) => at = next,
+                // Dumps may be strung together, each with its header.
+                Next::Header(layout) => {
+                    self.begin(layout);
+                    at = end + 1;
+                }
+                Next::More => break,
             }
         }
         Ok(at.min(text.len()))
     }
 
-    /// Takes the record at `at`, whose first line ends at `end`; where the next one begins. None if more lines are needed.
+    /// From here on lines are of this layout, whose header is done.
+    fn begin(&mut self, layout: Layout) {
+        self.layout = Some(layout);
+        self.values = [None; Column::COUNT];
+        self.line += 1;
+    }
+
+    /// Takes the record at `at`, whose first line ends at `end`.
     #[allow(clippy::too_many_arguments)]
     fn take(
         &mut self,
@@ -264,7 +281,7 @@ impl Text<'_> {
         last: bool,
         fields: &mut Vec<(u32, u32)>,
         tables: &mut Tables,
-    ) -> Result<Option<usize>> {
+    ) -> Result<Next> {
         let ends_free = !layout.trailing
             && layout
                 .columns
@@ -275,20 +292,27 @@ impl Text<'_> {
         if cut(layout, text, at, end, fields) {
             let alone = match (ends_free, end + 1 < text.len()) {
                 (false, _) => true,
-                (true, false) if !last => return Ok(None),
+                (true, false) if !last => return Ok(Next::More),
                 (true, false) => true,
                 // What follows may belong to the last field.
-                (true, true) => match text[end + 1..].lines().find(|line| !line.is_empty()) {
-                    Some(next) => count(layout, next) == layout.delimiters(),
-                    None if !last => return Ok(None),
-                    None => true,
-                },
+                (true, true) => {
+                    let rest = text[end + 1..].trim_start_matches('\n');
+                    let next = memchr(b'\n', rest.as_bytes()).map_or(rest, |n| &rest[..n]);
+                    match next.is_empty() {
+                        true if !last => return Ok(Next::More),
+                        true => true,
+                        false => count(layout, next) == layout.delimiters(),
+                    }
+                }
             };
             if alone && self.record(layout, text, fields, tables).is_ok() {
                 self.line += 1;
                 self.relieve(tables)?;
-                return Ok(Some(end + 1));
+                return Ok(Next::At(end + 1));
             }
+        }
+        if let Some(layout) = Layout::of_header(&text[at..end]) {
+            return Ok(Next::Header(layout));
         }
         // Up to the next line that is whole by itself.
         let (mut ends, mut from) = (vec![end - at], end + 1);
@@ -296,13 +320,14 @@ impl Text<'_> {
             if from >= text.len() {
                 match last || ends.len() >= MOST_LINES {
                     true => break,
-                    false => return Ok(None),
+                    false => return Ok(Next::More),
                 }
             }
             let end = memchr(b'\n', &text.as_bytes()[from..]).map_or(text.len(), |n| from + n);
             let whole =
                 cut(layout, text, from, end, fields) && self.parse(layout, text, fields).is_ok();
-            if whole || ends.len() >= MOST_LINES {
+            let header = || Layout::of_header(&text[from..end]).is_some();
+            if whole || ends.len() >= MOST_LINES || header() {
                 break;
             }
             ends.push(end - at);
@@ -334,7 +359,7 @@ impl Text<'_> {
             self.line += lines as u64;
         }
         self.relieve(tables)?;
-        Ok(Some(from.min(text.len())))
+        Ok(Next::At(from.min(text.len())))
     }
 
     fn relieve(&mut self, tables: &mut Tables) -> Result<()> {
