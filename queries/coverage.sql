@@ -1,5 +1,27 @@
 --- doc = "How much of what happened the lake knows: the denominator of every share"
 --- grain = "one day (UTC) and file system; fs NULL: the day's jobs and logs"
+--- columns = [
+---   { name = "day", type = "Utf8", doc = "Day, UTC, such as 2026-09-01; of the first and the last only what lies in the period" },
+---   { name = "fs", type = "Utf8", doc = "File system; NULL in the rows of jobs and logs" },
+---   { name = "osts", type = "Int64", unit = "count", doc = "OSTs that LMT has samples of" },
+---   { name = "sampled", type = "Float64", doc = "Share of the day for which LMT has samples, intervals longer than 30 s left out" },
+---   { name = "lmt_read", type = "Int64", unit = "B", doc = "Bytes that the OSTs read, by LMT" },
+---   { name = "darshan_read", type = "Float64", unit = "B", doc = "Bytes that the logs' files were read, streams left out, each spread evenly over its window" },
+---   { name = "share_read", type = "Float64", doc = "Darshan's part of lmt_read: of darshan_read only what lies in the time that LMT has samples of" },
+---   { name = "lmt_written", type = "Int64", unit = "B", doc = "Bytes that the OSTs wrote, by LMT" },
+---   { name = "darshan_written", type = "Float64", unit = "B", doc = "Bytes that were written to the logs' files, in the same way" },
+---   { name = "share_written", type = "Float64", doc = "Darshan's part of lmt_written, in the same way" },
+---   { name = "slurm_jobs", type = "Int64", unit = "count", doc = "Slurm records that ran on the day; one that ran on two days counts on both" },
+---   { name = "slurm_jobs_with_log", type = "Int64", unit = "count", doc = "Those of them with a Darshan log" },
+---   { name = "share_jobs", type = "Float64", doc = "slurm_jobs_with_log of slurm_jobs" },
+---   { name = "node_hours", type = "Float64", unit = "h", doc = "Nodes times hours of these records on the day, suspended time left out; of a job that runs as long as it is known to" },
+---   { name = "node_hours_with_log", type = "Float64", unit = "h", doc = "That of those with a Darshan log" },
+---   { name = "share_node_hours", type = "Float64", doc = "node_hours_with_log of node_hours" },
+---   { name = "logs", type = "Int64", unit = "count", doc = "Darshan logs that start on the day" },
+---   { name = "logs_without_job", type = "Int64", unit = "count", doc = "Those of them without a Slurm record" },
+---   { name = "logs_partial", type = "Int64", unit = "count", doc = "Those in which Darshan ran out of memory" },
+---   { name = "logs_damaged", type = "Int64", unit = "count", doc = "Those of which not all could be read" },
+--- ]
 --- [[param]]
 --- name = "from"
 --- type = "timestamp"
@@ -12,63 +34,88 @@
 --- doc = "First day that no longer belongs"
 
 -- A file's bytes are spread evenly over its window, a job's node-hours over its run; each day gets its part (semantics.md 8).
+-- Times are microseconds since 1970; a day's part begins at `first` and ends before `last`.
 WITH moved AS (
   SELECT fs, 'read' AS direction, bytes_read AS bytes, CAST(read_start_time AS BIGINT) AS a, CAST(read_end_time AS BIGINT) AS b
   FROM darshan_file WHERE NOT is_stream AND bytes_read > 0 AND fs IS NOT NULL AND read_start_time IS NOT NULL AND read_end_time IS NOT NULL
+    AND ($from IS NULL OR read_end_time >= $from) AND ($to IS NULL OR read_start_time < $to)
   UNION ALL
   SELECT fs, 'write', bytes_written, CAST(write_start_time AS BIGINT), CAST(write_end_time AS BIGINT)
   FROM darshan_file WHERE NOT is_stream AND bytes_written > 0 AND fs IS NOT NULL AND write_start_time IS NOT NULL AND write_end_time IS NOT NULL
-), moved_day AS (
+    AND ($from IS NULL OR write_end_time >= $from) AND ($to IS NULL OR write_start_time < $to)
+), moved_on AS (
   SELECT fs, direction, bytes, a, b, unnest(generate_series(a / 86400000000, greatest(b, a) / 86400000000)) AS day FROM moved
-), darshan AS (
-  SELECT fs, day, sum(CASE WHEN direction = 'read' THEN bytes * share ELSE 0.0 END) AS bytes_read,
-    sum(CASE WHEN direction = 'write' THEN bytes * share ELSE 0.0 END) AS bytes_written
-  FROM (SELECT fs, direction, bytes, day, CASE WHEN b > a
-    THEN CAST(least(b, (day + 1) * 86400000000) - greatest(a, day * 86400000000) AS DOUBLE) / (b - a) ELSE 1.0 END AS share FROM moved_day)
-  GROUP BY fs, day
+), moved_day AS (
+  SELECT fs, direction, bytes, a, b, day, greatest(day * 86400000000, coalesce(CAST($from AS BIGINT), day * 86400000000)) AS first,
+    least((day + 1) * 86400000000, coalesce(CAST($to AS BIGINT), (day + 1) * 86400000000)) AS last
+  FROM moved_on
 ), ost AS (
   SELECT fs, CAST(time AS BIGINT) / 86400000000 AS day, ost, sum(bytes_read) AS bytes_read, sum(bytes_written) AS bytes_written,
-    sum(CASE WHEN interval_s <= 30 THEN interval_s ELSE 0.0 END) AS seconds
-  FROM lmt_ost GROUP BY fs, CAST(time AS BIGINT) / 86400000000, ost
+    sum(CASE WHEN interval_s <= 30 THEN interval_s ELSE 0.0 END) AS seconds, min(CAST(coalesce(start_time, time) AS BIGINT)) AS first, max(CAST(time AS BIGINT)) AS last
+  FROM lmt_ost WHERE ($from IS NULL OR time >= $from) AND ($to IS NULL OR time < $to)
+  GROUP BY fs, CAST(time AS BIGINT) / 86400000000, ost
 ), lmt AS (
-  SELECT fs, day, sum(bytes_read) AS bytes_read, sum(bytes_written) AS bytes_written, count(*) AS osts, avg(seconds) / 86400.0 AS sampled
+  SELECT fs, day, sum(bytes_read) AS bytes_read, sum(bytes_written) AS bytes_written, count(*) AS osts, avg(seconds) AS seconds,
+    greatest(min(first), day * 86400000000) AS first, max(last) AS last
   FROM ost GROUP BY fs, day
+), part AS (
+  -- `sampled` is what lies between the first sample of the day and the last, less what is missing in between.
+  SELECT m.fs, m.direction, m.bytes, m.day,
+    CASE WHEN m.b > m.a THEN CAST(greatest(least(m.b, m.last) - greatest(m.a, m.first), 0) AS DOUBLE) / (m.b - m.a)
+      WHEN m.a >= m.first AND m.a < m.last THEN 1.0 ELSE 0.0 END AS share,
+    CASE WHEN m.b > m.a THEN CAST(greatest(least(m.b, m.last, l.last) - greatest(m.a, m.first, l.first), 0) AS DOUBLE) / (m.b - m.a)
+      WHEN m.a >= greatest(m.first, l.first) AND m.a < least(m.last, l.last) THEN 1.0 ELSE 0.0 END
+      * least(l.seconds * 1000000.0 / nullif(l.last - l.first, 0), 1.0) AS sampled
+  FROM moved_day m LEFT JOIN lmt l ON l.fs = m.fs AND l.day = m.day
+), darshan AS (
+  SELECT fs, day, sum(CASE WHEN direction = 'read' THEN bytes * share ELSE 0.0 END) AS bytes_read,
+    sum(CASE WHEN direction = 'write' THEN bytes * share ELSE 0.0 END) AS bytes_written,
+    sum(CASE WHEN direction = 'read' THEN bytes * sampled ELSE 0.0 END) AS sampled_read,
+    sum(CASE WHEN direction = 'write' THEN bytes * sampled ELSE 0.0 END) AS sampled_written
+  FROM part GROUP BY fs, day
 ), fs_day AS (
-  SELECT coalesce(l.fs, d.fs) AS fs, coalesce(l.day, d.day) AS day, l.bytes_read AS lmt_read, l.bytes_written AS lmt_written, l.osts, l.sampled,
-    d.bytes_read AS darshan_read, d.bytes_written AS darshan_written
+  SELECT coalesce(l.fs, d.fs) AS fs, coalesce(l.day, d.day) AS day, l.bytes_read AS lmt_read, l.bytes_written AS lmt_written, l.osts,
+    l.seconds / 86400.0 AS sampled, d.bytes_read AS darshan_read, d.bytes_written AS darshan_written, d.sampled_read, d.sampled_written
   FROM lmt l FULL JOIN darshan d ON d.fs = l.fs AND d.day = l.day
 ), ran AS (
-  SELECT job_id, submit_time, node_count, logs, CAST(start_time AS BIGINT) AS a, CAST(coalesce(end_time, start_time) AS BIGINT) AS b
-  FROM slurm_job_io WHERE start_time IS NOT NULL
+  SELECT node_hours, logs, CAST(start_time AS BIGINT) AS a,
+    greatest(coalesce(CAST(end_time AS BIGINT), CAST(start_time AS BIGINT) + CAST(elapsed * 1000000.0 AS BIGINT), CAST(start_time AS BIGINT)), CAST(start_time AS BIGINT)) AS b
+  FROM slurm_job_io WHERE start_time IS NOT NULL AND ($to IS NULL OR start_time < $to)
+), ran_on AS (
+  SELECT *, unnest(generate_series(a / 86400000000, b / 86400000000)) AS day FROM ran WHERE $from IS NULL OR b >= CAST($from AS BIGINT)
 ), ran_day AS (
-  SELECT *, unnest(generate_series(a / 86400000000, greatest(b, a) / 86400000000)) AS day FROM ran
+  SELECT *, greatest(day * 86400000000, coalesce(CAST($from AS BIGINT), day * 86400000000)) AS first,
+    least((day + 1) * 86400000000, coalesce(CAST($to AS BIGINT), (day + 1) * 86400000000)) AS last
+  FROM ran_on
 ), jobs AS (
-  SELECT day, count(*) AS slurm_jobs, sum(CASE WHEN logs > 0 THEN 1 ELSE 0 END) AS slurm_jobs_with_log, sum(node_hours) AS node_hours,
-    sum(CASE WHEN logs > 0 THEN node_hours ELSE 0.0 END) AS node_hours_with_log
-  FROM (SELECT day, logs, node_count * CAST(greatest(least(b, (day + 1) * 86400000000) - greatest(a, day * 86400000000), 0) AS DOUBLE) / 3600000000 AS node_hours FROM ran_day)
-  GROUP BY day
+  SELECT day, count(*) AS slurm_jobs, sum(CASE WHEN logs > 0 THEN 1 ELSE 0 END) AS slurm_jobs_with_log, sum(node_hours * share) AS node_hours,
+    sum(CASE WHEN logs > 0 THEN node_hours * share ELSE 0.0 END) AS node_hours_with_log
+  FROM (
+    SELECT day, logs, node_hours, CASE WHEN b > a THEN CAST(least(b, last) - greatest(a, first) AS DOUBLE) / (b - a) ELSE 1.0 END AS share
+    FROM ran_day WHERE least(b, last) > greatest(a, first) OR (a = b AND a >= first AND a < last)
+  ) GROUP BY day
 ), logs AS (
   SELECT CAST(start_time AS BIGINT) / 86400000000 AS day, count(*) AS logs, sum(CASE WHEN partial THEN 1 ELSE 0 END) AS logs_partial,
     sum(CASE WHEN status = 'damaged' THEN 1 ELSE 0 END) AS logs_damaged, sum(CASE WHEN match = 'none' THEN 1 ELSE 0 END) AS logs_without_job
-  FROM job WHERE start_time IS NOT NULL GROUP BY CAST(start_time AS BIGINT) / 86400000000
+  FROM job WHERE start_time IS NOT NULL AND ($from IS NULL OR start_time >= $from) AND ($to IS NULL OR start_time < $to)
+  GROUP BY CAST(start_time AS BIGINT) / 86400000000
 ), any_day AS (
   SELECT coalesce(j.day, l.day) AS day, j.slurm_jobs, j.slurm_jobs_with_log, j.node_hours, j.node_hours_with_log, l.logs, l.logs_partial,
     l.logs_damaged, l.logs_without_job
   FROM jobs j FULL JOIN logs l ON l.day = j.day
 ), whole AS (
-  SELECT day, fs, osts, sampled, lmt_read, lmt_written, darshan_read, darshan_written, CAST(NULL AS BIGINT) AS slurm_jobs, CAST(NULL AS BIGINT) AS slurm_jobs_with_log,
-    CAST(NULL AS DOUBLE) AS node_hours, CAST(NULL AS DOUBLE) AS node_hours_with_log, CAST(NULL AS BIGINT) AS logs, CAST(NULL AS BIGINT) AS logs_partial,
-    CAST(NULL AS BIGINT) AS logs_damaged, CAST(NULL AS BIGINT) AS logs_without_job
+  SELECT day, fs, osts, sampled, lmt_read, lmt_written, darshan_read, darshan_written, sampled_read, sampled_written, CAST(NULL AS BIGINT) AS slurm_jobs,
+    CAST(NULL AS BIGINT) AS slurm_jobs_with_log, CAST(NULL AS DOUBLE) AS node_hours, CAST(NULL AS DOUBLE) AS node_hours_with_log, CAST(NULL AS BIGINT) AS logs,
+    CAST(NULL AS BIGINT) AS logs_partial, CAST(NULL AS BIGINT) AS logs_damaged, CAST(NULL AS BIGINT) AS logs_without_job
   FROM fs_day
   UNION ALL
-  SELECT day, NULL, NULL, NULL, NULL, NULL, NULL, NULL, slurm_jobs, slurm_jobs_with_log, node_hours, node_hours_with_log, logs, logs_partial, logs_damaged, logs_without_job
+  SELECT day, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, slurm_jobs, slurm_jobs_with_log, node_hours, node_hours_with_log, logs, logs_partial,
+    logs_damaged, logs_without_job
   FROM any_day
 )
-SELECT to_char(to_timestamp_seconds(day * 86400), '%Y-%m-%d') AS day, fs, osts, sampled, lmt_read, darshan_read, darshan_read / nullif(lmt_read, 0) AS share_read,
-  lmt_written, darshan_written, darshan_written / nullif(lmt_written, 0) AS share_written,
+SELECT to_char(to_timestamp_seconds(day * 86400), '%Y-%m-%d') AS day, fs, osts, sampled, lmt_read, darshan_read,
+  sampled_read / nullif(lmt_read, 0) AS share_read, lmt_written, darshan_written, sampled_written / nullif(lmt_written, 0) AS share_written,
   slurm_jobs, slurm_jobs_with_log, CAST(slurm_jobs_with_log AS DOUBLE) / nullif(slurm_jobs, 0) AS share_jobs,
   node_hours, node_hours_with_log, node_hours_with_log / nullif(node_hours, 0) AS share_node_hours,
   logs, logs_without_job, logs_partial, logs_damaged
-FROM whole
-WHERE ($from IS NULL OR (day + 1) * 86400000000 > CAST($from AS BIGINT)) AND ($to IS NULL OR day * 86400000000 < CAST($to AS BIGINT))
-ORDER BY day, fs NULLS FIRST
+FROM whole ORDER BY day, fs NULLS FIRST

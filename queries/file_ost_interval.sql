@@ -1,5 +1,25 @@
 --- doc = "What each file moved on each of its OSTs in each LMT interval, beside what the OST itself saw"
 --- grain = "one file of one log, OST, direction and interval"
+--- columns = [
+---   { name = "job_id", type = "Int64", doc = "Job id as Darshan stored it" },
+---   { name = "log_id", type = "Int64", doc = "The log" },
+---   { name = "record_id", type = "UInt64", doc = "The file, by Darshan's hash of its path" },
+---   { name = "path", type = "Utf8", doc = "Its path" },
+---   { name = "fs", type = "Utf8", doc = "File system" },
+---   { name = "ost", type = "Int32", doc = "Index of the OST" },
+---   { name = "direction", type = "Utf8", doc = "read or write" },
+---   { name = "start_time", type = "Timestamp", doc = "Begin of the interval" },
+---   { name = "time", type = "Timestamp", doc = "End of the interval" },
+---   { name = "interval_s", type = "Float64", unit = "s", doc = "Its length" },
+---   { name = "reset", type = "Boolean", doc = "A counter fell or came back from 0 in it: see lmt_ost" },
+---   { name = "gap", type = "Boolean", doc = "It is longer than 7.5 s: samples are missing" },
+---   { name = "seen", type = "Int64", unit = "B", doc = "Bytes that the OST moved in this direction in the interval, by LMT" },
+---   { name = "own_file", type = "Float64", unit = "B", doc = "What this file moved there then, by Darshan: its bytes on the OST spread evenly over its window" },
+---   { name = "same_job", type = "Float64", unit = "B", doc = "What other files of the same job and user moved there then, in the same way" },
+---   { name = "other_known", type = "Float64", unit = "B", doc = "What files of other jobs in the lake moved there then, in the same way" },
+---   { name = "unexplained", type = "Float64", unit = "B", doc = "seen less these three: programs without a log, and what caches and the stamps of LMT shift in time, so that it may be below 0" },
+---   { name = "coverage", type = "Float64", doc = "Share of the file's window for which LMT has samples of the OST" },
+--- ]
 --- [[param]]
 --- name = "from"
 --- type = "timestamp"

@@ -1,5 +1,23 @@
---- doc = "Logs by the opens, stats and creates that they ask for in a second, beside what the metadata servers did meanwhile"
+--- doc = "Logs by the opens and stats that they ask for in a second, on average over their run, beside what the metadata servers did meanwhile"
 --- grain = "one log and file system"
+--- columns = [
+---   { name = "job_id", type = "Int64", doc = "Job id as Darshan stored it" },
+---   { name = "log_id", type = "Int64", doc = "The log" },
+---   { name = "fs", type = "Utf8", doc = "File system" },
+---   { name = "user", type = "Utf8", doc = "User name by Slurm, else a guess from the log's file name" },
+---   { name = "app", type = "Utf8", doc = "Program" },
+---   { name = "nprocs", type = "Int64", unit = "count", doc = "Processes" },
+---   { name = "node_count", type = "Int64", unit = "count", doc = "Nodes" },
+---   { name = "start_time", type = "Timestamp", doc = "Start of the program" },
+---   { name = "run_time", type = "Float64", unit = "s", doc = "Run time of the program, at least 1 s" },
+---   { name = "opens_s", type = "Float64", unit = "1/s", doc = "Opens a second on average over the run" },
+---   { name = "stats_s", type = "Float64", unit = "1/s", doc = "Stats a second on average over the run; NULL if no file has a count of them" },
+---   { name = "creates_s_at_most", type = "Float64", unit = "1/s", doc = "Files that were written to, a second: no more can have been created" },
+---   { name = "mds_opens_s", type = "Float64", unit = "1/s", doc = "Opens a second of all MDTs of the file system meanwhile, by LMT" },
+---   { name = "mds_getattrs_s", type = "Float64", unit = "1/s", doc = "Getattrs a second, in the same way" },
+---   { name = "mds_mknods_s", type = "Float64", unit = "1/s", doc = "Mknods a second, in the same way" },
+---   { name = "coverage", type = "Float64", doc = "Share of the run for which LMT has samples" },
+--- ]
 --- [[param]]
 --- name = "from"
 --- type = "timestamp"
@@ -32,7 +50,7 @@ WITH asked AS (
     greatest(j.run_time, 1.0) AS seconds, a.opens, a.stats, a.creates_at_most
   FROM asked a JOIN job j ON j.job_id = a.job_id AND j.log_id = a.log_id
   WHERE ($from IS NULL OR j.end_time >= $from) AND ($to IS NULL OR j.start_time < $to)
-  ORDER BY (a.opens + a.stats) / greatest(j.run_time, 1.0) DESC, a.job_id, a.log_id LIMIT $limit
+  ORDER BY (coalesce(a.opens, 0) + coalesce(a.stats, 0)) / greatest(j.run_time, 1.0) DESC NULLS LAST, a.job_id, a.log_id LIMIT $limit
 ), op AS (
   SELECT fs, time, max(interval_s) AS interval_s, sum(CASE WHEN op = 'open' THEN samples ELSE 0 END) AS opens,
     sum(CASE WHEN op = 'getattr' THEN samples ELSE 0 END) AS getattrs, sum(CASE WHEN op = 'mknod' THEN samples ELSE 0 END) AS mknods,
@@ -50,4 +68,4 @@ SELECT b.job_id, b.log_id, b.fs, b."user", b.app, b.nprocs, b.node_count, b.star
   s.opens / s.seconds AS mds_opens_s, s.getattrs / s.seconds AS mds_getattrs_s, s.mknods / s.seconds AS mds_mknods_s,
   least(coalesce(s.seconds, 0.0) / b.seconds, 1.0) AS coverage
 FROM busy b LEFT JOIN server s ON s.log_id = b.log_id AND s.fs = b.fs
-ORDER BY (b.opens + b.stats) / b.seconds DESC, b.job_id, b.log_id
+ORDER BY (coalesce(b.opens, 0) + coalesce(b.stats, 0)) / b.seconds DESC NULLS LAST, b.job_id, b.log_id

@@ -5,7 +5,8 @@ use super::screen::Screen;
 use super::sql::format_parser;
 use super::{Exit, size};
 use crate::error::Error;
-use crate::lake::{CreateOptions, Lake, Placement, RANGE_BYTES, SiteFile, VacuumOptions};
+use crate::lake::{CreateOptions, Lake, OstList, Placement, RANGE_BYTES, SiteFile, VacuumOptions};
+use crate::source::{SOURCES, Source};
 use chrono::{DateTime, SecondsFormat};
 use clap::{Subcommand, ValueEnum};
 use std::collections::BTreeMap;
@@ -31,6 +32,7 @@ enum What {
     Files(Files),
     Check(Check),
     Vacuum(Vacuum),
+    Forget(Forget),
     History(History),
 }
 
@@ -54,8 +56,8 @@ struct Create {
     #[arg(long, value_enum)]
     place: Option<Place>,
     /// With --place lustre: the OSTs to use, such as 0-7,12
-    #[arg(long, value_name = "LIST", value_parser = osts, required_if_eq("place", "lustre"))]
-    osts: Option<Osts>,
+    #[arg(long, value_name = "LIST", required_if_eq("place", "lustre"))]
+    osts: Option<OstList>,
     /// With --place dirs: the directories to use, such as /disk1/lake,/disk2/lake
     #[arg(
         long,
@@ -138,6 +140,26 @@ struct Vacuum {
     dry_run: bool,
 }
 
+/// Take back all that a lake has of a source, so that it can be taken in anew: after dumps were read in the wrong time zone
+#[derive(clap::Args)]
+#[command(after_help = "\
+Example:
+  iolode lake forget /scratch/lake --lmt
+  iolode ingest --lake /scratch/lake --lmt /lmt --timezone America/Los_Angeles")]
+struct Forget {
+    /// The lake
+    lake: PathBuf,
+    /// What it has of Darshan
+    #[arg(long, required_unless_present_any = ["slurm", "lmt"])]
+    darshan: bool,
+    /// What it has of Slurm
+    #[arg(long)]
+    slurm: bool,
+    /// What it has of LMT
+    #[arg(long)]
+    lmt: bool,
+}
+
 /// List the versions of a lake: what made each, and what it added
 #[derive(clap::Args)]
 #[command(after_help = "\
@@ -165,6 +187,7 @@ pub(super) fn run(args: &Args, screen: &mut Screen) -> anyhow::Result<Exit> {
         }
         What::Check(args) => check(args, screen),
         What::Vacuum(args) => vacuum(args, screen),
+        What::Forget(args) => forget(args, screen),
     }
 }
 
@@ -227,7 +250,7 @@ fn create(args: &Create, screen: &mut Screen) -> anyhow::Result<Exit> {
     };
     Lake::create(&args.lake, &options)?;
     screen.say(format_args!(
-        "an empty lake; next: iolode ingest --lake {} --darshan PATH",
+        "an empty lake; next: iolode ingest --lake {} --darshan PATH --slurm PATH --lmt PATH",
         args.lake.display()
     ));
     Ok(Exit::Done)
@@ -325,6 +348,27 @@ fn info(args: &Info, screen: &mut Screen) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
+fn forget(args: &Forget, screen: &mut Screen) -> anyhow::Result<Exit> {
+    let wanted = |name: &str| match name {
+        "darshan" => args.darshan,
+        "slurm" => args.slurm,
+        _ => args.lmt,
+    };
+    let sources: Vec<&dyn Source> = SOURCES
+        .iter()
+        .copied()
+        .filter(|source| wanted(source.name()))
+        .collect();
+    let forgotten = Lake::open(&args.lake)?.forget(&sources)?;
+    screen.say(format_args!(
+        "{} inputs and {} rows forgotten, version {}; older versions keep them until `iolode lake vacuum` removes these",
+        size::count(forgotten.inputs),
+        size::count(forgotten.rows),
+        forgotten.version
+    ));
+    Ok(Exit::Done)
+}
+
 fn check(args: &Check, screen: &mut Screen) -> anyhow::Result<Exit> {
     let report = Lake::open(&args.lake)?.check()?;
     for finding in &report.wrong {
@@ -383,36 +427,6 @@ fn time(micros: i64) -> String {
     })
 }
 
-/// OST indexes in the order given.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Osts(Vec<i64>);
-
-/// Reads `0-7,12`.
-fn osts(text: &str) -> Result<Osts, String> {
-    let expected =
-        || format!("`{text}` is no list of OSTs; expected numbers and ranges, such as `0-7,12`");
-    let number = |text: &str| {
-        text.trim()
-            .parse::<i64>()
-            .ok()
-            .filter(|n| (0..65_536).contains(n))
-    };
-    let mut list = vec![];
-    for part in text.split(',') {
-        let (from, to) = part.split_once('-').unwrap_or((part, part));
-        let (from, to) = number(from)
-            .zip(number(to))
-            .filter(|(from, to)| from <= to)
-            .ok_or_else(expected)?;
-        list.extend(
-            (from..=to)
-                .filter(|ost| !list.contains(ost))
-                .collect::<Vec<_>>(),
-        );
-    }
-    Ok(Osts(list))
-}
-
 /// Reads `7d`, `12h`, `30m` or `45s`.
 fn duration(text: &str) -> Result<Duration, String> {
     let expected = || {
@@ -441,15 +455,6 @@ fn duration(text: &str) -> Result<Duration, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn lists_of_osts_are_numbers_and_ranges() {
-        assert_eq!(osts("0-3,12, 7"), Ok(Osts(vec![0, 1, 2, 3, 12, 7])));
-        assert_eq!(osts("5,4-6"), Ok(Osts(vec![5, 4, 6])));
-        for text in ["", "a", "3-1", "-1", "1,,2", "70000"] {
-            assert!(osts(text).is_err(), "{text}");
-        }
-    }
 
     #[test]
     fn lengths_of_time_have_one_unit() {

@@ -2,12 +2,12 @@
 
 use super::Exit;
 use super::output::Format;
-use super::period::{moment, zone};
+use super::period::{moment, period, zone};
 use super::screen::Screen;
 use super::session::{Ask, Session};
 use super::shell::{OutFile, Settings, Shell};
 use super::sql::format_parser;
-use crate::engine::queries::{ParamType, Query, queries, query};
+use crate::engine::queries::{Param, ParamType, Query, queries, query};
 use crate::error::Error;
 use crate::lake::Lake;
 use clap::{Arg, ArgMatches, Command, FromArgMatches};
@@ -37,7 +37,8 @@ struct Common {
 }
 
 const EXAMPLES: &str = "\
-Times are dates, or dates with a time, in the site's zone. In SQL a question is a table:
+Times are dates, or dates with a time, in the site's zone. What the columns mean: iolode schema NAME.
+In SQL a question is a table, and a time that names no zone is UTC, as all times there are:
   select * from ost_fullness(above => 80) where fs = 'snx11168'
 
 Examples:
@@ -80,16 +81,29 @@ fn subcommand(query: &'static Query) -> Command {
         .params
         .iter()
         .filter(|param| param.default.is_none())
-        .map(|param| format!(" --{} {}", param.name, example(param.kind)))
+        .map(|param| format!(" --{} {}", param.name, example(param)))
         .collect();
+    let needed: Vec<String> = query
+        .params
+        .iter()
+        .filter(|param| param.default.is_none())
+        .map(|param| format!(" --{} <{}>", param.name, placeholder(param.kind)))
+        .collect();
+    let usage = format!(
+        "iolode query {} --lake <[NAME=]LAKE>{} [OPTIONS]",
+        query.name,
+        needed.concat()
+    );
     let examples = format!(
-        "A row is {}.\n\nExample:\n  iolode query {} --lake /scratch/lake{}",
+        "A row is {}; its columns: iolode schema {}\n\nExample:\n  iolode query {} --lake /scratch/lake{}",
         query.grain,
+        query.name,
         query.name,
         given.concat()
     );
     let command = Command::new(query.name)
         .about(query.doc.clone())
+        .override_usage(usage)
         .after_help(examples);
     let own = query.params.iter().filter(|param| !is_common(&param.name));
     own.fold(command, |command, param| {
@@ -118,9 +132,10 @@ fn placeholder(kind: ParamType) -> &'static str {
     }
 }
 
-fn example(kind: ParamType) -> &'static str {
-    match kind {
+fn example(param: &Param) -> &'static str {
+    match param.kind {
         ParamType::Text => "snx11168",
+        ParamType::Timestamp if param.name == "to" => "2026-09-02",
         ParamType::Timestamp => "2026-09-01",
         ParamType::Int => "17",
         ParamType::Float => "0.5",
@@ -187,6 +202,11 @@ pub(super) fn run(args: &Args, screen: &mut Screen) -> anyhow::Result<Exit> {
         (None, Some(lake)) => Lake::open(super::session::named(lake).1)?.site()?.zone()?,
         (None, None) => chrono_tz::UTC,
     };
+    let value = |wanted: &str| {
+        let found = values.iter().find(|(name, _)| name == wanted);
+        found.map(|(_, value)| value.as_str())
+    };
+    period(value("from"), value("to"), site).map_err(Error::Invalid)?;
     let mut typed = vec![];
     for (name, value) in values {
         let time = query

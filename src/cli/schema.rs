@@ -1,10 +1,11 @@
-//! `iolode schema`: the tables and their columns, as `schemas/*.toml` and the views describe them.
+//! `iolode schema`: the tables and their columns, as `schemas/*.toml`, the views and the named queries describe them.
 
 use super::output::{Format, Sink, Style};
 use super::screen::Screen;
 use super::shell::Names;
 use super::{Exit, sql::format_parser};
 use crate::engine::functions::{AGGREGATE, Page, SCALAR};
+use crate::engine::queries::queries;
 use crate::engine::views::VIEWS;
 use crate::error::Error;
 use crate::table::{TABLES, table, tables};
@@ -17,9 +18,10 @@ use std::sync::Arc;
 Examples:
   iolode schema
   iolode schema darshan_file
+  iolode schema coverage
   iolode schema darshan_posix --format csv")]
 pub(super) struct Args {
-    /// A table or view
+    /// A table, a view or a named query
     table: Option<String>,
     /// The form of the answer
     #[arg(long, value_name = "FORMAT", default_value = "table", value_parser = format_parser())]
@@ -37,7 +39,8 @@ pub(super) fn run(args: &Args, screen: &mut Screen) -> anyhow::Result<Exit> {
             let known = TABLES
                 .iter()
                 .map(|(name, _)| *name)
-                .chain(VIEWS.iter().map(|view| view.name));
+                .chain(VIEWS.iter().map(|view| view.name))
+                .chain(queries().iter().map(|query| query.name));
             let described = described(name).ok_or_else(|| Error::unknown("table", name, known))?;
             described.show(args.format, &mut screen.data, style)?
         }
@@ -46,14 +49,14 @@ pub(super) fn run(args: &Args, screen: &mut Screen) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// A table or view with its columns.
+/// A table, view or named query with its columns.
 pub(super) struct Described {
     /// What a row is, and what identifies it.
     heading: String,
     columns: Vec<[String; 6]>,
 }
 
-/// What is known about a table or view of that name; None if it is neither.
+/// What is known about a table, view or named query of that name; None if it is none of them.
 pub(super) fn described(name: &str) -> Option<Described> {
     if let Ok(table) = table(name) {
         let columns = table.columns.iter().map(|column| {
@@ -70,6 +73,23 @@ pub(super) fn described(name: &str) -> Option<Described> {
         });
         return Some(Described {
             heading: format!("{name}: {}; key {}", table.doc, table.key.join(", ")),
+            columns: columns.collect(),
+        });
+    }
+    if let Some(query) = queries().iter().find(|query| query.name == name) {
+        let columns = query.columns.iter().map(|column| {
+            [
+                &column.name,
+                &column.type_name,
+                &column.unit,
+                "",
+                &column.doc,
+                "",
+            ]
+            .map(str::to_string)
+        });
+        return Some(Described {
+            heading: format!("{}, a question: {}; a row is {}", query.usage(), query.doc, query.grain),
             columns: columns.collect(),
         });
     }
@@ -128,6 +148,11 @@ fn all() -> anyhow::Result<RecordBatch> {
     for view in VIEWS {
         names.push(view.name);
         docs.push(view.doc);
+    }
+    let questions: Vec<String> = queries().iter().map(|query| format!("{}()", query.name)).collect();
+    for (question, query) in questions.iter().zip(queries()) {
+        names.push(question);
+        docs.push(&query.doc);
     }
     texts(&[("table", names), ("a row is", docs)])
 }
@@ -218,6 +243,7 @@ mod tests {
             .iter()
             .map(|(name, _)| *name)
             .chain(VIEWS.iter().map(|view| view.name))
+            .chain(queries().iter().map(|query| query.name))
         {
             let described = described(name).unwrap();
             assert!(described.heading.starts_with(name));

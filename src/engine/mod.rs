@@ -32,7 +32,7 @@ mod tests;
 use crate::error::{Error, Result};
 use crate::lake::Lake;
 use catalog::{Catalog, Own, Source};
-use corrections::{headings, time_zone, using};
+use corrections::{distinct_from, headings, keywords, time_zone, using};
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::arrow::record_batch::RecordBatch;
 use datafusion::catalog::{CatalogProvider, MemorySchemaProvider};
@@ -129,7 +129,8 @@ impl Engine {
     pub fn parse(&self, sql: &str) -> Result<Vec<Statement>> {
         let options = self.context.copied_config();
         let limit = options.options().sql_parser.recursion_limit.get();
-        let parser = DFParserBuilder::new(sql)
+        let sql = keywords::quoted(sql);
+        let parser = DFParserBuilder::new(sql.as_ref())
             .with_dialect(&GenericDialect {})
             .with_recursion_limit(limit)
             .build();
@@ -140,6 +141,7 @@ impl Engine {
         statements.iter_mut().try_for_each(queries::expand)?;
         statements.iter_mut().for_each(plain_user);
         statements.iter().try_for_each(using::check)?;
+        statements.iter().try_for_each(distinct_from::check)?;
         statements.iter().try_for_each(time_zone::check)?;
         Ok(statements)
     }

@@ -2,7 +2,8 @@
 //!
 //! # Adding a query
 //! One file `queries/NAME.sql` that begins with its front matter (TOML in lines that begin with `---`): what it answers, what a
-//! row is, and its parameters, which stand in the SQL as `$name`; one line in [`QUERIES`]; an `.slt`.
+//! row is, its columns, which a test compares with the plan, and its parameters, which stand in the SQL as `$name`; one line in
+//! [`QUERIES`]; an `.slt`.
 //!
 //! In a statement a named query is replaced by its SQL before the statement is planned, so that nothing of it has to cross a wire.
 
@@ -43,10 +44,28 @@ pub struct Query {
     pub doc: String,
     /// What a row is.
     pub grain: String,
+    /// Its columns, in order.
+    pub columns: Vec<QueryColumn>,
     /// Its parameters.
     pub params: Vec<Param>,
     /// Its SQL, in which `$name` stands for a parameter.
     pub sql: String,
+}
+
+/// A column of a named query; types are written as in the schema files.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct QueryColumn {
+    /// Its name.
+    pub name: String,
+    /// Its type.
+    #[serde(rename = "type")]
+    pub type_name: String,
+    /// `B`, `count`, ..; empty where there is none.
+    #[serde(default)]
+    pub unit: String,
+    /// One line: what a value means.
+    pub doc: String,
 }
 
 /// A parameter of a named query.
@@ -98,7 +117,8 @@ impl ParamType {
         match self {
             Self::Text => format!("CAST({expr} AS VARCHAR)"),
             Self::Timestamp => {
-                format!("arrow_cast({expr}, 'Timestamp(Microsecond, Some(\"UTC\"))')")
+                let time = whole_minute(expr).unwrap_or_else(|| expr.to_string());
+                format!("arrow_cast({time}, 'Timestamp(Microsecond, Some(\"UTC\"))')")
             }
             // Where a literal must stand, as after LIMIT, one does.
             Self::Int if matches!(expr, Expr::Value(v) if matches!(v.value, Value::Number(..))) => {
@@ -109,6 +129,21 @@ impl ParamType {
             Self::Bool => format!("CAST({expr} AS BOOLEAN)"),
         }
     }
+}
+
+/// A time that leaves out the seconds, `'2026-09-01T12:00'`, with them; None if it is none.
+fn whole_minute(expr: &Expr) -> Option<String> {
+    let Expr::Value(value) = expr else {
+        return None;
+    };
+    let Value::SingleQuotedString(text) = &value.value else {
+        return None;
+    };
+    let formats = ["%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M"];
+    let mut times = formats
+        .iter()
+        .filter_map(|format| chrono::NaiveDateTime::parse_from_str(text, format).ok());
+    Some(format!("'{}'", times.next()?.format("%Y-%m-%dT%H:%M:%S")))
 }
 
 /// All named queries.
@@ -138,6 +173,7 @@ fn parse(name: &'static str, text: &str) -> Result<Query> {
     struct Front {
         doc: String,
         grain: String,
+        columns: Vec<QueryColumn>,
         #[serde(default)]
         param: Vec<Param>,
     }
@@ -152,6 +188,7 @@ fn parse(name: &'static str, text: &str) -> Result<Query> {
         name,
         doc: front.doc,
         grain: front.grain,
+        columns: front.columns,
         params: front.param,
         sql: sql.join("\n"),
     })
@@ -163,6 +200,15 @@ impl Query {
     /// # Errors
     /// [`Error::Invalid`] or [`Error::Unknown`] if a value is missing, is none of its parameter's type, or has no parameter.
     pub fn statement(&self, values: &[(String, String)]) -> Result<Statement> {
+        let missing = |param: &&Param| {
+            param.default.is_none() && !values.iter().any(|(name, _)| *name == param.name)
+        };
+        if let Some(param) = self.params.iter().find(missing) {
+            return Err(Error::Invalid(format!(
+                "{} needs --{}: {}",
+                self.name, param.name, param.doc
+            )));
+        }
         let mut given = vec![];
         for (name, value) in values {
             let param = self.param(name)?;

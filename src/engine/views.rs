@@ -429,7 +429,8 @@ FROM darshan_log l
     ],
 };
 
-/// Logs of all components of a het job stand with its leader.
+/// Logs of all components of a het job stand with its leader. An array task whose raw id a poor dump did not say (it is below 0)
+/// is left out where another dump says it.
 const SLURM_JOB_IO: View = View {
     name: "slurm_job_io",
     doc: "One Slurm record with what the Darshan logs that ran in it say",
@@ -438,13 +439,18 @@ const SLURM_JOB_IO: View = View {
 WITH logs AS (
   SELECT job_id, submit_time, slurm_start, count(*) AS logs, max(nprocs) AS nprocs_max,
     array_agg(DISTINCT app ORDER BY app) FILTER (WHERE app IS NOT NULL) AS apps, sum(bytes_read) AS bytes_read, sum(bytes_written) AS bytes_written,
-    bool_or(match = 'ambiguous') AS ambiguous
+    bool_or(match IN ('ambiguous', 'leader')) AS ambiguous
   FROM job WHERE match <> 'none' GROUP BY job_id, submit_time, slurm_start
+), one AS (
+  SELECT * FROM slurm_job WHERE job_id >= 0
+  UNION ALL
+  SELECT * FROM slurm_job n WHERE n.job_id < 0
+    AND NOT EXISTS (SELECT 1 FROM slurm_job k WHERE k.job_id >= 0 AND k.job_id_text = n.job_id_text AND (n.start_time IS NULL OR k.start_time = n.start_time))
 )
 SELECT s.job_id, s.submit_time, s.job_id_text, s.last_record, s.cluster, s."user", s.uid, s.account, s.partition, s.qos, s.job_name, s.state, s.start_time, s.end_time,
   s.elapsed, s.node_count, s.node_count * s.elapsed / 3600.0 AS node_hours, s.ncpus, coalesce(l.logs, 0) AS logs, l.nprocs_max, l.apps,
   l.bytes_read, l.bytes_written, l.ambiguous
-FROM slurm_job s LEFT JOIN logs l ON l.job_id = s.job_id AND (l.submit_time IS NOT DISTINCT FROM s.submit_time) AND (l.slurm_start IS NOT DISTINCT FROM s.start_time)"#,
+FROM one s LEFT JOIN logs l ON l.job_id = s.job_id AND (l.submit_time IS NOT DISTINCT FROM s.submit_time) AND (l.slurm_start IS NOT DISTINCT FROM s.start_time)"#,
     columns: &[
         column("job_id", "Int64", "", "Raw id"),
         column(
@@ -513,7 +519,7 @@ FROM slurm_job s LEFT JOIN logs l ON l.job_id = s.job_id AND (l.submit_time IS N
             "ambiguous",
             "Boolean",
             "",
-            "It is not certain that all of these logs are its own",
+            "It is not certain that all of these logs are its own: several records fit them, or they may be of another component of the het job",
         ),
     ],
 };

@@ -31,6 +31,7 @@ impl Lake {
             snapshot.manifest.osts.clone(),
         );
         let committed = self.commit(
+            "ingest",
             &snapshot,
             splits,
             osts,
@@ -45,9 +46,11 @@ impl Lake {
         })
     }
 
-    /// Publishes the next version; None if somebody else was faster.
+    /// Publishes the next version, which `operation` made; None if somebody else was faster.
+    #[allow(clippy::too_many_arguments)]
     pub(super) fn commit(
         &self,
+        operation: &str,
         snapshot: &Snapshot,
         splits: Vec<i64>,
         osts: Vec<Option<i64>>,
@@ -116,7 +119,7 @@ impl Lake {
                 version,
                 parent: Some(snapshot.version()),
                 time: now(),
-                operation: "ingest".into(),
+                operation: operation.into(),
                 schema_versions: tables()
                     .map(|table| (table.name.clone(), table.version))
                     .collect(),

@@ -71,7 +71,7 @@ pub(super) struct RangeResult {
     /// What is not as it should be.
     pub(super) warnings: Vec<(String, String)>,
     /// Hashes of what the lake holds of them.
-    spared: HashSet<i64>,
+    pub(super) spared: HashSet<i64>,
 }
 
 /// A thread's readers and builders, kept from range to range.

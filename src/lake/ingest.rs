@@ -4,7 +4,7 @@ use super::Lake;
 use super::convert::{RangeResult, Task, Worker};
 use super::days::convert_days;
 use super::failpoint::failpoint;
-use super::list::{Candidate, Listing, is_address, list, noted, peek, unknown};
+use super::list::{Candidate, Listing, is_address, list, name, noted, peek, unknown};
 use super::parts::{InputRow, InputStatus};
 use super::plan::{Plan, plan};
 use super::site::{RegisteredSource, SiteFile};
@@ -42,7 +42,7 @@ pub struct IngestOptions<'a> {
     pub cancel: Arc<AtomicBool>,
     /// Kinds of log.
     pub sources: &'a [&'a dyn Source],
-    /// Zone of times without one; that of the site if None.
+    /// Zone of times without one; that of the site if None. The first that a site without one is given stays its zone.
     pub zone: Option<chrono_tz::Tz>,
     /// Columns of sacct's text where it has no header.
     pub slurm_columns: Vec<String>,
@@ -169,10 +169,10 @@ impl Lake {
         let mut done: HashMap<u64, RangeResult> = HashMap::new();
         let report = self.try_ingest(&paths, &site, options, progress, &mut done);
         if !report.as_ref().is_ok_and(|report| report.version.is_some()) {
-            self.forget(&mut done, &HashSet::new());
+            self.discard(&mut done, &HashSet::new());
         }
-        if options.register && report.is_ok() {
-            register(self, &mut site, &options.paths)?;
+        if report.is_ok() && settle(&mut site, options)? {
+            site.write(&self.store)?;
         }
         report
     }
@@ -258,7 +258,7 @@ impl Lake {
                 options,
                 progress,
             )?;
-            self.forget(done, &signatures.iter().copied().collect());
+            self.discard(done, &signatures.iter().copied().collect());
             failpoint("all-ranges-done");
             let results: Vec<&RangeResult> = signatures
                 .iter()
@@ -275,6 +275,7 @@ impl Lake {
                 .warnings
                 .extend(results.iter().flat_map(|r| &r.warnings).cloned());
             nothing.warnings.extend(unmapped(&snapshot, stage, &rules));
+            nothing.warnings.extend(zone(site, &rules, options));
             let changes_files = results
                 .iter()
                 .any(|r| !r.files.is_empty() || !r.replaced.is_empty());
@@ -283,9 +284,9 @@ impl Lake {
             }
             let inputs: Vec<&InputRow> = rows().collect();
             if let Some(version) =
-                self.commit(&snapshot, splits, osts, &results, &inputs, options)?
+                self.commit("ingest", &snapshot, splits, osts, &results, &inputs, options)?
             {
-                return Ok(report(version, &inputs, &results, nothing));
+                return Ok(report(version, &inputs, &results, &named(options), nothing));
             }
         }
         let reason =
@@ -297,7 +298,7 @@ impl Lake {
     }
 
     /// Deletes the files of results that are not kept.
-    fn forget(&self, done: &mut HashMap<u64, RangeResult>, keep: &HashSet<u64>) {
+    fn discard(&self, done: &mut HashMap<u64, RangeResult>, keep: &HashSet<u64>) {
         done.retain(|signature, result| {
             let kept = keep.contains(signature);
             if !kept {
@@ -324,6 +325,18 @@ fn unmapped(snapshot: &Snapshot, stage: &Stage, site: &Site) -> Option<(String, 
         );
         ("mounts".to_string(), why)
     })
+}
+
+/// A word about times that name no zone, if nobody has said which it is, or another than the site's.
+fn zone(site: &SiteFile, rules: &Site, options: &IngestOptions<'_>) -> Option<(String, String)> {
+    let why = match (&site.timezone, options.zone) {
+        (None, None) => "they name no zone and were taken for UTC; if they are not: `iolode lake forget`, then once more with --timezone NAME".into(),
+        (Some(name), Some(zone)) if name != zone.name() => {
+            format!("they name no zone and were taken for {}; the lake's is {name}", zone.name())
+        }
+        _ => return None,
+    };
+    rules.met_local_times().then(|| ("times".to_string(), why))
 }
 
 /// Runs the tasks that were not run before on all threads; the signatures of all, in order.
@@ -418,10 +431,18 @@ fn signature(task: &Task) -> u64 {
     xxh3_64(text.as_bytes())
 }
 
+/// Files that were asked for by name. What lies in a directory may be anything; of these somebody must hear.
+fn named(options: &IngestOptions<'_>) -> HashSet<Arc<str>> {
+    let files = options.paths.iter().filter(|input| input.path.is_file());
+    let paths = files.filter_map(|input| std::path::absolute(&input.path).ok());
+    paths.map(|path| name(&path)).collect()
+}
+
 fn report(
     version: u64,
     inputs: &[&InputRow],
     results: &[&RangeResult],
+    named: &HashSet<Arc<str>>,
     nothing: IngestReport,
 ) -> IngestReport {
     let mut report = IngestReport {
@@ -431,7 +452,8 @@ fn report(
     for row in inputs {
         *report.inputs.entry(row.status).or_default() += 1;
         report.bytes_in += row.bytes;
-        if row.status == InputStatus::Failed {
+        let refused = row.status == InputStatus::Skipped && row.content_hash.is_none();
+        if row.status == InputStatus::Failed || refused && named.contains(&row.path) {
             report
                 .failures
                 .push((row.path.to_string(), row.error.clone().unwrap_or_default()));
@@ -450,7 +472,19 @@ fn report(
     report
 }
 
-fn register(lake: &Lake, site: &mut SiteFile, paths: &[InputPath]) -> Result<()> {
+/// Notes in a site's file what an ingest was told and the next shall know; false if that is nothing new.
+fn settle(site: &mut SiteFile, options: &IngestOptions<'_>) -> Result<bool> {
+    let before = site.clone();
+    if let (None, Some(zone)) = (&site.timezone, options.zone) {
+        site.timezone = Some(zone.name().into());
+    }
+    if options.register {
+        register(site, &options.paths)?;
+    }
+    Ok(*site != before)
+}
+
+fn register(site: &mut SiteFile, paths: &[InputPath]) -> Result<()> {
     for InputPath { path, kind } in paths {
         let text = path.to_string_lossy();
         let path = match is_address(&text) {
@@ -467,5 +501,5 @@ fn register(lake: &Lake, site: &mut SiteFile, paths: &[InputPath]) -> Result<()>
             site.source.push(source);
         }
     }
-    site.write(lake.store())
+    Ok(())
 }

@@ -4,6 +4,7 @@ use super::ingest::{IngestOptions, InputPath, Progress};
 use super::micros;
 use super::parts::{InputRow, InputStatus};
 use crate::error::{Error, Result};
+use crate::source::packed::{Packing, unpacked};
 use crate::source::{Input, Peek, Period, Source, without_password};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -46,6 +47,11 @@ impl Candidate {
             false => Input::open(self.path()),
         }
     }
+
+    /// Opens a dump, be it a file, one that is compressed, or a server.
+    pub(super) fn open_unpacked(&self) -> Result<Input> {
+        unpacked(self.open()?)
+    }
 }
 
 /// Whether this is the address of something that is asked rather than read: `mysql://host/name`, `sacct:`.
@@ -69,7 +75,7 @@ pub(super) fn noted(candidates: &[Candidate]) -> usize {
 }
 
 /// A path as the lake writes it. Bytes that are no UTF-8 become `\xHH`, so that two files never share a name.
-fn name(path: &Path) -> Arc<str> {
+pub(super) fn name(path: &Path) -> Arc<str> {
     let mut name = String::new();
     for part in path.as_os_str().as_encoded_bytes().utf8_chunks() {
         name += part.valid();
@@ -268,13 +274,17 @@ pub(super) fn unknown(
             .find(|s| Some(s.name()) == row.source.as_deref());
         // A file that nothing was taken of may have become readable, or known, without having changed.
         let nothing_taken = row.content_hash.is_none();
+        // It was looked at as something else, or had columns that nobody had named.
+        let otherwise = file.kind.is_some() && row.source.as_deref() != file.kind.as_deref();
+        let told = row.source.as_deref() == Some("slurm")
+            && !(options.slurm_columns.is_empty() && options.slurm_delimiter.is_none());
         let older = options.refresh
             && (nothing_taken || source.is_some_and(|s| row.reader_version < s.version()));
         let without_dxt = options.dxt && row.status.has_rows() && !row.dxt && row.job_id.is_some();
         // A server may know more each time; of a dump another period may be wanted.
         let dump = row.status.has_rows() && row.job_id.is_none();
         let more = is_address(&file.name) || dump && !row.period.covers(options.period);
-        changed || older || without_dxt || more
+        changed || older || without_dxt || more || nothing_taken && (otherwise || told)
     };
     (0..candidates.len())
         .filter(|at| wanted(&candidates[*at]))
@@ -317,6 +327,12 @@ pub(super) fn peek(
     Ok(peeked.into_iter().flatten().collect())
 }
 
+/// Whether a source reads dumps, of which any part may be of any job.
+fn takes_dumps(source: &dyn Source) -> bool {
+    let tables = source.tables();
+    tables.iter().any(|table| source.resolver(table).is_some())
+}
+
 fn nothing_known(kind: Option<&str>, input: &Input) -> String {
     match (kind, input.is_server()) {
         (_, true) => "an address that iolode cannot ask".into(),
@@ -335,8 +351,13 @@ fn peek_one(
     let refuse = |source: Option<&dyn Source>, status, e: Error| {
         // The row has the path already.
         let why = without_path(&e, file);
+        let mut row = failed_row(file, source, status, why);
+        // What it is not is a kind of input, too: as another one it may be looked at again.
+        if row.source.is_none() {
+            row.source = file.kind.as_deref().map(|kind| kind.to_string().into());
+        }
         Box::new(Refused {
-            row: failed_row(file, source, status, why),
+            row,
             unread: matches!(e, Error::Io { .. }),
         })
     };
@@ -348,21 +369,34 @@ fn peek_one(
     input
         .read_at(0, length, head)
         .map_err(|e| refuse(None, InputStatus::Failed, e))?;
-    let found = options
-        .sources
-        .iter()
-        .enumerate()
-        .filter(|(_, source)| {
-            file.kind
-                .as_deref()
-                .is_none_or(|kind| kind == source.name())
-        })
-        .find(|(_, source)| match input.is_server() {
+    let recognised = |head: &[u8], dumps: bool| {
+        let wanted = |source: &dyn Source| {
+            let kind = file.kind.as_deref();
+            kind.is_none_or(|kind| kind == source.name()) && (!dumps || takes_dumps(source))
+        };
+        let mut sources = options.sources.iter().copied().enumerate();
+        sources.find(|(_, source)| match input.is_server() {
+            _ if !wanted(*source) => false,
             true => source.serves(&file.name),
             false => source.probe(file.path(), head),
-        });
+        })
+    };
+    let mut found = recognised(head, false);
+    let mut unpacked = None;
+    if found.is_none() && file.kind.as_deref() != Some("darshan") && Packing::of(head).is_some() {
+        let whole = file
+            .open_unpacked()
+            .map_err(|e| refuse(None, InputStatus::Failed, e))?;
+        head.clear();
+        whole
+            .read_at(0, whole.len().min(4096) as usize, head)
+            .map_err(|e| refuse(None, InputStatus::Failed, e))?;
+        found = recognised(head, true);
+        unpacked = Some(whole);
+    }
+    let input = unpacked.as_ref().unwrap_or(&input);
     let Some((number, source)) = found else {
-        let e = Error::Invalid(nothing_known(file.kind.as_deref(), &input));
+        let e = Error::Invalid(nothing_known(file.kind.as_deref(), input));
         let status = if input.is_server() {
             InputStatus::Failed
         } else {
@@ -371,8 +405,8 @@ fn peek_one(
         return Err(refuse(None, status, e));
     };
     let peek = source
-        .peek(&input)
-        .map_err(|e| refuse(Some(*source), InputStatus::Failed, e))?;
+        .peek(input)
+        .map_err(|e| refuse(Some(source), InputStatus::Failed, e))?;
     let wanted = match peek {
         Peek::Log { start_time, .. } => start_time.map_or(options.period.is_all(), |time| {
             options.period.contains(time)

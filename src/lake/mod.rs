@@ -28,12 +28,14 @@ mod convert;
 mod days;
 mod encoding;
 mod failpoint;
+mod forget;
 mod ingest;
 #[cfg(test)]
 mod kill;
 mod list;
 mod manifest;
 mod merge;
+mod ost_list;
 mod parts;
 mod placement;
 mod plan;
@@ -50,12 +52,14 @@ mod writer;
 
 pub use check::{CheckReport, Finding};
 pub use failpoint::FAILPOINTS;
+pub use forget::Forgotten;
 pub use ingest::{IngestOptions, IngestReport, InputPath, Progress, Silent};
 pub use manifest::{FORMAT, Manifest, Part, Summary};
 pub use parts::{
     DataFile, InputRow, InputStatus, batch_to_files, batch_to_inputs, files_to_batch,
     inputs_to_batch,
 };
+pub use ost_list::OstList;
 pub use placement::Placement;
 pub use ranges::{range_of, splits_for};
 pub use site::{App, Mount, RegisteredSource, SiteFile};

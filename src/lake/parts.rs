@@ -51,7 +51,7 @@ pub struct DataFile {
 pub struct InputRow {
     /// Where it lies.
     pub path: Arc<str>,
-    /// Kind of log; None where it was not recognised.
+    /// Kind of input; that which was looked for where it was not recognised, None if that was any.
     pub source: Option<Cow<'static, str>>,
     /// What became of it.
     pub status: InputStatus,

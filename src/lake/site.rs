@@ -1,5 +1,6 @@
 //! `_iolode/site.toml`: what the logs do not say and the site knows.
 
+use super::ost_list::OstList;
 use super::placement::Placement;
 use super::store::Store;
 use crate::error::{Error, Result};
@@ -44,6 +45,9 @@ pub struct Mount {
     /// Name that LMT has for the file system, if it is another one: what stands before the `-` in the names of its targets.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub lmt: Option<String>,
+    /// OSTs of the file system, such as `0-247`.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub osts: Option<OstList>,
     /// Stripe size in bytes that a file gets if nobody asks; 1 MiB if left out.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub stripe_size: Option<i64>,
@@ -127,7 +131,10 @@ impl SiteFile {
             .mount
             .iter()
             .filter_map(|m| Some((m.lmt.clone()?, m.fs.clone())));
+        let osts = self.mount.iter();
+        let osts = osts.filter_map(|m| Some((m.fs.clone(), m.osts.as_ref()?.0.len() as i64)));
         Ok(Site {
+            osts: osts.collect(),
             mounts: self
                 .mount
                 .iter()
@@ -183,7 +190,7 @@ mod tests {
 
     #[test]
     fn a_site_file_comes_back_as_it_was_written() {
-        let text = "cluster = 'cori'\ntimezone = 'America/Los_Angeles'\n[place]\nkind = 'dirs'\ndirs = ['/a', '/b']\n[[mount]]\npath = '/global/cscratch1'\nfs = 'snx11168'\n[[source]]\nkind = 'darshan'\npath = '/logs'\n";
+        let text = "cluster = 'cori'\ntimezone = 'America/Los_Angeles'\n[place]\nkind = 'dirs'\ndirs = ['/a', '/b']\n[[mount]]\npath = '/global/cscratch1'\nfs = 'snx11168'\nosts = '0-247'\n[[source]]\nkind = 'darshan'\npath = '/logs'\n";
         let site = SiteFile::parse(text).unwrap();
         let store = Store::Memory(Default::default());
         site.write(&store).unwrap();
@@ -192,5 +199,8 @@ mod tests {
             site.site().unwrap().file_system("/global/cscratch1"),
             "snx11168"
         );
+        assert_eq!(site.site().unwrap().osts_of("snx11168"), Some(248));
+        let error = SiteFile::parse("[[mount]]\npath = '/a'\nfs = 'a'\nosts = '7-3'").unwrap_err();
+        assert!(error.to_string().contains("`7-3` is no list of OSTs"), "{error}");
     }
 }

@@ -321,7 +321,7 @@ impl<'o> Worker<'o> {
     }
 
     fn read_whole(&mut self, dump: &Dump, source: &dyn Source) -> Result<InputRow> {
-        let input = dump.file.open()?;
+        let input = dump.file.open_unpacked()?;
         let hash = if input.is_server() {
             None
         } else {

@@ -12,6 +12,7 @@
 pub mod darshan;
 mod input;
 pub mod lmt;
+pub(crate) mod packed;
 mod site;
 pub mod slurm;
 pub mod synth;

@@ -2,6 +2,7 @@
 
 use regex::Regex;
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 /// A site's rules that readers need; `lake` reads them from `site.toml`.
@@ -13,6 +14,8 @@ pub struct Site {
     pub apps: Vec<(Regex, String)>,
     /// Names that LMT has for file systems and that the site has for them, where these differ.
     pub lmt_names: Vec<(String, String)>,
+    /// File systems and how many OSTs they have.
+    pub osts: Vec<(String, i64)>,
     /// Zone of times without one.
     pub zone: chrono_tz::Tz,
     /// Columns of sacct's text where it has no header.
@@ -23,6 +26,8 @@ pub struct Site {
     pub period: Period,
     /// Lustre mounts that were met and have no entry: what [`Site::note_lustre`] notes for all readers together.
     pub unmapped: Arc<Mutex<BTreeSet<String>>>,
+    /// Whether times were met that name no zone: what [`Site::note_local_times`] notes.
+    pub local_times: Arc<AtomicBool>,
 }
 
 /// A time from `from` on and before `to`, microseconds since 1970, UTC; without end where one is None.
@@ -80,11 +85,13 @@ impl Default for Site {
             mounts: vec![],
             apps: vec![],
             lmt_names: vec![],
+            osts: vec![],
             zone: chrono_tz::UTC,
             slurm_columns: vec![],
             slurm_delimiter: None,
             period: Period::default(),
             unmapped: Arc::default(),
+            local_times: Arc::default(),
         }
     }
 }
@@ -94,6 +101,12 @@ impl Site {
     pub fn file_system<'a>(&'a self, mount_point: &'a str) -> &'a str {
         let entry = self.mounts.iter().find(|(mount, _)| mount == mount_point);
         entry.map_or(mount_point, |(_, name)| name)
+    }
+
+    /// How many OSTs a file system has; None if the site does not say.
+    pub fn osts_of(&self, fs: &str) -> Option<i64> {
+        let entry = self.osts.iter().find(|(name, _)| name == fs);
+        entry.map(|(_, osts)| *osts)
     }
 
     /// Notes a Lustre mount that holds a file, if it has no entry: what LMT says of its file system cannot be found by its name.
@@ -114,6 +127,16 @@ impl Site {
         unmapped
             .map(|unmapped| unmapped.iter().cloned().collect())
             .unwrap_or_default()
+    }
+
+    /// Notes that an input has times that name no zone, which are taken for those of [`Site::zone`].
+    pub fn note_local_times(&self) {
+        self.local_times.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether some input had such.
+    pub fn met_local_times(&self) -> bool {
+        self.local_times.load(Ordering::Relaxed)
     }
 
     /// The name of the file system that LMT calls `name`.

@@ -39,6 +39,7 @@ pub(crate) fn small(directory: &Path) -> Lake {
             lmt: Some("scr".into()),
             path: "/scratch".into(),
             fs: "scratch".into(),
+            osts: Some("0-7".parse().expect("a list")),
             stripe_size: None,
             stripe_count: None,
         }],
@@ -202,6 +203,7 @@ fn ior() -> DarshanLog {
         BYTES_READ, BYTES_WRITTEN, F_READ_END_TIMESTAMP, F_READ_START_TIMESTAMP, F_READ_TIME,
         F_SLOWEST_RANK_TIME,
     };
+    use posix::{F_OPEN_END_TIMESTAMP, F_OPEN_START_TIMESTAMP};
     use posix::{
         F_WRITE_END_TIMESTAMP, F_WRITE_START_TIMESTAMP, F_WRITE_TIME, MAX_BYTE_READ,
         MAX_BYTE_WRITTEN, OPENS, READS,
@@ -230,6 +232,8 @@ fn ior() -> DarshanLog {
             (SIZE_WRITE_0_100, 40),
         ],
         &[
+            (F_OPEN_START_TIMESTAMP, 0.5),
+            (F_OPEN_END_TIMESTAMP, 1.0),
             (F_WRITE_START_TIMESTAMP, 1.0),
             (F_WRITE_END_TIMESTAMP, 9.0),
             (F_WRITE_TIME, 8.0),

@@ -2,6 +2,7 @@
 
 use super::super::cuts::Cuts;
 use super::super::table::{LakeTable, ScanFile};
+use super::super::queries::{ParamType, queries};
 use super::super::views::VIEWS;
 use super::super::{Engine, EngineOptions};
 use super::{ask, batches, block_on, engine, lake};
@@ -61,7 +62,7 @@ fn every_table_and_view_of_an_empty_lake_is_empty_and_has_its_columns() {
 }
 
 #[test]
-fn views_have_the_columns_that_their_pages_list() {
+fn views_and_questions_have_the_columns_that_their_pages_list() {
     let lake = Lake::in_memory().unwrap();
     let word = |data_type: &DataType| match data_type {
         DataType::Timestamp(TimeUnit::Microsecond, Some(zone)) if &**zone == "UTC" => {
@@ -89,6 +90,30 @@ fn views_have_the_columns_that_their_pages_list() {
                 .map(|column| (column.name.to_string(), column.type_name.to_string()))
                 .collect();
             assert_eq!(found, listed, "{}", view.name);
+        }
+        for query in queries() {
+            let needed = query.params.iter().filter(|param| param.default.is_none());
+            let given: Vec<String> = needed
+                .map(|param| match param.kind {
+                    ParamType::Timestamp => "'2026-09-01T12:00'".into(),
+                    ParamType::Text => "'scratch'".into(),
+                    _ => "1".into(),
+                })
+                .collect();
+            let sql = format!("SELECT * FROM {}({})", query.name, given.join(", "));
+            let frame = engine.sql(&sql).await.unwrap();
+            let found: Vec<_> = frame
+                .schema()
+                .fields()
+                .iter()
+                .map(|field| (field.name().clone(), word(field.data_type())))
+                .collect();
+            let listed: Vec<_> = query
+                .columns
+                .iter()
+                .map(|column| (column.name.clone(), column.type_name.clone()))
+                .collect();
+            assert_eq!(found, listed, "{}", query.name);
         }
     });
 }

@@ -206,6 +206,9 @@ impl Rows {
         stamps.sort_by_key(|(id, _)| *id);
         stamps.dedup_by_key(|(id, _)| *id);
         let (ids, stamps): (Vec<i64>, Vec<_>) = stamps.into_iter().unzip();
+        if !stamps.is_empty() {
+            site.note_local_times();
+        }
         let (times, unknown) = clock::resolve(site.zone, &stamps);
         if unknown.skipped > 0 {
             wrong.push(format!(

@@ -9,7 +9,10 @@
 //!   contradiction: counted, never taken.
 //! - The interval of a sample begins at the sample of its target before, of whatever input, and is NULL if there is none.
 //! - Bytes (or operations) are the counter less the last known one, less what rows without counters in between moved.
-//! - A counter that fell was started anew, and with it all counters of the row: what was moved is at least what they show now.
+//! - A counter that fell was started anew: what was moved is at least what it shows now. The row is marked, for its other counter
+//!   may have been started anew as well and only have risen higher since: that of it which is above the old value was moved.
+//! - A counter that shows 0 and later no less than before was not started anew, but could not be read: what it shows now is
+//!   counted from what it showed before, and the row is marked.
 //! - A row without counters keeps the interval that it came with. So does a row that came with one, has counters and follows
 //!   no counter.
 //! - The interval is a gap if it is longer than 7.5 s, one and a half times LMT's 5 s.
@@ -124,6 +127,8 @@ struct Last {
     counters: [i64; 2],
     /// What rows without counters moved since.
     moved: [i64; 2],
+    /// The last known counters that were not 0.
+    before: [i64; 2],
 }
 
 impl Resolver for Intervals {
@@ -504,17 +509,20 @@ impl Formed {
                         && last.counters[at] != NULL
                         && counters[at] < last.counters[at]
                 };
-                let anew = fell(0) || fell(1);
-                reset = Some(anew);
+                let back = |at: usize| {
+                    last.counters[at] == 0 && last.before[at] > 0 && counters[at] >= last.before[at]
+                };
+                reset = Some((0..2).any(|at| fell(at) || back(at)));
                 for at in 0..2 {
                     if counters[at] == NULL || last.counters[at] == NULL {
                         continue;
                     }
-                    let since = if anew {
-                        counters[at]
-                    } else {
-                        counters[at].saturating_sub(last.counters[at])
+                    let from = match (fell(at), back(at)) {
+                        (true, _) => 0,
+                        (_, true) => last.before[at],
+                        _ => last.counters[at],
                     };
+                    let since = counters[at].saturating_sub(from);
                     moved[at] = since.saturating_sub(last.moved[at]).max(0);
                 }
             }
@@ -535,11 +543,15 @@ impl Formed {
             time,
             counters: [NULL; 2],
             moved: [0; 2],
+            before: [NULL; 2],
         });
         next.time = time;
         for at in 0..2 {
             if counters[at] != NULL {
                 (next.counters[at], next.moved[at]) = (counters[at], 0);
+                if counters[at] != 0 {
+                    next.before[at] = counters[at];
+                }
             } else if came[at] != NULL {
                 next.moved[at] = next.moved[at].saturating_add(came[at]);
             }
@@ -698,7 +710,7 @@ mod tests {
     }
 
     #[test]
-    fn a_counter_that_fell_starts_both_anew() {
+    fn a_counter_that_fell_begins_at_zero_and_the_other_one_at_what_it_was() {
         let rows = resolved(
             "lmt_ost",
             &[&batch(&[
@@ -707,9 +719,33 @@ mod tests {
                 counters(20, 31, 9),
             ])],
         );
-        let mut reset = moved(10, 5.0, 30, 9);
+        let mut reset = moved(10, 5.0, 30, 2);
         reset.4 = Some(true);
         assert_eq!(formed(&rows), [FIRST, reset, moved(15, 5.0, 1, 0)]);
+    }
+
+    #[test]
+    fn a_counter_that_comes_back_from_zero_goes_on_where_it_was() {
+        let samples = [
+            counters(10, 100, 7),
+            counters(15, 0, 0),
+            counters(20, 0, 0),
+            counters(25, 130, 7),
+            counters(30, 131, 9),
+        ];
+        let marked = |start: i64, read: i64| Row::from((Some(start), Some(5.0), Some(read), Some(0), Some(true), Some(false)));
+        let expected = [FIRST, marked(10, 0), moved(15, 5.0, 0, 0), marked(20, 30), moved(25, 5.0, 1, 2)];
+        let whole = resolved("lmt_ost", &[&batch(&samples)]);
+        assert_eq!(formed(&whole), expected);
+        // Wherever it is cut, and in whatever order the parts come.
+        for cut in 1..samples.len() {
+            let (early, late) = samples.split_at(cut);
+            let late = resolved("lmt_ost", &[&batch(late)]);
+            assert_eq!(formed(&resolved("lmt_ost", &[&batch(early), &late])), expected, "{cut}");
+        }
+        // Started anew, it shows less.
+        let rows = resolved("lmt_ost", &[&batch(&[counters(10, 100, 7), counters(15, 0, 0), counters(20, 30, 1)])]);
+        assert_eq!(formed(&rows)[1..], [marked(10, 0), moved(15, 5.0, 30, 1)]);
     }
 
     #[test]

@@ -57,6 +57,8 @@ pub(super) struct Clock {
     today: NaiveDate,
     /// Offsets from UTC, in seconds, of whole hours of local time in which it does not change.
     offsets: Vec<(i64, i64)>,
+    /// Whether a time was met that names no zone.
+    pub(super) met_local: bool,
 }
 
 /// What stands for no time.
@@ -72,6 +74,7 @@ impl Clock {
             zone,
             today: printed.with_timezone(&zone).date_naive(),
             offsets: vec![(i64::MIN, 0); 64],
+            met_local: false,
         }
     }
 
@@ -131,6 +134,7 @@ impl Clock {
 
     /// Seconds of local time since 1970 as a moment.
     fn local(&mut self, local: i64) -> Option<Moment> {
+        self.met_local = true;
         if self.zone == Tz::UTC {
             return Some(Moment::at(local * SECOND));
         }
@@ -177,6 +181,7 @@ impl Clock {
     /// What `SLURM_TIME_FORMAT=relative` prints: `02:03:04` today, `Ystday 02:03`, `Tomorr 02:03`, `Sat 02:03` within the next
     /// days, `9 Nov 02:03` within a year, `9 Nov 2024` else.
     fn relative(&mut self, text: &str) -> Option<Moment> {
+        self.met_local = true;
         let time = |text: &str| {
             let mut parts = text
                 .split(':')

@@ -245,6 +245,15 @@ impl Dump<'_> {
         let name_of = |value: &Value| text(value).map(str::to_string);
         let reservation = name_of(&job["reservation"]["name"]);
         let state = state_of(&job["state"]["current"], &job["kill_request_user"]);
+        // Slurm gives 0 for jobs; what sacct prints is the sum of their steps.
+        let cpu_of = |part: &str| match cpu(&time[part]) {
+            None | Some(0.0) => {
+                let steps = job["steps"].as_array().into_iter().flatten();
+                let all: Vec<f64> = steps.filter_map(|step| cpu(&step["time"][part])).collect();
+                (!all.is_empty()).then(|| all.iter().sum())
+            }
+            own => own,
+        };
         let record = Record {
             id,
             cluster: text(&job["cluster"]).or(text(&job["association"]["cluster"])),
@@ -274,9 +283,9 @@ impl Dump<'_> {
                 .and_then(|(megabytes, per)| Some((megabytes.checked_mul(1 << 20)?, per))),
             alloc_tres: Some(tres(&job["tres"]["allocated"], allocated)),
             req_tres: Some(tres(&job["tres"]["requested"], allocated)),
-            total_cpu: cpu(&time["total"]),
-            user_cpu: cpu(&time["user"]),
-            system_cpu: cpu(&time["system"]),
+            total_cpu: cpu_of("total"),
+            user_cpu: cpu_of("user"),
+            system_cpu: cpu_of("system"),
             priority: int(&job["priority"]),
             restarts: int(&job["restart_cnt"]),
             reservation: reservation.as_deref(),

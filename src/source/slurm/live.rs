@@ -6,6 +6,7 @@ use crate::source::{Input, Outcome, Site, Tables};
 use chrono::{DateTime, Utc};
 use std::io::{Read, Seek};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 
 /// What stands for a path.
 pub(super) const ADDRESS: &str = "sacct:";
@@ -27,7 +28,7 @@ pub(super) fn read(site: &Site, tables: &mut Tables) -> Result<Outcome> {
             "sacct is asked for a period: give --from DATE, and --to DATE if not until now".into(),
         ));
     };
-    let cannot = |what, e| Error::io("sacct", what, e);
+    let cannot = |what, e| Error::io(ADDRESS, what, e);
     let mut printed =
         tempfile::tempfile().map_err(|e| cannot("cannot make a temporary file for it", e))?;
     let out = printed
@@ -56,7 +57,7 @@ pub(super) fn read(site: &Site, tables: &mut Tables) -> Result<Outcome> {
         .stdout(Stdio::from(out))
         .stderr(Stdio::piped())
         .spawn();
-    let mut child = child.map_err(|e| cannot("cannot run it", e))?;
+    let mut child = child.map_err(|e| cannot("cannot run sacct, which must be in PATH", e))?;
     let mut said = String::new();
     if let Some(stderr) = child.stderr.take() {
         // Enough to say why; a flood of it must not fill the memory.
@@ -81,6 +82,8 @@ pub(super) fn read(site: &Site, tables: &mut Tables) -> Result<Outcome> {
         zone: chrono_tz::UTC,
         slurm_columns: vec![],
         slurm_delimiter: None,
+        // Its times are in our zone: there is nothing to say of them.
+        local_times: Arc::default(),
         ..site.clone()
     };
     text::read(&input, &site, tables)

@@ -100,7 +100,7 @@ fn is_fixed_width(line: &str) -> bool {
         .iter()
         .filter(|name| column::Column::named(name).is_some())
         .count();
-    names.len() > 1 && names.contains(&"JobID") && known == names.len()
+    !line.contains('\t') && names.len() > 1 && names.contains(&"JobID") && known == names.len()
 }
 
 struct SlurmReader {

@@ -6,9 +6,12 @@
 use crate::error::{Error, Result};
 use crate::source::Resolver;
 use crate::table::{Table, table};
-use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, Int64Array, StringArray, UInt32Array};
-use arrow::compute::take;
-use arrow::datatypes::{Float64Type, Int64Type, TimestampMicrosecondType};
+use arrow::array::{
+    Array, ArrayRef, AsArray, BooleanArray, DynComparator, Int64Array, ListArray, StringArray,
+    UInt32Array, make_comparator,
+};
+use arrow::compute::{SortOptions, take};
+use arrow::datatypes::{Field, Float64Type, Int64Type, TimestampMicrosecondType};
 use arrow::record_batch::RecordBatch;
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -100,26 +103,42 @@ impl Newest {
     /// or any other if it never changes.
     fn merge(&self, rows: &RecordBatch, kept: &[Vec<u32>]) -> Result<RecordBatch> {
         let columns = Columns::new(rows, &self.table)?;
-        let newest: UInt32Array = kept.iter().map(|rows| rows[0]).collect();
+        // An amount of memory means nothing without what it is for.
+        let per = rows.column_by_name("req_mem_per").map(comparator).transpose()?;
         let column = |(at, column): (usize, &ArrayRef)| -> Result<ArrayRef> {
-            let fixed = FIXED.contains(&self.table.columns[at].name.as_str());
+            let name = self.table.columns[at].name.as_str();
+            let fixed = FIXED.contains(&name);
+            let pair = per.as_ref().filter(|_| name == "req_mem");
+            let compare = comparator(column)?;
             let said = |rows: &Vec<u32>| {
-                let mut others = rows
-                    .iter()
-                    .copied()
-                    .filter(|row| column.is_valid(*row as usize));
-                others
-                    .find(|row| fixed || columns.is_as_new(rows[0] as usize, *row as usize))
+                let valid = || {
+                    rows.iter()
+                        .copied()
+                        .filter(|row| column.is_valid(*row as usize))
+                };
+                // Of two that say different things of one state, such as rounded and exact amounts, one is taken whatever the
+                // order in which they came.
+                let greater = |a: u32, b: u32| match pair {
+                    Some(pair) if pair(a as usize, b as usize).is_ne() => {
+                        if pair(a as usize, b as usize).is_gt() { a } else { b }
+                    }
+                    _ if compare(b as usize, a as usize).is_gt() => b,
+                    _ => a,
+                };
+                valid()
+                    .filter(|row| columns.is_as_new(rows[0] as usize, *row as usize))
+                    .reduce(greater)
+                    .or_else(|| valid().find(|_| fixed))
                     .unwrap_or(rows[0])
             };
-            let taken = match column.null_count() > 0 {
-                true => take(
-                    column,
-                    &kept.iter().map(said).collect::<UInt32Array>(),
-                    None,
-                ),
-                false => take(column, &newest, None),
-            };
+            let places: UInt32Array = kept
+                .iter()
+                .map(|rows| match rows[..] {
+                    [only] => only,
+                    _ => said(rows),
+                })
+                .collect();
+            let taken = take(column, &places, None);
             taken.map_err(|e| Error::columns(self.table.name.clone(), e))
         };
         let columns = rows
@@ -145,6 +164,19 @@ impl Newest {
     }
 }
 
+/// Compares the values of a column by their places.
+fn comparator(column: &ArrayRef) -> Result<DynComparator> {
+    // A map is a list of pairs.
+    let list = column.as_map_opt().map(|map| -> ArrayRef {
+        let (_, offsets, entries, nulls, _) = map.clone().into_parts();
+        let field = Arc::new(Field::new("item", entries.data_type().clone(), false));
+        Arc::new(ListArray::new(field, offsets, Arc::new(entries), nulls))
+    });
+    let column = list.as_ref().unwrap_or(column);
+    make_comparator(column, column, SortOptions::default())
+        .map_err(|e| Error::columns("rows of Slurm's accounting", e))
+}
+
 /// The columns that tell records apart and which of them is newer.
 struct Columns<'a> {
     job: &'a [i64],
@@ -155,6 +187,7 @@ struct Columns<'a> {
     end: &'a Int64Like,
     elapsed: &'a arrow::array::Float64Array,
     code: &'a Int64Array,
+    cluster: Option<&'a StringArray>,
     user: Option<&'a StringArray>,
     name: Option<&'a StringArray>,
 }
@@ -188,6 +221,7 @@ impl<'a> Columns<'a> {
             end: time("end_time").ok_or_else(bad)?,
             elapsed: float("elapsed").ok_or_else(bad)?,
             code: int("state_code").ok_or_else(bad)?,
+            cluster: text("cluster"),
             user: text("user"),
             name: text("job_name"),
         })
@@ -203,18 +237,24 @@ impl<'a> Columns<'a> {
             let known = by_step.entry(step).or_default();
             let same = |record: &&usize| self.is_same(records[**record][0] as usize, row);
             let found = match self.key.is_valid(row) {
-                true => known.last().filter(same).copied(),
+                true => known.iter().rev().find(same).copied(),
                 false => {
+                    let first = |record: &&usize| records[**record][0] as usize;
                     let start =
                         |row: usize| self.start.is_valid(row).then(|| self.start.value(row));
+                    let began = |record: &&usize| start(first(record)).is_some_and(|s| start(row) == Some(s));
                     let twin = |record: &&usize| {
-                        let first = records[**record][0] as usize;
-                        self.key.is_null(first) && start(first) == start(row)
+                        self.key.is_null(first(record)) && start(first(record)) == start(row)
                     };
-                    let mut others = known.iter().filter(same);
-                    // Of several that it may be, it is none for certain.
-                    let only = others.next().filter(|_| others.next().is_none());
-                    known.iter().find(twin).or(only).copied()
+                    // If nothing tells which of several it is: sacct shows the last record of a job, unless asked for all.
+                    let last = |record: &&usize| self.key.is_valid(first(record)) && same(record);
+                    let mut newest_first = known.iter().rev();
+                    newest_first
+                        .clone()
+                        .find(began)
+                        .or_else(|| newest_first.clone().find(last))
+                        .or_else(|| newest_first.find(twin))
+                        .copied()
                 }
             };
             match found {
@@ -233,6 +273,9 @@ impl<'a> Columns<'a> {
 
     /// Whether a row of a job, or of one step of it, is of the record that another one is of.
     fn is_same(&self, known: usize, row: usize) -> bool {
+        if self.differ(self.cluster, known, row) {
+            return false;
+        }
         match (self.key.is_valid(known), self.key.is_valid(row)) {
             (true, true) => self.key.value(known) == self.key.value(row),
             // A dump without that column: the same start says as much.
@@ -285,14 +328,9 @@ impl<'a> Columns<'a> {
 
     /// Whether the next record is of the same job, which was put back into the queue.
     fn is_followed(&self, row: usize) -> bool {
-        let next = row + 1;
-        if next >= self.job.len() || self.job[row] != self.job[next] {
+        let mut later = (row + 1..self.job.len()).take_while(|next| self.job[*next] == self.job[row]);
+        let Some(next) = later.find(|next| !self.differ(self.cluster, row, *next)) else {
             return false;
-        }
-        let differ = |column: Option<&StringArray>| {
-            column.is_some_and(|c| {
-                c.is_valid(row) && c.is_valid(next) && c.value(row) != c.value(next)
-            })
         };
         let time = |column: &Int64Like, row: usize| column.is_valid(row).then(|| column.value(row));
         let begins = time(self.key, next).or(time(self.start, next));
@@ -302,6 +340,11 @@ impl<'a> Columns<'a> {
         let far = begins
             .zip(ended)
             .is_some_and(|(begins, ended)| begins - ended > MOST_BETWEEN);
-        !differ(self.user) && !differ(self.name) && !far
+        !self.differ(self.user, row, next) && !self.differ(self.name, row, next) && !far
+    }
+
+    /// Whether two rows say different things.
+    fn differ(&self, column: Option<&StringArray>, a: usize, b: usize) -> bool {
+        column.is_some_and(|c| c.is_valid(a) && c.is_valid(b) && c.value(a) != c.value(b))
     }
 }

@@ -82,6 +82,11 @@ pub(super) struct Task<'a> {
     pub(super) task: Option<i64>,
 }
 
+/// The state of a job that waits.
+const PENDING: i64 = 0;
+/// States that a job has only once it was started: running, suspended, completed, failed, timeout, node fail, out of memory.
+const RAN: [i64; 7] = [1, 2, 3, 5, 6, 7, 11];
+
 /// The times of a record, microseconds since 1970, UTC.
 struct Times {
     submit: Option<i64>,
@@ -140,17 +145,31 @@ impl Record<'_> {
 
     /// Nodes that it was given. Before a job starts, NNodes is what it asked for.
     fn node_count(&self, expansion: &mut Expansion) -> Option<i64> {
-        let waits = self.start.is_none()
-            && self
-                .state
-                .is_some_and(|state| state.code == Some(0) || self.node_list.is_some());
-        let given = self.node_list.is_none_or(|list| list != "None assigned");
-        match self.alloc_nodes {
-            Some(nodes) => Some(nodes),
-            None if waits || !given => Some(0),
-            None => self
-                .nodes
-                .or_else(|| Some(expansion.of(self.node_list?)?.len() as i64)),
+        let nodes = |expansion: &mut Expansion| {
+            self.nodes
+                .or_else(|| Some(expansion.of(self.node_list?)?.len() as i64))
+        };
+        match (self.alloc_nodes, self.ran()) {
+            (Some(nodes), _) => Some(nodes),
+            (None, Some(true)) => nodes(expansion),
+            (None, Some(false)) => Some(0),
+            (None, None) => None,
+        }
+    }
+
+    /// Whether it was ever started, as far as its columns tell.
+    fn ran(&self) -> Option<bool> {
+        let code = self.state.and_then(|state| state.code);
+        let list = self.node_list.map(|list| list != "None assigned");
+        if self.start.is_some() || self.elapsed.is_some_and(|seconds| seconds > 0.0) {
+            return Some(true);
+        }
+        match (code, list, self.elapsed) {
+            (Some(PENDING), ..) | (_, Some(false), _) => Some(false),
+            (_, Some(true), _) => Some(true),
+            (_, None, Some(_)) => Some(false),
+            (Some(code), None, None) if RAN.contains(&code) => Some(true),
+            _ => None,
         }
     }
 
@@ -257,6 +276,7 @@ impl Record<'_> {
         row.tres(self.usage_in.as_ref());
         row.tres(self.usage_out.as_ref());
         row.text(self.layout);
+        row.text(self.cluster);
         row.text(self.submit_line);
         row.done();
     }

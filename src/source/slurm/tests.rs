@@ -541,6 +541,29 @@ fn sizes_and_times_of_a_step_are_bytes_and_seconds() {
 }
 
 #[test]
+fn cpu_time_of_a_job_in_json_is_that_which_sacct_prints() {
+    let Some(files) = ["sacct_P_ALL_D.psv", "sacct.json"]
+        .map(|name| shared(&format!("slurm/run1/{name}")))
+        .into_iter()
+        .collect::<Option<Vec<_>>>()
+    else {
+        return;
+    };
+    let [text, json] = [0, 1].map(|at| {
+        let rows = read_with(Site::default(), &[Input::open(&files[at]).unwrap()]).unwrap().jobs;
+        let ids = ints(&rows, "job_id").into_iter().zip(seconds(&rows, "submit_time"));
+        let known = ids.zip(floats(&rows, "total_cpu")).filter(|(_, cpu)| cpu.is_some_and(|cpu| cpu > 0.0));
+        known.map(|(id, cpu)| (id, (cpu.unwrap() * 1000.0).round() as i64)).collect::<BTreeMap<_, _>>()
+    });
+    assert!(text.len() > 20, "{text:?}");
+    // Text has milliseconds of which each step's may be rounded.
+    for (id, cpu) in &text {
+        let other = json.get(id).copied().unwrap_or_default();
+        assert!((cpu - other).abs() <= 3, "{id:?}: {cpu} {other}");
+    }
+}
+
+#[test]
 fn line_ends_of_other_systems_and_a_byte_order_mark_change_nothing() {
     let text = "JobID|JobIDRaw|State|JobName\n1|1|FAILED|a|b\n2|2|TIMEOUT|c\n";
     let (plain, odd) = (

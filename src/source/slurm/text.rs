@@ -403,6 +403,9 @@ impl Text<'_> {
     }
 
     fn outcome(self) -> Result<Outcome> {
+        if self.clock.met_local {
+            self.site.note_local_times();
+        }
         let mut why = vec![];
         if self.layout.is_none() || self.records == 0 && self.failures > 0 {
             let reason = match self.layout {

@@ -18,7 +18,8 @@ pub(super) fn text() -> String {
         let (mount, name, lmt) = (fs.mount, fs.name, fs.lmt);
         let _ = write!(
             text,
-            "\n[[mount]]\npath = '{mount}'\nfs = '{name}'\nlmt = '{lmt}'\nstripe_size = {size}\nstripe_count = {count}\n"
+            "\n[[mount]]\npath = '{mount}'\nfs = '{name}'\nlmt = '{lmt}'\nosts = '0-{}'\nstripe_size = {size}\nstripe_count = {count}\n",
+            fs.osts - 1
         );
     }
     text

@@ -59,6 +59,7 @@ pub struct File<'a> {
     pub(super) mount_point: Option<Cow<'a, str>>,
     pub(super) fs_type: Option<Cow<'a, str>>,
     pub(super) fs: Option<String>,
+    pub(super) fs_osts: Option<i64>,
     pub(super) stripes: Option<Stripes>,
     pub(super) spread_evenly: bool,
 }
@@ -265,6 +266,12 @@ impl<'a> Context<'a, '_> {
                 .all(|part| part.ranks().all(|rank| Some(rank) == first_rank));
         let (slowest, fastest) = extremes(&used, shared);
         let mount_point = mount.map(|mount| String::from_utf8_lossy(&mount.path));
+        let fs = mount_point.as_deref().map(|mount_point| {
+            if mount.is_some_and(|mount| mount.fs_type == b"lustre") {
+                self.site.note_lustre(mount_point);
+            }
+            self.site.file_system(mount_point).to_string()
+        });
         File {
             record_id: id,
             path: name.map(String::from_utf8_lossy),
@@ -316,12 +323,9 @@ impl<'a> Context<'a, '_> {
             }),
             slowest,
             fastest,
-            fs: mount_point.as_deref().map(|mount_point| {
-                if mount.is_some_and(|mount| mount.fs_type == b"lustre") {
-                    self.site.note_lustre(mount_point);
-                }
-                self.site.file_system(mount_point).to_string()
-            }),
+            fs_osts: (stripes.as_ref().and_then(|stripes| stripes.fs_osts))
+                .or_else(|| self.site.osts_of(fs.as_deref()?)),
+            fs,
             mount_point,
             fs_type: mount.map(|mount| String::from_utf8_lossy(&mount.fs_type)),
             stripes,

@@ -144,7 +144,7 @@ pub(super) fn append(
     row.int("stripe_offset", stripes.and_then(|s| s.stripe_offset));
     row.int("n_components", stripes.map(|s| s.components.len() as i64));
     row.flag("mirrored", stripes.map(|s| s.mirrored));
-    row.int("fs_osts", stripes.and_then(|s| s.fs_osts));
+    row.int("fs_osts", file.fs_osts);
     let osts = stripes.map(|s| s.osts.as_slice());
     let bits = osts.map(|osts| ost_bits.of(osts));
     row.bytes("ost_bits", bits.as_ref().map(|(bytes, _)| *bytes));

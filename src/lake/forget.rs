@@ -1,0 +1,80 @@
+//! Taking back what a source brought: dumps that were read in the wrong time zone cannot be parted from the others' rows.
+
+use super::Lake;
+use super::convert::RangeResult;
+use super::ingest::IngestOptions;
+use super::parts::{InputRow, InputStatus};
+use crate::error::{Error, Result};
+use crate::source::Source;
+
+/// What was forgotten.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Forgotten {
+    /// The version without it.
+    pub version: u64,
+    /// Inputs that the next ingest takes anew.
+    pub inputs: u64,
+    /// Rows that are gone.
+    pub rows: u64,
+}
+
+impl Lake {
+    /// Forgets all that the lake has of some sources: their tables are empty in the next version, and inputs that are still
+    /// there are new to the next ingest. Older versions keep the rows until a [`Lake::vacuum`].
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if there is nothing of them, [`Error::Conflict`] if somebody else commits at the same time,
+    /// [`Error::Io`].
+    pub fn forget(&self, sources: &[&dyn Source]) -> Result<Forgotten> {
+        let snapshot = self.snapshot(None)?;
+        let of_source = |row: &InputRow| {
+            let source = row.source.as_deref();
+            sources.iter().any(|known| Some(known.name()) == source)
+        };
+        let taken = snapshot.inputs()?.into_iter().filter(|row| of_source(row));
+        let inputs: Vec<InputRow> = taken
+            .filter(|row| row.status != InputStatus::Skipped || row.content_hash.is_some())
+            .map(|row| InputRow {
+                status: InputStatus::Skipped,
+                error: Some("forgotten".into()),
+                // No file was changed then: it counts as new.
+                modified: 0,
+                content_hash: None,
+                job_id: None,
+                start_time: None,
+                dxt: false,
+                ..row
+            })
+            .collect();
+        let of_tables = |table: &str| sources.iter().any(|source| source.tables().contains(&table));
+        let files = snapshot.files().iter().filter(|file| of_tables(&file.table));
+        let rows = files.clone().map(|file| file.rows).sum();
+        let gone = RangeResult {
+            replaced: files.map(|file| file.path.clone()).collect(),
+            ..RangeResult::default()
+        };
+        if inputs.is_empty() && gone.replaced.is_empty() {
+            let names: Vec<&str> = sources.iter().map(|source| source.name()).collect();
+            let why = format!("nothing of {} is in the lake", names.join(" or "));
+            return Err(Error::Invalid(why));
+        }
+        let version = self.commit(
+            "forget",
+            &snapshot,
+            snapshot.manifest.splits.clone(),
+            snapshot.manifest.osts.clone(),
+            &[&gone],
+            &inputs.iter().collect::<Vec<_>>(),
+            &IngestOptions::default(),
+        )?;
+        let version = version.ok_or_else(|| Error::Conflict {
+            lake: self.store.show(""),
+            reason: "somebody else committed at the same time; try again".into(),
+        })?;
+        Ok(Forgotten {
+            version,
+            inputs: inputs.len() as u64,
+            rows,
+        })
+    }
+}
