@@ -59,6 +59,8 @@ pub(super) struct Clock {
     offsets: Vec<(i64, i64)>,
     /// Whether a time was met that names no zone.
     pub(super) met_local: bool,
+    /// The date that was read last, as text, and the days from 1970 to it.
+    date: ([u8; 10], i64),
 }
 
 /// What stands for no time.
@@ -75,6 +77,7 @@ impl Clock {
             today: printed.with_timezone(&zone).date_naive(),
             offsets: vec![(i64::MIN, 0); 64],
             met_local: false,
+            date: (*b"1970-01-01", 0),
         }
     }
 
@@ -99,26 +102,13 @@ impl Clock {
     }
 
     fn iso(&mut self, text: &str) -> Option<Moment> {
-        let b = text.as_bytes();
-        let digits = |from: usize, n: usize| {
-            b[from..from + n].iter().try_fold(0i64, |v, c| {
-                c.is_ascii_digit().then(|| v * 10 + i64::from(c - b'0'))
-            })
-        };
-        if b[4] != b'-' || b[7] != b'-' || b[13] != b':' || b[16] != b':' {
-            return None;
+        let (date, rest) = text.as_bytes().split_first_chunk::<10>()?;
+        let (time, _) = rest.split_first_chunk::<9>()?;
+        // A record's times are mostly those of one day.
+        if self.date.0 != *date {
+            self.date = (*date, days_of(date)?);
         }
-        let (year, month, day) = (digits(0, 4)?, digits(5, 2)?, digits(8, 2)?);
-        let (hour, minute, second) = (digits(11, 2)?, digits(14, 2)?, digits(17, 2)?);
-        if !(1..=12).contains(&month)
-            || !(1..=31).contains(&day)
-            || hour > 23
-            || minute > 59
-            || second > 60
-        {
-            return None;
-        }
-        let local = days(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second;
+        let local = self.date.1 * 86_400 + second_of_day(time)?;
         match &text[19..] {
             "" => self.local(local),
             "Z" => Some(Moment::at(local * SECOND)),
@@ -230,6 +220,32 @@ impl Clock {
     }
 }
 
+/// The number that two digits make.
+fn two(tens: u8, ones: u8) -> Option<i64> {
+    let digits = tens.is_ascii_digit() && ones.is_ascii_digit();
+    digits.then(|| i64::from(tens - b'0') * 10 + i64::from(ones - b'0'))
+}
+
+/// Days from 1970 to a date as text; None if it is none.
+fn days_of(date: &[u8; 10]) -> Option<i64> {
+    let [a, b, c, d, b'-', e, f, b'-', g, h] = *date else {
+        return None;
+    };
+    let (year, month, day) = (two(a, b)? * 100 + two(c, d)?, two(e, f)?, two(g, h)?);
+    let real = (1..=12).contains(&month) && (1..=31).contains(&day);
+    real.then(|| days(year, month, day))
+}
+
+/// Seconds of `T01:02:03`; None if that is no time of a day. A minute may have a leap second.
+fn second_of_day(time: &[u8; 9]) -> Option<i64> {
+    let [b'T', a, b, b':', c, d, b':', e, f] = *time else {
+        return None;
+    };
+    let (hour, minute, second) = (two(a, b)?, two(c, d)?, two(e, f)?);
+    let real = hour <= 23 && minute <= 59 && second <= 60;
+    real.then_some(hour * 3600 + minute * 60 + second)
+}
+
 /// Days from 1970-01-01 to a date of the Gregorian calendar; a day that a month lacks is one of the next.
 fn days(year: i64, month: i64, day: i64) -> i64 {
     // Years that begin in March end with the leap day.
@@ -256,6 +272,35 @@ mod tests {
             .unwrap()
             .both()
             .map(|t| t / SECOND)
+    }
+
+    #[test]
+    fn what_was_read_before_changes_nothing() {
+        let mut used = clock("America/Los_Angeles");
+        for text in [
+            "2026-11-21T02:02:40",
+            "2026-11-21T23:59:60",
+            "2026-11-21T24:00:00",
+            "2026-11-22T02:02:40",
+            "2026-13-22T02:02:40",
+            "2026-11-22T02:02:4x",
+            "2026-11-2xT02:02:40",
+            "2026-11-22T02:02:41",
+            "2025-11-22 02:02:41",
+            "2024-02-29T00:00:00+01:00",
+            "1970-01-01T00:00:00Z",
+        ] {
+            assert_eq!(
+                used.read(text),
+                clock("America/Los_Angeles").read(text),
+                "{text}"
+            );
+            assert_eq!(
+                used.read(text),
+                clock("America/Los_Angeles").read(text),
+                "{text}"
+            );
+        }
     }
 
     #[test]

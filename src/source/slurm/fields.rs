@@ -3,7 +3,7 @@
 use super::clock::{Clock, Moment};
 use super::column::{Column, Kind};
 use super::record::{Record, Task};
-use super::value;
+use super::value::{self, Tres};
 
 /// Whether a column can hold this.
 pub(super) fn holds(column: Column, text: &str, clock: &mut Clock) -> bool {
@@ -28,25 +28,34 @@ fn is_no_limit(text: &str) -> bool {
         .any(|word| text.eq_ignore_ascii_case(word))
 }
 
-/// The record of a line's fields; else the column whose value is none.
+/// The record of a line's fields, which lie where the numbers of their columns say; else the column whose value is none. Lists of
+/// resources are made of `spare` ones.
+#[inline(always)]
 pub(super) fn parse<'t>(
-    get: &dyn Fn(Column) -> Option<&'t str>,
+    fields: &[Option<&'t str>; Column::COUNT],
     clock: &mut Clock,
+    spare: &mut Vec<Tres<'t>>,
 ) -> Result<Record<'t>, Column> {
     use Column as C;
+    let get = |column: Column| fields[column as usize];
     let text = |column| get(column).filter(|text| !text.is_empty());
     fn read<'t, T>(
-        get: &dyn Fn(Column) -> Option<&'t str>,
+        fields: &[Option<&'t str>; Column::COUNT],
         column: Column,
         read: impl FnOnce(&'t str) -> Option<Option<T>>,
     ) -> Result<Option<T>, Column> {
-        get(column).map_or(Ok(None), |text| read(text).ok_or(column))
+        fields[column as usize].map_or(Ok(None), |text| read(text).ok_or(column))
     }
-    let int = |column| read(get, column, value::int);
-    let amount = |column| read(get, column, value::amount);
-    let duration = |column| read(get, column, value::duration);
-    let tres = |column| read(get, column, |text| value::tres(text).map(Some));
-    let exit = |column| read(get, column, value::exit_code);
+    let int = |column| read(fields, column, value::int);
+    let amount = |column| read(fields, column, value::amount);
+    let duration = |column| read(fields, column, value::duration);
+    let mut tres = |column| {
+        read(fields, column, |text| {
+            let mut list = spare.pop().unwrap_or_default();
+            value::tres_into(text, &mut list).then_some(Some(list))
+        })
+    };
+    let exit = |column| read(fields, column, value::exit_code);
     let mut time = |column| -> Result<Option<Moment>, Column> {
         get(column).map_or(Ok(None), |text| clock.read(text).ok_or(column))
     };
@@ -101,7 +110,7 @@ pub(super) fn parse<'t>(
         ntasks: int(C::NTasks)?,
         ncpus: int(C::NCPUS)?.or(int(C::AllocCPUS)?),
         req_cpus: int(C::ReqCPUS)?,
-        req_mem: read(get, C::ReqMem, value::req_mem)?,
+        req_mem: read(fields, C::ReqMem, value::req_mem)?,
         alloc_tres: tres(C::AllocTRES)?,
         req_tres: tres(C::ReqTRES)?,
         usage_in: tres(C::TRESUsageInTot)?,

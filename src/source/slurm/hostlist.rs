@@ -1,13 +1,19 @@
 //! Slurm's compressed lists of nodes: `nid[00001-00004,00010],login1`.
 
+use arrow::array::{Array, StringArray};
+use arrow::buffer::{Buffer, OffsetBuffer, ScalarBuffer};
+
 /// Names that a list may stand for, at most: a damaged bracket must not fill the memory.
-const MOST: usize = 1 << 20;
+pub(super) const MOST: usize = 1 << 20;
+
+/// Bytes that all of them may take: no host has a name of more than 64.
+const MOST_TEXT: usize = 64 * MOST;
 
 /// The names that a list stands for, in its order and as often as it says, as `scontrol show hostnames` prints them.
 ///
 /// Numbers are padded with zeros to the width of the low end of their range. A name may hold several brackets, of which the last
 /// turns fastest. None for what is no list: `None assigned`, an open bracket, a range that runs backwards, text after the last
-/// bracket, more than a million names.
+/// bracket, more than a million names or more than 64 MiB of them.
 ///
 /// # Example
 /// ```
@@ -19,14 +25,17 @@ const MOST: usize = 1 << 20;
 pub fn expand(list: &str) -> Option<Vec<String>> {
     let mut names = Names::default();
     names.expand(list)?;
-    Some(names.iter().map(str::to_string).collect())
+    let names = names.array();
+    Some((0..names.len()).map(|at| names.value(at).into()).collect())
 }
 
 /// Names of nodes, one after another in one text.
 #[derive(Default)]
 pub(super) struct Names {
-    text: String,
-    ends: Vec<usize>,
+    text: Vec<u8>,
+    ends: Vec<i32>,
+    /// The part of a name that is put together.
+    name: Vec<u8>,
 }
 
 impl Names {
@@ -34,94 +43,150 @@ impl Names {
     pub(super) fn expand(&mut self, list: &str) -> Option<()> {
         self.text.clear();
         self.ends.clear();
-        for element in elements(list)? {
-            self.element(element, &mut String::new())?;
+        let mut name = std::mem::take(&mut self.name);
+        let done = elements(list).try_for_each(|element| {
+            name.clear();
+            self.element(element?, &mut name)
+        });
+        self.name = name;
+        done
+    }
+
+    /// The names as they go into a column.
+    pub(super) fn array(&self) -> StringArray {
+        let mut ends = Vec::with_capacity(self.ends.len() + 1);
+        ends.push(0);
+        ends.extend_from_slice(&self.ends);
+        // Ends only grow, and a list was cut at ASCII characters.
+        let ends = OffsetBuffer::new(ScalarBuffer::from(ends));
+        StringArray::new(ends, Buffer::from_slice_ref(&self.text), None)
+    }
+
+    /// Ends the name whose last part has been appended.
+    fn end(&mut self) -> Option<()> {
+        if self.ends.len() >= MOST || self.text.len() > MOST_TEXT {
+            return None;
         }
+        self.ends.push(self.text.len() as i32);
         Some(())
     }
 
-    /// How many there are.
-    pub(super) fn len(&self) -> usize {
-        self.ends.len()
-    }
-
-    /// Each of them.
-    pub(super) fn iter(&self) -> impl Iterator<Item = &str> {
-        let starts = std::iter::once(0).chain(self.ends.iter().copied());
-        starts
-            .zip(&self.ends)
-            .map(|(from, to)| &self.text[from..*to])
-    }
-
-    fn element(&mut self, rest: &str, prefix: &mut String) -> Option<()> {
+    fn element(&mut self, rest: &str, prefix: &mut Vec<u8>) -> Option<()> {
         let Some((before, after)) = rest.split_once('[') else {
             // Slurm knows no name that goes on after its last bracket.
-            if !rest.is_empty() && !prefix.is_empty() || self.ends.len() >= MOST {
+            if !rest.is_empty() && !prefix.is_empty() {
                 return None;
             }
-            self.text.push_str(prefix);
-            self.text.push_str(rest);
-            self.ends.push(self.text.len());
-            return Some(());
+            self.text.extend_from_slice(prefix);
+            self.text.extend_from_slice(rest.as_bytes());
+            return self.end();
         };
         let (ranges, rest) = after.split_once(']')?;
         let length = prefix.len();
+        prefix.extend_from_slice(before.as_bytes());
         for range in ranges.split(',') {
             let (low, high) = range.split_once('-').unwrap_or((range, range));
-            let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-            if !digits(low) || !digits(high) {
-                return None;
-            }
-            let (first, last) = (low.parse::<u64>().ok()?, high.parse::<u64>().ok()?);
+            let (first, last) = (number(low)?, number(high)?);
             if last < first || last - first >= MOST as u64 {
                 return None;
             }
-            for number in first..=last {
-                prefix.push_str(before);
-                push_padded(prefix, number, low.len());
-                self.element(rest, prefix)?;
-                prefix.truncate(length);
+            match rest.is_empty() {
+                true => self.range(prefix, low, last - first)?,
+                false => self.ranges(prefix, first..=last, low.len(), rest)?,
             }
+        }
+        prefix.truncate(length);
+        Some(())
+    }
+
+    /// Names that end with a number: the one at the low end of a range, and `more` that follow it. Each is the one before, counted
+    /// on by one where it stands.
+    fn range(&mut self, prefix: &mut Vec<u8>, low: &str, more: u64) -> Option<()> {
+        let length = prefix.len();
+        prefix.extend_from_slice(low.as_bytes());
+        self.text.extend_from_slice(prefix);
+        self.end()?;
+        for _ in 0..more {
+            count_on(prefix, length);
+            self.text.extend_from_slice(prefix);
+            self.end()?;
+        }
+        prefix.truncate(length);
+        Some(())
+    }
+
+    /// Names that have another bracket, `rest`, after the number.
+    fn ranges(
+        &mut self,
+        prefix: &mut Vec<u8>,
+        numbers: std::ops::RangeInclusive<u64>,
+        width: usize,
+        rest: &str,
+    ) -> Option<()> {
+        let length = prefix.len();
+        for number in numbers {
+            prefix.extend_from_slice(format!("{number:0width$}").as_bytes());
+            self.element(rest, prefix)?;
+            prefix.truncate(length);
         }
         Some(())
     }
 }
 
-/// Appends a number with zeros in front up to a width.
-fn push_padded(text: &mut String, mut number: u64, width: usize) {
-    let (mut digits, mut at) = ([b'0'; 20], 20);
-    while number > 0 || at == 20 {
-        at -= 1;
-        digits[at] = b'0' + (number % 10) as u8;
-        number /= 10;
-    }
-    text.extend(std::iter::repeat_n('0', width.saturating_sub(20 - at)));
-    text.push_str(std::str::from_utf8(&digits[at..]).unwrap_or_default());
+/// The number that digits make.
+fn number(digits: &str) -> Option<u64> {
+    let all = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
+    digits.parse().ok().filter(|_| all)
 }
 
-/// The parts between commas that stand in no bracket.
-fn elements(list: &str) -> Option<Vec<&str>> {
-    let (mut inside, mut from, mut found) = (false, 0, vec![]);
+/// Adds one to the number that stands from `from` on, which becomes longer if it must.
+fn count_on(name: &mut Vec<u8>, from: usize) {
+    for digit in name[from..].iter_mut().rev() {
+        if *digit != b'9' {
+            *digit += 1;
+            return;
+        }
+        *digit = b'0';
+    }
+    name.insert(from, b'1');
+}
+
+/// The parts between commas that stand in no bracket; None, once, for what is no name.
+fn elements(list: &str) -> impl Iterator<Item = Option<&str>> {
+    let (mut rest, mut done) = (list, false);
+    std::iter::from_fn(move || {
+        if done {
+            return None;
+        }
+        let element = element_end(rest).map(|end| (&rest[..end], rest.get(end + 1..)));
+        let Some((element, after)) = element else {
+            done = true;
+            return Some(None);
+        };
+        (rest, done) = (after.unwrap_or_default(), after.is_none());
+        Some((!element.is_empty() && !element.contains(char::is_whitespace)).then_some(element))
+    })
+}
+
+/// Where the first part of a list ends; None if a bracket is not closed, or not opened.
+fn element_end(list: &str) -> Option<usize> {
+    let mut inside = false;
     for (at, byte) in list.bytes().enumerate() {
         match byte {
             b'[' if !inside => inside = true,
             b']' if inside => inside = false,
             b'[' | b']' => return None,
-            b',' if !inside => {
-                found.push(&list[from..at]);
-                from = at + 1;
-            }
+            b',' if !inside => return Some(at),
             _ => {}
         }
     }
-    found.push(&list[from..]);
-    let name = |element: &&str| !element.is_empty() && !element.contains(char::is_whitespace);
-    (!inside && found.iter().all(name)).then_some(found)
+    (!inside).then_some(list.len())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn lists_are_those_that_scontrol_shows() {
@@ -160,6 +225,35 @@ mod tests {
         ] {
             assert_eq!(expand(list), None, "{list}");
         }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn names_that_are_counted_on_are_those_that_are_written_anew(
+            before in "[a-z]{0,3}",
+            low in "[0-9]{1,4}",
+            more in 0..2000u64,
+            after in "(,login\\[1-3\\])?",
+        ) {
+            let first: u64 = low.parse().unwrap();
+            let found = expand(&format!("{before}[{low}-{}]{after}", first + more)).unwrap();
+            let width = low.len();
+            let mut expected: Vec<String> = (first..=first + more)
+                .map(|number| format!("{before}{number:0width$}"))
+                .collect();
+            if !after.is_empty() {
+                expected.extend((1..=3).map(|number| format!("login{number}")));
+            }
+            prop_assert_eq!(found, expected);
+        }
+    }
+
+    #[test]
+    fn names_do_not_fill_the_memory() {
+        let list = format!("{}[1-1000]", "n".repeat(1 << 20));
+        assert_eq!(expand(&list), None);
     }
 
     #[test]

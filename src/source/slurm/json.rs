@@ -177,7 +177,7 @@ impl<'de> Visitor<'de> for Jobs<'_, '_> {
         while let Some(job) = jobs.next_element::<Value>()? {
             self.0.jobs += 1;
             self.0.job(&job);
-            if self.0.jobs.is_multiple_of(64)
+            if (self.0.jobs.is_multiple_of(64) || self.0.expansion.has_given_many())
                 && let Err(e) = self.0.tables.relieve()
             {
                 self.0.failed = Some(e);

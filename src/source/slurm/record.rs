@@ -1,10 +1,11 @@
 //! One accounting record, whatever it was read from, and its row.
 
 use super::clock::{Clock, Moment, start_and_end};
-use super::hostlist::Names;
+use super::hostlist::{self, Names};
 use super::value::{Id, State, Tres};
 use crate::source::{Period, Tables};
 use crate::table::{Column, TableBuilder};
+use arrow::array::{Array, StringArray};
 
 /// A record of a job or a step. What an input does not say is None.
 #[derive(Clone, Debug, Default)]
@@ -95,7 +96,7 @@ struct Times {
     end: Option<i64>,
 }
 
-impl Record<'_> {
+impl<'a> Record<'a> {
     /// Appends its row, if it has a part in the period and its table is asked for.
     pub(super) fn push(&self, period: Period, expansion: &mut Expansion, tables: &mut Tables) {
         let times = self.times();
@@ -122,6 +123,17 @@ impl Record<'_> {
                     .for_each(|b| self.push_step(step, &times, expansion, b));
             }
         }
+    }
+
+    /// Takes out its lists of resources, whose memory is good for another record.
+    pub(super) fn resources(&mut self) -> impl Iterator<Item = Tres<'a>> {
+        let lists = [
+            &mut self.alloc_tres,
+            &mut self.req_tres,
+            &mut self.usage_in,
+            &mut self.usage_out,
+        ];
+        lists.into_iter().filter_map(Option::take)
     }
 
     fn times(&self) -> Times {
@@ -286,19 +298,31 @@ impl Record<'_> {
 #[derive(Default)]
 pub(super) struct Expansion {
     list: String,
-    nodes: Names,
-    /// Whether it is a list.
-    good: bool,
+    names: Names,
+    /// The nodes of the list, if it is one.
+    nodes: Option<StringArray>,
+    /// Names that were given since they were counted.
+    given: usize,
 }
 
 impl Expansion {
-    fn of(&mut self, list: &str) -> Option<&Names> {
+    fn of(&mut self, list: &str) -> Option<&StringArray> {
         if self.list != list {
             self.list.clear();
             self.list.push_str(list);
-            self.good = self.nodes.expand(list).is_some();
+            self.nodes = self.names.expand(list).map(|()| self.names.array());
         }
-        self.good.then_some(&self.nodes)
+        self.given += self.nodes.as_ref().map_or(0, Array::len);
+        self.nodes.as_ref()
+    }
+
+    /// Whether so many names were given that whoever keeps them should be relieved; from here on they are counted anew.
+    pub(super) fn has_given_many(&mut self) -> bool {
+        let many = self.given >= hostlist::MOST;
+        if many {
+            self.given = 0;
+        }
+        many
     }
 }
 
@@ -357,7 +381,9 @@ impl Row<'_> {
         match list.and_then(|list| expansion.of(list)) {
             Some(nodes) => {
                 let names = lists.items(0).utf8();
-                nodes.iter().for_each(|node| names.append_value(node));
+                names
+                    .append_array(nodes)
+                    .expect("a batch is cut long before its names take so much room");
                 lists.push(nodes.len());
             }
             None => lists.push_null(),

@@ -5,7 +5,7 @@ use super::column::{Column, Kind};
 use super::fields::{holds, parse};
 use super::record::{Expansion, Record, clock};
 use super::split::{Layout, Piece, pieces};
-use super::value;
+use super::value::{self, Tres};
 use crate::error::{Error, Result};
 use crate::source::{Input, Outcome, Site, Status, Tables};
 use memchr::{memchr, memmem};
@@ -138,7 +138,6 @@ pub(super) fn read(input: &Input, site: &Site, tables: &mut Tables) -> Result<Ou
         clock: clock(site, input),
         expansion: Expansion::default(),
         layout: None,
-        values: [None; Column::COUNT],
         line: 0,
         records: 0,
         failed: vec![],
@@ -158,7 +157,12 @@ pub(super) fn read(input: &Input, site: &Site, tables: &mut Tables) -> Result<Ou
         };
         let mut used = 0;
         if whole > 0 {
-            let mut text = String::from_utf8_lossy(&buffer[..whole]);
+            let bytes = &buffer[..whole];
+            // Nearly all text is good, and to see that is quicker than to mend it.
+            let mut text = match std::str::from_utf8(bytes) {
+                Ok(text) => Cow::Borrowed(text),
+                Err(_) => String::from_utf8_lossy(bytes),
+            };
             if memchr(b'\r', text.as_bytes()).is_some() {
                 text = text.replace("\r\n", "\n").into();
             }
@@ -166,7 +170,7 @@ pub(super) fn read(input: &Input, site: &Site, tables: &mut Tables) -> Result<Ou
             if let Cow::Owned(text) = &text {
                 // It took more room there, or less: whole lines are what both have.
                 used = nth_line(
-                    &buffer[..whole],
+                    bytes,
                     memchr::memchr_iter(b'\n', &text.as_bytes()[..used]).count(),
                 );
             }
@@ -214,8 +218,6 @@ struct Text<'i> {
     clock: Clock,
     expansion: Expansion,
     layout: Option<Layout>,
-    /// The fields of a line by column; those that the dump does not have stay None.
-    values: [Option<(u32, u32)>; Column::COUNT],
     /// Lines done.
     line: u64,
     records: u64,
@@ -226,12 +228,41 @@ struct Text<'i> {
     without_id: u64,
 }
 
+/// A line that is taken apart.
+struct Line<'t> {
+    /// Its fields.
+    fields: Vec<&'t str>,
+    /// The same by column; those that the dump does not have stay None.
+    values: [Option<&'t str>; Column::COUNT],
+    /// Where a line that was looked at before its turn begins and ends, and its fields.
+    ahead: Option<(usize, usize)>,
+    ahead_fields: Vec<&'t str>,
+    /// Lists of resources that are not in use.
+    spare: Vec<Tres<'t>>,
+}
+
+impl Line<'_> {
+    fn new() -> Self {
+        Self {
+            fields: vec![],
+            values: [None; Column::COUNT],
+            ahead: None,
+            ahead_fields: vec![],
+            spare: vec![],
+        }
+    }
+}
+
 impl Text<'_> {
     /// Takes whole lines; how many bytes of them were used. The rest has to come again with what follows it.
     fn lines(&mut self, text: &str, last: bool, tables: &mut Tables) -> Result<usize> {
-        let (mut at, mut fields) = (0, vec![]);
+        let mut at = 0;
+        let mut taken = Line::new();
         while at < text.len() {
-            let end = memchr(b'\n', &text.as_bytes()[at..]).map_or(text.len(), |n| at + n);
+            let end = match taken.ahead {
+                Some((from, end)) if from == at => end,
+                _ => line_end(text, at),
+            };
             let line = &text[at..end];
             if line.is_empty() {
                 (at, self.line) = (end + 1, self.line + 1);
@@ -241,6 +272,7 @@ impl Text<'_> {
                 && let Some(layout) = Layout::of_header(line)
             {
                 self.begin(layout);
+                taken = Line::new();
                 at = end + 1;
                 continue;
             }
@@ -248,13 +280,14 @@ impl Text<'_> {
                 Some(layout) => layout,
                 None => Layout::of_site(self.site, line, self.input)?,
             };
-            let found = self.take(&layout, text, at, end, last, &mut fields, tables);
+            let found = self.take(&layout, text, at, end, last, &mut taken, tables);
             self.layout = Some(layout);
             match found? {
                 Next::At(next) => at = next,
                 // Dumps may be strung together, each with its header.
                 Next::Header(layout) => {
                     self.begin(layout);
+                    taken = Line::new();
                     at = end + 1;
                 }
                 Next::More => break,
@@ -266,20 +299,19 @@ impl Text<'_> {
     /// From here on lines are of this layout, whose header is done.
     fn begin(&mut self, layout: Layout) {
         self.layout = Some(layout);
-        self.values = [None; Column::COUNT];
         self.line += 1;
     }
 
     /// Takes the record at `at`, whose first line ends at `end`.
     #[allow(clippy::too_many_arguments)]
-    fn take(
+    fn take<'t>(
         &mut self,
         layout: &Layout,
-        text: &str,
+        text: &'t str,
         at: usize,
         end: usize,
         last: bool,
-        fields: &mut Vec<(u32, u32)>,
+        taken: &mut Line<'t>,
         tables: &mut Tables,
     ) -> Result<Next> {
         let ends_free = !layout.trailing
@@ -289,23 +321,26 @@ impl Text<'_> {
                 .copied()
                 .flatten()
                 .is_some_and(|c| c.kind() == Kind::Free);
-        if cut(layout, text, at, end, fields) {
-            let alone = match (ends_free, end + 1 < text.len()) {
+        let whole = match taken.ahead.take() {
+            Some((from, _)) if from == at => {
+                std::mem::swap(&mut taken.fields, &mut taken.ahead_fields);
+                true
+            }
+            _ => cut(layout, &text[at..end], &mut taken.fields),
+        };
+        if whole {
+            let alone = match (ends_free, next_line(text, end)) {
                 (false, _) => true,
-                (true, false) if !last => return Ok(Next::More),
-                (true, false) => true,
+                (true, None) if !last => return Ok(Next::More),
+                (true, None) => true,
                 // What follows may belong to the last field.
-                (true, true) => {
-                    let rest = text[end + 1..].trim_start_matches('\n');
-                    let next = memchr(b'\n', rest.as_bytes()).map_or(rest, |n| &rest[..n]);
-                    match next.is_empty() {
-                        true if !last => return Ok(Next::More),
-                        true => true,
-                        false => count(layout, next) == layout.delimiters(),
-                    }
+                (true, Some((from, end))) => {
+                    let whole = cut(layout, &text[from..end], &mut taken.ahead_fields);
+                    taken.ahead = whole.then_some((from, end));
+                    whole
                 }
             };
-            if alone && self.record(layout, text, fields, tables).is_ok() {
+            if alone && self.record(layout, taken, tables).is_ok() {
                 self.line += 1;
                 self.relieve(tables)?;
                 return Ok(Next::At(end + 1));
@@ -315,6 +350,7 @@ impl Text<'_> {
             return Ok(Next::Header(layout));
         }
         // Up to the next line that is whole by itself.
+        taken.ahead = None;
         let (mut ends, mut from) = (vec![end - at], end + 1);
         loop {
             if from >= text.len() {
@@ -323,9 +359,9 @@ impl Text<'_> {
                     false => return Ok(Next::More),
                 }
             }
-            let end = memchr(b'\n', &text.as_bytes()[from..]).map_or(text.len(), |n| from + n);
-            let whole =
-                cut(layout, text, from, end, fields) && self.parse(layout, text, fields).is_ok();
+            let end = line_end(text, from);
+            let whole = cut(layout, &text[from..end], &mut taken.fields)
+                && self.parse(layout, taken).is_ok();
             let header = || Layout::of_header(&text[from..end]).is_some();
             if whole || ends.len() >= MOST_LINES || header() {
                 break;
@@ -337,19 +373,13 @@ impl Text<'_> {
         let clock = std::cell::RefCell::new(&mut self.clock);
         let check = |column: Column, text: &str| holds(column, text, &mut clock.borrow_mut());
         for (lines, piece) in pieces(run, &ends, layout, &check) {
-            let done =
-                match piece {
-                    Piece::Record(found) => {
-                        fields.clear();
-                        // All are parts of the same text.
-                        let place = |field: &&str| field.as_ptr() as usize - text.as_ptr() as usize;
-                        fields.extend(found.iter().map(|field| {
-                            (place(field) as u32, (place(field) + field.len()) as u32)
-                        }));
-                        self.record(layout, text, fields, tables).is_ok()
-                    }
-                    Piece::Failed => false,
-                };
+            let done = match piece {
+                Piece::Record(found) => {
+                    taken.fields = found;
+                    self.record(layout, taken, tables).is_ok()
+                }
+                Piece::Failed => false,
+            };
             if !done {
                 self.failures += lines as u64;
                 self.failed.extend(
@@ -363,9 +393,10 @@ impl Text<'_> {
     }
 
     fn relieve(&mut self, tables: &mut Tables) -> Result<()> {
-        match self.records % RECORDS as u64 {
-            0 => tables.relieve(),
-            _ => Ok(()),
+        // A damaged list can stand for more names than a thousand good ones.
+        match self.records.is_multiple_of(RECORDS as u64) || self.expansion.has_given_many() {
+            true => tables.relieve(),
+            false => Ok(()),
         }
     }
 
@@ -373,33 +404,25 @@ impl Text<'_> {
     fn record(
         &mut self,
         layout: &Layout,
-        text: &str,
-        fields: &[(u32, u32)],
+        taken: &mut Line<'_>,
         tables: &mut Tables,
     ) -> Result<(), Column> {
-        let record = self.parse(layout, text, fields)?;
+        let mut record = self.parse(layout, taken)?;
         self.records += 1;
         self.without_id += u64::from(record.id.job_id < 0);
         record.push(self.site.period, &mut self.expansion, tables);
+        taken.spare.extend(record.resources());
         Ok(())
     }
 
-    fn parse<'t>(
-        &mut self,
-        layout: &Layout,
-        text: &'t str,
-        fields: &[(u32, u32)],
-    ) -> Result<Record<'t>, Column> {
-        for (column, place) in layout.columns.iter().zip(fields) {
+    #[inline(always)]
+    fn parse<'t>(&mut self, layout: &Layout, taken: &mut Line<'t>) -> Result<Record<'t>, Column> {
+        for (column, field) in layout.columns.iter().zip(&taken.fields) {
             if let Some(column) = column {
-                self.values[*column as usize] = Some(*place);
+                taken.values[*column as usize] = Some(field);
             }
         }
-        let values = &self.values;
-        let get = |column: Column| {
-            values[column as usize].map(|(from, to)| &text[from as usize..to as usize])
-        };
-        parse(&get, &mut self.clock)
+        parse(&taken.values, &mut self.clock, &mut taken.spare)
     }
 
     fn outcome(self) -> Result<Outcome> {
@@ -458,43 +481,79 @@ impl Text<'_> {
     }
 }
 
-impl Layout {
-    /// Delimiters of a line whose fields hold none.
-    fn delimiters(&self) -> usize {
-        self.columns.len() - 1 + usize::from(self.trailing)
-    }
+/// Where the line that begins at `at` ends.
+fn line_end(text: &str, at: usize) -> usize {
+    memchr(b'\n', &text.as_bytes()[at..]).map_or(text.len(), |n| at + n)
 }
 
-fn count(layout: &Layout, line: &str) -> usize {
-    match layout.delimiter.as_bytes() {
-        [byte] => memchr::memchr_iter(*byte, line.as_bytes()).count(),
-        delimiter => memmem::find_iter(line.as_bytes(), delimiter).count(),
-    }
+/// Where the line after the one that ends at `end` begins and ends, empty ones left out; None if there is none.
+fn next_line(text: &str, end: usize) -> Option<(usize, usize)> {
+    let rest = text.as_bytes().get(end + 1..)?;
+    let from = end + 1 + rest.iter().position(|b| *b != b'\n')?;
+    Some((from, line_end(text, from)))
 }
 
-/// Where the fields of a line lie, if it has as many as there are columns.
-fn cut(layout: &Layout, text: &str, at: usize, end: usize, fields: &mut Vec<(u32, u32)>) -> bool {
+/// The fields of a line, if it has as many as there are columns.
+fn cut<'t>(layout: &Layout, line: &'t str, fields: &mut Vec<&'t str>) -> bool {
     fields.clear();
-    let line = &text[at..end];
-    let (mut from, length, most) = (at, layout.delimiter.len(), layout.columns.len());
-    let mut add = |found: usize| {
-        fields.push((from as u32, found as u32));
+    let (mut from, length, most) = (0, layout.delimiter.len(), layout.columns.len());
+    let add = |found: usize| {
+        fields.push(&line[from..found]);
         from = found + length;
         fields.len() <= most
     };
     let fits = match layout.delimiter.as_bytes() {
-        [byte] => memchr::memchr_iter(*byte, line.as_bytes()).all(|found| add(at + found)),
-        delimiter => memmem::find_iter(line.as_bytes(), delimiter).all(|found| add(at + found)),
+        [byte] => all_places(*byte, line.as_bytes(), add),
+        delimiter => memmem::find_iter(line.as_bytes(), delimiter).all(add),
     };
     if !fits {
         return false;
     }
-    let rest = at + line.len();
     match layout.trailing {
-        true => fields.len() == most && from == rest,
+        true => fields.len() == most && from == line.len(),
         false => {
-            fields.push((from as u32, rest as u32));
+            fields.push(&line[from..]);
             fields.len() == most
+        }
+    }
+}
+
+/// Whether `each` holds for every place at which a byte stands; it is asked no further once it does not.
+///
+/// Fields have few bytes, so that to look for each delimiter anew costs more than to look at eight bytes at a time.
+#[inline(always)]
+fn all_places(byte: u8, text: &[u8], mut each: impl FnMut(usize) -> bool) -> bool {
+    const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
+    let (words, rest) = text.as_chunks::<8>();
+    for (word_at, word) in words.iter().enumerate() {
+        let other = u64::from_le_bytes(*word) ^ u64::from_le_bytes([byte; 8]);
+        // The high bit of each byte that is 0.
+        let mut found = !(((other & LOW) + LOW) | other | LOW);
+        while found != 0 {
+            if !each(8 * word_at + found.trailing_zeros() as usize / 8) {
+                return false;
+            }
+            found &= found - 1;
+        }
+    }
+    let from = text.len() - rest.len();
+    let rest = rest.iter().enumerate().filter(|(_, b)| **b == byte);
+    rest.into_iter().all(|(at, _)| each(from + at))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn places_are_those_that_a_search_finds(text in "[a|\u{0}\u{fc}\u{7c}~}]{0,40}") {
+            let mut found = vec![];
+            all_places(b'|', text.as_bytes(), |at| { found.push(at); true });
+            prop_assert_eq!(found, memchr::memchr_iter(b'|', text.as_bytes()).collect::<Vec<_>>());
         }
     }
 }

@@ -22,14 +22,34 @@ pub(super) struct Id<'a> {
     pub(super) het_offset: Option<i64>,
 }
 
+/// What stands before and after the first such byte. Values are short: a loop over their bytes is quicker than a search.
+#[inline]
+fn split(text: &str, byte: u8) -> Option<(&str, &str)> {
+    let at = text.bytes().position(|b| b == byte)?;
+    Some((&text[..at], &text[at + 1..]))
+}
+
 /// The number before a name, and the name.
+#[inline]
 fn number(text: &str) -> Option<(i64, &str)> {
     let end = text
         .bytes()
         .position(|b| !b.is_ascii_digit())
         .unwrap_or(text.len());
-    let value = text[..end].parse().ok()?;
+    let value = match end {
+        1..=18 => digits(&text.as_bytes()[..end])?,
+        _ => text[..end].parse().ok()?,
+    };
     Some((value, &text[end..]))
+}
+
+/// The number that digits make, 18 at most: so many cannot overflow.
+#[inline]
+fn digits(text: &[u8]) -> Option<i64> {
+    (text.len() <= 18).then_some(())?;
+    text.iter().try_fold(0i64, |value, b| {
+        b.is_ascii_digit().then(|| value * 10 + i64::from(b - b'0'))
+    })
 }
 
 /// Reads `2`, `2.batch`, `3_4`, `3_4.0`, `34_[7-9%2]`, `29+1`, `29+1.2`; `raw` is JobIDRaw, if the dump has it.
@@ -37,7 +57,7 @@ fn number(text: &str) -> Option<(i64, &str)> {
 /// The raw id of a plain job is its id. That of an array task or of a het component is only in JobIDRaw (the last task has the
 /// array's own); without it the id is below 0, the same whenever this id comes, and that of no job.
 pub(super) fn id<'a>(text: &'a str, raw: Option<&'a str>) -> Option<Id<'a>> {
-    let (shown, step) = match text.split_once('.') {
+    let (shown, step) = match split(text, b'.') {
         Some((shown, step)) if !step.is_empty() => (shown, Some(step)),
         Some(_) => return None,
         None => (text, None),
@@ -86,10 +106,11 @@ pub(super) fn id<'a>(text: &'a str, raw: Option<&'a str>) -> Option<Id<'a>> {
         Some(_) => return None,
     }
     id.job_id = match raw {
+        // That of a plain job.
+        Some(raw) if raw == text => rest.is_empty().then_some(first)?,
         Some(raw) => {
-            let (raw, raw_step) = raw
-                .split_once('.')
-                .map_or((raw, None), |(raw, step)| (raw, Some(step)));
+            let (raw, raw_step) =
+                split(raw, b'.').map_or((raw, None), |(raw, step)| (raw, Some(step)));
             let (raw, rest) = number(raw)?;
             if !rest.is_empty() || raw_step != step {
                 return None;
@@ -124,22 +145,37 @@ pub(super) fn int(text: &str) -> Option<Option<i64>> {
         return (digits.len() <= 20 && digits.iter().all(u8::is_ascii_digit) && !digits.is_empty())
             .then_some(None);
     }
-    let value = digits.iter().try_fold(0i64, |v, b| {
-        b.is_ascii_digit().then(|| v * 10 + i64::from(b - b'0'))
-    })?;
+    let value = self::digits(digits)?;
     Some(Some(if negative { -value } else { value }))
 }
 
 /// Seconds of `[D-]HH:MM:SS`, `HH:MM:SS.mmm`, `MM:SS.mmm`.
 pub(super) fn duration(text: &str) -> Option<Option<f64>> {
+    match hours(text.as_bytes()) {
+        Some(seconds) => Some(Some(seconds as f64)),
+        None => any_duration(text),
+    }
+}
+
+/// Seconds of `HH:MM:SS`, as most are.
+#[inline]
+fn hours(text: &[u8]) -> Option<i64> {
+    let [a, b, b':', c, d, b':', e, f] = text else {
+        return None;
+    };
+    let two = |a: &u8, b: &u8| digits(&[*a, *b]);
+    Some(two(a, b)? * 3600 + two(c, d)? * 60 + two(e, f)?)
+}
+
+fn any_duration(text: &str) -> Option<Option<f64>> {
     if text.is_empty() || text == "INVALID" {
         return Some(None);
     }
-    let (days, clock) = match text.split_once('-') {
+    let (days, clock) = match split(text, b'-') {
         Some((days, clock)) => (number(days).filter(|(_, rest)| rest.is_empty())?.0, clock),
         None => (0, text),
     };
-    let (whole, fraction) = clock.split_once('.').unwrap_or((clock, ""));
+    let (whole, fraction) = split(clock, b'.').unwrap_or((clock, ""));
     let (mut seconds, mut parts) = (0i64, 0);
     for part in whole.split(':') {
         let value = number(part).filter(|(_, rest)| rest.is_empty())?.0;
@@ -166,6 +202,13 @@ pub(super) fn amount(text: &str) -> Option<Option<i64>> {
     if figure.is_empty() {
         return text.is_empty().then_some(None);
     }
+    match digits(figure.as_bytes()) {
+        Some(whole) => Some(whole.checked_mul(factor)),
+        None => any_amount(figure, factor),
+    }
+}
+
+fn any_amount(figure: &str, factor: i64) -> Option<Option<i64>> {
     if factor == 1 && !figure.contains('.') {
         return int(figure);
     }
@@ -243,16 +286,17 @@ pub(super) struct State<'a> {
 
 /// Reads `COMPLETED`, `CANCELLED by 1002`. A state that is new to us has no number.
 pub(super) fn state(text: &str) -> Option<State<'_>> {
-    let (name, by) = match text.split_once(" by ") {
-        Some((name, by)) => (
-            name,
-            Some(number(by).filter(|(_, rest)| rest.is_empty())?.0),
-        ),
-        None => (text, None),
+    let word = |name: &str| name.bytes().all(|b| b.is_ascii_uppercase() || b == b'_');
+    let (name, by) = match word(text) {
+        true => (text, None),
+        false => {
+            let (name, by) = text.split_once(" by ")?;
+            let by = number(by).filter(|(_, rest)| rest.is_empty())?.0;
+            (name, Some(by))
+        }
     };
-    let word = !name.is_empty() && name.bytes().all(|b| b.is_ascii_uppercase() || b == b'_');
     let known = STATES.iter().find(|(state, _)| *state == name);
-    word.then_some(State {
+    (!name.is_empty() && word(name)).then_some(State {
         name,
         code: known.map(|(_, code)| *code),
         by,
@@ -264,7 +308,7 @@ pub(super) fn exit_code(text: &str) -> Option<Option<(i64, i64)>> {
     if text.is_empty() {
         return Some(None);
     }
-    let (code, signal) = text.split_once(':')?;
+    let (code, signal) = split(text, b':')?;
     Some(int(code)?.zip(int(signal)?))
 }
 
@@ -274,21 +318,35 @@ pub(super) type Tres<'a> = Vec<(Cow<'a, str>, i64)>;
 /// Trackable resources of `billing=8,cpu=8,mem=1200M,node=4`: bytes where they are bytes, seconds of CPU time. What is not set is
 /// left out.
 pub(super) fn tres(text: &str) -> Option<Tres<'_>> {
-    if text.is_empty() {
-        return Some(vec![]);
-    }
     let mut found = vec![];
-    for pair in text.split(',') {
-        found.extend(tres_pair(pair)?);
+    tres_into(text, &mut found).then_some(found)
+}
+
+/// The same into a list that is there; false if it is none, and then anything is in it.
+pub(super) fn tres_into<'a>(text: &'a str, found: &mut Tres<'a>) -> bool {
+    found.clear();
+    let mut rest = text;
+    while !rest.is_empty() {
+        let (pair, others) = match split(rest, b',') {
+            // A comma at the end stands before a pair that is none.
+            Some((_, "")) => return false,
+            Some(both) => both,
+            None => (rest, ""),
+        };
+        match tres_pair(pair) {
+            Some(pair) => found.extend(pair),
+            None => return false,
+        }
+        rest = others;
     }
-    Some(found)
+    true
 }
 
 fn tres_pair(pair: &str) -> Option<Option<(Cow<'_, str>, i64)>> {
-    let (name, value) = pair.split_once('=')?;
-    let good = |b: u8| b.is_ascii_alphanumeric() || b"/_.:-".contains(&b);
+    let (name, value) = split(pair, b'=')?;
+    let good = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'/' | b'_' | b'.' | b':' | b'-');
     (!name.is_empty() && name.bytes().all(good)).then_some(())?;
-    let value = match value.contains(':') {
+    let value = match value.bytes().any(|b| b == b':') {
         true => duration(value)?.map(|seconds| seconds.round() as i64),
         false => amount(value)?,
     };
@@ -298,6 +356,7 @@ fn tres_pair(pair: &str) -> Option<Option<(Cow<'_, str>, i64)>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn ids_of_plain_jobs_array_tasks_and_het_components_are_told_apart() {
@@ -382,6 +441,26 @@ mod tests {
         assert_eq!(req_mem("1200M"), Some(Some((1200 << 20, "job"))));
         assert_eq!(req_mem("2Gn"), Some(Some((2 << 30, "node"))));
         assert_eq!(req_mem("4000Mc"), Some(Some((4000 << 20, "cpu"))));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn what_is_read_at_a_glance_is_what_a_closer_look_finds(
+            clock in "[0-9:.x]{8}|[0-9]{2}:[0-9]{2}:[0-9]{2}",
+            figure in "[0-9]{1,21}|[0-9.-]{1,6}",
+            suffix in "[KMGTPE]?",
+            id in "[0-9]{1,3}([.][0-9]|[_+][0-9]|[.]batch|x)?",
+        ) {
+            prop_assert_eq!(duration(&clock), any_duration(&clock));
+            let text = format!("{figure}{suffix}");
+            let (rest, factor) = split_suffix(&text);
+            prop_assert_eq!(amount(&text), any_amount(rest, factor));
+            // A 0 in front makes another text of the same raw id.
+            let raw = format!("0{id}");
+            prop_assert_eq!(super::id(&id, Some(&id)), super::id(&id, Some(&raw)));
+        }
     }
 
     #[test]
