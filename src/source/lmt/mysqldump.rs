@@ -34,18 +34,9 @@ pub(super) fn read(input: &Input, site: &Site, tables: &mut Tables) -> Result<Ou
         faults: vec![],
         bad: Bad::default(),
     };
-    let header = header_database(input)?;
-    let mut names: Vec<Option<&str>> = sections
-        .databases
-        .iter()
-        .map(|name| Some(name.as_str()))
-        .collect();
-    if names.is_empty() {
-        names.push(header.as_deref());
-    }
     let mut any = false;
-    for (database, name) in names.into_iter().enumerate() {
-        any |= dump.database(&sections, database, name, site, tables)?;
+    for (database, name) in sections.databases.iter().enumerate() {
+        any |= dump.database(&sections, database, name.as_deref(), site, tables)?;
     }
     if !any {
         return Err(Error::Unsupported {
@@ -62,19 +53,6 @@ pub(super) fn read(input: &Input, site: &Site, tables: &mut Tables) -> Result<Ou
     faults.extend(dump.bad.faults());
     faults.extend(dump.faults);
     Ok(super::outcome(Status::Damaged, faults))
-}
-
-/// The database that the head of a dump names.
-fn header_database(input: &Input) -> Result<Option<String>> {
-    let mut head = vec![];
-    input.read_at(0, input.len().min(4096) as usize, &mut head)?;
-    let head = String::from_utf8_lossy(&head);
-    let line = head
-        .lines()
-        .find_map(|line| line.strip_prefix("-- Host: ")?.split_once("Database: "));
-    Ok(line
-        .map(|(_, name)| name.trim().to_string())
-        .filter(|name| !name.is_empty()))
 }
 
 /// Whether the line stands there that mysqldump writes when it is done.
@@ -490,6 +468,39 @@ mod tests {
             (indexes(&found, "ost"), ints(&found, "read_counter")),
             (vec![16, 31], vec![Some(10), Some(77)])
         );
+    }
+
+    #[test]
+    fn dumps_strung_together_have_ids_of_their_own() {
+        let one = dump(
+            "filesystem_lc1",
+            "INSERT INTO `OST_DATA` VALUES (1,1,10,20,0,1,2,3,4);",
+        );
+        let other = dump(
+            "filesystem_lc2",
+            "INSERT INTO `OST_DATA` VALUES (1,1,77,20,0,1,2,3,4);",
+        )
+        .replace("lc1-OST0010", "lc2-OST001f");
+        let (found, outcome) = read_ost(&format!("{one}{other}"));
+        assert_eq!(outcome, Outcome::default());
+        assert_eq!(
+            (
+                texts(&found, "fs"),
+                indexes(&found, "ost"),
+                ints(&found, "read_counter")
+            ),
+            (
+                ["lc1", "lc2"].map(|fs| Some(fs.to_string())).to_vec(),
+                vec![16, 31],
+                vec![Some(10), Some(77)]
+            )
+        );
+        // The first one is cut before it says what its ids are: those of the other are not taken for them.
+        let cut = &one[..one.find("INSERT INTO `OSS_INFO`").unwrap()];
+        let (found, outcome) = read_ost(&format!("{cut}{other}"));
+        assert_eq!(ints(&found, "read_counter"), [Some(77)]);
+        let why = "1 rows of OST_DATA left out, the first since OST_ID 1 names no known target";
+        assert!(outcome.why.unwrap().contains(why));
     }
 
     #[test]

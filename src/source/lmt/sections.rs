@@ -3,6 +3,8 @@
 //! A dump has its tables in the order of the alphabet: OST_DATA, by far the largest, stands before OST_INFO and TIMESTAMP_INFO,
 //! without which its rows mean nothing. So a dump is looked through once for where its statements begin. That is quick: names
 //! stand in backticks, and in the rows of the large tables there are none.
+//!
+//! A database begins with a `USE`, or with the header that mysqldump writes over each dump: several may be strung together.
 
 use crate::error::{Error, Result};
 use crate::source::Input;
@@ -25,8 +27,8 @@ pub(super) struct Section {
 /// All of them.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Sections {
-    /// Names of the databases, in order.
-    pub databases: Vec<String>,
+    /// Names of the databases, as far as they are said, in order; the first is that of what stands before any name.
+    pub databases: Vec<Option<String>>,
     /// In order.
     pub sections: Vec<Section>,
 }
@@ -34,8 +36,11 @@ pub(super) struct Sections {
 /// Bytes that are looked through at a time.
 const BLOCK: usize = 256 << 10;
 
-/// A line that begins a statement is told by less.
-const LINE: usize = 128;
+/// A line that begins a statement or names a database is told by less.
+const LINE: usize = 256;
+
+/// What the line of a dump's header begins with that names its database.
+const HEADER: &[u8] = b"-- Host: ";
 
 /// Sections, at most: a dump of LMT has about 80, and mysqldump writes each table once.
 const MOST: usize = 100_000;
@@ -45,7 +50,10 @@ const MOST: usize = 100_000;
 /// # Errors
 /// Those of [`Input::read_at`], and [`Error::Malformed`] if there are too many.
 pub(super) fn find(input: &Input) -> Result<Sections> {
-    let mut found = Sections::default();
+    let mut found = Sections {
+        databases: vec![None],
+        sections: vec![],
+    };
     let (mut buffer, mut at) = (Vec::with_capacity(BLOCK + 2 * LINE), 0u64);
     // The part of the buffer that was looked through before, and is kept for the line that goes on behind it.
     let mut seen = 0;
@@ -59,9 +67,14 @@ pub(super) fn find(input: &Input) -> Result<Sections> {
             true => buffer.len() - LINE,
             false => buffer.len(),
         };
-        for tick in memchr::memchr_iter(b'`', &buffer[seen..limit]).map(|tick| seen + tick) {
-            if let (Some(line), Some(name)) = (line_start(&buffer[..tick]), name(&buffer[tick..])) {
-                found.take(&buffer[line..tick], name, base + line as u64);
+        for mark in memchr::memchr2_iter(b'`', b'-', &buffer[seen..limit]).map(|mark| seen + mark) {
+            let (before, rest) = buffer.split_at(mark);
+            if rest.starts_with(b"-") {
+                if rest.starts_with(HEADER) && before.last().is_none_or(|b| *b == b'\n') {
+                    found.begin(header_database(rest), base + mark as u64);
+                }
+            } else if let (Some(line), Some(name)) = (line_start(before), name(rest)) {
+                found.take(&before[line..], name, base + line as u64);
             }
         }
         if found.sections.len() > MOST {
@@ -94,8 +107,7 @@ impl Sections {
         let definition = words == b"CREATE TABLE " || words == b"CREATE TABLE IF NOT EXISTS ";
         let name = || String::from_utf8_lossy(name).into_owned();
         if words == b"USE " {
-            self.end(at);
-            self.databases.push(name());
+            self.begin(Some(name()), at);
         } else if rows || definition {
             let (table, database) = (name(), self.databases.len().saturating_sub(1));
             let goes_on = self.sections.last().is_some_and(|last| {
@@ -118,6 +130,16 @@ impl Sections {
         }
     }
 
+    /// A database begins. One without a section was none: a header may stand before a `USE`.
+    fn begin(&mut self, name: Option<String>, at: u64) {
+        self.end(at);
+        let last = self.databases.len().saturating_sub(1);
+        if self.sections.last().is_none_or(|s| s.database != last) {
+            self.databases.truncate(last);
+        }
+        self.databases.push(name);
+    }
+
     fn end(&mut self, at: u64) {
         if let Some(last) = self.sections.last_mut().filter(|last| last.to == u64::MAX) {
             last.to = at;
@@ -132,6 +154,14 @@ fn line_start(text: &[u8]) -> Option<usize> {
         Some(newline) => Some(from + newline + 1),
         None => (from == 0).then_some(0),
     }
+}
+
+/// The database that a line of a header names, if it is one alone.
+fn header_database(line: &[u8]) -> Option<String> {
+    let line = line.get(..LINE).unwrap_or(line);
+    let line = String::from_utf8_lossy(line.split(|b| *b == b'\n').next()?);
+    let (_, name) = line.split_once("Database: ")?;
+    Some(name.trim().to_string()).filter(|name| !name.is_empty())
 }
 
 /// The name in backticks that a text begins with.
@@ -188,5 +218,25 @@ mod tests {
             .map(|(d, _, _, from, to)| (d, from, to))
             .collect();
         assert_eq!(found, [(0, 20, 48), (1, 68, 103)]);
+    }
+
+    #[test]
+    fn a_database_begins_where_a_header_names_it_or_none() {
+        let rows = "INSERT INTO `T` VALUES (1),(-1);\n-- Hosts\n";
+        let head = |name: &str| format!("-- Host: db    Database: {name}\n");
+        let text = format!(
+            "{rows}{}{rows}{}USE `b`;\n{rows}{} -- Host: x    Database: d\n{rows}{}",
+            head("a"),
+            head(""),
+            head(""),
+            head("c\r"),
+        );
+        let input = Input::from_bytes("dump.sql", text.as_bytes().to_vec());
+        let found = find(&input).unwrap();
+        let names = [None, Some("a"), Some("b"), None, Some("c")];
+        let names = names.map(|name: Option<&str>| name.map(str::to_string));
+        assert_eq!(found.databases, names);
+        let of: Vec<usize> = found.sections.iter().map(|s| s.database).collect();
+        assert_eq!(of, [0, 1, 2, 3]);
     }
 }
