@@ -89,7 +89,12 @@ pub(super) fn described(name: &str) -> Option<Described> {
             .map(str::to_string)
         });
         return Some(Described {
-            heading: format!("{}, a question: {}; a row is {}", query.usage(), query.doc, query.grain),
+            heading: format!(
+                "{}, a question: {}; a row is {}",
+                query.usage(),
+                query.doc,
+                query.grain
+            ),
             columns: columns.collect(),
         });
     }
@@ -149,7 +154,10 @@ fn all() -> anyhow::Result<RecordBatch> {
         names.push(view.name);
         docs.push(view.doc);
     }
-    let questions: Vec<String> = queries().iter().map(|query| format!("{}()", query.name)).collect();
+    let questions: Vec<String> = queries()
+        .iter()
+        .map(|query| format!("{}()", query.name))
+        .collect();
     for (question, query) in questions.iter().zip(queries()) {
         names.push(question);
         docs.push(&query.doc);

@@ -157,7 +157,10 @@ fn plan(text: &str, known: &Known) -> String {
         // DataFusion names the catalog and the schema as well; the user did so only where they are not the usual ones.
         let short = name.rsplit('.').next().unwrap_or(&name).to_string();
         if let Ok(query) = super::queries::query(&short) {
-            return format!("`{short}` is a question, not a table; write `{}`", query.usage());
+            return format!(
+                "`{short}` is a question, not a table; write `{}`",
+                query.usage()
+            );
         }
         let near = nearest(&short, known.tables.iter().map(String::as_str));
         // Where the table's name is right, it is the schema before it that is not there.

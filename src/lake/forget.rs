@@ -46,8 +46,15 @@ impl Lake {
                 ..row
             })
             .collect();
-        let of_tables = |table: &str| sources.iter().any(|source| source.tables().contains(&table));
-        let files = snapshot.files().iter().filter(|file| of_tables(&file.table));
+        let of_tables = |table: &str| {
+            sources
+                .iter()
+                .any(|source| source.tables().contains(&table))
+        };
+        let files = snapshot
+            .files()
+            .iter()
+            .filter(|file| of_tables(&file.table));
         let rows = files.clone().map(|file| file.rows).sum();
         let gone = RangeResult {
             replaced: files.map(|file| file.path.clone()).collect(),

@@ -283,9 +283,9 @@ impl Lake {
                 return Ok(nothing);
             }
             let inputs: Vec<&InputRow> = rows().collect();
-            if let Some(version) =
-                self.commit("ingest", &snapshot, splits, osts, &results, &inputs, options)?
-            {
+            if let Some(version) = self.commit(
+                "ingest", &snapshot, splits, osts, &results, &inputs, options,
+            )? {
                 return Ok(report(version, &inputs, &results, &named(options), nothing));
             }
         }

@@ -55,11 +55,11 @@ pub use failpoint::FAILPOINTS;
 pub use forget::Forgotten;
 pub use ingest::{IngestOptions, IngestReport, InputPath, Progress, Silent};
 pub use manifest::{FORMAT, Manifest, Part, Summary};
+pub use ost_list::OstList;
 pub use parts::{
     DataFile, InputRow, InputStatus, batch_to_files, batch_to_inputs, files_to_batch,
     inputs_to_batch,
 };
-pub use ost_list::OstList;
 pub use placement::Placement;
 pub use ranges::{range_of, splits_for};
 pub use site::{App, Mount, RegisteredSource, SiteFile};

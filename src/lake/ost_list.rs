@@ -12,8 +12,9 @@ impl FromStr for OstList {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let expected =
-            || format!("`{text}` is no list of OSTs; expected numbers and ranges, such as `0-7,12`");
+        let expected = || {
+            format!("`{text}` is no list of OSTs; expected numbers and ranges, such as `0-7,12`")
+        };
         let number = |text: &str| {
             let number = text.trim().parse::<i64>().ok();
             number.filter(|n| (0..65_536).contains(n))
@@ -64,6 +65,9 @@ mod tests {
         for text in ["", "a", "3-1", "-1", "1,,2", "1-", "65536"] {
             assert!(list(text).is_err(), "{text}");
         }
-        assert_eq!(String::from("0-3,12,7".parse::<OstList>().unwrap()), "0-3,12,7");
+        assert_eq!(
+            String::from("0-3,12,7".parse::<OstList>().unwrap()),
+            "0-3,12,7"
+        );
     }
 }

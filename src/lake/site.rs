@@ -201,6 +201,9 @@ mod tests {
         );
         assert_eq!(site.site().unwrap().osts_of("snx11168"), Some(248));
         let error = SiteFile::parse("[[mount]]\npath = '/a'\nfs = 'a'\nosts = '7-3'").unwrap_err();
-        assert!(error.to_string().contains("`7-3` is no list of OSTs"), "{error}");
+        assert!(
+            error.to_string().contains("`7-3` is no list of OSTs"),
+            "{error}"
+        );
     }
 }

@@ -48,7 +48,13 @@ pub(crate) fn unpacked(input: Input) -> Result<Input> {
     };
     let failed = |what: &'static str, e| Error::io(std::env::temp_dir(), what, e);
     let mut file = tempfile::tempfile().map_err(|e| failed("cannot make a temporary file", e))?;
-    let bytes = BufReader::with_capacity(1 << 18, Bytes { input: &input, at: 0 });
+    let bytes = BufReader::with_capacity(
+        1 << 18,
+        Bytes {
+            input: &input,
+            at: 0,
+        },
+    );
     let mut plain: Box<dyn Read> = match packing {
         Packing::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(bytes)),
         Packing::Bzip2 => Box::new(bzip2::bufread::MultiBzDecoder::new(bytes)),
@@ -65,11 +71,14 @@ pub(crate) fn unpacked(input: Input) -> Result<Input> {
     };
     let (mut buffer, mut done) = (vec![0; 1 << 18], 0u64);
     loop {
-        let n = plain.read(&mut buffer).map_err(|e| damaged(&input, done, &e))?;
+        let n = plain
+            .read(&mut buffer)
+            .map_err(|e| damaged(&input, done, &e))?;
         if n == 0 {
             break;
         }
-        file.write_all(&buffer[..n]).map_err(|e| failed("cannot write a temporary file", e))?;
+        file.write_all(&buffer[..n])
+            .map_err(|e| failed("cannot write a temporary file", e))?;
         done += n as u64;
     }
     drop(plain);
@@ -113,7 +122,9 @@ mod tests {
     use super::*;
 
     fn text() -> Vec<u8> {
-        (0..100_000u32).flat_map(|n| format!("{n}|COMPLETED\n").into_bytes()).collect()
+        (0..100_000u32)
+            .flat_map(|n| format!("{n}|COMPLETED\n").into_bytes())
+            .collect()
     }
 
     fn packed() -> [Vec<u8>; 3] {
@@ -121,7 +132,11 @@ mod tests {
         gzip.write_all(&text()).unwrap();
         let mut bzip2 = bzip2::write::BzEncoder::new(vec![], bzip2::Compression::fast());
         bzip2.write_all(&text()).unwrap();
-        [gzip.finish().unwrap(), bzip2.finish().unwrap(), zstd::encode_all(&text()[..], 1).unwrap()]
+        [
+            gzip.finish().unwrap(),
+            bzip2.finish().unwrap(),
+            zstd::encode_all(&text()[..], 1).unwrap(),
+        ]
     }
 
     fn read(bytes: &[u8]) -> Result<Vec<u8>> {
@@ -148,7 +163,9 @@ mod tests {
             let error = read(&bytes[..bytes.len() / 2]).unwrap_err().to_string();
             assert!(error.contains("damaged after "), "{error}");
         }
-        let error = read(&[0xfd, b'7', b'z', b'X', b'Z', 0, 1]).unwrap_err().to_string();
+        let error = read(&[0xfd, b'7', b'z', b'X', b'Z', 0, 1])
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("unpack it first"), "{error}");
     }
 }

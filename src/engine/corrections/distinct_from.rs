@@ -55,7 +55,10 @@ mod tests {
             "SELECT * FROM (SELECT 1 WHERE 1 IS DISTINCT FROM 2 AND true) AS t",
         ] {
             let error = ask(sql).unwrap_err();
-            assert!(error.ends_with("write `(a IS DISTINCT FROM b) AND ..` with brackets"), "{error}");
+            assert!(
+                error.ends_with("write `(a IS DISTINCT FROM b) AND ..` with brackets"),
+                "{error}"
+            );
         }
         for (sql, answer) in [
             ("SELECT (1 IS DISTINCT FROM 1) OR true", "true"),

@@ -36,7 +36,11 @@ pub(in crate::engine) fn quoted(sql: &str) -> Cow<'_, str> {
             0 => written.push(c),
             _ => skip -= 1,
         }
-        (line, column) = if c == '\n' { (line + 1, 1) } else { (line, column + 1) };
+        (line, column) = if c == '\n' {
+            (line + 1, 1)
+        } else {
+            (line, column + 1)
+        };
     }
     written.into()
 }
@@ -52,7 +56,9 @@ mod tests {
         for sql in [
             format!("SELECT job_id, cluster {from}"),
             format!("SELECT job_id,\n  CLUSTER {from}"),
-            format!("SELECT job_id, s.cluster {from} WHERE cluster = 'cori' ORDER BY job_id, cluster"),
+            format!(
+                "SELECT job_id, s.cluster {from} WHERE cluster = 'cori' ORDER BY job_id, cluster"
+            ),
             format!("SELECT count(*), cluster {from} GROUP BY cluster"),
         ] {
             assert_eq!(ask(&sql).unwrap(), ["1 | cori"], "{sql}");
@@ -61,7 +67,11 @@ mod tests {
 
     #[test]
     fn texts_comments_and_longer_names_stay_as_they_are() {
-        for sql in ["select 'cluster', \"cluster\", clusters -- cluster", "select 1", "select 'cluster"] {
+        for sql in [
+            "select 'cluster', \"cluster\", clusters -- cluster",
+            "select 1",
+            "select 'cluster",
+        ] {
             assert_eq!(quoted(sql), sql);
         }
         assert_eq!(quoted("select 'ü', cluster"), "select 'ü', \"cluster\"");

@@ -1,8 +1,8 @@
 //! Names, versions and the tables beside the data.
 
 use super::super::cuts::Cuts;
-use super::super::table::{LakeTable, ScanFile};
 use super::super::queries::{ParamType, queries};
+use super::super::table::{LakeTable, ScanFile};
 use super::super::views::VIEWS;
 use super::super::{Engine, EngineOptions};
 use super::{ask, batches, block_on, engine, lake};

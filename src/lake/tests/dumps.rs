@@ -428,13 +428,19 @@ fn a_target_that_is_silent_for_a_day_begins_anew_in_whatever_order_the_days_come
 fn hours(rows: &RecordBatch, name: &str) -> Vec<i64> {
     let column = rows.column_by_name(name).unwrap();
     let times = column.as_primitive::<TimestampMicrosecondType>().values();
-    times.iter().map(|time| (time / 1_000_000 - 1_788_220_800) / 3600).collect()
+    times
+        .iter()
+        .map(|time| (time / 1_000_000 - 1_788_220_800) / 3600)
+        .collect()
 }
 
 #[test]
 fn a_file_that_was_taken_for_something_else_is_looked_at_again_as_what_it_is() {
     let dumps = Dumps::new();
-    let path = dumps.write("day.psv", &dump(&[line(1, "COMPLETED", 0, Some(1), Some(50))]));
+    let path = dumps.write(
+        "day.psv",
+        &dump(&[line(1, "COMPLETED", 0, Some(1), Some(50))]),
+    );
     let given = |kind: &str| InputPath {
         path: path.clone(),
         kind: Some(kind.into()),
@@ -460,7 +466,8 @@ fn a_file_that_was_taken_for_something_else_is_looked_at_again_as_what_it_is() {
 #[test]
 fn lines_without_a_header_are_taken_once_somebody_names_their_columns() {
     let dumps = Dumps::new();
-    let text = line(1, "COMPLETED", 0, Some(1), Some(50)) + &line(2, "FAILED", 0, Some(1), Some(50));
+    let text =
+        line(1, "COMPLETED", 0, Some(1), Some(50)) + &line(2, "FAILED", 0, Some(1), Some(50));
     let path = dumps.write("day.psv", &text);
     assert_eq!(dumps.take(&path).failures.len(), 1);
     let told = || IngestOptions {
@@ -480,7 +487,10 @@ fn the_first_time_zone_that_a_lake_is_told_stays_its_own_and_without_one_there_i
         words.map(|(_, why)| why.clone()).collect::<Vec<_>>()
     };
     let report = dumps.take(dumps.write("1.psv", &job(1)));
-    assert!(said(&report)[0].contains("they name no zone and were taken for UTC"), "{report:?}");
+    assert!(
+        said(&report)[0].contains("they name no zone and were taken for UTC"),
+        "{report:?}"
+    );
     let zone = |zone: &str| IngestOptions {
         zone: Some(zone.parse().unwrap()),
         ..IngestOptions::default()
@@ -495,13 +505,19 @@ fn the_first_time_zone_that_a_lake_is_told_stays_its_own_and_without_one_there_i
         ["they name no zone and were taken for Asia/Tokyo; the lake's is America/Los_Angeles"]
     );
     // Summer time: 7 hours behind UTC, and 9 ahead.
-    assert_eq!(hours(&dumps.rows("slurm_job"), "submit_time"), [0, 7, 7, -9]);
+    assert_eq!(
+        hours(&dumps.rows("slurm_job"), "submit_time"),
+        [0, 7, 7, -9]
+    );
 }
 
 #[test]
 fn dumps_that_were_read_in_the_wrong_zone_are_forgotten_and_taken_anew() {
     let dumps = Dumps::new();
-    let path = dumps.write("day.psv", &dump(&[line(1, "COMPLETED", 0, Some(1), Some(50))]));
+    let path = dumps.write(
+        "day.psv",
+        &dump(&[line(1, "COMPLETED", 0, Some(1), Some(50))]),
+    );
     dumps.take(&path);
     let slurm: Vec<&dyn crate::source::Source> = vec![&crate::source::slurm::Slurm];
     let forgotten = dumps.lake.forget(&slurm).unwrap();
@@ -529,11 +545,21 @@ fn compressed_dumps_are_those_that_were_compressed() {
     fs::write(&path, &packed).unwrap();
     assert_eq!(dumps.take(&path).rows, 1);
     assert_eq!(dumps.take(&path).unchanged, 1);
-    assert_eq!(states(&dumps.rows("slurm_job")), [(1, "COMPLETED".into(), true)]);
+    assert_eq!(
+        states(&dumps.rows("slurm_job")),
+        [(1, "COMPLETED".into(), true)]
+    );
     fs::write(&path, &packed[..packed.len() / 2]).unwrap();
     let report = dumps.take(&path);
-    assert!(report.failures[0].1.contains("damaged after "), "{report:?}");
-    assert_eq!(dumps.rows("slurm_job").num_rows(), 1, "what it brought stays");
+    assert!(
+        report.failures[0].1.contains("damaged after "),
+        "{report:?}"
+    );
+    assert_eq!(
+        dumps.rows("slurm_job").num_rows(),
+        1,
+        "what it brought stays"
+    );
 }
 
 #[test]
@@ -548,7 +574,13 @@ fn of_two_clusters_each_keeps_its_job_of_one_id() {
     dumps.take(dumps.write("both.psv", text));
     let mut found = states(&dumps.rows("slurm_job"));
     found.sort();
-    assert_eq!(found, [(500, "COMPLETED".into(), true), (500, "FAILED".into(), true)]);
+    assert_eq!(
+        found,
+        [
+            (500, "COMPLETED".into(), true),
+            (500, "FAILED".into(), true)
+        ]
+    );
     assert_eq!(dumps.rows("slurm_step").num_rows(), 2);
 }
 
@@ -565,28 +597,62 @@ fn a_dump_without_submit_says_more_of_the_last_record_and_makes_none_of_its_own(
             dumps.take(dumps.write(&format!("{at}.psv"), text));
         }
         let rows = dumps.rows("slurm_job");
-        assert_eq!(states(&rows), [(1, "REQUEUED".into(), false), (1, "COMPLETED".into(), true)]);
-        let memory = rows.column_by_name("req_mem").unwrap().as_primitive::<Int64Type>();
+        assert_eq!(
+            states(&rows),
+            [(1, "REQUEUED".into(), false), (1, "COMPLETED".into(), true)]
+        );
+        let memory = rows
+            .column_by_name("req_mem")
+            .unwrap()
+            .as_primitive::<Int64Type>();
         assert_eq!((memory.is_null(0), memory.value(1)), (true, 200 << 20));
     }
 }
 
 #[test]
 fn of_two_that_differ_the_same_is_taken_whatever_the_order() {
-    let say = |mem: &str, rss: &str| format!("JobIDRaw|JobID|State|Submit|ReqMem|MaxRSS\n1|1|COMPLETED|2026-09-01T00:00:00|{mem}|\n1.0|1.0|COMPLETED||{mem}|{rss}\n");
+    let say = |mem: &str, rss: &str| {
+        format!(
+            "JobIDRaw|JobID|State|Submit|ReqMem|MaxRSS\n1|1|COMPLETED|2026-09-01T00:00:00|{mem}|\n1.0|1.0|COMPLETED||{mem}|{rss}\n"
+        )
+    };
     let three = [say("2Gn", "71052K"), say("4G", "69.39M"), say("3Gn", "")];
     let mut seen = vec![];
-    for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
+    for order in [
+        [0, 1, 2],
+        [0, 2, 1],
+        [1, 0, 2],
+        [1, 2, 0],
+        [2, 0, 1],
+        [2, 1, 0],
+    ] {
         let dumps = Dumps::new();
         for at in order {
             dumps.take(dumps.write(&format!("{at}.psv"), &three[at]));
         }
         let (jobs, steps) = (dumps.rows("slurm_job"), dumps.rows("slurm_step"));
-        let int = |rows: &RecordBatch, name: &str| rows.column_by_name(name).unwrap().as_primitive::<Int64Type>().value(0);
-        let per = jobs.column_by_name("req_mem_per").unwrap().as_string::<i32>().value(0).to_string();
+        let int = |rows: &RecordBatch, name: &str| {
+            rows.column_by_name(name)
+                .unwrap()
+                .as_primitive::<Int64Type>()
+                .value(0)
+        };
+        let per = jobs
+            .column_by_name("req_mem_per")
+            .unwrap()
+            .as_string::<i32>()
+            .value(0)
+            .to_string();
         seen.push((int(&jobs, "req_mem"), per, int(&steps, "max_rss")));
     }
     // An amount stays with what it is for.
     assert!(seen.iter().all(|found| *found == seen[0]), "{seen:?}");
-    assert_eq!(seen[0], (3 << 30, "node".into(), (69.39f64 * 1048576.0).round() as i64));
+    assert_eq!(
+        seen[0],
+        (
+            3 << 30,
+            "node".into(),
+            (69.39f64 * 1048576.0).round() as i64
+        )
+    );
 }

@@ -733,18 +733,44 @@ mod tests {
             counters(25, 130, 7),
             counters(30, 131, 9),
         ];
-        let marked = |start: i64, read: i64| Row::from((Some(start), Some(5.0), Some(read), Some(0), Some(true), Some(false)));
-        let expected = [FIRST, marked(10, 0), moved(15, 5.0, 0, 0), marked(20, 30), moved(25, 5.0, 1, 2)];
+        let marked = |start: i64, read: i64| {
+            Row::from((
+                Some(start),
+                Some(5.0),
+                Some(read),
+                Some(0),
+                Some(true),
+                Some(false),
+            ))
+        };
+        let expected = [
+            FIRST,
+            marked(10, 0),
+            moved(15, 5.0, 0, 0),
+            marked(20, 30),
+            moved(25, 5.0, 1, 2),
+        ];
         let whole = resolved("lmt_ost", &[&batch(&samples)]);
         assert_eq!(formed(&whole), expected);
         // Wherever it is cut, and in whatever order the parts come.
         for cut in 1..samples.len() {
             let (early, late) = samples.split_at(cut);
             let late = resolved("lmt_ost", &[&batch(late)]);
-            assert_eq!(formed(&resolved("lmt_ost", &[&batch(early), &late])), expected, "{cut}");
+            assert_eq!(
+                formed(&resolved("lmt_ost", &[&batch(early), &late])),
+                expected,
+                "{cut}"
+            );
         }
         // Started anew, it shows less.
-        let rows = resolved("lmt_ost", &[&batch(&[counters(10, 100, 7), counters(15, 0, 0), counters(20, 30, 1)])]);
+        let rows = resolved(
+            "lmt_ost",
+            &[&batch(&[
+                counters(10, 100, 7),
+                counters(15, 0, 0),
+                counters(20, 30, 1),
+            ])],
+        );
         assert_eq!(formed(&rows)[1..], [marked(10, 0), moved(15, 5.0, 30, 1)]);
     }
 

@@ -44,8 +44,8 @@ macro_rules! columns {
 columns! {
     Account "Account" Line;
     AdminComment "AdminComment" Free;
-    AllocCPUS "AllocCPUS" Int;
-    AllocNodes "AllocNodes" Int;
+    AllocCPUS "AllocCPUS" Amount;
+    AllocNodes "AllocNodes" Amount;
     AllocTRES "AllocTRES" Tres;
     AssocID "AssocID" Int;
     AveCPU "AveCPU" Duration;
@@ -100,10 +100,10 @@ columns! {
     MinCPU "MinCPU" Duration;
     MinCPUNode "MinCPUNode" Word;
     MinCPUTask "MinCPUTask" Int;
-    NCPUS "NCPUS" Int;
-    NNodes "NNodes" Int;
+    NCPUS "NCPUS" Amount;
+    NNodes "NNodes" Amount;
     NodeList "NodeList" Line;
-    NTasks "NTasks" Int;
+    NTasks "NTasks" Amount;
     Partition "Partition" Word;
     Planned "Planned" Duration;
     PlannedCPU "PlannedCPU" Duration;
@@ -117,9 +117,9 @@ columns! {
     ReqCPUFreqGov "ReqCPUFreqGov" Word;
     ReqCPUFreqMax "ReqCPUFreqMax" Word;
     ReqCPUFreqMin "ReqCPUFreqMin" Word;
-    ReqCPUS "ReqCPUS" Int;
+    ReqCPUS "ReqCPUS" Amount;
     ReqMem "ReqMem" Memory;
-    ReqNodes "ReqNodes" Int;
+    ReqNodes "ReqNodes" Amount;
     ReqTRES "ReqTRES" Tres;
     Reservation "Reservation" Word;
     ReservationId "ReservationId" Int;

@@ -104,7 +104,10 @@ impl Newest {
     fn merge(&self, rows: &RecordBatch, kept: &[Vec<u32>]) -> Result<RecordBatch> {
         let columns = Columns::new(rows, &self.table)?;
         // An amount of memory means nothing without what it is for.
-        let per = rows.column_by_name("req_mem_per").map(comparator).transpose()?;
+        let per = rows
+            .column_by_name("req_mem_per")
+            .map(comparator)
+            .transpose()?;
         let column = |(at, column): (usize, &ArrayRef)| -> Result<ArrayRef> {
             let name = self.table.columns[at].name.as_str();
             let fixed = FIXED.contains(&name);
@@ -120,7 +123,11 @@ impl Newest {
                 // order in which they came.
                 let greater = |a: u32, b: u32| match pair {
                     Some(pair) if pair(a as usize, b as usize).is_ne() => {
-                        if pair(a as usize, b as usize).is_gt() { a } else { b }
+                        if pair(a as usize, b as usize).is_gt() {
+                            a
+                        } else {
+                            b
+                        }
                     }
                     _ if compare(b as usize, a as usize).is_gt() => b,
                     _ => a,
@@ -242,7 +249,9 @@ impl<'a> Columns<'a> {
                     let first = |record: &&usize| records[**record][0] as usize;
                     let start =
                         |row: usize| self.start.is_valid(row).then(|| self.start.value(row));
-                    let began = |record: &&usize| start(first(record)).is_some_and(|s| start(row) == Some(s));
+                    let began = |record: &&usize| {
+                        start(first(record)).is_some_and(|s| start(row) == Some(s))
+                    };
                     let twin = |record: &&usize| {
                         self.key.is_null(first(record)) && start(first(record)) == start(row)
                     };
@@ -328,7 +337,8 @@ impl<'a> Columns<'a> {
 
     /// Whether the next record is of the same job, which was put back into the queue.
     fn is_followed(&self, row: usize) -> bool {
-        let mut later = (row + 1..self.job.len()).take_while(|next| self.job[*next] == self.job[row]);
+        let mut later =
+            (row + 1..self.job.len()).take_while(|next| self.job[*next] == self.job[row]);
         let Some(next) = later.find(|next| !self.differ(self.cluster, row, *next)) else {
             return false;
         };

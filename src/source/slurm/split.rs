@@ -190,7 +190,7 @@ mod tests {
         match column.kind() {
             Kind::Id => value::id(text, None).is_some(),
             Kind::State => value::state(text).is_some(),
-            Kind::Int => value::int(text).is_some(),
+            Kind::Int | Kind::Amount => value::int(text).is_some(),
             _ => panic!("{column:?} is not part of these tests"),
         }
     }

@@ -550,10 +550,18 @@ fn cpu_time_of_a_job_in_json_is_that_which_sacct_prints() {
         return;
     };
     let [text, json] = [0, 1].map(|at| {
-        let rows = read_with(Site::default(), &[Input::open(&files[at]).unwrap()]).unwrap().jobs;
-        let ids = ints(&rows, "job_id").into_iter().zip(seconds(&rows, "submit_time"));
-        let known = ids.zip(floats(&rows, "total_cpu")).filter(|(_, cpu)| cpu.is_some_and(|cpu| cpu > 0.0));
-        known.map(|(id, cpu)| (id, (cpu.unwrap() * 1000.0).round() as i64)).collect::<BTreeMap<_, _>>()
+        let rows = read_with(Site::default(), &[Input::open(&files[at]).unwrap()])
+            .unwrap()
+            .jobs;
+        let ids = ints(&rows, "job_id")
+            .into_iter()
+            .zip(seconds(&rows, "submit_time"));
+        let known = ids
+            .zip(floats(&rows, "total_cpu"))
+            .filter(|(_, cpu)| cpu.is_some_and(|cpu| cpu > 0.0));
+        known
+            .map(|(id, cpu)| (id, (cpu.unwrap() * 1000.0).round() as i64))
+            .collect::<BTreeMap<_, _>>()
     });
     assert!(text.len() > 20, "{text:?}");
     // Text has milliseconds of which each step's may be rounded.
@@ -561,6 +569,45 @@ fn cpu_time_of_a_job_in_json_is_that_which_sacct_prints() {
         let other = json.get(id).copied().unwrap_or_default();
         assert!((cpu - other).abs() <= 3, "{id:?}: {cpu} {other}");
     }
+}
+
+#[test]
+fn counts_may_be_in_thousands_and_a_value_that_is_none_is_named() {
+    let text = "JobIDRaw|JobID|State|NNodes|AllocCPUS\n1|1|COMPLETED|2K|96K\n2|2|COMPLETED|1.5K|3\n3|3|COMPLETED|many|3\n4|4|COMPLETED|4|4\n";
+    let read = read(&[text]);
+    assert_eq!(ints(&read.jobs, "node_count"), [2048, 1536, 4].map(Some));
+    assert_eq!(ints(&read.jobs, "ncpus"), [98_304, 3, 4].map(Some));
+    assert_eq!(
+        read.outcomes[0].why.as_deref(),
+        Some(
+            "1 line cannot be split for certain and it was left out: 4; line 4 has NNodes `many`, which is none"
+        )
+    );
+}
+
+#[test]
+fn a_last_line_without_an_end_is_left_out_for_its_values_may_be_cut() {
+    let text = "JobIDRaw|JobID|State|NNodes\n1|1|COMPLETED|128\n2|2|COMPLETED|128\n";
+    let read = read(&[&text[..text.len() - 2]]);
+    assert_eq!(ints(&read.jobs, "job_id"), [Some(1)]);
+    assert_eq!(read.outcomes[0].status, Status::Damaged);
+    assert_eq!(
+        read.outcomes[0].why.as_deref(),
+        Some(
+            "1 line cannot be split for certain and it was left out: 3; the last line has no end: the dump was cut"
+        )
+    );
+}
+
+#[test]
+fn nodes_are_counted_where_a_dump_has_no_times() {
+    let read = read(&["JobIDRaw|JobID|State|NNodes|NodeList\n\
+        1|1|COMPLETED|4|n[1-4]\n2|2|TIMEOUT|3|\n3|3|PENDING|5|\n4|4|CANCELLED by 7|6|None assigned\n5|5|CANCELLED by 7|7|\n"]);
+    // The last may or may not have run.
+    assert_eq!(
+        ints(&read.jobs, "node_count"),
+        [Some(4), Some(3), Some(0), Some(0), None]
+    );
 }
 
 #[test]
@@ -600,7 +647,7 @@ fn a_dump_without_a_single_record_is_an_error_and_an_empty_one_is_none() {
     assert_eq!(failed("JobID|State\n"), Ok(Outcome::default()));
     assert_eq!(
         failed("JobID|State\nx|y\nz\n").unwrap_err(),
-        "dump.psv: text: none of its 2 lines is a record of these columns"
+        "dump.psv: text: none of its 2 lines is a record of these columns; line 2 has JobID `x`, which is none"
     );
     assert!(
         failed("1|1|COMPLETED\n")

@@ -142,6 +142,8 @@ pub(super) fn read(input: &Input, site: &Site, tables: &mut Tables) -> Result<Ou
         records: 0,
         failed: vec![],
         failures: 0,
+        odd: None,
+        cut: false,
         without_id: 0,
     };
     let (mut buffer, mut at, mut carried) = (vec![], 0, 0);
@@ -224,6 +226,10 @@ struct Text<'i> {
     /// The first lines that failed, and how many did.
     failed: Vec<u64>,
     failures: u64,
+    /// The first of them that has all columns and a value that is none of its column: its number, and that.
+    odd: Option<(u64, String)>,
+    /// The last line has no end.
+    cut: bool,
     /// Array tasks and het components whose raw id is not known.
     without_id: u64,
 }
@@ -276,6 +282,13 @@ impl Text<'_> {
                 at = end + 1;
                 continue;
             }
+            if last && end == text.len() {
+                // sacct ends every line: what is left of this one may still look like a record, with other values.
+                self.cut = true;
+                self.fail(1);
+                at = end;
+                break;
+            }
             let layout = match self.layout.take() {
                 Some(layout) => layout,
                 None => Layout::of_site(self.site, line, self.input)?,
@@ -321,6 +334,7 @@ impl Text<'_> {
                 .copied()
                 .flatten()
                 .is_some_and(|c| c.kind() == Kind::Free);
+        let mut odd = None;
         let whole = match taken.ahead.take() {
             Some((from, _)) if from == at => {
                 std::mem::swap(&mut taken.fields, &mut taken.ahead_fields);
@@ -340,10 +354,14 @@ impl Text<'_> {
                     whole
                 }
             };
-            if alone && self.record(layout, taken, tables).is_ok() {
-                self.line += 1;
-                self.relieve(tables)?;
-                return Ok(Next::At(end + 1));
+            if alone {
+                let Err(column) = self.record(layout, taken, tables) else {
+                    self.line += 1;
+                    self.relieve(tables)?;
+                    return Ok(Next::At(end + 1));
+                };
+                let value = taken.values[column as usize].unwrap_or_default();
+                odd = Some((self.line + 1, format!("{column:?} `{value}`")));
             }
         }
         if let Some(layout) = Layout::of_header(&text[at..end]) {
@@ -380,16 +398,27 @@ impl Text<'_> {
                 }
                 Piece::Failed => false,
             };
-            if !done {
-                self.failures += lines as u64;
-                self.failed.extend(
-                    (self.line + 1..=self.line + lines as u64).take(5 - self.failed.len().min(5)),
-                );
+            match done {
+                true => self.line += lines as u64,
+                false => {
+                    let first = self.line + 1;
+                    self.fail(lines as u64);
+                    let seen = odd.take().filter(|(line, _)| *line == first);
+                    self.odd = self.odd.take().or(seen);
+                }
             }
-            self.line += lines as u64;
         }
         self.relieve(tables)?;
         Ok(Next::At(from.min(text.len())))
+    }
+
+    /// Leaves out so many lines.
+    fn fail(&mut self, lines: u64) {
+        self.failures += lines;
+        let numbers = self.line + 1..=self.line + lines;
+        self.failed
+            .extend(numbers.take(5 - self.failed.len().min(5)));
+        self.line += lines;
     }
 
     fn relieve(&mut self, tables: &mut Tables) -> Result<()> {
@@ -425,6 +454,16 @@ impl Text<'_> {
         parse(&taken.values, &mut self.clock, &mut taken.spare)
     }
 
+    /// What is known of the lines that failed beside their numbers.
+    fn details(&self) -> String {
+        let odd = self.odd.as_ref();
+        let odd = odd.map(|(line, what)| format!("; line {line} has {what}, which is none"));
+        let cut = self
+            .cut
+            .then_some("; the last line has no end: the dump was cut");
+        odd.unwrap_or_default() + cut.unwrap_or_default()
+    }
+
     fn outcome(self) -> Result<Outcome> {
         if self.clock.met_local {
             self.site.note_local_times();
@@ -434,8 +473,9 @@ impl Text<'_> {
             let reason = match self.layout {
                 None => "nothing in it".to_string(),
                 Some(_) => format!(
-                    "none of its {} lines is a record of these columns",
-                    self.failures
+                    "none of its {} lines is a record of these columns{}",
+                    self.failures,
+                    self.details()
                 ),
             };
             return Err(Error::Malformed {
@@ -458,9 +498,10 @@ impl Text<'_> {
                 ("s", "they were")
             };
             why.push(format!(
-                "{} line{s} cannot be split for certain and {them} left out: {}{more}",
+                "{} line{s} cannot be split for certain and {them} left out: {}{more}{}",
                 self.failures,
-                lines.join(", ")
+                lines.join(", "),
+                self.details()
             ));
         }
         if self.without_id > 0 {
