@@ -9,6 +9,7 @@ use std::fs;
 use std::time::Duration;
 
 mod dumps;
+mod inputs;
 mod ranges;
 mod refused;
 mod taken;
