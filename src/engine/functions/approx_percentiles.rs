@@ -38,8 +38,8 @@ pub(super) static APPROX_PERCENTILES: Aggregate = Aggregate {
             }
         })
     },
-    gives: floats,
-    state: || vec![("means", floats()), ("weights", floats())],
+    gives: |_| floats(),
+    state: |_| vec![("means", floats()), ("weights", floats())],
     distinct_is_same: false,
     fold: |args| {
         Ok(Box::new(ApproxPercentiles {

@@ -11,9 +11,12 @@
 mod approx_percentiles;
 mod bin;
 mod bits;
+mod critical_files;
 mod digest;
 mod fold;
 mod grouped;
+mod intervals;
+mod io_time;
 mod ost_and;
 mod ost_bits;
 mod ost_contains;
@@ -25,6 +28,7 @@ mod ost_overlap;
 mod ost_union;
 mod percentiles;
 mod single;
+mod sweep;
 
 use datafusion::arrow::array::ArrayRef;
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef};
@@ -35,6 +39,7 @@ use datafusion::logical_expr::{
     Accumulator, AggregateUDF, AggregateUDFImpl, ColumnarValue, DocSection, Documentation,
     GroupsAccumulator, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
+use intervals::Time;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
@@ -56,6 +61,8 @@ pub static AGGREGATE: &[&Aggregate] = &[
     &ost_intersect::OST_INTERSECT,
     &percentiles::PERCENTILES,
     &approx_percentiles::APPROX_PERCENTILES,
+    &critical_files::CRITICAL_FILES,
+    &io_time::IO_TIME,
 ];
 
 /// What a person needs to know to use a function.
@@ -122,10 +129,10 @@ pub struct Aggregate {
     pub page: Page,
     /// The types that it takes in place of those given, or why it cannot take them.
     takes: fn(&[DataType]) -> Result<Vec<DataType>>,
-    /// The type that it gives.
-    gives: fn() -> DataType,
-    /// Names and types of a partial state.
-    state: fn() -> Vec<(&'static str, DataType)>,
+    /// The type that it gives for arguments of the types that `takes` named.
+    gives: fn(&[DataType]) -> DataType,
+    /// Names and types of a partial state, for the same.
+    state: fn(&[DataType]) -> Vec<(&'static str, DataType)>,
     /// Whether `DISTINCT` changes nothing.
     distinct_is_same: bool,
     /// A fold over no rows.
@@ -219,8 +226,8 @@ impl AggregateUDFImpl for AggregateImpl {
         (self.function.takes)(given)
     }
 
-    fn return_type(&self, _: &[DataType]) -> Result<DataType> {
-        Ok((self.function.gives)())
+    fn return_type(&self, taken: &[DataType]) -> Result<DataType> {
+        Ok((self.function.gives)(taken))
     }
 
     fn state_fields(&self, args: StateFieldsArgs) -> Result<Vec<FieldRef>> {
@@ -231,18 +238,17 @@ impl AggregateUDFImpl for AggregateImpl {
                 true,
             ))
         };
-        Ok((self.function.state)().into_iter().map(field).collect())
+        let states = (self.function.state)(&types(args.input_fields));
+        Ok(states.into_iter().map(field).collect())
     }
 
     fn accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
-        let states = (self.function.state)()
-            .into_iter()
-            .map(|(_, data_type)| data_type)
-            .collect();
+        let taken = types(args.expr_fields);
+        let states = (self.function.state)(&taken).into_iter();
         Ok(Box::new(single::Single::new(
             self.fold(&args)?,
-            (self.function.gives)(),
-            states,
+            (self.function.gives)(&taken),
+            states.map(|(_, data_type)| data_type).collect(),
         )))
     }
 
@@ -264,6 +270,14 @@ impl AggregateUDFImpl for AggregateImpl {
     fn documentation(&self) -> Option<&Documentation> {
         Some(&self.documentation)
     }
+}
+
+/// The types of arguments.
+fn types(fields: &[FieldRef]) -> Vec<DataType> {
+    fields
+        .iter()
+        .map(|field| field.data_type().clone())
+        .collect()
 }
 
 /// A function is known by its name: each is in the lists once.
@@ -347,6 +361,34 @@ fn integer_type(given: &DataType) -> Option<DataType> {
 
 fn number_type(given: &DataType) -> Option<DataType> {
     (given.is_numeric() || given.is_null()).then_some(DataType::Float64)
+}
+
+/// Types for an id, if there is one, and for the begin and the end of an interval.
+fn interval_types(page: &Page, id: bool, given: &[DataType]) -> Result<Vec<DataType>> {
+    let at = usize::from(id);
+    let time = |start: &DataType, end: &DataType| {
+        Time::of(start, end).map_or_else(
+            || {
+                plan_err!(
+                    "{}: start is of type {start} and end of type {end}; both must be numbers, seconds, or both times: {}",
+                    page.name,
+                    page.syntax
+                )
+            },
+            |time| Ok(time.data_type()),
+        )
+    };
+    let time = match given.get(at..) {
+        Some([start, end]) => time(start, end)?,
+        _ => DataType::Null,
+    };
+    taken(page, &[at + 2], given, |i, t| match t {
+        _ if i >= at => Some(time.clone()),
+        DataType::UInt64 => Some(DataType::UInt64),
+        t => text_type(t)
+            .filter(|_| !t.is_null())
+            .or_else(|| integer_type(t)),
+    })
 }
 
 /// A list of `item`.

@@ -26,8 +26,8 @@ pub(super) static OST_UNION: Aggregate = Aggregate {
             if i == 0 { text_type(t) } else { bits_type(t) }
         })
     },
-    gives: || DataType::Binary,
-    state,
+    gives: |_| DataType::Binary,
+    state: |_| state(),
     distinct_is_same: true,
     fold: |_| Ok(Box::new(SetFold::new("ost_union", Operation::Union))),
 };

@@ -39,8 +39,8 @@ pub(super) static PERCENTILES: Aggregate = Aggregate {
             }
         })
     },
-    gives: floats,
-    state: || vec![("values", floats())],
+    gives: |_| floats(),
+    state: |_| vec![("values", floats())],
     distinct_is_same: false,
     fold: |args| {
         Ok(Box::new(Percentiles {
