@@ -6,10 +6,17 @@
 
 use super::column::{Column, Kind};
 use super::value;
+use std::cell::Cell;
 use std::cmp::Ordering;
 
 /// The lines of a record, at most: what a user writes into a comment is seldom longer.
 const MOST_LINES: usize = 64;
+
+/// Delimiters in the users' texts of a record, at most.
+const MOST_DELIMITERS: usize = 4096;
+
+/// Looks at values while some lines are taken apart, at most: real ones need a few thousand, damaged ones could take for ever.
+const MOST_LOOKS: usize = 200_000;
 
 /// What the fields of a line are.
 #[derive(Clone, Debug)]
@@ -29,7 +36,8 @@ pub(super) enum Piece<'a> {
 }
 
 /// Takes lines apart: for each piece how many lines it is, and what. As few lines fail as possible, and of that there are as many
-/// records as possible, for nobody's comment holds a whole record; where there are several ways for both, all lines fail.
+/// records as possible, for nobody's comment holds a whole record; where there are several ways for both, or far too many to be
+/// tried, all lines fail.
 ///
 /// `text` are the lines, `ends` where each of them ends, without its line end.
 pub(super) fn pieces<'a>(
@@ -41,7 +49,7 @@ pub(super) fn pieces<'a>(
     let starts: Vec<usize> = std::iter::once(0)
         .chain(ends.iter().map(|end| end + 1))
         .collect();
-    let n = ends.len();
+    let (n, values) = (ends.len(), Values::new(check));
     // For the lines from each on: what they cost (lines that fail, then records that are not made), in how many ways that is
     // reached (2 for more), and how many lines the first piece has (0: it fails).
     let mut best: Vec<((usize, usize), u8, usize)> = vec![((0, n), 1, 0); n + 1];
@@ -52,7 +60,7 @@ pub(super) fn pieces<'a>(
             if to > from + 1 && begins_record(&text[starts[to - 1]..ends[to - 1]], layout) {
                 break;
             }
-            let found = layout.splits(&text[starts[from]..ends[to - 1]], check).0;
+            let found = layout.splits(&text[starts[from]..ends[to - 1]], &values).0;
             if found == 0 {
                 continue;
             }
@@ -67,7 +75,7 @@ pub(super) fn pieces<'a>(
         }
         best[from] = here;
     }
-    if best[0].1 > 1 {
+    if best[0].1 > 1 || values.looks.get() >= MOST_LOOKS {
         return (0..n).map(|_| (1, Piece::Failed)).collect();
     }
     let (mut from, mut pieces) = (0, vec![]);
@@ -75,7 +83,7 @@ pub(super) fn pieces<'a>(
         let lines = best[from].2;
         let record = (lines > 0).then(|| {
             layout
-                .splits(&text[starts[from]..ends[from + lines - 1]], check)
+                .splits(&text[starts[from]..ends[from + lines - 1]], &values)
                 .1
         });
         pieces.push((
@@ -97,11 +105,7 @@ fn begins_record(line: &str, layout: &Layout) -> bool {
 
 impl Layout {
     /// In how many ways (2 for more) a text is one record, and the fields if it is one.
-    fn splits<'a>(
-        &self,
-        text: &'a str,
-        check: &dyn Fn(Column, &str) -> bool,
-    ) -> (u8, Option<Vec<&'a str>>) {
+    fn splits<'a>(&self, text: &'a str, values: &Values<'_>) -> (u8, Option<Vec<&'a str>>) {
         let text = match self.trailing {
             true => match text.strip_suffix(&self.delimiter) {
                 Some(text) => text,
@@ -117,57 +121,86 @@ impl Layout {
             from = at + found.len();
         }
         bounds.push((from, text.len()));
-        let (columns, pieces) = (self.columns.len(), bounds.len());
-        let Some(extra) = pieces.checked_sub(columns) else {
-            return (0, None);
+        let columns = self.columns.len();
+        let extra = match bounds.len().checked_sub(columns) {
+            Some(extra) if extra <= MOST_DELIMITERS => extra,
+            _ => return (0, None),
         };
+        let free = |c: &usize| self.columns[*c].is_some_and(|column| column.kind() == Kind::Free);
+        // Outside the users' texts there is one way only: what does not fit there need not be looked at any further.
+        let first = (0..columns).find(free).unwrap_or(columns);
+        let last = (0..columns).rfind(free).map_or(0, |c| c + 1).max(first);
+        let piece =
+            |c: usize, e: usize, more: usize| &text[bounds[c + e].0..bounds[c + e + more].1];
+        let holds = |c: usize, e: usize| values.hold(self.columns[c], piece(c, e, 0));
+        let outside = (0..first).all(|c| holds(c, 0)) && (last..columns).all(|c| holds(c, extra));
+        if !outside || (first == columns && extra > 0) {
+            return (0, None);
+        }
         // ways[c][e]: ways in which the columns from c on take what is left when those before took e pieces too many.
-        let mut ways = vec![vec![0u8; extra + 2]; columns + 1];
-        ways[columns][extra] = 1;
-        for c in (0..columns).rev() {
-            for e in 0..=extra {
-                let takes = if self.is_free(c) { extra - e } else { 0 };
-                let mut found = 0u8;
-                for more in 0..=takes {
-                    let (from, to) = (bounds[c + e].0, bounds[c + e + more].1);
-                    if ways[c + 1][e + more] > 0 && self.holds(c, &text[from..to], check) {
-                        found = found.saturating_add(ways[c + 1][e + more]);
-                    }
+        let mut ways = vec![vec![0u8; extra + 1]; columns + 1];
+        for row in &mut ways[last..] {
+            row[extra] = 1;
+        }
+        for c in (first..last).rev() {
+            let (here, after) = ways.split_at_mut(c + 1);
+            let (here, after) = (&mut here[c], &after[0]);
+            if free(&c) {
+                let mut found = 0;
+                for e in (0..=extra).rev() {
+                    found = (found + after[e]).min(2);
+                    here[e] = found;
                 }
-                ways[c][e] = found.min(2);
+            } else {
+                for e in (0..=extra).filter(|e| after[*e] > 0) {
+                    here[e] = if holds(c, e) { after[e] } else { 0 };
+                }
             }
         }
-        if ways[0][0] != 1 {
-            return (ways[0][0], None);
+        let found = ways[first][0];
+        if found != 1 {
+            return (found, None);
         }
-        let (mut e, mut fields) = (0, vec![]);
+        let (mut e, mut fields) = (0, Vec::with_capacity(columns));
         for c in 0..columns {
-            let takes = if self.is_free(c) { extra - e } else { 0 };
-            let fits = |more: &usize| {
-                ways[c + 1][e + more] > 0
-                    && self.holds(c, &text[bounds[c + e].0..bounds[c + e + more].1], check)
-            };
             // There is exactly one.
-            let more = (0..=takes).find(fits).unwrap_or(0);
-            fields.push(&text[bounds[c + e].0..bounds[c + e + more].1]);
+            let takes = if free(&c) { extra - e } else { 0 };
+            let more = (0..=takes).find(|more| c < first || ways[c + 1][e + more] > 0);
+            let more = more.unwrap_or(0);
+            fields.push(piece(c, e, more));
             e += more;
         }
         (1, Some(fields))
     }
+}
 
-    fn is_free(&self, column: usize) -> bool {
-        self.columns[column].is_some_and(|column| column.kind() == Kind::Free)
+/// What columns can hold, and how often that was asked.
+struct Values<'c> {
+    check: &'c dyn Fn(Column, &str) -> bool,
+    looks: Cell<usize>,
+}
+
+impl<'c> Values<'c> {
+    fn new(check: &'c dyn Fn(Column, &str) -> bool) -> Self {
+        Self {
+            check,
+            looks: Cell::new(0),
+        }
     }
 
-    /// Whether a column can hold this.
-    fn holds(&self, column: usize, text: &str, check: &dyn Fn(Column, &str) -> bool) -> bool {
-        match self.columns[column] {
+    /// Whether a column can hold this; nothing can any more once that was asked too often.
+    fn hold(&self, column: Option<Column>, text: &str) -> bool {
+        self.looks.set(self.looks.get() + 1);
+        if self.looks.get() >= MOST_LOOKS {
+            return false;
+        }
+        match column {
             None => !text.contains('\n'),
             Some(column) => match column.kind() {
                 Kind::Free => true,
                 Kind::Line => !text.contains('\n'),
                 Kind::Word => !text.contains(char::is_whitespace),
-                _ => check(column, text),
+                _ => (self.check)(column, text),
             },
         }
     }
@@ -259,6 +292,22 @@ mod tests {
                 (1, record(&["c|d", "FAILED", "2"]))
             ]
         );
+    }
+
+    /// Found by fuzzing: to try all ways would take hours.
+    #[test]
+    fn what_there_are_far_too_many_ways_for_fails() {
+        let layout = layout("JobName|State|Comment|NNodes|WorkDir|JobID");
+        for line in [
+            "|".repeat(10_000),
+            "|1|FAILED".repeat(60),
+            "|FAILED|1".repeat(1000),
+        ] {
+            let text = vec![format!("a{line}|1"); MOST_LINES].join("\n");
+            let found = cut(&text, &layout);
+            assert!(found.iter().all(|(_, piece)| *piece == Piece::Failed));
+            assert_eq!(found.len(), MOST_LINES);
+        }
     }
 
     #[test]

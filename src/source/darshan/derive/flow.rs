@@ -22,6 +22,8 @@ pub struct Flow {
     pub busy: Option<f64>,
     /// Latest of start + time.
     pub busy_end: Option<f64>,
+    /// Seconds of each process in records of its own, and of the slowest one in shared records, with the rank -1.
+    pub rank_times: Vec<(i64, f64)>,
     /// The slowest call, seconds.
     pub max_time: Option<f64>,
     /// Highest offset, from 0.
@@ -173,6 +175,18 @@ pub(super) fn flow(
         .iter()
         .filter_map(|part| busy_end(part, d, nprocs))
         .reduce(f64::max);
+    let rank_times = used.iter().flat_map(|part| {
+        let shared = |entry: &Entry| part.rank(entry) < 0 && nprocs > 1;
+        let entries = part.entries.iter();
+        entries.map(move |entry| {
+            let rank = if shared(entry) {
+                -1
+            } else {
+                part.rank(entry).max(0)
+            };
+            (rank, rank_time(part, entry, d, nprocs))
+        })
+    });
     let max_time = used
         .iter()
         .filter_map(|part| Some((part, part.counters.max_time?[d])))
@@ -186,6 +200,7 @@ pub(super) fn flow(
         active,
         busy,
         busy_end,
+        rank_times: rank_times.filter(|(_, time)| *time > 0.0).collect(),
         max_time,
         ..Flow::default()
     }
@@ -194,27 +209,25 @@ pub(super) fn flow(
 /// Latest start + time in the direction; of a shared record the slowest process's time, as far as it is that direction's.
 fn busy_end(part: &Part<'_, '_>, d: usize, nprocs: i64) -> Option<f64> {
     let ends = part.entries.iter().filter_map(|entry| {
-        let value = |counter: usize| part.records.float(entry.record, counter);
-        let (start, time) = (
-            value(part.counters.start[d]),
-            value(part.counters.time[d]).max(0.0),
-        );
-        let time = match part.rank(entry) < 0 && nprocs > 1 {
-            true => {
-                let all = value(part.counters.time[0]).max(0.0)
-                    + value(part.counters.time[1]).max(0.0)
-                    + value(part.counters.meta_time).max(0.0);
-                if all > 0.0 {
-                    value(part.counters.slowest[1]).max(0.0) * time / all
-                } else {
-                    0.0
-                }
-            }
-            false => time,
-        };
-        (start > 0.0).then_some(start + time)
+        let start = part.records.float(entry.record, part.counters.start[d]);
+        (start > 0.0).then(|| start + rank_time(part, entry, d, nprocs))
     });
     ends.reduce(f64::max)
+}
+
+/// Seconds of a process in the direction; of a shared record those of the slowest process, as far as they are that direction's.
+fn rank_time(part: &Part<'_, '_>, entry: &Entry, d: usize, nprocs: i64) -> f64 {
+    let value = |counter: usize| part.records.float(entry.record, counter).max(0.0);
+    let time = value(part.counters.time[d]);
+    if part.rank(entry) >= 0 || nprocs == 1 {
+        return time;
+    }
+    let [read, write] = part.counters.time.map(value);
+    let all = read + write + value(part.counters.meta_time);
+    match all > 0.0 {
+        true => value(part.counters.slowest[1]) * time / all,
+        false => 0.0,
+    }
 }
 
 /// The highest offset that a direction touched, if it moved bytes.

@@ -143,6 +143,14 @@ pub(super) fn append(
     row.float("write_bw_span", bandwidth(moved_out, length(write_span)));
     row.float("read_bw_critical", bandwidth(moved_in, read_time));
     row.float("write_bw_critical", bandwidth(moved_out, write_time));
+    let slowest = |flow: for<'f> fn(&'f File<'_>) -> &'f Flow| {
+        slowest_rank_time(real().map(flow).filter(|flow| flow.bytes > 0))
+    };
+    let (slowest_read, slowest_write) = (slowest(|f| &f.read), slowest(|f| &f.write));
+    row.float("read_time_by_slowest", slowest_read);
+    row.float("write_time_by_slowest", slowest_write);
+    row.float("read_bw_slowest_rank", bandwidth(moved_in, slowest_read));
+    row.float("write_bw_slowest_rank", bandwidth(moved_out, slowest_write));
     for (names, id, counters) in BY_SLOWEST {
         let by_slowest = log
             .records(id)
@@ -364,6 +372,23 @@ fn by_slowest(records: &Records<'_>, counters: &BySlowest) -> (i64, f64) {
         bytes,
         shared + times.fold(0.0, |most, time| if time > most { time } else { most }),
     )
+}
+
+/// The time of the process that spent most in files of its own, plus the slowest process's time in each shared one; None if
+/// nobody spent any. What `by_slowest` is for a module, here of one direction, by each file's source, and without metadata.
+fn slowest_rank_time<'f>(flows: impl Iterator<Item = &'f Flow>) -> Option<f64> {
+    let (mut shared, mut ranks) = (0.0, vec![]);
+    for (rank, time) in flows.flat_map(|flow| &flow.rank_times) {
+        match *rank < 0 {
+            true => shared += time,
+            false => ranks.push((*rank, *time)),
+        }
+    }
+    ranks.sort_by_key(|(rank, _)| *rank);
+    let times = ranks.chunk_by(|a, b| a.0 == b.0);
+    let times = times.map(|same| same.iter().map(|(_, time)| time).sum());
+    let time = shared + times.fold(0.0, f64::max);
+    (time > 0.0).then_some(time)
 }
 
 /// First start and last end.
