@@ -10,6 +10,7 @@ use super::sql::format_parser;
 use crate::engine::queries::{Param, ParamType, Query, queries, query};
 use crate::error::Error;
 use crate::lake::Lake;
+use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgMatches, Command, FromArgMatches};
 use std::io::Write;
 use std::path::PathBuf;
@@ -81,27 +82,32 @@ fn subcommand(query: &'static Query) -> Command {
         .params
         .iter()
         .filter(|param| param.default.is_none())
-        .map(|param| format!(" --{} {}", param.name, example(param)))
+        .map(|param| format!(" --{} {}", param.flag(), example(param)))
         .collect();
     let needed: Vec<String> = query
         .params
         .iter()
         .filter(|param| param.default.is_none())
-        .map(|param| format!(" --{} <{}>", param.name, placeholder(param.kind)))
+        .map(|param| format!(" --{} <{}>", param.flag(), placeholder(param.kind)))
         .collect();
     let usage = format!(
         "iolode query {} --lake <[NAME=]LAKE>{} [OPTIONS]",
         query.name,
         needed.concat()
     );
+    let source = match query.source.as_str() {
+        "" => String::new(),
+        source => format!("Source: {source}\n"),
+    };
     let examples = format!(
-        "A row is {}; its columns: iolode schema {}\n\nExample:\n  iolode query {} --lake /scratch/lake{}",
+        "A row is {}; its columns: iolode schema {}\n{source}\nExample:\n  iolode query {} --lake /scratch/lake{}",
         query.grain,
         query.name,
         query.name,
         given.concat()
     );
     let command = Command::new(query.name)
+        .visible_aliases(query.aliases.iter().map(String::as_str))
         .about(query.doc.clone())
         .override_usage(usage)
         .after_help(examples);
@@ -112,8 +118,15 @@ fn subcommand(query: &'static Query) -> Command {
             Some(default) => format!("{} [default: {default}]", param.doc),
         };
         let arg = Arg::new(param.name.as_str())
-            .long(param.name.as_str())
+            .long(param.flag())
+            .alias(param.name.as_str())
             .help(help);
+        let arg = match param.values.is_empty() {
+            true => arg,
+            false => arg.value_parser(PossibleValuesParser::new(
+                param.values.iter().map(String::as_str),
+            )),
+        };
         command.arg(
             arg.value_name(placeholder(param.kind))
                 .allow_hyphen_values(true)
@@ -132,8 +145,9 @@ fn placeholder(kind: ParamType) -> &'static str {
     }
 }
 
-fn example(param: &Param) -> &'static str {
+fn example(param: &Param) -> &str {
     match param.kind {
+        ParamType::Text if !param.values.is_empty() => &param.values[0],
         ParamType::Text => "snx11168",
         ParamType::Timestamp if param.name == "to" => "2026-09-02",
         ParamType::Timestamp => "2026-09-01",

@@ -76,7 +76,7 @@ pub(super) fn described(name: &str) -> Option<Described> {
             columns: columns.collect(),
         });
     }
-    if let Some(query) = queries().iter().find(|query| query.name == name) {
+    if let Some(query) = queries().iter().find(|query| query.is_called(name)) {
         let columns = query.columns.iter().map(|column| {
             [
                 &column.name,

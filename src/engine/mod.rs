@@ -19,6 +19,7 @@ mod colocated;
 mod corrections;
 mod cuts;
 mod error;
+pub mod factors;
 pub mod functions;
 mod lake_tables;
 pub mod queries;

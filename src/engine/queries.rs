@@ -29,7 +29,8 @@ pub const QUERIES: &[(&str, &str)] = queries![
     "at_time",
     "metadata_load",
     "ost_fullness",
-    "file_ost_interval"
+    "file_ost_interval",
+    "perf_factors",
 ];
 
 /// How deep queries may stand in queries.
@@ -48,6 +49,10 @@ pub struct Query {
     pub columns: Vec<QueryColumn>,
     /// Its parameters.
     pub params: Vec<Param>,
+    /// Where it comes from, such as a section of the paper; empty if it is our own.
+    pub source: String,
+    /// Other names that it is known by.
+    pub aliases: Vec<String>,
     /// Its SQL, in which `$name` stands for a parameter.
     pub sql: String,
 }
@@ -56,15 +61,16 @@ pub struct Query {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct QueryColumn {
-    /// Its name.
+    /// Its name; `factors` stands for those of [`super::factors`].
     pub name: String,
     /// Its type.
-    #[serde(rename = "type")]
+    #[serde(rename = "type", default)]
     pub type_name: String,
     /// `B`, `count`, ..; empty where there is none.
     #[serde(default)]
     pub unit: String,
     /// One line: what a value means.
+    #[serde(default)]
     pub doc: String,
 }
 
@@ -80,6 +86,9 @@ pub struct Param {
     /// Its value if none is given, in SQL; None if one must be given.
     #[serde(default)]
     pub default: Option<String>,
+    /// The values that a text may have; any if there are none.
+    #[serde(default)]
+    pub values: Vec<String>,
     /// One line: what it means.
     pub doc: String,
 }
@@ -98,6 +107,32 @@ pub enum ParamType {
     Float,
     /// True or false.
     Bool,
+}
+
+impl Param {
+    /// Its name on the command line, without the two dashes.
+    pub fn flag(&self) -> String {
+        self.name.replace('_', "-")
+    }
+
+    /// Refuses a text that is none of its values.
+    fn check(&self, given: &Expr) -> Result<()> {
+        let text = match given {
+            Expr::Value(value) => match &value.value {
+                Value::SingleQuotedString(text) => text,
+                _ => return Ok(()),
+            },
+            _ => return Ok(()),
+        };
+        match self.values.is_empty() || self.values.contains(text) {
+            true => Ok(()),
+            false => Err(Error::Invalid(format!(
+                "{} `{text}`: expected {}",
+                self.name,
+                self.values.join(" or ")
+            ))),
+        }
+    }
 }
 
 impl ParamType {
@@ -163,7 +198,7 @@ pub fn queries() -> &'static [Query] {
 /// # Errors
 /// [`Error::Unknown`] with the nearest name.
 pub fn query(name: &str) -> Result<&'static Query> {
-    let found = queries().iter().find(|query| query.name == name);
+    let found = queries().iter().find(|query| query.is_called(name));
     found.ok_or_else(|| Error::unknown("query", name, queries().iter().map(|query| query.name)))
 }
 
@@ -176,22 +211,35 @@ fn parse(name: &'static str, text: &str) -> Result<Query> {
         columns: Vec<QueryColumn>,
         #[serde(default)]
         param: Vec<Param>,
+        #[serde(default)]
+        source: String,
+        #[serde(default)]
+        aliases: Vec<String>,
     }
     let bad = |why: String| Error::Invalid(format!("queries/{name}.sql: {why}"));
+    let (front, sql) = front_matter(text);
+    let front: Front = toml::from_str(&front).map_err(|e| bad(e.to_string()))?;
+    let (sql, columns) = super::factors::insert(&sql, front.columns)?;
+    Ok(Query {
+        name,
+        doc: front.doc,
+        grain: front.grain,
+        columns,
+        params: front.param,
+        source: front.source,
+        aliases: front.aliases,
+        sql,
+    })
+}
+
+/// The TOML in the lines at a file's head that begin with `---`, and what follows.
+pub(super) fn front_matter(text: &str) -> (String, String) {
     let front: Vec<&str> = text
         .lines()
         .map_while(|line| line.strip_prefix("---"))
         .collect();
     let sql: Vec<&str> = text.lines().skip(front.len()).collect();
-    let front: Front = toml::from_str(&front.join("\n")).map_err(|e| bad(e.to_string()))?;
-    Ok(Query {
-        name,
-        doc: front.doc,
-        grain: front.grain,
-        columns: front.columns,
-        params: front.param,
-        sql: sql.join("\n"),
-    })
+    (front.join("\n"), sql.join("\n"))
 }
 
 impl Query {
@@ -206,7 +254,9 @@ impl Query {
         if let Some(param) = self.params.iter().find(missing) {
             return Err(Error::Invalid(format!(
                 "{} needs --{}: {}",
-                self.name, param.name, param.doc
+                self.name,
+                param.flag(),
+                param.doc
             )));
         }
         let mut given = vec![];
@@ -222,7 +272,8 @@ impl Query {
                 }
                 kind => {
                     return Err(Error::Invalid(format!(
-                        "--{name} `{value}`: expected a {}",
+                        "--{} `{value}`: expected a {}",
+                        param.flag(),
                         kind.name()
                     )));
                 }
@@ -233,6 +284,12 @@ impl Query {
         Ok(Statement::Statement(Box::new(SqlStatement::Query(
             Box::new(query),
         ))))
+    }
+
+    /// Whether this is its name, or another that it is known by.
+    pub fn is_called(&self, name: &str) -> bool {
+        let mut names = std::iter::once(self.name).chain(self.aliases.iter().map(String::as_str));
+        names.any(|known| known.eq_ignore_ascii_case(name))
     }
 
     fn param(&self, name: &str) -> Result<&Param> {
@@ -291,6 +348,7 @@ impl Query {
                     return Err(Error::Invalid(why));
                 }
             };
+            param.check(&value)?;
             casts.push((format!("${name}"), expression(&param.kind.cast(&value))?));
         }
         let mut query = parse_query(&self.sql)?;
@@ -354,10 +412,7 @@ impl VisitorMut for Expand {
         let [ObjectNamePart::Identifier(ident)] = &name.0[..] else {
             return ControlFlow::Continue(());
         };
-        let Some(query) = queries()
-            .iter()
-            .find(|query| ident.value.eq_ignore_ascii_case(query.name))
-        else {
+        let Some(query) = queries().iter().find(|query| query.is_called(&ident.value)) else {
             return ControlFlow::Continue(());
         };
         let deeper = self

@@ -48,6 +48,7 @@ const fn column(
 
 /// Every view, in the order in which they are shown.
 pub static VIEWS: &[View] = &[
+    DARSHAN_LOG_GROUP,
     DARSHAN_JOB,
     DARSHAN_FILE_CATEGORY,
     DARSHAN_LOG_TWIN,
@@ -61,23 +62,62 @@ pub fn view(name: &str) -> Option<&'static View> {
 }
 
 /// Outside Slurm a job id is a process id, which comes again: logs of one job id and user are one job only while they
-/// overlap or follow each other within 24 hours (semantics.md 5). There is no run time and no bandwidth, for neither
-/// can be summed over logs that run side by side.
+/// overlap or follow each other within 24 hours (semantics.md 5).
+const DARSHAN_LOG_GROUP: View = View {
+    name: "darshan_log_group",
+    doc: "One Darshan log, and to which job it belongs: the logs of one job id and user that overlap or lie within 24 hours of each other",
+    key: &["job_id", "log_id"],
+    sql: r#"
+WITH ordered AS (
+  SELECT job_id, log_id, uid, start_time, coalesce(end_time, start_time) AS end_time,
+    max(coalesce(end_time, start_time)) OVER (PARTITION BY job_id, uid, start_time IS NULL ORDER BY start_time, log_id
+      ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS busy_until
+  FROM darshan_log
+)
+SELECT job_id, log_id, uid, CASE WHEN start_time IS NULL THEN 0 ELSE sum(CASE WHEN busy_until IS NULL OR start_time > busy_until + INTERVAL '24 hours' THEN 1 ELSE 0 END)
+    OVER (PARTITION BY job_id, uid, start_time IS NULL ORDER BY start_time, log_id ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) END AS log_group,
+  start_time, end_time
+FROM ordered"#,
+    columns: &[
+        column(
+            "job_id",
+            "Int64",
+            "",
+            "Job id as Darshan stored it: the raw Slurm id, or a process id outside a scheduler",
+        ),
+        column("log_id", "Int64", "", "The log"),
+        column(
+            "uid",
+            "Int64",
+            "",
+            "User id; NULL if the job region is damaged",
+        ),
+        column(
+            "log_group",
+            "Int64",
+            "",
+            "Number of the job among those with this job id and user, from 1 in order of time; 0 without start times",
+        ),
+        column("start_time", "Timestamp", "", "Start of the program"),
+        column(
+            "end_time",
+            "Timestamp",
+            "",
+            "End of the program; its start where the end is not known",
+        ),
+    ],
+};
+
+/// There is no run time and no bandwidth, for neither can be summed over logs that run side by side.
 const DARSHAN_JOB: View = View {
     name: "darshan_job",
     doc: "One job: the logs of one job id and user that overlap or lie within 24 hours of each other",
     key: &["job_id", "uid", "log_group"],
     sql: r#"
-WITH ordered AS (
-  SELECT job_id, uid, "user", app, nprocs, start_time, coalesce(end_time, start_time) AS end_time, files, bytes_read, bytes_written,
-    read_start_time, read_end_time, write_start_time, write_end_time, partial, status, log_id,
-    max(coalesce(end_time, start_time)) OVER (PARTITION BY job_id, uid, start_time IS NULL ORDER BY start_time, log_id
-      ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS busy_until
-  FROM darshan_log
-), numbered AS (
-  SELECT *, CASE WHEN start_time IS NULL THEN 0 ELSE sum(CASE WHEN busy_until IS NULL OR start_time > busy_until + INTERVAL '24 hours' THEN 1 ELSE 0 END)
-    OVER (PARTITION BY job_id, uid, start_time IS NULL ORDER BY start_time, log_id ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) END AS log_group
-  FROM ordered
+WITH numbered AS (
+  SELECT l.job_id, l.uid, g.log_group, l."user", l.app, l.nprocs, g.start_time, g.end_time, l.files, l.bytes_read, l.bytes_written,
+    l.read_start_time, l.read_end_time, l.write_start_time, l.write_end_time, l.partial, l.status
+  FROM darshan_log l JOIN darshan_log_group g ON g.job_id = l.job_id AND g.log_id = l.log_id
 )
 SELECT job_id, uid, log_group, min("user") AS "user", min(start_time) AS job_start, max(end_time) AS job_end, count(*) AS logs,
   max(nprocs) AS nprocs_max, sum(nprocs) AS nprocs_sum, array_agg(DISTINCT app ORDER BY app) FILTER (WHERE app IS NOT NULL) AS apps,

@@ -25,6 +25,23 @@ create or replace table by_slowest as
         if(coalesce(o.seconds, 0) + coalesce(s.seconds, 0) = 0, 0, t.bytes / 1048576 / (coalesce(o.seconds, 0) + coalesce(s.seconds, 0))) as mib_s
     from totals t left join slowest o using (log_id, module) left join shared s using (log_id, module);
 
+-- The same in each direction, over the sources of the files that moved bytes in it: of a shared record the slowest process's time, as far
+-- as it is that direction's.
+create or replace table directed as
+    with times as (
+        select u.log_id, u.rank < 0 and u.nprocs > 1 as shared, greatest(u.rank, 0) as process, direction,
+            if(shared, if(all_time > 0, greatest(slowest_rank_time, 0) * time / all_time, 0), time) as seconds
+        from (select *, 'read' as direction, greatest(coalesce(read_time, 0), 0) as time from used
+              union all select *, 'write', greatest(coalesce(write_time, 0), 0) from used) u
+            join file f on f.log_id = u.log_id and f.record_id = u.record_id
+        where not f.is_stream and if(direction = 'read', f.bytes_read, f.bytes_written) > 0),
+    own as (select log_id, direction, process, fsum(seconds) as seconds from times where not shared group by all),
+    each as (
+        select log_id, direction, max(seconds) as seconds from own group by all
+        union all select log_id, direction, fsum(seconds) from times where shared group by all)
+    select log_id, nullif(sum(seconds) filter (direction = 'read'), 0) as read_seconds, nullif(sum(seconds) filter (direction = 'write'), 0) as write_seconds
+    from each group by log_id;
+
 create or replace table log_again as
     with files as (
         select log_id, count(*) as files, count(*) filter (is_stream) as streams,
@@ -91,8 +108,11 @@ create or replace table log_again as
         if(read_end > read_start, (f.bytes_read - bytes_read_streams) / (read_end - read_start), null) as read_bw_span,
         if(write_end > write_start, (f.bytes_written - bytes_written_streams) / (write_end - write_start), null) as write_bw_span,
         if(r.seconds > 0, (f.bytes_read - bytes_read_streams) / r.seconds, null) as read_bw_critical,
-        if(w.seconds > 0, (f.bytes_written - bytes_written_streams) / w.seconds, null) as write_bw_critical
+        if(w.seconds > 0, (f.bytes_written - bytes_written_streams) / w.seconds, null) as write_bw_critical,
+        read_seconds as read_time_by_slowest, write_seconds as write_time_by_slowest,
+        (f.bytes_read - bytes_read_streams) / read_seconds as read_bw_slowest_rank,
+        (f.bytes_written - bytes_written_streams) / write_seconds as write_bw_slowest_rank
     from (select log_id, start_time from log) log
         left join files f using (log_id) left join spans using (log_id) left join p using (log_id) left join s using (log_id) left join m using (log_id)
-        left join d using (log_id) left join o using (log_id) left join slow using (log_id)
+        left join d using (log_id) left join o using (log_id) left join slow using (log_id) left join directed using (log_id)
         left join union_length(['read']) r using (log_id) left join union_length(['write']) w using (log_id) left join union_length(['read', 'write']) b using (log_id);
