@@ -100,5 +100,5 @@ fn put(samples: &mut Samples, table: &Table, row: &[Field]) -> bool {
         };
         samples.put(at, value);
     }
-    samples.end_row()
+    samples.end_rows(1)
 }

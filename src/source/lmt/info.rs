@@ -309,6 +309,13 @@ impl<T> Ids<T> {
 }
 
 impl Ids<i64> {
+    /// Stamps with their times, from a place on.
+    pub(super) fn from(&self, place: usize) -> impl Iterator<Item = (&i64, &i64)> {
+        let (ids, times) = (self.ids.get(place..), self.values.get(place..));
+        let ids = ids.unwrap_or_default().iter();
+        ids.zip(times.unwrap_or_default())
+    }
+
     /// The time of a stamp whose place is known; None if the zone never had it.
     #[inline]
     pub(super) fn time(&self, place: usize) -> Option<i64> {

@@ -25,11 +25,13 @@ mod ltop;
 mod mutation;
 mod mysqldump;
 mod names;
+mod numbers;
 mod plan;
 mod samples;
 mod sections;
 mod series;
 mod server;
+mod shape;
 mod sqlite;
 mod statements;
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! Dumps of LMT's database by mysqldump or mariadb-dump.
 //!
 //! First `sections` finds where the rows of each table lie, and the small tables are read, wherever they stand. Then the tables
-//! of samples, a block at a time: a row's numbers go from the text straight into the columns of `samples`. Rows stand on lines
-//! of their own (MariaDB since 10.6) or all rows of an INSERT on one line of a megabyte; a list of columns may stand before
-//! them, else their order is that of CREATE TABLE.
+//! of samples, a block at a time: a row's numbers go from the text straight into the columns of `samples`, and where rows look the
+//! same (`shape`), those of many rows column by column. Rows stand on lines of their own (MariaDB since 10.6) or all rows of an
+//! INSERT on one line of a megabyte; a list of columns may stand before them, else their order is that of CREATE TABLE.
 
 use super::info::{self, Field};
 use super::plan::Plan;
@@ -184,16 +184,16 @@ impl Dump<'_> {
     ) -> Result<()> {
         let mut text = Statements::new(self.input, section);
         while let Some(columns) = text.next(order) {
-            let plan = Plan::new(&columns, samples.table());
+            let mut plan = Plan::new(&columns, samples.table());
             while text.row() {
                 // Rows that surely lie in the buffer need no other look at it.
                 loop {
-                    let Some(end) = plan.row(&text.bytes, text.at, samples) else {
+                    let Some((rows, end)) = plan.rows(&text.bytes, text.at, samples) else {
                         text.skip_row("not the numbers that its columns want");
                         break;
                     };
                     text.at = end;
-                    if samples.end_row() {
+                    if samples.end_rows(rows) {
                         samples.flush(info, tables)?;
                     }
                     // `),(` or a new line after the comma.
@@ -264,9 +264,9 @@ fn small_row<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::source::Source;
     use crate::source::lmt::Lmt;
     use crate::source::lmt::tests::{DUMP, indexes, ints, real, rows, site, texts};
+    use crate::source::{Period, Source};
 
     fn real_text() -> Option<String> {
         real(DUMP).map(|bytes| String::from_utf8(bytes).unwrap())
@@ -444,6 +444,74 @@ mod tests {
         let why = "2 rows of OST_DATA left out, the first since OST_ID 9 names no known target; \
                    1 rows of OST_DATA left out, the first since TS_ID 100000 stands for no known time";
         assert_eq!(outcome.why.as_deref(), Some(why));
+    }
+
+    #[test]
+    fn rows_in_the_order_of_targets_are_the_same_as_in_the_order_of_time() {
+        let n = 3000;
+        let row = |at: i64| {
+            let (target, stamp) = (1 + at / n, at % n);
+            // Stamps that are skipped, of no known time, and none at all.
+            let stamp = match stamp {
+                0..1000 => stamp,
+                2000..2003 => 200_000,
+                _ => stamp + 500,
+            };
+            let free = match at % 1700 {
+                5 => "NULL".to_string(),
+                6 => (1i64 << 60).to_string(),
+                7 => "-3".to_string(),
+                _ => (at * 7919 + 1_000_000).to_string(),
+            };
+            format!("({target},{stamp},{at},20,0,{free},2,3,4)")
+        };
+        let read = |order: &mut dyn Iterator<Item = i64>, period: Period| {
+            let data: Vec<String> = order.map(row).collect();
+            let data = format!("INSERT INTO `OST_DATA` VALUES\n{};", data.join(",\n"));
+            let text = dump("filesystem_lc1", &data).replace("'2018-01-28 03:36:40'", "'x'");
+            let input = Input::from_bytes("dump.sql", text.into_bytes());
+            let site = Site {
+                period,
+                ..Site::default()
+            };
+            let (found, outcome) = rows("lmt_ost", &input, &std::sync::Arc::new(site));
+            let at = ints(&found, "read_counter")
+                .into_iter()
+                .zip(ints(&found, "time"));
+            let at = at.zip(indexes(&found, "ost")).zip(texts(&found, "fs"));
+            let at = at.zip(texts(&found, "oss")).zip(ints(&found, "bytes_free"));
+            let mut found: Vec<_> = at.collect();
+            found.sort();
+            (found, outcome.status)
+        };
+        let minutes = |n: i64| Some((1_517_097_600 + 60 * n) * 1_000_000);
+        let period = Period {
+            from: minutes(20),
+            to: minutes(250),
+        };
+        // Stamp 2600 has a text that is no time; a minute more on both sides is read.
+        for (period, expected) in [(Period::default(), 5992), (period, 2 * (772 + 1512 - 4))] {
+            let by_target = read(&mut (0..2 * n), period);
+            let by_time = read(&mut (0..n).flat_map(|at| [n + at, at]), period);
+            assert_eq!(by_target, by_time);
+            assert_eq!(by_target.0.len(), expected);
+            for (((((at, time), ost), fs), oss), free) in by_target.0 {
+                let at = at.unwrap();
+                let stamp = at % n + if at % n < 1000 { 0 } else { 500 };
+                assert_eq!(time, Some((1_517_097_600 + 5 * stamp) * 1_000_000));
+                assert_eq!(ost, if at < n { 16 } else { 8 });
+                assert_eq!(
+                    (fs.as_deref(), oss.as_deref()),
+                    (Some("lc1"), Some("tycho1"))
+                );
+                let expected = match at % 1700 {
+                    5 | 6 => None,
+                    7 => Some(-3 * 1024),
+                    _ => Some((at * 7919 + 1_000_000) * 1024),
+                };
+                assert_eq!(free, expected);
+            }
+        }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use super::info::Field;
 use super::samples::{Holds, NULL, Samples, Table, float_bits};
+use super::shape::Shape;
 use super::values;
 
 /// What happens with the values of a row, column by column.
@@ -9,11 +10,15 @@ pub(super) struct Plan {
     steps: Vec<Step>,
     /// Wanted columns that the rows lack, with what stands for NULL in them.
     lacking: Vec<(usize, i64)>,
+    /// What rows before looked like, if the next ones may look the same.
+    shape: Option<Shape>,
+    /// How long the last row was that did not.
+    length: usize,
 }
 
 /// What happens with a value.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Step {
+pub(super) enum Step {
     Int(usize),
     Float(usize),
     Skip,
@@ -40,12 +45,44 @@ impl Plan {
         Self {
             steps: steps.collect(),
             lacking: lacking.collect(),
+            shape: None,
+            length: 0,
         }
     }
 
-    /// Puts the row whose parenthesis stands at `at`; where it ends, behind the other one, or None if it is no row.
+    /// Puts the row whose parenthesis stands at `at`, and rows behind it that look the same; how many they are, and where the last
+    /// ends, behind its other parenthesis. None if it is no row.
     #[inline]
-    pub(super) fn row(&self, text: &[u8], mut at: usize, samples: &mut Samples) -> Option<usize> {
+    pub(super) fn rows(
+        &mut self,
+        text: &[u8],
+        at: usize,
+        samples: &mut Samples,
+    ) -> Option<(usize, usize)> {
+        let shape = self.shape.as_ref();
+        let (rows, end) = match shape.and_then(|shape| shape.rows(text, at, samples)) {
+            Some(found) => found,
+            None => (1, self.new_row(text, at, samples)?),
+        };
+        for (column, value) in &self.lacking {
+            samples.next(*column, rows).fill(*value);
+        }
+        Some((rows, end))
+    }
+
+    /// Puts a row that does not look like the one before; where it ends.
+    fn new_row(&mut self, text: &[u8], at: usize, samples: &mut Samples) -> Option<usize> {
+        let end = self.row(text, at, samples)?;
+        // Where rows differ all the time it is not worth it to look at each of them so closely.
+        let length = end - at;
+        if std::mem::replace(&mut self.length, length) == length {
+            self.shape = Shape::of(text, at, length, &self.steps);
+        }
+        Some(end)
+    }
+
+    /// Puts a row value by value.
+    fn row(&self, text: &[u8], mut at: usize, samples: &mut Samples) -> Option<usize> {
         at += 1;
         let last = self.steps.len() - 1;
         for (step_at, step) in self.steps.iter().enumerate() {
@@ -78,9 +115,6 @@ impl Plan {
                 return None;
             }
             at += 1;
-        }
-        for (column, value) in &self.lacking {
-            samples.put(*column, *value);
         }
         Some(at)
     }

@@ -3,10 +3,13 @@
 //! Readers of databases put values into columns of a few thousand rows ([`Samples::put`]), which go to the builders column by
 //! column: nothing is allocated or looked up by name for a row.
 
+use super::clock::NEVER;
 use super::info::{Ids, Info, Place};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::source::{Period, Tables};
 use crate::table::{Column, TableBuilder};
+use arrow::array::{StringArray, StringBuilder};
+use arrow::error::ArrowError;
 
 /// Rows that are gathered before they go to a builder: all columns of them fit into a core's cache.
 pub(super) const ROWS: usize = 1024;
@@ -166,19 +169,50 @@ pub(super) struct Samples {
 struct Found {
     /// Rows that stay.
     rows: Vec<u32>,
-    /// Places of their targets and operations.
-    targets: Vec<u32>,
-    ops: Vec<u32>,
     /// Their times.
     times: Vec<i64>,
+    /// Places of their targets, with how many rows of one follow each other.
+    targets: Vec<(usize, usize)>,
+    /// Places of their operations, if they have such.
+    ops: Vec<usize>,
 }
 
 impl Found {
     fn clear(&mut self) {
         self.rows.clear();
+        self.times.clear();
         self.targets.clear();
         self.ops.clear();
-        self.times.clear();
+    }
+
+    /// Takes the rows from `row` on that have these times, as far as they lie in the period.
+    fn take(
+        &mut self,
+        row: usize,
+        times: &[i64],
+        target: usize,
+        op: Option<usize>,
+        period: Period,
+    ) {
+        let (rows, before) = (row as u32..(row + times.len()) as u32, self.rows.len());
+        if period.is_all() {
+            self.rows.extend(rows);
+            self.times.extend_from_slice(times);
+        } else {
+            let wanted = rows.zip(times).filter(|(_, time)| period.contains(**time));
+            for (row, time) in wanted {
+                self.rows.push(row);
+                self.times.push(*time);
+            }
+        }
+        let taken = self.rows.len() - before;
+        match self.targets.last_mut() {
+            Some((last, rows)) if *last == target => *rows += taken,
+            _ => self.targets.push((target, taken)),
+        }
+        if let Some(op) = op {
+            self.ops.extend(std::iter::repeat_n(op, taken));
+        }
     }
 }
 
@@ -217,21 +251,34 @@ impl Samples {
         }
     }
 
-    /// Ends the row; true if [`Samples::flush`] must be called before the next.
+    /// Rows that there is room for.
+    pub(super) fn room(&self) -> usize {
+        ROWS - self.rows
+    }
+
+    /// The values in a column of so many rows that are not ended yet, if there is room for them.
     #[inline]
-    pub(super) fn end_row(&mut self) -> bool {
-        self.rows += 1;
+    pub(super) fn next(&mut self, column: usize, rows: usize) -> &mut [i64] {
+        let from = column * ROWS + self.rows;
+        let to = from + rows.min(self.room());
+        self.values.get_mut(from..to).unwrap_or_default()
+    }
+
+    /// Ends so many rows, for which there was room; true if [`Samples::flush`] must be called before the next.
+    #[inline]
+    pub(super) fn end_rows(&mut self, rows: usize) -> bool {
+        self.rows = (self.rows + rows).min(ROWS);
         self.rows == ROWS
     }
 
     /// Gives the rows to the table's builder, if that is asked for, and lets somebody take them from there.
     ///
     /// # Errors
-    /// Those of [`Tables::relieve`].
+    /// Those of [`Tables::relieve`], and [`Error::Columns`] if a text column overflows.
     pub(super) fn flush(&mut self, info: &Info, tables: &mut Tables) -> Result<()> {
         self.place(info);
         if let Some(builder) = tables.get(self.table.to) {
-            self.fill(info, builder);
+            self.fill(info, builder)?;
         }
         self.rows = 0;
         tables.relieve()
@@ -253,7 +300,8 @@ impl Samples {
         .collect()
     }
 
-    fn column(&self, at: usize) -> &[i64] {
+    /// The values in a column of the rows so far.
+    pub(super) fn column(&self, at: usize) -> &[i64] {
         self.values
             .get(at * ROWS..)
             .map_or(&[], |column| &column[..self.rows])
@@ -267,32 +315,40 @@ impl Samples {
         found.clear();
         let (ids, stamps) = (self.column(0), self.column(1));
         let [mut near_target, mut near_stamp, mut near_op] = self.near;
-        let (all, mut lost) = (self.period.is_all(), self.lost);
-        for row in 0..self.rows {
-            let Some(target) = places.find(ids[row], near_target) else {
-                count(&mut lost.targets, ids[row]);
+        let (mut row, mut lost) = (0, self.lost);
+        while row < self.rows {
+            let first = row;
+            row += 1;
+            let Some(target) = places.find(ids[first], near_target) else {
+                count(&mut lost.targets, ids[first]);
                 continue;
             };
-            let stamp = info.times.find(stamps[row], near_stamp);
-            let Some((stamp, time)) = stamp.and_then(|at| Some((at, info.times.time(at)?))) else {
-                count(&mut lost.stamps, stamps[row]);
+            let stamp = info.times.find(stamps[first], near_stamp);
+            let Some(stamp) = stamp.filter(|at| info.times.time(*at).is_some()) else {
+                count(&mut lost.stamps, stamps[first]);
                 continue;
             };
             (near_target, near_stamp) = (target, stamp);
+            let mut op = None;
             if let Some(operations) = operations {
-                let id = self.column(2)[row];
-                let Some(op) = operations.find(id, near_op) else {
+                let id = self.column(2)[first];
+                op = operations.find(id, near_op);
+                let Some(op) = op else {
                     count(&mut lost.ops, id);
                     continue;
                 };
                 near_op = op;
+            } else {
+                // Rows of one target mostly follow each other, one for each stamp.
+                let next = ids[row..].iter().zip(&stamps[row..]);
+                let known = info.times.from(stamp + 1);
+                let run = next.zip(known).take_while(|((id, stamp), (known, time))| {
+                    **id == ids[first] && stamp == known && **time != NEVER
+                });
+                row += run.count();
             }
-            if all || self.period.contains(time) {
-                found.rows.push(row as u32);
-                found.targets.push(target as u32);
-                found.ops.push(near_op as u32);
-                found.times.push(time);
-            }
+            let times = info.times.values().get(stamp..stamp + row - first);
+            found.take(first, times.unwrap_or_default(), target, op, self.period);
         }
         if found.rows.len() < self.rows {
             for column in self.values.chunks_exact_mut(ROWS) {
@@ -307,29 +363,27 @@ impl Samples {
         self.lost = lost;
     }
 
-    fn fill(&self, info: &Info, builder: &mut TableBuilder) {
+    fn fill(&self, info: &Info, builder: &mut TableBuilder) -> Result<()> {
         let places = places(info, self.table).values();
         let table = builder.table().clone();
-        let place = |at: &u32| places.get(*at as usize);
         for (at, def) in table.columns.iter().enumerate() {
             let column = builder.column(at);
             match def.name.as_str() {
-                "fs" => self.text(column, |target| {
-                    place(&target).map(|place| place.fs.as_str())
-                }),
-                "oss" | "mds" => self.text(column, |target| place(&target)?.server.as_deref()),
-                "ost" | "mdt" => column.int32().extend(
-                    self.found
-                        .targets
-                        .iter()
-                        .map(|at| place(at).map_or(0, |place| place.index)),
-                    |_| true,
-                ),
+                "fs" => self.text(column, |target| Some(&places.get(target)?.fs))?,
+                "oss" | "mds" => self.text(column, |target| places.get(target)?.server.as_ref())?,
+                "ost" | "mdt" => {
+                    let mut indexes = Vec::with_capacity(self.rows);
+                    for (target, rows) in &self.found.targets {
+                        let index = places.get(*target).map_or(0, |place| place.index);
+                        indexes.resize(indexes.len() + rows, index);
+                    }
+                    column.int32().extend_from_slice(&indexes, |_| true);
+                }
                 "op" => {
                     let ops = info.ops.values();
                     let column = column.utf8();
                     for op in &self.found.ops {
-                        column.append_option(ops.get(*op as usize));
+                        column.append_option(ops.get(*op));
                     }
                 }
                 "time" => column
@@ -346,10 +400,12 @@ impl Samples {
                 },
             }
         }
+        Ok(())
     }
 
     fn numbers(&self, column: &mut Column, from: usize) {
         let values = self.column(from);
+        let bits = values.iter().fold(0, |bits, value| bits | value);
         match self.table.columns.get(from).map(|column| column.holds) {
             Some(Holds::Float) => column.float64().extend(
                 values
@@ -357,25 +413,51 @@ impl Samples {
                     .map(|bits| f64::from_bits(bits.cast_unsigned())),
                 |x| x.is_finite(),
             ),
+            // Nearly always no value is NULL or so large: no need to look at each.
+            Some(Holds::Kib) if (0..1 << 53).contains(&bits) => column
+                .int64()
+                .extend(values.iter().map(|n| n * 1024), |_| true),
             // Of what does not fit nothing is known: LMT's own numbers are far smaller.
             Some(Holds::Kib) => column.int64().extend(
                 values.iter().map(|n| n.checked_mul(1024).unwrap_or(NULL)),
                 |n| n != NULL,
             ),
+            _ if bits >= 0 => column.int64().extend_from_slice(values, |_| true),
             _ => column.int64().extend_from_slice(values, |n| n != NULL),
         }
     }
 
-    /// Appends a text for each row's target; rows of one target mostly follow each other.
-    fn text<'a>(&self, column: &mut Column, text: impl Fn(u32) -> Option<&'a str>) {
+    /// Appends a text for each row's target.
+    fn text<'a>(
+        &self,
+        column: &mut Column,
+        text: impl Fn(usize) -> Option<&'a String>,
+    ) -> Result<()> {
         let column = column.utf8();
-        for run in self.found.targets.chunk_by(|a, b| a == b) {
-            match run.first().and_then(|target| text(*target)) {
-                Some(text) => column.append_value_n(text, run.len()),
-                None => column.append_nulls(run.len()),
+        for (target, rows) in &self.found.targets {
+            match text(*target) {
+                Some(text) => repeat(column, text, *rows)
+                    .map_err(|e| Error::columns(self.table.to.to_string(), e))?,
+                None => column.append_nulls(*rows),
             }
         }
+        Ok(())
     }
+}
+
+/// Appends a text so many times: a few bytes at a time would take as long as all numbers of a row.
+fn repeat(column: &mut StringBuilder, text: &str, times: usize) -> Result<(), ArrowError> {
+    const TOGETHER: usize = 64;
+    if times >= 4 * TOGETHER {
+        let some = StringArray::from_iter_values(std::iter::repeat_n(text, TOGETHER));
+        for _ in 0..times / TOGETHER {
+            column.append_array(&some)?;
+        }
+        column.append_value_n(text, times % TOGETHER);
+    } else {
+        column.append_value_n(text, times);
+    }
+    Ok(())
 }
 
 /// The bits that stand for a number among whole numbers.

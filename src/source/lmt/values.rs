@@ -43,7 +43,7 @@ pub(super) fn decimal(text: &[u8], at: usize) -> Option<(f64, usize)> {
 }
 
 /// 10 to the n; no number of digits reaches the last ones.
-const POWERS: [u64; 16] = {
+pub(super) const POWERS: [u64; 16] = {
     let (mut powers, mut n) = ([1u64; 16], 1);
     while n < 16 {
         powers[n] = powers[n - 1] * 10;
@@ -67,9 +67,9 @@ fn eight(text: &[u8], at: usize) -> Option<(u64, usize)> {
     Some((eight_digits(word), n))
 }
 
-/// The number of eight digits, the first in the lowest byte.
+/// The number of eight digits, as values from 0 to 9, the first in the lowest byte.
 #[inline(always)]
-fn eight_digits(word: u64) -> u64 {
+pub(super) fn eight_digits(word: u64) -> u64 {
     let pairs = (word.wrapping_mul(2561) >> 8) & 0x00ff_00ff_00ff_00ff;
     let fours = (pairs.wrapping_mul(6_553_601) >> 16) & 0x0000_ffff_0000_ffff;
     fours.wrapping_mul(42_949_672_960_001) >> 32
