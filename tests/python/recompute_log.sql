@@ -29,16 +29,16 @@ create or replace table by_slowest as
 -- as it is that direction's.
 create or replace table directed as
     with times as (
-        select u.log_id, u.rank < 0 and u.nprocs > 1 as shared, greatest(u.rank, 0) as process, direction,
-            if(shared, if(all_time > 0, greatest(slowest_rank_time, 0) * time / all_time, 0), time) as seconds
+        select u.log_id, u.rank < 0 and u.nprocs > 1 as reduced, greatest(u.rank, 0) as process, direction,
+            if(u.rank < 0 and u.nprocs > 1, if(all_time > 0, greatest(u.slowest_rank_time, 0) * time / all_time, 0), time) as seconds
         from (select *, 'read' as direction, greatest(coalesce(read_time, 0), 0) as time from used
               union all select *, 'write', greatest(coalesce(write_time, 0), 0) from used) u
             join file f on f.log_id = u.log_id and f.record_id = u.record_id
         where not f.is_stream and if(direction = 'read', f.bytes_read, f.bytes_written) > 0),
-    own as (select log_id, direction, process, fsum(seconds) as seconds from times where not shared group by all),
+    own as (select log_id, direction, process, fsum(seconds) as seconds from times where not reduced group by all),
     each as (
         select log_id, direction, max(seconds) as seconds from own group by all
-        union all select log_id, direction, fsum(seconds) from times where shared group by all)
+        union all select log_id, direction, fsum(seconds) from times where reduced group by all)
     select log_id, nullif(sum(seconds) filter (direction = 'read'), 0) as read_seconds, nullif(sum(seconds) filter (direction = 'write'), 0) as write_seconds
     from each group by log_id;
 
