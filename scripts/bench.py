@@ -13,6 +13,7 @@ benches/runs/DATE-HOST.csv, one row a run, and .md, where HOST tells cores only.
 import argparse
 import csv
 import datetime
+import functools
 import glob
 import json
 import os
@@ -103,10 +104,15 @@ class Bench:
         shutil.rmtree(self.path(name), ignore_errors=True)
 
 
+@functools.cache
 def bench_binary():
-    """The newest build of benches/bench.rs."""
-    built = [path for path in glob.glob(f"{TARGET}/release/deps/bench-*") if os.access(path, os.X_OK)]
-    return os.environ.get("IOLODE_BENCH") or max(built, key=os.path.getmtime)
+    """benches/bench.rs, built from what is there: an older build would be measured without a word."""
+    if "IOLODE_BENCH" in os.environ:
+        return os.environ["IOLODE_BENCH"]
+    build = ["cargo", "bench", "--no-default-features", "--bench", "bench", "--no-run", "--message-format=json"]
+    messages = subprocess.run(build, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines()
+    built = [message for message in map(json.loads, messages) if message.get("executable")]
+    return built[-1]["executable"]
 
 
 def reading(bench):

@@ -151,6 +151,7 @@ impl Pinned {
                 "lake_input" => Arc::new(LakeRows::new(schema, move || snapshot.input_batch())),
                 "lake_file" => Arc::new(LakeRows::new(schema, move || snapshot.file_batch())),
                 "lake_version" => Arc::new(LakeRows::new(schema, move || snapshot.version_batch())),
+                "lake_mount" => Arc::new(LakeRows::new(schema, move || snapshot.mount_batch())),
                 _ => return Ok(None),
             }));
         }

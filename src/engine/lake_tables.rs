@@ -1,4 +1,4 @@
-//! Tables whose rows are a lake's manifest: `lake_input`, `lake_file`, `lake_version`.
+//! Tables whose rows are what a lake knows of itself: `lake_input`, `lake_file`, `lake_version`, `lake_mount`.
 //!
 //! Their rows are made when a query scans them, not when it names them: a lake may know a million inputs.
 

@@ -31,6 +31,26 @@ pub const QUERIES: &[(&str, &str)] = queries![
     "ost_fullness",
     "file_ost_interval",
     "perf_factors",
+    "filter_write_lt",
+    "bin_workload",
+    "ost_count",
+    "percentile",
+    "join_nodes",
+    "custom_stripe",
+    "top_read",
+    "top_write",
+    "sequential",
+    "read_ratio",
+    "sharing",
+    "middleware",
+    "low_read",
+    "low_write",
+    "high_bandwidth",
+    "all_ost_low_read",
+    "all_ost_low_write",
+    "ost_load",
+    "top",
+    "unreadable_logs",
 ];
 
 /// How deep queries may stand in queries.
@@ -53,6 +73,8 @@ pub struct Query {
     pub source: String,
     /// Other names that it is known by.
     pub aliases: Vec<String>,
+    /// How its answer is drawn: a form, then the columns, such as `bar app share`; empty if it is a table.
+    pub chart: String,
     /// Its SQL, in which `$name` stands for a parameter.
     pub sql: String,
 }
@@ -215,6 +237,8 @@ fn parse(name: &'static str, text: &str) -> Result<Query> {
         source: String,
         #[serde(default)]
         aliases: Vec<String>,
+        #[serde(default)]
+        chart: String,
     }
     let bad = |why: String| Error::Invalid(format!("queries/{name}.sql: {why}"));
     let (front, sql) = front_matter(text);
@@ -228,6 +252,7 @@ fn parse(name: &'static str, text: &str) -> Result<Query> {
         params: front.param,
         source: front.source,
         aliases: front.aliases,
+        chart: front.chart,
         sql,
     })
 }

@@ -56,6 +56,16 @@ pub struct Mount {
     pub stripe_count: Option<i64>,
 }
 
+impl Mount {
+    /// Stripe size in bytes and stripe count that a file gets if nobody asks.
+    pub fn stripe(&self) -> (i64, i64) {
+        (
+            self.stripe_size.unwrap_or(1 << 20),
+            self.stripe_count.unwrap_or(1),
+        )
+    }
+}
+
 /// A rule that names a program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

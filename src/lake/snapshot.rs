@@ -5,6 +5,7 @@ use super::parts::{
     DataFile, InputRow, batch_to_files, batch_to_inputs, files_to_batch, inputs_to_batch,
     look_at_inputs, read_part,
 };
+use super::site::SiteFile;
 use super::store::Store;
 use crate::error::Result;
 use crate::table::{TableBuilder, table};
@@ -116,6 +117,25 @@ impl Snapshot {
     /// [`crate::Error::Columns`] if they do not fit the schema.
     pub fn file_batch(&self) -> Result<RecordBatch> {
         files_to_batch(&self.files, self.splits())
+    }
+
+    /// The rows of `lake_mount`: the mounts of `site.toml` as it is now, whatever the version.
+    ///
+    /// # Errors
+    /// As [`SiteFile::read`], and [`crate::Error::Columns`] if they do not fit the schema.
+    pub fn mount_batch(&self) -> Result<RecordBatch> {
+        let mut builder = TableBuilder::new(table("lake_mount")?);
+        for mount in SiteFile::read(&self.store)?.mount {
+            builder.column(0).utf8().append_value(&mount.path);
+            builder.column(1).utf8().append_value(&mount.fs);
+            builder.column(2).utf8().append_option(mount.lmt.as_deref());
+            let (size, count) = mount.stripe();
+            let osts = mount.osts.map(String::from);
+            builder.column(3).utf8().append_option(osts);
+            builder.column(4).int64().push(size);
+            builder.column(5).int64().push(count);
+        }
+        builder.finish()
     }
 
     /// The rows of `lake_version`: this version and those before it that are still there.

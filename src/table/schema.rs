@@ -41,6 +41,7 @@ pub const TABLES: &[(&str, &str)] = schemas![
     "lake_input",
     "lake_file",
     "lake_version",
+    "lake_mount",
 ];
 
 /// How the rows of a table are spread over files.

@@ -15,7 +15,8 @@ const MOST_LINES: usize = 64;
 /// Delimiters in the users' texts of a record, at most.
 const MOST_DELIMITERS: usize = 4096;
 
-/// Looks at values while some lines are taken apart, at most: real ones need a few thousand, damaged ones could take for ever.
+/// Looks at values, and steps by sixteen, while some lines are taken apart, at most: real ones need a few thousand, damaged ones
+/// could take for ever.
 const MOST_LOOKS: usize = 200_000;
 
 /// What the fields of a line are.
@@ -75,7 +76,7 @@ pub(super) fn pieces<'a>(
         }
         best[from] = here;
     }
-    if best[0].1 > 1 || values.looks.get() >= MOST_LOOKS {
+    if best[0].1 > 1 || values.spent() {
         return (0..n).map(|_| (1, Piece::Failed)).collect();
     }
     let (mut from, mut pieces) = (0, vec![]);
@@ -137,6 +138,10 @@ impl Layout {
         if !outside || (first == columns && extra > 0) {
             return (0, None);
         }
+        values.spend((extra + 1) * (last - first) / 16);
+        if values.spent() {
+            return (0, None);
+        }
         // ways[c][e]: ways in which the columns from c on take what is left when those before took e pieces too many.
         let mut ways = vec![vec![0u8; extra + 1]; columns + 1];
         for row in &mut ways[last..] {
@@ -188,10 +193,18 @@ impl<'c> Values<'c> {
         }
     }
 
+    fn spend(&self, looks: usize) {
+        self.looks.set(self.looks.get().saturating_add(looks));
+    }
+
+    fn spent(&self) -> bool {
+        self.looks.get() >= MOST_LOOKS
+    }
+
     /// Whether a column can hold this; nothing can any more once that was asked too often.
     fn hold(&self, column: Option<Column>, text: &str) -> bool {
-        self.looks.set(self.looks.get() + 1);
-        if self.looks.get() >= MOST_LOOKS {
+        self.spend(1);
+        if self.spent() {
             return false;
         }
         match column {

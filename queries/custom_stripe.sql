@@ -1,0 +1,35 @@
+--- doc = "How many logs on Lustre used a file whose striping somebody chose: with another stripe size or count than the file system's default"
+--- grain = "one file system"
+--- source = "IOMiner, figure 4 and section III-B"
+--- chart = "bar fs share"
+--- columns = [
+---   { name = "fs", type = "Utf8", doc = "File system" },
+---   { name = "logs", type = "Int64", unit = "count", doc = "Logs with a file of which the layout is known" },
+---   { name = "custom_logs", type = "Int64", unit = "count", doc = "Those with such a file" },
+---   { name = "share", type = "Float64", doc = "custom_logs of logs" },
+---   { name = "files", type = "Int64", unit = "count", doc = "Files of which the layout is known, each once for each log" },
+---   { name = "custom_files", type = "Int64", unit = "count", doc = "Those that have another layout; with strict => true those of which it is known" },
+---   { name = "stripe_size", type = "Int64", unit = "B", doc = "The default stripe size, from site.toml; 1 MiB where it does not say" },
+---   { name = "stripe_count", type = "Int64", unit = "count", doc = "The default stripe count, from site.toml; 1 where it does not say" },
+--- ]
+--- [[param]]
+--- name = "strict"
+--- type = "bool"
+--- default = "false"
+--- doc = "The paper's literal triple: custom is what has not size 1048576, count 1 and offset -1; logs of newer versions store no offset, and are left out"
+WITH mount AS (
+  SELECT fs, min(stripe_size) AS stripe_size, min(stripe_count) AS stripe_count FROM lake_mount GROUP BY fs
+), laid AS (
+  SELECT f.job_id, f.log_id, f.fs, coalesce(m.stripe_size, 1048576) AS default_size, coalesce(m.stripe_count, 1) AS default_count,
+    CASE WHEN $strict THEN f.stripe_size <> 1048576 OR f.stripe_count <> 1 OR f.stripe_offset <> -1
+      ELSE f.stripe_size <> coalesce(m.stripe_size, 1048576) OR f.stripe_count <> coalesce(m.stripe_count, 1) END AS custom
+  FROM darshan_file f LEFT JOIN mount m ON m.fs = f.fs
+  WHERE f.stripe_count IS NOT NULL AND f.fs IS NOT NULL AND NOT f.is_stream AND (NOT $strict OR f.stripe_offset IS NOT NULL)
+), log AS (
+  SELECT job_id, log_id, fs, default_size, default_count, count(*) AS files, sum(CASE WHEN custom THEN 1 ELSE 0 END) AS custom_files
+  FROM laid GROUP BY job_id, log_id, fs, default_size, default_count
+)
+SELECT fs, count(*) AS logs, sum(CASE WHEN custom_files > 0 THEN 1 ELSE 0 END) AS custom_logs,
+  CAST(sum(CASE WHEN custom_files > 0 THEN 1 ELSE 0 END) AS DOUBLE) / count(*) AS share, sum(files) AS files, sum(custom_files) AS custom_files,
+  min(default_size) AS stripe_size, min(default_count) AS stripe_count
+FROM log GROUP BY fs ORDER BY fs

@@ -1,0 +1,19 @@
+--- doc = "How processes share files: the ratio of files to processes, and the classes that the paper has"
+--- grain = "one class and power of two of files / processes; logs of one process are left out"
+--- source = "IOMiner, figure 9 and equation 5, whose ratio is taken as files / processes"
+--- chart = "bar ratio logs"
+--- columns = [
+---   { name = "class", type = "Utf8", doc = "N-1: all processes share each file; N-N: each file is one process's, and there are as many or more; N-M: all else" },
+---   { name = "ratio", type = "Float64", doc = "Files / processes from here on, to twice as much" },
+---   { name = "logs", type = "Int64", unit = "count", doc = "Logs" },
+---   { name = "share_of_logs", type = "Float64", doc = "Part of all logs with several processes and a file that moved bytes" },
+--- ]
+WITH file AS (
+  SELECT job_id, log_id, count(*) AS files, sum(CASE WHEN sharing = 'shared' THEN 1 ELSE 0 END) AS shared, sum(CASE WHEN sharing = 'unique' THEN 1 ELSE 0 END) AS own
+  FROM darshan_file WHERE NOT is_stream AND bytes_read + bytes_written > 0 GROUP BY job_id, log_id
+), log AS (
+  SELECT CASE WHEN f.shared = f.files THEN 'N-1' WHEN f.own = f.files AND f.files >= l.nprocs THEN 'N-N' ELSE 'N-M' END AS class,
+    power(2.0, floor(log2(CAST(f.files AS DOUBLE) / l.nprocs))) AS ratio
+  FROM file f JOIN darshan_log l ON l.job_id = f.job_id AND l.log_id = f.log_id WHERE l.nprocs > 1
+)
+SELECT class, ratio, count(*) AS logs, CAST(count(*) AS DOUBLE) / sum(count(*)) OVER () AS share_of_logs FROM log GROUP BY class, ratio ORDER BY class, ratio

@@ -1,0 +1,25 @@
+--- doc = "The programs that read most, and their share of all that was read"
+--- grain = "one program"
+--- source = "IOMiner, figure 5"
+--- chart = "bar app share"
+--- columns = [
+---   { name = "app", type = "Utf8", doc = "Program; NULL where no log says" },
+---   { name = "logs", type = "Int64", unit = "count", doc = "Its logs" },
+---   { name = "users", type = "Int64", unit = "count", doc = "Users who ran it" },
+---   { name = "bytes_read", type = "Int64", unit = "B", doc = "Bytes read, streams included" },
+---   { name = "share", type = "Float64", doc = "Its part of all bytes read" },
+---   { name = "share_so_far", type = "Float64", doc = "Part of it and of those before it" },
+--- ]
+--- [[param]]
+--- name = "n"
+--- type = "int"
+--- default = "10"
+--- doc = "How many programs"
+WITH app AS (
+  SELECT app, count(*) AS logs, count(DISTINCT uid) AS users, sum(bytes_read) AS bytes_read FROM darshan_log GROUP BY app
+), ranked AS (
+  SELECT *, CAST(bytes_read AS DOUBLE) / nullif(sum(bytes_read) OVER (), 0) AS share,
+    CAST(sum(bytes_read) OVER (ORDER BY bytes_read DESC, app ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS DOUBLE) / nullif(sum(bytes_read) OVER (), 0) AS share_so_far
+  FROM app
+)
+SELECT app, logs, users, bytes_read, share, share_so_far FROM ranked ORDER BY bytes_read DESC, app LIMIT $n

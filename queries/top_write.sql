@@ -1,0 +1,25 @@
+--- doc = "The programs that wrote most, and their share of all that was written"
+--- grain = "one program"
+--- source = "IOMiner, figure 6"
+--- chart = "bar app share"
+--- columns = [
+---   { name = "app", type = "Utf8", doc = "Program; NULL where no log says" },
+---   { name = "logs", type = "Int64", unit = "count", doc = "Its logs" },
+---   { name = "users", type = "Int64", unit = "count", doc = "Users who ran it" },
+---   { name = "bytes_written", type = "Int64", unit = "B", doc = "Bytes written, streams included" },
+---   { name = "share", type = "Float64", doc = "Its part of all bytes written" },
+---   { name = "share_so_far", type = "Float64", doc = "Part of it and of those before it" },
+--- ]
+--- [[param]]
+--- name = "n"
+--- type = "int"
+--- default = "10"
+--- doc = "How many programs"
+WITH app AS (
+  SELECT app, count(*) AS logs, count(DISTINCT uid) AS users, sum(bytes_written) AS bytes_written FROM darshan_log GROUP BY app
+), ranked AS (
+  SELECT *, CAST(bytes_written AS DOUBLE) / nullif(sum(bytes_written) OVER (), 0) AS share,
+    CAST(sum(bytes_written) OVER (ORDER BY bytes_written DESC, app ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS DOUBLE) / nullif(sum(bytes_written) OVER (), 0) AS share_so_far
+  FROM app
+)
+SELECT app, logs, users, bytes_written, share, share_so_far FROM ranked ORDER BY bytes_written DESC, app LIMIT $n
