@@ -49,6 +49,9 @@ pub const QUERIES: &[(&str, &str)] = queries![
     "all_ost_low_read",
     "all_ost_low_write",
     "ost_load",
+    "slow_osts",
+    "rank_imbalance",
+    "regressions",
     "top",
     "unreadable_logs",
 ];

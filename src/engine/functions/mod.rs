@@ -13,6 +13,7 @@ mod bin;
 mod bits;
 mod critical_files;
 mod digest;
+mod erfc;
 mod fold;
 mod grouped;
 mod intervals;
@@ -53,6 +54,7 @@ pub static SCALAR: &[&Scalar] = &[
     &ost_or::OST_OR,
     &ost_overlap::OST_OVERLAP,
     &bin::BIN,
+    &erfc::ERFC,
 ];
 
 /// Every aggregate function, in the order in which they are shown.

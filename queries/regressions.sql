@@ -1,0 +1,54 @@
+--- doc = "Programs whose bandwidth fell against their own past"
+--- grain = "one program, direction and power of two of processes"
+--- columns = [
+---   { name = "app", type = "Utf8", doc = "Program" },
+---   { name = "direction", type = "Utf8", doc = "read or write" },
+---   { name = "nprocs", type = "Int64", unit = "count", doc = "Processes: from this number to twice as many" },
+---   { name = "logs_before", type = "Int64", unit = "count", doc = "Logs that started before" },
+---   { name = "logs_since", type = "Int64", unit = "count", doc = "Logs that started since" },
+---   { name = "bw_before", type = "Float64", unit = "B/s", doc = "Median of their bandwidth over critical time, before" },
+---   { name = "bw_since", type = "Float64", unit = "B/s", doc = "Median since" },
+---   { name = "ratio", type = "Float64", doc = "bw_since / bw_before" },
+---   { name = "share_below", type = "Float64", doc = "Share of the logs since that lie below nine tenths of those before: 0.1 if nothing has changed" },
+--- ]
+--- [[param]]
+--- name = "since"
+--- type = "timestamp"
+--- default = "NULL"
+--- doc = "When what may have changed did; a week before the last log if not given"
+--- [[param]]
+--- name = "max_ratio"
+--- type = "float"
+--- default = "0.67"
+--- doc = "Programs whose median fell to this part or less"
+--- [[param]]
+--- name = "min_logs"
+--- type = "int"
+--- default = "5"
+--- doc = "At least so many logs on either side"
+--- [[param]]
+--- name = "min_bytes"
+--- type = "float"
+--- default = "1e8"
+--- doc = "Only logs that moved so many bytes in the direction: of little I/O the bandwidth says nothing"
+WITH cut AS (
+  SELECT coalesce($since, max(start_time) - INTERVAL '7 days') AS since FROM darshan_log
+), log AS (
+  SELECT app, 'read' AS direction, nprocs, start_time, read_bw_critical AS bw FROM darshan_log
+  WHERE read_bw_critical IS NOT NULL AND bytes_read - bytes_read_streams >= $min_bytes
+  UNION ALL
+  SELECT app, 'write', nprocs, start_time, write_bw_critical FROM darshan_log
+  WHERE write_bw_critical IS NOT NULL AND bytes_written - bytes_written_streams >= $min_bytes
+), sided AS (
+  SELECT l.app, l.direction, CAST(power(2.0, floor(log2(CAST(greatest(l.nprocs, 1) AS DOUBLE)))) AS BIGINT) AS nprocs, l.bw, l.start_time >= c.since AS since
+  FROM log l CROSS JOIN cut c WHERE l.app IS NOT NULL AND l.start_time IS NOT NULL
+), past AS (
+  SELECT app, direction, nprocs, count(*) AS logs, percentiles(bw, 10) AS bw FROM sided WHERE NOT since GROUP BY app, direction, nprocs
+), now AS (
+  SELECT s.app, s.direction, s.nprocs, count(*) AS logs, percentiles(s.bw, 2) AS bw, avg(CASE WHEN s.bw < p.bw[2] THEN 1.0 ELSE 0.0 END) AS share_below
+  FROM sided s JOIN past p ON p.app = s.app AND p.direction = s.direction AND p.nprocs = s.nprocs WHERE s.since GROUP BY s.app, s.direction, s.nprocs
+)
+SELECT n.app, n.direction, n.nprocs, p.logs AS logs_before, n.logs AS logs_since, p.bw[6] AS bw_before, n.bw[2] AS bw_since, n.bw[2] / p.bw[6] AS ratio, n.share_below
+FROM now n JOIN past p ON p.app = n.app AND p.direction = n.direction AND p.nprocs = n.nprocs
+WHERE p.logs >= $min_logs AND n.logs >= $min_logs AND n.bw[2] <= $max_ratio * p.bw[6]
+ORDER BY ratio, n.app, n.direction, n.nprocs
