@@ -25,6 +25,11 @@
 --- type = "float"
 --- default = "0"
 --- doc = "heaviest_ratio or slowest_ratio at least"
+--- [[param]]
+--- name = "min_bytes"
+--- type = "float"
+--- default = "1e8"
+--- doc = "Only logs that moved so many bytes: of a few bytes one process alone writes most, and nobody minds"
 WITH record AS (
   SELECT job_id, log_id, record_id, rank, coalesce(posix_bytes_read, 0) + coalesce(posix_bytes_written, 0) AS bytes,
     coalesce(posix_f_read_time, 0.0) + coalesce(posix_f_write_time, 0.0) + coalesce(posix_f_meta_time, 0.0) AS time FROM darshan_posix WHERE rank >= 0
@@ -52,7 +57,7 @@ WITH record AS (
     s.fastest_rank_bytes AS shared_fastest_bytes
   FROM darshan_log l LEFT JOIN own o ON o.job_id = l.job_id AND o.log_id = l.log_id
     LEFT JOIN shared s ON s.job_id = l.job_id AND s.log_id = l.log_id AND s.nth = 1
-  WHERE l.nprocs > 1 AND l.total_bytes > l.bytes_read_streams + l.bytes_written_streams
+  WHERE l.nprocs > 1 AND l.total_bytes - l.bytes_read_streams - l.bytes_written_streams >= greatest($min_bytes, 1.0)
 )
 SELECT * FROM log WHERE coalesce(greatest(heaviest_ratio, slowest_ratio), 0.0) >= $min_ratio
 ORDER BY greatest(coalesce(heaviest_ratio, 0.0), coalesce(slowest_ratio, 0.0)) DESC, job_id, log_id

@@ -22,6 +22,11 @@
 --- default = "0.67"
 --- doc = "Programs whose median fell to this part or less"
 --- [[param]]
+--- name = "min_share_below"
+--- type = "float"
+--- default = "0.5"
+--- doc = "share_below at least: half of a few logs being so slow by chance is rare"
+--- [[param]]
 --- name = "min_logs"
 --- type = "int"
 --- default = "5"
@@ -50,5 +55,5 @@ WITH cut AS (
 )
 SELECT n.app, n.direction, n.nprocs, p.logs AS logs_before, n.logs AS logs_since, p.bw[6] AS bw_before, n.bw[2] AS bw_since, n.bw[2] / p.bw[6] AS ratio, n.share_below
 FROM now n JOIN past p ON p.app = n.app AND p.direction = n.direction AND p.nprocs = n.nprocs
-WHERE p.logs >= $min_logs AND n.logs >= $min_logs AND n.bw[2] <= $max_ratio * p.bw[6]
+WHERE p.logs >= $min_logs AND n.logs >= $min_logs AND n.bw[2] <= $max_ratio * p.bw[6] AND n.share_below >= $min_share_below
 ORDER BY ratio, n.app, n.direction, n.nprocs

@@ -17,6 +17,8 @@ mod program;
 mod registry;
 mod semantics;
 #[cfg(feature = "engine")]
+mod sweep;
+#[cfg(feature = "engine")]
 mod three;
 mod tidy;
 mod util;

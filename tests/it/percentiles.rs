@@ -1,23 +1,12 @@
 //! Exact percentiles against DuckDB's quantile_cont.
 
-use crate::util::{python, run_python};
+use crate::util::{python, run_python, write_parquet};
 use arrow::array::{ArrayRef, Float64Array, Int32Array};
 use arrow::record_batch::RecordBatch;
 use iolode::engine::{Engine, EngineOptions, runtime};
-use parquet::arrow::ArrowWriter;
-use std::path::Path;
 use std::sync::Arc;
 
 const ROWS: usize = 60_000;
-
-fn write(path: &Path, batches: &[RecordBatch]) {
-    let file = std::fs::File::create(path).unwrap();
-    let mut writer = ArrowWriter::try_new(file, batches[0].schema(), None).unwrap();
-    batches
-        .iter()
-        .for_each(|batch| writer.write(batch).unwrap());
-    writer.close().unwrap();
-}
 
 /// Groups of very different sizes and kinds of values: wide ranges, few distinct ones, negative ones, NULLs, one value alone.
 fn values() -> RecordBatch {
@@ -62,7 +51,7 @@ fn percentiles_are_those_of_duckdb() {
     let Some(python) = python() else { return };
     let dir = tempfile::tempdir().unwrap();
     let values = values();
-    write(
+    write_parquet(
         &dir.path().join("values.parquet"),
         std::slice::from_ref(&values),
     );
@@ -72,7 +61,7 @@ fn percentiles_are_those_of_duckdb() {
     let answer = runtime(Some(2))
         .unwrap()
         .block_on(async { engine.run(sql).await.unwrap().collect().await.unwrap() });
-    write(&dir.path().join("answer.parquet"), &answer);
+    write_parquet(&dir.path().join("answer.parquet"), &answer);
     let said = run_python(&python, "compare_percentiles.py", &[dir.path()]);
     assert!(said.starts_with("6 groups"), "{said}");
 }

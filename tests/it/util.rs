@@ -79,3 +79,16 @@ pub(crate) fn lake_of(root: &Path, paths: &[PathBuf], dxt: bool) -> (Lake, Inges
     let report = lake.ingest(&options, &Silent).unwrap();
     (lake, report)
 }
+
+/// Writes batches of one schema into a Parquet file.
+#[cfg(feature = "engine")]
+pub(crate) fn write_parquet(path: &Path, batches: &[arrow::record_batch::RecordBatch]) {
+    use parquet::arrow::ArrowWriter;
+
+    let file = std::fs::File::create(path).unwrap();
+    let mut writer = ArrowWriter::try_new(file, batches[0].schema(), None).unwrap();
+    for batch in batches {
+        writer.write(batch).unwrap();
+    }
+    writer.close().unwrap();
+}
