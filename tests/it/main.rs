@@ -14,6 +14,8 @@ mod inspect;
 mod percentiles;
 #[cfg(feature = "engine")]
 mod program;
+#[cfg(feature = "engine")]
+mod questions;
 mod registry;
 mod semantics;
 #[cfg(feature = "engine")]
