@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use std::fs::File;
+use std::io::Read;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
@@ -203,6 +204,11 @@ impl Input {
         }
     }
 
+    /// All bytes, one after another.
+    pub fn bytes(&self) -> impl Read + '_ {
+        Reading { input: self, at: 0 }
+    }
+
     /// XXH3 (64 bit, seed 0) of all bytes.
     ///
     /// # Errors
@@ -220,6 +226,25 @@ impl Input {
             at += n;
         }
         Ok(hash.digest() as i64)
+    }
+}
+
+/// See [`Input::bytes`].
+struct Reading<'i> {
+    input: &'i Input,
+    at: u64,
+}
+
+impl Read for Reading<'_> {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        let n = (self.input.len() - self.at).min(into.len() as u64) as usize;
+        let mut bytes = Vec::with_capacity(n);
+        self.input
+            .read_at(self.at, n, &mut bytes)
+            .map_err(std::io::Error::other)?;
+        into[..n].copy_from_slice(&bytes);
+        self.at += n as u64;
+        Ok(n)
     }
 }
 

@@ -48,13 +48,7 @@ pub(crate) fn unpacked(input: Input) -> Result<Input> {
     };
     let failed = |what: &'static str, e| Error::io(std::env::temp_dir(), what, e);
     let mut file = tempfile::tempfile().map_err(|e| failed("cannot make a temporary file", e))?;
-    let bytes = BufReader::with_capacity(
-        1 << 18,
-        Bytes {
-            input: &input,
-            at: 0,
-        },
-    );
+    let bytes = BufReader::with_capacity(1 << 18, input.bytes());
     let mut plain: Box<dyn Read> = match packing {
         Packing::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(bytes)),
         Packing::Bzip2 => Box::new(bzip2::bufread::MultiBzDecoder::new(bytes)),
@@ -95,25 +89,6 @@ fn damaged(input: &Input, done: u64, error: &std::io::Error) -> Error {
         region: "compressed file".into(),
         at: None,
         reason: format!("damaged after {done} unpacked bytes: {error}"),
-    }
-}
-
-/// The bytes of an input one after another.
-struct Bytes<'i> {
-    input: &'i Input,
-    at: u64,
-}
-
-impl Read for Bytes<'_> {
-    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
-        let n = (self.input.len() - self.at).min(into.len() as u64) as usize;
-        let mut bytes = Vec::with_capacity(n);
-        self.input
-            .read_at(self.at, n, &mut bytes)
-            .map_err(std::io::Error::other)?;
-        into[..n].copy_from_slice(&bytes);
-        self.at += n as u64;
-        Ok(n)
     }
 }
 

@@ -102,3 +102,13 @@ fn put(samples: &mut Samples, table: &Table, row: &[Field]) -> bool {
     }
     samples.end_rows(1)
 }
+
+/// What a statement selects for these columns: NULL for those that are not there. Only names that are written in this program reach
+/// it.
+pub(super) fn selected(columns: &[&str], there: &[String]) -> String {
+    let each = columns.iter().map(|column| {
+        let known = there.iter().any(|name| name == column);
+        if known { *column } else { "NULL" }
+    });
+    each.collect::<Vec<_>>().join(", ")
+}

@@ -166,20 +166,13 @@ impl Database for Server {
         let Some(there) = self.columns.get(table) else {
             return Ok(());
         };
-        let named = columns.iter().map(|column| {
-            if there.iter().any(|c| c == column) {
-                *column
-            } else {
-                "NULL"
-            }
-        });
-        let named: Vec<&str> = named.collect();
+        let named = database::selected(columns, there);
         let range = match stamps {
             Some((from, to)) => format!(" WHERE TS_ID BETWEEN {from} AND {to}"),
             None if table == info::STAMPS => self.stamps(),
             None => String::new(),
         };
-        let sql = format!("SELECT {} FROM {table}{range}", named.join(", "));
+        let sql = format!("SELECT {named} FROM {table}{range}");
         let path = self.path.clone();
         let error = |e: mysql::Error| failed(&path, "cannot read its rows", &e);
         // Rows come as the server sends them; none but this one is held.

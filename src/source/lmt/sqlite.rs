@@ -123,22 +123,12 @@ impl Database for Sqlite {
         let Some(there) = self.columns.get(table) else {
             return Ok(());
         };
-        // Only names that are written in this program reach the statement.
-        let named: Vec<&str> = columns
-            .iter()
-            .map(|column| {
-                if there.iter().any(|c| c == column) {
-                    column
-                } else {
-                    "NULL"
-                }
-            })
-            .collect();
+        let named = database::selected(columns, there);
         let range = match stamps {
             Some((from, to)) => format!(" WHERE TS_ID BETWEEN {from} AND {to}"),
             None => String::new(),
         };
-        let sql = format!("SELECT {} FROM {table}{range}", named.join(", "));
+        let sql = format!("SELECT {named} FROM {table}{range}");
         let malformed = |e: rusqlite::Error| self.malformed(table, &e);
         let mut statement = self.connection.prepare(&sql).map_err(malformed)?;
         let mut rows = statement.query([]).map_err(malformed)?;

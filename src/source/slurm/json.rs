@@ -12,7 +12,7 @@ use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::fmt::Formatter;
-use std::io::{BufReader, Read};
+use std::io::BufReader;
 
 const SECOND: i64 = 1_000_000;
 /// Slurm's numbers for a limit that is not set, and for none at all.
@@ -31,7 +31,7 @@ pub(super) fn read(input: &Input, site: &Site, tables: &mut Tables) -> Result<Ou
         failed: None,
         said: None,
     };
-    let bytes = BufReader::with_capacity(1 << 18, Bytes { input, at: 0 });
+    let bytes = BufReader::with_capacity(1 << 18, input.bytes());
     let mut json = serde_json::Deserializer::from_reader(bytes);
     let read = Top(&mut dump)
         .deserialize(&mut json)
@@ -75,24 +75,6 @@ pub(super) fn read(input: &Input, site: &Site, tables: &mut Tables) -> Result<Ou
         status,
         why: (!why.is_empty()).then(|| why.join("; ")),
     })
-}
-
-struct Bytes<'i> {
-    input: &'i Input,
-    at: u64,
-}
-
-impl Read for Bytes<'_> {
-    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
-        let n = (self.input.len() - self.at).min(into.len() as u64) as usize;
-        let mut bytes = Vec::with_capacity(n);
-        self.input
-            .read_at(self.at, n, &mut bytes)
-            .map_err(std::io::Error::other)?;
-        into[..n].copy_from_slice(&bytes);
-        self.at += n as u64;
-        Ok(n)
-    }
 }
 
 struct Dump<'a> {
