@@ -5,7 +5,8 @@ use super::app::{APPS, App};
 use super::plan::Job;
 use super::scene::{Api, Part, Scene};
 use super::shape::{part, some_ranks, split};
-use super::system::SCRATCH_OSTS;
+use super::system::{SCRATCH_OSTS, other_ost};
+use super::truth::merged;
 use serde_json::{Value, json};
 
 /// A cause of slow I/O.
@@ -73,14 +74,9 @@ impl Fault {
         [1024, 1536, 2048, 4096][(index % 4) as usize]
     }
 
-    /// Directory of the job's files.
-    fn dir(job: &Job) -> String {
-        format!("/scratch/{}/{}/run{:05}", job.user, job.program, job.index)
-    }
-
     /// Plays the job. Whatever else it does is good: large consecutive requests, files on all OSTs, in parallel.
     pub(super) fn play(self, scene: &mut Scene, job: &Job) {
-        let (dir, nprocs) = (Self::dir(job), scene.nprocs);
+        let (dir, nprocs) = (job.dir(), scene.nprocs);
         scene.slow = false;
         scene.small = 0.0;
         scene.request = 8 << 20;
@@ -102,14 +98,7 @@ impl Fault {
             };
             shares.map(file).collect()
         };
-        let config = part(
-            format!("/home/{}/{}.in", job.user, job.program),
-            0,
-            Api::Stdio,
-            4_000,
-            0,
-        );
-        scene.phase([config]);
+        scene.phase([deck(job)]);
         match self {
             Self::OneOst => {
                 let parts = private(scene, bytes / 20, "out/diag", false);
@@ -204,7 +193,7 @@ impl Fault {
                 .map(|(_, count)| count)
                 .sum()
         };
-        let mut numbers = json!({
+        let numbers = json!({
             "direction": if reads { "read" } else { "write" },
             "nprocs": scene.nprocs,
             "bytes": bytes,
@@ -232,25 +221,24 @@ impl Fault {
                 "consecutive_share":
                     flows.iter().map(|(_, flow)| flow.consecutive).sum::<i64>() as f64 / requests as f64}),
         };
-        if let (Some(numbers), Value::Object(more)) = (numbers.as_object_mut(), more) {
-            numbers.extend(more);
-        }
         let paths = match self {
             Self::Serial | Self::SmallRequests => vec![],
             _ => vec![largest.path.clone()],
         };
-        (paths, numbers)
+        (paths, merged(numbers, more))
     }
+}
+
+/// The input deck that the first process reads.
+pub(super) fn deck(job: &Job) -> Part {
+    let path = format!("/home/{}/{}.in", job.user, job.program);
+    part(path, 0, Api::Stdio, 4_000, 0)
 }
 
 /// An OST of /scratch that is not slow.
 fn one_ost(scene: &mut Scene) -> i64 {
-    let ost = scene.random.int(0, SCRATCH_OSTS - 1);
-    if ost >= scene.system.slow_ost {
-        ost + 1
-    } else {
-        ost
-    }
+    let at = scene.random.int(0, SCRATCH_OSTS - 1);
+    other_ost(at, scene.system.slow_ost)
 }
 
 /// Moves and scales what was played after `from` so that it takes `seconds`.
@@ -274,7 +262,7 @@ pub(super) fn stretch(scene: &mut Scene, from: f64, seconds: f64) {
 }
 
 /// Length of the union of windows; sorts them.
-fn union(windows: &mut [(f64, f64)]) -> f64 {
+pub(super) fn union(windows: &mut [(f64, f64)]) -> f64 {
     windows.sort_by(|a, b| a.0.total_cmp(&b.0));
     let (mut length, mut covered) = (0.0, f64::NEG_INFINITY);
     for (start, end) in windows.iter() {

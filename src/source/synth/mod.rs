@@ -23,7 +23,11 @@
 //! what came through MPI-IO. What was planted is written to `truth.json`.
 
 mod app;
+mod case;
+mod cause;
 mod fault;
+mod healthy;
+mod kind;
 mod lmt;
 mod load;
 mod log;
@@ -35,12 +39,15 @@ mod record;
 mod scene;
 mod shape;
 mod site;
+mod slow_ost;
 mod slurm;
+mod stage;
 mod system;
 mod trace;
 mod truth;
 mod write;
 
+pub use kind::Kind;
 pub use write::{Summary, write, write_with};
 
 use crate::source::darshan::write::DarshanLog;
@@ -55,6 +62,8 @@ use system::System;
 /// A synthetic month.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Month {
+    /// What it is for. But for the usual one a month has logs alone, whatever else it asks for.
+    pub kind: Kind,
     /// Jobs. Some have several logs: about 1.15 for each job.
     pub jobs: u64,
     /// Another seed is another month.
@@ -97,12 +106,21 @@ impl Month {
     /// The Darshan logs of September 2026 with so many jobs, and nothing else.
     pub fn new(jobs: u64, seed: u64) -> Self {
         Self {
+            kind: Kind::Usual,
             jobs,
             seed,
             start: 1_788_220_800,
             days: 30,
             slurm: false,
             lmt_seconds: 0,
+        }
+    }
+
+    /// The logs of a month of another kind.
+    pub fn of(kind: Kind, jobs: u64, seed: u64) -> Self {
+        Self {
+            kind,
+            ..Self::new(jobs, seed)
         }
     }
 
@@ -134,7 +152,10 @@ impl Month {
 
     /// Its jobs and those that come on top: what is planted for Slurm and LMT changes nothing else.
     fn all_jobs(&self) -> u64 {
-        self.jobs + neighbour::count(self) + outsider::count(self)
+        match self.kind {
+            Kind::Usual => self.jobs + neighbour::count(self) + outsider::count(self),
+            _ => self.jobs,
+        }
     }
 
     /// When it is over, seconds since 1970.
@@ -188,6 +209,11 @@ fn scenes(plan: &Plan, index: u64) -> (Job, Vec<(MonthLog, Scene)>) {
 
 /// The logs of a job, and the scenes that they tell of.
 fn logs(plan: &Plan, job: &Job) -> Vec<(MonthLog, Scene)> {
+    match &job.plant {
+        Some(Plant::Case(case)) => return case::logs(plan, job, case),
+        Some(Plant::Role(role)) => return slow_ost::logs(plan, job, *role),
+        _ => {}
+    }
     let seed = plan.month.seed;
     let system = System::new(seed);
     let mut start = job.start;
@@ -226,6 +252,14 @@ fn logs(plan: &Plan, job: &Job) -> Vec<(MonthLog, Scene)> {
         made.push((MonthLog { path, log }, scene));
     }
     made
+}
+
+/// The log of a job that has but one.
+fn only_log(job: &Job, mut scene: Scene, random: &mut Random) -> (MonthLog, Scene) {
+    let log = log::log(job, &mut scene, job.start, None);
+    let pid = random.int(2_000, 400_000);
+    let path = path(job, job.start, pid, random);
+    (MonthLog { path, log }, scene)
 }
 
 /// Where Darshan would put a log that started then, in UTC.

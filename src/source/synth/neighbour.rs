@@ -12,8 +12,7 @@ use super::random::{Random, mix};
 use super::scene::{Api, Scene};
 use super::shape::{part, split};
 use super::system::{SCRATCH_OSTS, System};
-use super::{Month, MonthLog, path};
-use crate::source::darshan::write::DarshanLog;
+use super::{Month, MonthLog, only_log};
 
 /// OSTs that a pair shares.
 pub(super) const SHARED_OSTS: i64 = 8;
@@ -118,7 +117,7 @@ pub(super) fn scene(plan: &Plan, job: &Job, number: u64) -> Vec<(MonthLog, Scene
     (scene.slow, scene.small) = (false, 0.0);
     (scene.clock, scene.consecutive) = (LEAD, 0.95);
     let first = first_ost(&plan.month, number);
-    let dir = format!("/scratch/{}/{}/run{:05}", job.user, job.program, job.index);
+    let dir = job.dir();
     let write = |scene: &mut Scene, kind: &str, bytes: i64| {
         scene.next_file_on(first);
         let shares = split(scene, bytes * SHARED_OSTS, SHARED_OSTS);
@@ -145,8 +144,5 @@ pub(super) fn scene(plan: &Plan, job: &Job, number: u64) -> Vec<(MonthLog, Scene
         scene.clock = LEAD + 400.0;
         write(&mut scene, "fast", 3_000_000_000);
     }
-    let log: DarshanLog = super::log::log(job, &mut scene, job.start, None);
-    let pid = random.int(2_000, 400_000);
-    let path = path(job, job.start, pid, &mut random);
-    vec![(MonthLog { path, log }, scene)]
+    vec![only_log(job, scene, &mut random)]
 }

@@ -2,11 +2,14 @@
 
 use super::Month;
 use super::app::{APPS, App, BLOCK, Class, Interface, OTHERS, Ratio, other_name};
+use super::case::{self, Case, Planted};
 use super::fault::Fault;
+use super::kind::Kind;
 use super::random::{Random, mix};
+use super::slow_ost::{self, Role};
 
 /// What is special about a job.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Plant {
     /// A fault that somebody should find.
     Fault(Fault),
@@ -20,12 +23,18 @@ pub(super) enum Plant {
     Duplicate,
     /// A job beside another one on the same OSTs; not among the month's jobs, but one more.
     Neighbour,
+    /// One of a month of causes.
+    Case(Case),
+    /// One of the month of a slow OST.
+    Role(Role),
 }
 
 /// The jobs that are special, and where.
 pub(super) struct Plan {
     pub(super) month: Month,
     plants: Vec<Plant>,
+    /// What is planted in each job of a month of causes.
+    pub(super) cases: Vec<Planted>,
 }
 
 /// What a job is, before its I/O is made up.
@@ -52,6 +61,16 @@ pub(super) struct Job {
     /// Logs side by side (programs that fork), or one after another.
     pub(super) logs: u64,
     pub(super) library: Library,
+}
+
+impl Job {
+    /// Directory of the job's files.
+    pub(super) fn dir(&self) -> String {
+        format!(
+            "/scratch/{}/{}/run{:05}",
+            self.user, self.program, self.index
+        )
+    }
 }
 
 /// A release of Darshan, and the versions that it writes.
@@ -112,6 +131,13 @@ pub(super) const GOLDEN: f64 = 0.618_033_988_749_894_9;
 
 impl Plan {
     pub(super) fn new(month: Month) -> Self {
+        if month.kind != Kind::Usual {
+            return Self {
+                cases: case::deal(&month),
+                plants: vec![],
+                month,
+            };
+        }
         let thousands = month.jobs / 1000;
         let mut plants = vec![];
         let mut add = |plant: Plant, count: u64| plants.extend((0..count).map(|_| plant));
@@ -122,13 +148,14 @@ impl Plan {
         add(Plant::Partial, 3 + thousands);
         add(Plant::CustomStriping, 1 + month.jobs * 3 / 2000);
         add(Plant::Duplicate, 1);
-        // Fisher and Yates; a month of very few jobs has room for some only.
-        let random = &mut Random::new(month.seed, u64::MAX);
-        for at in (1..plants.len()).rev() {
-            plants.swap(at, random.below(at as u64 + 1) as usize);
-        }
+        // A month of very few jobs has room for some only.
+        Random::new(month.seed, u64::MAX).shuffle(&mut plants);
         plants.truncate(month.jobs as usize);
-        Self { month, plants }
+        Self {
+            month,
+            plants,
+            cases: vec![],
+        }
     }
 
     /// What is special about job `index`: the plants are spread evenly over the month.
@@ -145,6 +172,11 @@ impl Plan {
 
     /// What job `index` is.
     pub(super) fn job(&self, index: u64) -> Job {
+        match self.month.kind {
+            Kind::Usual => {}
+            Kind::Causes | Kind::Clean => return case::job(self, index),
+            Kind::SlowOst => return slow_ost::job(self, index),
+        }
         let Month {
             seed,
             jobs,

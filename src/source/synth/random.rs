@@ -59,6 +59,20 @@ impl Random {
         self.unit() < share
     }
 
+    /// A factor near 1, log-normal: its logarithm is normal with this deviation, and no more than 2.5 deviations from 0.
+    pub(crate) fn noise(&mut self, deviation: f64) -> f64 {
+        let (length, turn) = (1.0 - self.unit(), self.unit());
+        let normal = (-2.0 * length.ln()).sqrt() * (std::f64::consts::TAU * turn).cos();
+        (deviation * normal.clamp(-2.5, 2.5)).exp()
+    }
+
+    /// Puts a list in any order: Fisher and Yates.
+    pub(crate) fn shuffle<T>(&mut self, list: &mut [T]) {
+        for at in (1..list.len()).rev() {
+            list.swap(at, self.below(at as u64 + 1) as usize);
+        }
+    }
+
     /// One of them.
     pub(crate) fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
         &from[self.below(from.len() as u64) as usize]
@@ -75,6 +89,16 @@ mod tests {
         let mut random = Random(1_234_567);
         assert_eq!(random.bits(), 6_457_827_717_110_365_317);
         assert_eq!(random.bits(), 3_203_168_211_198_807_973);
+    }
+
+    #[test]
+    fn noise_is_log_normal() {
+        let mut random = Random::new(1, 3);
+        let logs: Vec<f64> = (0..10_000).map(|_| random.noise(0.2).ln()).collect();
+        let mean = logs.iter().sum::<f64>() / 1e4;
+        let deviation = (logs.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / 1e4).sqrt();
+        assert!(mean.abs() < 0.01 && (deviation - 0.2).abs() < 0.01);
+        assert!(logs.iter().all(|x| x.abs() <= 0.5 + 1e-9));
     }
 
     #[test]

@@ -63,8 +63,17 @@ struct Spread {
 }
 
 impl Spread {
-    fn new(random: &mut Random, procs: i64, mean: f64, longest: f64, bytes: i64) -> Self {
-        let slow = (mean * random.float(1.01, 1.6)).min(longest);
+    /// `slowest` are the seconds of the slowest process where they are given.
+    fn new(
+        random: &mut Random,
+        procs: i64,
+        mean: f64,
+        longest: f64,
+        slowest: Option<f64>,
+        bytes: i64,
+    ) -> Self {
+        let drawn = (mean * random.float(1.01, 1.6)).min(longest);
+        let slow = slowest.unwrap_or(drawn);
         let fast = mean * random.float(0.55, 0.99);
         let share = bytes / procs;
         let uneven = if random.chance(0.5) {
@@ -181,7 +190,7 @@ pub(super) fn posix_record(file: &FileUse, random: &mut Random) -> Record {
     if file.rank < 0 {
         let bytes = ints[p::BYTES_READ] + ints[p::BYTES_WRITTEN];
         let mean = (file.meta + time_of(&file.read) + time_of(&file.written)) / file.procs as f64;
-        let spread = Spread::new(random, file.procs, mean, longest(file), bytes);
+        let spread = Spread::new(random, file.procs, mean, longest(file), file.slowest, bytes);
         (
             ints[p::FASTEST_RANK],
             ints[p::FASTEST_RANK_BYTES],
@@ -320,6 +329,7 @@ pub(super) fn mpiio_record(
             file.procs,
             time / file.procs as f64,
             longest(file),
+            None,
             bytes,
         );
         (

@@ -88,6 +88,8 @@ pub(super) struct FileUse {
     /// Seconds in metadata operations, summed over processes.
     pub(super) meta: f64,
     pub(super) layout: Option<FileLayout>,
+    /// Seconds of the slowest process, where they are given and not drawn.
+    pub(super) slowest: Option<f64>,
 }
 
 /// Where a file on Lustre lies.
@@ -224,8 +226,26 @@ impl Scene {
                 closed,
                 meta,
                 layout,
+                slowest: None,
             },
         )
+    }
+
+    /// An access whose time is given: `seconds` from `start` on, of which each process that moves bytes is busy the share
+    /// `busy`, the slowest one, too.
+    pub(super) fn timed(&mut self, part: Part, start: f64, seconds: f64, busy: f64) {
+        let opened = start - self.random.float(0.0003, 0.003);
+        let (_, mut file) = self.play(part, opened);
+        let actors = actors(file.api, file.procs) as f64;
+        for flow in [&mut file.read, &mut file.written].into_iter().flatten() {
+            (flow.start, flow.end) = (start, start + seconds);
+            flow.time = actors * seconds * busy;
+            // Operations on metadata take next to none of it.
+            file.meta = file.meta.min(flow.time / 500.0);
+            file.slowest = Some(seconds * busy * (1.0 + file.meta / flow.time));
+        }
+        file.closed = start + seconds + self.random.float(0.0002, 0.005);
+        self.uses.push(file);
     }
 
     /// One direction: its requests, and how long they take.
@@ -244,12 +264,7 @@ impl Scene {
                 ..
             }
         );
-        // Collective buffering leaves large requests of a few processes.
-        let actors = if collective {
-            (procs / 32).clamp(1, 1024)
-        } else {
-            procs
-        };
+        let actors = actors(api, procs);
         let share = bytes / actors;
         let request = match (api, self.traced) {
             // Lines, or what a buffer takes of them.
@@ -339,9 +354,29 @@ impl Scene {
         Some(layout)
     }
 
+    /// Puts a new file on these OSTs.
+    pub(super) fn place(&mut self, path: &str, stripe_size: i64, osts: Vec<i64>) {
+        let layout = FileLayout {
+            stripe_size,
+            osts,
+            progressive: false,
+        };
+        self.layouts.insert(record_id(path), layout);
+    }
+
     /// Puts the next new file on this OST of /scratch.
     pub(super) fn next_file_on(&mut self, ost: i64) {
         self.next_ost = ost;
+    }
+}
+
+/// Processes of `procs` that move bytes: collective buffering leaves large requests of a few.
+fn actors(api: Api, procs: i64) -> i64 {
+    match api {
+        Api::Mpi {
+            collective: true, ..
+        } => (procs / 32).clamp(1, 1024),
+        _ => procs,
     }
 }
 

@@ -15,7 +15,7 @@ pub(super) fn play(scene: &mut Scene, job: &Job, read: i64, written: i64) {
         return;
     }
     let stage = Stage {
-        dir: format!("/scratch/{}/{}/run{:05}", job.user, job.program, job.index),
+        dir: job.dir(),
         read,
         written,
     };

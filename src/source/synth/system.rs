@@ -11,6 +11,12 @@ pub(super) const SCRATCH_OSTS: i64 = 248;
 pub(super) const HOME_OSTS: i64 = 8;
 /// By how much a file on the slow OST takes longer.
 pub(super) const SLOWDOWN: f64 = 5.0;
+/// OST number `at` of /scratch where one of them is left out, counted round and round.
+pub(super) fn other_ost(at: i64, left_out: i64) -> i64 {
+    let ost = at % (SCRATCH_OSTS - 1);
+    if ost >= left_out { ost + 1 } else { ost }
+}
+
 /// Stripe size and count where nobody asked for others.
 pub(super) const DEFAULT_STRIPE: (i64, i64) = (1 << 20, 1);
 

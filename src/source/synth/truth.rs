@@ -1,9 +1,11 @@
 //! What was planted, for those who look for it: `truth.json`.
 
 use super::fault::Fault;
+use super::kind::Kind;
 use super::load::Load;
 use super::plan::{Job, Plant};
 use super::scene::Scene;
+use super::slow_ost;
 use super::slurm::Windows;
 use super::system::{SCRATCH_OSTS, SLOWDOWN, System};
 use super::{Month, MonthLog};
@@ -79,6 +81,8 @@ impl Facts {
         if let (Some(plant), Some((MonthLog { path, log }, scene))) = (job.plant, logs.first()) {
             let (paths, numbers) = match plant {
                 Plant::Fault(fault) => fault.numbers(scene),
+                Plant::Case(case) => (vec![], case.truth()),
+                Plant::Role(role) => (vec![], role.truth(&job.program)),
                 _ => (vec![], json!({"nprocs": log.job.nprocs})),
             };
             let path = path.display().to_string();
@@ -234,6 +238,36 @@ pub(super) fn truth(
         }
     }
     truth
+}
+
+/// The text of `truth.json` of a month of logs alone: what is planted in each job.
+pub(super) fn truth_of_logs(month: &Month, facts: &[Facts]) -> Value {
+    let jobs = facts.iter().filter_map(|facts| {
+        let special = facts.special()?;
+        let job = json!({"job_id": facts.job_id, "log": special.path});
+        Some(merged(job, special.numbers.clone()))
+    });
+    let logs = facts.iter().map(|facts| facts.logs).sum::<u64>();
+    let truth = json!({
+        "kind": month.kind.name(),
+        "seed": month.seed,
+        "start": month.start,
+        "days": month.days,
+        "counts": {"files": logs, "logs": logs},
+        "jobs": jobs.collect::<Vec<_>>(),
+    });
+    match month.kind {
+        Kind::SlowOst => merged(truth, slow_ost::truth(month)),
+        _ => truth,
+    }
+}
+
+/// An object with the members of another one, too.
+pub(super) fn merged(mut object: Value, more: Value) -> Value {
+    if let (Some(members), Value::Object(more)) = (object.as_object_mut(), more) {
+        members.extend(more);
+    }
+    object
 }
 
 impl Facts {
