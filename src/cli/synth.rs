@@ -2,7 +2,9 @@
 
 use super::screen::Screen;
 use super::{Exit, size};
-use crate::source::synth::{Month, write_with};
+use crate::error::Error;
+use crate::source::synth::{Kind, Month, write_with};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -21,10 +23,19 @@ Everything is in the formats of the programs themselves, and agrees: what the lo
 LMT is written for the busiest hours only, unless it is asked for more: each hour is 20 MB. The same options give the
 same bytes.
 
+The other kinds of months have Darshan logs alone, one for each job, with site.toml; truth.json lists what each job has:
+
+  causes           half of the jobs healthy; in the others one cause of slow I/O, or two, which make it take 1.2, 2 or
+                   5 times as long, and decoys, in which nothing is to be found
+  clean            healthy jobs of the same shapes and sizes
+  slow-ost         an OST that slows down each file that has it among its stripes, and programs that are slow or fast
+                   for other reasons, always on the same OSTs
+
 Examples:
   iolode synth --jobs 2000 --out month --seed 7
   iolode synth --jobs 100000 --out month --lmt-days 3
-  iolode synth --jobs 2000 --out month --darshan-only")]
+  iolode synth --jobs 2000 --out month --darshan-only
+  iolode synth --month causes --jobs 1360 --out causes")]
 pub(super) struct Args {
     /// Jobs; some have several logs, about 1.15 for each job
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=100_000_000))]
@@ -35,6 +46,9 @@ pub(super) struct Args {
     /// Another seed is another month
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
+    /// What the month is for
+    #[arg(long, value_name = "KIND", default_value = Kind::Usual.name(), value_parser = kinds())]
+    month: Kind,
     /// Hours of LMT; 2 if not given, fewer for less than 1,000 jobs, 0 for none
     #[arg(long, value_name = "H", value_parser = clap::value_parser!(u16).range(0..=720))]
     lmt_hours: Option<u16>,
@@ -49,12 +63,26 @@ pub(super) struct Args {
     threads: Option<u16>,
 }
 
+/// Reads the name of a kind of month.
+fn kinds() -> impl TypedValueParser<Value = Kind> {
+    let names = Kind::ALL.map(|kind| PossibleValue::new(kind.name()).help(kind.doc()));
+    let unknown = "no kind of month has this name";
+    PossibleValuesParser::new(names).try_map(move |name| Kind::named(&name).ok_or(unknown))
+}
+
 pub(super) fn run(args: &Args, screen: &mut Screen) -> anyhow::Result<Exit> {
-    let mut month = match args.darshan_only {
-        true => Month::new(args.jobs, args.seed),
-        false => Month::complete(args.jobs, args.seed),
+    let mut month = match (args.month, args.darshan_only) {
+        (Kind::Usual, false) => Month::complete(args.jobs, args.seed),
+        (kind, _) => Month::of(kind, args.jobs, args.seed),
     };
     let hours = args.lmt_days.map(|days| days * 24).or(args.lmt_hours);
+    if args.month != Kind::Usual && hours.is_some() {
+        let name = args.month.name();
+        return Err(Error::Invalid(format!(
+            "--month {name} has Darshan logs alone; leave out --lmt-hours and --lmt-days"
+        ))
+        .into());
+    }
     if let Some(hours) = hours {
         month.lmt_seconds = i64::from(hours) * 3600;
     }

@@ -299,7 +299,7 @@ fn held_open(scene: &mut Scene, random: &mut Random, dir: &str, begin: f64) {
     let length = scene.clock - begin;
     let requests = Requests::good(random);
     let piece = Piece {
-        bytes: random.magnitude(2e6, 2e8),
+        bytes: random.magnitude(2e6, 2e7),
         length,
         busy: random.float(0.0005, 0.002),
         ..Piece::new(random, "history.dat".into(), 0, requests, vec![0, 1, 2, 3])

@@ -166,9 +166,8 @@ impl Manner {
         };
         let own = order == Order::Together && nprocs <= MOST_OWN_FILES && random.chance(0.5);
         let who = match order {
-            // The first one for the most part.
-            _ if has(Cause::OneRank) && random.chance(0.7) => Who::Rank(0),
-            _ if has(Cause::OneRank) => Who::Rank(random.int(0, nprocs)),
+            // One that moves nothing of the healthy part for the others.
+            _ if has(Cause::OneRank) => Who::Rank(*random.pick(&[0, 0, nprocs - 1])),
             Order::Apart | Order::Touching => Who::Each,
             _ if own => Who::Each,
             _ => Who::All,

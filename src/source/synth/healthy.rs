@@ -87,7 +87,8 @@ impl Healthy {
                 next_ost += stripes;
                 let rank = match self {
                     Self::OwnFiles => file,
-                    Self::Aggregators => file * (nprocs / files) + step,
+                    // Never the first process, nor the last.
+                    Self::Aggregators => file * (nprocs / files) + step + 1,
                     _ => -1,
                 };
                 let name = self.name(step, file);

@@ -1,8 +1,8 @@
 //! A synthetic month of Darshan logs, Slurm accounting and LMT samples that agree with one another, for tests, benchmarks
 //! and demos: the same path as real ones, with known answers.
 //!
-//! A [`Month`] is a number of jobs and a seed, and nothing else goes in: no clock, no machine, no order of threads. Job
-//! `i` is a pure function of both ([`Month::logs`]), so that a month of any size costs no memory and its logs can be made
+//! A [`Month`] is a kind, a number of jobs and a seed, and nothing else goes in: no clock, no machine, no order of threads.
+//! Job `i` is a pure function of them ([`Month::logs`]), so that a month of any size costs no memory and its logs can be made
 //! on many threads.
 //!
 //! ```text
@@ -17,10 +17,20 @@
 //! site      which mount is which file system
 //! ```
 //!
+//! Three further kinds of months ([`Kind`]) measure how well causes are told apart. They have Darshan logs alone, each job one:
+//!
+//! ```text
+//! case      which job has which causes, of which size, or a decoy, or nothing; what goes into its log
+//! cause     causes and decoys: who moves files that lie where, in which order and requests        healthy: everything else
+//! stage     files whose times are given, scaled to the share of the time that they should have
+//! slow_ost  the month of one slow OST under striped files, and programs that look like it
+//! ```
+//!
 //! The mixture follows what the IOMiner paper found on Cori (section III): shares of programs, sizes, read ratios,
 //! consecutive requests and interfaces are dealt out exactly in every 1,000 jobs (`app::APPS`), bytes are heavy-tailed.
 //! Numbers agree with one another as they do in real logs: sizes sum to bytes, times to what an OST can do, POSIX carries
 //! what came through MPI-IO. What was planted is written to `truth.json`.
+//! In months of the other kinds that is a list `jobs` with one entry for each job.
 
 mod app;
 mod case;
@@ -64,7 +74,7 @@ use system::System;
 pub struct Month {
     /// What it is for. But for the usual one a month has logs alone, whatever else it asks for.
     pub kind: Kind,
-    /// Jobs. Some have several logs: about 1.15 for each job.
+    /// Jobs. In the usual month some have several logs: about 1.15 for each job.
     pub jobs: u64,
     /// Another seed is another month.
     pub seed: u64,
@@ -287,5 +297,7 @@ fn path(job: &Job, start: f64, pid: i64, random: &mut Random) -> PathBuf {
     ))
 }
 
+#[cfg(test)]
+mod examined;
 #[cfg(test)]
 mod tests;

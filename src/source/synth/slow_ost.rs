@@ -129,12 +129,16 @@ pub(super) fn logs(plan: &Plan, job: &Job, role: Role) -> Vec<(MonthLog, Scene)>
     let mut random = Random::new(seed ^ 0x510f, job.index);
     let system = System::new(seed);
     let mut scene = Scene::new(job, system, Random::new(random.bits(), 0));
-    // What a program gets of an OST is its own.
+    // What an ordinary program gets of an OST is its own; all of them vary from job to job.
     let program = mix(job
         .program
         .bytes()
         .fold(seed, |sum, byte| mix(sum ^ u64::from(byte))));
-    let speed = Random::new(seed, program).magnitude(0.08e9, 0.4e9) / role.slowness();
+    let speed = match role {
+        Role::Ordinary => Random::new(seed, program).magnitude(0.08e9, 0.4e9),
+        _ => 0.18e9 / role.slowness(),
+    };
+    let speed = speed * random.noise(0.15);
     let direction = *random.pick(&[Direction::Read, Direction::Write]);
     let home = role.osts(&system, seed);
     let requests = Requests::good(&mut random);
@@ -152,21 +156,19 @@ pub(super) fn logs(plan: &Plan, job: &Job, role: Role) -> Vec<(MonthLog, Scene)>
             _ => random.int(4, 17),
         };
         let bytes = random.magnitude(50e6, 1e9) * stripes as f64;
+        // Lustre takes OSTs in turn, or, where they are unevenly full, by chance.
+        let mut order: Vec<i64> = (0..SCRATCH_OSTS).collect();
+        if random.chance(0.5) {
+            random.shuffle(&mut order);
+        }
         let mut next_ost = random.int(0, SCRATCH_OSTS);
         let pieces = (0..files).map(|file| {
-            let osts: Vec<i64> = match role {
-                Role::Ordinary => (0..stripes)
-                    .map(|stripe| (next_ost + stripe) % SCRATCH_OSTS)
-                    .collect(),
-                Role::AmongOthers => {
-                    let others = (1..stripes).map(|stripe| other_ost(next_ost + stripe, home[0]));
-                    home.iter().copied().chain(others).collect()
-                }
-                _ => {
-                    let at = |stripe| home[((file + stripe) % home.len() as i64) as usize];
-                    (0..stripes).map(at).collect()
-                }
-            };
+            let osts = (0..stripes).map(|stripe| match (role, stripe) {
+                (Role::Ordinary, _) => order[((next_ost + stripe) % SCRATCH_OSTS) as usize],
+                (Role::AmongOthers, 1..) => other_ost(next_ost + stripe, system.slow_ost),
+                _ => home[((file + stripe) % home.len() as i64) as usize],
+            });
+            let osts: Vec<i64> = osts.collect();
             next_ost += stripes;
             let rank = match stripes {
                 1 => file * job.nprocs / files,
@@ -189,4 +191,96 @@ pub(super) fn logs(plan: &Plan, job: &Job, role: Role) -> Vec<(MonthLog, Scene)>
     let stages = stages.collect();
     play(&mut scene, &job.dir(), direction, stages);
     vec![only_log(job, scene, &mut random)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::examined::files;
+    use super::super::kind::Kind;
+    use super::*;
+    use std::collections::{BTreeMap, BTreeSet};
+
+    /// Bandwidths of a stripe of files with and without the slow OST, and all OSTs, by program.
+    #[derive(Default)]
+    struct Seen {
+        with: Vec<f64>,
+        without: Vec<f64>,
+        osts: BTreeSet<i64>,
+        stripes: BTreeSet<usize>,
+        jobs: u64,
+    }
+
+    fn month(seed: u64) -> (i64, BTreeMap<&'static str, Seen>) {
+        let month = Month::of(Kind::SlowOst, 400, seed);
+        let (plan, slow) = (Plan::new(month), System::new(seed).slow_ost);
+        let mut seen: BTreeMap<&'static str, Seen> = BTreeMap::new();
+        for index in 0..month.jobs {
+            let role = Role::of(&month, index);
+            let seen = seen.entry(role.name()).or_default();
+            seen.jobs += 1;
+            // Each job's speed is its own: what the OST makes of it shows against its other files.
+            let (mut with, mut without) = (vec![], vec![]);
+            for log in month.logs(index) {
+                assert_eq!(log.log, logs(&plan, &plan.job(index), role)[0].0.log);
+                for file in [true, false]
+                    .iter()
+                    .flat_map(|reads| files(&log.log, *reads))
+                {
+                    let (start, end) = file.window;
+                    let bandwidth = file.bytes / (end - start) / file.osts.len() as f64;
+                    match file.osts.contains(&slow) {
+                        true => with.push(bandwidth),
+                        false => without.push(bandwidth),
+                    }
+                    seen.stripes.insert(file.osts.len());
+                    seen.osts.extend(file.osts);
+                }
+            }
+            seen.with.extend(with);
+            seen.without.extend(without);
+        }
+        (slow, seen)
+    }
+
+    /// The mean of logarithms, back in the unit.
+    fn mean(values: &[f64]) -> f64 {
+        (values.iter().map(|value| value.ln()).sum::<f64>() / values.len() as f64).exp()
+    }
+
+    #[test]
+    fn files_with_the_slow_ost_are_slow_and_those_who_lead_astray_are_where_they_should_be() {
+        for seed in [1, 2, 3] {
+            let (slow, seen) = month(seed);
+            let ordinary = &seen["ordinary"];
+            assert!((320..=390).contains(&ordinary.jobs));
+            assert_eq!(ordinary.osts.len() as i64, SCRATCH_OSTS);
+            assert!(
+                [1, 8, 64]
+                    .iter()
+                    .all(|stripes| ordinary.stripes.contains(stripes))
+            );
+            assert!(ordinary.with.len() > 300, "{} files", ordinary.with.len());
+            let ratio = mean(&ordinary.without) / mean(&ordinary.with);
+            assert!((2.5..3.6).contains(&ratio), "{seed}: {ratio}");
+
+            let everywhere = &seen["slow_everywhere"];
+            assert!(everywhere.osts.len() == 1 && everywhere.with.is_empty());
+            let neighbours = &seen["fast_neighbours"];
+            let near = |ost: &i64| {
+                (1..=2).contains(
+                    &(ost - slow)
+                        .rem_euclid(SCRATCH_OSTS)
+                        .min((slow - ost).rem_euclid(SCRATCH_OSTS)),
+                )
+            };
+            assert!(neighbours.osts.iter().all(near) && neighbours.osts.len() == 4);
+            assert!(mean(&neighbours.without) > 3.0 * mean(&everywhere.without));
+            let among = &seen["among_others"];
+            assert!(among.without.is_empty() && among.stripes.iter().all(|stripes| *stripes >= 8));
+            assert_eq!(
+                truth(&Month::of(Kind::SlowOst, 400, seed))["slow_ost"],
+                slow
+            );
+        }
+    }
 }

@@ -299,6 +299,39 @@ mod tests {
         );
     }
 
+    #[test]
+    fn a_month_of_logs_alone_has_an_entry_for_each_job() {
+        for kind in [Kind::Causes, Kind::Clean, Kind::SlowOst] {
+            let month = Month::of(kind, 30, 3);
+            let dir = tempfile::tempdir().unwrap();
+            let (one, three) = (dir.path().join("one"), dir.path().join("three"));
+            let summary = write_with(&month, &one, 1, &|_| ()).unwrap();
+            assert_eq!(summary, write_with(&month, &three, 3, &|_| ()).unwrap());
+            assert_eq!((summary.logs, summary.files, summary.dumps), (30, 30, 0));
+            let mut written = files(&one);
+            assert!(written == files(&three), "the files differ");
+            assert!(written.remove(Path::new("site.toml")).is_some());
+            let truth = written.remove(Path::new("truth.json")).unwrap();
+            let truth: serde_json::Value = serde_json::from_slice(&truth).unwrap();
+            assert_eq!(truth["kind"], kind.name());
+            let mut tables = Tables::new(["darshan_log", "darshan_file"]).unwrap();
+            let mut reader = Darshan.reader(Arc::new(Site::default()));
+            for (at, job) in truth["jobs"].as_array().unwrap().iter().enumerate() {
+                let path = Path::new(job["log"].as_str().unwrap());
+                let input = Input::from_bytes(path, written.remove(path).unwrap());
+                let id = input.hash().unwrap();
+                let outcome = reader.read(&input, id, &mut tables).unwrap();
+                assert_eq!(outcome.status, Status::Ok);
+                assert_eq!(job["job_id"], month.log(at as u64).job.job_id);
+                match kind {
+                    Kind::SlowOst => assert!(job["app"].is_string()),
+                    _ => assert!(job["causes"].is_array() && job["direction"].is_string()),
+                }
+            }
+            assert!(written.is_empty(), "{:?}", written.keys());
+        }
+    }
+
     /// Readers of a month quote its numbers: another kind of month, or a helper that both share, must not change one byte of it.
     #[test]
     fn the_bytes_of_the_usual_month_stay_what_they_were() {
