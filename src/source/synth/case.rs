@@ -244,7 +244,7 @@ fn composed(random: &mut Random, nprocs: i64, case: &Case) -> Vec<Stage> {
             .map(|(cause, _)| Manner::nearly(random, decoy, cause, nprocs, ost)),
         Planted::Nothing => None,
     };
-    // Half of what is open all the time is idle: what is not must have room in it.
+    // Between its steps a job waits for long, so that what is open all the time is idle for most of it.
     let idle = case.planted == Planted::Decoy(Decoy::HalfIdle);
     let total = match idle {
         true => random.magnitude(20.0, 80.0),
