@@ -11,6 +11,7 @@
 //! bench lmt-floor FILE    the ends of a dump's rows counted, block by block: what reading it cannot cost less than
 //! bench lmt FILE          the rows of a dump decoded to Arrow
 //! bench lmt-resolve FILE  the same, then their intervals formed
+//! bench columns LAKE T=C,.. these columns of these tables of a lake that was taken in at once, read and decoded; one thread
 //! ```
 //! Each prints one line of JSON with what was done, so that both sides of a comparison can be checked to have seen the same.
 #![allow(clippy::print_stdout, clippy::print_stderr, missing_docs)]
@@ -22,6 +23,8 @@ use iolode::source::darshan::Darshan;
 use iolode::source::lmt::Lmt;
 use iolode::source::slurm::Slurm;
 use iolode::source::{Input, Site, Source, Tables};
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
@@ -51,10 +54,13 @@ fn main() -> ExitCode {
         ["lmt", file] => lmt(Path::new(file), false),
         ["lmt-resolve", file] => lmt(Path::new(file), true),
         ["ingest", lake, directory] => ingest(Path::new(lake), Path::new(directory)),
+        ["columns", lake, ref tables @ ..] if !tables.is_empty() => {
+            columns(Path::new(lake), tables)
+        }
         _ => {
             eprintln!(
                 "usage: bench read DIR | modules DIR | ingest LAKE DIR | inputs LAKE N | sacct-dump FILE N | sacct FILE | lmt-dump FILE N | lmt-floor FILE \
-                 | lmt FILE | lmt-resolve FILE"
+                 | lmt FILE | lmt-resolve FILE | columns LAKE TABLE=COLUMN,.."
             );
             return ExitCode::from(2);
         }
@@ -163,6 +169,31 @@ fn inputs(lake: &Path, n: u64) -> iolode::Result<String> {
     });
     lake.record_inputs(rows.collect())?;
     Ok(format!("{{\"inputs\": {n}}}"))
+}
+
+/// Reads columns of Parquet files, batch by batch, and drops them: no answer from them can cost less.
+fn columns(lake: &Path, tables: &[&str]) -> iolode::Result<String> {
+    let bad = |why: &dyn std::fmt::Display| iolode::Error::Invalid(why.to_string());
+    let (mut rows, mut bytes) = (0, 0);
+    for table in tables {
+        let (table, columns) = table
+            .split_once('=')
+            .ok_or_else(|| bad(&"expected TABLE=COLUMN,.."))?;
+        let columns: Vec<&str> = columns.split(',').collect();
+        for entry in std::fs::read_dir(lake.join(table)).map_err(|e| bad(&e))? {
+            let file = std::fs::File::open(entry.map_err(|e| bad(&e))?.path());
+            let builder = ParquetRecordBatchReaderBuilder::try_new(file.map_err(|e| bad(&e))?);
+            let builder = builder.map_err(|e| bad(&e))?;
+            let mask = ProjectionMask::columns(builder.parquet_schema(), columns.iter().copied());
+            let reader = builder.with_projection(mask).with_batch_size(8192).build();
+            for batch in reader.map_err(|e| bad(&e))? {
+                let batch = batch.map_err(|e| bad(&e))?;
+                rows += batch.num_rows();
+                bytes += batch.get_array_memory_size();
+            }
+        }
+    }
+    Ok(format!("{{\"rows\": {rows}, \"bytes\": {bytes}}}"))
 }
 
 /// Writes lines as `TZ=UTC sacct -a -D -P` prints them with the recommended columns: of each job itself, its batch step and up to

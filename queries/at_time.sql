@@ -53,18 +53,18 @@ WITH ran AS (
 ), side AS (
   SELECT job_id, log_id, record_id, 'read' AS direction, ost_list, ost_bytes_read AS ost_bytes, bytes_read AS bytes,
     CAST(read_start_time AS BIGINT) AS a, CAST(read_end_time AS BIGINT) AS b
-  FROM file WHERE bytes_read > 0 AND read_start_time < $to AND read_end_time >= $from
+  FROM file WHERE bytes_read > 0 AND read_start_time < $to AND (read_end_time > $from OR read_start_time >= $from)
   UNION ALL
   SELECT job_id, log_id, record_id, 'write', ost_list, ost_bytes_written, bytes_written,
     CAST(write_start_time AS BIGINT), CAST(write_end_time AS BIGINT)
-  FROM file WHERE bytes_written > 0 AND write_start_time < $to AND write_end_time >= $from
+  FROM file WHERE bytes_written > 0 AND write_start_time < $to AND (write_end_time > $from OR write_start_time >= $from)
 ), part AS (
   SELECT *, CASE WHEN b > a THEN CAST(least(b, CAST($to AS BIGINT)) - greatest(a, CAST($from AS BIGINT)) AS DOUBLE) / (b - a) ELSE 1.0 END AS share
   FROM side
 ), stripe AS (
   SELECT job_id, log_id, record_id, direction, share, unnest(ost_list) AS ost, unnest(ost_bytes) AS bytes FROM part WHERE $ost IS NOT NULL
 ), moved AS (
-  SELECT job_id, log_id, record_id, direction, share * bytes AS bytes FROM stripe WHERE ost = $ost
+  SELECT job_id, log_id, record_id, direction, share * bytes AS bytes FROM stripe WHERE ost = $ost AND bytes > 0
   UNION ALL
   SELECT job_id, log_id, record_id, direction, share * bytes FROM part WHERE $ost IS NULL
 ), opened AS (
@@ -83,7 +83,7 @@ WITH ran AS (
 ), op AS (
   SELECT job_id, log_id, record_id, opens, stats,
     CASE WHEN b > a THEN CAST(least(b, CAST($to AS BIGINT)) - greatest(a, CAST($from AS BIGINT)) AS DOUBLE) / (b - a) ELSE 1.0 END AS share
-  FROM asked WHERE a < CAST($to AS BIGINT) AND b >= CAST($from AS BIGINT)
+  FROM asked WHERE a < CAST($to AS BIGINT) AND (b > CAST($from AS BIGINT) OR a >= CAST($from AS BIGINT))
 ), touched AS (
   SELECT job_id, log_id, record_id, CASE WHEN direction = 'read' THEN bytes ELSE 0.0 END AS bytes_read,
     CASE WHEN direction = 'write' THEN bytes ELSE 0.0 END AS bytes_written, 0.0 AS opens, 0.0 AS stats

@@ -51,28 +51,35 @@ WITH moved AS (
   FROM moved_on
 ), ost AS (
   SELECT fs, CAST(time AS BIGINT) / 86400000000 AS day, ost, sum(bytes_read) AS bytes_read, sum(bytes_written) AS bytes_written,
-    sum(CASE WHEN interval_s <= 30 THEN interval_s ELSE 0.0 END) AS seconds, min(CAST(coalesce(start_time, time) AS BIGINT)) AS first, max(CAST(time AS BIGINT)) AS last
+    sum(CASE WHEN interval_s <= 30 THEN interval_s ELSE 0.0 END) AS seconds
   FROM lmt_ost WHERE ($from IS NULL OR time >= $from) AND ($to IS NULL OR time < $to)
   GROUP BY fs, CAST(time AS BIGINT) / 86400000000, ost
 ), lmt AS (
-  SELECT fs, day, sum(bytes_read) AS bytes_read, sum(bytes_written) AS bytes_written, count(*) AS osts, avg(seconds) AS seconds,
-    greatest(min(first), day * 86400000000) AS first, max(last) AS last
-  FROM ost GROUP BY fs, day
+  SELECT fs, day, sum(bytes_read) AS bytes_read, sum(bytes_written) AS bytes_written, count(*) AS osts, avg(seconds) AS seconds FROM ost GROUP BY fs, day
+), sample AS (
+  SELECT fs, CAST(start_time AS BIGINT) AS c, CAST(time AS BIGINT) AS d
+  FROM lmt_ost WHERE interval_s <= 30 AND start_time IS NOT NULL AND ($from IS NULL OR time >= $from) AND ($to IS NULL OR time < $to) GROUP BY fs, start_time, time
+), marked AS (
+  SELECT *, CASE WHEN c > max(d) OVER (PARTITION BY fs ORDER BY c, d ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) THEN 1 ELSE 0 END AS after_gap FROM sample
+), sampled AS (
+  -- Periods without a gap.
+  SELECT fs, min(c) AS c, max(d) AS d
+  FROM (SELECT *, sum(after_gap) OVER (PARTITION BY fs ORDER BY c, d ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS nth FROM marked) GROUP BY fs, nth
+), seen AS (
+  SELECT m.fs, m.day, m.direction, sum(m.bytes * CASE WHEN m.b > m.a THEN CAST(least(m.b, m.last, s.d) - greatest(m.a, m.first, s.c) AS DOUBLE) / (m.b - m.a) ELSE 1.0 END) AS bytes
+  FROM moved_day m JOIN sampled s ON s.fs = m.fs
+  WHERE CASE WHEN m.b > m.a THEN s.c < least(m.b, m.last) AND s.d > greatest(m.a, m.first) ELSE m.a >= greatest(m.first, s.c) AND m.a < least(m.last, s.d) END
+  GROUP BY m.fs, m.day, m.direction
 ), part AS (
-  -- `sampled` is what lies between the first sample of the day and the last, less what is missing in between.
-  SELECT m.fs, m.direction, m.bytes, m.day,
-    CASE WHEN m.b > m.a THEN CAST(greatest(least(m.b, m.last) - greatest(m.a, m.first), 0) AS DOUBLE) / (m.b - m.a)
-      WHEN m.a >= m.first AND m.a < m.last THEN 1.0 ELSE 0.0 END AS share,
-    CASE WHEN m.b > m.a THEN CAST(greatest(least(m.b, m.last, l.last) - greatest(m.a, m.first, l.first), 0) AS DOUBLE) / (m.b - m.a)
-      WHEN m.a >= greatest(m.first, l.first) AND m.a < least(m.last, l.last) THEN 1.0 ELSE 0.0 END
-      * least(l.seconds * 1000000.0 / nullif(l.last - l.first, 0), 1.0) AS sampled
-  FROM moved_day m LEFT JOIN lmt l ON l.fs = m.fs AND l.day = m.day
+  SELECT fs, direction, bytes, day,
+    CASE WHEN b > a THEN CAST(greatest(least(b, last) - greatest(a, first), 0) AS DOUBLE) / (b - a) WHEN a >= first AND a < last THEN 1.0 ELSE 0.0 END AS share
+  FROM moved_day
 ), darshan AS (
-  SELECT fs, day, sum(CASE WHEN direction = 'read' THEN bytes * share ELSE 0.0 END) AS bytes_read,
-    sum(CASE WHEN direction = 'write' THEN bytes * share ELSE 0.0 END) AS bytes_written,
-    sum(CASE WHEN direction = 'read' THEN bytes * sampled ELSE 0.0 END) AS sampled_read,
-    sum(CASE WHEN direction = 'write' THEN bytes * sampled ELSE 0.0 END) AS sampled_written
-  FROM part GROUP BY fs, day
+  SELECT p.fs, p.day, sum(CASE WHEN p.direction = 'read' THEN p.bytes * p.share ELSE 0.0 END) AS bytes_read,
+    sum(CASE WHEN p.direction = 'write' THEN p.bytes * p.share ELSE 0.0 END) AS bytes_written,
+    coalesce(min(r.bytes), 0.0) AS sampled_read, coalesce(min(w.bytes), 0.0) AS sampled_written
+  FROM part p LEFT JOIN seen r ON r.fs = p.fs AND r.day = p.day AND r.direction = 'read' LEFT JOIN seen w ON w.fs = p.fs AND w.day = p.day AND w.direction = 'write'
+  GROUP BY p.fs, p.day
 ), fs_day AS (
   SELECT coalesce(l.fs, d.fs) AS fs, coalesce(l.day, d.day) AS day, l.bytes_read AS lmt_read, l.bytes_written AS lmt_written, l.osts,
     l.seconds / 86400.0 AS sampled, d.bytes_read AS darshan_read, d.bytes_written AS darshan_written, d.sampled_read, d.sampled_written

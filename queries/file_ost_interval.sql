@@ -18,7 +18,7 @@
 ---   { name = "same_job", type = "Float64", unit = "B", doc = "What other files of the same job and user moved there then, in the same way" },
 ---   { name = "other_known", type = "Float64", unit = "B", doc = "What files of other jobs in the lake moved there then, in the same way" },
 ---   { name = "unexplained", type = "Float64", unit = "B", doc = "seen less these three: programs without a log, and what caches and the stamps of LMT shift in time, so that it may be below 0" },
----   { name = "coverage", type = "Float64", doc = "Share of the file's window for which LMT has samples of the OST" },
+---   { name = "coverage", type = "Float64", doc = "Share of the part of the file's window between from and to for which LMT has samples of the OST that end there" },
 --- ]
 --- [[param]]
 --- name = "from"
@@ -66,7 +66,7 @@ WITH side AS (
 ), hit AS (
   SELECT f.job_id, f.uid, f.log_id, f.record_id, f.path, f.fs, f.ost, f.direction, s.start_time, s.time, s.interval_s, s.reset, s.gap,
     CASE f.direction WHEN 'read' THEN s.bytes_read ELSE s.bytes_written END AS seen,
-    greatest(least(f.b, s.d) - greatest(f.a, s.c), 0) AS inside, f.b - f.a AS length,
+    greatest(least(f.b, s.d) - greatest(f.a, s.c, CAST($from AS BIGINT)), 0) AS inside, f.b - f.a AS length, least(f.b, CAST($to AS BIGINT)) - greatest(f.a, CAST($from AS BIGINT)) AS asked,
     CASE WHEN f.b > f.a THEN f.bytes * (CAST(greatest(least(f.b, s.d) - greatest(f.a, s.c), 0) AS DOUBLE) / (f.b - f.a))
       WHEN f.a > s.c AND f.a <= s.d THEN CAST(f.bytes AS DOUBLE) ELSE 0.0 END AS own_file,
     f.a > s.c AND f.a <= s.d AS holds_begin
@@ -81,6 +81,6 @@ WITH side AS (
 )
 SELECT job_id, log_id, record_id, path, fs, ost, direction, start_time, time, interval_s, reset, gap, seen, own_file,
   of_job - own_file AS same_job, known - of_job AS other_known, seen - known AS unexplained,
-  CASE WHEN length > 0 THEN CAST(sampled AS DOUBLE) / length WHEN sampled_begin THEN 1.0 ELSE 0.0 END AS coverage
+  CASE WHEN length > 0 THEN CAST(sampled AS DOUBLE) / nullif(greatest(asked, 0), 0) WHEN sampled_begin THEN 1.0 ELSE 0.0 END AS coverage
 FROM summed
 ORDER BY job_id, log_id, record_id, direction, ost, time

@@ -52,20 +52,21 @@ WITH asked AS (
   WHERE ($from IS NULL OR j.end_time >= $from) AND ($to IS NULL OR j.start_time < $to)
   ORDER BY (coalesce(a.opens, 0) + coalesce(a.stats, 0)) / greatest(j.run_time, 1.0) DESC NULLS LAST, a.job_id, a.log_id LIMIT $limit
 ), op AS (
-  SELECT fs, time, max(interval_s) AS interval_s, sum(CASE WHEN op = 'open' THEN samples ELSE 0 END) AS opens,
+  SELECT fs, time, max(interval_s) AS interval_s, CAST(time AS BIGINT) AS d, CAST(time AS BIGINT) - CAST(max(interval_s) * 1000000.0 AS BIGINT) AS c, sum(CASE WHEN op = 'open' THEN samples ELSE 0 END) AS opens,
     sum(CASE WHEN op = 'getattr' THEN samples ELSE 0 END) AS getattrs, sum(CASE WHEN op = 'mknod' THEN samples ELSE 0 END) AS mknods,
     CAST(time AS BIGINT) / 600000000 AS bucket
   FROM lmt_mdt_op WHERE op IN ('open', 'getattr', 'mknod') AND interval_s <= 30 GROUP BY fs, time
 ), spell AS (
   SELECT *, unnest(generate_series(CAST(start_time AS BIGINT) / 600000000, (CAST(end_time AS BIGINT) + 5000000) / 600000000)) AS bucket FROM busy
 ), server AS (
-  SELECT m.log_id, m.fs, sum(o.opens) AS opens, sum(o.getattrs) AS getattrs, sum(o.mknods) AS mknods, sum(o.interval_s) AS seconds
+  SELECT m.log_id, m.fs, sum(o.opens) AS opens, sum(o.getattrs) AS getattrs, sum(o.mknods) AS mknods, sum(o.interval_s) AS seconds,
+    sum(greatest(least(o.d, CAST(m.end_time AS BIGINT)) - greatest(o.c, CAST(m.start_time AS BIGINT)), 0)) / 1000000.0 AS inside
   FROM spell m JOIN op o ON o.fs = m.fs AND o.bucket = m.bucket
   WHERE o.time > m.start_time AND o.time <= m.end_time + INTERVAL '5 seconds' GROUP BY m.log_id, m.fs
 )
 SELECT b.job_id, b.log_id, b.fs, b."user", b.app, b.nprocs, b.node_count, b.start_time, b.seconds AS run_time,
   b.opens / b.seconds AS opens_s, b.stats / b.seconds AS stats_s, b.creates_at_most / b.seconds AS creates_s_at_most,
   s.opens / s.seconds AS mds_opens_s, s.getattrs / s.seconds AS mds_getattrs_s, s.mknods / s.seconds AS mds_mknods_s,
-  least(coalesce(s.seconds, 0.0) / b.seconds, 1.0) AS coverage
+  least(coalesce(s.inside, 0.0) / b.seconds, 1.0) AS coverage
 FROM busy b LEFT JOIN server s ON s.log_id = b.log_id AND s.fs = b.fs
 ORDER BY (coalesce(b.opens, 0) + coalesce(b.stats, 0)) / b.seconds DESC NULLS LAST, b.job_id, b.log_id

@@ -17,7 +17,7 @@
 ---   { name = "bw_critical", type = "Float64", unit = "B/s", doc = "Bytes / critical_time" },
 ---   { name = "bw_slowest_rank", type = "Float64", unit = "B/s", doc = "Bytes / time of the slowest process; of a job the times of its logs added up, too little where they ran side by side" },
 ---   { name = "critical_time", type = "Float64", unit = "s", doc = "Time in which at least one file was open to that direction" },
----   { name = "busy", type = "Float64", doc = "How much of its window a critical file was busy, weighted by exclusive time; a lower bound where files are shared" },
+---   { name = "busy", type = "Float64", doc = "How much of its window a critical file was busy, weighted by exclusive time; a lower bound where files are shared; of a job the mean over the windows that its logs have of a file" },
 ---   { name = "fs", type = "Utf8", doc = "File system with most of critical_time" },
 ---   { name = "factors" },
 ---   { name = "small_limit", type = "Int64", unit = "B", doc = "Upper end of the largest of Darshan's bins that small counts: less than small_bytes where that falls inside a bin" },
@@ -62,20 +62,36 @@
 --- type = "int"
 --- default = "1024"
 --- doc = "Requests of at most so many bytes are small"
+--- [[param]]
+--- name = "job"
+--- type = "int"
+--- default = "NULL"
+--- doc = "Job id; all if not given"
+--- [[param]]
+--- name = "from"
+--- type = "timestamp"
+--- default = "NULL"
+--- doc = "Logs that start then or later"
+--- [[param]]
+--- name = "to"
+--- type = "timestamp"
+--- default = "NULL"
+--- doc = "Logs that start before"
 
 -- A log is a group of its own, or belongs to that of its job, which is called by the first of its logs. Seconds of a job's logs are
 -- counted from the start of the first. What Darshan_log has of the bandwidths spares files of logs that lie far outside the band.
 WITH grouped AS (
   SELECT job_id, log_id, log_id AS grp, 0.0 AS offset, 1 AS nth
   FROM darshan_log
-  WHERE $grain <> 'job' AND CASE WHEN $direction = 'read' THEN read_files ELSE write_files END > 0 AND ($interval <> 'window'
+  WHERE $grain <> 'job' AND ($job IS NULL OR job_id = $job) AND ($from IS NULL OR start_time >= $from) AND ($to IS NULL OR start_time < $to)
+    AND CASE WHEN $direction = 'read' THEN read_files ELSE write_files END > 0 AND ($interval <> 'window'
     OR CASE WHEN $bw = 'critical' THEN CASE WHEN $direction = 'read' THEN read_bw_critical ELSE write_bw_critical END
       WHEN $bw = 'span' THEN CASE WHEN $direction = 'read' THEN read_bw_span ELSE write_bw_span END
       ELSE CASE WHEN $direction = 'read' THEN read_bw_slowest_rank ELSE write_bw_slowest_rank END END BETWEEN $min_bw * 0.999999 AND $max_bw * 1.000001)
   UNION ALL
   SELECT job_id, log_id, first_value(log_id) OVER w, CAST(CAST(start_time AS BIGINT) - min(CAST(start_time AS BIGINT)) OVER w AS DOUBLE) / 1000000.0,
     row_number() OVER w
-  FROM darshan_log_group WHERE $grain = 'job' AND start_time IS NOT NULL
+  FROM darshan_log_group WHERE $grain = 'job' AND start_time IS NOT NULL AND ($job IS NULL OR job_id = $job) AND ($from IS NULL OR start_time >= $from) AND ($to IS NULL OR start_time < $to)
   WINDOW w AS (PARTITION BY job_id, uid, log_group ORDER BY start_time, log_id)
 ), file AS (
   SELECT f.job_id, f.log_id, g.grp, g.offset, f.record_id, f.path, f.fs, f.ost_bits, f.ost_count AS osts,
@@ -99,11 +115,11 @@ WITH grouped AS (
     g.offset + CASE WHEN $direction = 'read' THEN f.read_end ELSE f.write_end END AS b,
     g.offset + CASE WHEN $direction = 'read' THEN f.read_busy_end ELSE f.write_busy_end END AS busy_end
   FROM grouped g JOIN darshan_file f ON f.job_id = g.job_id AND f.log_id = g.log_id
-  WHERE NOT f.is_stream AND CASE WHEN $direction = 'read' THEN f.bytes_read ELSE f.bytes_written END > 0
+  WHERE NOT f.is_stream AND CASE WHEN $direction = 'read' THEN f.bytes_read ELSE f.bytes_written END > 0 AND ($job IS NULL OR f.job_id = $job)
 ), segment AS (
   SELECT x.job_id, f.grp, x.log_id, x.record_id, f.offset + x.access_start AS a, f.offset + x.access_end AS b
   FROM file f JOIN darshan_dxt x ON x.job_id = f.job_id AND x.log_id = f.log_id AND x.record_id = f.record_id
-  WHERE $interval = 'dxt' AND x.operation = $direction AND x.module = 'POSIX' AND x.access_length > 0
+  WHERE $interval = 'dxt' AND ($job IS NULL OR x.job_id = $job) AND x.operation = $direction AND x.module = 'POSIX' AND x.access_length > 0
 ), used AS (
   SELECT job_id, grp, record_id, a, CASE WHEN $interval = 'busy' THEN busy_end ELSE b END AS b FROM file WHERE $interval <> 'dxt'
   UNION ALL
@@ -120,7 +136,8 @@ WITH grouped AS (
 ), critical AS (
   SELECT f.job_id, f.grp, f.record_id, min(o.time) AS time, min(f.path) AS path, min(f.fs) AS fs, ost_union(f.fs, f.ost_bits) AS ost_bits, max(f.osts) AS osts,
     sum(f.bytes) AS bytes, sum(f.requests) AS requests, sum(f.consec) AS consec, sum(f.small) AS small, max(f.collective) AS collective,
-    max(coalesce(f.active, f.upper)) AS procs, bool_or(f.active IS NULL) AS proc_upper, max(f.busy) AS busy
+    max(coalesce(f.active, f.upper)) AS procs, bool_or(f.active IS NULL) AS proc_upper,
+    coalesce(sum(f.busy * (f.b - f.a)) / nullif(sum(CASE WHEN f.busy IS NOT NULL THEN f.b - f.a END), 0), max(f.busy)) AS busy
   FROM own o JOIN file f ON f.job_id = o.job_id AND f.grp = o.grp AND f.record_id = o.record_id
   GROUP BY f.job_id, f.grp, f.record_id
 ), by_fs AS (
@@ -141,6 +158,7 @@ WITH grouped AS (
   SELECT l.job_id, g.grp, l.log_id, l.app, l.start_time, l.nprocs, CASE WHEN $direction = 'read' THEN l.bytes_read ELSE l.bytes_written END AS bytes,
     CASE WHEN $direction = 'read' THEN l.read_time_by_slowest ELSE l.write_time_by_slowest END AS slowest, j."user", j.node_count
   FROM grouped g JOIN darshan_log l ON l.job_id = g.job_id AND l.log_id = g.log_id JOIN job j ON j.job_id = g.job_id AND j.log_id = g.log_id
+  WHERE $job IS NULL OR l.job_id = $job AND j.job_id = $job
 ), program AS (
   SELECT job_id, grp, count(*) AS logs, first_value(app ORDER BY bytes DESC, log_id) AS app, max("user") AS "user", max(nprocs) AS nprocs, max(node_count) AS node_count,
     min(start_time) AS start_time, nullif(sum(slowest), 0) AS slowest

@@ -9,11 +9,13 @@
 ---   { name = "share_of_logs", type = "Float64", doc = "Part of all logs with several processes and a file that moved bytes" },
 --- ]
 WITH file AS (
-  SELECT job_id, log_id, count(*) AS files, sum(CASE WHEN sharing = 'shared' THEN 1 ELSE 0 END) AS shared, sum(CASE WHEN sharing = 'unique' THEN 1 ELSE 0 END) AS own
-  FROM darshan_file WHERE NOT is_stream AND bytes_read + bytes_written > 0 GROUP BY job_id, log_id
+  SELECT f.job_id, f.log_id, l.nprocs, count(*) AS files, sum(CASE WHEN f.sharing = 'shared' OR greatest(f.file_nprocs_posix, f.file_nprocs_mpiio) >= l.nprocs THEN 1 ELSE 0 END) AS shared,
+    sum(CASE WHEN f.sharing = 'unique' THEN 1 ELSE 0 END) AS own
+  FROM darshan_file f JOIN darshan_log l ON l.job_id = f.job_id AND l.log_id = f.log_id
+  WHERE NOT f.is_stream AND f.bytes_read + f.bytes_written > 0 AND l.nprocs > 1 GROUP BY f.job_id, f.log_id, l.nprocs
 ), log AS (
-  SELECT CASE WHEN f.shared = f.files THEN 'N-1' WHEN f.own = f.files AND f.files >= l.nprocs THEN 'N-N' ELSE 'N-M' END AS class,
-    power(2.0, floor(log2(CAST(f.files AS DOUBLE) / l.nprocs))) AS ratio
-  FROM file f JOIN darshan_log l ON l.job_id = f.job_id AND l.log_id = f.log_id WHERE l.nprocs > 1
+  SELECT CASE WHEN shared = files THEN 'N-1' WHEN own = files AND files >= nprocs THEN 'N-N' ELSE 'N-M' END AS class,
+    power(2.0, floor(log2(CAST(files AS DOUBLE) / nprocs))) AS ratio
+  FROM file
 )
 SELECT class, ratio, count(*) AS logs, CAST(count(*) AS DOUBLE) / sum(count(*)) OVER () AS share_of_logs FROM log GROUP BY class, ratio ORDER BY class, ratio

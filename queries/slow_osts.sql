@@ -49,11 +49,11 @@
 -- files without any such OST.
 WITH file AS (
   SELECT f.job_id, f.log_id, f.record_id, f.fs, f.ost_list, 'read' AS direction,
-    ln(f.read_time / (coalesce(f.readers, f.file_nprocs_posix) * CAST(f.bytes_read AS DOUBLE))) AS y
+    ln(f.read_time / (coalesce(f.readers, CASE WHEN f.bytes_source = 'mpiio' THEN f.file_nprocs_mpiio ELSE f.file_nprocs_posix END) * CAST(f.bytes_read AS DOUBLE))) AS y
   FROM darshan_file f WHERE f.ost_list IS NOT NULL AND NOT f.is_stream AND f.bytes_read >= $min_bytes AND f.read_time > 0 AND ($fs IS NULL OR f.fs = $fs)
   UNION ALL
   SELECT f.job_id, f.log_id, f.record_id, f.fs, f.ost_list, 'write',
-    ln(f.write_time / (coalesce(f.writers, f.file_nprocs_posix) * CAST(f.bytes_written AS DOUBLE)))
+    ln(f.write_time / (coalesce(f.writers, CASE WHEN f.bytes_source = 'mpiio' THEN f.file_nprocs_mpiio ELSE f.file_nprocs_posix END) * CAST(f.bytes_written AS DOUBLE)))
   FROM darshan_file f WHERE f.ost_list IS NOT NULL AND NOT f.is_stream AND f.bytes_written >= $min_bytes AND f.write_time > 0 AND ($fs IS NULL OR f.fs = $fs)
 ), dated AS (
   SELECT f.* FROM file f JOIN darshan_log l ON l.job_id = f.job_id AND l.log_id = f.log_id

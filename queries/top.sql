@@ -2,7 +2,7 @@
 --- grain = "one user, account, program, directory or file system"
 --- chart = "bar name total_bytes"
 --- columns = [
----   { name = "name", type = "Utf8", doc = "The user, account, program, directory (two levels of the path) or file system; NULL where it is not known" },
+---   { name = "name", type = "Utf8", doc = "The user, account, program, directory (the first two levels of it) or file system; NULL where it is not known" },
 ---   { name = "jobs", type = "Int64", unit = "count", doc = "Job ids" },
 ---   { name = "logs", type = "Int64", unit = "count", doc = "Logs" },
 ---   { name = "bytes_read", type = "Int64", unit = "B", doc = "Bytes read, streams left out" },
@@ -40,7 +40,9 @@ WITH log AS (
   WHERE ($from IS NULL OR l.start_time >= $from) AND ($to IS NULL OR l.start_time < $to)
 ), file AS (
   SELECT f.job_id, f.log_id, g.node_count,
-    CASE WHEN $by = 'fs' THEN f.fs WHEN f.path LIKE '/%' THEN concat('/', split_part(f.path, '/', 2), '/', split_part(f.path, '/', 3)) END AS name,
+    CASE WHEN $by = 'fs' THEN f.fs WHEN f.path NOT LIKE '/%' THEN NULL
+      WHEN split_part(f.path, '/', 4) <> '' THEN concat('/', split_part(f.path, '/', 2), '/', split_part(f.path, '/', 3))
+      WHEN split_part(f.path, '/', 3) <> '' THEN concat('/', split_part(f.path, '/', 2)) ELSE '/' END AS name,
     f.bytes_read, f.bytes_written, f.read_start, f.read_end, f.write_start, f.write_end
   FROM darshan_file f JOIN log g ON g.job_id = f.job_id AND g.log_id = f.log_id WHERE NOT f.is_stream AND $by IN ('directory', 'fs')
 ), used AS (

@@ -17,6 +17,7 @@ import functools
 import glob
 import json
 import os
+import re
 import shutil
 import statistics
 import subprocess
@@ -290,7 +291,84 @@ def attribution(bench):
     shutil.rmtree(month)
 
 
-SCENARIOS = [reading, ingest, memory, again, commit, startup, dumps, attribution]
+def month_lake(bench):
+    """A lake of the synthetic month, its number of logs, and how a question is put to it on one core."""
+    lake = bench.path("month-lake")
+    month, logs = bench.synth()
+    if not os.path.exists(lake):
+        subprocess.run([IOLODE, "ingest", "--lake", lake, "--create", "--darshan", month], stderr=subprocess.DEVNULL)
+    return lake, logs, lambda sql: [IOLODE, "sql", "--lake", lake, "--format", "csv", "-c", sql]
+
+
+def sweep(bench):
+    """critical_files over 10 million intervals in 100,000 groups, against sorting them.
+
+    The intervals lie in one Parquet file, in random order of start within a group and of group within the file. Sorting is ORDER BY
+    group and start of the same engine, whose rows are then counted by a window function that needs them in that order; reading the
+    columns alone is subtracted from both.
+    """
+    file = bench.path("intervals.parquet")
+    make = f"""copy (select (g * 7919) % 100000 as grp, g as id, cast(s as double) as a, cast(s + l as double) as b from
+        (select value as g, (value * 48271) % 2147483 / 1000.0 as s, (value * 16807) % 1299709 / 100000.0 as l from generate_series(1, 10000000))) to '{file}'"""
+    ask = lambda sql: [IOLODE, "sql", "--format", "csv", "-c", sql]
+    subprocess.run(ask(make), check=True, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    table = f"'{file}'"
+    (scan, *_), (sort, *_), (ours, _, peak, text), (time, *_) = bench.measure_in_turn("sweep", {
+        "read": ask(f"select max(grp), max(id), max(a), max(b) from {table}"),
+        "sort": ask(f"select max(n), max(id), max(b) from (select id, b, row_number() over (partition by grp order by a, b) as n from {table})"),
+        "critical_files": ask(f"select count(*) as groups, sum(array_length(c)) as files from (select grp, critical_files(id, a, b) as c from {table} group by grp)"),
+        "io_time": ask(f"select count(*), max(t) from (select grp, io_time(a, b) as t from {table} group by grp)"),
+    }, runs=3)
+    bench.say("sweep", "groups, critical files", text.splitlines()[-1])
+    bench.say("sweep", "critical_files / sorting", f"{(ours - scan) / (sort - scan):.2f}", "at most 2")
+    bench.say("sweep", "io_time / sorting", f"{(time - scan) / (sort - scan):.2f}")
+    bench.say("sweep", "critical_files, peak memory", f"{peak:.0f} MiB")
+
+
+# The columns that a question needs, which its floor reads and decodes.
+QUESTIONS = {
+    "custom_stripe": {"darshan_file": "job_id,log_id,fs,stripe_size,stripe_count,is_stream"},
+    "top_write": {"darshan_log": "app,uid,bytes_written"},
+    "read_ratio": {"darshan_log": "bytes_read,total_bytes"},
+}
+
+
+def questions(bench):
+    """Named queries against reading and decoding the columns that they need, and perf_factors with what its operators take.
+
+    The floor reads the same Parquet files, column by column, with the parquet crate on one thread, and does nothing with them. What a
+    process takes that asks `select 1` of the lake is subtracted from the queries, what one takes that reads no column from the floor.
+    """
+    lake, logs, ask = month_lake(bench)
+    start, *_ = bench.measure("questions", "start alone", ask("select 1"))
+    for name, tables in QUESTIONS.items():
+        columns = [f"{table}={columns}" for table, columns in tables.items()]
+        (floor, *_), (ours, wall, peak, _) = bench.measure_in_turn("questions", {
+            f"{name}: floor": [bench_binary(), "columns", lake, *columns],
+            f"{name}": ask(f"select * from {name}()"),
+        })
+        bench.say("questions", f"{name} over {logs} logs / reading its columns", f"{(ours - start) / floor:.2f}", "at most 1.3")
+    for direction in ("read", "write"):
+        cpu, wall, peak, text = bench.measure("questions", f"perf_factors {direction}", ask(f"select count(*) from perf_factors(direction => '{direction}')"), runs=3)
+        bench.say("questions", f"perf_factors({direction}) over {logs} logs: rows, CPU, wall, memory", f"{text.splitlines()[-1]}, {cpu:.1f} s, {wall:.1f} s, {peak:.0f} MiB")
+    profile = subprocess.run(ask("explain analyze select count(*) from perf_factors(direction => 'write')"), check=True, capture_output=True, text=True).stdout
+    for took, operator in operators(profile)[:12]:
+        bench.say("questions", f"perf_factors(write), {operator}", f"{took:.2f} s")
+
+
+def operators(profile):
+    """Seconds of computing by operator of an EXPLAIN ANALYZE, largest first: those of one kind added up."""
+    units = {"ns": 1e-9, "µs": 1e-6, "us": 1e-6, "ms": 1e-3, "s": 1.0}
+    found = {}
+    for line in profile.splitlines():
+        name = re.match(r'[\s",]*(?:Plan with Metrics",")?\s*([A-Za-z]+Exec|DataSourceExec)', line)
+        took = re.search(r"elapsed_compute=([\d.]+)(ns|µs|us|ms|s)\b", line)
+        if name and took:
+            found[name[1]] = found.get(name[1], 0.0) + float(took[1]) * units[took[2]]
+    return sorted(((took, name) for name, took in found.items()), reverse=True)
+
+
+SCENARIOS = [reading, ingest, memory, again, commit, startup, dumps, attribution, sweep, questions]
 
 
 def main():

@@ -4,18 +4,142 @@
 //! This page is the map of the code. A command's way through it is the order of the modules:
 //!
 //! ```text
-//!    log  -->  source  -->  table  -->  lake  -->  engine
-//!              bytes        typed       Parquet    SQL and
-//!              to rows      rows        and        functions
-//!                                       versions      |
-//!                                                    cli
+//!    log  -->  source  -->  table  -->  lake  -->  engine  -->  answer
+//!              bytes        typed       Parquet    SQL and      pages
+//!              to rows      rows        and        functions      |
+//!                                       versions                 cli
 //! ```
 //!
 //! # Entry points
 //!
 //! - [`source::darshan::log::Log`] reads one log; [`source::Source`] is what a kind of input must offer.
 //! - [`lake::Lake`] creates, opens and fills a lake.
-//! - `engine::Engine` (feature `engine`) asks it in SQL.
+//! - `Lake` (feature `engine`) asks it from Rust, and `engine::Engine` in SQL.
+//!
+//! # From Rust
+//!
+//! Tables and questions are DataFrames. Here is algorithm 1 of the IOMiner paper (Wang et al., IEEE CLUSTER 2018, section II-A) on a
+//! small synthetic month, line by line; `queries/examples/algorithm_1.sql` is the same in SQL.
+//!
+#![cfg_attr(feature = "engine", doc = "```")]
+#![cfg_attr(not(feature = "engine"), doc = "```ignore")]
+//! use iolode::lake::{CreateOptions, IngestOptions, Silent, SiteFile};
+//! use iolode::prelude::*;
+//! use iolode::source::synth::{self, Month};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # iolode::engine::runtime(Some(2))?.block_on(async {
+//! // Lines 1 to 4, init_stores: logs of forty jobs in Darshan's, Slurm's and LMT's own formats, taken into a lake. Taken in
+//! // once more they would change nothing.
+//! let dir = tempfile::tempdir()?;
+//! let (logs, root) = (dir.path().join("logs"), dir.path().join("lake"));
+//! synth::write(&Month::complete(40, 1), &logs, &|_| ())?;
+//! let site = SiteFile::parse(&std::fs::read_to_string(Month::paths(&logs).site)?)?;
+//! let stores = iolode::lake::Lake::create(&root, &CreateOptions { site, ..CreateOptions::default() })?;
+//! stores.ingest(&IngestOptions { paths: vec![logs.into()], ..IngestOptions::default() }, &Silent)?;
+//! let miner = Lake::open(&root).await?;
+//!
+//! // Lines 5 to 12: load. Nothing is read before it is asked for.
+//! let jobs = miner.table("darshan_log").await?;
+//! let files = miner.table("darshan_file").await?;
+//! let slurm = miner.table("slurm_job").await?;
+//! let lmt = miner.table("lmt_ost").await?;
+//! # assert!(lmt.count().await? > 10_000);
+//!
+//! // Lines 13 and 14: jobs that write less than 1 GB.
+//! let selected = jobs
+//!     .clone()
+//!     .select_columns(&["job_id", "bytes_written"])?
+//!     .filter(col("bytes_written").lt(lit(1_000_000_000_i64)))?;
+//!
+//! // Line 15: each job in its bin, by a function of the user's own, which stays in the lake; or by the edges alone.
+//! miner
+//!     .sql(
+//!         "CREATE FUNCTION classify_workload(bytes BIGINT) RETURNS BIGINT RETURN
+//!            CASE WHEN bytes < 1000000000 THEN 0 WHEN bytes < 10000000000 THEN 1 ELSE 2 END",
+//!     )
+//!     .await?;
+//! let workload = miner.call("classify_workload", vec![col("bytes_written")]).await?;
+//! let binned = jobs
+//!     .clone()
+//!     .with_column("workload", workload)?
+//!     .with_column("by_edges", bin(col("bytes_written"), &[1e9, 1e10]))?;
+//!
+//! // Lines 16 and 17: how many storage targets each job used, in each file system.
+//! let grouped = files
+//!     .clone()
+//!     .filter(col("ost_bits").is_not_null())?
+//!     .aggregate(
+//!         vec![col("job_id"), col("fs")],
+//!         vec![ost_union(col("fs"), col("ost_bits")).alias("bits")],
+//!     )?
+//!     .select(vec![col("job_id"), col("fs"), ost_count(col("bits")).alias("osts")])?;
+//!
+//! // Lines 18 and 19: how the sizes of writes are distributed over the jobs.
+//! let percents = jobs
+//!     .clone()
+//!     .aggregate(vec![], vec![percentiles(col("bytes_written"), 100).alias("percents")])?;
+//!
+//! // Lines 20 and 21: what each job moved, beside the nodes that Slurm gave it. (Of a job that was requeued the view `job` knows
+//! // which record a log belongs to.)
+//! let joined = jobs
+//!     .clone()
+//!     .join(slurm, JoinType::Inner, &["job_id"], &["job_id"], None)?
+//!     .select(vec![col("darshan_log.job_id"), col("node_count"), col("bytes_read"), col("bytes_written")])?;
+//!
+//! // Lines 22 and 23: the files of jobs that write more than 10 GB.
+//! let low_bw = jobs
+//!     .clone()
+//!     .filter(col("bytes_written").gt(lit(10_000_000_000_i64)))?
+//!     .join(files, JoinType::Inner, &["job_id", "log_id"], &["job_id", "log_id"], None)?;
+//!
+//! // Lines 24 and 25: of these, what may have made writes slow that were slower than 1 GB/s.
+//! let slow = PerfFactors { max_bw: 1e9, ..PerfFactors::of(Direction::Write) };
+//! let of_low_bw = low_bw.clone().select(vec![col("darshan_log.log_id").alias("large")])?;
+//! let factors = miner
+//!     .perf_factors(slow)
+//!     .await?
+//!     .join(of_low_bw, JoinType::LeftSemi, &["log_id"], &["large"], None)?;
+//!
+//! // What all that gives, beside arithmetic on what the jobs wrote.
+//! # use datafusion::arrow::array::AsArray;
+//! # use datafusion::arrow::datatypes::{Float64Type, Int64Type};
+//! let mut written: Vec<i64> = vec![];
+//! for rows in miner.collect(jobs.select_columns(&["bytes_written"])?).await? {
+//!     written.extend(rows.column(0).as_primitive::<Int64Type>().values());
+//! }
+//! written.sort();
+//! assert!(written.len() > 40);
+//! let below = |bytes: i64| written.iter().filter(|written| **written < bytes).count();
+//! assert_eq!(selected.count().await?, below(1_000_000_000));
+//! for (workload, expected) in [
+//!     (0, below(1_000_000_000)),
+//!     (1, below(10_000_000_000) - below(1_000_000_000)),
+//!     (2, written.len() - below(10_000_000_000)),
+//! ] {
+//!     for column in ["workload", "by_edges"] {
+//!         let of_it = binned.clone().filter(col(column).eq(lit(workload)))?;
+//!         assert_eq!(of_it.count().await?, expected);
+//!     }
+//! }
+//! let percents = miner.collect(percents).await?;
+//! let percents = percents[0].column(0).as_list::<i32>().value(0);
+//! let percents = percents.as_primitive::<Float64Type>().values();
+//! assert_eq!((percents.len(), percents[0], percents[100]), (101, written[0] as f64, *written.last().unwrap() as f64));
+//! assert!(grouped.filter(col("osts").lt(lit(1)))?.count().await? == 0);
+//! assert!(joined.count().await? >= 40);
+//! let large = factors.clone().count().await?;
+//! assert!(0 < large && large <= written.len() - below(10_000_000_000));
+//! assert_eq!(factors.filter(col("bw_critical").gt_eq(lit(1e9)))?.count().await?, 0);
+//!
+//! // Any other question that has a name, and any SQL.
+//! let low_read = miner.query("low_read", &[("min_nprocs", "64")]).await?;
+//! let days = miner.sql("SELECT date_trunc('day', start_time) AS day, count(*) FROM darshan_log GROUP BY day").await?;
+//! # assert!(low_read.schema().fields().len() > 5 && days.count().await? > 1);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # })
+//! # }
+//! ```
 //!
 //! # Code map
 //!
@@ -38,11 +162,13 @@
 //! `engine`: the only place that makes a DataFusion session. A table provider that knows the ranges, so that joins and
 //! groupings by job need no exchange of rows; the SQL functions, one file each; the views; the named queries of `queries/*.sql`.
 //!
+//! `answer`: pages made of the answers to several questions, such as the diagnosis of a job.
+//!
 //! `cli`: the only place that prints and picks exit codes, one file for each command.
 //!
 //! # Invariants
 //!
-//! 1. A module imports only from modules to its left in: error, table, source, lake, engine, cli. A test keeps this.
+//! 1. A module imports only from modules to its left in: error, table, source, lake, engine, answer, cli. A test keeps this.
 //! 2. A reader never panics, never allocates from a length it has not checked, and keeps what it could read.
 //! 3. A lake shows version N or N + 1 of all its tables, never a mixture. Files are written under new names and never
 //!    changed; the manifest that names them is published by create-if-absent.
@@ -51,7 +177,7 @@
 //! 5. Tables only grow: a newer version adds nullable columns.
 //! 6. Time is UTC in microseconds, sizes are bytes, durations are seconds. Not available is NULL.
 //! 7. An extension is one file and one line in an explicit list: [`source::SOURCES`], [`table::TABLES`], `engine::queries::QUERIES`,
-//!    and the lists of functions and output formats. A test walks each list.
+//!    `answer::ANALYSES`, and the lists of functions and output formats. A test walks each list.
 //!
 //! # Cross-cutting concerns
 //!
@@ -61,6 +187,8 @@
 //! tested in SQL, in `tests/slt`. Speed is measured by `scripts/bench.py` as a ratio of CPU seconds, never asserted in a test.
 
 #[cfg(feature = "engine")]
+pub mod answer;
+#[cfg(feature = "engine")]
 pub mod cli;
 #[cfg(feature = "engine")]
 pub mod engine;
@@ -69,4 +197,16 @@ pub mod lake;
 pub mod source;
 pub mod table;
 
+#[cfg(feature = "engine")]
+pub use engine::{Direction, Lake, PerfFactors};
 pub use error::{Error, Result};
+
+/// What a program that asks a lake names most: [`Lake`], iolode's functions, and DataFusion's words for expressions.
+#[cfg(feature = "engine")]
+pub mod prelude {
+    pub use crate::engine::functions::call::*;
+    pub use crate::engine::{Direction, Lake, PerfFactors};
+    pub use datafusion::common::JoinType;
+    pub use datafusion::dataframe::DataFrame;
+    pub use datafusion::logical_expr::{Expr, col, lit};
+}

@@ -1,9 +1,15 @@
-//! Runs `tests/slt/**/*.slt`: SQL and its answers, each file in a session of its own over the small lake of `slt/lake.rs`.
+//! Runs `tests/slt/**/*.slt`: SQL and its answers, each file in a session of its own over the small lake of `slt/lake.rs`; those under
+//! `tests/slt/busy` over the one of `slt/busy_lake.rs`, where programs are in trouble.
+//! A file that changes the lake begins with `# a lake of its own`, and has one.
 //!
 //! `SLT_COMPLETE=1 cargo test --release --test slt` writes the answers into the files instead; read the difference.
 
+#[path = "slt/busy_lake.rs"]
+mod busy_lake;
 #[path = "slt/lake.rs"]
 mod lake;
+#[path = "slt/made.rs"]
+mod made;
 
 use datafusion::arrow::array::{Array, AsArray};
 use datafusion::arrow::datatypes::{DataType, Float64Type};
@@ -83,14 +89,27 @@ fn cell(column: &Arc<dyn Array>, i: usize) -> String {
     }
 }
 
-fn session() -> Result<Session, Error> {
-    static LAKE: OnceLock<(tempfile::TempDir, Arc<Lake>)> = OnceLock::new();
-    let (_, lake) = LAKE.get_or_init(|| {
-        let directory = tempfile::tempdir().expect("a place for temporary files");
-        let lake = lake::small(directory.path());
-        (directory, Arc::new(lake))
-    });
-    let lakes = vec![("small".to_string(), lake.clone(), None)];
+/// A lake, and the directory that goes with it.
+type Kept = (tempfile::TempDir, Arc<Lake>);
+
+/// Makes a lake in a directory.
+type Make = fn(&Path) -> Lake;
+
+fn new_lake(make: Make) -> Kept {
+    let directory = tempfile::tempdir().expect("a place for temporary files");
+    let lake = make(directory.path());
+    (directory, Arc::new(lake))
+}
+
+fn session(is_busy: bool, own: Option<&Kept>) -> Result<Session, Error> {
+    static SMALL: OnceLock<Kept> = OnceLock::new();
+    static BUSY: OnceLock<Kept> = OnceLock::new();
+    let (name, kept, make) = match is_busy {
+        false => ("small", &SMALL, lake::small as Make),
+        true => ("busy", &BUSY, busy_lake::busy as Make),
+    };
+    let (_, lake) = own.unwrap_or_else(|| kept.get_or_init(|| new_lake(make)));
+    let lakes = vec![(name.to_string(), lake.clone(), None)];
     Engine::new(EngineOptions {
         lakes,
         memory: None,
@@ -100,7 +119,10 @@ fn session() -> Result<Session, Error> {
 }
 
 fn test(path: &Path) -> Result<(), Failed> {
-    let mut runner = Runner::new(|| async { session() });
+    let own = std::fs::read_to_string(path)?.starts_with("# a lake of its own\n");
+    let own = own.then(|| new_lake(lake::small));
+    let is_busy = path.starts_with("tests/slt/busy");
+    let mut runner = Runner::new(|| async { session(is_busy, own.as_ref()) });
     runner.with_column_validator(strict_column_validator);
     runtime(Some(2))?.block_on(async {
         match std::env::var_os("SLT_COMPLETE") {

@@ -7,6 +7,7 @@ use super::screen::Screen;
 use super::session::{Ask, Session};
 use super::shell::{OutFile, Settings, Shell};
 use super::sql::format_parser;
+use crate::answer::{ANALYSES, Analysis};
 use crate::engine::queries::{Param, ParamType, Query, queries, query};
 use crate::error::Error;
 use crate::lake::Lake;
@@ -18,8 +19,15 @@ use std::path::PathBuf;
 /// Ask a question that has a name; without a name: list them
 pub(super) struct Args {
     common: Common,
-    /// The question, and the values of its parameters as they were typed.
-    asked: Option<(&'static Query, Vec<(String, String)>)>,
+    asked: Option<Asked>,
+}
+
+/// What is asked.
+enum Asked {
+    /// A named query, and the values of its parameters as they were typed.
+    Query(&'static Query, Vec<(String, String)>),
+    /// An analysis, and its job.
+    Analysis(&'static Analysis, String),
 }
 
 #[derive(clap::Args)]
@@ -67,8 +75,11 @@ impl clap::Args for Args {
         let command = command.mut_arg("to", |arg| {
             arg.help("End, which no longer belongs; with --logs or --ingest: only logs that start before")
         });
-        queries().iter().fold(command, |command, query| {
+        let command = queries().iter().fold(command, |command, query| {
             command.subcommand(subcommand(query))
+        });
+        ANALYSES.iter().fold(command, |command, analysis| {
+            command.subcommand(page_command(analysis))
         })
     }
 
@@ -112,27 +123,42 @@ fn subcommand(query: &'static Query) -> Command {
         .override_usage(usage)
         .after_help(examples);
     let own = query.params.iter().filter(|param| !is_common(&param.name));
-    own.fold(command, |command, param| {
-        let help = match param.default.as_deref() {
-            None | Some("NULL") => param.doc.clone(),
-            Some(default) => format!("{} [default: {default}]", param.doc),
-        };
-        let arg = Arg::new(param.name.as_str())
-            .long(param.flag())
-            .alias(param.name.as_str())
-            .help(help);
-        let arg = match param.values.is_empty() {
-            true => arg,
-            false => arg.value_parser(PossibleValuesParser::new(
-                param.values.iter().map(String::as_str),
-            )),
-        };
-        command.arg(
-            arg.value_name(placeholder(param.kind))
-                .allow_hyphen_values(true)
-                .required(param.default.is_none()),
-        )
-    })
+    own.fold(command, |command, param| command.arg(option(param)))
+}
+
+/// The command of an analysis.
+fn page_command(analysis: &'static Analysis) -> Command {
+    let param = (analysis.param)();
+    let (name, flag) = (analysis.name, param.flag());
+    Command::new(name)
+        .about(analysis.doc)
+        .override_usage(format!(
+            "iolode query {name} --lake <[NAME=]LAKE> --{flag} <{}> [OPTIONS]",
+            placeholder(param.kind)
+        ))
+        .after_help(format!(
+            "The answer is a page of text.\n\nExample:\n  iolode query {name} --lake /scratch/lake --{flag} 6100047"
+        ))
+        .arg(option(&param))
+}
+
+/// The option for a parameter.
+fn option(param: &Param) -> Arg {
+    let help = match param.default.as_deref() {
+        None | Some("NULL") => param.doc.clone(),
+        Some(default) => format!("{} [default: {default}]", param.doc),
+    };
+    let arg = Arg::new(param.name.clone())
+        .long(param.flag())
+        .alias(param.name.clone())
+        .help(help);
+    let arg = match param.values.is_empty() {
+        true => arg,
+        false => arg.value_parser(PossibleValuesParser::new(param.values.clone())),
+    };
+    arg.value_name(placeholder(param.kind))
+        .allow_hyphen_values(true)
+        .required(param.default.is_none())
 }
 
 fn placeholder(kind: ParamType) -> &'static str {
@@ -168,6 +194,14 @@ impl FromArgMatches for Args {
         };
         let unknown =
             |e: Error| clap::Error::raw(clap::error::ErrorKind::InvalidSubcommand, e.to_string());
+        if let Some(analysis) = ANALYSES.iter().find(|analysis| analysis.name == name) {
+            let job = values.get_one::<String>(&(analysis.param)().name);
+            let asked = Asked::Analysis(analysis, job.cloned().unwrap_or_default());
+            return Ok(Self {
+                common,
+                asked: Some(asked),
+            });
+        }
         let query = query(name).map_err(unknown)?;
         let mut given = vec![];
         for param in &query.params {
@@ -180,7 +214,7 @@ impl FromArgMatches for Args {
         }
         Ok(Self {
             common,
-            asked: Some((query, given)),
+            asked: Some(Asked::Query(query, given)),
         })
     }
 
@@ -197,17 +231,12 @@ pub(super) fn run(args: &Args, screen: &mut Screen) -> anyhow::Result<Exit> {
         output,
         expanded,
     } = &args.common;
-    let Some((query, values)) = &args.asked else {
-        let width = queries()
-            .iter()
-            .map(|query| query.name.len())
-            .max()
-            .unwrap_or(0);
-        for query in queries() {
-            writeln!(screen.data, "{:width$}  {}", query.name, query.doc)?;
+    let (query, values) = match &args.asked {
+        Some(Asked::Query(query, values)) => (query, values),
+        Some(Asked::Analysis(analysis, job)) => {
+            return write_page(&args.common, analysis, job, screen);
         }
-        screen.say("ask one with: iolode query NAME --lake LAKE; what it takes says iolode query NAME --help");
-        return Ok(Exit::Done);
+        None => return list(screen),
     };
     let out = output.as_deref().map(OutFile::create).transpose()?;
     // Times are those of the site.
@@ -257,5 +286,55 @@ pub(super) fn run(args: &Args, screen: &mut Screen) -> anyhow::Result<Exit> {
     let mut shell = Shell::new(session, settings, &mut screen.data, look, out);
     shell.feed_all(&format!("{statement};"))?;
     shell.finish()?;
+    Ok(exit)
+}
+
+/// The names of all questions.
+fn list(screen: &mut Screen) -> anyhow::Result<Exit> {
+    let questions = queries()
+        .iter()
+        .map(|query| (query.name, query.doc.as_str()));
+    let pages = ANALYSES
+        .iter()
+        .map(|analysis| (analysis.name, analysis.doc));
+    let all: Vec<(&str, &str)> = questions.chain(pages).collect();
+    let width = all.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+    for (name, doc) in all {
+        writeln!(screen.data, "{name:width$}  {doc}")?;
+    }
+    screen.say(
+        "ask one with: iolode query NAME --lake LAKE; what it takes says iolode query NAME --help",
+    );
+    Ok(Exit::Done)
+}
+
+/// The page of an analysis.
+fn write_page(
+    common: &Common,
+    analysis: &'static Analysis,
+    job: &str,
+    screen: &mut Screen,
+) -> anyhow::Result<Exit> {
+    let number = job.trim().parse().map_err(|_| {
+        Error::Invalid(format!(
+            "--{} `{job}`: expected a whole number",
+            (analysis.param)().flag()
+        ))
+    })?;
+    if common.format.name != "table" {
+        return Err(Error::Invalid(format!(
+            "{} is a page of text; --format {} is for questions that are answered with rows",
+            analysis.name, common.format.name
+        ))
+        .into());
+    }
+    let out = common.output.as_deref().map(OutFile::create).transpose()?;
+    let session = Session::open(&common.ask, screen)?;
+    let exit = session.exit();
+    let page = session.page(analysis, number)?;
+    match out {
+        Some(out) => out.write(&page)?,
+        None => screen.data.write_all(page.as_bytes())?,
+    }
     Ok(exit)
 }

@@ -197,9 +197,14 @@ fn pages() -> impl Iterator<Item = &'static Page> {
         .chain(AGGREGATE.iter().map(|function| &function.page))
 }
 
-/// Every SQL function that iolode adds: how it is called, and what it gives.
-pub(super) fn functions() -> anyhow::Result<RecordBatch> {
+/// Every SQL function that users made or iolode adds: how it is called, and what it gives.
+pub(super) fn functions(users: &[[String; 4]]) -> anyhow::Result<RecordBatch> {
     let (mut syntax, mut description) = (vec![], vec![]);
+    let texts_of_users: Vec<String> = users.iter().map(|f| format!("RETURN {}", f[3])).collect();
+    for ([.., call, _], text) in users.iter().zip(&texts_of_users) {
+        syntax.push(call.as_str());
+        description.push(text.as_str());
+    }
     for page in pages() {
         syntax.push(page.syntax);
         description.push(page.description);
@@ -207,14 +212,18 @@ pub(super) fn functions() -> anyhow::Result<RecordBatch> {
     texts(&[("function", syntax), ("gives", description)])
 }
 
-/// The page of a function, with its example and the answer to it.
+/// The page of a function, with its example and the answer to it; of a user's, its expression.
 ///
 /// # Errors
-/// [`Error::Unknown`] if iolode adds no such function.
-pub(super) fn function(name: &str) -> anyhow::Result<String> {
+/// [`Error::Unknown`] if neither a user made nor iolode adds such a function.
+pub(super) fn function(name: &str, users: &[[String; 4]]) -> anyhow::Result<String> {
+    if let Some([keeper, _, call, text]) = users.iter().find(|user| user[1] == name) {
+        return Ok(format!("{call}\n  RETURN {text}\n  kept by {keeper}"));
+    }
     let page = pages().find(|page| page.name == name);
-    let page =
-        page.ok_or_else(|| Error::unknown("function", name, pages().map(|page| page.name)))?;
+    let known = pages().map(|page| page.name);
+    let known = known.chain(users.iter().map(|user| user[1].as_str()));
+    let page = page.ok_or_else(|| Error::unknown("function", name, known))?;
     let arguments: Vec<String> = page
         .arguments
         .iter()

@@ -6,6 +6,7 @@ use super::progress::{self, Bar};
 use super::screen::Screen;
 use super::shell::{Executor, Names, Ran};
 use super::{Exit, interrupt};
+use crate::answer::Analysis;
 use crate::engine::{Engine, EngineOptions, runtime};
 use crate::error::Error;
 use crate::lake::{IngestOptions, Lake};
@@ -159,6 +160,27 @@ impl Session {
         Ok(runtime.block_on(async { self.engine.run(sql).await?.collect().await })?)
     }
 
+    /// The page of an analysis.
+    ///
+    /// # Errors
+    /// Those of the analysis.
+    pub(crate) fn page(&self, analysis: &'static Analysis, job: i64) -> anyhow::Result<String> {
+        let Some(runtime) = &self.runtime else {
+            return Ok(String::new());
+        };
+        let (_during, stop) = interrupt::during_statement()?;
+        let engine = self.engine.clone();
+        let mut task = Task(runtime.spawn(async move { (analysis.page)(&engine, job).await }));
+        let page = self.waiting.block_on(async {
+            tokio::select! {
+                biased;
+                () = stop.notified() => Err(anyhow::anyhow!("interrupted")),
+                page = &mut task.0 => Ok(page?),
+            }
+        })?;
+        page.map_err(|error| self.explain(error.into()))
+    }
+
     /// A table cannot be known where there is nothing to ask.
     fn explain(&self, error: anyhow::Error) -> anyhow::Error {
         let text = error.to_string();
@@ -174,7 +196,11 @@ impl Session {
 
     /// Sends the parts of an answer as they come, from a task of its own: a computation that does not pause would keep
     /// anything else on its task from being done, noticing Ctrl-C included.
-    fn start(&self, runtime: &Runtime, sql: &str) -> (Task, mpsc::Receiver<Result<Part, Error>>) {
+    fn start(
+        &self,
+        runtime: &Runtime,
+        sql: &str,
+    ) -> (Task<()>, mpsc::Receiver<Result<Part, Error>>) {
         let (sender, receiver) = mpsc::channel(2);
         let (engine, sql) = (self.engine.clone(), sql.to_string());
         let task = runtime.spawn(async move {
@@ -242,9 +268,9 @@ enum Part {
 }
 
 /// A task that ends with the value.
-struct Task(tokio::task::JoinHandle<()>);
+struct Task<T>(tokio::task::JoinHandle<T>);
 
-impl Drop for Task {
+impl<T> Drop for Task<T> {
     fn drop(&mut self) {
         self.0.abort();
     }
@@ -320,7 +346,17 @@ impl Executor for Session {
             .chain(state.window_functions().keys())
             .collect();
         names.functions = functions.into_iter().cloned().collect();
+        let users = match &self.runtime {
+            Some(runtime) => runtime.block_on(self.engine.functions())?,
+            None => vec![],
+        };
+        for (keeper, function) in users {
+            let (name, call) = (function.name.clone(), function.signature());
+            names.functions.push(name.clone());
+            names.users.push([keeper, name, call, function.body]);
+        }
         names.functions.sort();
+        names.functions.dedup();
         Ok(names)
     }
 }

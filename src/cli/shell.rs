@@ -53,6 +53,8 @@ pub(crate) struct Names {
     pub(crate) tables: BTreeMap<(String, String), Vec<String>>,
     /// Functions.
     pub(crate) functions: Vec<String>,
+    /// Of those that users made: who keeps it, its name, how it is called, and its expression.
+    pub(crate) users: Vec<[String; 4]>,
 }
 
 impl Names {
@@ -130,7 +132,7 @@ const COMMANDS: &[(&str, &str, &str)] = &[
     (
         "\\df",
         "[FUNCTION]",
-        "iolode's own functions; or how one is called",
+        "iolode's own functions and yours; or how one is called",
     ),
     (
         "\\format",
@@ -421,11 +423,13 @@ impl<'a, E: Executor> Shell<'a, E> {
             look: self.look,
             expanded: false,
         };
+        // Those of a lake that cannot be read are not worth an error here.
+        let users = self.executor.names().unwrap_or_default().users;
         match name {
             "" => {
-                FORMATS[0].write(self.stdout, &schema::functions()?, style)?;
+                FORMATS[0].write(self.stdout, &schema::functions(&users)?, style)?;
             }
-            name => writeln!(self.stdout, "{}", schema::function(name)?)?,
+            name => writeln!(self.stdout, "{}", schema::function(name, &users)?)?,
         }
         Ok(self.stdout.flush()?)
     }
@@ -462,6 +466,16 @@ impl OutFile {
             Some((_, why)) => bail!("{}: cannot write: {why}", self.path.display()),
             None => Ok(()),
         }
+    }
+
+    /// Writes a whole text, which is in the file then.
+    ///
+    /// # Errors
+    /// If it cannot be written; the file stays as it was.
+    pub(crate) fn write(mut self, text: &str) -> anyhow::Result<()> {
+        // A failure is kept, and found at the end.
+        let _ = self.file.write_all(text.as_bytes());
+        self.finish()
     }
 
     fn finish(mut self) -> anyhow::Result<()> {
@@ -523,6 +537,8 @@ mod tests {
         fn names(&mut self) -> anyhow::Result<Names> {
             let mut names = Names::default();
             names.add("lake", "mine", "colour");
+            let twice = ["lake", "twice", "twice(x BIGINT) RETURNS BIGINT", "x * 2"];
+            names.users.push(twice.map(str::to_string));
             Ok(names)
         }
     }
@@ -672,5 +688,12 @@ mod tests {
         assert_eq!(why, "unknown table `mien`; did you mean `mine`?");
         assert!(check(false, &["\\df"]).1.contains("ost_count("));
         assert!(check(false, &["\\df ost_count"]).1.contains("Example:"));
+        assert!(check(false, &["\\df"]).1.contains("twice(x BIGINT)"));
+        assert_eq!(
+            check(false, &["\\df twice"]).1,
+            "twice(x BIGINT) RETURNS BIGINT\n  RETURN x * 2\n  kept by lake\n"
+        );
+        let why = check(false, &["\\df twcie"]).2.unwrap_err().to_string();
+        assert_eq!(why, "unknown function `twcie`; did you mean `twice`?");
     }
 }

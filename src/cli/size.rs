@@ -1,4 +1,6 @@
-//! Sizes as people write and read them.
+//! Sizes as people write them; as people read them they are in [`crate::answer::amount`].
+
+pub(crate) use crate::answer::amount::{count, size as show};
 
 /// The bytes that `512M`, `2GiB`, `1.5 GB` or `4096` stand for.
 ///
@@ -36,36 +38,6 @@ pub(crate) fn parse(text: &str) -> Result<u64, String> {
     }
 }
 
-/// Bytes with a binary unit and three digits at most: `817 B`, `1.50 MiB`, `12.3 GiB`, `512 GiB`.
-pub(crate) fn show(bytes: u64) -> String {
-    let (mut value, mut unit) = (bytes as f64, "B");
-    for next in ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"] {
-        if value < 1024.0 {
-            break;
-        }
-        (value, unit) = (value / 1024.0, next);
-    }
-    match value {
-        _ if unit == "B" => format!("{bytes} B"),
-        v if v < 10.0 => format!("{v:.2} {unit}"),
-        v if v < 100.0 => format!("{v:.1} {unit}"),
-        v => format!("{v:.0} {unit}"),
-    }
-}
-
-/// A count with blanks between thousands: `1 234 567`.
-pub(crate) fn count(n: u64) -> String {
-    let digits = n.to_string();
-    let mut text = String::new();
-    for (at, digit) in digits.char_indices() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(' ');
-        }
-        text.push(digit);
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -93,23 +65,5 @@ mod tests {
             assert!(parse(text).is_err(), "{text}");
         }
         assert!(parse("lots").unwrap_err().contains("`512M`"));
-    }
-
-    #[test]
-    fn sizes_are_shown_with_three_digits() {
-        for (bytes, text) in [
-            (0, "0 B"),
-            (1023, "1023 B"),
-            (1024, "1.00 KiB"),
-            (1_572_864, "1.50 MiB"),
-            (13_207_024_435, "12.3 GiB"),
-            (549_755_813_888, "512 GiB"),
-        ] {
-            assert_eq!(show(bytes), text);
-        }
-        assert_eq!(
-            [0, 999, 1000, 1_234_567].map(count),
-            ["0", "999", "1 000", "1 234 567"]
-        );
     }
 }

@@ -10,7 +10,7 @@ use super::session::CATALOG;
 use super::table::{LakeTable, ScanFile};
 use super::views::{VIEWS, View, view};
 use crate::error::{Error, Result};
-use crate::lake::{DataFile, Lake, Snapshot, Store};
+use crate::lake::{DataFile, Lake, Snapshot, Store, UserFunction};
 use crate::table::{Partition, TABLES, table};
 use async_trait::async_trait;
 use datafusion::catalog::{
@@ -76,6 +76,22 @@ impl Source {
         match self.lake.store() {
             Store::Local(_) => (&self.url, Arc::new(LocalFileSystem::new())),
             Store::Memory(store) => (&self.url, store.clone()),
+        }
+    }
+
+    /// The lake, for something that makes a new version of it; `instead` is what else a user can do where that cannot be.
+    ///
+    /// # Errors
+    /// [`Error::Lake`] if one version of it is asked.
+    pub(crate) fn lake_to_change(&self, what: &str, instead: &str) -> Result<Arc<Lake>> {
+        match self.version {
+            None => Ok(self.lake.clone()),
+            Some(version) => Err(Error::Lake {
+                lake: self.lake.root().unwrap_or(self.name.as_ref()).into(),
+                reason: format!(
+                    "cannot {what} in version {version}, for versions never change; leave out --version{instead}"
+                ),
+            }),
         }
     }
 
@@ -245,6 +261,18 @@ impl Catalog {
         let list = MemoryCatalogProviderList::new();
         list.register_catalog(CATALOG.to_string(), Arc::new(self));
         Arc::new(list)
+    }
+
+    /// The users' functions of a lake; none if there is no such lake.
+    ///
+    /// # Errors
+    /// Those of the lake.
+    pub(crate) fn functions(&self, lake: &str) -> Result<Vec<UserFunction>> {
+        let lake = self.lakes.iter().find(|pinned| pinned.source.name == lake);
+        let contents = lake.map(|lake| lake.contents()).transpose()?;
+        Ok(contents.map_or(vec![], |contents| {
+            contents.snapshot.manifest().functions.clone()
+        }))
     }
 
     fn lake(&self, name: &str) -> Option<LakeSchema> {

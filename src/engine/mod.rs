@@ -12,12 +12,16 @@
 //! | `corrections` | what DataFusion gets wrong, put right or refused |
 //! | `lake_tables`, [`views`] | tables made of the manifest, views |
 //! | [`functions`] | SQL functions |
+//! | `user_function` | the functions that users make in SQL |
+//! | `dataframe` | a lake from Rust: tables and questions as DataFrames |
 //! | `error` | DataFusion's errors as one clear line |
 
 mod catalog;
 mod colocated;
 mod corrections;
+mod cte_names;
 mod cuts;
+mod dataframe;
 mod error;
 pub mod factors;
 pub mod functions;
@@ -25,13 +29,15 @@ mod lake_tables;
 pub mod queries;
 mod session;
 mod table;
+mod user_function;
 pub mod views;
 
 #[cfg(test)]
 mod tests;
 
+pub use dataframe::{Direction, Lake, PerfFactors};
+
 use crate::error::{Error, Result};
-use crate::lake::Lake;
 use catalog::{Catalog, Own, Source};
 use corrections::{distinct_from, headings, keywords, time_zone, using};
 use datafusion::arrow::datatypes::SchemaRef;
@@ -45,18 +51,20 @@ use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::execute_stream;
 use datafusion::prelude::SessionContext;
 use datafusion::sql::parser::{CopyToSource, DFParserBuilder, Statement};
-use datafusion::sql::sqlparser::ast::{Expr, FunctionArguments, visit_expressions_mut};
+use datafusion::sql::sqlparser::ast::{Expr, FunctionArguments, VisitMut, visit_expressions_mut};
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use error::{Known, is_exhausted, translate};
 use futures::StreamExt;
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use user_function::session::Mine;
+use user_function::statement;
 
 /// What a session is made of.
 #[derive(Default)]
 pub struct EngineOptions {
     /// Name in SQL, lake, and the version to read; the newest at each query if None.
-    pub lakes: Vec<(String, Arc<Lake>, Option<u64>)>,
+    pub lakes: Vec<(String, Arc<crate::lake::Lake>, Option<u64>)>,
     /// Bytes that sorts, joins and groupings may hold; no bound if None. Decoded data files come on top.
     pub memory: Option<usize>,
     /// Threads of a query, from 2 to 32; those of the machine if None.
@@ -70,6 +78,7 @@ pub struct Engine {
     context: SessionContext,
     sources: Vec<Arc<Source>>,
     own: Arc<Own>,
+    mine: Mine,
     planner: Arc<SessionState>,
     memory: Option<usize>,
 }
@@ -112,6 +121,7 @@ impl Engine {
             context: SessionContext::new_with_state(state),
             sources,
             own,
+            mine: Mine::default(),
             planner,
             memory: options.memory,
         })
@@ -147,8 +157,8 @@ impl Engine {
         Ok(statements)
     }
 
-    /// The plan of one statement, over one version of each lake; statements that change the session (`SET`, `CREATE VIEW`)
-    /// have then done so.
+    /// The plan of one statement, over one version of each lake; statements that change the session or the lake (`SET`,
+    /// `CREATE VIEW`, `CREATE FUNCTION`) have then done so.
     ///
     /// # Errors
     /// [`Error::Invalid`] if it cannot be read or planned, or is not one statement; those of the lake.
@@ -171,7 +181,15 @@ impl Engine {
     /// # Errors
     /// As [`Engine::run`].
     pub async fn run_statement(&self, statement: Statement) -> Result<Rows> {
-        let (state, plan) = self.plan(statement).await?.into_parts();
+        self.run_frame(self.plan(statement).await?).await
+    }
+
+    /// As [`Engine::run`], of a DataFrame of this session.
+    ///
+    /// # Errors
+    /// As [`Engine::run`].
+    pub async fn run_frame(&self, frame: DataFrame) -> Result<Rows> {
+        let (state, plan) = frame.into_parts();
         match self.start(&state, &plan).await {
             // If the second try fails as well, whatever the reason: more memory for the first is what helps.
             Err(error) if is_exhausted(&error) && is_query(&plan) => self
@@ -200,9 +218,14 @@ impl Engine {
     }
 
     async fn plan(&self, statement: Statement) -> Result<DataFrame> {
+        if let Some(request) = statement::read(&statement)? {
+            return self.about_functions(request).await;
+        }
         let mut state = self.context.state();
         let pinned = Catalog::new(&self.sources, self.own.clone(), self.planner.clone());
-        state.register_catalog_list(pinned.list());
+        state.register_catalog_list(pinned.clone().list());
+        self.register_called(&statement, &pinned, &mut state)
+            .await?;
         let mut plan = state.statement_to_plan(statement.clone()).await;
         if plan.as_ref().is_err_and(headings::clash)
             && let Some(named) = headings::distinct(statement)
@@ -261,6 +284,7 @@ impl Engine {
                 .chain(state.window_functions().keys())
                 .cloned(),
         );
+        functions.extend(self.mine.names());
         // The nearest of several equally near names must not depend on the order of a hash map.
         functions.sort();
         Known {
@@ -341,6 +365,14 @@ fn is_query(plan: &LogicalPlan) -> bool {
     )
 }
 
+/// Runs what may wait for files on a thread that may.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T> + Send + 'static,
+) -> Result<T> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.map_err(|e| Error::Invalid(format!("a thread of the query engine failed: {e}")))?
+}
+
 /// An error of ours on its way through DataFusion.
 pub(crate) fn external(error: Error) -> DataFusionError {
     DataFusionError::External(Box::new(error))
@@ -349,6 +381,20 @@ pub(crate) fn external(error: Error) -> DataFusionError {
 /// Reads `user` as the column that `darshan_log` has, not as the SQL standard's function without parentheses, which
 /// DataFusion lacks.
 fn plain_user(statement: &mut Statement) {
+    match statement {
+        Statement::Statement(inner) => plain_users(inner.as_mut()),
+        Statement::Explain(explain) => plain_user(&mut explain.statement),
+        Statement::CopyTo(copy) => {
+            if let CopyToSource::Query(query) = &mut copy.source {
+                plain_users(query.as_mut());
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The same in a part of a statement.
+fn plain_users(part: &mut impl VisitMut) {
     fn rename(expr: &mut Expr) -> ControlFlow<()> {
         let column = match expr {
             Expr::Function(function) if matches!(function.args, FunctionArguments::None) => {
@@ -369,14 +415,5 @@ fn plain_user(statement: &mut Statement) {
         }
         ControlFlow::Continue(())
     }
-    match statement {
-        Statement::Statement(inner) => _ = visit_expressions_mut(inner, rename),
-        Statement::Explain(explain) => plain_user(&mut explain.statement),
-        Statement::CopyTo(copy) => {
-            if let CopyToSource::Query(query) = &mut copy.source {
-                _ = visit_expressions_mut(query, rename);
-            }
-        }
-        _ => {}
-    }
+    _ = visit_expressions_mut(part, rename);
 }

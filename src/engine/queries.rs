@@ -54,6 +54,10 @@ pub const QUERIES: &[(&str, &str)] = queries![
     "regressions",
     "top",
     "unreadable_logs",
+    "lmt_interference",
+    "ost_neighbours",
+    "stripe_advice",
+    "root_causes",
 ];
 
 /// How deep queries may stand in queries.
@@ -380,6 +384,7 @@ impl Query {
             casts.push((format!("${name}"), expression(&param.kind.cast(&value))?));
         }
         let mut query = parse_query(&self.sql)?;
+        super::cte_names::qualify(&mut query, self.name);
         let _ = query.visit(&mut Substitute(&casts));
         expand_in(&mut query, depth)?;
         Ok(query)

@@ -4,7 +4,9 @@ use super::colocated::ColocatedJoin;
 use super::corrections::durations::PartsOfDurations;
 use super::corrections::join_order::JoinOrder;
 use super::corrections::overflow;
+use super::corrections::unnest::{SAME, UniqueNoMore};
 use super::functions::{AGGREGATE, SCALAR};
+use super::user_function::WriteOut;
 use crate::error::{Error, Result};
 use datafusion::execution::SessionStateBuilder;
 use datafusion::execution::memory_pool::FairSpillPool;
@@ -99,12 +101,18 @@ pub(crate) fn session_state(
     let scalar = builder.scalar_functions().get_or_insert_default();
     scalar.extend(SCALAR.iter().map(|function| Arc::new(function.udf())));
     scalar.push(overflow::PRODUCT.clone());
+    scalar.push(SAME.clone());
     let aggregate = builder.aggregate_functions().get_or_insert_default();
     aggregate.extend(AGGREGATE.iter().map(|function| Arc::new(function.udaf())));
     aggregate.push(Arc::new(overflow::sum()));
     let analyzer = builder.analyzer().get_or_insert_default();
+    // First, for what it writes out has had the others.
+    analyzer.add_function_rewrite(Arc::new(WriteOut));
     analyzer.add_function_rewrite(Arc::new(PartsOfDurations));
     analyzer.add_function_rewrite(Arc::new(overflow::CheckedProducts));
+    analyzer.rules.push(Arc::new(UniqueNoMore));
+    let planners = builder.relation_planners().get_or_insert_default();
+    planners.push(Arc::new(UniqueNoMore));
     builder.build()
 }
 

@@ -1,5 +1,6 @@
 //! The manifest of one version: which files hold the lake, and where the job ids are cut.
 
+use super::function::UserFunction;
 use super::store::Store;
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -37,6 +38,9 @@ pub struct Manifest {
     pub files: Option<Part>,
     /// Lists of inputs; of several rows for one path the one with the highest version counts.
     pub inputs: Vec<Part>,
+    /// Users' own functions, in the order in which they were made; a manifest without the field has none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub functions: Vec<UserFunction>,
     /// Figures of this version for `lake_version`.
     pub summary: Summary,
 }

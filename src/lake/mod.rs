@@ -29,6 +29,7 @@ mod days;
 mod encoding;
 mod failpoint;
 mod forget;
+mod function;
 mod ingest;
 #[cfg(test)]
 mod kill;
@@ -53,6 +54,7 @@ mod writer;
 pub use check::{CheckReport, Finding};
 pub use failpoint::FAILPOINTS;
 pub use forget::Forgotten;
+pub use function::{UserFunction, UserParameter};
 pub use ingest::{IngestOptions, IngestReport, InputPath, Progress, Silent};
 pub use manifest::{FORMAT, Manifest, Part, Summary};
 pub use ost_list::OstList;
@@ -159,6 +161,7 @@ impl Lake {
             osts: vec![options.site.place.choose(|_| 0)],
             files: None,
             inputs: vec![],
+            functions: vec![],
             summary: Summary::default(),
         };
         if let Store::Local(root) = &store {

@@ -3,6 +3,8 @@
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 #[cfg(feature = "engine")]
+mod algorithm_1;
+#[cfg(feature = "engine")]
 mod cli;
 mod concurrent;
 mod differential;
@@ -16,6 +18,8 @@ mod percentiles;
 mod program;
 #[cfg(feature = "engine")]
 mod questions;
+#[cfg(feature = "engine")]
+mod reference;
 mod registry;
 mod semantics;
 #[cfg(feature = "engine")]
@@ -23,5 +27,9 @@ mod sweep;
 #[cfg(feature = "engine")]
 mod three;
 mod tidy;
+#[cfg(feature = "engine")]
+mod user_functions;
 mod util;
+#[cfg(feature = "engine")]
+mod verdicts;
 mod written;

@@ -322,6 +322,77 @@ fn planted_neighbours_are_found_with_about_the_bytes_that_were_planted() {
 }
 
 #[test]
+fn the_job_that_a_neighbour_slowed_down_is_told_so() {
+    let truth = truth();
+    let span = &truth["lmt"];
+    assert!(!span["neighbours"].as_array().unwrap().is_empty());
+    for pair in truth["lmt"]["neighbours"].as_array().unwrap() {
+        let (slow, loud) = (
+            pair["slow_job_id"].to_string(),
+            pair["loud_job_id"].to_string(),
+        );
+        let osts = pair["osts"].as_array().unwrap().len();
+        // What others moved is most of what these OSTs did, and all of it is known: it was the loud one.
+        let sql = format!(
+            "select osts, own, other_known, unexplained, others_share, coverage from lmt_interference(\"from\" => '2026-09-11', \"to\" => '2026-09-12', job => {slow})"
+        );
+        let rows = ask(month(), "lake", &sql);
+        assert_eq!(rows.len(), 1, "{rows:?}");
+        let row = &rows[0];
+        assert_eq!(number(row, "osts"), osts as f64, "{row}");
+        assert!(
+            number(row, "others_share") > 0.5 && number(row, "coverage") > 0.99,
+            "{row}"
+        );
+        assert!(
+            number(row, "unexplained").abs() < 0.02 * number(row, "other_known"),
+            "{row}"
+        );
+        let sql = format!(
+            "select neighbour_job_id, osts, neighbour_bytes, share from ost_neighbours(job => {slow})"
+        );
+        let neighbours = ask(month(), "lake", &sql);
+        assert_eq!(
+            neighbours[0]["neighbour_job_id"]
+                .to_string()
+                .trim_matches('"'),
+            loud,
+            "{neighbours:?}"
+        );
+        assert_eq!(number(&neighbours[0], "osts"), osts as f64);
+        assert!(number(&neighbours[0], "share") > 0.9, "{neighbours:?}");
+        // LMT has it in whole intervals, the windows of the files in microseconds.
+        let ratio = number(&neighbours[0], "neighbour_bytes") / number(row, "other_known");
+        assert!((0.8..1.1).contains(&ratio), "{ratio} {neighbours:?} {row}");
+        // And the other way round: what the one moved meanwhile is what the other calls its own bytes meanwhile.
+        let mine = &ask(
+            month(),
+            "lake",
+            &format!(
+                "select own_bytes from ost_neighbours(job => {slow}) where neighbour_job_id = {loud}"
+            ),
+        )[0];
+        let theirs = &ask(
+            month(),
+            "lake",
+            &format!(
+                "select neighbour_bytes from ost_neighbours(job => {loud}) where neighbour_job_id = {slow}"
+            ),
+        )[0];
+        let ratio = number(mine, "own_bytes") / number(theirs, "neighbour_bytes");
+        assert!((ratio - 1.0).abs() < 1e-9, "{mine} {theirs}");
+        let page = iolode(
+            month(),
+            &["query", "diagnose", "--lake", "lake", "--job", &slow],
+        )
+        .ok();
+        let causes = page.split("Likely causes").nth(1).unwrap();
+        assert!(causes.contains("1. Others used its OSTs"), "{page}");
+        assert!(page.contains(&format!("job {loud} (")), "{page}");
+    }
+}
+
+#[test]
 fn states_requeues_and_logs_outside_slurm_are_those_that_were_planted() {
     let truth = truth();
     let slurm = &truth["slurm"];

@@ -95,6 +95,16 @@ def main(program, lake, home):
     terminal.type(";\r")
     terminal.until(f"sum {moved}", "1 row", "iolode> ")
 
+    # A function of one's own is listed, and TAB knows it from then on.
+    terminal.type("create temporary function one_more(x bigint) returns bigint return x + 1;\r")
+    terminal.until("done", "iolode> ")
+    terminal.type("select one_mo" + TAB)
+    terminal.until("one_more(")
+    terminal.type("41) as more;\r")
+    terminal.until("more", "42", "1 row", "iolode> ")
+    terminal.type("\\df one_more\r")
+    terminal.until("one_more(x BIGINT) RETURNS BIGINT", "RETURN x + 1", "iolode> ")
+
     # A mistake is one line, and the prompt comes again.
     terminal.type("select bytes_raed from darshan_log;\r")
     terminal.until("did you mean `bytes_read`?", "iolode> ")

@@ -14,17 +14,16 @@
 //! and of job 300, which was requeued and left no log. LMT's samples of two OSTs and an MDT of that file system, which it
 //! calls `scr`, from 22:13:20 to 22:13:50 every 5 s; one sample of OST 7 is missing, and its counters fall once.
 
-use iolode::lake::{CreateOptions, IngestOptions, Lake, Mount as FileSystem, Silent, SiteFile};
+use crate::made::{self, job, layout, record};
+use iolode::lake::Lake;
 use iolode::source::darshan::ModuleId;
 use iolode::source::darshan::counters::{
     bgq, daos, dfs, h5d, h5f, mpiio, pnetcdf_file, pnetcdf_var, posix, stdio,
 };
 use iolode::source::darshan::header::Compression;
 use iolode::source::darshan::write::{
-    Apmpi, ApmpiRecord, Component, DarshanLog, Extra, Heatmap, Job, Layout, Mdhim, Module, Record,
-    Records, Segment, Trace, mount,
+    Apmpi, ApmpiRecord, DarshanLog, Extra, Heatmap, Mdhim, Module, Record, Records, Segment, Trace,
 };
-use std::fs;
 use std::path::Path;
 
 /// 2023-11-14 22:13:20 UTC.
@@ -34,34 +33,13 @@ const STDOUT: u64 = 15_920_181_672_442_173_319;
 
 /// The lake, in a new directory.
 pub(crate) fn small(directory: &Path) -> Lake {
-    let site = SiteFile {
-        mount: vec![FileSystem {
-            lmt: Some("scr".into()),
-            path: "/scratch".into(),
-            fs: "scratch".into(),
-            osts: Some("0-7".parse().expect("a list")),
-            stripe_size: None,
-            stripe_count: None,
-        }],
-        ..SiteFile::default()
-    };
-    let lake = Lake::create(
-        directory.join("lake"),
-        &CreateOptions {
-            site,
-            ..CreateOptions::default()
-        },
-    )
-    .expect("a new lake");
-    let logs = directory.join("logs");
-    fs::create_dir(&logs).expect("a new directory");
     let b = script(1000, START + 100 + 3600);
     let c = script(1000, START + 100 + 3600 + 10 + 25 * 3600);
     let copy = DarshanLog {
         compression: Compression::Bzip2,
         ..ior()
     };
-    for (name, log) in [
+    let logs = [
         ("ada_ior_id100_11-14-80000-1_1.darshan", ior()),
         ("ada_ior_id100_11-14-80000-2_1.darshan", copy),
         ("ada_plot_id100_11-14-83700-3_1.darshan", b),
@@ -71,22 +49,15 @@ pub(crate) fn small(directory: &Path) -> Lake {
             script(2000, START),
         ),
         ("ada_all_id200_11-14-80000-6_1.darshan", all()),
-    ] {
-        fs::write(logs.join(name), log.to_bytes()).expect("a new file");
-    }
-    fs::write(logs.join("broken.darshan"), "no log at all").expect("a new file");
-    let dumps = directory.join("dumps");
-    fs::create_dir(&dumps).expect("a new directory");
-    fs::write(dumps.join("sacct.psv"), SACCT).expect("a new file");
-    fs::write(dumps.join("filesystem_scr.sql"), lmt()).expect("a new file");
-    let options = IngestOptions {
-        paths: vec![logs.into(), dumps.into()],
-        dxt: true,
-        threads: 2,
-        ..IngestOptions::default()
-    };
-    lake.ingest(&options, &Silent).expect("logs are taken in");
-    lake
+    ];
+    let logs = logs.map(|(name, log)| (name.to_string(), log.to_bytes()));
+    let broken = ("broken.darshan".to_string(), b"no log at all".to_vec());
+    let logs: Vec<_> = logs.into_iter().chain([broken]).collect();
+    let dumps = [
+        ("sacct.psv", SACCT.to_string()),
+        ("filesystem_scr.sql", lmt()),
+    ];
+    made::lake(directory, &logs, &dumps)
 }
 
 /// What `sacct -D -P` printed, in UTC.
@@ -102,8 +73,7 @@ JobID|JobIDRaw|User|UID|Account|Partition|State|ExitCode|Submit|Eligible|Start|E
 
 /// A mysqldump of an LMT database.
 fn lmt() -> String {
-    let list = |rows: Vec<String>| rows.join(",");
-    let stamps = (0..7).map(|i| format!("({},'2023-11-14 22:13:{}')", i + 1, 20 + 5 * i));
+    let times = (0..7).map(|i| format!("2023-11-14 22:13:{}", 20 + 5 * i));
     // Read and write counters of OST 3, then of OST 7, whose sample at 22:13:40 is missing and which is started anew after.
     let three = [
         (100, 1000),
@@ -130,66 +100,33 @@ fn lmt() -> String {
         };
         counters.into_iter().enumerate().filter_map(row)
     };
-    let osts = list(rows(1, three).chain(rows(2, seven)).collect());
-    let oss = list(
-        (1..=7)
-            .map(|ts| format!("(1,{ts},{}.5,50)", 10 * ts))
-            .collect(),
-    );
-    let mdt = list(
-        (1..=7)
-            .map(|ts| format!("(1,{ts},5,700,300,80,20)"))
-            .collect(),
-    );
     let op = |ts: i64, op: i64, samples: i64| format!("(1,{ts},{op},{samples},0,0)");
-    let ops = list(
-        (1..=7)
-            .flat_map(|ts| [op(ts, 1, 100 + 10 * ts), op(ts, 2, 5 * ts * ts)])
-            .collect(),
-    );
-    format!(
-        "-- MySQL dump 10.13\n--\n-- Host: localhost    Database: filesystem_scr\n-- ------\n\
-         INSERT INTO `FILESYSTEM_INFO` VALUES (1,'scr','scr',1.1);\n\
-         INSERT INTO `MDS_DATA` VALUES {mdt};\n\
-         INSERT INTO `MDS_INFO` VALUES (1,1,'scr-MDT0000','mds1','');\n\
-         INSERT INTO `MDS_OPS_DATA` VALUES {ops};\n\
-         INSERT INTO `OPERATION_INFO` VALUES (1,'open','reqs'),(2,'getattr','reqs');\n\
-         INSERT INTO `OSS_DATA` VALUES {oss};\n\
-         INSERT INTO `OSS_INFO` VALUES (1,1,'oss1','');\n\
-         INSERT INTO `OST_DATA` VALUES {osts};\n\
-         INSERT INTO `OST_INFO` VALUES (1,1,'scr-OST0003','oss1',0,''),(2,1,'scr-OST0007','oss1',0,'');\n\
-         INSERT INTO `TIMESTAMP_INFO` VALUES {};\n-- Dump completed\n",
-        list(stamps.collect())
-    )
-}
-
-fn job(job_id: i64, uid: i64, start: i64, seconds: i64, nprocs: i64, exe: &str) -> Job {
-    Job {
-        uid,
-        start: (start, 0),
-        end: (start + seconds, 0),
-        nprocs,
-        job_id,
-        metadata: b"lib_ver=3.4.7\n".to_vec(),
-        exe: exe.into(),
-        mounts: vec![mount("lustre", "/scratch"), mount("ext4", "/")],
-    }
-}
-
-/// A record with the named counters; the others are 0.
-fn record(id: u64, rank: i64, ints: &[(usize, i64)], floats: &[(usize, f64)]) -> Record {
-    let mut record = Record {
-        id,
-        rank,
-        ints: vec![0; 69],
-        floats: vec![0.0; 17],
-        ..Record::default()
-    };
-    ints.iter().for_each(|(i, value)| record.ints[*i] = *value);
-    floats
-        .iter()
-        .for_each(|(i, value)| record.floats[*i] = *value);
-    record
+    let samples = 1..=7i64;
+    let each = |row: fn(i64) -> String| -> Vec<String> { samples.clone().map(row).collect() };
+    let ops = samples
+        .clone()
+        .flat_map(|ts| [op(ts, 1, 100 + 10 * ts), op(ts, 2, 5 * ts * ts)]);
+    let given = |rows: &[&str]| -> Vec<String> { rows.iter().map(|row| row.to_string()).collect() };
+    let tables = [
+        ("MDS_DATA", each(|ts| format!("(1,{ts},5,700,300,80,20)"))),
+        ("MDS_INFO", given(&["(1,1,'scr-MDT0000','mds1','')"])),
+        ("MDS_OPS_DATA", ops.collect()),
+        (
+            "OPERATION_INFO",
+            given(&["(1,'open','reqs')", "(2,'getattr','reqs')"]),
+        ),
+        ("OSS_DATA", each(|ts| format!("(1,{ts},{}.5,50)", 10 * ts))),
+        ("OSS_INFO", given(&["(1,1,'oss1','')"])),
+        ("OST_DATA", rows(1, three).chain(rows(2, seven)).collect()),
+        (
+            "OST_INFO",
+            given(&[
+                "(1,1,'scr-OST0003','oss1',0,'')",
+                "(2,1,'scr-OST0007','oss1',0,'')",
+            ]),
+        ),
+    ];
+    made::mysqldump(&tables, &times.collect::<Vec<_>>())
 }
 
 fn cut(mut record: Record, ints: usize, floats: usize) -> Record {
@@ -311,21 +248,13 @@ fn ior() -> DarshanLog {
         2,
         Records::Counters(vec![cut(lines, 14, 15)]),
     ));
-    let layout = |id, osts| Layout {
-        id,
-        rank: -1,
-        osts: 8,
-        mdts: 1,
-        stripe_offset: -1,
-        components: vec![Component::plain(1024, osts)],
-    };
     log.modules.push(Module::new(
         ModuleId::LUSTRE,
         2,
         Records::Lustre(vec![
-            layout(1, vec![3, 7]),
-            layout(2, vec![7]),
-            layout(3, vec![0, 3, 7]),
+            layout(1, 1024, &[3, 7]),
+            layout(2, 1024, &[7]),
+            layout(3, 1024, &[0, 3, 7]),
         ]),
     ));
     log

@@ -13,10 +13,12 @@ const KEYWORDS: &[&str] = &[
     "by",
     "case",
     "cast",
+    "create function",
     "cross",
     "desc",
     "describe",
     "distinct",
+    "drop function",
     "else",
     "end",
     "except",
@@ -48,10 +50,13 @@ const KEYWORDS: &[&str] = &[
     "outer",
     "over",
     "partition by",
+    "return",
+    "returns",
     "right",
     "select",
     "set",
     "show",
+    "show functions",
     "table",
     "then",
     "timestamp",
@@ -113,6 +118,8 @@ pub(super) fn complete(before: &str, line: &str, at: usize, names: &Names) -> (u
             .map(|(schema, _)| schema.clone())
             .collect();
         table_names().chain(schemas).collect()
+    } else if previous == "function" {
+        names.users.iter().map(|user| user[1].clone()).collect()
     } else {
         let whole = format!("{ahead}{word}{}", line.get(at..).unwrap_or_default());
         let named = aliases(&whole);
@@ -221,7 +228,8 @@ mod tests {
         ] {
             names.add("lake", table, column);
         }
-        names.functions = vec!["ost_count".into(), "abs".into()];
+        names.functions = vec!["ost_count".into(), "abs".into(), "mine".into()];
+        names.users = vec![["lake", "mine", "mine(x BIGINT)", "x"].map(str::to_string)];
         names
     }
 
@@ -280,6 +288,8 @@ mod tests {
     #[test]
     fn functions_keywords_commands_and_formats_are_offered_too() {
         check("select ost", &["select ost_count("]);
+        check("select mi", &["select mine("]);
+        check("drop function ", &["drop function mine"]);
         check(
             "select * from darshan_log gro",
             &["select * from darshan_log group by"],

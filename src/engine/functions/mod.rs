@@ -11,6 +11,7 @@
 mod approx_percentiles;
 mod bin;
 mod bits;
+pub mod call;
 mod critical_files;
 mod digest;
 mod erfc;

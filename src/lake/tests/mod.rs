@@ -9,6 +9,7 @@ use std::fs;
 use std::time::Duration;
 
 mod dumps;
+mod functions;
 mod inputs;
 mod ranges;
 mod refused;

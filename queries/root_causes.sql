@@ -1,0 +1,141 @@
+--- doc = "What made the I/O of logs slow: the paper's root causes, where they account for most of the critical time"
+--- grain = "one log, direction and cause; a log for which nothing stands out has no row"
+--- source = "IOMiner, section III-F"
+--- chart = "bar cause logs"
+--- columns = [
+---   { name = "job_id", type = "Int64", doc = "Job id as Darshan stored it" },
+---   { name = "log_id", type = "Int64", doc = "The log" },
+---   { name = "app", type = "Utf8", doc = "Program" },
+---   { name = "start_time", type = "Timestamp", doc = "Start of the program" },
+---   { name = "nprocs", type = "Int64", unit = "count", doc = "Processes" },
+---   { name = "direction", type = "Utf8", doc = "read or write" },
+---   { name = "cause", type = "Utf8", doc = "one_ost, one_rank, serial_files, one_file or small_requests" },
+---   { name = "share", type = "Float64", doc = "Part of the critical time that the files of the cause have for themselves, by their windows; NULL if it does not hold so" },
+---   { name = "share_busy", type = "Float64", doc = "The same by the times for which the files were busy; NULL if it does not hold so" },
+---   { name = "critical_time", type = "Float64", unit = "s", doc = "Time in which at least one file was in use in that direction, by windows; by busy times if share is NULL" },
+---   { name = "files", type = "Int64", unit = "count", doc = "Files of the cause" },
+---   { name = "bytes", type = "Int64", unit = "B", doc = "Their bytes in that direction" },
+---   { name = "bw", type = "Float64", unit = "B/s", doc = "These bytes / the time that the files have for themselves" },
+---   { name = "number", type = "Float64", doc = "one_ost: processes on the OST; one_rank: bytes of that process / those of an average one; serial_files: files; one_file: its share of the bytes; small_requests: share of the requests that are small" },
+---   { name = "subject", type = "Utf8", doc = "The OST, the process or the file; of several the one with most time" },
+--- ]
+--- [[param]]
+--- name = "job"
+--- type = "int"
+--- default = "NULL"
+--- doc = "Job id; all if not given"
+--- [[param]]
+--- name = "from"
+--- type = "timestamp"
+--- default = "NULL"
+--- doc = "Logs that start then or later"
+--- [[param]]
+--- name = "to"
+--- type = "timestamp"
+--- default = "NULL"
+--- doc = "Logs that start before"
+--- [[param]]
+--- name = "both"
+--- type = "bool"
+--- default = "true"
+--- doc = "Only causes that hold by windows and by busy times alike; false shows also those that hold by one of them"
+--- [[param]]
+--- name = "min_time"
+--- type = "float"
+--- default = "1"
+--- doc = "Logs with less critical time, s, are not looked at"
+--- [[param]]
+--- name = "slow_bw"
+--- type = "float"
+--- default = "1e9"
+--- doc = "Files that moved their bytes faster, B/s, are nobody's trouble: the paper's threshold"
+
+-- Files of a log and direction, each with its window and the time for which it was busy; then five causes, each from the exclusive
+-- times (algorithm 2) of the files that it is about:
+--   one_ost         on each OST: files on it alone, that at least 16 processes and half of all share             at least 50 %
+--   one_rank        files of one process alone that moved at least 10 times the bytes of an average process      at least 50 %
+--   serial_files    at least 20 files that overlap with others by at most 5 %, none over a fifth of their sum    at least 50 %
+--   one_file        one of at least 10 files, without which the time were less than half as long                 at least 90 %
+--   small_requests  files of which at least half the requests, and 1,000 in all, are of at most 1 KiB, and half
+--                   not consecutive                                                                              at least 50 %
+-- A cause that holds for windows only may be an idle file that was held open: share_busy tells.
+WITH log AS (
+  SELECT job_id, log_id, app, nprocs, start_time, critical_read_time, critical_write_time FROM darshan_log
+  WHERE ($job IS NULL OR job_id = $job) AND ($from IS NULL OR start_time >= $from) AND ($to IS NULL OR start_time < $to)
+    AND nprocs > 1 AND greatest(coalesce(critical_read_time, 0.0), coalesce(critical_write_time, 0.0)) >= $min_time
+), side AS (
+  SELECT f.job_id, f.log_id, 'read' AS direction, f.record_id, f.path, CASE WHEN f.ost_count = 1 THEN 'OST ' || f.ost_list[1] || ' of ' || f.fs END AS ost,
+    f.bytes_read AS bytes, f.posix_reads AS requests, f.consec_reads AS consec, f.size_read_0_100 + f.size_read_100_1k AS small,
+    coalesce(f.readers, CASE WHEN f.bytes_source = 'mpiio' THEN f.file_nprocs_mpiio ELSE f.file_nprocs_posix END) AS procs,
+    CASE WHEN f.sharing = 'unique' THEN 'rank ' || f.slowest_rank END AS rank, l.nprocs, f.read_start AS a, f.read_end AS b, f.read_busy_end AS busy_end
+  FROM log l JOIN darshan_file f ON f.job_id = l.job_id AND f.log_id = l.log_id
+  WHERE NOT f.is_stream AND f.bytes_read > 0 AND l.critical_read_time >= $min_time AND ($job IS NULL OR f.job_id = $job)
+  UNION ALL
+  SELECT f.job_id, f.log_id, 'write', f.record_id, f.path, CASE WHEN f.ost_count = 1 THEN 'OST ' || f.ost_list[1] || ' of ' || f.fs END,
+    f.bytes_written, f.posix_writes, f.consec_writes, f.size_write_0_100 + f.size_write_100_1k,
+    coalesce(f.writers, CASE WHEN f.bytes_source = 'mpiio' THEN f.file_nprocs_mpiio ELSE f.file_nprocs_posix END),
+    CASE WHEN f.sharing = 'unique' THEN 'rank ' || f.slowest_rank END, l.nprocs, f.write_start, f.write_end, f.write_busy_end
+  FROM log l JOIN darshan_file f ON f.job_id = l.job_id AND f.log_id = l.log_id
+  WHERE NOT f.is_stream AND f.bytes_written > 0 AND l.critical_write_time >= $min_time AND ($job IS NULL OR f.job_id = $job)
+), used AS (
+  SELECT job_id, log_id, direction, record_id, a, unnest(make_array(b, least(busy_end, b))) AS b, unnest(make_array('window', 'busy')) AS kind FROM side
+), laid AS (
+  -- A file whose removal halves the time is the longest one.
+  SELECT *, row_number() OVER (PARTITION BY kind, job_id, log_id, direction ORDER BY b - a DESC, record_id) AS by_length,
+    max(b) OVER (PARTITION BY kind, job_id, log_id, direction ORDER BY a, b, record_id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before_end,
+    lead(a) OVER (PARTITION BY kind, job_id, log_id, direction ORDER BY a, b, record_id) AS next_start
+  FROM used WHERE b > a
+), swept AS (
+  SELECT kind, job_id, log_id, direction, critical_files(record_id, a, b) AS cover, io_time(a, b) AS critical_time, io_time(a, b) FILTER (WHERE by_length > 1) AS without
+  FROM laid GROUP BY kind, job_id, log_id, direction
+), part AS (
+  SELECT kind, job_id, log_id, direction, critical_time, critical_time - coalesce(without, 0.0) AS lost, unnest(cover) AS part FROM swept
+  WHERE critical_time >= CASE WHEN kind = 'window' THEN $min_time ELSE $min_time / 10.0 END
+), own AS (
+  SELECT kind, job_id, log_id, direction, critical_time, lost, part['id'] AS record_id, sum(part['end'] - part['start']) AS time
+  FROM part GROUP BY kind, job_id, log_id, direction, critical_time, lost, part['id']
+), timed AS (
+  SELECT u.kind, u.job_id, u.log_id, u.direction, u.record_id, u.by_length, u.b - u.a AS length, coalesce(o.time, 0.0) AS time,
+    greatest(least(coalesce(u.before_end, u.a), u.b) - u.a, 0.0) + greatest(u.b - coalesce(u.next_start, u.b), 0.0) <= 0.05 * (u.b - u.a) AS alone,
+    max(o.critical_time) OVER (PARTITION BY u.kind, u.job_id, u.log_id, u.direction) AS critical_time, max(o.lost) OVER (PARTITION BY u.kind, u.job_id, u.log_id, u.direction) AS lost
+  FROM laid u LEFT JOIN own o ON o.kind = u.kind AND o.job_id = u.job_id AND o.log_id = u.log_id AND o.direction = u.direction AND o.record_id = u.record_id
+), file AS (
+  SELECT s.*, t.kind, t.time, t.length, t.critical_time, t.lost, t.alone, t.by_length, count(*) OVER (PARTITION BY t.kind, s.job_id, s.log_id, s.direction) AS files,
+    sum(s.bytes) OVER (PARTITION BY t.kind, s.job_id, s.log_id, s.direction) AS all_bytes
+  FROM timed t JOIN side s ON s.job_id = t.job_id AND s.log_id = t.log_id AND s.direction = t.direction AND s.record_id = t.record_id
+), member AS (
+  SELECT *, unnest(make_array(
+      CASE WHEN ost IS NOT NULL THEN 'one_ost' END, CASE WHEN rank IS NOT NULL THEN 'one_rank' END, CASE WHEN alone THEN 'serial_files' END,
+      CASE WHEN files >= 10 AND by_length = 1 AND time >= 0.9 * critical_time AND lost >= 0.5 * critical_time THEN 'one_file' END,
+      CASE WHEN requests > 0 AND 2 * small >= requests AND 2 * (requests - consec) >= requests THEN 'small_requests' END)) AS cause
+  FROM file
+), subject AS (
+  SELECT kind, job_id, log_id, direction, cause, critical_time, nprocs, all_bytes, CASE cause WHEN 'one_ost' THEN ost WHEN 'one_rank' THEN rank END AS about,
+    first_value(path ORDER BY CASE WHEN cause = 'serial_files' THEN length ELSE time END DESC, record_id) AS path,
+    sum(CASE WHEN cause = 'serial_files' THEN length ELSE time END) AS time, max(length) AS longest, count(*) AS files, sum(bytes) AS bytes, sum(procs) AS procs,
+    sum(small) AS small, sum(requests) AS requests
+  FROM member WHERE cause IS NOT NULL
+  GROUP BY kind, job_id, log_id, direction, cause, critical_time, nprocs, all_bytes, CASE cause WHEN 'one_ost' THEN ost WHEN 'one_rank' THEN rank END
+), met AS (
+  SELECT *, CASE cause WHEN 'one_ost' THEN CAST(least(procs, nprocs) AS DOUBLE) WHEN 'one_rank' THEN CAST(bytes AS DOUBLE) * nprocs / all_bytes WHEN 'serial_files' THEN CAST(files AS DOUBLE)
+      WHEN 'one_file' THEN CAST(bytes AS DOUBLE) / all_bytes ELSE CAST(small AS DOUBLE) / requests END AS number
+  FROM subject
+  WHERE time > 0 AND CASE cause WHEN 'one_ost' THEN least(procs, nprocs) >= 16 AND 2 * procs >= nprocs WHEN 'one_rank' THEN CAST(bytes AS DOUBLE) * nprocs >= 10.0 * all_bytes
+    WHEN 'serial_files' THEN files >= 20 AND longest <= 0.2 * time WHEN 'small_requests' THEN small >= 1000 ELSE true END
+), found AS (
+  SELECT kind, job_id, log_id, direction, cause, critical_time, first_value(coalesce(about, path) ORDER BY time DESC, about) AS subject,
+    first_value(number ORDER BY time DESC, about) AS number, sum(time) AS time, sum(files) AS files, sum(bytes) AS bytes
+  FROM met GROUP BY kind, job_id, log_id, direction, cause, critical_time, CASE WHEN cause = 'one_rank' THEN about END
+  HAVING sum(time) >= 0.5 * critical_time AND sum(bytes) / sum(time) < $slow_bw
+), both_kinds AS (
+  -- What is about one OST, process or file must be so for the same one by both kinds of interval.
+  SELECT job_id, log_id, direction, cause, CASE WHEN cause IN ('one_ost', 'one_rank', 'one_file') THEN subject END AS same,
+    max(CASE WHEN kind = 'window' THEN time / critical_time END) AS share, max(CASE WHEN kind = 'busy' THEN time / critical_time END) AS share_busy,
+    first_value(critical_time ORDER BY kind DESC) AS critical_time, first_value(files ORDER BY kind DESC) AS files, first_value(bytes ORDER BY kind DESC) AS bytes,
+    first_value(bytes / time ORDER BY kind DESC) AS bw, first_value(number ORDER BY kind DESC) AS number, first_value(subject ORDER BY kind DESC) AS subject
+  FROM found GROUP BY job_id, log_id, direction, cause, CASE WHEN cause IN ('one_ost', 'one_rank', 'one_file') THEN subject END
+)
+SELECT c.job_id, c.log_id, l.app, l.start_time, l.nprocs, c.direction, c.cause, c.share, c.share_busy, c.critical_time, c.files, c.bytes, c.bw, c.number, c.subject
+FROM both_kinds c JOIN log l ON l.job_id = c.job_id AND l.log_id = c.log_id
+WHERE NOT $both OR c.share IS NOT NULL AND c.share_busy IS NOT NULL
+ORDER BY c.job_id, c.log_id, c.direction, c.share * c.critical_time DESC, c.cause

@@ -1,0 +1,451 @@
+//! What is known of a job: the answers to the questions that its page is made of.
+
+use crate::answer::rows::rows;
+use crate::engine::Engine;
+use crate::error::{Error, Result};
+use chrono::{DateTime, TimeDelta, Utc};
+use serde::{Deserialize, Deserializer};
+use std::collections::BTreeMap;
+
+/// The directions, in the order of the page.
+pub(super) const DIRECTIONS: [&str; 2] = ["read", "write"];
+
+/// Days before and after a job whose jobs it is compared with: a month.
+const AROUND: i64 = 15;
+
+/// One log of the job, with its Slurm record.
+#[derive(Debug, Deserialize)]
+pub(super) struct Log {
+    pub(super) log_id: i64,
+    pub(super) uid: Option<i64>,
+    log_group: i64,
+    pub(super) user: Option<String>,
+    pub(super) app: Option<String>,
+    pub(super) nprocs: Option<i64>,
+    pub(super) node_count: Option<i64>,
+    #[serde(rename = "match")]
+    pub(super) matched: String,
+    pub(super) state: Option<String>,
+    #[serde(default, deserialize_with = "time")]
+    pub(super) start_time: Option<DateTime<Utc>>,
+    #[serde(default, deserialize_with = "time")]
+    pub(super) end_time: Option<DateTime<Utc>>,
+    pub(super) run_time: Option<f64>,
+    pub(super) partial: Option<bool>,
+    pub(super) status: String,
+    pub(super) read_time: Option<f64>,
+    pub(super) write_time: Option<f64>,
+    pub(super) meta_time: Option<f64>,
+}
+
+/// What `perf_factors` knows of the job in one direction.
+#[derive(Debug, Deserialize)]
+pub(super) struct Flow {
+    log_id: i64,
+    pub(super) files: i64,
+    pub(super) bytes: i64,
+    pub(super) bw_span: Option<f64>,
+    pub(super) bw_critical: Option<f64>,
+    pub(super) bw_slowest_rank: Option<f64>,
+    pub(super) critical_time: f64,
+    pub(super) busy: Option<f64>,
+    pub(super) proc_upper: Option<bool>,
+    pub(super) critical_files: Vec<CriticalFile>,
+}
+
+/// A file with the time that is its own.
+#[derive(Debug, Deserialize)]
+pub(super) struct CriticalFile {
+    pub(super) record_id: u64,
+    pub(super) path: Option<String>,
+    pub(super) time: f64,
+    pub(super) share: f64,
+    pub(super) bytes: i64,
+}
+
+/// A number of the job beside those of others.
+#[derive(Debug)]
+pub(super) struct Compared {
+    /// Column of `perf_factors`.
+    pub(super) name: &'static str,
+    pub(super) value: Option<f64>,
+    pub(super) own_app: Rank,
+    pub(super) month: Rank,
+}
+
+/// Where a value lies among others.
+#[derive(Debug, Default)]
+pub(super) struct Rank {
+    /// How many others there are.
+    pub(super) others: i64,
+    /// Part of them that has a smaller value; of equal ones half.
+    pub(super) below: Option<f64>,
+}
+
+/// A row of `root_causes`.
+#[derive(Debug, Deserialize)]
+pub(super) struct Cause {
+    log_id: i64,
+    pub(super) direction: String,
+    pub(super) cause: String,
+    pub(super) share: Option<f64>,
+    pub(super) share_busy: Option<f64>,
+    pub(super) critical_time: f64,
+    pub(super) files: i64,
+    pub(super) bw: f64,
+    pub(super) number: f64,
+    pub(super) subject: Option<String>,
+}
+
+/// A row of `lmt_interference`, and how fast the OSTs of that file system were seen to be.
+#[derive(Debug, Deserialize)]
+pub(super) struct Interference {
+    log_id: i64,
+    pub(super) direction: String,
+    pub(super) fs: String,
+    pub(super) osts: i64,
+    pub(super) seconds: f64,
+    pub(super) seen: i64,
+    pub(super) own: f64,
+    pub(super) same_job: f64,
+    pub(super) other_known: f64,
+    pub(super) unexplained: f64,
+    pub(super) others_share: Option<f64>,
+    pub(super) coverage: Option<f64>,
+    /// The most that one of its OSTs moved within a day around the job, B/s.
+    pub(super) peak: Option<f64>,
+}
+
+/// A row of `ost_neighbours`.
+#[derive(Debug, Deserialize)]
+pub(super) struct Neighbour {
+    log_id: i64,
+    pub(super) fs: String,
+    pub(super) neighbour_job_id: i64,
+    pub(super) neighbour_app: Option<String>,
+    pub(super) neighbour_user: Option<String>,
+    pub(super) osts: i64,
+    pub(super) neighbour_bytes: f64,
+    pub(super) share: f64,
+}
+
+/// An OST that is slow for everyone, on which the job moved bytes.
+#[derive(Debug)]
+pub(super) struct SlowOst {
+    pub(super) fs: String,
+    pub(super) ost: i64,
+    pub(super) direction: String,
+    pub(super) slowdown: f64,
+    /// Files of all jobs that it is known from.
+    pub(super) files: i64,
+    /// What the job's files on it moved, on all their OSTs.
+    pub(super) bytes: i64,
+    /// The part of the critical time that is theirs.
+    pub(super) share: f64,
+}
+
+/// A file of the job on such an OST.
+#[derive(Deserialize)]
+struct SlowFile {
+    log_id: i64,
+    record_id: u64,
+    fs: String,
+    ost: i64,
+    direction: String,
+    slowdown: f64,
+    files: i64,
+    bytes: i64,
+}
+
+/// A row of `stripe_advice`.
+#[derive(Debug, Deserialize)]
+pub(super) struct Advice {
+    pub(super) fs: String,
+    pub(super) advice: String,
+    pub(super) stripe_count: i64,
+    pub(super) advised_count: i64,
+    pub(super) files: i64,
+    pub(super) time: f64,
+    pub(super) largest_path: Option<String>,
+    pub(super) largest_size: i64,
+}
+
+/// A job: the logs of one id and user that belong together.
+#[derive(Debug)]
+pub(super) struct Job {
+    pub(super) job_id: i64,
+    pub(super) logs: Vec<Log>,
+    /// By direction, for each kind of interval.
+    pub(super) flows: BTreeMap<(&'static str, &'static str), Flow>,
+    /// By direction.
+    pub(super) compared: BTreeMap<&'static str, Vec<Compared>>,
+    pub(super) causes: Vec<Cause>,
+    pub(super) interference: Vec<Interference>,
+    pub(super) neighbours: Vec<Neighbour>,
+    pub(super) slow_osts: Vec<SlowOst>,
+    pub(super) advice: Vec<Advice>,
+}
+
+/// Columns of `perf_factors` in which a job is compared with others.
+const COMPARED: [&str; 6] = [
+    "small",
+    "non_consec",
+    "coll",
+    "ost_count",
+    "proc_per_ost",
+    "bw_critical",
+];
+
+/// The jobs of that id: one, unless an id came again, as process ids do outside Slurm.
+///
+/// # Errors
+/// Those of the lake; [`Error::Invalid`] if it has no log of that job.
+pub(super) async fn jobs(engine: &Engine, job: i64) -> Result<Vec<Job>> {
+    let logs: Vec<Log> = rows(engine, &format!(
+        "SELECT j.log_id, j.uid, g.log_group, j.\"user\", j.app, j.nprocs, j.node_count, j.match, j.state, j.start_time, j.end_time, j.run_time, j.partial, j.status, \
+           l.read_time, l.write_time, l.meta_time \
+         FROM job j JOIN darshan_log l ON l.job_id = j.job_id AND l.log_id = j.log_id JOIN darshan_log_group g ON g.job_id = j.job_id AND g.log_id = j.log_id \
+         WHERE j.job_id = {job} ORDER BY j.start_time, j.log_id"
+    )).await?;
+    if logs.is_empty() {
+        return Err(nothing(engine, job).await?);
+    }
+    let mut groups: BTreeMap<(Option<i64>, i64), Vec<Log>> = BTreeMap::new();
+    for log in logs {
+        groups
+            .entry((log.uid, log.log_group))
+            .or_default()
+            .push(log);
+    }
+    let mut jobs = vec![];
+    for logs in groups.into_values() {
+        jobs.push(gather(engine, job, logs).await?);
+    }
+    jobs.sort_by_key(|job| job.logs.first().and_then(|log| log.start_time));
+    Ok(jobs)
+}
+
+/// Why there is nothing to say of a job.
+async fn nothing(engine: &Engine, job: i64) -> Result<Error> {
+    #[derive(Deserialize)]
+    struct Known {
+        job_id_text: Option<String>,
+        job_id: i64,
+        state: Option<String>,
+    }
+    let sql = format!(
+        "SELECT job_id_text, job_id, state FROM slurm_job WHERE job_id = {job} OR job_id_text = '{job}' ORDER BY submit_time DESC LIMIT 1"
+    );
+    let known: Vec<Known> = rows(engine, &sql).await?;
+    Ok(Error::Invalid(match known.first() {
+        None => format!("job {job}: the lake has no Darshan log of it, and no Slurm record either"),
+        Some(known) => format!(
+            "job {job}: the lake has no Darshan log of it; Slurm knows it as {} (raw id {}), {}",
+            known.job_id_text.as_deref().unwrap_or("a job"),
+            known.job_id,
+            known.state.as_deref().unwrap_or("in an unknown state")
+        ),
+    }))
+}
+
+async fn gather(engine: &Engine, job: i64, logs: Vec<Log>) -> Result<Job> {
+    let of = |log_id: i64| logs.iter().any(|log| log.log_id == log_id);
+    let mut found = Job {
+        job_id: job,
+        flows: BTreeMap::new(),
+        compared: BTreeMap::new(),
+        causes: vec![],
+        interference: vec![],
+        neighbours: vec![],
+        slow_osts: vec![],
+        advice: vec![],
+        logs: vec![],
+    };
+    let first = logs.iter().filter_map(|log| log.start_time).min();
+    let last = logs
+        .iter()
+        .filter_map(|log| log.end_time.or(log.start_time))
+        .max();
+    let (Some(first), Some(last)) = (first, last) else {
+        // Without a clock there is nothing to lay beside others.
+        found.logs = logs;
+        return Ok(found);
+    };
+    let month = period(
+        first - TimeDelta::days(AROUND),
+        first + TimeDelta::days(AROUND),
+    );
+    for direction in DIRECTIONS {
+        for interval in ["window", "busy", "dxt"] {
+            let sql = format!(
+                "SELECT * FROM perf_factors(direction => '{direction}', grain => 'job', interval => '{interval}', job => {job})"
+            );
+            let flows: Vec<Flow> = rows(engine, &sql).await?;
+            if let Some(flow) = flows.into_iter().find(|flow| of(flow.log_id)) {
+                found.flows.insert((direction, interval), flow);
+            }
+        }
+        if let Some(flow) = found.flows.get(&(direction, "window")) {
+            let compared = compare(engine, direction, job, flow.log_id, &month).await?;
+            found.compared.insert(direction, compared);
+        }
+    }
+    let traced = format!("SELECT count(*) AS segments FROM darshan_dxt WHERE job_id = {job}");
+    #[derive(Deserialize)]
+    struct Traced {
+        segments: i64,
+    }
+    if rows::<Traced>(engine, &traced)
+        .await?
+        .iter()
+        .all(|traced| traced.segments == 0)
+    {
+        found.flows.retain(|(_, interval), _| *interval != "dxt");
+    }
+    let causes = format!("SELECT * FROM root_causes(job => {job}, both => false)");
+    found.causes = rows(engine, &causes).await?;
+    found.causes.retain(|cause| of(cause.log_id));
+    // Intervals of LMT of up to 30 s, with stamps that are up to 5 s late.
+    let during = period(first - TimeDelta::seconds(5), last + TimeDelta::seconds(40));
+    found.interference = rows(engine, &format!(
+        "SELECT i.*, CASE WHEN i.direction = 'read' THEN p.peak_read ELSE p.peak_write END AS peak FROM lmt_interference({during}, job => {job}) i \
+         LEFT JOIN (SELECT fs, max(bytes_read / interval_s) AS peak_read, max(bytes_written / interval_s) AS peak_write FROM lmt_ost \
+           WHERE time >= '{}' AND time < '{}' AND NOT gap AND NOT reset AND interval_s > 0 GROUP BY fs) p ON p.fs = i.fs",
+        stamp(first - TimeDelta::hours(12)),
+        stamp(last + TimeDelta::hours(12)),
+    )).await?;
+    found.interference.retain(|of_log| of(of_log.log_id));
+    found.neighbours = rows(
+        engine,
+        &format!("SELECT * FROM ost_neighbours(job => {job}) ORDER BY neighbour_bytes DESC"),
+    )
+    .await?;
+    found.neighbours.retain(|neighbour| of(neighbour.log_id));
+    let files: Vec<SlowFile> = rows(engine, &format!(
+        "WITH placed AS ( \
+           SELECT DISTINCT log_id, record_id, fs, ost, bytes_read, bytes_written FROM ( \
+             SELECT log_id, record_id, fs, unnest(ost_list) AS ost, bytes_read, bytes_written FROM darshan_file WHERE job_id = {job} AND ost_list IS NOT NULL AND NOT is_stream) \
+         ) \
+         SELECT p.log_id, p.record_id, s.fs, s.ost, s.direction, s.slowdown, s.files, CASE WHEN s.direction = 'read' THEN p.bytes_read ELSE p.bytes_written END AS bytes \
+         FROM slow_osts({month}) s JOIN placed p ON p.fs = s.fs AND p.ost = s.ost \
+         WHERE s.slow AND CASE WHEN s.direction = 'read' THEN p.bytes_read ELSE p.bytes_written END > 0 ORDER BY s.slowdown DESC, s.fs, s.ost, p.record_id"
+    )).await?;
+    found.slow_osts = slow_osts(
+        files.into_iter().filter(|file| of(file.log_id)),
+        &found.flows,
+    );
+    found.advice = rows(
+        engine,
+        &format!("SELECT * FROM stripe_advice(job => {job})"),
+    )
+    .await?;
+    found.logs = logs;
+    Ok(found)
+}
+
+/// The slow OSTs of these files, slowest first, with the part of the critical time that waited for each.
+fn slow_osts(
+    files: impl Iterator<Item = SlowFile>,
+    flows: &BTreeMap<(&'static str, &'static str), Flow>,
+) -> Vec<SlowOst> {
+    let mut osts: Vec<SlowOst> = vec![];
+    for file in files {
+        let flow = DIRECTIONS.iter().find(|name| **name == file.direction);
+        let flow = flow.and_then(|direction| flows.get(&(*direction, "window")));
+        let critical = flow.and_then(|flow| {
+            flow.critical_files
+                .iter()
+                .find(|known| known.record_id == file.record_id)
+        });
+        let share = critical.map_or(0.0, |critical| critical.share);
+        let same = osts.iter_mut().find(|ost| {
+            ost.fs == file.fs && ost.ost == file.ost && ost.direction == file.direction
+        });
+        match same {
+            Some(ost) => {
+                ost.bytes += file.bytes;
+                ost.share += share;
+            }
+            None => osts.push(SlowOst {
+                fs: file.fs,
+                ost: file.ost,
+                direction: file.direction,
+                slowdown: file.slowdown,
+                files: file.files,
+                bytes: file.bytes,
+                share,
+            }),
+        }
+    }
+    osts
+}
+
+/// The job's numbers beside those of the other jobs of the month.
+async fn compare(
+    engine: &Engine,
+    direction: &str,
+    job: i64,
+    log_id: i64,
+    month: &str,
+) -> Result<Vec<Compared>> {
+    #[derive(Deserialize)]
+    struct Row {
+        name: String,
+        value: Option<f64>,
+        app_others: i64,
+        app_below: Option<f64>,
+        others: i64,
+        below: Option<f64>,
+    }
+    let numbers = |name: &str| {
+        let below = format!(
+            "CASE WHEN a.{name} < m.{name} THEN 1.0 WHEN a.{name} = m.{name} THEN 0.5 WHEN a.{name} > m.{name} THEN 0.0 END"
+        );
+        format!(
+            "named_struct('name', '{name}', 'value', CAST(max(m.{name}) AS DOUBLE), 'app_others', count({below}) FILTER (WHERE a.app = m.app), \
+             'app_below', avg({below}) FILTER (WHERE a.app = m.app), 'others', count({below}), 'below', avg({below}))"
+        )
+    };
+    let numbers: Vec<String> = COMPARED.iter().map(|name| numbers(name)).collect();
+    let sql = format!(
+        "WITH a AS (SELECT * FROM perf_factors(direction => '{direction}', grain => 'job', {month})), \
+         m AS (SELECT * FROM perf_factors(direction => '{direction}', grain => 'job', job => {job}) WHERE log_id = {log_id}), \
+         c AS (SELECT unnest(make_array({})) AS row FROM m LEFT JOIN a ON a.job_id <> m.job_id OR a.log_id <> m.log_id) \
+         SELECT row['name'] AS name, row['value'] AS value, row['app_others'] AS app_others, row['app_below'] AS app_below, row['others'] AS others, row['below'] AS below FROM c",
+        numbers.join(", ")
+    );
+    let found: Vec<Row> = rows(engine, &sql).await?;
+    let compared = COMPARED.into_iter().filter_map(|name| {
+        let row = found.iter().find(|row| row.name == name)?;
+        Some(Compared {
+            name,
+            value: row.value,
+            own_app: Rank {
+                others: row.app_others,
+                below: row.app_below,
+            },
+            month: Rank {
+                others: row.others,
+                below: row.below,
+            },
+        })
+    });
+    Ok(compared.collect())
+}
+
+fn period(from: DateTime<Utc>, to: DateTime<Utc>) -> String {
+    format!("\"from\" => '{}', \"to\" => '{}'", stamp(from), stamp(to))
+}
+
+fn stamp(time: DateTime<Utc>) -> String {
+    time.format("%Y-%m-%dT%H:%M:%S%.6fZ").to_string()
+}
+
+/// A time as answers write it.
+fn time<'de, D: Deserializer<'de>>(
+    from: D,
+) -> std::result::Result<Option<DateTime<Utc>>, D::Error> {
+    let text = Option::<String>::deserialize(from)?;
+    let time = text.map(|text| DateTime::parse_from_rfc3339(&text).map(|time| time.to_utc()));
+    time.transpose().map_err(serde::de::Error::custom)
+}

@@ -1,0 +1,113 @@
+//! Every named query against an independent version of it, in DuckDB and Python, over the same Parquet files.
+
+use crate::program::{PROGRAM, iolode};
+use crate::util::{python, shared_data};
+use std::path::Path;
+use std::process::Command;
+
+/// What a site would write down for the real logs: their mounts and OSTs.
+const SITE: &str = r#"
+cluster = "real"
+timezone = "UTC"
+
+[[mount]]
+path = "/"
+fs = "grand"
+osts = "0-159"
+
+[[mount]]
+path = "/home"
+fs = "home"
+osts = "0-7"
+
+[[mount]]
+path = "/scratch2"
+fs = "snx11025"
+
+[[mount]]
+path = "/global/cscratch1"
+fs = "cscratch"
+lmt = "lc1"
+osts = "0-247"
+stripe_size = 33554432
+stripe_count = 64
+"#;
+
+#[test]
+fn named_queries_answer_as_their_independent_versions_do() {
+    let (Some(data), Some(python)) = (shared_data(), python()) else {
+        return;
+    };
+    let root = tempfile::tempdir().unwrap();
+    let synth = [
+        "synth",
+        "--jobs",
+        "250",
+        "--seed",
+        "7",
+        "--lmt-hours",
+        "1",
+        "--out",
+        "month",
+    ];
+    iolode(root.path(), &synth).ok();
+    let create = ["lake", "create", "month-lake", "--site", "month/site.toml"];
+    iolode(root.path(), &create).ok();
+    // A month holds logs that cannot be read: some inputs fail.
+    let ingest = [
+        "ingest",
+        "--lake",
+        "month-lake",
+        "--darshan",
+        "month",
+        "--slurm",
+        "month/slurm",
+        "--lmt",
+        "month/lmt",
+        "--dxt",
+    ];
+    assert_eq!(iolode(root.path(), &ingest).code, Some(1));
+    std::fs::write(root.path().join("site.toml"), SITE).unwrap();
+    iolode(
+        root.path(),
+        &["lake", "create", "real-lake", "--site", "site.toml"],
+    )
+    .ok();
+    let path = |below: &str| data.join(below).display().to_string();
+    let (darshan, linked) = (path("darshan"), path("linked"));
+    let (run1, sacct, lmt) = (
+        path("slurm/run1/sacct.json"),
+        path("linked/sacct.json"),
+        path("lmt"),
+    );
+    let ingest = [
+        "ingest",
+        "--lake",
+        "real-lake",
+        "--darshan",
+        &darshan,
+        &linked,
+        "--slurm",
+        &run1,
+        &sacct,
+        "--lmt",
+        &lmt,
+        "--dxt",
+    ];
+    let ingested = iolode(root.path(), &ingest);
+    assert!(matches!(ingested.code, Some(0 | 1)), "{}", ingested.stderr);
+    let compare = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/reference/compare.py");
+    let output = Command::new(python)
+        .arg(compare)
+        .args([PROGRAM, "month-lake", "real-lake"])
+        .current_dir(root.path())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    println!("{said}");
+    assert!(
+        output.status.success(),
+        "{said}{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+}
