@@ -60,7 +60,7 @@ WITH asked AS (
   SELECT *, unnest(generate_series(CAST(start_time AS BIGINT) / 600000000, (CAST(end_time AS BIGINT) + 5000000) / 600000000)) AS bucket FROM busy
 ), server AS (
   SELECT m.log_id, m.fs, sum(o.opens) AS opens, sum(o.getattrs) AS getattrs, sum(o.mknods) AS mknods, sum(o.interval_s) AS seconds,
-    sum(greatest(least(o.d, CAST(m.end_time AS BIGINT)) - greatest(o.c, CAST(m.start_time AS BIGINT)), 0)) / 1000000.0 AS inside
+    sum(greatest(least(CAST(o.d - CAST(m.start_time AS BIGINT) AS DOUBLE) / 1000000.0, m.seconds) - greatest(CAST(o.c - CAST(m.start_time AS BIGINT) AS DOUBLE) / 1000000.0, 0.0), 0.0)) AS inside
   FROM spell m JOIN op o ON o.fs = m.fs AND o.bucket = m.bucket
   WHERE o.time > m.start_time AND o.time <= m.end_time + INTERVAL '5 seconds' GROUP BY m.log_id, m.fs
 )

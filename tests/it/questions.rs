@@ -2,6 +2,63 @@
 
 use crate::program::iolode;
 use crate::util::shared_data;
+use iolode::answer::ANALYSES;
+use iolode::engine::queries::QUERIES;
+use std::path::Path;
+
+/// A named query and an analysis are asked in the same way: each name is one of them, and the list shows them all.
+#[test]
+fn every_question_is_listed_once_and_has_help() {
+    let here = Path::new(".");
+    let listed = iolode(here, &["query"]).ok();
+    let listed: Vec<&str> = listed
+        .lines()
+        .filter_map(|line| line.split(' ').next())
+        .collect();
+    let names: Vec<&str> = (QUERIES.iter().map(|(name, _)| *name))
+        .chain(ANALYSES.iter().map(|analysis| analysis.name))
+        .collect();
+    assert_eq!(listed, names);
+    let distinct: std::collections::BTreeSet<&str> = names.iter().copied().collect();
+    assert_eq!(distinct.len(), names.len());
+    for analysis in ANALYSES {
+        let help = iolode(here, &["query", analysis.name, "--help"]).ok();
+        assert!(
+            help.contains(analysis.doc) && help.contains("--job"),
+            "{help}"
+        );
+        let refused = iolode(
+            here,
+            &["query", analysis.name, "--job", "many", "--lake", "none"],
+        );
+        assert_eq!(refused.code, Some(2));
+        assert!(
+            refused
+                .stderr
+                .contains("--job `many`: expected a whole number"),
+            "{}",
+            refused.stderr
+        );
+        let refused = iolode(
+            here,
+            &[
+                "query",
+                analysis.name,
+                "--job",
+                "1",
+                "--lake",
+                "none",
+                "--format",
+                "csv",
+            ],
+        );
+        assert!(
+            refused.stderr.contains("is a page of text"),
+            "{}",
+            refused.stderr
+        );
+    }
+}
 
 /// Darshan's own examples of one bad storage target and of none: file per process, each on one of 24 OSTs.
 #[test]

@@ -3,6 +3,8 @@
 # param job int
 # param fs text NULL
 # with job=6102090
+# with job=6100262
+# with job=6100274
 # with job=6102068
 # with job=6102068 fs=home
 # with job=6101424
