@@ -392,6 +392,35 @@ fn the_job_that_a_neighbour_slowed_down_is_told_so() {
     }
 }
 
+/// The paper's four findings: each is the words of a numbered cause on the page of a job in which it was planted.
+#[test]
+fn the_findings_of_the_paper_stand_on_the_pages_of_planted_jobs() {
+    let truth = truth();
+    let faults = truth["faults"].as_array().unwrap();
+    for (kind, words) in [
+        (
+            "one_ost",
+            "each on one OST alone, and each OST shared by many processes",
+        ),
+        ("root_writes_most", "rank 0 moves "),
+        ("serial_files", "one after another without overlap"),
+        ("one_file", "holds up all other files"),
+    ] {
+        let fault = faults.iter().find(|fault| fault["kind"] == kind).unwrap();
+        let job = fault["job_ids"][0].to_string();
+        let page = iolode(
+            month(),
+            &["query", "diagnose", "--lake", "lake", "--job", &job],
+        )
+        .ok();
+        let causes = page.split("Likely causes").nth(1).unwrap();
+        let named = |line: &str| {
+            line.trim_start().starts_with(|c: char| c.is_ascii_digit()) && line.contains(words)
+        };
+        assert!(causes.lines().any(named), "{kind}: {page}");
+    }
+}
+
 #[test]
 fn states_requeues_and_logs_outside_slurm_are_those_that_were_planted() {
     let truth = truth();
