@@ -1,9 +1,8 @@
 //! Every named query against an independent version of it, in DuckDB and Python, over the same Parquet files.
 
 use crate::program::{PROGRAM, iolode};
-use crate::util::{python, shared_data};
+use crate::util::{python, run_python, shared_data};
 use std::path::Path;
-use std::process::Command;
 
 /// What a site would write down for the real logs: their mounts and OSTs.
 const SITE: &str = r#"
@@ -97,18 +96,7 @@ fn named_queries_answer_as_their_independent_versions_do() {
     ];
     let ingested = iolode(root.path(), &ingest);
     assert!(matches!(ingested.code, Some(0 | 1)), "{}", ingested.stderr);
-    let compare = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/reference/compare.py");
-    let output = Command::new(python)
-        .arg(compare)
-        .args([PROGRAM, "month-lake", "real-lake"])
-        .current_dir(root.path())
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&output.stdout);
-    println!("{said}");
-    assert!(
-        output.status.success(),
-        "{said}{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    let lakes = ["month-lake", "real-lake"].map(|lake| root.path().join(lake));
+    let arguments = [Path::new(PROGRAM), &lakes[0], &lakes[1]];
+    run_python(&python, "../reference/compare.py", &arguments);
 }

@@ -1,12 +1,11 @@
 //! Root causes: on real logs, against verdicts that were written by hand before; and on planted months.
 
-use crate::program::iolode;
-use crate::util::{any_python, lake_of, shared_data};
+use crate::program::{PROGRAM, iolode};
+use crate::util::{any_python, lake_of, run_python, shared_data};
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::process::Command;
 
 /// `tests/reference/verdicts.toml`.
 #[derive(Deserialize)]
@@ -135,26 +134,12 @@ fn real_logs_have_the_causes_and_critical_files_that_were_expected_of_them() {
 #[test]
 fn planted_causes_are_found_and_decoys_are_not() {
     let Some(python) = any_python() else { return };
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts/confusion.py");
-    let output = Command::new(python)
-        .arg(script)
-        .args([
-            "--iolode",
-            env!("CARGO_BIN_EXE_iolode"),
-            "--jobs",
-            "400",
-            "--seeds",
-            "1",
-            "2",
-            "3",
-        ])
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&output.stdout);
-    println!("{said}");
-    assert!(
-        output.status.success(),
-        "{said}{}",
-        String::from_utf8_lossy(&output.stderr)
+    let arguments = [
+        "--iolode", PROGRAM, "--jobs", "400", "--seeds", "1", "2", "3",
+    ];
+    run_python(
+        &python,
+        "../../scripts/confusion.py",
+        &arguments.map(Path::new),
     );
 }
