@@ -201,9 +201,8 @@ fn columns(lake: &Path, tables: &[&str]) -> iolode::Result<String> {
 
 /// Reads these columns of one Parquet file and drops them; rows, and bytes of memory that they took.
 fn decode(file: &Path, columns: &[&str]) -> iolode::Result<(usize, usize)> {
-    let bad = |why: &dyn std::fmt::Display| {
-        iolode::Error::Invalid(format!("{}: {why}", file.display()))
-    };
+    let bad =
+        |why: &dyn std::fmt::Display| iolode::Error::Invalid(format!("{}: {why}", file.display()));
     let opened = std::fs::File::open(file).map_err(|e| bad(&e))?;
     let builder = ParquetRecordBatchReaderBuilder::try_new(opened).map_err(|e| bad(&e))?;
     let mask = ProjectionMask::columns(builder.parquet_schema(), columns.iter().copied());

@@ -36,6 +36,7 @@ mod kill;
 mod list;
 mod manifest;
 mod merge;
+mod narrow;
 mod ost_list;
 mod parts;
 mod placement;
