@@ -1,8 +1,6 @@
 //! Compaction: the same rows in fewer files, whatever happens meanwhile.
 
 use super::*;
-use crate::source::darshan::Darshan;
-use crate::source::synth::{self, Month};
 use arrow::array::Array;
 use arrow::compute::concat_batches;
 use arrow::record_batch::RecordBatch;
@@ -48,12 +46,19 @@ fn is_sound(lake: &Lake) {
     );
 }
 
+/// A lake in memory, where a commit waits for no disk, and a directory of logs.
+fn in_memory(range_bytes: u64) -> Bench {
+    let lake = Lake::in_memory().unwrap();
+    widen(&lake, range_bytes);
+    Bench {
+        lake,
+        ..Bench::new()
+    }
+}
+
 /// A lake of many ranges that hold almost nothing: they were cut while a range was to hold less.
 fn crumbs() -> Bench {
-    let bench = Bench::with(&CreateOptions {
-        range_bytes: 3000,
-        ..CreateOptions::default()
-    });
+    let bench = in_memory(3000);
     for day in 0..12 {
         for log in 0..20 {
             let job = 100 * day + log;
@@ -122,7 +127,7 @@ fn a_dry_run_says_what_would_be_done_and_does_nothing() {
 
 #[test]
 fn an_overfull_range_is_cut_into_about_equal_ones() {
-    let bench = Bench::new();
+    let bench = in_memory(RANGE_BYTES);
     for job in 0..100 {
         bench.log(
             &format!("{job}"),
@@ -144,7 +149,7 @@ fn an_overfull_range_is_cut_into_about_equal_ones() {
 
 #[test]
 fn a_range_of_one_job_stays_however_large_it_is() {
-    let bench = Bench::new();
+    let bench = in_memory(RANGE_BYTES);
     for log in 0..20 {
         bench.log(&format!("{log}"), &format!("mounts 7 0 /{log}"));
     }
@@ -155,57 +160,37 @@ fn a_range_of_one_job_stays_however_large_it_is() {
 }
 
 #[test]
-fn a_lake_of_daily_ingests_is_cut_like_one_that_was_taken_in_at_once() {
-    let directory = tempfile::tempdir().unwrap();
-    let logs = directory.path().join("logs");
-    synth::write_with(&Month::new(560, 7), &logs, 2, &|_| {}).unwrap();
-    let ingest = |lake: &Lake, paths: Vec<InputPath>| {
+fn a_lake_that_grew_in_one_range_is_cut_into_sixteen_as_if_it_had_been_taken_in_at_once() {
+    let bench = in_memory(RANGE_BYTES);
+    // A sixteenth is worth a range from 8,192 rows on.
+    for job in 0..34 {
+        let name = format!("{job}");
+        bench.log(&name, &format!("mounts {job} 0 {}", "/x ".repeat(4096)));
         let options = IngestOptions {
-            paths,
-            sources: &[&Darshan],
-            threads: 2,
-            memory: 64 << 20,
-            ..IngestOptions::default()
+            paths: vec![bench.logs().join(&name).into()],
+            ..bench.options()
         };
-        lake.ingest(&options, &Silent).unwrap()
-    };
-    let once = Lake::in_memory().unwrap();
-    ingest(&once, vec![logs.clone().into()]);
-    let daily = Lake::in_memory().unwrap();
-    let mut days: BTreeMap<PathBuf, Vec<InputPath>> = BTreeMap::new();
-    for entry in walkdir::WalkDir::new(&logs).sort_by_file_name() {
-        let path = entry.unwrap().into_path();
-        if path.extension().is_some_and(|e| e == "darshan") {
-            let day = path.parent().unwrap().to_path_buf();
-            days.entry(day).or_default().push(path.into());
-        }
+        bench.lake.ingest(&options, &Silent).unwrap();
     }
-    assert!(days.len() > 20);
-    days.into_values().for_each(|day| _ = ingest(&daily, day));
-    let rows = contents(&once, None);
-    assert!(contents(&daily, None) == rows);
-    let report = compact(&daily);
-    assert!(report.after.ranges.abs_diff(16) <= 2, "{report:?}");
-    assert!(report.after.lists <= 6, "{report:?}");
-    assert!(contents(&daily, None) == rows);
-    is_sound(&daily);
-    let sizes = |lake: &Lake| {
-        let snapshot = lake.snapshot(None).unwrap();
-        let mut sizes = vec![0u64; snapshot.splits().len() + 1];
-        let files = snapshot.files().iter();
-        files.for_each(|file| sizes[file.range.unwrap()] += file.bytes);
-        sizes
-    };
-    let all: u64 = sizes(&once).iter().sum();
-    for size in sizes(&daily) {
-        assert!(size < all / 6, "{:?}", sizes(&daily));
-    }
-    assert_eq!(compact(&daily).version, None);
+    let before = contents(&bench.lake, None);
+    let report = compact(&bench.lake);
+    assert_eq!(
+        (report.before.ranges, report.after.ranges),
+        (1, 16),
+        "{report:?}"
+    );
+    assert!(contents(&bench.lake, None) == before);
+    let snapshot = bench.lake.snapshot(None).unwrap();
+    let rows = snapshot.files().iter().map(|file| file.rows / 4096);
+    assert_eq!(rows.sum::<u64>(), 34);
+    assert!(snapshot.files().iter().all(|file| file.rows <= 3 * 4096));
+    is_sound(&bench.lake);
+    assert_eq!(compact(&bench.lake).version, None);
 }
 
 #[test]
 fn lists_of_inputs_become_few_and_tell_the_newest_of_each() {
-    let bench = Bench::new();
+    let bench = in_memory(RANGE_BYTES);
     for i in 0..30 {
         bench.log(&format!("{i}"), &format!("mounts {i} 0 /{i}"));
         // One input is another each time.
@@ -246,6 +231,9 @@ fn files_go_where_the_placement_says_now_all_tables_of_a_range_together() {
     };
     bench.lake.ingest(&with_dxt, &Silent).unwrap();
     let before = contents(&bench.lake, None);
+    let newest = bench.lake.snapshot(None).unwrap();
+    let all: u64 = newest.files().iter().map(|file| file.bytes).sum();
+    widen(&bench.lake, all / 16);
     // Disk b is taken away.
     let place = Placement::Dirs {
         dirs: dirs(&["a", "c"]),
@@ -255,7 +243,8 @@ fn files_go_where_the_placement_says_now_all_tables_of_a_range_together() {
     compact(&bench.lake);
     assert!(contents(&bench.lake, None) == before);
     let snapshot = bench.lake.snapshot(None).unwrap();
-    for range in 0..=snapshot.splits().len() {
+    assert_eq!(snapshot.splits().len(), 15);
+    for range in 0..16 {
         let files = snapshot.files().iter().filter(|f| f.range == Some(range));
         let at: Vec<Option<i64>> = files.clone().map(|file| file.ost).collect();
         assert_eq!(at.len(), 2);
@@ -289,12 +278,14 @@ fn relist(lake: &Lake, change: impl Fn(&mut Vec<DataFile>)) {
 
 #[test]
 fn files_of_an_older_layout_are_written_anew_and_no_others() {
-    let bench = Bench::new();
+    let bench = in_memory(RANGE_BYTES);
     for job in 0..600 {
         bench.log(&format!("{job}"), &format!("mounts {job} 0 /{job}"));
     }
     bench.ingest();
     let before = contents(&bench.lake, None);
+    let bytes = bench.lake.snapshot(None).unwrap().files()[0].bytes;
+    widen(&bench.lake, bytes);
     relist(&bench.lake, |files| {
         files[3].layout = 0;
         files[7].layout = 0;
@@ -310,7 +301,7 @@ fn files_of_an_older_layout_are_written_anew_and_no_others() {
 #[test]
 fn several_files_of_one_range_become_one_even_if_their_jobs_overlap() {
     // Two lakes of every second job, whose files are then listed in one range.
-    let (even, odd) = (Bench::new(), Bench::new());
+    let (even, odd) = (in_memory(RANGE_BYTES), in_memory(RANGE_BYTES));
     for job in 0..400 {
         let bench = if job % 2 == 0 { &even } else { &odd };
         bench.log(&format!("{job}"), &format!("mounts {job} 0 /{job} /more"));
@@ -468,16 +459,13 @@ impl Random {
 
 #[test]
 fn any_order_of_ingests_compactions_and_vacuums_leaves_the_rows_that_the_logs_say() {
-    for seed in 0..6 {
+    for seed in 0..3 {
         let mut random = Random(seed);
-        let bench = Bench::with(&CreateOptions {
-            range_bytes: 1000 + random.below(7000),
-            ..CreateOptions::default()
-        });
+        let bench = in_memory(1000 + random.below(7000));
         // What each log says: its job and its mounts.
         let mut model: BTreeMap<String, (i64, Vec<String>)> = BTreeMap::new();
         let mut next = 0;
-        for step in 0..60 {
+        for step in 0..40 {
             match random.below(10) {
                 0..5 => {
                     for _ in 0..1 + random.below(5) {
@@ -548,11 +536,8 @@ fn any_order_of_ingests_compactions_and_vacuums_leaves_the_rows_that_the_logs_sa
 
 #[test]
 fn some_hundred_tiny_ingests_leave_few_files_and_write_little_anew() {
-    let bench = Bench::with(&CreateOptions {
-        range_bytes: 20_000,
-        ..CreateOptions::default()
-    });
-    for day in 0..300 {
+    let bench = in_memory(6000);
+    for day in 0..200 {
         let name = format!("{day}");
         bench.log(
             &name,
@@ -572,7 +557,7 @@ fn some_hundred_tiny_ingests_leave_few_files_and_write_little_anew() {
     assert!(
         bytes[..bytes.len() - 1]
             .iter()
-            .all(|b| (20_000..40_000).contains(b)),
+            .all(|b| (6000..12_000).contains(b)),
         "{bytes:?}"
     );
     let report = compact(&bench.lake);
