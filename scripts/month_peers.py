@@ -49,7 +49,8 @@ class Polars:
 
     def answer(self, asked):
         parameters = type("Parameters", (), asked["parameters"])
-        return getattr(self.frames, asked["name"])(self.lake, parameters).collect(engine=asked.get("engine", "streaming"))
+        engine = "in-memory" if asked["name"] in self.frames.IN_MEMORY else "streaming"
+        return getattr(self.frames, asked["name"])(self.lake, parameters).collect(engine=engine)
 
     def arrow(self, rows):
         return rows.to_arrow()

@@ -1,5 +1,6 @@
 """The questions of this folder in Polars, one function for each: a lazy frame over the lake's tables `t`, with the parameters `p`.
 
+They are collected by Polars' streaming engine, which takes least over the whole list, and by the other where that takes clearly less.
 A sum over no values is 0 in Polars and NULL in SQL; where groups without values occur, `total` says so too.
 """
 
@@ -7,6 +8,9 @@ import datetime
 
 import polars as pl
 from polars import col
+
+
+IN_MEMORY = {"group_distinct_files", "group_median_rate", "group_slower"}
 
 
 def total(column):

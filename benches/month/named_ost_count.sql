@@ -4,9 +4,8 @@
 -- ordered: no
 SELECT job_id, log_id, fs, files, osts FROM ost_count()
 -- for duckdb
-SELECT job_id, log_id, fs, count(DISTINCT record_id) AS files, count(DISTINCT ost) AS osts
-FROM (SELECT job_id, log_id, fs, record_id, unnest(ost_list) AS ost FROM darshan_file WHERE ost_list IS NOT NULL) one
-GROUP BY job_id, log_id, fs
+SELECT job_id, log_id, fs, count(*) AS files, len(list_distinct(flatten(list(ost_list)))) AS osts
+FROM darshan_file WHERE ost_list IS NOT NULL GROUP BY job_id, log_id, fs
 -- for spark
 SELECT job_id, log_id, fs, count(*) AS files, size(array_distinct(flatten(collect_list(ost_list)))) AS osts
 FROM darshan_file WHERE ost_list IS NOT NULL GROUP BY job_id, log_id, fs
