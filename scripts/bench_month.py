@@ -1,17 +1,21 @@
 """A month of a machine, asked of iolode and of its peers: `scripts/bench.py month` runs this in the environment of the peers.
 
-Every question of benches/month is put to iolode, DuckDB, Polars and Spark over the same Parquet files, those of the newest version of one
-lake. Each engine is a process of its own that is started, bound to its cores and opened before anything is measured; the clock runs from the
-question until all its rows are in memory as Arrow. Warm: the engines in turn, each after the other, as often as there are runs, after one
-round that is not counted. Cold: a process that has been asked nothing but one constant, with no page of the lake in the page cache; Spark
-alone keeps its process, as it would show little else than its Java machine warming up. What counts is the CPU seconds of a process, user and system. All engines
-must give the same rows: floats to 1e-9 of their size, the order only where the question fixes it. The floor of a question is what reading and
-decoding the columns takes that every answer must read, on one thread; questions that can skip most of the rows have none.
+Every question of benches/month is put to iolode, DuckDB, Polars and Spark over the same Parquet files, those of the newest
+version of one lake. Each engine is a process of its own that is started, bound to its cores and opened before anything is
+measured; the clock runs from the question until all its rows are in memory as Arrow. Warm: the engines in turn, each after the
+other, as often as there are runs, after one round that is not counted. Cold: the same with a new process for each answer, which
+has been asked for no more than a constant, and with no page of the lake in this machine's page cache; Spark alone keeps its
+process, as it would show little else than its Java machine warming up.
+
+What counts is the CPU seconds of a process, user and system. All engines must give the same rows: floats to 1e-9 of their size,
+the order only where the question fixes it. The floor of a question is what reading and decoding the columns takes that every
+answer must read, on one thread; questions that can skip most of the rows have none.
 """
 
 import argparse
 import csv
 import datetime
+import functools
 import json
 import math
 import os
@@ -35,6 +39,8 @@ CLASSES = ["scan", "group", "job", "point", "lmt", "named"]
 MODES = ["warm-2", "warm-1", "cold-2"]
 # Seconds after which an engine has no answer.
 PATIENCE = 300
+# Seconds from which one answer is enough.
+SLOW = 20
 
 
 class Question:
@@ -149,9 +155,7 @@ class Month:
         if engine == "iolode":
             command = [self.options.bench, "ask", self.options.lake, str(threads)]
         worker = Worker(command, self.cores[:threads], self.errors)
-        # Its libraries are loaded, its tables known.
-        hello = {"name": "group_app", "parameters": self.parameters} if engine == "polars" else {"sql": "SELECT 1 AS one"}
-        answer = worker.ask(hello)
+        answer = worker.ask({"sql": "SELECT 1 AS one", "name": "constant", "parameters": {}})
         if "error" in answer:
             sys.exit(f"bench month: {engine} does not start: {answer['error']}; see {self.errors.name}")
         return worker
@@ -177,43 +181,46 @@ class Month:
         medians = [statistics.median(answer[what] for answer in answers) for what in ("cpu_s", "wall_s")]
         self.found[question.name, engine, mode] = (*medians, answers[-1]["rows"])
 
+    def measure(self, question, mode, asks):
+        """The engines in turn, as often as there are runs, after a round that does not count; one that is slow is asked once."""
+        answers = {engine: [] for engine in asks}
+        for run in range(self.options.runs + 1):
+            for engine, ask in asks.items():
+                last = answers[engine][-1] if answers[engine] else {"wall_s": 0}
+                if "error" not in last and last["wall_s"] < SLOW:
+                    answers[engine].append(ask(run))
+        for engine, all_runs in answers.items():
+            self.note(question, engine, mode, all_runs[1:] or all_runs)
+        self.say(question, mode)
+
     def warm(self, threads):
         mode = f"warm-{threads}"
         workers = {engine: self.worker(engine, threads) for engine in self.options.engines}
         for question in self.questions:
-            answers = {engine: [] for engine in workers}
-            for run in range(self.options.runs + 1):
-                for engine, worker in workers.items():
-                    if any("error" in answer for answer in answers[engine]):
-                        continue
-                    rows_to = os.path.join(self.scratch, f"{engine}.arrow") if run == 0 else None
-                    answer = worker.ask(question.asked(engine, self.parameters, rows_to))
-                    if run or "error" in answer:
-                        answers[engine].append(answer)
-            for engine in workers:
-                self.note(question, engine, mode, answers[engine])
-            self.compare(question, [engine for engine in workers if (question.name, engine, mode) in self.found])
+            def ask(engine, run):
+                rows_to = None if run else os.path.join(self.scratch, f"{engine}.arrow")
+                return workers[engine].ask(question.asked(engine, self.parameters, rows_to))
+            asks = {engine: functools.partial(ask, engine) for engine in workers}
             if question.floor and "iolode" in workers:
-                self.note(question, "floor", mode, [workers["iolode"].ask({"columns": question.floor}) for _ in range(self.options.runs + 1)][1:])
-            self.say(question, mode)
+                asks["floor"] = lambda run: workers["iolode"].ask({"columns": question.floor})
+            self.measure(question, mode, asks)
+            self.compare(question, [engine for engine in workers if (question.name, engine, mode) in self.found])
         for worker in workers.values():
             worker.stop()
 
     def cold(self, threads):
-        mode = f"cold-{threads}"
-        for engine in self.options.engines:
-            worker = None
-            for question in self.questions:
-                worker = worker or self.worker(engine, threads)
-                self.forget_pages()
-                self.note(question, engine, mode, [worker.ask(question.asked(engine, self.parameters))])
-                if engine != "spark":
-                    worker.stop()
-                    worker = None
-            if worker:
-                worker.stop()
+        kept = self.worker("spark", threads) if "spark" in self.options.engines else None
         for question in self.questions:
-            self.say(question, mode)
+            def ask(engine, _):
+                worker = kept if engine == "spark" else self.worker(engine, threads)
+                self.forget_pages()
+                answer = worker.ask(question.asked(engine, self.parameters))
+                if worker is not kept:
+                    worker.stop()
+                return answer
+            self.measure(question, f"cold-{threads}", {engine: functools.partial(ask, engine) for engine in self.options.engines})
+        if kept:
+            kept.stop()
 
     def say(self, question, mode):
         figures = [(engine, self.found.get((question.name, engine, mode))) for engine in [*self.options.engines, "floor"]]

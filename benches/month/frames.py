@@ -22,6 +22,11 @@ def moment(text):
     return pl.lit(datetime.datetime.fromisoformat(text)).cast(pl.Datetime("us", "UTC"))
 
 
+def constant(t, p):
+    """Asked of a process to see that it is there."""
+    return pl.LazyFrame({"one": [1]})
+
+
 # Scans.
 
 def scan_large_files(t, p):
