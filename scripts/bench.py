@@ -383,8 +383,10 @@ def month(bench):
     lake = bench.options.lake or bench.path("scaled-lake")
     if not bench.options.lake:
         subprocess.run([IOLODE, "synth", "--lake", lake, "--scale", str(bench.options.scale)], check=True, stdout=subprocess.DEVNULL)
-    subprocess.run([f"{venv}/bin/python", f"{ROOT}/scripts/bench_month.py", "--lake", lake, "--iolode", IOLODE, "--bench", bench_binary(engine=True),
-                    "--runs", str(bench.options.runs), "--scratch", bench.scratch, *bench.options.month], check=True)
+    asked = [f"{venv}/bin/python", f"{ROOT}/scripts/bench_month.py", "--lake", lake, "--iolode", IOLODE, "--bench", bench_binary(engine=True),
+             "--runs", str(bench.options.runs), "--scratch", bench.scratch, *bench.options.month]
+    if subprocess.run(asked).returncode:
+        sys.exit("bench: month: an engine gave no answer, or another one; see above")
 
 
 SCENARIOS = [reading, ingest, memory, again, commit, startup, dumps, attribution, sweep, questions, month]

@@ -16,6 +16,7 @@ import argparse
 import csv
 import datetime
 import functools
+import glob
 import json
 import math
 import os
@@ -115,7 +116,7 @@ class Worker:
 class Month:
     def __init__(self, options, scratch):
         self.options, self.scratch = options, scratch
-        self.questions = sorted((Question(f"{ROOT}/benches/month/{name}") for name in os.listdir(f"{ROOT}/benches/month") if name.endswith(".sql")), key=lambda q: (CLASSES.index(q.kind), q.name))
+        self.questions = sorted(map(Question, glob.glob(f"{ROOT}/benches/month/*.sql")), key=lambda question: (CLASSES.index(question.kind), question.name))
         if unknown := set(options.only or []) - {question.name for question in self.questions}:
             sys.exit(f"bench month: no such question: {', '.join(sorted(unknown))}")
         self.questions = [question for question in self.questions if not options.only or question.name in options.only]
@@ -325,7 +326,8 @@ def write_results(month, name, commit):
     os.makedirs(os.path.dirname(name), exist_ok=True)
     fresh = not os.path.exists(f"{name}.csv")
     shown = lambda value: f"{value:.4g}" if isinstance(value, float) else "" if value is None else str(value)
-    columns = ["commit", "query", "class", "rows", *(f"{engine} {mode} {unit}" for mode in MODES for engine in [*ENGINES, "floor"] for unit in ("cpu_ms", "wall_ms")), *(ratio[0] for ratio in RATIOS)]
+    figures = [f"{engine} {mode} {unit}" for mode in MODES for engine in [*ENGINES, "floor"] for unit in ("cpu_ms", "wall_ms")]
+    columns = ["commit", "query", "class", "rows", *figures, *(name for name, *_ in RATIOS)]
     with open(f"{name}.csv", "a", newline="") as file:
         writer = csv.DictWriter(file, columns, restval="")
         if fresh:
@@ -336,8 +338,10 @@ def write_results(month, name, commit):
     versions = ", ".join(f"{engine} {version}" for engine, version in month.options.versions.items())
     size = sum(os.path.getsize(path) for paths in month.tables.values() for path in paths)
     with open(f"{name}.md", "a") as file:
-        print(f"\nCommit {commit}, lake of {month.logs} logs and {size / 2**30:.2f} GiB of Parquet, {month.options.runs} runs, {versions}; load of the machine {os.getloadavg()[1]:.1f} over the last five minutes.", file=file)
-        print("CPU milliseconds on two cores, warm; ratios of CPU but where it says wall; `best` is the better of DuckDB and Polars; one core, cold: iolode / DuckDB.\n", file=file)
+        print(f"\nCommit {commit}, lake of {month.logs} logs and {size / 2**30:.2f} GiB of Parquet, {month.options.runs} runs, {versions}; "
+              f"load of the machine {os.getloadavg()[1]:.1f} over the last five minutes.", file=file)
+        print("Engines: CPU milliseconds, warm, two cores. Ratios: of CPU but where it says wall; `best` is the better of DuckDB and Polars; "
+              "`wall`, `one core`, `cold`, `cold wall`: iolode/duckdb.\n", file=file)
         head = ["query", "class", "rows", *engines, *(name for name, *_ in RATIOS)]
         print(f"| {' | '.join(head)} |\n|{'---|' * len(head)}", file=file)
         for row in [*rows, *means]:
