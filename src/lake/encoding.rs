@@ -25,7 +25,7 @@ use std::sync::Arc;
 
 /// Number of the layout that this program writes, in `lake_file.layout`. Whoever changes row groups or encodings so that lakes of
 /// old are worth writing anew counts it up: [`compact`](super::Lake::compact) does the rest.
-pub(super) const LAYOUT: u32 = 1;
+pub(super) const LAYOUT: u32 = 2;
 
 /// A Parquet file that is written row group by row group.
 pub(super) struct Encoder<W: Write + Send> {

@@ -1,5 +1,6 @@
 //! Compaction: the same rows in fewer files, whatever happens meanwhile.
 
+use super::super::encoding::LAYOUT;
 use super::*;
 use arrow::array::Array;
 use arrow::compute::concat_batches;
@@ -293,7 +294,7 @@ fn files_of_an_older_layout_are_written_anew_and_no_others() {
     let report = compact(&bench.lake);
     assert_eq!((report.rewritten, report.after.ranges), (2, 16));
     let snapshot = bench.lake.snapshot(None).unwrap();
-    assert!(snapshot.files().iter().all(|file| file.layout == 1));
+    assert!(snapshot.files().iter().all(|file| file.layout == LAYOUT));
     assert!(contents(&bench.lake, None) == before);
     assert_eq!(compact(&bench.lake).version, None);
 }
