@@ -38,6 +38,7 @@ mod list;
 mod lists;
 mod manifest;
 mod merge;
+mod narrow;
 mod ost_list;
 mod parts;
 mod placement;

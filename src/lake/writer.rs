@@ -2,6 +2,7 @@
 
 use super::encoding::{Encoder, LAYOUT};
 use super::failpoint::failpoint;
+use super::narrow::Narrow;
 use super::parts::{DataFile, day_name};
 use super::placement::Placement;
 use super::store::{Store, sync_directory};
@@ -54,7 +55,7 @@ pub(super) struct RangeWriter {
     encoder: Option<Encoder<Sink>>,
     old: Option<OldRows>,
     /// Rows of the row group that is being gathered, and how many and how large they are.
-    group: Vec<RecordBatch>,
+    group: Vec<Narrow>,
     group_rows: usize,
     group_bytes: usize,
     rows: u64,
@@ -195,7 +196,7 @@ impl RangeWriter {
 
     /// Writes these rows, so that their memory is free.
     pub(super) fn end_group(&mut self) -> Result<()> {
-        let Some(sample) = self.group.iter().max_by_key(|batch| batch.num_rows()) else {
+        let Some(sample) = self.group.iter().max_by_key(|batch| batch.rows()) else {
             return Ok(());
         };
         let encoder = match &mut self.encoder {
@@ -303,8 +304,10 @@ impl RangeWriter {
         let step = (batch.num_rows() * most / bytes(batch).max(1)).clamp(1, GROUP_ROWS);
         for from in (0..batch.num_rows()).step_by(step) {
             let part = batch.slice(from, step.min(batch.num_rows() - from));
-            self.group_rows += part.num_rows();
-            self.group_bytes += bytes(&part);
+            let part =
+                Narrow::new(&part).map_err(|e| Error::columns(self.table.name.clone(), e))?;
+            self.group_rows += part.rows();
+            self.group_bytes += part.bytes();
             self.group.push(part);
             if self.group_rows >= GROUP_ROWS || self.group_bytes >= most {
                 self.end_group()?;
@@ -334,11 +337,13 @@ impl RangeWriter {
 
 /// About how many bytes of memory a batch takes, or its part of those that it is a slice of.
 pub(super) fn bytes(batch: &RecordBatch) -> usize {
-    let of = |column: &ArrayRef| {
-        let values = column.to_data().get_slice_memory_size().unwrap_or(0);
-        values + size_of_val(column.as_ref())
-    };
-    batch.columns().iter().map(of).sum()
+    batch.columns().iter().map(bytes_of).sum()
+}
+
+/// The same of a column.
+pub(super) fn bytes_of(column: &ArrayRef) -> usize {
+    let values = column.to_data().get_slice_memory_size().unwrap_or(0);
+    values + size_of_val(column.as_ref())
 }
 
 /// The new file of a table in a range, its path, and the target on which it lies.
