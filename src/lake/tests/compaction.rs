@@ -1,5 +1,6 @@
 //! Compaction: the same rows in fewer files, whatever happens meanwhile.
 
+use super::super::encoding::LAYOUT;
 use super::*;
 use arrow::array::Array;
 use arrow::compute::concat_batches;
@@ -292,13 +293,13 @@ fn files_of_an_older_layout_are_written_anew_and_no_others() {
     let bytes = bench.lake.snapshot(None).unwrap().files()[0].bytes;
     widen(&bench.lake, bytes);
     relist(&bench.lake, |files| {
-        files[3].layout = 1;
-        files[7].layout = 1;
+        files[3].layout = LAYOUT - 1;
+        files[7].layout = LAYOUT - 1;
     });
     let report = compact(&bench.lake);
     assert_eq!((report.rewritten, report.after.ranges), (2, 16));
     let snapshot = bench.lake.snapshot(None).unwrap();
-    assert!(snapshot.files().iter().all(|file| file.layout == 2));
+    assert!(snapshot.files().iter().all(|file| file.layout == LAYOUT));
     assert!(contents(&bench.lake, None) == before);
     assert_eq!(compact(&bench.lake).version, None);
 }
