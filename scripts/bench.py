@@ -370,6 +370,58 @@ def operators(profile):
     return sorted(((took, name) for name, took in found.items()), reverse=True)
 
 
+# Asked of the same logs in lakes of different shapes. Integers and text: their sums are the same in any order.
+SHAPED = {
+    "count": "select count(*) from darshan_file",
+    "sums": "select app, count(*), sum(bytes_read), sum(bytes_written) from darshan_log group by app order by app",
+    "join": "select l.app, count(*), sum(f.bytes_written) from darshan_log l join darshan_file f on l.job_id = f.job_id and l.log_id = f.log_id group by l.app order by l.app",
+    "scan": "select sum(posix_opens), sum(posix_reads), sum(posix_writes), sum(posix_bytes_read), sum(posix_bytes_written) from darshan_posix",
+    "one job": "select count(*) from darshan_file where job_id = (select max(job_id) from darshan_log)",
+}
+
+
+def daily(bench):
+    """1,000 ingests of a few logs each against one ingest of all: the same questions, before and after `iolode lake compact`.
+
+    The logs come in the order of their days, which is about that of their job ids, as from a cron job. Both sides hold the same logs
+    and must answer the same. A question is a whole process less one that asks `select 1` of the same lake; planning is EXPLAIN of the
+    join, less the same. Ingests are whole processes: the last hundred against the first says whether a day costs more in a lake
+    of many.
+    """
+    month, _ = bench.synth()
+    logs = glob.glob(f"{month}/*/*/*/*.darshan")
+    logs.sort(key=lambda path: ([int(part) for part in path.split("/")[-4:-1]], path))
+    days = [logs[len(logs) * day // 1000:len(logs) * (day + 1) // 1000] for day in range(1000)]
+    once, lake, compacted = bench.path("once-lake"), bench.path("daily-lake"), bench.path("compacted-lake")
+    take = lambda lake, paths: bench.once([IOLODE, "ingest", "--lake", lake, "--create", "--darshan", *paths])
+    whole, *_ = take(once, [month])
+    each = [take(lake, day)[0] for day in days if day]
+    bench.say("daily", "logs, ingests", f"{len(logs)}, {len(each)}")
+    bench.say("daily", "CPU of all ingests, of one of all", f"{sum(each):.1f} s, {whole:.1f} s")
+    bench.say("daily", "the last hundred ingests / the first hundred, CPU", f"{sum(each[-100:]) / sum(each[:100]):.2f}")
+    shutil.copytree(lake, compacted)
+    subprocess.run([IOLODE, "lake", "compact", compacted, "--dry-run"], check=True)
+    cpu, wall, peak, _ = bench.once([IOLODE, "lake", "compact", compacted])
+    bench.say("daily", "compaction: CPU, wall, memory", f"{cpu:.1f} s, {wall:.1f} s, {peak:.0f} MiB")
+    cpu, *_ = bench.once([IOLODE, "lake", "compact", compacted])
+    bench.say("daily", "compaction once more, with nothing to do", f"{cpu:.2f} s CPU")
+    lakes = {"once": once, "daily": lake, "compacted": compacted}
+    def ask(what, sql):
+        return bench.measure_in_turn("daily", {f"{what}, {name}": [IOLODE, "sql", "--lake", path, "--threads", "1", "--format", "csv", "-c", sql] for name, path in lakes.items()})
+    starts = [cpu for cpu, *_ in ask("start", "select 1")]
+    files = [text.splitlines()[-1] for *_, text in ask("files", "select count(*) from lake_file")]
+    bench.say("daily", "files: once, daily, compacted", ", ".join(files))
+    sums = [0.0, 0.0, 0.0]
+    for what, sql in SHAPED.items():
+        answers = ask(what, sql)
+        assert len({text for *_, text in answers}) == 1, (what, [text for *_, text in answers])
+        sums = [so_far + cpu - start for so_far, (cpu, *_), start in zip(sums, answers, starts)]
+    plans = [cpu - start for (cpu, *_), start in zip(ask("plan", "explain " + SHAPED["join"]), starts)]
+    bench.say("daily", "all questions, daily / once", f"{sums[1] / sums[0]:.2f}")
+    bench.say("daily", "all questions, compacted / once", f"{sums[2] / sums[0]:.2f}", "at most 1.2")
+    bench.say("daily", "planning: once, daily, compacted", ", ".join(f"{1000 * plan:.1f} ms" for plan in plans), "at most 1.2 times once")
+
+
 def month(bench):
     """The questions of benches/month put to iolode, DuckDB, Polars and Spark over the same lake: scripts/bench_month.py.
 
@@ -504,7 +556,7 @@ def spill(bench):
         bench.say("spill", f"{name}: CPU with the budget / without", f"{bound['cpu_s'] / free['cpu_s']:.1f}")
 
 
-SCENARIOS = [reading, ingest, memory, again, commit, startup, dumps, attribution, sweep, questions, month, growth, spill]
+SCENARIOS = [reading, ingest, memory, again, commit, startup, dumps, attribution, sweep, questions, daily, month, growth, spill]
 
 
 def main():
