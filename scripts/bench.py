@@ -482,6 +482,27 @@ def whole_questions():
             yield os.path.basename(path).removesuffix(".sql"), floor, sql
 
 
+def size(bench):
+    """Parquet of all tables of Darshan against the logs that they were made of, both without DXT; the real logs, and a synthetic month.
+
+    How much a log can be compressed decides, so the compressed bytes of a record stand beside: of POSIX, the module that every log has.
+    """
+    month, _ = bench.synth()
+    records = {}
+    for name, logs in (("real", DATA), ("synthetic", month)):
+        lake = bench.path(f"lake-size-{name}")
+        subprocess.run([IOLODE, "ingest", "--lake", lake, "--create", "--darshan", logs], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        sql = """select (select sum(bytes) from lake_input where source = 'darshan' and status in ('ok', 'partial')) - coalesce((select sum(bytes) from darshan_module where module like 'DXT%'), 0) as logs,
+            (select sum(bytes) from lake_file where table_name like 'darshan%') as parquet,
+            (select sum(bytes) from darshan_module where module = 'POSIX') as posix, (select count(*) from darshan_posix) as records"""
+        known = json.loads(subprocess.run([IOLODE, "sql", "--lake", lake, "--format", "json", "-c", sql], check=True, capture_output=True).stdout)[0]
+        records[name] = known["posix"] / known["records"]
+        bench.say("size", f"{name}: logs without DXT, Parquet", f"{known['logs'] / 2**20:.1f} MiB, {known['parquet'] / 2**20:.1f} MiB")
+        bench.say("size", f"{name}: Parquet / logs", f"{known['parquet'] / known['logs']:.2f}", "at most 1.5")
+        shutil.rmtree(lake)
+    bench.say("size", "bytes of a POSIX record, synthetic / real", f"{records['synthetic']:.1f} / {records['real']:.1f} = {records['synthetic'] / records['real']:.2f}", "0.8 to 1.2")
+
+
 def growth(bench):
     """The same questions over lakes of scale 0.01, 0.03 and 0.1 (or a tenth, three tenths and all of --scale), and what planning takes.
 
@@ -556,7 +577,7 @@ def spill(bench):
         bench.say("spill", f"{name}: CPU with the budget / without", f"{bound['cpu_s'] / free['cpu_s']:.1f}")
 
 
-SCENARIOS = [reading, ingest, memory, again, commit, startup, dumps, attribution, sweep, questions, daily, month, growth, spill]
+SCENARIOS = [reading, ingest, memory, again, commit, startup, dumps, attribution, sweep, questions, daily, month, growth, spill, size]
 
 
 def main():

@@ -5,11 +5,11 @@ use super::super::queries::{ParamType, queries};
 use super::super::table::{LakeTable, ScanFile};
 use super::super::views::VIEWS;
 use super::super::{Engine, EngineOptions};
-use super::{ask, batches, block_on, engine, lake};
+use super::{ask, batches, block_on, engine, lake, plan};
 use crate::lake::{IngestOptions, Lake, Silent};
 use crate::source::synth::Month;
 use crate::table::{TABLES, table};
-use datafusion::arrow::array::{Int64Array, TimestampMicrosecondArray};
+use datafusion::arrow::array::{ArrayRef, Int64Array, StringViewArray, TimestampMicrosecondArray};
 use datafusion::arrow::datatypes::{DataType, Field, Schema, TimeUnit};
 use datafusion::arrow::record_batch::RecordBatch;
 use datafusion::execution::object_store::ObjectStoreUrl;
@@ -426,7 +426,10 @@ fn columns_that_an_older_file_lacks_are_null_and_null_times_are_not_lost() {
     )
     .unwrap();
     let files = [
-        file(directory.path(), "old.parquet", &old, (1, 2), None),
+        ScanFile {
+            whole: false,
+            ..file(directory.path(), "old.parquet", &old, (1, 2), None)
+        },
         file(
             directory.path(),
             "new.parquet",
@@ -495,6 +498,64 @@ fn columns_that_an_older_file_lacks_are_null_and_null_times_are_not_lost() {
             )
             .await,
             ["0"]
+        );
+    });
+}
+
+/// Samples of two file systems over three days: a file for each. What is asked of one OST for a day is read from one of them, and the
+/// name of the file system from none.
+#[test]
+fn a_day_of_one_ost_is_one_file() {
+    const DAY: i64 = 86_400_000_000;
+    let directory = tempfile::tempdir().unwrap();
+    let zone = DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into()));
+    let schema = Arc::new(Schema::new(vec![
+        Field::new("fs", DataType::Utf8View, false),
+        Field::new("ost", DataType::Int64, false),
+        Field::new("time", zone, false),
+    ]));
+    let mut files = vec![];
+    for fs in ["project", "scratch"] {
+        for day in 0..3 {
+            let (osts, times): (Vec<i64>, Vec<i64>) = (0..4)
+                .flat_map(|ost| (0..24).map(move |hour| (ost, day * DAY + hour * DAY / 24)))
+                .unzip();
+            let stored = Arc::new(StringViewArray::from(vec!["not read"; osts.len()]));
+            let times = TimestampMicrosecondArray::from(times).with_timezone("UTC");
+            let columns: Vec<ArrayRef> =
+                vec![stored, Arc::new(Int64Array::from(osts)), Arc::new(times)];
+            let batch = RecordBatch::try_new(schema.clone(), columns).unwrap();
+            let name = format!("{fs}-{day}.parquet");
+            files.push(ScanFile {
+                time: Some((day * DAY, day * DAY + 23 * DAY / 24)),
+                fs: Some(fs.to_string()),
+                ..file(directory.path(), &name, &batch, (0, 0), None)
+            });
+        }
+    }
+    let table = LakeTable::of_days(schema, ObjectStoreUrl::local_filesystem(), &files, 2);
+    block_on(async {
+        let engine = Engine::new(EngineOptions::default()).unwrap();
+        engine
+            .context()
+            .register_table("samples", Arc::new(table))
+            .unwrap();
+        let day =
+            "time >= TIMESTAMP '1970-01-02T00:00:00Z' AND time < TIMESTAMP '1970-01-03T00:00:00Z'";
+        let sql = format!(
+            "SELECT count(*), max(fs) FROM samples WHERE fs = 'scratch' AND ost = 2 AND {day}"
+        );
+        let plan = plan(&engine, &sql).await;
+        assert_eq!(plan.matches(".parquet").count(), 1, "{plan}");
+        assert!(plan.contains("scratch-1.parquet"), "{plan}");
+        assert_eq!(ask(&engine, &sql).await, ["24 | scratch"]);
+        assert_eq!(
+            ask(
+                &engine,
+                "SELECT fs, count(*) FROM samples GROUP BY fs ORDER BY fs"
+            )
+            .await,
+            ["project | 288", "scratch | 288"]
         );
     });
 }

@@ -183,3 +183,77 @@ fn a_condition_on_job_id_reads_one_file_and_on_time_those_of_its_days() {
         );
     });
 }
+
+/// DataFusion takes a grouping to give as many rows as it is given, and would hold the rows.
+#[test]
+fn a_join_holds_the_groups_and_not_the_rows_that_they_were_made_of() {
+    let directory = tempfile::tempdir().unwrap();
+    let lake = lake(directory.path(), 60, 1, 100_000);
+    block_on(async {
+        let engine = engine(&lake, 2);
+        for set in PARTITIONED {
+            ask(&engine, set).await;
+        }
+        let groups = "(SELECT fs, max(write_end_time) AS last FROM darshan_file GROUP BY fs)";
+        let plain = plain(&lake).await;
+        for sql in [
+            format!(
+                "SELECT f.log_id, f.record_id FROM darshan_file f JOIN {groups} g ON f.fs = g.fs AND f.write_end_time = g.last"
+            ),
+            format!(
+                "SELECT f.log_id, g.last FROM darshan_file f LEFT JOIN {groups} g ON f.fs = g.fs AND f.write_end_time = g.last"
+            ),
+        ] {
+            let plan = plan(&engine, &sql).await;
+            let join = plan.find("HashJoinExec").unwrap();
+            // The side that is held comes first in a plan.
+            let (grouping, scan) = (
+                plan[join..].find("AggregateExec"),
+                plan[join..].find("DataSourceExec"),
+            );
+            assert!(grouping.is_some() && grouping < scan, "{plan}");
+            let mut found = ask(&engine, &sql).await;
+            let mut expected = rows_of(&plain, &sql).await;
+            found.sort();
+            expected.sort();
+            assert!(!expected.is_empty());
+            assert_eq!(found, expected, "{sql}");
+        }
+    });
+}
+
+async fn rows_of(plain: &SessionContext, sql: &str) -> Vec<String> {
+    rows(&plain.sql(sql).await.unwrap().collect().await.unwrap())
+}
+
+/// A look-up by what the files are not cut by: the reader itself filters, so that other columns are decoded where rows pass.
+#[test]
+fn a_condition_that_singles_out_rows_is_the_readers() {
+    let directory = tempfile::tempdir().unwrap();
+    let lake = lake(directory.path(), 60, 1, 100_000);
+    block_on(async {
+        let (engine, plain) = (engine(&lake, 2), plain(&lake).await);
+        let record = &ask(&engine, "SELECT max(record_id) FROM darshan_file").await[0];
+        for (condition, of_reader) in [
+            (format!("record_id = {record}"), true),
+            (format!("record_id IN ({record}, 5)"), true),
+            (
+                format!("bytes_written > 1000 AND record_id = {record}"),
+                true,
+            ),
+            ("path LIKE '%a%'".to_string(), true),
+            ("bytes_written > 1000".to_string(), false),
+            ("NOT is_stream".to_string(), false),
+        ] {
+            let sql =
+                format!("SELECT log_id, path, bytes_written FROM darshan_file WHERE {condition}");
+            let plan = plan(&engine, &sql).await;
+            assert_eq!(!plan.contains("FilterExec"), of_reader, "{plan}");
+            let (mut found, mut expected) = (ask(&engine, &sql).await, rows_of(&plain, &sql).await);
+            found.sort();
+            expected.sort();
+            assert!(!expected.is_empty(), "{sql}");
+            assert_eq!(found, expected, "{sql}");
+        }
+    });
+}
