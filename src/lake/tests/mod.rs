@@ -11,6 +11,7 @@ use std::time::Duration;
 mod dumps;
 mod functions;
 mod inputs;
+mod made;
 mod ranges;
 mod refused;
 mod taken;

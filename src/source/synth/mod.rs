@@ -15,6 +15,7 @@
 //! slurm     the accounting of these jobs and of others that left no log, as sacct prints it day by day
 //! load      what a log's I/O is to the servers        lmt      their counters, sampled every 5 s
 //! site      which mount is which file system
+//! write     all of it as files        supply    as inputs that are made when a lake reads them
 //! ```
 //!
 //! Three further kinds of months ([`Kind`]) measure how well causes are told apart. They have Darshan logs alone, each job one:
@@ -52,12 +53,14 @@ mod site;
 mod slow_ost;
 mod slurm;
 mod stage;
+mod supply;
 mod system;
 mod trace;
 mod truth;
 mod write;
 
 pub use kind::Kind;
+pub use supply::Supply;
 pub use write::{Summary, write, write_with};
 
 use crate::source::darshan::write::DarshanLog;
@@ -87,6 +90,9 @@ pub struct Month {
     /// Seconds of LMT samples that are written beside the logs; 0 for none.
     pub lmt_seconds: i64,
 }
+
+/// Jobs with logs of a month that has a million logs.
+const LOGGED_JOBS: f64 = 860_000.0;
 
 /// Where the parts of a month lie below its directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -146,6 +152,20 @@ impl Month {
             slurm: true,
             lmt_seconds,
             ..Self::new(jobs, seed)
+        }
+    }
+
+    /// The month of a machine like Cori at a scale: 1 has a million logs with some 30 million files, a million jobs in the
+    /// accounting, and 30 days of LMT with 4.3 million rows of OSTs each. Days of LMT are in proportion, at least 1, if they are
+    /// not given.
+    pub fn scaled(scale: f64, days: Option<i64>, seed: u64) -> Self {
+        let whole = Self::new(((LOGGED_JOBS * scale).round() as u64).max(1), seed);
+        let days =
+            days.unwrap_or_else(|| ((whole.days as f64 * scale - 1e-9).ceil() as i64).max(1));
+        Self {
+            slurm: true,
+            lmt_seconds: days.clamp(0, whole.days) * 86_400,
+            ..whole
         }
     }
 
