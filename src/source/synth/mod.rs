@@ -9,6 +9,7 @@
 //! plan      which program job i is, how large, how many bytes, when, and what is planted in it
 //! shape     what that kind of program does: phases of reads and writes            fault: the same for planted faults
 //! scene     how long each takes on the processes and OSTs that it has             system: the OSTs, one of them slow
+//! lifelike  how real logs repeat themselves
 //! record    what Darshan counts of it        trace: request by request, by time
 //! log       records, names and job as a DarshanLog, which darshan::write writes
 //! neighbour two jobs on the same OSTs at the same time                 outsider: runs that are no jobs
@@ -39,6 +40,7 @@ mod cause;
 mod fault;
 mod healthy;
 mod kind;
+mod lifelike;
 mod lmt;
 mod load;
 mod log;
@@ -89,6 +91,9 @@ pub struct Month {
     pub slurm: bool,
     /// Seconds of LMT samples that are written beside the logs; 0 for none.
     pub lmt_seconds: i64,
+    /// Whether its logs compress as real ones do, and as few jobs have a striping of their own as on Cori. What is known of months
+    /// without it depends on every byte of theirs.
+    pub lifelike: bool,
 }
 
 /// Jobs with logs of a month that has a million logs.
@@ -129,6 +134,7 @@ impl Month {
             days: 30,
             slurm: false,
             lmt_seconds: 0,
+            lifelike: false,
         }
     }
 
@@ -165,6 +171,7 @@ impl Month {
         Self {
             slurm: true,
             lmt_seconds: days.clamp(0, whole.days) * 86_400,
+            lifelike: true,
             ..whole
         }
     }
@@ -253,6 +260,8 @@ fn logs(plan: &Plan, job: &Job) -> Vec<(MonthLog, Scene)> {
         let mut random = Random::new(mix(seed).wrapping_add(number), job.index);
         let share = |bytes: i64| bytes / job.logs as i64;
         let mut scene = Scene::new(job, system, Random::new(random.bits(), 0));
+        scene.lifelike = plan.month.lifelike;
+        scene.alike = scene.lifelike && job.plant.is_none() && random.chance(lifelike::ALIKE);
         if job.plant == Some(Plant::CustomStriping) {
             scene.stripe = *random.pick(&[
                 (4 << 20, 64),
@@ -319,5 +328,7 @@ fn path(job: &Job, start: f64, pid: i64, random: &mut Random) -> PathBuf {
 
 #[cfg(test)]
 mod examined;
+#[cfg(test)]
+mod paper;
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,7 @@
 //! How each kind of program does its I/O.
 
 use super::app::{Interface, Shape};
+use super::lifelike;
 use super::plan::{Job, Plant};
 use super::random::mix;
 use super::scene::{Api, Library, Part, Scene};
@@ -379,6 +380,8 @@ pub(super) fn split(scene: &mut Scene, bytes: i64, parts: i64) -> Vec<i64> {
             let mean = left / (others + 1);
             let part = if others == 0 {
                 left
+            } else if scene.alike {
+                mean - mean % lifelike::unit(mean)
             } else {
                 (mean as f64 * scene.random.float(0.8, 1.2)) as i64
             };
