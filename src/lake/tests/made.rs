@@ -6,8 +6,11 @@ use crate::source::{Listed, Made, SOURCES};
 use arrow::record_batch::RecordBatch;
 use std::collections::{BTreeMap, BTreeSet};
 
+/// A file: its range, if it has one, and its rows.
+type Place = (Option<usize>, Vec<RecordBatch>);
+
 /// Everything in the data files of a lake, table by table and file by file in the order of ranges and days.
-fn everything(lake: &Lake) -> BTreeMap<String, Vec<(Option<usize>, Vec<RecordBatch>)>> {
+fn everything(lake: &Lake) -> BTreeMap<String, Vec<Place>> {
     let snapshot = lake.snapshot(None).unwrap();
     let mut files: Vec<_> = snapshot.files().iter().collect();
     files.sort_by(|a, b| (&a.table, a.range, &a.day).cmp(&(&b.table, b.range, &b.day)));

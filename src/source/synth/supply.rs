@@ -7,7 +7,9 @@ use super::lmt::Samples;
 use super::plan::Plan;
 use super::slurm::{Entry, Ledger};
 use super::truth::Dumps;
-use super::write::{NOT_DARSHAN, all_loads, each_job, make_job, summary, truth_text, windows};
+use super::write::{
+    Files, NOT_DARSHAN, all_loads, each_job, make_job, summary, truth_text, windows,
+};
 use super::{Kind, Month, Summary, site};
 use crate::error::{Error, Result};
 use crate::source::darshan::Darshan;
@@ -78,7 +80,7 @@ impl Supply {
     /// # Errors
     /// [`Error::Invalid`] if what was planted is no JSON, which it always is.
     pub fn new(month: &Month, root: &Path, threads: usize, progress: &dyn Fn(u64)) -> Result<Self> {
-        let look = |index: u64, files: Vec<(PathBuf, Vec<u8>)>| {
+        let look = |index: u64, files: Files| {
             let look = files.into_iter().zip(0..).map(|((path, bytes), number)| {
                 let bytes_of_it = bytes.len() as u64;
                 // Of what the reader does not take at once the lake finds out itself why.

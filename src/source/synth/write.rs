@@ -69,7 +69,7 @@ pub fn write_with(
         )));
     }
     create_dir(out)?;
-    let save_all = |_, files: Vec<(PathBuf, Vec<u8>)>| {
+    let save_all = |_, files: Files| {
         for (path, bytes) in files {
             let path = out.join(path);
             create_dir(path.parent().unwrap_or(out))?;
@@ -92,6 +92,9 @@ pub fn write_with(
     )?;
     Ok(summary(month, &facts, &dumps))
 }
+
+/// Logs with their paths below the directory of the month.
+pub(super) type Files = Vec<(PathBuf, Vec<u8>)>;
 
 /// The text of `truth.json`.
 pub(super) fn truth_text(month: &Month, facts: &[Facts], dumps: &Dumps) -> Result<String> {
@@ -127,7 +130,7 @@ pub(super) fn each_job<T: Send>(
     month: &Month,
     threads: usize,
     progress: &dyn Fn(u64),
-    take: &(dyn Fn(u64, Vec<(PathBuf, Vec<u8>)>) -> Result<T> + Sync),
+    take: &(dyn Fn(u64, Files) -> Result<T> + Sync),
 ) -> Result<Vec<(Facts, T)>> {
     let plan = Plan::new(*month);
     let next = AtomicU64::new(0);
@@ -215,11 +218,7 @@ pub(super) fn all_loads(month: &Month, facts: &mut [Facts], ledger: &Ledger) -> 
 }
 
 /// The logs of one job, by the paths below the directory of the month; the copy of one, too.
-pub(super) fn make_job(
-    plan: &Plan,
-    index: u64,
-    encoder: &mut Encoder,
-) -> (Facts, Vec<(PathBuf, Vec<u8>)>) {
+pub(super) fn make_job(plan: &Plan, index: u64, encoder: &mut Encoder) -> (Facts, Files) {
     let mut files = vec![];
     let (job, logs) = scenes(plan, index);
     let mut facts = Facts::of(&job, &logs);
