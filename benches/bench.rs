@@ -12,9 +12,13 @@
 //! bench lmt FILE          the rows of a dump decoded to Arrow
 //! bench lmt-resolve FILE  the same, then their intervals formed
 //! bench columns LAKE T=C,.. these columns of these tables of a lake that was taken in at once, read and decoded; one thread
+//! bench ask LAKE THREADS [MEMORY]  questions from stdin, each with what it took: see `ask` (with the engine alone)
 //! ```
 //! Each prints one line of JSON with what was done, so that both sides of a comparison can be checked to have seen the same.
 #![allow(clippy::print_stdout, clippy::print_stderr, missing_docs)]
+
+#[cfg(feature = "engine")]
+mod ask;
 
 use arrow::array::AsArray;
 use arrow::datatypes::Int64Type;
@@ -57,10 +61,16 @@ fn main() -> ExitCode {
         ["columns", lake, ref tables @ ..] if !tables.is_empty() => {
             columns(Path::new(lake), tables)
         }
+        #[cfg(feature = "engine")]
+        ["ask", lake, threads, ref memory @ ..] => ask::ask(
+            Path::new(lake),
+            threads.parse().unwrap_or(2),
+            memory.first().and_then(|bytes| bytes.parse().ok()),
+        ),
         _ => {
             eprintln!(
                 "usage: bench read DIR | modules DIR | ingest LAKE DIR | inputs LAKE N | sacct-dump FILE N | sacct FILE | lmt-dump FILE N | lmt-floor FILE \
-                 | lmt FILE | lmt-resolve FILE | columns LAKE TABLE=COLUMN,.."
+                 | lmt FILE | lmt-resolve FILE | columns LAKE TABLE=COLUMN,.. | ask LAKE THREADS [MEMORY]"
             );
             return ExitCode::from(2);
         }
@@ -181,19 +191,29 @@ fn columns(lake: &Path, tables: &[&str]) -> iolode::Result<String> {
             .ok_or_else(|| bad(&"expected TABLE=COLUMN,.."))?;
         let columns: Vec<&str> = columns.split(',').collect();
         for entry in std::fs::read_dir(lake.join(table)).map_err(|e| bad(&e))? {
-            let file = std::fs::File::open(entry.map_err(|e| bad(&e))?.path());
-            let builder = ParquetRecordBatchReaderBuilder::try_new(file.map_err(|e| bad(&e))?);
-            let builder = builder.map_err(|e| bad(&e))?;
-            let mask = ProjectionMask::columns(builder.parquet_schema(), columns.iter().copied());
-            let reader = builder.with_projection(mask).with_batch_size(8192).build();
-            for batch in reader.map_err(|e| bad(&e))? {
-                let batch = batch.map_err(|e| bad(&e))?;
-                rows += batch.num_rows();
-                bytes += batch.get_array_memory_size();
-            }
+            let read = decode(&entry.map_err(|e| bad(&e))?.path(), &columns)?;
+            rows += read.0;
+            bytes += read.1;
         }
     }
     Ok(format!("{{\"rows\": {rows}, \"bytes\": {bytes}}}"))
+}
+
+/// Reads these columns of one Parquet file and drops them; rows, and bytes of memory that they took.
+fn decode(file: &Path, columns: &[&str]) -> iolode::Result<(usize, usize)> {
+    let bad =
+        |why: &dyn std::fmt::Display| iolode::Error::Invalid(format!("{}: {why}", file.display()));
+    let opened = std::fs::File::open(file).map_err(|e| bad(&e))?;
+    let builder = ParquetRecordBatchReaderBuilder::try_new(opened).map_err(|e| bad(&e))?;
+    let mask = ProjectionMask::columns(builder.parquet_schema(), columns.iter().copied());
+    let reader = builder.with_projection(mask).with_batch_size(8192).build();
+    let (mut rows, mut bytes) = (0, 0);
+    for batch in reader.map_err(|e| bad(&e))? {
+        let batch = batch.map_err(|e| bad(&e))?;
+        rows += batch.num_rows();
+        bytes += batch.get_array_memory_size();
+    }
+    Ok((rows, bytes))
 }
 
 /// Writes lines as `TZ=UTC sacct -a -D -P` prints them with the recommended columns: of each job itself, its batch step and up to

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures iolode against its peers and floors: scripts/bench.py [SCENARIO..] [--logs N] [--runs N].
+"""Measures iolode against its peers and floors: scripts/bench.py [SCENARIO..] [--logs N] [--runs N] [-- OPTIONS OF month].
 
 One function for each scenario; its docstring says what is compared and why that is fair. What counts is CPU seconds (user and
 system of a whole process, from wait4) and their ratio: peers run in the same call on the same files, and both sides are checked
@@ -106,11 +106,11 @@ class Bench:
 
 
 @functools.cache
-def bench_binary():
-    """benches/bench.rs, built from what is there: an older build would be measured without a word."""
+def bench_binary(engine=False):
+    """benches/bench.rs, built from what is there, with the engine if it is to ask: an older build would be measured without a word."""
     if "IOLODE_BENCH" in os.environ:
         return os.environ["IOLODE_BENCH"]
-    build = ["cargo", "bench", "--no-default-features", "--bench", "bench", "--no-run", "--message-format=json"]
+    build = ["cargo", "bench", *([] if engine else ["--no-default-features"]), "--bench", "bench", "--no-run", "--message-format=json"]
     messages = subprocess.run(build, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines()
     built = [message for message in map(json.loads, messages) if message.get("executable")]
     return built[-1]["executable"]
@@ -369,7 +369,27 @@ def operators(profile):
     return sorted(((took, name) for name, took in found.items()), reverse=True)
 
 
-SCENARIOS = [reading, ingest, memory, again, commit, startup, dumps, attribution, sweep, questions]
+def month(bench):
+    """The questions of benches/month put to iolode, DuckDB, Polars and Spark over the same lake: scripts/bench_month.py.
+
+    The lake is a month of a machine of which --scale is the size, 1 being Cori, or an existing one with --lake. The peers come from PyPI
+    into an environment of their own, target/bench-venv; what is measured there, and why that is fair, stands in that script, and
+    `scripts/bench.py month -- --help` lists its options. Its results are files of their own.
+    """
+    venv = os.environ.get("IOLODE_BENCH_VENV", f"{TARGET}/bench-venv")
+    if not os.path.exists(f"{venv}/bin/python"):
+        subprocess.run([sys.executable, "-m", "venv", venv], check=True)
+        subprocess.run([f"{venv}/bin/pip", "install", "--quiet", "--disable-pip-version-check", "-r", f"{ROOT}/benches/month/requirements.txt"], check=True)
+    lake = bench.options.lake or bench.path("scaled-lake")
+    if not bench.options.lake:
+        subprocess.run([IOLODE, "synth", "--lake", lake, "--scale", str(bench.options.scale)], check=True, stdout=subprocess.DEVNULL)
+    asked = [f"{venv}/bin/python", f"{ROOT}/scripts/bench_month.py", "--lake", lake, "--iolode", IOLODE, "--bench", bench_binary(engine=True),
+             "--runs", str(bench.options.runs), "--scratch", bench.scratch, *bench.options.month]
+    if subprocess.run(asked).returncode:
+        sys.exit("bench: month: an engine gave no answer, or another one; see above")
+
+
+SCENARIOS = [reading, ingest, memory, again, commit, startup, dumps, attribution, sweep, questions, month]
 
 
 def main():
@@ -378,13 +398,19 @@ def main():
     parser.add_argument("--logs", type=int, default=20_000, help="size of the synthetic month")
     parser.add_argument("--runs", type=int, default=5, help="timed runs of each command")
     parser.add_argument("--scratch", help="where the files of a run lie; a temporary directory if not given")
-    options = parser.parse_args()
+    parser.add_argument("--scale", type=float, default=0.1, help="month: size of the lake, as `iolode synth --scale` has it")
+    parser.add_argument("--lake", help="month: an existing lake, instead of one that is made for this")
+    cut = sys.argv.index("--") if "--" in sys.argv else len(sys.argv)
+    options = parser.parse_args(sys.argv[1:cut])
+    options.month = sys.argv[cut + 1:]
     commit_id = subprocess.run(["git", "-C", ROOT, "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()
     with tempfile.TemporaryDirectory(dir=options.scratch) as scratch:
         bench = Bench(options, scratch)
         for scenario in SCENARIOS:
             if not options.scenario or scenario.__name__ in options.scenario:
                 scenario(bench)
+    if not bench.lines:
+        return
     name = f"{ROOT}/benches/runs/{datetime.date.today()}-{os.cpu_count()}core"
     os.makedirs(os.path.dirname(name), exist_ok=True)
     fresh = not os.path.exists(f"{name}.csv")

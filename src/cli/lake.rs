@@ -3,9 +3,12 @@
 use super::output::{Format, Style};
 use super::screen::Screen;
 use super::sql::format_parser;
-use super::{Exit, size};
+use super::{Exit, interrupt, size};
 use crate::error::Error;
-use crate::lake::{CreateOptions, Lake, OstList, Placement, RANGE_BYTES, SiteFile, VacuumOptions};
+use crate::lake::{
+    CompactOptions, CreateOptions, Lake, OstList, Placement, RANGE_BYTES, Shape, Silent, SiteFile,
+    VacuumOptions,
+};
 use crate::source::{SOURCES, Source};
 use chrono::{DateTime, SecondsFormat};
 use clap::{Subcommand, ValueEnum};
@@ -14,7 +17,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Create a lake, look into one, check it, clean it up
+/// Create a lake, look into one, check it, compact it, clean it up
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -31,6 +34,7 @@ enum What {
     Info(Info),
     Files(Files),
     Check(Check),
+    Compact(Compact),
     Vacuum(Vacuum),
     Forget(Forget),
     History(History),
@@ -120,6 +124,31 @@ struct Check {
     lake: PathBuf,
 }
 
+/// Write a lake anew where ingests have left it in many small pieces or in a few that are too large
+#[derive(clap::Args)]
+#[command(after_help = "\
+Neighbouring ranges of job ids are merged or cut until each holds about what the lake was created for, a sixteenth of a
+small lake; files that lie elsewhere than site.toml says now, or were laid out by an older iolode, are written anew; lists of
+inputs are merged. Queries and ingests may run meanwhile. Room is needed for what is written anew until `iolode lake vacuum`
+removes the old files.
+
+Examples:
+  iolode lake compact /scratch/lake --dry-run
+  iolode lake compact /scratch/lake --threads 2 --memory 1G")]
+struct Compact {
+    /// The lake
+    lake: PathBuf,
+    /// Threads; those of the machine if not given
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    threads: Option<u16>,
+    /// Memory for all of them
+    #[arg(long, value_name = "SIZE", value_parser = size::parse, default_value = "512M")]
+    memory: u64,
+    /// Only say what would be written anew
+    #[arg(long)]
+    dry_run: bool,
+}
+
 /// Remove old versions of a lake, and the files that only they need
 #[derive(clap::Args)]
 #[command(after_help = "\
@@ -186,6 +215,7 @@ pub(super) fn run(args: &Args, screen: &mut Screen) -> anyhow::Result<Exit> {
             list(&batch, args.format, screen)
         }
         What::Check(args) => check(args, screen),
+        What::Compact(args) => compact(args, screen),
         What::Vacuum(args) => vacuum(args, screen),
         What::Forget(args) => forget(args, screen),
     }
@@ -395,6 +425,74 @@ fn check(args: &Check, screen: &mut Screen) -> anyhow::Result<Exit> {
     } else {
         Exit::SomeFailed
     })
+}
+
+fn compact(args: &Compact, screen: &mut Screen) -> anyhow::Result<Exit> {
+    let lake = Lake::open(&args.lake)?;
+    let (_during, cancel) = interrupt::during_ingest()?;
+    let mut options = CompactOptions {
+        memory: usize::try_from(args.memory).unwrap_or(usize::MAX),
+        dry_run: args.dry_run,
+        cancel,
+        ..CompactOptions::default()
+    };
+    if let Some(threads) = args.threads {
+        options.threads = usize::from(threads);
+    }
+    let report = lake.compact(&options, &Silent)?;
+    let plural = |n: u64, one: &str, many: &str| match n {
+        1 => format!("1 {one}"),
+        n => format!("{} {many}", size::count(n)),
+    };
+    let shape = |shape: &Shape| {
+        format!(
+            "{} in {}, {} of inputs",
+            plural(shape.files, "file", "files"),
+            plural(shape.ranges, "range", "ranges"),
+            plural(shape.lists, "list", "lists")
+        )
+    };
+    let what = |verb: &str| match report.rewritten {
+        0 => "lists of inputs alone".to_string(),
+        n => format!(
+            "{}{}, {}{}",
+            verb,
+            plural(n, "file", "files"),
+            size::show(report.rewritten_bytes),
+            if verb.is_empty() {
+                " written anew"
+            } else {
+                " anew"
+            }
+        ),
+    };
+    match report.version {
+        _ if args.dry_run && report.before == report.after && report.rewritten == 0 => {
+            screen.say(format_args!("nothing to do: {}", shape(&report.before)));
+        }
+        _ if args.dry_run => screen.say(format_args!(
+            "{}: {} would become about {}",
+            what("would write "),
+            shape(&report.before),
+            shape(&report.after)
+        )),
+        Some(version) => screen.say(format_args!(
+            "{}: {} ({}) became {} ({}), version {version}",
+            what(""),
+            shape(&report.before),
+            size::show(report.before.bytes),
+            shape(&report.after),
+            size::show(report.after.bytes)
+        )),
+        None => screen.say(format_args!("nothing to do: {}", shape(&report.before))),
+    }
+    if report.given_up > 0 {
+        screen.say(format_args!(
+            "{} left to ingests that wrote there all the time; run it again later",
+            plural(report.given_up, "piece was", "pieces were")
+        ));
+    }
+    Ok(Exit::Done)
 }
 
 fn vacuum(args: &Vacuum, screen: &mut Screen) -> anyhow::Result<Exit> {

@@ -7,7 +7,7 @@ use super::cuts::Cuts;
 use super::external;
 use super::lake_tables::LakeRows;
 use super::session::CATALOG;
-use super::table::{LakeTable, ScanFile};
+use super::table::{LakeTable, ScanFile, scanned};
 use super::views::{VIEWS, View, view};
 use crate::error::{Error, Result};
 use crate::lake::{DataFile, Lake, Snapshot, Store, UserFunction};
@@ -128,6 +128,7 @@ impl Source {
                 start: file.start_time,
                 time: file.time,
                 fs: file.day.as_ref().map(|(fs, _)| fs.clone()),
+                whole: table(&file.table).is_ok_and(|table| table.version == file.schema_version),
             });
         }
         let cuts = Arc::new(Cuts::new(snapshot.splits(), &bytes, self.groups));
@@ -172,7 +173,7 @@ impl Pinned {
             }));
         }
         let files = contents.files.get(name).map_or(&[][..], Vec::as_slice);
-        let (schema, url) = (table.schema.clone(), self.source.url.clone());
+        let (schema, url) = (scanned(&table.schema), self.source.url.clone());
         let table = match table.partition {
             Partition::Day => Ok(LakeTable::of_days(schema, url, files, self.source.groups)),
             _ => LakeTable::of_jobs(schema, url, files, contents.cuts.clone()),

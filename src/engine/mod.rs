@@ -106,7 +106,7 @@ impl Engine {
                     "two lakes cannot both be `{name}` in SQL; name one differently"
                 )));
             }
-            let source = Source::new(name, lake, version, session::groups(threads))?;
+            let source = Source::new(name, lake, version, threads)?;
             let (url, store) = source.store();
             runtime.register_object_store(url.as_ref(), store);
             sources.push(Arc::new(source));

@@ -23,22 +23,17 @@ pub(crate) const CATALOG: &str = "iolode";
 /// The schema of a session without a lake.
 pub(crate) const NO_LAKE: &str = "public";
 
-/// Groups of a scan at least: finer than the threads of a small machine, so that one large group holds up little.
-const GROUPS_MIN: usize = 8;
-
-/// Groups of a scan at most, and threads of one query: all groups are read at once, and memory grows with them.
-const GROUPS_MAX: usize = 32;
+/// Threads of one query at most. All groups of a scan are read at once, and memory grows with them.
+const THREADS_MAX: usize = 32;
 
 /// Threads of a query: those asked for, else those of the machine. At least 2, for DataFusion plans a session of one
 /// partition in another way, that holds the whole left side of every join.
+///
+/// Each scan has as many groups. Finer ones would even out what the threads have to do, but each group has its own readers,
+/// hash tables and batches on the way: eight groups on two threads took up to twice the work.
 pub(crate) fn threads(asked: Option<usize>) -> usize {
     let machine = || std::thread::available_parallelism().map_or(2, |n| n.get());
-    asked.unwrap_or_else(machine).clamp(2, GROUPS_MAX)
-}
-
-/// Groups of each scan: as many as threads, at least [`GROUPS_MIN`], so that `target_partitions` never exceeds them.
-pub(crate) fn groups(threads: usize) -> usize {
-    threads.clamp(GROUPS_MIN, GROUPS_MAX)
+    asked.unwrap_or_else(machine).clamp(2, THREADS_MAX)
 }
 
 /// Memory, spill files and object stores of a session.
@@ -58,7 +53,6 @@ pub(crate) fn runtime(memory: Option<usize>) -> Result<Arc<RuntimeEnv>> {
 
 /// The options of a session with so many threads and so much memory; names alone mean the schema `first`.
 fn config(threads: usize, memory: Option<usize>, first: &str) -> SessionConfig {
-    let groups = groups(threads);
     let mut config = SessionConfig::new()
         .with_target_partitions(threads)
         .with_default_catalog_and_schema(CATALOG, first)
@@ -67,7 +61,7 @@ fn config(threads: usize, memory: Option<usize>, first: &str) -> SessionConfig {
         .with_collect_statistics(true);
     let options = config.options_mut();
     options.optimizer.subset_repartition_threshold =
-        options.optimizer.subset_repartition_threshold.min(groups);
+        options.optimizer.subset_repartition_threshold.min(threads);
     // DataFusion 55.2 takes the columns of these filters by name where one join lies above another, and so may lay the filter
     // of one table on the column of the same name of another, which loses rows without a word (its issues 25244 and
     // 25296). All our tables share job_id, log_id and names such as bytes_read.
@@ -81,7 +75,7 @@ fn config(threads: usize, memory: Option<usize>, first: &str) -> SessionConfig {
     if let Some(memory) = memory {
         // Each sort reserves this much for merging; of a small budget the reservations alone would be all.
         let reservation = &mut options.execution.sort_spill_reservation_bytes;
-        *reservation = (*reservation).min(memory / (4 * groups));
+        *reservation = (*reservation).min(memory / (4 * threads));
     }
     config
 }
@@ -178,12 +172,9 @@ mod tests {
             let threads = threads(asked);
             let state = session_state(threads, None, NO_LAKE, runtime(None).unwrap());
             let options = state.config_options();
-            assert!((GROUPS_MIN..=GROUPS_MAX).contains(&groups(threads)));
-            assert!(
-                options.execution.target_partitions <= groups(threads)
-                    && options.execution.target_partitions >= 2
-            );
-            assert!(options.optimizer.subset_repartition_threshold <= groups(threads));
+            assert!((2..=THREADS_MAX).contains(&threads));
+            assert_eq!(options.execution.target_partitions, threads);
+            assert!(options.optimizer.subset_repartition_threshold <= threads);
         }
     }
 

@@ -13,9 +13,9 @@
 use super::cuts::Cuts;
 use async_trait::async_trait;
 use datafusion::arrow::array::{
-    ArrayRef, BooleanArray, Int64Array, StringArray, TimestampMicrosecondArray, UInt64Array,
+    ArrayRef, BooleanArray, Int64Array, StringViewArray, TimestampMicrosecondArray, UInt64Array,
 };
-use datafusion::arrow::datatypes::{DataType, SchemaRef, TimeUnit};
+use datafusion::arrow::datatypes::{DataType, Schema, SchemaRef, TimeUnit};
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::pruning::PruningStatistics;
 use datafusion::common::stats::Precision;
@@ -54,6 +54,23 @@ pub(crate) struct ScanFile {
     pub(crate) time: Option<(i64, i64)>,
     /// File system of all its rows, if the table is cut by it.
     pub(crate) fs: Option<String>,
+    /// Whether it has all columns that the table has: none was added since it was written.
+    pub(crate) whole: bool,
+}
+
+/// The columns of a table as a scan gives them: text and bytes as views, which point into the pages that were read. Equal text
+/// of a page is then there once, and grouping and comparing look at its first bytes alone.
+pub(crate) fn scanned(schema: &Schema) -> SchemaRef {
+    let fields = schema.fields().iter().map(|field| match field.data_type() {
+        DataType::Utf8 => Arc::new(field.as_ref().clone().with_data_type(DataType::Utf8View)),
+        DataType::Binary => Arc::new(field.as_ref().clone().with_data_type(DataType::BinaryView)),
+        _ => field.clone(),
+    });
+    let metadata = schema.metadata().clone();
+    Arc::new(Schema::new_with_metadata(
+        fields.collect::<Vec<_>>(),
+        metadata,
+    ))
 }
 
 /// A table over an explicit list of Parquet files, which may be empty.
@@ -170,12 +187,14 @@ impl LakeTable {
     fn overall<'a>(&self, files: impl IntoIterator<Item = &'a ScanFile>) -> Statistics {
         let mut statistics = Statistics::new_unknown(&self.schema);
         let (mut rows, mut bytes, mut jobs, mut starts, mut times) = (0, 0, vec![], vec![], vec![]);
+        let mut systems = vec![];
         for file in files {
             rows += file.rows;
             bytes += file.bytes;
             jobs.push(file.jobs);
             starts.push(file.start);
             times.push(file.time);
+            systems.push(file.fs.as_deref());
         }
         statistics.num_rows = Precision::Exact(rows as usize);
         if starts.is_empty() {
@@ -210,6 +229,12 @@ impl LakeTable {
         set("start_time", start);
         let stamp = reach(times).map(|(min, max)| (time(min), time(max)));
         set("time", stamp);
+        // Where it is the same for all, a scan does not read it.
+        let least = systems.iter().min().copied().flatten();
+        if let Some((least, most)) = least.zip(systems.into_iter().max().flatten()) {
+            let name = |name: &str| ScalarValue::Utf8View(Some(name.to_string()));
+            set("fs", Some((name(least), name(most))));
+        }
         statistics
     }
 }
@@ -238,8 +263,8 @@ impl Bounds<'_> {
                     files.map(|file| of(file).map(&side)).collect();
                 Some(Arc::new(times.with_timezone_opt(zone.clone())))
             }
-            ("fs", DataType::Utf8) if matches!(self.0.groups, Groups::Days(_)) => {
-                let names: StringArray = files.map(|file| file.fs.as_deref()).collect();
+            ("fs", DataType::Utf8View) if matches!(self.0.groups, Groups::Days(_)) => {
+                let names: StringViewArray = files.map(|file| file.fs.as_deref()).collect();
                 Some(Arc::new(names))
             }
             _ => None,
@@ -330,10 +355,13 @@ impl TableProvider for LakeTable {
                     e_tag: None,
                     version: None,
                 };
-                groups[*group].push(
-                    PartitionedFile::new_from_meta(meta)
-                        .with_statistics(Arc::new(self.overall([file]))),
-                );
+                let listed = PartitionedFile::new_from_meta(meta);
+                let listed = listed.with_statistics(Arc::new(self.overall([file])));
+                groups[*group].push(match file.whole {
+                    // Then nobody has to read from the file what its columns are.
+                    true => listed.with_arrow_schema(self.schema.clone()),
+                    false => listed,
+                });
             }
         }
         let partitioning = match &self.groups {

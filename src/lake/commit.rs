@@ -154,7 +154,7 @@ impl Lake {
                     return Err(Error::Lake {
                         lake: self.store.show(""),
                         reason: format!(
-                            "{} was deleted before it was published, by a vacuum that spares too little; run the ingest again",
+                            "{} was deleted before it was published, by a vacuum that spares too little; run this again",
                             file.path
                         ),
                     });

@@ -8,11 +8,11 @@
 //! A row group is held as Arrow and written column after column: Parquet's own writer of Arrow holds an encoder, a compressor
 //! and a dictionary for every column of every open file, which took more memory than all the rows.
 
+use super::narrow::Narrow;
 use crate::error::{Error, Result};
 use crate::table::Table;
 use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, PrimitiveArray};
 use arrow::datatypes::{DataType, FieldRef, Float64Type, Int64Type, Schema, UInt64Type};
-use arrow::record_batch::RecordBatch;
 use parquet::arrow::arrow_writer::{ArrowRowGroupWriterFactory, compute_leaves};
 use parquet::arrow::{ArrowSchemaConverter, ArrowWriter};
 use parquet::basic::{Compression, ZstdLevel};
@@ -23,6 +23,10 @@ use parquet::schema::types::ColumnPath;
 use std::io::Write;
 use std::sync::Arc;
 
+/// Number of the layout that this program writes, in `lake_file.layout`. Whoever changes row groups or encodings so that lakes of
+/// old are worth writing anew counts it up: [`compact`](super::Lake::compact) does the rest.
+pub(super) const LAYOUT: u32 = 2;
+
 /// A Parquet file that is written row group by row group.
 pub(super) struct Encoder<W: Write + Send> {
     file: SerializedFileWriter<W>,
@@ -32,7 +36,7 @@ pub(super) struct Encoder<W: Write + Send> {
 
 impl<W: Write + Send> Encoder<W> {
     /// Begins a file of a table in which the values are like those of `sample`.
-    pub(super) fn new(sink: W, table: &Table, sample: &RecordBatch) -> Result<Self> {
+    pub(super) fn new(sink: W, table: &Table, sample: &Narrow) -> Result<Self> {
         let properties = properties(table, sample)?;
         Self::begin(sink, table, properties).map_err(|e| Error::columns(table.name.clone(), e))
     }
@@ -62,13 +66,13 @@ impl<W: Write + Send> Encoder<W> {
     }
 
     /// Writes a row group.
-    pub(super) fn write(&mut self, rows: &[RecordBatch]) -> parquet::errors::Result<()> {
+    pub(super) fn write(&mut self, rows: &[Narrow]) -> parquet::errors::Result<()> {
         let number = self.file.flushed_row_groups().len();
         let mut group = self.file.next_row_group()?;
         for (at, (field, encoders)) in self.columns.iter().enumerate() {
             let mut leaves = encoders.create_column_writers(number)?;
             for batch in rows {
-                let values = compute_leaves(field, batch.column(at))?;
+                let values = compute_leaves(field, &batch.column(at, field)?)?;
                 for (leaf, values) in leaves.iter_mut().zip(&values) {
                     leaf.write(values)?;
                 }
@@ -87,7 +91,7 @@ impl<W: Write + Send> Encoder<W> {
 }
 
 /// How to write a table whose first rows these are.
-fn properties(table: &Table, first: &RecordBatch) -> Result<WriterProperties> {
+fn properties(table: &Table, first: &Narrow) -> Result<WriterProperties> {
     let zstd = ZstdLevel::try_new(1).map_err(|e| Error::columns(table.name.clone(), e))?;
     let sorting = table.sort.iter().filter_map(|name| table.position(name));
     // Nested columns come after the key, so a column of the sort order is also that leaf of the file.
@@ -99,9 +103,11 @@ fn properties(table: &Table, first: &RecordBatch) -> Result<WriterProperties> {
         })
         .collect();
     let mut properties = WriterProperties::builder();
-    for (column, values) in table.columns.iter().zip(first.columns()) {
+    for (at, (column, field)) in table.columns.iter().zip(table.schema.fields()).enumerate() {
         let path = ColumnPath::from(column.name.as_str());
-        if !repeats(values) {
+        let values = first.column(at, field);
+        let values = values.map_err(|e| Error::columns(table.name.clone(), e))?;
+        if !repeats(&values) {
             properties = properties.set_column_dictionary_enabled(path, false);
         }
     }
@@ -126,26 +132,43 @@ fn repeats(values: &ArrayRef) -> bool {
         DataType::Float64 => sample(values.as_primitive::<Float64Type>(), f64::to_bits),
         _ => return true,
     };
-    let (rows, distinct) = sample;
-    16 * distinct < rows
+    16 * sample.distinct < sample.rows || 16 * sample.changes < sample.pairs
 }
 
-/// How many rows of a column were looked at, and how many values they have.
-fn sample<T: ArrowPrimitiveType>(
-    values: &PrimitiveArray<T>,
-    bits: fn(T::Native) -> u64,
-) -> (usize, usize) {
+/// What was seen of a column.
+struct Sample {
+    /// Rows that were looked at all over the column, and the values that they have.
+    rows: usize,
+    distinct: usize,
+    /// Neighbours that were looked at, and how often they differ: the ids of jobs and logs come in runs, which a dictionary makes
+    /// short however many ids there are, and quick to read.
+    pairs: usize,
+    changes: usize,
+}
+
+fn sample<T: ArrowPrimitiveType>(values: &PrimitiveArray<T>, bits: fn(T::Native) -> u64) -> Sample {
+    let value = |row: usize| values.is_valid(row).then(|| bits(values.value(row)));
     let step = values.len().div_ceil(512).max(1);
     // One row of each `step`, not always the same one, lest what alternates looks constant.
     let rows = (0..values.len().div_ceil(step)).map(|i| i * step + i % step);
-    let rows = rows.filter(|row| *row < values.len());
-    let mut found: Vec<Option<u64>> = rows
-        .map(|row| values.is_valid(row).then(|| bits(values.value(row))))
-        .collect();
+    let mut found: Vec<_> = rows.filter(|row| *row < values.len()).map(value).collect();
     let rows = found.len();
     found.sort_unstable();
     found.dedup();
-    (rows, found.len())
+    // Of each 1,024 rows 64 neighbours.
+    let neighbours = (1..values.len()).filter(|row| row % 1024 < 64);
+    let (pairs, changes) = neighbours.fold((0, 0), |(pairs, changes), row| {
+        (
+            pairs + 1,
+            changes + usize::from(value(row - 1) != value(row)),
+        )
+    });
+    Sample {
+        rows,
+        distinct: found.len(),
+        pairs,
+        changes,
+    }
 }
 
 #[cfg(test)]
@@ -153,6 +176,7 @@ mod tests {
     use super::*;
     use crate::table::{TableBuilder, table};
     use arrow::array::{Float64Array, Int64Array};
+    use arrow::record_batch::RecordBatch;
     use std::sync::Arc;
 
     /// Some rows of the widest kind of table: numbers, text and nested lists.
@@ -196,12 +220,14 @@ mod tests {
     fn the_bytes_are_those_that_parquets_own_writer_makes() {
         let table = table("darshan_lustre").unwrap();
         let groups = [vec![rows(0, 1000), rows(1000, 1)], vec![rows(1001, 50)]];
-        let mut ours = Encoder::new(vec![], table, &groups[0][0]).unwrap();
-        let properties = properties(table, &groups[0][0]).unwrap();
+        let narrow = |rows: &RecordBatch| Narrow::new(rows).unwrap();
+        let mut ours = Encoder::new(vec![], table, &narrow(&groups[0][0])).unwrap();
+        let properties = properties(table, &narrow(&groups[0][0])).unwrap();
         let mut theirs =
             ArrowWriter::try_new(vec![], table.schema.clone(), Some(properties)).unwrap();
         for group in &groups {
-            ours.write(group).unwrap();
+            let rows: Vec<Narrow> = group.iter().map(narrow).collect();
+            ours.write(&rows).unwrap();
             group.iter().for_each(|rows| theirs.write(rows).unwrap());
             theirs.flush().unwrap();
         }
@@ -216,6 +242,9 @@ mod tests {
         assert!(ints(vec![None; 1000]));
         assert!(ints((0..1000).map(|v| Some(v % 10)).collect()));
         assert!(!ints((0..1000).map(Some).collect()));
+        // Runs of 30 rows: 334 values, but each is the same as the one before.
+        assert!(ints((0..10_000).map(|v| Some(v / 30)).collect()));
+        assert!(!ints((0..10_000).map(|v| Some(v / 3)).collect()));
         // Half are 0, the rest are all different.
         let times: Vec<f64> = (0..1000)
             .map(|v| if v % 2 == 0 { 0.0 } else { f64::from(v) })

@@ -71,6 +71,26 @@ pub(super) fn show(
     })
 }
 
+/// Shows the rows of files of the lake in the order of their table: files that follow one another one after the other, those that
+/// overlap merged.
+pub(super) fn in_order(
+    table: &Arc<Table>,
+    target: &Target,
+    files: &[DataFile],
+    mut take: impl FnMut(RecordBatch) -> Result<()>,
+) -> Result<()> {
+    let mut chains = chains(files);
+    if chains.len() > 1 {
+        return each(table, target, files, &[], usize::MAX, |rows, _| take(rows));
+    }
+    for file in chains.pop().into_iter().flatten() {
+        for batch in read_data(&target.store, &file.path, 8192)? {
+            take(fit(&batch?, &table.schema)?)?;
+        }
+    }
+    Ok(())
+}
+
 /// Rows in order, in whole groups, with the lake's before others of the same key; and which of them are the lake's.
 fn each(
     table: &Arc<Table>,
@@ -86,12 +106,9 @@ fn each(
         Some(length) => a.get(..length) == b.get(..length),
         None => a == b,
     };
-    let mut cursors: Vec<Cursor> = vec![];
-    let mut old = old.to_vec();
-    old.sort_by_key(|file| file.job_id);
-    if !old.is_empty() {
-        cursors.push(Cursor::of_lake(table, target, old));
-    }
+    let of_lake = |files| Cursor::of_lake(table, target, files);
+    let mut cursors: Vec<Cursor> = chains(old).into_iter().map(of_lake).collect();
+    let lakes = cursors.len();
     cursors.extend(
         runs.iter()
             .map(|run| Cursor::of_run(table, target, run.clone())),
@@ -102,7 +119,6 @@ fn each(
             heap.push(Reverse((key, rank)));
         }
     }
-    let has_lake = !old_is_empty(&cursors);
     let (mut pieces, mut count): (Vec<Piece>, usize) = (vec![], 0);
     while let Some(Reverse((_, rank))) = heap.pop() {
         let bound = heap.peek().map(|Reverse((key, rank))| (&key[..], *rank));
@@ -110,7 +126,7 @@ fn each(
         let (piece, last) = cursor.take_until(bound, rank, &keys)?;
         count += piece.rows.num_rows();
         pieces.push(Piece {
-            ours: has_lake && rank == 0,
+            ours: rank < lakes,
             ..piece
         });
         if let Some(key) = cursor.key(&keys)? {
@@ -132,10 +148,23 @@ fn each(
     Ok(())
 }
 
-fn old_is_empty(cursors: &[Cursor]) -> bool {
-    !cursors
-        .first()
-        .is_some_and(|cursor| matches!(cursor.feed, Feed::Lake(_)))
+/// Files whose rows follow one another, in that order. As a rule that is one chain: ranges do not overlap.
+fn chains(files: &[DataFile]) -> Vec<Vec<DataFile>> {
+    let mut files = files.to_vec();
+    files.sort_by_key(|file| file.job_id);
+    let mut chains: Vec<Vec<DataFile>> = vec![];
+    for file in files {
+        let follows = |chain: &&mut Vec<DataFile>| {
+            let last = chain.last().and_then(|last| last.job_id);
+            last.zip(file.job_id)
+                .is_some_and(|((_, most), (least, _))| most < least)
+        };
+        match chains.iter_mut().find(follows) {
+            Some(chain) => chain.push(file),
+            None => chains.push(vec![file]),
+        }
+    }
+    chains
 }
 
 /// Bytes of a key that the first columns of the sort order take; None for all.

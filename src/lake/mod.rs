@@ -24,6 +24,7 @@
 
 mod check;
 mod commit;
+mod compact;
 mod convert;
 mod days;
 mod encoding;
@@ -34,13 +35,16 @@ mod ingest;
 #[cfg(test)]
 mod kill;
 mod list;
+mod lists;
 mod manifest;
 mod merge;
+mod narrow;
 mod ost_list;
 mod parts;
 mod placement;
 mod plan;
 mod ranges;
+mod regroup;
 mod site;
 mod snapshot;
 mod stage;
@@ -52,6 +56,7 @@ mod work;
 mod writer;
 
 pub use check::{CheckReport, Finding};
+pub use compact::{CompactOptions, CompactReport, Shape};
 pub use failpoint::FAILPOINTS;
 pub use forget::Forgotten;
 pub use function::{UserFunction, UserParameter};

@@ -44,6 +44,8 @@ pub struct DataFile {
     pub version: u64,
     /// XXH3 of its bytes.
     pub content_hash: Option<i64>,
+    /// How its rows are laid out: groups, encodings. One more whenever writing anew makes files faster to read.
+    pub layout: u32,
 }
 
 /// One input and what became of it.
@@ -175,6 +177,10 @@ pub fn files_to_batch(files: &[DataFile], splits: &[i64]) -> Result<RecordBatch>
             .append_option(day.map(|(_, day)| day_name(*day)));
         builder.column(17).timestamp().push(file.time.map(|t| t.0));
         builder.column(18).timestamp().push(file.time.map(|t| t.1));
+        builder
+            .column(19)
+            .int64()
+            .push(Some(i64::from(file.layout)));
     }
     builder.finish()
 }
@@ -201,6 +207,8 @@ pub fn batch_to_files(batch: &RecordBatch, into: &mut Vec<DataFile>) -> Result<(
             schema_version: columns.int(12, row).unwrap_or(0) as u32,
             version: columns.int(13, row).unwrap_or(0) as u64,
             content_hash: columns.int(14, row),
+            // Before it was recorded there was one.
+            layout: columns.int(19, row).unwrap_or(1) as u32,
         });
     }
     Ok(())
@@ -454,6 +462,7 @@ mod tests {
             schema_version: 1,
             version: 2,
             content_hash: Some(-3),
+            layout: 7,
         };
         let input = InputRow {
             path: "/a/ü.darshan".into(),

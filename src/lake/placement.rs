@@ -126,6 +126,23 @@ impl Placement {
         Ok((file, kept, target))
     }
 
+    /// Whether a data file lies where this placement would put one: its targets may have been changed since.
+    pub(super) fn holds(&self, lake_id: &str, path: &str, target: Option<i64>) -> bool {
+        let elsewhere = Path::new(path).is_absolute();
+        match (self, target) {
+            (Self::None, target) => target.is_none() && !elsewhere,
+            (Self::Dirs { dirs }, Some(target)) => {
+                let directory = usize::try_from(target).ok().and_then(|t| dirs.get(t));
+                let directory = directory.and_then(|dir| std::path::absolute(dir).ok());
+                directory.is_some_and(|dir| Path::new(path).starts_with(dir.join(lake_id)))
+            }
+            (Self::Dirs { .. }, None) => false,
+            (Self::Lustre { .. }, Some(target)) => self.has(target) && !elsewhere,
+            // All refused it, and may refuse it again.
+            (Self::Lustre { .. }, None) => !elsewhere,
+        }
+    }
+
     /// Whether a range may lie on a target still.
     pub(super) fn has(&self, target: i64) -> bool {
         self.targets().contains(&target)

@@ -7,23 +7,18 @@ use super::list::Planned;
 use super::parts::DataFile;
 use super::placement::Placement;
 use super::ranges::{range_of, splits_for};
+use super::regroup::{FEWEST, LOGS, ROWS, ideal, job_weights};
 use super::site::SiteFile;
 use super::snapshot::Snapshot;
 use super::stage::{Run, Stage};
 use super::work::Work;
-use super::writer::{Target, read_data};
+use super::writer::Target;
 use crate::error::Result;
-use arrow::array::AsArray;
-use arrow::datatypes::Int64Type;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-/// Ranges of a lake once it takes in enough logs, so that all cores have work and scans can be divided.
-const FIRST_RANGES: usize = 16;
-/// Logs for each of them.
-const FIRST_LOGS: usize = 32;
-/// Rows of dumps for each of them.
-const FIRST_ROWS: usize = 8192;
+/// Bytes of the uppermost range below which no new one is begun above it.
+const LEAST_TOP: u64 = 4 << 20;
 /// Bytes of memory of a dump's rows for each byte of Parquet, about.
 const DUMPED: u64 = 6;
 
@@ -50,7 +45,7 @@ pub(super) fn plan(
     let weight = |log: &Planned| (log.job_id, log.file.bytes.max(1));
     let mut splits = manifest.splits.clone();
     // A lake that began with few logs, too, gets ranges when many come.
-    let few = splits.len() + 1 < FIRST_RANGES;
+    let few = splits.len() + 1 < FEWEST;
     let mut cut: BTreeMap<usize, Vec<i64>> = BTreeMap::new();
     let mut new_weights: BTreeMap<usize, Vec<(i64, u64)>> = BTreeMap::new();
     for log in &work.logs {
@@ -71,23 +66,28 @@ pub(super) fn plan(
         }
     }
     for (range, mut weights) in new_weights {
-        let old: Vec<&DataFile> = snapshot
+        let old: Vec<DataFile> = snapshot
             .files()
             .iter()
             .filter(|file| file.range == Some(range))
+            .cloned()
             .collect();
         let total = weights.iter().map(|w| w.1).sum::<u64>()
             + old.iter().map(|file| file.bytes).sum::<u64>();
         let mut parts = total.div_ceil(manifest.range_bytes) as usize;
         let dumped = dumped.get(&range).copied().unwrap_or(0);
-        let many =
-            weights.len() >= FIRST_RANGES * FIRST_LOGS || dumped >= FIRST_RANGES * FIRST_ROWS;
+        let many = weights.len() >= FEWEST * LOGS || dumped >= FEWEST * ROWS;
         if few && many {
-            parts = parts.max(FIRST_RANGES);
+            parts = parts.max(FEWEST);
+        } else if range == splits.len()
+            && let Some(inner) = above_top(snapshot, &old, &weights)
+        {
+            cut.insert(range, inner);
+            continue;
         } else if total <= 2 * manifest.range_bytes {
             continue;
         }
-        weights.extend(old_weights(snapshot, &old)?);
+        weights.extend(job_weights(snapshot, &old)?);
         cut.insert(range, splits_for(&mut weights, parts.max(1)));
     }
 
@@ -144,11 +144,25 @@ pub(super) fn plan(
             .insert(*log)
     });
     let group_bytes = (options.memory / options.threads.max(1) / 8).clamp(1 << 20, 32 << 20);
+    let starts: Vec<usize> = pieces.iter().map(|(old_range, ..)| *old_range).collect();
     let mut tasks = vec![];
     for (number, (old_range, from, to)) in pieces.into_iter().enumerate() {
         let logs = logs.remove(&number).unwrap_or_default();
         let drop = drops.remove(&number).unwrap_or_default();
-        let rewrite = cut.get(&old_range).is_some_and(|inner| !inner.is_empty());
+        let touches = |(least, most): (i64, i64)| {
+            from.is_none_or(|from| from <= most) && to.is_none_or(|to| least < to)
+        };
+        let inside = |(least, most): (i64, i64)| {
+            from.is_none_or(|from| from <= least) && to.is_none_or(|to| most < to)
+        };
+        let of_piece =
+            |file: &&DataFile| file.range == Some(old_range) && file.job_id.is_none_or(touches);
+        let old: Vec<DataFile> = snapshot.files().iter().filter(of_piece).cloned().collect();
+        // What is cut is written anew; what lies below the cuts whole stays where it is.
+        let first = number == 0 || starts[number - 1] != old_range;
+        let rewrite = cut.contains_key(&old_range)
+            && !(first && old.iter().all(|file| file.job_id.is_some_and(inside)))
+            && !old.is_empty();
         let runs: Vec<Arc<Run>> = stage
             .runs
             .iter()
@@ -158,12 +172,6 @@ pub(super) fn plan(
         if logs.is_empty() && drop.is_empty() && runs.is_empty() && !rewrite {
             continue;
         }
-        let old = snapshot
-            .files()
-            .iter()
-            .filter(|file| file.range == Some(old_range))
-            .cloned()
-            .collect();
         let place: Placement = site.place.clone();
         let target = Target {
             store: snapshot.store().clone(),
@@ -192,6 +200,25 @@ pub(super) fn plan(
         osts,
         tasks,
     })
+}
+
+/// Where the uppermost range is cut so that what an ingest brings above it lies in ranges of its own, and what was there need not
+/// be written anew day after day; None while that is small, or nothing new lies above it.
+fn above_top(snapshot: &Snapshot, old: &[DataFile], new: &[(i64, u64)]) -> Option<Vec<i64>> {
+    let whole = snapshot.manifest.range_bytes;
+    let held: u64 = old.iter().map(|file| file.bytes).sum();
+    let last = old.iter().filter_map(|file| file.job_id).map(|jobs| jobs.1);
+    let last = last.max()?;
+    let (mut above, below): (Vec<_>, Vec<_>) = new.iter().partition(|(job, _)| *job > last);
+    let bytes = |weights: &[(i64, u64)]| weights.iter().map(|w| w.1).sum::<u64>();
+    let full = held >= ideal(snapshot).max(LEAST_TOP.min(whole));
+    if !full || held + bytes(&below) > 2 * whole {
+        return None;
+    }
+    let first = above.iter().map(|(job, _)| *job).min()?;
+    let parts = bytes(&above).div_ceil(whole) as usize;
+    let inner = splits_for(&mut above, parts.max(1));
+    Some([vec![first], inner].concat())
 }
 
 /// For each file system and table that is cut by day the days for which there are rows.
@@ -247,31 +274,4 @@ fn days(
         })
     });
     tasks.collect()
-}
-
-/// Job ids in the files of a range, each with its share of their bytes.
-fn old_weights(snapshot: &Snapshot, old: &[&DataFile]) -> Result<Vec<(i64, u64)>> {
-    let bytes: u64 = old.iter().map(|file| file.bytes).sum();
-    // The table of logs has every job; each of its rows stands for about as many bytes.
-    let listing = old
-        .iter()
-        .filter(|file| file.table == "darshan_log")
-        .max_by_key(|file| file.rows)
-        .or(old.iter().max_by_key(|file| file.rows));
-    let Some(file) = listing else {
-        return Ok(vec![]);
-    };
-    let mut weights = vec![];
-    for batch in read_data(snapshot.store(), &file.path, 65_536)? {
-        let batch = batch?;
-        let jobs = batch
-            .column_by_name("job_id")
-            .and_then(|column| column.as_primitive_opt::<Int64Type>());
-        weights.extend(
-            jobs.iter()
-                .flat_map(|jobs| jobs.values().iter())
-                .map(|job| (*job, bytes / file.rows.max(1))),
-        );
-    }
-    Ok(weights)
 }

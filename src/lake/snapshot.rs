@@ -1,6 +1,6 @@
 //! One version of a lake, read once and then fixed.
 
-use super::manifest::Manifest;
+use super::manifest::{Manifest, Part};
 use super::parts::{
     DataFile, InputRow, batch_to_files, batch_to_inputs, files_to_batch, inputs_to_batch,
     look_at_inputs, read_part,
@@ -34,6 +34,15 @@ impl Snapshot {
             manifest,
             files,
         })
+    }
+
+    /// This version as if its inputs stood in other lists.
+    pub(super) fn with_inputs(&self, inputs: Vec<Part>) -> Result<Self> {
+        let manifest = Manifest {
+            inputs,
+            ..self.manifest.clone()
+        };
+        Self::load(self.store.clone(), manifest)
     }
 
     /// Number of the version.

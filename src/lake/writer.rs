@@ -1,7 +1,8 @@
 //! Rows of one (table, range) to one Parquet file.
 
-use super::encoding::Encoder;
+use super::encoding::{Encoder, LAYOUT};
 use super::failpoint::failpoint;
+use super::narrow::Narrow;
 use super::parts::{DataFile, day_name};
 use super::placement::Placement;
 use super::store::{Store, sync_directory};
@@ -12,7 +13,9 @@ use arrow::compute::filter_record_batch;
 use arrow::datatypes::{Int64Type, SchemaRef, TimestampMicrosecondType};
 use arrow::record_batch::RecordBatch;
 use object_store::{ObjectStoreExt, PutPayload, path::Path as ObjectPath};
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
+use parquet::file::reader::ChunkReader;
 use std::collections::{BTreeSet, HashSet};
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -52,7 +55,7 @@ pub(super) struct RangeWriter {
     encoder: Option<Encoder<Sink>>,
     old: Option<OldRows>,
     /// Rows of the row group that is being gathered, and how many and how large they are.
-    group: Vec<RecordBatch>,
+    group: Vec<Narrow>,
     group_rows: usize,
     group_bytes: usize,
     rows: u64,
@@ -193,7 +196,7 @@ impl RangeWriter {
 
     /// Writes these rows, so that their memory is free.
     pub(super) fn end_group(&mut self) -> Result<()> {
-        let Some(sample) = self.group.iter().max_by_key(|batch| batch.num_rows()) else {
+        let Some(sample) = self.group.iter().max_by_key(|batch| batch.rows()) else {
             return Ok(());
         };
         let encoder = match &mut self.encoder {
@@ -267,6 +270,7 @@ impl RangeWriter {
                 schema_version: self.table.version,
                 version: self.target.version,
                 content_hash,
+                layout: LAYOUT,
             },
         }))
     }
@@ -300,8 +304,10 @@ impl RangeWriter {
         let step = (batch.num_rows() * most / bytes(batch).max(1)).clamp(1, GROUP_ROWS);
         for from in (0..batch.num_rows()).step_by(step) {
             let part = batch.slice(from, step.min(batch.num_rows() - from));
-            self.group_rows += part.num_rows();
-            self.group_bytes += bytes(&part);
+            let part =
+                Narrow::new(&part).map_err(|e| Error::columns(self.table.name.clone(), e))?;
+            self.group_rows += part.rows();
+            self.group_bytes += part.bytes();
             self.group.push(part);
             if self.group_rows >= GROUP_ROWS || self.group_bytes >= most {
                 self.end_group()?;
@@ -331,11 +337,13 @@ impl RangeWriter {
 
 /// About how many bytes of memory a batch takes, or its part of those that it is a slice of.
 pub(super) fn bytes(batch: &RecordBatch) -> usize {
-    let of = |column: &ArrayRef| {
-        let values = column.to_data().get_slice_memory_size().unwrap_or(0);
-        values + size_of_val(column.as_ref())
-    };
-    batch.columns().iter().map(of).sum()
+    batch.columns().iter().map(bytes_of).sum()
+}
+
+/// The same of a column.
+pub(super) fn bytes_of(column: &ArrayRef) -> usize {
+    let values = column.to_data().get_slice_memory_size().unwrap_or(0);
+    values + size_of_val(column.as_ref())
 }
 
 /// The new file of a table in a range, its path, and the target on which it lies.
@@ -449,6 +457,31 @@ pub(super) fn read_data(
     path: &str,
     batch: usize,
 ) -> Result<Box<dyn Iterator<Item = Result<RecordBatch>> + Send>> {
+    read_columns(store, path, batch, None)
+}
+
+/// The job ids of a data file, batch by batch.
+pub(super) fn read_jobs(
+    store: &Store,
+    path: &str,
+) -> Result<impl Iterator<Item = Result<Vec<i64>>> + use<>> {
+    let batches = read_columns(store, path, 65_536, Some("job_id"))?;
+    Ok(batches.map(|batch| {
+        let batch = batch?;
+        let jobs = batch
+            .column_by_name("job_id")
+            .and_then(|column| column.as_primitive_opt::<Int64Type>());
+        Ok(jobs.map_or(vec![], |jobs| jobs.values().to_vec()))
+    }))
+}
+
+/// The rows of a data file with one of its columns, or with all.
+fn read_columns(
+    store: &Store,
+    path: &str,
+    batch: usize,
+    only: Option<&str>,
+) -> Result<Box<dyn Iterator<Item = Result<RecordBatch>> + Send>> {
     let missing = || Error::Lake {
         lake: store.show(""),
         reason: format!("{path} is missing"),
@@ -461,23 +494,27 @@ pub(super) fn read_data(
                 std::io::ErrorKind::NotFound => missing(),
                 _ => Error::io(root.join(path), "cannot read", e),
             })?;
-            ParquetRecordBatchReaderBuilder::try_new(file)
-                .map_err(failed)?
-                .with_batch_size(batch)
-                .build()
+            reader(file, batch, only)
         }
-        Store::Memory(_) => {
-            let bytes = store.read(path)?.ok_or_else(missing)?;
-            ParquetRecordBatchReaderBuilder::try_new(bytes)
-                .map_err(failed)?
-                .with_batch_size(batch)
-                .build()
-        }
+        Store::Memory(_) => reader(store.read(path)?.ok_or_else(missing)?, batch, only),
     };
     let reader = reader.map_err(failed)?;
     Ok(Box::new(reader.map(move |batch| {
         batch.map_err(|e| Error::columns(named.clone(), e))
     })))
+}
+
+fn reader<R: ChunkReader + 'static>(
+    bytes: R,
+    batch: usize,
+    only: Option<&str>,
+) -> parquet::errors::Result<ParquetRecordBatchReader> {
+    let mut builder = ParquetRecordBatchReaderBuilder::try_new(bytes)?.with_batch_size(batch);
+    if let Some(column) = only {
+        let mask = ProjectionMask::columns(builder.parquet_schema(), [column]);
+        builder = builder.with_projection(mask);
+    }
+    builder.build()
 }
 
 /// A batch of an older schema as one of this schema: columns by name, those that it lacks NULL.

@@ -299,6 +299,39 @@ fn a_lake_says_what_it_holds() {
         "{vacuum:?}"
     );
     vacuum.ok();
+    let compact = lake(&["compact", small.lake(), "--dry-run"]);
+    assert!(
+        compact.stderr.starts_with("nothing to do: ") || compact.stderr.starts_with("would write "),
+        "{compact:?}"
+    );
+    compact.ok();
+}
+
+#[test]
+fn a_lake_of_two_ingests_is_compacted_once() {
+    let (dir, small) = (fresh(), small());
+    let lake = |args: &[&str]| iolode(dir.path(), &[&["lake"], args].concat());
+    let logs = walkdir::WalkDir::new(&small.logs).sort_by_file_name();
+    let logs = logs.into_iter().flatten().map(|entry| entry.into_path());
+    let logs = logs.filter(|path| path.extension().is_some_and(|e| e == "darshan"));
+    for log in logs.take(2) {
+        let log = log.to_str().unwrap();
+        iolode(
+            dir.path(),
+            &["ingest", "--create", "--lake", "twice", "--darshan", log],
+        );
+    }
+    let first = lake(&["compact", "twice"]);
+    assert!(first.stderr.ends_with(", version 4\n"), "{first:?}");
+    first.ok();
+    let second = lake(&["compact", "twice"]);
+    assert!(second.stderr.starts_with("nothing to do: "), "{second:?}");
+    assert!(
+        second.stderr.ends_with("in 1 range, 1 list of inputs\n"),
+        "{second:?}"
+    );
+    second.ok();
+    lake(&["check", "twice"]).ok();
 }
 
 #[test]

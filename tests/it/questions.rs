@@ -131,6 +131,23 @@ fn the_page_of_a_job_names_the_bad_ost_and_never_a_stream() {
         assert!(page.contains("Critical files, write"), "{page}");
         assert!(!page.contains("<STD"), "{page}");
     }
+    // A text log of 44 KiB that one process has open for 11 minutes comes first by windows; by busy times it is a data file, one of
+    // those that 496 processes write.
+    let page = page("imbalanced-io", &job("imbalanced-io"));
+    let first = |heading: &str| {
+        let list = page.split(heading).nth(1).unwrap();
+        list.lines().nth(1).unwrap().to_string()
+    };
+    assert!(
+        first("Critical files, write:").contains("43.7 KiB"),
+        "{page}"
+    );
+    let busy = first("Critical files, write, by busy times:");
+    assert!(busy.contains(" GiB  /lus/theta-fs0/312046190"), "{page}");
+    assert!(
+        first("Critical files, read:").contains("49.3 GiB"),
+        "{page}"
+    );
     // A job of which nothing is known is said so.
     let path = data.join("darshan/sample.darshan");
     let arguments = [

@@ -206,20 +206,7 @@ fn interval(page: &mut String, job: &Job, direction: &str) -> std::fmt::Result {
     };
     for (kind, name) in [("busy", "busy times"), ("dxt", "traced segments")] {
         let Some(other) = of(kind) else { continue };
-        let first = |flow: &Flow| {
-            flow.critical_files
-                .first()
-                .map(|file| (file.record_id, file.share))
-        };
-        let changed = match (first(window), first(other)) {
-            (Some((a, x)), Some((b, y))) => {
-                (a != b && (x > 0.5 || y > 0.5))
-                    || (x - y).abs() > 0.2
-                    || other.critical_time < 0.5 * window.critical_time
-            }
-            _ => false,
-        };
-        if changed {
+        if differs(window, other) {
             let file = other.critical_files.first();
             writeln!(
                 page,
@@ -241,13 +228,42 @@ fn interval(page: &mut String, job: &Job, direction: &str) -> std::fmt::Result {
     Ok(())
 }
 
+/// Whether another kind of interval than the window gives another answer: another first file with most of the time, the same one
+/// with another share, or less than half of the time.
+fn differs(window: &Flow, other: &Flow) -> bool {
+    let first = |flow: &Flow| {
+        let file = flow.critical_files.first();
+        file.map(|file| (file.record_id, file.share))
+    };
+    match (first(window), first(other)) {
+        (Some((a, x)), Some((b, y))) => {
+            (a != b && (x > 0.5 || y > 0.5))
+                || (x - y).abs() > 0.2
+                || other.critical_time < 0.5 * window.critical_time
+        }
+        _ => false,
+    }
+}
+
+/// Those by windows, as in the paper; also those by busy times where these are others, for a window is not work: a file of a few
+/// kilobytes that is open all the time hides by windows what the bytes went to.
 fn critical_files(page: &mut String, job: &Job, direction: &'static str) -> std::fmt::Result {
-    let Some(flow) = job.flows.get(&(direction, "window")) else {
+    let Some(window) = job.flows.get(&(direction, "window")) else {
         return Ok(());
     };
+    list(page, window, &format!("{direction}:"))?;
+    match job.flows.get(&(direction, "busy")) {
+        Some(busy) if differs(window, busy) => {
+            list(page, busy, &format!("{direction}, by busy times:"))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn list(page: &mut String, flow: &Flow, heading: &str) -> std::fmt::Result {
     writeln!(
         page,
-        "\nCritical files, {direction}: {} of {} cover the critical time",
+        "\nCritical files, {heading} {} of {} cover the critical time",
         count(flow.critical_files.len() as u64),
         counted(flow.files, "file", "files")
     )?;

@@ -119,6 +119,7 @@ async fn write(
                 jobs: Some((first.0, last.0)),
                 time: None,
                 fs: None,
+                whole: true,
                 start: None,
             });
             store.put(&location, PutPayload::from(bytes)).await.unwrap();

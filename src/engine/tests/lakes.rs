@@ -403,6 +403,7 @@ fn file(
         jobs: Some(jobs),
         time: None,
         fs: None,
+        whole: true,
         start,
     }
 }
