@@ -178,6 +178,17 @@ fn a_scale_is_a_part_of_a_million_logs_and_thirty_days() {
     assert_near("logs", logs as f64, 10_000.0, 300.0);
 }
 
+#[test]
+fn a_log_has_some_thirty_files() {
+    let files = |log: &DarshanLog| {
+        let of = |id| records(log, id).iter().map(|record| record.id);
+        let ids: BTreeSet<u64> = of(ModuleId::POSIX).chain(of(ModuleId::STDIO)).collect();
+        ids.len()
+    };
+    let mean = logs().iter().map(files).sum::<usize>() as f64 / logs().len() as f64;
+    assert_near("files", mean, 30.0, 4.0);
+}
+
 /// How well a log compresses: its records, how many of them a process has, and bytes without the header for each record. Traces and
 /// what lakes do not take as records of files are left out; layouts are counted only where both logs have them.
 struct Density {
@@ -283,5 +294,5 @@ fn a_record_of_a_scaled_month_takes_as_many_bytes_as_one_of_a_real_log() {
     };
     let (ratio, programs) = beside_real(&logs()[..600], &real);
     assert!(programs >= 8, "{programs} programs");
-    assert!((0.8..=1.2).contains(&ratio), "{ratio:.2} times as many");
+    assert_near("synthetic bytes for each real one", ratio, 1.0, 0.2);
 }

@@ -146,7 +146,7 @@ impl Stage {
 
     /// A file for each process, or for each of some of them: restarts read, dumps written.
     fn private_files(&self, scene: &mut Scene) {
-        let ranks = some_ranks(scene.nprocs, RECORDS);
+        let ranks = some_ranks(scene.nprocs, most(scene, RECORDS, 80));
         let dumps = if ranks.len() < 40 {
             scene.random.int(1, 4)
         } else {
@@ -226,7 +226,7 @@ impl Stage {
 
     /// Files that a process writes and reads back.
     fn scratch(&self, scene: &mut Scene) {
-        let ranks = some_ranks(scene.nprocs, 36);
+        let ranks = some_ranks(scene.nprocs, most(scene, 36, 20));
         let (read, written) = (
             split(scene, self.read, ranks.len() as i64),
             split(scene, self.written, ranks.len() as i64),
@@ -257,7 +257,7 @@ impl Stage {
 
     /// Replicas: each reads the topology, writes a trajectory, and says in a text log what it does.
     fn trajectories(&self, scene: &mut Scene) {
-        let replicas = some_ranks(scene.nprocs, 20);
+        let replicas = some_ranks(scene.nprocs, most(scene, 20, 12));
         let inputs = self.each(scene, &replicas, self.read, "in/frames", "trr", true);
         scene.phase(inputs);
         let computing = self.computing(scene);
@@ -283,7 +283,8 @@ impl Stage {
 
     /// Many files read, a few written; with several processes each takes its share of the files.
     fn many_files(&self, scene: &mut Scene) {
-        let inputs = scene.random.magnitude(10.0, 120.0) as i64;
+        let (least, largest) = (most(scene, 10, 6), most(scene, 120, 60));
+        let inputs = scene.random.magnitude(least as f64, largest as f64) as i64;
         let place = match scene.random.chance(0.12) {
             true => self.dir.replace("/scratch/", "/project/"),
             false => self.dir.clone(),
@@ -350,6 +351,14 @@ impl Stage {
             )
         };
         shares.into_iter().zip(ranks).map(part).collect()
+    }
+}
+
+/// How many of something a log has: so few in lifelike ones that a log has some 30 files in the mean.
+fn most(scene: &Scene, usual: i64, lifelike: i64) -> i64 {
+    match scene.lifelike {
+        true => lifelike,
+        false => usual,
     }
 }
 
