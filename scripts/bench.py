@@ -16,6 +16,7 @@ import datetime
 import functools
 import glob
 import json
+import math
 import os
 import re
 import shutil
@@ -369,6 +370,58 @@ def operators(profile):
     return sorted(((took, name) for name, took in found.items()), reverse=True)
 
 
+# Asked of the same logs in lakes of different shapes. Integers and text: their sums are the same in any order.
+SHAPED = {
+    "count": "select count(*) from darshan_file",
+    "sums": "select app, count(*), sum(bytes_read), sum(bytes_written) from darshan_log group by app order by app",
+    "join": "select l.app, count(*), sum(f.bytes_written) from darshan_log l join darshan_file f on l.job_id = f.job_id and l.log_id = f.log_id group by l.app order by l.app",
+    "scan": "select sum(posix_opens), sum(posix_reads), sum(posix_writes), sum(posix_bytes_read), sum(posix_bytes_written) from darshan_posix",
+    "one job": "select count(*) from darshan_file where job_id = (select max(job_id) from darshan_log)",
+}
+
+
+def daily(bench):
+    """1,000 ingests of a few logs each against one ingest of all: the same questions, before and after `iolode lake compact`.
+
+    The logs come in the order of their days, which is about that of their job ids, as from a cron job. Both sides hold the same logs
+    and must answer the same. A question is a whole process less one that asks `select 1` of the same lake; planning is EXPLAIN of the
+    join, less the same. Ingests are whole processes: the last hundred against the first says whether a day costs more in a lake
+    of many.
+    """
+    month, _ = bench.synth()
+    logs = glob.glob(f"{month}/*/*/*/*.darshan")
+    logs.sort(key=lambda path: ([int(part) for part in path.split("/")[-4:-1]], path))
+    days = [logs[len(logs) * day // 1000:len(logs) * (day + 1) // 1000] for day in range(1000)]
+    once, lake, compacted = bench.path("once-lake"), bench.path("daily-lake"), bench.path("compacted-lake")
+    take = lambda lake, paths: bench.once([IOLODE, "ingest", "--lake", lake, "--create", "--darshan", *paths])
+    whole, *_ = take(once, [month])
+    each = [take(lake, day)[0] for day in days if day]
+    bench.say("daily", "logs, ingests", f"{len(logs)}, {len(each)}")
+    bench.say("daily", "CPU of all ingests, of one of all", f"{sum(each):.1f} s, {whole:.1f} s")
+    bench.say("daily", "the last hundred ingests / the first hundred, CPU", f"{sum(each[-100:]) / sum(each[:100]):.2f}")
+    shutil.copytree(lake, compacted)
+    subprocess.run([IOLODE, "lake", "compact", compacted, "--dry-run"], check=True)
+    cpu, wall, peak, _ = bench.once([IOLODE, "lake", "compact", compacted])
+    bench.say("daily", "compaction: CPU, wall, memory", f"{cpu:.1f} s, {wall:.1f} s, {peak:.0f} MiB")
+    cpu, *_ = bench.once([IOLODE, "lake", "compact", compacted])
+    bench.say("daily", "compaction once more, with nothing to do", f"{cpu:.2f} s CPU")
+    lakes = {"once": once, "daily": lake, "compacted": compacted}
+    def ask(what, sql):
+        return bench.measure_in_turn("daily", {f"{what}, {name}": [IOLODE, "sql", "--lake", path, "--threads", "1", "--format", "csv", "-c", sql] for name, path in lakes.items()})
+    starts = [cpu for cpu, *_ in ask("start", "select 1")]
+    files = [text.splitlines()[-1] for *_, text in ask("files", "select count(*) from lake_file")]
+    bench.say("daily", "files: once, daily, compacted", ", ".join(files))
+    sums = [0.0, 0.0, 0.0]
+    for what, sql in SHAPED.items():
+        answers = ask(what, sql)
+        assert len({text for *_, text in answers}) == 1, (what, [text for *_, text in answers])
+        sums = [so_far + cpu - start for so_far, (cpu, *_), start in zip(sums, answers, starts)]
+    plans = [cpu - start for (cpu, *_), start in zip(ask("plan", "explain " + SHAPED["join"]), starts)]
+    bench.say("daily", "all questions, daily / once", f"{sums[1] / sums[0]:.2f}")
+    bench.say("daily", "all questions, compacted / once", f"{sums[2] / sums[0]:.2f}", "at most 1.2")
+    bench.say("daily", "planning: once, daily, compacted", ", ".join(f"{1000 * plan:.1f} ms" for plan in plans), "at most 1.2 times once")
+
+
 def month(bench):
     """The questions of benches/month put to iolode, DuckDB, Polars and Spark over the same lake: scripts/bench_month.py.
 
@@ -389,7 +442,121 @@ def month(bench):
         sys.exit("bench: month: an engine gave no answer, or another one; see above")
 
 
-SCENARIOS = [reading, ingest, memory, again, commit, startup, dumps, attribution, sweep, questions, month]
+class Asked:
+    """A process that answers questions about one lake, `bench ask`: what each takes, without start and opening."""
+
+    def __init__(self, lake, threads=2, memory=None):
+        command = [bench_binary(engine=True), "ask", lake, str(threads), *([str(memory)] if memory else [])]
+        self.child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def ask(self, **question):
+        self.child.stdin.write(json.dumps(question) + "\n")
+        self.child.stdin.flush()
+        answer = json.loads(self.child.stdout.readline())
+        if "error" in answer:
+            sys.exit(f"bench: {question}: {answer['error']}")
+        return answer
+
+    def median(self, what, runs, **question):
+        """The median of one figure, after a run that is not counted; and the last answer."""
+        answers = [self.ask(**question) for _ in range(runs + 1)]
+        return statistics.median(answer[what] for answer in answers[1:]), answers[-1]
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.child.stdin.close()
+        self.child.wait()
+        self.child.stdout.close()
+
+
+def whole_questions():
+    """Those of benches/month that read all rows of what they ask: name, floor, SQL."""
+    for path in sorted(glob.glob(f"{ROOT}/benches/month/*.sql")):
+        with open(path) as file:
+            text = file.read()
+        floor = re.search(r"^-- floor: ?(.*)$", text, flags=re.M)[1].split()
+        sql = re.split(r"^-- for .*\n", re.sub(r"\A(--.*\n)+", "", text), flags=re.M)[0]
+        if floor and "$" not in sql:
+            yield os.path.basename(path).removesuffix(".sql"), floor, sql
+
+
+def growth(bench):
+    """The same questions over lakes of scale 0.01, 0.03 and 0.1 (or a tenth, three tenths and all of --scale), and what planning takes.
+
+    The exponent is the slope of the logarithm of CPU seconds over that of the rows of the tables which a question reads. What planning
+    takes is measured at each scale, and over a lake of 10,000 ranges, each of one job: two tables joined, one job looked up.
+    """
+    scales = [bench.options.scale * part for part in (0.1, 0.3, 1)]
+    plans = "select l.app, sum(f.bytes_read) from darshan_log l join darshan_file f on l.job_id = f.job_id and l.log_id = f.log_id where l.job_id = 7 group by l.app"
+    found, planning = {}, {}
+    for scale in scales:
+        lake = bench.path(f"lake-{scale:g}")
+        subprocess.run([IOLODE, "synth", "--lake", lake, "--scale", f"{scale:g}"], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        with Asked(lake) as worker:
+            for name, floor, sql in whole_questions():
+                rows = worker.ask(columns=floor)["rows"]
+                cpu, _ = worker.median("cpu_s", bench.options.runs, sql=sql)
+                found.setdefault(name, []).append((rows, cpu))
+                bench.rows.append(["growth", f"{name} over {rows} rows", 1, f"{cpu:.4f}", "", ""])
+            planning[f"scale {scale:g}"] = worker.median("plan_s", 20, sql=plans)[0]
+    lake, logs = bench.path("lake-ranges"), bench.path("logs-ranges")
+    subprocess.run([IOLODE, "synth", "--darshan-only", "--jobs", "10000", "--out", logs], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    subprocess.run([IOLODE, "lake", "create", lake, "--range-bytes", "1"], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    subprocess.run([IOLODE, "ingest", "--lake", lake, "--darshan", logs], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    with Asked(lake) as worker:
+        ranges = worker.ask(sql="select distinct range from lake_file where range is not null")["rows"]
+        planning[f"{ranges} ranges"] = worker.median("plan_s", 20, sql=plans)[0]
+    start, *_ = bench.measure("growth", f"start, {ranges} ranges", [IOLODE, "sql", "--lake", lake, "-c", plans])
+    shutil.rmtree(lake)
+    shutil.rmtree(logs)
+    for name, points in found.items():
+        xs, ys = [[math.log(point[at]) for point in points] for at in (0, 1)]
+        x, y = statistics.fmean(xs), statistics.fmean(ys)
+        slope = sum((a - x) * (b - y) for a, b in zip(xs, ys)) / sum((a - x) ** 2 for a in xs)
+        bench.say("growth", f"{name}: exponent; ms at {', '.join(f'{rows} rows' for rows, _ in points)}",
+                  f"{slope:.2f}; {', '.join(f'{1000 * cpu:.1f}' for _, cpu in points)}", "at most 1.05")
+    for what, took in planning.items():
+        bench.say("growth", f"planning, {what}", f"{1000 * took:.1f} ms", "flat")
+    bench.say("growth", f"one job looked up in {ranges} ranges, whole process", f"{1000 * start:.0f} ms")
+
+
+# What does not fit into the memory that `spill` gives: a sort of all rows, a group for each row, both sides of a join.
+SPILLING = {
+    "sort": "select max(n), max(path) from (select row_number() over (order by bytes_written, record_id, log_id) as n, path from darshan_file)",
+    "groups": "select count(*), max(c) from (select path, log_id, count(*) as c from darshan_file group by path, log_id)",
+    "join": "select count(*), sum(a.bytes_read) from darshan_file a join darshan_posix b on a.record_id = b.record_id and a.log_id = b.log_id",
+    "join on job_id": "select count(*), sum(a.bytes_read) from darshan_file a join darshan_posix b on a.job_id = b.job_id and a.log_id = b.log_id and a.record_id = b.record_id",
+}
+
+
+def spill(bench):
+    """A sort, a grouping and joins with a tenth of the memory that they take, against as much as they want: same answers, and the peaks.
+
+    The budget is what operators may hold; what readers decode at a time comes on top, so the peak of a process that scans the same
+    columns without a budget stands beside.
+    """
+    lake = bench.options.lake or bench.path("lake-spill")
+    if not bench.options.lake:
+        subprocess.run([IOLODE, "synth", "--lake", lake, "--scale", str(bench.options.scale)], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    for name, sql in SPILLING.items():
+        answers = {}
+        for memory in (None, 128 << 20):
+            rows_to = bench.path(f"spill-{memory}.arrow")
+            with Asked(lake, memory=memory) as worker:
+                answers[memory] = worker.ask(sql=sql, rows_to=rows_to)
+            with open(rows_to, "rb") as file:
+                answers[memory]["said"] = file.read()
+        free, bound = answers.values()
+        assert free["said"] == bound["said"], f"{name}: another answer with less memory"
+        with Asked(lake) as worker:
+            scan = worker.ask(sql="select max(path), max(record_id), max(log_id), max(bytes_read), max(bytes_written) from darshan_file")
+        bench.say("spill", f"{name}: peak without and with a budget of 128 MiB, and of a scan", f"{free['peak_mib']:.0f}, {bound['peak_mib']:.0f}, {scan['peak_mib']:.0f} MiB", "bounded")
+        bench.say("spill", f"{name}: CPU with the budget / without", f"{bound['cpu_s'] / free['cpu_s']:.1f}")
+
+
+SCENARIOS = [reading, ingest, memory, again, commit, startup, dumps, attribution, sweep, questions, daily, month, growth, spill]
 
 
 def main():
@@ -398,8 +565,8 @@ def main():
     parser.add_argument("--logs", type=int, default=20_000, help="size of the synthetic month")
     parser.add_argument("--runs", type=int, default=5, help="timed runs of each command")
     parser.add_argument("--scratch", help="where the files of a run lie; a temporary directory if not given")
-    parser.add_argument("--scale", type=float, default=0.1, help="month: size of the lake, as `iolode synth --scale` has it")
-    parser.add_argument("--lake", help="month: an existing lake, instead of one that is made for this")
+    parser.add_argument("--scale", type=float, default=0.1, help="month, growth, spill: size of the lake, as `iolode synth --scale` has it")
+    parser.add_argument("--lake", help="month, spill: an existing lake, instead of one that is made for this")
     cut = sys.argv.index("--") if "--" in sys.argv else len(sys.argv)
     options = parser.parse_args(sys.argv[1:cut])
     options.month = sys.argv[cut + 1:]

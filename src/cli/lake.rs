@@ -452,33 +452,22 @@ fn compact(args: &Compact, screen: &mut Screen) -> anyhow::Result<Exit> {
             plural(shape.lists, "list", "lists")
         )
     };
-    let what = |verb: &str| match report.rewritten {
-        0 => "lists of inputs alone".to_string(),
-        n => format!(
-            "{}{}, {}{}",
-            verb,
-            plural(n, "file", "files"),
-            size::show(report.rewritten_bytes),
-            if verb.is_empty() {
-                " written anew"
-            } else {
-                " anew"
-            }
-        ),
-    };
+    let written = format!(
+        "{}, {} anew",
+        plural(report.rewritten, "file", "files"),
+        size::show(report.rewritten_bytes)
+    );
     match report.version {
         _ if args.dry_run && report.before == report.after && report.rewritten == 0 => {
             screen.say(format_args!("nothing to do: {}", shape(&report.before)));
         }
         _ if args.dry_run => screen.say(format_args!(
-            "{}: {} would become about {}",
-            what("would write "),
+            "would write {written}: {} would become about {}",
             shape(&report.before),
             shape(&report.after)
         )),
         Some(version) => screen.say(format_args!(
-            "{}: {} ({}) became {} ({}), version {version}",
-            what(""),
+            "wrote {written}: {} ({}) became {} ({}), version {version}",
             shape(&report.before),
             size::show(report.before.bytes),
             shape(&report.after),

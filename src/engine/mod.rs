@@ -8,20 +8,24 @@
 //! | `session` | options, memory, functions and rules of every session |
 //! | `catalog` | names to tables, at one version of each lake for each query |
 //! | `cuts`, `table` | scans of a table in groups of job ids, the same for all tables |
+//! | `build_side` | the optimizer rule by which joins hold groups rather than rows |
 //! | `colocated` | the optimizer rule by which joins on job_id and more keep those groups |
 //! | `corrections` | what DataFusion gets wrong, put right or refused |
 //! | `lake_tables`, [`views`] | tables made of the manifest, views |
 //! | [`functions`] | SQL functions |
 //! | `user_function` | the functions that users make in SQL |
+//! | `date_trunc` | DataFusion's function, quick for times in UTC |
 //! | `dataframe` | a lake from Rust: tables and questions as DataFrames |
 //! | `error` | DataFusion's errors as one clear line |
 
+mod build_side;
 mod catalog;
 mod colocated;
 mod corrections;
 mod cte_names;
 mod cuts;
 mod dataframe;
+mod date_trunc;
 mod error;
 pub mod factors;
 pub mod functions;

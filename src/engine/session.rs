@@ -1,10 +1,12 @@
 //! The DataFusion session: one function builds it, whoever asks the questions.
 
+use super::build_side::BuildSide;
 use super::colocated::ColocatedJoin;
 use super::corrections::durations::PartsOfDurations;
 use super::corrections::join_order::JoinOrder;
 use super::corrections::overflow;
 use super::corrections::unnest::{SAME, UniqueNoMore};
+use super::date_trunc::UtcTrunc;
 use super::functions::{AGGREGATE, SCALAR};
 use super::user_function::WriteOut;
 use crate::error::{Error, Result};
@@ -96,6 +98,7 @@ pub(crate) fn session_state(
     scalar.extend(SCALAR.iter().map(|function| Arc::new(function.udf())));
     scalar.push(overflow::PRODUCT.clone());
     scalar.push(SAME.clone());
+    scalar.push(Arc::new(UtcTrunc::default().into()));
     let aggregate = builder.aggregate_functions().get_or_insert_default();
     aggregate.extend(AGGREGATE.iter().map(|function| Arc::new(function.udaf())));
     aggregate.push(Arc::new(overflow::sum()));
@@ -110,13 +113,16 @@ pub(crate) fn session_state(
     builder.build()
 }
 
-/// DataFusion's own rules with ours before the one that repartitions and sorts.
+/// DataFusion's own rules with ours behind the one that chooses the sides of joins, and before the one that repartitions and sorts.
 fn rules(colocated: bool) -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
     let mut rules = PhysicalOptimizer::new().rules;
-    let at = rules
-        .iter()
-        .position(|rule| rule.name() == "EnsureRequirements")
-        .unwrap_or(rules.len());
+    let place = |rules: &[Arc<dyn PhysicalOptimizerRule + Send + Sync>], name| {
+        let at = rules.iter().position(|rule| rule.name() == name);
+        at.unwrap_or(rules.len())
+    };
+    let behind = (place(&rules, "join_selection") + 1).min(rules.len());
+    rules.insert(behind, Arc::new(BuildSide));
+    let at = place(&rules, "EnsureRequirements");
     if colocated {
         rules.insert(at, Arc::new(ColocatedJoin));
     }
@@ -204,5 +210,10 @@ mod tests {
             .position(|name| name == "EnsureRequirements")
             .unwrap();
         assert_eq!(names[at - 2..at], ["join_order", "colocated_join"]);
+        let sides = names
+            .iter()
+            .position(|name| name == "join_selection")
+            .unwrap();
+        assert_eq!(names[sides + 1], "build_side");
     }
 }

@@ -25,7 +25,7 @@ use datafusion::datasource::listing::PartitionedFile;
 use datafusion::datasource::physical_plan::{FileGroup, FileScanConfigBuilder, ParquetSource};
 use datafusion::execution::object_store::ObjectStoreUrl;
 use datafusion::logical_expr::utils::conjunction;
-use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
+use datafusion::logical_expr::{Expr, Operator, TableProviderFilterPushDown, TableType};
 use datafusion::object_store::ObjectMeta;
 use datafusion::object_store::path::Path;
 use datafusion::physical_expr::expressions::Column;
@@ -239,6 +239,23 @@ impl LakeTable {
     }
 }
 
+/// Whether few rows can be expected to pass a filter. Then the reader itself filters, and decodes the other columns of those rows
+/// alone; where most rows pass, that is slower than filtering all columns at once.
+fn singles_out(filter: &Expr) -> bool {
+    match filter {
+        Expr::BinaryExpr(both) if both.op == Operator::And => {
+            singles_out(&both.left) || singles_out(&both.right)
+        }
+        Expr::BinaryExpr(equal) if equal.op == Operator::Eq => matches!(
+            (equal.left.as_ref(), equal.right.as_ref()),
+            (Expr::Column(_), Expr::Literal(..)) | (Expr::Literal(..), Expr::Column(_))
+        ),
+        Expr::InList(list) => !list.negated,
+        Expr::Like(like) => !like.negated,
+        _ => false,
+    }
+}
+
 /// The bounds of a table's files as columns, one row a file.
 struct Bounds<'a>(&'a LakeTable);
 
@@ -383,8 +400,10 @@ impl TableProvider for LakeTable {
         .with_limit(limit)
         .with_output_partitioning(partitioning)
         .build();
+        let mut options = state.default_table_options().parquet;
+        options.global.pushdown_filters |= filters.iter().any(singles_out);
         ParquetFormat::default()
-            .with_options(state.default_table_options().parquet)
+            .with_options(options)
             .create_physical_plan(state, config)
             .await
     }

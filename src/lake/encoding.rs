@@ -24,7 +24,8 @@ use std::io::Write;
 use std::sync::Arc;
 
 /// Number of the layout that this program writes, in `lake_file.layout`. Whoever changes row groups or encodings so that lakes of
-/// old are worth writing anew counts it up: [`compact`](super::Lake::compact) does the rest.
+/// old are worth writing anew counts it up: [`compact`](super::Lake::compact) does the rest. 2 has larger row groups, and dictionaries for
+/// values that come in runs.
 pub(super) const LAYOUT: u32 = 2;
 
 /// A Parquet file that is written row group by row group.

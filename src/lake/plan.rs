@@ -46,6 +46,12 @@ pub(super) fn plan(
     let mut splits = manifest.splits.clone();
     // A lake that began with few logs, too, gets ranges when many come.
     let few = splits.len() + 1 < FEWEST;
+    let mut held: Vec<Vec<DataFile>> = vec![vec![]; splits.len() + 1];
+    for file in snapshot.files() {
+        if let Some(of_range) = file.range.and_then(|range| held.get_mut(range)) {
+            of_range.push(file.clone());
+        }
+    }
     let mut cut: BTreeMap<usize, Vec<i64>> = BTreeMap::new();
     let mut new_weights: BTreeMap<usize, Vec<(i64, u64)>> = BTreeMap::new();
     for log in &work.logs {
@@ -66,12 +72,7 @@ pub(super) fn plan(
         }
     }
     for (range, mut weights) in new_weights {
-        let old: Vec<DataFile> = snapshot
-            .files()
-            .iter()
-            .filter(|file| file.range == Some(range))
-            .cloned()
-            .collect();
+        let old = held.get(range).cloned().unwrap_or_default();
         let total = weights.iter().map(|w| w.1).sum::<u64>()
             + old.iter().map(|file| file.bytes).sum::<u64>();
         let mut parts = total.div_ceil(manifest.range_bytes) as usize;
@@ -155,9 +156,9 @@ pub(super) fn plan(
         let inside = |(least, most): (i64, i64)| {
             from.is_none_or(|from| from <= least) && to.is_none_or(|to| most < to)
         };
-        let of_piece =
-            |file: &&DataFile| file.range == Some(old_range) && file.job_id.is_none_or(touches);
-        let old: Vec<DataFile> = snapshot.files().iter().filter(of_piece).cloned().collect();
+        let old = held[old_range].iter();
+        let old = old.filter(|file| file.job_id.is_none_or(touches));
+        let old: Vec<DataFile> = old.cloned().collect();
         // What is cut is written anew; what lies below the cuts whole stays where it is.
         let first = number == 0 || starts[number - 1] != old_range;
         let rewrite = cut.contains_key(&old_range)
