@@ -1,9 +1,12 @@
 //! `iolode synth`: a month that never was.
 
+use super::progress::{self, Bar};
 use super::screen::Screen;
-use super::{Exit, size};
+use super::{Exit, interrupt, size};
 use crate::error::Error;
-use crate::source::synth::{Kind, Month, write_with};
+use crate::lake::{CreateOptions, IngestOptions, Lake, SiteFile};
+use crate::source::synth::{Kind, Month, Supply, write_with};
+use clap::ArgGroup;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::path::{Path, PathBuf};
@@ -11,6 +14,8 @@ use std::time::Instant;
 
 /// Write Darshan logs, Slurm accounting and LMT samples of a synthetic month, with known faults planted
 #[derive(clap::Args)]
+#[command(group = ArgGroup::new("size").required(true).args(["jobs", "scale"]))]
+#[command(group = ArgGroup::new("target").required(true).args(["out", "lake"]))]
 #[command(after_help = "\
 Everything is in the formats of the programs themselves, and agrees: what the logs moved is what the servers counted.
 
@@ -22,6 +27,12 @@ Everything is in the formats of the programs themselves, and agrees: what the lo
 
 LMT is written for the busiest hours only, unless it is asked for more: each hour is 20 MB. The same options give the
 same bytes.
+
+With --lake nothing of it is written but a lake, which is what `iolode ingest` would make of the files; what was planted is
+in LAKE.truth.json. Everything is made twice, so that memory stays small.
+
+--scale 1 is a month of a machine like Cori: a million logs with 30 million files, a million jobs in Slurm, 248 OSTs and 30 days
+of LMT with 4.3 million rows of OSTs each. Its logs compress as real ones do, and 0.08 % of its jobs have a striping of their own.
 
 The other kinds of months have Darshan logs alone, one for each job, with site.toml; truth.json lists what each job has:
 
@@ -35,14 +46,31 @@ Examples:
   iolode synth --jobs 2000 --out month --seed 7
   iolode synth --jobs 100000 --out month --lmt-days 3
   iolode synth --jobs 2000 --out month --darshan-only
+  iolode synth --scale 0.1 --lake month-lake
+  iolode synth --scale 0.01 --days 2 --lake month-lake --truth planted.json
   iolode synth --month causes --jobs 1360 --out causes")]
 pub(super) struct Args {
     /// Jobs; some have several logs, about 1.15 for each job
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=100_000_000))]
-    jobs: u64,
-    /// A new or empty directory
+    jobs: Option<u64>,
+    /// A part of the month of a machine like Cori, or several times that: 0.1 has 100,000 logs
+    #[arg(long, value_name = "F", value_parser = scale, conflicts_with_all = ["month", "lmt_hours", "lmt_days", "darshan_only"])]
+    scale: Option<f64>,
+    /// With --scale: days of LMT; 30 times the scale if not given, at least 1
+    #[arg(long, value_name = "D", requires = "scale", value_parser = clap::value_parser!(u16).range(0..=30))]
+    days: Option<u16>,
+    /// A new or empty directory for the files
     #[arg(long, value_name = "DIR")]
-    out: PathBuf,
+    out: Option<PathBuf>,
+    /// A new or empty directory for a lake, instead of files
+    #[arg(long, value_name = "LAKE")]
+    lake: Option<PathBuf>,
+    /// With --lake: where to write what was planted; beside the lake if not given
+    #[arg(long, value_name = "FILE", requires = "lake")]
+    truth: Option<PathBuf>,
+    /// With --lake: memory for taking it in
+    #[arg(long, value_name = "SIZE", requires = "lake", value_parser = size::parse, default_value = "512M")]
+    memory: u64,
     /// Another seed is another month
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
@@ -63,6 +91,14 @@ pub(super) struct Args {
     threads: Option<u16>,
 }
 
+/// Reads a scale.
+fn scale(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(scale) if scale > 0.0 && scale <= 100.0 => Ok(scale),
+        _ => Err("a number above 0 and up to 100, such as 0.1".into()),
+    }
+}
+
 /// Reads the name of a kind of month.
 fn kinds() -> impl TypedValueParser<Value = Kind> {
     let names = Kind::ALL.map(|kind| PossibleValue::new(kind.name()).help(kind.doc()));
@@ -71,9 +107,10 @@ fn kinds() -> impl TypedValueParser<Value = Kind> {
 }
 
 pub(super) fn run(args: &Args, screen: &mut Screen) -> anyhow::Result<Exit> {
-    let mut month = match (args.month, args.darshan_only) {
-        (Kind::Usual, false) => Month::complete(args.jobs, args.seed),
-        (kind, _) => Month::of(kind, args.jobs, args.seed),
+    let mut month = match (args.scale, args.jobs.unwrap_or(1), args.month) {
+        (Some(scale), ..) => Month::scaled(scale, args.days.map(i64::from), args.seed),
+        (None, jobs, Kind::Usual) if !args.darshan_only => Month::complete(jobs, args.seed),
+        (None, jobs, kind) => Month::of(kind, jobs, args.seed),
     };
     let hours = args.lmt_days.map(|days| days * 24).or(args.lmt_hours);
     if args.month != Kind::Usual && hours.is_some() {
@@ -86,31 +123,84 @@ pub(super) fn run(args: &Args, screen: &mut Screen) -> anyhow::Result<Exit> {
     if let Some(hours) = hours {
         month.lmt_seconds = i64::from(hours) * 3600;
     }
-    let made = make(&month, &args.out, args.threads, screen)?;
-    screen.say(format_args!("{made}: {}", args.out.display()));
-    Ok(Exit::Done)
+    match (&args.lake, &args.out) {
+        (Some(lake), _) => into_lake(&month, lake, args, screen),
+        (None, Some(out)) => {
+            let made = make(&month, out, args.threads, screen)?;
+            screen.say(format_args!("{made}: {}", out.display()));
+            Ok(Exit::Done)
+        }
+        (None, None) => Err(Error::Invalid("give --out DIR or --lake LAKE".into()).into()),
+    }
+}
+
+/// Makes a lake of a month without its files.
+fn into_lake(month: &Month, path: &Path, args: &Args, screen: &mut Screen) -> anyhow::Result<Exit> {
+    let filled = |dir: std::fs::ReadDir| dir.into_iter().next().is_some();
+    if std::fs::read_dir(path).is_ok_and(filled) {
+        let what = "the directory is not empty; give one that is new";
+        return Err(Error::Invalid(format!("{}: {what}", path.display())).into());
+    }
+    let truth = args.truth.clone().unwrap_or_else(|| beside(path));
+    let begin = Instant::now();
+    let bar = jobs_bar(month, screen);
+    let threads = threads(args.threads);
+    // Where its files would lie if they had been written somewhere.
+    let root = PathBuf::from(format!("/synth/seed-{}", args.seed));
+    let supply = Supply::new(month, &root, threads, &|jobs| bar.set_position(jobs));
+    bar.finish_and_clear();
+    let supply = supply?;
+    std::fs::write(&truth, supply.truth()).map_err(|e| Error::io(&truth, "cannot write", e))?;
+    let options = CreateOptions {
+        site: SiteFile::parse(&Supply::site())?,
+        ..CreateOptions::default()
+    };
+    let lake = Lake::create(path, &options)?;
+    let (_during, cancel) = interrupt::during_ingest()?;
+    let options = IngestOptions {
+        made: Some(&supply),
+        threads,
+        memory: usize::try_from(args.memory).unwrap_or(usize::MAX),
+        cancel,
+        ..IngestOptions::default()
+    };
+    let bar = Bar::new(screen);
+    let report = lake.ingest(&options, &bar);
+    bar.clear();
+    let report = report?;
+    let exit = progress::failures(&report, &lake, screen);
+    screen.say(progress::summary(&report, begin.elapsed()));
+    let (lake, truth) = (path.display(), truth.display());
+    screen.say(format_args!("{lake}; what was planted: {truth}"));
+    Ok(exit)
+}
+
+/// `LAKE.truth.json`.
+fn beside(lake: &Path) -> PathBuf {
+    // Without a slash at its end, behind which it would be in the lake.
+    let lake: PathBuf = lake.components().collect();
+    let mut name = lake.into_os_string();
+    name.push(".truth.json");
+    name.into()
+}
+
+fn threads(given: Option<u16>) -> usize {
+    let machine = std::thread::available_parallelism().map_or(1, usize::from);
+    given.map_or(machine, usize::from)
 }
 
 /// Writes a month, with a bar for a person; what was written, in a few words.
 pub(super) fn make(
     month: &Month,
     out: &Path,
-    threads: Option<u16>,
+    threads_given: Option<u16>,
     screen: &Screen,
 ) -> anyhow::Result<String> {
     let begin = Instant::now();
-    let bar = ProgressBar::new(month.jobs);
-    bar.set_draw_target(match screen.person {
-        true => ProgressDrawTarget::stderr(),
-        false => ProgressDrawTarget::hidden(),
+    let bar = jobs_bar(month, screen);
+    let written = write_with(month, out, threads(threads_given), &|jobs| {
+        bar.set_position(jobs)
     });
-    let style =
-        ProgressStyle::with_template("[{bar:28}] {human_pos} of {human_len} jobs, {eta} left");
-    let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
-    bar.set_style(style.progress_chars("=> "));
-    let machine = std::thread::available_parallelism().map_or(1, usize::from);
-    let threads = threads.map_or(machine, usize::from);
-    let written = write_with(month, out, threads, &|jobs| bar.set_position(jobs));
     bar.finish_and_clear();
     let written = written?;
     let dumps = match written.dumps {
@@ -128,4 +218,18 @@ pub(super) fn make(
         size::show(written.bytes),
         begin.elapsed().as_secs_f64()
     ))
+}
+
+/// A bar of jobs for a person.
+fn jobs_bar(month: &Month, screen: &Screen) -> ProgressBar {
+    let bar = ProgressBar::new(month.jobs);
+    bar.set_draw_target(match screen.person {
+        true => ProgressDrawTarget::stderr(),
+        false => ProgressDrawTarget::hidden(),
+    });
+    let style =
+        ProgressStyle::with_template("[{bar:28}] {human_pos} of {human_len} jobs, {eta} left");
+    let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
+    bar.set_style(style.progress_chars("=> "));
+    bar
 }

@@ -295,7 +295,8 @@ impl<'o> Worker<'o> {
     }
 
     fn load(&mut self, file: &Candidate) -> Result<Input> {
-        Input::open(file.path())?.load(WHOLE, self.buffers.pop().unwrap_or_default())
+        file.open(self.options)?
+            .load(WHOLE, self.buffers.pop().unwrap_or_default())
     }
 
     /// Loads what was hashed before.

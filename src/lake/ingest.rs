@@ -4,7 +4,7 @@ use super::Lake;
 use super::convert::{RangeResult, Task, Worker};
 use super::days::convert_days;
 use super::failpoint::failpoint;
-use super::list::{Candidate, Listing, is_address, list, name, noted, peek, unknown};
+use super::list::{Candidate, Listing, is_address, list, list_made, name, noted, peek, unknown};
 use super::parts::{InputRow, InputStatus};
 use super::plan::{Plan, plan};
 use super::site::{RegisteredSource, SiteFile};
@@ -12,7 +12,7 @@ use super::snapshot::Snapshot;
 use super::stage::Stage;
 use super::work::{Hashes, Work, remember};
 use crate::error::{Error, Result};
-use crate::source::{Period, SOURCES, Site, Source, without_password};
+use crate::source::{Made, Period, SOURCES, Site, Source, without_password};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -26,6 +26,8 @@ const TRIES: usize = 50;
 pub struct IngestOptions<'a> {
     /// Files, directories and addresses; the sources of `site.toml` if there are none.
     pub paths: Vec<InputPath>,
+    /// Inputs that are made rather than read from files; then there are no others.
+    pub made: Option<&'a dyn Made>,
     /// Only logs that start in it, and what dumps say of it.
     pub period: Period,
     /// Take the DXT modules as well; logs that were taken without them are taken anew.
@@ -72,6 +74,7 @@ impl Default for IngestOptions<'_> {
     fn default() -> Self {
         Self {
             paths: vec![],
+            made: None,
             period: Period::default(),
             dxt: false,
             refresh: false,
@@ -156,7 +159,7 @@ impl Lake {
             true => options.paths.clone(),
             false => registered.collect(),
         };
-        if paths.is_empty() {
+        if paths.is_empty() && options.made.is_none() {
             return Err(Error::Invalid(
                 "nothing to take in: give --darshan, --slurm or --lmt; with --register it is remembered".into(),
             ));
@@ -188,7 +191,10 @@ impl Lake {
     ) -> Result<IngestReport> {
         let mut ours = site.place.directories(&self.lake_id);
         ours.extend(self.root().map(PathBuf::from));
-        let listing = list(paths, &ours)?;
+        let listing = match options.made {
+            Some(made) => list_made(made),
+            None => list(paths, &ours)?,
+        };
         let Listing { candidates, .. } = &listing;
         progress.listed(candidates.len() as u64);
         let rules = site.site()?;

@@ -5,7 +5,7 @@ use super::micros;
 use super::parts::{InputRow, InputStatus};
 use crate::error::{Error, Result};
 use crate::source::packed::{Packing, unpacked};
-use crate::source::{Input, Peek, Period, Source, without_password};
+use crate::source::{Input, Made, Peek, Period, Source, without_password};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -40,17 +40,18 @@ impl Candidate {
         self.odd.as_deref().unwrap_or(Path::new(&*self.name))
     }
 
-    /// Opens it, be it a file or a server.
-    pub(super) fn open(&self) -> Result<Input> {
-        match is_address(&self.name) {
-            true => Ok(Input::server(&self.path().to_string_lossy())),
-            false => Input::open(self.path()),
+    /// Opens it, be it a file, a server, or made for this ingest.
+    pub(super) fn open(&self, options: &IngestOptions<'_>) -> Result<Input> {
+        match options.made {
+            Some(made) => made.open(self.path()),
+            None if is_address(&self.name) => Ok(Input::server(&self.path().to_string_lossy())),
+            None => Input::open(self.path()),
         }
     }
 
-    /// Opens a dump, be it a file, one that is compressed, or a server.
-    pub(super) fn open_unpacked(&self) -> Result<Input> {
-        unpacked(self.open()?)
+    /// Opens a dump, be it compressed or not.
+    pub(super) fn open_unpacked(&self, options: &IngestOptions<'_>) -> Result<Input> {
+        unpacked(self.open(options)?)
     }
 }
 
@@ -144,6 +145,20 @@ pub(super) struct Listing {
     pub(super) unlisted: Vec<InputRow>,
     /// Names of the directories.
     pub(super) directories: Vec<Arc<str>>,
+}
+
+/// Lists what is made for an ingest.
+pub(super) fn list_made(made: &dyn Made) -> Listing {
+    let files = made.list().into_iter();
+    let mut candidates: Vec<Candidate> = files
+        .map(|file| Candidate::new(&file.path, None, file.bytes, file.modified))
+        .collect();
+    candidates.sort_by(|a, b| a.name.cmp(&b.name));
+    Listing {
+        candidates,
+        unlisted: vec![],
+        directories: vec![],
+    }
 }
 
 /// Lists all paths. Lakes are left out, and `ours`, the directories in which this one puts files.
@@ -361,8 +376,14 @@ fn peek_one(
             unread: matches!(e, Error::Io { .. }),
         })
     };
+    let known = options.made.and_then(|made| made.peek(file.path()));
+    if let Some((name, peek)) = known
+        && let Some(number) = options.sources.iter().position(|s| s.name() == name)
+    {
+        return Ok(of_period(number, peek, options.period));
+    }
     let input = file
-        .open()
+        .open(options)
         .map_err(|e| refuse(None, InputStatus::Failed, e))?;
     head.clear();
     let length = input.len().min(4096) as usize;
@@ -385,7 +406,7 @@ fn peek_one(
     let mut unpacked = None;
     if found.is_none() && file.kind.as_deref() != Some("darshan") && Packing::of(head).is_some() {
         let whole = file
-            .open_unpacked()
+            .open_unpacked(options)
             .map_err(|e| refuse(None, InputStatus::Failed, e))?;
         head.clear();
         whole
@@ -407,14 +428,19 @@ fn peek_one(
     let peek = source
         .peek(input)
         .map_err(|e| refuse(Some(source), InputStatus::Failed, e))?;
+    Ok(of_period(number, peek, options.period))
+}
+
+/// An input that a source knows, if something of it may lie in the period.
+fn of_period(source: usize, peek: Peek, period: Period) -> Peeked {
     let wanted = match peek {
-        Peek::Log { start_time, .. } => start_time.map_or(options.period.is_all(), |time| {
-            options.period.contains(time)
-        }),
+        Peek::Log { start_time, .. } => {
+            start_time.map_or(period.is_all(), |time| period.contains(time))
+        }
         Peek::Dump => true,
     };
-    Ok(match wanted {
-        true => Peeked::Known(number, peek),
+    match wanted {
+        true => Peeked::Known(source, peek),
         false => Peeked::Outside,
-    })
+    }
 }

@@ -321,7 +321,7 @@ impl<'o> Worker<'o> {
     }
 
     fn read_whole(&mut self, dump: &Dump, source: &dyn Source) -> Result<InputRow> {
-        let input = dump.file.open_unpacked()?;
+        let input = dump.file.open_unpacked(self.options)?;
         let hash = if input.is_server() {
             None
         } else {
@@ -340,6 +340,10 @@ impl<'o> Worker<'o> {
         );
         row.error = outcome.why;
         row.content_hash = hash;
+        if self.options.made.is_some() {
+            // Nobody knew how large it would be.
+            row.bytes = input.len();
+        }
         // What was taken before stays, and if both are one period that is what was taken.
         let period = self.options.period;
         row.period = dump

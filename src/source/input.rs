@@ -17,6 +17,8 @@ pub struct Input {
     /// When it was last changed, microseconds since 1970.
     modified: Option<i64>,
     bytes: Bytes,
+    /// The file under its own name, where that is not the path.
+    temporary: Option<tempfile::TempPath>,
 }
 
 enum Bytes {
@@ -54,6 +56,7 @@ impl Input {
             len,
             modified,
             bytes: Bytes::File(file),
+            temporary: None,
         })
     }
 
@@ -64,6 +67,7 @@ impl Input {
             len: bytes.len() as u64,
             modified: None,
             bytes: Bytes::Memory(bytes),
+            temporary: None,
         }
     }
 
@@ -80,6 +84,20 @@ impl Input {
             len: metadata.len(),
             modified: None,
             bytes: Bytes::File(file),
+            temporary: None,
+        })
+    }
+
+    /// A file that goes with the input; `path` is what messages call it.
+    ///
+    /// # Errors
+    /// As [`Input::open`].
+    pub fn from_temporary(path: impl AsRef<Path>, file: tempfile::TempPath) -> Result<Self> {
+        let input = Self::open(&file)?;
+        Ok(Self {
+            path: path.as_ref().to_path_buf(),
+            temporary: Some(file),
+            ..input
         })
     }
 
@@ -91,6 +109,7 @@ impl Input {
             len: 0,
             modified: None,
             bytes: Bytes::Server(address.to_string()),
+            temporary: None,
         }
     }
 
@@ -123,6 +142,11 @@ impl Input {
     /// Where it lies.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Where its bytes lie, for readers that want a file: a temporary one has another name than the input.
+    pub fn file(&self) -> &Path {
+        self.temporary.as_deref().unwrap_or(&self.path)
     }
 
     /// Size in bytes when it was opened.

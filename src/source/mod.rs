@@ -12,6 +12,7 @@
 pub mod darshan;
 mod input;
 pub mod lmt;
+mod made;
 pub(crate) mod packed;
 mod site;
 pub mod slurm;
@@ -20,6 +21,7 @@ mod tables;
 
 pub use input::Input;
 pub(crate) use input::without_password;
+pub use made::{Listed, Made};
 pub use site::{Period, Site};
 pub use tables::Tables;
 

@@ -21,6 +21,8 @@ mod questions;
 #[cfg(feature = "engine")]
 mod reference;
 mod registry;
+#[cfg(feature = "engine")]
+mod scaled;
 mod semantics;
 #[cfg(feature = "engine")]
 mod sweep;

@@ -12,6 +12,7 @@ mod compaction;
 mod dumps;
 mod functions;
 mod inputs;
+mod made;
 mod ranges;
 mod refused;
 mod taken;

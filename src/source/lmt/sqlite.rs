@@ -64,7 +64,7 @@ impl Sqlite {
                 let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
                     | OpenFlags::SQLITE_OPEN_NO_MUTEX
                     | OpenFlags::SQLITE_OPEN_URI;
-                Connection::open_with_flags(uri(&path), flags).map_err(error)?
+                Connection::open_with_flags(uri(input.file()), flags).map_err(error)?
             }
         };
         // Somebody else's database: none of its views, triggers or functions may run.

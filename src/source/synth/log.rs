@@ -1,5 +1,6 @@
 //! A played scene as a Darshan log.
 
+use super::lifelike::{self, by_the_clock};
 use super::plan::{Job, Library as Release, Plant};
 use super::random::Random;
 use super::record::{
@@ -118,6 +119,8 @@ fn version(release: &Release, id: ModuleId) -> u32 {
 /// The log of one run of a job that started `start` seconds after 1970.
 pub(super) fn log(job: &Job, scene: &mut Scene, start: f64, parent: Option<i64>) -> DarshanLog {
     let random = &mut Random::new(scene.random.bits(), 1);
+    let (alike, pattern) = (scene.alike, random.clone());
+    let as_before = || pattern.clone();
     let release = &job.library;
     let mut names: Vec<(i64, u64, String)> = vec![];
     let record = |record: &Record| record.rank;
@@ -133,7 +136,13 @@ pub(super) fn log(job: &Job, scene: &mut Scene, start: f64, parent: Option<i64>)
     for file in &scene.uses {
         names.push((file.rank, file.id, file.path.clone()));
         match is_posix(file) {
+            true if alike => {
+                let mut record = posix_record(file, &mut as_before());
+                lifelike::aligned(&mut record, &mut as_before());
+                posix.records.push(record);
+            }
             true => posix.records.push(posix_record(file, random)),
+            false if alike => (stdio.records).push(stdio_record(file, &mut as_before())),
             false => stdio.records.push(stdio_record(file, random)),
         }
         if let Some((collective, library)) = mpi(file) {
@@ -241,13 +250,17 @@ pub(super) fn log(job: &Job, scene: &mut Scene, start: f64, parent: Option<i64>)
         traces.into_module(ModuleId::DXT_POSIX, 1, Records::Dxt),
     ];
     let (names, name_streams) = name_region(names, release);
+    let mut modules: Vec<Module> = modules.into_iter().flatten().collect();
+    if scene.lifelike {
+        modules.iter_mut().for_each(by_the_clock);
+    }
     DarshanLog {
         version: release.log,
         partial,
         job: job_region(job, scene, start, parent, random),
         names,
         name_streams,
-        modules: modules.into_iter().flatten().collect(),
+        modules,
         ..DarshanLog::default()
     }
 }
@@ -374,6 +387,11 @@ fn job_region(
     } else {
         String::new()
     };
+    let (mut mounts, mut exe) = (mounts(), command + &arguments);
+    if scene.lifelike {
+        mounts.extend(lifelike::mounts(job.job_id, random));
+        exe += &lifelike::arguments(&job.dir(), random);
+    }
     JobRegion {
         uid: job.uid,
         start: instant(start),
@@ -381,7 +399,7 @@ fn job_region(
         nprocs: scene.nprocs,
         job_id: job.job_id,
         metadata: metadata.into_bytes(),
-        exe: (command + &arguments).into_bytes(),
-        mounts: mounts(),
+        exe: exe.into_bytes(),
+        mounts,
     }
 }

@@ -9,12 +9,14 @@
 //! plan      which program job i is, how large, how many bytes, when, and what is planted in it
 //! shape     what that kind of program does: phases of reads and writes            fault: the same for planted faults
 //! scene     how long each takes on the processes and OSTs that it has             system: the OSTs, one of them slow
+//! lifelike  how real logs repeat themselves
 //! record    what Darshan counts of it        trace: request by request, by time
 //! log       records, names and job as a DarshanLog, which darshan::write writes
 //! neighbour two jobs on the same OSTs at the same time                 outsider: runs that are no jobs
 //! slurm     the accounting of these jobs and of others that left no log, as sacct prints it day by day
 //! load      what a log's I/O is to the servers        lmt      their counters, sampled every 5 s
 //! site      which mount is which file system
+//! write     all of it as files        supply    as inputs that are made when a lake reads them
 //! ```
 //!
 //! Three further kinds of months ([`Kind`]) measure how well causes are told apart. They have Darshan logs alone, each job one:
@@ -38,6 +40,7 @@ mod cause;
 mod fault;
 mod healthy;
 mod kind;
+mod lifelike;
 mod lmt;
 mod load;
 mod log;
@@ -52,12 +55,14 @@ mod site;
 mod slow_ost;
 mod slurm;
 mod stage;
+mod supply;
 mod system;
 mod trace;
 mod truth;
 mod write;
 
 pub use kind::Kind;
+pub use supply::Supply;
 pub use write::{Summary, write, write_with};
 
 use crate::source::darshan::write::DarshanLog;
@@ -86,7 +91,13 @@ pub struct Month {
     pub slurm: bool,
     /// Seconds of LMT samples that are written beside the logs; 0 for none.
     pub lmt_seconds: i64,
+    /// Whether its logs compress as real ones do, and as few jobs have a striping of their own as on Cori. What is known of months
+    /// without it depends on every byte of theirs.
+    pub lifelike: bool,
 }
+
+/// Jobs with logs of a month that has a million logs.
+const LOGGED_JOBS: f64 = 870_000.0;
 
 /// Where the parts of a month lie below its directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -123,6 +134,7 @@ impl Month {
             days: 30,
             slurm: false,
             lmt_seconds: 0,
+            lifelike: false,
         }
     }
 
@@ -146,6 +158,21 @@ impl Month {
             slurm: true,
             lmt_seconds,
             ..Self::new(jobs, seed)
+        }
+    }
+
+    /// The month of a machine like Cori at a scale: 1 has a million logs with some 30 million files, a million jobs in the
+    /// accounting, and 30 days of LMT with 4.3 million rows of OSTs each. Days of LMT are in proportion, at least 1, if they are
+    /// not given.
+    pub fn scaled(scale: f64, days: Option<i64>, seed: u64) -> Self {
+        let whole = Self::new(((LOGGED_JOBS * scale).round() as u64).max(1), seed);
+        let days =
+            days.unwrap_or_else(|| ((whole.days as f64 * scale - 1e-9).ceil() as i64).max(1));
+        Self {
+            slurm: true,
+            lmt_seconds: days.clamp(0, whole.days) * 86_400,
+            lifelike: true,
+            ..whole
         }
     }
 
@@ -233,6 +260,8 @@ fn logs(plan: &Plan, job: &Job) -> Vec<(MonthLog, Scene)> {
         let mut random = Random::new(mix(seed).wrapping_add(number), job.index);
         let share = |bytes: i64| bytes / job.logs as i64;
         let mut scene = Scene::new(job, system, Random::new(random.bits(), 0));
+        scene.lifelike = plan.month.lifelike;
+        scene.alike = scene.lifelike && job.plant.is_none() && random.chance(lifelike::ALIKE);
         if job.plant == Some(Plant::CustomStriping) {
             scene.stripe = *random.pick(&[
                 (4 << 20, 64),
@@ -299,5 +328,7 @@ fn path(job: &Job, start: f64, pid: i64, random: &mut Random) -> PathBuf {
 
 #[cfg(test)]
 mod examined;
+#[cfg(test)]
+mod paper;
 #[cfg(test)]
 mod tests;

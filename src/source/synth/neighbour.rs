@@ -114,6 +114,7 @@ pub(super) fn scene(plan: &Plan, job: &Job, number: u64) -> Vec<(MonthLog, Scene
     let mut random = Random::new(plan.month.seed ^ 0x6e67, number);
     let system = System::new(plan.month.seed);
     let mut scene = Scene::new(job, system, Random::new(random.bits(), 0));
+    scene.lifelike = plan.month.lifelike;
     (scene.slow, scene.small) = (false, 0.0);
     (scene.clock, scene.consecutive) = (LEAD, 0.95);
     let first = first_ost(&plan.month, number);

@@ -146,7 +146,9 @@ impl Plan {
             .for_each(|fault| add(Plant::Fault(fault), 1 + thousands));
         add(Plant::Damaged, 3 + thousands / 2);
         add(Plant::Partial, 3 + thousands);
-        add(Plant::CustomStriping, 1 + month.jobs * 3 / 2000);
+        // On Cori 0.08 % of the jobs.
+        let custom = if month.lifelike { 8 } else { 15 };
+        add(Plant::CustomStriping, 1 + month.jobs * custom / 10_000);
         add(Plant::Duplicate, 1);
         // A month of very few jobs has room for some only.
         Random::new(month.seed, u64::MAX).shuffle(&mut plants);

@@ -3,6 +3,7 @@
 //! A [`Scene`] is played in phases. All accesses of a phase start together; each takes as long as its bytes take from
 //! the processes and OSTs that it has, and the clock goes on when the slowest is through.
 
+use super::lifelike;
 use super::plan::Job;
 use super::random::Random;
 use super::system::{DEFAULT_STRIPE, SLOWDOWN, System, lustre, record_id};
@@ -119,6 +120,12 @@ pub(super) struct Scene {
     pub(super) slow: bool,
     /// Largest number of requests of one process in one file and direction, for logs whose requests are traced.
     pub(super) traced: Option<i64>,
+    /// Whether the log is rounded and repeats itself as real ones do.
+    pub(super) lifelike: bool,
+    /// Whether files that belong together have the same counts.
+    pub(super) alike: bool,
+    /// What is drawn anew for each file where they are alike.
+    pub(super) pattern: Random,
     pub(super) clock: f64,
     pub(super) uses: Vec<FileUse>,
     layouts: HashMap<u64, FileLayout>,
@@ -128,6 +135,9 @@ pub(super) struct Scene {
 impl Scene {
     pub(super) fn new(job: &Job, system: System, random: Random) -> Self {
         let mut scene = Self {
+            pattern: random.clone(),
+            lifelike: false,
+            alike: false,
             random,
             system,
             nprocs: job.nprocs,
@@ -266,15 +276,21 @@ impl Scene {
         );
         let actors = actors(api, procs);
         let share = bytes / actors;
+        let mut pattern = self.pattern.clone();
+        let random = match self.alike {
+            true => &mut pattern,
+            false => &mut self.random,
+        };
         let request = match (api, self.traced) {
             // Lines, or what a buffer takes of them.
-            (Api::Stdio, _) => self.random.int(40, 4097),
+            (Api::Stdio, _) => random.int(40, 4097),
             (
                 Api::Mpi {
                     collective: true, ..
                 },
                 _,
             ) => 4 << 20,
+            (_, None) if self.alike => lifelike::request(self.request, share),
             (_, None) => self.request.min((share / 24).max(1)),
             (_, Some(most)) => self.request.max(share / most),
         };
@@ -283,14 +299,14 @@ impl Scene {
         } else {
             self.small
         };
-        let sizes = requests(bytes, request, small, 24 + 8 * self.random.int(0, 100));
+        let sizes = requests(bytes, request, small, 24 + 8 * random.int(0, 100));
         let count: i64 = sizes.iter().map(|(_, count)| count).sum();
         let rest = count - actors.min(count);
-        let wanted = self.consecutive + self.random.float(-0.012, 0.012);
+        let wanted = self.consecutive + random.float(-0.012, 0.012);
         let consecutive = ((count as f64 * wanted) as i64).clamp(0, rest);
         let sequential =
-            consecutive + ((rest - consecutive) as f64 * self.random.float(0.3, 0.95)) as i64;
-        let gap = request * self.random.int(1, 9);
+            consecutive + ((rest - consecutive) as f64 * random.float(0.3, 0.95)) as i64;
+        let gap = request * random.int(1, 9);
 
         let seconds = self.seconds(bytes, actors, bytes / count.max(1), layout);
         let busy = self.random.float(0.6, 0.97);

@@ -1,6 +1,7 @@
 //! How each kind of program does its I/O.
 
 use super::app::{Interface, Shape};
+use super::lifelike;
 use super::plan::{Job, Plant};
 use super::random::mix;
 use super::scene::{Api, Library, Part, Scene};
@@ -145,7 +146,7 @@ impl Stage {
 
     /// A file for each process, or for each of some of them: restarts read, dumps written.
     fn private_files(&self, scene: &mut Scene) {
-        let ranks = some_ranks(scene.nprocs, RECORDS);
+        let ranks = some_ranks(scene.nprocs, most(scene, RECORDS, 80));
         let dumps = if ranks.len() < 40 {
             scene.random.int(1, 4)
         } else {
@@ -225,7 +226,7 @@ impl Stage {
 
     /// Files that a process writes and reads back.
     fn scratch(&self, scene: &mut Scene) {
-        let ranks = some_ranks(scene.nprocs, 36);
+        let ranks = some_ranks(scene.nprocs, most(scene, 36, 20));
         let (read, written) = (
             split(scene, self.read, ranks.len() as i64),
             split(scene, self.written, ranks.len() as i64),
@@ -256,7 +257,7 @@ impl Stage {
 
     /// Replicas: each reads the topology, writes a trajectory, and says in a text log what it does.
     fn trajectories(&self, scene: &mut Scene) {
-        let replicas = some_ranks(scene.nprocs, 20);
+        let replicas = some_ranks(scene.nprocs, most(scene, 20, 12));
         let inputs = self.each(scene, &replicas, self.read, "in/frames", "trr", true);
         scene.phase(inputs);
         let computing = self.computing(scene);
@@ -282,7 +283,8 @@ impl Stage {
 
     /// Many files read, a few written; with several processes each takes its share of the files.
     fn many_files(&self, scene: &mut Scene) {
-        let inputs = scene.random.magnitude(10.0, 120.0) as i64;
+        let (least, largest) = (most(scene, 10, 6), most(scene, 120, 60));
+        let inputs = scene.random.magnitude(least as f64, largest as f64) as i64;
         let place = match scene.random.chance(0.12) {
             true => self.dir.replace("/scratch/", "/project/"),
             false => self.dir.clone(),
@@ -352,6 +354,14 @@ impl Stage {
     }
 }
 
+/// How many of something a log has: so few in lifelike ones that a log has some 30 files in the mean.
+fn most(scene: &Scene, usual: i64, lifelike: i64) -> i64 {
+    match scene.lifelike {
+        true => lifelike,
+        false => usual,
+    }
+}
+
 /// An access.
 pub(super) fn part(path: String, rank: i64, api: Api, read: i64, written: i64) -> Part {
     Part {
@@ -379,6 +389,8 @@ pub(super) fn split(scene: &mut Scene, bytes: i64, parts: i64) -> Vec<i64> {
             let mean = left / (others + 1);
             let part = if others == 0 {
                 left
+            } else if scene.alike {
+                mean - mean % lifelike::unit(mean)
             } else {
                 (mean as f64 * scene.random.float(0.8, 1.2)) as i64
             };

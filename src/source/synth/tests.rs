@@ -18,25 +18,25 @@ fn month() -> &'static [DarshanLog] {
     })
 }
 
-fn module(log: &DarshanLog, id: ModuleId) -> Option<&Module> {
+pub(super) fn module(log: &DarshanLog, id: ModuleId) -> Option<&Module> {
     log.modules.iter().find(|module| module.id == id)
 }
 
-fn records(log: &DarshanLog, id: ModuleId) -> &[Record] {
+pub(super) fn records(log: &DarshanLog, id: ModuleId) -> &[Record] {
     match module(log, id).map(|module| &module.records) {
         Some(Records::Counters(records)) => records,
         _ => &[],
     }
 }
 
-fn layouts(log: &DarshanLog) -> &[Layout] {
+pub(super) fn layouts(log: &DarshanLog) -> &[Layout] {
     match module(log, ModuleId::LUSTRE).map(|module| &module.records) {
         Some(Records::Lustre(layouts)) => layouts,
         _ => &[],
     }
 }
 
-fn sum(log: &DarshanLog, id: ModuleId, counters: &[usize]) -> i64 {
+pub(super) fn sum(log: &DarshanLog, id: ModuleId, counters: &[usize]) -> i64 {
     records(log, id)
         .iter()
         .flat_map(|record| counters.iter().map(|counter| record.ints[*counter]))
@@ -44,7 +44,7 @@ fn sum(log: &DarshanLog, id: ModuleId, counters: &[usize]) -> i64 {
 }
 
 /// Bytes read and written: POSIX and STDIO, for MPI-IO lies on POSIX.
-fn bytes(log: &DarshanLog) -> (i64, i64) {
+pub(super) fn bytes(log: &DarshanLog) -> (i64, i64) {
     let both = |p, s| sum(log, ModuleId::POSIX, &[p]) + sum(log, ModuleId::STDIO, &[s]);
     (
         both(posix::BYTES_READ, stdio::BYTES_READ),
@@ -53,7 +53,7 @@ fn bytes(log: &DarshanLog) -> (i64, i64) {
 }
 
 /// The program: the script of an interpreter.
-fn program(log: &DarshanLog) -> String {
+pub(super) fn program(log: &DarshanLog) -> String {
     let exe = String::from_utf8(log.job.exe.clone()).unwrap();
     let word = exe
         .split(' ')
@@ -139,7 +139,7 @@ pub(super) fn written() -> &'static Written {
 }
 
 #[track_caller]
-fn assert_near(what: &str, found: f64, expected: f64, tolerance: f64) {
+pub(super) fn assert_near(what: &str, found: f64, expected: f64, tolerance: f64) {
     assert!(
         (found - expected).abs() <= tolerance,
         "{what}: {found:.2} instead of {expected}"

@@ -2,7 +2,7 @@
 
 use super::kind::Kind;
 use super::lmt::{self, Span};
-use super::load::loads;
+use super::load::{Load, loads};
 use super::plan::Plan;
 use super::random::Random;
 use super::slurm::{Ledger, Windows};
@@ -10,7 +10,7 @@ use super::truth::{Dumps, Facts, truth, truth_of_logs};
 use super::{Month, scenes, site};
 use crate::error::{Error, Result};
 use crate::source::darshan::write::Encoder;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc;
 
@@ -32,7 +32,7 @@ pub struct Summary {
 }
 
 /// A file that ends in `.darshan` and is none, as there is one in Darshan's own source.
-const NOT_DARSHAN: (&str, &str) = (
+pub(super) const NOT_DARSHAN: (&str, &str) = (
     "Makefile.darshan",
     "# Build rules for programs that are linked with Darshan.\nDARSHAN_PREFIX = /sw/darshan/3.4.7\n\nall: app.darshan\n\n\
      app.darshan: app.o\n\t$(LD) -o $@ $^ -L$(DARSHAN_PREFIX)/lib -ldarshan\n",
@@ -69,9 +69,72 @@ pub fn write_with(
         )));
     }
     create_dir(out)?;
+    let save_all = |_, files: Files| {
+        for (path, bytes) in files {
+            let path = out.join(path);
+            create_dir(path.parent().unwrap_or(out))?;
+            save(&path, &bytes)?;
+        }
+        Ok(())
+    };
+    let made = each_job(month, threads, progress, &save_all)?;
+    let mut facts: Vec<Facts> = made.into_iter().map(|(facts, ())| facts).collect();
+    let dumps = write_dumps(month, &mut facts, out, threads)?;
+
+    let (name, text) = NOT_DARSHAN;
+    let usual = month.kind == Kind::Usual;
+    if usual {
+        save(&out.join(name), text.as_bytes())?;
+    }
+    save(
+        &out.join("truth.json"),
+        truth_text(month, &facts, &dumps)?.as_bytes(),
+    )?;
+    Ok(summary(month, &facts, &dumps))
+}
+
+/// Logs with their paths below the directory of the month.
+pub(super) type Files = Vec<(PathBuf, Vec<u8>)>;
+
+/// The text of `truth.json`.
+pub(super) fn truth_text(month: &Month, facts: &[Facts], dumps: &Dumps) -> Result<String> {
+    let truth = match month.kind {
+        Kind::Usual => truth(month, facts, dumps, &[NOT_DARSHAN.0.to_string()]),
+        _ => truth_of_logs(month, facts),
+    };
+    let lines = serde_json::to_string_pretty(&truth)
+        .map_err(|e| Error::Invalid(format!("truth.json: {e}")))?;
+    Ok(lines + "\n")
+}
+
+/// What there is of a month.
+pub(super) fn summary(month: &Month, facts: &[Facts], dumps: &Dumps) -> Summary {
+    let usual = month.kind == Kind::Usual;
+    let (logs, bytes) = facts.iter().fold((0, 0), |sum, facts| {
+        (sum.0 + facts.logs, sum.1 + facts.bytes)
+    });
+    let copies = facts.iter().filter(|facts| facts.duplicated()).count() as u64;
+    Summary {
+        jobs: month.jobs,
+        logs,
+        files: logs + copies + u64::from(usual),
+        bytes: bytes + if usual { NOT_DARSHAN.1.len() as u64 } else { 0 },
+        dumps: dumps.files,
+        dump_bytes: dumps.bytes,
+    }
+}
+
+/// Makes the logs of every job on so many threads, and gives them to `take` with the number of the job: what is known of each,
+/// and what `take` made of it, in order. `progress` is called on this thread with the number of jobs done.
+pub(super) fn each_job<T: Send>(
+    month: &Month,
+    threads: usize,
+    progress: &dyn Fn(u64),
+    take: &(dyn Fn(u64, Files) -> Result<T> + Sync),
+) -> Result<Vec<(Facts, T)>> {
     let plan = Plan::new(*month);
     let next = AtomicU64::new(0);
-    let mut facts: Vec<Option<Facts>> = vec![];
+    let mut facts: Vec<Option<(Facts, T)>> = vec![];
     let jobs = month.all_jobs();
     facts.resize_with(jobs as usize, || None);
     std::thread::scope(|scope| -> Result<()> {
@@ -85,7 +148,8 @@ pub fn write_with(
                     if index >= jobs {
                         break;
                     }
-                    let done = write_job(plan, index, out, &mut encoder);
+                    let (facts, files) = make_job(plan, index, &mut encoder);
+                    let done = take(index, files).map(|taken| (facts, taken));
                     // Nobody listens any more once a job has failed.
                     let failed = done.is_err();
                     if sender.send((index, done)).is_err() || failed {
@@ -105,38 +169,11 @@ pub fn write_with(
         }
         Ok(())
     })?;
-    let mut facts: Vec<Facts> = facts.into_iter().flatten().collect();
-    let dumps = write_dumps(&plan, &mut facts, out, threads)?;
-
-    let (name, text) = NOT_DARSHAN;
-    let usual = month.kind == Kind::Usual;
-    if usual {
-        save(&out.join(name), text.as_bytes())?;
-    }
-    let truth = match usual {
-        true => truth(month, &facts, &dumps, &[name.to_string()]),
-        false => truth_of_logs(month, &facts),
-    };
-    let lines = serde_json::to_string_pretty(&truth)
-        .map_err(|e| Error::Invalid(format!("truth.json: {e}")))?;
-    save(&out.join("truth.json"), (lines + "\n").as_bytes())?;
-    let (logs, bytes) = facts.iter().fold((0, 0), |sum, facts| {
-        (sum.0 + facts.logs, sum.1 + facts.bytes)
-    });
-    let copies = facts.iter().filter(|facts| facts.duplicated()).count() as u64;
-    Ok(Summary {
-        jobs: month.jobs,
-        logs,
-        files: logs + copies + u64::from(usual),
-        bytes: bytes + if usual { text.len() as u64 } else { 0 },
-        dumps: dumps.files,
-        dump_bytes: dumps.bytes,
-    })
+    Ok(facts.into_iter().flatten().collect())
 }
 
 /// Writes what the month asks for beside its logs.
-fn write_dumps(plan: &Plan, facts: &mut [Facts], out: &Path, threads: usize) -> Result<Dumps> {
-    let month = &plan.month;
+fn write_dumps(month: &Month, facts: &mut [Facts], out: &Path, threads: usize) -> Result<Dumps> {
     let paths = Month::paths(out);
     let mut dumps = Dumps::default();
     if month.kind != Kind::Usual {
@@ -146,10 +183,7 @@ fn write_dumps(plan: &Plan, facts: &mut [Facts], out: &Path, threads: usize) -> 
     if !month.slurm && month.lmt_seconds == 0 {
         return Ok(dumps);
     }
-    let windows: Vec<Windows> = (facts.iter_mut())
-        .map(|facts| std::mem::take(&mut facts.windows))
-        .collect();
-    let ledger = Ledger::new(plan, &windows);
+    let ledger = Ledger::new(month, windows(facts));
     if month.slurm {
         create_dir(&paths.slurm)?;
         let (files, bytes) = ledger.write(&paths.slurm, threads)?;
@@ -158,10 +192,7 @@ fn write_dumps(plan: &Plan, facts: &mut [Facts], out: &Path, threads: usize) -> 
     }
     if month.lmt_seconds > 0 {
         create_dir(&paths.lmt)?;
-        let logged = (facts.iter_mut()).flat_map(|facts| std::mem::take(&mut facts.loads));
-        let mut loads: Vec<_> = logged.collect();
-        loads.extend(ledger.loads(&Span::of(month)));
-        let (written, account) = lmt::write(month, &loads, &paths.lmt)?;
+        let (written, account) = lmt::write(month, &all_loads(month, facts, &ledger), &paths.lmt)?;
         (dumps.files, dumps.bytes) = (dumps.files + written.files, dumps.bytes + written.bytes);
         dumps.lmt = Some(account.truth(month));
     }
@@ -169,8 +200,26 @@ fn write_dumps(plan: &Plan, facts: &mut [Facts], out: &Path, threads: usize) -> 
     Ok(dumps)
 }
 
-/// Writes the logs of one job.
-fn write_job(plan: &Plan, index: u64, out: &Path, encoder: &mut Encoder) -> Result<Facts> {
+/// When the logs of each job began and ended, which its facts have no more then.
+pub(super) fn windows(facts: &mut [Facts]) -> Vec<Windows> {
+    (facts.iter_mut())
+        .map(|facts| std::mem::take(&mut facts.windows))
+        .collect()
+}
+
+/// What everything that ran was to the servers; that of the logs goes out of their facts.
+pub(super) fn all_loads(month: &Month, facts: &mut [Facts], ledger: &Ledger) -> Vec<Load> {
+    let mut loads = Vec::with_capacity(facts.iter().map(|facts| facts.loads.len()).sum());
+    for facts in facts {
+        loads.append(&mut std::mem::take(&mut facts.loads));
+    }
+    loads.extend(ledger.loads(&Span::of(month)));
+    loads
+}
+
+/// The logs of one job, by the paths below the directory of the month; the copy of one, too.
+pub(super) fn make_job(plan: &Plan, index: u64, encoder: &mut Encoder) -> (Facts, Files) {
+    let mut files = vec![];
     let (job, logs) = scenes(plan, index);
     let mut facts = Facts::of(&job, &logs);
     let span = Span::of(&plan.month);
@@ -197,22 +246,19 @@ fn write_job(plan: &Plan, index: u64, out: &Path, encoder: &mut Encoder) -> Resu
                 special.cut = (whole as u64, bytes.len() as u64);
             }
         }
-        let path = out.join(&log.path);
-        let dir = path.parent().unwrap_or(out);
-        create_dir(dir)?;
-        save(&path, &bytes)?;
         (facts.logs, facts.bytes) = (facts.logs + 1, facts.bytes + bytes.len() as u64);
         if facts.duplicated() {
             let copy = Path::new("restored").join(format!("log{index:06}.darshan"));
-            create_dir(&out.join("restored"))?;
-            save(&out.join(&copy), &bytes)?;
             facts.bytes += bytes.len() as u64;
             if let Some(special) = &mut facts.special {
                 special.copy = Some(copy.display().to_string());
             }
+            files.push((copy, bytes.clone()));
         }
+        files.push((log.path.clone(), bytes));
     }
-    Ok(facts)
+    facts.loads.shrink_to_fit();
+    (facts, files)
 }
 
 fn create_dir(dir: &Path) -> Result<()> {

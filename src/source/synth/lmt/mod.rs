@@ -27,7 +27,7 @@ use super::system::{HOME_OSTS, SCRATCH_OSTS};
 use super::{Month, site};
 use crate::error::{Error, Result};
 use chrono::{DateTime, Offset, TimeZone};
-use database::{Database, Dump, Sqlite};
+use database::{Database, Dump, Nowhere, Sqlite};
 use piece::Piece;
 use std::path::Path;
 
@@ -271,17 +271,14 @@ pub(super) fn write(month: &Month, loads: &[Load], dir: &Path) -> Result<(Writte
     let plants = Plants::of(month);
     let mut written = Written::default();
     let mut account = Account::default();
-    for (fs, system) in FILE_SYSTEMS.iter().enumerate() {
+    for fs in 0..FILE_SYSTEMS.len() {
         let mut counters = piece::Counters::new(month, fs);
         for (number, (first, end)) in span.pieces().into_iter().enumerate() {
             let piece = Piece::new(month, &plants, fs, (first, end), loads);
             let name = name(&span, fs, (first, end), number);
             account.add(&name, &piece, span);
             let path = dir.join(&name);
-            let mut database: Box<dyn Database> = match form(fs, number) {
-                Form::Sqlite => Box::new(Sqlite::create(&path)?),
-                Form::Dump => Box::new(Dump::create(&path, system.lmt, span.stamp(end))?),
-            };
+            let mut database = create(&path, fs, number, span.stamp(end))?;
             piece.write(&mut counters, database.as_mut())?;
             database.finish()?;
             written.files += 1;
@@ -292,6 +289,81 @@ pub(super) fn write(month: &Month, loads: &[Load], dir: &Path) -> Result<(Writte
     }
     account.shares(month, loads);
     Ok((written, account))
+}
+
+/// The databases of a month, each made when somebody asks for it.
+pub(super) struct Samples {
+    month: Month,
+    plants: Plants,
+    loads: Vec<Load>,
+    databases: Vec<Sampled>,
+}
+
+/// A database, and where the counters are when it begins.
+struct Sampled {
+    name: String,
+    fs: usize,
+    number: usize,
+    samples: (i64, i64),
+    counters: piece::Counters,
+}
+
+impl Samples {
+    /// The databases that [`write()`] would write, and what they hold, for truth.json.
+    pub(super) fn new(month: &Month, loads: Vec<Load>) -> Result<(Self, Account)> {
+        let span = Span::of(month);
+        let plants = Plants::of(month);
+        let (mut databases, mut account) = (vec![], Account::default());
+        for fs in 0..FILE_SYSTEMS.len() {
+            let mut counters = piece::Counters::new(month, fs);
+            for (number, samples) in span.pieces().into_iter().enumerate() {
+                let piece = Piece::new(month, &plants, fs, samples, &loads);
+                let name = name(&span, fs, samples, number);
+                account.add(&name, &piece, span);
+                databases.push(Sampled {
+                    name,
+                    fs,
+                    number,
+                    samples,
+                    counters: counters.clone(),
+                });
+                piece.write(&mut counters, &mut Nowhere)?;
+            }
+        }
+        account.shares(month, &loads);
+        let samples = Self {
+            month: *month,
+            plants,
+            loads,
+            databases,
+        };
+        Ok((samples, account))
+    }
+
+    /// The name of each database, and when it would have been written, seconds since 1970.
+    pub(super) fn names(&self) -> impl Iterator<Item = (&str, i64)> {
+        let span = Span::of(&self.month);
+        (self.databases.iter()).map(move |made| (&*made.name, span.stamp(made.samples.1)))
+    }
+
+    /// Writes database `at` to a path where nothing is.
+    pub(super) fn write(&self, at: usize, path: &Path) -> Result<()> {
+        let made = &self.databases[at];
+        let (month, plants, fs) = (&self.month, &self.plants, made.fs);
+        let piece = Piece::new(month, plants, fs, made.samples, &self.loads);
+        let end = Span::of(month).stamp(made.samples.1);
+        let mut database = create(path, fs, made.number, end)?;
+        piece.write(&mut made.counters.clone(), database.as_mut())?;
+        database.finish()
+    }
+}
+
+/// A database that says that it was made at `end`.
+fn create(path: &Path, fs: usize, number: usize, end: i64) -> Result<Box<dyn Database>> {
+    Ok(match form(fs, number) {
+        Form::Sqlite => Box::new(Sqlite::create(path)?),
+        Form::Dump => Box::new(Dump::create(path, FILE_SYSTEMS[fs].lmt, end)?),
+    })
 }
 
 /// Form of a database.

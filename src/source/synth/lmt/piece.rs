@@ -31,6 +31,7 @@ pub(super) struct Piece<'a> {
 }
 
 /// Counters of a file system at the end of the piece before.
+#[derive(Clone)]
 pub(super) struct Counters {
     /// Bytes read and written since the OST was started.
     osts: Vec<(i64, i64)>,

@@ -14,6 +14,7 @@ mod nodes;
 mod record;
 mod text;
 
+use super::Month;
 use super::job as any_job;
 use super::lmt::Span;
 use super::load::{Load, without_log};
@@ -34,7 +35,7 @@ pub(super) type Windows = Vec<(f64, f64)>;
 
 /// Where records come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Entry {
+pub(super) enum Entry {
     /// Job with logs.
     Logged(u64),
     /// Job without, by its block of ids.
@@ -44,9 +45,9 @@ enum Entry {
 }
 
 /// Who has records. Records are made when they are asked for.
-pub(super) struct Ledger<'a> {
-    plan: &'a Plan,
-    windows: &'a [Windows],
+pub(super) struct Ledger {
+    plan: Plan,
+    windows: Vec<Windows>,
     roles: HashMap<u64, Role>,
     entries: Vec<Entry>,
 }
@@ -56,15 +57,16 @@ const DAY: i64 = 86_400;
 /// Seconds from the first task of an array to the last.
 const ARRAY: i64 = 5 * DAY;
 
-impl<'a> Ledger<'a> {
+impl Ledger {
     /// The ledger of jobs whose logs have these windows: those of the month, then neighbours.
-    pub(super) fn new(plan: &'a Plan, windows: &'a [Windows]) -> Self {
+    pub(super) fn new(month: &Month, windows: Vec<Windows>) -> Self {
+        let plan = Plan::new(*month);
         let jobs = plan.month.jobs;
-        let roles = arrays(plan, windows);
+        let roles = arrays(&plan, &windows);
         let mut entries = vec![];
         let mut trapped = false;
         for index in 0..windows.len() as u64 {
-            let job = any_job(plan, index);
+            let job = any_job(&plan, index);
             if job.job_id >= FIRST_ID {
                 entries.push(Entry::Logged(index));
             } else if !trapped {
@@ -76,7 +78,7 @@ impl<'a> Ledger<'a> {
             }
         }
         entries.retain(|entry| match entry {
-            Entry::Alone(block) => job::alone(plan, *block).is_some(),
+            Entry::Alone(block) => job::alone(&plan, *block).is_some(),
             _ => true,
         });
         Self {
@@ -90,7 +92,7 @@ impl<'a> Ledger<'a> {
     fn role(&self, job: &Job) -> Role {
         match self.roles.get(&job.index) {
             Some(role) => role.clone(),
-            None if job::is_het(self.plan, job) => Role::Het,
+            None if job::is_het(&self.plan, job) => Role::Het,
             None => Role::Plain,
         }
     }
@@ -98,12 +100,12 @@ impl<'a> Ledger<'a> {
     fn records(&self, entry: Entry) -> Vec<Record> {
         match entry {
             Entry::Logged(index) => {
-                let job = any_job(self.plan, index);
+                let job = any_job(&self.plan, index);
                 let role = self.role(&job);
-                job::logged(self.plan, &job, &self.windows[index as usize], &role)
+                job::logged(&self.plan, &job, &self.windows[index as usize], &role)
             }
-            Entry::Alone(block) => job::alone(self.plan, block).unwrap_or_default(),
-            Entry::Trap(index) => vec![job::trap(self.plan, &any_job(self.plan, index))],
+            Entry::Alone(block) => job::alone(&self.plan, block).unwrap_or_default(),
+            Entry::Trap(index) => vec![job::trap(&self.plan, &any_job(&self.plan, index))],
         }
     }
 
@@ -122,10 +124,9 @@ impl<'a> Ledger<'a> {
         loads
     }
 
-    /// Writes the dumps to `dir`, a file for each day: how many, and their bytes.
-    pub(super) fn write(&self, dir: &Path, threads: usize) -> Result<(u64, u64)> {
+    /// Entries by the days whose dumps have them.
+    pub(super) fn days(&self) -> Vec<Vec<Entry>> {
         let month = self.plan.month;
-        // Entries by the days whose dumps have them.
         let mut days: Vec<Vec<Entry>> = vec![vec![]; month.days as usize];
         for entry in &self.entries {
             let records = self.records(*entry);
@@ -136,6 +137,12 @@ impl<'a> Ledger<'a> {
                 }
             }
         }
+        days
+    }
+
+    /// Writes the dumps to `dir`, a file for each day: how many, and their bytes.
+    pub(super) fn write(&self, dir: &Path, threads: usize) -> Result<(u64, u64)> {
+        let days = self.days();
         let next = AtomicUsize::new(0);
         let work = || -> Result<(u64, u64)> {
             let mut done = (0, 0);
@@ -144,8 +151,8 @@ impl<'a> Ledger<'a> {
                 let Some(entries) = days.get(day) else {
                     return Ok(done);
                 };
-                let (name, text) = self.dump(day as i64, entries);
-                let path = dir.join(name);
+                let path = dir.join(self.name(day as i64));
+                let text = self.dump(day as i64, entries);
                 std::fs::write(&path, &text).map_err(|e| Error::io(&path, "cannot write", e))?;
                 done = (done.0 + 1, done.1 + text.len() as u64);
             }
@@ -163,21 +170,31 @@ impl<'a> Ledger<'a> {
         })
     }
 
-    /// Name and text of the dump of a day.
-    fn dump(&self, day: i64, entries: &[Entry]) -> (String, String) {
+    /// Name of the dump of a day.
+    pub(super) fn name(&self, day: i64) -> String {
+        let month = self.plan.month;
+        let date = DateTime::from_timestamp(month.start + day * DAY, 0).unwrap_or_default();
+        let end = if self.is_text(day) { "psv" } else { "json" };
+        format!("sacct_{}.{end}", date.format("%Y-%m-%d"))
+    }
+
+    /// Whether the dump of a day is text rather than JSON.
+    fn is_text(&self, day: i64) -> bool {
+        day < self.plan.month.days / 2
+    }
+
+    /// Text of the dump of a day, which has these entries.
+    pub(super) fn dump(&self, day: i64, entries: &[Entry]) -> String {
         let month = self.plan.month;
         let from = month.start + day * DAY;
         let to = from + DAY;
         let records = entries.iter().flat_map(|entry| self.records(*entry));
         let shown = (records.filter(|record| record.seen(from, to))).filter_map(|r| r.at(to));
-        let date = DateTime::from_timestamp(from, 0).unwrap_or_default();
-        let date = date.format("%Y-%m-%d");
         let mut text = String::new();
-        if day < month.days / 2 {
+        if self.is_text(day) {
             text.push_str(text::HEADER);
             text.push('\n');
             shown.for_each(|record| text::write(&record, to, &mut text));
-            (format!("sacct_{date}.psv"), text)
         } else {
             text.push_str(json::HEAD);
             for (at, record) in shown.enumerate() {
@@ -185,8 +202,8 @@ impl<'a> Ledger<'a> {
                 text.push_str(&json::job(&record, to).to_string());
             }
             text.push_str(&json::tail(from, to));
-            (format!("sacct_{date}.json"), text)
         }
+        text
     }
 
     /// The part of `truth.json`.
@@ -235,10 +252,10 @@ impl<'a> Ledger<'a> {
                 het.push(json!({"leader": leader.id, "component": component.id}));
             }
         }
-        let outside = (0..self.windows.len() as u64).map(|index| any_job(self.plan, index).job_id);
+        let outside = (0..self.windows.len() as u64).map(|index| any_job(&self.plan, index).job_id);
         let outside: Vec<i64> = outside.filter(|id| *id < FIRST_ID).collect();
         let trap = self.entries.iter().find_map(|entry| match entry {
-            Entry::Trap(index) => Some(any_job(self.plan, *index).job_id),
+            Entry::Trap(index) => Some(any_job(&self.plan, *index).job_id),
             _ => None,
         });
         let states: BTreeMap<&str, Value> = states

@@ -385,8 +385,7 @@ fn a_job_that_runs_past_midnight_is_running_first_and_done_the_next_day() {
 #[test]
 fn text_and_json_say_the_same_of_a_day() {
     let month = written().month;
-    let plan = Plan::new(month);
-    let ledger = Ledger::new(&plan, &written().windows);
+    let ledger = Ledger::new(&month, written().windows.clone());
     let to = month.start + 11 * DAY;
     let (mut text, mut json) = (format!("{}\n", text::HEADER), String::from(json::HEAD));
     let records = ledger
@@ -433,7 +432,7 @@ fn the_hosts_of_traces_are_nodes_of_the_job() {
     use crate::source::darshan::write::Records;
     let month = written().month;
     let plan = Plan::new(month);
-    let ledger = Ledger::new(&plan, &written().windows);
+    let ledger = Ledger::new(&month, written().windows.clone());
     let small = (0..month.jobs).filter(|index| plan.job(*index).nprocs <= 16);
     let mut traced = 0;
     for index in small.filter(|index| plan.job(*index).job_id >= FIRST_ID) {
