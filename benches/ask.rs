@@ -21,8 +21,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Answers until stdin ends.
-pub(crate) fn ask(root: &Path, threads: usize, memory: Option<usize>) -> Result<String> {
+/// Answers until stdin ends; how many questions there were.
+pub(crate) fn ask(root: &Path, threads: usize, memory: Option<usize>) -> Result<usize> {
     let lake = Arc::new(Lake::open(root)?);
     let runtime = runtime(Some(threads))?;
     let engine = Engine::new(EngineOptions {
@@ -30,7 +30,7 @@ pub(crate) fn ask(root: &Path, threads: usize, memory: Option<usize>) -> Result<
         memory,
         threads: Some(threads),
     })?;
-    let mut out = std::io::stdout().lock();
+    let (mut out, mut questions) = (std::io::stdout().lock(), 0);
     for line in std::io::stdin().lock().lines() {
         let line = line.map_err(|e| Error::Invalid(format!("stdin: {e}")))?;
         let asked: Value =
@@ -42,8 +42,9 @@ pub(crate) fn ask(root: &Path, threads: usize, memory: Option<usize>) -> Result<
         let answer = answer.unwrap_or_else(|e| json!({"error": e.to_string()}));
         let said = writeln!(out, "{answer}").and_then(|()| out.flush());
         said.map_err(|e| Error::Invalid(format!("stdout: {e}")))?;
+        questions += 1;
     }
-    Ok("{}".into())
+    Ok(questions)
 }
 
 async fn answer(engine: &Engine, asked: &Value) -> Result<Value> {

@@ -62,11 +62,15 @@ fn main() -> ExitCode {
             columns(Path::new(lake), tables)
         }
         #[cfg(feature = "engine")]
-        ["ask", lake, threads, ref memory @ ..] => ask::ask(
-            Path::new(lake),
-            threads.parse().unwrap_or(2),
-            memory.first().and_then(|bytes| bytes.parse().ok()),
-        ),
+        ["ask", lake, threads, ref memory @ ..] => {
+            // Who asked has gone, and nobody is there to be told of it.
+            let threads = threads.parse().unwrap_or(2);
+            let memory = memory.first().and_then(|bytes| bytes.parse().ok());
+            match ask::ask(Path::new(lake), threads, memory) {
+                Ok(_) => return ExitCode::SUCCESS,
+                Err(e) => Err(e),
+            }
+        }
         _ => {
             eprintln!(
                 "usage: bench read DIR | modules DIR | ingest LAKE DIR | inputs LAKE N | sacct-dump FILE N | sacct FILE | lmt-dump FILE N | lmt-floor FILE \

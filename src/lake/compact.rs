@@ -186,7 +186,8 @@ impl Lake {
             *bytes_on.entry(file.ost.unwrap_or(-1)).or_default() += file.bytes;
         }
         let threads = options.threads.max(1);
-        let group_bytes = (options.memory / threads / 8).clamp(1 << 20, 32 << 20);
+        // A thread writes one file at a time.
+        let group_bytes = (options.memory / threads / 2).clamp(1 << 20, 128 << 20);
         let mut tasks = vec![];
         for group in groups {
             let cuts = group.cuts(snapshot)?;

@@ -110,9 +110,9 @@ impl<'o> Worker<'o> {
             buffers: vec![],
             flush_at: (share / 16).clamp(1 << 16, 1 << 20),
             hold_at: share.clamp(1 << 20, 32 << 20) as u64,
-            write_at: (2 * share)
+            write_at: (4 * share)
                 .saturating_sub(noted / threads)
-                .clamp(4 << 20, 128 << 20),
+                .clamp(4 << 20, 256 << 20),
         })
     }
 

@@ -144,7 +144,7 @@ pub(super) fn plan(
             .or_default()
             .insert(*log)
     });
-    let group_bytes = (options.memory / options.threads.max(1) / 8).clamp(1 << 20, 32 << 20);
+    let group_bytes = (options.memory / options.threads.max(1) / 4).clamp(1 << 20, 64 << 20);
     let starts: Vec<usize> = pieces.iter().map(|(old_range, ..)| *old_range).collect();
     let mut tasks = vec![];
     for (number, (old_range, from, to)) in pieces.into_iter().enumerate() {
