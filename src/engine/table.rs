@@ -246,6 +246,10 @@ fn singles_out(filter: &Expr) -> bool {
         Expr::BinaryExpr(both) if both.op == Operator::And => {
             singles_out(&both.left) || singles_out(&both.right)
         }
+        // What is left of a short list.
+        Expr::BinaryExpr(either) if either.op == Operator::Or => {
+            singles_out(&either.left) && singles_out(&either.right)
+        }
         Expr::BinaryExpr(equal) if equal.op == Operator::Eq => matches!(
             (equal.left.as_ref(), equal.right.as_ref()),
             (Expr::Column(_), Expr::Literal(..)) | (Expr::Literal(..), Expr::Column(_))

@@ -2,7 +2,7 @@
 
 use super::super::cuts::Cuts;
 use super::super::queries::{ParamType, queries};
-use super::super::table::{LakeTable, ScanFile};
+use super::super::table::{LakeTable, ScanFile, scanned};
 use super::super::views::VIEWS;
 use super::super::{Engine, EngineOptions};
 use super::{ask, batches, block_on, engine, lake, plan};
@@ -37,10 +37,12 @@ fn every_table_and_view_of_an_empty_lake_is_empty_and_has_its_columns() {
         let engine = engine(&lake, 2);
         for (name, _) in TABLES {
             let frame = engine.sql(&format!("SELECT * FROM {name}")).await.unwrap();
-            assert_eq!(
-                frame.schema().as_arrow().fields(),
-                table(name).unwrap().schema.fields()
-            );
+            let listed = &table(name).unwrap().schema;
+            let expected = match name.starts_with("lake_") {
+                true => listed.clone(),
+                false => scanned(listed),
+            };
+            assert_eq!(frame.schema().as_arrow().fields(), expected.fields());
             let count = if *name == "lake_version" { "1" } else { "0" };
             assert_eq!(
                 ask(&engine, &format!("SELECT count(*) FROM {name}")).await,
@@ -61,9 +63,11 @@ fn every_table_and_view_of_an_empty_lake_is_empty_and_has_its_columns() {
     });
 }
 
-/// A type as the schema files write it.
+/// A type as the schema files write it: text is text, whether an answer has it as views or not.
 fn word(data_type: &DataType) -> String {
     match data_type {
+        DataType::Utf8View => "Utf8".to_string(),
+        DataType::BinaryView => "Binary".to_string(),
         DataType::Timestamp(TimeUnit::Microsecond, Some(zone)) if &**zone == "UTC" => {
             "Timestamp".to_string()
         }
