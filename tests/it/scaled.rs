@@ -50,8 +50,8 @@ fn a_hundredth_of_a_machines_month_is_a_sound_lake_with_what_was_planted() {
            (select ost_list[1] as ost, sum(bytes_written) as logged from darshan_file
             where fs = 'scratch' and ost_count = 1
               and write_start_time >= (select min(time) from lmt_ost) and write_end_time < (select max(time) from lmt_ost)
-            group by 1)
-           join (select ost, sum(bytes_written) as seen from lmt_ost where fs = 'scratch' group by 1) using (ost)",
+            group by 1) files
+           join (select ost, sum(bytes_written) as seen from lmt_ost where fs = 'scratch' group by 1) servers on files.ost = servers.ost",
     );
     assert!(both[0] > 0.5, "correlation {}", both[0]);
     assert!(
