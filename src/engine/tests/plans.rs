@@ -237,10 +237,7 @@ fn a_condition_that_singles_out_rows_is_the_readers() {
         for (condition, of_reader) in [
             (format!("record_id = {record}"), true),
             (format!("record_id IN ({record}, 5)"), true),
-            (
-                format!("bytes_written > 1000 AND record_id = {record}"),
-                true,
-            ),
+            (format!("bytes_written >= 0 AND record_id = {record}"), true),
             ("path LIKE '%a%'".to_string(), true),
             ("bytes_written > 1000".to_string(), false),
             ("NOT is_stream".to_string(), false),
