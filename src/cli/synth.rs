@@ -57,7 +57,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "F", value_parser = scale, conflicts_with_all = ["month", "lmt_hours", "lmt_days", "darshan_only"])]
     scale: Option<f64>,
     /// With --scale: days of LMT; 30 times the scale if not given, at least 1
-    #[arg(long, value_name = "D", requires = "scale", value_parser = clap::value_parser!(u16).range(0..=30))]
+    #[arg(long, value_name = "D", value_parser = clap::value_parser!(u16).range(0..=30))]
     days: Option<u16>,
     /// A new or empty directory for the files
     #[arg(long, value_name = "DIR")]
@@ -107,6 +107,10 @@ fn kinds() -> impl TypedValueParser<Value = Kind> {
 }
 
 pub(super) fn run(args: &Args, screen: &mut Screen) -> anyhow::Result<Exit> {
+    if args.days.is_some() && args.scale.is_none() {
+        let why = "--days goes with --scale; give --lmt-days with --jobs";
+        return Err(Error::Invalid(why.into()).into());
+    }
     let mut month = match (args.scale, args.jobs.unwrap_or(1), args.month) {
         (Some(scale), ..) => Month::scaled(scale, args.days.map(i64::from), args.seed),
         (None, jobs, Kind::Usual) if !args.darshan_only => Month::complete(jobs, args.seed),
