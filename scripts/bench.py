@@ -117,6 +117,14 @@ def bench_binary(engine=False):
     return built[-1]["executable"]
 
 
+def inflate(bench):
+    """The floor of reading logs, built from scripts/floor.c."""
+    floor = bench.path("floor")
+    if not os.path.exists(floor):
+        subprocess.run(["cc", "-O2", "-o", floor, f"{ROOT}/scripts/floor.c", "-ldeflate"], check=True)
+    return floor
+
+
 def reading(bench):
     """Decoding logs to Arrow against inflating them.
 
@@ -127,8 +135,7 @@ def reading(bench):
     runs on a tenth of the copies, and what its start takes is subtracted before that is scaled. All run on one core; the files are
     in the page cache for all.
     """
-    floor = bench.path("floor")
-    subprocess.run(["cc", "-O2", "-o", floor, f"{ROOT}/scripts/floor.c", "-ldeflate"], check=True)
+    floor = inflate(bench)
     start, *_ = bench.measure("reading", "pydarshan, start alone", [PYTHON, "-c", PYDARSHAN])
     for name, copies in (("sample-goodost", 2000), ("imbalanced-io", 200)):
         folder = bench.path(name)
@@ -158,7 +165,8 @@ def ingest(bench):
 
     `read` decodes all modules and darshan_file and darshan_log and drops them; an ingest also finds, hashes, sorts, compresses,
     writes, syncs and publishes. The wall times with one and with two threads say whether a second core helps; they are taken in
-    turn on the same files, and mean something only where the machine was idle.
+    turn on the same files, and mean something only where the machine was idle. A thousand logs of the month, every so many in the
+    order of their names, are also inflated by the floor and read by pydarshan as in `reading`.
     """
     month, files = bench.synth()
     lake = bench.path("lake")
@@ -168,13 +176,33 @@ def ingest(bench):
         "read": [bench_binary(), "read", month],
         "one thread": command(1),
         "two threads": command(2),
-    }, fresh, runs=3)
-    known = json.loads(subprocess.run([IOLODE, "sql", "--lake", lake, "--format", "json", "-c", "select count(*) as n from darshan_log"], check=True, capture_output=True).stdout)
-    bench.say("ingest", "files, and logs in the lake", f"{files}, {known[0]['n']}")
+    }, fresh, runs=min(3, bench.options.runs))
+    asked = lambda sql: json.loads(subprocess.run([IOLODE, "sql", "--lake", lake, "--format", "json", "-c", sql], check=True, capture_output=True).stdout)
+    bench.say("ingest", "files, and logs in the lake", f"{files}, {asked('select count(*) as n from darshan_log')[0]['n']}")
     bench.say("ingest", "one thread / read, CPU", f"{one / read:.2f}", "at most 3")
     bench.say("ingest", "wall of one thread / of two", f"{wall_one / wall_two:.2f}", "at least 1.7")
     bench.say("ingest", "peak memory, one and two threads", f"{peak_one:.0f} and {peak_two:.0f} MiB", "under 600 MiB")
     bench.say("ingest", "logs a CPU second", f"{files / one:.0f}")
+    some = bench.path("some")
+    os.mkdir(some)
+    paths = sorted(input["path"] for input in asked("select path from lake_input where source = 'darshan' and status = 'ok'"))
+    paths = paths[::max(1, len(paths) // 1000)]
+    links = [os.path.join(some, f"{at}.darshan") for at in range(len(paths))]
+    for path, link in zip(paths, links):
+        shutil.copyfile(os.path.join(month, path), link)
+    few = links[::10]
+    (bottom, _, _, inflated), (modules, _, _, decoded), (read, *_), (start, *_), (theirs, *_) = bench.measure_in_turn("ingest", {
+        f"{len(links)} logs: floor": [inflate(bench), *links],
+        f"{len(links)} logs: modules": [bench_binary(), "modules", some],
+        f"{len(links)} logs: read": [bench_binary(), "read", some],
+        "pydarshan, start alone": [PYTHON, "-c", PYDARSHAN],
+        f"pydarshan, {len(few)} logs": [PYTHON, "-c", PYDARSHAN, *few],
+    })
+    assert json.loads(inflated)["logs"] == json.loads(decoded)["logs"] == len(links), (inflated, decoded)
+    of_theirs = len(few) / (theirs - start)
+    bench.say("ingest", f"{len(links)} of the logs: modules / inflating them with libdeflate", f"{modules / bottom:.2f}")
+    bench.say("ingest", "logs a CPU second: inflated, modules, read, pydarshan", f"{len(links) / bottom:.0f}, {len(links) / modules:.0f}, {len(links) / read:.0f}, {of_theirs:.1f}")
+    bench.say("ingest", "the whole ingest / pydarshan, logs a CPU second", f"{files / one / of_theirs:.0f}")
 
 
 def memory(bench):
@@ -514,8 +542,9 @@ def growth(bench):
     plans = "select l.app, sum(f.bytes_read) from darshan_log l join darshan_file f on l.job_id = f.job_id and l.log_id = f.log_id where l.job_id = 7 group by l.app"
     found, planning = {}, {}
     for scale in scales:
-        lake = bench.path(f"lake-{scale:g}")
-        subprocess.run([IOLODE, "synth", "--lake", lake, "--scale", f"{scale:g}"], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        lake = os.path.join(bench.options.lakes or bench.scratch, f"lake-{scale:g}")
+        if not os.path.exists(lake):
+            subprocess.run([IOLODE, "synth", "--lake", lake, "--scale", f"{scale:g}"], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         with Asked(lake) as worker:
             for name, floor, sql in whole_questions():
                 rows = worker.ask(columns=floor)["rows"]
@@ -590,6 +619,7 @@ def main():
     parser.add_argument("--runs", type=int, default=5, help="timed runs of each command")
     parser.add_argument("--scratch", help="where the files of a run lie; a temporary directory if not given")
     parser.add_argument("--scale", type=float, default=0.1, help="month, growth, spill: size of the lake, as `iolode synth --scale` has it")
+    parser.add_argument("--lakes", help="growth: where lakes lake-SCALE are, or are made")
     parser.add_argument("--lake", help="month, spill: an existing lake, instead of one that is made for this")
     cut = sys.argv.index("--") if "--" in sys.argv else len(sys.argv)
     options = parser.parse_args(sys.argv[1:cut])

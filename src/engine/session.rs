@@ -8,10 +8,11 @@ use super::corrections::overflow;
 use super::corrections::unnest::{SAME, UniqueNoMore};
 use super::date_trunc::UtcTrunc;
 use super::functions::{AGGREGATE, SCALAR};
+use super::memory::Memory;
+use super::runs::{GroupRuns, TopOfRuns};
 use super::user_function::WriteOut;
 use crate::error::{Error, Result};
 use datafusion::execution::SessionStateBuilder;
-use datafusion::execution::memory_pool::FairSpillPool;
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
 use datafusion::execution::session_state::SessionState;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
@@ -45,7 +46,7 @@ pub(crate) fn threads(asked: Option<usize>) -> usize {
 pub(crate) fn runtime(memory: Option<usize>) -> Result<Arc<RuntimeEnv>> {
     let builder = RuntimeEnvBuilder::new();
     let builder = match memory {
-        Some(memory) => builder.with_memory_pool(Arc::new(FairSpillPool::new(memory))),
+        Some(memory) => builder.with_memory_pool(Arc::new(Memory::new(memory))),
         None => builder,
     };
     builder
@@ -113,7 +114,8 @@ pub(crate) fn session_state(
     builder.build()
 }
 
-/// DataFusion's own rules with ours behind the one that chooses the sides of joins, and before the one that repartitions and sorts.
+/// DataFusion's own rules with ours behind the one that chooses the sides of joins, and before the one that repartitions and sorts,
+/// and those that make use of runs behind all others.
 fn rules(colocated: bool) -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
     let mut rules = PhysicalOptimizer::new().rules;
     let place = |rules: &[Arc<dyn PhysicalOptimizerRule + Send + Sync>], name| {
@@ -127,6 +129,9 @@ fn rules(colocated: bool) -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
         rules.insert(at, Arc::new(ColocatedJoin));
     }
     rules.insert(at, Arc::new(JoinOrder));
+    let last = place(&rules, "SanityCheckPlan");
+    rules.insert(last, Arc::new(GroupRuns));
+    rules.insert(last, Arc::new(TopOfRuns));
     rules
 }
 
@@ -135,7 +140,7 @@ fn rules(colocated: bool) -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
 pub(crate) fn frugal(state: SessionState, memory: Option<usize>) -> Result<SessionState> {
     let runtime = RuntimeEnvBuilder::from_runtime_env(state.runtime_env());
     let runtime = match memory {
-        Some(memory) => runtime.with_memory_pool(Arc::new(FairSpillPool::new(memory))),
+        Some(memory) => runtime.with_memory_pool(Arc::new(Memory::new(memory))),
         None => runtime,
     };
     let runtime = runtime

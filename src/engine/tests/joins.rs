@@ -229,7 +229,7 @@ fn random_query(random: &mut Random) -> String {
 }
 
 /// A session like the engine's, with the rule or without.
-fn session(
+pub(super) fn session(
     target: usize,
     rule: bool,
     runtime: &Arc<RuntimeEnv>,
@@ -256,7 +256,10 @@ fn session(
     SessionContext::new_with_state(state)
 }
 
-async fn sorted(context: &SessionContext, sql: &str) -> Result<(String, Vec<String>), String> {
+pub(super) async fn sorted(
+    context: &SessionContext,
+    sql: &str,
+) -> Result<(String, Vec<String>), String> {
     let run = async {
         let plan = context.sql(sql).await?.create_physical_plan().await?;
         let text = displayable(plan.as_ref()).indent(false).to_string();

@@ -5,6 +5,7 @@ mod lakes;
 mod memory;
 mod plans;
 mod real;
+mod runs;
 
 use super::{Engine, EngineOptions};
 use crate::lake::{CreateOptions, IngestOptions, Lake, Silent};

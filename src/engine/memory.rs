@@ -1,0 +1,160 @@
+//! The memory of a session: who can spill shares three quarters of it, the rest is kept for who cannot.
+//!
+//! A large sort ends in a merge of its sorted parts, which cannot spill. With DataFusion's own pool the parts, each with an equal share
+//! of all memory, leave it nothing where there are few of them, and the sort is refused though everything else of it went to disk.
+
+use datafusion::common::{Result, resources_datafusion_err};
+use datafusion::execution::memory_pool::{
+    MemoryConsumer, MemoryLimit, MemoryPool, MemoryReservation, human_readable_size,
+};
+use std::fmt::{Display, Formatter};
+use std::sync::{Mutex, MutexGuard};
+
+/// The memory.
+#[derive(Debug)]
+pub(super) struct Memory {
+    bytes: usize,
+    held: Mutex<Held>,
+}
+
+#[derive(Debug, Default)]
+struct Held {
+    /// How many there are that can spill, and what they hold together.
+    spillers: usize,
+    spillable: usize,
+    /// What the others hold.
+    fixed: usize,
+}
+
+impl Memory {
+    pub(super) fn new(bytes: usize) -> Self {
+        let held = Mutex::default();
+        Self { bytes, held }
+    }
+
+    fn held(&self) -> MutexGuard<'_, Held> {
+        self.held.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
+    /// What a reservation may still grow by.
+    fn left(&self, reservation: &MemoryReservation, held: &Held) -> usize {
+        if !reservation.consumer().can_spill() {
+            return self.bytes.saturating_sub(held.fixed + held.spillable);
+        }
+        let kept = held.fixed.max(self.bytes / 4);
+        let share = self.bytes.saturating_sub(kept) / held.spillers.max(1);
+        share.saturating_sub(reservation.size())
+    }
+}
+
+impl Held {
+    fn of(&mut self, reservation: &MemoryReservation) -> &mut usize {
+        match reservation.consumer().can_spill() {
+            true => &mut self.spillable,
+            false => &mut self.fixed,
+        }
+    }
+}
+
+impl MemoryPool for Memory {
+    fn name(&self) -> &str {
+        "memory"
+    }
+
+    fn register(&self, consumer: &MemoryConsumer) {
+        self.held().spillers += usize::from(consumer.can_spill());
+    }
+
+    fn unregister(&self, consumer: &MemoryConsumer) {
+        self.held().spillers -= usize::from(consumer.can_spill());
+    }
+
+    fn grow(&self, reservation: &MemoryReservation, additional: usize) {
+        *self.held().of(reservation) += additional;
+    }
+
+    fn shrink(&self, reservation: &MemoryReservation, shrink: usize) {
+        *self.held().of(reservation) -= shrink;
+    }
+
+    fn try_grow(&self, reservation: &MemoryReservation, additional: usize) -> Result<()> {
+        let mut held = self.held();
+        let left = self.left(reservation, &held);
+        if additional > left {
+            return Err(resources_datafusion_err!(
+                "{} wants {} more than its {}, and {} are left of {}",
+                reservation.consumer().name(),
+                human_readable_size(additional),
+                human_readable_size(reservation.size()),
+                human_readable_size(left),
+                human_readable_size(self.bytes)
+            ));
+        }
+        *held.of(reservation) += additional;
+        Ok(())
+    }
+
+    fn reserved(&self) -> usize {
+        let held = self.held();
+        held.spillable + held.fixed
+    }
+
+    fn memory_limit(&self) -> MemoryLimit {
+        MemoryLimit::Finite(self.bytes)
+    }
+}
+
+impl Display for Memory {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        write!(f, "memory of {}", human_readable_size(self.bytes))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+
+    fn consumer(pool: &Arc<dyn MemoryPool>, spills: bool) -> MemoryReservation {
+        MemoryConsumer::new("one")
+            .with_can_spill(spills)
+            .register(pool)
+    }
+
+    #[test]
+    fn a_quarter_is_kept_for_who_cannot_spill() {
+        let pool: Arc<dyn MemoryPool> = Arc::new(Memory::new(800));
+        let (sort, other, merge) = (
+            consumer(&pool, true),
+            consumer(&pool, true),
+            consumer(&pool, false),
+        );
+        assert!(sort.try_grow(301).is_err());
+        sort.try_grow(300).unwrap();
+        other.try_grow(300).unwrap();
+        assert!(other.try_grow(1).is_err());
+        merge.try_grow(200).unwrap();
+        assert_eq!(pool.reserved(), 800);
+        assert!(merge.try_grow(1).is_err());
+        drop(sort);
+        merge.try_grow(100).unwrap();
+        // 500 are left for the one that spills now.
+        other.try_grow(200).unwrap();
+        assert!(other.try_grow(1).is_err());
+        drop((other, merge));
+        assert_eq!(pool.reserved(), 0);
+    }
+
+    #[test]
+    fn who_cannot_spill_may_have_all_that_nobody_holds() {
+        let pool: Arc<dyn MemoryPool> = Arc::new(Memory::new(800));
+        let table = consumer(&pool, false);
+        table.try_grow(800).unwrap();
+        let error = table.try_grow(8 << 20).unwrap_err().to_string();
+        assert!(
+            error.contains("one wants 8.0 MB more than its 800.0 B, and 0.0 B are left of 800.0 B"),
+            "{error}"
+        );
+        assert!(consumer(&pool, true).try_grow(1).is_err());
+    }
+}

@@ -1,0 +1,27 @@
+//! Physical optimizer rules that make use of rows of one key standing together.
+//!
+//! A lake is sorted by job and log, samples of LMT by target and time: 3 million files come in 100,000 runs of one log each. No
+//! order is asked for or stated, so none can be false: each batch is looked at as it comes, and where its rows are in no runs, they are
+//! treated as DataFusion treats them.
+
+mod group;
+mod top;
+
+pub(super) use group::GroupRuns;
+pub(super) use top::TopOfRuns;
+
+use datafusion::arrow::array::ArrayRef;
+use datafusion::arrow::compute::partition;
+use std::ops::Range;
+
+/// Rows of a run, in the mean of a batch, from which on runs are worth it.
+const RUN: usize = 4;
+
+/// The runs of rows with equal keys; each row is one where keys of such a type cannot be compared.
+fn runs_of(keys: &[ArrayRef]) -> Vec<Range<usize>> {
+    let rows = keys.first().map_or(0, |key| key.len());
+    match partition(keys) {
+        Ok(runs) => runs.ranges(),
+        Err(_) => (0..rows).map(|row| row..row + 1).collect(),
+    }
+}
