@@ -81,10 +81,11 @@ impl MemoryPool for Memory {
         let mut held = self.held();
         let left = self.left(reservation, &held);
         if additional > left {
+            // In the words of DataFusion's own pools, from which `engine/error.rs` takes who it was.
             return Err(resources_datafusion_err!(
-                "{} wants {} more than its {}, and {} are left of {}",
-                reservation.consumer().name(),
+                "Failed to allocate additional {} for {} with {} already allocated for it: {} are left of {}",
                 human_readable_size(additional),
+                reservation.consumer().name(),
                 human_readable_size(reservation.size()),
                 human_readable_size(left),
                 human_readable_size(self.bytes)
@@ -152,7 +153,7 @@ mod tests {
         table.try_grow(800).unwrap();
         let error = table.try_grow(8 << 20).unwrap_err().to_string();
         assert!(
-            error.contains("one wants 8.0 MB more than its 800.0 B, and 0.0 B are left of 800.0 B"),
+            error.contains("additional 8.0 MB for one with 800.0 B already allocated for it: 0.0 B are left of 800.0 B"),
             "{error}"
         );
         assert!(consumer(&pool, true).try_grow(1).is_err());

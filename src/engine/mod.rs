@@ -31,6 +31,7 @@ pub mod factors;
 pub mod functions;
 mod lake_tables;
 mod memory;
+mod own_text;
 pub mod queries;
 mod runs;
 mod session;

@@ -9,6 +9,7 @@ use super::corrections::unnest::{SAME, UniqueNoMore};
 use super::date_trunc::UtcTrunc;
 use super::functions::{AGGREGATE, SCALAR};
 use super::memory::Memory;
+use super::own_text::OwnText;
 use super::runs::{GroupRuns, TopOfRuns};
 use super::user_function::WriteOut;
 use crate::error::{Error, Result};
@@ -76,9 +77,10 @@ fn config(threads: usize, memory: Option<usize>, first: &str) -> SessionConfig {
     // with this check DataFusion would refuse such a query.
     options.execution.skip_physical_aggregate_schema_check = true;
     if let Some(memory) = memory {
-        // Each sort reserves this much for merging; of a small budget the reservations alone would be all.
+        // Each sort reserves this much for merging, from the quarter that `Memory` keeps: half of it together, the other half
+        // is for the merge of their parts.
         let reservation = &mut options.execution.sort_spill_reservation_bytes;
-        *reservation = (*reservation).min(memory / (4 * threads));
+        *reservation = (*reservation).min(memory / (8 * threads));
     }
     config
 }
@@ -94,7 +96,7 @@ pub(crate) fn session_state(
     let mut builder = SessionStateBuilder::new_with_default_features()
         .with_config(config(threads, memory, first))
         .with_runtime_env(runtime)
-        .with_physical_optimizer_rules(rules(true));
+        .with_physical_optimizer_rules(rules(true, memory.is_some()));
     let scalar = builder.scalar_functions().get_or_insert_default();
     scalar.extend(SCALAR.iter().map(|function| Arc::new(function.udf())));
     scalar.push(overflow::PRODUCT.clone());
@@ -116,7 +118,7 @@ pub(crate) fn session_state(
 
 /// DataFusion's own rules with ours behind the one that chooses the sides of joins, and before the one that repartitions and sorts,
 /// and those that make use of runs behind all others.
-fn rules(colocated: bool) -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
+fn rules(colocated: bool, budget: bool) -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
     let mut rules = PhysicalOptimizer::new().rules;
     let place = |rules: &[Arc<dyn PhysicalOptimizerRule + Send + Sync>], name| {
         let at = rules.iter().position(|rule| rule.name() == name);
@@ -130,6 +132,9 @@ fn rules(colocated: bool) -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
     }
     rules.insert(at, Arc::new(JoinOrder));
     let last = place(&rules, "SanityCheckPlan");
+    if budget {
+        rules.insert(last, Arc::new(OwnText));
+    }
     rules.insert(last, Arc::new(GroupRuns));
     rules.insert(last, Arc::new(TopOfRuns));
     rules
@@ -157,7 +162,7 @@ pub(crate) fn frugal(state: SessionState, memory: Option<usize>) -> Result<Sessi
 /// The same session without the rule that keeps the partitions of joins.
 pub(crate) fn without_colocated_joins(state: SessionState) -> SessionState {
     SessionStateBuilder::new_from_existing(state)
-        .with_physical_optimizer_rules(rules(false))
+        .with_physical_optimizer_rules(rules(false, false))
         .build()
 }
 

@@ -30,6 +30,22 @@ fn a_hash_join_that_does_not_fit_is_tried_again_with_sort_merge() {
     });
 }
 
+/// With text as views each batch of a merge was counted with the buffers of all others.
+#[test]
+fn a_sort_of_text_larger_than_the_budget_ends() {
+    let sql = "SELECT max(n), max(path) FROM (SELECT row_number() OVER (ORDER BY v, value) AS n, path FROM (
+        SELECT value, (value * 48271) % 999983 AS v, arrow_cast(concat('/lus/theta-fs0/projects/of/a/program/that/writes/many/files/with/long/names/', value), 'Utf8View') AS path
+        FROM generate_series(1, 400000)))";
+    block_on(async {
+        assert_eq!(
+            super::rows(&batches(&engine(48 << 20), sql).await.unwrap()),
+            [
+                "400000 | /lus/theta-fs0/projects/of/a/program/that/writes/many/files/with/long/names/99999"
+            ]
+        );
+    });
+}
+
 #[test]
 fn a_query_that_fits_in_no_way_says_so_with_its_budget() {
     let sql = "SELECT array_length(percentiles(value)) FROM generate_series(1, 2000000)";
