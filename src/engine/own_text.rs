@@ -1,7 +1,7 @@
 //! A physical optimizer rule: sorted rows that are merged hold their own text and no more.
 //!
 //! Text is scanned as views, which point into the buffers that it was read into. A batch of a sort points into the buffers of all
-//! batches that its rows came from, and is counted with all of them: under a budget, the merge of two sorted parts of 40 MB was refused 48 MiB.
+//! batches that its rows came from, and is counted with all of them: a sort of 3 million paths that ends with 128 MiB was refused them.
 //! So between a sort and the merge of its parts the text of each batch is copied into a buffer of its own.
 //!
 //! ```text
