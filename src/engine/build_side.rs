@@ -11,10 +11,9 @@
 //!
 //! The rule stands behind the one that chooses sides by statistics.
 
+use crate::engine::rule::{Node, Rule};
 use datafusion::common::Result;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::config::ConfigOptions;
-use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::aggregates::AggregateExec;
 use datafusion::physical_plan::joins::HashJoinExec;
@@ -22,41 +21,24 @@ use datafusion::physical_plan::statistics::{StatisticsArgs, StatisticsContext};
 use std::sync::Arc;
 
 /// The rule.
-#[derive(Debug)]
-pub(super) struct BuildSide;
+pub(super) const RULE: Rule = Rule {
+    name: "build_side",
+    instead,
+};
 
-impl PhysicalOptimizerRule for BuildSide {
-    fn name(&self) -> &str {
-        "build_side"
-    }
-
-    fn schema_check(&self) -> bool {
-        true
-    }
-
-    fn optimize(
-        &self,
-        plan: Arc<dyn ExecutionPlan>,
-        _: &ConfigOptions,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        plan.transform_up(|plan| {
-            let Some(join) = plan.downcast_ref::<HashJoinExec>() else {
-                return Ok(Transformed::no(plan));
-            };
-            let swap = join.join_type().supports_swap()
-                && !join.null_aware
-                && grouped(join.right())
-                && !grouped(join.left())
-                && rows(join.left())?
-                    .zip(rows(join.right())?)
-                    .is_some_and(|(l, r)| l >= r);
-            Ok(match swap {
-                true => Transformed::yes(join.swap_inputs(*join.partition_mode())?),
-                false => Transformed::no(plan),
-            })
-        })
-        .data()
-    }
+fn instead(node: &Node, _: &ConfigOptions) -> Result<Option<Node>> {
+    let Some(join) = node.downcast_ref::<HashJoinExec>() else {
+        return Ok(None);
+    };
+    let swap = join.join_type().supports_swap()
+        && !join.null_aware
+        && grouped(join.right())
+        && !grouped(join.left())
+        && rows(join.left())?
+            .zip(rows(join.right())?)
+            .is_some_and(|(l, r)| l >= r);
+    let swapped = swap.then(|| join.swap_inputs(*join.partition_mode()));
+    swapped.transpose()
 }
 
 /// Whether these are groups, filtered or renamed perhaps.

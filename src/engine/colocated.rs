@@ -23,15 +23,16 @@
 //! it would have without the rule. The rule does nothing where the groups are fewer than `target_partitions`, for there
 //! `EnsureRequirements` repartitions the inputs whatever they state.
 
+use super::runs::JoinRunsExec;
+use crate::engine::rule::{Node, Rule};
 use datafusion::arrow::compute::SortOptions;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
+use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{JoinType, Result, ScalarValue, Statistics};
 use datafusion::config::ConfigOptions;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::{
     LexOrdering, Partitioning, PhysicalExpr, PhysicalSortExpr, RangePartitioning, SplitPoint,
 };
-use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::coop::CooperativeExec;
 use datafusion::physical_plan::execution_plan::CardinalityEffect;
 use datafusion::physical_plan::filter::FilterExec;
@@ -49,30 +50,13 @@ use std::fmt::{Debug, Formatter};
 use std::sync::Arc;
 
 /// The rule.
-#[derive(Debug)]
-pub(crate) struct ColocatedJoin;
+pub(super) const RULE: Rule = Rule {
+    name: "colocated_join",
+    instead,
+};
 
-impl PhysicalOptimizerRule for ColocatedJoin {
-    fn name(&self) -> &str {
-        "colocated_join"
-    }
-
-    fn schema_check(&self) -> bool {
-        true
-    }
-
-    fn optimize(
-        &self,
-        plan: Arc<dyn ExecutionPlan>,
-        config: &ConfigOptions,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        let least = config.execution.target_partitions;
-        let restated = |plan: Arc<dyn ExecutionPlan>| match restate(&plan, least)? {
-            Some(plan) => Ok(Transformed::yes(plan)),
-            None => Ok(Transformed::no(plan)),
-        };
-        plan.transform_up(restated).data()
-    }
+fn instead(node: &Node, config: &ConfigOptions) -> Result<Option<Node>> {
+    restate(node, config.execution.target_partitions)
 }
 
 type Keys = Vec<(Arc<dyn PhysicalExpr>, Arc<dyn PhysicalExpr>)>;
@@ -81,7 +65,8 @@ type Keys = Vec<(Arc<dyn PhysicalExpr>, Arc<dyn PhysicalExpr>)>;
 /// sorted by more than it is (the order of the one side, then that of the other, though rows of the first have ties), and
 /// without a repartition above nothing would put that right.
 fn partitioned(plan: &Arc<dyn ExecutionPlan>) -> Option<&HashJoinExec> {
-    let join = plan.downcast_ref::<HashJoinExec>()?;
+    let in_runs = || plan.downcast_ref().map(JoinRunsExec::join);
+    let join = plan.downcast_ref::<HashJoinExec>().or_else(in_runs)?;
     (*join.partition_mode() == PartitionMode::Partitioned).then_some(join)
 }
 
@@ -338,9 +323,13 @@ impl ExecutionPlan for RestateExec {
             .projection_mapping(&self.schema())?;
         let range = Partitioning::Range(self.statement.range().clone())
             .project(&mapping, self.properties.equivalence_properties());
-        // A statement about a column that the projection leaves out would be lost.
         let Partitioning::Range(range) = range else {
-            return Ok(None);
+            return match self.statement {
+                // The join above needs the column that the projection leaves out.
+                Statement::Wide { .. } => Ok(None),
+                // Nothing above the projection can ask for it any more.
+                Statement::Narrow { .. } => self.input.try_swapping_with_projection(projection),
+            };
         };
         let Some(input) = self.input.try_swapping_with_projection(projection)? else {
             return Ok(None);

@@ -33,6 +33,7 @@ mod lake_tables;
 mod memory;
 mod own_text;
 pub mod queries;
+mod rule;
 mod runs;
 mod session;
 mod table;

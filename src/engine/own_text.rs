@@ -13,14 +13,14 @@
 //! Only sessions with a budget have the rule, as those of the command line have: the copy takes time, and without a budget nobody
 //! counts.
 
+use crate::engine::rule::{Node, Rule};
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, GenericByteViewArray, RecordBatch};
 use datafusion::arrow::datatypes::{BinaryViewType, ByteViewType, DataType, StringViewType};
 use datafusion::common::Result;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
+use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::config::ConfigOptions;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::PhysicalExpr;
-use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::execution_plan::{CardinalityEffect, replace_children_if_necessary};
 use datafusion::physical_plan::sorts::sort::SortExec;
 use datafusion::physical_plan::sorts::sort_preserving_merge::SortPreservingMergeExec;
@@ -31,39 +31,26 @@ use std::fmt::Formatter;
 use std::sync::Arc;
 
 /// The rule.
-#[derive(Debug)]
-pub(super) struct OwnText;
+pub(super) const RULE: Rule = Rule {
+    name: "own_text",
+    instead,
+};
 
-impl PhysicalOptimizerRule for OwnText {
-    fn name(&self) -> &str {
-        "own_text"
+fn instead(node: &Node, _: &ConfigOptions) -> Result<Option<Node>> {
+    let Some(merge) = node.downcast_ref::<SortPreservingMergeExec>() else {
+        return Ok(None);
+    };
+    let sorted = merge.input().clone();
+    let views = sorted
+        .schema()
+        .fields()
+        .iter()
+        .any(|field| matches!(field.data_type(), DataType::Utf8View | DataType::BinaryView));
+    if !sorted.is::<SortExec>() || !views {
+        return Ok(None);
     }
-
-    fn schema_check(&self) -> bool {
-        true
-    }
-
-    fn optimize(
-        &self,
-        plan: Arc<dyn ExecutionPlan>,
-        _: &ConfigOptions,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        plan.transform_up(|plan| {
-            let Some(merge) = plan.downcast_ref::<SortPreservingMergeExec>() else {
-                return Ok(Transformed::no(plan));
-            };
-            let sorted = merge.input().clone();
-            let views = sorted.schema().fields().iter().any(|field| {
-                matches!(field.data_type(), DataType::Utf8View | DataType::BinaryView)
-            });
-            if !sorted.is::<SortExec>() || !views {
-                return Ok(Transformed::no(plan));
-            }
-            let own = Arc::new(OwnTextExec { input: sorted });
-            replace_children_if_necessary(plan, vec![own]).map(Transformed::yes)
-        })
-        .data()
-    }
+    let own = Arc::new(OwnTextExec { input: sorted });
+    replace_children_if_necessary(node.clone(), vec![own]).map(Some)
 }
 
 /// Passes its input through, each batch with buffers of its own.

@@ -1,17 +1,15 @@
 //! The DataFusion session: one function builds it, whoever asks the questions.
 
-use super::build_side::BuildSide;
-use super::colocated::ColocatedJoin;
 use super::corrections::durations::PartsOfDurations;
-use super::corrections::join_order::JoinOrder;
+use super::corrections::join_order;
 use super::corrections::overflow;
 use super::corrections::unnest::{SAME, UniqueNoMore};
 use super::date_trunc::UtcTrunc;
 use super::functions::{AGGREGATE, SCALAR};
 use super::memory::Memory;
-use super::own_text::OwnText;
-use super::runs::{GroupRuns, TopOfRuns};
+use super::runs::{GROUP_RUNS, JOIN_RUNS, TOP_OF_RUNS};
 use super::user_function::WriteOut;
+use super::{build_side, colocated, own_text};
 use crate::error::{Error, Result};
 use datafusion::execution::SessionStateBuilder;
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
@@ -125,18 +123,19 @@ fn rules(colocated: bool, budget: bool) -> Vec<Arc<dyn PhysicalOptimizerRule + S
         at.unwrap_or(rules.len())
     };
     let behind = (place(&rules, "join_selection") + 1).min(rules.len());
-    rules.insert(behind, Arc::new(BuildSide));
+    rules.insert(behind, Arc::new(build_side::RULE));
     let at = place(&rules, "EnsureRequirements");
     if colocated {
-        rules.insert(at, Arc::new(ColocatedJoin));
+        rules.insert(at, Arc::new(colocated::RULE));
     }
-    rules.insert(at, Arc::new(JoinOrder));
+    rules.insert(at, Arc::new(join_order::RULE));
     let last = place(&rules, "SanityCheckPlan");
     if budget {
-        rules.insert(last, Arc::new(OwnText));
+        rules.insert(last, Arc::new(own_text::RULE));
     }
-    rules.insert(last, Arc::new(GroupRuns));
-    rules.insert(last, Arc::new(TopOfRuns));
+    rules.insert(last, Arc::new(GROUP_RUNS));
+    rules.insert(last, Arc::new(TOP_OF_RUNS));
+    rules.insert(last, Arc::new(JOIN_RUNS));
     rules
 }
 

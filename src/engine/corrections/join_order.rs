@@ -20,12 +20,12 @@
 //!
 //! The rule stands before `EnsureRequirements`, which adds the sorts.
 
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
+use crate::engine::rule::{Node, Rule};
+use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{JoinType, Result, Statistics};
 use datafusion::config::ConfigOptions;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::PhysicalExpr;
-use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::execution_plan::CardinalityEffect;
 use datafusion::physical_plan::joins::{HashJoinExec, SortMergeJoinExec};
 use datafusion::physical_plan::projection::ProjectionExec;
@@ -35,31 +35,13 @@ use std::fmt::Formatter;
 use std::sync::Arc;
 
 /// The rule.
-#[derive(Debug)]
-pub(in crate::engine) struct JoinOrder;
+pub(in crate::engine) const RULE: Rule = Rule {
+    name: "join_order",
+    instead,
+};
 
-impl PhysicalOptimizerRule for JoinOrder {
-    fn name(&self) -> &str {
-        "join_order"
-    }
-
-    fn schema_check(&self) -> bool {
-        true
-    }
-
-    fn optimize(
-        &self,
-        plan: Arc<dyn ExecutionPlan>,
-        _: &ConfigOptions,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        plan.transform_up(|plan| {
-            Ok(match claims_too_much(&plan) {
-                true => Transformed::yes(UnorderedExec::plan(plan)),
-                false => Transformed::no(plan),
-            })
-        })
-        .data()
-    }
+fn instead(node: &Node, _: &ConfigOptions) -> Result<Option<Node>> {
+    Ok(claims_too_much(node).then(|| UnorderedExec::plan(node.clone())))
 }
 
 /// Whether the order of both inputs goes into that of the join.

@@ -43,7 +43,8 @@ pub(in crate::engine) static PRODUCT: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|
     Arc::new(ScalarUDF::from(Product { signature }))
 });
 
-fn too_large<T>() -> Result<T> {
+/// The error.
+pub(in crate::engine) fn too_large<T>() -> Result<T> {
     exec_err!(
         "a sum of integers is too large for 64 bits; sum them as numbers with a fraction: `sum(bytes::double)`"
     )
@@ -51,7 +52,7 @@ fn too_large<T>() -> Result<T> {
 
 /// DataFusion's sum, but for integers.
 #[derive(Debug, PartialEq, Eq, Hash)]
-struct CheckedSum(Sum);
+pub(in crate::engine) struct CheckedSum(Sum);
 
 impl AggregateUDFImpl for CheckedSum {
     fn name(&self) -> &str {

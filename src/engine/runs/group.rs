@@ -11,15 +11,20 @@
 //!
 //! The table of groups and the functions are DataFusion's own, and what the node gives is what the node in whose place it stands would
 //! give: states of groups, or their results. Whether the rows come in runs is seen from the first of them; where they do not, that other
-//! node is asked. No order is asked for or stated, so none can be false.
+//! node is asked. No order is asked for or stated, so none can be false. Where a filter lies below, rows that it does not keep are
+//! passed over, not the others copied; `EXPLAIN ANALYZE` then counts nothing for the filter.
 //!
 //! The rule stands last but for the check of the plan, when nothing looks for groupings to merge or to limit any more.
 
+use super::begun::{Begun, Shown, batches, begin};
+use super::kept::{Kept, never_fails};
+use super::reduce::{Reduction, valid};
 use super::{RUN, runs_of};
+use crate::engine::rule::{Node, Rule};
 use datafusion::arrow::array::{ArrayRef, AsArray, RecordBatch, UInt32Array};
 use datafusion::arrow::compute::take_arrays;
 use datafusion::arrow::datatypes::SchemaRef;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
+use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{Result, Statistics};
 use datafusion::config::ConfigOptions;
 use datafusion::error::DataFusionError;
@@ -29,56 +34,36 @@ use datafusion::logical_expr::{EmitTo, GroupsAccumulator};
 use datafusion::physical_expr::aggregate::AggregateFunctionExpr;
 use datafusion::physical_expr::{GroupsAccumulatorAdapter, PhysicalExpr};
 use datafusion::physical_expr_common::utils::evaluate_expressions_to_arrays;
-use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::aggregates::group_values::{GroupValues, new_group_values};
 use datafusion::physical_plan::aggregates::order::GroupOrdering;
 use datafusion::physical_plan::aggregates::{
     AggregateExec, AggregateMode, aggregate_expressions, evaluate_group_by,
 };
 use datafusion::physical_plan::execution_plan::{CardinalityEffect, replace_children_if_necessary};
+use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet, MetricsSet};
 use datafusion::physical_plan::statistics::{ChildStats, StatisticsArgs};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
-use datafusion::physical_plan::streaming::{PartitionStream, StreamingTableExec};
 use datafusion::physical_plan::{
     ChildrenPropertiesMode, DisplayAs, DisplayFormatType, ExecutionPlan,
     InputDistributionRequirements, InputOrderMode, PlanProperties, ReplaceChildrenOptions,
 };
-use futures::{StreamExt, TryStreamExt, stream};
-use std::fmt::{Debug, Display, Formatter};
+use futures::{TryStreamExt, stream};
+use std::fmt::{Debug, Formatter};
 use std::iter::repeat_n;
-use std::sync::{Arc, Mutex};
-
-/// So many rows tell whether they come in runs.
-const SAMPLE: usize = 2048;
+use std::sync::Arc;
 
 /// The rule.
-#[derive(Debug)]
-pub(in crate::engine) struct GroupRuns;
+pub(in crate::engine) const RULE: Rule = Rule {
+    name: "group_runs",
+    instead,
+};
 
-impl PhysicalOptimizerRule for GroupRuns {
-    fn name(&self) -> &str {
-        "group_runs"
-    }
-
-    fn schema_check(&self) -> bool {
-        true
-    }
-
-    fn optimize(
-        &self,
-        plan: Arc<dyn ExecutionPlan>,
-        _: &ConfigOptions,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        plan.transform_up(|plan| match plan.downcast_ref::<AggregateExec>() {
-            Some(grouping) if groups_rows(grouping) => {
-                let runs = GroupRunsExec::try_new(Arc::new(grouping.clone()))?;
-                Ok(Transformed::yes(Arc::new(runs) as _))
-            }
-            _ => Ok(Transformed::no(plan)),
-        })
-        .data()
-    }
+fn instead(node: &Node, _: &ConfigOptions) -> Result<Option<Node>> {
+    let grouping = node.downcast_ref::<AggregateExec>();
+    let grouping = grouping.filter(|grouping| groups_rows(grouping));
+    let runs = grouping.map(|grouping| GroupRunsExec::try_new(Arc::new(grouping.clone())));
+    Ok(runs.transpose()?.map(|runs| Arc::new(runs) as Node))
 }
 
 /// Whether rows, not states, are grouped in the plain way: one set of keys, no order, no limit.
@@ -103,6 +88,8 @@ struct GroupRunsExec {
     grouping: Arc<AggregateExec>,
     /// The same grouping, giving states.
     partial: Arc<AggregateExec>,
+    /// What is below it, if that is a filter: its rows are not copied, but passed over.
+    filter: Option<Arc<FilterExec>>,
     metrics: ExecutionPlanMetricsSet,
 }
 
@@ -119,9 +106,12 @@ impl GroupRunsExec {
                 grouping.input_schema(),
             )?),
         };
+        let filter = grouping.input().downcast_ref::<FilterExec>();
+        let filter = filter.filter(|filter| filter.fetch().is_none()).cloned();
         Ok(Self {
             grouping,
             partial,
+            filter: filter.map(Arc::new),
             metrics: ExecutionPlanMetricsSet::new(),
         })
     }
@@ -133,28 +123,28 @@ impl GroupRunsExec {
     /// The groups of one partition.
     async fn groups(
         self,
-        mut input: SendableRecordBatchStream,
+        input: SendableRecordBatchStream,
         partition: usize,
         context: Arc<TaskContext>,
     ) -> Result<SendableRecordBatchStream> {
-        let (mut first, mut rows, mut runs) = (vec![], 0, 0);
-        while rows < SAMPLE
-            && let Some(batch) = input.try_next().await?
-        {
-            runs += runs_of(&keys(&self.grouping, &batch)?).len();
-            rows += batch.num_rows();
-            first.push(batch);
+        let (first, input) = begin(input).await?;
+        let (mut rows, mut runs) = (0, 0);
+        for batch in first {
+            if let Some(kept) = Kept::of(self.filter.as_deref(), batch)? {
+                let batch = kept.copied()?;
+                runs += runs_of(&keys(&self.grouping, &batch)?).len();
+                rows += batch.num_rows();
+            }
         }
-        let schema = input.schema();
-        let input = stream::iter(first.into_iter().map(Ok)).chain(input);
-        let input: SendableRecordBatchStream =
-            Box::pin(RecordBatchStreamAdapter::new(schema, input));
         if runs * RUN > rows {
-            let begun = Begun::plan(input, partition)?;
-            let keep = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Keep);
+            let keep = || ReplaceChildrenOptions::new(ChildrenPropertiesMode::Keep);
+            let mut begun = Begun::plan(input, partition)?;
+            if let Some(filter) = self.filter {
+                begun = filter.replace_children(vec![begun], keep())?;
+            }
             return self
                 .grouping
-                .replace_children(vec![begun], keep)?
+                .replace_children(vec![begun], keep())?
                 .execute(partition, context);
         }
         let mut table = Table::try_new(&self, input, partition, &context)?;
@@ -186,15 +176,13 @@ fn keys(grouping: &AggregateExec, batch: &RecordBatch) -> Result<Vec<ArrayRef>> 
     Ok(evaluate_group_by(grouping.group_expr(), batch)?.swap_remove(0))
 }
 
-fn batches(schema: SchemaRef, batches: Vec<RecordBatch>) -> SendableRecordBatchStream {
-    let batches = stream::iter(batches.into_iter().map(Ok));
-    Box::pin(RecordBatchStreamAdapter::new(schema, batches))
-}
-
 /// The groups so far, and what each function holds for each of them.
 struct Table {
     grouping: Arc<AggregateExec>,
     input: SendableRecordBatchStream,
+    filter: Option<Arc<FilterExec>>,
+    /// Whether rows that the filter does not keep can be passed over where they stand.
+    passes_over: bool,
     values: Box<dyn GroupValues>,
     functions: Vec<Function>,
     /// The group of each row, and of each run, of the batch at hand.
@@ -207,6 +195,7 @@ struct Table {
 struct Function {
     arguments: Vec<Arc<dyn PhysicalExpr>>,
     filter: Option<Arc<dyn PhysicalExpr>>,
+    reduction: Option<Reduction>,
     groups: Box<dyn GroupsAccumulator>,
 }
 
@@ -220,19 +209,32 @@ impl Table {
         let grouping = node.partial.clone();
         let arguments = aggregate_expressions(grouping.aggr_expr(), grouping.mode(), 0)?;
         let functions = grouping.aggr_expr().iter().zip(arguments);
-        let functions = functions
+        let functions: Vec<Function> = functions
             .zip(grouping.filter_expr())
             .map(|((function, arguments), filter)| {
                 Ok(Function {
                     arguments,
                     filter: filter.clone(),
+                    reduction: Reduction::of(function).filter(|_| filter.is_none()),
                     groups: held_by_group(function)?,
                 })
             })
             .collect::<Result<_>>()?;
-        let keys = grouping.group_expr().group_schema(&input.schema())?;
+        let keys = grouping
+            .group_expr()
+            .group_schema(&grouping.input().schema())?;
+        let simple = |function: &Function| {
+            function.reduction.is_some() && function.arguments.iter().all(never_fails)
+        };
+        let keys_never_fail = grouping
+            .group_expr()
+            .expr()
+            .iter()
+            .all(|(key, _)| never_fails(key));
         Ok(Self {
             input,
+            filter: node.filter.clone(),
+            passes_over: keys_never_fail && functions.iter().all(simple),
             values: new_group_values(keys, &GroupOrdering::None)?,
             functions,
             groups: Default::default(),
@@ -250,7 +252,10 @@ impl Table {
         let computing = self.metrics.elapsed_compute().clone();
         while let Some(batch) = self.input.try_next().await? {
             let timer = computing.timer();
-            self.add(&batch)?;
+            if let Some(kept) = Kept::of(self.filter.as_deref(), batch)? {
+                let copy = !self.passes_over || kept.count * 2 < kept.batch.num_rows();
+                self.add(if copy { kept.copied()?.into() } else { kept })?;
+            }
             timer.done();
             if self.reservation.try_resize(self.size()).is_err() {
                 return Ok(false);
@@ -259,25 +264,43 @@ impl Table {
         Ok(true)
     }
 
-    fn add(&mut self, batch: &RecordBatch) -> Result<()> {
+    fn add(&mut self, kept: Kept) -> Result<()> {
+        let batch = &kept.batch;
         let keys = keys(&self.grouping, batch)?;
-        let runs = runs_of(&keys);
+        let mut runs = runs_of(&keys);
+        if let Some(rows) = &kept.rows {
+            runs.retain(|run| valid(run, rows) > 0);
+        }
+        let in_runs = runs.len() * RUN <= kept.count;
+        if !in_runs && kept.rows.is_some() {
+            return self.add(kept.copied()?.into());
+        }
         let (rows, firsts) = &mut self.groups;
-        match runs.len() * RUN > batch.num_rows() {
-            true => self.values.intern(&keys, rows)?,
-            false => {
-                let starts = runs.iter().map(|run| run.start as u32);
-                let starts = UInt32Array::from_iter_values(starts);
-                let keys = take_arrays(&keys, &starts, None)?;
-                self.values.intern(&keys, firsts)?;
-                rows.clear();
+        rows.clear();
+        if in_runs {
+            let starts = runs.iter().map(|run| run.start as u32);
+            let starts = UInt32Array::from_iter_values(starts);
+            let keys = take_arrays(&keys, &starts, None)?;
+            self.values.intern(&keys, firsts)?;
+        } else {
+            self.values.intern(&keys, rows)?;
+        }
+        let total = self.values.len();
+        for function in &mut self.functions {
+            if in_runs && let Some(reduction) = function.reduction {
+                let values = match reduction.needs_values() {
+                    true => evaluate_expressions_to_arrays(&function.arguments, batch)?,
+                    false => vec![],
+                };
+                let states = [reduction.states(&values, &runs, kept.rows.as_ref())?];
+                function.groups.merge_batch(&states, firsts, total)?;
+                continue;
+            }
+            if rows.is_empty() {
                 for (run, group) in runs.iter().zip(firsts.iter()) {
                     rows.extend(repeat_n(*group, run.len()));
                 }
             }
-        }
-        let total = self.values.len();
-        for function in &mut self.functions {
             let arguments = evaluate_expressions_to_arrays(&function.arguments, batch)?;
             let filter = match &function.filter {
                 Some(filter) => Some(filter.evaluate(batch)?.into_array(batch.num_rows())?),
@@ -354,43 +377,6 @@ fn held_by_group(function: &Arc<AggregateFunctionExpr>) -> Result<Box<dyn Groups
     Ok(Box::new(GroupsAccumulatorAdapter::new(one)))
 }
 
-/// Rows that have begun to come, as a leaf of a plan.
-struct Begun {
-    schema: SchemaRef,
-    rows: Mutex<Option<SendableRecordBatchStream>>,
-}
-
-impl Begun {
-    /// A plan that gives the rows once, as this partition.
-    fn plan(rows: SendableRecordBatchStream, partition: usize) -> Result<Arc<dyn ExecutionPlan>> {
-        let schema = rows.schema();
-        let begun: Arc<dyn PartitionStream> = Arc::new(Self {
-            schema: schema.clone(),
-            rows: Mutex::new(Some(rows)),
-        });
-        let partitions = vec![begun; partition + 1];
-        let plan = StreamingTableExec::try_new(schema, partitions, None, [], false, None)?;
-        Ok(Arc::new(plan))
-    }
-}
-
-impl Debug for Begun {
-    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Begun")
-    }
-}
-
-impl PartitionStream for Begun {
-    fn schema(&self) -> &SchemaRef {
-        &self.schema
-    }
-
-    fn execute(&self, _: Arc<TaskContext>) -> SendableRecordBatchStream {
-        let rows = self.rows.lock().unwrap_or_else(|e| e.into_inner()).take();
-        rows.unwrap_or_else(|| batches(self.schema.clone(), vec![]))
-    }
-}
-
 impl Debug for GroupRunsExec {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
         self.fmt_as(DisplayFormatType::Default, f)
@@ -399,17 +385,8 @@ impl Debug for GroupRunsExec {
 
 impl DisplayAs for GroupRunsExec {
     fn fmt_as(&self, form: DisplayFormatType, f: &mut Formatter<'_>) -> std::fmt::Result {
-        let shown = Shown(&self.grouping, form).to_string();
+        let shown = Shown(self.grouping.as_ref(), form).to_string();
         f.write_str(&shown.replacen("AggregateExec", "GroupRunsExec", 1))
-    }
-}
-
-/// How a grouping shows itself.
-struct Shown<'a>(&'a AggregateExec, DisplayFormatType);
-
-impl Display for Shown<'_> {
-    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
-        self.0.fmt_as(self.1, f)
     }
 }
 
@@ -453,7 +430,11 @@ impl ExecutionPlan for GroupRunsExec {
         partition: usize,
         context: Arc<TaskContext>,
     ) -> Result<SendableRecordBatchStream> {
-        let input = self.grouping.input().execute(partition, context.clone())?;
+        let source = match &self.filter {
+            Some(filter) => filter.input(),
+            None => self.grouping.input(),
+        };
+        let input = source.execute(partition, context.clone())?;
         let groups = self.clone().groups(input, partition, context);
         let groups = stream::once(groups).try_flatten();
         Ok(Box::pin(RecordBatchStreamAdapter::new(

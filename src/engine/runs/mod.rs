@@ -4,15 +4,24 @@
 //! order is asked for or stated, so none can be false: each batch is looked at as it comes, and where its rows are in no runs, they are
 //! treated as DataFusion treats them.
 
+mod begun;
 mod group;
+mod held;
+mod join;
+mod kept;
+mod reduce;
 mod top;
 
-pub(super) use group::GroupRuns;
-pub(super) use top::TopOfRuns;
+pub(super) use group::RULE as GROUP_RUNS;
+pub(super) use join::{JoinRunsExec, RULE as JOIN_RUNS};
+pub(super) use top::RULE as TOP_OF_RUNS;
 
 use datafusion::arrow::array::ArrayRef;
 use datafusion::arrow::compute::partition;
 use std::ops::Range;
+
+/// So many rows tell whether they come in runs.
+const SAMPLE: usize = 2048;
 
 /// Rows of a run, in the mean of a batch, from which on runs are worth it.
 const RUN: usize = 4;

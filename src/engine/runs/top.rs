@@ -22,11 +22,12 @@
 //! DataFusion's own `PartitionedTopKExec` holds a heap for each key, in memory that it cannot spill; it is off by default.
 
 use super::{RUN, runs_of};
+use crate::engine::rule::{Node, Rule};
 use datafusion::arrow::array::{
     ArrayRef, DynComparator, RecordBatch, UInt32Array, make_comparator,
 };
 use datafusion::arrow::compute::{BatchCoalescer, take_record_batch};
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
+use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{Result, ScalarValue};
 use datafusion::config::ConfigOptions;
 use datafusion::error::DataFusionError;
@@ -37,7 +38,6 @@ use datafusion::physical_expr::utils::split_conjunction;
 use datafusion::physical_expr::window::{StandardWindowExpr, WindowExpr};
 use datafusion::physical_expr::{PhysicalExpr, PhysicalSortExpr};
 use datafusion::physical_expr_common::utils::evaluate_expressions_to_arrays;
-use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::execution_plan::{CardinalityEffect, replace_children_if_necessary};
 use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet, MetricsSet};
@@ -53,29 +53,14 @@ use std::fmt::{Debug, Formatter};
 use std::sync::Arc;
 
 /// The rule.
-#[derive(Debug)]
-pub(in crate::engine) struct TopOfRuns;
+pub(in crate::engine) const RULE: Rule = Rule {
+    name: "top_of_runs",
+    instead,
+};
 
-impl PhysicalOptimizerRule for TopOfRuns {
-    fn name(&self) -> &str {
-        "top_of_runs"
-    }
-
-    fn schema_check(&self) -> bool {
-        true
-    }
-
-    fn optimize(
-        &self,
-        plan: Arc<dyn ExecutionPlan>,
-        _: &ConfigOptions,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        plan.transform_up(|plan| match wanted(&plan) {
-            Some((under, top)) => Ok(Transformed::yes(put(plan, under, &top)?)),
-            None => Ok(Transformed::no(plan)),
-        })
-        .data()
-    }
+fn instead(node: &Node, _: &ConfigOptions) -> Result<Option<Node>> {
+    let put = |(under, top): (usize, Top)| put(node.clone(), under, &top);
+    wanted(node).map(put).transpose()
 }
 
 /// Which rows of each key are wanted.

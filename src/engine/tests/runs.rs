@@ -1,4 +1,4 @@
-//! Groupings and first places of rows that come in runs, and of rows that do not, against DataFusion's own.
+//! Groupings, joins and first places of rows that come in runs, and of rows that do not, against DataFusion's own.
 
 use super::joins::{session, sorted};
 use super::{block_on, rows};
@@ -8,7 +8,7 @@ use datafusion::arrow::array::{ArrayRef, Float64Array, Int64Array, StringArray, 
 use datafusion::arrow::record_batch::RecordBatch;
 use datafusion::datasource::MemTable;
 use datafusion::execution::runtime_env::RuntimeEnv;
-use datafusion::physical_plan::{ExecutionPlan, collect};
+use datafusion::physical_plan::{ExecutionPlan, collect, displayable};
 use datafusion::prelude::{SessionConfig, SessionContext};
 use std::iter::repeat_n;
 use std::sync::Arc;
@@ -86,8 +86,12 @@ fn table(random: &mut Random, shape: Shape, count: usize) -> RecordBatch {
 }
 
 fn register(context: &SessionContext, table: &RecordBatch) {
+    register_as("r", context, table);
+}
+
+fn register_as(name: &str, context: &SessionContext, table: &RecordBatch) {
     let table = MemTable::try_new(table.schema(), vec![vec![table.clone()]]).unwrap();
-    context.register_table("r", Arc::new(table)).unwrap();
+    context.register_table(name, Arc::new(table)).unwrap();
 }
 
 fn grouping(random: &mut Random) -> String {
@@ -115,6 +119,11 @@ fn grouping(random: &mut Random) -> String {
         "max(long)",
         "min(x)",
         "max(v)",
+        "min(n)",
+        "count(n)",
+        "sum(arrow_cast(n, 'UInt64'))",
+        "min(arrow_cast(v, 'Timestamp(Nanosecond, Some(\"UTC\"))'))",
+        "max(arrow_cast(v, 'Duration(Second)'))",
         "sum(v) FILTER (WHERE x > 30)",
         "count(*) FILTER (WHERE v IS NULL)",
         "count(DISTINCT v)",
@@ -236,6 +245,186 @@ fn a_grouping_gives_the_same_whether_its_rows_come_in_runs_or_not() {
 fn the_first_places_are_the_same_when_rows_that_cannot_have_them_are_left_out_before() {
     let met = block_on(compare(29, places, "TopOfRunsExec"));
     assert!(met > 150, "{met}");
+}
+
+#[test]
+fn a_sum_of_a_run_that_is_too_large_is_an_error() {
+    let n: Int64Array = (0..30).map(|i| Some(i / 10)).collect();
+    let v: Int64Array = (0..30)
+        .map(|i| Some(if i < 20 { 1 } else { i64::MAX }))
+        .collect();
+    let columns: [(&str, ArrayRef); 2] = [("n", Arc::new(n)), ("v", Arc::new(v))];
+    let table = RecordBatch::try_from_iter(columns).unwrap();
+    block_on(async {
+        let context = session(2, true, &runtime(None).unwrap(), &[]);
+        register(&context, &table);
+        let (plan, found) = sorted(&context, "SELECT n, sum(v) FROM r WHERE n < 2 GROUP BY n")
+            .await
+            .unwrap();
+        assert!(plan.contains("GroupRunsExec"), "{plan}");
+        assert_eq!(found, ["0 | 10", "1 | 10"]);
+        let error = sorted(&context, "SELECT n, sum(v) FROM r GROUP BY n").await;
+        let error = error.unwrap_err();
+        assert!(
+            error.contains("a sum of integers is too large for 64 bits"),
+            "{error}"
+        );
+    });
+}
+
+/// 12 / 1, 12 / 2 and 12 / 3 of three, two and two rows; of two, three and three; and again.
+#[test]
+fn what_a_filter_does_not_keep_is_not_computed() {
+    let n: Int64Array = (0..30).map(|i| Some(i / 10)).collect();
+    let v: Int64Array = (0..30).map(|i| Some(i % 4)).collect();
+    let columns: [(&str, ArrayRef); 2] = [("n", Arc::new(n)), ("v", Arc::new(v))];
+    let table = RecordBatch::try_from_iter(columns).unwrap();
+    block_on(async {
+        let context = session(2, true, &runtime(None).unwrap(), &[]);
+        register(&context, &table);
+        let sql = "SELECT n, sum(12 / v) FROM r WHERE v <> 0 GROUP BY n";
+        let (plan, found) = sorted(&context, sql).await.unwrap();
+        assert!(plan.contains("GroupRunsExec"), "{plan}");
+        assert_eq!(found, ["0 | 56", "1 | 54", "2 | 56"]);
+    });
+}
+
+/// Joins of two tables, by keys of which some, all or none stand in runs, on either side.
+fn joining(random: &mut Random) -> String {
+    let keys = [
+        "a.n = b.n",
+        "a.n = b.n AND a.v = b.v",
+        "a.v = b.v AND a.n = b.n",
+        "a.text = b.text AND a.v = b.v",
+        "a.long = b.long AND a.n = b.n AND a.id % 50 = b.id % 50",
+        "a.id = b.id",
+        "a.n = b.n AND a.text = b.long",
+        "a.n = b.id",
+        "a.id = b.v AND a.n = b.n",
+        "concat(a.text, 'x') = concat(b.text, 'x') AND a.id % 9 = b.id % 9",
+        "a.f = b.f AND a.n = b.n AND a.v = b.v",
+        "(a.n IS NOT DISTINCT FROM b.n) AND a.v = b.v",
+        "a.n = b.n AND a.v = b.v AND a.x < b.x",
+    ];
+    let on = random.pick(&keys);
+    let few = random.pick(&["", "", "WHERE id % 7 = 0", "WHERE n > 3", "WHERE v < -100"]);
+    let tables = format!(
+        "(SELECT * FROM r WHERE id % 3 > 0) a {} JOIN (SELECT * FROM s {few}) b ON {on}",
+        random.pick(&["", "", "LEFT", "RIGHT"])
+    );
+    let exists = random.pick(&["EXISTS", "NOT EXISTS"]);
+    match random.below(4) {
+        0 => {
+            format!("SELECT count(*), sum(a.v), sum(b.id), min(a.long), max(b.text) FROM {tables}")
+        }
+        1 => format!("SELECT count(*) FROM {tables}"),
+        2 => format!("SELECT a.text, b.n, count(*), sum(a.id) FROM {tables} GROUP BY a.text, b.n"),
+        _ => format!(
+            "SELECT count(*), sum(a.id), max(a.long) FROM r a WHERE {exists} (SELECT 1 FROM (SELECT * FROM s {few}) b WHERE {on})"
+        ),
+    }
+}
+
+/// As [`compare`], of two tables.
+async fn compare_joins(seed: u64) -> usize {
+    let mut met = 0;
+    for case in 0..80 {
+        let mut random = Random::new(seed, case);
+        let mut some = |name: &str| {
+            let shapes = [
+                Shape::Runs,
+                Shape::Runs,
+                Shape::Scattered,
+                Shape::RunsFirst,
+                Shape::RunsLast,
+            ];
+            let (shape, count) = (
+                *random.pick(&shapes),
+                *random.pick(&[0, 1, 7, 300, 900, 2600]),
+            );
+            (
+                format!("{name} {shape:?} {count}"),
+                table(&mut random, shape, count),
+            )
+        };
+        let ((one, r), (two, s)) = (some("r"), some("s"));
+        let runtime = runtime(None).unwrap();
+        let threads = *random.pick(&[1, 2, 3]);
+        let ours = session(threads, true, &runtime, &[]);
+        let plain = SessionContext::new_with_config(SessionConfig::new().with_target_partitions(1));
+        for context in [&ours, &plain] {
+            register_as("r", context, &r);
+            register_as("s", context, &s);
+        }
+        for _ in 0..8 {
+            let sql = joining(&mut random);
+            let says = format!("case {case}, {threads} threads, {one}, {two}: {sql}");
+            let expected = sorted(&plain, &sql).await;
+            let (_, expected) = expected.unwrap_or_else(|e| panic!("{says}: {e}"));
+            let found = sorted(&ours, &sql).await;
+            let (plan, found) = found.unwrap_or_else(|e| panic!("{says}: {e}"));
+            assert_eq!(found, expected, "{says}\n{plan}");
+            met += usize::from(plan.contains("JoinRunsExec"));
+        }
+    }
+    met
+}
+
+#[test]
+fn a_join_gives_the_same_whether_its_rows_come_in_runs_or_not() {
+    let met = block_on(compare_joins(31));
+    assert!(met > 200, "{met}");
+}
+
+/// Many rows for each that looks, more than go into a batch, and none for the last.
+#[test]
+fn each_row_that_looks_is_joined_with_all_that_are_held_for_it() {
+    let held: Vec<i64> = (0..50).flat_map(|key| repeat_n(key, 3)).collect();
+    let look: Vec<i64> = (0..60).rev().flat_map(|key| repeat_n(key, 40)).collect();
+    let of = |keys: Vec<i64>| {
+        let id = Int64Array::from_iter_values(0..keys.len() as i64);
+        let columns: [(&str, ArrayRef); 2] = [
+            ("n", Arc::new(Int64Array::from(keys))),
+            ("id", Arc::new(id)),
+        ];
+        RecordBatch::try_from_iter(columns).unwrap()
+    };
+    block_on(async {
+        let context = session(2, true, &runtime(None).unwrap(), &[]);
+        register_as("held", &context, &of(held));
+        register_as("look", &context, &of(look));
+        let sql = "SELECT look.n, look.id, held.id FROM held RIGHT JOIN look ON look.n = held.n";
+        let plan = context
+            .sql(sql)
+            .await
+            .unwrap()
+            .create_physical_plan()
+            .await
+            .unwrap();
+        let text = displayable(plan.as_ref()).indent(false).to_string();
+        assert!(
+            text.contains("JoinRunsExec: mode=Partitioned, join_type=Right"),
+            "{text}"
+        );
+        let mut found = rows(&collect(plan, context.task_ctx()).await.unwrap());
+        found.sort();
+        let mut expected: Vec<String> = (0..60i64)
+            .rev()
+            .flat_map(|key| (0..40).map(move |i| (key, (59 - key) * 40 + i)))
+            .flat_map(|(key, id)| {
+                let held: Vec<String> = match key {
+                    50.. => vec!["NULL".into()],
+                    _ => (3 * key..3 * key + 3)
+                        .map(|held| held.to_string())
+                        .collect(),
+                };
+                held.into_iter()
+                    .map(move |held| format!("{key} | {id} | {held}"))
+            })
+            .collect();
+        expected.sort();
+        assert_eq!(found, expected);
+    });
 }
 
 /// How many rows the node that looks up runs gave.

@@ -1,0 +1,86 @@
+//! The rows that a filter keeps, without a copy of them.
+
+use datafusion::arrow::array::{Array, AsArray, BooleanArray, RecordBatch};
+use datafusion::arrow::buffer::NullBuffer;
+use datafusion::arrow::compute::{filter_record_batch, prep_null_mask_filter};
+use datafusion::common::Result;
+use datafusion::logical_expr::Operator;
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr::expressions::{BinaryExpr, CaseExpr, Column, Literal, NotExpr};
+use datafusion::physical_plan::filter::FilterExec;
+use std::sync::Arc;
+
+/// A batch and which of its rows count.
+pub(super) struct Kept {
+    pub(super) batch: RecordBatch,
+    /// None if all do.
+    pub(super) rows: Option<NullBuffer>,
+    pub(super) count: usize,
+}
+
+impl From<RecordBatch> for Kept {
+    fn from(batch: RecordBatch) -> Self {
+        let count = batch.num_rows();
+        Self {
+            batch,
+            rows: None,
+            count,
+        }
+    }
+}
+
+impl Kept {
+    /// The rows that a filter keeps; None if that is none of them.
+    pub(super) fn of(filter: Option<&FilterExec>, batch: RecordBatch) -> Result<Option<Self>> {
+        let Some(filter) = filter else {
+            return Ok(Some(batch.into()));
+        };
+        let kept = filter
+            .predicate()
+            .evaluate(&batch)?
+            .into_array(batch.num_rows())?;
+        let kept = match kept.as_boolean() {
+            kept if kept.null_count() > 0 => prep_null_mask_filter(kept),
+            kept => kept.clone(),
+        };
+        let (count, rows) = (kept.true_count(), kept.into_parts().0);
+        let batch = match filter.projection() {
+            Some(projection) => batch.project(projection)?,
+            None => batch,
+        };
+        let all = count == batch.num_rows();
+        Ok((count > 0).then(|| Self {
+            batch,
+            rows: (!all).then(|| NullBuffer::new(rows)),
+            count,
+        }))
+    }
+
+    /// These rows alone.
+    pub(super) fn copied(self) -> Result<RecordBatch> {
+        match self.rows {
+            None => Ok(self.batch),
+            Some(rows) => {
+                let rows = BooleanArray::new(rows.into_inner(), None);
+                Ok(filter_record_batch(&self.batch, &rows)?)
+            }
+        }
+    }
+}
+
+/// Whether an expression gives a value for each row, also for those that a filter would have kept from it.
+pub(super) fn never_fails(expression: &Arc<dyn PhysicalExpr>) -> bool {
+    let plain =
+        expression.is::<Column>() || expression.is::<Literal>() || expression.is::<CaseExpr>();
+    let compares = expression
+        .downcast_ref::<BinaryExpr>()
+        .is_some_and(|binary| {
+            use Operator::*;
+            matches!(
+                binary.op(),
+                Eq | NotEq | Lt | LtEq | Gt | GtEq | IsDistinctFrom | IsNotDistinctFrom | And | Or
+            )
+        });
+    (plain || compares || expression.is::<NotExpr>())
+        && expression.children().into_iter().all(never_fails)
+}

@@ -1,0 +1,179 @@
+//! What a run of rows adds to its group, for functions where that is one number.
+//!
+//! Counts, sums, least and greatest values, which most questions ask for, take their states in as they take values in: the rows of a run become one state, and a
+//! function is given as many of these as there are runs.
+
+use crate::engine::corrections::overflow::{CheckedSum, too_large};
+use datafusion::arrow::array::{
+    Array, ArrayRef, AsArray, Int64Array, PrimitiveArray, downcast_primitive,
+};
+use datafusion::arrow::buffer::NullBuffer;
+use datafusion::arrow::datatypes::{
+    ArrowNativeTypeOp, ArrowPrimitiveType, DataType, Float64Type, Int64Type, UInt64Type,
+};
+use datafusion::common::{Result, internal_err};
+use datafusion::functions_aggregate::count::Count;
+use datafusion::functions_aggregate::min_max::{Max, Min};
+use datafusion::logical_expr::AggregateUDFImpl;
+use datafusion::physical_expr::aggregate::AggregateFunctionExpr;
+use datafusion::physical_expr::expressions::Literal;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// The state of a run.
+#[derive(Clone, Copy)]
+pub(super) enum Reduction {
+    /// How many rows it has.
+    Rows,
+    /// How many values that are not NULL.
+    Values,
+    /// Their sum, NULL of none.
+    Sum,
+    /// The least of them, NULL of none.
+    Least,
+    /// The greatest of them, NULL of none.
+    Greatest,
+}
+
+impl Reduction {
+    /// That of a function of all rows; None where there is none.
+    pub(super) fn of(function: &AggregateFunctionExpr) -> Option<Self> {
+        let arguments = function.expressions();
+        let ([argument], false) = (&arguments[..], function.is_distinct()) else {
+            return None;
+        };
+        let of: &dyn AggregateUDFImpl = function.fun().inner().as_ref();
+        if of.downcast_ref::<Count>().is_some() {
+            let literal = argument.downcast_ref::<Literal>();
+            return Some(match literal {
+                Some(literal) if !literal.value().is_null() => Self::Rows,
+                _ => Self::Values,
+            });
+        }
+        let field = function.field();
+        let data_type = field.data_type();
+        let numbers = matches!(
+            data_type,
+            DataType::Int64 | DataType::UInt64 | DataType::Float64
+        );
+        if of.downcast_ref::<CheckedSum>().is_some() {
+            return numbers.then_some(Self::Sum);
+        }
+        let reduction = match of.downcast_ref::<Min>() {
+            Some(_) => Self::Least,
+            None => of.downcast_ref::<Max>().map(|_| Self::Greatest)?,
+        };
+        let times = matches!(data_type, DataType::Timestamp(..) | DataType::Duration(_));
+        (numbers || times).then_some(reduction)
+    }
+
+    /// Whether the states need the values.
+    pub(super) fn needs_values(self) -> bool {
+        !matches!(self, Self::Rows)
+    }
+
+    /// The states of runs; `values` are those of all rows, nothing where they are not needed, and only `kept` rows count.
+    ///
+    /// # Errors
+    /// If a sum of integers does not fit.
+    pub(super) fn states(
+        self,
+        values: &[ArrayRef],
+        runs: &[Range<usize>],
+        kept: Option<&NullBuffer>,
+    ) -> Result<ArrayRef> {
+        let [values] = values else {
+            return Ok(counts(runs, kept));
+        };
+        let nulls = NullBuffer::union(values.logical_nulls().as_ref(), kept);
+        let nulls = nulls.as_ref().filter(|nulls| nulls.null_count() > 0);
+        Ok(match self {
+            Self::Rows | Self::Values => counts(runs, nulls),
+            Self::Sum => match values.data_type() {
+                DataType::Int64 => sums::<Int64Type>(values, runs, nulls)?,
+                DataType::UInt64 => sums::<UInt64Type>(values, runs, nulls)?,
+                _ => sums::<Float64Type>(values, runs, nulls)?,
+            },
+            Self::Least | Self::Greatest => {
+                let least = matches!(self, Self::Least);
+                macro_rules! of {
+                    ($t:ty) => {
+                        extremes::<$t>(values, runs, nulls, least)
+                    };
+                }
+                downcast_primitive! {
+                    values.data_type() => (of),
+                    other => return internal_err!("no least or greatest of {other}")
+                }
+            }
+        })
+    }
+}
+
+/// How many rows of each run are not NULL.
+pub(super) fn valid(run: &Range<usize>, nulls: &NullBuffer) -> usize {
+    let bits = nulls.inner().slice(run.start, run.len());
+    bits.count_set_bits()
+}
+
+fn counts(runs: &[Range<usize>], nulls: Option<&NullBuffer>) -> ArrayRef {
+    let count = |run: &Range<usize>| nulls.map_or(run.len(), |nulls| valid(run, nulls));
+    Arc::new(Int64Array::from_iter_values(
+        runs.iter().map(|run| count(run) as i64),
+    ))
+}
+
+fn sums<T: ArrowPrimitiveType>(
+    values: &ArrayRef,
+    runs: &[Range<usize>],
+    nulls: Option<&NullBuffer>,
+) -> Result<ArrayRef> {
+    let values: &[T::Native] = values.as_primitive::<T>().values();
+    let add = |sum: T::Native, value: &T::Native| sum.add_checked(*value);
+    let mut sums = Vec::with_capacity(runs.len());
+    for run in runs {
+        let of = &values[run.clone()];
+        let sum = match nulls {
+            None => of.iter().try_fold(T::Native::ZERO, add).map(Some),
+            Some(nulls) => {
+                let nulls = nulls.inner().slice(run.start, run.len());
+                let mut slices = nulls.set_slices().peekable();
+                let some = slices.peek().is_some();
+                slices
+                    .flat_map(|(start, end)| &of[start..end])
+                    .try_fold(T::Native::ZERO, add)
+                    .map(|sum| some.then_some(sum))
+            }
+        };
+        match sum {
+            Ok(sum) => sums.push(sum),
+            Err(_) => return too_large(),
+        }
+    }
+    Ok(Arc::new(PrimitiveArray::<T>::from_iter(sums)))
+}
+
+fn extremes<T: ArrowPrimitiveType>(
+    values: &ArrayRef,
+    runs: &[Range<usize>],
+    nulls: Option<&NullBuffer>,
+    least: bool,
+) -> ArrayRef {
+    let values: &PrimitiveArray<T> = values.as_primitive();
+    let extreme = |a: T::Native, b: T::Native| match a.is_lt(b) == least {
+        true => a,
+        false => b,
+    };
+    let extremes = runs.iter().map(|run| {
+        let of = &values.values()[run.clone()];
+        match nulls {
+            None => of.iter().copied().reduce(extreme),
+            Some(nulls) => {
+                let nulls = nulls.inner().slice(run.start, run.len());
+                nulls.set_indices().map(|i| of[i]).reduce(extreme)
+            }
+        }
+    });
+    let extremes = extremes.collect::<PrimitiveArray<T>>();
+    Arc::new(extremes.with_data_type(values.data_type().clone()))
+}
