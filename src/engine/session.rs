@@ -115,7 +115,7 @@ pub(crate) fn session_state(
 }
 
 /// DataFusion's own rules with ours behind the one that chooses the sides of joins, and before the one that repartitions and sorts,
-/// and those that make use of runs behind all others.
+/// and behind all of these those that make use of runs.
 fn rules(colocated: bool, budget: bool) -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
     let mut rules = PhysicalOptimizer::new().rules;
     let place = |rules: &[Arc<dyn PhysicalOptimizerRule + Send + Sync>], name| {

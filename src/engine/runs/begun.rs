@@ -3,35 +3,33 @@
 use super::SAMPLE;
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::SchemaRef;
-use datafusion::common::Result;
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::common::{Result, internal_err};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
-use datafusion::physical_plan::streaming::{PartitionStream, StreamingTableExec};
-use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan};
+use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
 use futures::{StreamExt, TryStreamExt, stream};
 use std::fmt::{Debug, Display, Formatter};
 use std::sync::{Arc, Mutex};
 
-/// Rows that have begun to come, as a leaf of a plan.
+/// Rows that have begun to come, as a leaf of a plan: of one partition of the node that it stands for, whose word on order and
+/// partitions is also its own.
 pub(super) struct Begun {
-    schema: SchemaRef,
+    properties: Arc<PlanProperties>,
     rows: Mutex<Option<SendableRecordBatchStream>>,
 }
 
 impl Begun {
-    /// A plan that gives the rows once, as this partition.
+    /// A plan that gives the rows once, instead of a node.
     pub(super) fn plan(
+        node: &Arc<dyn ExecutionPlan>,
         rows: SendableRecordBatchStream,
-        partition: usize,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        let schema = rows.schema();
-        let begun: Arc<dyn PartitionStream> = Arc::new(Self {
-            schema: schema.clone(),
+    ) -> Arc<dyn ExecutionPlan> {
+        Arc::new(Self {
+            properties: node.properties().clone(),
             rows: Mutex::new(Some(rows)),
-        });
-        let partitions = vec![begun; partition + 1];
-        let plan = StreamingTableExec::try_new(schema, partitions, None, [], false, None)?;
-        Ok(Arc::new(plan))
+        })
     }
 }
 
@@ -41,14 +39,42 @@ impl Debug for Begun {
     }
 }
 
-impl PartitionStream for Begun {
-    fn schema(&self) -> &SchemaRef {
-        &self.schema
+impl DisplayAs for Begun {
+    fn fmt_as(&self, _: DisplayFormatType, f: &mut Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Begun")
+    }
+}
+
+impl ExecutionPlan for Begun {
+    fn name(&self) -> &str {
+        "Begun"
     }
 
-    fn execute(&self, _: Arc<TaskContext>) -> SendableRecordBatchStream {
+    fn properties(&self) -> &Arc<PlanProperties> {
+        &self.properties
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        vec![]
+    }
+
+    fn apply_expressions(
+        &self,
+        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    fn with_new_children(
+        self: Arc<Self>,
+        _: Vec<Arc<dyn ExecutionPlan>>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        Ok(self)
+    }
+
+    fn execute(&self, _: usize, _: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         let rows = self.rows.lock().unwrap_or_else(|e| e.into_inner()).take();
-        rows.unwrap_or_else(|| batches(self.schema.clone(), vec![]))
+        rows.map_or_else(|| internal_err!("rows that have begun come once"), Ok)
     }
 }
 
@@ -64,7 +90,8 @@ pub(super) async fn begin(
         first.push(batch);
     }
     let schema = rows.schema();
-    let rows = stream::iter(first.clone().into_iter().map(Ok)).chain(rows);
+    // Fused, for what has ended may be asked again.
+    let rows = stream::iter(first.clone().into_iter().map(Ok)).chain(rows.fuse());
     Ok((first, Box::pin(RecordBatchStreamAdapter::new(schema, rows))))
 }
 

@@ -14,9 +14,9 @@
 //! node is asked. No order is asked for or stated, so none can be false. Where a filter lies below, rows that it does not keep are
 //! passed over, not the others copied; `EXPLAIN ANALYZE` then counts nothing for the filter.
 //!
-//! The rule stands last but for the check of the plan, when nothing looks for groupings to merge or to limit any more.
+//! The rule stands behind all that plan, when nothing looks for groupings to merge or to limit any more.
 
-use super::begun::{Begun, Shown, batches, begin};
+use super::begun::{Begun, Shown, begin};
 use super::kept::{Kept, never_fails};
 use super::reduce::{Reduction, valid};
 use super::{RUN, runs_of};
@@ -42,13 +42,14 @@ use datafusion::physical_plan::aggregates::{
 use datafusion::physical_plan::execution_plan::{CardinalityEffect, replace_children_if_necessary};
 use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet, MetricsSet};
+use datafusion::physical_plan::spill::get_record_batch_memory_size;
 use datafusion::physical_plan::statistics::{ChildStats, StatisticsArgs};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{
     ChildrenPropertiesMode, DisplayAs, DisplayFormatType, ExecutionPlan,
     InputDistributionRequirements, InputOrderMode, PlanProperties, ReplaceChildrenOptions,
 };
-use futures::{TryStreamExt, stream};
+use futures::{StreamExt, TryStreamExt, stream};
 use std::fmt::{Debug, Formatter};
 use std::iter::repeat_n;
 use std::sync::Arc;
@@ -116,6 +117,14 @@ impl GroupRunsExec {
         })
     }
 
+    /// Where the rows come from.
+    fn source(&self) -> &Arc<dyn ExecutionPlan> {
+        match &self.filter {
+            Some(filter) => filter.input(),
+            None => self.grouping.input(),
+        }
+    }
+
     fn gives_states(&self) -> bool {
         *self.grouping.mode() == AggregateMode::Partial
     }
@@ -138,7 +147,7 @@ impl GroupRunsExec {
         }
         if runs * RUN > rows {
             let keep = || ReplaceChildrenOptions::new(ChildrenPropertiesMode::Keep);
-            let mut begun = Begun::plan(input, partition)?;
+            let mut begun = Begun::plan(self.source(), input);
             if let Some(filter) = self.filter {
                 begun = filter.replace_children(vec![begun], keep())?;
             }
@@ -148,15 +157,22 @@ impl GroupRunsExec {
                 .execute(partition, context);
         }
         let mut table = Table::try_new(&self, input, partition, &context)?;
+        let ended = table.fill().await?;
         if self.gives_states() {
-            return Ok(table.into_states());
+            return Ok(table.into_states(ended));
         }
-        if table.fill().await? {
+        if ended {
             let results = table.take(
                 |function| Ok(vec![function.evaluate(EmitTo::All)?]),
                 self.schema(),
             )?;
-            return Ok(batches(self.schema(), results));
+            // The table goes with the last of them, and with it its reservation.
+            let results = stream::iter(results).map(move |batch| {
+                let _ = &table;
+                Ok(batch)
+            });
+            let results = RecordBatchStreamAdapter::new(self.schema(), results);
+            return Ok(Box::pin(results));
         }
         // More groups than memory: DataFusion's own grouping of states spills.
         AggregateExec::try_new(
@@ -164,7 +180,7 @@ impl GroupRunsExec {
             self.grouping.group_expr().as_final(),
             self.grouping.aggr_expr().to_vec(),
             vec![None; self.grouping.aggr_expr().len()],
-            Begun::plan(table.into_states(), partition)?,
+            Begun::plan(&(self.partial.clone() as _), table.into_states(false)),
             self.grouping.input_schema(),
         )?
         .execute(partition, context)
@@ -338,6 +354,7 @@ impl Table {
         }
         self.values.clear_shrink(0);
         let all = RecordBatch::try_new(schema, columns)?;
+        self.reservation.resize(get_record_batch_memory_size(&all));
         timer.done();
         self.metrics.record_output(all.num_rows());
         let starts = (0..all.num_rows()).step_by(self.batch_size);
@@ -347,21 +364,23 @@ impl Table {
             .collect())
     }
 
-    /// The states of all groups; of those of which there is no memory for all at once, several states.
-    fn into_states(self) -> SendableRecordBatchStream {
+    /// The states of all groups, of which some may be in several; `ended` says whether all rows are in the table.
+    fn into_states(self, ended: bool) -> SendableRecordBatchStream {
         let schema = self.grouping.schema();
-        let states = stream::try_unfold(Some(self), async |table| {
-            let Some(mut table) = table else {
+        let states = stream::try_unfold((self, ended, true), async |(mut table, ended, first)| {
+            if ended && !first {
                 return Ok::<_, DataFusionError>(None);
+            }
+            let ended = match first {
+                true => ended,
+                false => table.fill().await?,
             };
-            let ended = table.fill().await?;
             let states = table.take(
                 |function| function.state(EmitTo::All),
                 table.grouping.schema(),
             )?;
-            table.reservation.free();
             let states = stream::iter(states.into_iter().map(Ok));
-            Ok(Some((states, (!ended).then_some(table))))
+            Ok(Some((states, (table, ended, false))))
         });
         Box::pin(RecordBatchStreamAdapter::new(schema, states.try_flatten()))
     }
@@ -430,11 +449,7 @@ impl ExecutionPlan for GroupRunsExec {
         partition: usize,
         context: Arc<TaskContext>,
     ) -> Result<SendableRecordBatchStream> {
-        let source = match &self.filter {
-            Some(filter) => filter.input(),
-            None => self.grouping.input(),
-        };
-        let input = source.execute(partition, context.clone())?;
+        let input = self.source().execute(partition, context.clone())?;
         let groups = self.clone().groups(input, partition, context);
         let groups = stream::once(groups).try_flatten();
         Ok(Box::pin(RecordBatchStreamAdapter::new(

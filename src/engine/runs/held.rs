@@ -67,6 +67,11 @@ impl Held {
         &self.rows
     }
 
+    /// Bytes that the search among so many rows takes at most.
+    pub(super) fn size_at_most(rows: usize) -> usize {
+        rows * (size_of::<Range<usize>>() + 2 * 3 * size_of::<u32>())
+    }
+
     /// Bytes that the search takes, without the rows.
     pub(super) fn size(&self) -> usize {
         self.by_outer.size()
@@ -270,7 +275,8 @@ impl Search {
         })
     }
 
-    /// What a join of this type gives for further rows of the batch, in their order, until it is `limit` or more; None at the end.
+    /// What a join of this type gives for further rows of the batch, in their order, until it is `limit` or more: what
+    /// one row gives is not divided. None at the end.
     pub(super) fn next(&mut self, held: &Held, of: JoinType, limit: usize) -> Option<Found> {
         let mut found = Found::default();
         while let Some((run, range)) = self.runs.get(self.at.0) {

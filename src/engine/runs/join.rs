@@ -19,6 +19,7 @@ use datafusion::arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions, UInt32
 use datafusion::arrow::compute::{BatchCoalescer, concat_batches, take};
 use datafusion::arrow::datatypes::{DataType, SchemaRef};
 use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::common::utils::memory::RecordBatchMemoryCounter;
 use datafusion::common::{JoinSide, JoinType, NullEquality, Result, Statistics};
 use datafusion::config::ConfigOptions;
 use datafusion::error::DataFusionError;
@@ -30,15 +31,16 @@ use datafusion::physical_plan::execution_plan::{CardinalityEffect, replace_child
 use datafusion::physical_plan::joins::utils::{ColumnIndex, build_join_schema};
 use datafusion::physical_plan::joins::{HashJoinExec, PartitionMode};
 use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet, MetricsSet};
-use datafusion::physical_plan::spill::get_record_batch_memory_size;
 use datafusion::physical_plan::statistics::{ChildStats, StatisticsArgs};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{
     ChildrenPropertiesMode, DisplayAs, DisplayFormatType, ExecutionPlan,
     InputDistributionRequirements, PlanProperties, ReplaceChildrenOptions,
 };
-use futures::{TryStreamExt, stream};
+use futures::stream::Fuse;
+use futures::{StreamExt, TryStreamExt, stream};
 use std::fmt::{Debug, Formatter};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// The rule.
@@ -54,7 +56,7 @@ fn instead(node: &Node, _: &ConfigOptions) -> Result<Option<Node>> {
     Ok(join.map(|join| Arc::new(JoinRunsExec::new(join)) as Node))
 }
 
-/// Whether rows are joined partition by partition, by keys that are equal or not, and what comes out is made from the side that looks.
+/// Whether rows are joined partition by partition, by keys that are equal or not, and none come at the end for held rows that met none.
 fn joins_plainly(join: &HashJoinExec) -> bool {
     let (left, right) = (join.left().schema(), join.right().schema());
     let plain = |(l, r): &(Arc<dyn PhysicalExpr>, Arc<dyn PhysicalExpr>)| {
@@ -115,8 +117,8 @@ impl JoinRunsExec {
     ) -> Result<SendableRecordBatchStream> {
         let memory = MemoryConsumer::new(format!("JoinRunsExec[{partition}]"))
             .register(context.memory_pool());
-        let (schema, held) = (held.schema(), collect(held, &memory).await?);
-        let count: usize = held.iter().map(RecordBatch::num_rows).sum();
+        let (schema, collected) = (held.schema(), collect(held, &memory).await?);
+        let count: usize = collected.iter().map(RecordBatch::num_rows).sum();
         if count == 0 && matches!(self.join.join_type(), JoinType::Inner | JoinType::RightSemi) {
             return Ok(batches(self.schema(), vec![]));
         }
@@ -124,33 +126,35 @@ impl JoinRunsExec {
         let keys = self.keys_in_runs(&first)?;
         if !keys.contains(&true) || count >= NONE as usize {
             memory.free();
-            let held = Begun::plan(batches(schema, held), partition)?;
+            let held = Begun::plan(self.join.left(), batches(schema, collected));
+            let rows = Begun::plan(self.join.right(), rows);
             let keep = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Keep);
-            return self
-                .join
-                .replace_children(vec![held, Begun::plan(rows, partition)?], keep)?
-                .execute(partition, context);
+            let join = self.join.replace_children(vec![held, rows], keep)?;
+            return join.execute(partition, context);
         }
         let metrics = BaselineMetrics::new(&self.metrics, partition);
         let timer = metrics.elapsed_compute().timer();
-        let held = concat_batches(&schema, &held)?;
+        let held = concat_batches(&schema, &collected)?;
+        drop(collected);
+        let rows_only = memory.size();
+        memory.try_grow(Held::size_at_most(count))?;
         let on = self.join.on().iter().map(|(held, _)| held.clone());
         let (outer, inner) = Keys::new(on, &keys).of(&held)?;
         let held = Held::try_new(held, outer, inner)?;
-        memory.try_grow(held.size())?;
+        memory.resize(rows_only + held.size());
         timer.done();
         let size = context.session_config().batch_size();
         let joined = Joined {
             of: *self.join.join_type(),
             columns: self.columns(),
             keys: Keys::new(self.join.on().iter().map(|(_, key)| key.clone()), &keys),
-            small: BatchCoalescer::new(self.schema(), size)
-                .with_biggest_coalesce_batch_size(Some(0)),
+            small: BatchCoalescer::new(self.schema(), size),
             schema: self.schema(),
             size,
             held,
-            rows,
+            rows: rows.fuse(),
             search: None,
+            found: Default::default(),
             metrics,
             _memory: memory,
         };
@@ -163,9 +167,11 @@ async fn collect(
     mut rows: SendableRecordBatchStream,
     memory: &MemoryReservation,
 ) -> Result<Vec<RecordBatch>> {
+    // Of groups for one each batch may be a part of the same buffers.
+    let mut counter = RecordBatchMemoryCounter::new();
     let mut held = vec![];
     while let Some(batch) = rows.try_next().await? {
-        memory.try_grow(get_record_batch_memory_size(&batch))?;
+        memory.try_grow(counter.count_batch(&batch))?;
         held.push(batch);
     }
     Ok(held)
@@ -180,19 +186,20 @@ impl JoinRunsExec {
             .iter()
             .map(|batch| evaluate_expressions_to_arrays(&on, batch));
         let keys: Vec<Vec<ArrayRef>> = keys.collect::<Result<_>>()?;
-        let in_runs = |which: &dyn Fn(usize) -> bool| {
+        let runs = |which: &dyn Fn(usize) -> bool| -> usize {
             let chosen = |keys: &Vec<ArrayRef>| -> Vec<ArrayRef> {
                 let chosen = keys.iter().enumerate().filter(|(i, _)| which(*i));
                 chosen.map(|(_, key)| key.clone()).collect()
             };
-            let runs: usize = keys.iter().map(|keys| runs_of(&chosen(keys)).len()).sum();
-            runs * RUN <= rows
+            keys.iter().map(|keys| runs_of(&chosen(keys)).len()).sum()
         };
-        let alone: Vec<bool> = (0..on.len())
-            .map(|i| in_runs(&|other| other == i))
-            .collect();
-        let together = in_runs(&|i| alone[i]);
-        Ok(alone.into_iter().map(|alone| alone && together).collect())
+        let alone: Vec<usize> = (0..on.len()).map(|i| runs(&|other| other == i)).collect();
+        let in_runs = |i: usize| alone[i] * RUN <= rows;
+        // Keys whose runs end at different rows may have short ones together: then that with the longest serves alone.
+        let together = runs(&in_runs) * RUN <= rows;
+        let best = (0..on.len()).min_by_key(|i| alone[*i]);
+        let serves = |i: usize| in_runs(i) && (together || best == Some(i));
+        Ok((0..on.len()).map(serves).collect())
     }
 
     /// Where the columns of the output come from.
@@ -236,10 +243,12 @@ struct Joined {
     schema: SchemaRef,
     columns: Vec<ColumnIndex>,
     held: Held,
-    rows: SendableRecordBatchStream,
+    rows: Fuse<SendableRecordBatchStream>,
     keys: Keys,
     /// The batch at hand and the search for its rows.
     search: Option<(RecordBatch, Search)>,
+    /// What was found last, and how much of it is joined.
+    found: (Found, usize),
     /// What is ready; and what is too little for a batch of its own.
     small: BatchCoalescer,
     size: usize,
@@ -278,36 +287,38 @@ impl Joined {
                 continue;
             };
             let _timer = computing.timer();
+            let (found, joined) = &mut self.found;
+            if *joined < found.rows.len() {
+                let part = *joined..found.rows.len().min(*joined + self.size);
+                *joined = part.end;
+                let batch = batch.clone();
+                let made = self.made(&batch, part)?;
+                self.put(made)?;
+                continue;
+            }
             match search.next(&self.held, self.of, self.size) {
-                Some(found) => {
-                    let batch = batch.clone();
-                    self.put(&batch, found)?;
-                }
+                Some(found) => self.found = (found, 0),
                 None => self.search = None,
             }
         }
     }
 
-    /// Makes batches of what was found.
-    fn put(&mut self, batch: &RecordBatch, found: Found) -> Result<()> {
-        let rows = found.rows.len();
-        for start in (0..rows).step_by(self.size) {
-            let part = start..rows.min(start + self.size);
-            let held = found.held.get(part.clone()).unwrap_or_default();
-            let made = self.made(batch, &found.rows[part], held)?;
-            // A large batch stays as it is.
-            let large = self.columns.is_empty() || made.num_rows() > self.size / 2;
-            if large && !self.small.is_empty() {
-                self.small.finish_buffered_batch()?;
-            }
-            let bypass = if large { 0 } else { self.size };
-            self.small.set_biggest_coalesce_batch_size(Some(bypass));
-            self.small.push_batch(made)?;
+    /// Makes a batch ready; a small one together with others.
+    fn put(&mut self, made: RecordBatch) -> Result<()> {
+        let large = self.columns.is_empty() || made.num_rows() > self.size / 2;
+        if large {
+            self.small.finish_buffered_batch()?;
         }
-        Ok(())
+        let limit = large.then_some(0);
+        self.small.set_biggest_coalesce_batch_size(limit);
+        Ok(self.small.push_batch(made)?)
     }
 
-    fn made(&self, batch: &RecordBatch, rows: &[u32], held: &[u32]) -> Result<RecordBatch> {
+    /// A part of what was found, in columns.
+    fn made(&self, batch: &RecordBatch, part: Range<usize>) -> Result<RecordBatch> {
+        let (found, _) = &self.found;
+        let rows = &found.rows[part.clone()];
+        let held = found.held.get(part).unwrap_or_default();
         let (first, count) = (rows[0] as usize, rows.len());
         let stand_together = rows.windows(2).all(|pair| pair[0] + 1 == pair[1]);
         let taken = (!stand_together).then(|| UInt32Array::from(rows.to_vec()));
@@ -399,8 +410,13 @@ impl ExecutionPlan for JoinRunsExec {
         )))
     }
 
+    /// Where the rows went to the other join, also its metrics.
     fn metrics(&self) -> Option<MetricsSet> {
-        Some(self.metrics.clone_inner())
+        let mut metrics = self.metrics.clone_inner();
+        for metric in self.join.metrics().iter().flat_map(MetricsSet::iter) {
+            metrics.push(metric.clone());
+        }
+        Some(metrics)
     }
 
     fn child_stats_requests(&self, partition: Option<usize>) -> Vec<ChildStats> {

@@ -1,7 +1,10 @@
 //! What a run of rows adds to its group, for functions where that is one number.
 //!
-//! Counts, sums, least and greatest values, which most questions ask for, take their states in as they take values in: the rows of a run become one state, and a
-//! function is given as many of these as there are runs.
+//! To merge one state for each run gives what an update with all its rows gives. So counts, sums, least and greatest values, which most
+//! questions ask for, are taken of a run at a stretch, and a function is given as many states as there are runs.
+//!
+//! Of floats the extremes are DataFusion's: a NaN takes the place of what was before it, and what comes after takes the place of a NaN,
+//! so that with NaN among them they depend on the order of the rows.
 
 use crate::engine::corrections::overflow::{CheckedSum, too_large};
 use datafusion::arrow::array::{
@@ -17,6 +20,7 @@ use datafusion::functions_aggregate::min_max::{Max, Min};
 use datafusion::logical_expr::AggregateUDFImpl;
 use datafusion::physical_expr::aggregate::AggregateFunctionExpr;
 use datafusion::physical_expr::expressions::Literal;
+use std::cmp::Ordering;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -160,9 +164,14 @@ fn extremes<T: ArrowPrimitiveType>(
     least: bool,
 ) -> ArrayRef {
     let values: &PrimitiveArray<T> = values.as_primitive();
-    let extreme = |a: T::Native, b: T::Native| match a.is_lt(b) == least {
-        true => a,
-        false => b,
+    let wanted = if least {
+        Ordering::Less
+    } else {
+        Ordering::Greater
+    };
+    let extreme = |before: T::Native, value: T::Native| match value.partial_cmp(&before) {
+        Some(order) if order != wanted => before,
+        _ => value,
     };
     let extremes = runs.iter().map(|run| {
         let of = &values.values()[run.clone()];

@@ -38,6 +38,19 @@ fn a_join_that_does_not_fit_is_tried_again_with_sort_merge() {
     });
 }
 
+/// The groups of 1 to 300,000 come in batches that are parts of the same buffers: these are held once. As above, 9 rows meet none.
+#[test]
+fn groups_that_a_join_holds_are_counted_once() {
+    let sql = "SELECT count(*), sum(g.most) FROM (SELECT value / 10 AS a FROM generate_series(1, 2000000)) x
+        JOIN (SELECT value AS b, max(value) AS most FROM generate_series(1, 300000) GROUP BY value) g ON x.a = g.b";
+    block_on(async {
+        let engine = engine(64 << 20);
+        let frame = engine.sql(sql).await.unwrap();
+        let answer = frame.collect().await.unwrap();
+        assert_eq!(super::rows(&answer), ["1999991 | 199999200000"]);
+    });
+}
+
 /// With text as views each batch of a merge was counted with the buffers of all others.
 #[test]
 fn a_sort_of_text_larger_than_the_budget_ends() {
