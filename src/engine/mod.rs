@@ -103,7 +103,7 @@ impl Engine {
             .first()
             .map_or(session::NO_LAKE, |(name, ..)| name)
             .to_string();
-        let runtime = session::runtime(options.memory)?;
+        let runtime = session::runtime(threads, options.memory)?;
         let mut sources: Vec<Arc<Source>> = vec![];
         for (name, lake, version) in options.lakes {
             if sources.iter().any(|source| source.name == name)

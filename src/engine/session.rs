@@ -42,10 +42,10 @@ pub(crate) fn threads(asked: Option<usize>) -> usize {
 ///
 /// # Errors
 /// [`Error::Invalid`] if there is no place for spill files.
-pub(crate) fn runtime(memory: Option<usize>) -> Result<Arc<RuntimeEnv>> {
+pub(crate) fn runtime(threads: usize, memory: Option<usize>) -> Result<Arc<RuntimeEnv>> {
     let builder = RuntimeEnvBuilder::new();
     let builder = match memory {
-        Some(memory) => builder.with_memory_pool(Arc::new(Memory::new(memory))),
+        Some(memory) => builder.with_memory_pool(Arc::new(Memory::new(memory, threads))),
         None => builder,
     };
     builder
@@ -75,10 +75,8 @@ fn config(threads: usize, memory: Option<usize>, first: &str) -> SessionConfig {
     // with this check DataFusion would refuse such a query.
     options.execution.skip_physical_aggregate_schema_check = true;
     if let Some(memory) = memory {
-        // Each sort reserves this much for merging, from the quarter that `Memory` keeps: half of it together, the other half
-        // is for the merge of their parts.
-        let reservation = &mut options.execution.sort_spill_reservation_bytes;
-        *reservation = (*reservation).min(memory / (8 * threads));
+        let set_aside = &mut options.execution.sort_spill_reservation_bytes;
+        *set_aside = (*set_aside).min(Memory::set_aside(memory, threads));
     }
     config
 }
@@ -142,9 +140,10 @@ fn rules(colocated: bool, budget: bool) -> Vec<Arc<dyn PhysicalOptimizerRule + S
 /// The same session with sort-merge joins, which spill, and memory of its own: that of a query that failed is given back
 /// only as its tasks end.
 pub(crate) fn frugal(state: SessionState, memory: Option<usize>) -> Result<SessionState> {
+    let threads = state.config().target_partitions();
     let runtime = RuntimeEnvBuilder::from_runtime_env(state.runtime_env());
     let runtime = match memory {
-        Some(memory) => runtime.with_memory_pool(Arc::new(Memory::new(memory))),
+        Some(memory) => runtime.with_memory_pool(Arc::new(Memory::new(memory, threads))),
         None => runtime,
     };
     let runtime = runtime
@@ -185,7 +184,7 @@ mod tests {
             Some(512),
         ] {
             let threads = threads(asked);
-            let state = session_state(threads, None, NO_LAKE, runtime(None).unwrap());
+            let state = session_state(threads, None, NO_LAKE, runtime(threads, None).unwrap());
             let options = state.config_options();
             assert!((2..=THREADS_MAX).contains(&threads));
             assert_eq!(options.execution.target_partitions, threads);
@@ -197,7 +196,7 @@ mod tests {
     #[test]
     fn no_filter_is_made_while_a_query_runs() {
         for threads in [2, 32] {
-            let state = session_state(threads, None, NO_LAKE, runtime(None).unwrap());
+            let state = session_state(threads, None, NO_LAKE, runtime(threads, None).unwrap());
             let optimizer = &state.config_options().optimizer;
             assert!(!optimizer.enable_dynamic_filter_pushdown);
             assert!(!optimizer.enable_join_dynamic_filter_pushdown);
@@ -208,7 +207,7 @@ mod tests {
 
     #[test]
     fn our_rules_stand_just_before_the_rule_that_repartitions_and_sorts() {
-        let state = session_state(2, None, NO_LAKE, runtime(None).unwrap());
+        let state = session_state(2, None, NO_LAKE, runtime(2, None).unwrap());
         let names: Vec<_> = state
             .physical_optimizers()
             .iter()

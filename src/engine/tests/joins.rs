@@ -282,7 +282,7 @@ async fn fuzz(seed: u64, cases: u64) -> (u64, u64, u64) {
     for case in 0..cases {
         let mut random = Random::new(seed, case);
         let plain = SessionContext::new_with_config(SessionConfig::new().with_target_partitions(1));
-        let (store, runtime) = (Arc::new(InMemory::new()), runtime(None).unwrap());
+        let (store, runtime) = (Arc::new(InMemory::new()), runtime(2, None).unwrap());
         let url = ObjectStoreUrl::parse("memory://fuzz/").unwrap();
         runtime.register_object_store(url.as_ref(), store.clone());
         let groups = *random.pick(&[2, 3, 5, 8, 12]);

@@ -51,7 +51,8 @@ fn groups_that_a_join_holds_are_counted_once() {
     });
 }
 
-/// With text as views each batch of a merge was counted with the buffers of all others.
+/// With text as views each batch of a merge was counted with the buffers of all others; and the merges of both parts could take all
+/// the memory, so that one run of twenty was refused.
 #[test]
 fn a_sort_of_text_larger_than_the_budget_ends() {
     let sql = "SELECT max(n), max(path) FROM (SELECT row_number() OVER (ORDER BY v, value) AS n, path FROM (

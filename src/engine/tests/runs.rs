@@ -210,7 +210,7 @@ async fn compare(seed: u64, query: fn(&mut Random) -> String, node: &str) -> usi
         let shape = *random.pick(&shapes);
         let count = *random.pick(&[0, 1, 7, 3000, 6000]);
         let table = table(&mut random, shape, count);
-        let runtime = runtime(None).unwrap();
+        let runtime = runtime(2, None).unwrap();
         let threads = *random.pick(&[1, 2, 3]);
         let ours = session(threads, true, &runtime, &[]);
         let plain = SessionContext::new_with_config(SessionConfig::new().with_target_partitions(1));
@@ -256,7 +256,7 @@ fn a_sum_of_a_run_that_is_too_large_is_an_error() {
     let columns: [(&str, ArrayRef); 2] = [("n", Arc::new(n)), ("v", Arc::new(v))];
     let table = RecordBatch::try_from_iter(columns).unwrap();
     block_on(async {
-        let context = session(2, true, &runtime(None).unwrap(), &[]);
+        let context = session(2, true, &runtime(2, None).unwrap(), &[]);
         register(&context, &table);
         let (plan, found) = sorted(&context, "SELECT n, sum(v) FROM r WHERE n < 2 GROUP BY n")
             .await
@@ -280,7 +280,7 @@ fn what_a_filter_does_not_keep_is_not_computed() {
     let columns: [(&str, ArrayRef); 2] = [("n", Arc::new(n)), ("v", Arc::new(v))];
     let table = RecordBatch::try_from_iter(columns).unwrap();
     block_on(async {
-        let context = session(2, true, &runtime(None).unwrap(), &[]);
+        let context = session(2, true, &runtime(2, None).unwrap(), &[]);
         register(&context, &table);
         let sql = "SELECT n, sum(12 / v) FROM r WHERE v <> 0 GROUP BY n";
         let (plan, found) = sorted(&context, sql).await.unwrap();
@@ -348,7 +348,7 @@ async fn compare_joins(seed: u64) -> usize {
             )
         };
         let ((one, r), (two, s)) = (some("r"), some("s"));
-        let runtime = runtime(None).unwrap();
+        let runtime = runtime(2, None).unwrap();
         let threads = *random.pick(&[1, 2, 3]);
         let ours = session(threads, true, &runtime, &[]);
         let plain = SessionContext::new_with_config(SessionConfig::new().with_target_partitions(1));
@@ -400,7 +400,7 @@ fn each_row_that_looks_is_joined_with_all_that_are_held_for_it() {
         RecordBatch::try_from_iter(columns).unwrap()
     };
     block_on(async {
-        let context = session(2, true, &runtime(None).unwrap(), &[]);
+        let context = session(2, true, &runtime(2, None).unwrap(), &[]);
         register_as("held", &context, &of(held));
         register_as("look", &context, &of(look));
         let sql = "SELECT look.n, look.id, held.id FROM held RIGHT JOIN look ON look.n = held.n";
@@ -455,10 +455,16 @@ fn more_groups_than_memory_are_given_in_several_states() {
     expected.sort();
     block_on(async {
         for threads in [1, 2] {
-            let (rows, given) = asked(sql, threads, &runtime(None).unwrap(), &table).await;
+            let (rows, given) = asked(sql, threads, &runtime(threads, None).unwrap(), &table).await;
             assert_eq!(rows, expected);
             assert!(given >= groups && given <= 2 * groups, "{given}");
-            let (rows, _) = asked(sql, threads, &runtime(Some(6 << 20)).unwrap(), &table).await;
+            let (rows, _) = asked(
+                sql,
+                threads,
+                &runtime(threads, Some(6 << 20)).unwrap(),
+                &table,
+            )
+            .await;
             assert_eq!(rows, expected);
         }
     });
