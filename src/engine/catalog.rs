@@ -105,12 +105,11 @@ impl Source {
     }
 
     fn contents(&self) -> Result<Arc<Contents>> {
-        let snapshot = self.lake.snapshot(self.version)?;
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(contents) = last
-            .as_ref()
-            .filter(|contents| contents.snapshot.version() == snapshot.version())
-        {
+        let known = last.as_ref().map(|contents| &contents.snapshot);
+        let snapshot = self.lake.snapshot_or(self.version, known)?;
+        let same = |contents: &&Arc<Contents>| Arc::ptr_eq(&contents.snapshot, &snapshot);
+        if let Some(contents) = last.as_ref().filter(same) {
             return Ok(contents.clone());
         }
         let mut bytes = vec![0; snapshot.splits().len() + 1];

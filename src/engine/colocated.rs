@@ -327,7 +327,7 @@ impl ExecutionPlan for RestateExec {
             return match self.statement {
                 // The join above needs the column that the projection leaves out.
                 Statement::Wide { .. } => Ok(None),
-                // Nothing above the projection can ask for it any more.
+                // Without that column the projection states no partitions either, so nothing above it relies on them.
                 Statement::Narrow { .. } => self.input.try_swapping_with_projection(projection),
             };
         };

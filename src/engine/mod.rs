@@ -28,6 +28,7 @@ mod dataframe;
 mod date_trunc;
 mod error;
 pub mod factors;
+mod footers;
 pub mod functions;
 mod lake_tables;
 mod memory;

@@ -11,6 +11,7 @@
 //! Planning opens no file: rows, bytes and bounds come from the manifest.
 
 use super::cuts::Cuts;
+use super::footers::Footers;
 use async_trait::async_trait;
 use datafusion::arrow::array::{
     ArrayRef, BooleanArray, Int64Array, StringViewArray, TimestampMicrosecondArray, UInt64Array,
@@ -20,9 +21,10 @@ use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::pruning::PruningStatistics;
 use datafusion::common::stats::Precision;
 use datafusion::common::{ColumnStatistics, DFSchema, Result, ScalarValue, Statistics, exec_err};
-use datafusion::datasource::file_format::{FileFormat, parquet::ParquetFormat};
 use datafusion::datasource::listing::PartitionedFile;
+use datafusion::datasource::physical_plan::parquet::CachedParquetFileReaderFactory;
 use datafusion::datasource::physical_plan::{FileGroup, FileScanConfigBuilder, ParquetSource};
+use datafusion::datasource::source::DataSourceExec;
 use datafusion::execution::object_store::ObjectStoreUrl;
 use datafusion::logical_expr::utils::conjunction;
 use datafusion::logical_expr::{Expr, Operator, TableProviderFilterPushDown, TableType};
@@ -86,8 +88,8 @@ pub(crate) struct LakeTable {
 /// What is known of the groups.
 #[derive(Debug)]
 enum Groups {
-    /// They are cut by job id, by which `order` sorts.
-    Jobs { order: LexOrdering, cuts: Arc<Cuts> },
+    /// They are cut by job id.
+    Jobs(Arc<Cuts>),
     /// So many, of whole days.
     Days(usize),
 }
@@ -95,7 +97,7 @@ enum Groups {
 impl Groups {
     fn count(&self) -> usize {
         match self {
-            Self::Jobs { cuts, .. } => cuts.groups(),
+            Self::Jobs(cuts) => cuts.groups(),
             Self::Days(groups) => *groups,
         }
     }
@@ -105,7 +107,7 @@ impl LakeTable {
     /// The table whose rows are those of `files`.
     ///
     /// # Errors
-    /// If the table has no job_id, or a file holds jobs of two groups (which the lake's ranges rule out).
+    /// If a file holds jobs of two groups, which the lake's ranges rule out.
     pub(crate) fn of_jobs(
         schema: SchemaRef,
         url: ObjectStoreUrl,
@@ -126,16 +128,11 @@ impl LakeTable {
         };
         let mut files = files.iter().map(grouped).collect::<Result<Vec<_>>>()?;
         files.sort_by_key(|(_, file)| file.jobs);
-        let job = Column::new_with_schema("job_id", &schema)?;
-        let job = PhysicalSortExpr::new_default(Arc::new(job))
-            .asc()
-            .nulls_last();
-        let order = LexOrdering::from([job]);
         Ok(Self {
             schema,
             url,
             files,
-            groups: Groups::Jobs { order, cuts },
+            groups: Groups::Jobs(cuts),
         })
     }
 
@@ -183,60 +180,131 @@ impl LakeTable {
         }
     }
 
-    /// What is known of some files together.
-    fn overall<'a>(&self, files: impl IntoIterator<Item = &'a ScanFile>) -> Statistics {
-        let mut statistics = Statistics::new_unknown(&self.schema);
-        let (mut rows, mut bytes, mut jobs, mut starts, mut times) = (0, 0, vec![], vec![], vec![]);
-        let mut systems = vec![];
-        for file in files {
-            rows += file.rows;
-            bytes += file.bytes;
-            jobs.push(file.jobs);
-            starts.push(file.start);
-            times.push(file.time);
-            systems.push(file.fs.as_deref());
-        }
-        statistics.num_rows = Precision::Exact(rows as usize);
-        if starts.is_empty() {
-            return statistics;
-        }
-        statistics.total_byte_size = Precision::Inexact(bytes as usize);
-        let mut set = |name: &str, bounds: Option<(ScalarValue, ScalarValue)>| {
-            let (Ok(i), Some((min, max))) = (self.schema.index_of(name), bounds) else {
-                return;
-            };
-            let nulls = if self.schema.field(i).is_nullable() {
-                Precision::Absent
-            } else {
-                Precision::Exact(0)
-            };
-            statistics.column_statistics[i] = ColumnStatistics::new_unknown()
-                .with_null_count(nulls)
-                .with_min_value(Precision::Exact(min))
-                .with_max_value(Precision::Exact(max));
+    /// The columns that a scan has to know of, as positions of the table: those that it gives, job_id, by which groups are cut, and in any
+    /// case one.
+    fn known(&self, projection: Option<&Vec<usize>>) -> Vec<usize> {
+        let all = 0..self.schema.fields().len();
+        let Some(projection) = projection else {
+            return all.collect();
         };
-        // Of all files together, if each says it.
-        let reach = |bounds: Vec<Option<(i64, i64)>>| {
-            let bounds: Option<Vec<_>> = bounds.into_iter().collect();
-            let widest = |(min, max): (i64, i64), (low, high)| (min.min(low), max.max(high));
-            bounds.unwrap_or_default().into_iter().reduce(widest)
-        };
-        let scalar = |v| ScalarValue::Int64(Some(v));
-        let job = reach(jobs).map(|(min, max)| (scalar(min), scalar(max)));
-        set("job_id", job);
-        let time = |v| ScalarValue::TimestampMicrosecond(Some(v), Some("UTC".into()));
-        let start = reach(starts).map(|(min, max)| (time(min), time(max)));
-        set("start_time", start);
-        let stamp = reach(times).map(|(min, max)| (time(min), time(max)));
-        set("time", stamp);
-        // Where it is the same for all, a scan does not read it.
-        let least = systems.iter().min().copied().flatten();
-        if let Some((least, most)) = least.zip(systems.into_iter().max().flatten()) {
-            let name = |name: &str| ScalarValue::Utf8View(Some(name.to_string()));
-            set("fs", Some((name(least), name(most))));
-        }
-        statistics
+        let job = self.schema.index_of("job_id").unwrap_or(0);
+        all.filter(|at| projection.contains(at) || *at == job)
+            .collect()
     }
+
+    /// How the rows of a scan of these columns lie in its groups.
+    fn partitioning(&self, schema: &Schema) -> Result<Option<Partitioning>> {
+        let Groups::Jobs(cuts) = &self.groups else {
+            return Ok(None);
+        };
+        let job = Column::new_with_schema("job_id", schema)?;
+        let job = PhysicalSortExpr::new_default(Arc::new(job));
+        let order = LexOrdering::from([job.asc().nulls_last()]);
+        let point = |cut: &i64| SplitPoint::new(vec![ScalarValue::Int64(Some(*cut))]);
+        let points = cuts.points().iter().map(point).collect();
+        RangePartitioning::try_new(order, points).map(|range| Some(Partitioning::Range(range)))
+    }
+
+    /// What reads these columns of a file.
+    fn source(
+        &self,
+        state: &dyn Session,
+        schema: &SchemaRef,
+        filters: &[Expr],
+    ) -> Result<ParquetSource> {
+        let mut options = state.default_table_options().parquet;
+        options.global.pushdown_filters |= filters.iter().any(singles_out);
+        let hint = options.global.metadata_size_hint;
+        let runtime = state.runtime_env();
+        let read = CachedParquetFileReaderFactory::new(
+            runtime.object_store(&self.url)?,
+            runtime.cache_manager.get_file_metadata_cache(),
+        );
+        let source = ParquetSource::new(schema.clone())
+            .with_table_parquet_options(options)
+            .with_parquet_file_reader_factory(match schema.fields() == self.schema.fields() {
+                true => Arc::new(read),
+                false => Arc::new(Footers::new(read, schema)),
+            });
+        Ok(match hint {
+            Some(hint) => source.with_metadata_size_hint(hint),
+            None => source,
+        })
+    }
+}
+
+/// A file as DataFusion lists it, of which a scan knows these columns.
+fn listed(file: &ScanFile, schema: &SchemaRef) -> PartitionedFile {
+    // No file is ever written anew under its name, so no date is needed to tell its versions apart.
+    let meta = ObjectMeta {
+        location: file.location.clone(),
+        last_modified: chrono::DateTime::UNIX_EPOCH,
+        size: file.bytes,
+        e_tag: None,
+        version: None,
+    };
+    let listed = PartitionedFile::new_from_meta(meta);
+    let listed = listed.with_statistics(Arc::new(overall(schema, [file])));
+    match file.whole {
+        // Then nobody has to read from the file what its columns are.
+        true => listed.with_arrow_schema(schema.clone()),
+        false => listed,
+    }
+}
+
+/// What is known of some files together.
+fn overall<'a>(schema: &Schema, files: impl IntoIterator<Item = &'a ScanFile>) -> Statistics {
+    let mut statistics = Statistics::new_unknown(schema);
+    let (mut rows, mut bytes, mut jobs, mut starts, mut times) = (0, 0, vec![], vec![], vec![]);
+    let mut systems = vec![];
+    for file in files {
+        rows += file.rows;
+        bytes += file.bytes;
+        jobs.push(file.jobs);
+        starts.push(file.start);
+        times.push(file.time);
+        systems.push(file.fs.as_deref());
+    }
+    statistics.num_rows = Precision::Exact(rows as usize);
+    if starts.is_empty() {
+        return statistics;
+    }
+    statistics.total_byte_size = Precision::Inexact(bytes as usize);
+    let mut set = |name: &str, bounds: Option<(ScalarValue, ScalarValue)>| {
+        let (Ok(i), Some((min, max))) = (schema.index_of(name), bounds) else {
+            return;
+        };
+        let nulls = if schema.field(i).is_nullable() {
+            Precision::Absent
+        } else {
+            Precision::Exact(0)
+        };
+        statistics.column_statistics[i] = ColumnStatistics::new_unknown()
+            .with_null_count(nulls)
+            .with_min_value(Precision::Exact(min))
+            .with_max_value(Precision::Exact(max));
+    };
+    // Of all files together, if each says it.
+    let reach = |bounds: Vec<Option<(i64, i64)>>| {
+        let bounds: Option<Vec<_>> = bounds.into_iter().collect();
+        let widest = |(min, max): (i64, i64), (low, high)| (min.min(low), max.max(high));
+        bounds.unwrap_or_default().into_iter().reduce(widest)
+    };
+    let scalar = |v| ScalarValue::Int64(Some(v));
+    let job = reach(jobs).map(|(min, max)| (scalar(min), scalar(max)));
+    set("job_id", job);
+    let time = |v| ScalarValue::TimestampMicrosecond(Some(v), Some("UTC".into()));
+    let start = reach(starts).map(|(min, max)| (time(min), time(max)));
+    set("start_time", start);
+    let stamp = reach(times).map(|(min, max)| (time(min), time(max)));
+    set("time", stamp);
+    // Where it is the same for all, a scan does not read it.
+    let least = systems.iter().min().copied().flatten();
+    if let Some((least, most)) = least.zip(systems.into_iter().max().flatten()) {
+        let name = |name: &str| ScalarValue::Utf8View(Some(name.to_string()));
+        set("fs", Some((name(least), name(most))));
+    }
+    statistics
 }
 
 /// Whether few rows can be expected to pass a filter. Then the reader itself filters, and decodes the other columns of those rows
@@ -337,7 +405,8 @@ impl TableProvider for LakeTable {
     }
 
     fn statistics(&self) -> Option<Statistics> {
-        Some(self.overall(self.files.iter().map(|(_, file)| file)))
+        let files = self.files.iter().map(|(_, file)| file);
+        Some(overall(&self.schema, files))
     }
 
     /// Inexact: files, row groups and pages are left out, rows are filtered above the scan.
@@ -363,52 +432,32 @@ impl TableProvider for LakeTable {
         } else {
             u64::MAX
         };
-        let (mut groups, mut rows, mut kept) = (vec![vec![]; self.groups.count()], 0, vec![]);
+        let (mut kept, mut rows) = (vec![], 0);
         for ((group, file), keep) in self.files.iter().zip(keep) {
             if keep && rows < enough {
                 rows += file.rows;
-                kept.push(file);
-                // No file is ever written anew under its name, so no date is needed to tell its versions apart.
-                let meta = ObjectMeta {
-                    location: file.location.clone(),
-                    last_modified: chrono::DateTime::UNIX_EPOCH,
-                    size: file.bytes,
-                    e_tag: None,
-                    version: None,
-                };
-                let listed = PartitionedFile::new_from_meta(meta);
-                let listed = listed.with_statistics(Arc::new(self.overall([file])));
-                groups[*group].push(match file.whole {
-                    // Then nobody has to read from the file what its columns are.
-                    true => listed.with_arrow_schema(self.schema.clone()),
-                    false => listed,
-                });
+                kept.push((*group, file));
             }
         }
-        let partitioning = match &self.groups {
-            Groups::Jobs { order, cuts } => {
-                let point = |cut: &i64| SplitPoint::new(vec![ScalarValue::Int64(Some(*cut))]);
-                let points = cuts.points().iter().map(point).collect();
-                let range = RangePartitioning::try_new(order.clone(), points)?;
-                Some(Partitioning::Range(range))
-            }
-            Groups::Days(_) => None,
-        };
-        let config = FileScanConfigBuilder::new(
-            self.url.clone(),
-            Arc::new(ParquetSource::new(self.schema.clone())),
-        )
-        .with_file_groups(groups.into_iter().map(FileGroup::new).collect())
-        .with_statistics(self.overall(kept))
-        .with_projection_indices(projection.cloned())?
-        .with_limit(limit)
-        .with_output_partitioning(partitioning)
-        .build();
-        let mut options = state.default_table_options().parquet;
-        options.global.pushdown_filters |= filters.iter().any(singles_out);
-        ParquetFormat::default()
-            .with_options(options)
-            .create_physical_plan(state, config)
-            .await
+        // Of a file that lacks columns a scan must find out which.
+        let whole = kept.iter().all(|(_, file)| file.whole);
+        let known = self.known(projection.filter(|_| whole));
+        let schema = Arc::new(self.schema.project(&known)?);
+        let mut groups = vec![vec![]; self.groups.count()];
+        for (group, file) in &kept {
+            groups[*group].push(listed(file, &schema));
+        }
+        let place = |at: &usize| known.iter().position(|known| known == at);
+        let asked = projection.map(|asked| asked.iter().filter_map(place).collect());
+        let source = self.source(state, &schema, filters)?;
+        let files = kept.into_iter().map(|(_, file)| file);
+        let config = FileScanConfigBuilder::new(self.url.clone(), Arc::new(source))
+            .with_file_groups(groups.into_iter().map(FileGroup::new).collect())
+            .with_statistics(overall(&schema, files))
+            .with_projection_indices(asked)?
+            .with_limit(limit)
+            .with_output_partitioning(self.partitioning(&schema)?)
+            .build();
+        Ok(DataSourceExec::from_data_source(config))
     }
 }

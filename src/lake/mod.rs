@@ -240,11 +240,28 @@ impl Lake {
     /// # Errors
     /// [`Error::Lake`] if there is no such version or it is damaged.
     pub fn snapshot(&self, version: Option<u64>) -> Result<Arc<Snapshot>> {
+        self.snapshot_or(version, None)
+    }
+
+    /// As [`Lake::snapshot`]; if that is what is known, it is not read again.
+    pub(crate) fn snapshot_or(
+        &self,
+        version: Option<u64>,
+        known: Option<&Arc<Snapshot>>,
+    ) -> Result<Arc<Snapshot>> {
+        let manifest = self.manifest(version)?;
+        match known.filter(|known| known.version() == manifest.version) {
+            Some(known) => Ok(known.clone()),
+            None => Snapshot::load(self.store.clone(), manifest).map(Arc::new),
+        }
+    }
+
+    fn manifest(&self, version: Option<u64>) -> Result<Manifest> {
         let manifest = match version {
             None => Manifest::newest(&self.store)?,
             Some(version) => Manifest::read(&self.store, version)?,
         };
-        let manifest = manifest.ok_or_else(|| {
+        manifest.ok_or_else(|| {
             let known = Manifest::versions(&self.store).unwrap_or_default();
             let known = known
                 .first()
@@ -259,8 +276,7 @@ impl Lake {
                 lake: self.store.show(""),
                 reason,
             }
-        })?;
-        Snapshot::load(self.store.clone(), manifest).map(Arc::new)
+        })
     }
 
     /// What the site knows.
