@@ -5,9 +5,11 @@ One function for each scenario; its docstring says what is compared and why that
 system of a whole process, from wait4) and their ratio: peers run in the same call on the same files, and both sides are checked
 to have seen the same. A wall time alone says nothing on a shared machine. Each figure is the median of the runs after one warm-up.
 
-Needs: `cargo build --release`, `cargo bench --no-run`, scripts/venv.sh, ../shared/data, a C compiler and libdeflate (package
-libdeflate-dev). Programs elsewhere: IOLODE, IOLODE_BENCH, IOLODE_PYTHON, IOLODE_SHARED_DATA. Results go to
-benches/runs/DATE-HOST.csv, one row a run, and .md, where HOST tells cores only.
+Measured is what users install, the profile `dist`: peers come fully optimised too. Tables before commit 9b7ade1 are of the profile `release`.
+
+Needs: `cargo build --profile dist`, `cargo bench --profile dist --no-run` (half an hour on two cores), scripts/venv.sh, ../shared/data, a C
+compiler and libdeflate (package libdeflate-dev). Programs elsewhere: IOLODE, IOLODE_BENCH, IOLODE_PYTHON, IOLODE_SHARED_DATA. Results go
+to benches/runs/DATE-HOST.csv, one row a run, and .md, where HOST tells cores only.
 """
 
 import argparse
@@ -28,7 +30,7 @@ import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 TARGET = os.environ.get("CARGO_TARGET_DIR", f"{ROOT}/target")
-IOLODE = os.environ.get("IOLODE", f"{TARGET}/release/iolode")
+IOLODE = os.environ.get("IOLODE", f"{TARGET}/dist/iolode")
 PYTHON = os.environ.get("IOLODE_PYTHON", f"{TARGET}/venv/bin/python")
 DATA = os.environ.get("IOLODE_SHARED_DATA", f"{ROOT}/../shared/data")
 # What users of pydarshan write to get at the counters: everything read, two modules as data frames.
@@ -111,7 +113,7 @@ def bench_binary(engine=False):
     """benches/bench.rs, built from what is there, with the engine if it is to ask: an older build would be measured without a word."""
     if "IOLODE_BENCH" in os.environ:
         return os.environ["IOLODE_BENCH"]
-    build = ["cargo", "bench", *([] if engine else ["--no-default-features"]), "--bench", "bench", "--no-run", "--message-format=json"]
+    build = ["cargo", "bench", "--profile", "dist", *([] if engine else ["--no-default-features"]), "--bench", "bench", "--no-run", "--message-format=json"]
     messages = subprocess.run(build, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines()
     built = [message for message in map(json.loads, messages) if message.get("executable")]
     return built[-1]["executable"]

@@ -14,6 +14,8 @@ use datafusion::arrow::buffer::NullBuffer;
 use datafusion::arrow::datatypes::{
     ArrowNativeTypeOp, ArrowPrimitiveType, DataType, Float64Type, Int64Type, UInt64Type,
 };
+use datafusion::arrow::util::bit_chunk_iterator::UnalignedBitChunk;
+use datafusion::arrow::util::bit_iterator::{BitIndexIterator, BitSliceIterator};
 use datafusion::common::{Result, internal_err};
 use datafusion::functions_aggregate::count::Count;
 use datafusion::functions_aggregate::min_max::{Max, Min};
@@ -116,8 +118,7 @@ impl Reduction {
 
 /// How many rows of each run are not NULL.
 pub(super) fn valid(run: &Range<usize>, nulls: &NullBuffer) -> usize {
-    let bits = nulls.inner().slice(run.start, run.len());
-    bits.count_set_bits()
+    UnalignedBitChunk::new(nulls.validity(), nulls.offset() + run.start, run.len()).count_ones()
 }
 
 fn counts(runs: &[Range<usize>], nulls: Option<&NullBuffer>) -> ArrayRef {
@@ -140,8 +141,9 @@ fn sums<T: ArrowPrimitiveType>(
         let sum = match nulls {
             None => of.iter().try_fold(T::Native::ZERO, add).map(Some),
             Some(nulls) => {
-                let nulls = nulls.inner().slice(run.start, run.len());
-                let mut slices = nulls.set_slices().peekable();
+                let from = nulls.offset() + run.start;
+                let mut slices =
+                    BitSliceIterator::new(nulls.validity(), from, run.len()).peekable();
                 let some = slices.peek().is_some();
                 slices
                     .flat_map(|(start, end)| &of[start..end])
@@ -178,8 +180,9 @@ fn extremes<T: ArrowPrimitiveType>(
         match nulls {
             None => of.iter().copied().reduce(extreme),
             Some(nulls) => {
-                let nulls = nulls.inner().slice(run.start, run.len());
-                nulls.set_indices().map(|i| of[i]).reduce(extreme)
+                let from = nulls.offset() + run.start;
+                let valid = BitIndexIterator::new(nulls.validity(), from, run.len());
+                valid.map(|i| of[i]).reduce(extreme)
             }
         }
     });
