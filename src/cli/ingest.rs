@@ -12,7 +12,8 @@ use std::path::{Path, PathBuf};
 #[derive(clap::Args)]
 #[command(after_help = "\
 What the lake has is not taken again. What cannot be read is recorded with the reason and passed over: it is listed, and
-the exit code is 1. Ctrl-C stops without a trace.
+the exit code is 1. Ctrl-C stops without a trace. Rows on their way to a file wait in TMPDIR, or /tmp, in some hundred MiB for
+each thread.
 
 Dates are days in the site's time zone, as in site.toml or --timezone; --to is the first day that no longer belongs. In
 that zone are also the times that sacct and LMT write without one.

@@ -187,11 +187,11 @@ impl Lake {
         }
         let threads = options.threads.max(1);
         // A thread writes one file at a time.
-        let group_bytes = (options.memory / threads / 2).clamp(1 << 20, 128 << 20);
+        let memory = (options.memory / threads / 8).clamp(1 << 20, 16 << 20);
         let mut tasks = vec![];
         for group in groups {
             let cuts = group.cuts(snapshot)?;
-            let pieces = pieces(snapshot, place, &group, &cuts, &mut bytes_on, group_bytes);
+            let pieces = pieces(snapshot, place, &group, &cuts, &mut bytes_on, memory);
             let added = added(snapshot, place, &group, &pieces);
             let same = matches!(&group.span, Span::Jobs { inner, .. } if *inner == cuts);
             history.note(&group, &cuts, same && added.is_empty());
@@ -396,7 +396,7 @@ fn pieces(
     group: &Group,
     cuts: &[i64],
     bytes_on: &mut HashMap<i64, u64>,
-    group_bytes: usize,
+    memory: usize,
 ) -> Arc<Vec<Target>> {
     // The first piece stays where most of the group is.
     let mut here: BTreeMap<i64, u64> = BTreeMap::new();
@@ -431,7 +431,7 @@ fn pieces(
             to,
             ost,
             version: snapshot.version() + 1,
-            group_bytes,
+            memory,
         }
     });
     Arc::new(targets.collect())

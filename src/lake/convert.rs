@@ -85,7 +85,7 @@ pub(super) struct Worker<'o> {
     flush_at: usize,
     /// Bytes of logs of one job that may be held.
     hold_at: u64,
-    /// Bytes that the writers of a range may hold together.
+    /// Bytes of memory that the writers of a range may hold together.
     write_at: usize,
 }
 
@@ -110,9 +110,10 @@ impl<'o> Worker<'o> {
             buffers: vec![],
             flush_at: (share / 16).clamp(1 << 16, 1 << 20),
             hold_at: share.clamp(1 << 20, 32 << 20) as u64,
-            write_at: (4 * share)
+            write_at: share
+                .min(32 << 20)
                 .saturating_sub(noted / threads)
-                .clamp(4 << 20, 256 << 20),
+                .max(1 << 20),
         })
     }
 
@@ -407,7 +408,7 @@ impl<'o> Worker<'o> {
             else {
                 break;
             };
-            writer.end_group()?;
+            writer.put_aside()?;
             held[at] = 0;
         }
         Ok(())

@@ -71,8 +71,10 @@ pub(super) fn without_path(error: &Error, file: &Candidate) -> String {
 
 /// About how many bytes of memory the notes of candidates take until they are published.
 pub(super) fn noted(candidates: &[Candidate]) -> usize {
-    let rows = size_of::<Candidate>() + size_of::<Planned>().max(size_of::<InputRow>());
-    candidates.iter().map(|file| file.name.len() + rows).sum()
+    // Beside a name are the counts of those who share it. The plans of a range go when all its rows are there.
+    let name = |file: &Candidate| file.name.len() + 2 * size_of::<usize>();
+    let rows = size_of::<Candidate>() + size_of::<Planned>() + size_of::<InputRow>();
+    candidates.iter().map(|file| name(file) + rows).sum()
 }
 
 /// A path as the lake writes it. Bytes that are no UTF-8 become `\xHH`, so that two files never share a name.

@@ -52,6 +52,7 @@ mod store;
 #[cfg(test)]
 mod tests;
 mod vacuum;
+mod waiting;
 mod work;
 mod writer;
 

@@ -1,11 +1,10 @@
-//! Rows that wait for their row group, in as little memory as is cheap.
+//! Rows in as little memory as is cheap.
 //!
 //! Most columns of a Darshan table are counters, small or 0 or missing in thousands of rows on end, and as Arrow each takes 8 bytes a
-//! row. Held in the least integers that hold them the rows of `darshan_file` take a quarter, and so a row group has four times as many
-//! rows: to begin a row group costs a reader as much as to read thousands of values, for each column anew.
+//! row. Held in the least integers that hold them the rows of `darshan_file` take a quarter.
 
 use arrow::array::{Array, ArrayRef, AsArray, Int8Array, NullArray, new_null_array};
-use arrow::compute::{cast, max, min};
+use arrow::compute::{cast, concat, max, min};
 use arrow::datatypes::{DataType, FieldRef, Float64Type, Int64Type, UInt64Type};
 use arrow::error::ArrowError;
 use arrow::record_batch::RecordBatch;
@@ -38,8 +37,35 @@ impl Narrow {
     }
 
     /// A column as it was.
-    pub(super) fn column(&self, at: usize, field: &FieldRef) -> Result<ArrayRef, ArrowError> {
-        widen(&self.columns[at], field.data_type())
+    pub(super) fn column(&self, at: usize, data_type: &DataType) -> Result<ArrayRef, ArrowError> {
+        widen(&self.columns[at], data_type)
+    }
+}
+
+/// A column of several batches as one, narrowed; at least one batch.
+pub(super) fn gathered(
+    batches: &[Narrow],
+    at: usize,
+    field: &FieldRef,
+) -> Result<ArrayRef, ArrowError> {
+    let columns = || batches.iter().map(|batch| &batch.columns[at]);
+    let alike = columns().all(|column| column.data_type() == batches[0].columns[at].data_type());
+    if alike {
+        let columns: Vec<&dyn Array> = columns().map(AsRef::as_ref).collect();
+        return concat(&columns);
+    }
+    let wide = columns().map(|column| widen(column, field.data_type()));
+    let wide: Vec<ArrayRef> = wide.collect::<Result<_, _>>()?;
+    let wide: Vec<&dyn Array> = wide.iter().map(AsRef::as_ref).collect();
+    narrow(&concat(&wide)?)
+}
+
+/// A column as it was before it was narrowed.
+pub(super) fn widen(column: &ArrayRef, data_type: &DataType) -> Result<ArrayRef, ArrowError> {
+    match column.data_type() {
+        narrow if narrow == data_type => Ok(column.clone()),
+        DataType::Null => Ok(new_null_array(data_type, column.len())),
+        _ => cast(column, data_type),
     }
 }
 
@@ -80,14 +106,6 @@ fn narrow(column: &ArrayRef) -> Result<ArrayRef, ArrowError> {
             })
         }
         _ => Ok(column.clone()),
-    }
-}
-
-fn widen(column: &ArrayRef, data_type: &DataType) -> Result<ArrayRef, ArrowError> {
-    match column.data_type() {
-        narrow if narrow == data_type => Ok(column.clone()),
-        DataType::Null => Ok(new_null_array(data_type, column.len())),
-        _ => cast(column, data_type),
     }
 }
 

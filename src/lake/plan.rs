@@ -144,7 +144,7 @@ pub(super) fn plan(
             .or_default()
             .insert(*log)
     });
-    let group_bytes = (options.memory / options.threads.max(1) / 4).clamp(1 << 20, 64 << 20);
+    let memory = (options.memory / options.threads.max(1) / 8).clamp(1 << 20, 16 << 20);
     let starts: Vec<usize> = pieces.iter().map(|(old_range, ..)| *old_range).collect();
     let mut tasks = vec![];
     for (number, (old_range, from, to)) in pieces.into_iter().enumerate() {
@@ -184,7 +184,7 @@ pub(super) fn plan(
             to,
             ost: osts[number],
             version: snapshot.version() + 1,
-            group_bytes,
+            memory,
         };
         tasks.push(Task::Range(RangeTask {
             target,
@@ -195,7 +195,7 @@ pub(super) fn plan(
             rewrite,
         }));
     }
-    tasks.extend(days(snapshot, site, stage, &mut bytes_on, group_bytes));
+    tasks.extend(days(snapshot, site, stage, &mut bytes_on, memory));
     Ok(Plan {
         splits,
         osts,
@@ -228,7 +228,7 @@ fn days(
     site: &SiteFile,
     stage: &Stage,
     bytes_on: &mut HashMap<i64, u64>,
-    group_bytes: usize,
+    memory: usize,
 ) -> Vec<Task> {
     let tasks = stage.days().into_iter().map(|((table, fs), days)| {
         let of_fs = |file: &&DataFile| {
@@ -265,7 +265,7 @@ fn days(
                 to: None,
                 ost: None,
                 version: snapshot.version() + 1,
-                group_bytes,
+                memory,
             },
             days: osts.collect(),
             runs: stage.runs.iter().filter(of_days).cloned().collect(),

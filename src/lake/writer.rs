@@ -2,10 +2,10 @@
 
 use super::encoding::{Encoder, LAYOUT};
 use super::failpoint::failpoint;
-use super::narrow::Narrow;
 use super::parts::{DataFile, day_name};
 use super::placement::Placement;
 use super::store::{Store, sync_directory};
+use super::waiting::Waiting;
 use crate::error::{Error, Result};
 use crate::table::Table;
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, new_null_array};
@@ -25,6 +25,8 @@ use xxhash_rust::xxh3::Xxh3;
 
 /// Rows of a row group, at most.
 const GROUP_ROWS: usize = 1 << 20;
+/// Bytes of a row group before it is encoded, at most.
+const GROUP_BYTES: usize = 128 << 20;
 
 /// Where and for which job ids, or which day, a file is written.
 #[derive(Clone, Debug)]
@@ -42,8 +44,8 @@ pub(super) struct Target {
     pub(super) to: Option<i64>,
     pub(super) ost: Option<i64>,
     pub(super) version: u64,
-    /// Bytes of memory that the rows of a row group may take.
-    pub(super) group_bytes: usize,
+    /// Bytes of memory that rows may take which are not in the file yet.
+    pub(super) memory: usize,
 }
 
 /// Writes rows that come sorted by job_id and log_id, and between them those of the file that is replaced.
@@ -54,10 +56,8 @@ pub(super) struct RangeWriter {
     ost: Option<i64>,
     encoder: Option<Encoder<Sink>>,
     old: Option<OldRows>,
-    /// Rows of the row group that is being gathered, and how many and how large they are.
-    group: Vec<Narrow>,
-    group_rows: usize,
-    group_bytes: usize,
+    /// Rows of the row group that is being gathered.
+    group: Waiting,
     rows: u64,
     job_id: Option<(i64, i64)>,
     start_time: Option<(i64, i64)>,
@@ -144,13 +144,11 @@ impl RangeWriter {
         Ok(Self {
             table: table.clone(),
             target,
+            group: Waiting::new(table.schema.clone()),
             path: String::new(),
             ost: None,
             encoder: None,
             old,
-            group: vec![],
-            group_rows: 0,
-            group_bytes: 0,
             rows: 0,
             job_id: None,
             start_time: None,
@@ -191,30 +189,30 @@ impl RangeWriter {
 
     /// Bytes of memory that the rows take which are not in the file yet.
     pub(super) fn memory(&self) -> usize {
-        self.group_bytes
+        self.group.memory()
     }
 
-    /// Writes these rows, so that their memory is free.
-    pub(super) fn end_group(&mut self) -> Result<()> {
-        let Some(sample) = self.group.iter().max_by_key(|batch| batch.rows()) else {
+    /// Puts these rows into a temporary file, so that their memory is free.
+    pub(super) fn put_aside(&mut self) -> Result<()> {
+        self.group.put_aside()
+    }
+
+    fn end_group(&mut self) -> Result<()> {
+        if self.group.rows() == 0 {
             return Ok(());
-        };
+        }
         let encoder = match &mut self.encoder {
             Some(encoder) => encoder,
             None => {
                 let sink;
                 (sink, self.path, self.ost) = create(&self.table, &self.target)?;
                 self.encoder
-                    .insert(Encoder::new(sink, &self.table, sample)?)
+                    .insert(Encoder::new(sink, &self.table, &self.group)?)
             }
         };
         let shown = self.target.store.show(&self.path);
-        encoder
-            .write(&self.group)
-            .map_err(|e| written(&self.path, e, &shown))?;
-        self.group.clear();
-        (self.group_rows, self.group_bytes) = (0, 0);
-        Ok(())
+        encoder.write(&self.group, |e| written(&self.path, e, &shown))?;
+        self.group.clear()
     }
 
     /// Ends the file, which must be synced then. None if no row was left, and then there is no file.
@@ -300,17 +298,16 @@ impl RangeWriter {
         self.start_time = self.bounds(batch, "start_time", self.start_time);
         self.time = self.bounds(batch, "time", self.time);
         self.rows += batch.num_rows() as u64;
-        let most = self.target.group_bytes.max(1);
+        let most = self.target.memory.max(1);
         let step = (batch.num_rows() * most / bytes(batch).max(1)).clamp(1, GROUP_ROWS);
         for from in (0..batch.num_rows()).step_by(step) {
             let part = batch.slice(from, step.min(batch.num_rows() - from));
-            let part =
-                Narrow::new(&part).map_err(|e| Error::columns(self.table.name.clone(), e))?;
-            self.group_rows += part.rows();
-            self.group_bytes += part.bytes();
-            self.group.push(part);
-            if self.group_rows >= GROUP_ROWS || self.group_bytes >= most {
+            let pushed = self.group.push(&part);
+            pushed.map_err(|e| Error::columns(self.table.name.clone(), e))?;
+            if self.group.rows() >= GROUP_ROWS || self.group.bytes() >= GROUP_BYTES {
                 self.end_group()?;
+            } else if self.group.memory() >= most {
+                self.put_aside()?;
             }
         }
         Ok(())

@@ -321,6 +321,31 @@ fn a_full_disk_is_said_and_leaves_no_file_behind() {
 }
 
 #[test]
+fn a_temporary_directory_that_cannot_be_written_to_is_named() {
+    let dir = fresh();
+    let jobs = ["--darshan-only", "--jobs", "60", "--out", "logs"];
+    iolode(dir.path(), &[&["synth"], &jobs[..]].concat()).ok();
+    let ingest = |lake: &str, temporary: &str| {
+        let args = ["ingest", "--create", "--darshan", "logs", "--lake", lake];
+        let mut command = program(dir.path());
+        command.args(args).args(["--memory", "1M"]);
+        Run::of(command.env("TMPDIR", temporary))
+    };
+    assert_eq!(
+        ingest("lake", "/nowhere").failed(),
+        "/nowhere: cannot make a temporary file: no such file or directory"
+    );
+    // Nothing is in the lake, and nothing beside it.
+    let files = |what: &str| iolode(dir.path(), &["lake", what, "lake"]).ok();
+    assert!(!files("files").contains("parquet"), "{}", files("files"));
+    ingest("lake", dir.path().to_str().unwrap()).ok();
+    assert!(files("files").contains("parquet"));
+    let mut names: Vec<_> = std::fs::read_dir(dir.path()).unwrap().collect();
+    names.retain(|name| name.as_ref().is_ok_and(|name| name.file_name() != "lake"));
+    assert_eq!(names.len(), 1, "{names:?}");
+}
+
+#[test]
 fn a_query_that_fails_leaves_the_file_of_an_earlier_one() {
     let dir = fresh();
     let file = dir.path().join("out.csv");

@@ -17,11 +17,12 @@
 //! The rule stands behind all that plan, when nothing looks for groupings to merge or to limit any more.
 
 use super::begun::{Begun, Shown, begin};
-use super::kept::{Kept, never_fails};
+use super::kept::{Kept, never_fails, true_rows};
 use super::reduce::{Reduction, valid};
 use super::{RUN, runs_of};
 use crate::engine::rule::{Node, Rule};
 use datafusion::arrow::array::{ArrayRef, AsArray, RecordBatch, UInt32Array};
+use datafusion::arrow::buffer::NullBuffer;
 use datafusion::arrow::compute::take_arrays;
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::common::tree_node::TreeNodeRecursion;
@@ -231,7 +232,7 @@ impl Table {
                 Ok(Function {
                     arguments,
                     filter: filter.clone(),
-                    reduction: Reduction::of(function).filter(|_| filter.is_none()),
+                    reduction: Reduction::of(function),
                     groups: held_by_group(function)?,
                 })
             })
@@ -240,7 +241,8 @@ impl Table {
             .group_expr()
             .group_schema(&grouping.input().schema())?;
         let simple = |function: &Function| {
-            function.reduction.is_some() && function.arguments.iter().all(never_fails)
+            let filter = function.filter.iter();
+            function.reduction.is_some() && filter.chain(&function.arguments).all(never_fails)
         };
         let keys_never_fail = grouping
             .group_expr()
@@ -303,12 +305,19 @@ impl Table {
         }
         let total = self.values.len();
         for function in &mut self.functions {
+            let filter = match &function.filter {
+                Some(filter) => Some(filter.evaluate(batch)?.into_array(batch.num_rows())?),
+                None => None,
+            };
+            let filter = filter.as_ref().map(|filter| filter.as_boolean());
             if in_runs && let Some(reduction) = function.reduction {
                 let values = match reduction.needs_values() {
                     true => evaluate_expressions_to_arrays(&function.arguments, batch)?,
                     false => vec![],
                 };
-                let states = [reduction.states(&values, &runs, kept.rows.as_ref())?];
+                let passing = filter.map(|filter| NullBuffer::new(true_rows(filter)));
+                let counted = NullBuffer::union(passing.as_ref(), kept.rows.as_ref());
+                let states = [reduction.states(&values, &runs, counted.as_ref())?];
                 function.groups.merge_batch(&states, firsts, total)?;
                 continue;
             }
@@ -318,11 +327,6 @@ impl Table {
                 }
             }
             let arguments = evaluate_expressions_to_arrays(&function.arguments, batch)?;
-            let filter = match &function.filter {
-                Some(filter) => Some(filter.evaluate(batch)?.into_array(batch.num_rows())?),
-                None => None,
-            };
-            let filter = filter.as_ref().map(|filter| filter.as_boolean());
             function
                 .groups
                 .update_batch(&arguments, rows, filter, total)?;

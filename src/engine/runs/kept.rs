@@ -1,12 +1,14 @@
 //! The rows that a filter keeps, without a copy of them.
 
 use datafusion::arrow::array::{Array, AsArray, BooleanArray, RecordBatch};
-use datafusion::arrow::buffer::NullBuffer;
+use datafusion::arrow::buffer::{BooleanBuffer, NullBuffer};
 use datafusion::arrow::compute::{filter_record_batch, prep_null_mask_filter};
 use datafusion::common::Result;
 use datafusion::logical_expr::Operator;
 use datafusion::physical_expr::PhysicalExpr;
-use datafusion::physical_expr::expressions::{BinaryExpr, CaseExpr, Column, Literal, NotExpr};
+use datafusion::physical_expr::expressions::{
+    BinaryExpr, CaseExpr, Column, IsNotNullExpr, IsNullExpr, Literal, NotExpr,
+};
 use datafusion::physical_plan::filter::FilterExec;
 use std::sync::Arc;
 
@@ -39,11 +41,8 @@ impl Kept {
             .predicate()
             .evaluate(&batch)?
             .into_array(batch.num_rows())?;
-        let kept = match kept.as_boolean() {
-            kept if kept.null_count() > 0 => prep_null_mask_filter(kept),
-            kept => kept.clone(),
-        };
-        let (count, rows) = (kept.true_count(), kept.into_parts().0);
+        let rows = true_rows(kept.as_boolean());
+        let count = rows.count_set_bits();
         let batch = match filter.projection() {
             Some(projection) => batch.project(projection)?,
             None => batch,
@@ -68,6 +67,14 @@ impl Kept {
     }
 }
 
+/// The rows for which a condition is true, which NULL is not.
+pub(super) fn true_rows(condition: &BooleanArray) -> BooleanBuffer {
+    match condition.null_count() {
+        0 => condition.values().clone(),
+        _ => prep_null_mask_filter(condition).into_parts().0,
+    }
+}
+
 /// Whether an expression gives a value for each row, also for those that a filter would have kept from it.
 pub(super) fn never_fails(expression: &Arc<dyn PhysicalExpr>) -> bool {
     let plain =
@@ -81,6 +88,7 @@ pub(super) fn never_fails(expression: &Arc<dyn PhysicalExpr>) -> bool {
                 Eq | NotEq | Lt | LtEq | Gt | GtEq | IsDistinctFrom | IsNotDistinctFrom | And | Or
             )
         });
-    (plain || compares || expression.is::<NotExpr>())
+    let asks = expression.is::<IsNullExpr>() || expression.is::<IsNotNullExpr>();
+    (plain || compares || asks || expression.is::<NotExpr>())
         && expression.children().into_iter().all(never_fails)
 }

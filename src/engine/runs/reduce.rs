@@ -122,6 +122,11 @@ pub(super) fn valid(run: &Range<usize>, nulls: &NullBuffer) -> usize {
 }
 
 fn counts(runs: &[Range<usize>], nulls: Option<&NullBuffer>) -> ArrayRef {
+    // What is counted is often rare.
+    if nulls.is_some_and(|nulls| nulls.null_count() == nulls.len()) {
+        return Arc::new(Int64Array::from(vec![0; runs.len()]));
+    }
+    let nulls = nulls.filter(|nulls| nulls.null_count() > 0);
     let count = |run: &Range<usize>| nulls.map_or(run.len(), |nulls| valid(run, nulls));
     Arc::new(Int64Array::from_iter_values(
         runs.iter().map(|run| count(run) as i64),

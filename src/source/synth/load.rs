@@ -33,25 +33,34 @@ pub(super) enum Origin {
     Background,
 }
 
-/// Something that is spread evenly over a time on one target.
+/// Something that is spread evenly over a time on one target. A month has some hundred for each log, which are held together, so it is
+/// kept small.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Load {
-    /// Place in [`FILE_SYSTEMS`].
-    pub(super) fs: usize,
-    /// Index of the OST or MDT.
-    pub(super) target: i64,
+    fs: u8,
     pub(super) what: What,
+    pub(super) origin: Origin,
+    target: i32,
     /// Seconds since the start of the span.
     pub(super) start: f64,
     pub(super) end: f64,
     pub(super) amount: i64,
-    pub(super) origin: Origin,
     pub(super) job_id: i64,
     /// Record id of the file; 0 without a log.
     pub(super) file: u64,
 }
 
 impl Load {
+    /// Place in [`FILE_SYSTEMS`].
+    pub(super) fn fs(&self) -> usize {
+        self.fs.into()
+    }
+
+    /// Index of the OST or MDT.
+    pub(super) fn target(&self) -> i64 {
+        self.target.into()
+    }
+
     /// How much of it came before a moment.
     fn before(&self, moment: f64) -> i64 {
         if moment >= self.end {
@@ -116,8 +125,8 @@ pub(super) fn loads(
             let Some(flow) = flow else { continue };
             for (ost, bytes) in spread(flow, layout, progressive) {
                 found.push(Load {
-                    fs,
-                    target: ost,
+                    fs: fs as u8,
+                    target: ost as i32,
                     what,
                     start: begin + flow.start + late,
                     end: begin + flow.end + late,
@@ -230,8 +239,8 @@ fn operations(
         let mut add = |op: Op, moment: f64, lasts: f64, count: i64| {
             if count > 0 {
                 found.push(Load {
-                    fs,
-                    target: mdt(fs, &file.path),
+                    fs: fs as u8,
+                    target: mdt(fs, &file.path) as i32,
                     what: What::Op(op),
                     start: begin + moment,
                     end: begin + moment + lasts,
@@ -305,7 +314,7 @@ pub(super) fn without_log(span: &Span, job_id: i64, start: i64, end: i64) -> Vec
             let amount = burst - burst / 10 * (at % 3);
             found.push(Load {
                 fs: 0,
-                target: (first + at) % osts,
+                target: ((first + at) % osts) as i32,
                 what,
                 start: begin + moment,
                 end: begin + moment + took,

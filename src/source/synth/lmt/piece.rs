@@ -92,12 +92,12 @@ impl<'a> Piece<'a> {
             sums: vec![[(0, 0); 3]; system.osts as usize],
             op_sums: [(0, 0); OPS],
         };
-        for load in loads.iter().filter(|load| load.fs == fs) {
+        for load in loads.iter().filter(|load| load.fs() == fs) {
             let (from, to) = load.samples();
             // Nobody knows what came before the first sample.
             for sample in from.max(first).max(1)..=to.min(end - 1) {
                 piece.add(
-                    load.target,
+                    load.target(),
                     load.what,
                     sample,
                     load.in_sample(sample),

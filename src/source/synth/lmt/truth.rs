@@ -60,9 +60,9 @@ impl Account {
             let (from, to) = load.samples();
             let meets = |(start, end): (i64, i64)| from <= end + 1 && to >= start;
             let kind = load.origin == Origin::Darshan && !matches!(load.what, What::Op(_));
-            let planted = load.fs == 0
-                && (load.target == plants.late_ost
-                    || plants.reboot_osts().contains(&load.target)
+            let planted = load.fs() == 0
+                && (load.target() == plants.late_ost
+                    || plants.reboot_osts().contains(&load.target())
                     || meets(plants.gap));
             kind && from > 1 && to < span.samples && !planted
         };
@@ -81,7 +81,10 @@ impl Account {
         others.truncate(CANDIDATES);
         let mut there: HashMap<(usize, i64), Vec<&Load>> = HashMap::new();
         for load in loads.iter().filter(|load| load.origin == Origin::Darshan) {
-            there.entry((load.fs, load.target)).or_default().push(load);
+            there
+                .entry((load.fs(), load.target()))
+                .or_default()
+                .push(load);
         }
         let beside = |load: &Load| {
             let meets = |other: &&&Load| {
@@ -91,7 +94,7 @@ impl Account {
                     && other.end > load.start
             };
             let (mut own, mut foreign) = (0, 0);
-            for other in there[&(load.fs, load.target)].iter().filter(meets) {
+            for other in there[&(load.fs(), load.target())].iter().filter(meets) {
                 match other.job_id == load.job_id {
                     true => own = 1,
                     false => foreign = 1,
@@ -177,7 +180,7 @@ fn share(month: &Month, span: &Span, load: &Load, loads: &[Load]) -> Value {
     let (from, to) = load.samples();
     let (mut own, mut same_job, mut other, mut unreadable, mut background) = (0, 0, 0, 0, 0);
     let here = |other: &&Load| {
-        (other.fs, other.target, other.what) == (load.fs, load.target, load.what)
+        (other.fs(), other.target(), other.what) == (load.fs(), load.target(), load.what)
             && other.samples().1 >= from
             && other.samples().0 <= to
     };
@@ -196,7 +199,7 @@ fn share(month: &Month, span: &Span, load: &Load, loads: &[Load]) -> Value {
         } += bytes;
     }
     for sample in from..=to {
-        let (read, written) = noise(month.seed, load.fs, load.target, sample);
+        let (read, written) = noise(month.seed, load.fs(), load.target(), sample);
         background += if load.what == What::Read {
             read
         } else {
@@ -207,8 +210,8 @@ fn share(month: &Month, span: &Span, load: &Load, loads: &[Load]) -> Value {
         "job_id": load.job_id,
         // Beyond what a double holds.
         "record_id": load.file.to_string(),
-        "fs": FILE_SYSTEMS[load.fs].name,
-        "ost": load.target,
+        "fs": FILE_SYSTEMS[load.fs()].name,
+        "ost": load.target(),
         "direction": if load.what == What::Read { "read" } else { "write" },
         "window": [load.start + span.start as f64, load.end + span.start as f64],
         "from": span.stamp(from - 1),

@@ -1,0 +1,253 @@
+//! Rows that wait for their row group: the newest in memory, those before them in a temporary file.
+//!
+//! To begin a row group costs a reader as much as to read thousands of values, for each column anew, so a row group should be large; and an
+//! ingest fills one for each table on each thread. What they hold goes through memory a few MiB at a time, so that neither the size of
+//! row groups nor that of an ingest has a part in its memory. The file has no name, so nothing is left of it by whoever is killed.
+
+use super::narrow::{Narrow, gathered, widen};
+use crate::error::{Error, Result};
+use arrow::array::ArrayRef;
+use arrow::datatypes::{Field, Schema, SchemaRef};
+use arrow::error::ArrowError;
+use arrow::ipc::reader::StreamReader;
+use arrow::ipc::writer::StreamWriter;
+use arrow::record_batch::RecordBatch;
+use std::fs::File;
+use std::io::Cursor;
+use std::os::unix::fs::FileExt;
+use std::sync::Arc;
+
+/// Bytes that are gathered before the file is written to.
+const BUFFER: usize = 1 << 20;
+
+/// The rows of a row group to be.
+pub(super) struct Waiting {
+    schema: SchemaRef,
+    /// Rows in the file, which come before those in memory.
+    aside: Vec<Aside>,
+    held: Vec<Narrow>,
+    file: Option<File>,
+    rows: usize,
+    bytes: usize,
+    memory: usize,
+}
+
+/// Rows in the file.
+struct Aside {
+    /// Where each column begins, and where the last one ends.
+    places: Vec<u64>,
+}
+
+impl Waiting {
+    /// No rows yet, of this schema.
+    pub(super) fn new(schema: SchemaRef) -> Self {
+        Self {
+            schema,
+            aside: vec![],
+            held: vec![],
+            file: None,
+            rows: 0,
+            bytes: 0,
+            memory: 0,
+        }
+    }
+
+    /// How many there are.
+    pub(super) fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// About how many bytes they take, in memory and in the file.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// About how many bytes of memory they take.
+    pub(super) fn memory(&self) -> usize {
+        self.memory
+    }
+
+    /// Appends rows.
+    pub(super) fn push(&mut self, rows: &RecordBatch) -> std::result::Result<(), ArrowError> {
+        let rows = Narrow::new(rows)?;
+        let bytes = rows.bytes();
+        self.rows += rows.rows();
+        self.bytes += bytes;
+        self.memory += bytes;
+        self.held.push(rows);
+        Ok(())
+    }
+
+    /// Puts what is in memory into the file.
+    pub(super) fn put_aside(&mut self) -> Result<()> {
+        if self.held.is_empty() {
+            return Ok(());
+        }
+        let file = match &mut self.file {
+            Some(file) => file,
+            None => {
+                let file = tempfile::tempfile();
+                self.file
+                    .insert(file.map_err(|e| failed("cannot make a temporary file", e))?)
+            }
+        };
+        let last = self.aside.last().and_then(|aside| aside.places.last());
+        let mut written = last.copied().unwrap_or(0);
+        let (mut places, mut bytes) = (vec![written], Vec::with_capacity(BUFFER));
+        for (at, field) in self.schema.fields().iter().enumerate() {
+            let column = gathered(&self.held, at, field).map_err(no_rows)?;
+            encode(column, &mut bytes).map_err(no_rows)?;
+            places.push(written + bytes.len() as u64);
+            if bytes.len() >= BUFFER || at + 1 == self.schema.fields().len() {
+                file.write_all_at(&bytes, written)
+                    .map_err(|e| failed("cannot write a temporary file", e))?;
+                written += bytes.len() as u64;
+                bytes.clear();
+            }
+        }
+        self.aside.push(Aside { places });
+        self.held.clear();
+        self.memory = 0;
+        Ok(())
+    }
+
+    /// A column of them, piece by piece.
+    pub(super) fn column(&self, at: usize) -> impl Iterator<Item = Result<ArrayRef>> {
+        let data_type = self.schema.field(at).data_type();
+        let aside = self.aside.iter().map(move |aside| {
+            let mut bytes = vec![0; (aside.places[at + 1] - aside.places[at]) as usize];
+            if let Some(file) = &self.file {
+                file.read_exact_at(&mut bytes, aside.places[at])
+                    .map_err(|e| failed("cannot read a temporary file", e))?;
+            }
+            decode(bytes)
+                .and_then(|column| widen(&column, data_type))
+                .map_err(no_rows)
+        });
+        let held = self.held.iter();
+        aside.chain(held.map(move |rows| rows.column(at, data_type).map_err(no_rows)))
+    }
+
+    /// The longest piece of a column; None if there are no rows.
+    pub(super) fn sample(&self, at: usize) -> Result<Option<ArrayRef>> {
+        let longest = self.held.iter().max_by_key(|rows| rows.rows());
+        match longest.filter(|_| self.aside.is_empty()) {
+            Some(rows) => {
+                let data_type = self.schema.field(at).data_type();
+                rows.column(at, data_type).map(Some).map_err(no_rows)
+            }
+            None => self.column(at).next().transpose(),
+        }
+    }
+
+    /// Forgets them.
+    pub(super) fn clear(&mut self) -> Result<()> {
+        self.aside.clear();
+        self.held.clear();
+        (self.rows, self.bytes, self.memory) = (0, 0, 0);
+        match &self.file {
+            Some(file) => file
+                .set_len(0)
+                .map_err(|e| failed("cannot empty a temporary file", e)),
+            None => Ok(()),
+        }
+    }
+}
+
+fn encode(column: ArrayRef, to: &mut Vec<u8>) -> std::result::Result<(), ArrowError> {
+    let field = Field::new("", column.data_type().clone(), true);
+    let schema = Arc::new(Schema::new(vec![field]));
+    let mut stream = StreamWriter::try_new(to, &schema)?;
+    stream.write(&RecordBatch::try_new(schema, vec![column])?)?;
+    stream.finish()
+}
+
+fn decode(bytes: Vec<u8>) -> std::result::Result<ArrayRef, ArrowError> {
+    let mut stream = StreamReader::try_new(Cursor::new(bytes), None)?;
+    let rows = stream.next().transpose()?;
+    rows.map(|rows| rows.column(0).clone())
+        .ok_or_else(|| ArrowError::IpcError("it lacks rows".into()))
+}
+
+fn failed(what: &'static str, e: std::io::Error) -> Error {
+    Error::io(std::env::temp_dir(), what, e)
+}
+
+fn no_rows(e: ArrowError) -> Error {
+    Error::columns("rows that wait for their row group", e)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arrow::array::{Float64Array, Int64Array, ListArray, StringArray};
+    use arrow::compute::concat;
+    use arrow::datatypes::{DataType, Int64Type};
+    use proptest::prelude::*;
+
+    fn rows(from: i64, n: i64, wide: i64) -> RecordBatch {
+        let rows = from..from + n;
+        let ints: Int64Array = rows
+            .clone()
+            .map(|v| (v % 3 > 0).then_some(v * wide))
+            .collect();
+        let floats: Float64Array = rows
+            .clone()
+            .map(|v| Some((v * (wide - 1)) as f64))
+            .collect();
+        let text: StringArray = rows.clone().map(|v| Some(format!("/file/{v}"))).collect();
+        let lists = ListArray::from_iter_primitive::<Int64Type, _, _>(
+            rows.map(|v| (v % 4 > 0).then(|| (0..v % 4).map(Some))),
+        );
+        let missing = arrow::array::new_null_array(&DataType::UInt64, n as usize);
+        RecordBatch::try_from_iter_with_nullable([
+            ("ints", Arc::new(ints) as ArrayRef, true),
+            ("floats", Arc::new(floats), true),
+            ("text", Arc::new(text), true),
+            ("lists", Arc::new(lists), true),
+            ("missing", missing, true),
+        ])
+        .unwrap()
+    }
+
+    fn whole(waiting: &Waiting, at: usize) -> ArrayRef {
+        let pieces: Vec<ArrayRef> = waiting.column(at).map(Result::unwrap).collect();
+        let pieces: Vec<_> = pieces.iter().map(AsRef::as_ref).collect();
+        concat(&pieces).unwrap()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, rng_seed: prop::test_runner::RngSeed::Fixed(3), ..ProptestConfig::default() })]
+
+        /// Batches of other lengths, with values of other sizes, some of them slices, put aside now and then; and once more after.
+        #[test]
+        fn rows_come_back_in_order_wherever_they_waited(
+            batches in prop::collection::vec((1i64..40, prop::sample::select(vec![1i64, 100, 1 << 20, 1 << 40]), any::<bool>()), 1..8)
+        ) {
+            let mut waiting = Waiting::new(rows(0, 1, 1).schema());
+            for _ in 0..2 {
+                let (mut all, mut from) = (vec![], 0);
+                for (n, wide, aside) in &batches {
+                    let batch = rows(from, n + 2, *wide).slice(1, *n as usize);
+                    from += n;
+                    waiting.push(&batch).unwrap();
+                    all.push(batch);
+                    if *aside {
+                        waiting.put_aside().unwrap();
+                        prop_assert_eq!(waiting.memory(), 0);
+                    }
+                }
+                prop_assert_eq!(waiting.rows() as i64, from);
+                prop_assert!(waiting.bytes() >= waiting.memory());
+                for at in 0..5 {
+                    let columns: Vec<_> = all.iter().map(|batch| batch.column(at).as_ref()).collect();
+                    prop_assert_eq!(&whole(&waiting, at), &concat(&columns).unwrap());
+                    prop_assert!(!waiting.sample(at).unwrap().unwrap().is_empty());
+                }
+                waiting.clear().unwrap();
+                prop_assert_eq!((waiting.rows(), waiting.bytes(), waiting.memory()), (0, 0, 0));
+                prop_assert!(waiting.sample(0).unwrap().is_none());
+            }
+        }
+    }
+}
