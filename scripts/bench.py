@@ -210,7 +210,7 @@ def ingest(bench):
 def memory(bench):
     """Peak memory of an ingest of five times as many logs against that of an ingest of as many as asked for, with two threads.
 
-    With the memory that an ingest has if nobody says otherwise, which the smaller one need not fill, and with a quarter of it, which both do.
+    With the memory that an ingest has if nobody says otherwise, and with a quarter of it, which the notes of the larger one alone take a third of.
     """
     fresh = lambda: bench.forget("lake")
     small, files = bench.synth()
