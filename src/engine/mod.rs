@@ -30,6 +30,7 @@ mod error;
 pub mod factors;
 mod footers;
 pub mod functions;
+mod held_bounds;
 mod lake_tables;
 mod memory;
 mod own_text;

@@ -3,9 +3,11 @@
 use super::corrections::durations::PartsOfDurations;
 use super::corrections::join_order;
 use super::corrections::overflow;
+use super::corrections::percentile_cont::ToTheLastDigit;
 use super::corrections::unnest::{SAME, UniqueNoMore};
 use super::date_trunc::UtcTrunc;
 use super::functions::{AGGREGATE, SCALAR};
+use super::held_bounds::HeldBounds;
 use super::memory::Memory;
 use super::runs::{GROUP_RUNS, JOIN_RUNS, TOP_OF_RUNS};
 use super::user_function::WriteOut;
@@ -92,6 +94,7 @@ pub(crate) fn session_state(
     let mut builder = SessionStateBuilder::new_with_default_features()
         .with_config(config(threads, memory, first))
         .with_runtime_env(runtime)
+        .with_optimizer_rule(Arc::new(ToTheLastDigit))
         .with_physical_optimizer_rules(rules(true, memory.is_some()));
     let scalar = builder.scalar_functions().get_or_insert_default();
     scalar.extend(SCALAR.iter().map(|function| Arc::new(function.udf())));
@@ -113,7 +116,7 @@ pub(crate) fn session_state(
 }
 
 /// DataFusion's own rules with ours behind the one that chooses the sides of joins, and before the one that repartitions and sorts,
-/// and behind all of these those that make use of runs.
+/// and behind all of these the bounds of what joins hold, and those that make use of runs.
 fn rules(colocated: bool, budget: bool) -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
     let mut rules = PhysicalOptimizer::new().rules;
     let place = |rules: &[Arc<dyn PhysicalOptimizerRule + Send + Sync>], name| {
@@ -134,6 +137,7 @@ fn rules(colocated: bool, budget: bool) -> Vec<Arc<dyn PhysicalOptimizerRule + S
     rules.insert(last, Arc::new(GROUP_RUNS));
     rules.insert(last, Arc::new(TOP_OF_RUNS));
     rules.insert(last, Arc::new(JOIN_RUNS));
+    rules.insert(last, Arc::new(HeldBounds));
     rules
 }
 

@@ -10,6 +10,7 @@ pub(in crate::engine) mod headings;
 pub(in crate::engine) mod join_order;
 pub(in crate::engine) mod keywords;
 pub(in crate::engine) mod overflow;
+pub(in crate::engine) mod percentile_cont;
 pub(in crate::engine) mod time_zone;
 pub(in crate::engine) mod unnest;
 pub(in crate::engine) mod using;

@@ -7,7 +7,7 @@ use super::{
     erfc as error_function, io_time as time, ost_and as and, ost_bits as bits,
     ost_contains as contains, ost_count as counted, ost_intersect as intersection,
     ost_list as listed, ost_or as or, ost_overlap as overlap, ost_union as union,
-    percentiles as exact,
+    percentiles as exact, quantiles as some,
 };
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::ScalarValue;
@@ -83,7 +83,13 @@ pub fn percentiles(x: Expr, parts: i64) -> Expr {
     aggregate(&exact::PERCENTILES, vec![x, lit(parts)])
 }
 
-/// The same from a sketch of bounded size.
+/// Of a group: its quantiles at these places, each from 0 to 1.
+pub fn quantiles(x: Expr, at: &[f64]) -> Expr {
+    let at = at.iter().map(|at| lit(*at));
+    aggregate(&some::QUANTILES, std::iter::once(x).chain(at).collect())
+}
+
+/// The percentiles from a sketch of bounded size.
 pub fn approx_percentiles(x: Expr, parts: i64) -> Expr {
     aggregate(&approx::APPROX_PERCENTILES, vec![x, lit(parts)])
 }
@@ -120,6 +126,7 @@ mod tests {
             ost_union(x(), x()),
             ost_intersect(x(), x()),
             percentiles(x(), 4),
+            quantiles(x(), &[0.5]),
             approx_percentiles(x(), 4),
             critical_files(x(), x(), x()),
             io_time(x(), x()),

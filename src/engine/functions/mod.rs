@@ -29,6 +29,7 @@ mod ost_or;
 mod ost_overlap;
 mod ost_union;
 mod percentiles;
+mod quantiles;
 mod single;
 mod sweep;
 
@@ -44,6 +45,8 @@ use datafusion::logical_expr::{
 use intervals::Time;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
+
+pub(super) use quantiles::QUANTILES;
 
 /// Every scalar function, in the order in which they are shown.
 pub static SCALAR: &[&Scalar] = &[
@@ -63,6 +66,7 @@ pub static AGGREGATE: &[&Aggregate] = &[
     &ost_union::OST_UNION,
     &ost_intersect::OST_INTERSECT,
     &percentiles::PERCENTILES,
+    &quantiles::QUANTILES,
     &approx_percentiles::APPROX_PERCENTILES,
     &critical_files::CRITICAL_FILES,
     &io_time::IO_TIME,

@@ -1,6 +1,7 @@
 //! `percentiles`: all of them at once, exactly.
 
 use super::grouped::{Grouped, passing};
+use super::quantiles::quantiles_at;
 use super::{Aggregate, Fold, Page, floats, integer_type, number_type, taken};
 use datafusion::arrow::array::{
     Array, ArrayRef, AsArray, BooleanArray, Float64Builder, ListArray, ListBuilder,
@@ -43,10 +44,8 @@ pub(super) static PERCENTILES: Aggregate = Aggregate {
     state: |_| vec![("values", floats())],
     distinct_is_same: false,
     fold: |args| {
-        Ok(Box::new(Percentiles {
-            parts: parts("percentiles", args)?,
-            values: Grouped::default(),
-        }))
+        let cuts = Cuts::Parts(parts("percentiles", args)?);
+        Ok(Box::new(Percentiles::new(cuts)))
     },
 };
 
@@ -95,11 +94,29 @@ fn quantiles(sorted: &[f64], parts: usize, into: &mut Float64Builder) {
     }
 }
 
+/// Which quantiles are asked for.
+#[derive(Clone)]
+pub(super) enum Cuts {
+    /// Those that cut the values into so many parts of equal size.
+    Parts(usize),
+    /// These.
+    At(Vec<f64>),
+}
+
 /// All values of all groups. Its partial state is the list of a group's values.
 #[derive(Clone)]
-struct Percentiles {
-    parts: usize,
+pub(super) struct Percentiles {
+    cuts: Cuts,
     values: Grouped<f64>,
+}
+
+impl Percentiles {
+    pub(super) fn new(cuts: Cuts) -> Self {
+        Self {
+            cuts,
+            values: Grouped::default(),
+        }
+    }
 }
 
 impl Fold for Percentiles {
@@ -142,9 +159,14 @@ impl GroupsAccumulator for Percentiles {
         let mut lists = ListBuilder::new(Float64Builder::new());
         for ends in ends.windows(2) {
             let group = &mut values[ends[0]..ends[1]];
-            group.sort_unstable_by(order);
             if !group.is_empty() {
-                quantiles(group, self.parts, lists.values());
+                match &self.cuts {
+                    Cuts::Parts(parts) => {
+                        group.sort_unstable_by(order);
+                        quantiles(group, *parts, lists.values());
+                    }
+                    Cuts::At(at) => quantiles_at(group, at, lists.values()),
+                }
             }
             lists.append(!group.is_empty());
         }
@@ -227,11 +249,11 @@ mod tests {
             cut in any::<prop::sample::Index>(), parts in 1usize..12, swap in any::<bool>(), direct in any::<bool>(), first in 0usize..4
         ) {
             let halves = rows.split_at(cut.index(rows.len()));
-            let mut merged = Percentiles { parts, values: Grouped::default() };
+            let mut merged = Percentiles::new(Cuts::Parts(parts));
             for half in if swap { [halves.1, halves.0] } else { [halves.0, halves.1] } {
                 let values: Vec<ArrayRef> = vec![Arc::new(half.iter().map(|(_, x)| *x).collect::<Float64Array>())];
                 let groups: Vec<usize> = half.iter().map(|(group, _)| *group).collect();
-                let mut partial = Percentiles { parts, values: Grouped::default() };
+                let mut partial = Percentiles::new(Cuts::Parts(parts));
                 if direct {
                     merged.merge_batch(&partial.convert_to_state(&values, None).unwrap(), &groups, 3).unwrap();
                 } else {

@@ -22,13 +22,13 @@ use datafusion::physical_plan::{collect, displayable};
 use datafusion::prelude::{SessionConfig, SessionContext};
 use std::sync::Arc;
 
-const RANGES: i64 = 12;
+pub(super) const RANGES: i64 = 12;
 /// Job ids of a range.
-const WIDTH: i64 = 100;
+pub(super) const WIDTH: i64 = 100;
 
-type Row = (i64, i64, Option<i64>, i64);
+pub(super) type Row = (i64, i64, Option<i64>, i64);
 
-fn schema() -> SchemaRef {
+pub(super) fn schema() -> SchemaRef {
     let column = |name: &str, null| Field::new(name, DataType::Int64, null);
     Arc::new(Schema::new(vec![
         column("job_id", false),
@@ -75,7 +75,7 @@ fn random_rows(random: &mut Random) -> Vec<Row> {
 }
 
 /// Some Parquet files in memory, one to three for each range; `overlap` says whether those of a range may share jobs.
-async fn write(
+pub(super) async fn write(
     store: &InMemory,
     name: &str,
     rows: &[Row],
@@ -156,7 +156,7 @@ fn random_query(random: &mut Random) -> String {
     // A relation with all four columns. Joins inside drop the keys by which they were made: what they were cut by is then
     // easily lost from sight.
     let table = |random: &mut Random| random.pick(&["a", "b", "c"]).to_string();
-    let relation = |random: &mut Random| match random.below(10) {
+    let relation = |random: &mut Random| match random.below(12) {
         0 => format!(
             "(SELECT job_id, log_id, k, sum(v) AS v FROM {} GROUP BY job_id, log_id, k)",
             table(random)
@@ -179,6 +179,13 @@ fn random_query(random: &mut Random) -> String {
         5 => format!(
             "(SELECT job_id, log_id, k, row_number() OVER (PARTITION BY job_id, log_id ORDER BY k, v) AS v FROM {})",
             table(random)
+        ),
+        // Few jobs, as no bounds of a file can tell.
+        6 | 7 => format!(
+            "(SELECT * FROM {} WHERE abs(job_id - {}) < {})",
+            table(random),
+            random.int(0, RANGES * WIDTH),
+            random.int(0, 2 * WIDTH)
         ),
         _ => table(random),
     };
@@ -287,7 +294,7 @@ async fn fuzz(seed: u64, cases: u64) -> (u64, u64, u64) {
         runtime.register_object_store(url.as_ref(), store.clone());
         let groups = *random.pick(&[2, 3, 5, 8, 12]);
         let target = *random.pick(&[2, 3, 4, 8, 16]);
-        let names = ["hash", "pushdown", "round robin", "sort"];
+        let names = ["hash", "pushdown", "round robin", "sort", "beside"];
         let chances: Vec<bool> = names.iter().map(|_| random.chance(0.5)).collect();
         let settings = [
             (
@@ -300,6 +307,10 @@ async fn fuzz(seed: u64, cases: u64) -> (u64, u64, u64) {
             ),
             ("datafusion.optimizer.prefer_existing_sort", chances[3]),
             ("datafusion.execution.parquet.pushdown_filters", chances[1]),
+            (
+                "datafusion.optimizer.repartition_joins",
+                chances[4] || random.chance(0.5),
+            ),
         ];
         let contexts = [
             session(target, true, &runtime, &settings),
@@ -425,9 +436,9 @@ fn random_joins_of_tables_cut_alike_give_the_rows_of_plain_tables_in_every_setti
         asked("IOLODE_JOINS").unwrap_or(120),
     );
     let (restated, repartitioned, failed) = block_on(fuzz(seed, joins));
-    // The rule must have been at work in many of the plans, six for each join, and have been of no use in many others.
+    // The rule must have been at work in some of the plans, six for each join, and have been of no use in many others.
     assert!(
-        restated > joins && repartitioned > joins && failed < joins / 3,
+        restated > joins / 2 && repartitioned > joins && failed < joins / 3,
         "{restated} {repartitioned} {failed}"
     );
 }

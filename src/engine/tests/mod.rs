@@ -1,5 +1,6 @@
 //! Lakes asked in SQL, in every setting.
 
+mod bounds;
 mod joins;
 mod lakes;
 mod memory;

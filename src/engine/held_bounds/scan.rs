@@ -1,0 +1,234 @@
+//! The scan that reads what lies within bounds that are known when it begins.
+
+use super::noted::{Noted, Reach, number, wider};
+use crate::engine::rule::Node;
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::common::{Result, ScalarValue};
+use datafusion::datasource::physical_plan::FileScanConfig;
+use datafusion::datasource::source::{DataSource, DataSourceExec};
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::logical_expr::Operator;
+use datafusion::physical_expr::expressions::{BinaryExpr, Column, lit};
+use datafusion::physical_expr::{PhysicalExpr, conjunction};
+use datafusion::physical_plan::filter::FilterExec;
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
+use futures::{TryStreamExt, stream};
+use std::fmt::{Debug, Formatter};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// A scan that leaves out rows that meet none of those that are held.
+pub(super) struct BoundedScanExec {
+    scan: Node,
+    /// The columns that are keys, each as a column of the scan and of its files.
+    columns: Vec<Option<(Column, Column)>>,
+    /// Whether group `i` of the scan meets partition `i` of what is held and no other.
+    beside: bool,
+    noted: Arc<Noted>,
+}
+
+impl BoundedScanExec {
+    /// Of these columns of a scan, None for a key that is none; None if its rows may not be left out.
+    pub(super) fn of(
+        scan: &DataSourceExec,
+        places: &[Option<usize>],
+        beside: bool,
+        noted: &Arc<Noted>,
+    ) -> Option<Self> {
+        let config = scan.data_source().downcast_ref::<FileScanConfig>()?;
+        // The first of its rows would be others. And files that another group may read meet any of what is held.
+        if config.limit.is_some() || (beside && config.output_partitioning.is_none()) {
+            return None;
+        }
+        let schema = scan.schema();
+        let column = |place: &Option<usize>| {
+            let at = (*place)?;
+            let of_scan = Column::new(schema.field(at).name(), at);
+            let whole: Arc<dyn PhysicalExpr> = Arc::new(of_scan.clone());
+            let whole = match config.file_source().projection() {
+                Some(projection) => projection.unproject_expr(&whole).ok()?,
+                None => whole,
+            };
+            let of_files = whole.downcast_ref::<Column>()?.clone();
+            Some((of_scan, of_files))
+        };
+        let columns: Vec<_> = places.iter().map(column).collect();
+        columns.iter().any(Option::is_some).then(|| Self {
+            scan: Arc::new(scan.clone()),
+            columns,
+            beside,
+            noted: noted.clone(),
+        })
+    }
+
+    /// What reads one partition of the rows: once chosen it stays, for its partitions may share files.
+    async fn chosen(&self, partition: usize, context: &TaskContext) -> Result<Node> {
+        let (parts, cell) = match self.beside {
+            true => (partition..partition + 1, partition),
+            false => (self.noted.all(), 0),
+        };
+        let choose = async || {
+            let reach = self.noted.reach(parts).await;
+            let bounded = reach.map(|reach| self.within(&reach, partition, context));
+            Ok(bounded
+                .transpose()?
+                .flatten()
+                .unwrap_or_else(|| self.scan.clone()))
+        };
+        match self.noted.scans.get(cell) {
+            Some(cell) => cell.get_or_try_init(choose).await.cloned(),
+            None => Ok(self.scan.clone()),
+        }
+    }
+
+    /// The scan of the rows within these bounds; None if they leave out little.
+    fn within(
+        &self,
+        reach: &[Reach],
+        partition: usize,
+        context: &TaskContext,
+    ) -> Result<Option<Node>> {
+        let Some(scan) = self.scan.downcast_ref::<DataSourceExec>() else {
+            return Ok(None);
+        };
+        let Some(config) = scan.data_source().downcast_ref::<FileScanConfig>() else {
+            return Ok(None);
+        };
+        let mut conditions: Vec<Arc<dyn PhysicalExpr>> = vec![];
+        for (column, reach) in self.columns.iter().zip(reach) {
+            let (Some((of_scan, of_files)), Some((least, most))) = (column, reach) else {
+                continue;
+            };
+            let groups = match self.beside {
+                true => partition..partition + 1,
+                false => 0..config.file_groups.len(),
+            };
+            if leaves_out_enough(config, groups, of_files.name(), (least, most)) {
+                let bound = |operator, value: &ScalarValue| {
+                    let column = Arc::new(of_scan.clone());
+                    Arc::new(BinaryExpr::new(column, operator, lit(value.clone())))
+                };
+                conditions.push(bound(Operator::GtEq, least));
+                conditions.push(bound(Operator::LtEq, most));
+            }
+        }
+        if conditions.is_empty() {
+            return Ok(None);
+        }
+        let condition = conjunction(conditions);
+        let options = context.session_config().options();
+        let bounded = config.try_pushdown_filters(vec![condition.clone()], options)?;
+        let scan: Node = match bounded.updated_node {
+            Some(source) => Arc::new(DataSourceExec::new(source)),
+            None => self.scan.clone(),
+        };
+        Ok(Some(Arc::new(FilterExec::try_new(condition, scan)?)))
+    }
+}
+
+/// Whether a quarter at least of what a column reaches over in these files lies outside of the bounds. Of a column of which the manifest says
+/// nothing only a single value is taken to leave out enough.
+fn leaves_out_enough(
+    config: &FileScanConfig,
+    groups: Range<usize>,
+    column: &str,
+    (least, most): (&ScalarValue, &ScalarValue),
+) -> bool {
+    let width = |least: &ScalarValue, most: &ScalarValue| Some(number(most)? - number(least)?);
+    let Some(within) = width(least, most) else {
+        return false;
+    };
+    let known = || {
+        let at = config
+            .file_source()
+            .table_schema()
+            .table_schema()
+            .index_of(column)
+            .ok()?;
+        let files = config.file_groups.get(groups)?.iter();
+        let mut all: Reach = None;
+        for file in files.flat_map(|group| group.files()) {
+            let column = file.statistics.as_ref()?.column_statistics.get(at)?;
+            let of_file = (column.min_value.get_value()?, column.max_value.get_value()?);
+            all = wider(all, Some((of_file.0.clone(), of_file.1.clone())));
+        }
+        let (least, most) = all?;
+        width(&least, &most)
+    };
+    match known() {
+        Some(all) => within * 4 <= all * 3,
+        None => within == 0,
+    }
+}
+
+impl Debug for BoundedScanExec {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        self.fmt_as(DisplayFormatType::Default, f)
+    }
+}
+
+impl DisplayAs for BoundedScanExec {
+    fn fmt_as(&self, _: DisplayFormatType, f: &mut Formatter<'_>) -> std::fmt::Result {
+        let columns = self.columns.iter().flatten();
+        let columns: Vec<&str> = columns.map(|(column, _)| column.name()).collect();
+        write!(f, "BoundedScanExec: [{}]", columns.join(", "))
+    }
+}
+
+impl ExecutionPlan for BoundedScanExec {
+    fn name(&self) -> &str {
+        "BoundedScanExec"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        self.scan.properties()
+    }
+
+    fn maintains_input_order(&self) -> Vec<bool> {
+        vec![true]
+    }
+
+    fn benefits_from_input_partitioning(&self) -> Vec<bool> {
+        vec![false]
+    }
+
+    fn children(&self) -> Vec<&Node> {
+        vec![&self.scan]
+    }
+
+    fn apply_expressions(
+        &self,
+        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    fn with_new_children(self: Arc<Self>, mut children: Vec<Node>) -> Result<Node> {
+        Ok(Arc::new(Self {
+            scan: children.swap_remove(0),
+            columns: self.columns.clone(),
+            beside: self.beside,
+            noted: self.noted.clone(),
+        }))
+    }
+
+    fn execute(
+        &self,
+        partition: usize,
+        context: Arc<TaskContext>,
+    ) -> Result<SendableRecordBatchStream> {
+        let this = Self {
+            scan: self.scan.clone(),
+            columns: self.columns.clone(),
+            beside: self.beside,
+            noted: self.noted.clone(),
+        };
+        let rows = async move {
+            let scan = this.chosen(partition, &context).await?;
+            scan.execute(partition, context)
+        };
+        let rows = stream::once(rows).try_flatten();
+        Ok(Box::pin(RecordBatchStreamAdapter::new(self.schema(), rows)))
+    }
+}
