@@ -12,16 +12,20 @@
 ---   { name = "independent_share", type = "Float64", doc = "independent of logs" },
 ---   { name = "collective_share", type = "Float64", doc = "collective of logs" },
 --- ]
+-- Logs have few different numbers of processes, so these are counted first.
 WITH log AS (
-  SELECT CASE WHEN nprocs <= 1 THEN 0 WHEN nprocs <= 1024 THEN 1 WHEN nprocs <= 8192 THEN 2 ELSE 3 END AS size,
-    coalesce(mpiio_coll_opens, 0) + coalesce(mpiio_coll_reads, 0) + coalesce(mpiio_coll_writes, 0) > 0 AS collective,
-    coalesce(mpiio_indep_opens, 0) + coalesce(mpiio_indep_reads, 0) + coalesce(mpiio_indep_writes, 0) > 0 AS independent
+  SELECT nprocs, (mpiio_coll_opens > 0 OR mpiio_coll_reads > 0 OR mpiio_coll_writes > 0) IS TRUE AS collective,
+    (mpiio_indep_opens > 0 OR mpiio_indep_reads > 0 OR mpiio_indep_writes > 0) IS TRUE AS independent
   FROM darshan_log WHERE files > streams AND nprocs IS NOT NULL
 ), counted AS (
-  SELECT size, count(*) AS logs, sum(CASE WHEN NOT collective AND NOT independent THEN 1 ELSE 0 END) AS posix,
-    sum(CASE WHEN NOT collective AND independent THEN 1 ELSE 0 END) AS independent, sum(CASE WHEN collective THEN 1 ELSE 0 END) AS collective
-  FROM log GROUP BY size
+  SELECT nprocs, count(*) AS logs, count(*) FILTER (WHERE NOT collective AND NOT independent) AS posix,
+    count(*) FILTER (WHERE NOT collective AND independent) AS independent, count(*) FILTER (WHERE collective) AS collective
+  FROM log GROUP BY nprocs
+), classed AS (
+  SELECT CASE WHEN nprocs <= 1 THEN 0 WHEN nprocs <= 1024 THEN 1 WHEN nprocs <= 8192 THEN 2 ELSE 3 END AS size,
+    sum(logs) AS logs, sum(posix) AS posix, sum(independent) AS independent, sum(collective) AS collective
+  FROM counted GROUP BY size
 )
 SELECT CASE size WHEN 0 THEN 'one' WHEN 1 THEN 'small' WHEN 2 THEN 'medium' ELSE 'large' END AS class, logs, posix, independent, collective,
   CAST(posix AS DOUBLE) / logs AS posix_share, CAST(independent AS DOUBLE) / logs AS independent_share, CAST(collective AS DOUBLE) / logs AS collective_share
-FROM counted ORDER BY size
+FROM classed ORDER BY size

@@ -7,9 +7,11 @@
 //! |---|---|
 //! | `session` | options, memory, functions and rules of every session |
 //! | `catalog` | names to tables, at one version of each lake for each query |
-//! | `cuts`, `table` | scans of a table in groups of job ids, the same for all tables |
+//! | `cuts`, `table`, `footers` | scans of a table in groups of job ids, the same for all tables |
 //! | `build_side` | the optimizer rule by which joins hold groups rather than rows |
 //! | `colocated` | the optimizer rule by which joins on job_id and more keep those groups |
+//! | `held_bounds` | the optimizer rule by which what a join holds bounds the scan of its other side |
+//! | `runs` | the optimizer rules that look up rows of one key that stand together once |
 //! | `corrections` | what DataFusion gets wrong, put right or refused |
 //! | `lake_tables`, [`views`] | tables made of the manifest, views |
 //! | [`functions`] | SQL functions |

@@ -69,6 +69,7 @@ fn config(threads: usize, memory: Option<usize>, first: &str) -> SessionConfig {
     // DataFusion 55.2 takes the columns of these filters by name where one join lies above another, and so may lay the filter
     // of one table on the column of the same name of another, which loses rows without a word (its issues 25244 and
     // 25296). All our tables share job_id, log_id and names such as bytes_read.
+    // [`super::held_bounds`] finds them by their place.
     options.optimizer.enable_dynamic_filter_pushdown = false;
     options.optimizer.enable_join_dynamic_filter_pushdown = false;
     options.optimizer.enable_topk_dynamic_filter_pushdown = false;
