@@ -8,7 +8,7 @@
 //!   KeyBoundsExec: [ost, time]                     notes the bounds
 //!     AggregateExec                                the last sample of each OST
 //!   RepartitionExec: Hash([fs, ost, time])
-//!     BoundedScanExec: [ost, time]                 reads what lies within: the last hour of three days
+//!     BoundedScanExec: [ost, time]                 reads what lies within
 //!       DataSourceExec: lmt_ost                    all samples
 //! ```
 //!

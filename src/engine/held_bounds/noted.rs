@@ -205,14 +205,6 @@ impl ExecutionPlan for KeyBoundsExec {
         self.input.properties()
     }
 
-    fn maintains_input_order(&self) -> Vec<bool> {
-        vec![true]
-    }
-
-    fn benefits_from_input_partitioning(&self) -> Vec<bool> {
-        vec![false]
-    }
-
     fn children(&self) -> Vec<&Node> {
         vec![&self.input]
     }

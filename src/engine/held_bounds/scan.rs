@@ -19,6 +19,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// A scan that leaves out rows that meet none of those that are held.
+#[derive(Clone)]
 pub(super) struct BoundedScanExec {
     scan: Node,
     /// The columns that are keys, each as a column of the scan and of its files.
@@ -185,14 +186,6 @@ impl ExecutionPlan for BoundedScanExec {
         self.scan.properties()
     }
 
-    fn maintains_input_order(&self) -> Vec<bool> {
-        vec![true]
-    }
-
-    fn benefits_from_input_partitioning(&self) -> Vec<bool> {
-        vec![false]
-    }
-
     fn children(&self) -> Vec<&Node> {
         vec![&self.scan]
     }
@@ -207,9 +200,7 @@ impl ExecutionPlan for BoundedScanExec {
     fn with_new_children(self: Arc<Self>, mut children: Vec<Node>) -> Result<Node> {
         Ok(Arc::new(Self {
             scan: children.swap_remove(0),
-            columns: self.columns.clone(),
-            beside: self.beside,
-            noted: self.noted.clone(),
+            ..Self::clone(&self)
         }))
     }
 
@@ -218,12 +209,7 @@ impl ExecutionPlan for BoundedScanExec {
         partition: usize,
         context: Arc<TaskContext>,
     ) -> Result<SendableRecordBatchStream> {
-        let this = Self {
-            scan: self.scan.clone(),
-            columns: self.columns.clone(),
-            beside: self.beside,
-            noted: self.noted.clone(),
-        };
+        let this = self.clone();
         let rows = async move {
             let scan = this.chosen(partition, &context).await?;
             scan.execute(partition, context)
