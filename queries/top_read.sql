@@ -18,8 +18,8 @@
 WITH app AS (
   SELECT app, count(*) AS logs, count(DISTINCT uid) AS users, sum(bytes_read) AS bytes_read FROM darshan_log GROUP BY app
 ), ranked AS (
-  SELECT *, CAST(bytes_read AS DOUBLE) / nullif(sum(bytes_read) OVER (), 0) AS share,
-    CAST(sum(bytes_read) OVER (ORDER BY bytes_read DESC, app ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS DOUBLE) / nullif(sum(bytes_read) OVER (), 0) AS share_so_far
+  SELECT *, sum(bytes_read) OVER (ORDER BY bytes_read DESC, app ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS so_far,
+    nullif(CAST(sum(bytes_read) OVER () AS DOUBLE), 0) AS total
   FROM app
 )
-SELECT app, logs, users, bytes_read, share, share_so_far FROM ranked ORDER BY bytes_read DESC, app LIMIT $n
+SELECT app, logs, users, bytes_read, bytes_read / total AS share, so_far / total AS share_so_far FROM ranked ORDER BY bytes_read DESC, app LIMIT $n

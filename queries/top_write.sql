@@ -18,8 +18,8 @@
 WITH app AS (
   SELECT app, count(*) AS logs, count(DISTINCT uid) AS users, sum(bytes_written) AS bytes_written FROM darshan_log GROUP BY app
 ), ranked AS (
-  SELECT *, CAST(bytes_written AS DOUBLE) / nullif(sum(bytes_written) OVER (), 0) AS share,
-    CAST(sum(bytes_written) OVER (ORDER BY bytes_written DESC, app ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS DOUBLE) / nullif(sum(bytes_written) OVER (), 0) AS share_so_far
+  SELECT *, sum(bytes_written) OVER (ORDER BY bytes_written DESC, app ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS so_far,
+    nullif(CAST(sum(bytes_written) OVER () AS DOUBLE), 0) AS total
   FROM app
 )
-SELECT app, logs, users, bytes_written, share, share_so_far FROM ranked ORDER BY bytes_written DESC, app LIMIT $n
+SELECT app, logs, users, bytes_written, bytes_written / total AS share, so_far / total AS share_so_far FROM ranked ORDER BY bytes_written DESC, app LIMIT $n

@@ -3,14 +3,13 @@
 //! A query sees one version of each lake, whatever is committed while it is planned or runs: it resolves its names in a
 //! [`Catalog`] of its own, whose lakes are [`Pinned`] at the first name that is looked up.
 
-use super::cuts::Cuts;
+use super::contents::{Contents, ListedTable};
 use super::external;
 use super::lake_tables::LakeRows;
 use super::session::CATALOG;
-use super::table::{LakeTable, ScanFile, scanned};
 use super::views::{VIEWS, View, view};
 use crate::error::{Error, Result};
-use crate::lake::{DataFile, Lake, Snapshot, Store, UserFunction};
+use crate::lake::{Lake, Store, UserFunction};
 use crate::table::{Partition, TABLES, table};
 use async_trait::async_trait;
 use datafusion::catalog::{
@@ -22,9 +21,8 @@ use datafusion::datasource::ViewTable;
 use datafusion::execution::object_store::ObjectStoreUrl;
 use datafusion::execution::session_state::SessionState;
 use datafusion::logical_expr::{DdlStatement, LogicalPlan, TableType};
-use datafusion::object_store::path::Path;
 use datafusion::object_store::{ObjectStore, local::LocalFileSystem};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::fmt::{Debug, Formatter};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
@@ -38,13 +36,6 @@ pub(crate) struct Source {
     url: ObjectStoreUrl,
     /// What the last query saw, for the next one of the same version.
     last: Mutex<Option<Arc<Contents>>>,
-}
-
-/// One version of a lake, as scans need it.
-struct Contents {
-    snapshot: Arc<Snapshot>,
-    cuts: Arc<Cuts>,
-    files: HashMap<String, Vec<ScanFile>>,
 }
 
 impl Source {
@@ -95,47 +86,16 @@ impl Source {
         }
     }
 
-    /// Where a data file lies in that store.
-    fn location(&self, file: &DataFile) -> Result<Path> {
-        match self.lake.store().local(&file.path) {
-            None => Ok(Path::from(file.path.as_str())),
-            Some(path) => Path::from_absolute_path(&path)
-                .map_err(|e| Error::io(&path, "cannot read", std::io::Error::other(e))),
-        }
-    }
-
     fn contents(&self) -> Result<Arc<Contents>> {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = last.as_ref().map(|contents| &contents.snapshot);
-        let snapshot = self.lake.snapshot_or(self.version, known)?;
-        let same = |contents: &&Arc<Contents>| Arc::ptr_eq(&contents.snapshot, &snapshot);
+        let known = last.as_ref().map(|contents| &contents.version);
+        let version = self.lake.version_or(self.version, known)?;
+        let same = |contents: &&Arc<Contents>| Arc::ptr_eq(&contents.version, &version);
         if let Some(contents) = last.as_ref().filter(same) {
             return Ok(contents.clone());
         }
-        let mut bytes = vec![0; snapshot.splits().len() + 1];
-        let mut files: HashMap<String, Vec<ScanFile>> = HashMap::new();
-        for file in snapshot.files() {
-            if let Some(range) = file.range.and_then(|range| bytes.get_mut(range)) {
-                *range += file.bytes;
-            }
-            let file_of = files.entry(file.table.clone()).or_default();
-            file_of.push(ScanFile {
-                location: self.location(file)?,
-                bytes: file.bytes,
-                rows: file.rows,
-                jobs: file.job_id,
-                start: file.start_time,
-                time: file.time,
-                fs: file.day.as_ref().map(|(fs, _)| fs.clone()),
-                whole: table(&file.table).is_ok_and(|table| table.version == file.schema_version),
-            });
-        }
-        let cuts = Arc::new(Cuts::new(snapshot.splits(), &bytes, self.groups));
-        let contents = Arc::new(Contents {
-            snapshot,
-            cuts,
-            files,
-        });
+        let contents = Contents::new(version, self.url.clone(), self.groups)?;
+        let contents = Arc::new(contents);
         *last = Some(contents.clone());
         Ok(contents)
     }
@@ -162,24 +122,16 @@ impl Pinned {
         }
         let (contents, table) = (self.contents()?, table(name)?);
         if table.partition == Partition::Manifest {
-            let (schema, snapshot) = (table.schema.clone(), contents.snapshot.clone());
+            let (schema, version) = (table.schema.clone(), contents.version.clone());
             return Ok(Some(match name {
-                "lake_input" => Arc::new(LakeRows::new(schema, move || snapshot.input_batch())),
-                "lake_file" => Arc::new(LakeRows::new(schema, move || snapshot.file_batch())),
-                "lake_version" => Arc::new(LakeRows::new(schema, move || snapshot.version_batch())),
-                "lake_mount" => Arc::new(LakeRows::new(schema, move || snapshot.mount_batch())),
+                "lake_input" => Arc::new(LakeRows::new(schema, move || version.input_batch())),
+                "lake_file" => Arc::new(LakeRows::new(schema, move || version.file_batch())),
+                "lake_version" => Arc::new(LakeRows::new(schema, move || version.version_batch())),
+                "lake_mount" => Arc::new(LakeRows::new(schema, move || version.mount_batch())),
                 _ => return Ok(None),
             }));
         }
-        let files = contents.files.get(name).map_or(&[][..], Vec::as_slice);
-        let (schema, url) = (scanned(&table.schema), self.source.url.clone());
-        let table = match table.partition {
-            Partition::Day => Ok(LakeTable::of_days(schema, url, files, self.source.groups)),
-            _ => LakeTable::of_jobs(schema, url, files, contents.cuts.clone()),
-        };
-        table
-            .map(|table| Some(Arc::new(table) as _))
-            .map_err(|e| crate::Error::columns(format!("table {name}"), e))
+        Ok(Some(Arc::new(ListedTable::new(contents, table))))
     }
 }
 
@@ -271,7 +223,7 @@ impl Catalog {
         let lake = self.lakes.iter().find(|pinned| pinned.source.name == lake);
         let contents = lake.map(|lake| lake.contents()).transpose()?;
         Ok(contents.map_or(vec![], |contents| {
-            contents.snapshot.manifest().functions.clone()
+            contents.version.manifest().functions.clone()
         }))
     }
 

@@ -23,11 +23,13 @@
 mod build_side;
 mod catalog;
 mod colocated;
+mod contents;
 mod corrections;
 mod cte_names;
 mod cuts;
 mod dataframe;
 mod date_trunc;
+mod distinct;
 mod error;
 pub mod factors;
 mod footers;

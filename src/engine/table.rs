@@ -404,11 +404,6 @@ impl TableProvider for LakeTable {
         TableType::Base
     }
 
-    fn statistics(&self) -> Option<Statistics> {
-        let files = self.files.iter().map(|(_, file)| file);
-        Some(overall(&self.schema, files))
-    }
-
     /// Inexact: files, row groups and pages are left out, rows are filtered above the scan.
     fn supports_filters_pushdown(
         &self,

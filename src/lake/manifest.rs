@@ -102,13 +102,22 @@ impl Manifest {
             format: u32,
         }
         let damaged = |e: serde_json::Error| format!("damaged: {e}");
-        let Format { format } = serde_json::from_slice(bytes).map_err(damaged)?;
+        let manifest = serde_json::from_slice::<Self>(bytes);
+        // The fields of a newer format may be others.
+        let format = match &manifest {
+            Ok(manifest) => manifest.format,
+            Err(_) => {
+                serde_json::from_slice::<Format>(bytes)
+                    .map_err(damaged)?
+                    .format
+            }
+        };
         if format > FORMAT {
             return Err(format!(
                 "made by a newer iolode (manifest format {format}, this one reads {FORMAT}); use a newer iolode"
             ));
         }
-        let manifest: Self = serde_json::from_slice(bytes).map_err(damaged)?;
+        let manifest = manifest.map_err(damaged)?;
         if manifest.osts.len() != manifest.splits.len() + 1
             || !manifest.splits.is_sorted_by(|a, b| a < b)
         {
@@ -136,10 +145,7 @@ impl Manifest {
     /// # Errors
     /// [`Error::Io`], and as [`Manifest::read`].
     pub fn newest(store: &Store) -> Result<Option<Self>> {
-        let hint = store
-            .read(HINT)?
-            .and_then(|bytes| std::str::from_utf8(&bytes).ok()?.trim().parse::<u64>().ok());
-        let mut newest = match hint {
+        let mut newest = match hint(store)? {
             Some(version) => Self::read(store, version)?,
             None => None,
         };
@@ -156,6 +162,16 @@ impl Manifest {
             }
         }
         Ok(newest)
+    }
+
+    /// Whether a version is there and none newer, without reading it. False also where the hint is another: then they have to be read.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn is_newest(store: &Store, version: u64) -> Result<bool> {
+        Ok(hint(store)? == Some(version)
+            && store.exists(&Self::path(version))?
+            && !store.exists(&Self::path(version + 1))?)
     }
 
     /// The versions that have a manifest, ascending.
@@ -178,6 +194,12 @@ impl Manifest {
         versions.sort_unstable();
         Ok(versions)
     }
+}
+
+/// The number of the version that was the newest when it was written.
+fn hint(store: &Store) -> Result<Option<u64>> {
+    let text = store.read(HINT)?;
+    Ok(text.and_then(|bytes| std::str::from_utf8(&bytes).ok()?.trim().parse().ok()))
 }
 
 #[cfg(test)]

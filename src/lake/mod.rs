@@ -29,6 +29,7 @@ mod convert;
 mod days;
 mod encoding;
 mod failpoint;
+mod file_list;
 mod forget;
 mod function;
 mod ingest;
@@ -52,6 +53,7 @@ mod store;
 #[cfg(test)]
 mod tests;
 mod vacuum;
+mod version;
 mod waiting;
 mod work;
 mod writer;
@@ -74,6 +76,7 @@ pub use site::{App, Mount, RegisteredSource, SiteFile};
 pub use snapshot::Snapshot;
 pub use store::{Entry, Store};
 pub use vacuum::{VacuumOptions, VacuumReport};
+pub use version::Version;
 
 use crate::error::{Error, Result};
 use std::io::ErrorKind;
@@ -241,20 +244,36 @@ impl Lake {
     /// # Errors
     /// [`Error::Lake`] if there is no such version or it is damaged.
     pub fn snapshot(&self, version: Option<u64>) -> Result<Arc<Snapshot>> {
-        self.snapshot_or(version, None)
+        let manifest = self.manifest(version)?;
+        Snapshot::load(self.store.clone(), manifest).map(Arc::new)
     }
 
-    /// As [`Lake::snapshot`]; if that is what is known, it is not read again.
-    pub(crate) fn snapshot_or(
+    /// As [`Lake::snapshot`], for who needs some of its files: their list is read in parts, as far as it is asked for. If `known` is that
+    /// version, it is given back.
+    ///
+    /// # Errors
+    /// As [`Lake::snapshot`].
+    pub fn version_or(
         &self,
         version: Option<u64>,
-        known: Option<&Arc<Snapshot>>,
-    ) -> Result<Arc<Snapshot>> {
-        let manifest = self.manifest(version)?;
-        match known.filter(|known| known.version() == manifest.version) {
-            Some(known) => Ok(known.clone()),
-            None => Snapshot::load(self.store.clone(), manifest).map(Arc::new),
+        known: Option<&Arc<Version>>,
+    ) -> Result<Arc<Version>> {
+        let is_still = |known: &&Arc<Version>| match version {
+            None => Manifest::is_newest(&self.store, known.version()),
+            Some(version) => {
+                Ok(version == known.version() && self.store.exists(&Manifest::path(version))?)
+            }
+        };
+        if let Some(known) = known
+            && is_still(&known)?
+        {
+            return Ok(known.clone());
         }
+        let manifest = self.manifest(version)?;
+        if let Some(known) = known.filter(|known| known.version() == manifest.version) {
+            return Ok(known.clone());
+        }
+        Version::open(self.store.clone(), manifest).map(Arc::new)
     }
 
     fn manifest(&self, version: Option<u64>) -> Result<Manifest> {

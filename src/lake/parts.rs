@@ -8,6 +8,7 @@ use crate::table::{TableBuilder, table};
 use arrow::array::{Array, AsArray};
 use arrow::datatypes::{Int64Type, TimestampMicrosecondType};
 use arrow::record_batch::RecordBatch;
+use bytes::Bytes;
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::basic::{Compression, ZstdLevel};
@@ -187,29 +188,21 @@ pub fn files_to_batch(files: &[DataFile], splits: &[i64]) -> Result<RecordBatch>
 
 /// The way back from [`files_to_batch`].
 pub fn batch_to_files(batch: &RecordBatch, into: &mut Vec<DataFile>) -> Result<()> {
+    some_files(batch, |_, _| true, into)
+}
+
+/// As [`batch_to_files`], of the files of which table and range are wanted.
+pub(super) fn some_files(
+    batch: &RecordBatch,
+    wanted: impl Fn(&str, Option<usize>) -> bool,
+    into: &mut Vec<DataFile>,
+) -> Result<()> {
     let columns = Columns::new(batch, "lake_file")?;
     for row in 0..batch.num_rows() {
-        let pair = |a: Option<i64>, b: Option<i64>| a.zip(b);
-        into.push(DataFile {
-            table: columns.text(0, row).unwrap_or_default().to_string(),
-            path: columns.text(1, row).unwrap_or_default().to_string(),
-            range: columns.int(2, row).and_then(|r| usize::try_from(r).ok()),
-            ost: columns.int(5, row),
-            rows: columns.int(6, row).unwrap_or(0) as u64,
-            bytes: columns.int(7, row).unwrap_or(0) as u64,
-            job_id: pair(columns.int(8, row), columns.int(9, row)),
-            start_time: pair(columns.time(10, row), columns.time(11, row)),
-            day: columns
-                .text(15, row)
-                .map(str::to_string)
-                .zip(columns.text(16, row).and_then(day_number)),
-            time: pair(columns.time(17, row), columns.time(18, row)),
-            schema_version: columns.int(12, row).unwrap_or(0) as u32,
-            version: columns.int(13, row).unwrap_or(0) as u64,
-            content_hash: columns.int(14, row),
-            // Before it was recorded there was one.
-            layout: columns.int(19, row).unwrap_or(1) as u32,
-        });
+        let range = columns.int(2, row).and_then(|r| usize::try_from(r).ok());
+        if wanted(columns.text(0, row).unwrap_or_default(), range) {
+            into.push(columns.file(row));
+        }
     }
     Ok(())
 }
@@ -303,6 +296,9 @@ pub(super) fn look_at_inputs(
     Ok(())
 }
 
+/// Rows of a page of a list: the least that is read of it.
+pub(super) const PAGE: usize = 1024;
+
 /// Writes a list durably under a new name; `kind` begins the name.
 ///
 /// # Errors
@@ -319,8 +315,12 @@ pub(super) fn write_part(
     let path = format!("_iolode/part/{kind}-{}.parquet", uuid::Uuid::new_v4());
     let failed = |e| Error::columns(path.clone(), e);
     let zstd = ZstdLevel::try_new(3).map_err(failed)?;
+    // Paths differ in each row, and a reader of some pages would have to read all of their dictionary.
     let properties = WriterProperties::builder()
         .set_compression(Compression::ZSTD(zstd))
+        .set_write_batch_size(PAGE)
+        .set_data_page_row_count_limit(PAGE)
+        .set_column_dictionary_enabled("path".into(), false)
         .build();
     let mut writer =
         ArrowWriter::try_new(vec![], first.schema(), Some(properties)).map_err(failed)?;
@@ -348,17 +348,23 @@ pub(super) fn read_part(
     store: &Store,
     part: &Part,
 ) -> Result<impl Iterator<Item = Result<RecordBatch>> + use<>> {
-    let Some(bytes) = store.read(&part.path)? else {
-        return Err(Error::Lake {
-            lake: store.show(""),
-            reason: format!("{} is missing", part.path),
-        });
-    };
+    let bytes = part_bytes(store, part)?;
     let failed = |e| Error::columns(part.path.clone(), e);
     let builder = ParquetRecordBatchReaderBuilder::try_new(bytes).map_err(failed)?;
     let batches = builder.with_batch_size(16_384).build().map_err(failed)?;
     let path = part.path.clone();
     Ok(batches.map(move |batch| batch.map_err(|e| Error::columns(path.clone(), e))))
+}
+
+/// The bytes of a list.
+///
+/// # Errors
+/// [`Error::Lake`] if it is missing.
+pub(super) fn part_bytes(store: &Store, part: &Part) -> Result<Bytes> {
+    store.read(&part.path)?.ok_or_else(|| Error::Lake {
+        lake: store.show(""),
+        reason: format!("{} is missing", part.path),
+    })
 }
 
 /// Columns of a list by their place in the schema.
@@ -379,6 +385,30 @@ impl<'a> Columns<'a> {
             false => Err(Error::Invalid(format!(
                 "a list of the lake has other columns than {name}"
             ))),
+        }
+    }
+
+    fn file(&self, row: usize) -> DataFile {
+        let pair = |a: Option<i64>, b: Option<i64>| a.zip(b);
+        DataFile {
+            table: self.text(0, row).unwrap_or_default().to_string(),
+            path: self.text(1, row).unwrap_or_default().to_string(),
+            range: self.int(2, row).and_then(|r| usize::try_from(r).ok()),
+            ost: self.int(5, row),
+            rows: self.int(6, row).unwrap_or(0) as u64,
+            bytes: self.int(7, row).unwrap_or(0) as u64,
+            job_id: pair(self.int(8, row), self.int(9, row)),
+            start_time: pair(self.time(10, row), self.time(11, row)),
+            day: self
+                .text(15, row)
+                .map(str::to_string)
+                .zip(self.text(16, row).and_then(day_number)),
+            time: pair(self.time(17, row), self.time(18, row)),
+            schema_version: self.int(12, row).unwrap_or(0) as u32,
+            version: self.int(13, row).unwrap_or(0) as u64,
+            content_hash: self.int(14, row),
+            // Before it was recorded there was one.
+            layout: self.int(19, row).unwrap_or(1) as u32,
         }
     }
 

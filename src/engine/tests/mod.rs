@@ -1,6 +1,7 @@
 //! Lakes asked in SQL, in every setting.
 
 mod bounds;
+mod distinct;
 mod joins;
 mod lakes;
 mod memory;

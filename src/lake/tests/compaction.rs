@@ -228,7 +228,7 @@ fn files_go_where_the_placement_says_now_all_tables_of_a_range_together() {
         site: site.clone(),
         ..CreateOptions::default()
     });
-    for job in 0..600 {
+    for job in 0..MANY {
         bench.log(&format!("{job}"), &format!("mounts {job} 0 /{job}"));
     }
     let with_dxt = IngestOptions {
@@ -285,7 +285,7 @@ fn relist(lake: &Lake, change: impl Fn(&mut Vec<DataFile>)) {
 #[test]
 fn files_of_an_older_layout_are_written_anew_and_no_others() {
     let bench = in_memory(RANGE_BYTES);
-    for job in 0..600 {
+    for job in 0..MANY {
         bench.log(&format!("{job}"), &format!("mounts {job} 0 /{job}"));
     }
     bench.ingest();

@@ -18,6 +18,9 @@ mod refused;
 mod taken;
 mod upkeep;
 
+/// So many logs are enough to be cut into ranges.
+const MANY: usize = 4200;
+
 /// `mounts JOB START NAME..`: each name a row of darshan_mount, the start a row nowhere.
 struct MountList;
 

@@ -344,3 +344,34 @@ fn check_misses_the_rows_of_a_log_that_was_taken() {
         "1 logs that were taken in have no rows, such as 77"
     );
 }
+
+#[test]
+fn a_version_that_is_known_is_not_read_again_and_a_newer_one_is_found_whatever_the_hint_says() {
+    let bench = Bench::new();
+    bench.log("a", "mounts 1 0 /a");
+    bench.ingest();
+    let (lake, store) = (&bench.lake, bench.lake.store());
+    let first = lake.version_or(None, None).unwrap();
+    let again = lake.version_or(None, Some(&first)).unwrap();
+    assert!(Arc::ptr_eq(&first, &again));
+    store.delete("_iolode/_last").unwrap();
+    let again = lake.version_or(None, Some(&first)).unwrap();
+    assert!(Arc::ptr_eq(&first, &again));
+
+    bench.log("b", "mounts 2 0 /b");
+    bench.ingest();
+    for hint in ["2", "3", "1", "nothing"] {
+        store.replace("_iolode/_last", hint.as_bytes()).unwrap();
+        let newest = lake.version_or(None, Some(&first)).unwrap();
+        assert_eq!(newest.version(), 3, "{hint}");
+        assert_eq!(newest.files_of("darshan_mount", None).unwrap().len(), 1);
+        let pinned = lake.version_or(Some(2), Some(&newest)).unwrap();
+        assert_eq!(pinned.version(), 2, "{hint}");
+        let same = lake.version_or(Some(2), Some(&first)).unwrap();
+        assert!(Arc::ptr_eq(&first, &same));
+    }
+    // A version that was removed is no version, though somebody knew it.
+    store.delete(&Manifest::path(2)).unwrap();
+    let gone = lake.version_or(Some(2), Some(&first)).unwrap_err();
+    assert!(gone.to_string().contains("no version 2"), "{gone}");
+}

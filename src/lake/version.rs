@@ -1,0 +1,198 @@
+//! One version of a lake, of which a question reads what it needs.
+
+use super::file_list::FileList;
+use super::manifest::Manifest;
+use super::parts::{
+    DataFile, InputRow, batch_to_inputs, files_to_batch, inputs_to_batch, look_at_inputs, read_part,
+};
+use super::site::SiteFile;
+use super::store::Store;
+use crate::error::Result;
+use crate::table::{TableBuilder, table};
+use arrow::record_batch::RecordBatch;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// One version of a lake.
+#[derive(Debug)]
+pub struct Version {
+    pub(super) store: Store,
+    pub(super) manifest: Manifest,
+    /// None if it has no files.
+    list: Option<FileList>,
+}
+
+impl Version {
+    pub(super) fn open(store: Store, manifest: Manifest) -> Result<Self> {
+        let list = manifest.files.as_ref();
+        let list = list.map(|part| FileList::open(&store, part)).transpose()?;
+        Ok(Self {
+            store,
+            manifest,
+            list,
+        })
+    }
+
+    /// Number of the version.
+    pub fn version(&self) -> u64 {
+        self.manifest.version
+    }
+
+    /// Its manifest.
+    pub fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    /// Where the lake's bytes lie.
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// Job ids at which a new range begins: range i holds `splits[i - 1] <= job_id < splits[i]`.
+    pub fn splits(&self) -> &[i64] {
+        &self.manifest.splits
+    }
+
+    /// All data files, by table, range and path.
+    ///
+    /// # Errors
+    /// [`crate::Error::Columns`] or [`crate::Error::Invalid`] if their list is damaged.
+    pub fn read_files(&self) -> Result<Vec<DataFile>> {
+        self.list.as_ref().map_or(Ok(vec![]), FileList::all)
+    }
+
+    /// The data files of a table; of those cut by job id the ones of `ranges`, ascending, if they are given.
+    ///
+    /// # Errors
+    /// As [`Version::read_files`].
+    pub fn files_of(&self, table: &str, ranges: Option<&[usize]>) -> Result<Vec<DataFile>> {
+        let list = self.list.as_ref();
+        list.map_or(Ok(vec![]), |list| list.of(table, ranges))
+    }
+
+    /// Whether the files of some ranges take less to read than all.
+    pub fn has_pages(&self) -> bool {
+        self.list.as_ref().is_some_and(FileList::has_pages)
+    }
+
+    /// Bytes of the data files of each range, over all tables.
+    ///
+    /// # Errors
+    /// As [`Version::read_files`].
+    pub fn range_bytes(&self) -> Result<Vec<u64>> {
+        let ranges = self.splits().len() + 1;
+        let list = self.list.as_ref();
+        list.map_or_else(|| Ok(vec![0; ranges]), |list| list.range_bytes(ranges))
+    }
+
+    /// Every input by path, as its newest row says.
+    ///
+    /// # Errors
+    /// [`crate::Error::Lake`] or [`crate::Error::Columns`] if a list is damaged.
+    pub fn inputs(&self) -> Result<Vec<InputRow>> {
+        let (mut rows, mut places): (Vec<InputRow>, HashMap<Arc<str>, usize>) =
+            (vec![], HashMap::new());
+        self.each_input(|row| match places.get(&row.path) {
+            Some(at) if rows[*at].version > row.version => {}
+            Some(at) => rows[*at] = row,
+            None => {
+                places.insert(row.path.clone(), rows.len());
+                rows.push(row);
+            }
+        })?;
+        rows.sort_by(|a, b| a.path.cmp(&b.path));
+        Ok(rows)
+    }
+
+    /// Every row of every list of inputs, replaced ones included.
+    pub(super) fn each_input(&self, mut each: impl FnMut(InputRow)) -> Result<()> {
+        for part in &self.manifest.inputs {
+            for batch in read_part(&self.store, part)? {
+                batch_to_inputs(&batch?, &mut each)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// As [`Version::each_input`], for a look at all of them: path, version, content hash, and the row if it is wanted.
+    pub(super) fn look_at_inputs(
+        &self,
+        mut each: impl FnMut(&str, u64, Option<i64>, &dyn Fn() -> InputRow),
+    ) -> Result<()> {
+        for part in &self.manifest.inputs {
+            for batch in read_part(&self.store, part)? {
+                look_at_inputs(&batch?, &mut each)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The rows of `lake_input`.
+    ///
+    /// # Errors
+    /// As [`Version::inputs`].
+    pub fn input_batch(&self) -> Result<RecordBatch> {
+        inputs_to_batch(&self.inputs()?)
+    }
+
+    /// The rows of `lake_file`.
+    ///
+    /// # Errors
+    /// As [`Version::inputs`].
+    pub fn file_batch(&self) -> Result<RecordBatch> {
+        files_to_batch(&self.read_files()?, self.splits())
+    }
+
+    /// The rows of `lake_mount`: the mounts of `site.toml` as it is now, whatever the version.
+    ///
+    /// # Errors
+    /// As [`SiteFile::read`], and [`crate::Error::Columns`] if they do not fit the schema.
+    pub fn mount_batch(&self) -> Result<RecordBatch> {
+        let mut builder = TableBuilder::new(table("lake_mount")?);
+        for mount in SiteFile::read(&self.store)?.mount {
+            builder.column(0).utf8().append_value(&mount.path);
+            builder.column(1).utf8().append_value(&mount.fs);
+            builder.column(2).utf8().append_option(mount.lmt.as_deref());
+            let (size, count) = mount.stripe();
+            let osts = mount.osts.map(String::from);
+            builder.column(3).utf8().append_option(osts);
+            builder.column(4).int64().push(size);
+            builder.column(5).int64().push(count);
+        }
+        builder.finish()
+    }
+
+    /// The rows of `lake_version`: this version and those before it that are still there.
+    ///
+    /// # Errors
+    /// [`crate::Error::Lake`] if a manifest is damaged.
+    pub fn version_batch(&self) -> Result<RecordBatch> {
+        let mut builder = TableBuilder::new(table("lake_version")?);
+        for version in Manifest::versions(&self.store)? {
+            if version > self.version() {
+                break;
+            }
+            let Some(manifest) = Manifest::read(&self.store, version)? else {
+                continue;
+            };
+            let number = |v: u64| i64::try_from(v).unwrap_or(i64::MAX);
+            builder.column(0).int64().push(number(version));
+            builder.column(1).int64().push(manifest.parent.map(number));
+            builder.column(2).timestamp().push(manifest.time);
+            builder.column(3).utf8().append_value(&manifest.operation);
+            let summary = &manifest.summary;
+            let figures = [
+                summary.inputs,
+                summary.inputs_failed,
+                summary.files_added,
+                summary.files_removed,
+                summary.rows,
+                summary.bytes,
+            ];
+            for (at, figure) in figures.into_iter().enumerate() {
+                builder.column(4 + at).int64().push(number(figure));
+            }
+        }
+        builder.finish()
+    }
+}
