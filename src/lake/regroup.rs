@@ -13,7 +13,7 @@ use std::ops::Range;
 /// Ranges that a lake has at least once it holds enough, so that all cores have work and scans can be divided.
 pub(super) const FEWEST: usize = 16;
 /// Logs for each of them.
-pub(super) const LOGS: usize = 256;
+pub(super) const LOGS: usize = 128;
 /// Rows of the largest table for each of them.
 pub(super) const ROWS: usize = 8192;
 
