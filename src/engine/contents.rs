@@ -4,7 +4,7 @@
 //! kept for the next scan, or those of the ranges that a filter on job_id leaves.
 
 use super::cuts::Cuts;
-use super::table::{LakeTable, ScanFile, scanned};
+use super::table::{LakeTable, ScanFile, may_pass, scanned};
 use crate::error::{Error, Result};
 use crate::lake::{DataFile, Store, Version};
 use crate::table::{Partition, Table, table};
@@ -13,12 +13,10 @@ use datafusion::arrow::array::{ArrayRef, BooleanArray, Int64Array, UInt64Array};
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::pruning::PruningStatistics;
-use datafusion::common::{Column, DFSchema, ScalarValue};
+use datafusion::common::{Column, ScalarValue};
 use datafusion::execution::object_store::ObjectStoreUrl;
-use datafusion::logical_expr::utils::conjunction;
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
 use datafusion::object_store::path::Path;
-use datafusion::physical_optimizer::pruning::PruningPredicateBuilder;
 use datafusion::physical_plan::ExecutionPlan;
 use std::collections::{HashMap, HashSet};
 use std::fmt::{Debug, Formatter};
@@ -120,22 +118,11 @@ impl ListedTable {
         state: &dyn Session,
         filters: &[Expr],
     ) -> datafusion::common::Result<Option<Vec<usize>>> {
-        let Some(filter) = conjunction(filters.to_vec()) else {
-            return Ok(None);
-        };
         if self.table.partition == Partition::Day || !self.contents.version.has_pages() {
             return Ok(None);
         }
-        let filter =
-            state.create_physical_expr(filter, &DFSchema::try_from(self.schema.clone())?)?;
-        let most = state.config_options().execution.parquet.max_in_list_size;
-        let builder = PruningPredicateBuilder::new()
-            .with_file_schema(self.schema.clone())
-            .with_max_in_list_size(most);
-        let Some(predicate) = builder.build(filter) else {
-            return Ok(None);
-        };
-        let keep = predicate.prune(&Ranges(self.contents.version.splits()))?;
+        let ranges = Ranges(self.contents.version.splits());
+        let keep = may_pass(state, &self.schema, filters, &ranges)?;
         let kept = (0..keep.len()).filter(|range| keep[*range]);
         let kept: Vec<usize> = kept.collect();
         Ok((kept.len() < keep.len() / 2).then_some(kept))

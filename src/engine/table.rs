@@ -162,24 +162,6 @@ impl LakeTable {
         }
     }
 
-    /// For each file, whether a row of it may pass the filters, by its bounds alone.
-    fn keep(&self, state: &dyn Session, filters: &[Expr]) -> Result<Vec<bool>> {
-        let all = vec![true; self.files.len()];
-        let Some(filter) = conjunction(filters.to_vec()) else {
-            return Ok(all);
-        };
-        let filter =
-            state.create_physical_expr(filter, &DFSchema::try_from(self.schema.clone())?)?;
-        let most = state.config_options().execution.parquet.max_in_list_size;
-        let builder = PruningPredicateBuilder::new()
-            .with_file_schema(self.schema.clone())
-            .with_max_in_list_size(most);
-        match builder.build(filter) {
-            Some(predicate) => predicate.prune(&Bounds(self)),
-            None => Ok(all),
-        }
-    }
-
     /// The columns that a scan has to know of, as positions of the table: those that it gives, job_id, by which groups are cut, and in any
     /// case one.
     fn known(&self, projection: Option<&Vec<usize>>) -> Vec<usize> {
@@ -249,6 +231,31 @@ fn listed(file: &ScanFile, schema: &SchemaRef) -> PartitionedFile {
         // Then nobody has to read from the file what its columns are.
         true => listed.with_arrow_schema(schema.clone()),
         false => listed,
+    }
+}
+
+/// For each part of a table, a file or a range, whether a row of it may pass the filters, by the bounds of the part alone.
+///
+/// # Errors
+/// If a filter does not fit the columns.
+pub(super) fn may_pass(
+    state: &dyn Session,
+    schema: &SchemaRef,
+    filters: &[Expr],
+    parts: &dyn PruningStatistics,
+) -> Result<Vec<bool>> {
+    let all = vec![true; parts.num_containers()];
+    let Some(filter) = conjunction(filters.to_vec()) else {
+        return Ok(all);
+    };
+    let filter = state.create_physical_expr(filter, &DFSchema::try_from(schema.clone())?)?;
+    let most = state.config_options().execution.parquet.max_in_list_size;
+    let builder = PruningPredicateBuilder::new()
+        .with_file_schema(schema.clone())
+        .with_max_in_list_size(most);
+    match builder.build(filter) {
+        Some(predicate) => predicate.prune(parts),
+        None => Ok(all),
     }
 }
 
@@ -419,7 +426,7 @@ impl TableProvider for LakeTable {
         filters: &[Expr],
         limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let keep = self.keep(state, filters)?;
+        let keep = may_pass(state, &self.schema, filters, &Bounds(self))?;
         // Whole files suffice for a bare LIMIT. Leaving out a file may empty a group, never remove it: the others would
         // move, and the tables would no longer lie beside each other.
         let enough = if filters.is_empty() {
