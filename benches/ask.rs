@@ -5,7 +5,8 @@
 //!
 //! ```text
 //! {"sql": "select ..", "rows_to": "FILE"}     its rows held in memory; afterwards written as an Arrow file, if that is wanted
-//! {"columns": ["darshan_log=app,uid"]}        these columns of these tables read and decoded, and dropped
+//! {"columns": ["darshan_log=app,uid"]}        these columns of these tables read and decoded, and dropped; with the bytes that they
+//!                                             take in the files
 //! ```
 //! Out: `{"rows": N, "cpu_s": S, "wall_s": S, "plan_s": S, "peak_mib": M}`, where `plan_s` are the CPU seconds until the first
 //! rows are asked for, and `peak_mib` is the most that the process ever held; or `{"error": ".."}`.
@@ -78,7 +79,8 @@ async fn answer(engine: &Engine, asked: &Value) -> Result<Value> {
 /// What no answer from these columns can cost less: they are read from the files of the newest version, batch by batch, on one
 /// thread.
 fn floor(lake: &Lake, root: &Path, columns: &[Value]) -> Result<Value> {
-    let (cpu, wall, mut rows) = (ProcessTime::now(), Instant::now(), 0);
+    let (cpu, wall) = (ProcessTime::now(), Instant::now());
+    let (mut rows, mut stored) = (0, 0);
     for table in columns.iter().filter_map(Value::as_str) {
         let Some((table, columns)) = table.split_once('=') else {
             return Err(Error::Invalid(format!("{table}: expected TABLE=COLUMN,..")));
@@ -86,11 +88,15 @@ fn floor(lake: &Lake, root: &Path, columns: &[Value]) -> Result<Value> {
         let columns: Vec<&str> = columns.split(',').collect();
         let snapshot = lake.snapshot(None)?;
         for file in snapshot.files().iter().filter(|file| *file.table == *table) {
-            rows += super::decode(&root.join(&*file.path), &columns)?.0;
+            let decoded = super::decode(&root.join(&*file.path), &columns)?;
+            rows += decoded.rows;
+            stored += decoded.stored;
         }
     }
     let (cpu, wall) = (cpu.elapsed().as_secs_f64(), wall.elapsed().as_secs_f64());
-    Ok(json!({"rows": rows, "cpu_s": cpu, "wall_s": wall, "plan_s": 0.0, "peak_mib": peak_mib()}))
+    Ok(
+        json!({"rows": rows, "stored": stored, "cpu_s": cpu, "wall_s": wall, "plan_s": 0.0, "peak_mib": peak_mib()}),
+    )
 }
 
 /// The most memory that this process ever held, as Linux tells it; 0 elsewhere.

@@ -196,20 +196,33 @@ fn columns(lake: &Path, tables: &[&str]) -> iolode::Result<String> {
         let columns: Vec<&str> = columns.split(',').collect();
         for entry in std::fs::read_dir(lake.join(table)).map_err(|e| bad(&e))? {
             let read = decode(&entry.map_err(|e| bad(&e))?.path(), &columns)?;
-            rows += read.0;
-            bytes += read.1;
+            rows += read.rows;
+            bytes += read.bytes;
         }
     }
     Ok(format!("{{\"rows\": {rows}, \"bytes\": {bytes}}}"))
 }
 
-/// Reads these columns of one Parquet file and drops them; rows, and bytes of memory that they took.
-fn decode(file: &Path, columns: &[&str]) -> iolode::Result<(usize, usize)> {
+/// Columns of one Parquet file.
+struct Decoded {
+    rows: usize,
+    /// What they took in memory, all batches together.
+    bytes: usize,
+    /// What they take in the file, compressed.
+    stored: i64,
+}
+
+/// Reads these columns of one Parquet file and drops them.
+fn decode(file: &Path, columns: &[&str]) -> iolode::Result<Decoded> {
     let bad =
         |why: &dyn std::fmt::Display| iolode::Error::Invalid(format!("{}: {why}", file.display()));
     let opened = std::fs::File::open(file).map_err(|e| bad(&e))?;
     let builder = ParquetRecordBatchReaderBuilder::try_new(opened).map_err(|e| bad(&e))?;
     let mask = ProjectionMask::columns(builder.parquet_schema(), columns.iter().copied());
+    let chunks = builder.metadata().row_groups().iter();
+    let chunks = chunks.flat_map(|group| group.columns().iter().enumerate());
+    let wanted = chunks.filter(|(i, _)| mask.leaf_included(*i));
+    let stored = wanted.map(|(_, chunk)| chunk.compressed_size()).sum();
     let reader = builder.with_projection(mask).with_batch_size(8192).build();
     let (mut rows, mut bytes) = (0, 0);
     for batch in reader.map_err(|e| bad(&e))? {
@@ -217,7 +230,11 @@ fn decode(file: &Path, columns: &[&str]) -> iolode::Result<(usize, usize)> {
         rows += batch.num_rows();
         bytes += batch.get_array_memory_size();
     }
-    Ok((rows, bytes))
+    Ok(Decoded {
+        rows,
+        bytes,
+        stored,
+    })
 }
 
 /// Writes lines as `TZ=UTC sacct -a -D -P` prints them with the recommended columns: of each job itself, its batch step and up to

@@ -560,12 +560,13 @@ def size(bench):
 
 
 def growth(bench):
-    """The same questions over lakes of scale 0.01, 0.03 and 0.1 (or a tenth, three tenths and all of --scale), and what planning takes.
+    """The same questions over lakes of scale 0.01, 0.03 and 0.1 (or a tenth, three tenths and all of --scale), with 1, 3 and 10 days of LMT,
+    and what planning takes.
 
-    The exponent is the slope of the logarithm of CPU seconds over that of the rows of the tables which a question reads; beside it stands that of
-    reading their columns alone, for a lake three times as large need not be as quick to read for each row. What planning
-    takes is measured at each scale, and over a lake of 10,000 ranges, each of one job: two tables joined, one job looked up; and so is a whole
-    process that asks that.
+    The exponent is the slope of the logarithm of CPU seconds over that of the bytes which the columns that a question must read have in the
+    files. Over their rows it stands beside, for more jobs at a time make samples of LMT that compress less: ten times as many days of them
+    are more than ten times as many bytes. So does that of reading the columns alone. What planning takes is measured at each scale, and
+    over a lake of 10,000 ranges, each of one job: two tables joined, one job looked up; and so is a whole process that asks that.
     """
     scales = [bench.options.scale * part for part in (0.1, 0.3, 1)]
 
@@ -576,16 +577,17 @@ def growth(bench):
             where l.job_id = {json.loads(last.stdout)[0]['job']} group by l.app"""
 
     found, planning = {}, {}
-    for scale in scales:
+    for scale, days in zip(scales, (1, 3, 10)):
         lake = os.path.join(bench.options.lakes or bench.scratch, f"lake-{scale:g}")
         if not os.path.exists(lake):
-            subprocess.run([IOLODE, "synth", "--lake", lake, "--scale", f"{scale:g}"], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            made = [IOLODE, "synth", "--lake", lake, "--scale", f"{scale:g}", "--days", str(days)]
+            subprocess.run(made, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         with Asked(lake) as worker:
             for name, floor, sql in whole_questions():
                 columns, read = worker.median("cpu_s", bench.options.runs, columns=floor)
                 cpu, _ = worker.median("cpu_s", bench.options.runs, sql=sql)
                 rows = read["rows"]
-                found.setdefault(name, []).append((rows, cpu, columns))
+                found.setdefault(name, []).append((read["stored"], rows, cpu, columns))
                 bench.rows.append(["growth", f"{name} over {rows} rows", 1, f"{cpu:.4f}", "", ""])
             planning[f"scale {scale:g}"] = worker.median("plan_s", 20, sql=one_job(lake))[0]
     lake, logs = bench.path("lake-ranges"), bench.path("logs-ranges")
@@ -601,12 +603,12 @@ def growth(bench):
     shutil.rmtree(lake)
     shutil.rmtree(logs)
     for name, points in found.items():
-        xs, cpu, columns = [[math.log(point[at]) for point in points] for at in (0, 1, 2)]
-        if max(xs) - min(xs) < 1:
-            continue  # A day of LMT is as large at each scale.
-        slope, of_columns = (statistics.linear_regression(xs, ys).slope for ys in (cpu, columns))
-        bench.say("growth", f"{name}: exponent, that of its columns; ms at {', '.join(f'{point[0]} rows' for point in points)}",
-                  f"{slope:.2f}, {of_columns:.2f}; {', '.join(f'{1000 * point[1]:.1f}' for point in points)}", "at most 1.05")
+        stored, rows, cpu, columns = [[math.log(point[at]) for point in points] for at in range(4)]
+        slopes = [statistics.linear_regression(*of).slope for of in ((stored, cpu), (rows, cpu), (stored, columns))]
+        over = ", ".join(f"{point[0] / 2**20:.1f} MiB" for point in points)
+        took = ", ".join(f"{1000 * point[2]:.1f}" for point in points)
+        bench.say("growth", f"{name}: exponent over the bytes of its columns, over their rows, of reading them; ms at {over}",
+                  f"{slopes[0]:.2f}, {slopes[1]:.2f}, {slopes[2]:.2f}; {took}", "at most 1.05, the first")
     for what, took in planning.items():
         bench.say("growth", f"planning, {what}", f"{1000 * took:.1f} ms", "flat")
     bench.say("growth", f"one job looked up, whole process: scale {scales[0]:g}, {ranges} ranges", f"{1000 * few:.0f}, {1000 * start:.0f} ms", "flat")

@@ -14,15 +14,18 @@
 //! node is asked. No order is asked for or stated, so none can be false. Where a filter lies below, rows that it does not keep are
 //! passed over, not the others copied; `EXPLAIN ANALYZE` then counts nothing for the filter.
 //!
+//! Where nothing is grouped, all rows are one run, and the node stands where that spares the copy of what a filter keeps: for counts,
+//! sums and extremes above a filter.
+//!
 //! The rule stands behind all that plan, when nothing looks for groupings to merge or to limit any more.
 
 use super::begun::{Begun, Shown, begin};
-use super::kept::{Kept, never_fails, true_rows};
+use super::function::{Function, OneGroup};
+use super::kept::Kept;
 use super::reduce::{Reduction, valid};
 use super::{RUN, runs_of};
 use crate::engine::rule::{Node, Rule};
-use datafusion::arrow::array::{ArrayRef, AsArray, RecordBatch, UInt32Array};
-use datafusion::arrow::buffer::NullBuffer;
+use datafusion::arrow::array::{ArrayRef, RecordBatch, UInt32Array};
 use datafusion::arrow::compute::take_arrays;
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::common::tree_node::TreeNodeRecursion;
@@ -32,9 +35,8 @@ use datafusion::error::DataFusionError;
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::logical_expr::{EmitTo, GroupsAccumulator};
+use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::aggregate::AggregateFunctionExpr;
-use datafusion::physical_expr::{GroupsAccumulatorAdapter, PhysicalExpr};
-use datafusion::physical_expr_common::utils::evaluate_expressions_to_arrays;
 use datafusion::physical_plan::aggregates::group_values::{GroupValues, new_group_values};
 use datafusion::physical_plan::aggregates::order::GroupOrdering;
 use datafusion::physical_plan::aggregates::{
@@ -53,6 +55,7 @@ use datafusion::physical_plan::{
 use futures::{StreamExt, TryStreamExt, stream};
 use std::fmt::{Debug, Formatter};
 use std::iter::repeat_n;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// The rule.
@@ -68,7 +71,8 @@ fn instead(node: &Node, _: &ConfigOptions) -> Result<Option<Node>> {
     Ok(runs.transpose()?.map(|runs| Arc::new(runs) as Node))
 }
 
-/// Whether rows, not states, are grouped in the plain way: one set of keys, no order, no limit.
+/// Whether rows, not states, are grouped in the plain way: one set of keys, no order, no limit. All rows that a filter keeps are a
+/// group, too, if what is asked of them is one number of a run.
 fn groups_rows(grouping: &AggregateExec) -> bool {
     let of_rows = matches!(
         grouping.mode(),
@@ -77,11 +81,18 @@ fn groups_rows(grouping: &AggregateExec) -> bool {
     let ordered = |function: &Arc<AggregateFunctionExpr>| !function.order_bys().is_empty();
     of_rows
         && grouping.group_expr().is_single()
-        && !grouping.group_expr().is_empty()
+        && (!grouping.group_expr().is_empty() || totals_of_kept_rows(grouping))
         && *grouping.input_order_mode() == InputOrderMode::Linear
         && grouping.limit_options().is_none()
         && grouping.dynamic_expressions_produced().is_empty()
         && !grouping.aggr_expr().iter().any(ordered)
+}
+
+/// Whether a grouping by nothing need not copy what a filter keeps.
+fn totals_of_kept_rows(grouping: &AggregateExec) -> bool {
+    let mut functions = grouping.aggr_expr().iter();
+    grouping.input().is::<FilterExec>()
+        && functions.all(|function| Reduction::of(function).is_some())
 }
 
 /// A grouping that looks up runs of rows. What it gives, and what it says of it, is `grouping`'s.
@@ -142,7 +153,10 @@ impl GroupRunsExec {
         for batch in first {
             if let Some(kept) = Kept::of(self.filter.as_deref(), batch)? {
                 let batch = kept.copied()?;
-                runs += runs_of(&keys(&self.grouping, &batch)?).len();
+                runs += match self.grouping.group_expr().is_empty() {
+                    true => 0,
+                    false => runs_of(&keys(&self.grouping, &batch)?).len(),
+                };
                 rows += batch.num_rows();
             }
         }
@@ -188,9 +202,10 @@ impl GroupRunsExec {
     }
 }
 
-/// The keys of rows. There is one set of them: the rule looked.
+/// The keys of rows. There is one set of them, the rule looked, or none.
 fn keys(grouping: &AggregateExec, batch: &RecordBatch) -> Result<Vec<ArrayRef>> {
-    Ok(evaluate_group_by(grouping.group_expr(), batch)?.swap_remove(0))
+    let mut sets = evaluate_group_by(grouping.group_expr(), batch)?;
+    Ok(sets.pop().unwrap_or_default())
 }
 
 /// The groups so far, and what each function holds for each of them.
@@ -198,7 +213,7 @@ struct Table {
     grouping: Arc<AggregateExec>,
     input: SendableRecordBatchStream,
     filter: Option<Arc<FilterExec>>,
-    /// Whether rows that the filter does not keep can be passed over where they stand.
+    /// Whether all functions can pass over rows that the filter does not keep.
     passes_over: bool,
     values: Box<dyn GroupValues>,
     functions: Vec<Function>,
@@ -207,13 +222,6 @@ struct Table {
     batch_size: usize,
     reservation: MemoryReservation,
     metrics: BaselineMetrics,
-}
-
-struct Function {
-    arguments: Vec<Arc<dyn PhysicalExpr>>,
-    filter: Option<Arc<dyn PhysicalExpr>>,
-    reduction: Option<Reduction>,
-    groups: Box<dyn GroupsAccumulator>,
 }
 
 impl Table {
@@ -226,34 +234,25 @@ impl Table {
         let grouping = node.partial.clone();
         let arguments = aggregate_expressions(grouping.aggr_expr(), grouping.mode(), 0)?;
         let functions = grouping.aggr_expr().iter().zip(arguments);
-        let functions: Vec<Function> = functions
-            .zip(grouping.filter_expr())
-            .map(|((function, arguments), filter)| {
-                Ok(Function {
-                    arguments,
-                    filter: filter.clone(),
-                    reduction: Reduction::of(function),
-                    groups: held_by_group(function)?,
-                })
-            })
-            .collect::<Result<_>>()?;
         let keys = grouping
             .group_expr()
             .group_schema(&grouping.input().schema())?;
-        let simple = |function: &Function| {
-            let filter = function.filter.iter();
-            function.reduction.is_some() && filter.chain(&function.arguments).all(never_fails)
+        let of_keys = !keys.fields().is_empty();
+        let functions: Vec<Function> = functions
+            .zip(grouping.filter_expr())
+            .map(|((function, arguments), filter)| {
+                Function::new(function, arguments, filter.clone(), of_keys)
+            })
+            .collect::<Result<_>>()?;
+        let values = match of_keys {
+            true => new_group_values(keys, &GroupOrdering::None)?,
+            false => Box::<OneGroup>::default(),
         };
-        let keys_never_fail = grouping
-            .group_expr()
-            .expr()
-            .iter()
-            .all(|(key, _)| never_fails(key));
         Ok(Self {
             input,
             filter: node.filter.clone(),
-            passes_over: keys_never_fail && functions.iter().all(simple),
-            values: new_group_values(keys, &GroupOrdering::None)?,
+            passes_over: functions.iter().all(Function::reduces),
+            values,
             functions,
             groups: Default::default(),
             batch_size: context.session_config().batch_size(),
@@ -283,42 +282,30 @@ impl Table {
     }
 
     fn add(&mut self, kept: Kept) -> Result<()> {
+        // What the filter does not keep may be what an expression fails of.
+        let states = match self.states_of_runs(&kept) {
+            Err(_) if kept.rows.is_some() => return self.add(kept.copied()?.into()),
+            states => states?,
+        };
         let batch = &kept.batch;
-        let keys = keys(&self.grouping, batch)?;
-        let mut runs = runs_of(&keys);
-        if let Some(rows) = &kept.rows {
-            runs.retain(|run| valid(run, rows) > 0);
-        }
-        let in_runs = runs.len() * RUN <= kept.count;
-        if !in_runs && kept.rows.is_some() {
-            return self.add(kept.copied()?.into());
-        }
         let (rows, firsts) = &mut self.groups;
         rows.clear();
-        if in_runs {
-            let starts = runs.iter().map(|run| run.start as u32);
-            let starts = UInt32Array::from_iter_values(starts);
-            let keys = take_arrays(&keys, &starts, None)?;
-            self.values.intern(&keys, firsts)?;
-        } else {
-            self.values.intern(&keys, rows)?;
-        }
+        let Some((runs, keys, states)) = states else {
+            if kept.rows.is_some() {
+                return self.add(kept.copied()?.into());
+            }
+            self.values.intern(&keys(&self.grouping, batch)?, rows)?;
+            let total = self.values.len();
+            for function in &mut self.functions {
+                function.update(batch, rows, total)?;
+            }
+            return Ok(());
+        };
+        self.values.intern(&keys, firsts)?;
         let total = self.values.len();
-        for function in &mut self.functions {
-            let filter = match &function.filter {
-                Some(filter) => Some(filter.evaluate(batch)?.into_array(batch.num_rows())?),
-                None => None,
-            };
-            let filter = filter.as_ref().map(|filter| filter.as_boolean());
-            if in_runs && let Some(reduction) = function.reduction {
-                let values = match reduction.needs_values() {
-                    true => evaluate_expressions_to_arrays(&function.arguments, batch)?,
-                    false => vec![],
-                };
-                let passing = filter.map(|filter| NullBuffer::new(true_rows(filter)));
-                let counted = NullBuffer::union(passing.as_ref(), kept.rows.as_ref());
-                let states = [reduction.states(&values, &runs, counted.as_ref())?];
-                function.groups.merge_batch(&states, firsts, total)?;
+        for (function, states) in self.functions.iter_mut().zip(states) {
+            if let Some(states) = states {
+                function.groups.merge_batch(&[states], firsts, total)?;
                 continue;
             }
             if rows.is_empty() {
@@ -326,12 +313,31 @@ impl Table {
                     rows.extend(repeat_n(*group, run.len()));
                 }
             }
-            let arguments = evaluate_expressions_to_arrays(&function.arguments, batch)?;
-            function
-                .groups
-                .update_batch(&arguments, rows, filter, total)?;
+            function.update(batch, rows, total)?;
         }
         Ok(())
+    }
+
+    /// The runs of a batch with a row that counts, the keys of each, and what each function that can makes of them; None if they are
+    /// too short.
+    fn states_of_runs(&self, kept: &Kept) -> Result<Option<OfRuns>> {
+        let keys = keys(&self.grouping, &kept.batch)?;
+        let mut runs = match keys.is_empty() {
+            true => vec![0..kept.batch.num_rows()],
+            false => runs_of(&keys),
+        };
+        if let Some(rows) = &kept.rows {
+            runs.retain(|run| valid(run, rows) > 0);
+        }
+        if runs.len() * RUN > kept.count && !keys.is_empty() {
+            return Ok(None);
+        }
+        let starts = runs.iter().map(|run| run.start as u32);
+        let starts = UInt32Array::from_iter_values(starts);
+        let keys = take_arrays(&keys, &starts, None)?;
+        let states = self.functions.iter().map(|f| f.states(kept, &runs));
+        let states = states.collect::<Result<_>>()?;
+        Ok(Some((runs, keys, states)))
     }
 
     fn size(&self) -> usize {
@@ -390,15 +396,7 @@ impl Table {
     }
 }
 
-/// What a function holds for all groups, or one of it for each group where it knows no better.
-fn held_by_group(function: &Arc<AggregateFunctionExpr>) -> Result<Box<dyn GroupsAccumulator>> {
-    if function.groups_accumulator_supported() {
-        return function.create_groups_accumulator();
-    }
-    let function = function.clone();
-    let one = move || function.create_accumulator();
-    Ok(Box::new(GroupsAccumulatorAdapter::new(one)))
-}
+type OfRuns = (Vec<Range<usize>>, Vec<ArrayRef>, Vec<Option<ArrayRef>>);
 
 impl Debug for GroupRunsExec {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {

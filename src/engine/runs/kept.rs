@@ -4,13 +4,7 @@ use datafusion::arrow::array::{Array, AsArray, BooleanArray, RecordBatch};
 use datafusion::arrow::buffer::{BooleanBuffer, NullBuffer};
 use datafusion::arrow::compute::{filter_record_batch, prep_null_mask_filter};
 use datafusion::common::Result;
-use datafusion::logical_expr::Operator;
-use datafusion::physical_expr::PhysicalExpr;
-use datafusion::physical_expr::expressions::{
-    BinaryExpr, CaseExpr, Column, IsNotNullExpr, IsNullExpr, Literal, NotExpr,
-};
 use datafusion::physical_plan::filter::FilterExec;
-use std::sync::Arc;
 
 /// A batch and which of its rows count.
 pub(super) struct Kept {
@@ -73,22 +67,4 @@ pub(super) fn true_rows(condition: &BooleanArray) -> BooleanBuffer {
         0 => condition.values().clone(),
         _ => prep_null_mask_filter(condition).into_parts().0,
     }
-}
-
-/// Whether an expression gives a value for each row, also for those that a filter would have kept from it.
-pub(super) fn never_fails(expression: &Arc<dyn PhysicalExpr>) -> bool {
-    let plain =
-        expression.is::<Column>() || expression.is::<Literal>() || expression.is::<CaseExpr>();
-    let compares = expression
-        .downcast_ref::<BinaryExpr>()
-        .is_some_and(|binary| {
-            use Operator::*;
-            matches!(
-                binary.op(),
-                Eq | NotEq | Lt | LtEq | Gt | GtEq | IsDistinctFrom | IsNotDistinctFrom | And | Or
-            )
-        });
-    let asks = expression.is::<IsNullExpr>() || expression.is::<IsNotNullExpr>();
-    (plain || compares || asks || expression.is::<NotExpr>())
-        && expression.children().into_iter().all(never_fails)
 }

@@ -3,8 +3,8 @@
 //! To merge one state for each run gives what an update with all its rows gives. So counts, sums, least and greatest values, which most
 //! questions ask for, are taken of a run at a stretch, and a function is given as many states as there are runs.
 //!
-//! Of floats the extremes are DataFusion's: a NaN takes the place of what was before it, and what comes after takes the place of a NaN,
-//! so that with NaN among them they depend on the order of the rows.
+//! Of floats NaN is above all others, as where nothing is grouped. DataFusion's groups let a NaN take the place of what was before it, and
+//! what comes after take the place of a NaN, so that with NaN in several runs of a group the extremes depend on the order of the rows.
 
 use crate::engine::corrections::overflow::{CheckedSum, too_large};
 use datafusion::arrow::array::{
@@ -15,14 +15,13 @@ use datafusion::arrow::datatypes::{
     ArrowNativeTypeOp, ArrowPrimitiveType, DataType, Float64Type, Int64Type, UInt64Type,
 };
 use datafusion::arrow::util::bit_chunk_iterator::UnalignedBitChunk;
-use datafusion::arrow::util::bit_iterator::{BitIndexIterator, BitSliceIterator};
+use datafusion::arrow::util::bit_iterator::BitSliceIterator;
 use datafusion::common::{Result, internal_err};
 use datafusion::functions_aggregate::count::Count;
 use datafusion::functions_aggregate::min_max::{Max, Min};
 use datafusion::logical_expr::AggregateUDFImpl;
 use datafusion::physical_expr::aggregate::AggregateFunctionExpr;
 use datafusion::physical_expr::expressions::Literal;
-use std::cmp::Ordering;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -171,14 +170,10 @@ fn extremes<T: ArrowPrimitiveType>(
     least: bool,
 ) -> ArrayRef {
     let values: &PrimitiveArray<T> = values.as_primitive();
-    let wanted = if least {
-        Ordering::Less
-    } else {
-        Ordering::Greater
-    };
-    let extreme = |before: T::Native, value: T::Native| match value.partial_cmp(&before) {
-        Some(order) if order != wanted => before,
-        _ => value,
+    let extreme = |before: T::Native, value: T::Native| match least {
+        true if value.is_lt(before) => value,
+        false if value.is_gt(before) => value,
+        _ => before,
     };
     let extremes = runs.iter().map(|run| {
         let of = &values.values()[run.clone()];
@@ -186,8 +181,10 @@ fn extremes<T: ArrowPrimitiveType>(
             None => of.iter().copied().reduce(extreme),
             Some(nulls) => {
                 let from = nulls.offset() + run.start;
-                let valid = BitIndexIterator::new(nulls.validity(), from, run.len());
-                valid.map(|i| of[i]).reduce(extreme)
+                let slices = BitSliceIterator::new(nulls.validity(), from, run.len());
+                let some =
+                    |(start, end): (usize, usize)| of[start..end].iter().copied().reduce(extreme);
+                slices.filter_map(some).reduce(extreme)
             }
         }
     });

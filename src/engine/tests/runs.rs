@@ -145,6 +145,50 @@ fn grouping(random: &mut Random) -> String {
     format!("SELECT {key}{chosen} FROM r{wheres} GROUP BY {key}{having}{limit}")
 }
 
+/// Of all rows that a filter keeps; of some it is computed before the filter would refuse others.
+fn totals(random: &mut Random) -> String {
+    let functions = [
+        "count(*)",
+        "count(v)",
+        "sum(v)",
+        "sum(x)",
+        "min(x)",
+        "max(v)",
+        "min(f)",
+        "max(f)",
+        "sum(1000 / v)",
+        "min(1000 / v)",
+        "max(x / 3)",
+        "sum(CAST(substr(text, 6) AS BIGINT))",
+        "count(*) FILTER (WHERE v IS NULL)",
+        "sum(v) FILTER (WHERE x > 30)",
+        "max(arrow_cast(v, 'Duration(Second)'))",
+        "median(x)",
+    ];
+    let chosen: Vec<&str> = (0..random.int(1, 4))
+        .map(|_| *random.pick(&functions))
+        .collect();
+    let wheres = random.pick(&[
+        "v <> 0",
+        "v > 0",
+        "v > 95",
+        "x < -1000",
+        "v <> 0 AND text IS NOT NULL",
+    ]);
+    let named = chosen
+        .iter()
+        .enumerate()
+        .map(|(i, function)| format!("{function} AS c{i}"));
+    let of = match random.chance(0.2) {
+        true => "(SELECT * FROM r WHERE v <> 0 LIMIT 0)",
+        false => "r",
+    };
+    format!(
+        "SELECT {} FROM {of} WHERE {wheres}",
+        named.collect::<Vec<_>>().join(", ")
+    )
+}
+
 /// The first places of each key, in orders with ties, NULL and both directions; and windows that need all rows.
 fn places(random: &mut Random) -> String {
     let keys = random.pick(&["n", "text", "long, n", "f", "n % 3", "n, id % 2"]);
@@ -239,6 +283,8 @@ async fn compare(seed: u64, query: fn(&mut Random) -> String, node: &str) -> usi
 fn a_grouping_gives_the_same_whether_its_rows_come_in_runs_or_not() {
     let met = block_on(compare(23, grouping, "GroupRunsExec"));
     assert!(met > 400, "{met}");
+    let met = block_on(compare(31, totals, "GroupRunsExec"));
+    assert!(met > 180, "{met}");
 }
 
 #[test]
@@ -286,6 +332,12 @@ fn what_a_filter_does_not_keep_is_not_computed() {
         let (plan, found) = sorted(&context, sql).await.unwrap();
         assert!(plan.contains("GroupRunsExec"), "{plan}");
         assert_eq!(found, ["0 | 56", "1 | 54", "2 | 56"]);
+        let context = session(1, true, &runtime(2, None).unwrap(), &[]);
+        register(&context, &table);
+        let sql = "SELECT sum(12 / v) FROM r WHERE v <> 0";
+        let (plan, found) = sorted(&context, sql).await.unwrap();
+        assert!(plan.contains("GroupRunsExec"), "{plan}");
+        assert_eq!(found, ["166"]);
     });
 }
 
