@@ -105,6 +105,7 @@ fn held_by_group(
 /// The group of all rows, which is there even if they are none.
 #[derive(Default)]
 pub(super) struct OneGroup {
+    /// Whether no rows have come since it was given.
     given: bool,
 }
 
@@ -113,6 +114,7 @@ impl GroupValues for OneGroup {
     fn intern(&mut self, _: &[ArrayRef], groups: &mut Vec<usize>) -> Result<()> {
         groups.clear();
         groups.push(0);
+        self.given = false;
         Ok(())
     }
 

@@ -282,19 +282,17 @@ impl Table {
     }
 
     fn add(&mut self, kept: Kept) -> Result<()> {
-        // What the filter does not keep may be what an expression fails of.
-        let states = match self.states_of_runs(&kept) {
+        let (keys, of_runs) = match self.look_at(&kept) {
+            // What the filter does not keep may be what an expression fails of.
             Err(_) if kept.rows.is_some() => return self.add(kept.copied()?.into()),
-            states => states?,
+            Ok((_, None)) if kept.rows.is_some() => return self.add(kept.copied()?.into()),
+            looked_at => looked_at?,
         };
         let batch = &kept.batch;
         let (rows, firsts) = &mut self.groups;
         rows.clear();
-        let Some((runs, keys, states)) = states else {
-            if kept.rows.is_some() {
-                return self.add(kept.copied()?.into());
-            }
-            self.values.intern(&keys(&self.grouping, batch)?, rows)?;
+        let Some(OfRuns { runs, states }) = of_runs else {
+            self.values.intern(&keys, rows)?;
             let total = self.values.len();
             for function in &mut self.functions {
                 function.update(batch, rows, total)?;
@@ -318,9 +316,8 @@ impl Table {
         Ok(())
     }
 
-    /// The runs of a batch with a row that counts, the keys of each, and what each function that can makes of them; None if they are
-    /// too short.
-    fn states_of_runs(&self, kept: &Kept) -> Result<Option<OfRuns>> {
+    /// The keys of all runs with a row that counts, and what functions make of these; of all rows, and nothing, if runs are too short.
+    fn look_at(&self, kept: &Kept) -> Result<(Vec<ArrayRef>, Option<OfRuns>)> {
         let keys = keys(&self.grouping, &kept.batch)?;
         let mut runs = match keys.is_empty() {
             true => vec![0..kept.batch.num_rows()],
@@ -330,14 +327,14 @@ impl Table {
             runs.retain(|run| valid(run, rows) > 0);
         }
         if runs.len() * RUN > kept.count && !keys.is_empty() {
-            return Ok(None);
+            return Ok((keys, None));
         }
         let starts = runs.iter().map(|run| run.start as u32);
         let starts = UInt32Array::from_iter_values(starts);
         let keys = take_arrays(&keys, &starts, None)?;
         let states = self.functions.iter().map(|f| f.states(kept, &runs));
         let states = states.collect::<Result<_>>()?;
-        Ok(Some((runs, keys, states)))
+        Ok((keys, Some(OfRuns { runs, states })))
     }
 
     fn size(&self) -> usize {
@@ -396,7 +393,11 @@ impl Table {
     }
 }
 
-type OfRuns = (Vec<Range<usize>>, Vec<ArrayRef>, Vec<Option<ArrayRef>>);
+/// Runs of a batch, and of each function that has them their states.
+struct OfRuns {
+    runs: Vec<Range<usize>>,
+    states: Vec<Option<ArrayRef>>,
+}
 
 impl Debug for GroupRunsExec {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {

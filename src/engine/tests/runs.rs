@@ -6,12 +6,16 @@ use crate::engine::session::runtime;
 use crate::source::synth::random::Random;
 use datafusion::arrow::array::{ArrayRef, Float64Array, Int64Array, StringArray, StringViewArray};
 use datafusion::arrow::record_batch::RecordBatch;
+use datafusion::common::{Result, resources_datafusion_err};
 use datafusion::datasource::MemTable;
-use datafusion::execution::runtime_env::RuntimeEnv;
+use datafusion::execution::memory_pool::{MemoryPool, MemoryReservation, UnboundedMemoryPool};
+use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
 use datafusion::physical_plan::{ExecutionPlan, collect};
 use datafusion::prelude::{SessionConfig, SessionContext};
+use std::fmt::{Display, Formatter};
 use std::iter::repeat_n;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// How long the runs of one key are, from the first row to the last.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -520,4 +524,61 @@ fn more_groups_than_memory_are_given_in_several_states() {
             assert_eq!(rows, expected);
         }
     });
+}
+
+/// Refuses groupings of runs memory every time that they ask for more.
+#[derive(Debug, Default)]
+struct Refusing(UnboundedMemoryPool, AtomicUsize);
+
+impl Display for Refusing {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl MemoryPool for Refusing {
+    fn name(&self) -> &str {
+        "refusing"
+    }
+
+    fn grow(&self, reservation: &MemoryReservation, additional: usize) {
+        self.0.grow(reservation, additional);
+    }
+
+    fn shrink(&self, reservation: &MemoryReservation, shrink: usize) {
+        self.0.shrink(reservation, shrink);
+    }
+
+    fn try_grow(&self, reservation: &MemoryReservation, additional: usize) -> Result<()> {
+        let name = reservation.consumer().name();
+        if name.starts_with("GroupRunsExec") {
+            self.1.fetch_add(1, Ordering::Relaxed);
+            return Err(resources_datafusion_err!(
+                "{name} may not have {additional} bytes"
+            ));
+        }
+        self.0.try_grow(reservation, additional)
+    }
+
+    fn reserved(&self) -> usize {
+        self.0.reserved()
+    }
+}
+
+#[test]
+fn totals_that_memory_is_refused_for_are_given_in_several_states() {
+    let v: Int64Array = (0..50_000).map(Some).collect();
+    let columns: [(&str, ArrayRef); 1] = [("v", Arc::new(v))];
+    let table = RecordBatch::try_from_iter(columns).unwrap();
+    let pool = Arc::new(Refusing::default());
+    let runtime = RuntimeEnvBuilder::new().with_memory_pool(pool.clone());
+    let context = session(1, true, &runtime.build_arc().unwrap(), &[]);
+    register(&context, &table);
+    let sql = "SELECT count(*), sum(v), min(v), max(v) FROM r WHERE v % 10 <> 3";
+    let (plan, found) = block_on(sorted(&context, sql)).unwrap();
+    assert!(plan.contains("GroupRunsExec"), "{plan}");
+    assert!(pool.1.load(Ordering::Relaxed) > 1);
+    // Of ten numbers that begin with n all but the third: 10 n + 45 - (n + 3).
+    let sum: i64 = (0..50_000).step_by(10).map(|n| 9 * n + 42).sum();
+    assert_eq!(found, [format!("45000 | {sum} | 0 | 49999")]);
 }
