@@ -319,8 +319,9 @@ impl Table {
     /// The keys of all runs with a row that counts, and what functions make of these; of all rows, and nothing, if runs are too short.
     fn look_at(&self, kept: &Kept) -> Result<(Vec<ArrayRef>, Option<OfRuns>)> {
         let keys = keys(&self.grouping, &kept.batch)?;
+        let all = 0..kept.batch.num_rows();
         let mut runs = match keys.is_empty() {
-            true => vec![0..kept.batch.num_rows()],
+            true => vec![all],
             false => runs_of(&keys),
         };
         if let Some(rows) = &kept.rows {
