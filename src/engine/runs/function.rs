@@ -23,7 +23,7 @@ pub(super) struct Function {
 }
 
 impl Function {
-    /// `of_keys` says whether there are any.
+    /// Of rows grouped by keys or, without `of_keys`, of all rows as one group.
     pub(super) fn new(
         function: &Arc<AggregateFunctionExpr>,
         arguments: Vec<Arc<dyn PhysicalExpr>>,

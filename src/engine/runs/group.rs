@@ -153,10 +153,7 @@ impl GroupRunsExec {
         for batch in first {
             if let Some(kept) = Kept::of(self.filter.as_deref(), batch)? {
                 let batch = kept.copied()?;
-                runs += match self.grouping.group_expr().is_empty() {
-                    true => 0,
-                    false => runs_of(&keys(&self.grouping, &batch)?).len(),
-                };
+                runs += runs_of(&keys(&self.grouping, &batch)?).len();
                 rows += batch.num_rows();
             }
         }

@@ -27,7 +27,7 @@ const SAMPLE: usize = 2048;
 /// Rows of a run, in the mean of a batch, from which on runs are worth it.
 const RUN: usize = 4;
 
-/// The runs of rows with equal keys; each row is one where keys of such a type cannot be compared.
+/// The runs of rows with equal keys, none if there are no keys; each row is one where keys of such a type cannot be compared.
 fn runs_of(keys: &[ArrayRef]) -> Vec<Range<usize>> {
     let rows = keys.first().map_or(0, |key| key.len());
     match partition(keys) {
