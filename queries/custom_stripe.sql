@@ -17,24 +17,22 @@
 --- type = "bool"
 --- default = "false"
 --- doc = "The paper's literal triple: custom is what has not size 1048576, count 1 and offset -1; logs of newer versions store no offset, and are left out"
--- The files of a log are few layouts, so these are counted first.
+-- A file system has few layouts. Each is counted with its logs, and what is custom is asked of layouts, not of files. A stream lies on no file
+-- system.
 WITH mount AS (
   SELECT fs, min(stripe_size) AS stripe_size, min(stripe_count) AS stripe_count FROM lake_mount GROUP BY fs
 ), layout AS (
-  SELECT job_id, log_id, fs, stripe_size, stripe_count, CASE WHEN $strict THEN stripe_offset END AS stripe_offset, count(*) AS files
-  FROM darshan_file
-  WHERE stripe_count IS NOT NULL AND fs IS NOT NULL AND NOT is_stream AND (NOT $strict OR stripe_offset IS NOT NULL)
-  GROUP BY job_id, log_id, fs, stripe_size, stripe_count, CASE WHEN $strict THEN stripe_offset END
+  SELECT fs, stripe_size, stripe_count, CASE WHEN $strict THEN stripe_offset END AS stripe_offset, count(*) AS files, set_agg(log_id) AS logs
+  FROM darshan_file WHERE stripe_count IS NOT NULL AND fs IS NOT NULL AND (NOT $strict OR stripe_offset IS NOT NULL)
+  GROUP BY fs, stripe_size, stripe_count, CASE WHEN $strict THEN stripe_offset END
 ), laid AS (
-  SELECT f.job_id, f.log_id, f.fs, f.files, coalesce(m.stripe_size, 1048576) AS default_size, coalesce(m.stripe_count, 1) AS default_count,
+  SELECT f.fs, f.files, f.logs, coalesce(m.stripe_size, 1048576) AS default_size, coalesce(m.stripe_count, 1) AS default_count,
     CASE WHEN $strict THEN f.stripe_size <> 1048576 OR f.stripe_count <> 1 OR f.stripe_offset <> -1
       ELSE f.stripe_size <> coalesce(m.stripe_size, 1048576) OR f.stripe_count <> coalesce(m.stripe_count, 1) END AS custom
   FROM layout f LEFT JOIN mount m ON m.fs = f.fs
-), log AS (
-  SELECT job_id, log_id, fs, default_size, default_count, sum(files) AS files, sum(CASE WHEN custom THEN files ELSE 0 END) AS custom_files
-  FROM laid GROUP BY job_id, log_id, fs, default_size, default_count
+), system AS (
+  SELECT fs, CAST(array_length(set_union(logs)) AS BIGINT) AS logs, coalesce(CAST(array_length(set_union(logs) FILTER (WHERE custom)) AS BIGINT), 0) AS custom_logs,
+    sum(files) AS files, sum(CASE WHEN custom THEN files ELSE 0 END) AS custom_files, min(default_size) AS stripe_size, min(default_count) AS stripe_count
+  FROM laid GROUP BY fs
 )
-SELECT fs, count(*) AS logs, sum(CASE WHEN custom_files > 0 THEN 1 ELSE 0 END) AS custom_logs,
-  CAST(sum(CASE WHEN custom_files > 0 THEN 1 ELSE 0 END) AS DOUBLE) / count(*) AS share, sum(files) AS files, sum(custom_files) AS custom_files,
-  min(default_size) AS stripe_size, min(default_count) AS stripe_count
-FROM log GROUP BY fs ORDER BY fs
+SELECT fs, logs, custom_logs, CAST(custom_logs AS DOUBLE) / logs AS share, files, custom_files, stripe_size, stripe_count FROM system ORDER BY fs

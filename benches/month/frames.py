@@ -278,8 +278,8 @@ def lmt_windows(t, p):
 # Named queries.
 
 def named_custom_stripe(t, p):
-    laid = t.darshan_file.filter(col.stripe_count.is_not_null() & col.fs.is_not_null() & ~col.is_stream)
-    logs = laid.group_by("job_id", "log_id", "fs").agg(files=pl.len(), custom_files=((col.stripe_size != 1 << 20) | (col.stripe_count != 1)).sum())
+    laid = t.darshan_file.filter(col.stripe_count.is_not_null() & col.fs.is_not_null())
+    logs = laid.group_by("log_id", "fs").agg(files=pl.len(), custom_files=((col.stripe_size != 1 << 20) | (col.stripe_count != 1)).sum())
     return logs.group_by("fs").agg(logs=pl.len(), custom_logs=(col.custom_files > 0).sum(), files=col.files.sum(), custom_files=col.custom_files.sum())
 
 

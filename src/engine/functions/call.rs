@@ -7,7 +7,7 @@ use super::{
     erfc as error_function, io_time as time, ost_and as and, ost_bits as bits,
     ost_contains as contains, ost_count as counted, ost_intersect as intersection,
     ost_list as listed, ost_or as or, ost_overlap as overlap, ost_union as union,
-    percentiles as exact, quantiles as some,
+    percentiles as exact, quantiles as some, set_agg as agg, set_union as united,
 };
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::ScalarValue;
@@ -94,6 +94,16 @@ pub fn approx_percentiles(x: Expr, parts: i64) -> Expr {
     aggregate(&approx::APPROX_PERCENTILES, vec![x, lit(parts)])
 }
 
+/// Of a group: its different ids, ascending.
+pub fn set_agg(id: Expr) -> Expr {
+    aggregate(&agg::SET_AGG, vec![id])
+}
+
+/// Of a group: the ids that any of its lists has, ascending.
+pub fn set_union(ids: Expr) -> Expr {
+    aggregate(&united::SET_UNION, vec![ids])
+}
+
 /// Of a group: the fewest intervals that account for all of the time in which there was any, each with its share of it.
 pub fn critical_files(id: Expr, start: Expr, end: Expr) -> Expr {
     aggregate(&critical::CRITICAL_FILES, vec![id, start, end])
@@ -128,6 +138,8 @@ mod tests {
             percentiles(x(), 4),
             quantiles(x(), &[0.5]),
             approx_percentiles(x(), 4),
+            set_agg(x()),
+            set_union(x()),
             critical_files(x(), x(), x()),
             io_time(x(), x()),
         ];

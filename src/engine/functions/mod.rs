@@ -30,6 +30,9 @@ mod ost_overlap;
 mod ost_union;
 mod percentiles;
 mod quantiles;
+mod set_agg;
+mod set_union;
+mod sets;
 mod single;
 mod sweep;
 
@@ -47,6 +50,8 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 pub(super) use quantiles::QUANTILES;
+pub(super) use set_agg::SET_AGG;
+pub(super) use sets::sets_of_runs;
 
 /// Every scalar function, in the order in which they are shown.
 pub static SCALAR: &[&Scalar] = &[
@@ -68,6 +73,8 @@ pub static AGGREGATE: &[&Aggregate] = &[
     &percentiles::PERCENTILES,
     &quantiles::QUANTILES,
     &approx_percentiles::APPROX_PERCENTILES,
+    &set_agg::SET_AGG,
+    &set_union::SET_UNION,
     &critical_files::CRITICAL_FILES,
     &io_time::IO_TIME,
 ];
@@ -152,6 +159,12 @@ trait Fold: GroupsAccumulator + Sync {
 }
 
 impl Aggregate {
+    /// Whether DataFusion's function is this one.
+    pub(super) fn is(&self, function: &AggregateUDF) -> bool {
+        let ours = function.inner().downcast_ref::<AggregateImpl>();
+        ours.is_some_and(|ours| ours.function.page.name == self.page.name)
+    }
+
     /// The function as DataFusion has it.
     pub fn udaf(&'static self) -> AggregateUDF {
         let documentation = self.page.documentation("OST and statistics functions");
@@ -364,6 +377,14 @@ fn text_type(given: &DataType) -> Option<DataType> {
 
 fn integer_type(given: &DataType) -> Option<DataType> {
     (given.is_integer() || given.is_null()).then_some(DataType::Int64)
+}
+
+/// Ids are of 64 bits, with a sign or without.
+fn id_type(given: &DataType) -> Option<DataType> {
+    match given {
+        DataType::UInt64 => Some(DataType::UInt64),
+        _ => integer_type(given),
+    }
 }
 
 fn number_type(given: &DataType) -> Option<DataType> {

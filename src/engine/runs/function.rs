@@ -2,7 +2,9 @@
 
 use super::kept::{Kept, true_rows};
 use super::reduce::Reduction;
-use datafusion::arrow::array::{ArrayRef, AsArray, BooleanArray, RecordBatch, new_empty_array};
+use datafusion::arrow::array::{
+    ArrayRef, AsArray, BooleanArray, Int64Array, RecordBatch, new_empty_array,
+};
 use datafusion::arrow::buffer::NullBuffer;
 use datafusion::common::Result;
 use datafusion::logical_expr::{EmitTo, GroupsAccumulator};
@@ -59,11 +61,19 @@ impl Function {
         Ok(Some(passing.as_boolean().clone()))
     }
 
-    /// The state of each run; None if it has none.
-    pub(super) fn states(&self, kept: &Kept, runs: &[Range<usize>]) -> Result<Option<ArrayRef>> {
+    /// The state of each run; None if it has none. `counts` are the rows that a filter keeps of each, if there is one.
+    pub(super) fn states(
+        &self,
+        kept: &Kept,
+        runs: &[Range<usize>],
+        counts: Option<&Int64Array>,
+    ) -> Result<Option<ArrayRef>> {
         let Some(reduction) = self.reduction else {
             return Ok(None);
         };
+        if let (Reduction::Rows, None, Some(counts)) = (reduction, &self.filter, counts) {
+            return Ok(Some(Arc::new(counts.clone())));
+        }
         let values = match reduction.needs_values() {
             true => evaluate_expressions_to_arrays(&self.arguments, &kept.batch)?,
             false => vec![],

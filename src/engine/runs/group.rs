@@ -19,13 +19,14 @@
 //!
 //! The rule stands behind all that plan, when nothing looks for groupings to merge or to limit any more.
 
+use super::RUN;
 use super::begun::{Begun, Shown, begin};
 use super::function::{Function, OneGroup};
 use super::kept::Kept;
 use super::reduce::{Reduction, valid};
-use super::{RUN, runs_of};
+use super::words::{runs_of, told_apart};
 use crate::engine::rule::{Node, Rule};
-use datafusion::arrow::array::{ArrayRef, RecordBatch, UInt32Array};
+use datafusion::arrow::array::{ArrayRef, Int64Array, RecordBatch, UInt32Array};
 use datafusion::arrow::compute::take_arrays;
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::common::tree_node::TreeNodeRecursion;
@@ -288,7 +289,12 @@ impl Table {
         let batch = &kept.batch;
         let (rows, firsts) = &mut self.groups;
         rows.clear();
-        let Some(OfRuns { runs, states }) = of_runs else {
+        let Some(OfRuns {
+            runs,
+            which,
+            states,
+        }) = of_runs
+        else {
             self.values.intern(&keys, rows)?;
             let total = self.values.len();
             for function in &mut self.functions {
@@ -297,6 +303,9 @@ impl Table {
             return Ok(());
         };
         self.values.intern(&keys, firsts)?;
+        if let Some(which) = which {
+            *firsts = which.into_iter().map(|i| firsts[i as usize]).collect();
+        }
         let total = self.values.len();
         for (function, states) in self.functions.iter_mut().zip(states) {
             if let Some(states) = states {
@@ -321,18 +330,35 @@ impl Table {
             true => vec![all],
             false => runs_of(&keys),
         };
-        if let Some(rows) = &kept.rows {
-            runs.retain(|run| valid(run, rows) > 0);
-        }
+        let counts = kept.rows.as_ref().map(|rows| {
+            let mut counts = vec![];
+            runs.retain(|run| {
+                let count = valid(run, rows);
+                counts.extend((count > 0).then_some(count as i64));
+                count > 0
+            });
+            Int64Array::from(counts)
+        });
         if runs.len() * RUN > kept.count && !keys.is_empty() {
             return Ok((keys, None));
         }
-        let starts = runs.iter().map(|run| run.start as u32);
-        let starts = UInt32Array::from_iter_values(starts);
-        let keys = take_arrays(&keys, &starts, None)?;
-        let states = self.functions.iter().map(|f| f.states(kept, &runs));
+        let starts = runs.iter().map(|run| run.start);
+        let (rows, which) = match told_apart(&keys, starts.clone()) {
+            Some((rows, which)) => (rows, Some(which)),
+            None => (starts.map(|start| start as u32).collect(), None),
+        };
+        let keys = take_arrays(&keys, &UInt32Array::from(rows), None)?;
+        let states = self.functions.iter();
+        let states = states.map(|f| f.states(kept, &runs, counts.as_ref()));
         let states = states.collect::<Result<_>>()?;
-        Ok((keys, Some(OfRuns { runs, states })))
+        Ok((
+            keys,
+            Some(OfRuns {
+                runs,
+                which,
+                states,
+            }),
+        ))
     }
 
     fn size(&self) -> usize {
@@ -394,6 +420,8 @@ impl Table {
 /// Runs of a batch, and of each function that has them their states.
 struct OfRuns {
     runs: Vec<Range<usize>>,
+    /// Of each run, which of the keys are its own; None if there is one for each.
+    which: Option<Vec<u32>>,
     states: Vec<Option<ArrayRef>>,
 }
 

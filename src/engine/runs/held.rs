@@ -4,7 +4,7 @@
 //! to row. Held rows of one outer part lie together and have buckets of their own, so that a run is looked up once, and each row of
 //! it among a few held rows that are near each other in memory.
 
-use super::runs_of;
+use super::words::runs_of;
 use datafusion::arrow::array::{
     Array, ArrayRef, DynComparator, RecordBatch, UInt32Array, make_comparator,
 };

@@ -12,26 +12,15 @@ mod join;
 mod kept;
 mod reduce;
 mod top;
+mod words;
 
 pub(super) use group::RULE as GROUP_RUNS;
 pub(super) use join::{JoinRunsExec, RULE as JOIN_RUNS};
+pub(super) use reduce::valid;
 pub(super) use top::RULE as TOP_OF_RUNS;
-
-use datafusion::arrow::array::ArrayRef;
-use datafusion::arrow::compute::partition;
-use std::ops::Range;
 
 /// So many rows tell whether they come in runs.
 const SAMPLE: usize = 2048;
 
 /// Rows of a run, in the mean of a batch, from which on runs are worth it.
 const RUN: usize = 4;
-
-/// The runs of rows with equal keys, none if there are no keys; each row is one where keys of such a type cannot be compared.
-fn runs_of(keys: &[ArrayRef]) -> Vec<Range<usize>> {
-    let rows = keys.first().map_or(0, |key| key.len());
-    match partition(keys) {
-        Ok(runs) => runs.ranges(),
-        Err(_) => (0..rows).map(|row| row..row + 1).collect(),
-    }
-}

@@ -7,6 +7,7 @@
 //! what comes after take the place of a NaN, so that with NaN in several runs of a group the extremes depend on the order of the rows.
 
 use crate::engine::corrections::overflow::{CheckedSum, too_large};
+use crate::engine::functions::{SET_AGG, sets_of_runs};
 use datafusion::arrow::array::{
     Array, ArrayRef, AsArray, Int64Array, PrimitiveArray, downcast_primitive,
 };
@@ -38,6 +39,8 @@ pub(super) enum Reduction {
     Least,
     /// The greatest of them, NULL of none.
     Greatest,
+    /// Those that are different, as far as equal ones stand together.
+    Different,
 }
 
 impl Reduction {
@@ -47,6 +50,9 @@ impl Reduction {
         let ([argument], false) = (&arguments[..], function.is_distinct()) else {
             return None;
         };
+        if SET_AGG.is(function.fun()) {
+            return Some(Self::Different);
+        }
         let of: &dyn AggregateUDFImpl = function.fun().inner().as_ref();
         if of.downcast_ref::<Count>().is_some() {
             let literal = argument.downcast_ref::<Literal>();
@@ -99,6 +105,7 @@ impl Reduction {
                 DataType::UInt64 => sums::<UInt64Type>(values, runs, nulls)?,
                 _ => sums::<Float64Type>(values, runs, nulls)?,
             },
+            Self::Different => sets_of_runs(values, runs, nulls)?,
             Self::Least | Self::Greatest => {
                 let least = matches!(self, Self::Least);
                 macro_rules! of {
@@ -116,7 +123,13 @@ impl Reduction {
 }
 
 /// How many rows of each run are not NULL.
-pub(super) fn valid(run: &Range<usize>, nulls: &NullBuffer) -> usize {
+pub(in crate::engine) fn valid(run: &Range<usize>, nulls: &NullBuffer) -> usize {
+    let first = nulls.offset() + run.start;
+    // Most runs are short, and to look for words in them costs more than they have.
+    if let (true, Some(bytes)) = (run.len() <= 56, nulls.validity()[first / 8..].first_chunk()) {
+        let bits = u64::from_le_bytes(*bytes) >> (first % 8);
+        return (bits & ((1 << run.len()) - 1)).count_ones() as usize;
+    }
     UnalignedBitChunk::new(nulls.validity(), nulls.offset() + run.start, run.len()).count_ones()
 }
 

@@ -135,6 +135,9 @@ fn grouping(random: &mut Random) -> String {
         "median(x)",
         "bool_or(v > 90)",
         "percentiles(x)",
+        "set_agg(v)",
+        "set_agg(n) FILTER (WHERE x > 30)",
+        "set_union([v, n])",
         "stddev(v) > 20",
         "array_agg(DISTINCT v ORDER BY v)",
         "first_value(v ORDER BY v, x)",
@@ -167,6 +170,7 @@ fn totals(random: &mut Random) -> String {
         "count(*) FILTER (WHERE v IS NULL)",
         "sum(v) FILTER (WHERE x > 30)",
         "max(arrow_cast(v, 'Duration(Second)'))",
+        "set_agg(v)",
         "median(x)",
     ];
     let chosen: Vec<&str> = (0..random.int(1, 4))
