@@ -51,7 +51,6 @@ use std::sync::Arc;
 
 pub(super) use quantiles::QUANTILES;
 pub(super) use set_agg::SET_AGG;
-pub(super) use sets::sets_of_runs;
 
 /// Every scalar function, in the order in which they are shown.
 pub static SCALAR: &[&Scalar] = &[

@@ -2,15 +2,13 @@
 
 use super::grouped::passing;
 use super::{Fold, list_of};
-use crate::engine::runs::valid;
 use datafusion::arrow::array::{
     Array, ArrayRef, ArrowPrimitiveType, AsArray, BooleanArray, ListArray, PrimitiveArray,
 };
 use datafusion::arrow::buffer::{NullBuffer, OffsetBuffer, ScalarBuffer};
-use datafusion::arrow::datatypes::{DataType, Field, Int64Type, UInt64Type};
+use datafusion::arrow::datatypes::{DataType, Field, FieldRef, Int64Type, UInt64Type};
 use datafusion::common::{Result, exec_err};
 use datafusion::logical_expr::{EmitTo, GroupsAccumulator};
-use std::ops::Range;
 use std::sync::Arc;
 
 /// So many ids are held before they are looked through for equal ones.
@@ -27,50 +25,6 @@ pub(super) fn fold(ids: &DataType) -> Box<dyn Fold> {
 /// The type of a set of ids of this type.
 pub(super) fn set_of(ids: &DataType) -> DataType {
     list_of(ids.clone())
-}
-
-/// The different ids of each run of rows, in the order of the rows, as far as equal ones stand together: partial states of groups that the runs
-/// belong to. The rows are ids of 64 bits, and those that are NULL do not count.
-pub(in crate::engine) fn sets_of_runs(
-    ids: &ArrayRef,
-    runs: &[Range<usize>],
-    nulls: Option<&NullBuffer>,
-) -> Result<ArrayRef> {
-    match ids.data_type() {
-        DataType::UInt64 => of_runs::<UInt64Type>(ids, runs, nulls),
-        _ => of_runs::<Int64Type>(ids, runs, nulls),
-    }
-}
-
-fn of_runs<T: ArrowPrimitiveType>(
-    ids: &ArrayRef,
-    runs: &[Range<usize>],
-    nulls: Option<&NullBuffer>,
-) -> Result<ArrayRef> {
-    let of: &[T::Native] = ids.as_primitive::<T>().values();
-    let (mut ids, mut ends) = (vec![], Vec::with_capacity(runs.len() + 1));
-    ends.push(0);
-    for run in runs {
-        let of = &of[run.clone()];
-        // Rows of a log stand together, so most runs have one id.
-        match of.split_first() {
-            Some((first, others)) if others.iter().all(|id| id == first) => {
-                let some = nulls.is_none_or(|nulls| valid(run, nulls) > 0);
-                ids.extend(some.then_some(*first));
-            }
-            _ => {
-                let start = ids.len();
-                for (row, id) in run.clone().zip(of) {
-                    let counts = nulls.is_none_or(|nulls| nulls.is_valid(row));
-                    if counts && ids[start..].last() != Some(id) {
-                        ids.push(*id);
-                    }
-                }
-            }
-        }
-        ends.push(ids.len() as i32);
-    }
-    list::<T>(ids, OffsetBuffer::new(ends.into()), None)
 }
 
 struct Sets<T: ArrowPrimitiveType> {
@@ -184,23 +138,19 @@ impl<T: ArrowPrimitiveType<Native: Ord>> Sets<T> {
             [set] => std::mem::take(&mut set.ids),
             sets => sets.iter().flat_map(|set| &set.ids).copied().collect(),
         };
-        list::<T>(ids, ends, Some(some))
+        let ids = PrimitiveArray::<T>::new(ScalarBuffer::from(ids), None);
+        Ok(Arc::new(ListArray::try_new(
+            item::<T>(),
+            ends,
+            Arc::new(ids),
+            Some(some),
+        )?))
     }
 }
 
-fn list<T: ArrowPrimitiveType>(
-    ids: Vec<T::Native>,
-    ends: OffsetBuffer<i32>,
-    some: Option<NullBuffer>,
-) -> Result<ArrayRef> {
-    let ids = PrimitiveArray::<T>::new(ScalarBuffer::from(ids), None);
-    let field = Arc::new(Field::new_list_field(T::DATA_TYPE, true));
-    Ok(Arc::new(ListArray::try_new(
-        field,
-        ends,
-        Arc::new(ids),
-        some,
-    )?))
+/// What a set is a list of.
+fn item<T: ArrowPrimitiveType>() -> FieldRef {
+    Arc::new(Field::new_list_field(T::DATA_TYPE, true))
 }
 
 impl<T: ArrowPrimitiveType<Native: Ord>> Fold for Sets<T> {
@@ -242,15 +192,19 @@ impl<T: ArrowPrimitiveType<Native: Ord>> GroupsAccumulator for Sets<T> {
     ) -> Result<Vec<ArrayRef>> {
         let passing = filter
             .map(|filter| NullBuffer::from_iter(filter.iter().map(|pass| pass == Some(true))));
-        let counted = NullBuffer::union(values[0].logical_nulls().as_ref(), passing.as_ref());
-        let Some(lists) = values[0].as_list_opt::<i32>() else {
-            let rows: Vec<_> = (0..values[0].len()).map(|row| row..row + 1).collect();
-            return Ok(vec![of_runs::<T>(&values[0], &rows, counted.as_ref())?]);
+        let some = NullBuffer::union(values[0].nulls(), passing.as_ref());
+        let (field, ends, ids) = match values[0].as_list_opt::<i32>().cloned() {
+            Some(lists) => {
+                let (field, ends, ids, _) = lists.into_parts();
+                (field, ends, ids)
+            }
+            None => (
+                item::<T>(),
+                OffsetBuffer::from_repeated_length(1, values[0].len()),
+                values[0].clone(),
+            ),
         };
-        let (field, ends, ids, _) = lists.clone().into_parts();
-        Ok(vec![Arc::new(ListArray::try_new(
-            field, ends, ids, counted,
-        )?)])
+        Ok(vec![Arc::new(ListArray::try_new(field, ends, ids, some)?)])
     }
 
     fn size(&self) -> usize {
@@ -276,11 +230,11 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, rng_seed: prop::test_runner::RngSeed::Fixed(17), ..ProptestConfig::default() })]
 
-        /// Rows in two parts, each taken in row by row or as the sets of runs, and states given out in two pieces.
+        /// Rows in two parts, each taken in or made states of one by one, and states given out in two pieces.
         #[test]
         fn they_are_those_of_a_tree_however_rows_and_states_come(
             rows in prop::collection::vec((0usize..4, prop::option::weighted(0.9, -3i64..9)), 1..60),
-            cut in any::<prop::sample::Index>(), first in 0usize..5, by_runs in any::<bool>()
+            cut in any::<prop::sample::Index>(), first in 0usize..5, direct in any::<bool>()
         ) {
             let mut expected: Vec<BTreeSet<i64>> = vec![BTreeSet::new(); 4];
             for (group, id) in &rows {
@@ -293,10 +247,9 @@ mod tests {
                 let ids: ArrayRef = Arc::new(Int64Array::from_iter(part.iter().map(|(_, id)| *id)));
                 let groups: Vec<usize> = part.iter().map(|(group, _)| *group).collect();
                 let mut partial = fold(&DataType::Int64);
-                if by_runs {
-                    let runs: Vec<Range<usize>> = groups.chunk_by(|a, b| a == b).scan(0, |at, run| { *at += run.len(); Some(*at - run.len()..*at) }).collect();
-                    let of: Vec<usize> = runs.iter().map(|run| groups[run.start]).collect();
-                    partial.merge_batch(&[sets_of_runs(&ids, &runs, ids.nulls()).unwrap()], &of, 4).unwrap();
+                if direct {
+                    let states = partial.convert_to_state(&[ids], None).unwrap();
+                    partial.merge_batch(&states, &groups, 4).unwrap();
                 } else {
                     partial.update_batch(&[ids], &groups, None, 4).unwrap();
                 }
@@ -307,6 +260,25 @@ mod tests {
             }
             prop_assert_eq!(found(&merged.copy().evaluate(EmitTo::All).unwrap()), expected.clone());
             prop_assert_eq!(found(&merged.evaluate(EmitTo::All).unwrap()), expected);
+        }
+    }
+
+    #[test]
+    fn rows_that_a_filter_leaves_out_are_in_no_state() {
+        let filter = BooleanArray::from(vec![Some(true), Some(false), None, Some(true)]);
+        let ids: ArrayRef = Arc::new(Int64Array::from(vec![Some(5), Some(6), Some(7), None]));
+        let lists: ArrayRef = Arc::new(ListArray::from_iter_primitive::<Int64Type, _, _>(vec![
+            Some(vec![Some(5), None]),
+            Some(vec![Some(6)]),
+            Some(vec![Some(7)]),
+            None,
+        ]));
+        for given in [ids, lists] {
+            let mut sets = fold(&DataType::Int64);
+            let states = sets.convert_to_state(&[given], Some(&filter)).unwrap();
+            sets.merge_batch(&states, &[0, 1, 2, 3], 4).unwrap();
+            let all = found(&sets.evaluate(EmitTo::All).unwrap());
+            assert_eq!(all, [Some(vec![5]), None, None, None]);
         }
     }
 

@@ -16,7 +16,6 @@ mod words;
 
 pub(super) use group::RULE as GROUP_RUNS;
 pub(super) use join::{JoinRunsExec, RULE as JOIN_RUNS};
-pub(super) use reduce::valid;
 pub(super) use top::RULE as TOP_OF_RUNS;
 
 /// So many rows tell whether they come in runs.

@@ -1,4 +1,4 @@
-//! What a run of rows adds to its group, for functions where that is one number.
+//! What a run of rows adds to its group, for functions where that is one number, or a list of few.
 //!
 //! To merge one state for each run gives what an update with all its rows gives. So counts, sums, least and greatest values, which most
 //! questions ask for, are taken of a run at a stretch, and a function is given as many states as there are runs.
@@ -7,13 +7,13 @@
 //! what comes after take the place of a NaN, so that with NaN in several runs of a group the extremes depend on the order of the rows.
 
 use crate::engine::corrections::overflow::{CheckedSum, too_large};
-use crate::engine::functions::{SET_AGG, sets_of_runs};
+use crate::engine::functions::SET_AGG;
 use datafusion::arrow::array::{
-    Array, ArrayRef, AsArray, Int64Array, PrimitiveArray, downcast_primitive,
+    Array, ArrayRef, AsArray, Int64Array, ListArray, PrimitiveArray, downcast_primitive,
 };
-use datafusion::arrow::buffer::NullBuffer;
+use datafusion::arrow::buffer::{NullBuffer, OffsetBuffer};
 use datafusion::arrow::datatypes::{
-    ArrowNativeTypeOp, ArrowPrimitiveType, DataType, Float64Type, Int64Type, UInt64Type,
+    ArrowNativeTypeOp, ArrowPrimitiveType, DataType, Field, Float64Type, Int64Type, UInt64Type,
 };
 use datafusion::arrow::util::bit_chunk_iterator::UnalignedBitChunk;
 use datafusion::arrow::util::bit_iterator::BitIndexIterator;
@@ -105,7 +105,10 @@ impl Reduction {
                 DataType::UInt64 => sums::<UInt64Type>(values, runs, nulls)?,
                 _ => sums::<Float64Type>(values, runs, nulls)?,
             },
-            Self::Different => sets_of_runs(values, runs, nulls)?,
+            Self::Different => match values.data_type() {
+                DataType::UInt64 => different::<UInt64Type>(values, runs, nulls)?,
+                _ => different::<Int64Type>(values, runs, nulls)?,
+            },
             Self::Least | Self::Greatest => {
                 let least = matches!(self, Self::Least);
                 macro_rules! of {
@@ -123,14 +126,14 @@ impl Reduction {
 }
 
 /// How many rows of each run are not NULL.
-pub(in crate::engine) fn valid(run: &Range<usize>, nulls: &NullBuffer) -> usize {
+pub(super) fn valid(run: &Range<usize>, nulls: &NullBuffer) -> usize {
     let first = nulls.offset() + run.start;
     // Most runs are short, and to look for words in them costs more than they have.
     if let (true, Some(bytes)) = (run.len() <= 56, nulls.validity()[first / 8..].first_chunk()) {
         let bits = u64::from_le_bytes(*bytes) >> (first % 8);
         return (bits & ((1 << run.len()) - 1)).count_ones() as usize;
     }
-    UnalignedBitChunk::new(nulls.validity(), nulls.offset() + run.start, run.len()).count_ones()
+    UnalignedBitChunk::new(nulls.validity(), first, run.len()).count_ones()
 }
 
 /// Those values of a run that are not NULL. One by one: where they stand alone, which of times and counters they often do, slices of them
@@ -203,4 +206,41 @@ fn extremes<T: ArrowPrimitiveType>(
     });
     let extremes = extremes.collect::<PrimitiveArray<T>>();
     Arc::new(extremes.with_data_type(values.data_type().clone()))
+}
+
+/// The ids of each run, without those that are equal to the one before.
+fn different<T: ArrowPrimitiveType>(
+    values: &ArrayRef,
+    runs: &[Range<usize>],
+    nulls: Option<&NullBuffer>,
+) -> Result<ArrayRef> {
+    let values: &[T::Native] = values.as_primitive::<T>().values();
+    let (mut ids, mut ends) = (vec![], Vec::with_capacity(runs.len() + 1));
+    ends.push(0);
+    for run in runs {
+        let of = &values[run.clone()];
+        // Rows of a log stand together, so most runs have one id.
+        if of.iter().all(|id| *id == of[0]) {
+            let some = nulls.is_none_or(|nulls| valid(run, nulls) > 0);
+            ids.extend(of.first().filter(|_| some));
+        } else {
+            let start = ids.len();
+            for (row, id) in run.clone().zip(of) {
+                let counts = nulls.is_none_or(|nulls| nulls.is_valid(row));
+                if counts && ids[start..].last() != Some(id) {
+                    ids.push(*id);
+                }
+            }
+        }
+        ends.push(ids.len() as i32);
+    }
+    let ids = PrimitiveArray::<T>::new(ids.into(), None);
+    let item = Arc::new(Field::new_list_field(T::DATA_TYPE, true));
+    let ends = OffsetBuffer::new(ends.into());
+    Ok(Arc::new(ListArray::try_new(
+        item,
+        ends,
+        Arc::new(ids),
+        None,
+    )?))
 }
