@@ -363,7 +363,7 @@ def sweep(bench):
 
 # The columns that a question needs, which its floor reads and decodes.
 QUESTIONS = {
-    "custom_stripe": {"darshan_file": "job_id,log_id,fs,stripe_size,stripe_count,is_stream"},
+    "custom_stripe": {"darshan_file": "log_id,fs,stripe_size,stripe_count"},
     "top_write": {"darshan_log": "app,uid,bytes_written"},
     "read_ratio": {"darshan_log": "bytes_read,total_bytes"},
 }

@@ -11,8 +11,8 @@ use datafusion::common::{Result, exec_err};
 use datafusion::logical_expr::{EmitTo, GroupsAccumulator};
 use std::sync::Arc;
 
-/// So many ids are held before they are looked through for equal ones.
-const LEAST: usize = 32 << 10;
+/// So many ids of a group are held before they are looked through for equal ones. There may be many groups.
+const LEAST: usize = 256;
 
 /// The set of all ids of each group, be they given one by one or as lists of them. Its partial states are lists.
 pub(super) fn fold(ids: &DataType) -> Box<dyn Fold> {
@@ -136,7 +136,11 @@ impl<T: ArrowPrimitiveType<Native: Ord>> Sets<T> {
         let ends = OffsetBuffer::from_lengths(sets.iter().map(|set| set.ids.len()));
         let ids = match &mut sets[..] {
             [set] => std::mem::take(&mut set.ids),
-            sets => sets.iter().flat_map(|set| &set.ids).copied().collect(),
+            _ => {
+                let mut all = Vec::with_capacity(total);
+                sets.into_iter().for_each(|set| all.extend(set.ids));
+                all
+            }
         };
         let ids = PrimitiveArray::<T>::new(ScalarBuffer::from(ids), None);
         Ok(Arc::new(ListArray::try_new(
@@ -280,6 +284,22 @@ mod tests {
             let all = found(&sets.evaluate(EmitTo::All).unwrap());
             assert_eq!(all, [Some(vec![5]), None, None, None]);
         }
+    }
+
+    /// A million rows of 500 groups of two ids each, which take turns.
+    #[test]
+    fn of_many_groups_only_different_ids_take_memory() {
+        let mut sets = fold(&DataType::Int64);
+        let groups: Vec<usize> = (0..10_000).map(|row| row / 20).collect();
+        for _ in 0..100 {
+            let ids = Int64Array::from_iter_values((0..10_000).map(|row| row % 2));
+            sets.update_batch(&[Arc::new(ids)], &groups, None, 500)
+                .unwrap();
+        }
+        // 256 of eight bytes at most, and what is known of a group.
+        assert!(sets.size() < 500 * 2_200, "{}", sets.size());
+        let all = found(&sets.evaluate(EmitTo::All).unwrap());
+        assert_eq!(all, vec![Some(vec![0, 1]); 500]);
     }
 
     /// A million rows of 10,000 ids, in an order in which no two equal ones stand together.
