@@ -26,6 +26,6 @@
 WITH unit AS (
   SELECT job_id, log_id, bytes_written FROM darshan_log WHERE $grain = 'log'
   UNION ALL
-  SELECT job_id, NULL, bytes_written FROM darshan_job WHERE $grain = 'job'
+  SELECT job_id, CAST(NULL AS BIGINT) AS log_id, bytes_written FROM darshan_job WHERE $grain = 'job'
 )
 SELECT job_id, log_id, bytes_written, bin(bytes_written, [$first_edge, $second_edge]) AS workload FROM unit ORDER BY job_id, log_id

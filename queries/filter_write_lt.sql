@@ -21,6 +21,6 @@
 WITH unit AS (
   SELECT job_id, log_id, app, bytes_written FROM darshan_log WHERE $grain = 'log'
   UNION ALL
-  SELECT job_id, NULL, apps[1], bytes_written FROM darshan_job WHERE $grain = 'job'
+  SELECT job_id, CAST(NULL AS BIGINT) AS log_id, apps[1] AS app, bytes_written FROM darshan_job WHERE $grain = 'job'
 )
 SELECT job_id, log_id, app, bytes_written FROM unit WHERE bytes_written < $limit ORDER BY bytes_written DESC, job_id, log_id

@@ -18,7 +18,7 @@
 WITH laid AS (
   SELECT f.job_id, f.log_id, f.fs, f.ost_bits, f.fs_osts FROM darshan_file f WHERE $grain = 'log' AND f.ost_bits IS NOT NULL
   UNION ALL
-  SELECT f.job_id, first_value(f.log_id) OVER (PARTITION BY g.job_id, g.uid, g.log_group ORDER BY g.start_time, g.log_id), f.fs, f.ost_bits, f.fs_osts
+  SELECT f.job_id, first_value(f.log_id) OVER (PARTITION BY g.job_id, g.uid, g.log_group ORDER BY g.start_time, g.log_id) AS log_id, f.fs, f.ost_bits, f.fs_osts
   FROM darshan_log_group g JOIN darshan_file f ON f.job_id = g.job_id AND f.log_id = g.log_id WHERE $grain = 'job' AND f.ost_bits IS NOT NULL
 )
 SELECT job_id, log_id, fs, count(*) AS files, ost_count(ost_union(fs, ost_bits)) AS osts, max(fs_osts) AS fs_osts

@@ -81,7 +81,7 @@
 -- A log is a group of its own, or belongs to that of its job, which is called by the first of its logs. Seconds of a job's logs are
 -- counted from the start of the first. What Darshan_log has of the bandwidths spares files of logs that lie far outside the band.
 WITH grouped AS (
-  SELECT job_id, log_id, log_id AS grp, 0.0 AS offset, 1 AS nth
+  SELECT job_id, log_id, log_id AS grp, 0.0 AS offset
   FROM darshan_log
   WHERE $grain <> 'job' AND ($job IS NULL OR job_id = $job) AND ($from IS NULL OR start_time >= $from) AND ($to IS NULL OR start_time < $to)
     AND CASE WHEN $direction = 'read' THEN read_files ELSE write_files END > 0 AND ($interval <> 'window'
@@ -89,8 +89,8 @@ WITH grouped AS (
       WHEN $bw = 'span' THEN CASE WHEN $direction = 'read' THEN read_bw_span ELSE write_bw_span END
       ELSE CASE WHEN $direction = 'read' THEN read_bw_slowest_rank ELSE write_bw_slowest_rank END END BETWEEN $min_bw * 0.999999 AND $max_bw * 1.000001)
   UNION ALL
-  SELECT job_id, log_id, first_value(log_id) OVER w, CAST(CAST(start_time AS BIGINT) - min(CAST(start_time AS BIGINT)) OVER w AS DOUBLE) / 1000000.0,
-    row_number() OVER w
+  SELECT job_id, log_id, first_value(log_id) OVER w AS grp,
+    CAST(CAST(start_time AS BIGINT) - min(CAST(start_time AS BIGINT)) OVER w AS DOUBLE) / 1000000.0 AS offset
   FROM darshan_log_group WHERE $grain = 'job' AND start_time IS NOT NULL AND ($job IS NULL OR job_id = $job) AND ($from IS NULL OR start_time >= $from) AND ($to IS NULL OR start_time < $to)
   WINDOW w AS (PARTITION BY job_id, uid, log_group ORDER BY start_time, log_id)
 ), file AS (
@@ -123,7 +123,7 @@ WITH grouped AS (
 ), used AS (
   SELECT job_id, grp, record_id, a, CASE WHEN $interval = 'busy' THEN busy_end ELSE b END AS b FROM file WHERE $interval <> 'dxt'
   UNION ALL
-  SELECT job_id, grp, record_id, a, b FROM segment
+  SELECT job_id, grp, record_id, a, b FROM segment WHERE $interval = 'dxt'
   UNION ALL
   SELECT f.job_id, f.grp, f.record_id, f.a, f.b FROM file f LEFT ANTI JOIN segment s ON s.job_id = f.job_id AND s.log_id = f.log_id AND s.record_id = f.record_id
   WHERE $interval = 'dxt'

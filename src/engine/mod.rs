@@ -40,6 +40,7 @@ mod memory;
 mod own_text;
 pub mod queries;
 mod rule;
+mod ruled_out;
 mod runs;
 mod session;
 mod table;

@@ -386,6 +386,7 @@ impl Query {
         let mut query = parse_query(&self.sql)?;
         super::cte_names::qualify(&mut query, self.name);
         let _ = query.visit(&mut Substitute(&casts));
+        super::ruled_out::leave_out(&mut query);
         expand_in(&mut query, depth)?;
         Ok(query)
     }

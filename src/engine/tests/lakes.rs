@@ -1,7 +1,7 @@
 //! Names, versions and the tables beside the data.
 
 use super::super::cuts::Cuts;
-use super::super::queries::{ParamType, queries};
+use super::super::queries::{Param, ParamType, queries};
 use super::super::table::{LakeTable, ScanFile, scanned};
 use super::super::views::VIEWS;
 use super::super::{Engine, EngineOptions};
@@ -105,31 +105,48 @@ fn views_and_questions_have_the_columns_that_their_pages_list() {
             assert_eq!(found, listed, "{}", view.name);
         }
         for query in queries() {
+            let some = |param: &Param| match param.kind {
+                ParamType::Timestamp => "'2026-09-01T12:00'".into(),
+                ParamType::Text => match param.values.first() {
+                    Some(value) => format!("'{value}'"),
+                    None => "'scratch'".into(),
+                },
+                _ => "1".into(),
+            };
             let needed = query.params.iter().filter(|param| param.default.is_none());
-            let given: Vec<String> = needed
-                .map(|param| match param.kind {
-                    ParamType::Timestamp => "'2026-09-01T12:00'".into(),
-                    ParamType::Text => match param.values.first() {
-                        Some(value) => format!("'{value}'"),
-                        None => "'scratch'".into(),
-                    },
-                    _ => "1".into(),
-                })
+            let given: Vec<(&str, String)> = needed
+                .map(|param| (param.name.as_str(), some(param)))
                 .collect();
-            let sql = format!("SELECT * FROM {}({})", query.name, given.join(", "));
-            let frame = engine.sql(&sql).await.unwrap();
-            let found: Vec<_> = frame
-                .schema()
-                .fields()
-                .iter()
-                .map(|field| (field.name().clone(), word(field.data_type())))
-                .collect();
-            let listed: Vec<_> = query
-                .columns
-                .iter()
-                .map(|column| (column.name.clone(), column.type_name.clone()))
-                .collect();
-            assert_eq!(found, listed, "{}", query.name);
+            // Each of the texts that may be given, for what they rule out is not planned.
+            let others = query.params.iter().flat_map(|param| {
+                let values = param.values.iter();
+                values.map(|value| (param.name.as_str(), format!("'{value}'")))
+            });
+            for other in std::iter::once(None).chain(others.map(Some)) {
+                let mut given = given.clone();
+                if let Some(other) = other {
+                    given.retain(|(name, _)| *name != other.0);
+                    given.push(other);
+                }
+                let given: Vec<String> = given
+                    .iter()
+                    .map(|(name, value)| format!("{name} => {value}"))
+                    .collect();
+                let sql = format!("SELECT * FROM {}({})", query.name, given.join(", "));
+                let frame = engine.sql(&sql).await.unwrap();
+                let found: Vec<_> = frame
+                    .schema()
+                    .fields()
+                    .iter()
+                    .map(|field| (field.name().clone(), word(field.data_type())))
+                    .collect();
+                let listed: Vec<_> = query
+                    .columns
+                    .iter()
+                    .map(|column| (column.name.clone(), column.type_name.clone()))
+                    .collect();
+                assert_eq!(found, listed, "{sql}");
+            }
         }
     });
 }
