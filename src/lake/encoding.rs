@@ -227,7 +227,7 @@ mod tests {
         let groups = [vec![rows(0, 1000), rows(1000, 1)], vec![rows(1001, 50)]];
         let waiting = |group: &[RecordBatch]| {
             let mut waiting = Waiting::new(table.schema.clone());
-            group.iter().for_each(|rows| waiting.push(rows).unwrap());
+            group.iter().for_each(|rows| waiting.push(rows));
             waiting
         };
         let mut ours = Encoder::new(vec![], table, &waiting(&groups[0])).unwrap();

@@ -3,9 +3,14 @@
 //! Most columns of a Darshan table are counters, small or 0 or missing in thousands of rows on end, and as Arrow each takes 8 bytes a
 //! row. Held in the least integers that hold them the rows of `darshan_file` take a quarter.
 
-use arrow::array::{Array, ArrayRef, AsArray, Int8Array, NullArray, new_null_array};
-use arrow::compute::{cast, concat, max, min};
-use arrow::datatypes::{DataType, FieldRef, Float64Type, Int64Type, UInt64Type};
+use arrow::array::{
+    Array, ArrayRef, ArrowPrimitiveType, AsArray, NullArray, PrimitiveArray, new_null_array,
+};
+use arrow::compute::concat;
+use arrow::datatypes::{
+    DataType, FieldRef, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type,
+    UInt16Type, UInt32Type, UInt64Type,
+};
 use arrow::error::ArrowError;
 use arrow::record_batch::RecordBatch;
 use std::sync::Arc;
@@ -18,12 +23,11 @@ pub(super) struct Narrow {
 
 impl Narrow {
     /// Narrows the columns of a batch.
-    pub(super) fn new(batch: &RecordBatch) -> Result<Self, ArrowError> {
-        let columns = batch.columns().iter().map(narrow);
-        Ok(Self {
-            columns: columns.collect::<Result<_, _>>()?,
+    pub(super) fn new(batch: &RecordBatch) -> Self {
+        Self {
+            columns: batch.columns().iter().map(narrow).collect(),
             rows: batch.num_rows(),
-        })
+        }
     }
 
     /// How many there are.
@@ -37,7 +41,7 @@ impl Narrow {
     }
 
     /// A column as it was.
-    pub(super) fn column(&self, at: usize, data_type: &DataType) -> Result<ArrayRef, ArrowError> {
+    pub(super) fn column(&self, at: usize, data_type: &DataType) -> ArrayRef {
         widen(&self.columns[at], data_type)
     }
 }
@@ -54,59 +58,81 @@ pub(super) fn gathered(
         let columns: Vec<&dyn Array> = columns().map(AsRef::as_ref).collect();
         return concat(&columns);
     }
-    let wide = columns().map(|column| widen(column, field.data_type()));
-    let wide: Vec<ArrayRef> = wide.collect::<Result<_, _>>()?;
+    let wide: Vec<ArrayRef> = columns()
+        .map(|column| widen(column, field.data_type()))
+        .collect();
     let wide: Vec<&dyn Array> = wide.iter().map(AsRef::as_ref).collect();
-    narrow(&concat(&wide)?)
+    Ok(narrow(&concat(&wide)?))
 }
 
-/// A column as it was before it was narrowed.
-pub(super) fn widen(column: &ArrayRef, data_type: &DataType) -> Result<ArrayRef, ArrowError> {
-    match column.data_type() {
-        narrow if narrow == data_type => Ok(column.clone()),
-        DataType::Null => Ok(new_null_array(data_type, column.len())),
-        _ => cast(column, data_type),
+/// A column as it was before it was narrowed to another type.
+pub(super) fn widen(column: &ArrayRef, data_type: &DataType) -> ArrayRef {
+    match (column.data_type(), data_type) {
+        (DataType::Null, _) => new_null_array(data_type, column.len()),
+        (DataType::Int8, DataType::Float64) => wider::<Int8Type, Float64Type>(column),
+        (DataType::Int8, DataType::Int64) => wider::<Int8Type, Int64Type>(column),
+        (DataType::Int16, DataType::Int64) => wider::<Int16Type, Int64Type>(column),
+        (DataType::Int32, DataType::Int64) => wider::<Int32Type, Int64Type>(column),
+        (DataType::UInt8, DataType::UInt64) => wider::<UInt8Type, UInt64Type>(column),
+        (DataType::UInt16, DataType::UInt64) => wider::<UInt16Type, UInt64Type>(column),
+        (DataType::UInt32, DataType::UInt64) => wider::<UInt32Type, UInt64Type>(column),
+        _ => column.clone(),
     }
 }
 
+fn wider<N: ArrowPrimitiveType, W: ArrowPrimitiveType>(column: &ArrayRef) -> ArrayRef
+where
+    W::Native: From<N::Native>,
+{
+    Arc::new(column.as_primitive::<N>().unary::<_, W>(W::Native::from))
+}
+
 /// The same values in the least type that holds them; of text, lists and times only those that are all NULL.
-fn narrow(column: &ArrayRef) -> Result<ArrayRef, ArrowError> {
+///
+/// What lies where a value is NULL is looked at, too: a look at the values alone takes several times as long, and at worst the type
+/// is wider than it need be.
+fn narrow(column: &ArrayRef) -> ArrayRef {
     if column.null_count() == column.len() {
-        return Ok(Arc::new(NullArray::new(column.len())));
+        return Arc::new(NullArray::new(column.len()));
     }
     match column.data_type() {
         DataType::Int64 => {
             let values = column.as_primitive::<Int64Type>();
-            let fits = |least: i64, most: i64| {
-                min(values).is_some_and(|v| v >= least) && max(values).is_some_and(|v| v <= most)
-            };
-            match () {
-                () if fits(i8::MIN.into(), i8::MAX.into()) => cast(column, &DataType::Int8),
-                () if fits(i16::MIN.into(), i16::MAX.into()) => cast(column, &DataType::Int16),
-                () if fits(i32::MIN.into(), i32::MAX.into()) => cast(column, &DataType::Int32),
-                () => Ok(column.clone()),
+            // A number less than 0 needs the bits that its complement needs.
+            let bits = used(values, |v| (v ^ (v >> 63)) as u64);
+            match bits {
+                0..8 => Arc::new(values.unary::<_, Int8Type>(|v| v as i8)),
+                8..16 => Arc::new(values.unary::<_, Int16Type>(|v| v as i16)),
+                16..32 => Arc::new(values.unary::<_, Int32Type>(|v| v as i32)),
+                _ => column.clone(),
             }
         }
-        DataType::UInt64 => match max(column.as_primitive::<UInt64Type>()) {
-            Some(most) if most <= u8::MAX.into() => cast(column, &DataType::UInt8),
-            Some(most) if most <= u16::MAX.into() => cast(column, &DataType::UInt16),
-            Some(most) if most <= u32::MAX.into() => cast(column, &DataType::UInt32),
-            _ => Ok(column.clone()),
-        },
+        DataType::UInt64 => {
+            let values = column.as_primitive::<UInt64Type>();
+            match used(values, |v| v) {
+                0..=8 => Arc::new(values.unary::<_, UInt8Type>(|v| v as u8)),
+                9..=16 => Arc::new(values.unary::<_, UInt16Type>(|v| v as u16)),
+                17..=32 => Arc::new(values.unary::<_, UInt32Type>(|v| v as u32)),
+                _ => column.clone(),
+            }
+        }
         DataType::Float64 => {
             let values = column.as_primitive::<Float64Type>();
             // By their bits: -0.0 is another value.
-            let zero = values.iter().flatten().all(|v| v.to_bits() == 0);
-            Ok(match zero {
-                true => {
-                    let zeros = vec![0; column.len()].into();
-                    Arc::new(Int8Array::new(zeros, column.nulls().cloned()))
-                }
-                false => column.clone(),
-            })
+            match used(values, f64::to_bits) {
+                0 => Arc::new(values.unary::<_, Int8Type>(|_| 0)),
+                _ => column.clone(),
+            }
         }
-        _ => Ok(column.clone()),
+        _ => column.clone(),
     }
+}
+
+/// How many bits the numbers of a column need.
+fn used<T: ArrowPrimitiveType>(column: &PrimitiveArray<T>, bits: fn(T::Native) -> u64) -> u32 {
+    let values = column.values().iter();
+    let all = values.fold(0, |all, value| all | bits(*value));
+    u64::BITS - all.leading_zeros()
 }
 
 #[cfg(test)]
@@ -116,7 +142,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn back(column: ArrayRef) -> ArrayRef {
-        widen(&narrow(&column).unwrap(), column.data_type()).unwrap()
+        widen(&narrow(&column), column.data_type())
     }
 
     proptest! {
@@ -170,9 +196,9 @@ mod tests {
     #[test]
     fn counters_take_a_byte_each_and_what_is_missing_none() {
         let counters: Int64Array = (0..1000).map(|v| Some(v % 100)).collect();
-        let narrow_counters = narrow(&(Arc::new(counters) as ArrayRef)).unwrap();
+        let narrow_counters = narrow(&(Arc::new(counters) as ArrayRef));
         assert_eq!(narrow_counters.data_type(), &DataType::Int8);
-        let missing = narrow(&new_null_array(&DataType::Int64, 1000)).unwrap();
+        let missing = narrow(&new_null_array(&DataType::Int64, 1000));
         assert_eq!(missing.data_type(), &DataType::Null);
     }
 }

@@ -7,13 +7,13 @@
 use super::narrow::{Narrow, gathered, widen};
 use crate::error::{Error, Result};
 use arrow::array::ArrayRef;
+use arrow::buffer::Buffer;
 use arrow::datatypes::{Field, Schema, SchemaRef};
 use arrow::error::ArrowError;
-use arrow::ipc::reader::StreamReader;
+use arrow::ipc::reader::StreamDecoder;
 use arrow::ipc::writer::StreamWriter;
 use arrow::record_batch::RecordBatch;
 use std::fs::File;
-use std::io::Cursor;
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
@@ -68,14 +68,13 @@ impl Waiting {
     }
 
     /// Appends rows.
-    pub(super) fn push(&mut self, rows: &RecordBatch) -> std::result::Result<(), ArrowError> {
-        let rows = Narrow::new(rows)?;
+    pub(super) fn push(&mut self, rows: &RecordBatch) {
+        let rows = Narrow::new(rows);
         let bytes = rows.bytes();
         self.rows += rows.rows();
         self.bytes += bytes;
         self.memory += bytes;
         self.held.push(rows);
-        Ok(())
     }
 
     /// Puts what is in memory into the file.
@@ -120,12 +119,11 @@ impl Waiting {
                 file.read_exact_at(&mut bytes, aside.places[at])
                     .map_err(|e| failed("cannot read a temporary file", e))?;
             }
-            decode(bytes)
-                .and_then(|column| widen(&column, data_type))
-                .map_err(no_rows)
+            let column = decode(bytes).map_err(no_rows)?;
+            Ok(widen(&column, data_type))
         });
         let held = self.held.iter();
-        aside.chain(held.map(move |rows| rows.column(at, data_type).map_err(no_rows)))
+        aside.chain(held.map(move |rows| Ok(rows.column(at, data_type))))
     }
 
     /// The longest piece of a column; None if there are no rows.
@@ -134,7 +132,7 @@ impl Waiting {
         match longest.filter(|_| self.aside.is_empty()) {
             Some(rows) => {
                 let data_type = self.schema.field(at).data_type();
-                rows.column(at, data_type).map(Some).map_err(no_rows)
+                Ok(Some(rows.column(at, data_type)))
             }
             None => self.column(at).next().transpose(),
         }
@@ -163,8 +161,9 @@ fn encode(column: ArrayRef, to: &mut Vec<u8>) -> std::result::Result<(), ArrowEr
 }
 
 fn decode(bytes: Vec<u8>) -> std::result::Result<ArrayRef, ArrowError> {
-    let mut stream = StreamReader::try_new(Cursor::new(bytes), None)?;
-    let rows = stream.next().transpose()?;
+    // The column lies in these bytes and is not copied out of them.
+    let mut stream = StreamDecoder::new();
+    let rows = stream.decode(&mut Buffer::from(bytes))?;
     rows.map(|rows| rows.column(0).clone())
         .ok_or_else(|| ArrowError::IpcError("it lacks rows".into()))
 }
@@ -230,7 +229,7 @@ mod tests {
                 for (n, wide, aside) in &batches {
                     let batch = rows(from, n + 2, *wide).slice(1, *n as usize);
                     from += n;
-                    waiting.push(&batch).unwrap();
+                    waiting.push(&batch);
                     all.push(batch);
                     if *aside {
                         waiting.put_aside().unwrap();

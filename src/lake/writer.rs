@@ -302,8 +302,7 @@ impl RangeWriter {
         let step = (batch.num_rows() * most / bytes(batch).max(1)).clamp(1, GROUP_ROWS);
         for from in (0..batch.num_rows()).step_by(step) {
             let part = batch.slice(from, step.min(batch.num_rows() - from));
-            let pushed = self.group.push(&part);
-            pushed.map_err(|e| Error::columns(self.table.name.clone(), e))?;
+            self.group.push(&part);
             if self.group.rows() >= GROUP_ROWS || self.group.bytes() >= GROUP_BYTES {
                 self.end_group()?;
             } else if self.group.memory() >= most {
