@@ -52,6 +52,14 @@ impl Function {
         self.reduction.is_some()
     }
 
+    /// Whether it gives the same of rows that stand for several: sums of floats are rounded after each row.
+    pub(super) fn takes_runs(function: &AggregateFunctionExpr) -> bool {
+        match Reduction::of(function) {
+            Some(Reduction::Sum) => !function.field().data_type().is_floating(),
+            reduction => reduction.is_some(),
+        }
+    }
+
     /// Which rows its own FILTER keeps, if it has one.
     fn passing(&self, batch: &RecordBatch) -> Result<Option<BooleanArray>> {
         let Some(filter) = &self.filter else {
@@ -61,7 +69,7 @@ impl Function {
         Ok(Some(passing.as_boolean().clone()))
     }
 
-    /// The state of each run; None if it has none. `counts` are the rows that a filter keeps of each, if there is one.
+    /// The state of each run; None if it has none. `counts` are the rows that a filter keeps of each, where they are known.
     pub(super) fn states(
         &self,
         kept: &Kept,
@@ -71,6 +79,10 @@ impl Function {
         let Some(reduction) = self.reduction else {
             return Ok(None);
         };
+        // Where the rows are few already, lists of their ids would be as many.
+        if kept.times.is_some() && matches!(reduction, Reduction::Different) {
+            return Ok(None);
+        }
         if let (Reduction::Rows, None, Some(counts)) = (reduction, &self.filter, counts) {
             return Ok(Some(Arc::new(counts.clone())));
         }
@@ -81,7 +93,10 @@ impl Function {
         let passing = self.passing(&kept.batch)?;
         let passing = passing.map(|passing| NullBuffer::new(true_rows(&passing)));
         let counted = NullBuffer::union(passing.as_ref(), kept.rows.as_ref());
-        reduction.states(&values, runs, counted.as_ref()).map(Some)
+        let times = kept.times.as_ref();
+        reduction
+            .states(&values, runs, counted.as_ref(), times)
+            .map(Some)
     }
 
     /// Takes in rows one by one.

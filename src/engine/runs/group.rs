@@ -14,6 +14,9 @@
 //! node is asked. No order is asked for or stated, so none can be false. Where a filter lies below, rows that it does not keep are
 //! passed over, not the others copied; `EXPLAIN ANALYZE` then counts nothing for the filter.
 //!
+//! Where the files store all columns that are asked for as runs, rows are not written out to be gathered again: a row then stands for as many
+//! as are alike ([`super::scan`]).
+//!
 //! Where nothing is grouped, all rows are one run, and the node stands where that spares the copy of what a filter keeps: for counts,
 //! sums and extremes above a filter.
 //!
@@ -24,6 +27,7 @@ use super::begun::{Begun, Shown, begin};
 use super::function::{Function, OneGroup};
 use super::kept::Kept;
 use super::reduce::{Reduction, valid};
+use super::scan::RunScan;
 use super::words::{runs_of, told_apart};
 use crate::engine::rule::{Node, Rule};
 use datafusion::arrow::array::{ArrayRef, Int64Array, RecordBatch, UInt32Array};
@@ -38,6 +42,7 @@ use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::logical_expr::{EmitTo, GroupsAccumulator};
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::aggregate::AggregateFunctionExpr;
+use datafusion::physical_expr_common::physical_expr::is_volatile;
 use datafusion::physical_plan::aggregates::group_values::{GroupValues, new_group_values};
 use datafusion::physical_plan::aggregates::order::GroupOrdering;
 use datafusion::physical_plan::aggregates::{
@@ -45,7 +50,9 @@ use datafusion::physical_plan::aggregates::{
 };
 use datafusion::physical_plan::execution_plan::{CardinalityEffect, replace_children_if_necessary};
 use datafusion::physical_plan::filter::FilterExec;
-use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet, MetricsSet};
+use datafusion::physical_plan::metrics::{
+    BaselineMetrics, Count, ExecutionPlanMetricsSet, MetricBuilder, MetricsSet,
+};
 use datafusion::physical_plan::spill::get_record_batch_memory_size;
 use datafusion::physical_plan::statistics::{ChildStats, StatisticsArgs};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
@@ -104,6 +111,8 @@ struct GroupRunsExec {
     partial: Arc<AggregateExec>,
     /// What is below it, if that is a filter: its rows are not copied, but passed over.
     filter: Option<Arc<FilterExec>>,
+    /// What gives runs, if that is a scan and nobody needs the rows.
+    scan: Option<Arc<RunScan>>,
     metrics: ExecutionPlanMetricsSet,
 }
 
@@ -122,20 +131,22 @@ impl GroupRunsExec {
         };
         let filter = grouping.input().downcast_ref::<FilterExec>();
         let filter = filter.filter(|filter| filter.fetch().is_none()).cloned();
+        let scan = match takes_runs(&grouping, filter.as_ref()) {
+            true => RunScan::of(source(&grouping, filter.as_ref()), filter.as_ref()),
+            false => None,
+        };
         Ok(Self {
             grouping,
             partial,
             filter: filter.map(Arc::new),
+            scan: scan.map(Arc::new),
             metrics: ExecutionPlanMetricsSet::new(),
         })
     }
 
     /// Where the rows come from.
     fn source(&self) -> &Arc<dyn ExecutionPlan> {
-        match &self.filter {
-            Some(filter) => filter.input(),
-            None => self.grouping.input(),
-        }
+        source(&self.grouping, self.filter.as_deref())
     }
 
     fn gives_states(&self) -> bool {
@@ -145,15 +156,20 @@ impl GroupRunsExec {
     /// The groups of one partition.
     async fn groups(
         self,
-        input: SendableRecordBatchStream,
         partition: usize,
         context: Arc<TaskContext>,
     ) -> Result<SendableRecordBatchStream> {
+        if let Some(scan) = &self.scan
+            && let Some(runs) = scan.runs(partition, &context).await?
+        {
+            return self.grouped(runs, true, partition, context).await;
+        }
+        let input = self.source().execute(partition, context.clone())?;
         let (first, input) = begin(input).await?;
         let (mut rows, mut runs) = (0, 0);
         for batch in first {
             if let Some(kept) = Kept::of(self.filter.as_deref(), batch)? {
-                let batch = kept.copied()?;
+                let batch = kept.copied()?.batch;
                 runs += runs_of(&keys(&self.grouping, &batch)?).len();
                 rows += batch.num_rows();
             }
@@ -169,7 +185,18 @@ impl GroupRunsExec {
                 .replace_children(vec![begun], keep())?
                 .execute(partition, context);
         }
-        let mut table = Table::try_new(&self, input, partition, &context)?;
+        self.grouped(input, false, partition, context).await
+    }
+
+    /// The groups of rows that come in runs, or `of_runs`, as these.
+    async fn grouped(
+        self,
+        input: SendableRecordBatchStream,
+        of_runs: bool,
+        partition: usize,
+        context: Arc<TaskContext>,
+    ) -> Result<SendableRecordBatchStream> {
+        let mut table = Table::try_new(&self, input, of_runs, partition, &context)?;
         let ended = table.fill().await?;
         if self.gives_states() {
             return Ok(table.into_states(ended));
@@ -200,6 +227,28 @@ impl GroupRunsExec {
     }
 }
 
+/// Where the rows of a grouping come from, below the filter.
+fn source<'a>(
+    grouping: &'a AggregateExec,
+    filter: Option<&'a FilterExec>,
+) -> &'a Arc<dyn ExecutionPlan> {
+    filter.map_or(grouping.input(), FilterExec::input)
+}
+
+/// Whether a grouping gives the same of runs as of rows: no function needs each row, and no expression is another for each.
+fn takes_runs(grouping: &AggregateExec, filter: Option<&FilterExec>) -> bool {
+    let keys = grouping.group_expr().expr().iter().map(|(key, _)| key);
+    let functions = grouping.aggr_expr();
+    let arguments = functions.iter().flat_map(|function| function.expressions());
+    let filters = grouping.filter_expr().iter().flatten();
+    let condition = filter.map(FilterExec::predicate);
+    functions
+        .iter()
+        .all(|function| Function::takes_runs(function))
+        && !keys.chain(filters).chain(condition).any(is_volatile)
+        && !arguments.collect::<Vec<_>>().iter().any(is_volatile)
+}
+
 /// The keys of rows. There is one set of them, the rule looked, or none.
 fn keys(grouping: &AggregateExec, batch: &RecordBatch) -> Result<Vec<ArrayRef>> {
     let mut sets = evaluate_group_by(grouping.group_expr(), batch)?;
@@ -220,12 +269,15 @@ struct Table {
     batch_size: usize,
     reservation: MemoryReservation,
     metrics: BaselineMetrics,
+    /// How many rows of the input stood for several; None if each is one.
+    stored_runs: Option<Count>,
 }
 
 impl Table {
     fn try_new(
         node: &GroupRunsExec,
         input: SendableRecordBatchStream,
+        of_runs: bool,
         partition: usize,
         context: &TaskContext,
     ) -> Result<Self> {
@@ -258,6 +310,8 @@ impl Table {
                 .with_can_spill(true)
                 .register(context.memory_pool()),
             metrics: BaselineMetrics::new(&node.metrics, partition),
+            stored_runs: of_runs
+                .then(|| MetricBuilder::new(&node.metrics).counter("stored_runs", partition)),
             grouping,
         })
     }
@@ -267,9 +321,17 @@ impl Table {
         let computing = self.metrics.elapsed_compute().clone();
         while let Some(batch) = self.input.try_next().await? {
             let timer = computing.timer();
-            if let Some(kept) = Kept::of(self.filter.as_deref(), batch)? {
-                let copy = !self.passes_over || kept.count * 2 < kept.batch.num_rows();
-                self.add(if copy { kept.copied()?.into() } else { kept })?;
+            let kept = match &self.stored_runs {
+                Some(stored) => {
+                    stored.add(batch.num_rows());
+                    Kept::of_runs(self.filter.as_deref(), &batch)?
+                }
+                None => Kept::of(self.filter.as_deref(), batch)?,
+            };
+            if let Some(kept) = kept {
+                let few = kept.count * 2 < kept.batch.num_rows();
+                let copy = !self.passes_over || few || kept.times.is_some();
+                self.add(if copy { kept.copied()? } else { kept })?;
             }
             timer.done();
             if self.reservation.try_resize(self.size()).is_err() {
@@ -282,8 +344,8 @@ impl Table {
     fn add(&mut self, kept: Kept) -> Result<()> {
         let (keys, of_runs) = match self.look_at(&kept) {
             // What the filter does not keep may be what an expression fails of.
-            Err(_) if kept.rows.is_some() => return self.add(kept.copied()?.into()),
-            Ok((_, None)) if kept.rows.is_some() => return self.add(kept.copied()?.into()),
+            Err(_) if kept.rows.is_some() => return self.add(kept.copied()?),
+            Ok((_, None)) if kept.rows.is_some() => return self.add(kept.copied()?),
             looked_at => looked_at?,
         };
         let batch = &kept.batch;
@@ -339,7 +401,7 @@ impl Table {
             });
             Int64Array::from(counts)
         });
-        if runs.len() * RUN > kept.count && !keys.is_empty() {
+        if kept.times.is_none() && runs.len() * RUN > kept.count && !keys.is_empty() {
             return Ok((keys, None));
         }
         let starts = runs.iter().map(|run| run.start);
@@ -434,7 +496,11 @@ impl Debug for GroupRunsExec {
 impl DisplayAs for GroupRunsExec {
     fn fmt_as(&self, form: DisplayFormatType, f: &mut Formatter<'_>) -> std::fmt::Result {
         let shown = Shown(self.grouping.as_ref(), form).to_string();
-        f.write_str(&shown.replacen("AggregateExec", "GroupRunsExec", 1))
+        f.write_str(&shown.replacen("AggregateExec", "GroupRunsExec", 1))?;
+        match self.scan {
+            Some(_) => f.write_str(", of runs as stored"),
+            None => Ok(()),
+        }
     }
 }
 
@@ -478,8 +544,7 @@ impl ExecutionPlan for GroupRunsExec {
         partition: usize,
         context: Arc<TaskContext>,
     ) -> Result<SendableRecordBatchStream> {
-        let input = self.source().execute(partition, context.clone())?;
-        let groups = self.clone().groups(input, partition, context);
+        let groups = self.clone().groups(partition, context);
         let groups = stream::once(groups).try_flatten();
         Ok(Box::pin(RecordBatchStreamAdapter::new(
             self.schema(),

@@ -1,8 +1,10 @@
 //! The rows that a filter keeps, without a copy of them.
 
-use datafusion::arrow::array::{Array, AsArray, BooleanArray, RecordBatch};
+use super::scan::split_times;
+use datafusion::arrow::array::{Array, AsArray, BooleanArray, Int64Array, RecordBatch};
 use datafusion::arrow::buffer::{BooleanBuffer, NullBuffer};
-use datafusion::arrow::compute::{filter_record_batch, prep_null_mask_filter};
+use datafusion::arrow::compute::{filter, filter_record_batch, prep_null_mask_filter};
+use datafusion::arrow::datatypes::Int64Type;
 use datafusion::common::Result;
 use datafusion::physical_plan::filter::FilterExec;
 
@@ -12,6 +14,8 @@ pub(super) struct Kept {
     /// None if all do.
     pub(super) rows: Option<NullBuffer>,
     pub(super) count: usize,
+    /// How many rows of the table each row stands for; None if for itself.
+    pub(super) times: Option<Int64Array>,
 }
 
 impl From<RecordBatch> for Kept {
@@ -21,6 +25,7 @@ impl From<RecordBatch> for Kept {
             batch,
             rows: None,
             count,
+            times: None,
         }
     }
 }
@@ -46,18 +51,34 @@ impl Kept {
             batch,
             rows: (!all).then(|| NullBuffer::new(rows)),
             count,
+            times: None,
+        }))
+    }
+
+    /// The same of rows that stand for several, as the last column says.
+    pub(super) fn of_runs(
+        filter: Option<&FilterExec>,
+        batch: &RecordBatch,
+    ) -> Result<Option<Self>> {
+        let (times, columns) = split_times(batch)?;
+        let kept = Self::of(filter, columns)?;
+        Ok(kept.map(|kept| Self {
+            times: Some(times),
+            ..kept
         }))
     }
 
     /// These rows alone.
-    pub(super) fn copied(self) -> Result<RecordBatch> {
-        match self.rows {
-            None => Ok(self.batch),
-            Some(rows) => {
-                let rows = BooleanArray::new(rows.into_inner(), None);
-                Ok(filter_record_batch(&self.batch, &rows)?)
-            }
-        }
+    pub(super) fn copied(self) -> Result<Self> {
+        let Some(rows) = self.rows else {
+            return Ok(self);
+        };
+        let rows = BooleanArray::new(rows.into_inner(), None);
+        let times = self.times.map(|times| filter(&times, &rows)).transpose()?;
+        Ok(Self {
+            times: times.map(|times| times.as_primitive::<Int64Type>().clone()),
+            ..filter_record_batch(&self.batch, &rows)?.into()
+        })
     }
 }
 

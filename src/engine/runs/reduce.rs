@@ -13,7 +13,8 @@ use datafusion::arrow::array::{
 };
 use datafusion::arrow::buffer::{NullBuffer, OffsetBuffer};
 use datafusion::arrow::datatypes::{
-    ArrowNativeTypeOp, ArrowPrimitiveType, DataType, Field, Float64Type, Int64Type, UInt64Type,
+    ArrowNativeType, ArrowNativeTypeOp, ArrowPrimitiveType, DataType, Field, Float64Type,
+    Int64Type, UInt64Type,
 };
 use datafusion::arrow::util::bit_chunk_iterator::UnalignedBitChunk;
 use datafusion::arrow::util::bit_iterator::BitIndexIterator;
@@ -83,7 +84,8 @@ impl Reduction {
         !matches!(self, Self::Rows)
     }
 
-    /// The states of runs; `values` are those of all rows, nothing where they are not needed, and only `kept` rows count.
+    /// The states of runs; `values` are those of all rows, nothing where they are not needed, and only `kept` rows count, each as many
+    /// times as `times` says.
     ///
     /// # Errors
     /// If a sum of integers does not fit.
@@ -92,18 +94,19 @@ impl Reduction {
         values: &[ArrayRef],
         runs: &[Range<usize>],
         kept: Option<&NullBuffer>,
+        times: Option<&Int64Array>,
     ) -> Result<ArrayRef> {
         let [values] = values else {
-            return Ok(counts(runs, kept));
+            return Ok(counts(runs, kept, times));
         };
         let nulls = NullBuffer::union(values.logical_nulls().as_ref(), kept);
         let nulls = nulls.as_ref().filter(|nulls| nulls.null_count() > 0);
         Ok(match self {
-            Self::Rows | Self::Values => counts(runs, nulls),
+            Self::Rows | Self::Values => counts(runs, nulls, times),
             Self::Sum => match values.data_type() {
-                DataType::Int64 => sums::<Int64Type>(values, runs, nulls)?,
-                DataType::UInt64 => sums::<UInt64Type>(values, runs, nulls)?,
-                _ => sums::<Float64Type>(values, runs, nulls)?,
+                DataType::Int64 => sums::<Int64Type>(values, runs, nulls, times)?,
+                DataType::UInt64 => sums::<UInt64Type>(values, runs, nulls, times)?,
+                _ => sums::<Float64Type>(values, runs, nulls, times)?,
             },
             Self::Different => match values.data_type() {
                 DataType::UInt64 => different::<UInt64Type>(values, runs, nulls)?,
@@ -147,12 +150,26 @@ fn valid_values<'a, T>(
         .map(|row| &of[row])
 }
 
-fn counts(runs: &[Range<usize>], nulls: Option<&NullBuffer>) -> ArrayRef {
+fn counts(
+    runs: &[Range<usize>],
+    nulls: Option<&NullBuffer>,
+    times: Option<&Int64Array>,
+) -> ArrayRef {
     // What is counted is often rare.
     if nulls.is_some_and(|nulls| nulls.null_count() == nulls.len()) {
         return Arc::new(Int64Array::from(vec![0; runs.len()]));
     }
     let nulls = nulls.filter(|nulls| nulls.null_count() > 0);
+    if let Some(times) = times {
+        let count = |run: &Range<usize>| -> i64 {
+            let of = &times.values()[run.clone()];
+            match nulls {
+                None => of.iter().sum(),
+                Some(nulls) => valid_values(of, run, nulls).sum(),
+            }
+        };
+        return Arc::new(Int64Array::from_iter_values(runs.iter().map(count)));
+    }
     let count = |run: &Range<usize>| nulls.map_or(run.len(), |nulls| valid(run, nulls));
     Arc::new(Int64Array::from_iter_values(
         runs.iter().map(|run| count(run) as i64),
@@ -163,8 +180,17 @@ fn sums<T: ArrowPrimitiveType>(
     values: &ArrayRef,
     runs: &[Range<usize>],
     nulls: Option<&NullBuffer>,
+    times: Option<&Int64Array>,
 ) -> Result<ArrayRef> {
-    let values: &[T::Native] = values.as_primitive::<T>().values();
+    let values = values.as_primitive::<T>();
+    let values = match times {
+        None => values.clone(),
+        Some(times) => match products(values, times, nulls) {
+            Some(products) => products,
+            None => return too_large(),
+        },
+    };
+    let values: &[T::Native] = values.values();
     let add = |sum: T::Native, value: &T::Native| sum.add_checked(*value);
     let mut sums = Vec::with_capacity(runs.len());
     for run in runs {
@@ -183,6 +209,23 @@ fn sums<T: ArrowPrimitiveType>(
         }
     }
     Ok(Arc::new(PrimitiveArray::<T>::from_iter(sums)))
+}
+
+/// Values so many times, 0 where they are NULL; None if one does not fit.
+fn products<T: ArrowPrimitiveType>(
+    values: &PrimitiveArray<T>,
+    times: &Int64Array,
+    nulls: Option<&NullBuffer>,
+) -> Option<PrimitiveArray<T>> {
+    let both = values.values().iter().zip(times.values());
+    let product = |(row, (value, times)): (usize, (&T::Native, &i64))| match nulls
+        .is_none_or(|nulls| nulls.is_valid(row))
+    {
+        true => value.mul_checked(T::Native::usize_as(*times as usize)).ok(),
+        false => Some(T::Native::ZERO),
+    };
+    let products: Option<Vec<T::Native>> = both.enumerate().map(product).collect();
+    products.map(|products| PrimitiveArray::new(products.into(), None))
 }
 
 fn extremes<T: ArrowPrimitiveType>(

@@ -8,6 +8,7 @@ mod memory;
 mod plans;
 mod real;
 mod runs;
+mod stored_runs;
 
 use super::{Engine, EngineOptions};
 use crate::lake::{CreateOptions, IngestOptions, Lake, Silent};
