@@ -7,14 +7,12 @@
 ---   { name = "logs", type = "Int64", unit = "count", doc = "Logs" },
 ---   { name = "share_of_logs", type = "Float64", doc = "Part of all logs that moved bytes" },
 --- ]
--- Counted with -1 for those that read nothing and 0 for those below one percent, which costs each log less than a CASE would. What moved
--- nothing has no percentage and counts as none: a filter of logs would be tried on each file.
+-- What reads nothing is at -1, what reads less than one percent between 0 and 1; the latter counts as one percent. What moved nothing has no
+-- percentage and counts as none: a filter of logs would be tried on each file.
 WITH counted AS (
-  SELECT CAST(100.0 * bytes_read / nullif(total_bytes, 0) - CAST(bytes_read = 0 AS DOUBLE) AS BIGINT) AS percent, count(nullif(total_bytes, 0)) AS logs
-  FROM darshan_log GROUP BY percent
-), every AS (
-  SELECT CASE WHEN percent < 1 THEN percent + 1 ELSE percent END AS percent, logs FROM counted WHERE logs > 0
-  UNION ALL SELECT unnest(range(0, 101)), 0
+  SELECT bin_counts(100.0 * bytes_read / nullif(total_bytes, 0) - CAST(bytes_read = 0 AS DOUBLE), 0, 101, 101) AS logs, count(nullif(total_bytes, 0)) AS total
+  FROM darshan_log
+), each AS (
+  SELECT unnest(range(0, 101)) AS percent, unnest(array_concat([logs[1], logs[2] + logs[3]], array_slice(logs, 4, 102))) AS logs, total FROM counted
 )
-SELECT percent, sum(logs) AS logs, CAST(sum(logs) AS DOUBLE) / nullif(sum(sum(logs)) OVER (), 0) AS share_of_logs
-FROM every GROUP BY percent ORDER BY percent
+SELECT percent, logs, CAST(logs AS DOUBLE) / nullif(total, 0) AS share_of_logs FROM each ORDER BY percent

@@ -385,8 +385,9 @@ impl Query {
         }
         let mut query = parse_query(&self.sql)?;
         super::cte_names::qualify(&mut query, self.name);
+        // Before values stand in it, for a value may be a query that is not ours to change.
+        super::ruled_out::leave_out(&mut query, &casts);
         let _ = query.visit(&mut Substitute(&casts));
-        super::ruled_out::leave_out(&mut query);
         expand_in(&mut query, depth)?;
         Ok(query)
     }

@@ -10,51 +10,92 @@ use datafusion::sql::sqlparser::ast::{
 };
 use std::ops::ControlFlow;
 
-/// Leaves them out, with values in the places of the parameters. The halves of a query must have the same names and types: those
-/// of the first are not always there to be taken over.
-pub(super) fn leave_out(query: &mut Query) {
-    let _ = query.visit(&mut LeaveOut);
+/// Leaves them out of a query in which parameters still stand as `$name`, given what will stand in their places. The first half may be left
+/// out, so the names and types of all halves must be the same.
+pub(super) fn leave_out(query: &mut Query, values: &[(String, Expr)]) {
+    let _ = query.visit(&mut LeaveOut(values));
 }
 
-struct LeaveOut;
+struct LeaveOut<'a>(&'a [(String, Expr)]);
 
-impl VisitorMut for LeaveOut {
+impl VisitorMut for LeaveOut<'_> {
     type Break = ();
 
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
-        remaining(&mut query.body);
+        self.remaining(&mut query.body);
         ControlFlow::Continue(())
     }
 }
 
-/// What remains of it. Of halves without rows one stays, if all are such.
-fn remaining(body: &mut SetExpr) {
-    let SetExpr::SetOperation {
-        op: SetOperator::Union,
-        set_quantifier: SetQuantifier::All,
-        left,
-        right,
-    } = body
-    else {
-        return;
-    };
-    remaining(left);
-    remaining(right);
-    let half = match (has_no_rows(left), has_no_rows(right)) {
-        (_, true) => left,
-        (true, false) => right,
-        (false, false) => return,
-    };
-    *body = half.as_ref().clone();
-}
+impl LeaveOut<'_> {
+    /// What remains of it. Of halves without rows one stays, if all are such.
+    fn remaining(&self, body: &mut SetExpr) {
+        let SetExpr::SetOperation {
+            op: SetOperator::Union,
+            set_quantifier: SetQuantifier::All,
+            left,
+            right,
+        } = body
+        else {
+            return;
+        };
+        self.remaining(left);
+        self.remaining(right);
+        let half = match (self.has_no_rows(left), self.has_no_rows(right)) {
+            (_, true) => left,
+            (true, false) => right,
+            (false, false) => return,
+        };
+        *body = half.as_ref().clone();
+    }
 
-/// Whether it surely has no rows.
-fn has_no_rows(body: &SetExpr) -> bool {
-    match body {
-        SetExpr::Select(select) => {
-            select.selection.as_ref().is_some_and(is_never) && !may_be_a_total(select)
+    /// Whether it surely has no rows.
+    fn has_no_rows(&self, body: &SetExpr) -> bool {
+        match body {
+            SetExpr::Select(select) => {
+                select
+                    .selection
+                    .as_ref()
+                    .is_some_and(|condition| self.is_never(condition))
+                    && !may_be_a_total(select)
+            }
+            _ => false,
         }
-        _ => false,
+    }
+
+    /// Whether a condition holds for no row, as far as two texts that it compares tell.
+    fn is_never(&self, condition: &Expr) -> bool {
+        match condition {
+            Expr::Nested(inner) => self.is_never(inner),
+            Expr::BinaryOp { left, op, right } => match (op, self.text(left), self.text(right)) {
+                (BinaryOperator::And, ..) => self.is_never(left) || self.is_never(right),
+                (BinaryOperator::Or, ..) => self.is_never(left) && self.is_never(right),
+                (BinaryOperator::Eq, Some(left), Some(right)) => left != right,
+                (BinaryOperator::NotEq, Some(left), Some(right)) => left == right,
+                _ => false,
+            },
+            _ => false,
+        }
+    }
+
+    /// The text that it is, or will be, if it is one.
+    fn text<'e>(&'e self, expr: &'e Expr) -> Option<&'e str> {
+        match expr {
+            Expr::Cast {
+                expr,
+                data_type: DataType::Varchar(None),
+                ..
+            } => self.text(expr),
+            Expr::Value(value) => match &value.value {
+                Value::SingleQuotedString(text) => Some(text),
+                Value::Placeholder(name) => {
+                    let (_, given) = self.0.iter().find(|(known, _)| known == name)?;
+                    self.text(given)
+                }
+                _ => None,
+            },
+            _ => None,
+        }
     }
 }
 
@@ -79,55 +120,29 @@ impl Visitor for Called {
     }
 }
 
-/// Whether a condition holds for no row, as far as two texts that it compares tell.
-fn is_never(condition: &Expr) -> bool {
-    match condition {
-        Expr::Nested(inner) => is_never(inner),
-        Expr::BinaryOp { left, op, right } => match (op, text(left), text(right)) {
-            (BinaryOperator::And, ..) => is_never(left) || is_never(right),
-            (BinaryOperator::Or, ..) => is_never(left) && is_never(right),
-            (BinaryOperator::Eq, Some(left), Some(right)) => left != right,
-            (BinaryOperator::NotEq, Some(left), Some(right)) => left == right,
-            _ => false,
-        },
-        _ => false,
-    }
-}
-
-/// The text that it is, if it is one.
-fn text(expr: &Expr) -> Option<&str> {
-    match expr {
-        Expr::Cast {
-            expr,
-            data_type: DataType::Varchar(None),
-            ..
-        } => text(expr),
-        Expr::Value(value) => match &value.value {
-            Value::SingleQuotedString(text) => Some(text),
-            _ => None,
-        },
-        _ => None,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use datafusion::sql::sqlparser::dialect::GenericDialect;
     use datafusion::sql::sqlparser::parser::Parser;
 
+    fn values() -> [(String, Expr); 1] {
+        let log = Parser::new(&GenericDialect {}).try_with_sql("CAST('log' AS VARCHAR)");
+        [("$grain".into(), log.unwrap().parse_expr().unwrap())]
+    }
+
     fn left(sql: &str) -> String {
         let dialect = GenericDialect {};
         let parser = Parser::new(&dialect).try_with_sql(sql);
         let mut query = parser.unwrap().parse_query().unwrap();
-        leave_out(&mut query);
+        leave_out(&mut query, &values());
         query.to_string()
     }
 
     #[test]
     fn a_half_that_is_ruled_out_is_not_there() {
-        let log = "SELECT a FROM l WHERE CAST('log' AS VARCHAR) = 'log' AND a > 1";
-        let job = "SELECT f(a) OVER (PARTITION BY b) FROM j WHERE CAST('log' AS VARCHAR) = 'job' AND a > 1";
+        let log = "SELECT a FROM l WHERE $grain = 'log' AND a > 1";
+        let job = "SELECT f(a) OVER (PARTITION BY b) FROM j WHERE $grain = 'job' AND a > 1";
         let neither = "SELECT a FROM d WHERE (b = 2 AND 'dxt' <> 'dxt') OR 'x' = 'y'";
         assert_eq!(left(&format!("{log} UNION ALL {job}")), log);
         assert_eq!(left(&format!("{job} UNION ALL {log}")), log);
@@ -158,6 +173,7 @@ mod tests {
             "SELECT a FROM l UNION ALL SELECT a FROM j WHERE NOT 'log' = 'job'",
             "SELECT a FROM l UNION ALL SELECT a FROM j WHERE 'log' = 'log' AND 'log' <> 'job'",
             "SELECT a FROM l UNION ALL SELECT a FROM j WHERE b = 'job'",
+            "SELECT a FROM l UNION ALL SELECT a FROM j WHERE $unit = 'job'",
             "SELECT a FROM l UNION ALL SELECT a FROM j WHERE CAST('1' AS INT) = CAST('01' AS INT)",
             // Of other set operations both halves matter.
             "SELECT a FROM l UNION SELECT a FROM j WHERE 'log' = 'job'",

@@ -3,11 +3,12 @@
 //! What each gives is on its page, which [`Scalar`] and [`Aggregate`] have, and `SHOW FUNCTIONS` shows.
 
 use super::{
-    Aggregate, Scalar, approx_percentiles as approx, bin as bins, critical_files as critical,
-    erfc as error_function, io_time as time, ost_and as and, ost_bits as bits,
-    ost_contains as contains, ost_count as counted, ost_intersect as intersection,
-    ost_list as listed, ost_or as or, ost_overlap as overlap, ost_union as union,
-    percentiles as exact, quantiles as some, set_agg as agg, set_union as united,
+    Aggregate, Scalar, approx_percentiles as approx, bin as bins, bin_counts as counts,
+    critical_files as critical, erfc as error_function, io_time as time, ost_and as and,
+    ost_bits as bits, ost_contains as contains, ost_count as counted,
+    ost_intersect as intersection, ost_list as listed, ost_or as or, ost_overlap as overlap,
+    ost_union as union, percentiles as exact, quantiles as some, set_agg as agg,
+    set_union as united,
 };
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::ScalarValue;
@@ -94,6 +95,11 @@ pub fn approx_percentiles(x: Expr, parts: i64) -> Expr {
     aggregate(&approx::APPROX_PERCENTILES, vec![x, lit(parts)])
 }
 
+/// Of a group: how many values lie below `least`, in each of `n` bins of equal width, and from `most` on.
+pub fn bin_counts(x: Expr, least: f64, most: f64, n: i64) -> Expr {
+    aggregate(&counts::BIN_COUNTS, vec![x, lit(least), lit(most), lit(n)])
+}
+
 /// Of a group: its different ids, ascending.
 pub fn set_agg(id: Expr) -> Expr {
     aggregate(&agg::SET_AGG, vec![id])
@@ -138,6 +144,7 @@ mod tests {
             percentiles(x(), 4),
             quantiles(x(), &[0.5]),
             approx_percentiles(x(), 4),
+            bin_counts(x(), 0.0, 1.0, 4),
             set_agg(x()),
             set_union(x()),
             critical_files(x(), x(), x()),

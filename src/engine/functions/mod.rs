@@ -10,6 +10,7 @@
 
 mod approx_percentiles;
 mod bin;
+mod bin_counts;
 mod bits;
 pub mod call;
 mod critical_files;
@@ -72,6 +73,7 @@ pub static AGGREGATE: &[&Aggregate] = &[
     &percentiles::PERCENTILES,
     &quantiles::QUANTILES,
     &approx_percentiles::APPROX_PERCENTILES,
+    &bin_counts::BIN_COUNTS,
     &set_agg::SET_AGG,
     &set_union::SET_UNION,
     &critical_files::CRITICAL_FILES,

@@ -103,8 +103,10 @@ impl Chunk {
                     buf,
                     num_values,
                     encoding,
+                    def_level_encoding: Encoding::RLE,
                     ..
                 } => (buf, num_values, encoding, None),
+                Page::DataPage { .. } => return Err(unknown("levels of another kind")),
                 Page::DataPageV2 {
                     buf,
                     num_values,
@@ -273,8 +275,8 @@ fn texts(bytes: Bytes, count: usize) -> Result<ArrayRef> {
         let length = split(&mut rest, 4)?.get_u32_le();
         let at = whole - rest.len();
         split(&mut rest, length as usize)?;
-        let at = u32::try_from(at).map_err(|_| unknown("more than 4 GiB"))?;
-        texts.try_append_view(block, at, length)?;
+        // A page has less than 2 GiB.
+        texts.try_append_view(block, at as u32, length)?;
     }
     Ok(Arc::new(texts.finish()))
 }

@@ -498,7 +498,7 @@ impl DisplayAs for GroupRunsExec {
         let shown = Shown(self.grouping.as_ref(), form).to_string();
         f.write_str(&shown.replacen("AggregateExec", "GroupRunsExec", 1))?;
         match self.scan {
-            Some(_) => f.write_str(", of runs as stored"),
+            Some(_) => f.write_str(", may take stored runs"),
             None => Ok(()),
         }
     }

@@ -182,15 +182,10 @@ fn sums<T: ArrowPrimitiveType>(
     nulls: Option<&NullBuffer>,
     times: Option<&Int64Array>,
 ) -> Result<ArrayRef> {
-    let values = values.as_primitive::<T>();
-    let values = match times {
-        None => values.clone(),
-        Some(times) => match products(values, times, nulls) {
-            Some(products) => products,
-            None => return too_large(),
-        },
-    };
-    let values: &[T::Native] = values.values();
+    let values: &[T::Native] = values.as_primitive::<T>().values();
+    if let Some(times) = times {
+        return sums_of_many::<T>(values, times.values(), runs, nulls);
+    }
     let add = |sum: T::Native, value: &T::Native| sum.add_checked(*value);
     let mut sums = Vec::with_capacity(runs.len());
     for run in runs {
@@ -211,21 +206,38 @@ fn sums<T: ArrowPrimitiveType>(
     Ok(Arc::new(PrimitiveArray::<T>::from_iter(sums)))
 }
 
-/// Values so many times, 0 where they are NULL; None if one does not fit.
-fn products<T: ArrowPrimitiveType>(
-    values: &PrimitiveArray<T>,
-    times: &Int64Array,
+/// The same of values that are there so many times.
+fn sums_of_many<T: ArrowPrimitiveType>(
+    values: &[T::Native],
+    times: &[i64],
+    runs: &[Range<usize>],
     nulls: Option<&NullBuffer>,
-) -> Option<PrimitiveArray<T>> {
-    let both = values.values().iter().zip(times.values());
-    let product = |(row, (value, times)): (usize, (&T::Native, &i64))| match nulls
-        .is_none_or(|nulls| nulls.is_valid(row))
-    {
-        true => value.mul_checked(T::Native::usize_as(*times as usize)).ok(),
-        false => Some(T::Native::ZERO),
+) -> Result<ArrayRef> {
+    let add = |sum: T::Native, row: usize| {
+        let (value, times) = (values[row], times[row]);
+        let product = value.mul_checked(T::Native::usize_as(times as usize));
+        // Where all together do not fit, one by one they may.
+        product
+            .and_then(|product| sum.add_checked(product))
+            .or_else(|_| (0..times).try_fold(sum, |sum, _| sum.add_checked(value)))
     };
-    let products: Option<Vec<T::Native>> = both.enumerate().map(product).collect();
-    products.map(|products| PrimitiveArray::new(products.into(), None))
+    let sum = |run: &Range<usize>| {
+        let mut rows = run.clone();
+        let mut valid = rows
+            .by_ref()
+            .filter(|row| nulls.is_none_or(|nulls| nulls.is_valid(*row)));
+        let first = valid.next();
+        let sum = first.map(|first| valid.try_fold(add(T::Native::ZERO, first)?, add));
+        sum.transpose()
+    };
+    match runs
+        .iter()
+        .map(sum)
+        .collect::<std::result::Result<PrimitiveArray<T>, _>>()
+    {
+        Ok(sums) => Ok(Arc::new(sums)),
+        Err(_) => too_large(),
+    }
 }
 
 fn extremes<T: ArrowPrimitiveType>(

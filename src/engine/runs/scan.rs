@@ -3,8 +3,8 @@
 //! Values that repeat are stored as a dictionary and runs of places in it. To read them as arrays writes out each row, only for a grouping
 //! to find the runs again. Here a row stands for all rows from one change of a column to the next, and says how many these are.
 //!
-//! Only where all columns that are asked for are short in their files, and where no filter may leave out row groups or pages: both is
-//! DataFusion's scan better at. What a file says of itself decides, then its first rows.
+//! DataFusion's scan is better where a column that is asked for is long, and where a filter may leave out row groups or pages. What files
+//! say of themselves decides, then their first rows.
 
 use super::RUN;
 use super::chunk::{Chunk, NULL, is_known, place};
@@ -21,20 +21,20 @@ use datafusion::arrow::datatypes::{DataType, Field, Int64Type, Schema, SchemaRef
 use datafusion::common::{Result, internal_err};
 use datafusion::datasource::listing::PartitionedFile;
 use datafusion::datasource::physical_plan::{
-    FileGroup, FileScanConfig, FileSource, ParquetFileReaderFactory, ParquetSource,
+    FileGroup, FileScanConfig, FileScanConfigBuilder, FileSource, ParquetFileReaderFactory,
+    ParquetSource,
 };
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::error::DataFusionError;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::logical_expr::Operator;
+use datafusion::parquet::arrow::arrow_reader::ArrowReaderOptions;
 use datafusion::parquet::arrow::async_reader::AsyncFileReader;
 use datafusion::parquet::arrow::parquet_to_arrow_schema;
 use datafusion::parquet::basic::Encoding;
 use datafusion::parquet::errors::ParquetError;
-use datafusion::parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
-use datafusion::physical_expr::expressions::{
-    BinaryExpr, Column, IsNotNullExpr, IsNullExpr, Literal, NotExpr,
-};
+use datafusion::parquet::file::metadata::{PageIndexPolicy, ParquetMetaData, RowGroupMetaData};
+use datafusion::physical_expr::expressions::{BinaryExpr, Column, IsNotNullExpr, Literal, NotExpr};
 use datafusion::physical_expr::{PhysicalExpr, split_conjunction};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::filter::FilterExec;
@@ -46,14 +46,15 @@ use tokio::sync::OnceCell;
 /// Bytes of a row in its file, before compression, up to which rows are expected to come in runs.
 const SHORT: i64 = 2;
 
-/// Rows of a file that tell whether they do.
-const SAMPLE: usize = 1 << 14;
+/// First rows of a file that tell whether they do.
+const FIRST_ROWS: i64 = 1 << 14;
 
 /// A scan of Parquet files.
-#[derive(Clone)]
 pub(super) struct RunScan {
+    /// The scan, without its files.
     config: FileScanConfig,
-    files: Arc<dyn ParquetFileReaderFactory>,
+    groups: Vec<FileGroup>,
+    reader: Arc<dyn ParquetFileReaderFactory>,
     /// The names that its columns have in the files.
     columns: Vec<String>,
     /// Whether rows without a value of the column are left out.
@@ -73,7 +74,14 @@ impl RunScan {
         if config.limit.is_some()
             || fields.is_empty()
             || !fields.iter().all(|field| is_known(field.data_type()))
-            || source.filter().as_ref().is_some_and(leaves_out)
+        {
+            return None;
+        }
+        // A scan that filters by itself may have nobody above it who does.
+        let filters = source.table_parquet_options().global.pushdown_filters;
+        if source
+            .filter()
+            .is_some_and(|filter| filters || leaves_out(&filter))
         {
             return None;
         }
@@ -99,10 +107,14 @@ impl RunScan {
         Some(Self {
             needed: needed.collect(),
             in_runs: Arc::default(),
-            files: source.parquet_file_reader_factory()?.clone(),
+            reader: source.parquet_file_reader_factory()?.clone(),
             columns: (0..fields.len()).map(column).collect::<Option<_>>()?,
             schema,
-            config: config.clone(),
+            groups: config.file_groups.clone(),
+            config: FileScanConfigBuilder::from(config.clone())
+                .with_file_groups(vec![])
+                .with_output_partitioning(None)
+                .build(),
         })
     }
 
@@ -115,7 +127,7 @@ impl RunScan {
 
     /// The rows of a partition, the last column how many rows each stands for; None if they do not come in runs.
     pub(super) async fn runs(
-        &self,
+        self: &Arc<Self>,
         partition: usize,
         context: &Arc<TaskContext>,
     ) -> Result<Option<SendableRecordBatchStream>> {
@@ -124,13 +136,14 @@ impl RunScan {
         if !*in_runs.await? {
             return Ok(None);
         }
-        let files = self.config.file_groups.get(partition);
+        let files = self.groups.get(partition);
         let files = files.map(FileGroup::files).unwrap_or_default().to_vec();
         let (scan, context) = (self.clone(), context.clone());
         let batches = stream::iter(files).then(move |file| {
             let (scan, context) = (scan.clone(), context.clone());
             async move {
-                match scan.open(&file, partition, &context).await? {
+                let opened = scan.open(&file, scan.needed.clone(), partition, &context);
+                match opened.await? {
                     Some(opened) => Ok::<_, DataFusionError>(opened.batches().left_stream()),
                     None => Ok(scan.one_by_one(file, &context)?.right_stream()),
                 }
@@ -142,30 +155,39 @@ impl RunScan {
         ))))
     }
 
-    /// Whether they do, by the first rows of the first file.
+    /// Whether they do, by the first rows of the first file and of the last.
     async fn come_in_runs(&self, context: &Arc<TaskContext>) -> Result<bool> {
-        let mut files = self.config.file_groups.iter().flat_map(FileGroup::files);
-        let Some(first) = files.next() else {
-            return Ok(false);
-        };
-        let Some(mut opened) = self.open(first, 0, context).await? else {
-            return Ok(false);
-        };
+        let files: Vec<_> = self.groups.iter().flat_map(FileGroup::files).collect();
+        let last = files.len().checked_sub(1).filter(|last| *last > 0);
         let (mut runs, mut rows) = (0, 0);
-        while rows < SAMPLE
-            && let Some(batch) = opened.batch().await?
+        for file in files
+            .first()
+            .into_iter()
+            .chain(last.map(|last| &files[last]))
         {
-            let (times, _) = split_times(&batch)?;
-            runs += batch.num_rows();
-            rows += times.values().iter().sum::<i64>() as usize;
+            // All rows are looked at, those that are left out too: there may be no others.
+            let all = vec![false; self.columns.len()].into();
+            let Some(mut opened) = self.open(file, all, 0, context).await? else {
+                return Ok(false);
+            };
+            let mut left = FIRST_ROWS;
+            while left > 0
+                && let Some(batch) = opened.batch().await?
+            {
+                let (times, _) = split_times(&batch)?;
+                let count = times.values().iter().sum::<i64>();
+                runs += batch.num_rows() as i64;
+                (left, rows) = (left - count, rows + count);
+            }
         }
-        Ok(runs * RUN <= rows)
+        Ok(rows > 0 && runs * RUN as i64 <= rows)
     }
 
     /// A file that can be read as runs; None if it must be read row by row.
     async fn open(
         &self,
         file: &PartitionedFile,
+        needed: Arc<[bool]>,
         partition: usize,
         context: &Arc<TaskContext>,
     ) -> Result<Option<Opened>> {
@@ -173,13 +195,15 @@ impl RunScan {
         if file.range.is_some() || !file.extensions.is_empty() {
             return Ok(None);
         }
-        let mut reader = self.files.create_reader(
+        let mut reader = self.reader.create_reader(
             partition,
             file.clone(),
             file.metadata_size_hint,
             self.config.file_source().metrics(),
         )?;
-        let footer = reader.get_metadata(None).await?;
+        // The page index would be read of all columns.
+        let options = ArrowReaderOptions::new().with_page_index_policy(PageIndexPolicy::Skip);
+        let footer = reader.get_metadata(Some(&options)).await?;
         let Some(leaves) = self.leaves(&footer)? else {
             return Ok(None);
         };
@@ -189,7 +213,7 @@ impl RunScan {
             leaves,
             group: 0,
             rows: None,
-            needed: self.needed.clone(),
+            needed,
             schema: self.with_times(),
             batch_size: context.session_config().batch_size(),
         }))
@@ -242,7 +266,6 @@ impl RunScan {
     ) -> Result<SendableRecordBatchStream> {
         let mut alone = self.config.clone();
         alone.file_groups = vec![FileGroup::new(vec![file])];
-        alone.output_partitioning = None;
         let rows = DataSourceExec::from_data_source(alone).execute(0, context.clone())?;
         let schema = self.with_times();
         let (as_given, width) = (schema.clone(), self.columns.len());
@@ -269,24 +292,20 @@ pub(super) fn split_times(batch: &RecordBatch) -> Result<(Int64Array, RecordBatc
     ))
 }
 
-/// Whether a filter may leave out row groups or pages, by what is known of the values in them.
+/// Whether a filter may well leave out row groups or pages. NULLs and what is flagged are taken to be few.
 fn leaves_out(filter: &Arc<dyn PhysicalExpr>) -> bool {
     let column = |expr: &Arc<dyn PhysicalExpr>| expr.is::<Column>();
     if let Some(both) = filter.downcast_ref::<BinaryExpr>() {
         return *both.op() != Operator::And || leaves_out(both.left()) || leaves_out(both.right());
     }
-    let known = column(filter)
-        || filter.is::<Literal>()
+    let keeps_most = filter.is::<Literal>()
         || filter
             .downcast_ref::<NotExpr>()
             .is_some_and(|not| column(not.arg()))
         || filter
-            .downcast_ref::<IsNullExpr>()
-            .is_some_and(|null| column(null.arg()))
-        || filter
             .downcast_ref::<IsNotNullExpr>()
             .is_some_and(|null| column(null.arg()));
-    !known
+    !keeps_most
 }
 
 /// A file that is read.
@@ -444,15 +463,15 @@ impl Rows {
         let mut columns = Vec::with_capacity(self.columns.len() + 1);
         for side in &mut self.columns {
             let picked = std::mem::take(&mut side.picked);
-            let some = || BooleanBuffer::collect_bool(picked.len(), |row| picked[row] != NULL);
-            let some = (!side.needed && picked.contains(&NULL)).then(|| NullBuffer::new(some()));
-            let place = |at| if at == NULL { 0 } else { at };
-            let places = match some {
-                Some(some) => {
-                    let places = picked.into_iter().map(place).collect::<Vec<_>>();
-                    UInt32Array::new(places.into(), Some(some))
+            let places = match !side.needed && picked.contains(&NULL) {
+                true => {
+                    let valid = |row: usize| picked[row] != NULL;
+                    let valid = NullBuffer::new(BooleanBuffer::collect_bool(picked.len(), valid));
+                    // To some functions of Arrow also places of no value must be within the values.
+                    let within = picked.iter().map(|at| if *at == NULL { 0 } else { *at });
+                    UInt32Array::new(within.collect::<Vec<_>>().into(), Some(valid))
                 }
-                None => picked.into(),
+                false => picked.into(),
             };
             columns.push(take(&side.values, &places, None)?);
         }

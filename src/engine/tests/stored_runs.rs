@@ -306,3 +306,43 @@ fn rows_are_read_where_each_counts_or_a_filter_may_leave_out_pages() {
         }
     });
 }
+
+#[test]
+fn a_scan_that_filters_by_itself_gives_rows() {
+    let directory = tempfile::tempdir().unwrap();
+    block_on(async {
+        let context = over_few(directory.path()).await;
+        let own = "SET datafusion.execution.parquet.pushdown_filters = true";
+        context.sql(own).await.unwrap();
+        let sql = "SELECT text, count(*) FROM r WHERE text IS NOT NULL GROUP BY text";
+        let (plan, found) = ask(&context, sql).await.unwrap();
+        assert_eq!(found, ["a | 30"]);
+        assert!(!plan.contains("stored_runs="), "{plan}");
+    });
+}
+
+/// Four times 3e18 is no number of 64 bits.
+#[test]
+fn a_sum_that_fits_row_by_row_is_no_error() {
+    let n: Int64Array = (0..1000).map(|_| Some(1)).collect();
+    let large = [-9, 3, 3, 3, 3].map(|v| v * 1_000_000_000_000_000_000);
+    let v: Int64Array = (0..1000)
+        .map(|row| Some(*large.get(row).unwrap_or(&0)))
+        .collect();
+    let columns: [(&str, ArrayRef); 2] = [("n", Arc::new(n)), ("v", Arc::new(v))];
+    let directory = tempfile::tempdir().unwrap();
+    let mut bytes = vec![];
+    let table = RecordBatch::try_from_iter(columns).unwrap();
+    let mut writer = ArrowWriter::try_new(&mut bytes, table.schema(), None).unwrap();
+    writer.write(&table).unwrap();
+    writer.close().unwrap();
+    std::fs::write(directory.path().join("large.parquet"), bytes).unwrap();
+    block_on(async {
+        let context = over_files(directory.path(), 1).await;
+        let (plan, found) = ask(&context, "SELECT n, sum(v) FROM r GROUP BY n")
+            .await
+            .unwrap();
+        assert_eq!(found, ["1 | 3000000000000000000"]);
+        assert!(plan.contains("stored_runs=3"), "{plan}");
+    });
+}
