@@ -191,8 +191,8 @@ impl RunScan {
         partition: usize,
         context: &Arc<TaskContext>,
     ) -> Result<Option<Opened>> {
-        // Parts of files, and what an extension says of them, are DataFusion's to read.
-        if file.range.is_some() || !file.extensions.is_empty() {
+        // Parts of files, what an extension says of them, and what is not read but known from the manifest are DataFusion's to give.
+        if file.range.is_some() || !file.extensions.is_empty() || self.knows_a_column(file) {
             return Ok(None);
         }
         let mut reader = self.reader.create_reader(
@@ -217,6 +217,18 @@ impl RunScan {
             schema: self.with_times(),
             batch_size: context.session_config().batch_size(),
         }))
+    }
+
+    /// Whether a column of the scan has one value in all of a file.
+    fn knows_a_column(&self, file: &PartitionedFile) -> bool {
+        let table = self.config.file_source().table_schema().table_schema();
+        let known = |name: &String| {
+            let statistics = &file.statistics.as_ref()?.column_statistics;
+            let column = statistics.get(table.index_of(name).ok()?)?;
+            let (least, most) = (column.min_value.get_value()?, column.max_value.get_value()?);
+            Some(least == most)
+        };
+        self.columns.iter().any(|name| known(name) == Some(true))
     }
 
     /// Which of a file's columns are those of the scan; None if it has others, or long ones.

@@ -93,9 +93,9 @@ fn write(random: &mut Random, table: &RecordBatch, compression: Compression) -> 
     let version = *random.pick(&[WriterVersion::PARQUET_1_0, WriterVersion::PARQUET_2_0]);
     let properties = WriterProperties::builder()
         .set_compression(compression)
-        .set_data_page_row_count_limit(*random.pick(&[200, 500, 100_000]))
+        .set_data_page_row_count_limit(*random.pick(&[1000, 5000, 100_000]))
         .set_write_batch_size(*random.pick(&[7, 64, 1024]))
-        .set_max_row_group_row_count(Some(*random.pick(&[700, 1500, 100_000])))
+        .set_max_row_group_row_count(Some(*random.pick(&[3000, 9000, 100_000])))
         .set_dictionary_enabled(random.chance(0.9))
         // Behind a full dictionary values stand by themselves.
         .set_dictionary_page_size_limit(*random.pick(&[100, 400, 400, 100_000]));
@@ -202,8 +202,8 @@ fn runs_as_they_are_stored_give_what_rows_give() {
             let files = random.int(1, 4);
             for file in 0..files {
                 let (count, longest) = (
-                    *random.pick(&[1, 300, 3000, 3000]),
-                    *random.pick(&[3, 50, 400, 400]),
+                    *random.pick(&[300, 20_000, 20_000]),
+                    *random.pick(&[3, 60, 400, 400]),
                 );
                 let table = table(&mut random, count, longest);
                 let zstd = Compression::ZSTD(ZstdLevel::try_new(1).unwrap());
