@@ -18,6 +18,7 @@ use datafusion::arrow::array::{
 use datafusion::arrow::buffer::{BooleanBuffer, NullBuffer};
 use datafusion::arrow::compute::take;
 use datafusion::arrow::datatypes::{DataType, Field, Int64Type, Schema, SchemaRef};
+use datafusion::common::stats::Precision;
 use datafusion::common::{Result, internal_err};
 use datafusion::datasource::listing::PartitionedFile;
 use datafusion::datasource::physical_plan::{
@@ -226,7 +227,8 @@ impl RunScan {
             let statistics = &file.statistics.as_ref()?.column_statistics;
             let column = statistics.get(table.index_of(name).ok()?)?;
             let (least, most) = (column.min_value.get_value()?, column.max_value.get_value()?);
-            Some(least == most)
+            let some_lack_it = matches!(column.null_count, Precision::Exact(1..));
+            Some(least == most && !some_lack_it)
         };
         self.columns.iter().any(|name| known(name) == Some(true))
     }

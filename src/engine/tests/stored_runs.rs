@@ -225,7 +225,7 @@ fn runs_as_they_are_stored_give_what_rows_give() {
             }
         }
     });
-    assert!(runs > 150 && by_rows > 50, "{runs}, {by_rows}");
+    assert!(runs > 80 && by_rows > 50, "{runs}, {by_rows}");
 }
 
 /// 40 rows of n = 1, of which 30 have text, then 60 of n = 2, none of which has.
@@ -324,7 +324,7 @@ fn a_scan_that_filters_by_itself_gives_rows() {
 /// Four times 3e18 is no number of 64 bits.
 #[test]
 fn a_sum_that_fits_row_by_row_is_no_error() {
-    let n: Int64Array = (0..1000).map(|_| Some(1)).collect();
+    let n: Int64Array = (0..1000).map(|row| Some(row / 500)).collect();
     let large = [-9, 3, 3, 3, 3].map(|v| v * 1_000_000_000_000_000_000);
     let v: Int64Array = (0..1000)
         .map(|row| Some(*large.get(row).unwrap_or(&0)))
@@ -342,7 +342,7 @@ fn a_sum_that_fits_row_by_row_is_no_error() {
         let (plan, found) = ask(&context, "SELECT n, sum(v) FROM r GROUP BY n")
             .await
             .unwrap();
-        assert_eq!(found, ["1 | 3000000000000000000"]);
-        assert!(plan.contains("stored_runs=3"), "{plan}");
+        assert_eq!(found, ["0 | 3000000000000000000", "1 | 0"]);
+        assert!(plan.contains("stored_runs=4"), "{plan}");
     });
 }
