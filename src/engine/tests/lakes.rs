@@ -12,6 +12,7 @@ use crate::table::{TABLES, table};
 use datafusion::arrow::array::{ArrayRef, Int64Array, StringViewArray, TimestampMicrosecondArray};
 use datafusion::arrow::datatypes::{DataType, Field, Schema, TimeUnit};
 use datafusion::arrow::record_batch::RecordBatch;
+use datafusion::dataframe::DataFrame;
 use datafusion::execution::object_store::ObjectStoreUrl;
 use datafusion::object_store::path::Path;
 use datafusion::parquet::arrow::ArrowWriter;
@@ -86,17 +87,18 @@ fn views_and_questions_have_the_columns_that_their_pages_list() {
     let lake = Lake::in_memory().unwrap();
     block_on(async {
         let engine = engine(&lake, 2);
+        let columns = |frame: &DataFrame| -> Vec<_> {
+            let fields = frame.schema().fields().iter();
+            fields
+                .map(|field| (field.name().clone(), word(field.data_type())))
+                .collect()
+        };
         for view in VIEWS {
             let frame = engine
                 .sql(&format!("SELECT * FROM {}", view.name))
                 .await
                 .unwrap();
-            let found: Vec<_> = frame
-                .schema()
-                .fields()
-                .iter()
-                .map(|field| (field.name().clone(), word(field.data_type())))
-                .collect();
+            let found = columns(&frame);
             let listed: Vec<_> = view
                 .columns
                 .iter()
@@ -134,12 +136,7 @@ fn views_and_questions_have_the_columns_that_their_pages_list() {
                     .collect();
                 let sql = format!("SELECT * FROM {}({})", query.name, given.join(", "));
                 let frame = engine.sql(&sql).await.unwrap();
-                let found: Vec<_> = frame
-                    .schema()
-                    .fields()
-                    .iter()
-                    .map(|field| (field.name().clone(), word(field.data_type())))
-                    .collect();
+                let found = columns(&frame);
                 let listed: Vec<_> = query
                     .columns
                     .iter()
