@@ -6,6 +6,7 @@
 use super::contents::{Contents, ListedTable};
 use super::external;
 use super::lake_tables::LakeRows;
+use super::local_files::LocalFiles;
 use super::session::CATALOG;
 use super::views::{VIEWS, View, view};
 use crate::error::{Error, Result};
@@ -21,7 +22,7 @@ use datafusion::datasource::ViewTable;
 use datafusion::execution::object_store::ObjectStoreUrl;
 use datafusion::execution::session_state::SessionState;
 use datafusion::logical_expr::{DdlStatement, LogicalPlan, TableType};
-use datafusion::object_store::{ObjectStore, local::LocalFileSystem};
+use datafusion::object_store::ObjectStore;
 use std::collections::BTreeMap;
 use std::fmt::{Debug, Formatter};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
@@ -65,7 +66,7 @@ impl Source {
     /// Under which address its files lie, and what reads them.
     pub(crate) fn store(&self) -> (&ObjectStoreUrl, Arc<dyn ObjectStore>) {
         match self.lake.store() {
-            Store::Local(_) => (&self.url, Arc::new(LocalFileSystem::new())),
+            Store::Local(_) => (&self.url, Arc::new(LocalFiles::default())),
             Store::Memory(store) => (&self.url, store.clone()),
         }
     }

@@ -36,6 +36,7 @@ mod footers;
 pub mod functions;
 mod held_bounds;
 mod lake_tables;
+mod local_files;
 mod memory;
 mod own_text;
 pub mod queries;
