@@ -93,19 +93,21 @@ impl Counts {
         self.edges.len() + 1
     }
 
+    /// How many edges are at most x. It is looked for where it would be if nothing were rounded.
     #[inline]
-    /// How many edges are at most x: about where it would be among edges without rounding, then exactly.
     fn bin(&self, x: f64) -> usize {
         let edges = &self.edges;
-        let about = (x - edges[0]) * self.scale + 1.0;
-        let mut bin = (about.max(0.0) as usize).min(edges.len());
-        while bin > 0 && x < edges[bin - 1] {
-            bin -= 1;
+        if x < edges[0] {
+            return 0;
         }
-        while bin < edges.len() && x >= edges[bin] {
-            bin += 1;
+        if x >= edges[edges.len() - 1] {
+            return edges.len();
         }
-        bin
+        let about = ((x - edges[0]) * self.scale) as usize;
+        match edges.get(about..about + 2) {
+            Some(&[lower, upper]) if lower <= x && x < upper => about + 1,
+            _ => edges.partition_point(|edge| *edge <= x),
+        }
     }
 
     #[inline]
