@@ -110,8 +110,8 @@ fn held(path: &std::path::Path, ranges: &[Range<u64>]) -> Option<Vec<bytes::Byte
     let file = openat2(CWD, path, to_read, Mode::empty(), ResolveFlags::CACHED).ok()?;
     let part = |range: &Range<u64>| {
         let mut part = vec![0; usize::try_from(range.end - range.start).ok()?];
-        let whole = [IoSliceMut::new(&mut part)];
-        let read = preadv2(&file, &mut { whole }, range.start, ReadWriteFlags::NOWAIT).ok()?;
+        let whole = &mut [IoSliceMut::new(&mut part)];
+        let read = preadv2(&file, whole, range.start, ReadWriteFlags::NOWAIT).ok()?;
         (read == part.len()).then(|| part.into())
     };
     ranges.iter().map(part).collect()
