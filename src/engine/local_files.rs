@@ -14,7 +14,7 @@ use futures::stream::BoxStream;
 use std::fmt::{Display, Formatter};
 use std::ops::Range;
 
-/// More than this takes so long to copy that a thread may as well be woken for it.
+/// More bytes than these take so long to copy that a thread may as well be woken for them.
 const SMALL: u64 = 1 << 20;
 
 /// The files of this machine.
