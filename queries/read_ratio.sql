@@ -7,11 +7,8 @@
 ---   { name = "logs", type = "Int64", unit = "count", doc = "Logs" },
 ---   { name = "share_of_logs", type = "Float64", doc = "Part of all logs that moved bytes" },
 --- ]
--- What moved nothing has no percentage and counts as none: a filter of logs would be tried on each file. What reads nothing lies below all
--- bins, for these begin just above 0; of those, the first ends at 1 as it would if it began at 0.
-WITH counted AS (
-  SELECT bin_counts(100.0 * bytes_read / total_bytes, 1e-18, 101, 101) AS logs FROM darshan_log
-), each AS (
-  SELECT unnest(range(0, 101)) AS percent, unnest(array_concat([logs[1], logs[2] + logs[3]], array_slice(logs, 4, 102))) AS logs FROM counted
+-- Below 1 is 0, the bins are 1 to 99, from 100 on is 100. What moved nothing has no percentage.
+WITH each AS (
+  SELECT unnest(range(0, 101)) AS percent, unnest(bin_counts(whole_percent(bytes_read, total_bytes), 1, 100, 99)) AS logs FROM darshan_log
 )
 SELECT percent, logs, CAST(logs AS DOUBLE) / nullif(sum(logs) OVER (), 0) AS share_of_logs FROM each ORDER BY percent

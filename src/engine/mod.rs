@@ -89,12 +89,14 @@ pub struct EngineOptions {
 
 /// A session that answers SQL.
 ///
-/// Cheap to make: it opens no lake before a query names a table of it. Its asynchronous functions want a tokio runtime.
+/// Cheap to make: it opens no lake before a query names a table of it. Its asynchronous functions want a tokio runtime. A clone is the
+/// same session.
+#[derive(Clone)]
 pub struct Engine {
     context: SessionContext,
     sources: Vec<Arc<Source>>,
     own: Arc<Own>,
-    mine: Mine,
+    mine: Arc<Mine>,
     planner: Arc<SessionState>,
     memory: Option<usize>,
 }
@@ -137,7 +139,7 @@ impl Engine {
             context: SessionContext::new_with_state(state),
             sources,
             own,
-            mine: Mine::default(),
+            mine: Arc::default(),
             planner,
             memory: options.memory,
         })
@@ -278,7 +280,7 @@ impl Engine {
             schema,
             first,
             stream,
-            known: self.known(),
+            engine: self.clone(),
         })
     }
 
@@ -316,7 +318,7 @@ pub struct Rows {
     schema: SchemaRef,
     first: Option<RecordBatch>,
     stream: SendableRecordBatchStream,
-    known: Known,
+    engine: Engine,
 }
 
 impl Rows {
@@ -333,11 +335,8 @@ impl Rows {
         if let Some(first) = self.first.take() {
             return Ok(Some(first));
         }
-        self.stream
-            .next()
-            .await
-            .transpose()
-            .map_err(|e| translate(e, &self.known))
+        let next = self.stream.next().await.transpose();
+        next.map_err(|e| self.engine.error(e))
     }
 
     /// All rows that are left.

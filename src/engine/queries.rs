@@ -84,6 +84,8 @@ pub struct Query {
     pub chart: String,
     /// Its SQL, in which `$name` stands for a parameter.
     pub sql: String,
+    /// The same, read; once it was asked.
+    read: OnceLock<SqlQuery>,
 }
 
 /// A column of a named query; types are written as in the schema files.
@@ -261,6 +263,7 @@ fn parse(name: &'static str, text: &str) -> Result<Query> {
         aliases: front.aliases,
         chart: front.chart,
         sql,
+        read: OnceLock::new(),
     })
 }
 
@@ -383,13 +386,22 @@ impl Query {
             param.check(&value)?;
             casts.push((format!("${name}"), expression(&param.kind.cast(&value))?));
         }
-        let mut query = parse_query(&self.sql)?;
-        super::cte_names::qualify(&mut query, self.name);
+        let mut query = self.read()?;
         // Before values stand in it, for a value may be a query that is not ours to change.
         super::ruled_out::leave_out(&mut query, &casts);
         let _ = query.visit(&mut Substitute(&casts));
         expand_in(&mut query, depth)?;
         Ok(query)
+    }
+
+    /// Its SQL as it stands, its own WITH under names that no user has.
+    fn read(&self) -> Result<SqlQuery> {
+        if let Some(query) = self.read.get() {
+            return Ok(query.clone());
+        }
+        let mut query = parse_query(&self.sql)?;
+        super::cte_names::qualify(&mut query, self.name);
+        Ok(self.read.get_or_init(|| query).clone())
     }
 
     /// How it is called in SQL.

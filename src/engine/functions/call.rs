@@ -8,7 +8,7 @@ use super::{
     ost_bits as bits, ost_contains as contains, ost_count as counted,
     ost_intersect as intersection, ost_list as listed, ost_or as or, ost_overlap as overlap,
     ost_union as union, percentiles as exact, quantiles as some, set_agg as agg,
-    set_union as united,
+    set_union as united, whole_percent as percent,
 };
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::ScalarValue;
@@ -27,6 +27,11 @@ pub fn bin(x: Expr, edges: &[f64]) -> Expr {
     let edges: Vec<ScalarValue> = edges.iter().map(|edge| ScalarValue::from(*edge)).collect();
     let edges = ScalarValue::new_list_nullable(&edges, &DataType::Float64);
     scalar(&bins::BIN, vec![x, lit(ScalarValue::List(edges))])
+}
+
+/// How many whole percent of `total` `part` is: 0 means nothing, 100 or more everything.
+pub fn whole_percent(part: Expr, total: Expr) -> Expr {
+    scalar(&percent::WHOLE_PERCENT, vec![part, total])
 }
 
 /// The complementary error function of `x`.
@@ -138,6 +143,7 @@ mod tests {
             ost_or(x(), x()),
             ost_overlap(x(), x(), x(), x()),
             bin(x(), &[1.0]),
+            whole_percent(x(), x()),
             erfc(x()),
             ost_union(x(), x()),
             ost_intersect(x(), x()),

@@ -36,6 +36,7 @@ mod set_union;
 mod sets;
 mod single;
 mod sweep;
+mod whole_percent;
 
 use datafusion::arrow::array::ArrayRef;
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef};
@@ -63,6 +64,7 @@ pub static SCALAR: &[&Scalar] = &[
     &ost_or::OST_OR,
     &ost_overlap::OST_OVERLAP,
     &bin::BIN,
+    &whole_percent::WHOLE_PERCENT,
     &erfc::ERFC,
 ];
 
