@@ -11,6 +11,7 @@
 //! | `build_side` | the optimizer rule by which joins hold groups rather than rows |
 //! | `colocated` | the optimizer rule by which joins on job_id and more keep those groups |
 //! | `held_bounds` | the optimizer rule by which what a join holds bounds the scan of its other side |
+//! | `one_stream` | the optimizer rule by which a batch or so stays on one thread |
 //! | `runs` | the optimizer rules that look up rows of one key that stand together once |
 //! | `corrections` | what DataFusion gets wrong, put right or refused |
 //! | `lake_tables`, [`views`] | tables made of the manifest, views |
@@ -38,6 +39,7 @@ mod held_bounds;
 mod lake_tables;
 mod local_files;
 mod memory;
+mod one_stream;
 mod own_text;
 pub mod queries;
 mod rule;

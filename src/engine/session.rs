@@ -11,7 +11,7 @@ use super::held_bounds::HeldBounds;
 use super::memory::Memory;
 use super::runs::{GROUP_RUNS, JOIN_RUNS, TOP_OF_RUNS};
 use super::user_function::WriteOut;
-use super::{build_side, colocated, distinct, own_text};
+use super::{build_side, colocated, distinct, one_stream, own_text};
 use crate::error::{Error, Result};
 use datafusion::execution::SessionStateBuilder;
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
@@ -136,6 +136,7 @@ fn rules(colocated: bool, budget: bool) -> Vec<Arc<dyn PhysicalOptimizerRule + S
         rules.insert(last, Arc::new(own_text::RULE));
     }
     rules.insert(last, Arc::new(distinct::RULE));
+    rules.insert(last, Arc::new(one_stream::RULE));
     rules.insert(last, Arc::new(GROUP_RUNS));
     rules.insert(last, Arc::new(TOP_OF_RUNS));
     rules.insert(last, Arc::new(JOIN_RUNS));

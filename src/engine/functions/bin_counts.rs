@@ -3,7 +3,8 @@
 use super::grouped::passing;
 use super::{Aggregate, Fold, Page, integer_type, list_of, number_type, taken};
 use datafusion::arrow::array::{
-    Array, ArrayRef, AsArray, BooleanArray, Int64Array, ListArray, RecordBatch,
+    Array, ArrayRef, ArrowPrimitiveType, AsArray, BooleanArray, Int64Array, ListArray,
+    PrimitiveArray, RecordBatch,
 };
 use datafusion::arrow::buffer::OffsetBuffer;
 use datafusion::arrow::datatypes::{DataType, Field, Float64Type, Int64Type};
@@ -31,6 +32,7 @@ pub(super) static BIN_COUNTS: Aggregate = Aggregate {
     takes: |given| {
         taken(&BIN_COUNTS.page, &[4], given, |i, t| match i {
             3 => integer_type(t),
+            0 if t.is_integer() && *t != DataType::UInt64 => Some(DataType::Int64),
             _ => number_type(t),
         })
     },
@@ -119,6 +121,32 @@ impl Counts {
         }
     }
 
+    fn count_all<T: ArrowPrimitiveType>(
+        &mut self,
+        x: &PrimitiveArray<T>,
+        float: impl Fn(T::Native) -> f64,
+        groups: &[usize],
+        filter: Option<&BooleanArray>,
+    ) {
+        match (filter, x.nulls()) {
+            (None, None) => {
+                for (x, group) in x.values().iter().zip(groups) {
+                    self.count(float(*x), *group);
+                }
+            }
+            (None, Some(nulls)) => {
+                for row in nulls.valid_indices() {
+                    self.count(float(x.value(row)), groups[row]);
+                }
+            }
+            (Some(_), _) => {
+                for row in passing(x.len(), filter).filter(|row| x.is_valid(*row)) {
+                    self.count(float(x.value(row)), groups[row]);
+                }
+            }
+        }
+    }
+
     /// The counts of the emitted groups, which are then forgotten.
     fn take(&mut self, emit_to: EmitTo) -> Result<ArrayRef> {
         let width = self.width();
@@ -150,22 +178,14 @@ impl GroupsAccumulator for Counts {
     ) -> Result<()> {
         let width = self.width();
         self.counts.resize(total * width, 0);
-        let x = values[0].as_primitive::<Float64Type>();
-        match (filter, x.nulls()) {
-            (None, None) => {
-                for (x, group) in x.values().iter().zip(groups) {
-                    self.count(*x, *group);
-                }
+        match values[0].data_type() {
+            DataType::Int64 => {
+                let x = values[0].as_primitive::<Int64Type>();
+                self.count_all(x, |x| x as f64, groups, filter);
             }
-            (None, Some(nulls)) => {
-                for row in nulls.valid_indices() {
-                    self.count(x.value(row), groups[row]);
-                }
-            }
-            (Some(_), _) => {
-                for row in passing(x.len(), filter).filter(|row| x.is_valid(*row)) {
-                    self.count(x.value(row), groups[row]);
-                }
+            _ => {
+                let x = values[0].as_primitive::<Float64Type>();
+                self.count_all(x, |x| x, groups, filter);
             }
         }
         Ok(())
@@ -250,6 +270,8 @@ mod tests {
         assert_eq!(ask(sql).unwrap(), expected);
         let none = "SELECT bin_counts(1, 0, 10, 2) FROM (VALUES (1)) AS t(k) WHERE k > 1";
         assert_eq!(ask(none).unwrap(), ["[0, 0, 0, 0]"]);
+        let of_filter = "SELECT bin_counts(x, 0, 10, 2) FILTER (WHERE k = 1) FROM (VALUES (1, 4), (2, 5), (1, 11), (1, NULL)) AS t(k, x)";
+        assert_eq!(ask(of_filter).unwrap(), ["[0, 1, 0, 1]"]);
         assert_eq!(
             ask("SELECT bin_counts('NaN'::double, 0, 1, 1)").unwrap(),
             ["[0, 0, 0]"]

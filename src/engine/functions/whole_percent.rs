@@ -34,25 +34,40 @@ pub(super) static WHOLE_PERCENT: Scalar = Scalar {
     },
 };
 
-/// Below this a hundred times an integer is exact in a Float64, and its quotient is rounded to no integer that it does not reach: from
+/// Below 2^this a hundred times an integer is exact in a Float64, and its quotient is rounded to no integer that it does not reach: from
 /// there it is at least 1 / total away, and half a step of the Float64 is less.
-const EXACT_PART: u64 = 1 << 46;
+const PART_BITS: u32 = 46;
 
-/// Up to this an integer is exact in a Float64.
-const EXACT_TOTAL: u64 = 1 << 53;
+/// Below 2^this an integer is exact in a Float64.
+const TOTAL_BITS: u32 = 53;
 
 fn of_integers(parts: &ArrayRef, totals: &ArrayRef) -> Result<ArrayRef> {
     let parts = parts.as_primitive::<Int64Type>();
     let totals = totals.as_primitive::<Int64Type>();
+    let has = |part: i64, total: i64| part >= 0 && total > 0;
+    let bits = |array: &Int64Array| {
+        let any = array.values().iter().fold(0, |any, value| any | value);
+        u64::BITS - (any as u64).leading_zeros()
+    };
+    if bits(parts) <= PART_BITS && bits(totals) <= TOTAL_BITS {
+        let percent = |(part, total): (&i64, &i64)| {
+            let rounded_down = (100.0 * *part as f64 / *total as f64) as i64;
+            rounded_down.max(i64::from(*part > 0))
+        };
+        let percents: Vec<i64> = parts
+            .values()
+            .iter()
+            .zip(totals.values())
+            .map(percent)
+            .collect();
+        let valid = valid(parts, totals, has);
+        return Ok(Arc::new(Int64Array::new(percents.into(), valid)));
+    }
     let percent = |part: i64, total: i64| {
-        if (part as u64) < EXACT_PART && (total as u64) <= EXACT_TOTAL {
-            let rounded_down = (100.0 * part as f64 / total as f64) as i64;
-            return Some(rounded_down.max(i64::from(part > 0)));
-        }
         let rounded_down = 100 * i128::from(part) / i128::from(total);
         i64::try_from(rounded_down.max(i128::from(part > 0))).ok()
     };
-    of(parts, totals, |part, total| part >= 0 && total > 0, percent)
+    of(parts, totals, has, percent)
 }
 
 fn of_floats(parts: &ArrayRef, totals: &ArrayRef) -> Result<ArrayRef> {
@@ -79,25 +94,32 @@ fn of<T: ArrowPrimitiveType>(
     has: impl Fn(T::Native, T::Native) -> bool,
     percent: impl Fn(T::Native, T::Native) -> Option<i64>,
 ) -> Result<ArrayRef> {
+    let valid = valid(parts, totals, has);
+    let of_row = |row: usize| {
+        if valid.as_ref().is_some_and(|valid| valid.is_null(row)) {
+            return Ok(0);
+        }
+        let (part, total) = (parts.value(row), totals.value(row));
+        match percent(part, total) {
+            Some(percent) => Ok(percent),
+            None => exec_err!("whole_percent: {part:?} is more than 2^63 percent of {total:?}"),
+        }
+    };
+    let percents = (0..parts.len()).map(of_row).collect::<Result<Vec<i64>>>()?;
+    Ok(Arc::new(Int64Array::new(percents.into(), valid)))
+}
+
+/// Which rows have a percentage.
+fn valid<T: ArrowPrimitiveType>(
+    parts: &PrimitiveArray<T>,
+    totals: &PrimitiveArray<T>,
+    has: impl Fn(T::Native, T::Native) -> bool,
+) -> Option<NullBuffer> {
     let (part, total) = (parts.values(), totals.values());
     let has = BooleanBuffer::collect_bool(part.len(), |row| has(part[row], total[row]));
     let given = NullBuffer::union(parts.nulls(), totals.nulls());
     let valid = NullBuffer::union(given.as_ref(), Some(&NullBuffer::new(has)));
-    let valid = valid.filter(|valid| valid.null_count() > 0);
-    let mut percents = vec![0; part.len()];
-    for (row, found) in percents.iter_mut().enumerate() {
-        if valid.as_ref().is_none_or(|valid| valid.is_valid(row)) {
-            let Some(whole) = percent(part[row], total[row]) else {
-                return exec_err!(
-                    "whole_percent: {:?} is more than 2^63 percent of {:?}",
-                    part[row],
-                    total[row]
-                );
-            };
-            *found = whole;
-        }
-    }
-    Ok(Arc::new(Int64Array::new(percents.into(), valid)))
+    valid.filter(|valid| valid.null_count() > 0)
 }
 
 #[cfg(test)]

@@ -254,3 +254,46 @@ fn a_condition_that_singles_out_rows_is_the_readers() {
         }
     });
 }
+
+/// Rows of a window without partitions come in one stream. Of a limited answer without a filter no more of them are asked for than it
+/// has, and what was one row is in memory: nothing is to be dealt out to threads.
+#[test]
+fn one_stream_is_dealt_out_to_threads_unless_a_batch_of_it_is_enough() {
+    let directory = tempfile::tempdir().unwrap();
+    let lake = lake(directory.path(), 60, 1, 100_000);
+    let so_far = "(SELECT job_id, b, sum(b) OVER (ORDER BY b, job_id) AS so_far FROM (SELECT job_id, sum(bytes_written) AS b FROM darshan_file GROUP BY job_id))";
+    let list = "(SELECT unnest([min(bytes_written), max(bytes_written), count(*)]) AS n FROM darshan_file)";
+    block_on(async {
+        let (engine, plain) = (engine(&lake, 2), plain(&lake).await);
+        for (sql, dealt_out) in [
+            (
+                format!("SELECT so_far + 1, b FROM {so_far} ORDER BY b, job_id LIMIT 3"),
+                false,
+            ),
+            (
+                format!("SELECT so_far + 1, b FROM {so_far} ORDER BY b, job_id LIMIT 10000"),
+                true,
+            ),
+            (
+                format!("SELECT so_far + 1, b FROM {so_far} ORDER BY b, job_id"),
+                true,
+            ),
+            (
+                format!(
+                    "SELECT so_far + 1 FROM {so_far} WHERE so_far % 3 = 0 ORDER BY b, job_id LIMIT 3"
+                ),
+                true,
+            ),
+            (
+                format!("SELECT n + 1 FROM {list} WHERE n > 0 ORDER BY n"),
+                false,
+            ),
+        ] {
+            let plan = plan(&engine, &sql).await;
+            assert_eq!(plan.contains("RoundRobinBatch"), dealt_out, "{sql}\n{plan}");
+            let (found, expected) = (ask(&engine, &sql).await, rows_of(&plain, &sql).await);
+            assert!(!expected.is_empty(), "{sql}");
+            assert_eq!(found, expected, "{sql}");
+        }
+    });
+}
