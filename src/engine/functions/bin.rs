@@ -1,6 +1,6 @@
 //! `bin`: which of some half-open bins a number lies in.
 
-use super::{Page, Scalar, list_of, number_type, taken};
+use super::{Page, Scalar, fits_int64, list_of, number_type, taken};
 use datafusion::arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, Int64Array};
 use datafusion::arrow::datatypes::{DataType, Float64Type, Int64Type};
 use datafusion::common::{Result, exec_err};
@@ -33,7 +33,7 @@ fn bin_types(given: &[DataType]) -> Result<Vec<DataType>> {
         DataType::Null => Some(DataType::Null),
         _ => None,
     };
-    let whole = |t: &DataType| (t.is_integer() && *t != DataType::UInt64) || t.is_null();
+    let whole = |t: &DataType| fits_int64(t) || t.is_null();
     let integers =
         given.len() == 2 && whole(&given[0]) && item(&given[1]).is_some_and(|t| whole(&t));
     let number =

@@ -1,7 +1,7 @@
 //! `bin_counts`: how many values lie in each of some bins, those without values too.
 
 use super::grouped::passing;
-use super::{Aggregate, Fold, Page, integer_type, list_of, number_type, taken};
+use super::{Aggregate, Fold, Page, fits_int64, integer_type, list_of, number_type, taken};
 use datafusion::arrow::array::{
     Array, ArrayRef, ArrowPrimitiveType, AsArray, BooleanArray, Int64Array, ListArray,
     PrimitiveArray, RecordBatch,
@@ -32,7 +32,7 @@ pub(super) static BIN_COUNTS: Aggregate = Aggregate {
     takes: |given| {
         taken(&BIN_COUNTS.page, &[4], given, |i, t| match i {
             3 => integer_type(t),
-            0 if t.is_integer() && *t != DataType::UInt64 => Some(DataType::Int64),
+            0 if fits_int64(t) => Some(DataType::Int64),
             _ => number_type(t),
         })
     },

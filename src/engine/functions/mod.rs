@@ -378,6 +378,11 @@ fn text_type(given: &DataType) -> Option<DataType> {
     text.then_some(DataType::Utf8)
 }
 
+/// Whether each value is one of an Int64.
+fn fits_int64(given: &DataType) -> bool {
+    given.is_integer() && *given != DataType::UInt64
+}
+
 fn integer_type(given: &DataType) -> Option<DataType> {
     (given.is_integer() || given.is_null()).then_some(DataType::Int64)
 }

@@ -1,6 +1,6 @@
 //! `whole_percent`: which part of a total something is, such that nothing and everything can be told from almost so.
 
-use super::{Page, Scalar, number_type, taken};
+use super::{Page, Scalar, fits_int64, number_type, taken};
 use datafusion::arrow::array::{
     Array, ArrayRef, ArrowPrimitiveType, AsArray, Int64Array, PrimitiveArray,
 };
@@ -13,16 +13,14 @@ pub(super) static WHOLE_PERCENT: Scalar = Scalar {
     page: Page {
         name: "whole_percent",
         description: "How many whole percent of a total a part is, rounded down, but 1 for anything below one percent: so 0 means nothing, \
-            and 100 or more everything. Exact for integers. NULL where the total is 0 or less, the part is negative, or either is NULL, NaN or infinite.",
+            and 100 or more everything. Unsigned 64-bit integers are taken as floats. NULL where the total is 0 or less, the part is negative, or either is NULL, NaN or infinite.",
         syntax: "whole_percent(part, total)",
         arguments: &[("part", "number"), ("total", "number, of the same unit")],
         example: "SELECT whole_percent(0, 900), whole_percent(1, 900), whole_percent(899, 900), whole_percent(900, 900), whole_percent(0, 0)",
         answer: "0 | 1 | 99 | 100 | NULL",
     },
     takes: |given| {
-        let integers = given
-            .iter()
-            .all(|t| (t.is_integer() && *t != DataType::UInt64) || t.is_null());
+        let integers = given.iter().all(|t| fits_int64(t) || t.is_null());
         taken(&WHOLE_PERCENT.page, &[2], given, |_, t| {
             number_type(t).map(|float| if integers { DataType::Int64 } else { float })
         })
@@ -75,13 +73,22 @@ fn of_floats(parts: &ArrayRef, totals: &ArrayRef) -> Result<ArrayRef> {
     let totals = totals.as_primitive::<Float64Type>();
     let has =
         |part: f64, total: f64| part >= 0.0 && total > 0.0 && part.is_finite() && total.is_finite();
+    // What a product of two Float64 is rounded to, and what it is more than that.
+    let product = |a: f64, b: f64| (a * b, a.mul_add(b, -(a * b)));
     let percent = |part: f64, total: f64| {
-        let rounded_down = (100.0 * (part / total)).floor();
-        // A quotient is rounded: what is nearly everything is not all of it, and the other way round.
-        let kept = match part < total {
-            true => rounded_down.clamp(f64::from(part > 0.0), 99.0),
-            false => rounded_down.max(100.0),
+        // So that no product is beyond a Float64.
+        let scale = if part.max(total) > 1e300 {
+            1.0 / 1024.0
+        } else {
+            1.0
         };
+        let (part, total) = (part * scale, total * scale);
+        let nearest = (100.0 * part / total).round();
+        let ((parts, rest), (reached, reached_rest)) =
+            (product(100.0, part), product(nearest, total));
+        let over = (parts - reached) + (rest - reached_rest);
+        let rounded_down = if over < 0.0 { nearest - 1.0 } else { nearest };
+        let kept = rounded_down.max(f64::from(part > 0.0));
         (kept < i64::MAX as f64).then_some(kept as i64)
     };
     of(parts, totals, has, percent)
@@ -174,6 +181,22 @@ mod tests {
             prop_assert_eq!(found(total), 100);
             prop_assert_eq!(found(total / 2.0), 50);
         }
+    }
+
+    #[test]
+    fn floats_that_are_integers_have_the_percentages_of_these() {
+        let array = |value: f64| Arc::new(Float64Array::from(vec![value])) as ArrayRef;
+        for total in [1i64, 7, 100, 900, 4096, 1_000_003, (1 << 45) + 1] {
+            for part in (0..=100).map(|whole| (i128::from(total) * whole / 100) as i64) {
+                let found = of_floats(&array(part as f64), &array(total as f64)).unwrap();
+                let found = found.as_primitive::<Int64Type>().value(0);
+                assert!(is_percent(found, part, total), "{part} of {total}: {found}");
+            }
+        }
+        assert_eq!(
+            ask("SELECT whole_percent(29.0, 100.0), whole_percent(1e308, 1e308), whole_percent(5e307, 1e308)").unwrap(),
+            ["29 | 100 | 50"]
+        );
     }
 
     #[test]
