@@ -11,6 +11,8 @@
 //! | `build_side` | the optimizer rule by which joins hold groups rather than rows |
 //! | `colocated` | the optimizer rule by which joins on job_id and more keep those groups |
 //! | `held_bounds` | the optimizer rule by which what a join holds bounds the scan of its other side |
+//! | `options` | the options of a session, and the switches of its rules |
+//! | `scan_filter` | the optimizer rule by which a scan skips what the filter above it leaves out |
 //! | `one_stream` | the optimizer rule by which a batch or so stays on one thread |
 //! | `runs` | the optimizer rules that look up rows of one key that stand together once |
 //! | `corrections` | what DataFusion gets wrong, put right or refused |
@@ -40,11 +42,13 @@ mod lake_tables;
 mod local_files;
 mod memory;
 mod one_stream;
+pub mod options;
 mod own_text;
 pub mod queries;
 mod rule;
 mod ruled_out;
 mod runs;
+mod scan_filter;
 mod session;
 mod table;
 mod user_function;
@@ -73,8 +77,10 @@ use datafusion::sql::sqlparser::ast::{Expr, FunctionArguments, VisitMut, visit_e
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use error::{Known, is_exhausted, translate};
 use futures::StreamExt;
+use options::{Fallback, Options};
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use user_function::session::Mine;
 use user_function::statement;
 
@@ -101,6 +107,16 @@ pub struct Engine {
     mine: Arc<Mine>,
     planner: Arc<SessionState>,
     memory: Option<usize>,
+    fallbacks: Arc<Fallbacks>,
+}
+
+/// How often a session had to answer in another way than it had planned.
+#[derive(Debug, Default)]
+pub struct Fallbacks {
+    /// Plans made once more without the rule that keeps the partitions of joins.
+    pub replanned: AtomicUsize,
+    /// Questions asked once more with sort-merge joins, as their hash joins did not fit into the memory.
+    pub sort_merge: AtomicUsize,
 }
 
 impl Engine {
@@ -144,6 +160,7 @@ impl Engine {
             mine: Arc::default(),
             planner,
             memory: options.memory,
+            fallbacks: Arc::default(),
         })
     }
 
@@ -212,12 +229,19 @@ impl Engine {
         let (state, plan) = frame.into_parts();
         match self.start(&state, &plan).await {
             // If the second try fails as well, whatever the reason: more memory for the first is what helps.
-            Err(error) if is_exhausted(&error) && is_query(&plan) => self
-                .start(&session::frugal(state, self.memory)?, &plan)
-                .await
-                .map_err(|_| self.error(error)),
+            Err(error) if is_exhausted(&error) && is_query(&plan) => {
+                self.fallbacks.sort_merge.fetch_add(1, Ordering::Relaxed);
+                self.start(&session::frugal(state, self.memory)?, &plan)
+                    .await
+                    .map_err(|_| self.error(error))
+            }
             rows => rows.map_err(|e| self.error(e)),
         }
+    }
+
+    /// How often this session had to answer in another way than it had planned.
+    pub fn fallbacks(&self) -> &Fallbacks {
+        &self.fallbacks
     }
 
     /// The clear line that a DataFusion error of this session stands for.
@@ -255,6 +279,7 @@ impl Engine {
         }
         let plan = plan.map_err(|e| self.error(e))?;
         catalog::refuse_drop(&plan)?;
+        options::check(&plan)?;
         self.context
             .execute_logical_plan(plan)
             .await
@@ -269,11 +294,18 @@ impl Engine {
     ) -> Result<Rows, DataFusionError> {
         let physical = match state.create_physical_plan(plan).await {
             Ok(physical) => physical,
+            Err(error) if Options::of(state.config_options()).fallback == Fallback::Error => {
+                return Err(error);
+            }
             // Should our rule lead DataFusion into a plan that it finds at fault, there is still the one without it.
-            Err(error) => session::without_colocated_joins(state.clone())
-                .create_physical_plan(plan)
-                .await
-                .map_err(|_| error)?,
+            Err(error) => {
+                let physical = session::without_colocated_joins(state.clone())
+                    .create_physical_plan(plan)
+                    .await
+                    .map_err(|_| error)?;
+                self.fallbacks.replanned.fetch_add(1, Ordering::Relaxed);
+                physical
+            }
         };
         let schema = physical.schema();
         let mut stream = execute_stream(physical, state.task_ctx())?;

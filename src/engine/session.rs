@@ -1,17 +1,18 @@
 //! The DataFusion session: one function builds it, whoever asks the questions.
 
+use super::corrections::arithmetic::{self, CheckedArithmetic};
 use super::corrections::durations::PartsOfDurations;
-use super::corrections::join_order;
-use super::corrections::overflow;
 use super::corrections::percentile_cont::ToTheLastDigit;
 use super::corrections::unnest::{SAME, UniqueNoMore};
+use super::corrections::{aggregates, join_order};
 use super::date_trunc::UtcTrunc;
 use super::functions::{AGGREGATE, SCALAR};
 use super::held_bounds::HeldBounds;
 use super::memory::Memory;
+use super::options::{Options, Switched};
 use super::runs::{GROUP_RUNS, JOIN_RUNS, TOP_OF_RUNS};
 use super::user_function::WriteOut;
-use super::{build_side, colocated, distinct, one_stream, own_text};
+use super::{build_side, colocated, distinct, one_stream, own_text, scan_filter};
 use crate::error::{Error, Result};
 use datafusion::execution::SessionStateBuilder;
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
@@ -66,6 +67,9 @@ fn config(threads: usize, memory: Option<usize>, first: &str) -> SessionConfig {
     let options = config.options_mut();
     options.optimizer.subset_repartition_threshold =
         options.optimizer.subset_repartition_threshold.min(threads);
+    options.extensions.insert(Options::default());
+    // As in DuckDB and PostgreSQL's ASC. DataFusion's default would begin a listing of the largest with NULLs.
+    options.sql_parser.default_null_ordering = "nulls_last".into();
     // DataFusion 55.2 takes the columns of these filters by name where one join lies above another, and so may lay the filter
     // of one table on the column of the same name of another, which loses rows without a word (its issues 25244 and
     // 25296). All our tables share job_id, log_id and names such as bytes_read.
@@ -99,48 +103,55 @@ pub(crate) fn session_state(
         .with_physical_optimizer_rules(rules(true, memory.is_some()));
     let scalar = builder.scalar_functions().get_or_insert_default();
     scalar.extend(SCALAR.iter().map(|function| Arc::new(function.udf())));
-    scalar.push(overflow::PRODUCT.clone());
+    scalar.extend(arithmetic::functions());
     scalar.push(SAME.clone());
     scalar.push(Arc::new(UtcTrunc::default().into()));
     let aggregate = builder.aggregate_functions().get_or_insert_default();
     aggregate.extend(AGGREGATE.iter().map(|function| Arc::new(function.udaf())));
-    aggregate.push(Arc::new(overflow::sum()));
+    aggregates::correct(aggregate);
     let analyzer = builder.analyzer().get_or_insert_default();
     // First, for what it writes out has had the others.
     analyzer.add_function_rewrite(Arc::new(WriteOut));
     analyzer.add_function_rewrite(Arc::new(PartsOfDurations));
-    analyzer.add_function_rewrite(Arc::new(overflow::CheckedProducts));
     analyzer.rules.push(Arc::new(UniqueNoMore));
+    // Behind the rule that gives both sides of an operator their type.
+    analyzer.rules.push(Arc::new(CheckedArithmetic));
     let planners = builder.relation_planners().get_or_insert_default();
     planners.push(Arc::new(UniqueNoMore));
     builder.build()
 }
 
-/// DataFusion's own rules with ours behind the one that chooses the sides of joins, and before the one that repartitions and sorts,
-/// and behind all of these the bounds of what joins hold, and those that make use of runs.
+/// DataFusion's own rules, except that which pushes filters through joins by name, with ours behind the one that chooses the sides of
+/// joins, and before the one that repartitions and sorts, and behind all of these the bounds of what joins hold, and those that make use
+/// of runs.
 fn rules(colocated: bool, budget: bool) -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
+    let switched =
+        |rule: Arc<dyn PhysicalOptimizerRule + Send + Sync>| Arc::new(Switched(rule)) as Arc<_>;
     let mut rules = PhysicalOptimizer::new().rules;
     let place = |rules: &[Arc<dyn PhysicalOptimizerRule + Send + Sync>], name| {
         let at = rules.iter().position(|rule| rule.name() == name);
         at.unwrap_or(rules.len())
     };
+    let filters = place(&rules, scan_filter::REPLACED).min(rules.len() - 1);
+    rules[filters] = switched(Arc::new(scan_filter::RULE));
+    rules.retain(|rule| !rule.name().starts_with(scan_filter::REPLACED));
     let behind = (place(&rules, "join_selection") + 1).min(rules.len());
-    rules.insert(behind, Arc::new(build_side::RULE));
+    rules.insert(behind, switched(Arc::new(build_side::RULE)));
     let at = place(&rules, "EnsureRequirements");
     if colocated {
-        rules.insert(at, Arc::new(colocated::RULE));
+        rules.insert(at, switched(Arc::new(colocated::RULE)));
     }
     rules.insert(at, Arc::new(join_order::RULE));
     let last = place(&rules, "SanityCheckPlan");
     if budget {
-        rules.insert(last, Arc::new(own_text::RULE));
+        rules.insert(last, switched(Arc::new(own_text::RULE)));
     }
-    rules.insert(last, Arc::new(distinct::RULE));
-    rules.insert(last, Arc::new(one_stream::RULE));
-    rules.insert(last, Arc::new(GROUP_RUNS));
-    rules.insert(last, Arc::new(TOP_OF_RUNS));
-    rules.insert(last, Arc::new(JOIN_RUNS));
-    rules.insert(last, Arc::new(HeldBounds));
+    rules.insert(last, switched(Arc::new(distinct::RULE)));
+    rules.insert(last, switched(Arc::new(one_stream::RULE)));
+    rules.insert(last, switched(Arc::new(GROUP_RUNS)));
+    rules.insert(last, switched(Arc::new(TOP_OF_RUNS)));
+    rules.insert(last, switched(Arc::new(JOIN_RUNS)));
+    rules.insert(last, switched(Arc::new(HeldBounds)));
     rules
 }
 

@@ -1,4 +1,4 @@
-//! A physical optimizer rule: no join claims that its rows are sorted.
+//! A physical optimizer rule: no join, and no grouping by several sets of keys, claims that its rows are sorted.
 //!
 //! DataFusion 55.2 takes the rows of a join of two sorted inputs to be sorted by the order of the streamed input, then by
 //! that of the other. Where two rows of the streamed input tie that is not so, each of them meets the rows of the other anew:
@@ -18,6 +18,10 @@
 //! The node has a second use above a sort-merge join. DataFusion moves projections below such a join and leaves the columns of
 //! its condition where they were, so that it compares others, or panics. Through this node no projection moves.
 //!
+//! And a third: above a grouping by GROUPING SETS, ROLLUP or CUBE. DataFusion 55.2 takes a key that is one value in all rows of the input, as `WHERE
+//! fs = 'a'` makes it, to be one value in all groups. But grouping sets that leave the key out make it NULL. `ORDER BY fs` then sorts
+//! no more, and with a LIMIT gives other rows.
+//!
 //! The rule stands before `EnsureRequirements`, which adds the sorts.
 
 use crate::engine::rule::{Node, Rule};
@@ -25,7 +29,8 @@ use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{JoinType, Result, Statistics};
 use datafusion::config::ConfigOptions;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
-use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
+use datafusion::physical_plan::aggregates::AggregateExec;
 use datafusion::physical_plan::execution_plan::CardinalityEffect;
 use datafusion::physical_plan::joins::{HashJoinExec, SortMergeJoinExec};
 use datafusion::physical_plan::projection::ProjectionExec;
@@ -49,6 +54,13 @@ fn claims_too_much(plan: &Arc<dyn ExecutionPlan>) -> bool {
     let hash = plan.downcast_ref::<HashJoinExec>();
     plan.is::<SortMergeJoinExec>()
         || hash.is_some_and(|join| matches!(join.join_type(), JoinType::Inner | JoinType::Right))
+        || groups_by_sets(plan)
+}
+
+/// Whether this groups by several sets of keys.
+fn groups_by_sets(plan: &Arc<dyn ExecutionPlan>) -> bool {
+    let grouping = plan.downcast_ref::<AggregateExec>();
+    grouping.is_some_and(|grouping| grouping.group_expr().has_grouping_set())
 }
 
 /// Passes its input through and says nothing of its order.
@@ -61,8 +73,14 @@ pub(in crate::engine) struct UnorderedExec {
 impl UnorderedExec {
     fn plan(input: Arc<dyn ExecutionPlan>) -> Arc<dyn ExecutionPlan> {
         let mut properties = input.properties().as_ref().clone();
-        let mut equivalences = properties.equivalence_properties().clone();
-        equivalences.clear_orderings();
+        let equivalences = match groups_by_sets(&input) {
+            true => EquivalenceProperties::new(input.schema()),
+            false => {
+                let mut equivalences = properties.equivalence_properties().clone();
+                equivalences.clear_orderings();
+                equivalences
+            }
+        };
         properties.set_eq_properties(equivalences);
         Arc::new(Self {
             input,

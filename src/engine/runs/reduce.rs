@@ -6,21 +6,23 @@
 //! Of floats NaN is above all others, as where nothing is grouped. DataFusion's groups let a NaN take the place of what was before it, and
 //! what comes after take the place of a NaN, so that with NaN in several runs of a group the extremes depend on the order of the rows.
 
-use crate::engine::corrections::overflow::{CheckedSum, too_large};
+use crate::engine::corrections::aggregates::{Correction, correction};
+use crate::engine::corrections::sum::STATE;
 use crate::engine::functions::SET_AGG;
 use datafusion::arrow::array::{
-    Array, ArrayRef, AsArray, Int64Array, ListArray, PrimitiveArray, downcast_primitive,
+    Array, ArrayRef, AsArray, Decimal128Array, Int64Array, ListArray, PrimitiveArray,
+    downcast_primitive,
 };
 use datafusion::arrow::buffer::{NullBuffer, OffsetBuffer};
 use datafusion::arrow::datatypes::{
     ArrowNativeType, ArrowNativeTypeOp, ArrowPrimitiveType, DataType, Field, Float64Type,
     Int64Type, UInt64Type,
 };
+use datafusion::arrow::error::ArrowError;
 use datafusion::arrow::util::bit_chunk_iterator::UnalignedBitChunk;
 use datafusion::arrow::util::bit_iterator::BitIndexIterator;
 use datafusion::common::{Result, internal_err};
 use datafusion::functions_aggregate::count::Count;
-use datafusion::functions_aggregate::min_max::{Max, Min};
 use datafusion::logical_expr::AggregateUDFImpl;
 use datafusion::physical_expr::aggregate::AggregateFunctionExpr;
 use datafusion::physical_expr::expressions::Literal;
@@ -68,12 +70,11 @@ impl Reduction {
             data_type,
             DataType::Int64 | DataType::UInt64 | DataType::Float64
         );
-        if of.downcast_ref::<CheckedSum>().is_some() {
-            return numbers.then_some(Self::Sum);
-        }
-        let reduction = match of.downcast_ref::<Min>() {
-            Some(_) => Self::Least,
-            None => of.downcast_ref::<Max>().map(|_| Self::Greatest)?,
+        let reduction = match correction(function.fun())? {
+            Correction::Sum => return numbers.then_some(Self::Sum),
+            Correction::Least => Self::Least,
+            Correction::Greatest => Self::Greatest,
+            Correction::Canonical => return None,
         };
         let times = matches!(data_type, DataType::Timestamp(..) | DataType::Duration(_));
         (numbers || times).then_some(reduction)
@@ -88,7 +89,7 @@ impl Reduction {
     /// times as `times` says.
     ///
     /// # Errors
-    /// If a sum of integers does not fit.
+    /// If the values have a type without a reduction.
     pub(super) fn states(
         self,
         values: &[ArrayRef],
@@ -104,8 +105,8 @@ impl Reduction {
         Ok(match self {
             Self::Rows | Self::Values => counts(runs, nulls, times),
             Self::Sum => match values.data_type() {
-                DataType::Int64 => sums::<Int64Type>(values, runs, nulls, times)?,
-                DataType::UInt64 => sums::<UInt64Type>(values, runs, nulls, times)?,
+                DataType::Int64 => integer_sums::<Int64Type>(values, runs, nulls, times),
+                DataType::UInt64 => integer_sums::<UInt64Type>(values, runs, nulls, times),
                 _ => sums::<Float64Type>(values, runs, nulls, times)?,
             },
             Self::Different => match values.data_type() {
@@ -176,68 +177,63 @@ fn counts(
     ))
 }
 
+/// The sums of runs of integers: in 64 bits or, where one of them does not fit, all of them in 128, which the sum of a group takes as well.
+fn integer_sums<T: ArrowPrimitiveType<Native: Into<i128>>>(
+    values: &ArrayRef,
+    runs: &[Range<usize>],
+    nulls: Option<&NullBuffer>,
+    times: Option<&Int64Array>,
+) -> ArrayRef {
+    if let Ok(sums) = sums::<T>(values, runs, nulls, times) {
+        return sums;
+    }
+    let values: &[T::Native] = values.as_primitive::<T>().values();
+    let sums = runs.iter().map(|run| {
+        let valid = |row: &usize| nulls.is_none_or(|nulls| nulls.is_valid(*row));
+        let times = |row: usize| times.map_or(1, |times| i128::from(times.value(row)));
+        let rows = run.clone().filter(valid);
+        let products = rows.map(|row| Into::<i128>::into(values[row]) * times(row));
+        products.reduce(|sum, product| sum + product)
+    });
+    let sums = sums.collect::<Decimal128Array>();
+    Arc::new(sums.with_data_type(STATE))
+}
+
+/// # Errors
+/// If a sum does not fit.
 fn sums<T: ArrowPrimitiveType>(
     values: &ArrayRef,
     runs: &[Range<usize>],
     nulls: Option<&NullBuffer>,
     times: Option<&Int64Array>,
-) -> Result<ArrayRef> {
+) -> std::result::Result<ArrayRef, ArrowError> {
     let values: &[T::Native] = values.as_primitive::<T>().values();
-    if let Some(times) = times {
-        return sums_of_many::<T>(values, times.values(), runs, nulls);
-    }
-    let add = |sum: T::Native, value: &T::Native| sum.add_checked(*value);
-    let mut sums = Vec::with_capacity(runs.len());
-    for run in runs {
-        let of = &values[run.clone()];
-        let sum = match nulls {
-            None => of.iter().try_fold(T::Native::ZERO, add).map(Some),
-            Some(nulls) => {
-                let mut valid = valid_values(of, run, nulls);
-                let first = valid.next().copied();
-                first.map(|first| valid.try_fold(first, add)).transpose()
-            }
-        };
-        match sum {
-            Ok(sum) => sums.push(sum),
-            Err(_) => return too_large(),
+    let add = |sum: T::Native, row: usize| match times {
+        None => sum.add_checked(values[row]),
+        Some(times) => {
+            let times = T::Native::usize_as(times.value(row) as usize);
+            sum.add_checked(values[row].mul_checked(times)?)
         }
-    }
-    Ok(Arc::new(PrimitiveArray::<T>::from_iter(sums)))
-}
-
-/// The same of values that are there so many times.
-fn sums_of_many<T: ArrowPrimitiveType>(
-    values: &[T::Native],
-    times: &[i64],
-    runs: &[Range<usize>],
-    nulls: Option<&NullBuffer>,
-) -> Result<ArrayRef> {
-    let add = |sum: T::Native, row: usize| {
-        let (value, times) = (values[row], times[row]);
-        let product = value.mul_checked(T::Native::usize_as(times as usize));
-        // Where all together do not fit, one by one they may.
-        product
-            .and_then(|product| sum.add_checked(product))
-            .or_else(|_| (0..times).try_fold(sum, |sum, _| sum.add_checked(value)))
     };
-    let sum = |run: &Range<usize>| {
-        let mut rows = run.clone();
-        let mut valid = rows
-            .by_ref()
-            .filter(|row| nulls.is_none_or(|nulls| nulls.is_valid(*row)));
-        let first = valid.next();
-        let sum = first.map(|first| valid.try_fold(add(T::Native::ZERO, first)?, add));
-        sum.transpose()
+    let sum = |run: &Range<usize>| match (nulls, times) {
+        (None, None) => {
+            let mut values = values[run.clone()].iter();
+            let sum = values.try_fold(T::Native::ZERO, |sum, value| sum.add_checked(*value));
+            sum.map(Some)
+        }
+        (None, _) => run.clone().try_fold(T::Native::ZERO, add).map(Some),
+        (Some(nulls), _) => {
+            let rows =
+                BitIndexIterator::new(nulls.validity(), nulls.offset() + run.start, run.len());
+            let mut rows = rows.map(|row| run.start + row).peekable();
+            let some = rows.peek().is_some();
+            some.then(|| rows.try_fold(T::Native::ZERO, add))
+                .transpose()
+        }
     };
-    match runs
-        .iter()
-        .map(sum)
-        .collect::<std::result::Result<PrimitiveArray<T>, _>>()
-    {
-        Ok(sums) => Ok(Arc::new(sums)),
-        Err(_) => too_large(),
-    }
+    let sums = runs.iter().map(sum);
+    let sums = sums.collect::<std::result::Result<PrimitiveArray<T>, _>>()?;
+    Ok(Arc::new(sums))
 }
 
 fn extremes<T: ArrowPrimitiveType>(

@@ -10,7 +10,6 @@ use datafusion::arrow::array::{
 };
 use datafusion::arrow::record_batch::RecordBatch;
 use datafusion::datasource::MemTable;
-use datafusion::prelude::{SessionConfig, SessionContext};
 use std::sync::Arc;
 
 /// Ids of each kind, of which some come again, some are NULL and some at the ends of what there is.
@@ -80,8 +79,7 @@ fn ids_are_told_apart_as_a_grouping_does() {
                 &runtime(2, None).unwrap(),
                 &[],
             );
-            let plain =
-                SessionContext::new_with_config(SessionConfig::new().with_target_partitions(1));
+            let plain = super::plain(1);
             for context in [&ours, &plain] {
                 let table = MemTable::try_new(table.schema(), vec![vec![table.clone()]]).unwrap();
                 context.register_table("r", Arc::new(table)).unwrap();

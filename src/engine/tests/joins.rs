@@ -19,7 +19,7 @@ use datafusion::object_store::path::Path;
 use datafusion::object_store::{ObjectStoreExt, PutPayload};
 use datafusion::parquet::arrow::ArrowWriter;
 use datafusion::physical_plan::{collect, displayable};
-use datafusion::prelude::{SessionConfig, SessionContext};
+use datafusion::prelude::SessionContext;
 use std::sync::Arc;
 
 pub(super) const RANGES: i64 = 12;
@@ -288,7 +288,7 @@ async fn fuzz(seed: u64, cases: u64) -> (u64, u64, u64) {
     let (mut restated, mut repartitioned, mut failed) = (0, 0, 0);
     for case in 0..cases {
         let mut random = Random::new(seed, case);
-        let plain = SessionContext::new_with_config(SessionConfig::new().with_target_partitions(1));
+        let plain = super::plain(1);
         let (store, runtime) = (Arc::new(InMemory::new()), runtime(2, None).unwrap());
         let url = ObjectStoreUrl::parse("memory://fuzz/").unwrap();
         runtime.register_object_store(url.as_ref(), store.clone());

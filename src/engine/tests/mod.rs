@@ -14,6 +14,7 @@ use super::{Engine, EngineOptions};
 use crate::lake::{CreateOptions, IngestOptions, Lake, Silent};
 use crate::source::synth::Month;
 use datafusion::arrow::record_batch::RecordBatch;
+use datafusion::prelude::{SessionConfig, SessionContext};
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
@@ -57,6 +58,14 @@ pub(super) fn engine(lake: &Lake, threads: usize) -> Engine {
         memory: None,
     })
     .unwrap()
+}
+
+/// A session of DataFusion alone, with NULLs last as ours have them.
+pub(super) fn plain(threads: usize) -> SessionContext {
+    let config = SessionConfig::new().with_target_partitions(threads);
+    SessionContext::new_with_config(
+        config.set_str("datafusion.sql_parser.default_null_ordering", "nulls_last"),
+    )
 }
 
 pub(super) fn block_on<T>(future: impl Future<Output = T>) -> T {

@@ -2,7 +2,7 @@
 
 use super::{ask, block_on, engine, lake, plan, rows};
 use crate::lake::Lake;
-use datafusion::prelude::{ParquetReadOptions, SessionConfig, SessionContext};
+use datafusion::prelude::{ParquetReadOptions, SessionContext};
 
 /// Without these the small tables of a test would be broadcast.
 const PARTITIONED: [&str; 2] = [
@@ -32,7 +32,7 @@ const QUESTIONS: &[&str] = &[
 
 /// The data files of the newest version as plain listing tables.
 async fn plain(lake: &Lake) -> SessionContext {
-    let context = SessionContext::new_with_config(SessionConfig::new().with_target_partitions(2));
+    let context = super::plain(2);
     let snapshot = lake.snapshot(None).unwrap();
     for table in TABLES {
         let files = snapshot.files().iter().filter(|file| file.table == table);

@@ -11,7 +11,7 @@ use datafusion::datasource::MemTable;
 use datafusion::execution::memory_pool::{MemoryPool, MemoryReservation, UnboundedMemoryPool};
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
 use datafusion::physical_plan::{ExecutionPlan, collect};
-use datafusion::prelude::{SessionConfig, SessionContext};
+use datafusion::prelude::SessionContext;
 use std::fmt::{Display, Formatter};
 use std::iter::repeat_n;
 use std::sync::Arc;
@@ -265,7 +265,7 @@ async fn compare(seed: u64, query: fn(&mut Random) -> String, node: &str) -> usi
         let runtime = runtime(2, None).unwrap();
         let threads = *random.pick(&[1, 2, 3]);
         let ours = session(threads, true, &runtime, &[]);
-        let plain = SessionContext::new_with_config(SessionConfig::new().with_target_partitions(1));
+        let plain = super::plain(1);
         for function in crate::engine::functions::AGGREGATE {
             plain.register_udaf(function.udaf());
         }
@@ -411,7 +411,7 @@ async fn compare_joins(seed: u64) -> usize {
         let runtime = runtime(2, None).unwrap();
         let threads = *random.pick(&[1, 2, 3]);
         let ours = session(threads, true, &runtime, &[]);
-        let plain = SessionContext::new_with_config(SessionConfig::new().with_target_partitions(1));
+        let plain = super::plain(1);
         for context in [&ours, &plain] {
             register_as("r", context, &r);
             register_as("s", context, &s);

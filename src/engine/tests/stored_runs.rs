@@ -2,6 +2,7 @@
 
 use super::joins::session;
 use super::{block_on, rows};
+use crate::engine::corrections::canonical;
 use crate::engine::session::runtime;
 use crate::source::synth::random::Random;
 use datafusion::arrow::array::{
@@ -15,7 +16,7 @@ use datafusion::parquet::basic::{Compression, ZstdLevel};
 use datafusion::parquet::file::properties::{WriterProperties, WriterVersion};
 use datafusion::physical_plan::collect;
 use datafusion::physical_plan::display::DisplayableExecutionPlan;
-use datafusion::prelude::{ParquetReadOptions, SessionConfig, SessionContext};
+use datafusion::prelude::{ParquetReadOptions, SessionContext};
 use std::iter::repeat_n;
 use std::path::Path;
 use std::sync::Arc;
@@ -175,6 +176,12 @@ async fn ask(context: &SessionContext, sql: &str) -> Result<(String, Vec<String>
     Ok((plan, rows))
 }
 
+/// The same rows with the floats that a scan of files gives.
+fn canonical_floats(table: &RecordBatch) -> RecordBatch {
+    let columns = table.columns().iter().cloned().map(canonical::array);
+    RecordBatch::try_new(table.schema(), columns.collect()).unwrap()
+}
+
 async fn over_files(directory: &Path, threads: usize) -> SessionContext {
     let context = session(threads, true, &runtime(2, None).unwrap(), &[]);
     let directory = directory.to_str().unwrap();
@@ -193,8 +200,7 @@ fn runs_as_they_are_stored_give_what_rows_give() {
         for case in 0..60 {
             let mut random = Random::new(41, case);
             let directory = tempfile::tempdir().unwrap();
-            let plain =
-                SessionContext::new_with_config(SessionConfig::new().with_target_partitions(1));
+            let plain = super::plain(1);
             for function in crate::engine::functions::AGGREGATE {
                 plain.register_udaf(function.udaf());
             }
@@ -209,7 +215,7 @@ fn runs_as_they_are_stored_give_what_rows_give() {
                 let zstd = Compression::ZSTD(ZstdLevel::try_new(1).unwrap());
                 let bytes = write(&mut random, &table, zstd);
                 std::fs::write(directory.path().join(format!("{file}.parquet")), bytes).unwrap();
-                tables.push(table);
+                tables.push(canonical_floats(&table));
             }
             let table = MemTable::try_new(tables[0].schema(), vec![tables]).unwrap();
             plain.register_table("r", Arc::new(table)).unwrap();

@@ -1,0 +1,251 @@
+//! The options of a session: `SET iolode.<rule> = off`, `SET iolode.fallback = 'error'`, and which of DataFusion's may be set.
+//!
+//! A rule with a switch changes what a question costs and never its rows; rules that keep rows right have none.
+
+use crate::error::{Error, Result};
+use datafusion::common::config::{ConfigEntry, ConfigExtension, ExtensionOptions};
+use datafusion::common::{config_err, exec_err};
+use datafusion::config::ConfigOptions;
+use datafusion::logical_expr::{LogicalPlan, Statement};
+use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_plan::ExecutionPlan;
+use std::any::Any;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// The rules that can be switched off, and what each of them does.
+pub const SWITCHES: &[(&str, &str)] = &[
+    (
+        "build_side",
+        "joins hold groups rather than the rows that they were made of",
+    ),
+    (
+        "scan_filter",
+        "scans skip row groups and pages by the filter above them",
+    ),
+    (
+        "colocated_join",
+        "joins on job_id and more keep the partitions of job_id",
+    ),
+    (
+        "held_bounds",
+        "the least and greatest keys of a join's build side bound the scan of its probe side",
+    ),
+    (
+        "join_runs",
+        "joins look up a key once for rows of it that stand together",
+    ),
+    (
+        "top_of_runs",
+        "the first rows of an order are found in each run of equal keys",
+    ),
+    (
+        "group_runs",
+        "groupings take rows of one key that stand together as one",
+    ),
+    (
+        "one_stream",
+        "what comes in one stream is not dealt out to threads for a batch",
+    ),
+    (
+        "distinct",
+        "different ids are told apart in parts that fit into a processor's cache",
+    ),
+    (
+        "own_text",
+        "columns of text hold no more memory than their own",
+    ),
+];
+
+/// DataFusion's options that may be set: they change how rows are shown or cut into batches, or which join is used.
+const ALLOWED: &[&str] = &[
+    "datafusion.execution.batch_size",
+    "datafusion.optimizer.prefer_hash_join",
+    "datafusion.optimizer.hash_join_single_partition_threshold",
+    "datafusion.optimizer.hash_join_single_partition_threshold_rows",
+];
+
+/// The same, by the beginning of their names.
+const ALLOWED_GROUPS: &[&str] = &["iolode.", "datafusion.explain.", "datafusion.format."];
+
+/// Options that are set in another way, or lose rows: why not.
+const REFUSED: &[(&str, &str)] = &[
+    (
+        "datafusion.execution.target_partitions",
+        "the number of threads is fixed when a session begins; use --threads",
+    ),
+    (
+        "datafusion.runtime.memory_limit",
+        "the memory is fixed when a session begins; use --memory",
+    ),
+    (
+        "datafusion.execution.parquet.pushdown_filters",
+        "filters are pushed into the scans for which it pays",
+    ),
+    (
+        "datafusion.optimizer.enable_dynamic_filter_pushdown",
+        "it loses rows where two tables have columns of one name",
+    ),
+    (
+        "datafusion.optimizer.enable_join_dynamic_filter_pushdown",
+        "it loses rows where two tables have columns of one name",
+    ),
+    (
+        "datafusion.optimizer.enable_topk_dynamic_filter_pushdown",
+        "it loses rows where two tables have columns of one name",
+    ),
+    (
+        "datafusion.optimizer.enable_aggregate_dynamic_filter_pushdown",
+        "it loses rows where two tables have columns of one name",
+    ),
+    (
+        "datafusion.sql_parser.default_null_ordering",
+        "NULLs come last; write NULLS FIRST where they shall not",
+    ),
+];
+
+/// Refuses a statement that sets an option with which answers were never checked.
+///
+/// # Errors
+/// [`Error::Invalid`], which says which options can be set.
+pub(super) fn check(plan: &LogicalPlan) -> Result<()> {
+    let (name, value) = match plan {
+        LogicalPlan::Statement(Statement::SetVariable(set)) => (&set.variable, Some(&set.value)),
+        LogicalPlan::Statement(Statement::ResetVariable(reset)) => (&reset.variable, None),
+        _ => return Ok(()),
+    };
+    let name = name.to_lowercase();
+    if ALLOWED.contains(&name.as_str()) || ALLOWED_GROUPS.iter().any(|of| name.starts_with(of)) {
+        let zero = value.is_some_and(|value| value.parse::<usize>() == Ok(0));
+        return match zero && name == "datafusion.execution.batch_size" {
+            true => Err(Error::Invalid(format!(
+                "`SET {name}`: expected a number above 0"
+            ))),
+            false => Ok(()),
+        };
+    }
+    let known = REFUSED.iter().find(|(refused, _)| *refused == name);
+    Err(Error::Invalid(match known {
+        Some((_, why)) => format!("`SET {name}` is refused: {why}"),
+        None => format!(
+            "`SET {name}` is refused: rows are not checked with it; what can be set: iolode.*, \
+             datafusion.format.*, datafusion.explain.*, datafusion.execution.batch_size, \
+             datafusion.optimizer.prefer_hash_join"
+        ),
+    }))
+}
+
+/// What a session may do when its first plan fails.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Fallback {
+    /// Plan once more without the rules that may be at fault.
+    #[default]
+    Replan,
+    /// Give the error.
+    Error,
+}
+
+/// The options `iolode.*`.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Options {
+    /// The rules that are switched off.
+    off: BTreeSet<&'static str>,
+    pub(super) fallback: Fallback,
+}
+
+impl Options {
+    /// Those of a session.
+    pub(super) fn of(config: &ConfigOptions) -> Self {
+        config.extensions.get::<Self>().cloned().unwrap_or_default()
+    }
+
+    /// Whether a rule is on.
+    pub(super) fn is_on(config: &ConfigOptions, rule: &str) -> bool {
+        let options = config.extensions.get::<Self>();
+        options.is_none_or(|options| !options.off.contains(rule))
+    }
+}
+
+impl ConfigExtension for Options {
+    const PREFIX: &'static str = "iolode";
+}
+
+impl ExtensionOptions for Options {
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn as_any_mut(&mut self) -> &mut dyn Any {
+        self
+    }
+
+    fn cloned(&self) -> Box<dyn ExtensionOptions> {
+        Box::new(self.clone())
+    }
+
+    fn set(&mut self, key: &str, value: &str) -> datafusion::common::Result<()> {
+        if key == "fallback" {
+            self.fallback = match value {
+                "replan" => Fallback::Replan,
+                "error" => Fallback::Error,
+                _ => return exec_err!("iolode.fallback: expected replan or error, not `{value}`"),
+            };
+            return Ok(());
+        }
+        let Some((rule, _)) = SWITCHES.iter().find(|(rule, _)| *rule == key) else {
+            let near = crate::error::nearest(key, SWITCHES.iter().map(|(rule, _)| *rule));
+            let hint = near.map_or("`SHOW ALL` lists them".into(), |near| {
+                format!("did you mean `iolode.{near}`?")
+            });
+            return config_err!("there is no option `iolode.{key}`; {hint}");
+        };
+        match value {
+            "on" | "true" => self.off.remove(rule),
+            "off" | "false" => self.off.insert(rule),
+            _ => return exec_err!("iolode.{rule}: expected on or off, not `{value}`"),
+        };
+        Ok(())
+    }
+
+    fn entries(&self) -> Vec<ConfigEntry> {
+        let fallback = ConfigEntry {
+            key: "iolode.fallback".into(),
+            value: Some(match self.fallback {
+                Fallback::Replan => "replan".into(),
+                Fallback::Error => "error".into(),
+            }),
+            description: "whether a plan that fails is made once more without the rules that may be at fault (replan), or its error is given (error)",
+        };
+        let switches = SWITCHES.iter().map(|(rule, what)| ConfigEntry {
+            key: format!("iolode.{rule}"),
+            value: Some(if self.off.contains(rule) { "off" } else { "on" }.into()),
+            description: what,
+        });
+        std::iter::once(fallback).chain(switches).collect()
+    }
+}
+
+/// A physical optimizer rule with the switch of its name.
+#[derive(Debug)]
+pub(super) struct Switched(pub(super) Arc<dyn PhysicalOptimizerRule + Send + Sync>);
+
+impl PhysicalOptimizerRule for Switched {
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    fn schema_check(&self) -> bool {
+        self.0.schema_check()
+    }
+
+    fn optimize(
+        &self,
+        plan: Arc<dyn ExecutionPlan>,
+        config: &ConfigOptions,
+    ) -> datafusion::common::Result<Arc<dyn ExecutionPlan>> {
+        match Options::is_on(config, self.name()) {
+            true => self.0.optimize(plan, config),
+            false => Ok(plan),
+        }
+    }
+}
