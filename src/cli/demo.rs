@@ -192,7 +192,7 @@ pub(super) fn run(args: &Args, screen: &mut Screen) -> anyhow::Result<Exit> {
         }
         writeln!(screen.data)?;
         let ran = session.run(question.sql, &FORMATS[0], style, &mut screen.data)?;
-        if let Some(note) = ran.note {
+        for note in ran.notes {
             writeln!(screen.data, "{note}")?;
         }
         screen.data.flush()?;

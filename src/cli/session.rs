@@ -52,6 +52,9 @@ pub(crate) struct Ask {
     /// Threads; those of the machine if not given
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) threads: Option<u16>,
+    /// Say when a statement was run in another way than first planned
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
 }
 
 /// An engine with threads of its own.
@@ -66,6 +69,8 @@ pub(crate) struct Session {
     what: String,
     /// Whether there is anything to ask at all.
     nothing: bool,
+    /// Whether to say when a statement was run in another way than planned.
+    verbose: bool,
 }
 
 impl Session {
@@ -126,6 +131,7 @@ impl Session {
             lakes,
             memory,
             threads,
+            ..EngineOptions::default()
         };
         Ok(Self {
             engine: Arc::new(Engine::new(options)?),
@@ -136,6 +142,7 @@ impl Session {
             exit,
             what: what.join(", "),
             nothing,
+            verbose: ask.verbose,
         })
     }
 
@@ -262,6 +269,16 @@ impl Ask {
     }
 }
 
+/// What a statement that was run in another way than planned says of it.
+fn fallbacks(before: [usize; 2], after: [usize; 2]) -> impl Iterator<Item = String> {
+    let notes = [
+        "planned a second time, without the rule colocated_join: the first plan was not valid",
+        "run a second time, with sort-merge joins: a hash join did not fit into the memory",
+    ];
+    let counts = before.into_iter().zip(after).zip(notes);
+    counts.filter_map(|((before, after), note)| (after > before).then(|| note.to_string()))
+}
+
 enum Part {
     Columns(SchemaRef),
     Rows(RecordBatch),
@@ -287,6 +304,7 @@ impl Executor for Session {
         let Some(runtime) = &self.runtime else {
             return Ok(Ran::default());
         };
+        let before = self.engine.fallbacks().counts();
         let (_during, stop) = interrupt::during_statement()?;
         let (_task, mut receiver) = self.start(runtime, sql);
         let first = self.waiting.block_on(next(&mut receiver, &stop));
@@ -308,7 +326,11 @@ impl Executor for Session {
         }
         if let Some(writer) = writer {
             ran.answered = true;
-            ran.note = writer.finish()?;
+            ran.notes.extend(writer.finish()?);
+        }
+        if self.verbose {
+            let after = self.engine.fallbacks().counts();
+            ran.notes.extend(fallbacks(before, after));
         }
         Ok(ran)
     }

@@ -42,8 +42,8 @@ pub(crate) struct Ran {
     pub(crate) rows: u64,
     /// Whether the statement has an answer at all.
     pub(crate) answered: bool,
-    /// What was left out for want of room.
-    pub(crate) note: Option<String>,
+    /// What was left out for want of room, and with `--verbose` how the statement was run in another way than planned.
+    pub(crate) notes: Vec<String>,
 }
 
 /// What statements can name.
@@ -298,9 +298,7 @@ impl<'a, E: Executor> Shell<'a, E> {
         }
         let ran = ran?;
         self.answers += u64::from(ran.answered);
-        if let Some(note) = &ran.note {
-            say(note);
-        }
+        ran.notes.iter().for_each(say);
         if format.name == "table" {
             let rows = match (ran.answered, ran.rows) {
                 (false, _) => "done".to_string(),
@@ -530,7 +528,7 @@ mod tests {
             Ok(Ran {
                 rows: 1,
                 answered: !sql.starts_with("set"),
-                note: None,
+                notes: vec![],
             })
         }
 

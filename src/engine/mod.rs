@@ -93,6 +93,8 @@ pub struct EngineOptions {
     pub memory: Option<usize>,
     /// Threads of a query, from 2 to 32; those of the machine if None.
     pub threads: Option<usize>,
+    /// Options that hold from the beginning, as `SET` would set them: `("iolode.fallback", "error")`.
+    pub settings: Vec<(String, String)>,
 }
 
 /// A session that answers SQL.
@@ -119,11 +121,19 @@ pub struct Fallbacks {
     pub sort_merge: AtomicUsize,
 }
 
+impl Fallbacks {
+    /// Both counts.
+    pub fn counts(&self) -> [usize; 2] {
+        [&self.replanned, &self.sort_merge].map(|count| count.load(Ordering::Relaxed))
+    }
+}
+
 impl Engine {
     /// A session over these lakes, or none.
     ///
     /// # Errors
-    /// [`Error::Invalid`] if two lakes have one name or a name is reserved, or there is no place for spill files.
+    /// [`Error::Invalid`] if two lakes have one name or a name is reserved, an option cannot be set, or there is no place for
+    /// spill files.
     pub fn new(options: EngineOptions) -> Result<Self> {
         let threads = session::threads(options.threads);
         let first = options
@@ -148,6 +158,11 @@ impl Engine {
             sources.push(Arc::new(source));
         }
         let mut state = session::session_state(threads, options.memory, &first, runtime);
+        for (name, value) in &options.settings {
+            options::check_name(name)?;
+            let set = state.config_mut().options_mut().set(name, value);
+            set.map_err(|e| translate(e, &Known::default()))?;
+        }
         let (own, planner) = (Arc::new(Own::default()), Arc::new(state.clone()));
         if sources.is_empty() {
             own.insert(session::NO_LAKE, Arc::new(MemorySchemaProvider::new()));

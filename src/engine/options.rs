@@ -114,15 +114,24 @@ pub(super) fn check(plan: &LogicalPlan) -> Result<()> {
         LogicalPlan::Statement(Statement::ResetVariable(reset)) => (&reset.variable, None),
         _ => return Ok(()),
     };
+    check_name(name)?;
+    let zero = value.is_some_and(|value| value.parse::<usize>() == Ok(0));
+    match zero && name.eq_ignore_ascii_case("datafusion.execution.batch_size") {
+        true => Err(Error::Invalid(format!(
+            "`SET {name}`: expected a number above 0"
+        ))),
+        false => Ok(()),
+    }
+}
+
+/// Refuses an option with which answers were never checked.
+///
+/// # Errors
+/// [`Error::Invalid`], which says which options can be set.
+pub(super) fn check_name(name: &str) -> Result<()> {
     let name = name.to_lowercase();
     if ALLOWED.contains(&name.as_str()) || ALLOWED_GROUPS.iter().any(|of| name.starts_with(of)) {
-        let zero = value.is_some_and(|value| value.parse::<usize>() == Ok(0));
-        return match zero && name == "datafusion.execution.batch_size" {
-            true => Err(Error::Invalid(format!(
-                "`SET {name}`: expected a number above 0"
-            ))),
-            false => Ok(()),
-        };
+        return Ok(());
     }
     let known = REFUSED.iter().find(|(refused, _)| *refused == name);
     Err(Error::Invalid(match known {
@@ -247,5 +256,79 @@ impl PhysicalOptimizerRule for Switched {
             true => self.0.optimize(plan, config),
             false => Ok(plan),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::{Engine, EngineOptions};
+
+    fn set(statement: &str) -> Result<(), String> {
+        let engine = Engine::new(EngineOptions::default()).unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .build()
+            .unwrap();
+        let done = runtime.block_on(async { engine.run(statement).await?.collect().await });
+        done.map(|_| ()).map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn options_that_lose_rows_or_were_never_checked_are_refused_in_one_line() {
+        for (name, _) in REFUSED {
+            let error = set(&format!("SET {name} = true")).unwrap_err();
+            assert!(
+                error.starts_with(&format!("`SET {name}` is refused: ")),
+                "{error}"
+            );
+        }
+        for statement in [
+            "SET datafusion.optimizer.max_passes = 0",
+            "SET datafusion.execution.coalesce_batches = false",
+            "RESET datafusion.optimizer.max_passes",
+        ] {
+            let error = set(statement).unwrap_err();
+            assert!(
+                error.contains("is refused") && !error.contains('\n'),
+                "{error}"
+            );
+        }
+        let error = set("SET datafusion.execution.batch_size = 0").unwrap_err();
+        assert!(error.ends_with("expected a number above 0"), "{error}");
+    }
+
+    #[test]
+    fn rules_have_switches_and_a_wrong_name_suggests_the_nearest() {
+        for (rule, _) in SWITCHES {
+            set(&format!("SET iolode.{rule} = off")).unwrap();
+            set(&format!("SET iolode.{rule} = 'on'")).unwrap();
+        }
+        set("SET iolode.fallback = 'error'").unwrap();
+        set("SET datafusion.execution.batch_size = 100").unwrap();
+        set("SET datafusion.explain.show_statistics = true").unwrap();
+        let error = set("SET iolode.group_run = off").unwrap_err();
+        assert!(
+            error.contains("did you mean `iolode.group_runs`?"),
+            "{error}"
+        );
+        let error = set("SET iolode.group_runs = perhaps").unwrap_err();
+        assert!(
+            error.contains("expected on or off, not `perhaps`"),
+            "{error}"
+        );
+    }
+
+    /// Each physical rule of ours has a switch, but those that keep rows right.
+    #[test]
+    fn a_rule_that_is_switched_off_does_nothing() {
+        let mut options = Options::default();
+        options.set("group_runs", "off").unwrap();
+        let mut config = ConfigOptions::new();
+        config.extensions.insert(options);
+        assert!(!Options::is_on(&config, "group_runs"));
+        assert!(Options::is_on(&config, "join_runs"));
+        let shown = config.entries();
+        let shown = shown.iter().find(|entry| entry.key == "iolode.group_runs");
+        assert_eq!(shown.unwrap().value.as_deref(), Some("off"));
     }
 }

@@ -208,7 +208,10 @@ impl Column {
             Self::Int32(c) => c.finish(data_type),
             Self::Int64(c) => c.finish(data_type),
             Self::UInt64(c) => c.finish(data_type),
-            Self::Float64(c) => c.finish(data_type),
+            Self::Float64(c) => {
+                c.make_canonical();
+                c.finish(data_type)
+            }
             Self::Timestamp(c) => c.finish(data_type),
             Self::Boolean(c) => Arc::new(c.finish()),
             Self::Utf8(c) => Arc::new(c.finish()),
@@ -390,6 +393,27 @@ impl<T: ArrowPrimitiveType> Numbers<T> {
     }
 }
 
+impl Numbers<Float64Type> {
+    /// Makes NULL of NaN, which is no value that was measured, and 0.0 of -0.0. So neither SQL nor the statistics of a file meet
+    /// numbers that are equal or greater in one place and not in another.
+    fn make_canonical(&mut self) {
+        let mut is_nan = false;
+        for value in &mut self.values {
+            *value += 0.0;
+            is_nan |= value.is_nan();
+        }
+        if !is_nan {
+            return;
+        }
+        let nulls = self.nulls.finish();
+        for (at, value) in self.values.iter_mut().enumerate() {
+            let known = nulls.as_ref().is_none_or(|nulls| nulls.is_valid(at)) && !value.is_nan();
+            self.nulls.append(known);
+            *value = if known { *value } else { 0.0 };
+        }
+    }
+}
+
 #[inline]
 fn append_validity<T: Copy>(nulls: &mut NullBufferBuilder, new: &[T], valid: impl Fn(T) -> bool) {
     // Without a branch the loops are vectorised; nearly always all values are valid, or none.
@@ -436,6 +460,39 @@ mod tests {
         let third = numbers.finish(&DataType::Int64);
         assert_eq!(third.len(), 1);
         assert_eq!(third.as_primitive::<Int64Type>().values().as_ptr(), place);
+    }
+
+    #[test]
+    fn nan_of_either_sign_is_null_and_zero_has_one_sign() {
+        let data_type = DataType::Float64;
+        let mut column = Column::new(&data_type);
+        let floats = [1.5, -0.0, f64::NAN, -f64::NAN, f64::NEG_INFINITY, 0.0];
+        column.float64().extend(floats.into_iter(), |v| v != 1.5);
+        let array = column.finish(&data_type);
+        let found: Vec<Option<u64>> = array
+            .as_primitive::<Float64Type>()
+            .iter()
+            .map(|v| v.map(f64::to_bits))
+            .collect();
+        let bits = |v: f64| Some(v.to_bits());
+        let expected = [
+            None,
+            bits(0.0),
+            None,
+            None,
+            bits(f64::NEG_INFINITY),
+            bits(0.0),
+        ];
+        assert_eq!(found, expected);
+        column.float64().push(-0.0);
+        let array = column.finish(&data_type);
+        assert_eq!(array.null_count(), 0);
+        assert!(
+            array
+                .as_primitive::<Float64Type>()
+                .value(0)
+                .is_sign_positive()
+        );
     }
 
     #[test]

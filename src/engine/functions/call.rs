@@ -7,7 +7,7 @@ use super::{
     critical_files as critical, erfc as error_function, io_time as time, ost_and as and,
     ost_bits as bits, ost_contains as contains, ost_count as counted,
     ost_intersect as intersection, ost_list as listed, ost_or as or, ost_overlap as overlap,
-    ost_union as union, percentiles as exact, quantiles as some, set_agg as agg,
+    ost_union as union, percentiles as exact, quantiles as some, ratio as quotient, set_agg as agg,
     set_union as united, whole_percent as percent,
 };
 use datafusion::arrow::datatypes::DataType;
@@ -32,6 +32,11 @@ pub fn bin(x: Expr, edges: &[f64]) -> Expr {
 /// How many whole percent of `total` `part` is: 0 means nothing, 100 or more everything.
 pub fn whole_percent(part: Expr, total: Expr) -> Expr {
     scalar(&percent::WHOLE_PERCENT, vec![part, total])
+}
+
+/// `a` divided by `b`, with a fraction; NULL where `b` is 0.
+pub fn ratio(a: Expr, b: Expr) -> Expr {
+    scalar(&quotient::RATIO, vec![a, b])
 }
 
 /// The complementary error function of `x`.
@@ -144,6 +149,7 @@ mod tests {
             ost_overlap(x(), x(), x(), x()),
             bin(x(), &[1.0]),
             whole_percent(x(), x()),
+            ratio(x(), x()),
             erfc(x()),
             ost_union(x(), x()),
             ost_intersect(x(), x()),

@@ -31,6 +31,7 @@ mod ost_overlap;
 mod ost_union;
 mod percentiles;
 mod quantiles;
+mod ratio;
 mod set_agg;
 mod set_union;
 mod sets;
@@ -65,6 +66,7 @@ pub static SCALAR: &[&Scalar] = &[
     &ost_overlap::OST_OVERLAP,
     &bin::BIN,
     &whole_percent::WHOLE_PERCENT,
+    &ratio::RATIO,
     &erfc::ERFC,
 ];
 

@@ -3,6 +3,7 @@
 use super::grouped::{Grouped, passing};
 use super::quantiles::quantiles_at;
 use super::{Aggregate, Fold, Page, floats, integer_type, number_type, taken};
+use crate::engine::corrections::canonical;
 use datafusion::arrow::array::{
     Array, ArrayRef, AsArray, BooleanArray, Float64Builder, ListArray, ListBuilder,
 };
@@ -78,7 +79,7 @@ pub(super) fn between(low: f64, high: f64, fraction: f64) -> f64 {
     } else {
         low * (1.0 - fraction) + high * fraction
     };
-    if value > high { high } else { value }
+    canonical::float(if value > high { high } else { value })
 }
 
 /// Appends the quantiles at 0/n to n/n of sorted values, of which there is at least one.

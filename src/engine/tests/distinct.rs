@@ -103,6 +103,7 @@ fn ids_that_do_not_fit_into_the_memory_are_told_apart_on_disk() {
     let engine = Engine::new(EngineOptions {
         memory: Some(8 << 20),
         threads: Some(2),
+        settings: vec![("iolode.fallback".into(), "error".into())],
         ..EngineOptions::default()
     });
     let engine = engine.unwrap();

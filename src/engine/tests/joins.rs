@@ -397,6 +397,7 @@ fn rows_of_a_join_of_sorted_inputs_come_in_the_order_asked_for() {
         for hash in [true, false] {
             let engine = Engine::new(EngineOptions {
                 threads: Some(2),
+                settings: vec![("iolode.fallback".into(), "error".into())],
                 ..EngineOptions::default()
             })
             .unwrap();

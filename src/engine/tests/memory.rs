@@ -7,6 +7,7 @@ fn engine(memory: usize) -> Engine {
     Engine::new(EngineOptions {
         memory: Some(memory),
         threads: Some(2),
+        settings: vec![("iolode.fallback".into(), "error".into())],
         ..EngineOptions::default()
     })
     .unwrap()

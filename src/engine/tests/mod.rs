@@ -56,6 +56,7 @@ pub(super) fn engine(lake: &Lake, threads: usize) -> Engine {
         lakes,
         threads: Some(threads),
         memory: None,
+        settings: vec![("iolode.fallback".into(), "error".into())],
     })
     .unwrap()
 }
