@@ -19,6 +19,8 @@
 //! | `lake_tables`, [`views`] | tables made of the manifest, views |
 //! | [`functions`] | SQL functions |
 //! | `user_function` | the functions that users make in SQL |
+//! | `exec` | the optimizer rules that put an equal node in the place of one |
+//! | `logical` | rewrites of the logical plan |
 //! | `date_trunc` | DataFusion's function, quick for times in UTC |
 //! | `dataframe` | a lake from Rust: tables and questions as DataFrames |
 //! | `error` | DataFusion's errors as one clear line |
@@ -34,12 +36,14 @@ mod dataframe;
 mod date_trunc;
 mod distinct;
 mod error;
+mod exec;
 pub mod factors;
 mod footers;
 pub mod functions;
 mod held_bounds;
 mod lake_tables;
 mod local_files;
+mod logical;
 mod memory;
 mod one_stream;
 pub mod options;

@@ -32,6 +32,14 @@ pub const SWITCHES: &[(&str, &str)] = &[
         "the least and greatest keys of a join's build side bound the scan of its probe side",
     ),
     (
+        "semi_join",
+        "duplicates are dropped from the side of a semi or anti join that is only looked at",
+    ),
+    (
+        "outer_to_anti",
+        "an outer join of which only rows without a partner are kept is an anti join",
+    ),
+    (
         "join_runs",
         "joins look up a key once for rows of it that stand together",
     ),

@@ -1,13 +1,16 @@
 //! The DataFusion session: one function builds it, whoever asks the questions.
 
 use super::corrections::arithmetic::{self, CheckedArithmetic};
+use super::corrections::count_distinct;
 use super::corrections::durations::PartsOfDurations;
 use super::corrections::percentile_cont::ToTheLastDigit;
 use super::corrections::unnest::{SAME, UniqueNoMore};
 use super::corrections::{aggregates, join_order};
 use super::date_trunc::UtcTrunc;
+use super::exec::semi_join;
 use super::functions::{AGGREGATE, SCALAR};
 use super::held_bounds::HeldBounds;
+use super::logical::anti_join::OuterToAnti;
 use super::memory::Memory;
 use super::options::{Options, Switched};
 use super::runs::{GROUP_RUNS, JOIN_RUNS, TOP_OF_RUNS};
@@ -100,6 +103,7 @@ pub(crate) fn session_state(
         .with_config(config(threads, memory, first))
         .with_runtime_env(runtime)
         .with_optimizer_rule(Arc::new(ToTheLastDigit))
+        .with_optimizer_rule(Arc::new(OuterToAnti))
         .with_physical_optimizer_rules(rules(true, memory.is_some()));
     let scalar = builder.scalar_functions().get_or_insert_default();
     scalar.extend(SCALAR.iter().map(|function| Arc::new(function.udf())));
@@ -109,6 +113,7 @@ pub(crate) fn session_state(
     let aggregate = builder.aggregate_functions().get_or_insert_default();
     aggregate.extend(AGGREGATE.iter().map(|function| Arc::new(function.udaf())));
     aggregates::correct(aggregate);
+    aggregate.push(Arc::new(count_distinct::count()));
     let analyzer = builder.analyzer().get_or_insert_default();
     // First, for what it writes out has had the others.
     analyzer.add_function_rewrite(Arc::new(WriteOut));
@@ -151,6 +156,7 @@ fn rules(colocated: bool, budget: bool) -> Vec<Arc<dyn PhysicalOptimizerRule + S
     rules.insert(last, switched(Arc::new(GROUP_RUNS)));
     rules.insert(last, switched(Arc::new(TOP_OF_RUNS)));
     rules.insert(last, switched(Arc::new(JOIN_RUNS)));
+    rules.insert(last, switched(Arc::new(semi_join::RULE)));
     rules.insert(last, switched(Arc::new(HeldBounds)));
     rules
 }

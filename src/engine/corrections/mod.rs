@@ -7,6 +7,7 @@
 pub(in crate::engine) mod aggregates;
 pub(in crate::engine) mod arithmetic;
 pub(in crate::engine) mod canonical;
+pub(in crate::engine) mod count_distinct;
 pub(in crate::engine) mod distinct_from;
 pub(in crate::engine) mod durations;
 pub(in crate::engine) mod headings;

@@ -81,7 +81,7 @@ impl<T: Copy> Grouped<T> {
 }
 
 /// The rows of a batch that an aggregate counts: those that its `FILTER` lets through.
-pub(super) fn passing(
+pub(in crate::engine) fn passing(
     rows: usize,
     filter: Option<&BooleanArray>,
 ) -> impl Iterator<Item = usize> + '_ {

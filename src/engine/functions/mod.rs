@@ -52,6 +52,7 @@ use intervals::Time;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
+pub(super) use grouped::passing;
 pub(super) use quantiles::QUANTILES;
 pub(super) use set_agg::SET_AGG;
 

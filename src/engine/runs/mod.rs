@@ -22,6 +22,7 @@ mod words;
 pub(super) use group::RULE as GROUP_RUNS;
 pub(super) use join::{JoinRunsExec, RULE as JOIN_RUNS};
 pub(super) use top::RULE as TOP_OF_RUNS;
+pub(super) use words::runs_of;
 
 /// So many rows tell whether they come in runs.
 const SAMPLE: usize = 2048;

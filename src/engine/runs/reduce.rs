@@ -7,6 +7,7 @@
 //! what comes after take the place of a NaN, so that with NaN in several runs of a group the extremes depend on the order of the rows.
 
 use crate::engine::corrections::aggregates::{Correction, correction};
+use crate::engine::corrections::count_distinct::CountsTexts;
 use crate::engine::corrections::sum::STATE;
 use crate::engine::functions::SET_AGG;
 use datafusion::arrow::array::{
@@ -57,7 +58,7 @@ impl Reduction {
             return Some(Self::Different);
         }
         let of: &dyn AggregateUDFImpl = function.fun().inner().as_ref();
-        if of.downcast_ref::<Count>().is_some() {
+        if of.is::<CountsTexts>() || of.is::<Count>() {
             let literal = argument.downcast_ref::<Literal>();
             return Some(match literal {
                 Some(literal) if !literal.value().is_null() => Self::Rows,

@@ -14,7 +14,7 @@ use std::ops::{BitOr, BitXor, Range};
 const REMEMBERED: usize = 256;
 
 /// The runs of rows with equal keys, none if there are no keys; each row is one where keys of such a type cannot be compared.
-pub(super) fn runs_of(keys: &[ArrayRef]) -> Vec<Range<usize>> {
+pub(in crate::engine) fn runs_of(keys: &[ArrayRef]) -> Vec<Range<usize>> {
     let rows = keys.first().map_or(0, |key| key.len());
     if rows == 0 {
         return vec![];

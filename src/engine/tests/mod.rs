@@ -8,6 +8,7 @@ mod memory;
 mod plans;
 mod real;
 mod runs;
+mod semi_joins;
 mod stored_runs;
 
 use super::{Engine, EngineOptions};

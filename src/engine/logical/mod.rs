@@ -1,0 +1,3 @@
+//! Rewrites of the logical plan.
+
+pub(super) mod anti_join;
