@@ -114,6 +114,7 @@ fn session(is_busy: bool, own: Option<&Kept>) -> Result<Session, Error> {
         lakes,
         memory: None,
         threads: Some(2),
+        settings: vec![("iolode.fallback".into(), "error".into())],
     })
     .map(Session)
 }

@@ -65,7 +65,7 @@ pub use dataframe::{Direction, Lake, PerfFactors};
 
 use crate::error::{Error, Result};
 use catalog::{Catalog, Own, Source};
-use corrections::{distinct_from, headings, keywords, time_zone, using};
+use corrections::{all_sets, distinct_from, headings, keywords, time_zone, using};
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::arrow::record_batch::RecordBatch;
 use datafusion::catalog::{CatalogProvider, MemorySchemaProvider};
@@ -208,6 +208,7 @@ impl Engine {
         statements.iter_mut().try_for_each(queries::expand)?;
         statements.iter_mut().for_each(plain_user);
         statements.iter().try_for_each(using::check)?;
+        statements.iter().try_for_each(all_sets::check)?;
         statements.iter().try_for_each(distinct_from::check)?;
         statements.iter().try_for_each(time_zone::check)?;
         Ok(statements)

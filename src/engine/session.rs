@@ -3,6 +3,7 @@
 use super::corrections::arithmetic::{self, CheckedArithmetic};
 use super::corrections::count_distinct;
 use super::corrections::durations::PartsOfDurations;
+use super::corrections::order_twice::OrderOnce;
 use super::corrections::percentile_cont::ToTheLastDigit;
 use super::corrections::unnest::{SAME, UniqueNoMore};
 use super::corrections::{aggregates, join_order};
@@ -119,6 +120,7 @@ pub(crate) fn session_state(
     analyzer.add_function_rewrite(Arc::new(WriteOut));
     analyzer.add_function_rewrite(Arc::new(PartsOfDurations));
     analyzer.rules.push(Arc::new(UniqueNoMore));
+    analyzer.rules.push(Arc::new(OrderOnce));
     // Behind the rule that gives both sides of an operator their type.
     analyzer.rules.push(Arc::new(CheckedArithmetic));
     let planners = builder.relation_planners().get_or_insert_default();

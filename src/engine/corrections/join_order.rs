@@ -1,4 +1,4 @@
-//! A physical optimizer rule: no join, and no grouping by several sets of keys, claims that its rows are sorted.
+//! A physical optimizer rule: no join, and no grouping by several sets of keys, claims an order or one value that its rows do not have.
 //!
 //! DataFusion 55.2 takes the rows of a join of two sorted inputs to be sorted by the order of the streamed input, then by
 //! that of the other. Where two rows of the streamed input tie that is not so, each of them meets the rows of the other anew:
@@ -22,6 +22,9 @@
 //! fs = 'a'` makes it, to be one value in all groups. But grouping sets that leave the key out make it NULL. `ORDER BY fs` then sorts
 //! no more, and with a LIMIT gives other rows.
 //!
+//! And a fourth: above an outer join. DataFusion 55.2 takes a column that is one value on the side that is filled up with NULLs, as `(SELECT job_id, 1
+//! AS hit ..)` makes it, to be one value in the rows of the join, and so closes groups early or sorts no more.
+//!
 //! The rule stands before `EnsureRequirements`, which adds the sorts.
 
 use crate::engine::rule::{Node, Rule};
@@ -32,7 +35,7 @@ use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
 use datafusion::physical_plan::aggregates::AggregateExec;
 use datafusion::physical_plan::execution_plan::CardinalityEffect;
-use datafusion::physical_plan::joins::{HashJoinExec, SortMergeJoinExec};
+use datafusion::physical_plan::joins::{HashJoinExec, NestedLoopJoinExec, SortMergeJoinExec};
 use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::statistics::{ChildStats, StatisticsArgs};
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
@@ -49,12 +52,30 @@ fn instead(node: &Node, _: &ConfigOptions) -> Result<Option<Node>> {
     Ok(claims_too_much(node).then(|| UnorderedExec::plan(node.clone())))
 }
 
-/// Whether the order of both inputs goes into that of the join.
+/// Whether the order of both inputs goes into that of the node, or one value of a column of an input is taken for one of all its rows.
 fn claims_too_much(plan: &Arc<dyn ExecutionPlan>) -> bool {
     let hash = plan.downcast_ref::<HashJoinExec>();
     plan.is::<SortMergeJoinExec>()
-        || hash.is_some_and(|join| matches!(join.join_type(), JoinType::Inner | JoinType::Right))
+        || hash.is_some_and(|join| *join.join_type() == JoinType::Inner)
+        || fills_with_nulls(plan)
         || groups_by_sets(plan)
+}
+
+/// Whether this is a join that fills one of its sides with NULLs.
+fn fills_with_nulls(plan: &Arc<dyn ExecutionPlan>) -> bool {
+    let hash = plan
+        .downcast_ref()
+        .map(|join: &HashJoinExec| *join.join_type());
+    let merge = || {
+        plan.downcast_ref()
+            .map(|join: &SortMergeJoinExec| join.join_type())
+    };
+    let loops = || {
+        plan.downcast_ref()
+            .map(|join: &NestedLoopJoinExec| *join.join_type())
+    };
+    let of = hash.or_else(merge).or_else(loops);
+    matches!(of, Some(JoinType::Left | JoinType::Right | JoinType::Full))
 }
 
 /// Whether this groups by several sets of keys.
@@ -73,7 +94,7 @@ pub(in crate::engine) struct UnorderedExec {
 impl UnorderedExec {
     fn plan(input: Arc<dyn ExecutionPlan>) -> Arc<dyn ExecutionPlan> {
         let mut properties = input.properties().as_ref().clone();
-        let equivalences = match groups_by_sets(&input) {
+        let equivalences = match groups_by_sets(&input) || fills_with_nulls(&input) {
             true => EquivalenceProperties::new(input.schema()),
             false => {
                 let mut equivalences = properties.equivalence_properties().clone();

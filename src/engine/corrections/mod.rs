@@ -5,6 +5,7 @@
 //! suffices, is in [`super::session`].
 
 pub(in crate::engine) mod aggregates;
+pub(in crate::engine) mod all_sets;
 pub(in crate::engine) mod arithmetic;
 pub(in crate::engine) mod canonical;
 pub(in crate::engine) mod count_distinct;
@@ -13,6 +14,7 @@ pub(in crate::engine) mod durations;
 pub(in crate::engine) mod headings;
 pub(in crate::engine) mod join_order;
 pub(in crate::engine) mod keywords;
+pub(in crate::engine) mod order_twice;
 pub(in crate::engine) mod percentile_cont;
 pub(in crate::engine) mod sum;
 pub(in crate::engine) mod time_zone;

@@ -1,0 +1,55 @@
+//! An expression that stands twice in an ORDER BY of `DISTINCT ON` or of an aggregate stands there once.
+//!
+//! DataFusion 55.2 drops the second itself, but still hands over a column for it, and panics: `SELECT DISTINCT ON (id) id, id AS f .. ORDER BY id, f`.
+
+use datafusion::common::Result;
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion::logical_expr::expr::Sort;
+use datafusion::logical_expr::{Distinct, Expr, LogicalPlan};
+use datafusion::optimizer::AnalyzerRule;
+
+/// The rule.
+#[derive(Debug)]
+pub(in crate::engine) struct OrderOnce;
+
+impl AnalyzerRule for OrderOnce {
+    fn name(&self) -> &str {
+        "order_once"
+    }
+
+    fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
+        plan.transform_up_with_subqueries(|plan| match plan {
+            LogicalPlan::Distinct(Distinct::On(mut on)) => {
+                let changed = on.sort_expr.as_mut().is_some_and(once);
+                let plan = LogicalPlan::Distinct(Distinct::On(on));
+                Ok(Transformed::new_transformed(plan, changed))
+            }
+            LogicalPlan::Aggregate(_) => plan.map_expressions(|expr| {
+                expr.transform_up(|expr| match expr {
+                    Expr::AggregateFunction(mut function) => {
+                        let changed = once(&mut function.params.order_by);
+                        let expr = Expr::AggregateFunction(function);
+                        Ok(Transformed::new_transformed(expr, changed))
+                    }
+                    expr => Ok(Transformed::no(expr)),
+                })
+            }),
+            plan => Ok(Transformed::no(plan)),
+        })
+        .data()
+    }
+}
+
+/// Leaves out what stands there already; whether there was something.
+fn once(order: &mut Vec<Sort>) -> bool {
+    let before = order.len();
+    let mut seen: Vec<Expr> = vec![];
+    order.retain(|sort| {
+        let expr = sort.expr.clone().unalias_nested().data;
+        let new = !seen.contains(&expr);
+        seen.extend(new.then_some(expr));
+        new
+    });
+    order.len() < before
+}
