@@ -40,6 +40,10 @@ pub const SWITCHES: &[(&str, &str)] = &[
         "an outer join of which only rows without a partner are kept is an anti join",
     ),
     (
+        "extremes",
+        "of EXISTS with an inequality the least and greatest values of each key are looked at",
+    ),
+    (
         "join_runs",
         "joins look up a key once for rows of it that stand together",
     ),

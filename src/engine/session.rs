@@ -12,6 +12,7 @@ use super::exec::semi_join;
 use super::functions::{AGGREGATE, SCALAR};
 use super::held_bounds::HeldBounds;
 use super::logical::anti_join::OuterToAnti;
+use super::logical::extremes::Extremes;
 use super::memory::Memory;
 use super::options::{Options, Switched};
 use super::runs::{GROUP_RUNS, JOIN_RUNS, TOP_OF_RUNS};
@@ -105,6 +106,7 @@ pub(crate) fn session_state(
         .with_runtime_env(runtime)
         .with_optimizer_rule(Arc::new(ToTheLastDigit))
         .with_optimizer_rule(Arc::new(OuterToAnti))
+        .with_optimizer_rule(Arc::new(Extremes))
         .with_physical_optimizer_rules(rules(true, memory.is_some()));
     let scalar = builder.scalar_functions().get_or_insert_default();
     scalar.extend(SCALAR.iter().map(|function| Arc::new(function.udf())));

@@ -19,6 +19,8 @@ mod program;
 #[cfg(feature = "engine")]
 mod questions;
 #[cfg(feature = "engine")]
+mod random_sql;
+#[cfg(feature = "engine")]
 mod reference;
 mod registry;
 #[cfg(feature = "engine")]

@@ -1,3 +1,4 @@
 //! Rewrites of the logical plan.
 
 pub(super) mod anti_join;
+pub(super) mod extremes;

@@ -59,6 +59,21 @@ const QUESTIONS: &[Question] = &[
         |l, r| r.iter().any(|r| below(r.1, l.1)),
     ),
     (
+        "SELECT k, x FROM l WHERE EXISTS (SELECT 1 FROM r WHERE r.k = l.k AND r.x <> l.x)",
+        |l, r| {
+            r.iter()
+                .any(|r| equal(l.0, r.0) && r.1.zip(l.1).is_some_and(|(a, b)| a != b))
+        },
+    ),
+    (
+        "SELECT k, x FROM l WHERE NOT EXISTS (SELECT 1 FROM r WHERE l.x >= r.x + 1 AND r.k = l.k AND l.k = r.k)",
+        |l, r| !r.iter().any(|r| equal(l.0, r.0) && below(r.1, l.1)),
+    ),
+    (
+        "SELECT k, x FROM l WHERE EXISTS (SELECT 1 FROM r WHERE r.k <> l.k)",
+        |l, r| r.iter().any(|r| r.0.zip(l.0).is_some_and(|(a, b)| a != b)),
+    ),
+    (
         "SELECT k, x FROM l WHERE EXISTS (SELECT 1 FROM r)",
         |_, r| !r.is_empty(),
     ),
@@ -224,6 +239,15 @@ fn pairs_are_not_visited_one_by_one() {
             "l WHERE EXISTS (SELECT 1 FROM (SELECT k, x % 3 AS y FROM r) r WHERE r.k = l.k AND l.x > r.y)",
             300_000,
         ),
+        (
+            "l WHERE NOT EXISTS (SELECT 1 FROM r WHERE r.k = l.k AND l.x <> r.x)",
+            0,
+        ),
+        (
+            "l WHERE EXISTS (SELECT 1 FROM r WHERE r.k = l.k AND l.x > r.x)",
+            299_999,
+        ),
+        ("l WHERE NOT EXISTS (SELECT 1 FROM r WHERE r.x > l.x)", 1),
         ("l WHERE EXISTS (SELECT 1 FROM r)", 300_000),
         ("l LEFT JOIN r ON l.k = r.k WHERE r.k IS NULL", 0),
         (

@@ -1,0 +1,15 @@
+#!/usr/bin/env python3
+"""Random SQL against DuckDB: the command of tests/oracles/duckdb/random_sql, to be run in the environment of the tests' Python packages.
+
+    scripts/oracle.py --lakes DIR --make scale 0.02
+    scripts/oracle.py --lakes DIR --seed 1 --statements 50000 --hours 2 --log benches/runs/DATE-oracle.md
+"""
+
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "tests/oracles/duckdb"))
+
+if __name__ == "__main__":
+    from random_sql.takes import main
+    sys.exit(main())
