@@ -93,7 +93,7 @@ impl Source for Darshan {
     }
 
     fn version(&self) -> u32 {
-        2
+        3
     }
 
     fn probe(&self, path: &Path, head: &[u8]) -> bool {

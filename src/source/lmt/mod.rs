@@ -96,7 +96,7 @@ impl Source for Lmt {
     }
 
     fn version(&self) -> u32 {
-        1
+        2
     }
 
     /// The first 4 KiB tell an SQLite database, but not whose: that is [`Source::peek`]'s to say.
