@@ -301,7 +301,7 @@ struct LakeSchema {
 }
 
 /// Whether each lake has a table or view of that name.
-fn of_a_lake(name: &str) -> bool {
+pub(super) fn of_a_lake(name: &str) -> bool {
     TABLES.iter().any(|(known, _)| *known == name) || view(name).is_some()
 }
 

@@ -30,7 +30,6 @@ mod catalog;
 mod colocated;
 mod contents;
 mod corrections;
-mod cte_names;
 mod cuts;
 mod dataframe;
 mod date_trunc;
@@ -49,6 +48,7 @@ mod one_stream;
 pub mod options;
 mod own_text;
 pub mod queries;
+mod query_scope;
 mod rule;
 mod ruled_out;
 mod runs;
@@ -205,8 +205,17 @@ impl Engine {
             .and_then(|mut parser| parser.parse_statements())
             .map_err(|e| self.error(e))?;
         let mut statements = Vec::from(statements);
-        statements.iter_mut().try_for_each(queries::expand)?;
         statements.iter_mut().for_each(plain_user);
+        let lakes: Vec<&str> = self.sources.iter().map(|lake| lake.name.as_str()).collect();
+        let named = options.options().catalog.default_schema.as_str();
+        let named = Some(&named).filter(|named| lakes.contains(named));
+        let lakes = queries::Lakes {
+            first: named.or(lakes.first()).unwrap_or(&session::NO_LAKE),
+            all: &lakes,
+        };
+        statements
+            .iter_mut()
+            .try_for_each(|statement| queries::expand(statement, lakes))?;
         statements.iter().try_for_each(using::check)?;
         statements.iter().try_for_each(all_sets::check)?;
         statements.iter().try_for_each(distinct_from::check)?;

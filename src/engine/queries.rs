@@ -7,11 +7,13 @@
 //!
 //! In a statement a named query is replaced by its SQL before the statement is planned, so that nothing of it has to cross a wire.
 
+use super::query_scope as scope;
+use super::user_function::statement::normal;
 use crate::error::{Error, Result};
-use datafusion::sql::parser::Statement;
+use datafusion::sql::parser::{CopyToSource, Statement};
 use datafusion::sql::sqlparser::ast::{
-    Expr, FunctionArg, FunctionArgExpr, Ident, ObjectNamePart, Query as SqlQuery,
-    Statement as SqlStatement, TableAlias, TableFactor, Value, VisitMut, VisitorMut,
+    Expr, FunctionArg, FunctionArgExpr, Ident, ObjectName, ObjectNamePart, Query as SqlQuery,
+    Statement as SqlStatement, TableFactor, Value, VisitMut, VisitorMut,
 };
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::Parser;
@@ -315,7 +317,8 @@ impl Query {
             };
             given.push((Some(name.clone()), expression(&literal)?));
         }
-        let query = self.with(given, DEPTH)?;
+        // No other statement stands around it, so that names alone mean the lake's tables.
+        let query = self.with(given, None, DEPTH)?;
         Ok(Statement::Statement(Box::new(SqlStatement::Query(
             Box::new(query),
         ))))
@@ -338,8 +341,13 @@ impl Query {
         })
     }
 
-    /// The query with these values in the place of its parameters.
-    fn with(&self, given: Vec<(Option<String>, Expr)>, depth: usize) -> Result<SqlQuery> {
+    /// The query with these values in the place of its parameters. Its tables are those of `lakes.first`, if lakes are given.
+    fn with(
+        &self,
+        given: Vec<(Option<String>, Expr)>,
+        lakes: Option<Lakes<'_>>,
+        depth: usize,
+    ) -> Result<SqlQuery> {
         let mut values: Vec<(String, Option<Expr>)> = self
             .params
             .iter()
@@ -368,7 +376,7 @@ impl Query {
                 )));
             }
         }
-        let mut casts = vec![];
+        let (mut casts, mut parts) = (vec![], vec![]);
         for (param, (name, value)) in self.params.iter().zip(values) {
             let value = match (value, &param.default) {
                 (Some(value), _) => value,
@@ -384,13 +392,26 @@ impl Query {
                 }
             };
             param.check(&value)?;
-            casts.push((format!("${name}"), expression(&param.kind.cast(&value))?));
+            let cast = expression(&param.kind.cast(&value))?;
+            let cast = match scope::names_columns_or_tables(&value) {
+                false => cast,
+                true => {
+                    let (part, value) = scope::part(self.name, &name, &cast)?;
+                    parts.push(part);
+                    value
+                }
+            };
+            casts.push((format!("${name}"), cast));
         }
         let mut query = self.read()?;
         // Before values stand in it, for a value may be a query that is not ours to change.
         super::ruled_out::leave_out(&mut query, &casts);
+        if let Some(lakes) = lakes {
+            scope::name_the_lake(&mut query, lakes.first);
+        }
         let _ = query.visit(&mut Substitute(&casts));
-        expand_in(&mut query, depth)?;
+        expand_in(&mut query, lakes, depth)?;
+        scope::put_first(&mut query, parts);
         Ok(query)
     }
 
@@ -400,7 +421,8 @@ impl Query {
             return Ok(query.clone());
         }
         let mut query = parse_query(&self.sql)?;
-        super::cte_names::qualify(&mut query, self.name);
+        super::plain_users(&mut query);
+        scope::name_the_parts(&mut query, self.name);
         Ok(self.read.get_or_init(|| query).clone())
     }
 
@@ -418,33 +440,95 @@ impl Query {
     }
 }
 
-/// Puts the SQL of named queries in the places where a statement asks them as tables.
+/// The schemas of a session that are lakes.
+#[derive(Clone, Copy)]
+pub(super) struct Lakes<'a> {
+    /// The one that a name alone means.
+    pub(super) first: &'a str,
+    /// All of them.
+    pub(super) all: &'a [&'a str],
+}
+
+impl<'a> Lakes<'a> {
+    /// The lakes, of which names alone mean this one.
+    fn with_first(self, name: &str) -> Option<Self> {
+        let first = self.all.iter().find(|known| **known == name)?;
+        Some(Self { first, ..self })
+    }
+}
+
+/// Puts the SQL of named queries in the places where a statement asks them as tables: `top_write()`, or `lake.top_write()`.
 ///
 /// # Errors
-/// [`Error::Invalid`] or [`Error::Unknown`] for parameters that a query does not have or lacks.
-pub(super) fn expand(statement: &mut Statement) -> Result<()> {
+/// [`Error::Invalid`] or [`Error::Unknown`] for parameters that a query does not have or lacks, lakes that are not there, and a name
+/// in WITH that is the full name of a lake's table.
+pub(super) fn expand(statement: &mut Statement, lakes: Lakes<'_>) -> Result<()> {
     match statement {
-        Statement::Statement(inner) => expand_in(inner.as_mut(), DEPTH),
-        Statement::Explain(explain) => expand(&mut explain.statement),
+        Statement::Statement(inner) => expand_in(inner.as_mut(), Some(lakes), DEPTH),
+        Statement::Explain(explain) => expand(&mut explain.statement, lakes),
         Statement::CopyTo(copy) => match &mut copy.source {
-            datafusion::sql::parser::CopyToSource::Query(query) => expand_in(query.as_mut(), DEPTH),
-            datafusion::sql::parser::CopyToSource::Relation(_) => Ok(()),
+            CopyToSource::Query(query) => expand_in(query.as_mut(), Some(lakes), DEPTH),
+            CopyToSource::Relation(_) => Ok(()),
         },
         _ => Ok(()),
     }
 }
 
-fn expand_in(node: &mut impl VisitMut, depth: usize) -> Result<()> {
-    match node.visit(&mut Expand(depth)) {
+fn expand_in(node: &mut impl VisitMut, lakes: Option<Lakes<'_>>, depth: usize) -> Result<()> {
+    match node.visit(&mut Expand { lakes, depth }) {
         ControlFlow::Continue(()) => Ok(()),
         ControlFlow::Break(error) => Err(error),
     }
 }
 
-struct Expand(usize);
+struct Expand<'a> {
+    lakes: Option<Lakes<'a>>,
+    depth: usize,
+}
 
-impl VisitorMut for Expand {
+impl Expand<'_> {
+    /// What stands instead of a table with arguments; None if it is no named query.
+    fn expanded(
+        &self,
+        name: &ObjectName,
+        args: &[FunctionArg],
+    ) -> Result<Option<(&'static Query, SqlQuery)>> {
+        let idents: Vec<&Ident> = name.0.iter().filter_map(ObjectNamePart::as_ident).collect();
+        let (lake, ident) = match idents[..] {
+            [ident] => (None, ident),
+            [lake, ident] => (Some(normal(lake)), ident),
+            _ => return Ok(None),
+        };
+        let Some(query) = queries().iter().find(|query| query.is_called(&ident.value)) else {
+            return Ok(None);
+        };
+        let lakes = match (lake, self.lakes) {
+            (None, lakes) => lakes,
+            (Some(lake), Some(lakes)) => match lakes.with_first(&lake) {
+                Some(lakes) => Some(lakes),
+                None => return Err(Error::unknown("lake", &lake, lakes.all.iter().copied())),
+            },
+            (Some(_), None) => return Ok(None),
+        };
+        let depth = self
+            .depth
+            .checked_sub(1)
+            .ok_or_else(|| Error::Invalid(format!("{} asks itself", query.name)))?;
+        let given = args.iter().map(argument).collect::<Result<Vec<_>>>()?;
+        Ok(Some((query, query.with(given, lakes, depth)?)))
+    }
+}
+
+impl VisitorMut for Expand<'_> {
     type Break = Error;
+
+    fn pre_visit_query(&mut self, query: &mut SqlQuery) -> ControlFlow<Error> {
+        let lakes = self.lakes.map_or(&[][..], |lakes| lakes.all);
+        match scope::check_parts(query, lakes) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => ControlFlow::Break(error),
+        }
+    }
 
     fn post_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<Error> {
         let TableFactor::Table {
@@ -456,36 +540,21 @@ impl VisitorMut for Expand {
         else {
             return ControlFlow::Continue(());
         };
-        let [ObjectNamePart::Identifier(ident)] = &name.0[..] else {
-            return ControlFlow::Continue(());
+        let (query, subquery) = match self.expanded(name, &args.args) {
+            Ok(Some((query, subquery))) => (query, Box::new(subquery)),
+            Ok(None) => return ControlFlow::Continue(()),
+            Err(error) => return ControlFlow::Break(error),
         };
-        let Some(query) = queries().iter().find(|query| query.is_called(&ident.value)) else {
-            return ControlFlow::Continue(());
+        let alias = alias
+            .take()
+            .unwrap_or_else(|| scope::alias(Ident::new(query.name)));
+        *factor = TableFactor::Derived {
+            lateral: false,
+            subquery,
+            alias: Some(alias),
+            sample: None,
         };
-        let deeper = self
-            .0
-            .checked_sub(1)
-            .ok_or_else(|| Error::Invalid(format!("{} asks itself", query.name)));
-        let given = args.args.iter().map(argument).collect::<Result<Vec<_>>>();
-        let whole = deeper.and_then(|depth| query.with(given?, depth));
-        let alias = alias.take().unwrap_or_else(|| TableAlias {
-            explicit: true,
-            name: Ident::new(query.name),
-            columns: vec![],
-            at: None,
-        });
-        match whole {
-            Ok(whole) => {
-                *factor = TableFactor::Derived {
-                    lateral: false,
-                    subquery: Box::new(whole),
-                    alias: Some(alias),
-                    sample: None,
-                };
-                ControlFlow::Continue(())
-            }
-            Err(error) => ControlFlow::Break(error),
-        }
+        ControlFlow::Continue(())
     }
 }
 
@@ -581,7 +650,11 @@ mod tests {
         let call = |sql: &str| {
             let mut statements = Parser::parse_sql(&GenericDialect {}, sql).unwrap();
             let mut statement = Statement::Statement(Box::new(statements.remove(0)));
-            expand(&mut statement)
+            let lakes = Lakes {
+                first: "month",
+                all: &["month"],
+            };
+            expand(&mut statement, lakes)
                 .map(|()| statement.to_string())
                 .map_err(|e| e.to_string())
         };

@@ -5,6 +5,7 @@ mod distinct;
 mod joins;
 mod lakes;
 mod memory;
+mod names;
 mod plans;
 mod real;
 mod runs;

@@ -143,7 +143,7 @@ fn read_name(name: &ObjectName) -> Result<(Option<String>, String)> {
 }
 
 /// A name in lower case unless it is in quotes.
-fn normal(name: &Ident) -> String {
+pub(in crate::engine) fn normal(name: &Ident) -> String {
     match name.quote_style {
         None => name.value.to_lowercase(),
         Some(_) => name.value.clone(),
