@@ -65,7 +65,7 @@ pub use dataframe::{Direction, Lake, PerfFactors};
 
 use crate::error::{Error, Result};
 use catalog::{Catalog, Own, Source};
-use corrections::{all_sets, distinct_from, headings, keywords, time_zone, using};
+use corrections::{all_sets, distinct_from, headings, keywords, long_chains, time_zone, using};
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::arrow::record_batch::RecordBatch;
 use datafusion::catalog::{CatalogProvider, MemorySchemaProvider};
@@ -218,6 +218,7 @@ impl Engine {
             .try_for_each(|statement| queries::expand(statement, lakes))?;
         statements.iter().try_for_each(using::check)?;
         statements.iter().try_for_each(all_sets::check)?;
+        statements.iter().try_for_each(long_chains::check)?;
         statements.iter().try_for_each(distinct_from::check)?;
         statements.iter().try_for_each(time_zone::check)?;
         Ok(statements)

@@ -6,7 +6,7 @@ use super::corrections::durations::PartsOfDurations;
 use super::corrections::order_twice::OrderOnce;
 use super::corrections::percentile_cont::ToTheLastDigit;
 use super::corrections::unnest::{SAME, UniqueNoMore};
-use super::corrections::{aggregates, join_order};
+use super::corrections::{aggregates, float_keys, join_order};
 use super::date_trunc::UtcTrunc;
 use super::exec::semi_join;
 use super::functions::{AGGREGATE, SCALAR};
@@ -152,6 +152,7 @@ fn rules(colocated: bool, budget: bool) -> Vec<Arc<dyn PhysicalOptimizerRule + S
     }
     rules.insert(at, Arc::new(join_order::RULE));
     let last = place(&rules, "SanityCheckPlan");
+    rules.insert(last, Arc::new(float_keys::RULE));
     if budget {
         rules.insert(last, switched(Arc::new(own_text::RULE)));
     }

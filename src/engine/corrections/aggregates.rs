@@ -49,6 +49,8 @@ const CORRECTED: &[(&str, Correction)] = &[
     ("regr_sxx", Correction::Canonical),
     ("regr_syy", Correction::Canonical),
     ("regr_sxy", Correction::Canonical),
+    // DataFusion's would become its own `min` and `max` of 0.0 and 1.0.
+    ("percentile_cont", Correction::Canonical),
     ("approx_median", Correction::Canonical),
     ("approx_percentile_cont", Correction::Canonical),
     ("approx_percentile_cont_with_weight", Correction::Canonical),
@@ -84,6 +86,14 @@ pub(in crate::engine) fn correct(functions: &mut [Arc<AggregateUDF>]) {
 pub(in crate::engine) fn correction(function: &AggregateUDF) -> Option<Correction> {
     let corrected = function.inner().downcast_ref::<Corrected>();
     corrected.map(|corrected| corrected.correction)
+}
+
+/// Whether a function is this one of DataFusion's, corrected or not.
+pub(in crate::engine) fn is<T: AggregateUDFImpl>(function: &AggregateUDF) -> bool {
+    match function.inner().downcast_ref::<Corrected>() {
+        Some(corrected) => corrected.inner.inner().is::<T>(),
+        None => function.inner().is::<T>(),
+    }
 }
 
 /// A function of DataFusion with its correction.

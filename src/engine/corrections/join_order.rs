@@ -24,6 +24,7 @@
 //!
 //! And a fourth: above an outer join. DataFusion 55.2 takes a column that is one value on the side that is filled up with NULLs, as `(SELECT job_id, 1
 //! AS hit ..)` makes it, to be one value in the rows of the join, and so closes groups early or sorts no more.
+//! Likewise above a UNION ALL of constants, of which one is NULL.
 //!
 //! The rule stands before `EnsureRequirements`, which adds the sorts.
 
@@ -38,6 +39,7 @@ use datafusion::physical_plan::execution_plan::CardinalityEffect;
 use datafusion::physical_plan::joins::{HashJoinExec, NestedLoopJoinExec, SortMergeJoinExec};
 use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::statistics::{ChildStats, StatisticsArgs};
+use datafusion::physical_plan::union::UnionExec;
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
 use std::fmt::Formatter;
 use std::sync::Arc;
@@ -57,8 +59,16 @@ fn claims_too_much(plan: &Arc<dyn ExecutionPlan>) -> bool {
     let hash = plan.downcast_ref::<HashJoinExec>();
     plan.is::<SortMergeJoinExec>()
         || hash.is_some_and(|join| *join.join_type() == JoinType::Inner)
-        || fills_with_nulls(plan)
-        || groups_by_sets(plan)
+        || loses_constants(plan)
+}
+
+/// Whether a column that is one value in all rows of an input may be several in its own.
+fn loses_constants(plan: &Arc<dyn ExecutionPlan>) -> bool {
+    let union = || {
+        let equivalences = plan.properties().equivalence_properties();
+        plan.is::<UnionExec>() && !equivalences.constants().is_empty()
+    };
+    fills_with_nulls(plan) || groups_by_sets(plan) || union()
 }
 
 /// Whether this is a join that fills one of its sides with NULLs.
@@ -94,7 +104,7 @@ pub(in crate::engine) struct UnorderedExec {
 impl UnorderedExec {
     fn plan(input: Arc<dyn ExecutionPlan>) -> Arc<dyn ExecutionPlan> {
         let mut properties = input.properties().as_ref().clone();
-        let equivalences = match groups_by_sets(&input) || fills_with_nulls(&input) {
+        let equivalences = match loses_constants(&input) {
             true => EquivalenceProperties::new(input.schema()),
             false => {
                 let mut equivalences = properties.equivalence_properties().clone();

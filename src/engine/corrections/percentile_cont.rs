@@ -11,6 +11,7 @@
 //! As a window function, and with DISTINCT, it stays DataFusion's.
 
 use super::super::functions::QUANTILES;
+use super::aggregates::is;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::tree_node::Transformed;
 use datafusion::common::{Column, Result, ScalarValue};
@@ -18,7 +19,7 @@ use datafusion::functions_aggregate::percentile_cont::PercentileCont;
 use datafusion::functions_nested::expr_fn::array_element;
 use datafusion::logical_expr::expr::AggregateFunction;
 use datafusion::logical_expr::{
-    Aggregate, AggregateUDF, AggregateUDFImpl, Expr, ExprSchemable, LogicalPlan, Projection, lit,
+    Aggregate, AggregateUDF, Expr, ExprSchemable, LogicalPlan, Projection, lit,
 };
 use datafusion::optimizer::optimizer::{ApplyOrder, OptimizerConfig, OptimizerRule};
 use std::sync::{Arc, LazyLock};
@@ -129,11 +130,10 @@ fn percentile(function: &Expr, grouping: &Aggregate) -> Result<Option<Asked>> {
     else {
         return Ok(None);
     };
-    let of: &dyn AggregateUDFImpl = func.inner().as_ref();
     let [value, Expr::Literal(ScalarValue::Float64(Some(at)), _)] = &params.args[..] else {
         return Ok(None);
     };
-    let plain = of.downcast_ref::<PercentileCont>().is_some()
+    let plain = is::<PercentileCont>(&func)
         && !params.distinct
         && (0.0..=1.0).contains(at)
         && value.get_type(grouping.input.schema())? == DataType::Float64;

@@ -11,6 +11,7 @@ mod real;
 mod runs;
 mod semi_joins;
 mod stored_runs;
+mod upstream;
 
 use super::{Engine, EngineOptions};
 use crate::lake::{CreateOptions, IngestOptions, Lake, Silent};

@@ -130,6 +130,7 @@ fn a_named_query_asks_the_lake_whose_name_stands_before_it() {
                 .into(),
             threads: Some(2),
             memory: None,
+            settings: vec![("iolode.fallback".into(), "error".into())],
         })
         .unwrap();
         let logs = ask(&engine, "SELECT count(*) FROM \"B.c\".darshan_log").await;
