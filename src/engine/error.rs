@@ -93,6 +93,17 @@ fn plainer(text: String) -> String {
                 write `unnest(ost_list)` in the select list of a subquery instead"
             .into();
     }
+    if text.contains("Too many columns! The subquery") {
+        return "a subquery that is compared with a value has one column; compare several by \
+                [NOT] EXISTS (SELECT 1 FROM .. WHERE s.a = t.a AND s.b = t.b)"
+            .into();
+    }
+    const SUBQUERIES: &[&str] = &["InSubquery(", "Exists(Exists", "In/Exist/SetComparison"];
+    if SUBQUERIES.iter().any(|part| text.contains(part)) {
+        return "not supported: this IN (SELECT ..) or EXISTS; they can stand in WHERE, HAVING and the ON of an inner join, \
+                elsewhere write a LEFT JOIN and `IS NOT NULL`"
+            .into();
+    }
     if text.ends_with("not supported for Base table") {
         return "the tables of a lake cannot be changed in SQL; `iolode ingest` fills them".into();
     }
@@ -118,6 +129,11 @@ fn schema(error: &SchemaError) -> String {
             field,
             valid_fields,
         } => {
+            // The name that DataFusion gives a subquery.
+            let table = field.relation.as_ref().map(|table| table.table());
+            if table.is_some_and(|table| table.starts_with("__correlated_sq")) {
+                return "not supported: a subquery in a subquery that uses columns of the query around both; write a join".into();
+            }
             let near = nearest(
                 &field.name,
                 valid_fields.iter().map(|known| known.name.as_str()),

@@ -13,6 +13,7 @@ use super::functions::{AGGREGATE, SCALAR};
 use super::held_bounds::HeldBounds;
 use super::logical::anti_join::OuterToAnti;
 use super::logical::extremes::Extremes;
+use super::logical::not_in::ThreeValuedIn;
 use super::memory::Memory;
 use super::options::{Options, Switched};
 use super::runs::{GROUP_RUNS, JOIN_RUNS, TOP_OF_RUNS};
@@ -125,6 +126,8 @@ pub(crate) fn session_state(
     analyzer.rules.push(Arc::new(OrderOnce));
     // Behind the rule that gives both sides of an operator their type.
     analyzer.rules.push(Arc::new(CheckedArithmetic));
+    // Behind those that may make NULLs.
+    analyzer.rules.push(Arc::new(ThreeValuedIn));
     let planners = builder.relation_planners().get_or_insert_default();
     planners.push(Arc::new(UniqueNoMore));
     builder.build()

@@ -2,3 +2,4 @@
 
 pub(super) mod anti_join;
 pub(super) mod extremes;
+pub(super) mod not_in;
