@@ -21,6 +21,7 @@
 //! | `user_function` | the functions that users make in SQL |
 //! | `exec` | the optimizer rules that put an equal node in the place of one |
 //! | `logical` | rewrites of the logical plan |
+//! | `date_part` | DataFusion's function, right for all years |
 //! | `date_trunc` | DataFusion's function, quick for times in UTC |
 //! | `dataframe` | a lake from Rust: tables and questions as DataFrames |
 //! | `error` | DataFusion's errors as one clear line |
@@ -32,6 +33,7 @@ mod contents;
 mod corrections;
 mod cuts;
 mod dataframe;
+mod date_part;
 mod date_trunc;
 mod distinct;
 mod error;
@@ -48,6 +50,7 @@ mod one_stream;
 pub mod options;
 mod own_text;
 pub mod queries;
+mod query_params;
 mod query_scope;
 mod rule;
 mod ruled_out;

@@ -7,6 +7,7 @@ use super::corrections::order_twice::OrderOnce;
 use super::corrections::percentile_cont::ToTheLastDigit;
 use super::corrections::unnest::{SAME, UniqueNoMore};
 use super::corrections::{aggregates, float_keys, join_order};
+use super::date_part::DatePart;
 use super::date_trunc::UtcTrunc;
 use super::exec::semi_join;
 use super::functions::{AGGREGATE, SCALAR};
@@ -114,6 +115,7 @@ pub(crate) fn session_state(
     scalar.extend(arithmetic::functions());
     scalar.push(SAME.clone());
     scalar.push(Arc::new(UtcTrunc::default().into()));
+    scalar.push(Arc::new(DatePart::default().into()));
     let aggregate = builder.aggregate_functions().get_or_insert_default();
     aggregate.extend(AGGREGATE.iter().map(|function| Arc::new(function.udaf())));
     aggregates::correct(aggregate);

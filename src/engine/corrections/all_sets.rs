@@ -4,8 +4,8 @@
 //! DataFusion 55.2 takes them all, or leaves them all, without a word. An error is better than that answer.
 
 use crate::error::{Error, Result};
-use datafusion::sql::parser::{CopyToSource, Statement};
-use datafusion::sql::sqlparser::ast::{Query, SetExpr, SetOperator, SetQuantifier, Visit, Visitor};
+use datafusion::sql::parser::Statement;
+use datafusion::sql::sqlparser::ast::{Query, SetExpr, SetOperator, SetQuantifier, Visitor};
 use std::ops::ControlFlow;
 
 /// Refuses such operations, wherever they stand.
@@ -13,16 +13,7 @@ use std::ops::ControlFlow;
 /// # Errors
 /// [`Error::Invalid`], which says what to write instead.
 pub(in crate::engine) fn check(statement: &Statement) -> Result<()> {
-    let found = match statement {
-        Statement::Statement(inner) => inner.visit(&mut Operations),
-        Statement::Explain(explain) => return check(&explain.statement),
-        Statement::CopyTo(copy) => match &copy.source {
-            CopyToSource::Query(query) => query.visit(&mut Operations),
-            CopyToSource::Relation(_) => ControlFlow::Continue(()),
-        },
-        _ => ControlFlow::Continue(()),
-    };
-    match found {
+    match super::visit(statement, &mut Operations) {
         ControlFlow::Continue(()) => Ok(()),
         ControlFlow::Break(operator) => Err(Error::Invalid(format!(
             "{operator} ALL is not supported; write {operator}, or number equal rows on both sides: \

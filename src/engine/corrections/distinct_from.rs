@@ -4,8 +4,8 @@
 //! A refusal is better than that answer.
 
 use crate::error::{Error, Result};
-use datafusion::sql::parser::{CopyToSource, Statement};
-use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr, visit_expressions};
+use datafusion::sql::parser::Statement;
+use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr};
 use std::ops::ControlFlow;
 
 /// Refuses such conditions without brackets.
@@ -13,16 +13,7 @@ use std::ops::ControlFlow;
 /// # Errors
 /// [`Error::Invalid`], which says what to write instead.
 pub(in crate::engine) fn check(statement: &Statement) -> Result<()> {
-    let found = match statement {
-        Statement::Statement(inner) => visit_expressions(inner, wrong),
-        Statement::Explain(explain) => return check(&explain.statement),
-        Statement::CopyTo(copy) => match &copy.source {
-            CopyToSource::Query(query) => visit_expressions(query, wrong),
-            CopyToSource::Relation(_) => ControlFlow::Continue(()),
-        },
-        _ => ControlFlow::Continue(()),
-    };
-    match found {
+    match super::visit_expressions(statement, wrong) {
         ControlFlow::Continue(()) => Ok(()),
         ControlFlow::Break(written) => Err(Error::Invalid(format!(
             "`{written}` would not be read as it looks; write `(a IS DISTINCT FROM b) AND ..` with brackets"

@@ -4,8 +4,8 @@
 //! square of its length: 10 s for 2,000 terms. Conditions of many terms with AND and OR are planned faster, and stay.
 
 use crate::error::{Error, Result};
-use datafusion::sql::parser::{CopyToSource, Statement};
-use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr, visit_expressions};
+use datafusion::sql::parser::Statement;
+use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr};
 use std::ops::ControlFlow;
 
 /// So many operators in a row are planned in a third of a second.
@@ -16,16 +16,7 @@ const MOST: usize = 500;
 /// # Errors
 /// [`Error::Invalid`], which says what to write instead.
 pub(in crate::engine) fn check(statement: &Statement) -> Result<()> {
-    let found = match statement {
-        Statement::Statement(inner) => visit_expressions(inner, too_long),
-        Statement::Explain(explain) => return check(&explain.statement),
-        Statement::CopyTo(copy) => match &copy.source {
-            CopyToSource::Query(query) => visit_expressions(query, too_long),
-            CopyToSource::Relation(_) => ControlFlow::Continue(()),
-        },
-        _ => ControlFlow::Continue(()),
-    };
-    match found {
+    match super::visit_expressions(statement, too_long) {
         ControlFlow::Continue(()) => Ok(()),
         ControlFlow::Break(operators) => Err(Error::Invalid(format!(
             "an expression of {operators} operators in a row is not supported, {MOST} are; \

@@ -4,9 +4,9 @@
 //! NULL in every row that only `b` has (its issue 22881), without a word. An error is better than that answer.
 
 use crate::error::{Error, Result};
-use datafusion::sql::parser::{CopyToSource, Statement};
+use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{
-    JoinConstraint, JoinOperator, Query, SetExpr, TableFactor, TableWithJoins, Visit, Visitor,
+    JoinConstraint, JoinOperator, Query, SetExpr, TableFactor, TableWithJoins, Visitor,
 };
 use std::ops::ControlFlow;
 
@@ -15,16 +15,7 @@ use std::ops::ControlFlow;
 /// # Errors
 /// [`Error::Invalid`], which says what to write instead.
 pub(in crate::engine) fn check(statement: &Statement) -> Result<()> {
-    let found = match statement {
-        Statement::Statement(inner) => inner.visit(&mut Merged),
-        Statement::Explain(explain) => return check(&explain.statement),
-        Statement::CopyTo(copy) => match &copy.source {
-            CopyToSource::Query(query) => query.visit(&mut Merged),
-            CopyToSource::Relation(_) => ControlFlow::Continue(()),
-        },
-        _ => ControlFlow::Continue(()),
-    };
-    match found {
+    match super::visit(statement, &mut Merged) {
         ControlFlow::Continue(()) => Ok(()),
         ControlFlow::Break(kind) => Err(Error::Invalid(format!(
             "a {kind} is not supported, for its key would be NULL where only the right side has a row; \
