@@ -96,8 +96,12 @@ impl AggregateUDFImpl for CountsTexts {
         self.0.default_value(data_type)
     }
 
+    /// Statistics take a NULL for a value that differs from others.
     fn value_from_stats(&self, args: &StatisticsArgs) -> Option<ScalarValue> {
-        self.0.value_from_stats(args)
+        match args.is_distinct {
+            true => None,
+            false => self.0.value_from_stats(args),
+        }
     }
 
     fn documentation(&self) -> Option<&Documentation> {
