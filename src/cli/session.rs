@@ -276,7 +276,9 @@ fn fallbacks(before: [usize; 2], after: [usize; 2]) -> impl Iterator<Item = Stri
         "run a second time, with sort-merge joins: a hash join did not fit into the memory",
     ];
     let counts = before.into_iter().zip(after).zip(notes);
-    counts.filter_map(|((before, after), note)| (after > before).then(|| note.to_string()))
+    counts
+        .filter(|((before, after), _)| after > before)
+        .map(|(_, note)| note.to_string())
 }
 
 enum Part {

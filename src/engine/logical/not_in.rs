@@ -378,7 +378,10 @@ mod tests {
     }
 
     /// What stands in a predicate: `?` is the query.
-    const TESTED: &[(&str, fn(Value, &[Value]) -> Truth)] = &[
+    /// What a comparison with all values of a set gives.
+    type Test = fn(Value, &[Value]) -> Truth;
+
+    const TESTED: &[(&str, Test)] = &[
         ("x IN (?)", |x, s| any(x, s, |x, y| x == y)),
         ("x NOT IN (?)", |x, s| all(x, s, |x, y| x != y)),
         ("nullif(x, 2) NOT IN (?)", |x, s| {
@@ -397,7 +400,10 @@ mod tests {
     ];
 
     /// Where it stands: `?` is the predicate, b a Boolean.
-    const PLACES: &[(&str, fn(Truth, Truth) -> Truth)] = &[
+    /// What a condition gives in which a comparison stands.
+    type Place = fn(Truth, Truth) -> Truth;
+
+    const PLACES: &[(&str, Place)] = &[
         ("?", |a, _| a),
         ("NOT (?)", |a, _| not(a)),
         ("b AND ?", |a, b| and(a, b)),

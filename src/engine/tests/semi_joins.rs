@@ -108,7 +108,9 @@ const QUESTIONS: &[Question] = &[
 ];
 
 /// Questions whose pairs count, not only whether there is one: how often a row of `l` is in the answer.
-const PAIRS: &[(&str, fn(&Row, &[Row]) -> usize)] = &[
+type Rows = fn(&Row, &[Row]) -> usize;
+
+const PAIRS: &[(&str, Rows)] = &[
     (
         // r.x may be NULL in a row that was met.
         "SELECT l.k, l.x FROM l LEFT JOIN r ON l.k = r.k WHERE r.x IS NULL",
