@@ -28,6 +28,7 @@ use iolode::engine::{Engine, EngineOptions, runtime};
 use iolode::lake::Lake;
 use iolode::{Error, Result};
 use serde_json::{Value, json};
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::io::{BufRead, Write};
 use std::path::{Path, PathBuf};
@@ -144,9 +145,8 @@ impl Sessions {
             self.kept.push(kept);
             return Ok(engine);
         }
-        if !self.runtimes.contains_key(&wanted.threads) {
-            let made = runtime(Some(wanted.threads))?;
-            self.runtimes.insert(wanted.threads, made);
+        if let Entry::Vacant(vacant) = self.runtimes.entry(wanted.threads) {
+            vacant.insert(runtime(Some(wanted.threads))?);
         }
         let mut settings = vec![("iolode.fallback".to_string(), "error".to_string())];
         settings.extend(wanted.set.clone());

@@ -377,10 +377,10 @@ mod tests {
         }
     }
 
-    /// What stands in a predicate: `?` is the query.
     /// What a comparison with all values of a set gives.
     type Test = fn(Value, &[Value]) -> Truth;
 
+    /// What stands in a predicate: `?` is the query.
     const TESTED: &[(&str, Test)] = &[
         ("x IN (?)", |x, s| any(x, s, |x, y| x == y)),
         ("x NOT IN (?)", |x, s| all(x, s, |x, y| x != y)),
@@ -399,10 +399,10 @@ mod tests {
         ("x <= ALL (?)", |x, s| all(x, s, |x, y| x <= y)),
     ];
 
-    /// Where it stands: `?` is the predicate, b a Boolean.
     /// What a condition gives in which a comparison stands.
     type Place = fn(Truth, Truth) -> Truth;
 
+    /// Where it stands: `?` is the predicate, b a Boolean.
     const PLACES: &[(&str, Place)] = &[
         ("?", |a, _| a),
         ("NOT (?)", |a, _| not(a)),

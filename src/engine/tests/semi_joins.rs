@@ -107,10 +107,11 @@ const QUESTIONS: &[Question] = &[
     ),
 ];
 
-/// Questions whose pairs count, not only whether there is one: how often a row of `l` is in the answer.
-type Rows = fn(&Row, &[Row]) -> usize;
+/// How often a row of `l` is in an answer.
+type Times = fn(&Row, &[Row]) -> usize;
 
-const PAIRS: &[(&str, Rows)] = &[
+/// Questions whose pairs count, not only whether there is one.
+const PAIRS: &[(&str, Times)] = &[
     (
         // r.x may be NULL in a row that was met.
         "SELECT l.k, l.x FROM l LEFT JOIN r ON l.k = r.k WHERE r.x IS NULL",
