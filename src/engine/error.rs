@@ -117,6 +117,12 @@ fn plainer(text: String) -> String {
     ) {
         return format!("function `{name}` does not take a value of type {given}");
     }
+    if let Some(name) = between("`retract_batch` is not implemented: ", "(") {
+        return format!(
+            "not supported: {name} over a window whose first row moves; begin the frame with UNBOUNDED PRECEDING, or join the rows with \
+             those of their window and use GROUP BY"
+        );
+    }
     if let Some(path) = between("Failed to fetch metadata for file ", ": ") {
         return format!("damaged data file /{path}; `iolode lake check` says what else is wrong");
     }

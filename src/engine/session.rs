@@ -6,6 +6,7 @@ use super::corrections::durations::PartsOfDurations;
 use super::corrections::order_twice::OrderOnce;
 use super::corrections::percentile_cont::ToTheLastDigit;
 use super::corrections::unnest::{SAME, UniqueNoMore};
+use super::corrections::window_cost::BoundWindows;
 use super::corrections::{aggregates, float_keys, join_order};
 use super::date_part::DatePart;
 use super::date_trunc::UtcTrunc;
@@ -124,6 +125,7 @@ pub(crate) fn session_state(
     // First, for what it writes out has had the others.
     analyzer.add_function_rewrite(Arc::new(WriteOut));
     analyzer.add_function_rewrite(Arc::new(PartsOfDurations));
+    analyzer.add_function_rewrite(Arc::new(BoundWindows));
     analyzer.rules.push(Arc::new(UniqueNoMore));
     analyzer.rules.push(Arc::new(OrderOnce));
     // Behind the rule that gives both sides of an operator their type.

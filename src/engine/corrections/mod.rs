@@ -56,3 +56,4 @@ fn visit_expressions<B>(
     }
     visit(statement, &mut Each(of, std::marker::PhantomData))
 }
+pub(in crate::engine) mod window_cost;

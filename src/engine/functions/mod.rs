@@ -182,6 +182,11 @@ impl Aggregate {
     }
 }
 
+/// Whether a function is one of [`AGGREGATE`].
+pub(super) fn is_ours(function: &AggregateUDF) -> bool {
+    function.inner().downcast_ref::<AggregateImpl>().is_some()
+}
+
 struct ScalarImpl {
     function: &'static Scalar,
     signature: Signature,

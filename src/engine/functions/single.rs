@@ -12,8 +12,6 @@ pub(super) struct Single {
     fold: Box<dyn Fold>,
     gives: DataType,
     states: Vec<DataType>,
-    /// The group of each row of a batch: 0.
-    zeros: Vec<usize>,
 }
 
 impl Single {
@@ -22,14 +20,13 @@ impl Single {
             fold,
             gives,
             states,
-            zeros: vec![],
         }
     }
+}
 
-    fn zeros(&mut self, values: &[ArrayRef]) {
-        self.zeros
-            .resize(values.first().map_or(0, |array| array.len()), 0);
-    }
+/// The group of each row of a batch.
+fn zeros(values: &[ArrayRef]) -> Vec<usize> {
+    vec![0; values.first().map_or(0, |array| array.len())]
 }
 
 impl Debug for Single {
@@ -40,13 +37,11 @@ impl Debug for Single {
 
 impl Accumulator for Single {
     fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
-        self.zeros(values);
-        self.fold.update_batch(values, &self.zeros, None, 1)
+        self.fold.update_batch(values, &zeros(values), None, 1)
     }
 
     fn merge_batch(&mut self, states: &[ArrayRef]) -> Result<()> {
-        self.zeros(states);
-        self.fold.merge_batch(states, &self.zeros, 1)
+        self.fold.merge_batch(states, &zeros(states), 1)
     }
 
     /// Looks at a copy: a window asks again and again while rows are added.
@@ -64,7 +59,7 @@ impl Accumulator for Single {
     }
 
     fn size(&self) -> usize {
-        size_of_val(self) + self.fold.size() + self.zeros.capacity() * size_of::<usize>()
+        size_of_val(self) + self.fold.size()
     }
 }
 
