@@ -1,12 +1,22 @@
 //! What DataFusion 55.2 answers by itself where we correct it. A test that fails here says that a correction can go.
 
 use super::{block_on, plain, rows};
+use datafusion::physical_plan::displayable;
 
 /// DataFusion's own answer, with two threads and no rule or function of ours.
 fn answer(sql: &str) -> Vec<String> {
     block_on(async {
         let frame = plain(2).sql(sql).await.unwrap();
         rows(&frame.collect().await.unwrap())
+    })
+}
+
+/// Its physical plan, made in the same way.
+fn plan(sql: &str) -> String {
+    block_on(async {
+        let frame = plain(2).sql(sql).await.unwrap();
+        let plan = frame.create_physical_plan().await.unwrap();
+        displayable(plan.as_ref()).indent(false).to_string()
     })
 }
 
@@ -35,13 +45,7 @@ fn nan_has_a_sign_and_extremes_of_groups_do_not_follow_the_total_order() {
 #[test]
 fn a_key_that_is_one_value_is_taken_for_one_in_all_grouping_sets() {
     let sql = "SELECT k FROM (VALUES ('b', 1), ('b', 2), ('a', 3)) AS t(k, v) WHERE k = 'b' GROUP BY ROLLUP (k) ORDER BY k NULLS FIRST";
-    let plan = block_on(async {
-        let frame = plain(2).sql(sql).await.unwrap();
-        let plan = frame.create_physical_plan().await.unwrap();
-        datafusion::physical_plan::displayable(plan.as_ref())
-            .indent(false)
-            .to_string()
-    });
+    let plan = plan(sql);
     assert!(!plan.contains("SortExec"), "{plan}");
 }
 
@@ -50,13 +54,7 @@ fn a_key_that_is_one_value_is_taken_for_one_in_all_grouping_sets() {
 fn one_value_of_a_side_is_taken_for_one_of_an_outer_join() {
     let sql = "SELECT d.hit, f.x FROM (SELECT k, 1 AS hit FROM (VALUES (2)) AS m(k)) d \
                FULL JOIN (VALUES (1, 10), (2, 20), (3, 30), (4, 40)) AS f(k, x) ON d.k = f.k ORDER BY d.hit";
-    let plan = block_on(async {
-        let frame = plain(2).sql(sql).await.unwrap();
-        let plan = frame.create_physical_plan().await.unwrap();
-        datafusion::physical_plan::displayable(plan.as_ref())
-            .indent(false)
-            .to_string()
-    });
+    let plan = plan(sql);
     assert!(!plan.contains("SortExec"), "{plan}");
 }
 
