@@ -104,6 +104,10 @@ fn plainer(text: String) -> String {
                 elsewhere write a LEFT JOIN and `IS NOT NULL`"
             .into();
     }
+    if text.contains("calar subquery returned more than one row") {
+        return "a subquery in brackets gave more than one row where one value is needed; use an aggregate such as max(..), or LIMIT 1"
+            .into();
+    }
     if text.ends_with("not supported for Base table") {
         return "the tables of a lake cannot be changed in SQL; `iolode ingest` fills them".into();
     }
@@ -135,11 +139,6 @@ fn schema(error: &SchemaError) -> String {
             field,
             valid_fields,
         } => {
-            // The name that DataFusion gives a subquery.
-            let table = field.relation.as_ref().map(|table| table.table());
-            if table.is_some_and(|table| table.starts_with("__correlated_sq")) {
-                return "not supported: a subquery in a subquery that uses columns of the query around both; write a join".into();
-            }
             let near = nearest(
                 &field.name,
                 valid_fields.iter().map(|known| known.name.as_str()),

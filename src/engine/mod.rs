@@ -68,7 +68,9 @@ pub use dataframe::{Direction, Lake, PerfFactors};
 
 use crate::error::{Error, Result};
 use catalog::{Catalog, Own, Source};
-use corrections::{all_sets, distinct_from, headings, keywords, long_chains, time_zone, using};
+use corrections::{
+    all_sets, correlated, distinct_from, headings, keywords, long_chains, time_zone, using,
+};
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::arrow::record_batch::RecordBatch;
 use datafusion::catalog::{CatalogProvider, MemorySchemaProvider};
@@ -208,6 +210,7 @@ impl Engine {
             .and_then(|mut parser| parser.parse_statements())
             .map_err(|e| self.error(e))?;
         let mut statements = Vec::from(statements);
+        statements.iter_mut().try_for_each(long_chains::bracket)?;
         statements.iter_mut().for_each(plain_user);
         let lakes: Vec<&str> = self.sources.iter().map(|lake| lake.name.as_str()).collect();
         let named = options.options().catalog.default_schema.as_str();
@@ -221,7 +224,6 @@ impl Engine {
             .try_for_each(|statement| queries::expand(statement, lakes))?;
         statements.iter().try_for_each(using::check)?;
         statements.iter().try_for_each(all_sets::check)?;
-        statements.iter().try_for_each(long_chains::check)?;
         statements.iter().try_for_each(distinct_from::check)?;
         statements.iter().try_for_each(time_zone::check)?;
         Ok(statements)
@@ -325,7 +327,8 @@ impl Engine {
         state: &SessionState,
         plan: &LogicalPlan,
     ) -> Result<Rows, DataFusionError> {
-        let physical = match state.create_physical_plan(plan).await {
+        let planned = state.create_physical_plan(plan).await;
+        let physical = match planned.map_err(|error| correlated::named(error, plan)) {
             Ok(physical) => physical,
             Err(error) if Options::of(state.config_options()).fallback == Fallback::Error => {
                 return Err(error);

@@ -44,6 +44,10 @@ pub const SWITCHES: &[(&str, &str)] = &[
         "of EXISTS with an inequality the least and greatest values of each key are looked at",
     ),
     (
+        "null_safe_keys",
+        "IS NOT DISTINCT FROM beside = is a key of a join",
+    ),
+    (
         "join_runs",
         "joins look up a key once for rows of it that stand together",
     ),

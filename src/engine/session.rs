@@ -1,6 +1,7 @@
 //! The DataFusion session: one function builds it, whoever asks the questions.
 
 use super::corrections::arithmetic::{self, CheckedArithmetic};
+use super::corrections::cast_bounds::CastBounds;
 use super::corrections::count_distinct;
 use super::corrections::durations::PartsOfDurations;
 use super::corrections::order_twice::OrderOnce;
@@ -16,6 +17,7 @@ use super::held_bounds::HeldBounds;
 use super::logical::anti_join::OuterToAnti;
 use super::logical::extremes::Extremes;
 use super::logical::not_in::ThreeValuedIn;
+use super::logical::null_safe_keys::NullSafeKeys;
 use super::memory::Memory;
 use super::options::{Options, Switched};
 use super::runs::{GROUP_RUNS, JOIN_RUNS, TOP_OF_RUNS};
@@ -110,6 +112,8 @@ pub(crate) fn session_state(
         .with_optimizer_rule(Arc::new(ToTheLastDigit))
         .with_optimizer_rule(Arc::new(OuterToAnti))
         .with_optimizer_rule(Arc::new(Extremes))
+        .with_optimizer_rule(Arc::new(NullSafeKeys))
+        .with_optimizer_rule(Arc::new(CastBounds))
         .with_physical_optimizer_rules(rules(true, memory.is_some()));
     let scalar = builder.scalar_functions().get_or_insert_default();
     scalar.extend(SCALAR.iter().map(|function| Arc::new(function.udf())));

@@ -7,6 +7,7 @@
 //! - Functions that compute floats may give a NaN of either sign, or -0.0; their results are made canonical ([`super::canonical`]).
 
 use super::canonical;
+use super::percentile_cont::Percentile;
 use super::sum::{DistinctTotal, STATE, Total, Totals};
 use datafusion::arrow::array::{ArrayRef, ArrowPrimitiveType, BooleanArray};
 use datafusion::arrow::datatypes::{
@@ -49,8 +50,7 @@ const CORRECTED: &[(&str, Correction)] = &[
     ("regr_sxx", Correction::Canonical),
     ("regr_syy", Correction::Canonical),
     ("regr_sxy", Correction::Canonical),
-    // DataFusion's would become its own `min` and `max` of 0.0 and 1.0.
-    ("percentile_cont", Correction::Canonical),
+    ("percentile_cont", Correction::Percentile),
     ("approx_median", Correction::Canonical),
     ("approx_percentile_cont", Correction::Canonical),
     ("approx_percentile_cont_with_weight", Correction::Canonical),
@@ -67,6 +67,8 @@ pub(in crate::engine) enum Correction {
     Greatest,
     /// The result is made canonical.
     Canonical,
+    /// The result is computed to the last digit.
+    Percentile,
 }
 
 /// Puts corrected functions in the place of DataFusion's in a session's list.
@@ -129,6 +131,9 @@ impl AggregateUDFImpl for Corrected {
                 values: self.inner.accumulator(args)?,
                 of: PhantomData::<fn() -> UInt64Type>,
             }),
+            (Correction::Percentile, ..) => {
+                Percentile::new(args, |args| self.inner.accumulator(args))?
+            }
             _ => self.canonical(&data_type, self.inner.accumulator(args)?),
         })
     }
@@ -138,6 +143,9 @@ impl AggregateUDFImpl for Corrected {
         Ok(match (self.correction, &data_type, args.is_distinct) {
             (Correction::Sum, DataType::Int64, false) => Box::new(Total::<Int64Type>::new()),
             (Correction::Sum, DataType::UInt64, false) => Box::new(Total::<UInt64Type>::new()),
+            (Correction::Percentile, ..) => {
+                Percentile::new(args, |args| self.inner.create_sliding_accumulator(args))?
+            }
             _ => self.canonical(&data_type, self.inner.create_sliding_accumulator(args)?),
         })
     }
@@ -164,7 +172,7 @@ impl AggregateUDFImpl for Corrected {
                 let last = if least { i16::MAX as u16 } else { u16::MAX };
                 extremes::<Float16Type>(least, Half::from_bits(last))
             }
-            (Correction::Sum | Correction::Canonical, data_type)
+            (Correction::Sum | Correction::Canonical | Correction::Percentile, data_type)
                 if canonical::is_float(data_type) =>
             {
                 Box::new(CanonicalGroups(self.inner.create_groups_accumulator(args)?))

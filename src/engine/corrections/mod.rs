@@ -8,6 +8,8 @@ pub(in crate::engine) mod aggregates;
 pub(in crate::engine) mod all_sets;
 pub(in crate::engine) mod arithmetic;
 pub(in crate::engine) mod canonical;
+pub(in crate::engine) mod cast_bounds;
+pub(in crate::engine) mod correlated;
 pub(in crate::engine) mod count_distinct;
 pub(in crate::engine) mod distinct_from;
 pub(in crate::engine) mod durations;
@@ -22,6 +24,7 @@ pub(in crate::engine) mod sum;
 pub(in crate::engine) mod time_zone;
 pub(in crate::engine) mod unnest;
 pub(in crate::engine) mod using;
+pub(in crate::engine) mod window_cost;
 
 use datafusion::sql::parser::{CopyToSource, Statement};
 use datafusion::sql::sqlparser::ast::{Expr, Visit, Visitor};
@@ -56,4 +59,3 @@ fn visit_expressions<B>(
     }
     visit(statement, &mut Each(of, std::marker::PhantomData))
 }
-pub(in crate::engine) mod window_cost;

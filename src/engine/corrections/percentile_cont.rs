@@ -8,18 +8,21 @@
 //! SELECT quantiles(x, 0.5, 0.9)[1], quantiles(x, 0.5, 0.9)[2] FROM t
 //! ```
 //!
-//! As a window function, and with DISTINCT, it stays DataFusion's.
+//! As a window function, and with DISTINCT, it gathers its values as DataFusion does, and computes of them as [`quantiles`](super::super::functions) does.
 
-use super::super::functions::QUANTILES;
+use super::super::functions::{QUANTILES, asked_quantiles, quantiles_at};
 use super::aggregates::is;
-use datafusion::arrow::datatypes::DataType;
+use datafusion::arrow::array::{ArrayRef, AsArray, Float64Builder};
+use datafusion::arrow::compute::cast;
+use datafusion::arrow::datatypes::{DataType, Float64Type};
 use datafusion::common::tree_node::Transformed;
 use datafusion::common::{Column, Result, ScalarValue};
 use datafusion::functions_aggregate::percentile_cont::PercentileCont;
 use datafusion::functions_nested::expr_fn::array_element;
 use datafusion::logical_expr::expr::AggregateFunction;
+use datafusion::logical_expr::function::AccumulatorArgs;
 use datafusion::logical_expr::{
-    Aggregate, AggregateUDF, Expr, ExprSchemable, LogicalPlan, Projection, lit,
+    Accumulator, Aggregate, AggregateUDF, Expr, ExprSchemable, LogicalPlan, Projection, lit,
 };
 use datafusion::optimizer::optimizer::{ApplyOrder, OptimizerConfig, OptimizerRule};
 use std::sync::{Arc, LazyLock};
@@ -123,6 +126,84 @@ fn rewrite(grouping: Aggregate) -> Result<Transformed<LogicalPlan>> {
     Ok(Transformed::yes(LogicalPlan::Projection(plan)))
 }
 
+/// The accumulator of a `percentile_cont` that did not become a [`QUANTILES`].
+#[derive(Debug)]
+pub(super) struct Percentile {
+    /// DataFusion's, whose state is all its values.
+    values: Box<dyn Accumulator>,
+    /// Whether the state stays with it as it gives it.
+    distinct: bool,
+    at: f64,
+    gives: DataType,
+}
+
+impl Percentile {
+    /// Given what makes DataFusion's.
+    pub(super) fn new(
+        args: AccumulatorArgs,
+        values: impl FnOnce(AccumulatorArgs) -> Result<Box<dyn Accumulator>>,
+    ) -> Result<Box<dyn Accumulator>> {
+        if args.expr_fields[0].data_type().is_null() {
+            return values(args);
+        }
+        let falling = args.order_bys.first().map(|order| order.options.descending);
+        let (distinct, gives) = (args.is_distinct, args.return_field.data_type().clone());
+        let at = asked_quantiles(&args);
+        // What it says of other places comes first.
+        let values = values(args)?;
+        let at = at?.first().copied().unwrap_or_default();
+        Ok(Box::new(Self {
+            values,
+            distinct,
+            at: if falling == Some(true) { 1.0 - at } else { at },
+            gives,
+        }))
+    }
+}
+
+impl Accumulator for Percentile {
+    fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
+        self.values.update_batch(values)
+    }
+
+    fn merge_batch(&mut self, states: &[ArrayRef]) -> Result<()> {
+        self.values.merge_batch(states)
+    }
+
+    fn retract_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
+        self.values.retract_batch(values)
+    }
+
+    fn supports_retract_batch(&self) -> bool {
+        self.values.supports_retract_batch()
+    }
+
+    fn evaluate(&mut self) -> Result<ScalarValue> {
+        let states = self.values.state()?;
+        let states = states.iter().map(|state| state.to_array());
+        let states = states.collect::<Result<Vec<_>>>()?;
+        let values = cast(&states[0].as_list::<i32>().value(0), &DataType::Float64)?;
+        if !self.distinct {
+            self.values.merge_batch(&states)?;
+        }
+        let mut values = values.as_primitive::<Float64Type>().values().to_vec();
+        let mut found = Float64Builder::new();
+        match values.is_empty() {
+            true => found.append_null(),
+            false => quantiles_at(&mut values, &[self.at], &mut found),
+        }
+        ScalarValue::try_from_array(&found.finish(), 0)?.cast_to(&self.gives)
+    }
+
+    fn state(&mut self) -> Result<Vec<ScalarValue>> {
+        self.values.state()
+    }
+
+    fn size(&self) -> usize {
+        self.values.size()
+    }
+}
+
 /// What a plain `percentile_cont` of floats asks for.
 fn percentile(function: &Expr, grouping: &Aggregate) -> Result<Option<Asked>> {
     // A constant that was computed leaves the name of what it was computed from.
@@ -158,6 +239,43 @@ mod tests {
             "SELECT percentile_cont(CAST(1 AS DOUBLE) / 3) WITHIN GROUP (ORDER BY x) {X} WHERE g = 'a'"
         );
         assert_eq!(ask(&sql).unwrap(), ["333333333333.3333"]);
+    }
+
+    /// By hand: the thirds of 0 and 1e12, and of these and 3e12; the same value twice counts once with DISTINCT.
+    #[test]
+    fn it_is_exact_over_windows_and_of_distinct_values() {
+        let third = "CAST(1 AS DOUBLE) / 3";
+        let x =
+            "FROM (VALUES (1, 0), (2, 1000000000000), (3, 3000000000000), (4, NULL)) AS t(i, x)";
+        for (over, answer) in [
+            ("()", ["666666666666.6666"; 4]),
+            (
+                "(ORDER BY i)",
+                [
+                    "0.0",
+                    "333333333333.3333",
+                    "666666666666.6666",
+                    "666666666666.6666",
+                ],
+            ),
+            (
+                "(ORDER BY i ROWS BETWEEN 1 PRECEDING AND CURRENT ROW)",
+                [
+                    "0.0",
+                    "333333333333.3333",
+                    "1666666666666.6665",
+                    "3000000000000.0",
+                ],
+            ),
+        ] {
+            let sql = format!("SELECT percentile_cont(x, {third}) OVER {over} {x} ORDER BY i");
+            assert_eq!(ask(&sql).unwrap(), answer, "{over}");
+        }
+        let sql = format!(
+            "SELECT percentile_cont(DISTINCT x, {third}), percentile_cont(DISTINCT x, {third}) FILTER (WHERE x > 5) \
+             FROM (VALUES (0), (0), (1000000000000)) AS t(x)"
+        );
+        assert_eq!(ask(&sql).unwrap(), ["333333333333.3333 | 1000000000000.0"]);
     }
 
     #[test]

@@ -53,7 +53,7 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 pub(super) use grouped::passing;
-pub(super) use quantiles::QUANTILES;
+pub(super) use quantiles::{QUANTILES, asked as asked_quantiles, quantiles_at};
 pub(super) use set_agg::SET_AGG;
 
 /// Every scalar function, in the order in which they are shown.

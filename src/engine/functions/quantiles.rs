@@ -30,11 +30,14 @@ pub(in crate::engine) static QUANTILES: Aggregate = Aggregate {
     gives: |_| floats(),
     state: |_| vec![("values", floats())],
     distinct_is_same: false,
-    fold: |args| Ok(Box::new(Percentiles::new(Cuts::At(at(args)?)))),
+    fold: |args| Ok(Box::new(Percentiles::new(Cuts::At(asked(args)?)))),
 };
 
 /// The arguments `p`, which must be constants.
-fn at(args: &AccumulatorArgs) -> Result<Vec<f64>> {
+///
+/// # Errors
+/// If one is no constant, or not from 0 to 1.
+pub(in crate::engine) fn asked(args: &AccumulatorArgs) -> Result<Vec<f64>> {
     let none = RecordBatch::new_empty(Arc::new(args.schema.clone()));
     let constant = |p: &Arc<dyn datafusion::physical_expr::PhysicalExpr>| match p.evaluate(&none)? {
         ColumnarValue::Scalar(ScalarValue::Float64(Some(p))) if (0.0..=1.0).contains(&p) => Ok(p),
@@ -45,7 +48,7 @@ fn at(args: &AccumulatorArgs) -> Result<Vec<f64>> {
 }
 
 /// Appends the quantiles at these places of values in any order, of which there is at least one.
-pub(super) fn quantiles_at(values: &mut [f64], at: &[f64], into: &mut Float64Builder) {
+pub(in crate::engine) fn quantiles_at(values: &mut [f64], at: &[f64], into: &mut Float64Builder) {
     // What is right of a place that was found stays right of it, so the next one is looked for there alone.
     let mut rising: Vec<usize> = (0..at.len()).collect();
     rising.sort_by(|a, b| at[*a].total_cmp(&at[*b]));

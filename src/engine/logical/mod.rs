@@ -3,3 +3,4 @@
 pub(super) mod anti_join;
 pub(super) mod extremes;
 pub(super) mod not_in;
+pub(super) mod null_safe_keys;

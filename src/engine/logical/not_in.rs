@@ -28,7 +28,7 @@
 //! - rows `(a, b)`, in which a NULL counts as a value: refused;
 //! - a correlated S that aggregates without GROUP BY and so has one row, which is lost if nothing meets the condition: `x IN (S)` is
 //!   `x = (S)`, which DataFusion does right;
-//! - a correlated S with a window function, or in `ANY` and `ALL` with LIMIT, which are taken over the rows of all: refused.
+//! - a correlated S with a window function, or with LIMIT or OFFSET, which are taken over the rows of all, or not at all: refused.
 //!
 //! Delete when DataFusion's mark joins know NULL: `datafusion_alone_is_wrong` then fails.
 
@@ -40,8 +40,8 @@ use datafusion::functions_aggregate::expr_fn::count;
 use datafusion::logical_expr::expr::{BinaryExpr, Case, Exists, InSubquery, SetComparison};
 use datafusion::logical_expr::utils::{conjunction, merge_schema, split_conjunction_owned};
 use datafusion::logical_expr::{
-    Expr, ExprSchemable, Filter, JoinType, LogicalPlan, LogicalPlanBuilder, Operator, Subquery,
-    binary_expr, lit, not, when,
+    Expr, ExprSchemable, FetchType, Filter, JoinType, Limit, LogicalPlan, LogicalPlanBuilder,
+    Operator, SkipType, Subquery, binary_expr, lit, not, when,
 };
 use datafusion::optimizer::AnalyzerRule;
 use std::sync::Arc;
@@ -205,6 +205,7 @@ fn has_one_row(subquery: &Subquery, only_exists: bool) -> Result<bool> {
     if subquery.outer_ref_columns.is_empty() {
         return Ok(false);
     }
+    let of_exists = top(&subquery.subquery);
     let mut of = &*subquery.subquery;
     let mut may_drop = false;
     let one = loop {
@@ -225,11 +226,14 @@ fn has_one_row(subquery: &Subquery, only_exists: bool) -> Result<bool> {
         };
     };
     let over_all = subquery.subquery.exists(|node| {
-        Ok(match node {
+        let taken_over_all = match node {
             LogicalPlan::Window(_) => true,
-            LogicalPlan::Limit(_) => !only_exists,
+            LogicalPlan::Limit(limit) => {
+                !(only_exists && std::ptr::eq(node, of_exists) && keeps_a_row(limit)?)
+            }
             _ => false,
-        })
+        };
+        Ok(taken_over_all && !node.all_out_ref_exprs().is_empty())
     })?;
     if over_all || one && may_drop {
         return plan_err!(
@@ -237,6 +241,28 @@ fn has_one_row(subquery: &Subquery, only_exists: bool) -> Result<bool> {
         );
     }
     Ok(one)
+}
+
+/// What lies under nodes that neither add nor drop rows.
+fn top(mut plan: &LogicalPlan) -> &LogicalPlan {
+    loop {
+        plan = match plan {
+            LogicalPlan::Projection(node) => &node.input,
+            LogicalPlan::SubqueryAlias(node) => &node.input,
+            LogicalPlan::Sort(node) => &node.input,
+            plan => return plan,
+        };
+    }
+}
+
+/// Whether a LIMIT gives a row wherever its input has one.
+fn keeps_a_row(limit: &Limit) -> Result<bool> {
+    let all = matches!(limit.get_skip_type()?, SkipType::Literal(0));
+    Ok(all
+        && !matches!(
+            limit.get_fetch_type()?,
+            FetchType::Literal(Some(0)) | FetchType::UnsupportedExpr
+        ))
 }
 
 /// The same with a name for the column of the subquery where DataFusion would not find it.
@@ -662,7 +688,7 @@ mod tests {
             ),
             (
                 "WHERE EXISTS (SELECT 1 FROM (VALUES (1)) s(y) WHERE x NOT IN (VALUES (1)))",
-                "write a join",
+                "write a LEFT JOIN",
             ),
             ("ORDER BY x IN (SELECT 1)", "write a LEFT JOIN"),
             ("GROUP BY x IN (SELECT 1), x", "write a LEFT JOIN"),

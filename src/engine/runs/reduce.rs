@@ -75,7 +75,7 @@ impl Reduction {
             Correction::Sum => return numbers.then_some(Self::Sum),
             Correction::Least => Self::Least,
             Correction::Greatest => Self::Greatest,
-            Correction::Canonical => return None,
+            Correction::Canonical | Correction::Percentile => return None,
         };
         let times = matches!(data_type, DataType::Timestamp(..) | DataType::Duration(_));
         (numbers || times).then_some(reduction)

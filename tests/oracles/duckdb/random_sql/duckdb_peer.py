@@ -32,11 +32,15 @@ def serve(pipe, lake, threads):
     from . import tables
     connection, files = connect(lake, threads)
     pipe.send(tables.profile(connection, files))
+    set_to = threads
     while True:
         try:
-            sql, limit, rows = pipe.recv()
+            sql, limit, rows, on = pipe.recv()
         except EOFError:
             return
+        if on != set_to:
+            connection.execute(f"SET threads = {on}")
+            set_to = on
         late = threading.Event()
         clock = threading.Timer(limit, lambda: (late.set(), connection.interrupt()))
         clock.start()

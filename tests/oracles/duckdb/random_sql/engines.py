@@ -20,7 +20,7 @@ ROWS = 50_000
 MEMORY = 64 << 20
 # The rules of iolode that can be switched off: `SET iolode.<rule> = 'off'`.
 RULES = [
-    "build_side", "scan_filter", "colocated_join", "held_bounds", "semi_join", "outer_to_anti", "extremes", "join_runs", "top_of_runs", "group_runs",
+    "build_side", "scan_filter", "colocated_join", "held_bounds", "semi_join", "outer_to_anti", "extremes", "null_safe_keys", "join_runs", "top_of_runs", "group_runs",
     "one_stream", "distinct", "own_text",
 ]
 
@@ -60,10 +60,10 @@ class DuckDB:
         other.close()
         self.profile = self.pipe.recv()
 
-    def ask(self, sql, rows=ROWS):
+    def ask(self, sql, rows=ROWS, threads=None):
         """The answer; its columns are None where there are more rows than that."""
         try:
-            self.pipe.send((sql, DUCKDB_LIMIT, rows))
+            self.pipe.send((sql, DUCKDB_LIMIT, rows, threads or self.threads))
             said = self.pipe.recv() if self.pipe.poll(4 * DUCKDB_LIMIT) else None
         except (EOFError, BrokenPipeError, ConnectionResetError):
             said = None
