@@ -100,7 +100,7 @@ fn plainer(text: String) -> String {
     }
     const SUBQUERIES: &[&str] = &["InSubquery(", "Exists(Exists", "In/Exist/SetComparison"];
     if SUBQUERIES.iter().any(|part| text.contains(part)) {
-        return "not supported: this IN (SELECT ..) or EXISTS; they can stand in WHERE, HAVING and the ON of an inner join, \
+        return "not supported: this IN (SELECT ..) or EXISTS; they can stand in a select list, WHERE, HAVING and the ON of an inner join, \
                 elsewhere write a LEFT JOIN and `IS NOT NULL`"
             .into();
     }

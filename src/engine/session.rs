@@ -15,6 +15,7 @@ use super::exec::semi_join;
 use super::functions::{AGGREGATE, SCALAR};
 use super::held_bounds::HeldBounds;
 use super::logical::anti_join::OuterToAnti;
+use super::logical::condition_values::ConditionValues;
 use super::logical::extremes::Extremes;
 use super::logical::not_in::ThreeValuedIn;
 use super::logical::null_safe_keys::NullSafeKeys;
@@ -136,6 +137,7 @@ pub(crate) fn session_state(
     analyzer.rules.push(Arc::new(CheckedArithmetic));
     // Behind those that may make NULLs.
     analyzer.rules.push(Arc::new(ThreeValuedIn));
+    analyzer.rules.push(Arc::new(ConditionValues));
     let planners = builder.relation_planners().get_or_insert_default();
     planners.push(Arc::new(UniqueNoMore));
     builder.build()

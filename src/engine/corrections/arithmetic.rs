@@ -16,9 +16,12 @@
 use super::canonical;
 use crate::engine::contents::ListedTable;
 use crate::engine::lake_tables::LakeRows;
-use datafusion::arrow::array::{ArrayRef, Datum};
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, Datum, PrimitiveArray};
+use datafusion::arrow::buffer::NullBuffer;
 use datafusion::arrow::compute::kernels::numeric::{add, div, mul, neg, rem, sub};
-use datafusion::arrow::datatypes::{DataType, Field, FieldRef};
+use datafusion::arrow::datatypes::{
+    ArrowPrimitiveType, DataType, Field, FieldRef, Int64Type, UInt64Type,
+};
 use datafusion::arrow::error::ArrowError;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
@@ -266,6 +269,9 @@ impl Operation {
     }
 
     fn kernel(self, a: &dyn Datum, b: &dyn Datum) -> std::result::Result<ArrayRef, ArrowError> {
+        if let Some(array) = self.at_once(a, b) {
+            return Ok(array);
+        }
         match self {
             Add => add(a, b),
             Subtract => sub(a, b),
@@ -273,6 +279,29 @@ impl Operation {
             Divide => div(a, b),
             Modulo => rem(a, b),
             Negate | Canonical => unreachable!("they take one argument"),
+        }
+    }
+
+    /// Sums and differences of integers of 64 bits, of which it is looked once for all of an array whether they fit. None if one does not, or
+    /// what stands where a NULL is does not.
+    fn at_once(self, a: &dyn Datum, b: &dyn Datum) -> Option<ArrayRef> {
+        match (self, a.get().0.data_type()) {
+            (Add, DataType::Int64) => all_fit::<Int64Type>(a, b, |a, b| {
+                let sum = a.wrapping_add(b);
+                (sum, (a ^ sum) & (b ^ sum) < 0)
+            }),
+            (Subtract, DataType::Int64) => all_fit::<Int64Type>(a, b, |a, b| {
+                let difference = a.wrapping_sub(b);
+                (difference, (a ^ b) & (a ^ difference) < 0)
+            }),
+            (Add, DataType::UInt64) => all_fit::<UInt64Type>(a, b, |a, b| {
+                let sum = a.wrapping_add(b);
+                (sum, sum < a)
+            }),
+            (Subtract, DataType::UInt64) => {
+                all_fit::<UInt64Type>(a, b, |a, b| (a.wrapping_sub(b), a < b))
+            }
+            _ => None,
         }
     }
 
@@ -401,6 +430,39 @@ impl ScalarUDFImpl for Arithmetic {
     }
 }
 
+/// What `f` gives of each pair of values, which may be none of NULLs, with whether it does not fit; None if that is so of any pair.
+fn all_fit<T: ArrowPrimitiveType>(
+    a: &dyn Datum,
+    b: &dyn Datum,
+    f: impl Fn(T::Native, T::Native) -> (T::Native, bool),
+) -> Option<ArrayRef> {
+    let ((a, one_a), (b, one_b)) = (a.get(), b.get());
+    let (a, b) = (a.as_primitive::<T>(), b.as_primitive::<T>());
+    let mut beyond = false;
+    let mut pair = |a: T::Native, b: T::Native| {
+        let (value, does_not_fit) = f(a, b);
+        beyond |= does_not_fit;
+        value
+    };
+    let (x, y) = (a.values(), b.values());
+    let (values, nulls): (Vec<T::Native>, _) = match (one_a, one_b) {
+        (false, false) if x.len() == y.len() => {
+            let values = x.iter().zip(y).map(|(x, y)| pair(*x, *y));
+            (values.collect(), NullBuffer::union(a.nulls(), b.nulls()))
+        }
+        (false, true) if b.null_count() == 0 => {
+            let y = *y.first()?;
+            (x.iter().map(|x| pair(*x, y)).collect(), a.nulls().cloned())
+        }
+        (true, false) if a.null_count() == 0 => {
+            let x = *x.first()?;
+            (y.iter().map(|y| pair(x, *y)).collect(), b.nulls().cloned())
+        }
+        _ => return None,
+    };
+    (!beyond).then(|| Arc::new(PrimitiveArray::<T>::new(values.into(), nulls)) as ArrayRef)
+}
+
 /// A function of one array, of a value or of many.
 fn one(
     value: ColumnarValue,
@@ -413,4 +475,75 @@ fn one(
             ColumnarValue::Scalar(ScalarValue::try_from_array(&array, 0)?)
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use datafusion::arrow::array::{Int64Array, Scalar, UInt64Array};
+    use proptest::prelude::*;
+
+    fn signed() -> impl Strategy<Value = Option<i64>> {
+        prop_oneof![
+            Just(None),
+            (-5i64..5).prop_map(Some),
+            any::<i64>().prop_map(Some),
+            Just(Some(i64::MIN)),
+            Just(Some(i64::MAX))
+        ]
+    }
+
+    /// Of Rust's own checked operators, pair by pair; an error if one is none.
+    fn expected<T>(
+        pairs: &[(Option<T>, Option<T>)],
+        checked: impl Fn(T, T) -> Option<T>,
+    ) -> Option<Vec<Option<T>>>
+    where
+        T: Copy,
+    {
+        let pairs = pairs.iter().map(|pair| match *pair {
+            (Some(a), Some(b)) => checked(a, b).map(Some),
+            _ => Some(None),
+        });
+        pairs.collect()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, rng_seed: prop::test_runner::RngSeed::Fixed(11), ..ProptestConfig::default() })]
+
+        #[test]
+        fn sums_and_differences_are_checked_for_each_pair(pairs in prop::collection::vec((signed(), signed()), 0..9)) {
+            let a = Int64Array::from_iter(pairs.iter().map(|pair| pair.0));
+            let b = Int64Array::from_iter(pairs.iter().map(|pair| pair.1));
+            let given = |operation: Operation, a: &dyn Datum, b: &dyn Datum| {
+                let given = operation.kernel(a, b).ok()?;
+                Some(given.as_primitive::<Int64Type>().iter().collect::<Vec<_>>())
+            };
+            prop_assert_eq!(given(Add, &a, &b), expected(&pairs, i64::checked_add));
+            prop_assert_eq!(given(Subtract, &a, &b), expected(&pairs, i64::checked_sub));
+            let bits = |x: Option<i64>| x.map(|x| x as u64);
+            let unsigned: Vec<_> = pairs.iter().map(|(a, b)| (bits(*a), bits(*b))).collect();
+            let (x, y) = (UInt64Array::from_iter(unsigned.iter().map(|pair| pair.0)), UInt64Array::from_iter(unsigned.iter().map(|pair| pair.1)));
+            let given = |operation: Operation| {
+                let given = operation.kernel(&x, &y).ok()?;
+                Some(given.as_primitive::<UInt64Type>().iter().collect::<Vec<_>>())
+            };
+            prop_assert_eq!(given(Add), expected(&unsigned, u64::checked_add));
+            prop_assert_eq!(given(Subtract), expected(&unsigned, u64::checked_sub));
+        }
+
+        #[test]
+        fn so_are_those_with_one_value(values in prop::collection::vec(signed(), 0..9), one in signed()) {
+            let (many, single) = (Int64Array::from_iter(values.iter().copied()), Scalar::new(Int64Array::from(vec![one])));
+            let given = |operation: Operation, a: &dyn Datum, b: &dyn Datum| {
+                let given = operation.kernel(a, b).ok()?;
+                Some(given.as_primitive::<Int64Type>().iter().collect::<Vec<_>>())
+            };
+            let after: Vec<_> = values.iter().map(|value| (*value, one)).collect();
+            let before: Vec<_> = values.iter().map(|value| (one, *value)).collect();
+            prop_assert_eq!(given(Subtract, &many, &single), expected(&after, i64::checked_sub));
+            prop_assert_eq!(given(Subtract, &single, &many), expected(&before, i64::checked_sub));
+            prop_assert_eq!(given(Add, &many, &single), expected(&after, i64::checked_add));
+        }
+    }
 }
