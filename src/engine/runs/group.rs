@@ -80,7 +80,8 @@ fn instead(node: &Node, _: &ConfigOptions) -> Result<Option<Node>> {
 }
 
 /// Whether rows, not states, are grouped in the plain way: one set of keys, no order, no limit. All rows that a filter keeps are a
-/// group, too, if what is asked of them is one number of a run.
+/// group, too, if what is asked of them is one number of a run. A filter that an extreme of all rows produces while it runs is asked for by
+/// nobody, for no session has dynamic filters.
 fn groups_rows(grouping: &AggregateExec) -> bool {
     let of_rows = matches!(
         grouping.mode(),
@@ -92,7 +93,6 @@ fn groups_rows(grouping: &AggregateExec) -> bool {
         && (!grouping.group_expr().is_empty() || totals_of_kept_rows(grouping))
         && *grouping.input_order_mode() == InputOrderMode::Linear
         && grouping.limit_options().is_none()
-        && grouping.dynamic_expressions_produced().is_empty()
         && !grouping.aggr_expr().iter().any(ordered)
 }
 

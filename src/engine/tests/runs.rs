@@ -346,6 +346,10 @@ fn what_a_filter_does_not_keep_is_not_computed() {
         let (plan, found) = sorted(&context, sql).await.unwrap();
         assert!(plan.contains("GroupRunsExec"), "{plan}");
         assert_eq!(found, ["166"]);
+        let sql = "SELECT min(12 / v), max(v), max(n) FROM r WHERE v <> 0";
+        let (plan, found) = sorted(&context, sql).await.unwrap();
+        assert!(plan.contains("GroupRunsExec"), "{plan}");
+        assert_eq!(found, ["4 | 3 | 2"]);
     });
 }
 
