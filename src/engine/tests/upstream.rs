@@ -2,6 +2,7 @@
 
 use super::{block_on, plain, rows};
 use datafusion::physical_plan::displayable;
+use datafusion::prelude::ParquetReadOptions;
 
 /// DataFusion's own answer, with two threads and no rule or function of ours.
 fn answer(sql: &str) -> Vec<String> {
@@ -62,4 +63,61 @@ fn one_value_of_a_side_is_taken_for_one_of_an_outer_join() {
 #[test]
 fn except_all_takes_all_equal_rows() {
     assert!(answer("SELECT * FROM (VALUES (1), (1)) AS t(v) EXCEPT ALL VALUES (1)").is_empty());
+}
+
+/// Right would be the two rows of f that no row of m meets. The filter of m.k is laid on f, whose k is never NULL, as its statistics say.
+#[test]
+fn a_filter_passes_an_outer_join_by_the_name_of_its_column() {
+    let directory = tempfile::tempdir().unwrap();
+    let found = block_on(async {
+        let context = plain(2);
+        for (table, values) in [("f", "(1, 1), (2, 1), (3, 2)"), ("m", "(2, 1)")] {
+            let path = directory.path().join(format!("{table}.parquet"));
+            let path = path.to_str().unwrap();
+            let copy = format!("COPY (SELECT * FROM (VALUES {values}) AS t(id, k)) TO '{path}'");
+            context.sql(&copy).await.unwrap().collect().await.unwrap();
+            let options = ParquetReadOptions::default();
+            context
+                .register_parquet(table, path, options)
+                .await
+                .unwrap();
+        }
+        let sql = "SELECT f.id, f.k, m.k FROM m RIGHT JOIN f ON m.id = f.id WHERE m.k IS NULL";
+        rows(&context.sql(sql).await.unwrap().collect().await.unwrap())
+    });
+    assert!(found.is_empty(), "{found:?}");
+}
+
+/// Right would be one group of NaN.
+#[test]
+fn nan_is_not_equal_to_itself_in_groups_under_a_limit() {
+    let sql = "SELECT x FROM (VALUES ('NaN'::double), ('NaN'::double)) AS t(x) GROUP BY x ORDER BY x DESC LIMIT 3";
+    assert_eq!(answer(sql), ["NaN", "NaN"]);
+}
+
+/// By hand it would be 333333333333.3333.
+#[test]
+fn percentiles_are_rounded_to_a_millionth_of_the_way() {
+    let sql =
+        "SELECT percentile_cont(x, 0.3333333333333333) FROM (VALUES (0), (1000000000000)) AS t(x)";
+    assert_eq!(answer(sql), ["333333000000.0"]);
+}
+
+/// Right would be one row.
+#[test]
+fn distinct_on_an_expression_of_two_names_has_no_answer() {
+    let sql = "SELECT DISTINCT ON (id) id, id AS f, u FROM (VALUES (3, 4), (3, 5)) AS v(id, u) ORDER BY id, f, u DESC";
+    let panicked = std::panic::catch_unwind(|| {
+        block_on(async { plain(2).sql(sql).await?.collect().await }).is_err()
+    });
+    assert!(panicked.unwrap_or(true));
+}
+
+/// Better would be a grouping of b, or a join that stops at the first equal row.
+#[test]
+fn a_semi_join_visits_duplicates() {
+    let sql = "SELECT count(*) FROM generate_series(1, 9) AS a(v) WHERE v IN (SELECT w FROM generate_series(1, 9) AS b(w))";
+    let plan = plan(sql);
+    let under = plan.split("Semi").nth(1).unwrap();
+    assert!(!under.contains("AggregateExec"), "{plan}");
 }
