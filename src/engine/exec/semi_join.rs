@@ -75,6 +75,10 @@ const PROBE: usize = 64 << 10;
 /// See [`PROBE`].
 const MOSTLY_NEW: usize = 7;
 
+/// So many keys are kept of a side that is probed, where a duplicate that is missed costs no more than a look: they stay in a processor's
+/// cache. Each such number of them a duplicate may pass again.
+const AT_A_TIME: usize = 64 << 10;
+
 /// So often keys that ascend may begin anew before they are kept: each time a duplicate of each may be missed.
 const ANEW: usize = 8;
 
@@ -102,6 +106,8 @@ struct Looks {
     columns: Vec<usize>,
     /// Whether it has a condition besides equal keys: then rows that differ in it are pairs to look at.
     condition: bool,
+    /// Whether this side is probed by its keys, and not held.
+    probed: bool,
 }
 
 impl Looks {
@@ -145,14 +151,19 @@ impl Looks {
             side,
             columns: columns.into_iter().collect(),
             condition: filter.is_some(),
+            probed: side == 1 && !on.is_empty(),
         })
     }
 
     fn distinct(&self, input: Node, may_give_up: bool) -> Node {
+        let effort = Effort {
+            may_give_up,
+            forgets: self.probed,
+        };
         Arc::new(DropDuplicatesExec {
             input,
             columns: self.columns.clone(),
-            may_give_up,
+            effort,
             metrics: ExecutionPlanMetricsSet::new(),
         })
     }
@@ -217,8 +228,17 @@ fn is_unique(plan: &Node, columns: &[usize]) -> bool {
 struct DropDuplicatesExec {
     input: Node,
     columns: Vec<usize>,
-    may_give_up: bool,
+    effort: Effort,
     metrics: ExecutionPlanMetricsSet,
+}
+
+/// How hard duplicates are looked for.
+#[derive(Clone, Copy)]
+struct Effort {
+    /// Whether the search ends where it finds few.
+    may_give_up: bool,
+    /// Whether no more than [`AT_A_TIME`] keys are kept.
+    forgets: bool,
 }
 
 /// The keys of a stream so far.
@@ -228,7 +248,7 @@ struct Seen {
     how: How,
     /// The group of each key of a batch.
     groups: Vec<usize>,
-    may_give_up: bool,
+    effort: Effort,
     /// How many keys were looked up, and how many of them were new.
     looked: (usize, usize),
     memory: MemoryReservation,
@@ -253,7 +273,7 @@ impl Seen {
     fn try_new(
         schema: &SchemaRef,
         columns: &[usize],
-        may_give_up: bool,
+        effort: Effort,
         memory: MemoryReservation,
     ) -> Result<Self> {
         let fields = columns.iter().map(|column| {
@@ -279,7 +299,7 @@ impl Seen {
             columns: columns.to_vec(),
             how,
             groups: vec![],
-            may_give_up,
+            effort,
             looked: (0, 0),
             memory,
         })
@@ -322,7 +342,7 @@ impl Seen {
             }
             self.how = How::Ids(HashSet::default(), false);
         }
-        let size = match &mut self.how {
+        let (size, kept) = match &mut self.how {
             How::Ids(seen, null) => {
                 let (ids, nulls) = (ids(&keys[0]), keys[0].nulls());
                 starts.retain(|row| {
@@ -331,7 +351,7 @@ impl Seen {
                         false => seen.insert(ids[*row as usize]),
                     }
                 });
-                seen.allocation_size()
+                (seen.allocation_size(), seen.len())
             }
             How::Table(table) => {
                 if starts.len() < batch.num_rows() {
@@ -345,13 +365,13 @@ impl Seen {
                     let new = groups.next().and_then(|group| group.checked_sub(known));
                     new.is_some_and(|new| !replace(&mut come[new], true))
                 });
-                table.size()
+                (table.size(), table.len())
             }
             _ => return Ok(starts),
         };
         self.looked.0 += looked;
         self.looked.1 += starts.len();
-        if self.may_give_up && self.looked.0 >= PROBE {
+        if self.effort.may_give_up && self.looked.0 >= PROBE {
             let mostly_new = self.looked.1 * 8 > self.looked.0 * MOSTLY_NEW;
             self.looked = (0, 0);
             if mostly_new {
@@ -360,9 +380,13 @@ impl Seen {
                 return Ok(starts);
             }
         }
-        if self.memory.try_resize(size).is_err() {
-            self.memory.free();
-            self.how = How::anew(&self.schema)?;
+        match self.memory.try_resize(size) {
+            Ok(()) if self.effort.forgets && kept >= AT_A_TIME => self.how.forget(&self.schema)?,
+            Ok(()) => {}
+            Err(_) => {
+                self.memory.free();
+                self.how = How::anew(&self.schema)?;
+            }
         }
         Ok(starts)
     }
@@ -375,6 +399,15 @@ impl How {
             true => Self::Ids(HashSet::default(), false),
             false => Self::Table(new_group_values(schema.clone(), &GroupOrdering::None)?),
         })
+    }
+
+    /// Forgets all keys.
+    fn forget(&mut self, schema: &SchemaRef) -> Result<()> {
+        match self {
+            Self::Ids(seen, _) => seen.clear(),
+            _ => *self = Self::anew(schema)?,
+        }
+        Ok(())
     }
 }
 
@@ -463,7 +496,7 @@ impl ExecutionPlan for DropDuplicatesExec {
         Ok(Arc::new(Self {
             input: children.swap_remove(0),
             columns: self.columns.clone(),
-            may_give_up: self.may_give_up,
+            effort: self.effort,
             metrics: ExecutionPlanMetricsSet::new(),
         }))
     }
@@ -477,7 +510,7 @@ impl ExecutionPlan for DropDuplicatesExec {
         let memory = MemoryConsumer::new(format!("DropDuplicatesExec[{partition}]"))
             .with_can_spill(true)
             .register(context.memory_pool());
-        let seen = Seen::try_new(&schema, &self.columns, self.may_give_up, memory)?;
+        let seen = Seen::try_new(&schema, &self.columns, self.effort, memory)?;
         let size = context.session_config().batch_size();
         // A batch of which much is left stays as it is.
         let few = BatchCoalescer::new(schema.clone(), size)
@@ -598,7 +631,8 @@ mod tests {
             let columns: Vec<usize> = (0..4).filter(|column| chosen >> column & 1 == 1).map(|column| column + 1).collect();
             let pool: Arc<dyn MemoryPool> = Arc::new(GreedyMemoryPool::new(if enough { 1 << 30 } else { 1 }));
             let memory = MemoryConsumer::new("test").register(&pool);
-            let mut seen = Seen::try_new(&batch(&[], 0).schema(), &columns, false, memory).unwrap();
+            let effort = Effort { may_give_up: false, forgets: false };
+            let mut seen = Seen::try_new(&batch(&[], 0).schema(), &columns, effort, memory).unwrap();
             let (mut first, mut left): (HashMap<Vec<String>, i64>, HashMap<i64, usize>) = Default::default();
             let mut places: HashMap<Vec<String>, usize> = HashMap::new();
             for (i, some) in rows.chunks(size).enumerate() {
@@ -636,7 +670,11 @@ mod tests {
             let pool: Arc<dyn MemoryPool> = Arc::new(GreedyMemoryPool::new(1 << 30));
             let memory = MemoryConsumer::new("test").register(&pool);
             let schema = Schema::new(vec![Field::new("k", DataType::Int64, true)]);
-            let mut seen = Seen::try_new(&Arc::new(schema), &[0], may_give_up, memory).unwrap();
+            let effort = Effort {
+                may_give_up,
+                forgets: false,
+            };
+            let mut seen = Seen::try_new(&Arc::new(schema), &[0], effort, memory).unwrap();
             for i in 0..20 {
                 let keys = (i * 8192..(i + 1) * 8192).map(|k: i64| k * 7919 % 1_000_003 % differ);
                 let keys: ArrayRef = Arc::new(Int64Array::from_iter_values(keys));
@@ -645,6 +683,40 @@ mod tests {
             }
             assert_eq!(matches!(seen.how, How::GivenUp), given_up);
             assert_eq!(pool.reserved() == 0, given_up);
+        }
+    }
+
+    /// 300,000 keys, then each of them again, and after each 1,000 of them a key that comes as often as all others together.
+    #[test]
+    fn of_a_side_that_is_probed_few_keys_are_kept_and_those_that_come_often_pass_seldom() {
+        for (forgets, most) in [(false, 1), (true, 12)] {
+            let pool: Arc<dyn MemoryPool> = Arc::new(GreedyMemoryPool::new(1 << 30));
+            let memory = MemoryConsumer::new("test").register(&pool);
+            let schema = Schema::new(vec![Field::new("k", DataType::Int64, true)]);
+            let effort = Effort {
+                may_give_up: false,
+                forgets,
+            };
+            let mut seen = Seen::try_new(&Arc::new(schema), &[0], effort, memory).unwrap();
+            let mut passed: HashMap<i64, usize> = HashMap::new();
+            for i in 0..600 {
+                let others = (i * 1000..(i + 1) * 1000).map(|k: i64| k * 7919 % 300_007);
+                let keys = others.chain(std::iter::repeat_n(-1, 1000));
+                let keys: ArrayRef = Arc::new(Int64Array::from_iter_values(keys));
+                let batch = RecordBatch::try_from_iter([("k", keys)]).unwrap();
+                for key in seen
+                    .new_rows(batch)
+                    .unwrap()
+                    .column(0)
+                    .as_primitive::<Int64Type>()
+                    .values()
+                {
+                    *passed.entry(*key).or_default() += 1;
+                }
+            }
+            assert_eq!(passed.len(), 300_008);
+            assert!(passed[&-1] <= most, "{}", passed[&-1]);
+            assert_eq!(pool.reserved() < 4 << 20, forgets, "{}", pool.reserved());
         }
     }
 }
