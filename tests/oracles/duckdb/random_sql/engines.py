@@ -13,8 +13,8 @@ import pyarrow.ipc
 from . import duckdb_peer
 from .compare import plain
 
-# Seconds that DuckDB has for a statement. iolode has ten times what DuckDB took, and at least the latter.
-DUCKDB_LIMIT, IOLODE_LIMIT = 20, 30
+# Seconds that DuckDB has for a statement; a slower one is passed over. iolode has ten times what DuckDB took, and at least the latter.
+DUCKDB_LIMIT, IOLODE_LIMIT = 5, 30
 # Rows of an answer that is compared; a larger one is passed over.
 ROWS = 50_000
 MEMORY = 64 << 20
