@@ -6,9 +6,10 @@ use super::corrections::count_distinct;
 use super::corrections::durations::PartsOfDurations;
 use super::corrections::order_twice::OrderOnce;
 use super::corrections::percentile_cont::ToTheLastDigit;
+use super::corrections::signed_counts;
 use super::corrections::unnest::{SAME, UniqueNoMore};
 use super::corrections::window_cost::BoundWindows;
-use super::corrections::{aggregates, float_keys, join_order};
+use super::corrections::{aggregates, float_keys, join_order, sort_fetch};
 use super::date_part::DatePart;
 use super::date_trunc::UtcTrunc;
 use super::exec::semi_join;
@@ -116,12 +117,15 @@ pub(crate) fn session_state(
         .with_optimizer_rule(Arc::new(NullSafeKeys))
         .with_optimizer_rule(Arc::new(CastBounds))
         .with_physical_optimizer_rules(rules(true, memory.is_some()));
+    let mut window = builder.window_functions().take().unwrap_or_default();
     let scalar = builder.scalar_functions().get_or_insert_default();
+    signed_counts::sign(scalar, &mut window);
     scalar.extend(SCALAR.iter().map(|function| Arc::new(function.udf())));
     scalar.extend(arithmetic::functions());
     scalar.push(SAME.clone());
     scalar.push(Arc::new(UtcTrunc::default().into()));
     scalar.push(Arc::new(DatePart::default().into()));
+    *builder.window_functions() = Some(window);
     let aggregate = builder.aggregate_functions().get_or_insert_default();
     aggregate.extend(AGGREGATE.iter().map(|function| Arc::new(function.udaf())));
     aggregates::correct(aggregate);
@@ -164,6 +168,9 @@ fn rules(colocated: bool, budget: bool) -> Vec<Arc<dyn PhysicalOptimizerRule + S
         rules.insert(at, switched(Arc::new(colocated::RULE)));
     }
     rules.insert(at, Arc::new(join_order::RULE));
+    rules.insert(at, Arc::new(sort_fetch::TAKE_OUT));
+    let behind = (place(&rules, "EnsureRequirements") + 1).min(rules.len());
+    rules.insert(behind, Arc::new(sort_fetch::PUT_BACK));
     let last = place(&rules, "SanityCheckPlan");
     rules.insert(last, Arc::new(float_keys::RULE));
     if budget {

@@ -20,6 +20,8 @@ pub(in crate::engine) mod keywords;
 pub(in crate::engine) mod long_chains;
 pub(in crate::engine) mod order_twice;
 pub(in crate::engine) mod percentile_cont;
+pub(in crate::engine) mod signed_counts;
+pub(in crate::engine) mod sort_fetch;
 pub(in crate::engine) mod sum;
 pub(in crate::engine) mod time_zone;
 pub(in crate::engine) mod unnest;

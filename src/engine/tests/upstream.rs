@@ -121,3 +121,11 @@ fn a_semi_join_visits_duplicates() {
     let under = plan.split("Semi").nth(1).unwrap();
     assert!(!under.contains("AggregateExec"), "{plan}");
 }
+
+/// Right would be NULL: no row meets another.
+#[test]
+fn a_sum_above_a_join_is_that_of_a_side() {
+    let sql =
+        "SELECT sum(a.id) FROM (SELECT 7 AS id) AS a JOIN (SELECT 8 AS id) AS b ON a.id = b.id";
+    assert_eq!(answer(sql), ["7"]);
+}

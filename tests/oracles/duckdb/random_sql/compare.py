@@ -1,7 +1,8 @@
 """Whether two answers are one. Which differences are no faults stands here and in `render`, and nowhere else.
 
-- Outputs that are `rough` may differ by 1e-9 of their size or of the largest value of their column: sums are added in another order,
-  and a variance of equal values is 0 or a last digit of their squares. All other floats are compared to the last digit.
+- Outputs that are `rough` may differ by 1e-9 of their size or of the largest value of their column: sums are added in another order.
+  A variance of equal values is 0 or a last digit of their squares: 1e-9 of the values that it is of. All other floats are compared to the
+  last digit.
 - The order of rows counts for the keys of ORDER BY, rows of equal keys come in any order. Where LIMIT or OFFSET cuts through
   equal keys, any of these rows may come.
 - NaN is one value, and so is zero, whatever its sign.
@@ -13,7 +14,7 @@ import math
 import pyarrow
 import pyarrow.compute
 
-from .syntax import Select, SetOp, outputs
+from .syntax import Expr, Select, SetOp, outputs
 
 NAN = "NaN"
 
@@ -68,6 +69,22 @@ def roughness(query):
     return [item.expr.rough for item in query.items] if isinstance(query, Select) else [False] * outputs(query)
 
 
+def spread_of(expr):
+    """The size of what a standard deviation or variance may give of its values, by the generator's estimate of these; 0 of other outputs."""
+    while isinstance(expr, Expr) and expr.op in ("filter", "over"):
+        expr = expr.args[0]
+    if not isinstance(expr, Expr) or expr.op not in ("stddev", "stddev_pop", "var"):
+        return 0.0
+    return 10.0 ** (expr.args[0].mag * (2 if expr.op == "var" else 1))
+
+
+def spreads(query):
+    """The same of each output."""
+    while isinstance(query, SetOp):
+        query = query.left
+    return [spread_of(item.expr) for item in query.items] if isinstance(query, Select) else [0.0] * outputs(query)
+
+
 def places(query):
     """Places of the sort keys among the outputs."""
     inner = query
@@ -85,7 +102,8 @@ def difference(query, theirs, ours):
     if len(theirs[0]) != len(ours[0]):
         return f"{len(theirs[0])} rows are right, {len(ours[0])} came: {missing(theirs, ours)}"
     left, right = list(zip(*theirs)), list(zip(*ours))
-    scales = [max((abs(v) for v in column if isinstance(v, (int, float)) and math.isfinite(v)), default=0.0) if one else 0.0 for one, column in zip(rough, theirs)]
+    size = lambda column: max((abs(v) for v in column if isinstance(v, (int, float)) and math.isfinite(v)), default=0.0)
+    scales = [max(size(column), spread) if one else 0.0 for one, column, spread in zip(rough, theirs, spreads(query))]
     if query.order:
         at = places(query)
         for number, (a, b) in enumerate(zip(left, right)):
