@@ -134,7 +134,7 @@ impl AggregateUDFImpl for Corrected {
                 of: PhantomData::<fn() -> UInt64Type>,
             }),
             (Correction::Percentile, ..) => {
-                Percentile::new(args, |args| self.inner.accumulator(args))?
+                Percentile::accumulator(args, |args| self.inner.accumulator(args))?
             }
             _ => self.canonical(&data_type, self.inner.accumulator(args)?),
         })
@@ -146,7 +146,7 @@ impl AggregateUDFImpl for Corrected {
             (Correction::Sum, DataType::Int64, false) => Box::new(Total::<Int64Type>::new()),
             (Correction::Sum, DataType::UInt64, false) => Box::new(Total::<UInt64Type>::new()),
             (Correction::Percentile, ..) => {
-                Percentile::new(args, |args| self.inner.create_sliding_accumulator(args))?
+                Percentile::accumulator(args, |args| self.inner.create_sliding_accumulator(args))?
             }
             _ => self.canonical(&data_type, self.inner.create_sliding_accumulator(args)?),
         })

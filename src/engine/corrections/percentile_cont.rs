@@ -139,7 +139,7 @@ pub(super) struct Percentile {
 
 impl Percentile {
     /// Given what makes DataFusion's.
-    pub(super) fn new(
+    pub(super) fn accumulator(
         args: AccumulatorArgs,
         values: impl FnOnce(AccumulatorArgs) -> Result<Box<dyn Accumulator>>,
     ) -> Result<Box<dyn Accumulator>> {
