@@ -186,6 +186,7 @@ fn inputs(lake: &Path, n: u64) -> iolode::Result<String> {
         dxt: false,
         period: iolode::source::Period::default(),
         reader_version: 1,
+        settings: None,
         version: 2,
     });
     lake.record_inputs(rows.collect())?;

@@ -7,7 +7,7 @@
 ---   { name = "fs", type = "Utf8", doc = "File system: indexes of OSTs belong to one" },
 ---   { name = "files", type = "Int64", unit = "count", doc = "Files with a layout" },
 ---   { name = "osts", type = "Int64", unit = "count", doc = "Distinct OSTs of their layouts" },
----   { name = "fs_osts", type = "Int64", unit = "count", doc = "OSTs of the file system; NULL where neither a log nor site.toml says" },
+---   { name = "fs_osts", type = "Int64", unit = "count", doc = "OSTs of the file system; NULL where neither a log nor the settings say" },
 --- ]
 --- [[param]]
 --- name = "grain"

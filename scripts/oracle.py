@@ -8,7 +8,8 @@
 import os
 import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "tests/oracles/duckdb"))
+TESTS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "tests")
+sys.path[:0] = [os.path.join(TESTS, "oracles/duckdb"), os.path.join(TESTS, "python")]
 
 if __name__ == "__main__":
     from random_sql.takes import main

@@ -1,8 +1,10 @@
 //! What can go wrong, one variant for each thing a caller can act on.
 //!
 //! A message says where, what is wrong with the offending value, what was expected, and what to do where there is
-//! something to do: lower case, no full stop. `cli` prints it after `iolode: ` as one line.
+//! something to do: lower case, no full stop. `cli` prints it after `iolode: ` as one line. Names and reasons in it may come from
+//! anywhere, so they are escaped.
 
+use crate::text::{shown, shown_path};
 use std::path::{Path, PathBuf};
 
 /// What a function of iolode returns when it can fail.
@@ -13,7 +15,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[non_exhaustive]
 pub enum Error {
     /// The operating system or an object store refused.
-    #[error("{}: {what}: {}", path.display(), os_reason(source))]
+    #[error("{}: {what}: {}", shown_path(path), os_reason(source))]
     Io {
         /// The file or directory.
         path: PathBuf,
@@ -23,7 +25,7 @@ pub enum Error {
         source: std::io::Error,
     },
     /// Bytes that are not what their format says.
-    #[error("{}: {region}{}: {reason}", path.display(), at.map(|at| format!(" at byte {at}")).unwrap_or_default())]
+    #[error("{}: {}{}: {}", shown_path(path), shown(region), at.map(|at| format!(" at byte {at}")).unwrap_or_default(), shown(reason))]
     Malformed {
         /// The input.
         path: PathBuf,
@@ -35,7 +37,7 @@ pub enum Error {
         reason: String,
     },
     /// A version or a form that iolode knows of and does not read.
-    #[error("{}: {reason}", path.display())]
+    #[error("{}: {}", shown_path(path), shown(reason))]
     Unsupported {
         /// The input or lake.
         path: PathBuf,
@@ -43,7 +45,7 @@ pub enum Error {
         reason: String,
     },
     /// A name that is not in a list; the nearest known one is suggested.
-    #[error("unknown {kind} `{name}`{}", suggestion(hint))]
+    #[error("unknown {kind} `{}`{}", shown(name), suggestion(hint))]
     Unknown {
         /// What kind of name: `table`, `column`, `query`.
         kind: &'static str,
@@ -53,15 +55,25 @@ pub enum Error {
         hint: Option<String>,
     },
     /// Somebody else changed the lake, and retrying did not help.
-    #[error("lake {}: {reason}", lake.display())]
+    #[error("lake {}: {}", shown_path(lake), shown(reason))]
     Conflict {
         /// The lake.
         lake: PathBuf,
         /// Who won, and how often it was retried.
         reason: String,
     },
+    /// Whether a version was published is not known. Nothing was deleted.
+    #[error("lake {}: nobody can say whether version {version} was committed: {reason}; look with `iolode lake history` before running this again", lake.display())]
+    Outcome {
+        /// The lake.
+        lake: PathBuf,
+        /// The version that may be there.
+        version: u64,
+        /// What kept it from being looked at.
+        reason: String,
+    },
     /// A lake that is not there, is no lake, or is damaged.
-    #[error("lake {}: {reason}", lake.display())]
+    #[error("lake {}: {}", shown_path(lake), shown(reason))]
     Lake {
         /// The lake.
         lake: PathBuf,
@@ -69,13 +81,13 @@ pub enum Error {
         reason: String,
     },
     /// What the user asked for makes no sense; the text says what would.
-    #[error("{0}")]
+    #[error("{}", shown(_0))]
     Invalid(String),
     /// The user stopped the run. Nothing was committed.
     #[error("interrupted; nothing was committed")]
     Interrupted,
     /// Arrow or Parquet refused; `what` says during what.
-    #[error("{what}: {source}")]
+    #[error("{}: {}", shown(what), shown(&source.to_string()))]
     Columns {
         /// The table or file.
         what: String,
@@ -138,14 +150,14 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
 
 fn suggestion(hint: &Option<String>) -> String {
     hint.as_ref()
-        .map(|hint| format!("; {hint}"))
+        .map(|hint| format!("; {}", shown(hint)))
         .unwrap_or_default()
 }
 
 /// The operating system's words without Rust's `(os error 2)`, in lower case.
-fn os_reason(error: &std::io::Error) -> String {
+pub(crate) fn os_reason(error: &std::io::Error) -> String {
     let text = error.to_string();
-    let text = text.split(" (os error").next().unwrap_or(&text);
+    let text = shown(text.split(" (os error").next().unwrap_or(&text));
     let mut letters = text.chars();
     match letters.next() {
         Some(first) => first.to_lowercase().chain(letters).collect(),
@@ -162,6 +174,48 @@ mod tests {
         let source = std::io::Error::from_raw_os_error(2);
         let text = Error::io("a/b.darshan", "cannot open", source).to_string();
         assert_eq!(text, "a/b.darshan: cannot open: no such file or directory");
+    }
+
+    #[test]
+    fn names_and_reasons_cannot_end_the_line_or_steer_a_terminal() {
+        let (path, reason) = ("a\n\u{1b}[2J", "b\r\u{9b}\u{202e}");
+        let errors = [
+            Error::io(path, "cannot open", std::io::Error::other(reason)),
+            Error::Malformed {
+                path: path.into(),
+                region: reason.into(),
+                at: Some(7),
+                reason: reason.into(),
+            },
+            Error::Unsupported {
+                path: path.into(),
+                reason: reason.into(),
+            },
+            Error::unknown("table", reason, ["darshan_log"]),
+            Error::Unknown {
+                kind: "table",
+                name: path.into(),
+                hint: Some(reason.into()),
+            },
+            Error::Conflict {
+                lake: path.into(),
+                reason: reason.into(),
+            },
+            Error::Lake {
+                lake: path.into(),
+                reason: reason.into(),
+            },
+            Error::Invalid(reason.into()),
+            Error::columns(path, std::io::Error::other(reason)),
+        ];
+        for error in errors {
+            let text = error.to_string();
+            assert!(
+                !text.contains(['\n', '\r', '\u{1b}', '\u{9b}', '\u{202e}']),
+                "{text:?}"
+            );
+            assert!(text.contains("b\\r\\x9b\\u{202e}"), "{text}");
+        }
     }
 
     #[test]

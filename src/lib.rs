@@ -23,7 +23,7 @@
 //!
 #![cfg_attr(feature = "engine", doc = "```")]
 #![cfg_attr(not(feature = "engine"), doc = "```ignore")]
-//! use iolode::lake::{CreateOptions, IngestOptions, Silent, SiteFile};
+//! use iolode::lake::{CreateOptions, IngestOptions, Silent};
 //! use iolode::prelude::*;
 //! use iolode::source::synth::{self, Month};
 //!
@@ -34,8 +34,8 @@
 //! let dir = tempfile::tempdir()?;
 //! let (logs, root) = (dir.path().join("logs"), dir.path().join("lake"));
 //! synth::write(&Month::complete(40, 1), &logs, &|_| ())?;
-//! let site = SiteFile::parse(&std::fs::read_to_string(Month::paths(&logs).site)?)?;
-//! let stores = iolode::lake::Lake::create(&root, &CreateOptions { site, ..CreateOptions::default() })?;
+//! let settings = std::fs::read_to_string(Month::paths(&logs).site)?;
+//! let stores = iolode::lake::Lake::create(&root, &CreateOptions { settings, ..CreateOptions::default() })?;
 //! stores.ingest(&IngestOptions { paths: vec![logs.into()], ..IngestOptions::default() }, &Silent)?;
 //! let miner = Lake::open(&root).await?;
 //!
@@ -143,6 +143,8 @@
 //!
 //! # Code map
 //!
+//! [`text`]: what escapes text from outside before it is printed.
+//!
 //! [`error`]: one enum, a variant for each thing a caller can act on. A message names the place, what is wrong there, and
 //! what to do.
 //!
@@ -168,7 +170,7 @@
 //!
 //! # Invariants
 //!
-//! 1. A module imports only from modules to its left in: error, table, source, lake, engine, answer, cli. A test keeps this.
+//! 1. A module imports only from modules to its left in: text, error, table, source, lake, engine, answer, cli. A test keeps this.
 //! 2. A reader never panics, never allocates from a length it has not checked, and keeps what it could read.
 //! 3. A lake shows version N or N + 1 of all its tables, never a mixture. Files are written under new names and never
 //!    changed; the manifest that names them is published by create-if-absent.
@@ -196,6 +198,7 @@ pub mod error;
 pub mod lake;
 pub mod source;
 pub mod table;
+pub mod text;
 
 #[cfg(feature = "engine")]
 pub use engine::{Direction, Lake, PerfFactors};

@@ -2,7 +2,7 @@
 --
 --     iolode sql --lake LAKE -f queries/examples/algorithm_1.sql
 --
--- Line 2, miner = IOMiner("setup.json"), is --lake: what setup.json says is in the lake's site.toml.
+-- Line 2, miner = IOMiner("setup.json"), is --lake: what setup.json says is in the settings of the lake.
 -- Line 4, miner.init_stores(start_date, end_date), is `iolode ingest --lake LAKE --from .. --to ..`, once for each period.
 -- Lines 5 to 12, miner.load(..), need nothing: the tuples are tables, and what a query does not ask for is not read.
 --     job_tuples    darshan_log        one row a log

@@ -9,8 +9,9 @@ use super::session::{Ask, Session};
 use super::shell::Executor;
 use super::synth;
 use crate::error::Error;
-use crate::lake::{CreateOptions, IngestOptions, Lake, SiteFile};
+use crate::lake::{CreateOptions, IngestOptions, Lake};
 use crate::source::synth::Month;
+use crate::text::shown_lines;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -149,11 +150,10 @@ pub(super) fn run(args: &Args, screen: &mut Screen) -> anyhow::Result<Exit> {
         false => {
             let text = std::fs::read_to_string(Month::paths(&logs).site);
             let text = text.map_err(|e| Error::io(&logs, "cannot read its site.toml", e))?;
-            let site = SiteFile::parse(&text)?;
             Lake::create(
                 &lake_dir,
                 &CreateOptions {
-                    site,
+                    settings: text,
                     ..CreateOptions::default()
                 },
             )?
@@ -227,7 +227,7 @@ pub(super) fn run(args: &Args, screen: &mut Screen) -> anyhow::Result<Exit> {
 
 /// A line of the story, shown before what follows takes its time.
 fn tell(screen: &mut Screen, line: std::fmt::Arguments<'_>) -> std::io::Result<()> {
-    writeln!(screen.data, "{line}")?;
+    writeln!(screen.data, "{}", shown_lines(&line.to_string()))?;
     screen.data.flush()
 }
 

@@ -15,7 +15,7 @@ What the lake has is not taken again. What cannot be read is recorded with the r
 the exit code is 1. Ctrl-C stops without a trace. Rows on their way to a file wait in TMPDIR, or /tmp, in some hundred MiB for
 each thread.
 
-Dates are days in the site's time zone, as in site.toml or --timezone; --to is the first day that no longer belongs. In
+Dates are days in the site's time zone, as in the settings of the lake or --timezone; --to is the first day that no longer belongs. In
 that zone are also the times that sacct and LMT write without one.
 
 Slurm: what `sacct -P`, `sacct -p` or `sacct --json` printed, with whatever columns; good is, with times that need no zone,

@@ -1,15 +1,20 @@
 //! `iolode lake`: what a lake is made of.
 
+mod copy;
+mod files;
+mod settings;
+
 use super::output::{Format, Style};
 use super::screen::Screen;
 use super::sql::format_parser;
 use super::{Exit, interrupt, size};
 use crate::error::Error;
 use crate::lake::{
-    CompactOptions, CreateOptions, Lake, OstList, Placement, RANGE_BYTES, Shape, Silent, SiteFile,
-    VacuumOptions,
+    CompactOptions, CreateOptions, Lake, OstList, Placement, RANGE_BYTES, SettingsEdit, Shape,
+    Silent, VacuumOptions,
 };
 use crate::source::{SOURCES, Source};
+use crate::text::shown;
 use chrono::{DateTime, SecondsFormat};
 use clap::{Subcommand, ValueEnum};
 use std::collections::BTreeMap;
@@ -17,7 +22,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Create a lake, look into one, check it, compact it, clean it up
+/// Create a lake, look into one, check it, compact it, clean it up, copy it
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -32,11 +37,15 @@ pub(super) struct Args {
 enum What {
     Create(Create),
     Info(Info),
-    Files(Files),
+    Set(settings::Set),
+    Files(files::Files),
     Check(Check),
     Compact(Compact),
     Vacuum(Vacuum),
+    Restore(settings::Restore),
     Forget(Forget),
+    Copy(copy::Copy),
+    Moved(copy::Moved),
     History(History),
 }
 
@@ -94,24 +103,15 @@ enum Place {
 /// Say what a lake holds
 #[derive(clap::Args)]
 #[command(after_help = "\
-Example:
-  iolode lake info /scratch/lake")]
+Examples:
+  iolode lake info /scratch/lake
+  iolode lake info /scratch/lake --site > site.toml")]
 struct Info {
     /// The lake
     lake: PathBuf,
-}
-
-/// List the Parquet files of a lake, with range and storage target
-#[derive(clap::Args)]
-#[command(after_help = "\
-Example:
-  iolode lake files /scratch/lake --format csv")]
-struct Files {
-    /// The lake
-    lake: PathBuf,
-    /// The form of the answer
-    #[arg(long, value_name = "FORMAT", default_value = "table", value_parser = format_parser())]
-    format: &'static Format,
+    /// Print the settings (TOML) as they were given, to be edited and handed to `iolode lake set`
+    #[arg(long)]
+    site: bool,
 }
 
 /// Read everything in a lake and say what is wrong with it; exit code 1 if something is
@@ -128,7 +128,7 @@ struct Check {
 #[derive(clap::Args)]
 #[command(after_help = "\
 Neighbouring ranges of job ids are merged or cut until each holds about what the lake was created for, a sixteenth of a
-small lake; files that lie elsewhere than site.toml says now, or were laid out by an older iolode, are written anew; lists of
+small lake; files that lie elsewhere than the settings say now, or were laid out by an older iolode, are written anew; lists of
 inputs are merged. Queries and ingests may run meanwhile. Room is needed for what is written anew until `iolode lake vacuum`
 removes the old files.
 
@@ -206,10 +206,9 @@ pub(super) fn run(args: &Args, screen: &mut Screen) -> anyhow::Result<Exit> {
     match &args.what {
         What::Create(args) => create(args, screen),
         What::Info(args) => info(args, screen),
-        What::Files(args) => {
-            let batch = Lake::open(&args.lake)?.snapshot(None)?.file_batch()?;
-            list(&batch, args.format, screen)
-        }
+        What::Files(args) => files::files(args, screen),
+        What::Set(args) => settings::set(args, screen),
+        What::Restore(args) => settings::restore(args, screen),
         What::History(args) => {
             let batch = Lake::open(&args.lake)?.snapshot(None)?.version_batch()?;
             list(&batch, args.format, screen)
@@ -218,6 +217,8 @@ pub(super) fn run(args: &Args, screen: &mut Screen) -> anyhow::Result<Exit> {
         What::Compact(args) => compact(args, screen),
         What::Vacuum(args) => vacuum(args, screen),
         What::Forget(args) => forget(args, screen),
+        What::Copy(args) => copy::copy(args, screen),
+        What::Moved(args) => copy::moved(args, screen),
     }
 }
 
@@ -236,47 +237,37 @@ fn list(
 }
 
 fn create(args: &Create, screen: &mut Screen) -> anyhow::Result<Exit> {
-    let mut site = match &args.site {
-        Some(path) => {
-            let text =
-                std::fs::read_to_string(path).map_err(|e| Error::io(path, "cannot read", e))?;
-            SiteFile::parse(&text).map_err(|e| {
-                anyhow::anyhow!(
-                    "{}: {}",
-                    path.display(),
-                    e.to_string().trim_start_matches("site.toml: ")
-                )
-            })?
-        }
-        None => SiteFile::default(),
-    };
-    site.place = match args.place {
-        Some(Place::None) => Placement::None,
-        Some(Place::Lustre) => Placement::Lustre {
+    let given = args.site.as_deref().map(settings::settings).transpose()?;
+    let place = match args.place {
+        Some(Place::None) => Some(Placement::None),
+        Some(Place::Lustre) => Some(Placement::Lustre {
             osts: args.osts.clone().unwrap_or_default().0,
             lfs: "lfs".into(),
-        },
-        Some(Place::Dirs) => Placement::Dirs {
+        }),
+        Some(Place::Dirs) => Some(Placement::Dirs {
             dirs: args
                 .dirs
                 .iter()
                 .map(|dir| std::path::absolute(dir).map_err(|e| Error::io(dir, "cannot use", e)))
                 .collect::<Result<_, _>>()?,
-        },
+        }),
         None if args.osts.is_some() || !args.dirs.is_empty() => {
             return Err(Error::Invalid(
                 "--osts and --dirs go with --place lustre and --place dirs".into(),
             )
             .into());
         }
-        None => site.place,
+        None => None,
     };
-    site.cluster = args.cluster.clone().or(site.cluster);
-    site.timezone = args.timezone.clone().or(site.timezone);
-    site.zone()?;
+    let edit = SettingsEdit {
+        cluster: args.cluster.clone(),
+        timezone: args.timezone.clone(),
+        place,
+        ..SettingsEdit::default()
+    };
     let options = CreateOptions {
         range_bytes: args.range_bytes,
-        site,
+        settings: edit.apply(&given.unwrap_or_default())?,
     };
     Lake::create(&args.lake, &options)?;
     screen.say(format_args!(
@@ -288,10 +279,17 @@ fn create(args: &Create, screen: &mut Screen) -> anyhow::Result<Exit> {
 
 fn info(args: &Info, screen: &mut Screen) -> anyhow::Result<Exit> {
     let lake = Lake::open(&args.lake)?;
+    if args.site {
+        let settings = lake.settings()?;
+        write!(screen.data, "{settings}")?;
+        return Ok(Exit::Done);
+    }
     let (snapshot, site) = (lake.snapshot(None)?, lake.site()?);
     let manifest = snapshot.manifest();
     let out = &mut screen.data;
-    let mut line = |name: &str, value: &dyn std::fmt::Display| writeln!(out, "{name:<12} {value}");
+    let mut line = |name: &str, value: &dyn std::fmt::Display| {
+        writeln!(out, "{name:<12} {}", shown(&value.to_string()))
+    };
     line(
         "lake",
         &lake.root().unwrap_or(Path::new("in memory")).display(),
@@ -402,7 +400,12 @@ fn forget(args: &Forget, screen: &mut Screen) -> anyhow::Result<Exit> {
 fn check(args: &Check, screen: &mut Screen) -> anyhow::Result<Exit> {
     let report = Lake::open(&args.lake)?.check()?;
     for finding in &report.wrong {
-        writeln!(screen.data, "{}: {}", finding.path, finding.what)?;
+        writeln!(
+            screen.data,
+            "{}: {}",
+            shown(&finding.path),
+            shown(&finding.what)
+        )?;
     }
     if !report.unreferenced.is_empty() {
         screen.say(format_args!(
@@ -492,7 +495,7 @@ fn vacuum(args: &Vacuum, screen: &mut Screen) -> anyhow::Result<Exit> {
     };
     let report = Lake::open(&args.lake)?.vacuum(&options)?;
     for file in &report.files {
-        writeln!(screen.data, "{file}")?;
+        writeln!(screen.data, "{}", shown(file))?;
     }
     screen.say(format_args!(
         "{} {} versions, {} files, {}",

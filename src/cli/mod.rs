@@ -140,7 +140,8 @@ fn usage(error: &clap::Error, screen: &mut Screen) -> anyhow::Result<Exit> {
             Ok(Exit::Done)
         }
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            screen.say(error.render());
+            let text = error.render().to_string();
+            text.lines().for_each(|line| screen.say(line));
             anyhow::bail!("no command given; `iolode demo` is a good first one")
         }
         _ => anyhow::bail!(complaint(&error.render().to_string())),

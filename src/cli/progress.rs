@@ -3,6 +3,7 @@
 use super::screen::Screen;
 use super::{Exit, size};
 use crate::lake::{IngestReport, InputStatus, Lake, Progress};
+use crate::text::shown;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -195,9 +196,10 @@ pub(crate) fn failures(report: &IngestReport, lake: &Lake, screen: &Screen) -> E
         screen.say(format_args!("note: {more} more; see error in lake_input"));
     }
     for (path, why) in report.failures.iter().take(LISTED) {
-        // Most reasons begin with the path already.
+        // Most reasons begin with the path already, as errors show it.
+        let path = shown(path);
         let why = why
-            .strip_prefix(path.as_str())
+            .strip_prefix(&*path)
             .map_or(why.as_str(), |rest| rest.trim_start_matches(": "));
         screen.say(format_args!("iolode: {path}: {why}"));
     }

@@ -9,6 +9,7 @@ use crate::engine::queries::queries;
 use crate::engine::views::VIEWS;
 use crate::error::Error;
 use crate::table::{TABLES, table, tables};
+use crate::text::shown;
 use datafusion::arrow::array::{ArrayRef, RecordBatch, StringArray};
 use std::sync::Arc;
 
@@ -218,6 +219,7 @@ pub(super) fn functions(users: &[[String; 4]]) -> anyhow::Result<RecordBatch> {
 /// [`Error::Unknown`] if neither a user made nor iolode adds such a function.
 pub(super) fn function(name: &str, users: &[[String; 4]]) -> anyhow::Result<String> {
     if let Some([keeper, _, call, text]) = users.iter().find(|user| user[1] == name) {
+        let [keeper, call, text] = [keeper, call, text].map(|part| shown(part));
         return Ok(format!("{call}\n  RETURN {text}\n  kept by {keeper}"));
     }
     let page = pages().find(|page| page.name == name);

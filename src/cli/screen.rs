@@ -1,5 +1,6 @@
 //! Where a command writes: data on stdout, everything else on stderr.
 
+use crate::text::shown;
 use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
 
 /// Stdout and stderr of one run, and what they are.
@@ -49,9 +50,9 @@ impl Screen {
         }
     }
 
-    /// Writes a line to stderr. That nobody can read it is no reason to stop.
+    /// Writes a line to stderr, escaped, for it may name files and programs. That nobody can read it is no reason to stop.
     pub(crate) fn say(&self, line: impl std::fmt::Display) {
-        let _ = writeln!(io::stderr(), "{line}");
+        let _ = writeln!(io::stderr(), "{}", shown(&line.to_string()));
     }
 }
 

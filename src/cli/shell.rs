@@ -499,9 +499,13 @@ fn on(switch: bool) -> &'static str {
     if switch { "on" } else { "off" }
 }
 
-/// A line on stderr. That nobody can read it is no reason to stop.
+/// A line on stderr, escaped, for it may name files and programs. That nobody can read it is no reason to stop.
 pub(crate) fn say(line: impl std::fmt::Display) {
-    let _ = writeln!(std::io::stderr(), "{line}");
+    let _ = writeln!(
+        std::io::stderr(),
+        "{}",
+        crate::text::shown(&line.to_string())
+    );
 }
 
 #[cfg(test)]

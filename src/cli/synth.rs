@@ -4,7 +4,7 @@ use super::progress::{self, Bar};
 use super::screen::Screen;
 use super::{Exit, interrupt, size};
 use crate::error::Error;
-use crate::lake::{CreateOptions, IngestOptions, Lake, SiteFile};
+use crate::lake::{CreateOptions, IngestOptions, Lake};
 use crate::source::synth::{Kind, Month, Supply, write_with};
 use clap::ArgGroup;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -156,7 +156,7 @@ fn into_lake(month: &Month, path: &Path, args: &Args, screen: &mut Screen) -> an
     let supply = supply?;
     std::fs::write(&truth, supply.truth()).map_err(|e| Error::io(&truth, "cannot write", e))?;
     let options = CreateOptions {
-        site: SiteFile::parse(&Supply::site())?,
+        settings: Supply::site(),
         ..CreateOptions::default()
     };
     let lake = Lake::create(path, &options)?;

@@ -2,17 +2,21 @@
 
 use super::Lake;
 use super::manifest::Manifest;
+use super::named::Named;
 use super::parts::{DataFile, day_name, read_part};
 use super::snapshot::Snapshot;
 use super::stage::{DAY, Keys};
 use super::store::{Entry, Store, TEMPORARY};
-use super::writer::{fit, read_data};
+use super::writer::read_rows;
 use crate::error::Result;
 use crate::table::{TABLES, table};
-use arrow::array::AsArray;
+use crate::text::{shown, shown_path};
+use arrow::array::{Array, AsArray};
 use arrow::datatypes::{Int64Type, TimestampMicrosecondType};
+use arrow::record_batch::RecordBatch;
+use std::cmp::Ordering;
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Something that is wrong, or worth knowing.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,13 +64,11 @@ impl Lake {
         });
         let mut seen = HashSet::new();
         for file in snapshot.files() {
-            let shown = store.show(&file.path).display().to_string();
+            let (shown, path) = (shown_path(&store.show(&file.path)), shown(&file.path));
             // The finding names the file already.
             let plain = |what: String| match what.strip_prefix(&format!("{shown}: ")) {
                 Some(rest) => rest.to_string(),
-                None if what.ends_with(&format!("{} is missing", file.path)) => {
-                    "it is missing".into()
-                }
+                None if what.ends_with(&format!("{path} is missing")) => "it is missing".into(),
                 None => what,
             };
             match check_file(&snapshot, file, &taken, &mut seen).map_err(plain) {
@@ -126,11 +128,19 @@ impl Lake {
                 Ok(_) => {}
             }
         }
-        let named = named_by_versions(store, &Manifest::versions(store)?, &mut report.wrong)?;
-        report.unreferenced = present(self, snapshot.files())?
+        let mut named = Named::default();
+        for version in Manifest::versions(store)? {
+            if let Err(e) = named.add(store, version) {
+                report.wrong.push(Finding {
+                    path: Manifest::path(version),
+                    what: e.to_string(),
+                });
+            }
+        }
+        report.unreferenced = present(self, named.placed())?
             .into_iter()
             .map(|entry| entry.path)
-            .filter(|path| !named.contains(&real(store, path)))
+            .filter(|path| !named.contains(store, path))
             .collect();
         Ok(report)
     }
@@ -156,18 +166,33 @@ fn check_file(
     }
     let table = table(&file.table).map_err(|e| e.to_string())?;
     let keys = Keys::new(table).map_err(|e| e.to_string())?;
+    // Whether it is known where a row stands, and so which one it is.
+    let is_keyed = |rows: &RecordBatch, row: usize| {
+        let known = |name: &String| {
+            table
+                .position(name)
+                .is_some_and(|at| rows.column(at).is_valid(row))
+        };
+        table.sort.iter().all(known)
+    };
     let (mut rows, mut jobs) = (0u64, None::<(i64, i64)>);
     // Key of the last row.
     let mut last: Option<Box<[u8]>> = None;
-    for batch in read_data(snapshot.store(), &file.path, 65_536).map_err(|e| e.to_string())? {
-        let batch = batch.and_then(|batch| fit(&batch, &table.schema));
+    let batches = read_rows(snapshot.store(), table, &file.path, 65_536);
+    for batch in batches.map_err(|e| e.to_string())? {
         let batch = batch.map_err(|e| e.to_string())?;
         let key = keys.of(&batch).map_err(|e| e.to_string())?;
         for row in 0..key.num_rows() {
             let (before, here) = (row.checked_sub(1).map(|row| key.row(row)), key.row(row));
             let before = before.as_ref().map(|row| row.as_ref()).or(last.as_deref());
-            if before.is_some_and(|before| before > here.as_ref()) {
-                return Err(format!("row {} is out of order", rows + row as u64));
+            let number = rows + row as u64;
+            match before.map(|before| before.cmp(here.as_ref())) {
+                Some(Ordering::Greater) => return Err(format!("row {number} is out of order")),
+                // Of rows whose dumps did not say when they were submitted or started it is not known whether they are one.
+                Some(Ordering::Equal) if is_keyed(&batch, row) => {
+                    return Err(format!("row {number} has the key of the row before"));
+                }
+                _ => {}
             }
         }
         last = key
@@ -234,59 +259,15 @@ fn check_file(
     }
 }
 
-/// Paths of data files and lists that some version names. A manifest that cannot be read is noted in `wrong`.
-pub(super) fn named_by_versions(
-    store: &Store,
-    versions: &[u64],
-    wrong: &mut Vec<Finding>,
-) -> Result<HashSet<PathBuf>> {
-    let mut named = HashSet::new();
-    for version in versions {
-        let loaded = Manifest::read(store, *version).and_then(|manifest| {
-            let Some(manifest) = manifest else {
-                return Ok(None);
-            };
-            named.extend(
-                manifest
-                    .inputs
-                    .iter()
-                    .chain(&manifest.files)
-                    .map(|part| real(store, &part.path)),
-            );
-            Snapshot::load(store.clone(), manifest).map(Some)
-        });
-        match loaded {
-            Ok(Some(snapshot)) => {
-                named.extend(snapshot.files().iter().map(|file| real(store, &file.path)))
-            }
-            Ok(None) => {}
-            Err(e) => wrong.push(Finding {
-                path: Manifest::path(*version),
-                what: e.to_string(),
-            }),
-        }
-    }
-    Ok(named)
-}
-
 /// Files below the lake, and where its data files were placed elsewhere, that iolode made: data, lists, and what a killed writer
 /// left half-written. Whatever else lies there is not iolode's.
-pub(super) fn present(lake: &Lake, files: &[DataFile]) -> Result<Vec<Entry>> {
+pub(super) fn present(lake: &Lake, placed: &BTreeSet<PathBuf>) -> Result<Vec<Entry>> {
     let mut directories: BTreeSet<String> =
         TABLES.iter().map(|(name, _)| name.to_string()).collect();
     directories.insert("_iolode".into());
-    let placed = lake.site()?.place.directories(lake.id());
-    directories.extend(
-        placed
-            .iter()
-            .map(|directory| directory.to_string_lossy().into_owned()),
-    );
     // Of a placement that was changed since, the directories are known from the files.
-    for file in files.iter().filter(|file| file.path.starts_with('/')) {
-        let tables = Path::new(&file.path).ancestors().nth(2);
-        let ours = tables.filter(|path| path.file_name().is_some_and(|name| name == lake.id()));
-        directories.extend(ours.map(|path| path.to_string_lossy().into_owned()));
-    }
+    let outside = lake.directories(placed)?.into_iter();
+    directories.extend(outside.map(|directory| directory.to_string_lossy().into_owned()));
     let (mut found, mut seen) = (vec![], HashSet::new());
     for directory in directories {
         for entry in lake.store().list(&directory)? {

@@ -1,65 +1,199 @@
-//! Publishing the next version after the files of its ranges are written.
+//! Publishing the next version: the only place where a lake changes.
 
+use super::adapt_schema::adapt_schema;
 use super::convert::RangeResult;
-use super::failpoint::failpoint;
-use super::ingest::IngestOptions;
-use super::manifest::{Manifest, Part, Summary};
-use super::parts::{
-    DataFile, InputRow, InputStatus, files_to_batch, inputs_to_batch, read_part, write_part,
-};
+use super::file_index::{Entry, next_lists};
+use super::function::UserFunction;
+use super::lease::Lease;
+use super::manifest::{JobRange, Manifest, Part, Summary};
+use super::parts::DataFile;
+use super::parts::{InputRow, InputStatus, inputs_to_batch, read_part, write_part};
 use super::ranges::range_of;
 use super::snapshot::Snapshot;
-use super::writer::fit;
-use super::{Lake, now};
+use super::store::Store;
+use super::{Lake, micros};
 use crate::error::{Error, Result};
-use crate::table::{table, tables};
+use crate::table::table;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::SystemTime;
 
 /// Lists of inputs that a manifest may name before small ones are merged.
 const MOST_PARTS: usize = 64;
+/// How often a change that takes little time is tried again while others commit.
+const TRIES: usize = 100;
+
+/// What a commit changes; all else stays as the version has it that it follows.
+#[derive(Default)]
+pub(super) struct Change<'a> {
+    /// What makes it: `ingest`, `compact`, ..
+    pub(super) operation: &'a str,
+    /// The ranges of job ids.
+    pub(super) ranges: Option<Vec<JobRange>>,
+    /// Data files that come and go.
+    pub(super) results: Vec<&'a RangeResult>,
+    /// What became of inputs.
+    pub(super) inputs: Vec<&'a InputRow>,
+    /// Number of the settings with which these were read.
+    pub(super) read_with: Option<i64>,
+    /// Lists of inputs in the place of those that there are.
+    pub(super) input_lists: Option<Vec<Part>>,
+    /// Lists of data files in the place of those that there are, and what they hold.
+    pub(super) file_lists: Option<(Vec<Part>, Summary)>,
+    /// Users' functions.
+    pub(super) functions: Option<Vec<UserFunction>>,
+    /// The text of the settings.
+    pub(super) settings: Option<String>,
+    /// Set to stop.
+    pub(super) cancel: Option<&'a AtomicBool>,
+    /// What whoever has written data files holds.
+    pub(super) lease: Option<&'a Lease>,
+}
 
 impl Lake {
     /// Records inputs without rows of theirs, in a version of its own: for measuring a lake that knows very many.
     ///
     /// # Errors
-    /// [`Error::Conflict`] if somebody else commits at the same time, [`Error::Io`].
+    /// [`Error::Conflict`] if others commit all the time, [`Error::Io`].
     pub fn record_inputs(&self, inputs: Vec<InputRow>) -> Result<u64> {
-        let snapshot = self.snapshot(None)?;
-        let (splits, osts) = (
-            snapshot.manifest.splits.clone(),
-            snapshot.manifest.osts.clone(),
-        );
-        let committed = self.commit(
-            "ingest",
-            &snapshot,
-            splits,
-            osts,
-            &[],
-            &inputs.iter().collect::<Vec<_>>(),
-            &IngestOptions::default(),
-        )?;
-        let reason = "somebody else committed at the same time; try again".to_string();
-        committed.ok_or_else(|| Error::Conflict {
+        let committed = self.change(|_| {
+            Ok(Some(Change {
+                operation: "ingest",
+                inputs: inputs.iter().collect(),
+                ..Change::default()
+            }))
+        })?;
+        committed.ok_or_else(|| Error::Invalid("no inputs to record".into()))
+    }
+
+    /// Publishes a change of the newest version, anew on top of theirs when others commit at the same time; None if there is none.
+    ///
+    /// # Errors
+    /// Those of `make`; [`Error::Conflict`] if others commit all the time; as [`Lake::commit`].
+    pub(super) fn change<'a>(
+        &self,
+        make: impl Fn(&Snapshot) -> Result<Option<Change<'a>>>,
+    ) -> Result<Option<u64>> {
+        for _ in 0..TRIES {
+            let snapshot = self.snapshot(None)?;
+            self.check_directories(snapshot.files())?;
+            let Some(change) = make(&snapshot)? else {
+                return Ok(None);
+            };
+            if let Some(version) = self.commit(&snapshot, change)? {
+                return Ok(Some(version));
+            }
+        }
+        Err(self.conflict("change", TRIES))
+    }
+
+    /// The error of whoever lost to others so often.
+    pub(super) fn conflict(&self, what: &str, tries: usize) -> Error {
+        Error::Conflict {
             lake: self.store.show(""),
-            reason,
+            reason: format!(
+                "others committed {tries} times while this {what} was ready; run it again"
+            ),
+        }
+    }
+
+    /// Publishes the version that follows `snapshot`; None if somebody else was faster.
+    ///
+    /// # Errors
+    /// [`Error::Lake`] if this program is too old for the lake, or what was written is gone; [`Error::Interrupted`]; [`Error::Io`];
+    /// [`Error::Outcome`] if nobody can say whether it was published: then nothing that it names may be deleted.
+    pub(super) fn commit(&self, snapshot: &Snapshot, change: Change<'_>) -> Result<Option<u64>> {
+        let mut written = vec![];
+        let published = self
+            .prepare(snapshot, &change, &mut written)
+            .and_then(|manifest| {
+                if change
+                    .cancel
+                    .is_some_and(|cancel| cancel.load(Ordering::Relaxed))
+                {
+                    return Err(Error::Interrupted);
+                }
+                // A vacuum that runs at the same time looks at the times of files, and this is the last look at whether they are there.
+                let files = change.results.iter().flat_map(|result| &result.files);
+                let paths = files
+                    .map(|file| &file.path)
+                    .chain(written.iter().map(|part| &part.path));
+                for path in paths {
+                    self.still_there(path)?;
+                }
+                if let Some(lease) = change.lease {
+                    lease.check()?;
+                }
+                // If a vacuum removed the version that this one follows, others have committed after that.
+                match Manifest::versions(&self.store)?.last() == Some(&snapshot.version()) {
+                    true => Ok(manifest.publish(&self.store)?.then_some(manifest.version)),
+                    false => Ok(None),
+                }
+            });
+        if matches!(published, Ok(None) | Err(_)) && !is_unknown(&published) {
+            written
+                .iter()
+                .for_each(|part| _ = self.store.delete(&part.path));
+        }
+        published
+    }
+
+    /// Makes a file that is to be published as young as one that is written now.
+    fn still_there(&self, path: &str) -> Result<()> {
+        if self.store.exists(path)? {
+            return self.store.touch(path);
+        }
+        Err(Error::Lake {
+            lake: self.store.show(""),
+            reason: format!(
+                "{path} was deleted before it was published, by a vacuum whose --min-age is too short; run this again"
+            ),
         })
     }
 
-    /// Publishes the next version, which `operation` made; None if somebody else was faster.
-    #[allow(clippy::too_many_arguments)]
-    pub(super) fn commit(
+    /// Writes the lists of the next version, which are in `written` then, and makes its manifest.
+    fn prepare(
         &self,
-        operation: &str,
         snapshot: &Snapshot,
-        splits: Vec<i64>,
-        osts: Vec<Option<i64>>,
-        results: &[&RangeResult],
-        inputs: &[&InputRow],
-        options: &IngestOptions<'_>,
-    ) -> Result<Option<u64>> {
-        let version = snapshot.version() + 1;
-        let mut inputs = inputs.to_vec();
+        change: &Change<'_>,
+        written: &mut Vec<Part>,
+    ) -> Result<Manifest> {
+        let before = &snapshot.manifest;
+        before.check_writer(&self.store)?;
+        let mut manifest = before.next(change.operation, micros(SystemTime::now()));
+        if let Some(ranges) = &change.ranges {
+            manifest.ranges = ranges.clone();
+        }
+        if let Some(settings) = &change.settings {
+            manifest.settings = settings.clone();
+        }
+        if let Some(functions) = &change.functions {
+            manifest.functions = functions.clone();
+        }
+        if let Some(lists) = &change.input_lists {
+            manifest.inputs = lists.clone();
+        }
+        self.add_inputs(snapshot, change, &mut manifest, written)?;
+        match &change.file_lists {
+            Some((lists, summary)) => {
+                manifest.files = lists.clone();
+                manifest.summary = summary.clone();
+            }
+            None => self.change_files(snapshot, change, &mut manifest, written)?,
+        }
+        Ok(manifest)
+    }
+
+    fn add_inputs(
+        &self,
+        snapshot: &Snapshot,
+        change: &Change<'_>,
+        manifest: &mut Manifest,
+        written: &mut Vec<Part>,
+    ) -> Result<()> {
+        let version = manifest.version;
+        let mut inputs = change.inputs.clone();
         inputs.sort_by(|a, b| a.path.cmp(&b.path));
         let twins = twins(snapshot, &inputs)?;
         let input = |row: &&InputRow| {
@@ -70,107 +204,69 @@ impl Lake {
             InputRow {
                 version,
                 error: error.or_else(|| row.error.clone()),
+                settings: row
+                    .settings
+                    .or(change.read_with.filter(|_| row.status.has_rows())),
                 ..(*row).clone()
             }
         };
-
-        let replaced: HashSet<&str> = results
-            .iter()
-            .flat_map(|r| r.replaced.iter().map(String::as_str))
-            .collect();
-        let mut files: Vec<DataFile> = snapshot
-            .files()
-            .iter()
-            .filter(|file| !replaced.contains(file.path.as_str()))
-            .cloned()
-            .collect();
-        let added = results
-            .iter()
-            .flat_map(|r| r.files.iter().cloned())
-            .map(|file| DataFile { version, ..file });
-        files.extend(added);
-        for file in &mut files {
-            file.range = file.job_id.map(|(least, _)| range_of(&splits, least));
+        let rows = inputs.chunks(8192);
+        let rows = rows.map(|rows| inputs_to_batch(rows.iter().map(input)));
+        if let Some(part) = write_part(&self.store, "input", rows)? {
+            written.push(part.clone());
+            manifest.inputs.push(part);
         }
-        files.sort_by(|a, b| (&a.table, a.range, &a.path).cmp(&(&b.table, b.range, &b.path)));
-
-        let mut written = vec![];
-        let publish = |written: &mut Vec<Part>| -> Result<bool> {
-            let mut lists = snapshot.manifest.inputs.clone();
-            let rows = inputs.chunks(8192);
-            let rows = rows.map(|rows| inputs_to_batch(rows.iter().map(input)));
-            if let Some(part) = write_part(&self.store, "input", rows)? {
-                written.push(part.clone());
-                lists.push(part);
-            }
-            failpoint("input-part-written");
-            if lists.len() > MOST_PARTS {
-                lists = self.merge_parts(lists, written)?;
-            }
-            let list = if files.is_empty() {
-                None
-            } else {
-                write_part(&self.store, "file", [files_to_batch(&files, &splits)])?
-            };
-            written.extend(list.clone());
-            failpoint("file-part-written");
-            let added: usize = results.iter().map(|r| r.files.len()).sum();
-            let manifest = Manifest {
-                version,
-                parent: Some(snapshot.version()),
-                time: now(),
-                operation: operation.into(),
-                schema_versions: tables()
-                    .map(|table| (table.name.clone(), table.version))
-                    .collect(),
-                splits: splits.clone(),
-                osts: osts.clone(),
-                files: list,
-                inputs: lists,
-                summary: Summary {
-                    inputs: inputs.iter().filter(|row| row.status.has_rows()).count() as u64,
-                    inputs_failed: inputs
-                        .iter()
-                        .filter(|row| row.status == InputStatus::Failed)
-                        .count() as u64,
-                    files_added: added as u64,
-                    files_removed: replaced.len() as u64,
-                    rows: files.iter().map(|file| file.rows).sum(),
-                    bytes: files.iter().map(|file| file.bytes).sum(),
-                },
-                ..snapshot.manifest.clone()
-            };
-            failpoint("parts-done");
-            if options.is_cancelled() {
-                return Err(Error::Interrupted);
-            }
-            // A vacuum may have run since this ingest began. If it removed the version that this one follows, others have
-            // committed after that.
-            if !self.store.exists(&Manifest::path(snapshot.version()))? {
-                return Ok(false);
-            }
-            for file in results.iter().flat_map(|r| &r.files) {
-                if !self.store.exists(&file.path)? {
-                    return Err(Error::Lake {
-                        lake: self.store.show(""),
-                        reason: format!(
-                            "{} was deleted before it was published, by a vacuum that spares too little; run this again",
-                            file.path
-                        ),
-                    });
-                }
-            }
-            manifest.publish(&self.store)
+        if manifest.inputs.len() > MOST_PARTS {
+            let lists = std::mem::take(&mut manifest.inputs);
+            manifest.inputs = self.merge_parts(lists, written)?;
+        }
+        let of_status = |wanted: fn(InputStatus) -> bool| {
+            inputs.iter().filter(|row| wanted(row.status)).count() as u64
         };
-        match publish(&mut written) {
-            Ok(true) => Ok(Some(version)),
-            other => {
-                written
-                    .iter()
-                    .for_each(|part| _ = self.store.delete(&part.path));
-                other.map(|_| None)
-            }
+        manifest.summary.inputs = of_status(InputStatus::has_rows);
+        manifest.summary.inputs_failed = of_status(|status| status == InputStatus::Failed);
+        Ok(())
+    }
+
+    fn change_files(
+        &self,
+        snapshot: &Snapshot,
+        change: &Change<'_>,
+        manifest: &mut Manifest,
+        written: &mut Vec<Part>,
+    ) -> Result<()> {
+        let replaced = change.results.iter().flat_map(|result| &result.replaced);
+        let replaced: HashSet<&str> = replaced.map(String::as_str).collect();
+        let is_gone = |file: &&DataFile| replaced.contains(file.path.as_str());
+        let gone = snapshot.files().iter().filter(is_gone).cloned();
+        let mut changed: Vec<Entry> = gone.map(|file| (file, true)).collect();
+        newest_known(&self.store, &changed)?;
+        let removed = changed.len();
+        let mut all: Vec<DataFile> = match replaced.is_empty() {
+            true => snapshot.files().to_vec(),
+            false => snapshot
+                .files()
+                .iter()
+                .filter(|file| !is_gone(file))
+                .cloned()
+                .collect(),
+        };
+        let splits = manifest.splits();
+        for file in change.results.iter().flat_map(|result| &result.files) {
+            let added = DataFile {
+                version: manifest.version,
+                range: file.job_id.map(|(least, _)| range_of(&splits, least)),
+                ..file.clone()
+            };
+            all.push(added.clone());
+            changed.push((added, false));
         }
+        manifest.summary.files_removed = removed as u64;
+        manifest.summary.files_added = (changed.len() - removed) as u64;
+        manifest.summary.rows = all.iter().map(|file| file.rows).sum();
+        manifest.summary.bytes = all.iter().map(|file| file.bytes).sum();
+        manifest.files = next_lists(&self.store, &manifest.files, changed, &all, written)?;
+        Ok(())
     }
 
     /// Merges the smaller half of the lists of inputs into one, so that their number stays small and no large one is rewritten
@@ -178,15 +274,40 @@ impl Lake {
     fn merge_parts(&self, mut lists: Vec<Part>, written: &mut Vec<Part>) -> Result<Vec<Part>> {
         lists.sort_by_key(|part| part.rows);
         let large = lists.split_off(lists.len() / 2 + 1);
-        let rows = lists.iter().map(|part| read_part(&self.store, part));
-        let rows = rows.collect::<Result<Vec<_>>>()?;
         // Lists of an older program have fewer columns.
-        let schema = &table("lake_input")?.schema;
-        let rows = rows.into_iter().flatten().map(|rows| fit(&rows?, schema));
+        let table = table("lake_input")?;
+        let rows = lists.iter().map(|part| {
+            let rows = read_part(&self.store, part)?;
+            Ok(rows.map(move |rows| adapt_schema(&rows?, table, &part.path)))
+        });
+        let rows = rows.collect::<Result<Vec<_>>>()?.into_iter().flatten();
         let merged = write_part(&self.store, "input", rows)?;
         written.extend(merged.clone());
         Ok(large.into_iter().chain(merged).collect())
     }
+}
+
+/// Whether nobody can say if a version was published.
+pub(super) fn is_unknown<T>(published: &Result<T>) -> bool {
+    matches!(published, Err(Error::Outcome { .. }))
+}
+
+/// Refuses to replace files that were written with columns which this program does not know.
+fn newest_known(store: &Store, gone: &[Entry]) -> Result<()> {
+    for (file, _) in gone {
+        let known = table(&file.table)?.version;
+        if file.schema_version > known {
+            return Err(Error::Lake {
+                lake: store.show(""),
+                reason: format!(
+                    "{} was written by a newer iolode (version {} of the columns of {}, this one knows {known}): it can be read, but only a newer \
+                     iolode can change it",
+                    file.path, file.schema_version, file.table
+                ),
+            });
+        }
+    }
+    Ok(())
 }
 
 /// A copy of an input of which it is not said yet which one that is.

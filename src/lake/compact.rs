@@ -5,9 +5,11 @@
 //! of their version. No row is changed; which input it came from and when is as before.
 
 use super::Lake;
+use super::commit::{Change, is_unknown};
 use super::convert::RangeResult;
-use super::failpoint::failpoint;
-use super::ingest::{IngestOptions, Progress};
+use super::ingest::Progress;
+use super::lease::Lease;
+use super::manifest::JobRange;
 use super::merge::in_order;
 use super::parts::DataFile;
 use super::placement::Placement;
@@ -136,7 +138,10 @@ impl Lake {
             foresee(&snapshot, &site.place, &mut report);
             return Ok(report);
         }
+        self.check_owner()?;
         let mut history = History::default();
+        snapshot.manifest.check_writer(&self.store)?;
+        let lease = Lease::take(&self.store)?;
         loop {
             let snapshot = self.snapshot(None)?;
             let groups = step(&snapshot, &site.place, &history);
@@ -155,12 +160,14 @@ impl Lake {
                 &mut history,
                 &mut done,
             );
-            let published =
-                written.and_then(|()| self.publish(&mut done, options, &mut history, &mut report));
-            self.discard_all(&done);
+            let published = written
+                .and_then(|()| self.publish(&mut done, options, &lease, &mut history, &mut report));
+            if !is_unknown(&published) {
+                self.discard_all(&done);
+            }
             published?;
         }
-        if let Some(version) = self.compact_lists(&options.cancel)? {
+        if let Some(version) = self.compact_lists(&options.cancel, &lease)? {
             report.version = Some(version);
         }
         let given_up = history.losses.values().filter(|lost| **lost >= LOSSES);
@@ -253,7 +260,6 @@ impl Lake {
                 done.result.replaced.extend(result.replaced);
             }
         }
-        failpoint("all-ranges-done");
         match failure.into_inner().ok().flatten() {
             Some(e) => Err(e),
             None if options.cancel.load(Ordering::Relaxed) => Err(Error::Interrupted),
@@ -266,13 +272,10 @@ impl Lake {
         &self,
         done: &mut Vec<Done>,
         options: &CompactOptions,
+        lease: &Lease,
         history: &mut History,
         report: &mut CompactReport,
     ) -> Result<()> {
-        let ours = IngestOptions {
-            cancel: options.cancel.clone(),
-            ..IngestOptions::default()
-        };
         for _ in 0..TRIES {
             let snapshot = self.snapshot(None)?;
             let (good, lost): (Vec<Done>, Vec<Done>) = std::mem::take(done)
@@ -287,11 +290,15 @@ impl Lake {
             if done.is_empty() {
                 return Ok(());
             }
-            let (splits, osts) = recut(&snapshot, done);
-            let results: Vec<&RangeResult> = done.iter().map(|done| &done.result).collect();
-            if let Some(version) =
-                self.commit("compact", &snapshot, splits, osts, &results, &[], &ours)?
-            {
+            let change = Change {
+                operation: "compact",
+                ranges: Some(recut(&snapshot, done)),
+                results: done.iter().map(|done| &done.result).collect(),
+                cancel: Some(&options.cancel),
+                lease: Some(lease),
+                ..Change::default()
+            };
+            if let Some(version) = self.commit(&snapshot, change)? {
                 report.version = Some(version);
                 for done in std::mem::take(done) {
                     report.rewritten += done.result.replaced.len() as u64;
@@ -302,12 +309,7 @@ impl Lake {
                 return Ok(());
             }
         }
-        Err(Error::Conflict {
-            lake: self.store.show(""),
-            reason: format!(
-                "others committed {TRIES} times while this compaction was ready; run it again"
-            ),
-        })
+        Err(self.conflict("compaction", TRIES))
     }
 
     fn discard_all(&self, done: &[Done]) {
@@ -458,20 +460,23 @@ fn added(
     tables.into_iter().filter(|(_, old)| !good(old)).collect()
 }
 
-/// The split points of the next version and the targets of its ranges.
-fn recut(snapshot: &Snapshot, done: &[Done]) -> (Vec<i64>, Vec<Option<i64>>) {
-    let (mut splits, mut osts) = (
-        snapshot.manifest.splits.clone(),
-        snapshot.manifest.osts.clone(),
-    );
+/// The ranges of the next version.
+fn recut(snapshot: &Snapshot, done: &[Done]) -> Vec<JobRange> {
+    let mut ranges = snapshot.manifest.ranges.clone();
     for done in done {
         // Nobody else has cut it otherwise: that was looked at.
-        if let Some(ranges) = done.group.span.ranges(&splits) {
-            splits.splice(ranges.start..ranges.end - 1, done.cuts.iter().copied());
-            osts.splice(ranges, done.osts.iter().copied());
+        let splits: Vec<i64> = ranges.iter().filter_map(|range| range.from).collect();
+        if let Some(places) = done.group.span.ranges(&splits) {
+            let first = ranges[places.start].from;
+            let bounds = std::iter::once(first).chain(done.cuts.iter().copied().map(Some));
+            let pieces = bounds.zip(&done.osts);
+            let pieces: Vec<_> = pieces
+                .map(|(from, ost)| JobRange { from, ost: *ost })
+                .collect();
+            ranges.splice(places, pieces);
         }
     }
-    (splits, osts)
+    ranges
 }
 
 /// One table of a group.
@@ -540,7 +545,6 @@ impl Rewrite {
             .replaced
             .extend(self.old.iter().map(|file| file.path.clone()));
         sync(&finished)?;
-        failpoint("range-done");
         Ok(())
     }
 }

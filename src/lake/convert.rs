@@ -1,7 +1,6 @@
 //! One range: its logs, and the rows that it has, to one Parquet file for each table.
 
 use super::days::DaysTask;
-use super::failpoint::failpoint;
 use super::ingest::{IngestOptions, Progress};
 use super::list::{Candidate, Planned, failed_row, without_path};
 use super::merge::merge;
@@ -143,7 +142,6 @@ impl<'o> Worker<'o> {
                     .any(|row| row.status.has_rows() && row.content_hash == Some(*hash))
         });
         if converted.is_ok() && spared.is_empty() {
-            failpoint("range-done");
             return Ok(result);
         }
         // Files that were whole already are nobody's now.
@@ -348,6 +346,7 @@ impl<'o> Worker<'o> {
             period: Period::default(),
             reader_version: source.version(),
             version: 0,
+            settings: None,
         })
     }
 

@@ -2,7 +2,6 @@
 //! the first interval of a day begins with the last sample of the day before.
 
 use super::convert::{RangeResult, contradictions, resolver};
-use super::failpoint::failpoint;
 use super::ingest::IngestOptions;
 use super::merge::{merge, show};
 use super::parts::DataFile;
@@ -43,7 +42,6 @@ pub(super) fn convert_days(task: &DaysTask, options: &IngestOptions<'_>) -> Resu
             .for_each(|file| _ = task.target.store.delete(&file.path));
         return Err(e);
     }
-    failpoint("range-done");
     Ok(result)
 }
 

@@ -1,8 +1,8 @@
 //! Taking back what a source brought: dumps that were read in the wrong time zone cannot be parted from the others' rows.
 
 use super::Lake;
+use super::commit::Change;
 use super::convert::RangeResult;
-use super::ingest::IngestOptions;
 use super::parts::{InputRow, InputStatus};
 use crate::error::{Error, Result};
 use crate::source::Source;
@@ -26,6 +26,7 @@ impl Lake {
     /// [`Error::Invalid`] if there is nothing of them, [`Error::Conflict`] if somebody else commits at the same time,
     /// [`Error::Io`].
     pub fn forget(&self, sources: &[&dyn Source]) -> Result<Forgotten> {
+        self.check_owner()?;
         let snapshot = self.snapshot(None)?;
         let of_source = |row: &InputRow| {
             let source = row.source.as_deref();
@@ -65,19 +66,16 @@ impl Lake {
             let why = format!("nothing of {} is in the lake", names.join(" or "));
             return Err(Error::Invalid(why));
         }
-        let version = self.commit(
-            "forget",
+        let committed = self.commit(
             &snapshot,
-            snapshot.manifest.splits.clone(),
-            snapshot.manifest.osts.clone(),
-            &[&gone],
-            &inputs.iter().collect::<Vec<_>>(),
-            &IngestOptions::default(),
+            Change {
+                operation: "forget",
+                results: vec![&gone],
+                inputs: inputs.iter().collect(),
+                ..Change::default()
+            },
         )?;
-        let version = version.ok_or_else(|| Error::Conflict {
-            lake: self.store.show(""),
-            reason: "somebody else committed at the same time; try again".into(),
-        })?;
+        let version = committed.ok_or_else(|| self.conflict("forget", 1))?;
         Ok(Forgotten {
             version,
             inputs: inputs.len() as u64,

@@ -3,14 +3,11 @@
 //! They stand in the manifest, so that each version knows those it had. The lake keeps their text and does not read it; what
 //! it means is the engine's matter.
 
-use super::manifest::{Manifest, Summary};
-use super::{Lake, now};
-use crate::error::{Error, Result};
+use super::Lake;
+use super::commit::Change;
+use crate::error::Result;
 use serde::{Deserialize, Serialize};
 use std::fmt::{Display, Formatter};
-
-/// How often a change is tried again when others commit at the same time. Each try is a few small files.
-const TRIES: usize = 100;
 
 /// A function of the values of one row, written in SQL.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -76,41 +73,20 @@ impl Lake {
     /// sees what the other did.
     ///
     /// # Errors
-    /// Those of `change`; [`Error::Conflict`] if others commit all the time; [`Error::Io`], as of a lake that may only be read.
+    /// Those of `change`; [`crate::Error::Conflict`] if others commit all the time; [`crate::Error::Io`], as of a lake that may only be read.
     pub fn change_functions(
         &self,
         operation: &str,
         change: impl Fn(&[UserFunction]) -> Result<Vec<UserFunction>>,
     ) -> Result<Option<u64>> {
-        for _ in 0..TRIES {
-            let snapshot = self.snapshot(None)?;
-            let old = &snapshot.manifest;
-            let functions = change(&old.functions)?;
-            if functions == old.functions {
-                return Ok(None);
-            }
-            let manifest = Manifest {
-                version: old.version + 1,
-                parent: Some(old.version),
-                time: now(),
-                operation: operation.into(),
-                functions,
-                summary: Summary {
-                    rows: old.summary.rows,
-                    bytes: old.summary.bytes,
-                    ..Summary::default()
-                },
-                ..old.clone()
-            };
-            // If a vacuum removed the version that this one follows, others have committed after that.
-            let follows = self.store.exists(&Manifest::path(old.version))?;
-            if follows && manifest.publish(&self.store)? {
-                return Ok(Some(manifest.version));
-            }
-        }
-        Err(Error::Conflict {
-            lake: self.store.show(""),
-            reason: format!("others committed {TRIES} times meanwhile; try again"),
+        self.change(|snapshot| {
+            let old = &snapshot.manifest.functions;
+            let functions = change(old)?;
+            Ok((functions != *old).then(|| Change {
+                operation,
+                functions: Some(functions),
+                ..Change::default()
+            }))
         })
     }
 }

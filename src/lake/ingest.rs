@@ -1,13 +1,14 @@
 //! A tree of logs to one commit: the only place where sources meet the lake.
 
 use super::Lake;
+use super::commit::{Change, is_unknown};
 use super::convert::{RangeResult, Task, Worker};
 use super::days::convert_days;
-use super::failpoint::failpoint;
+use super::lease::Lease;
 use super::list::{Candidate, Listing, is_address, list, list_made, name, noted, peek, unknown};
 use super::parts::{InputRow, InputStatus};
 use super::plan::{Plan, plan};
-use super::site::{RegisteredSource, SiteFile};
+use super::site::{RegisteredSource, SettingsEdit, SiteFile};
 use super::snapshot::Snapshot;
 use super::stage::Stage;
 use super::work::{Hashes, Work, remember};
@@ -24,7 +25,7 @@ const TRIES: usize = 50;
 
 /// What is taken in, and with what means.
 pub struct IngestOptions<'a> {
-    /// Files, directories and addresses; the sources of `site.toml` if there are none.
+    /// Files, directories and addresses; the sources in the settings if there are none.
     pub paths: Vec<InputPath>,
     /// Inputs that are made rather than read from files; then there are no others.
     pub made: Option<&'a dyn Made>,
@@ -32,9 +33,9 @@ pub struct IngestOptions<'a> {
     pub period: Period,
     /// Take the DXT modules as well; logs that were taken without them are taken anew.
     pub dxt: bool,
-    /// Take inputs anew that an older reader has read, and try those again of which nothing was taken.
+    /// Take inputs anew that an older reader has read, or one with other settings, and try those again of which nothing was taken.
     pub refresh: bool,
-    /// Remember the paths in `site.toml`.
+    /// Add the paths to the sources in the settings.
     pub register: bool,
     /// Threads.
     pub threads: usize,
@@ -149,7 +150,7 @@ impl Lake {
         options: &IngestOptions<'_>,
         progress: &dyn Progress,
     ) -> Result<IngestReport> {
-        let mut site = self.site()?;
+        let site = self.site()?;
         let given = !options.paths.is_empty();
         let registered = site.source.iter().map(|source| InputPath {
             path: PathBuf::from(&source.path),
@@ -169,13 +170,21 @@ impl Lake {
         for InputPath { path, .. } in paths.iter().filter(file) {
             std::fs::metadata(path).map_err(|e| Error::io(path, "cannot read", e))?;
         }
+        self.check_owner()?;
         let mut done: HashMap<u64, RangeResult> = HashMap::new();
         let report = self.try_ingest(&paths, &site, options, progress, &mut done);
-        if !report.as_ref().is_ok_and(|report| report.version.is_some()) {
+        let published = report.as_ref().is_ok_and(|report| report.version.is_some());
+        if !published && !is_unknown(&report) {
             self.discard(&mut done, &HashSet::new());
         }
-        if report.is_ok() && settle(&mut site, options)? {
-            site.write(&self.store)?;
+        if report.is_ok() && !published {
+            self.change(|snapshot| {
+                Ok(settled(snapshot, options)?.map(|settings| Change {
+                    operation: "set",
+                    settings: Some(settings),
+                    ..Change::default()
+                }))
+            })?;
         }
         report
     }
@@ -205,12 +214,17 @@ impl Lake {
             period: options.period,
             ..rules
         });
-        let mut stage: Option<Stage> = None;
+        let read_with = SiteFile {
+            timezone: Some(rules.zone.name().into()),
+            ..site.clone()
+        }
+        .reading_hash()?;
+        let (mut stage, mut lease): (Option<Stage>, Option<Lease>) = (None, None);
         for attempt in 0..TRIES {
             let told: &dyn Progress = if attempt == 0 { progress } else { &Silent };
             let snapshot = self.snapshot(None)?;
-            let memory = remember(&snapshot, &listing)?;
-            let todo = unknown(candidates, &memory.known, options);
+            let memory = remember(&snapshot, &listing, read_with)?;
+            let todo = unknown(candidates, &memory.known, read_with, options);
             let peeked = peek(candidates, &todo, options, told)?;
             let failed = |file: &&Candidate| {
                 let known = memory.known.get(&file.name);
@@ -233,6 +247,12 @@ impl Lake {
             if work.is_empty() {
                 return Ok(nothing);
             }
+            // Before the first file is written.
+            let lease = match lease.take() {
+                Some(held) => lease.insert(held),
+                None => lease.insert(Lease::take(&self.store)?),
+            };
+            snapshot.manifest.check_writer(&self.store)?;
             let files = || {
                 work.logs
                     .iter()
@@ -250,11 +270,8 @@ impl Lake {
             let dumps = stage.rows.iter().filter(|row| taken.contains(&*row.path));
             work.rows
                 .extend(dumps.filter(|row| !memory.knows(row)).cloned());
-            let Plan {
-                splits,
-                osts,
-                tasks,
-            } = plan(&snapshot, site, &mut work, stage, options)?;
+            let Plan { ranges, tasks } =
+                plan(&snapshot, &snapshot.site()?, &mut work, stage, options)?;
             let signatures = run(
                 tasks,
                 done,
@@ -265,7 +282,6 @@ impl Lake {
                 progress,
             )?;
             self.discard(done, &signatures.iter().copied().collect());
-            failpoint("all-ranges-done");
             let results: Vec<&RangeResult> = signatures
                 .iter()
                 .filter_map(|signature| done.get(signature))
@@ -289,18 +305,22 @@ impl Lake {
                 return Ok(nothing);
             }
             let inputs: Vec<&InputRow> = rows().collect();
-            if let Some(version) = self.commit(
-                "ingest", &snapshot, splits, osts, &results, &inputs, options,
-            )? {
+            let change = Change {
+                operation: "ingest",
+                ranges: Some(ranges),
+                results: results.clone(),
+                inputs: inputs.clone(),
+                read_with: Some(read_with),
+                settings: settled(&snapshot, options)?,
+                cancel: Some(&options.cancel),
+                lease: Some(lease),
+                ..Change::default()
+            };
+            if let Some(version) = self.commit(&snapshot, change)? {
                 return Ok(report(version, &inputs, &results, &named(options), nothing));
             }
         }
-        let reason =
-            format!("others committed {TRIES} times while this ingest was ready; run it again");
-        Err(Error::Conflict {
-            lake: self.store.show(""),
-            reason,
-        })
+        Err(self.conflict("ingest", TRIES))
     }
 
     /// Deletes the files of results that are not kept.
@@ -325,7 +345,7 @@ fn unmapped(snapshot: &Snapshot, stage: &Stage, site: &Site) -> Option<(String, 
     let mounts = site.unmapped_mounts();
     (sampled && !mounts.is_empty()).then(|| {
         let why = format!(
-            "{} {} no entry in site.toml, so that samples of LMT are not found for its files; add [[mount]] with path, fs and lmt",
+            "{} {} no entry in the settings, so that samples of LMT are not found for its files; add [[mount]] with path, fs and lmt: `iolode lake set`",
             mounts.join(", "),
             if mounts.len() == 1 { "has" } else { "have" }
         );
@@ -478,20 +498,27 @@ fn report(
     report
 }
 
-/// Notes in a site's file what an ingest was told and the next shall know; false if that is nothing new.
-fn settle(site: &mut SiteFile, options: &IngestOptions<'_>) -> Result<bool> {
-    let before = site.clone();
-    if let (None, Some(zone)) = (&site.timezone, options.zone) {
-        site.timezone = Some(zone.name().into());
-    }
-    if options.register {
-        register(site, &options.paths)?;
-    }
-    Ok(*site != before)
+/// The text of the settings with what an ingest was told and the next shall know; None if that is nothing new.
+fn settled(snapshot: &Snapshot, options: &IngestOptions<'_>) -> Result<Option<String>> {
+    let first_zone = options
+        .zone
+        .filter(|_| snapshot.site().is_ok_and(|site| site.timezone.is_none()));
+    let edit = SettingsEdit {
+        timezone: first_zone.map(|zone| zone.name().into()),
+        sources: match options.register {
+            true => registered(&options.paths)?,
+            false => vec![],
+        },
+        ..SettingsEdit::default()
+    };
+    let before = &snapshot.manifest.settings;
+    let after = edit.apply(before)?;
+    Ok((after != *before).then_some(after))
 }
 
-fn register(site: &mut SiteFile, paths: &[InputPath]) -> Result<()> {
-    for InputPath { path, kind } in paths {
+/// Paths as sources of settings.
+fn registered(paths: &[InputPath]) -> Result<Vec<RegisteredSource>> {
+    let source = |InputPath { path, kind }: &InputPath| {
         let text = path.to_string_lossy();
         let path = match is_address(&text) {
             // A password is not written down; MYSQL_PWD says it.
@@ -502,10 +529,7 @@ fn register(site: &mut SiteFile, paths: &[InputPath]) -> Result<()> {
                 .into_owned(),
         };
         let kind = kind.clone();
-        let source = RegisteredSource { kind, path };
-        if !site.source.contains(&source) {
-            site.source.push(source);
-        }
-    }
-    Ok(())
+        Ok(RegisteredSource { kind, path })
+    };
+    paths.iter().map(source).collect()
 }

@@ -268,16 +268,18 @@ pub(super) fn failed_row(
         period: Period::default(),
         reader_version: source.map_or(0, Source::version),
         version: 0,
+        settings: None,
     }
 }
 
 /// What the lake knows of the listed inputs, by path.
 pub(super) type Known = HashMap<Arc<str>, InputRow>;
 
-/// The places of the candidates that have to be taken: new, changed, or wanted anew.
+/// The places of the candidates that have to be taken: new, changed, or wanted anew. `read_with` is the number of the settings.
 pub(super) fn unknown(
     candidates: &[Candidate],
     known: &Known,
+    read_with: i64,
     options: &IngestOptions<'_>,
 ) -> Vec<usize> {
     let wanted = |file: &Candidate| {
@@ -295,8 +297,11 @@ pub(super) fn unknown(
         let otherwise = file.kind.is_some() && row.source.as_deref() != file.kind.as_deref();
         let told = row.source.as_deref() == Some("slurm")
             && !(options.slurm_columns.is_empty() && options.slurm_delimiter.is_none());
+        let other_settings = row.settings.is_some_and(|settings| settings != read_with);
         let older = options.refresh
-            && (nothing_taken || source.is_some_and(|s| row.reader_version < s.version()));
+            && (nothing_taken
+                || other_settings
+                || source.is_some_and(|s| row.reader_version < s.version()));
         let without_dxt = options.dxt && row.status.has_rows() && !row.dxt && row.job_id.is_some();
         // A server may know more each time; of a dump another period may be wanted.
         let dump = row.status.has_rows() && row.job_id.is_none();

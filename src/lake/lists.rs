@@ -1,18 +1,17 @@
 //! Lists of inputs: of many small ones a few.
 
 use super::Lake;
-use super::failpoint::failpoint;
-use super::ingest::IngestOptions;
+use super::adapt_schema::adapt_schema;
+use super::commit::{Change, is_unknown};
+use super::lease::Lease;
 use super::manifest::Part;
 use super::parts::{look_at_inputs, read_part, write_part};
 use super::snapshot::Snapshot;
-use super::writer::fit;
 use crate::error::{Error, Result};
 use crate::table::table;
 use arrow::array::BooleanArray;
 use arrow::compute::filter_record_batch;
 use arrow::record_batch::RecordBatch;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -42,11 +41,7 @@ impl Lake {
     ///
     /// # Errors
     /// As [`Lake::compact`].
-    pub(super) fn compact_lists(&self, cancel: &Arc<AtomicBool>) -> Result<Option<u64>> {
-        let options = IngestOptions {
-            cancel: cancel.clone(),
-            ..IngestOptions::default()
-        };
+    pub(super) fn compact_lists(&self, cancel: &AtomicBool, lease: &Lease) -> Result<Option<u64>> {
         for _ in 0..TRIES {
             let snapshot = self.snapshot(None)?;
             let mut lists = snapshot.manifest.inputs.clone();
@@ -56,28 +51,28 @@ impl Lake {
                 return Ok(None);
             }
             let merged = merge(&snapshot, &small)?;
-            failpoint("input-part-written");
             lists.extend(merged.clone());
-            let (splits, osts) = (
-                snapshot.manifest.splits.clone(),
-                snapshot.manifest.osts.clone(),
+            let committed = self.commit(
+                &snapshot,
+                Change {
+                    operation: "compact",
+                    input_lists: Some(lists),
+                    cancel: Some(cancel),
+                    lease: Some(lease),
+                    ..Change::default()
+                },
             );
-            let merged_in = snapshot.with_inputs(lists)?;
-            let committed = self.commit("compact", &merged_in, splits, osts, &[], &[], &options);
             if let Ok(Some(version)) = committed {
                 return Ok(Some(version));
             }
-            merged
-                .iter()
-                .for_each(|part| _ = self.store.delete(&part.path));
+            if !is_unknown(&committed) {
+                merged
+                    .iter()
+                    .for_each(|part| _ = self.store.delete(&part.path));
+            }
             committed?;
         }
-        Err(Error::Conflict {
-            lake: self.store.show(""),
-            reason: format!(
-                "others committed {TRIES} times while this compaction was ready; run it again"
-            ),
-        })
+        Err(self.conflict("compaction", TRIES))
     }
 }
 
@@ -100,18 +95,21 @@ fn merge(snapshot: &Snapshot, lists: &[Part]) -> Result<Option<Part>> {
         at.is_ok_and(|at| newest[at].1 == version)
     };
     // Lists of an older program have fewer columns.
-    let schema = &table("lake_input")?.schema;
-    let kept = |rows: Result<RecordBatch>| -> Result<RecordBatch> {
+    let table = table("lake_input")?;
+    let kept = |part: &Part, rows: Result<RecordBatch>| -> Result<RecordBatch> {
         let (rows, mut mask) = (rows?, vec![]);
         look_at_inputs(&rows, |path, version, _, _| {
             mask.push(is_newest(path, version))
         })?;
-        filter_record_batch(&fit(&rows, schema)?, &BooleanArray::from(mask))
+        let rows = adapt_schema(&rows, table, &part.path)?;
+        filter_record_batch(&rows, &BooleanArray::from(mask))
             .map_err(|e| Error::columns("lists of inputs", e))
     };
-    let rows = lists.iter().map(|part| read_part(snapshot.store(), part));
-    let rows = rows.collect::<Result<Vec<_>>>()?;
-    let rows = rows.into_iter().flatten().map(kept);
+    let rows = lists.iter().map(|part| {
+        let rows = read_part(snapshot.store(), part)?;
+        Ok(rows.map(move |rows| kept(part, rows)))
+    });
+    let rows = rows.collect::<Result<Vec<_>>>()?.into_iter().flatten();
     let rows = rows.filter(|rows| rows.as_ref().map_or(true, |rows| rows.num_rows() > 0));
     write_part(snapshot.store(), "input", rows)
 }

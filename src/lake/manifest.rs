@@ -1,14 +1,17 @@
-//! The manifest of one version: which files hold the lake, and where the job ids are cut.
+//! The manifest of one version: which files hold the lake, where the job ids are cut, and what the site knows.
+//!
+//! Its file is one line of JSON, `{"checksum":"<XXH3 in hex>","manifest":{..}}`: the checksum is that of the bytes of the inner object.
 
 use super::function::UserFunction;
 use super::store::Store;
 use crate::error::{Error, Result};
+use crate::table::tables;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use xxhash_rust::xxh3::xxh3_64;
 
-/// Format of manifests that this program writes, and the newest that it reads.
-pub const FORMAT: u32 = 1;
-const DIRECTORY: &str = "_iolode/manifest";
+/// Format of lakes that this program makes, reads and writes.
+pub const FORMAT: u32 = 2;
 const HINT: &str = "_iolode/_last";
 
 /// One version of a lake. Written once, never changed.
@@ -16,8 +19,14 @@ const HINT: &str = "_iolode/_last";
 pub struct Manifest {
     /// Format of this file.
     pub format: u32,
+    /// The least format that a program must know to read this version.
+    pub min_reader: u32,
+    /// The least format that a program must know to make the next version.
+    pub min_writer: u32,
     /// The lake, the same in all its versions.
     pub lake_id: String,
+    /// The commit, of which no other has the same.
+    pub commit_id: String,
     /// Number of the version, from 1.
     pub version: u64,
     /// The version that it was made from; None for the first.
@@ -28,21 +37,35 @@ pub struct Manifest {
     pub operation: String,
     /// Version of each table's schema when it was written.
     pub schema_versions: BTreeMap<String, u32>,
+    /// What the site knows: the TOML text as it was given ([`super::SiteFile`]).
+    pub settings: String,
     /// Bytes of Parquet that a range should hold over all tables.
     pub range_bytes: u64,
-    /// Job ids at which a new range begins, ascending: range i holds `splits[i - 1] <= job_id < splits[i]`.
-    pub splits: Vec<i64>,
-    /// The target on which each range lies; one more than there are splits.
-    pub osts: Vec<Option<i64>>,
-    /// The list of all data files; None if there are none.
-    pub files: Option<Part>,
+    /// The ranges of job ids, ascending; there is at least one.
+    pub ranges: Vec<JobRange>,
+    /// Lists of data files, the oldest first: together they say which there are.
+    pub files: Vec<Part>,
     /// Lists of inputs; of several rows for one path the one with the highest version counts.
     pub inputs: Vec<Part>,
-    /// Users' own functions, in the order in which they were made; a manifest without the field has none.
+    /// Users' own functions, in the order in which they were made.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub functions: Vec<UserFunction>,
     /// Figures of this version for `lake_version`.
     pub summary: Summary,
+    /// Fields of a newer format, which are kept as they are.
+    #[serde(flatten)]
+    pub other: BTreeMap<String, serde_json::Value>,
+}
+
+/// A range of job ids: from its lower bound up to that of the next range.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JobRange {
+    /// Least job id; None for the first range.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<i64>,
+    /// The target on which it lies.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ost: Option<i64>,
 }
 
 /// An immutable list in Parquet.
@@ -52,6 +75,15 @@ pub struct Part {
     pub path: String,
     /// Rows.
     pub rows: u64,
+    /// XXH3 of its bytes.
+    pub checksum: i64,
+    /// How often its rows were merged: of lists of one level a certain number become one of the next.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub level: u8,
+}
+
+fn is_zero(level: &u8) -> bool {
+    *level == 0
 }
 
 /// What a version changed, and what the lake holds after it.
@@ -71,16 +103,34 @@ pub struct Summary {
     pub bytes: u64,
 }
 
+/// What stands around the inner object of a manifest's file.
+const BEFORE: &[u8] = b"{\"checksum\":\"";
+const BETWEEN: &[u8] = b"\",\"manifest\":";
+const AFTER: &[u8] = b"}\n";
+
 impl Manifest {
+    /// Where the manifests lie.
+    pub const DIRECTORY: &str = "_iolode/manifest";
+
     /// Where the manifest of a version lies.
     pub fn path(version: u64) -> String {
-        format!("{DIRECTORY}/{version:020}.json")
+        format!("{}/{version:020}.json", Self::DIRECTORY)
+    }
+
+    /// Job ids at which a new range begins, ascending: range i holds `splits[i - 1] <= job_id < splits[i]`.
+    pub fn splits(&self) -> Vec<i64> {
+        self.ranges.iter().filter_map(|range| range.from).collect()
+    }
+
+    /// The target on which each range lies.
+    pub fn osts(&self) -> Vec<Option<i64>> {
+        self.ranges.iter().map(|range| range.ost).collect()
     }
 
     /// Reads the manifest of a version; None if there is none.
     ///
     /// # Errors
-    /// [`Error::Lake`] if it is damaged or of a newer format.
+    /// [`Error::Lake`] if it is damaged or of another format.
     pub fn read(store: &Store, version: u64) -> Result<Option<Self>> {
         let path = Self::path(version);
         let Some(bytes) = store.read(&path)? else {
@@ -88,74 +138,180 @@ impl Manifest {
         };
         Self::parse(&bytes).map(Some).map_err(|reason| Error::Lake {
             lake: store.show(""),
-            reason: format!("{path}: {reason}"),
+            reason: format!("version {version}: {reason} ({path})"),
         })
     }
 
-    /// Reads a manifest's text.
+    /// Reads a manifest's file.
     ///
     /// # Errors
-    /// What is wrong with it, as text.
+    /// What is wrong with it, and what to do, as text.
     pub fn parse(bytes: &[u8]) -> Result<Self, String> {
-        #[derive(Deserialize)]
-        struct Format {
-            format: u32,
-        }
-        let damaged = |e: serde_json::Error| format!("damaged: {e}");
-        let manifest = serde_json::from_slice::<Self>(bytes);
-        // The fields of a newer format may be others.
-        let format = match &manifest {
-            Ok(manifest) => manifest.format,
-            Err(_) => {
-                serde_json::from_slice::<Format>(bytes)
-                    .map_err(damaged)?
-                    .format
-            }
+        const DAMAGED: &str =
+            "its manifest is damaged; `iolode lake restore --version N` goes back to an older one";
+        let Some((checksum, body)) = unwrapped(bytes) else {
+            return Err(match serde_json::from_slice::<Formats>(bytes) {
+                Ok(Formats { format: 1, .. }) => {
+                    "it has the lake format 1 of an unreleased iolode; make a new lake and ingest the logs again".into()
+                }
+                _ => DAMAGED.into(),
+            });
         };
-        if format > FORMAT {
+        if checksum != xxh3_64(body) {
+            return Err(DAMAGED.into());
+        }
+        let formats: Formats =
+            serde_json::from_slice(body).map_err(|e| format!("{DAMAGED}: {e}"))?;
+        if formats.min_reader > FORMAT {
             return Err(format!(
-                "made by a newer iolode (manifest format {format}, this one reads {FORMAT}); use a newer iolode"
+                "made by a newer iolode (lake format {}, this one reads {FORMAT}); use a newer iolode",
+                formats.min_reader
             ));
         }
-        let manifest = manifest.map_err(damaged)?;
-        if manifest.osts.len() != manifest.splits.len() + 1
-            || !manifest.splits.is_sorted_by(|a, b| a < b)
-        {
-            return Err("damaged: its ranges make no sense".into());
+        let manifest: Self = serde_json::from_slice(body).map_err(|e| format!("{DAMAGED}: {e}"))?;
+        let bounds = || manifest.ranges.iter().map(|range| range.from);
+        match bounds().next() == Some(None) && bounds().is_sorted_by(|a, b| a < b) {
+            true => Ok(manifest),
+            false => Err(format!("{DAMAGED}: its ranges overlap")),
         }
-        Ok(manifest)
     }
 
-    /// Publishes this version. False if the version exists already: somebody else was faster.
+    /// The first version of a lake.
+    pub(super) fn first(
+        lake_id: &str,
+        operation: &str,
+        time: i64,
+        settings: String,
+        range_bytes: u64,
+        ranges: Vec<JobRange>,
+    ) -> Self {
+        Self {
+            format: FORMAT,
+            min_reader: FORMAT,
+            min_writer: FORMAT,
+            lake_id: lake_id.into(),
+            commit_id: uuid::Uuid::new_v4().to_string(),
+            version: 1,
+            parent: None,
+            time,
+            operation: operation.into(),
+            schema_versions: tables()
+                .map(|table| (table.name.clone(), table.version))
+                .collect(),
+            settings,
+            range_bytes: range_bytes.max(1),
+            ranges,
+            files: vec![],
+            inputs: vec![],
+            functions: vec![],
+            summary: Summary::default(),
+            other: BTreeMap::new(),
+        }
+    }
+
+    /// What makes the next version of this one: its number, time and commit are set.
+    pub(super) fn next(&self, operation: &str, time: i64) -> Self {
+        let mut schema_versions = self.schema_versions.clone();
+        for table in tables() {
+            let version = schema_versions.entry(table.name.clone()).or_default();
+            *version = table.version.max(*version);
+        }
+        Self {
+            format: self.format.max(FORMAT),
+            commit_id: uuid::Uuid::new_v4().to_string(),
+            version: self.version + 1,
+            parent: Some(self.version),
+            time,
+            operation: operation.into(),
+            schema_versions,
+            summary: Summary {
+                rows: self.summary.rows,
+                bytes: self.summary.bytes,
+                ..Summary::default()
+            },
+            ..self.clone()
+        }
+    }
+
+    /// Whether this program may make the next version.
     ///
     /// # Errors
-    /// [`Error::Io`].
-    pub fn publish(&self, store: &Store) -> Result<bool> {
-        let text = serde_json::to_vec_pretty(self).map_err(|e| Error::columns("manifest", e))?;
-        let published = store.put_new(&Self::path(self.version), &text)?;
-        if published {
-            store.hint(HINT, self.version.to_string().as_bytes());
-            super::failpoint::failpoint("hint-written");
+    /// [`Error::Lake`] if it is too old for that.
+    pub(super) fn check_writer(&self, store: &Store) -> Result<()> {
+        match self.min_writer > FORMAT {
+            true => Err(Error::Lake {
+                lake: store.show(""),
+                reason: format!(
+                    "version {} was made by a newer iolode (lake format {}, this one writes {FORMAT}): it can be read, but only a newer iolode can change it",
+                    self.version, self.min_writer
+                ),
+            }),
+            false => Ok(()),
         }
-        Ok(published)
     }
 
-    /// The newest version; None in a store without one. The hint only saves looking: it may be old or missing.
+    /// The bytes of its file.
+    fn bytes(&self) -> Result<Vec<u8>> {
+        let body = serde_json::to_vec(self).map_err(|e| Error::columns("manifest", e))?;
+        let checksum = format!("{:016x}", xxh3_64(&body));
+        Ok([BEFORE, checksum.as_bytes(), BETWEEN, &body, AFTER].concat())
+    }
+
+    /// Publishes this version. False if somebody else was faster.
+    ///
+    /// An answer of the store that is lost says nothing: what lies there then is read.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if it was not published; [`Error::Outcome`] if nobody can say whether it was.
+    pub fn publish(&self, store: &Store) -> Result<bool> {
+        let (path, bytes) = (Self::path(self.version), self.bytes()?);
+        let put = store.put_new(&path, &bytes);
+        let is_ours = match &put {
+            Ok(true) => true,
+            Ok(false) | Err(_) => match store.read(&path) {
+                Ok(found) => found.is_some_and(|found| found == bytes),
+                Err(e) => {
+                    return Err(Error::Outcome {
+                        lake: store.show(""),
+                        version: self.version,
+                        reason: e.to_string(),
+                    });
+                }
+            },
+        };
+        if !is_ours {
+            return put.map(|_| false);
+        }
+        // Where a vacuum has removed the versions up to this number, it was free although others have committed since.
+        let unknown = |e: Error| Error::Outcome {
+            lake: store.show(""),
+            version: self.version,
+            reason: e.to_string(),
+        };
+        let newest = Self::versions(store).map_err(unknown)?.last().copied();
+        if newest.is_some_and(|newest| newest > self.version) {
+            store.delete(&path).map_err(unknown)?;
+            return Ok(false);
+        }
+        let hint = format!("{} {}", self.version, self.commit_id);
+        store.hint(HINT, hint.as_bytes());
+        Ok(true)
+    }
+
+    /// The newest version; None in a store without one. The hint only saves looking: it may be old, missing or unreadable.
     ///
     /// # Errors
     /// [`Error::Io`], and as [`Manifest::read`].
     pub fn newest(store: &Store) -> Result<Option<Self>> {
-        let mut newest = match hint(store)? {
-            Some(version) => Self::read(store, version)?,
-            None => None,
-        };
+        let hinted = |(version, _): (u64, String)| Self::read(store, version).ok().flatten();
+        let mut newest = hint(store).and_then(hinted);
         if newest.is_none() {
             newest = match Self::versions(store)?.last() {
                 Some(version) => Self::read(store, *version)?,
                 None => return Ok(None),
             };
         }
-        while let Some(next) = newest.as_ref().map(|m| m.version + 1) {
+        while let Some(next) = newest.as_ref().and_then(|m| m.version.checked_add(1)) {
             match Self::read(store, next)? {
                 Some(manifest) => newest = Some(manifest),
                 None => break,
@@ -164,14 +320,15 @@ impl Manifest {
         Ok(newest)
     }
 
-    /// Whether a version is there and none newer, without reading it. False also where the hint is another: then they have to be read.
+    /// Whether this version is there and none newer, without reading it. False also where the hint is another: then they have to be read.
     ///
     /// # Errors
     /// [`Error::Io`].
-    pub fn is_newest(store: &Store, version: u64) -> Result<bool> {
-        Ok(hint(store)? == Some(version)
-            && store.exists(&Self::path(version))?
-            && !store.exists(&Self::path(version + 1))?)
+    pub fn is_newest(&self, store: &Store) -> Result<bool> {
+        let hinted = hint(store).is_some_and(|(_, commit_id)| commit_id == self.commit_id);
+        Ok(hinted
+            && store.exists(&Self::path(self.version))?
+            && !store.exists(&Self::path(self.version + 1))?)
     }
 
     /// The versions that have a manifest, ascending.
@@ -179,45 +336,116 @@ impl Manifest {
     /// # Errors
     /// [`Error::Io`].
     pub fn versions(store: &Store) -> Result<Vec<u64>> {
-        let number = |path: &str| {
-            path.strip_prefix(DIRECTORY)?
-                .strip_prefix('/')?
-                .strip_suffix(".json")?
-                .parse()
-                .ok()
-        };
         let mut versions: Vec<u64> = store
-            .list(DIRECTORY)?
+            .list(Self::DIRECTORY)?
             .iter()
-            .filter_map(|entry| number(&entry.path))
+            .filter_map(|entry| version_of(&entry.path))
             .collect();
         versions.sort_unstable();
         Ok(versions)
     }
 }
 
-/// The number of the version that was the newest when it was written.
-fn hint(store: &Store) -> Result<Option<u64>> {
-    let text = store.read(HINT)?;
-    Ok(text.and_then(|bytes| std::str::from_utf8(&bytes).ok()?.trim().parse().ok()))
+/// The version whose manifest lies at a path.
+pub(super) fn version_of(path: &str) -> Option<u64> {
+    path.strip_prefix(Manifest::DIRECTORY)?
+        .strip_prefix('/')?
+        .strip_suffix(".json")?
+        .parse()
+        .ok()
+}
+
+/// The fields that every format has.
+#[derive(Deserialize)]
+struct Formats {
+    #[serde(rename = "format")]
+    format: u32,
+    #[serde(default)]
+    min_reader: u32,
+}
+
+/// The checksum of a manifest's file and its inner object.
+fn unwrapped(bytes: &[u8]) -> Option<(u64, &[u8])> {
+    let rest = bytes.strip_prefix(BEFORE)?;
+    let (checksum, rest) = rest.split_at_checked(16)?;
+    let body = rest.strip_prefix(BETWEEN)?.strip_suffix(AFTER)?;
+    let checksum = std::str::from_utf8(checksum).ok()?;
+    Some((u64::from_str_radix(checksum, 16).ok()?, body))
+}
+
+/// The number and the commit of the version that was the newest when it was written; None whatever keeps it from being read.
+fn hint(store: &Store) -> Option<(u64, String)> {
+    let bytes = store.read(HINT).ok()??;
+    let (version, commit_id) = std::str::from_utf8(&bytes).ok()?.trim().split_once(' ')?;
+    Some((version.parse().ok()?, commit_id.into()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn manifest() -> Manifest {
+        let ranges = vec![
+            JobRange::default(),
+            JobRange {
+                from: Some(7),
+                ost: Some(3),
+            },
+        ];
+        Manifest::first("lake", "create", 5, "# ours\n".into(), 1 << 20, ranges)
+    }
+
+    /// The same with other formats, and a field that this program does not know.
+    fn of_formats(format: u32, min_reader: u32, min_writer: u32) -> Manifest {
+        let other = [("snapshots".to_string(), serde_json::json!([1, "a"]))];
+        Manifest {
+            format,
+            min_reader,
+            min_writer,
+            other: other.into(),
+            ..manifest()
+        }
+    }
+
     #[test]
-    fn a_newer_format_is_refused_by_number_even_if_its_fields_are_unknown() {
-        let error = Manifest::parse(br#"{"format": 2, "everything": "new"}"#).unwrap_err();
+    fn a_manifest_comes_back_as_it_was_written() {
+        let manifest = of_formats(9, FORMAT, FORMAT);
+        let bytes = manifest.bytes().unwrap();
+        assert_eq!(Manifest::parse(&bytes).unwrap(), manifest);
+        // It is JSON, for others too.
+        let json: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
+        assert_eq!(json["manifest"]["ranges"][1]["from"], 7);
+        // What is not known stays.
+        assert_eq!(manifest.next("ingest", 6).other, manifest.other);
+    }
+
+    #[test]
+    fn what_a_newer_program_made_is_read_if_it_says_so_and_changed_if_it_says_so() {
+        let store = Store::Memory(Default::default());
+        let error = Manifest::parse(&of_formats(9, 9, 9).bytes().unwrap()).unwrap_err();
         assert!(
-            error.contains("manifest format 2, this one reads 1"),
+            error.starts_with("made by a newer iolode (lake format 9, this one reads 2)"),
             "{error}"
         );
+        let read = Manifest::parse(&of_formats(9, FORMAT, 9).bytes().unwrap()).unwrap();
+        let error = read.check_writer(&store).unwrap_err().to_string();
         assert!(
-            Manifest::parse(b"{\"format\": 1}")
-                .unwrap_err()
-                .starts_with("damaged")
+            error.contains("only a newer iolode can change it"),
+            "{error}"
         );
-        assert!(Manifest::parse(b"\0\0").is_err());
+        of_formats(9, FORMAT, FORMAT).check_writer(&store).unwrap();
+    }
+
+    #[test]
+    fn every_cut_and_every_changed_byte_is_seen() {
+        let bytes = manifest().bytes().unwrap();
+        for at in 0..bytes.len() {
+            assert!(Manifest::parse(&bytes[..at]).is_err(), "{at}");
+            let mut changed = bytes.clone();
+            changed[at] ^= 1;
+            assert!(Manifest::parse(&changed).is_err(), "{at}");
+        }
+        let old = Manifest::parse(b"{\n  \"format\": 1,\n  \"lake_id\": \"x\"\n}").unwrap_err();
+        assert!(old.contains("ingest the logs again"), "{old}");
     }
 }

@@ -2,7 +2,7 @@
 
 use super::parts::DataFile;
 use super::stage::{Block, Keys, Run, filtered, of_jobs};
-use super::writer::{Finished, RangeWriter, Target, fit, read_data};
+use super::writer::{Finished, RangeWriter, Target, read_rows};
 use crate::error::{Error, Result};
 use crate::source::Resolver;
 use crate::table::Table;
@@ -84,8 +84,8 @@ pub(super) fn in_order(
         return each(table, target, files, &[], usize::MAX, |rows, _| take(rows));
     }
     for file in chains.pop().into_iter().flatten() {
-        for batch in read_data(&target.store, &file.path, 8192)? {
-            take(fit(&batch?, &table.schema)?)?;
+        for batch in read_rows(&target.store, table, &file.path, 8192)? {
+            take(batch?)?;
         }
     }
     Ok(())
@@ -238,18 +238,13 @@ enum Feed {
 
 impl Cursor {
     fn of_lake(table: &Arc<Table>, target: &Target, files: Vec<DataFile>) -> Self {
-        let (store, schema, job) = (
-            target.store.clone(),
-            table.schema.clone(),
-            table.position("job_id"),
-        );
-        let (from, to) = (target.from, target.to);
+        let (store, job) = (target.store.clone(), table.position("job_id"));
+        let (from, to, table) = (target.from, target.to, table.clone());
         let batches = files.into_iter().flat_map(move |file| {
-            let schema = schema.clone();
-            match read_data(&store, &file.path, 8192) {
+            match read_rows(&store, &table, &file.path, 8192) {
                 Ok(batches) => {
                     let kept = batches.map(move |batch| {
-                        let batch = fit(&batch?, &schema)?;
+                        let batch = batch?;
                         Ok(job.map_or(batch.clone(), |at| of_jobs(&batch, at, from, to)))
                     });
                     Box::new(kept) as Box<dyn Iterator<Item = Result<RecordBatch>> + Send>

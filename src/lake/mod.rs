@@ -5,9 +5,12 @@
 //!   _iolode/manifest/00000000000000000042.json   one immutable manifest for each version
 //!   _iolode/_last                                a hint to the newest, which nothing relies on
 //!   _iolode/part/..parquet                       immutable lists that manifests refer to: data files, inputs
-//!   _iolode/site.toml                            what the site knows
+//!   _iolode/lease/..                             who is changing the lake
 //!   darshan_file/000012-<uuid>.parquet           one file for each (table, range of job ids)
 //!   lmt_ost/2018-01-28-<uuid>.parquet            one file for each (table, file system, day)
+//! disk1/<id of the lake>/                        where data files are placed in directories:
+//!   _iolode_lake.json                            the root of the lake that they belong to
+//!   darshan_file/000012-<uuid>.parquet
 //! ```
 //!
 //! # How a change becomes visible
@@ -22,30 +25,37 @@
 //! Nothing that a manifest names is ever changed, and the manifest is published in one step, so a reader sees version N or
 //! N + 1 of all tables. What a killed or beaten writer leaves behind is named by no manifest; [`vacuum`](Lake::vacuum) removes it.
 
+mod adapt_schema;
 mod check;
 mod commit;
 mod compact;
 mod convert;
+mod copy;
 mod days;
 mod encoding;
-mod failpoint;
+mod file_index;
 mod file_list;
 mod forget;
 mod function;
 mod ingest;
 #[cfg(test)]
 mod kill;
+mod lease;
 mod list;
 mod lists;
 mod manifest;
 mod merge;
+mod named;
 mod narrow;
 mod ost_list;
+mod owner;
 mod parts;
 mod placement;
 mod plan;
 mod ranges;
 mod regroup;
+mod restore;
+mod settings;
 mod site;
 mod snapshot;
 mod stage;
@@ -60,21 +70,23 @@ mod writer;
 
 pub use check::{CheckReport, Finding};
 pub use compact::{CompactOptions, CompactReport, Shape};
-pub use failpoint::FAILPOINTS;
+pub use copy::{CopyOptions, CopyReport};
 pub use forget::Forgotten;
 pub use function::{UserFunction, UserParameter};
 pub use ingest::{IngestOptions, IngestReport, InputPath, Progress, Silent};
-pub use manifest::{FORMAT, Manifest, Part, Summary};
+pub use manifest::{FORMAT, JobRange, Manifest, Part, Summary};
 pub use ost_list::OstList;
+pub use owner::Moved;
 pub use parts::{
     DataFile, InputRow, InputStatus, batch_to_files, batch_to_inputs, files_to_batch,
     inputs_to_batch,
 };
 pub use placement::Placement;
 pub use ranges::{range_of, splits_for};
-pub use site::{App, Mount, RegisteredSource, SiteFile};
+pub use settings::SettingsChange;
+pub use site::{App, Mount, RegisteredSource, SettingsEdit, SiteFile};
 pub use snapshot::Snapshot;
-pub use store::{Entry, Store};
+pub use store::{Call, Calls, Directory, Entry, Store};
 pub use vacuum::{VacuumOptions, VacuumReport};
 pub use version::Version;
 
@@ -99,15 +111,15 @@ pub struct Lake {
 pub struct CreateOptions {
     /// Bytes of Parquet that a range should hold over all tables.
     pub range_bytes: u64,
-    /// What the site knows, placement included.
-    pub site: SiteFile,
+    /// The text of the settings: what the site knows, placement included ([`SiteFile`]).
+    pub settings: String,
 }
 
 impl Default for CreateOptions {
     fn default() -> Self {
         Self {
             range_bytes: RANGE_BYTES,
-            site: SiteFile::default(),
+            settings: String::new(),
         }
     }
 }
@@ -119,27 +131,8 @@ impl Lake {
     /// [`Error::Lake`] if a lake or anything else is there, [`Error::Io`], [`Error::Invalid`] for options that make no sense.
     pub fn create(root: impl AsRef<Path>, options: &CreateOptions) -> Result<Self> {
         let root = absolute(root.as_ref())?;
-        let store = Store::Local(root.clone());
-        let refuse = |reason: &str| Error::Lake {
-            lake: root.clone(),
-            reason: reason.to_string(),
-        };
-        if Manifest::newest(&store)?.is_some() {
-            return Err(refuse("there is a lake already"));
-        }
-        if root.exists() {
-            let entries = std::fs::read_dir(&root)
-                .map_err(|e| Error::io(&root, "cannot use as a lake", e))?;
-            if entries
-                .flatten()
-                .any(|entry| entry.file_name() != "_iolode")
-            {
-                return Err(refuse(
-                    "the directory is not empty; give a new or an empty one",
-                ));
-            }
-        }
-        Self::start(store, options)
+        vacant(&root)?;
+        Self::start(Store::directory(root), options)
     }
 
     /// An empty lake in memory; it is gone with the last copy of the value.
@@ -151,33 +144,35 @@ impl Lake {
     }
 
     fn start(store: Store, options: &CreateOptions) -> Result<Self> {
-        let mut site = options.site.clone();
+        let site = SiteFile::parse(&options.settings)?;
         site.place.check()?;
-        site.place.make_absolute()?;
-        site.site()?;
-        site.zone()?;
-        let lake_id = uuid::Uuid::new_v4().to_string();
-        let manifest = Manifest {
-            format: FORMAT,
-            lake_id: lake_id.clone(),
-            version: 1,
-            parent: None,
-            time: now(),
-            operation: "create".into(),
-            schema_versions: Default::default(),
-            range_bytes: options.range_bytes.max(1),
-            splits: vec![],
-            osts: vec![options.site.place.choose(|_| 0)],
-            files: None,
-            inputs: vec![],
-            functions: vec![],
-            summary: Summary::default(),
+        let mut place = site.place.clone();
+        place.make_absolute()?;
+        let settings = match place == site.place {
+            true => options.settings.clone(),
+            false => SettingsEdit {
+                place: Some(place.clone()),
+                ..SettingsEdit::default()
+            }
+            .apply(&options.settings)?,
         };
-        if let Store::Local(root) = &store {
+        let lake_id = uuid::Uuid::new_v4().to_string();
+        let ost = place.choose(|_| 0);
+        let manifest = Manifest::first(
+            &lake_id,
+            "create",
+            micros(SystemTime::now()),
+            settings,
+            options.range_bytes,
+            vec![JobRange { from: None, ost }],
+        );
+        if let Store::Local(directory) = &store {
+            let root = directory.root();
             store::create_directory(root).map_err(|e| Error::io(root, "cannot create", e))?;
+            for directory in site.place.directories(&lake_id) {
+                owner::claim(&directory, &lake_id, root)?;
+            }
         }
-        // The manifest comes last: a lake that is there has its site's file.
-        site.write(&store)?;
         if !manifest.publish(&store)? {
             return Err(Error::Lake {
                 lake: store.show(""),
@@ -210,7 +205,33 @@ impl Lake {
             }
             Ok(_) => {}
         }
-        let store = Store::Local(root.clone());
+        Self::open_store(Store::directory(&root))
+    }
+
+    /// Opens a lake whose newest version may be damaged, to [`restore`](Lake::restore) an older one.
+    ///
+    /// # Errors
+    /// As [`Lake::open`] if none of its versions can be read.
+    pub fn open_damaged(root: impl AsRef<Path>) -> Result<Self> {
+        let opened = Self::open(&root);
+        if opened.is_ok() {
+            return opened;
+        }
+        let store = Store::directory(absolute(root.as_ref())?);
+        let mut versions = Manifest::versions(&store)?.into_iter().rev();
+        let whole = versions.find_map(|version| Manifest::read(&store, version).ok().flatten());
+        match whole {
+            Some(Manifest { lake_id, .. }) => Ok(Self { store, lake_id }),
+            None => opened,
+        }
+    }
+
+    /// Opens the lake in a store.
+    fn open_store(store: Store) -> Result<Self> {
+        let refuse = |reason: String| Error::Lake {
+            lake: store.show(""),
+            reason,
+        };
         let newest = Manifest::newest(&store)?;
         let newest = newest.ok_or_else(|| {
             refuse("not a lake: it has no _iolode/manifest; give the directory of a lake".into())
@@ -229,7 +250,7 @@ impl Lake {
     /// Its directory; None in memory.
     pub fn root(&self) -> Option<&Path> {
         match &self.store {
-            Store::Local(root) => Some(root),
+            Store::Local(directory) => Some(directory.root()),
             Store::Memory(_) => None,
         }
     }
@@ -249,7 +270,7 @@ impl Lake {
     }
 
     /// As [`Lake::snapshot`], for who needs some of its files: their list is read in parts, as far as it is asked for. If `known` is that
-    /// version, it is given back.
+    /// version of the lake that is there now, it is given back.
     ///
     /// # Errors
     /// As [`Lake::snapshot`].
@@ -258,19 +279,16 @@ impl Lake {
         version: Option<u64>,
         known: Option<&Arc<Version>>,
     ) -> Result<Arc<Version>> {
-        let is_still = |known: &&Arc<Version>| match version {
-            None => Manifest::is_newest(&self.store, known.version()),
-            Some(version) => {
-                Ok(version == known.version() && self.store.exists(&Manifest::path(version))?)
-            }
-        };
         if let Some(known) = known
-            && is_still(&known)?
+            && version.is_none()
+            && known.manifest().is_newest(&self.store)?
         {
             return Ok(known.clone());
         }
         let manifest = self.manifest(version)?;
-        if let Some(known) = known.filter(|known| known.version() == manifest.version) {
+        // A lake that was made anew in the same place has versions of the same numbers.
+        let same = |known: &&Arc<Version>| known.manifest().commit_id == manifest.commit_id;
+        if let Some(known) = known.filter(same) {
             return Ok(known.clone());
         }
         Version::open(self.store.clone(), manifest).map(Arc::new)
@@ -299,18 +317,37 @@ impl Lake {
         })
     }
 
-    /// What the site knows.
+    /// The settings of the newest version.
     ///
     /// # Errors
-    /// As [`SiteFile::parse`].
+    /// As [`SiteFile::parse`], and [`Lake::snapshot`].
     pub fn site(&self) -> Result<SiteFile> {
-        SiteFile::read(&self.store)
+        SiteFile::parse(&self.manifest(None)?.settings)
     }
 }
 
-/// Now, in microseconds since 1970, UTC.
-fn now() -> i64 {
-    micros(SystemTime::now())
+/// Refuses a directory for a new lake that holds one, or anything else.
+fn vacant(root: &Path) -> Result<()> {
+    let refuse = |reason: &str| Error::Lake {
+        lake: root.to_path_buf(),
+        reason: reason.to_string(),
+    };
+    if !Manifest::versions(&Store::directory(root))?.is_empty() {
+        return Err(refuse("there is a lake already"));
+    }
+    if root.exists() {
+        let entries =
+            std::fs::read_dir(root).map_err(|e| Error::io(root, "cannot use as a lake", e))?;
+        if entries
+            .flatten()
+            .any(|entry| entry.file_name() != "_iolode")
+        {
+            return Err(refuse(
+                "the directory is not empty; give a new or an empty one",
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// A file's time as microseconds since 1970.

@@ -5,8 +5,8 @@ use super::store::Store;
 use crate::error::{Error, Result};
 use crate::source::{Period, SOURCES, Status};
 use crate::table::{TableBuilder, table};
-use arrow::array::{Array, AsArray};
-use arrow::datatypes::{Int64Type, TimestampMicrosecondType};
+use arrow::array::{Array, AsArray, BooleanArray};
+use arrow::datatypes::{DataType, Field, Int64Type, Schema, TimestampMicrosecondType};
 use arrow::record_batch::RecordBatch;
 use bytes::Bytes;
 use parquet::arrow::ArrowWriter;
@@ -15,6 +15,7 @@ use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
 use std::borrow::{Borrow, Cow};
 use std::sync::Arc;
+use xxhash_rust::xxh3::xxh3_64;
 
 /// One Parquet file of the lake.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,6 +79,8 @@ pub struct InputRow {
     pub reader_version: u32,
     /// Lake version that took it.
     pub version: u64,
+    /// Number of the settings with which its rows were read ([`super::SiteFile::reading_hash`]).
+    pub settings: Option<i64>,
 }
 
 /// What became of an input.
@@ -188,20 +191,55 @@ pub fn files_to_batch(files: &[DataFile], splits: &[i64]) -> Result<RecordBatch>
 
 /// The way back from [`files_to_batch`].
 pub fn batch_to_files(batch: &RecordBatch, into: &mut Vec<DataFile>) -> Result<()> {
-    some_files(batch, |_, _| true, into)
+    let columns = Columns::new(batch, "lake_file")?;
+    into.extend((0..batch.num_rows()).map(|row| columns.file(row)));
+    Ok(())
 }
 
-/// As [`batch_to_files`], of the files of which table and range are wanted.
-pub(super) fn some_files(
+/// Column of a list of data files that says whether a file is gone since.
+const GONE: &str = "gone";
+
+/// A list of data files as a manifest refers to it: rows of `lake_file`, and whether the file is gone since. The range of a file is
+/// that of its least job id, so it is not written: a cut of the ranges leaves the list as it is.
+///
+/// # Errors
+/// [`Error::Columns`] if they do not fit the schema.
+pub(super) fn entries_to_batch(entries: &[(DataFile, bool)]) -> Result<RecordBatch> {
+    let files: Vec<DataFile> = entries
+        .iter()
+        .map(|(file, _)| DataFile {
+            range: None,
+            ..file.clone()
+        })
+        .collect();
+    let rows = files_to_batch(&files, &[])?;
+    let mut fields = rows.schema().fields().to_vec();
+    fields.push(Arc::new(Field::new(GONE, DataType::Boolean, false)));
+    let gone: BooleanArray = entries.iter().map(|(_, gone)| Some(*gone)).collect();
+    let mut columns = rows.columns().to_vec();
+    columns.push(Arc::new(gone));
+    RecordBatch::try_new(Arc::new(Schema::new(fields)), columns)
+        .map_err(|e| Error::columns("a list of data files", e))
+}
+
+/// The way back from [`entries_to_batch`], of the tables and least job ids that are wanted.
+pub(super) fn batch_to_entries(
     batch: &RecordBatch,
-    wanted: impl Fn(&str, Option<usize>) -> bool,
-    into: &mut Vec<DataFile>,
+    wanted: impl Fn(&str, Option<i64>) -> bool,
+    into: &mut Vec<(DataFile, bool)>,
 ) -> Result<()> {
-    let columns = Columns::new(batch, "lake_file")?;
-    for row in 0..batch.num_rows() {
-        let range = columns.int(2, row).and_then(|r| usize::try_from(r).ok());
-        if wanted(columns.text(0, row).unwrap_or_default(), range) {
-            into.push(columns.file(row));
+    let last = batch.num_columns().saturating_sub(1);
+    let gone = batch.column_by_name(GONE).and_then(|c| c.as_boolean_opt());
+    let gone = gone.ok_or_else(|| Error::Invalid("a list of data files lacks a column".into()))?;
+    let rows = batch.project(&(0..last).collect::<Vec<_>>());
+    let rows = rows.map_err(|e| Error::columns("a list of data files", e))?;
+    let columns = Columns::new(&rows, "lake_file")?;
+    for row in 0..rows.num_rows() {
+        if wanted(
+            columns.text(0, row).unwrap_or_default(),
+            columns.int(8, row),
+        ) {
+            into.push((columns.file(row), gone.value(row)));
         }
     }
     Ok(())
@@ -270,6 +308,7 @@ pub fn inputs_to_batch(
             .push(i64::try_from(input.version).unwrap_or(i64::MAX));
         builder.column(12).timestamp().push(input.period.from);
         builder.column(13).timestamp().push(input.period.to);
+        builder.column(14).int64().push(input.settings);
     }
     builder.finish()
 }
@@ -331,13 +370,19 @@ pub(super) fn write_part(
         rows += batch.num_rows() as u64;
     }
     let bytes = writer.into_inner().map_err(failed)?;
-    if !store.put_new(&path, &bytes)? {
+    // Nobody else has this name: what is there although the store says that something was there before is this list.
+    if !store.put_new(&path, &bytes)? && store.read(&path)?.is_none_or(|found| found != bytes) {
         return Err(Error::Conflict {
             lake: store.show(""),
             reason: format!("{path} exists already"),
         });
     }
-    Ok(Some(Part { path, rows }))
+    Ok(Some(Part {
+        path,
+        rows,
+        checksum: xxh3_64(&bytes) as i64,
+        level: 0,
+    }))
 }
 
 /// Reads a list, batch by batch.
@@ -359,12 +404,19 @@ pub(super) fn read_part(
 /// The bytes of a list.
 ///
 /// # Errors
-/// [`Error::Lake`] if it is missing.
+/// [`Error::Lake`] if it is missing or damaged.
 pub(super) fn part_bytes(store: &Store, part: &Part) -> Result<Bytes> {
-    store.read(&part.path)?.ok_or_else(|| Error::Lake {
+    let wrong = |what: &str| Error::Lake {
         lake: store.show(""),
-        reason: format!("{} is missing", part.path),
-    })
+        reason: format!("{} {what}", part.path),
+    };
+    let bytes = store.read(&part.path)?.ok_or_else(|| wrong("is missing"))?;
+    match xxh3_64(&bytes) as i64 == part.checksum {
+        true => Ok(bytes),
+        false => Err(wrong(
+            "is damaged: its bytes are not those that were written; `iolode lake restore --version N` goes back to an older version",
+        )),
+    }
 }
 
 /// Columns of a list by their place in the schema.
@@ -434,6 +486,7 @@ impl<'a> Columns<'a> {
                 from: self.time(12, row),
                 to: self.time(13, row),
             },
+            settings: self.int(14, row),
         }
     }
 
@@ -511,6 +564,7 @@ mod tests {
             },
             reader_version: 1,
             version: 2,
+            settings: Some(-9),
         };
         let part = write_part(
             &store,

@@ -1,11 +1,12 @@
 //! On which storage target a range's files lie.
 
+use super::owner::claim;
 use super::store::create_directory;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, os_reason};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 /// Where data files are put. A new range gets the target with the fewest bytes, and all its tables lie there, so that a join
 /// on job_id stays on one target.
@@ -39,7 +40,7 @@ impl Placement {
     /// Whether the placement can be used at all.
     ///
     /// # Errors
-    /// [`Error::Invalid`] if it names no target.
+    /// [`Error::Invalid`] if it names no target, or what it needs to place files cannot be run here.
     pub fn check(&self) -> Result<()> {
         match self {
             Self::Dirs { dirs } if dirs.is_empty() => Err(Error::Invalid(
@@ -48,6 +49,13 @@ impl Placement {
             Self::Lustre { osts, .. } if osts.is_empty() => Err(Error::Invalid(
                 "placement `lustre` needs at least one OST; give --osts".into(),
             )),
+            Self::Lustre { lfs, .. } => {
+                can_run(lfs).map_err(|e| Error::Invalid(format!(
+                    "placement `lustre` needs the command `{}` of a Lustre client, and it cannot be run here: {}; install it, or leave out --place lustre",
+                    lfs.display(),
+                    os_reason(&e)
+                )))
+            }
             _ => Ok(()),
         }
     }
@@ -98,10 +106,11 @@ impl Placement {
                 let directory = directory.ok_or_else(|| {
                     Error::Invalid(format!("placement has no directory {target}"))
                 })?;
-                std::path::absolute(directory)
+                let directory = std::path::absolute(directory)
                     .map_err(|e| Error::io(directory, "cannot use", e))?
-                    .join(lake_id)
-                    .join(path)
+                    .join(lake_id);
+                claim(&directory, lake_id, root)?;
+                directory.join(path)
             }
             _ => root.join(path),
         };
@@ -183,6 +192,17 @@ fn lustre(lfs: &Path, osts: &[i64], wanted: i64, path: &Path) -> Option<i64> {
     None
 }
 
+/// Whether a command can be started at all.
+fn can_run(command: &Path) -> std::io::Result<()> {
+    let mut command = Command::new(command);
+    command
+        .arg("--version")
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    command.status().map(|_| ())
+}
+
 fn lfs() -> PathBuf {
     "lfs".into()
 }
@@ -224,6 +244,31 @@ mod tests {
         file.write_all(b"rows").unwrap();
         assert_eq!((path.as_str(), ost), ("t/x.parquet", Some(6)));
         assert_eq!(fs::read(directory.path().join(path)).unwrap(), b"rows");
+    }
+
+    #[test]
+    fn lustre_is_refused_where_its_command_cannot_be_run() {
+        let directory = tempfile::tempdir().unwrap();
+        let place = |lfs: PathBuf| Placement::Lustre { osts: vec![1], lfs };
+        let lfs = directory.path().join("no-lfs");
+        let expected = format!(
+            "placement `lustre` needs the command `{}` of a Lustre client, and it cannot be run here: no such file or directory; install it, or leave out --place lustre",
+            lfs.display()
+        );
+        assert_eq!(place(lfs).check().unwrap_err().to_string(), expected);
+        assert!(place("true".into()).check().is_ok());
+        let root = directory.path().join("lake");
+        let site = crate::lake::SiteFile {
+            place: place("no-such-lfs".into()),
+            ..Default::default()
+        };
+        let options = crate::lake::CreateOptions {
+            settings: site.to_text().unwrap(),
+            ..Default::default()
+        };
+        let refused = crate::lake::Lake::create(&root, &options).unwrap_err();
+        assert!(refused.to_string().contains("`no-such-lfs`"), "{refused}");
+        assert!(!root.exists());
     }
 
     #[test]

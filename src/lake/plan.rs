@@ -4,6 +4,7 @@ use super::convert::{RangeTask, Task};
 use super::days::DaysTask;
 use super::ingest::IngestOptions;
 use super::list::Planned;
+use super::manifest::JobRange;
 use super::parts::DataFile;
 use super::placement::Placement;
 use super::ranges::{range_of, splits_for};
@@ -24,10 +25,8 @@ const DUMPED: u64 = 6;
 
 /// What an ingest is going to do.
 pub(super) struct Plan {
-    /// Split points of the next version.
-    pub(super) splits: Vec<i64>,
-    /// The target of each of its ranges.
-    pub(super) osts: Vec<Option<i64>>,
+    /// The ranges of the next version.
+    pub(super) ranges: Vec<JobRange>,
     /// The ranges and the days that change.
     pub(super) tasks: Vec<Task>,
 }
@@ -43,7 +42,7 @@ pub(super) fn plan(
     let manifest = &snapshot.manifest;
     // Parquet takes about as many bytes as the logs do.
     let weight = |log: &Planned| (log.job_id, log.file.bytes.max(1));
-    let mut splits = manifest.splits.clone();
+    let mut splits = manifest.splits();
     // A lake that began with few logs, too, gets ranges when many come.
     let few = splits.len() + 1 < FEWEST;
     let mut held: Vec<Vec<DataFile>> = vec![vec![]; splits.len() + 1];
@@ -109,10 +108,9 @@ pub(super) fn plan(
             let from = piece.checked_sub(1).map_or(from, |p| Some(inner[p]));
             pieces.push((range, from, inner.get(piece).copied().or(to)));
             let kept = manifest
-                .osts
+                .ranges
                 .get(range)
-                .copied()
-                .flatten()
+                .and_then(|range| range.ost)
                 .filter(|ost| piece == 0 && site.place.has(*ost));
             let ost = kept.or_else(|| {
                 site.place
@@ -196,9 +194,10 @@ pub(super) fn plan(
         }));
     }
     tasks.extend(days(snapshot, site, stage, &mut bytes_on, memory));
+    let bounds = std::iter::once(None).chain(splits.into_iter().map(Some));
+    let ranges = bounds.zip(osts).map(|(from, ost)| JobRange { from, ost });
     Ok(Plan {
-        splits,
-        osts,
+        ranges: ranges.collect(),
         tasks,
     })
 }

@@ -1,16 +1,15 @@
-//! `_iolode/site.toml`: what the logs do not say and the site knows.
+//! The settings of a lake: what the logs do not say and the site knows, as a TOML text that each version keeps as it was given.
 
 use super::ost_list::OstList;
 use super::placement::Placement;
-use super::store::Store;
 use crate::error::{Error, Result};
 use crate::source::Site;
 use regex::Regex;
 use serde::{Deserialize, Serialize};
+use toml_edit::{ArrayOfTables, DocumentMut, InlineTable, Item, Table, Value};
+use xxhash_rust::xxh3::xxh3_64;
 
-const PATH: &str = "_iolode/site.toml";
-
-/// A site's file. Every entry may be left out.
+/// The settings of a lake. Every entry may be left out.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SiteFile {
@@ -88,7 +87,7 @@ pub struct RegisteredSource {
 }
 
 impl SiteFile {
-    /// Reads a site's file from its text.
+    /// Reads settings from their text.
     ///
     /// # Errors
     /// [`Error::Invalid`] naming the line, the bad expression or the unknown zone.
@@ -100,25 +99,27 @@ impl SiteFile {
         Ok(site)
     }
 
-    /// The file of a lake; empty if it has none.
+    /// The text of these settings.
     ///
     /// # Errors
-    /// As [`SiteFile::parse`], and [`Error::Io`].
-    pub fn read(store: &Store) -> Result<Self> {
-        match store.read(PATH)? {
-            Some(bytes) => Self::parse(&String::from_utf8_lossy(&bytes)),
-            None => Ok(Self::default()),
-        }
+    /// [`Error::Invalid`] if they cannot be written as TOML.
+    pub fn to_text(&self) -> Result<String> {
+        toml::to_string_pretty(self).map_err(|e| Error::Invalid(format!("site.toml: {e}")))
     }
 
-    /// Writes it into a lake, over the one that is there.
+    /// A number for what readers take from the settings - zone, mounts, names of programs -, which tells whether an input would be read in
+    /// another way today.
     ///
     /// # Errors
-    /// [`Error::Invalid`] if it cannot be written as TOML, [`Error::Io`].
-    pub fn write(&self, store: &Store) -> Result<()> {
-        let text =
-            toml::to_string_pretty(self).map_err(|e| Error::Invalid(format!("site.toml: {e}")))?;
-        store.replace(PATH, text.as_bytes())
+    /// As [`SiteFile::to_text`].
+    pub fn reading_hash(&self) -> Result<i64> {
+        let of_readers = Self {
+            timezone: Some(self.zone()?.name().into()),
+            mount: self.mount.clone(),
+            app: self.app.clone(),
+            ..Self::default()
+        };
+        Ok(xxh3_64(of_readers.to_text()?.as_bytes()) as i64)
     }
 
     /// What readers need of it.
@@ -175,6 +176,84 @@ impl SiteFile {
     }
 }
 
+/// What is changed in the text of settings; comments and all else stay.
+#[derive(Clone, Debug, Default)]
+pub struct SettingsEdit {
+    /// The cluster's name.
+    pub cluster: Option<String>,
+    /// The time zone's name.
+    pub timezone: Option<String>,
+    /// Where data files are put.
+    pub place: Option<Placement>,
+    /// Sources that are added, if they are not there.
+    pub sources: Vec<RegisteredSource>,
+}
+
+impl SettingsEdit {
+    /// The text after the changes.
+    ///
+    /// # Errors
+    /// As [`SiteFile::parse`].
+    pub fn apply(&self, text: &str) -> Result<String> {
+        let bad = |e: toml_edit::TomlError| {
+            Error::Invalid(format!("site.toml: {}", one_line(&e.to_string())))
+        };
+        let known = SiteFile::parse(text)?.source;
+        let mut document: DocumentMut = text.parse().map_err(bad)?;
+        // Comments alone stay before what is added.
+        let comments = match document.as_table().is_empty() {
+            true => std::mem::take(&mut document).to_string(),
+            false => String::new(),
+        };
+        for (key, value) in [("cluster", &self.cluster), ("timezone", &self.timezone)] {
+            if let Some(value) = value {
+                document.insert(key, toml_edit::value(value));
+            }
+        }
+        if let Some(place) = &self.place {
+            let alone = SiteFile {
+                place: place.clone(),
+                ..SiteFile::default()
+            };
+            let mut alone: DocumentMut = alone.to_text()?.parse().map_err(bad)?;
+            match alone.remove("place") {
+                Some(place) => _ = document.insert("place", place),
+                None => _ = document.remove("place"),
+            }
+        }
+        let new = self.sources.iter().filter(|source| !known.contains(source));
+        for source in new {
+            let fields = [
+                ("kind", source.kind.as_deref()),
+                ("path", Some(&source.path)),
+            ];
+            let fields = fields
+                .into_iter()
+                .filter_map(|(key, value)| Some((key, value?)));
+            let list = document
+                .entry("source")
+                .or_insert_with(|| Item::ArrayOfTables(ArrayOfTables::new()));
+            match list {
+                Item::ArrayOfTables(list) => {
+                    let mut table = Table::new();
+                    fields.for_each(|(key, value)| _ = table.insert(key, toml_edit::value(value)));
+                    list.push(table);
+                }
+                list => {
+                    let mut table = InlineTable::new();
+                    fields.for_each(|(key, value)| _ = table.insert(key, Value::from(value)));
+                    if let Some(list) = list.as_array_mut() {
+                        list.push(table);
+                    }
+                }
+            }
+        }
+        let text = format!("{comments}{document}");
+        SiteFile::parse(&text)?;
+        Ok(text)
+    }
+}
+
 fn one_line(text: &str) -> String {
     text.lines()
         .map(str::trim)
@@ -199,12 +278,59 @@ mod tests {
     }
 
     #[test]
+    fn edits_leave_comments_and_order_as_they_are() {
+        let text = "# ours\ncluster = 'cori' # the old one\n\n# scratch\n[[mount]]\npath = '/scratch'\nfs = 'snx'\n";
+        let source = |path: &str| RegisteredSource {
+            kind: Some("darshan".into()),
+            path: path.into(),
+        };
+        let edit = SettingsEdit {
+            timezone: Some("America/Los_Angeles".into()),
+            sources: vec![source("/logs"), source("/more")],
+            ..SettingsEdit::default()
+        };
+        let after = edit.apply(text).unwrap();
+        assert_eq!(
+            after,
+            "# ours\ncluster = 'cori' # the old one\ntimezone = \"America/Los_Angeles\"\n\n# scratch\n[[mount]]\npath = '/scratch'\nfs = 'snx'\n\
+             \n[[source]]\nkind = \"darshan\"\npath = \"/logs\"\n\n[[source]]\nkind = \"darshan\"\npath = \"/more\"\n"
+        );
+        // Twice is once.
+        assert_eq!(edit.apply(&after).unwrap(), after);
+        let inline = "source = [{ path = '/a' }]\n";
+        let edit = SettingsEdit {
+            sources: vec![source("/b")],
+            place: Some(Placement::Dirs {
+                dirs: vec!["/d".into()],
+            }),
+            ..SettingsEdit::default()
+        };
+        let site = SiteFile::parse(&edit.apply(inline).unwrap()).unwrap();
+        assert_eq!(site.source.len(), 2);
+        assert_eq!(Some(site.place), edit.place);
+    }
+
+    #[test]
+    fn what_readers_take_has_a_number_of_its_own() {
+        let hash = |text: &str| SiteFile::parse(text).unwrap().reading_hash().unwrap();
+        let mount = "[[mount]]\npath = '/scratch'\nfs = 'snx'\n";
+        assert_eq!(
+            hash(""),
+            hash("cluster = 'cori'\ntimezone = 'UTC' # the same")
+        );
+        assert_eq!(
+            hash(mount),
+            hash(&format!("{mount}[[source]]\npath = '/logs'\n"))
+        );
+        assert_ne!(hash(""), hash(mount));
+        assert_ne!(hash(""), hash("timezone = 'Europe/Berlin'"));
+    }
+
+    #[test]
     fn a_site_file_comes_back_as_it_was_written() {
         let text = "cluster = 'cori'\ntimezone = 'America/Los_Angeles'\n[place]\nkind = 'dirs'\ndirs = ['/a', '/b']\n[[mount]]\npath = '/global/cscratch1'\nfs = 'snx11168'\nosts = '0-247'\n[[source]]\nkind = 'darshan'\npath = '/logs'\n";
         let site = SiteFile::parse(text).unwrap();
-        let store = Store::Memory(Default::default());
-        site.write(&store).unwrap();
-        assert_eq!(SiteFile::read(&store).unwrap(), site);
+        assert_eq!(SiteFile::parse(&site.to_text().unwrap()).unwrap(), site);
         assert_eq!(
             site.site().unwrap().file_system("/global/cscratch1"),
             "snx11168"

@@ -1,6 +1,6 @@
 //! One version of a lake, read once and then fixed.
 
-use super::manifest::{Manifest, Part};
+use super::manifest::Manifest;
 use super::parts::DataFile;
 use super::store::Store;
 use super::version::Version;
@@ -16,18 +16,13 @@ pub struct Snapshot {
 
 impl Snapshot {
     pub(super) fn load(store: Store, manifest: Manifest) -> Result<Self> {
-        let version = Version::open(store, manifest)?;
-        let files = version.read_files()?;
-        Ok(Self { version, files })
+        Self::of(Version::open(store, manifest)?)
     }
 
-    /// This version as if its inputs stood in other lists.
-    pub(super) fn with_inputs(&self, inputs: Vec<Part>) -> Result<Self> {
-        let manifest = Manifest {
-            inputs,
-            ..self.manifest.clone()
-        };
-        Self::load(self.store.clone(), manifest)
+    /// A version with all its files.
+    pub(super) fn of(version: Version) -> Result<Self> {
+        let files = version.read_files()?;
+        Ok(Self { version, files })
     }
 
     /// All data files, by table, range and path.

@@ -83,7 +83,8 @@ impl Run {
     }
 }
 
-/// Sort keys of a table's rows as bytes that compare like them.
+/// Sort keys of a table's rows as bytes that compare like them, NULL after all values. They are the total order of rows in which
+/// dumps are staged, rows are merged and files are checked; the sort order that files declare is the first part of it.
 pub(super) struct Keys {
     converter: RowConverter,
     columns: Vec<usize>,
@@ -92,8 +93,7 @@ pub(super) struct Keys {
 impl Keys {
     pub(super) fn new(table: &Table) -> Result<Self> {
         let columns = table
-            .sort
-            .iter()
+            .order()
             .map(|name| table.index(name))
             .collect::<Result<Vec<_>>>()?;
         let options = SortOptions {

@@ -1,8 +1,10 @@
 //! Removing what no kept version names.
 
-use super::check::{named_by_versions, present, real};
-use super::manifest::Manifest;
-use super::{Lake, micros, now};
+use super::check::present;
+use super::lease;
+use super::manifest::{Manifest, version_of};
+use super::named::Named;
+use super::{Lake, micros};
 use crate::error::{Error, Result};
 use std::time::Duration;
 
@@ -42,60 +44,91 @@ impl Lake {
     /// Removes old versions, and the files that only they named or that nobody names. Readers of a removed version fail; those
     /// of a kept one do not notice.
     ///
+    /// Time is that of the file system. What was written since the start of a lease that holds stays, whatever its age.
+    ///
     /// # Errors
-    /// [`Error::Lake`] if a kept version cannot be read: then nothing is removed. [`Error::Io`].
+    /// [`Error::Lake`] if a kept version cannot be read, or files are missing that the newest names: then nothing is removed.
+    /// [`Error::Io`].
     pub fn vacuum(&self, options: &VacuumOptions) -> Result<VacuumReport> {
+        self.check_owner()?;
         let store = self.store();
-        let versions = Manifest::versions(store)?;
+        let now = store.time()?;
         let since = |age: Duration| {
-            now().saturating_sub(i64::try_from(age.as_micros()).unwrap_or(i64::MAX))
+            micros(now).saturating_sub(i64::try_from(age.as_micros()).unwrap_or(i64::MAX))
         };
+        let manifests = store.list(Manifest::DIRECTORY)?;
+        let mut versions: Vec<(u64, i64)> = manifests
+            .iter()
+            .filter_map(|entry| Some((version_of(&entry.path)?, micros(entry.modified))))
+            .collect();
+        versions.sort_unstable();
+        // A version was the newest until the next one came. What goes is the oldest ones, without a gap: the newest is found by
+        // counting up.
         let horizon = since(options.keep_versions);
-        // A version was the newest until the next one came. What goes is the oldest ones, without a gap whatever the clocks said:
-        // the newest is found by counting up.
-        let mut gone = 0;
-        while let Some(next) = versions.get(gone + 1) {
-            match Manifest::read(store, *next)? {
-                Some(manifest) if manifest.time >= horizon => break,
-                _ => gone += 1,
-            }
-        }
+        let is_old = |next: &(u64, i64)| next.1 <= horizon;
+        let gone = versions
+            .iter()
+            .skip(1)
+            .take_while(|next| is_old(next))
+            .count();
         let (gone, keep) = versions.split_at(gone);
-        let mut wrong = vec![];
-        let named = named_by_versions(store, keep, &mut wrong)?;
-        if let Some(finding) = wrong.first() {
-            let reason = format!("{}: {}; nothing was removed", finding.path, finding.what);
-            return Err(Error::Lake {
-                lake: store.show(""),
-                reason,
-            });
+        let refuse = |path: &str, what: &str| Error::Lake {
+            lake: store.show(""),
+            reason: format!("{path}: {what}; nothing was removed"),
+        };
+        let mut named = Named::default();
+        for (version, _) in keep {
+            named
+                .add(store, *version)
+                .map_err(|e| refuse(&Manifest::path(*version), &e.to_string()))?;
+        }
+        if let Some(missing) = named.missing_of_newest(store)? {
+            let why = "it is missing although the newest version names it; `iolode lake restore --version N` goes back to an older version";
+            return Err(refuse(&missing, why));
         }
         // Directories outside the lake are known from the files of every version that is still there.
-        let mut placed = vec![];
-        for version in &versions {
-            if let Ok(snapshot) = self.snapshot(Some(*version)) {
-                placed.extend_from_slice(snapshot.files());
-            }
+        let mut all = named.clone();
+        for (version, _) in gone {
+            let _ = all.add(store, *version);
         }
+        self.check_placed(all.placed())?;
         let mut report = VacuumReport {
-            versions: gone.to_vec(),
+            versions: gone.iter().map(|(version, _)| *version).collect(),
             ..VacuumReport::default()
         };
-        let young = since(options.min_age);
-        for entry in present(self, &placed)? {
-            if !named.contains(&real(store, &entry.path)) && micros(entry.modified) < young {
+        let writing = lease::oldest(store, now)?;
+        let old_enough = since(options.min_age);
+        let is_removed =
+            |modified: i64| modified <= old_enough && writing.is_none_or(|start| modified < start);
+        let mut old = vec![];
+        for entry in present(self, all.placed())? {
+            if !named.contains(store, &entry.path) && is_removed(micros(entry.modified)) {
                 report.bytes += entry.bytes;
-                report.files.push(entry.path);
+                report.files.push(entry.path.clone());
+                old.push(entry);
             }
         }
         report.files.sort();
+        if options.dry_run {
+            return Ok(report);
+        }
         // Manifests go first: a version without all its files must not be seen.
-        if !options.dry_run {
-            for version in &report.versions {
-                store.delete(&Manifest::path(*version))?;
+        for version in &report.versions {
+            store.delete(&Manifest::path(*version))?;
+        }
+        let mut newest = keep.last().map_or(0, |(version, _)| *version);
+        for entry in old {
+            // Others may have committed since, and whoever is about to makes his files young.
+            while store.exists(&Manifest::path(newest + 1))? {
+                newest += 1;
+                named.add(store, newest)?;
             }
-            for path in &report.files {
-                store.delete(path)?;
+            let untouched = store.modified(&entry.path)? == Some(entry.modified);
+            if untouched && !named.contains(store, &entry.path) {
+                store.delete(&entry.path)?;
+            } else {
+                report.files.retain(|path| *path != entry.path);
+                report.bytes -= entry.bytes;
             }
         }
         Ok(report)

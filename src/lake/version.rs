@@ -1,6 +1,6 @@
 //! One version of a lake, of which a question reads what it needs.
 
-use super::file_list::FileList;
+use super::file_index::FileIndex;
 use super::manifest::Manifest;
 use super::parts::{
     DataFile, InputRow, batch_to_inputs, files_to_batch, inputs_to_batch, look_at_inputs, read_part,
@@ -18,18 +18,16 @@ use std::sync::Arc;
 pub struct Version {
     pub(super) store: Store,
     pub(super) manifest: Manifest,
-    /// None if it has no files.
-    list: Option<FileList>,
+    index: FileIndex,
 }
 
 impl Version {
     pub(super) fn open(store: Store, manifest: Manifest) -> Result<Self> {
-        let list = manifest.files.as_ref();
-        let list = list.map(|part| FileList::open(&store, part)).transpose()?;
+        let index = FileIndex::open(&store, &manifest.files, manifest.splits())?;
         Ok(Self {
             store,
             manifest,
-            list,
+            index,
         })
     }
 
@@ -50,7 +48,7 @@ impl Version {
 
     /// Job ids at which a new range begins: range i holds `splits[i - 1] <= job_id < splits[i]`.
     pub fn splits(&self) -> &[i64] {
-        &self.manifest.splits
+        self.index.splits()
     }
 
     /// All data files, by table, range and path.
@@ -58,7 +56,7 @@ impl Version {
     /// # Errors
     /// [`crate::Error::Columns`] or [`crate::Error::Invalid`] if their list is damaged.
     pub fn read_files(&self) -> Result<Vec<DataFile>> {
-        self.list.as_ref().map_or(Ok(vec![]), FileList::all)
+        self.index.all()
     }
 
     /// The data files of a table; of those cut by job id the ones of `ranges`, ascending, if they are given.
@@ -66,13 +64,12 @@ impl Version {
     /// # Errors
     /// As [`Version::read_files`].
     pub fn files_of(&self, table: &str, ranges: Option<&[usize]>) -> Result<Vec<DataFile>> {
-        let list = self.list.as_ref();
-        list.map_or(Ok(vec![]), |list| list.of(table, ranges))
+        self.index.of(table, ranges)
     }
 
     /// Whether the files of some ranges take less to read than all.
     pub fn has_pages(&self) -> bool {
-        self.list.as_ref().is_some_and(FileList::has_pages)
+        self.index.has_pages()
     }
 
     /// Bytes of the data files of each range, over all tables.
@@ -80,9 +77,7 @@ impl Version {
     /// # Errors
     /// As [`Version::read_files`].
     pub fn range_bytes(&self) -> Result<Vec<u64>> {
-        let ranges = self.splits().len() + 1;
-        let list = self.list.as_ref();
-        list.map_or_else(|| Ok(vec![0; ranges]), |list| list.range_bytes(ranges))
+        self.index.range_bytes()
     }
 
     /// Every input by path, as its newest row says.
@@ -143,13 +138,21 @@ impl Version {
         files_to_batch(&self.read_files()?, self.splits())
     }
 
-    /// The rows of `lake_mount`: the mounts of `site.toml` as it is now, whatever the version.
+    /// What the site knew.
     ///
     /// # Errors
-    /// As [`SiteFile::read`], and [`crate::Error::Columns`] if they do not fit the schema.
+    /// As [`SiteFile::parse`].
+    pub fn site(&self) -> Result<SiteFile> {
+        SiteFile::parse(&self.manifest.settings)
+    }
+
+    /// The rows of `lake_mount`: the mounts in the settings of this version.
+    ///
+    /// # Errors
+    /// As [`SiteFile::parse`], and [`crate::Error::Columns`] if they do not fit the schema.
     pub fn mount_batch(&self) -> Result<RecordBatch> {
         let mut builder = TableBuilder::new(table("lake_mount")?);
-        for mount in SiteFile::read(&self.store)?.mount {
+        for mount in self.site()?.mount {
             builder.column(0).utf8().append_value(&mount.path);
             builder.column(1).utf8().append_value(&mount.fs);
             builder.column(2).utf8().append_option(mount.lmt.as_deref());

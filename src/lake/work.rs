@@ -16,6 +16,8 @@ pub(super) struct Memory {
     pub(super) known: Known,
     /// What the lake holds.
     pub(super) hashes: Hashes,
+    /// Number of the settings with which inputs are read.
+    read_with: i64,
 }
 
 /// Content hashes of the inputs of which rows are in the lake, or that are skipped because of one of which they are: sorted,
@@ -42,6 +44,9 @@ impl Memory {
             *known
                 == InputRow {
                     version: known.version,
+                    settings: row
+                        .settings
+                        .or(Some(self.read_with).filter(|_| row.status.has_rows())),
                     ..row.clone()
                 }
         })
@@ -215,7 +220,7 @@ fn adopt(
 }
 
 /// Reads the lists of inputs once: the rows of the listed paths, and the hashes of all.
-pub(super) fn remember(snapshot: &Snapshot, listing: &Listing) -> Result<Memory> {
+pub(super) fn remember(snapshot: &Snapshot, listing: &Listing, read_with: i64) -> Result<Memory> {
     let files = listing.candidates.iter().map(|file| &file.name);
     let unlisted = listing.unlisted.iter().map(|row| &row.path);
     let listed: HashSet<u64> = files
@@ -247,5 +252,6 @@ pub(super) fn remember(snapshot: &Snapshot, listing: &Listing) -> Result<Memory>
     Ok(Memory {
         known,
         hashes: Hashes(hashes),
+        read_with,
     })
 }

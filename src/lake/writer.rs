@@ -1,16 +1,16 @@
 //! Rows of one (table, range) to one Parquet file.
 
+use super::adapt_schema::adapt_schema;
 use super::encoding::{Encoder, LAYOUT};
-use super::failpoint::failpoint;
 use super::parts::{DataFile, day_name};
 use super::placement::Placement;
-use super::store::{Store, sync_directory};
+use super::store::{Call, Store, sync_directory};
 use super::waiting::Waiting;
 use crate::error::{Error, Result};
 use crate::table::Table;
-use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, new_null_array};
+use arrow::array::{Array, ArrayRef, AsArray, BooleanArray};
 use arrow::compute::filter_record_batch;
-use arrow::datatypes::{Int64Type, SchemaRef, TimestampMicrosecondType};
+use arrow::datatypes::{Int64Type, TimestampMicrosecondType};
 use arrow::record_batch::RecordBatch;
 use object_store::{ObjectStoreExt, PutPayload, path::Path as ObjectPath};
 use parquet::arrow::ProjectionMask;
@@ -77,7 +77,6 @@ pub(super) fn sync(files: &[Finished]) -> Result<()> {
     side_by_side(&files, |(file, path)| {
         file.sync_all()
             .map_err(|e| Error::io(path, "cannot write", e))?;
-        failpoint("data-file-synced");
         Ok(())
     })?;
     let directories: BTreeSet<&Path> = files.iter().filter_map(|(_, path)| path.parent()).collect();
@@ -239,7 +238,6 @@ impl RangeWriter {
         let (file, bytes) = match (sink.to, &self.target.store) {
             (SinkTo::File(buffered), _) => {
                 let file = buffered.into_inner().map_err(|e| io(e.into_error()))?;
-                failpoint("data-file-written");
                 let bytes = file.metadata().map_err(io)?.len();
                 (Some((file, shown)), bytes)
             }
@@ -351,12 +349,19 @@ fn create(table: &Table, target: &Target) -> Result<(Sink, String, Option<i64>)>
     let path = format!("{}/{part}-{}.parquet", table.name, uuid::Uuid::new_v4());
     let (to, path, ost) = match &target.store {
         Store::Memory(_) => (SinkTo::Memory(vec![]), path, None),
-        Store::Local(root) => {
-            let (file, path, ost) =
-                target
+        Store::Local(directory) => {
+            let root = directory.root();
+            let place = || {
+                let created = target
                     .place
-                    .create(root, &target.lake_id, &path, target.ost)?;
-            failpoint("data-file-created");
+                    .create(root, &target.lake_id, &path, target.ost);
+                created.map_err(std::io::Error::other)
+            };
+            let created = target.store.call(Call::Create, Path::new(&path), place);
+            let (file, path, ost) = created.map_err(|e| match e.downcast::<Error>() {
+                Ok(error) => error,
+                Err(e) => Error::io(target.store.show(&path), "cannot create", e),
+            })?;
             let buffered = BufWriter::with_capacity(1 << 16, file);
             (SinkTo::File(buffered), path, ost)
         }
@@ -407,14 +412,13 @@ impl OldRows {
     ) -> Result<Self> {
         let mut files = files.to_vec();
         files.sort_by_key(|file| file.job_id);
-        let (store, schema) = (target.store.clone(), table.schema.clone());
+        let (store, table) = (target.store.clone(), table.clone());
         let (from, to) = (target.from, target.to);
         let batches = files.into_iter().flat_map(move |file| {
-            let (schema, drop) = (schema.clone(), drop.clone());
-            match read_data(&store, &file.path, 8192) {
+            let drop = drop.clone();
+            match read_rows(&store, &table, &file.path, 8192) {
                 Ok(batches) => {
-                    let kept =
-                        batches.map(move |batch| keep(&fit(&batch?, &schema)?, from, to, &drop));
+                    let kept = batches.map(move |batch| keep(&batch?, from, to, &drop));
                     Box::new(kept) as Box<dyn Iterator<Item = Result<RecordBatch>> + Send>
                 }
                 Err(e) => Box::new(std::iter::once(Err(e))),
@@ -447,7 +451,19 @@ impl OldRows {
     }
 }
 
-/// The rows of a data file, batch by batch.
+/// The rows of a table's data file as the table has them today, batch by batch.
+pub(super) fn read_rows(
+    store: &Store,
+    table: &Arc<Table>,
+    path: &str,
+    batch: usize,
+) -> Result<impl Iterator<Item = Result<RecordBatch>> + Send + use<>> {
+    let (table, shown) = (table.clone(), store.show(path).display().to_string());
+    let batches = read_data(store, path, batch)?;
+    Ok(batches.map(move |batch| adapt_schema(&batch?, &table, &shown)))
+}
+
+/// The rows of a data file as they lie there, batch by batch.
 pub(super) fn read_data(
     store: &Store,
     path: &str,
@@ -485,10 +501,11 @@ fn read_columns(
     let failed = |e| Error::columns(store.show(path).display().to_string(), e);
     let named = store.show(path).display().to_string();
     let reader = match store {
-        Store::Local(root) => {
-            let file = File::open(root.join(path)).map_err(|e| match e.kind() {
+        Store::Local(_) => {
+            let shown = store.show(path);
+            let file = File::open(&shown).map_err(|e| match e.kind() {
                 std::io::ErrorKind::NotFound => missing(),
-                _ => Error::io(root.join(path), "cannot read", e),
+                _ => Error::io(&shown, "cannot read", e),
             })?;
             reader(file, batch, only)
         }
@@ -511,21 +528,6 @@ fn reader<R: ChunkReader + 'static>(
         builder = builder.with_projection(mask);
     }
     builder.build()
-}
-
-/// A batch of an older schema as one of this schema: columns by name, those that it lacks NULL.
-pub(super) fn fit(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch> {
-    let column = |field: &Arc<arrow::datatypes::Field>| -> ArrayRef {
-        let found = batch
-            .column_by_name(field.name())
-            .filter(|column| column.data_type() == field.data_type());
-        found
-            .cloned()
-            .unwrap_or_else(|| new_null_array(field.data_type(), batch.num_rows()))
-    };
-    let columns = schema.fields().iter().map(column).collect();
-    RecordBatch::try_new(schema.clone(), columns)
-        .map_err(|e| Error::columns("an older data file", e))
 }
 
 /// The rows whose job lies in `[from, to)` and whose log is not in `drop`.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-/// A site's rules that readers need; `lake` reads them from `site.toml`.
+/// A site's rules that readers need; `lake` reads them from its settings.
 #[derive(Clone, Debug)]
 pub struct Site {
     /// Mount point and the name of the file system mounted there. Without an entry a mount point is its own name.

@@ -117,6 +117,12 @@ impl Table {
         })
     }
 
+    /// Columns that determine the order of rows in all files: those of the sort order, then the rest of the key.
+    pub fn order(&self) -> impl Iterator<Item = &String> {
+        let rest = self.key.iter().filter(|name| !self.sort.contains(name));
+        self.sort.iter().chain(rest)
+    }
+
     /// Position of a column that the table need not have.
     pub fn position(&self, column: &str) -> Option<usize> {
         self.columns.iter().position(|c| c.name == column)
@@ -298,9 +304,21 @@ mod tests {
                 let column = &table.columns[table.index(key).unwrap()];
                 // Dumps of accounting records need not have every column.
                 assert!(
-                    !column.null || name.starts_with("slurm_") && key.ends_with("_time"),
+                    !column.null
+                        || name.starts_with("slurm_")
+                            && (key.ends_with("_time") || key == "cluster"),
                     "{name}: key column {key} is nullable"
                 );
+            }
+            // A row lies in one file only, so a file shows whether its key is unique.
+            let cut_by = match table.partition {
+                Partition::JobId => &["job_id"][..],
+                Partition::Day => &["fs", "time"],
+                Partition::Manifest => &[],
+            };
+            for column in cut_by {
+                let determined = table.key.iter().any(|key| key == column || key == "log_id");
+                assert!(determined, "{name}: two files may hold one key");
             }
             if table.partition == Partition::JobId {
                 assert_eq!(

@@ -357,6 +357,76 @@ fn a_damaged_lake_is_reported_by_check_with_exit_code_1() {
 }
 
 #[test]
+fn a_copied_root_of_a_placed_lake_is_not_written_and_a_copy_or_a_moved_one_is() {
+    let (dir, small) = (fresh(), small());
+    let lake = |args: &[&str]| iolode(dir.path(), &[&["lake"], args].concat());
+    let count = |lake: &str| {
+        let sql = "select count(*) from darshan_file";
+        let args = ["sql", "--lake", lake, "--format", "csv", "-c", sql];
+        iolode(dir.path(), &args).ok()
+    };
+    lake(&["create", "a", "--place", "dirs", "--dirs", "x,y"]).ok();
+    let logs = small.logs.to_str().unwrap();
+    iolode(dir.path(), &["ingest", "--lake", "a", "--darshan", logs]);
+    let before = count("a");
+    let copied = std::process::Command::new("cp")
+        .args(["-a", "a", "b"])
+        .current_dir(dir.path())
+        .status();
+    assert!(copied.unwrap().success());
+    assert_eq!(count("b"), before);
+    let refused = lake(&["vacuum", "b"]).failed();
+    assert!(
+        refused.contains("its directories belong to the lake at ")
+            && refused.contains("iolode lake moved"),
+        "{refused}"
+    );
+    let refused = lake(&["moved", "b"]).failed();
+    assert!(refused.contains("is still at "), "{refused}");
+    let copied = lake(&["copy", "a", "c"]);
+    assert!(
+        copied.stderr.starts_with("copied version 2: "),
+        "{copied:?}"
+    );
+    copied.ok();
+    assert_eq!(count("c"), before);
+    lake(&["check", "c"]).ok();
+    lake(&["copy", "a", "d", "--dirs", "x,z", "--version", "2"]).ok();
+    assert_eq!(count("d"), before);
+    std::fs::rename(dir.path().join("a"), dir.path().join("e")).unwrap();
+    let moved = lake(&["moved", "e"]);
+    assert!(
+        moved
+            .stderr
+            .starts_with("2 directories name this root, and no more "),
+        "{moved:?}"
+    );
+    moved.ok();
+    lake(&["vacuum", "e"]).ok();
+    assert_eq!(count("e"), before);
+}
+
+#[test]
+fn names_of_files_neither_steer_a_terminal_nor_end_a_line() {
+    let dir = fresh();
+    let name = "a\u{1b}[2J\n\u{202e}.darshan";
+    std::fs::write(dir.path().join(name), [0; 100]).unwrap();
+    let shown = "a\\x1b[2J\\n\\u{202e}.darshan: ";
+    let inspect = iolode(dir.path(), &["inspect", name]).failed();
+    assert!(inspect.starts_with(shown), "{inspect}");
+    let args = ["ingest", "--create", "--lake", "lake", "--darshan", name];
+    let ingest = iolode(dir.path(), &args);
+    assert_eq!(ingest.code, Some(1), "{ingest:?}");
+    let first = ingest.stderr.lines().next().unwrap();
+    assert!(
+        first.starts_with("iolode: ") && first.contains(shown),
+        "{first}"
+    );
+    // The path is said once.
+    assert_eq!(first.matches("\\x1b").count(), 1, "{first}");
+}
+
+#[test]
 fn a_lake_is_created_as_asked_and_never_over_something() {
     let dir = fresh();
     let create = |args: &[&str]| iolode(dir.path(), &[&["lake", "create"], args].concat());
@@ -372,7 +442,8 @@ fn a_lake_is_created_as_asked_and_never_over_something() {
         "x,y",
     ])
     .ok();
-    let site = std::fs::read_to_string(dir.path().join("a/_iolode/site.toml")).unwrap();
+    let settings = |lake: &str| iolode(dir.path(), &["lake", "info", lake, "--site"]).ok();
+    let site = settings("a");
     assert!(
         site.contains("cluster = \"cori\"") && site.contains("timezone = \"America/Los_Angeles\""),
         "{site}"
@@ -383,8 +454,9 @@ fn a_lake_is_created_as_asked_and_never_over_something() {
     );
     let info = iolode(dir.path(), &["lake", "info", "a"]).ok();
     assert!(info.contains("placement    in 2 directories"), "{info}");
-    create(&["b", "--site", "a/_iolode/site.toml", "--cluster", "edison"]).ok();
-    let site = std::fs::read_to_string(dir.path().join("b/_iolode/site.toml")).unwrap();
+    std::fs::write(dir.path().join("site.toml"), &site).unwrap();
+    create(&["b", "--site", "site.toml", "--cluster", "edison"]).ok();
+    let site = settings("b");
     assert!(
         site.contains("cluster = \"edison\"") && site.contains("America/Los_Angeles"),
         "{site}"
@@ -406,6 +478,11 @@ fn a_lake_is_created_as_asked_and_never_over_something() {
         create(&["c", "--place", "lustre"])
             .failed()
             .contains("--osts")
+    );
+    assert!(
+        create(&["c", "--place", "lustre", "--osts", "0"])
+            .failed()
+            .starts_with("placement `lustre` needs the command `lfs`")
     );
     assert!(
         create(&["c", "--osts", "0-7"])

@@ -44,12 +44,12 @@ fn a_lake_of_a_newer_version_is_refused() {
         .unwrap()
         .path();
     let text = std::fs::read_to_string(&manifest).unwrap();
-    let newer = text.replacen("\"format\":1", "\"format\":99", 1).replacen(
-        "\"format\": 1",
-        "\"format\": 99",
-        1,
-    );
-    assert_ne!(newer, text);
+    let (_, body) = text.split_once("\"manifest\":").unwrap();
+    let body = body.trim_end().strip_suffix('}').unwrap();
+    let newer = body.replace("\"min_reader\":2", "\"min_reader\":99");
+    assert_ne!(newer, body);
+    let checksum = xxhash_rust::xxh3::xxh3_64(newer.as_bytes());
+    let newer = format!("{{\"checksum\":\"{checksum:016x}\",\"manifest\":{newer}}}\n");
     std::fs::write(&manifest, newer).unwrap();
     let why = iolode(
         dir.path(),

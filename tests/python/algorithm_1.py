@@ -12,6 +12,8 @@ import sys
 
 import duckdb
 
+import lake_files
+
 lake, answers = sys.argv[1:]
 db = duckdb.connect()
 
@@ -21,7 +23,7 @@ def rows(sql):
 
 
 for table in ["darshan_log", "darshan_file", "slurm_job", "slurm_step", "lmt_ost"]:
-    db.execute(f"CREATE VIEW {table} AS SELECT * FROM read_parquet('{lake}/{table}/*.parquet')")
+    db.execute(f"CREATE VIEW {table} AS SELECT * FROM read_parquet({lake_files.files(lake)[table]})")
 
 
 def quantile(values, part):

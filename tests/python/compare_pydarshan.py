@@ -15,7 +15,6 @@ And by semantics.md 1: a negative count is NULL, but for strides; a double of -1
 """
 
 import collections
-import glob
 import multiprocessing
 import os
 import struct
@@ -25,6 +24,7 @@ import uuid
 import duckdb
 from darshan.backend import cffi_backend as lib
 
+import lake_files
 from raw_log import POSIX, RawLog
 
 # Modules whose records have a fixed size: table, prefix of the counters, ids after the head, bytes after the doubles.
@@ -68,7 +68,7 @@ class Log:
         self.counts = collections.Counter()
 
     def rows(self, table, columns, order=""):
-        files = glob.glob(f"{self.lake}/{table}/*.parquet")
+        files = lake_files.files(self.lake).get(table)
         if not files:
             return []
         order = f"order by {order}" if order else ""
@@ -328,7 +328,7 @@ def compare(lake, path, log_id):
 
 def main(lake):
     db = duckdb.connect()
-    logs = db.execute("select log_path, log_id from read_parquet(?)", [f"{lake}/darshan_log/*.parquet"]).fetchall()
+    logs = db.execute("select log_path, log_id from read_parquet(?)", [lake_files.files(lake)["darshan_log"]]).fetchall()
     db.close()
     with multiprocessing.get_context("fork").Pool(2, maxtasksperchild=1) as pool:
         results = pool.starmap(compare, [(lake, path, log_id) for path, log_id in logs], chunksize=1)

@@ -5,7 +5,6 @@ darshan_mount and darshan_lustre (semantics.md 4, darshan-format.md 3 and 7). No
 hold what they come from: darshan_file.path, and what darshan_log says of the log itself (compare_pydarshan.py compares these).
 """
 
-import glob
 import math
 import os
 import struct
@@ -13,6 +12,8 @@ import sys
 import tomllib
 
 import duckdb
+
+import lake_files
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TABLES = ["posix", "mpiio", "stdio", "dfs", "daos", "lustre", "mount", "module", "dxt", "log", "file"]
@@ -34,7 +35,7 @@ def load(db, lake):
     """One table for each of TABLES; empty where the lake has no file of it. The lake's own rows are stored_file and log."""
     for table in TABLES:
         name = "stored_file" if table == "file" else table
-        files = glob.glob(f"{lake}/darshan_{table}/*.parquet")
+        files = lake_files.files(lake).get(f"darshan_{table}")
         if files:
             db.execute(f"create table {name} as from read_parquet({files})")
             continue

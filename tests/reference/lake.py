@@ -1,6 +1,6 @@
 """A lake as DuckDB sees it: its tables over their Parquet files, and iolode's views written anew from what their documentation says."""
-import json
 import subprocess
+import sys
 import tempfile
 import tomllib
 from pathlib import Path
@@ -8,26 +8,16 @@ from pathlib import Path
 import duckdb
 
 HERE = Path(__file__).parent
+sys.path.append(str(HERE.parent / "python"))
 
-
-def manifest(lake):
-    """The newest version of the lake."""
-    newest = max((Path(lake) / "_iolode" / "manifest").glob("*.json"))
-    return json.loads(newest.read_text())
+import lake_files
 
 
 def connect(binary, lake):
     """A connection with a view for each table and view of the lake."""
     con = duckdb.connect()
     con.execute("SET TimeZone = 'UTC'")
-    newest = manifest(lake)
-    part = newest["files"]
-    files = []
-    if part:
-        files = con.execute("SELECT table_name, path FROM read_parquet($path)", {"path": str(Path(lake) / part["path"])}).fetchall()
-    tables = {}
-    for table, path in files:
-        tables.setdefault(table, []).append(str(Path(lake) / path))
+    newest, tables = lake_files.manifest(lake), lake_files.files(lake)
     for table in newest["schema_versions"]:
         if table.startswith("lake_"):
             continue
@@ -70,9 +60,8 @@ def empty(con, binary, lake, table):
 
 
 def mounts(con, lake):
-    """lake_mount: the mounts of site.toml, with 1 MiB x 1 where it does not say."""
-    site = Path(lake) / "_iolode" / "site.toml"
-    said = tomllib.loads(site.read_text()).get("mount", []) if site.exists() else []
+    """lake_mount: the mounts in the settings of the newest version, with 1 MiB x 1 where they do not say."""
+    said = tomllib.loads(lake_files.manifest(lake)["settings"]).get("mount", [])
     con.execute("CREATE TABLE lake_mount (path TEXT, fs TEXT, lmt TEXT, osts TEXT, stripe_size BIGINT, stripe_count BIGINT)")
     for one in said:
         row = [one["path"], one["fs"], one.get("lmt"), one.get("osts"), one.get("stripe_size", 1 << 20), one.get("stripe_count", 1)]

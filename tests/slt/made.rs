@@ -20,7 +20,7 @@ pub(crate) fn lake(directory: &Path, logs: &[(String, Vec<u8>)], dumps: &[(&str,
         ..SiteFile::default()
     };
     let options = CreateOptions {
-        site,
+        settings: site.to_text().expect("settings"),
         ..CreateOptions::default()
     };
     let lake = Lake::create(directory.join("lake"), &options).expect("a new lake");

@@ -4,6 +4,7 @@ use super::{Row, Rows};
 use crate::cli::output::{FORMATS, Style};
 use crate::cli::screen::Look;
 use crate::cli::size::{count, show};
+use crate::text::{shown, shown_path};
 use arrow::array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
 use chrono::{DateTime, SecondsFormat};
 use std::io::Write;
@@ -26,7 +27,7 @@ pub(super) fn print(
     look: Look,
     out: &mut (dyn Write + Send),
 ) -> anyhow::Result<()> {
-    writeln!(out, "{}", path.display())?;
+    writeln!(out, "{}", shown_path(path))?;
     for log in Row::all(&rows.log) {
         head(&log, out)?;
     }
@@ -64,8 +65,9 @@ pub(super) fn print(
     table(&title, largest(&rows.file, top)?)
 }
 
+/// A line of the head. Names in it come from the log, so it is escaped.
 fn line(out: &mut dyn Write, name: &str, value: impl std::fmt::Display) -> std::io::Result<()> {
-    writeln!(out, "  {name:<10} {value}")
+    writeln!(out, "  {name:<10} {}", shown(&value.to_string()))
 }
 
 fn head(log: &Row<'_>, out: &mut dyn Write) -> std::io::Result<()> {
@@ -75,13 +77,7 @@ fn head(log: &Row<'_>, out: &mut dyn Write) -> std::io::Result<()> {
     };
     let text = |name: &'static str| log.text(name).unwrap_or("?");
     // A person does not read a command line of thousands of characters.
-    let exe: String = text("exe")
-        .chars()
-        .take(200)
-        .collect::<String>()
-        .chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .collect();
+    let exe: String = text("exe").chars().take(200).collect();
     let more = if text("exe").chars().count() > 200 || log.flag("exe_truncated") {
         " .."
     } else {

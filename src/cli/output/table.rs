@@ -10,6 +10,7 @@
 //! in memory whole. On a terminal, values are cut and columns left out until a row fits; elsewhere nothing is.
 
 use super::{RowWriter, Sink, Style};
+use crate::text;
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::arrow::util::display::{ArrayFormatter, FormatOptions};
@@ -52,7 +53,7 @@ impl<'a> Table<'a> {
             style.look.width = None;
         }
         let columns = schema.fields().iter().map(|field| Column {
-            name: printable(field.name()),
+            name: text::shown(field.name()).into_owned(),
             right: field.data_type().is_numeric(),
         });
         Self {
@@ -167,7 +168,7 @@ impl RowWriter for Table<'_> {
                     (!column.is_null(row))
                         .then(|| formatter.value(row).try_to_string())
                         .transpose()
-                        .map(|text| text.map(|text| if is_plan { text } else { printable(&text) }))
+                        .map(|text| text.map(|text| printable(&text, is_plan)))
                 });
             let cells = cells.collect::<Result<Vec<Cell>, _>>()?;
             self.rows += 1;
@@ -270,18 +271,12 @@ fn cut(text: &str, to: usize) -> String {
     kept + "…"
 }
 
-/// The text with control characters shown as escapes: a path in a log must not steer the terminal.
-fn printable(text: &str) -> String {
-    if !text.chars().any(char::is_control) {
-        return text.to_string();
+/// The text with escapes in it: a path in a log must not steer the terminal. Lines of a query plan stay lines.
+fn printable(value: &str, is_plan: bool) -> String {
+    match is_plan {
+        true => text::shown_lines(value).into_owned(),
+        false => text::shown(value).into_owned(),
     }
-    text.chars().fold(String::new(), |mut line, c| {
-        match c.is_control() {
-            true => line.extend(c.escape_default()),
-            false => line.push(c),
-        }
-        line
-    })
 }
 
 #[cfg(test)]
@@ -324,9 +319,9 @@ mod tests {
     fn columns_are_aligned_numbers_to_the_right_and_null_is_named() {
         let expected = [
             " app  |   bytes | path",
-            "------+---------+----------------",
+            "------+---------+--------------",
             " ior  | 1048576 | /scratch/a",
-            " NULL |      -1 | /b\\u{1b}[31m\\n",
+            " NULL |      -1 | /b\\x1b[31m\\n",
         ];
         let (text, note) = shown(&two_rows(), Style::default());
         assert_eq!(text.lines().collect::<Vec<_>>(), expected);

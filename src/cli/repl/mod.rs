@@ -13,7 +13,7 @@ use rustyline::hint::Hinter;
 use rustyline::history::FileHistory;
 use rustyline::validate::Validator;
 use rustyline::{CompletionType, Config, Context, Editor, Helper};
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 
 /// Statements that are remembered.
@@ -99,7 +99,10 @@ pub(crate) fn run<E: Executor>(shell: &mut Shell<'_, E>, what: &str) -> anyhow::
 fn complain(error: &anyhow::Error) {
     let line = super::message(error);
     match std::io::stderr().is_terminal() && color_is_wanted() {
-        true => say(format_args!("\x1b[31m{line}\x1b[0m")),
+        true => {
+            let line = crate::text::shown(&line);
+            let _ = writeln!(std::io::stderr(), "\x1b[31m{line}\x1b[0m");
+        }
         false => say(line),
     }
 }

@@ -10,7 +10,7 @@ use std::sync::Once;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// All rows of all tables, each in the order of job ids.
-fn contents(lake: &Lake, version: Option<u64>) -> BTreeMap<String, RecordBatch> {
+pub(super) fn contents(lake: &Lake, version: Option<u64>) -> BTreeMap<String, RecordBatch> {
     let snapshot = lake.snapshot(version).unwrap();
     let mut files = snapshot.files().to_vec();
     files.sort_by_key(|file| (file.table.clone(), file.range, file.day.clone()));
@@ -39,7 +39,7 @@ fn compact(lake: &Lake) -> CompactReport {
     lake.compact(&options(), &Silent).unwrap()
 }
 
-fn is_sound(lake: &Lake) {
+pub(super) fn is_sound(lake: &Lake) {
     let report = lake.check().unwrap();
     assert!(
         report.wrong.is_empty() && report.unreferenced.is_empty(),
@@ -225,7 +225,7 @@ fn files_go_where_the_placement_says_now_all_tables_of_a_range_together() {
         ..SiteFile::default()
     };
     let bench = Bench::with(&CreateOptions {
-        site: site.clone(),
+        settings: site.to_text().unwrap(),
         ..CreateOptions::default()
     });
     for job in 0..MANY {
@@ -245,7 +245,8 @@ fn files_go_where_the_placement_says_now_all_tables_of_a_range_together() {
         dirs: dirs(&["a", "c"]),
     };
     let moved = SiteFile { place, ..site };
-    moved.write(bench.lake.store()).unwrap();
+    let moved = moved.to_text().unwrap();
+    bench.lake.set_settings(&moved, None).unwrap();
     compact(&bench.lake);
     assert!(contents(&bench.lake, None) == before);
     let snapshot = bench.lake.snapshot(None).unwrap();
@@ -254,7 +255,10 @@ fn files_go_where_the_placement_says_now_all_tables_of_a_range_together() {
         let files = snapshot.files().iter().filter(|f| f.range == Some(range));
         let at: Vec<Option<i64>> = files.clone().map(|file| file.ost).collect();
         assert_eq!(at.len(), 2);
-        assert!(at.iter().all(|ost| *ost == snapshot.manifest().osts[range]));
+        assert!(
+            at.iter()
+                .all(|ost| *ost == snapshot.manifest().osts()[range])
+        );
         let dir = disks.path().join(["a", "c"][at[0].unwrap() as usize]);
         assert!(
             files
@@ -267,17 +271,15 @@ fn files_go_where_the_placement_says_now_all_tables_of_a_range_together() {
 }
 
 /// Publishes a version that lists other files.
-fn relist(lake: &Lake, change: impl Fn(&mut Vec<DataFile>)) {
+pub(super) fn relist(lake: &Lake, change: impl Fn(&mut Vec<DataFile>)) {
     let newest = lake.snapshot(None).unwrap();
     let mut files = newest.files().to_vec();
     change(&mut files);
-    let rows = [files_to_batch(&files, newest.splits())];
-    let list = parts::write_part(lake.store(), "file", rows).unwrap();
+    let entries: Vec<_> = files.into_iter().map(|file| (file, false)).collect();
+    let list = parts::write_part(lake.store(), "file", [parts::entries_to_batch(&entries)]);
     let other = Manifest {
-        version: newest.version() + 1,
-        parent: Some(newest.version()),
-        files: list,
-        ..newest.manifest().clone()
+        files: list.unwrap().into_iter().collect(),
+        ..newest.manifest().next("test", 0)
     };
     assert!(other.publish(lake.store()).unwrap());
 }

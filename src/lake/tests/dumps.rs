@@ -95,14 +95,12 @@ fn rows(lake: &Lake, name: &str) -> RecordBatch {
         .filter(|file| file.table == name)
         .collect();
     files.sort_by_key(|file| (file.job_id, file.day.clone()));
-    let schema = crate::table::table(name).unwrap().schema.clone();
+    let table = crate::table::table(name).unwrap();
     let batches = files
         .into_iter()
-        .flat_map(|file| writer::read_data(lake.store(), &file.path, 1000).unwrap());
-    let batches: Vec<RecordBatch> = batches
-        .map(|batch| writer::fit(&batch.unwrap(), &schema).unwrap())
-        .collect();
-    concat_batches(&schema, &batches).unwrap()
+        .flat_map(|file| writer::read_rows(lake.store(), table, &file.path, 1000).unwrap());
+    let batches: Vec<RecordBatch> = batches.map(Result::unwrap).collect();
+    concat_batches(&table.schema, &batches).unwrap()
 }
 
 /// Job id, state and whether it is the last record of its job.

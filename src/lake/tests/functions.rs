@@ -80,7 +80,7 @@ fn a_manifest_without_functions_has_none_and_one_with_them_is_read_back() {
     assert_eq!(again.functions, functions);
     let text = serde_json::to_value(&again).unwrap();
     assert_eq!(text["functions"][0]["parameters"][0]["type"], "BIGINT");
-    assert_eq!(text["format"], 1);
+    assert_eq!(text["format"], 2);
 }
 
 #[test]
@@ -134,7 +134,7 @@ fn somebody_who_commits_all_the_time_is_named_in_the_end() {
         matches!(&error, Error::Conflict { .. })
             && error
                 .to_string()
-                .ends_with("others committed 100 times meanwhile; try again"),
+                .ends_with("others committed 100 times while this change was ready; run it again"),
         "{error}"
     );
 }

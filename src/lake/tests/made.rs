@@ -25,8 +25,12 @@ fn everything(lake: &Lake) -> BTreeMap<String, Vec<Place>> {
 }
 
 fn lake(at: &Path, range_bytes: u64) -> Lake {
-    let site = SiteFile::parse(&Supply::site()).unwrap();
-    Lake::create(at, &CreateOptions { range_bytes, site }).unwrap()
+    let settings = Supply::site();
+    let options = CreateOptions {
+        range_bytes,
+        settings,
+    };
+    Lake::create(at, &options).unwrap()
 }
 
 #[test]

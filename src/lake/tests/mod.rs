@@ -9,12 +9,18 @@ use std::fs;
 use std::time::Duration;
 
 mod compaction;
+mod copy;
 mod dumps;
+mod faults;
 mod functions;
 mod inputs;
+mod lifetime;
 mod made;
+mod order;
+mod owner;
 mod ranges;
 mod refused;
+mod settings;
 mod taken;
 mod upkeep;
 

@@ -74,7 +74,7 @@ fn ranges_lie_on_the_directories_that_were_given() {
         ..SiteFile::default()
     };
     let bench = Bench::with(&CreateOptions {
-        site,
+        settings: site.to_text().unwrap(),
         ..CreateOptions::default()
     });
     for job in 0..MANY {

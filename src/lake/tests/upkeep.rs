@@ -37,6 +37,13 @@ fn an_ingest_is_not_lost_when_the_version_it_began_with_is_vacuumed() {
     let mut rows = bench.rows();
     rows.sort();
     assert_eq!(rows, [row(1, "/a"), row(9, "/x"), row(9, "/y")]);
+    assert!(bench.lake.check().unwrap().wrong.is_empty());
+    // That vacuum left what was written since the ingest began.
+    let all = VacuumOptions {
+        min_age: Duration::ZERO,
+        ..VacuumOptions::default()
+    };
+    bench.lake.vacuum(&all).unwrap();
     let report = bench.lake.check().unwrap();
     assert!(
         report.wrong.is_empty() && report.unreferenced.is_empty(),
@@ -145,7 +152,7 @@ fn vacuum_knows_data_files_by_every_way_that_leads_to_them() {
         ..SiteFile::default()
     };
     let options = CreateOptions {
-        site,
+        settings: site.to_text().unwrap(),
         ..CreateOptions::default()
     };
     let bench = Bench::with(&CreateOptions::default());
@@ -181,16 +188,11 @@ fn vacuum_leaves_no_gap_between_versions_when_clocks_went_back() {
         bench.log(name, &format!("mounts 1 0 /{name}"));
         bench.ingest();
     }
-    // Version 3 says that it was made long ago.
-    let mut third = bench.lake.snapshot(Some(3)).unwrap().manifest().clone();
-    third.time = 0;
-    let text = serde_json::to_vec(&third).unwrap();
-    bench
-        .lake
-        .store()
-        .replace(&Manifest::path(3), &text)
-        .unwrap();
-    bench.lake.store().replace("_iolode/_last", b"1").unwrap();
+    // The clock of the file system said that version 3 was made long ago.
+    let third = bench.lake.root().unwrap().join(Manifest::path(3));
+    let third = fs::File::options().append(true).open(third).unwrap();
+    third.set_modified(std::time::UNIX_EPOCH).unwrap();
+    bench.lake.store().hint("_iolode/_last", b"1");
     bench.lake.vacuum(&VacuumOptions::default()).unwrap();
     assert_eq!(bench.lake.snapshot(None).unwrap().version(), 4);
     assert_eq!(bench.rows().len(), 3);
@@ -297,9 +299,13 @@ fn what_is_no_lake_is_said_in_one_line_with_what_to_do() {
             .contains("already")
     );
     lake.store()
-        .put_new(&Manifest::path(2), br#"{"format": 9}"#)
+        .put_new(&Manifest::path(2), br#"{"checksum":"#)
         .unwrap();
-    assert!(error("lake").contains("newer iolode"), "{}", error("lake"));
+    assert!(
+        error("lake").contains("version 2: its manifest is damaged; `iolode lake restore"),
+        "{}",
+        error("lake")
+    );
 }
 
 #[test]
@@ -360,8 +366,23 @@ fn a_version_that_is_known_is_not_read_again_and_a_newer_one_is_found_whatever_t
 
     bench.log("b", "mounts 2 0 /b");
     bench.ingest();
-    for hint in ["2", "3", "1", "nothing"] {
-        store.replace("_iolode/_last", hint.as_bytes()).unwrap();
+    // The last two are no versions, and far above the newest.
+    for hint in [
+        "2",
+        "3",
+        "1",
+        "nothing",
+        "",
+        "\u{0}",
+        "-1",
+        "3 ",
+        "4711",
+        "18446744073709551615",
+    ]
+    .into_iter()
+    .flat_map(|hint| [hint.to_string(), format!("{hint} a-commit")])
+    {
+        store.hint("_iolode/_last", hint.as_bytes());
         let newest = lake.version_or(None, Some(&first)).unwrap();
         assert_eq!(newest.version(), 3, "{hint}");
         assert_eq!(newest.files_of("darshan_mount", None).unwrap().len(), 1);
@@ -370,8 +391,110 @@ fn a_version_that_is_known_is_not_read_again_and_a_newer_one_is_found_whatever_t
         let same = lake.version_or(Some(2), Some(&first)).unwrap();
         assert!(Arc::ptr_eq(&first, &same));
     }
+    // Not text, a directory, a link into nothing, a manifest that cannot be read.
+    let hint = lake.root().unwrap().join("_iolode/_last");
+    let is_found = || {
+        assert_eq!(lake.version_or(None, Some(&first)).unwrap().version(), 3);
+        assert_eq!(
+            Lake::open(lake.root().unwrap())
+                .unwrap()
+                .snapshot(None)
+                .unwrap()
+                .version(),
+            3
+        );
+    };
+    store.replace("_iolode/_last", b"\xff\xfe").unwrap();
+    is_found();
+    fs::remove_file(&hint).unwrap();
+    fs::create_dir(&hint).unwrap();
+    is_found();
+    fs::remove_dir(&hint).unwrap();
+    std::os::unix::fs::symlink("_last", &hint).unwrap();
+    is_found();
+    fs::remove_file(&hint).unwrap();
+    fs::write(&hint, "1").unwrap();
+    let (path, text) = (
+        Manifest::path(1),
+        store.read(&Manifest::path(1)).unwrap().unwrap(),
+    );
+    store.replace(&path, b"{").unwrap();
+    is_found();
+    store.replace(&path, &text).unwrap();
     // A version that was removed is no version, though somebody knew it.
     store.delete(&Manifest::path(2)).unwrap();
     let gone = lake.version_or(Some(2), Some(&first)).unwrap_err();
     assert!(gone.to_string().contains("no version 2"), "{gone}");
+}
+
+#[test]
+fn a_lake_made_anew_in_place_is_not_read_by_the_list_of_the_one_before() {
+    let bench = Bench::new();
+    bench.log("a", "mounts 1 0 /a");
+    bench.ingest();
+    let root = bench.lake.root().unwrap();
+    let before = bench.lake.version_or(None, None).unwrap();
+    assert_eq!(before.version(), 2);
+    fs::remove_dir_all(root).unwrap();
+    let anew = Lake::create(root, &CreateOptions::default()).unwrap();
+    for job in 0..214 {
+        bench.log(&format!("{job}"), &format!("mounts {job} 0 /{job}"));
+    }
+    fs::remove_file(bench.logs().join("a")).unwrap();
+    anew.ingest(&bench.options(), &Silent).unwrap();
+
+    let count = |version: &Version| -> u64 {
+        let files = version.files_of("darshan_mount", None).unwrap();
+        files.iter().map(|file| file.rows).sum()
+    };
+    assert_eq!(count(&before), 1);
+    // Whether the hint is there or not, and whether a version is asked for or the newest.
+    for hint in [Some("2"), None] {
+        match hint {
+            Some(hint) => anew
+                .store()
+                .replace("_iolode/_last", hint.as_bytes())
+                .unwrap(),
+            None => anew.store().delete("_iolode/_last").unwrap(),
+        }
+        for version in [None, Some(2)] {
+            let now = bench.lake.version_or(version, Some(&before)).unwrap();
+            assert_eq!(
+                (now.version(), count(&now)),
+                (2, 214),
+                "{hint:?} {version:?}"
+            );
+            let again = bench.lake.version_or(version, Some(&now)).unwrap();
+            assert!(Arc::ptr_eq(&now, &again) || hint.is_none());
+            assert_eq!(count(&again), 214);
+        }
+    }
+}
+
+#[test]
+fn a_version_that_was_made_once_more_under_its_number_is_another() {
+    let bench = Bench::new();
+    bench.log("a", "mounts 1 0 /a");
+    bench.ingest();
+    // A backup of version 2 goes on in another way than the lake did.
+    let backup = bench.directory.path().join("backup");
+    let copied = std::process::Command::new("cp")
+        .arg("-a")
+        .args([bench.lake.root().unwrap(), &backup])
+        .status();
+    assert!(copied.unwrap().success());
+    bench.log("b", "mounts 2 0 /b");
+    bench.ingest();
+    let known = bench.lake.version_or(None, None).unwrap();
+    let root = bench.lake.root().unwrap();
+    fs::remove_dir_all(root).unwrap();
+    fs::rename(&backup, root).unwrap();
+    bench.log("c", "mounts 3 0 /c");
+    bench.ingest();
+    for version in [None, Some(3)] {
+        let now = bench.lake.version_or(version, Some(&known)).unwrap();
+        assert_eq!(now.version(), 3);
+        assert_eq!(now.inputs().unwrap().len(), 3);
+        assert_ne!(now.manifest().commit_id, known.manifest().commit_id);
+    }
 }

@@ -1,13 +1,11 @@
 //! One log held in memory: regions inflated, nothing decoded, buffers kept from log to log.
 
-use super::header::{ByteOrder, Header, Place};
+use super::header::{Header, Place};
 use super::job::Job;
 use super::layout::layout;
 use super::module::dxt::{DxtRecord, Form};
-use super::module::{
-    MODULES, Module, ModuleId, Shape, Status, apmpi, apxc, dxt, heatmap, int, lustre, mdhim,
-    module, swap_words,
-};
+use super::module::{MODULES, Module, ModuleId, Status, lustre, module};
+use super::module_region::ModuleRegion;
 use super::names::Names;
 use super::records::Records;
 use super::region::{Damage, MOST_KEPT, Regions};
@@ -57,19 +55,11 @@ pub struct Log {
     names_error: Option<(u64, String)>,
     states: Vec<ModuleState>,
     /// Inflated regions and where their records begin, by module number; empty where not read.
-    bodies: Vec<Body>,
+    bodies: Vec<ModuleRegion>,
     regions: Option<Regions>,
     /// First bytes of an input that is not in memory.
     head: Vec<u8>,
     scratch: Vec<u8>,
-}
-
-#[derive(Default)]
-struct Body {
-    bytes: Vec<u8>,
-    starts: Vec<usize>,
-    version: u32,
-    read: bool,
 }
 
 impl ModuleSet {
@@ -332,7 +322,12 @@ impl Log {
             .map(|body| (body.bytes.as_slice(), body.starts.as_slice()))
     }
 
-    fn body(&self, id: ModuleId) -> Option<&Body> {
+    /// The numbers of a module's records by ascending record id, then rank; no two have both in common.
+    pub(super) fn order(&self, id: ModuleId) -> &[u32] {
+        self.body(id).map_or(&[], |body| &body.order)
+    }
+
+    fn body(&self, id: ModuleId) -> Option<&ModuleRegion> {
         self.bodies.get(usize::from(id.0)).filter(|body| body.read)
     }
 
@@ -346,14 +341,16 @@ impl Log {
             self.scratch = vec![];
         }
         self.states.clear();
-        self.bodies.resize_with(MODULES.len() + 1, Body::default);
+        self.bodies
+            .resize_with(MODULES.len() + 1, ModuleRegion::default);
         for body in &mut self.bodies {
             // One huge log must not hold its memory for the rest of the run.
             if body.bytes.capacity() > MOST_KEPT {
-                *body = Body::default();
+                *body = ModuleRegion::default();
             }
             body.bytes.clear();
             body.starts.clear();
+            body.order.clear();
             body.read = false;
         }
     }
@@ -421,7 +418,6 @@ impl Log {
         body.read = true;
         let nprocs = self.job.as_ref().map_or(0, |job| job.nprocs);
         let cut = body.find_records(module, header.order, nprocs);
-        state.records = Some(body.count(module) as u64);
         match (damage, cut) {
             // Where the bytes end too early, the last record is cut as well: that is no second fault.
             (Some(damage), _) => fail(state, damage),
@@ -435,6 +431,22 @@ impl Log {
             ),
             (None, None) => {}
         }
+        if let Some((at, n)) = body.drop_repeated(module) {
+            let s = if n == 1 { "" } else { "s" };
+            let reason = format!("{n} record{s} twice, the first was taken");
+            match &mut state.error {
+                Some(error) => *error = format!("{error}; {reason}"),
+                None => fail(
+                    state,
+                    Damage {
+                        at,
+                        truncated: false,
+                        reason,
+                    },
+                ),
+            }
+        }
+        state.records = Some(body.count() as u64);
         if let Some(slot) = self.bodies.get_mut(index) {
             *slot = body;
         }
@@ -510,89 +522,4 @@ fn fail(state: &mut ModuleState, damage: Damage) {
     };
     state.error_at = Some(damage.at as u64);
     state.error = Some(damage.reason);
-}
-
-impl Body {
-    /// Finds the records, makes their numbers little-endian, and drops what follows the first bad one.
-    fn find_records(
-        &mut self,
-        module: &Module,
-        order: ByteOrder,
-        nprocs: i64,
-    ) -> Option<(usize, String)> {
-        // Everything after this reads little-endian, whatever the machine.
-        let swap = order == ByteOrder::Big;
-        let (bytes, starts, version) = (&mut self.bytes, &mut self.starts, self.version);
-        let walked = match module.shape {
-            Shape::Fixed => fixed(bytes, module.id, version, swap),
-            Shape::Lustre => lustre::walk(bytes, version, swap, starts),
-            Shape::Dxt => dxt::walk(bytes, Form::new(module.id, version), swap, starts),
-            Shape::Heatmap => heatmap::walk(bytes, swap, starts),
-            Shape::Mdhim => mdhim::walk(bytes, swap, starts),
-            Shape::Apmpi => apmpi::walk(bytes, swap, starts),
-            Shape::Apxc => return apxc::walk(bytes, starts).err(),
-        };
-        let mut damage = walked.err();
-        if let Some((at, _)) = &damage {
-            bytes.truncate(*at);
-        }
-        // A process that cannot be is damage that the sizes do not show.
-        let size = layout(module.id, version).map_or(0, |layout| layout.size);
-        let begins: &mut dyn Iterator<Item = usize> = match module.shape {
-            Shape::Fixed => &mut (0..bytes.len() / size.max(1)).map(|record| record * size),
-            _ => &mut starts.iter().copied(),
-        };
-        let bad = begins
-            .map(|at| (at, int(bytes, at + 8)))
-            .find(|(_, rank)| *rank < -1 || (nprocs > 0 && *rank >= nprocs));
-        if let Some((at, rank)) = bad {
-            bytes.truncate(at);
-            starts.retain(|start| *start < at);
-            damage = Some((at, format!("a record of process {rank} of {nprocs}")));
-        }
-        if let Some(drop_if) = layout(module.id, version).and_then(|layout| layout.drop_if) {
-            drop_records(bytes, size, drop_if);
-        }
-        damage
-    }
-
-    fn count(&self, module: &Module) -> usize {
-        match (module.shape, layout(module.id, self.version)) {
-            (Shape::Fixed, Some(layout)) => self.bytes.len() / layout.size,
-            _ => self.starts.len(),
-        }
-    }
-}
-
-/// Brings records of fixed size little-endian; what is left over at the end is damage.
-fn fixed(bytes: &mut [u8], id: ModuleId, version: u32, swap: bool) -> Result<(), (usize, String)> {
-    let Some(layout) = layout(id, version) else {
-        return Ok(());
-    };
-    if swap {
-        for at in (0..bytes.len() / layout.size).map(|record| record * layout.size) {
-            swap_words(bytes, at, at + layout.text.start);
-            swap_words(bytes, at + layout.text.end, at + layout.size);
-        }
-    }
-    let left = bytes.len() % layout.size;
-    match left {
-        0 => Ok(()),
-        _ => Err((
-            bytes.len() - left,
-            format!("{left} bytes are left where a record takes {}", layout.size),
-        )),
-    }
-}
-
-/// Removes the records whose integer at `at` is above 0.
-fn drop_records(bytes: &mut Vec<u8>, size: usize, at: usize) {
-    let mut kept = 0;
-    for record in 0..bytes.len() / size {
-        if int(bytes, record * size + at) <= 0 {
-            bytes.copy_within(record * size..(record + 1) * size, kept * size);
-            kept += 1;
-        }
-    }
-    bytes.truncate(kept * size);
 }

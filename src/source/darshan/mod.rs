@@ -29,11 +29,13 @@ pub mod job;
 pub mod layout;
 pub mod log;
 pub mod module;
+mod module_region;
 #[cfg(test)]
 mod mutation;
 mod names;
 pub mod records;
 mod region;
+mod repeated;
 #[cfg(test)]
 mod tests;
 pub mod write;
@@ -93,7 +95,7 @@ impl Source for Darshan {
     }
 
     fn version(&self) -> u32 {
-        3
+        4
     }
 
     fn probe(&self, path: &Path, head: &[u8]) -> bool {
@@ -121,7 +123,6 @@ impl Source for Darshan {
         Box::new(DarshanReader {
             log: Log::new(),
             site,
-            order: vec![],
         })
     }
 }
@@ -130,8 +131,6 @@ impl Source for Darshan {
 struct DarshanReader {
     log: Log,
     site: Arc<Site>,
-    /// Records of a module in the order of its table.
-    order: Vec<u32>,
 }
 
 impl Reader for DarshanReader {
@@ -176,25 +175,17 @@ impl DarshanReader {
         builder: &mut TableBuilder,
     ) -> Result<()> {
         let log = &self.log;
+        let order = log.order(module.id);
         if matches!(module.shape, Shape::Fixed | Shape::Mdhim) {
             if let Some(records) = log.records(module.id) {
-                sort(&mut self.order, records.len(), |r| {
-                    (records.id(r), records.rank(r))
-                });
                 let (ids, name) = ((log_id, job_id), |id| log.name(id));
-                module::counter::fill(&records, &self.order, module, ids, name, builder);
+                module::counter::fill(&records, order, module, ids, name, builder);
             }
             return Ok(());
         }
         let Some((bytes, starts)) = log.whole(module.id) else {
             return Ok(());
         };
-        let key = |r: usize| {
-            starts.get(r).map_or((0, 0), |at| {
-                (module::int(bytes, *at) as u64, module::int(bytes, at + 8))
-            })
-        };
-        sort(&mut self.order, starts.len(), key);
         let piece = |r: &u32| {
             let end = starts.get(*r as usize + 1).copied().unwrap_or(bytes.len());
             starts
@@ -207,7 +198,7 @@ impl DarshanReader {
             .iter()
             .find(|s| s.id == module.id)
             .map_or(0, |s| s.version);
-        let order = self.order.iter();
+        let order = order.iter();
         match module.shape {
             Shape::Lustre => {
                 module::lustre::fill(
@@ -316,32 +307,4 @@ fn is_text(head: &[u8]) -> bool {
         Err(_) => return false,
     };
     !text.is_empty() && !text.contains(|c: char| c.is_control() && !c.is_ascii_whitespace())
-}
-
-/// The numbers 0..n by ascending id, then rank; equal keys stay in the order of the log.
-fn sort(order: &mut Vec<u32>, n: usize, key: impl Fn(usize) -> (u64, i64)) {
-    order.clear();
-    order.extend(0..n as u32);
-    if order.is_sorted_by_key(|r| key(*r as usize)) {
-        return;
-    }
-    // Ids are hashes, evenly spread: by their first bits each is near its place already, and few are left to compare.
-    let shift = 64 - n.ilog2().clamp(1, 16);
-    let bucket = |id: u64| (id >> shift) as usize;
-    let ids: Vec<u64> = (0..n).map(|r| key(r).0).collect();
-    let mut places = vec![0usize; bucket(u64::MAX) + 2];
-    ids.iter().for_each(|id| places[bucket(*id) + 1] += 1);
-    (1..places.len()).for_each(|i| places[i] += places[i - 1]);
-    let mut sorted = vec![(0, 0); n];
-    for (r, id) in (0..).zip(ids) {
-        let place = &mut places[bucket(id)];
-        sorted[*place] = (id, r);
-        *place += 1;
-    }
-    let near = sorted.chunk_by_mut(|a, b| bucket(a.0) == bucket(b.0));
-    for near in near.filter(|near| near.len() > 1) {
-        near.sort_unstable_by_key(|(id, r)| (*id, key(*r as usize).1, *r));
-    }
-    order.clear();
-    order.extend(sorted.iter().map(|(_, r)| *r));
 }

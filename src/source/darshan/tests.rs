@@ -311,6 +311,186 @@ fn a_module_of_another_number_that_is_cut_off_is_no_whole_log() {
     );
 }
 
+/// The records at these places of three that differ in id or rank, once more with other contents past place 2.
+fn three(id: ModuleId, places: &[usize]) -> Module {
+    let key = |place: usize| [(9u64, 1i64), (4, 1), (9, 0)][place % 3];
+    let segments = |place: usize| {
+        let segment = |at: usize| Segment {
+            offset: at as i64,
+            length: 10,
+            ..Segment::default()
+        };
+        (0..=place).map(segment).collect::<Vec<_>>()
+    };
+    let places = places.iter().copied();
+    let records = match id {
+        ModuleId::LUSTRE => Records::Lustre(
+            places
+                .map(|place| super::write::Layout {
+                    id: key(place).0,
+                    rank: key(place).1,
+                    osts: 8,
+                    mdts: 1,
+                    stripe_offset: 0,
+                    components: vec![super::write::Component::plain(1 << 20, vec![place as i64])],
+                })
+                .collect(),
+        ),
+        ModuleId::DXT_POSIX | ModuleId::DXT_MPIIO => Records::Dxt(
+            places
+                .map(|place| Trace {
+                    id: key(place).0,
+                    rank: key(place).1,
+                    writes: segments(place),
+                    reads: segments(1),
+                    ..Trace::default()
+                })
+                .collect(),
+        ),
+        ModuleId::HEATMAP => Records::Heatmap(
+            places
+                .map(|place| super::write::Heatmap {
+                    id: key(place).0,
+                    rank: key(place).1,
+                    bin_width: 0.1,
+                    writes: vec![place as i64; 3 + place],
+                    reads: vec![1; 3 + place],
+                })
+                .collect(),
+        ),
+        ModuleId::MDHIM => Records::Mdhim(
+            places
+                .map(|place| super::write::Mdhim {
+                    id: key(place).0,
+                    rank: key(place).1,
+                    ints: [place as i64, 0, 0, 0, 2],
+                    floats: [0.0; 4],
+                    servers: vec![1, 2],
+                })
+                .collect(),
+        ),
+        ModuleId::APMPI => Records::Apmpi(super::write::Apmpi {
+            id: 5,
+            records: places
+                .map(|place| super::write::ApmpiRecord {
+                    id: key(place).0,
+                    rank: key(place).1,
+                    ints: vec![place as u64],
+                    ..Default::default()
+                })
+                .collect(),
+            ..Default::default()
+        }),
+        _ => Records::Counters(
+            places
+                .map(|place| super::write::Record {
+                    id: key(place).0,
+                    rank: key(place).1,
+                    ints: vec![place as i64],
+                    ..Default::default()
+                })
+                .collect(),
+        ),
+    };
+    let newest = super::module::module(id).unwrap().newest;
+    Module::new(id, newest, records)
+}
+
+/// Rows of all tables of a log, and what became of it.
+fn rows(
+    log: &DarshanLog,
+) -> (
+    Vec<arrow::record_batch::RecordBatch>,
+    Status,
+    Option<String>,
+) {
+    let input = Input::from_bytes("x.darshan", log.to_bytes());
+    let mut tables = Tables::new(Darshan.tables().iter().copied()).unwrap();
+    let mut reader = Darshan.reader(Arc::new(Site::default()));
+    let outcome = reader.read(&input, 7, &mut tables).unwrap();
+    let rows = tables.builders().iter_mut().map(|b| b.finish().unwrap());
+    (rows.collect(), outcome.status, outcome.why)
+}
+
+#[test]
+fn of_records_of_one_object_and_process_the_first_counts_in_every_module() {
+    for module in super::module::MODULES {
+        if module.shape == super::module::Shape::Apxc {
+            continue;
+        }
+        for byte_order in [ByteOrder::Little, ByteOrder::Big] {
+            let log = |places: &[usize]| DarshanLog {
+                byte_order,
+                job: Job {
+                    nprocs: 2,
+                    ..Job::default()
+                },
+                modules: vec![three(module.id, places)],
+                ..DarshanLog::default()
+            };
+            let (once, status, why) = rows(&log(&[0, 1, 2]));
+            assert_eq!((status, why), (Status::Ok, None), "{}", module.name);
+            let (twice, status, why) = rows(&log(&[0, 1, 3, 2, 6, 5]));
+            assert_eq!(status, Status::Damaged, "{}", module.name);
+            let why = why.unwrap();
+            assert!(
+                why.starts_with(module.name)
+                    && why.ends_with("3 records twice, the first was taken"),
+                "{why}"
+            );
+            for (table, (once, twice)) in Darshan.tables().iter().zip(once.iter().zip(&twice)) {
+                match *table {
+                    // Size and status are another log's.
+                    "darshan_log" => {
+                        for name in ["files", "bytes_read", "bytes_written", "reads", "writes"] {
+                            assert_eq!(
+                                once.column_by_name(name),
+                                twice.column_by_name(name),
+                                "{name}"
+                            );
+                        }
+                    }
+                    "darshan_module" => assert_eq!(
+                        once.column_by_name("records"),
+                        twice.column_by_name("records"),
+                        "{}",
+                        module.name
+                    ),
+                    table => assert_eq!(once, twice, "{table} of {}", module.name),
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn of_a_log_that_is_cut_as_well_both_faults_are_told() {
+    let mut log = DarshanLog {
+        job: Job {
+            nprocs: 2,
+            ..Job::default()
+        },
+        ..DarshanLog::default()
+    };
+    let mut module = three(ModuleId::HEATMAP, &[0, 3, 1, 2]);
+    // The last record in a stream of its own, which the file lacks.
+    module.streams = vec![3];
+    log.modules.push(module);
+    let whole = log.to_bytes();
+    let mut read = Log::new();
+    let cut = whole[..whole.len() - 4].to_vec();
+    read.read(&Input::from_bytes("x", cut), ModuleSet::ALL)
+        .unwrap();
+    let state = &read.modules()[0];
+    assert_eq!(state.status, Read::Truncated);
+    let error = state.error.as_deref().unwrap();
+    assert!(error.starts_with("the file ends at byte"), "{error}");
+    assert!(
+        error.ends_with("; 1 record twice, the first was taken"),
+        "{error}"
+    );
+}
+
 #[test]
 fn a_file_and_its_bytes_in_memory_are_read_alike() {
     for (path, bytes) in real_logs() {
@@ -355,8 +535,11 @@ proptest::proptest! {
     ) {
         let key = |r: usize| (keys[r].0 % few, keys[r].1);
         let mut order = vec![9];
-        super::sort(&mut order, keys.len(), key);
+        let repeated = super::repeated::sort(&mut order, keys.len(), key);
         let mut expected: Vec<u32> = (0..keys.len() as u32).collect();
+        let mut seen = std::collections::HashSet::new();
+        let again: Vec<u32> = expected.iter().copied().filter(|r| !seen.insert(key(*r as usize))).collect();
+        proptest::prop_assert_eq!(repeated, again);
         expected.sort_by_key(|r| key(*r as usize));
         proptest::prop_assert_eq!(order, expected);
     }

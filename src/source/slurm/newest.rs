@@ -71,7 +71,7 @@ impl Resolver for Newest {
     fn resolve(&mut self, rows: &RecordBatch) -> Result<RecordBatch> {
         let columns = Columns::new(rows, &self.table)?;
         let mut kept: Vec<Vec<u32>> = Vec::with_capacity(rows.num_rows());
-        let (mut from, mut merged) = (0, false);
+        let (mut from, mut changed) = (0, false);
         while from < rows.num_rows() {
             let job = columns.job[from];
             let to = (from..rows.num_rows())
@@ -81,13 +81,14 @@ impl Resolver for Newest {
                 1 => kept.push(vec![from as u32]),
                 _ => {
                     let records = columns.records(from..to);
-                    merged |= records.len() < to - from;
+                    let first = |record: &Vec<u32>| record[0] as usize;
+                    changed |= !records.iter().map(first).eq(from..to);
                     kept.extend(records);
                 }
             }
             from = to;
         }
-        let rows = match merged {
+        let rows = match changed {
             true => self.merge(rows, &kept)?,
             false => rows.clone(),
         };
@@ -110,7 +111,8 @@ impl Newest {
             .transpose()?;
         let column = |(at, column): (usize, &ArrayRef)| -> Result<ArrayRef> {
             let name = self.table.columns[at].name.as_str();
-            let fixed = FIXED.contains(&name);
+            // What tells records apart is part of the sort order too, so a newer row without it must not take it away.
+            let fixed = FIXED.contains(&name) || self.table.key.iter().any(|key| key == name);
             let pair = per.as_ref().filter(|_| name == "req_mem");
             let compare = comparator(column)?;
             let said = |rows: &Vec<u32>| {
@@ -249,12 +251,12 @@ impl<'a> Columns<'a> {
                     let first = |record: &&usize| records[**record][0] as usize;
                     let start =
                         |row: usize| self.start.is_valid(row).then(|| self.start.value(row));
-                    let began = |record: &&usize| {
-                        start(first(record)).is_some_and(|s| start(row) == Some(s))
+                    let alike = |record: &&usize| {
+                        let known = first(record);
+                        !self.differ(self.cluster, known, row) && start(known) == start(row)
                     };
-                    let twin = |record: &&usize| {
-                        self.key.is_null(first(record)) && start(first(record)) == start(row)
-                    };
+                    let began = |record: &&usize| self.start.is_valid(row) && alike(record);
+                    let twin = |record: &&usize| self.key.is_null(first(record)) && alike(record);
                     // If nothing tells which of several it is: sacct shows the last record of a job, unless asked for all.
                     let last = |record: &&usize| self.key.is_valid(first(record)) && same(record);
                     let mut newest_first = known.iter().rev();
@@ -277,7 +279,30 @@ impl<'a> Columns<'a> {
         for record in &mut records {
             record.sort_by(|a, b| self.age(*b as usize, *a as usize));
         }
+        self.sort_unkeyed(&mut records);
         records
+    }
+
+    /// Brings those records without a key, which stand last, into an order that does not depend on which came first.
+    fn sort_unkeyed(&self, records: &mut [Vec<u32>]) {
+        let has_key = |record: &Vec<u32>| record.iter().any(|r| self.key.is_valid(*r as usize));
+        let keyed = records.partition_point(has_key);
+        let place = |record: &Vec<u32>| {
+            let first = record[0] as usize;
+            let cluster = record.iter().find_map(|row| {
+                let clusters = self.cluster.filter(|c| c.is_valid(*row as usize))?;
+                Some(clusters.value(*row as usize))
+            });
+            (
+                self.step.map(|step| step.value(first)),
+                (cluster.is_none(), cluster),
+                (
+                    self.start.is_null(first),
+                    self.start.is_valid(first).then(|| self.start.value(first)),
+                ),
+            )
+        };
+        records[keyed..].sort_by(|a, b| place(a).cmp(&place(b)));
     }
 
     /// Whether a row of a job, or of one step of it, is of the record that another one is of.

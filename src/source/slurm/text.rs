@@ -277,6 +277,15 @@ impl Text<'_> {
             if self.records == 0
                 && let Some(layout) = Layout::of_header(line)
             {
+                if last && end == text.len() {
+                    // It may lack columns, and what is left of the last name may name another column.
+                    return Err(Error::Malformed {
+                        path: self.input.path().into(),
+                        region: format!("line {}", self.line + 1),
+                        at: None,
+                        reason: "the header has no end: the dump was cut".into(),
+                    });
+                }
                 self.begin(layout);
                 taken = Line::new();
                 at = end + 1;

@@ -14,12 +14,12 @@ def connect(lake, threads):
     """A connection with a view for each table of the lake, and the profile of these tables."""
     import duckdb
 
-    from . import tables
+    import lake_files
     connection = duckdb.connect(config={"threads": threads})
     connection.execute("SET TimeZone = 'UTC'")
     connection.execute("SET parquet_metadata_cache = true")
     connection.execute("SET memory_limit = '6GB'")
-    files = tables.files_of(lake, connection)
+    files = lake_files.files(lake)
     for table, paths in files.items():
         connection.execute(f"CREATE VIEW {table} AS SELECT * FROM read_parquet({paths}, union_by_name = true)")
     return connection, files

@@ -1,8 +1,6 @@
 """What statements read: columns, keys, sizes and values of the lake's tables, and a table of awkward values."""
 
-import json
 import math
-import os
 
 from .syntax import BOOL, DBL, I32, INT, LIST, TS, TXT, U64, WILD, Column, Edge
 
@@ -31,18 +29,6 @@ TYPES = {"BIGINT": INT, "INTEGER": I32, "UBIGINT": U64, "DOUBLE": DBL, "VARCHAR"
 class TableOfLake:
     def __init__(self, name, weight, rows, columns, key):
         self.name, self.weight, self.rows, self.columns, self.key = name, weight, rows, columns, key
-
-
-def files_of(lake, connection):
-    """The files of each table in the newest version of a lake."""
-    folder = os.path.join(lake, "_iolode", "manifest")
-    newest = max(name for name in os.listdir(folder) if name.endswith(".json"))
-    with open(os.path.join(folder, newest)) as file:
-        part = json.load(file)["files"]
-    tables = {}
-    for table, path in connection.execute(f"SELECT table_name, path FROM read_parquet('{lake}/{part['path']}') ORDER BY ALL").fetchall():
-        tables.setdefault(table, []).append(os.path.join(lake, path))
-    return tables
 
 
 def profile(connection, tables):

@@ -1,0 +1,83 @@
+//! `iolode lake copy` and `iolode lake moved`: a lake in another place.
+
+use crate::cli::screen::Screen;
+use crate::cli::{Exit, interrupt, size};
+use crate::lake::{CopyOptions, Lake};
+use std::path::PathBuf;
+
+/// Copy a version of a lake into a lake of its own
+#[derive(clap::Args)]
+#[command(after_help = "\
+The copy is a lake of its own, with an id of its own: what one of the two takes in, forgets or removes the other does not notice.
+Of what is copied the hashes are checked. The new directory is no lake before everything is in it.
+
+A lake whose files lie below its root can also be copied as a directory, with cp -a or rsync. One whose files lie in the directories
+of --dirs cannot: the copied root would name the original's files, and refuses every write.
+
+Examples:
+  iolode lake copy /scratch/lake /project/lake
+  iolode lake copy /scratch/lake /fast/lake --dirs /disk1/lake,/disk2/lake
+  iolode lake copy /scratch/lake /project/lake-of-may --version 42")]
+pub(super) struct Copy {
+    /// The lake
+    from: PathBuf,
+    /// A new or empty directory
+    to: PathBuf,
+    /// The directories for the copy's data files, such as /disk1/lake,/disk2/lake; they lie below its root if not given
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    dirs: Vec<PathBuf>,
+    /// Copy this version of the lake instead of its newest
+    #[arg(long, value_name = "N")]
+    version: Option<u64>,
+}
+
+/// Record the path of a lake that was moved, so that it can be written again
+#[derive(clap::Args)]
+#[command(after_help = "\
+Each directory of a lake that was made with --place dirs names the lake's root. Where it names another the lake can be read and not
+written: it may be a copy, whose vacuum would remove the original's files. This records the path that the lake has now, if no lake
+of its id is at the old one.
+
+Example:
+  iolode lake moved /scratch/lake")]
+pub(super) struct Moved {
+    /// The lake, where it is now
+    lake: PathBuf,
+}
+
+pub(super) fn copy(args: &Copy, screen: &mut Screen) -> anyhow::Result<Exit> {
+    let lake = Lake::open(&args.from)?;
+    let (_during, cancel) = interrupt::during_ingest()?;
+    let options = CopyOptions {
+        dirs: (!args.dirs.is_empty()).then(|| args.dirs.clone()),
+        version: args.version,
+        cancel,
+    };
+    let report = lake.copy(&args.to, &options)?;
+    screen.say(format_args!(
+        "copied version {}: {} files, {} rows, {}; next: iolode lake info {}",
+        report.version,
+        size::count(report.files),
+        size::count(report.rows),
+        size::show(report.bytes),
+        args.to.display()
+    ));
+    Ok(Exit::Done)
+}
+
+pub(super) fn moved(args: &Moved, screen: &mut Screen) -> anyhow::Result<Exit> {
+    let moved = Lake::open(&args.lake)?.moved()?;
+    match (moved.directories, moved.from) {
+        (0, _) => screen.say("nothing to record: all files lie below the lake's root"),
+        (directories, None) => screen.say(format_args!(
+            "{} directories name this root",
+            size::count(directories)
+        )),
+        (directories, Some(from)) => screen.say(format_args!(
+            "{} directories name this root, and no more {}",
+            size::count(directories),
+            from.display()
+        )),
+    }
+    Ok(Exit::Done)
+}

@@ -1,0 +1,65 @@
+//! `iolode lake files`: which Parquet files a lake is made of.
+
+use super::list;
+use crate::cli::Exit;
+use crate::cli::output::Format;
+use crate::cli::screen::Screen;
+use crate::cli::sql::format_parser;
+use crate::lake::Lake;
+use crate::table::table;
+use arrow::array::{AsArray, BooleanArray};
+use arrow::compute::filter_record_batch;
+use std::io::Write;
+use std::path::PathBuf;
+
+/// List the Parquet files of a lake, with range and storage target
+#[derive(clap::Args)]
+#[command(after_help = "\
+The paths are what a reader without iolode has to open: other files in the same directories belong to other versions.
+
+Examples:
+  iolode lake files /scratch/lake --format csv
+  iolode lake files /scratch/lake --table darshan_log --paths")]
+pub(super) struct Files {
+    /// The lake
+    lake: PathBuf,
+    /// Only the files of this table
+    #[arg(long, value_name = "TABLE")]
+    table: Option<String>,
+    /// Print whole paths, one a line
+    #[arg(long, conflicts_with = "format")]
+    paths: bool,
+    /// The form of the answer
+    #[arg(long, value_name = "FORMAT", default_value = "table", value_parser = format_parser())]
+    format: &'static Format,
+}
+
+pub(super) fn files(args: &Files, screen: &mut Screen) -> anyhow::Result<Exit> {
+    if let Some(name) = &args.table {
+        table(name)?;
+    }
+    if args.paths {
+        return paths(args, screen);
+    }
+    let batch = Lake::open(&args.lake)?.snapshot(None)?.file_batch()?;
+    let wanted: BooleanArray = batch
+        .column(0)
+        .as_string::<i32>()
+        .iter()
+        .map(|name| Some(args.table.is_none() || name == args.table.as_deref()))
+        .collect();
+    list(&filter_record_batch(&batch, &wanted)?, args.format, screen)
+}
+
+/// The paths of data files, one a line.
+fn paths(args: &Files, screen: &mut Screen) -> anyhow::Result<Exit> {
+    let lake = Lake::open(&args.lake)?;
+    let snapshot = lake.snapshot(None)?;
+    for file in snapshot.files() {
+        if args.table.as_ref().is_none_or(|table| *table == file.table) {
+            let path = lake.store().show(&file.path);
+            writeln!(screen.data, "{}", path.display())?;
+        }
+    }
+    Ok(Exit::Done)
+}

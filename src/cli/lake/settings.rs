@@ -1,0 +1,87 @@
+//! `iolode lake set` and `iolode lake restore`: settings and versions of a lake.
+
+use crate::cli::screen::Screen;
+use crate::cli::{Exit, size};
+use crate::error::Error;
+use crate::lake::{Lake, SiteFile};
+use crate::text::shown_path;
+use std::path::{Path, PathBuf};
+
+/// Change the settings of a lake: cluster, time zone, mounts and their file systems, names of programs, sources, placement
+#[derive(clap::Args)]
+#[command(after_help = "\
+Settings are kept with each version, as they were given. Rows that are in the lake were read with the settings of then;
+`iolode ingest --refresh` reads their inputs again.
+
+Examples:
+  iolode lake info /scratch/lake --site > site.toml
+  iolode lake set /scratch/lake --site site.toml
+  iolode lake set /scratch/lake --site site.toml --if-version 42")]
+pub(super) struct Set {
+    /// The lake
+    lake: PathBuf,
+    /// The settings (TOML)
+    #[arg(long, value_name = "FILE")]
+    site: PathBuf,
+    /// Only if this is the newest version: nobody has changed the lake since
+    #[arg(long, value_name = "N")]
+    if_version: Option<u64>,
+}
+
+/// Go back to an older version: a new one that equals it
+#[derive(clap::Args)]
+#[command(after_help = "\
+Also where the newest version is damaged or lacks files. Versions after the older one stay until `iolode lake vacuum`.
+
+Examples:
+  iolode lake history /scratch/lake
+  iolode lake restore /scratch/lake --version 41")]
+pub(super) struct Restore {
+    /// The lake
+    lake: PathBuf,
+    /// The version to go back to
+    #[arg(long, value_name = "N")]
+    version: u64,
+}
+
+/// The text of settings in a file, which was looked at.
+pub(super) fn settings(path: &Path) -> anyhow::Result<String> {
+    let text = std::fs::read_to_string(path).map_err(|e| Error::io(path, "cannot read", e))?;
+    SiteFile::parse(&text).map_err(|e| {
+        anyhow::anyhow!(
+            "{}: {}",
+            shown_path(path),
+            e.to_string().trim_start_matches("site.toml: ")
+        )
+    })?;
+    Ok(text)
+}
+
+pub(super) fn set(args: &Set, screen: &mut Screen) -> anyhow::Result<Exit> {
+    let lake = Lake::open(&args.lake)?;
+    let changed = lake.set_settings(&settings(&args.site)?, args.if_version)?;
+    match changed.version {
+        Some(version) => screen.say(format_args!("version {version} has these settings")),
+        None => screen.say(format_args!("the lake has these settings already")),
+    }
+    match changed.read_otherwise {
+        0 => {}
+        1 => screen.say(format_args!(
+            "1 input was read with other settings; `iolode ingest --refresh` reads it again"
+        )),
+        n => screen.say(format_args!(
+            "{} inputs were read with other settings; `iolode ingest --refresh` reads them again",
+            size::count(n)
+        )),
+    }
+    Ok(Exit::Done)
+}
+
+pub(super) fn restore(args: &Restore, screen: &mut Screen) -> anyhow::Result<Exit> {
+    let version = Lake::open_damaged(&args.lake)?.restore(args.version)?;
+    screen.say(format_args!(
+        "version {version} equals version {}",
+        args.version
+    ));
+    Ok(Exit::Done)
+}

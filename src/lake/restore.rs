@@ -1,0 +1,56 @@
+//! Going back to an older version.
+
+use super::Lake;
+use super::commit::Change;
+use super::lease::Lease;
+use super::manifest::Manifest;
+use super::snapshot::Snapshot;
+use super::version::Version;
+use crate::error::{Error, Result};
+
+impl Lake {
+    /// Publishes a version that equals an older one: its files, inputs, ranges, functions and settings. Also where the newest version is
+    /// damaged, or files are missing that it names.
+    ///
+    /// # Errors
+    /// [`Error::Lake`] if there is no such version, or it is not whole itself; [`Error::Conflict`] if somebody else commits meanwhile;
+    /// [`Error::Io`].
+    pub fn restore(&self, version: u64) -> Result<u64> {
+        let lease = Lease::take(&self.store)?;
+        let old = self.snapshot(Some(version))?;
+        let refuse = |reason: String| Error::Lake {
+            lake: self.store.show(""),
+            reason,
+        };
+        old.manifest.check_writer(&self.store)?;
+        for path in old
+            .files()
+            .iter()
+            .map(|file| &file.path)
+            .chain(old.manifest.inputs.iter().map(|part| &part.path))
+        {
+            if !self.store.exists(path)? {
+                return Err(refuse(format!(
+                    "version {version} cannot be restored: {path} is missing"
+                )));
+            }
+        }
+        let newest = Manifest::versions(&self.store)?.last().copied();
+        let newest = newest.unwrap_or(version);
+        // The next number is that after the newest version, which may be damaged.
+        let base = Manifest {
+            version: newest,
+            commit_id: String::new(),
+            ..old.manifest.clone()
+        };
+        let base = Snapshot::of(Version::open(self.store.clone(), base)?)?;
+        let change = Change {
+            operation: "restore",
+            file_lists: Some((old.manifest.files.clone(), old.manifest.summary.clone())),
+            lease: Some(&lease),
+            ..Change::default()
+        };
+        self.commit(&base, change)?
+            .ok_or_else(|| self.conflict("restore", 1))
+    }
+}

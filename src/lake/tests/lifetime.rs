@@ -1,0 +1,178 @@
+//! Versions that go, come back, or were made by a newer program.
+
+use super::compaction::relist;
+use super::*;
+use crate::lake::lease::Lease;
+use arrow::array::{ArrayRef, Int64Array};
+use arrow::record_batch::RecordBatch;
+
+const NOTHING_SPARED: VacuumOptions = VacuumOptions {
+    keep_versions: Duration::ZERO,
+    min_age: Duration::ZERO,
+    dry_run: false,
+};
+
+/// Three versions: the lake made, a log, another log of the same range.
+fn bench() -> Bench {
+    let bench = Bench::new();
+    for name in ["a", "b"] {
+        bench.log(name, &format!("mounts 1 0 /{name}"));
+        bench.ingest();
+    }
+    bench
+}
+
+#[test]
+fn a_version_can_be_gone_back_to() {
+    let bench = bench();
+    assert_eq!(bench.lake.restore(2).unwrap(), 4);
+    assert_eq!(bench.rows(), [row(1, "/a")]);
+    let manifest = bench.lake.snapshot(None).unwrap().manifest().clone();
+    assert_eq!(
+        (&*manifest.operation, manifest.summary.rows),
+        ("restore", 1)
+    );
+    assert!(bench.lake.check().unwrap().wrong.is_empty());
+    // The second log is new to it again.
+    assert_eq!(bench.ingest().version, Some(5));
+    assert_eq!(bench.rows().len(), 2);
+    bench.lake.vacuum(&NOTHING_SPARED).unwrap();
+    let gone = bench.lake.restore(2).unwrap_err().to_string();
+    assert!(gone.contains("it has no version 2"), "{gone}");
+}
+
+#[test]
+fn a_newest_version_that_is_damaged_keeps_vacuum_from_the_last_good_one() {
+    let bench = bench();
+    let root = bench.lake.root().unwrap().to_path_buf();
+    // A file that it names is gone.
+    let newest = bench.lake.snapshot(None).unwrap().files()[0].path.clone();
+    fs::remove_file(root.join(&newest)).unwrap();
+    let refused = bench.lake.vacuum(&NOTHING_SPARED).unwrap_err().to_string();
+    assert!(
+        refused.contains("it is missing although the newest version names it")
+            && refused.contains("lake restore"),
+        "{refused}"
+    );
+    let missing = bench.lake.restore(3).unwrap_err().to_string();
+    assert!(missing.contains("cannot be restored"), "{missing}");
+    assert_eq!(bench.lake.restore(2).unwrap(), 4);
+    bench.lake.vacuum(&NOTHING_SPARED).unwrap();
+    assert_eq!(bench.rows(), [row(1, "/a")]);
+    // Its manifest, and its list of files, are cut short.
+    bench.ingest();
+    let list = bench.lake.snapshot(None).unwrap().manifest().files[0]
+        .path
+        .clone();
+    for path in [list, Manifest::path(5)] {
+        let bytes = fs::read(root.join(&path)).unwrap();
+        fs::write(root.join(&path), &bytes[..bytes.len() / 2]).unwrap();
+        let refused = bench.lake.vacuum(&NOTHING_SPARED).unwrap_err().to_string();
+        assert!(refused.contains("damaged"), "{refused}");
+    }
+    let unreadable = Lake::open(&root).unwrap_err().to_string();
+    assert!(
+        unreadable.contains("version 5: its manifest is damaged; `iolode lake restore"),
+        "{unreadable}"
+    );
+    let lake = Lake::open_damaged(&root).unwrap();
+    assert_eq!(lake.restore(4).unwrap(), 6);
+    assert_eq!(rows(&Lake::open(&root).unwrap()), [row(1, "/a")]);
+}
+
+#[test]
+fn what_was_written_since_the_start_of_a_lease_stays() {
+    let bench = bench();
+    let stray = bench
+        .lake
+        .root()
+        .unwrap()
+        .join("darshan_mount/000000-stray.parquet");
+    let lease = Lease::take(bench.lake.store()).unwrap();
+    fs::write(&stray, "x").unwrap();
+    let removed = bench.lake.vacuum(&NOTHING_SPARED).unwrap();
+    assert!(stray.exists(), "{removed:?}");
+    lease.check().unwrap();
+    drop(lease);
+    let removed = bench.lake.vacuum(&NOTHING_SPARED).unwrap();
+    assert_eq!(removed.files, ["darshan_mount/000000-stray.parquet"]);
+    assert_eq!(bench.rows().len(), 2);
+}
+
+/// Vacuums the lake whenever a manifest is about to be published.
+#[derive(Debug)]
+struct VacuumsFirst(PathBuf);
+
+impl Calls for VacuumsFirst {
+    fn before(&self, call: Call, path: &Path) -> std::io::Result<()> {
+        if call == Call::Link && path.extension().is_some_and(|e| e == "json") {
+            Lake::open(&self.0)
+                .unwrap()
+                .vacuum(&NOTHING_SPARED)
+                .unwrap();
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn a_vacuum_in_the_last_moment_of_an_ingest_takes_none_of_its_files() {
+    let bench = bench();
+    bench.log("c", "mounts 1 0 /c");
+    let root = bench.lake.root().unwrap();
+    let store = Store::with_calls(root, Arc::new(VacuumsFirst(root.into())));
+    let lake = Lake::open_store(store).unwrap();
+    assert_eq!(
+        lake.ingest(&bench.options(), &Silent).unwrap().version,
+        Some(4)
+    );
+    assert_eq!(bench.rows().len(), 3);
+    assert!(bench.lake.check().unwrap().wrong.is_empty());
+    bench.lake.vacuum(&NOTHING_SPARED).unwrap();
+    assert_eq!(bench.rows().len(), 3);
+}
+
+/// A newer program has written a file with a column that this one does not know.
+#[test]
+fn files_of_a_newer_program_are_read_and_not_written_anew() {
+    let bench = bench();
+    let snapshot = bench.lake.snapshot(None).unwrap();
+    let file = &snapshot.files()[0];
+    let read = writer::read_data(bench.lake.store(), &file.path, 1000)
+        .unwrap()
+        .next();
+    let known = read.unwrap().unwrap();
+    let quota: ArrayRef = Arc::new(Int64Array::from(vec![7; known.num_rows()]));
+    let schema = known.schema();
+    let columns = schema.fields().iter().map(|field| field.name().clone());
+    let columns = columns
+        .zip(known.columns().to_vec())
+        .chain([("quota".to_string(), quota)]);
+    let newer = RecordBatch::try_from_iter(columns).unwrap();
+    let path = "darshan_mount/000000-newer.parquet";
+    let mut to = parquet::arrow::ArrowWriter::try_new(vec![], newer.schema(), None).unwrap();
+    to.write(&newer).unwrap();
+    let bytes = to.into_inner().unwrap();
+    fs::write(bench.lake.root().unwrap().join(path), &bytes).unwrap();
+    relist(&bench.lake, |files| {
+        files[0].path = path.into();
+        files[0].schema_version += 1;
+        files[0].content_hash = None;
+    });
+    assert_eq!(bench.rows().len(), 2);
+    bench.log("c", "mounts 1 0 /c");
+    let refused = bench.lake.ingest(&bench.options(), &Silent).unwrap_err();
+    let expected = "was written by a newer iolode (version 2 of the columns of darshan_mount, this one knows 1)";
+    assert!(refused.to_string().contains(expected), "{refused}");
+    let refused = bench.lake.forget(SOURCE).unwrap_err();
+    assert!(refused.to_string().contains(expected), "{refused}");
+    assert_eq!(bench.lake.snapshot(None).unwrap().files()[0].path, path);
+    assert_eq!(
+        fs::read(bench.lake.root().unwrap().join(path)).unwrap(),
+        bytes
+    );
+    assert_eq!(bench.rows().len(), 2);
+    // Jobs of another range, and what touches no file, go on.
+    let changed = bench.lake.set_settings("cluster = 'cori'\n", None).unwrap();
+    assert!(changed.version.is_some());
+}

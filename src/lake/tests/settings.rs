@@ -1,0 +1,123 @@
+//! What the site knows: kept with each version as it was given, changed by commits.
+
+use super::*;
+
+fn with(settings: &str) -> Bench {
+    Bench::with(&CreateOptions {
+        settings: settings.into(),
+        ..CreateOptions::default()
+    })
+}
+
+#[test]
+fn settings_are_kept_with_comments_and_each_version_has_its_own() {
+    let bench = with("# ours\ncluster = 'cori' # the old one\n");
+    bench.log("a", "mounts 1 0 /a");
+    let registering = IngestOptions {
+        register: true,
+        zone: Some(chrono_tz::America::Los_Angeles),
+        ..bench.options()
+    };
+    bench.lake.ingest(&registering, &Silent).unwrap();
+    let text = bench.lake.settings().unwrap();
+    assert!(
+        text.starts_with(
+            "# ours\ncluster = 'cori' # the old one\ntimezone = \"America/Los_Angeles\"\n"
+        ),
+        "{text}"
+    );
+    let site = bench.lake.site().unwrap();
+    assert_eq!(site.source.len(), 1);
+    // Once more registers nothing more, and makes no version.
+    assert_eq!(
+        bench.lake.ingest(&registering, &Silent).unwrap().version,
+        None
+    );
+    assert_eq!(bench.lake.snapshot(None).unwrap().version(), 2);
+    let first = bench.lake.snapshot(Some(1)).unwrap();
+    assert_eq!(
+        first.manifest().settings,
+        "# ours\ncluster = 'cori' # the old one\n"
+    );
+    // Without anything to take in, what is registered is kept all the same.
+    let elsewhere = tempfile::tempdir().unwrap();
+    let empty = IngestOptions {
+        paths: vec![elsewhere.path().into()],
+        ..registering
+    };
+    assert_eq!(bench.lake.ingest(&empty, &Silent).unwrap().version, None);
+    assert_eq!(bench.lake.site().unwrap().source.len(), 2);
+}
+
+#[test]
+fn of_two_that_register_at_once_both_stay() {
+    let bench = with("# ours\n");
+    let directories: Vec<_> = (0..4).map(|_| tempfile::tempdir().unwrap()).collect();
+    std::thread::scope(|scope| {
+        for directory in &directories {
+            let bench = &bench;
+            scope.spawn(move || {
+                let options = IngestOptions {
+                    paths: vec![directory.path().into()],
+                    register: true,
+                    ..bench.options()
+                };
+                bench.lake.ingest(&options, &Silent).unwrap();
+            });
+        }
+    });
+    let text = bench.lake.settings().unwrap();
+    assert!(text.starts_with("# ours\n"), "{text}");
+    assert_eq!(bench.lake.site().unwrap().source.len(), 4);
+}
+
+#[test]
+fn a_change_says_which_inputs_were_read_otherwise_and_refresh_reads_them_again() {
+    let bench = with("");
+    for job in 0..3 {
+        bench.log(&format!("{job}"), &format!("mounts {job} 0 /{job}"));
+    }
+    bench.ingest();
+    let berlin = "timezone = 'Europe/Berlin' # since 2026\n";
+    let changed = bench.lake.set_settings(berlin, Some(2)).unwrap();
+    assert_eq!((changed.version, changed.read_otherwise), (Some(3), 3));
+    assert_eq!(bench.lake.settings().unwrap(), berlin);
+    // What readers take from them has not changed.
+    let named = format!("cluster = 'cori'\n{berlin}");
+    let changed = bench.lake.set_settings(&named, None).unwrap();
+    assert_eq!((changed.version, changed.read_otherwise), (Some(4), 3));
+    assert_eq!(bench.ingest().version, None);
+    let refresh = IngestOptions {
+        refresh: true,
+        ..bench.options()
+    };
+    let report = bench.lake.ingest(&refresh, &Silent).unwrap();
+    assert_eq!(report.inputs.get(&InputStatus::Ok), Some(&3));
+    assert_eq!(bench.rows().len(), 3);
+    let same = bench.lake.set_settings(&named, None).unwrap();
+    assert_eq!((same.version, same.read_otherwise), (None, 0));
+    assert_eq!(bench.lake.ingest(&refresh, &Silent).unwrap().version, None);
+}
+
+#[test]
+fn settings_that_others_have_changed_or_that_make_no_sense_are_refused() {
+    let bench = with("");
+    bench.lake.set_settings("cluster = 'a'\n", Some(1)).unwrap();
+    let late = bench
+        .lake
+        .set_settings("cluster = 'b'\n", Some(1))
+        .unwrap_err();
+    assert!(
+        late.to_string().contains("its newest version is 2, not 1"),
+        "{late}"
+    );
+    let wrong = bench
+        .lake
+        .set_settings("clutser = 'b'\n", None)
+        .unwrap_err();
+    assert!(
+        wrong.to_string().contains("unknown field `clutser`"),
+        "{wrong}"
+    );
+    assert_eq!(bench.lake.settings().unwrap(), "cluster = 'a'\n");
+}
