@@ -31,6 +31,9 @@ pub struct Manifest {
     pub version: u64,
     /// The version that it was made from; None for the first.
     pub parent: Option<u64>,
+    /// The commit of that version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent_commit: Option<String>,
     /// Microseconds since 1970, UTC.
     pub time: i64,
     /// What made it: `create`, `ingest`, ..
@@ -193,6 +196,7 @@ impl Manifest {
             commit_id: uuid::Uuid::new_v4().to_string(),
             version: 1,
             parent: None,
+            parent_commit: None,
             time,
             operation: operation.into(),
             schema_versions: tables()
@@ -221,6 +225,7 @@ impl Manifest {
             commit_id: uuid::Uuid::new_v4().to_string(),
             version: self.version + 1,
             parent: Some(self.version),
+            parent_commit: Some(self.commit_id.clone()),
             time,
             operation: operation.into(),
             schema_versions,
@@ -265,37 +270,50 @@ impl Manifest {
     /// [`Error::Io`] if it was not published; [`Error::Outcome`] if nobody can say whether it was.
     pub fn publish(&self, store: &Store) -> Result<bool> {
         let (path, bytes) = (Self::path(self.version), self.bytes()?);
+        let unknown = |reason: String| Error::Outcome {
+            lake: store.show(""),
+            version: self.version,
+            reason,
+        };
         let put = store.put_new(&path, &bytes);
         let is_ours = match &put {
             Ok(true) => true,
-            Ok(false) | Err(_) => match store.read(&path) {
-                Ok(found) => found.is_some_and(|found| found == bytes),
-                Err(e) => {
-                    return Err(Error::Outcome {
-                        lake: store.show(""),
-                        version: self.version,
-                        reason: e.to_string(),
-                    });
-                }
-            },
+            Ok(false) | Err(_) => {
+                let found = store.read(&path).map_err(|e| unknown(e.to_string()))?;
+                found.is_some_and(|found| found == bytes)
+            }
         };
         if !is_ours {
             return put.map(|_| false);
         }
-        // Where a vacuum has removed the versions up to this number, it was free although others have committed since.
-        let unknown = |e: Error| Error::Outcome {
-            lake: store.show(""),
-            version: self.version,
-            reason: e.to_string(),
-        };
-        let newest = Self::versions(store).map_err(unknown)?.last().copied();
-        if newest.is_some_and(|newest| newest > self.version) {
-            store.delete(&path).map_err(unknown)?;
-            return Ok(false);
+        match self.is_followed(store).map_err(|e| unknown(e.to_string()))? {
+            Followed::Rightly => {
+                let hint = format!("{} {}", self.version, self.commit_id);
+                store.hint(HINT, hint.as_bytes());
+                Ok(true)
+            }
+            Followed::ByOthers => {
+                store.delete(&path).map_err(|e| unknown(e.to_string()))?;
+                Ok(false)
+            }
+            Followed::Unknown => Err(unknown("the versions after it are gone".into())),
         }
-        let hint = format!("{} {}", self.version, self.commit_id);
-        store.hint(HINT, hint.as_bytes());
-        Ok(true)
+    }
+
+    /// Whether the versions after this one, which was just published, were made from it. Where a vacuum has removed the versions up to this
+    /// number, the number was free although others had committed since.
+    fn is_followed(&self, store: &Store) -> Result<Followed> {
+        let newest = Self::versions(store)?.last().copied().unwrap_or_default();
+        if newest <= self.version {
+            return Ok(Followed::Rightly);
+        }
+        Ok(match Self::read(store, self.version + 1)? {
+            Some(next) if next.parent_commit.as_deref() == Some(&self.commit_id) => {
+                Followed::Rightly
+            }
+            Some(_) => Followed::ByOthers,
+            None => Followed::Unknown,
+        })
     }
 
     /// The newest version; None in a store without one. The hint only saves looking: it may be old, missing or unreadable.
@@ -353,6 +371,16 @@ pub(super) fn version_of(path: &str) -> Option<u64> {
         .strip_suffix(".json")?
         .parse()
         .ok()
+}
+
+/// What came after a version.
+enum Followed {
+    /// Nothing, or a version that was made from it.
+    Rightly,
+    /// A version that was made from another one of the same number.
+    ByOthers,
+    /// A version whose parent nobody can look at any more.
+    Unknown,
 }
 
 /// The fields that every format has.

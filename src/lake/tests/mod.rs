@@ -18,6 +18,7 @@ mod lifetime;
 mod made;
 mod order;
 mod owner;
+mod racing;
 mod ranges;
 mod refused;
 mod settings;
