@@ -4,10 +4,10 @@ use super::corrections::arithmetic::{self, CheckedArithmetic};
 use super::corrections::cast_bounds::CastBounds;
 use super::corrections::count_distinct;
 use super::corrections::durations::PartsOfDurations;
+use super::corrections::functional_dependencies::{ForgetDependencies, PLAIN_COLUMNS, SAME};
 use super::corrections::order_twice::OrderOnce;
 use super::corrections::percentile_cont::ToTheLastDigit;
 use super::corrections::signed_counts;
-use super::corrections::unnest::{SAME, UniqueNoMore};
 use super::corrections::window_cost::BoundWindows;
 use super::corrections::{aggregates, float_keys, join_order, sort_fetch};
 use super::date_part::DatePart;
@@ -135,7 +135,7 @@ pub(crate) fn session_state(
     analyzer.add_function_rewrite(Arc::new(WriteOut));
     analyzer.add_function_rewrite(Arc::new(PartsOfDurations));
     analyzer.add_function_rewrite(Arc::new(BoundWindows));
-    analyzer.rules.push(Arc::new(UniqueNoMore));
+    analyzer.rules.push(Arc::new(ForgetDependencies));
     analyzer.rules.push(Arc::new(OrderOnce));
     // Behind the rule that gives both sides of an operator their type.
     analyzer.rules.push(Arc::new(CheckedArithmetic));
@@ -143,7 +143,7 @@ pub(crate) fn session_state(
     analyzer.rules.push(Arc::new(ThreeValuedIn));
     analyzer.rules.push(Arc::new(ConditionValues));
     let planners = builder.relation_planners().get_or_insert_default();
-    planners.push(Arc::new(UniqueNoMore));
+    planners.push(Arc::new(ForgetDependencies));
     builder.build()
 }
 
@@ -158,6 +158,7 @@ fn rules(colocated: bool, budget: bool) -> Vec<Arc<dyn PhysicalOptimizerRule + S
         let at = rules.iter().position(|rule| rule.name() == name);
         at.unwrap_or(rules.len())
     };
+    rules.insert(0, Arc::new(PLAIN_COLUMNS));
     let filters = place(&rules, scan_filter::REPLACED).min(rules.len() - 1);
     rules[filters] = switched(Arc::new(scan_filter::RULE));
     rules.retain(|rule| !rule.name().starts_with(scan_filter::REPLACED));

@@ -286,7 +286,10 @@ impl Manifest {
         if !is_ours {
             return put.map(|_| false);
         }
-        match self.is_followed(store).map_err(|e| unknown(e.to_string()))? {
+        match self
+            .is_followed(store)
+            .map_err(|e| unknown(e.to_string()))?
+        {
             Followed::Rightly => {
                 let hint = format!("{} {}", self.version, self.commit_id);
                 store.hint(HINT, hint.as_bytes());

@@ -9,7 +9,7 @@
 //!
 //! Delete when DataFusion casts only bounds that keep their order: `datafusion_alone_fails` then fails.
 
-use super::unnest::SAME;
+use super::functional_dependencies::SAME;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::tree_node::Transformed;
 use datafusion::common::{DFSchema, Result};

@@ -14,6 +14,7 @@ pub(in crate::engine) mod count_distinct;
 pub(in crate::engine) mod distinct_from;
 pub(in crate::engine) mod durations;
 pub(in crate::engine) mod float_keys;
+pub(in crate::engine) mod functional_dependencies;
 pub(in crate::engine) mod headings;
 pub(in crate::engine) mod join_order;
 pub(in crate::engine) mod keywords;
@@ -24,7 +25,6 @@ pub(in crate::engine) mod signed_counts;
 pub(in crate::engine) mod sort_fetch;
 pub(in crate::engine) mod sum;
 pub(in crate::engine) mod time_zone;
-pub(in crate::engine) mod unnest;
 pub(in crate::engine) mod using;
 pub(in crate::engine) mod window_cost;
 

@@ -129,3 +129,11 @@ fn a_sum_above_a_join_is_that_of_a_side() {
         "SELECT sum(a.id) FROM (SELECT 7 AS id) AS a JOIN (SELECT 8 AS id) AS b ON a.id = b.id";
     assert_eq!(answer(sql), ["7"]);
 }
+
+/// Right would be one row: a key of one side determines nothing of the other.
+#[test]
+fn a_key_of_a_side_is_taken_for_one_of_a_grouping() {
+    let sql = "SELECT DISTINCT g FROM (SELECT DISTINCT g, x FROM (SELECT g FROM (VALUES (1), (1)) AS t(g) GROUP BY g) AS a \
+               CROSS JOIN (VALUES (3), (9)) AS u(x))";
+    assert_eq!(answer(sql), ["1", "1"]);
+}
