@@ -5,6 +5,7 @@ use super::corrections::cast_bounds::CastBounds;
 use super::corrections::count_distinct;
 use super::corrections::durations::PartsOfDurations;
 use super::corrections::functional_dependencies::{ForgetDependencies, PLAIN_COLUMNS, SAME};
+use super::corrections::in_lists::SeparateLists;
 use super::corrections::order_twice::OrderOnce;
 use super::corrections::percentile_cont::ToTheLastDigit;
 use super::corrections::signed_counts;
@@ -139,6 +140,7 @@ pub(crate) fn session_state(
     analyzer.rules.push(Arc::new(OrderOnce));
     // Behind the rule that gives both sides of an operator their type.
     analyzer.rules.push(Arc::new(CheckedArithmetic));
+    analyzer.rules.push(Arc::new(SeparateLists));
     // Behind those that may make NULLs.
     analyzer.rules.push(Arc::new(ThreeValuedIn));
     analyzer.rules.push(Arc::new(ConditionValues));
