@@ -3,6 +3,7 @@
 use super::ingest::{IngestOptions, InputPath, Progress};
 use super::micros;
 use super::parts::{InputRow, InputStatus};
+use super::retention::is_forgotten;
 use crate::error::{Error, Result};
 use crate::source::packed::{Packing, unpacked};
 use crate::source::{Input, Made, Peek, Period, Source, without_password};
@@ -299,6 +300,7 @@ pub(super) fn unknown(
             && !(options.slurm_columns.is_empty() && options.slurm_delimiter.is_none());
         let other_settings = row.settings.is_some_and(|settings| settings != read_with);
         let older = options.refresh
+            && !is_forgotten(row)
             && (nothing_taken
                 || other_settings
                 || source.is_some_and(|s| row.reader_version < s.version()));

@@ -55,6 +55,7 @@ mod plan;
 mod ranges;
 mod regroup;
 mod restore;
+mod retention;
 mod settings;
 mod site;
 mod snapshot;

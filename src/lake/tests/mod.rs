@@ -21,6 +21,7 @@ mod owner;
 mod racing;
 mod ranges;
 mod refused;
+mod retention;
 mod settings;
 mod taken;
 mod upkeep;
