@@ -292,7 +292,7 @@ fn moved(rows: &RecordBatch) -> (i64, i64) {
     (sum("bytes_read"), sum("bytes_written"))
 }
 
-fn pacific() -> IngestOptions<'static> {
+pub(super) fn pacific() -> IngestOptions<'static> {
     IngestOptions {
         zone: Some(chrono_tz::America::Los_Angeles),
         ..IngestOptions::default()
