@@ -19,6 +19,7 @@ use super::held_bounds::HeldBounds;
 use super::logical::anti_join::OuterToAnti;
 use super::logical::condition_values::ConditionValues;
 use super::logical::extremes::Extremes;
+use super::logical::intersect::DistinctLast;
 use super::logical::not_in::ThreeValuedIn;
 use super::logical::null_safe_keys::NullSafeKeys;
 use super::memory::Memory;
@@ -136,6 +137,7 @@ pub(crate) fn session_state(
     analyzer.add_function_rewrite(Arc::new(WriteOut));
     analyzer.add_function_rewrite(Arc::new(PartsOfDurations));
     analyzer.add_function_rewrite(Arc::new(BoundWindows));
+    analyzer.rules.push(Arc::new(DistinctLast));
     analyzer.rules.push(Arc::new(ForgetDependencies));
     analyzer.rules.push(Arc::new(OrderOnce));
     // Behind the rule that gives both sides of an operator their type.
