@@ -145,6 +145,9 @@ struct Compact {
     /// Memory for all of them
     #[arg(long, value_name = "SIZE", value_parser = size::parse, default_value = "512M")]
     memory: u64,
+    /// Directory of temporary files; TMPDIR or /tmp if not given, or the lake if that is memory
+    #[arg(long, value_name = "DIR")]
+    temp: Option<PathBuf>,
     /// Only say what would be written anew
     #[arg(long)]
     dry_run: bool,
@@ -458,6 +461,7 @@ fn compact(args: &Compact, screen: &mut Screen) -> anyhow::Result<Exit> {
     let mut options = CompactOptions {
         memory: usize::try_from(args.memory).unwrap_or(usize::MAX),
         dry_run: args.dry_run,
+        temp: args.temp.clone(),
         cancel,
         ..CompactOptions::default()
     };

@@ -4,6 +4,7 @@ use super::ingest::{IngestOptions, InputPath, Progress};
 use super::micros;
 use super::parts::{InputRow, InputStatus};
 use super::retention::is_forgotten;
+use super::temp;
 use crate::error::{Error, Result};
 use crate::source::packed::{Packing, unpacked};
 use crate::source::{Input, Made, Peek, Period, Source, without_password};
@@ -52,7 +53,7 @@ impl Candidate {
 
     /// Opens a dump, be it compressed or not.
     pub(super) fn open_unpacked(&self, options: &IngestOptions<'_>) -> Result<Input> {
-        unpacked(self.open(options)?)
+        unpacked(self.open(options)?, || temp::file(&options.temp()))
     }
 }
 

@@ -7,6 +7,7 @@
 use super::ingest::{IngestOptions, Progress};
 use super::list::{Candidate, failed_row};
 use super::parts::{InputRow, InputStatus};
+use super::temp;
 use super::writer::bytes;
 use crate::error::{Error, Result};
 use crate::source::{Period, Reader, Site, Source, Tables};
@@ -21,6 +22,7 @@ use arrow::row::{RowConverter, Rows, SortField};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -256,10 +258,10 @@ impl<'o> Worker<'o> {
             );
         }
         let most = (options.memory / options.threads.max(1) / 16).clamp(1 << 20, 16 << 20);
-        let file = tempfile::tempfile();
-        let no_file = |e| Error::io(std::env::temp_dir(), "cannot make a temporary file", e);
+        let temp = options.temp();
         let aside = Arc::new(Mutex::new(Aside {
-            file: Arc::new(file.map_err(no_file)?),
+            file: Arc::new(temp::file(&temp)?),
+            temp,
             end: 0,
             input: 0,
             period: options.period,
@@ -365,6 +367,8 @@ impl<'o> Worker<'o> {
 /// Where rows are put while dumps are read.
 struct Aside {
     file: Arc<File>,
+    /// Its directory.
+    temp: PathBuf,
     end: u64,
     input: usize,
     period: Period,
@@ -486,7 +490,7 @@ impl Aside {
                 .and_then(|()| writer.finish())
                 .map_err(failed)?;
             drop(writer);
-            let no_room = |e| Error::io(std::env::temp_dir(), "cannot write a temporary file", e);
+            let no_room = |e| Error::io(&self.temp, "cannot write a temporary file", e);
             self.file
                 .write_all_at(&written, self.end)
                 .map_err(no_room)?;
