@@ -11,7 +11,7 @@ use super::parts::{InputRow, InputStatus};
 use super::plan::{Plan, plan};
 use super::site::{RegisteredSource, SettingsEdit, SiteFile};
 use super::snapshot::Snapshot;
-use super::stage::Stage;
+use super::stage::{Run, Stage};
 use super::temp;
 use super::work::{Hashes, Work, remember};
 use crate::error::{Error, Result};
@@ -441,8 +441,10 @@ fn run(
 }
 
 /// What a task's result depends on: if another version leaves it the same, the result can stay.
-fn signature(task: &Task) -> u64 {
+pub(super) fn signature(task: &Task) -> u64 {
     let mut text = String::new();
+    // Dumps may be read again, and have other rows then.
+    let staged = |run: &Arc<Run>| format!("\n{} {:?} {:x}", run.table, run.day, run.hash);
     match task {
         Task::Range(task) => {
             text += &format!(
@@ -463,13 +465,15 @@ fn signature(task: &Task) -> u64 {
                 .iter()
                 .for_each(|file| text += &format!("\n{}", file.path));
             let drop: BTreeSet<&i64> = task.drop.iter().collect();
-            text += &format!("\n{drop:?} {}", task.runs.len());
+            text += &format!("\n{drop:?}");
+            task.runs.iter().for_each(|run| text += &staged(run));
         }
         Task::Days(task) => {
             text += &format!("{} {} {:?}", task.table, task.fs, task.days);
             task.old
                 .iter()
                 .for_each(|file| text += &format!("\n{}", file.path));
+            task.runs.iter().for_each(|run| text += &staged(run));
         }
     }
     xxh3_64(text.as_bytes())

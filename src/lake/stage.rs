@@ -25,6 +25,7 @@ use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use xxhash_rust::xxh3::Xxh3;
 
 /// Bytes of memory of a block, about.
 const BLOCK: usize = 1 << 20;
@@ -42,6 +43,8 @@ pub(super) struct Run {
     /// Number of the input.
     pub(super) input: usize,
     pub(super) blocks: Vec<Block>,
+    /// XXH3 of its blocks' bytes: what tells it from a run of another reading.
+    pub(super) hash: u64,
     file: Arc<File>,
 }
 
@@ -473,7 +476,7 @@ impl Aside {
         let plain = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
         let step = (rows.num_rows() * BLOCK / bytes(&rows).max(1)).max(256);
         let jobs = table.position("job_id");
-        let mut blocks = vec![];
+        let (mut blocks, mut hash) = (vec![], Xxh3::new());
         for from in (0..rows.num_rows()).step_by(step) {
             let part = rows.slice(from, step.min(rows.num_rows() - from));
             let jobs = jobs.map(|at| {
@@ -494,6 +497,7 @@ impl Aside {
             self.file
                 .write_all_at(&written, self.end)
                 .map_err(no_room)?;
+            hash.update(&written);
             blocks.push(Block {
                 at: self.end,
                 length: written.len() as u64,
@@ -510,6 +514,7 @@ impl Aside {
                 day,
                 input: self.input,
                 blocks,
+                hash: hash.digest(),
                 file: self.file.clone(),
             }));
         }

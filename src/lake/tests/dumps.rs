@@ -346,7 +346,7 @@ fn ten_slices_of_a_database_taken_one_by_one_and_shuffled_equal_the_whole() {
 }
 
 /// A mysqldump of one OST with samples at these seconds of 2018-01-28 (UTC) and counters.
-fn samples(samples: &[(i64, i64)]) -> String {
+pub(super) fn samples(samples: &[(i64, i64)]) -> String {
     let stamp = |second: i64| {
         let time = chrono::DateTime::from_timestamp(1_517_097_600 + second, 0).unwrap();
         time.format("%Y-%m-%d %H:%M:%S").to_string()

@@ -24,6 +24,7 @@ mod ranges;
 mod refused;
 mod retention;
 mod settings;
+mod signatures;
 mod taken;
 mod upkeep;
 
