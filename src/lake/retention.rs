@@ -7,6 +7,7 @@
 use super::Lake;
 use super::commit::{Change, is_unknown};
 use super::convert::RangeResult;
+use super::data_sink::{Finished, Syncing};
 use super::forget::Forgotten;
 use super::lease::Lease;
 use super::merge::in_order;
@@ -14,7 +15,8 @@ use super::parts::{DataFile, InputRow, InputStatus};
 use super::ranges::range_of;
 use super::site::SiteFile;
 use super::snapshot::Snapshot;
-use super::writer::{RangeWriter, Target, read_rows, sync};
+use super::temp::{self, Spill};
+use super::writer::{RangeWriter, Target, read_rows};
 use crate::error::{Error, Result};
 use crate::source::Source;
 use crate::table::table;
@@ -128,7 +130,7 @@ fn remove(
         let range = range_of(snapshot.splits(), job);
         logs.entry(range).or_default().insert(log);
     }
-    let mut finished = vec![];
+    let mut syncing = Syncing::new(snapshot.store());
     let mut rows = 0;
     for ((range, _), files) in groups(snapshot, sources) {
         let old = Old {
@@ -152,8 +154,8 @@ fn remove(
             };
             let left_rows = left.as_ref().map_or(0, |file| file.data.rows);
             if let Some(file) = left {
-                result.files.push(file.data.clone());
-                finished.push(file);
+                result.files.push(file.data);
+                syncing.push(file.unsynced)?;
             }
             rows += had - left_rows;
             result
@@ -161,7 +163,7 @@ fn remove(
                 .extend(files.into_iter().map(|file| file.path));
         }
     }
-    sync(&finished)?;
+    syncing.finish()?;
     Ok(rows)
 }
 
@@ -247,7 +249,7 @@ impl Old {
         site: &SiteFile,
         name: &str,
         files: &[DataFile],
-    ) -> Result<Option<super::writer::Finished>> {
+    ) -> Result<Option<Finished>> {
         let table = table(name)?;
         let Some(first) = files.first() else {
             return Ok(None);
@@ -265,6 +267,7 @@ impl Old {
             ost: first.ost.filter(|ost| site.place.has(*ost)),
             version: snapshot.version() + 1,
             memory: MEMORY,
+            spill: Spill::new(&temp::directory(None, snapshot.store())),
         };
         let mut writer = RangeWriter::new(table, target.clone(), &[], Arc::default())?;
         in_order(table, &target, files, |rows| {
