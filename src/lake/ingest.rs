@@ -334,7 +334,9 @@ impl Lake {
                 lease: Some(lease),
                 ..Change::default()
             };
-            if let Some(version) = self.commit(&snapshot, change)? {
+            if let Some(committed) = self.commit_with_warning(&snapshot, change)? {
+                nothing.warnings.extend(committed.warning);
+                let version = committed.version;
                 return Ok(report(version, &inputs, &results, &named(options), nothing));
             }
         }
