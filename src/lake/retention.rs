@@ -167,11 +167,11 @@ fn remove(
     Ok(rows)
 }
 
+/// A range of job ids, or a file system and day.
+type Place = (Option<usize>, Option<(String, i64)>);
+
 /// The files of these sources by range of job ids, or by file system and day.
-fn groups(
-    snapshot: &Snapshot,
-    sources: &[&dyn Source],
-) -> BTreeMap<(Option<usize>, Option<(String, i64)>), Vec<DataFile>> {
+fn groups(snapshot: &Snapshot, sources: &[&dyn Source]) -> BTreeMap<Place, Vec<DataFile>> {
     let mut groups: BTreeMap<_, Vec<DataFile>> = BTreeMap::new();
     for file in snapshot.files() {
         let tables = |source: &&dyn Source| source.tables().contains(&file.table.as_str());
