@@ -264,6 +264,16 @@ impl Lake {
         let gone = snapshot.files().iter().filter(is_gone).cloned();
         let mut changed: Vec<Entry> = gone.map(|file| (file, true)).collect();
         newest_known(&self.store, &changed)?;
+        let written_anew = change.results.iter().filter(|one| !one.files.is_empty());
+        let read: HashSet<&str> = written_anew
+            .flat_map(|one| one.replaced.iter().map(String::as_str))
+            .collect();
+        for (file, _) in changed
+            .iter()
+            .filter(|(file, _)| read.contains(&*file.path))
+        {
+            self.as_written(file)?;
+        }
         let removed = changed.len();
         let mut all: Vec<DataFile> = match replaced.is_empty() {
             true => snapshot.files().to_vec(),
@@ -290,6 +300,22 @@ impl Lake {
         manifest.summary.bytes = all.iter().map(|file| file.bytes).sum();
         manifest.files = next_lists(&self.store, &manifest.files, changed, &all, written)?;
         Ok(())
+    }
+
+    /// Refuses to replace a file whose bytes have changed: what was read of it would pass for right from then on.
+    fn as_written(&self, file: &DataFile) -> Result<()> {
+        let found = self.store.hash(&file.path)?;
+        match file.content_hash.zip(found) {
+            Some((written, found)) if written != found => Err(Error::Lake {
+                lake: self.store.show(""),
+                reason: format!(
+                    "the bytes of {} are not those that were written: `iolode lake check` names all such files, `iolode lake restore --version N` \
+                     goes back to a version without them",
+                    file.path
+                ),
+            }),
+            _ => Ok(()),
+        }
     }
 
     /// Merges the smaller half of the lists of inputs into one, so that their number stays small and no large one is rewritten
