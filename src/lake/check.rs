@@ -129,7 +129,21 @@ impl Lake {
             }
         }
         let mut named = Named::default();
-        for version in Manifest::versions(store)? {
+        let versions = Manifest::versions(store)?;
+        for pair in versions.windows(2) {
+            // Vacuum removes the oldest ones and never leaves a gap.
+            let [before, after] = pair else { continue };
+            let what = match after - before {
+                0 | 1 => continue,
+                2 => "it is missing".to_string(),
+                n => format!("it and the {} after it are missing", n - 2),
+            };
+            report.wrong.push(Finding {
+                path: Manifest::path(before + 1),
+                what,
+            });
+        }
+        for version in versions {
             if let Err(e) = named.add(store, version) {
                 report.wrong.push(Finding {
                     path: Manifest::path(version),
