@@ -175,6 +175,7 @@ struct Vacuum {
 
 /// Take back what a lake has of a source: all of it, to be taken in anew, or what is older than a date, for good
 #[derive(clap::Args)]
+#[group(id = "forgotten", required = true, multiple = true, args = ["before", "darshan", "slurm", "lmt"])]
 #[command(after_help = "\
 With --before, Darshan logs that began before that date go, accounting records of jobs that ended by then, and LMT samples up to then;
 records of jobs without an end stay. The logs are noted as forgotten, so that no later ingest brings them back. Older versions of
@@ -194,7 +195,7 @@ struct Forget {
     #[arg(long, value_name = "DATE")]
     before: Option<String>,
     /// What it has of Darshan
-    #[arg(long, required_unless_present_any = ["slurm", "lmt", "before"])]
+    #[arg(long)]
     darshan: bool,
     /// What it has of Slurm
     #[arg(long)]
@@ -488,6 +489,11 @@ fn compact(args: &Compact, screen: &mut Screen) -> anyhow::Result<Exit> {
         }
         _ if args.dry_run => screen.say(format_args!(
             "would write {written}: {} would become about {}",
+            shape(&report.before),
+            shape(&report.after)
+        )),
+        Some(version) if report.rewritten == 0 => screen.say(format_args!(
+            "merged lists: {} became {}, version {version}",
             shape(&report.before),
             shape(&report.after)
         )),

@@ -296,7 +296,9 @@ fn arrow(error: &datafusion::arrow::error::ArrowError) -> String {
         | A::SchemaError(text) => text.clone(),
         A::ArithmeticOverflow(text) => text.clone(),
         A::DivideByZero => "division by zero".to_string(),
-        A::ParquetError(text) => format!("damaged data file: {text}"),
+        A::ParquetError(text) => {
+            format!("damaged data file, which `iolode lake check` names: {text}")
+        }
         error => error.to_string(),
     }
 }
