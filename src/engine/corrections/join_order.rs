@@ -121,16 +121,39 @@ fn groups_by_sets(plan: &Arc<dyn ExecutionPlan>) -> bool {
 }
 
 /// Passes its input through and says nothing of its order.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(in crate::engine) struct UnorderedExec {
     input: Arc<dyn ExecutionPlan>,
+    /// It says nothing of values that are one in all rows either, whatever its input is.
+    says_nothing: bool,
     properties: Arc<PlanProperties>,
 }
 
 impl UnorderedExec {
     fn plan(input: Arc<dyn ExecutionPlan>) -> Arc<dyn ExecutionPlan> {
+        Self::of(input, false)
+    }
+
+    /// One that says nothing of its rows at all.
+    pub(in crate::engine) fn saying_nothing(
+        input: Arc<dyn ExecutionPlan>,
+    ) -> Arc<dyn ExecutionPlan> {
+        Self::of(input, true)
+    }
+
+    /// Whether it is such a one.
+    pub(in crate::engine) fn says_nothing(&self) -> bool {
+        self.says_nothing
+    }
+
+    /// Whose rows it passes through.
+    pub(in crate::engine) fn input(&self) -> &Arc<dyn ExecutionPlan> {
+        &self.input
+    }
+
+    fn of(input: Arc<dyn ExecutionPlan>, says_nothing: bool) -> Arc<dyn ExecutionPlan> {
         let mut properties = input.properties().as_ref().clone();
-        let equivalences = match loses_constants(&input) {
+        let equivalences = match says_nothing || loses_constants(&input) {
             true => EquivalenceProperties::new(input.schema()),
             false if windows(&input).is_some() => {
                 let below = input.children();
@@ -150,6 +173,7 @@ impl UnorderedExec {
         properties.set_eq_properties(equivalences);
         Arc::new(Self {
             input,
+            says_nothing,
             properties: Arc::new(properties),
         })
     }
@@ -185,7 +209,7 @@ impl ExecutionPlan for UnorderedExec {
         self: Arc<Self>,
         mut children: Vec<Arc<dyn ExecutionPlan>>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        Ok(Self::plan(children.swap_remove(0)))
+        Ok(Self::of(children.swap_remove(0), self.says_nothing))
     }
 
     fn benefits_from_input_partitioning(&self) -> Vec<bool> {
@@ -230,6 +254,6 @@ impl ExecutionPlan for UnorderedExec {
             return Ok(None);
         }
         let input = self.input.try_swapping_with_projection(projection)?;
-        Ok(input.map(Self::plan))
+        Ok(input.map(|input| Self::of(input, self.says_nothing)))
     }
 }
