@@ -175,7 +175,7 @@ struct Vacuum {
 
 /// Take back what a lake has of a source: all of it, to be taken in anew, or what is older than a date, for good
 #[derive(clap::Args)]
-#[group(id = "forgotten", required = true, multiple = true, args = ["before", "darshan", "slurm", "lmt"])]
+#[command(group(clap::ArgGroup::new("forgotten").required(true).multiple(true).args(["before", "darshan", "slurm", "lmt"])))]
 #[command(after_help = "\
 With --before, Darshan logs that began before that date go, accounting records of jobs that ended by then, and LMT samples up to then;
 records of jobs without an end stay. The logs are noted as forgotten, so that no later ingest brings them back. Older versions of

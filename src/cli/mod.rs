@@ -279,6 +279,18 @@ mod tests {
             "the following required arguments were not provided: <--before <DATE>|--darshan|--slurm|--lmt>; \
              see `iolode lake forget --help`"
         );
+        assert!(
+            Cli::try_parse_from([
+                "iolode",
+                "lake",
+                "forget",
+                "L",
+                "--lmt",
+                "--before",
+                "2026-01-01"
+            ])
+            .is_ok()
+        );
         let line = complain(&["iolode", "lake", "vacuum", "L", "--keep", "7x"]);
         assert!(
             line.ends_with("; see `iolode lake vacuum --help`"),
