@@ -202,7 +202,7 @@ impl Lake {
         ours.extend(self.root().map(PathBuf::from));
         let listing = match options.made {
             Some(made) => list_made(made),
-            None => list(paths, &ours)?,
+            None => list(paths, &ours, options)?,
         };
         let Listing { candidates, .. } = &listing;
         progress.listed(candidates.len() as u64);

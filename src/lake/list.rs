@@ -1,11 +1,12 @@
 //! Finding the inputs of an ingest.
 
 use super::ingest::{IngestOptions, InputPath, Progress};
-use super::micros;
+use super::log_tree::Days;
 use super::parts::{InputRow, InputStatus};
+use super::walk::{Disk, File, Found, Scope, walk};
 use crate::error::{Error, Result};
 use crate::source::packed::{Packing, unpacked};
-use crate::source::{Input, Made, Peek, Period, Source, without_password};
+use crate::source::{Input, Made, Peek, Period, Source};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,7 +17,7 @@ use std::sync::{Arc, Mutex};
 pub(super) struct Candidate {
     /// Its path as [`name`] writes it; shared with all that is noted of it.
     pub(super) name: Arc<str>,
-    /// Its path where that is no UTF-8.
+    /// Where to find it, if its name does not say: a path that is no UTF-8, an address with a password.
     odd: Option<Box<Path>>,
     /// Kind of input that it was given as.
     kind: Option<Arc<str>>,
@@ -25,17 +26,19 @@ pub(super) struct Candidate {
     pub(super) modified: i64,
 }
 
-impl Candidate {
-    fn new(path: &Path, kind: Option<Arc<str>>, bytes: u64, modified: i64) -> Self {
+impl From<File> for Candidate {
+    fn from(file: File) -> Self {
         Self {
-            name: name(path),
-            odd: path.to_str().is_none().then(|| path.into()),
-            kind,
-            bytes,
-            modified,
+            name: file.name.into(),
+            odd: file.odd.map(Into::into),
+            kind: file.kind,
+            bytes: file.bytes,
+            modified: file.modified,
         }
     }
+}
 
+impl Candidate {
     pub(super) fn path(&self) -> &Path {
         self.odd.as_deref().unwrap_or(Path::new(&*self.name))
     }
@@ -151,10 +154,14 @@ pub(super) struct Listing {
 
 /// Lists what is made for an ingest.
 pub(super) fn list_made(made: &dyn Made) -> Listing {
-    let files = made.list().into_iter();
-    let mut candidates: Vec<Candidate> = files
-        .map(|file| Candidate::new(&file.path, None, file.bytes, file.modified))
-        .collect();
+    let files = made.list().into_iter().map(|file| File {
+        name: name(&file.path).to_string(),
+        odd: file.path.to_str().is_none().then_some(file.path),
+        kind: None,
+        bytes: file.bytes,
+        modified: file.modified,
+    });
+    let mut candidates: Vec<Candidate> = files.map(Candidate::from).collect();
     candidates.sort_by(|a, b| a.name.cmp(&b.name));
     Listing {
         candidates,
@@ -163,64 +170,35 @@ pub(super) fn list_made(made: &dyn Made) -> Listing {
     }
 }
 
-/// Lists all paths. Lakes are left out, and `ours`, the directories in which this one puts files.
-pub(super) fn list(paths: &[InputPath], ours: &[PathBuf]) -> Result<Listing> {
+/// Lists all paths. Lakes are left out, `ours`, the directories in which this one puts files, and Darshan's own directories of days
+/// outside the period.
+pub(super) fn list(
+    paths: &[InputPath],
+    ours: &[PathBuf],
+    options: &IngestOptions<'_>,
+) -> Result<Listing> {
     let (mut found, mut failed, mut directories) = (vec![], vec![], vec![]);
-    let logs = |entry: &walkdir::DirEntry| {
-        let (path, directory) = (entry.path(), entry.file_type().is_dir());
-        !directory
-            || !ours.iter().any(|ours| ours == path)
-                && !path.join("_iolode").join("manifest").is_dir()
+    let scope = Scope {
+        ours,
+        days: Days::of(options.period),
+        threads: options.threads.max(1),
     };
-    for InputPath { path, kind } in paths {
-        let kind: Option<Arc<str>> = kind.as_deref().map(Arc::from);
-        if is_address(&path.to_string_lossy()) {
-            let mut server = Candidate::new(path, kind, 0, 0);
-            // The lake and its messages must not tell a password.
-            server.odd = Some(path.as_path().into());
-            server.name = without_password(&server.name).into();
-            found.push(server);
-            continue;
+    walk(&Disk, paths, &scope, &mut |what| {
+        if options.is_cancelled() {
+            return Err(Error::Interrupted);
         }
-        let path = std::path::absolute(path).map_err(|e| Error::io(path, "cannot use", e))?;
-        let walk = walkdir::WalkDir::new(&path).follow_links(true);
-        for entry in walk.into_iter().filter_entry(logs) {
-            match entry {
-                Ok(entry) if entry.file_type().is_file() => match entry.metadata() {
-                    Ok(metadata) => {
-                        let modified = metadata.modified().map(micros).unwrap_or(0);
-                        let kind = kind.clone();
-                        found.push(Candidate::new(entry.path(), kind, metadata.len(), modified));
-                    }
-                    Err(e) => failed.push(unlisted(entry.path(), e)),
-                },
-                Ok(entry) if entry.file_type().is_dir() => directories.push(name(entry.path())),
-                Ok(_) => {}
-                Err(e) => {
-                    let at = e.path().unwrap_or(&path).to_path_buf();
-                    failed.push(unlisted(&at, e));
-                }
-            }
+        match what {
+            Found::File(file) => found.push(Candidate::from(file)),
+            Found::Directory(name) => directories.push(name),
+            Found::Unlisted(path, why) => failed.push(unlisted(&path, why)),
         }
-    }
-    found.sort_by(|a, b| a.name.cmp(&b.name));
-    found.dedup_by(|a, b| {
-        let same = a.name == b.name;
-        // What is given as two kinds may be either.
-        if same && a.kind != b.kind {
-            b.kind = None;
-        }
-        same
-    });
+        Ok(())
+    })?;
     found.shrink_to_fit();
     failed.sort_by(|a, b| a.path.cmp(&b.path));
     failed.dedup_by(|a, b| a.path == b.path);
-    // A directory that cannot be listed is met first, then refused.
-    directories.retain(|name| {
-        failed
-            .binary_search_by(|row: &InputRow| row.path.cmp(name))
-            .is_err()
-    });
+    directories.sort();
+    directories.dedup();
     Ok(Listing {
         candidates: found,
         unlisted: failed,
@@ -228,23 +206,15 @@ pub(super) fn list(paths: &[InputPath], ours: &[PathBuf]) -> Result<Listing> {
     })
 }
 
-fn unlisted(path: &Path, error: walkdir::Error) -> InputRow {
-    let why = match error.loop_ancestor() {
-        Some(ancestor) => format!("a link that leads back to {}", ancestor.display()),
-        None => {
-            // Its words would name the path again.
-            let code = error.io_error().and_then(std::io::Error::raw_os_error);
-            let error = code.map_or_else(|| error.into(), std::io::Error::from_raw_os_error);
-            let text = Error::io("", "cannot read", error).to_string();
-            text.trim_start_matches(": ").to_string()
-        }
+fn unlisted(path: &Path, why: String) -> InputRow {
+    let nothing = File {
+        name: name(path).to_string(),
+        odd: None,
+        kind: None,
+        bytes: 0,
+        modified: 0,
     };
-    failed_row(
-        &Candidate::new(path, None, 0, 0),
-        None,
-        InputStatus::Failed,
-        why,
-    )
+    failed_row(&nothing.into(), None, InputStatus::Failed, why)
 }
 
 /// The row of an input of which nothing was taken.

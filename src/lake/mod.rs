@@ -43,6 +43,7 @@ mod kill;
 mod lease;
 mod list;
 mod lists;
+mod log_tree;
 mod manifest;
 mod merge;
 mod named;
@@ -65,6 +66,7 @@ mod tests;
 mod vacuum;
 mod version;
 mod waiting;
+mod walk;
 mod work;
 mod writer;
 
