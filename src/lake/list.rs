@@ -1,9 +1,13 @@
 //! Finding the inputs of an ingest.
 
 use super::ingest::{IngestOptions, InputPath, Progress};
+use super::lister::{Disk, is_address, name};
 use super::log_tree::Days;
 use super::parts::{InputRow, InputStatus};
-use super::walk::{Disk, File, Found, Scope, walk};
+use super::read_ahead::Scope;
+use super::retention::is_forgotten;
+use super::temp;
+use super::walk::{File, Found, walk};
 use crate::error::{Error, Result};
 use crate::source::packed::{Packing, unpacked};
 use crate::source::{Input, Made, Peek, Period, Source};
@@ -54,13 +58,8 @@ impl Candidate {
 
     /// Opens a dump, be it compressed or not.
     pub(super) fn open_unpacked(&self, options: &IngestOptions<'_>) -> Result<Input> {
-        unpacked(self.open(options)?)
+        unpacked(self.open(options)?, || temp::file(&options.temp()))
     }
-}
-
-/// Whether this is the address of something that is asked rather than read: `mysql://host/name`, `sacct:`.
-pub(super) fn is_address(path: &str) -> bool {
-    path == "sacct:" || path.contains("://")
 }
 
 /// An error's words without the path, which stands beside them.
@@ -78,18 +77,6 @@ pub(super) fn noted(candidates: &[Candidate]) -> usize {
     let name = |file: &Candidate| file.name.len() + 2 * size_of::<usize>();
     let rows = size_of::<Candidate>() + size_of::<Planned>() + size_of::<InputRow>();
     candidates.iter().map(|file| name(file) + rows).sum()
-}
-
-/// A path as the lake writes it. Bytes that are no UTF-8 become `\xHH`, so that two files never share a name.
-pub(super) fn name(path: &Path) -> Arc<str> {
-    let mut name = String::new();
-    for part in path.as_os_str().as_encoded_bytes().utf8_chunks() {
-        name += part.valid();
-        for byte in part.invalid() {
-            name += &format!("\\x{byte:02x}");
-        }
-    }
-    name.into()
 }
 
 /// What a look at a candidate showed.
@@ -269,6 +256,7 @@ pub(super) fn unknown(
             && !(options.slurm_columns.is_empty() && options.slurm_delimiter.is_none());
         let other_settings = row.settings.is_some_and(|settings| settings != read_with);
         let older = options.refresh
+            && !is_forgotten(row)
             && (nothing_taken
                 || other_settings
                 || source.is_some_and(|s| row.reader_version < s.version()));

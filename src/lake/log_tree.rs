@@ -53,8 +53,9 @@ fn number(name: &str, digits: usize) -> Option<u32> {
 
 /// The days of the logs of a period, first and last included.
 ///
-/// Darshan names the directory after the day on which the job started, in the local time of the machine. Wherever that is, it
-/// is at most one day before or after the day in UTC.
+/// A log is in a period if its job started in it. Darshan names the file and its directory after that start, in the local time of
+/// the machine: 12 hours behind UTC at most, 14 ahead at most, so that the day is that of UTC, the one before or the one after.
+/// Ranks whose clocks differ, or that start late, may differ by ten hours more before a log is missed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Days {
     from: Option<i64>,

@@ -8,31 +8,15 @@
 //! A file's name is its whole path, so that the files can be merged with lists that are sorted by path.
 
 use super::ingest::InputPath;
-use super::list::{is_address, name};
-use super::log_tree::{Days, Place};
-use super::micros;
+use super::lister::{Kind, Lister, is_address, name, why};
+use super::log_tree::Place;
+use super::read_ahead::{Directory, End, Item, Listed, Reading, Scope, What};
 use crate::error::{Error, Result};
 use crate::source::without_password;
-use std::collections::{BTreeMap, HashMap};
-use std::ffi::OsString;
-use std::fs::Metadata;
-use std::io;
-use std::os::unix::fs::MetadataExt;
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard};
-
-/// Entries that are read before they are asked for: a few MiB.
-const READ_AHEAD: usize = 1 << 16;
-
-/// What of the file system is looked at, and by how many threads.
-pub(super) struct Scope<'a> {
-    /// Directories in which this lake puts files.
-    pub(super) ours: &'a [PathBuf],
-    /// Days of which Darshan's own directories are read.
-    pub(super) days: Days,
-    /// Threads that read directories, the caller's among them.
-    pub(super) threads: usize,
-}
+use std::sync::Arc;
 
 /// What is found at a path.
 pub(super) enum Found {
@@ -58,68 +42,6 @@ pub(super) struct File {
     pub(super) modified: i64,
 }
 
-/// What reads directories.
-pub(super) trait Lister: Sync {
-    /// Tells `each` the entries of a directory, in any order; links are not followed.
-    fn read(
-        &self,
-        directory: &Path,
-        each: &mut dyn FnMut(OsString, io::Result<Kind>),
-    ) -> io::Result<()>;
-
-    /// What is at a path, links followed.
-    fn look(&self, path: &Path) -> io::Result<Kind>;
-}
-
-/// What an entry of a directory is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    File { bytes: u64, modified: i64 },
-    Directory,
-    Link,
-    Other,
-}
-
-/// The file system.
-pub(super) struct Disk;
-
-impl Lister for Disk {
-    fn read(
-        &self,
-        directory: &Path,
-        each: &mut dyn FnMut(OsString, io::Result<Kind>),
-    ) -> io::Result<()> {
-        for entry in std::fs::read_dir(directory)? {
-            let entry = entry?;
-            let kind = entry.file_type().and_then(|kind| match () {
-                () if kind.is_dir() => Ok(Kind::Directory),
-                () if kind.is_symlink() => Ok(Kind::Link),
-                // Relative to the open directory, which costs less than a look at the whole path.
-                () if kind.is_file() => entry.metadata().map(|metadata| file(&metadata)),
-                () => Ok(Kind::Other),
-            });
-            each(entry.file_name(), kind);
-        }
-        Ok(())
-    }
-
-    fn look(&self, path: &Path) -> io::Result<Kind> {
-        let metadata = std::fs::metadata(path)?;
-        Ok(match () {
-            () if metadata.is_dir() => Kind::Directory,
-            () if metadata.is_file() => file(&metadata),
-            () => Kind::Other,
-        })
-    }
-}
-
-fn file(metadata: &Metadata) -> Kind {
-    Kind::File {
-        bytes: metadata.len(),
-        modified: metadata.modified().map(micros).unwrap_or(0),
-    }
-}
-
 /// Tells `each` what lies below the paths: each file once and by name, directories when they are entered, and nothing of lakes and
 /// of other days.
 ///
@@ -131,12 +53,7 @@ pub(super) fn walk(
     scope: &Scope<'_>,
     each: &mut dyn FnMut(Found) -> Result<()>,
 ) -> Result<()> {
-    let reading = Reading {
-        lister,
-        scope,
-        state: Mutex::default(),
-        changed: Condvar::new(),
-    };
+    let reading = Reading::new(lister, scope);
     std::thread::scope(|threads| {
         for _ in 1..scope.threads {
             threads.spawn(|| reading.read_ahead());
@@ -152,21 +69,18 @@ fn merge(
     paths: &[InputPath],
     each: &mut dyn FnMut(Found) -> Result<()>,
 ) -> Result<()> {
-    let mut walks: Vec<(Walk, File)> = vec![];
+    let mut heads = BinaryHeap::new();
     for (number, path) in paths.iter().enumerate() {
         let mut walk = Walk::new(reading, number, path)?;
-        if let Some(first) = walk.next(reading, each)? {
-            walks.push((walk, first));
+        if let Some(file) = walk.next(reading, each)? {
+            heads.push(Head { file, walk });
         }
     }
     let mut last: Option<File> = None;
-    while let Some(least) = (0..walks.len()).min_by(|a, b| walks[*a].1.name.cmp(&walks[*b].1.name))
-    {
-        let (walk, head) = &mut walks[least];
-        let file = match walk.next(reading, each)? {
-            Some(next) => std::mem::replace(head, next),
-            None => walks.swap_remove(least).1,
-        };
+    while let Some(Head { file, mut walk }) = heads.pop() {
+        if let Some(file) = walk.next(reading, each)? {
+            heads.push(Head { file, walk });
+        }
         match &mut last {
             // What is given as two kinds may be either.
             Some(held) if held.name == file.name => {
@@ -185,68 +99,29 @@ fn merge(
     last.map_or(Ok(()), |file| each(Found::File(file)))
 }
 
-/// A directory that is to be read.
-struct Directory {
-    path: PathBuf,
-    /// Begins the names of its entries.
-    prefix: Arc<str>,
-    /// Place of the given path that it lies below.
-    root: usize,
-    /// How many directories it lies in, from the given path on.
-    depth: usize,
-    /// What the names of the directories say; None where those of other days are not left out.
-    place: Option<Place>,
+/// The next file below one path, and where to go on from there; the greatest is the one that comes first by name.
+struct Head {
+    file: File,
+    walk: Walk,
 }
 
-impl Directory {
-    fn key(&self) -> (Arc<str>, usize) {
-        (self.prefix.clone(), self.root)
-    }
-
-    /// Whether a directory in it is one of those that it lies in, or itself.
-    fn leads_back(&self, path: &Path) -> Option<PathBuf> {
-        let id = |path: &Path| std::fs::metadata(path).ok().map(|m| (m.dev(), m.ino()));
-        let here = id(path)?;
-        let mut above = self.path.ancestors().take(self.depth + 1);
-        let found = above.find(|above| id(above) == Some(here))?;
-        Some(found.to_path_buf())
+impl PartialEq for Head {
+    fn eq(&self, other: &Self) -> bool {
+        self.file.name == other.file.name
     }
 }
 
-/// An entry of a directory.
-struct Item {
-    /// Its name there; that of a directory ends in a slash, which gives its entries their place in the order of whole paths.
-    name: Box<str>,
-    /// Its name where that is no UTF-8.
-    odd: Option<OsString>,
-    what: What,
-}
+impl Eq for Head {}
 
-enum What {
-    File { bytes: u64, modified: i64 },
-    Directory(Arc<Directory>),
-    Unlisted(String),
-}
-
-/// What reading a directory gave.
-enum Listed {
-    Items(Vec<Item>),
-    /// It is a lake, or a directory into which this one puts files.
-    Lake,
-    Failed(String),
-}
-
-impl Listed {
-    fn items(&self) -> &[Item] {
-        match self {
-            Self::Items(items) => items,
-            _ => &[],
-        }
+impl PartialOrd for Head {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
     }
+}
 
-    /// What it adds to the entries that are held; one more, so that empty directories count too.
-    fn weight(&self) -> usize {
-        self.items().len() + 1
+impl Ord for Head {
+    fn cmp(&self, other: &Self) -> Ordering {
+        other.file.name.cmp(&self.file.name)
     }
 }
 
@@ -288,7 +163,7 @@ impl Walk {
         }
         let path = std::path::absolute(path).map_err(|e| Error::io(path, "cannot use", e))?;
         let own = name(&path);
-        let what = match reading.lister.look(&path) {
+        let what = match reading.look(&path) {
             Ok(Kind::File { bytes, modified }) => What::File { bytes, modified },
             Ok(Kind::Directory) => {
                 let prefix = format!("{}/", own.trim_end_matches('/'));
@@ -376,187 +251,17 @@ impl Walk {
     }
 }
 
-/// Directories that are read and that are to be.
-struct Reading<'a> {
-    lister: &'a dyn Lister,
-    scope: &'a Scope<'a>,
-    state: Mutex<State>,
-    changed: Condvar,
-}
-
-#[derive(Default)]
-struct State {
-    /// Those that nobody has begun to read, by name.
-    waiting: BTreeMap<(Arc<str>, usize), Arc<Directory>>,
-    /// Those that are being read, or were read and nobody has asked for yet.
-    begun: HashMap<(Arc<str>, usize), Option<Listed>>,
-    /// Entries of those that were read.
-    held: usize,
-    done: bool,
-}
-
-impl State {
-    /// Has the directories in one read ahead.
-    fn wait_for(&mut self, listed: &Listed) {
-        for item in listed.items() {
-            if let What::Directory(directory) = &item.what {
-                self.waiting.insert(directory.key(), directory.clone());
-            }
-        }
-    }
-}
-
-/// Ends the threads that read ahead when the caller is done, or has failed.
-struct End<'a>(&'a Reading<'a>);
-
-impl Drop for End<'_> {
-    fn drop(&mut self) {
-        self.0.state().done = true;
-        self.0.changed.notify_all();
-    }
-}
-
-impl Reading<'_> {
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(|e| e.into_inner())
-    }
-
-    fn sleep<'g>(&self, state: MutexGuard<'g, State>) -> MutexGuard<'g, State> {
-        self.changed.wait(state).unwrap_or_else(|e| e.into_inner())
-    }
-
-    /// Reads directories until all is done, always the one that comes first by name.
-    fn read_ahead(&self) {
-        let mut state = self.state();
-        while !state.done {
-            let next = match state.held < READ_AHEAD {
-                true => state.waiting.pop_first(),
-                false => None,
-            };
-            let Some((key, directory)) = next else {
-                state = self.sleep(state);
-                continue;
-            };
-            state.begun.insert(key.clone(), None);
-            drop(state);
-            let listed = self.read(&directory);
-            state = self.state();
-            state.wait_for(&listed);
-            state.held += listed.weight();
-            state.begun.insert(key, Some(listed));
-            self.changed.notify_all();
-        }
-    }
-
-    /// What lies in a directory, which is read now if nobody has begun to: so the caller waits for nobody who waits for it.
-    fn take(&self, directory: &Directory) -> Listed {
-        let key = directory.key();
-        let mut state = self.state();
-        while let Some(begun) = state.begun.remove(&key) {
-            if let Some(listed) = begun {
-                state.held = state.held.saturating_sub(listed.weight());
-                self.changed.notify_all();
-                return listed;
-            }
-            state.begun.insert(key.clone(), None);
-            state = self.sleep(state);
-        }
-        state.waiting.remove(&key);
-        drop(state);
-        let listed = self.read(directory);
-        self.state().wait_for(&listed);
-        self.changed.notify_all();
-        listed
-    }
-
-    fn read(&self, directory: &Directory) -> Listed {
-        let path = &directory.path;
-        if self.scope.ours.iter().any(|ours| ours == path) {
-            return Listed::Lake;
-        }
-        let (mut items, mut is_lake) = (vec![], false);
-        let read = self.lister.read(path, &mut |file, kind| {
-            is_lake |= file == "_iolode" && path.join("_iolode/manifest").is_dir();
-            items.extend(self.item(directory, file, kind));
-        });
-        match read {
-            Err(e) => Listed::Failed(why(&e)),
-            Ok(()) if is_lake => Listed::Lake,
-            Ok(()) => {
-                items.sort_unstable_by(|a: &Item, b| a.name.cmp(&b.name));
-                Listed::Items(items)
-            }
-        }
-    }
-
-    /// An entry of a directory; None for one that is not looked at.
-    fn item(&self, directory: &Directory, file: OsString, kind: io::Result<Kind>) -> Option<Item> {
-        let odd = file.to_str().is_none().then(|| file.clone());
-        let mut own = match file.into_string() {
-            Ok(name) => name,
-            Err(file) => name(Path::new(&file)).to_string(),
-        };
-        let path = || match &odd {
-            Some(odd) => directory.path.join(odd),
-            None => directory.path.join(&own),
-        };
-        let kind = match kind {
-            Ok(Kind::Link) => self.follow(directory, &path()),
-            kind => kind.map_err(|e| why(&e)),
-        };
-        let what = match kind {
-            Ok(Kind::File { bytes, modified }) => What::File { bytes, modified },
-            Ok(Kind::Directory) => {
-                let place = directory.place.map(|place| place.below(&own));
-                if place.is_some_and(|place| !self.scope.days.contains(place)) {
-                    return None;
-                }
-                let path = path();
-                own.push('/');
-                What::Directory(Arc::new(Directory {
-                    path,
-                    prefix: format!("{}{own}", directory.prefix).into(),
-                    root: directory.root,
-                    depth: directory.depth + 1,
-                    place,
-                }))
-            }
-            Ok(_) => return None,
-            Err(why) => What::Unlisted(why),
-        };
-        let name = own.into();
-        Some(Item { name, odd, what })
-    }
-
-    /// What a link leads to.
-    fn follow(&self, directory: &Directory, path: &Path) -> std::result::Result<Kind, String> {
-        let kind = self.lister.look(path).map_err(|e| why(&e))?;
-        let above = (kind == Kind::Directory).then(|| directory.leads_back(path));
-        match above.flatten() {
-            Some(above) => Err(format!("a link that leads back to {}", above.display())),
-            None => Ok(kind),
-        }
-    }
-}
-
-/// An error's words without the path, which stands beside them.
-fn why(error: &io::Error) -> String {
-    let error = match error.raw_os_error() {
-        Some(code) => io::Error::from_raw_os_error(code),
-        None => io::Error::new(error.kind(), error.to_string()),
-    };
-    let text = Error::io("", "cannot read", error).to_string();
-    text.trim_start_matches(": ").to_string()
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::lister::Disk;
+    use super::super::log_tree::Days;
     use super::*;
     use crate::source::Period;
     use proptest::prelude::*;
-    use std::ffi::OsStr;
+    use std::ffi::{OsStr, OsString};
+    use std::io;
     use std::os::unix::ffi::OsStrExt;
-    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::atomic::{self, AtomicUsize};
 
     /// Names of the files, of the directories, and of what is not listed.
     type Names = (Vec<String>, Vec<String>, Vec<(String, String)>);
@@ -719,7 +424,7 @@ mod tests {
             directory: &Path,
             each: &mut dyn FnMut(OsString, io::Result<Kind>),
         ) -> io::Result<()> {
-            self.read.fetch_add(1, Ordering::Relaxed);
+            self.read.fetch_add(1, atomic::Ordering::Relaxed);
             // As if each month had 28 days.
             let (depth, count) = match directory.iter().count() {
                 2 => (2017, self.days.div_ceil(336)),

@@ -2,6 +2,7 @@
 
 use regex::Regex;
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -24,6 +25,8 @@ pub struct Site {
     pub slurm_delimiter: Option<String>,
     /// What is wanted of dumps.
     pub period: Period,
+    /// Directory of temporary files; that of the system if None.
+    pub temp: Option<PathBuf>,
     /// Lustre mounts that were met and have no entry: what [`Site::note_lustre`] notes for all readers together.
     pub unmapped: Arc<Mutex<BTreeSet<String>>>,
     /// Whether times were met that name no zone: what [`Site::note_local_times`] notes.
@@ -90,6 +93,7 @@ impl Default for Site {
             slurm_columns: vec![],
             slurm_delimiter: None,
             period: Period::default(),
+            temp: None,
             unmapped: Arc::default(),
             local_times: Arc::default(),
         }
