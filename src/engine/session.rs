@@ -6,6 +6,7 @@ use super::corrections::count_distinct;
 use super::corrections::durations::PartsOfDurations;
 use super::corrections::functional_dependencies::{ForgetDependencies, PLAIN_COLUMNS, SAME};
 use super::corrections::in_lists::SeparateLists;
+use super::corrections::kept_nulls::KeptNulls;
 use super::corrections::order_twice::OrderOnce;
 use super::corrections::percentile_cont::ToTheLastDigit;
 use super::corrections::signed_counts;
@@ -143,6 +144,7 @@ pub(crate) fn session_state(
     // Behind the rule that gives both sides of an operator their type.
     analyzer.rules.push(Arc::new(CheckedArithmetic));
     analyzer.rules.push(Arc::new(SeparateLists));
+    analyzer.rules.push(Arc::new(KeptNulls));
     // Behind those that may make NULLs.
     analyzer.rules.push(Arc::new(ThreeValuedIn));
     analyzer.rules.push(Arc::new(ConditionValues));
