@@ -1,11 +1,12 @@
 //! Finding the inputs of an ingest.
 
 use super::ingest::{IngestOptions, InputPath, Progress};
-use super::lister::{Disk, is_address, name};
+use super::lister::{Lister, is_address, name};
 use super::log_tree::Days;
 use super::parts::{InputRow, InputStatus};
 use super::read_ahead::Scope;
 use super::retention::is_forgotten;
+use super::snapshot::Snapshot;
 use super::temp;
 use super::walk::{File, Found, walk};
 use crate::error::{Error, Result};
@@ -129,18 +130,75 @@ impl Held {
     }
 }
 
-/// What lies below the paths of an ingest.
+/// What lies below the paths of an ingest, as far as something is to be done about it.
+#[derive(Default)]
 pub(super) struct Listing {
-    /// The regular files, each once, by name.
+    /// The files that are to be taken, by name: new, changed, or wanted anew.
     pub(super) candidates: Vec<Candidate>,
     /// What could not be listed, as failed inputs.
     pub(super) unlisted: Vec<InputRow>,
     /// Names of the directories.
     pub(super) directories: Vec<Arc<str>>,
+    /// What the lake knows of all these.
+    pub(super) known: Known,
+    /// How many files there are.
+    pub(super) files: u64,
+    /// How many of those that are not to be taken could not be taken before.
+    pub(super) failed_before: u64,
 }
 
-/// Lists what is made for an ingest.
-pub(super) fn list_made(made: &dyn Made) -> Listing {
+/// Lists all paths beside the inputs that the lake knows, which are as sorted as the paths: what is known and has not changed is
+/// counted and forgotten. Lakes are left out, `ours`, the directories in which this one puts files, and Darshan's own directories of
+/// days outside the period. `read_with` is the number of the settings.
+pub(super) fn list(
+    lister: &dyn Lister,
+    snapshot: &Snapshot,
+    paths: &[InputPath],
+    ours: &[PathBuf],
+    read_with: i64,
+    options: &IngestOptions<'_>,
+) -> Result<Listing> {
+    let mut listing = Listing::default();
+    let mut inputs = snapshot.input_index();
+    let mut add = |listing: &mut Listing, file: File| -> Result<()> {
+        if options.is_cancelled() {
+            return Err(Error::Interrupted);
+        }
+        let known = inputs.find(&file.name)?.map(|newest| newest.row());
+        listing.add(file, known, read_with, options);
+        Ok(())
+    };
+    if let Some(made) = options.made {
+        for file in made_files(made) {
+            add(&mut listing, file)?;
+        }
+    } else {
+        let scope = Scope {
+            ours,
+            days: Days::of(options.period),
+            threads: options.threads.max(1),
+        };
+        walk(lister, paths, &scope, &mut |what| {
+            match what {
+                Found::File(file) => add(&mut listing, file)?,
+                Found::Directory(name) => listing.directories.push(name),
+                Found::Unlisted(path, why) => listing.unlisted.push(unlisted(&path, why)),
+            }
+            Ok(())
+        })?;
+    }
+    listing.candidates.shrink_to_fit();
+    let unlisted = &mut listing.unlisted;
+    unlisted.sort_by(|a, b| a.path.cmp(&b.path));
+    unlisted.dedup_by(|a, b| a.path == b.path);
+    listing.directories.sort();
+    listing.directories.dedup();
+    listing.know_others(snapshot)?;
+    Ok(listing)
+}
+
+/// What is made for an ingest, by name.
+fn made_files(made: &dyn Made) -> Vec<File> {
     let files = made.list().into_iter().map(|file| File {
         name: name(&file.path).to_string(),
         odd: file.path.to_str().is_none().then_some(file.path),
@@ -148,49 +206,65 @@ pub(super) fn list_made(made: &dyn Made) -> Listing {
         bytes: file.bytes,
         modified: file.modified,
     });
-    let mut candidates: Vec<Candidate> = files.map(Candidate::from).collect();
-    candidates.sort_by(|a, b| a.name.cmp(&b.name));
-    Listing {
-        candidates,
-        unlisted: vec![],
-        directories: vec![],
-    }
+    let mut files: Vec<File> = files.collect();
+    files.sort_by(|a, b| a.name.cmp(&b.name));
+    files
 }
 
-/// Lists all paths. Lakes are left out, `ours`, the directories in which this one puts files, and Darshan's own directories of days
-/// outside the period.
-pub(super) fn list(
-    paths: &[InputPath],
-    ours: &[PathBuf],
-    options: &IngestOptions<'_>,
-) -> Result<Listing> {
-    let (mut found, mut failed, mut directories) = (vec![], vec![], vec![]);
-    let scope = Scope {
-        ours,
-        days: Days::of(options.period),
-        threads: options.threads.max(1),
-    };
-    walk(&Disk, paths, &scope, &mut |what| {
-        if options.is_cancelled() {
-            return Err(Error::Interrupted);
+impl Listing {
+    /// Looks at what is to be done again when others have committed: what they have taken is known now.
+    pub(super) fn renew(
+        &mut self,
+        snapshot: &Snapshot,
+        read_with: i64,
+        options: &IngestOptions<'_>,
+    ) -> Result<()> {
+        let mut inputs = snapshot.input_index();
+        self.known.clear();
+        for candidate in std::mem::take(&mut self.candidates) {
+            let known = inputs.find(&candidate.name)?.map(|newest| newest.row());
+            self.files -= 1;
+            self.add(candidate, known, read_with, options);
         }
-        match what {
-            Found::File(file) => found.push(Candidate::from(file)),
-            Found::Directory(name) => directories.push(name),
-            Found::Unlisted(path, why) => failed.push(unlisted(&path, why)),
+        self.know_others(snapshot)
+    }
+
+    fn add(
+        &mut self,
+        file: impl Into<Candidate>,
+        known: Option<InputRow>,
+        read_with: i64,
+        options: &IngestOptions<'_>,
+    ) {
+        let file = file.into();
+        self.files += 1;
+        match known {
+            Some(row) if !is_wanted(&file, &row, read_with, options) => {
+                self.failed_before += u64::from(row.status == InputStatus::Failed);
+                return;
+            }
+            known => self.known.extend(known.map(|row| (file.name.clone(), row))),
+        }
+        self.candidates.push(file);
+    }
+
+    /// Looks up what cannot be listed, and the directories that could not be: a walk tells them in another order than files.
+    fn know_others(&mut self, snapshot: &Snapshot) -> Result<()> {
+        let mut undated = snapshot.undated_inputs();
+        let mut names: Vec<Arc<str>> = self.unlisted.iter().map(|row| row.path.clone()).collect();
+        for name in &self.directories {
+            if undated.find(name)?.is_some() {
+                names.push(name.clone());
+            }
+        }
+        names.sort();
+        let mut inputs = snapshot.input_index();
+        for name in names {
+            let row = inputs.find(&name)?.map(|newest| newest.row());
+            self.known.extend(row.map(|row| (name, row)));
         }
         Ok(())
-    })?;
-    found.shrink_to_fit();
-    failed.sort_by(|a, b| a.path.cmp(&b.path));
-    failed.dedup_by(|a, b| a.path == b.path);
-    directories.sort();
-    directories.dedup();
-    Ok(Listing {
-        candidates: found,
-        unlisted: failed,
-        directories,
-    })
+    }
 }
 
 fn unlisted(path: &Path, why: String) -> InputRow {
@@ -229,57 +303,48 @@ pub(super) fn failed_row(
     }
 }
 
-/// What the lake knows of the listed inputs, by path.
+/// What the lake knows of some inputs, by path.
 pub(super) type Known = HashMap<Arc<str>, InputRow>;
 
-/// The places of the candidates that have to be taken: new, changed, or wanted anew. `read_with` is the number of the settings.
-pub(super) fn unknown(
-    candidates: &[Candidate],
-    known: &Known,
+/// Whether a file that the lake knows has to be taken: changed, or wanted anew.
+fn is_wanted(
+    file: &Candidate,
+    row: &InputRow,
     read_with: i64,
     options: &IngestOptions<'_>,
-) -> Vec<usize> {
-    let wanted = |file: &Candidate| {
-        let Some(row) = known.get(&file.name) else {
-            return true;
-        };
-        let changed = row.bytes != file.bytes || row.modified != file.modified;
-        let source = options
-            .sources
-            .iter()
-            .find(|s| Some(s.name()) == row.source.as_deref());
-        // A file that nothing was taken of may have become readable, or known, without having changed.
-        let nothing_taken = row.content_hash.is_none();
-        // It was looked at as something else, or had columns that nobody had named.
-        let otherwise = file.kind.is_some() && row.source.as_deref() != file.kind.as_deref();
-        let told = row.source.as_deref() == Some("slurm")
-            && !(options.slurm_columns.is_empty() && options.slurm_delimiter.is_none());
-        let other_settings = row.settings.is_some_and(|settings| settings != read_with);
-        let older = options.refresh
-            && !is_forgotten(row)
-            && (nothing_taken
-                || other_settings
-                || source.is_some_and(|s| row.reader_version < s.version()));
-        let without_dxt = options.dxt && row.status.has_rows() && !row.dxt && row.job_id.is_some();
-        // A server may know more each time; of a dump another period may be wanted.
-        let dump = row.status.has_rows() && row.job_id.is_none();
-        let more = is_address(&file.name) || dump && !row.period.covers(options.period);
-        changed || older || without_dxt || more || nothing_taken && (otherwise || told)
-    };
-    (0..candidates.len())
-        .filter(|at| wanted(&candidates[*at]))
-        .collect()
+) -> bool {
+    let changed = row.bytes != file.bytes || row.modified != file.modified;
+    let source = options
+        .sources
+        .iter()
+        .find(|s| Some(s.name()) == row.source.as_deref());
+    // A file that nothing was taken of may have become readable, or known, without having changed.
+    let nothing_taken = row.content_hash.is_none();
+    // It was looked at as something else, or had columns that nobody had named.
+    let otherwise = file.kind.is_some() && row.source.as_deref() != file.kind.as_deref();
+    let told = row.source.as_deref() == Some("slurm")
+        && !(options.slurm_columns.is_empty() && options.slurm_delimiter.is_none());
+    let other_settings = row.settings.is_some_and(|settings| settings != read_with);
+    let older = options.refresh
+        && !is_forgotten(row)
+        && (nothing_taken
+            || other_settings
+            || source.is_some_and(|s| row.reader_version < s.version()));
+    let without_dxt = options.dxt && row.status.has_rows() && !row.dxt && row.job_id.is_some();
+    // A server may know more each time; of a dump another period may be wanted.
+    let dump = row.status.has_rows() && row.job_id.is_none();
+    let more = is_address(&file.name) || dump && !row.period.covers(options.period);
+    changed || older || without_dxt || more || nothing_taken && (otherwise || told)
 }
 
-/// Recognises the candidates of `todo` and finds where their rows belong, on all threads. Logs outside the period are left out
+/// Recognises the candidates and finds where their rows belong, on all threads. Logs outside the period are left out
 /// without a trace, so that a later ingest takes them.
 pub(super) fn peek(
     candidates: &[Candidate],
-    todo: &[usize],
     options: &IngestOptions<'_>,
     progress: &dyn Progress,
 ) -> Result<Vec<Peeked>> {
-    let peeked: Vec<Option<Peeked>> = todo.iter().map(|_| None).collect();
+    let peeked: Vec<Option<Peeked>> = candidates.iter().map(|_| None).collect();
     let (next, peeked) = (AtomicUsize::new(0), Mutex::new(peeked));
     std::thread::scope(|scope| {
         for _ in 0..options.threads.max(1) {
@@ -287,10 +352,11 @@ pub(super) fn peek(
                 let mut head = vec![];
                 loop {
                     let place = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(at) = todo.get(place).filter(|_| !options.is_cancelled()) else {
+                    let file = candidates.get(place);
+                    let Some(file) = file.filter(|_| !options.is_cancelled()) else {
                         break;
                     };
-                    let found = peek_one(&candidates[*at], options, &mut head);
+                    let found = peek_one(file, options, &mut head);
                     if let Ok(mut peeked) = peeked.lock() {
                         peeked[place] = Some(found.unwrap_or_else(Peeked::Refused));
                     }

@@ -42,6 +42,7 @@ mod file_list;
 mod forget;
 mod function;
 mod ingest;
+mod input_index;
 #[cfg(test)]
 mod kill;
 mod lease;
