@@ -27,7 +27,7 @@ use super::memory::Memory;
 use super::options::{Options, Switched};
 use super::runs::{GROUP_RUNS, JOIN_RUNS, TOP_OF_RUNS};
 use super::user_function::WriteOut;
-use super::{build_side, colocated, distinct, one_stream, own_text, scan_filter};
+use super::{build_side, colocated, constant_keys, distinct, one_stream, own_text, scan_filter};
 use crate::error::{Error, Result};
 use datafusion::execution::SessionStateBuilder;
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
@@ -174,6 +174,7 @@ fn rules(colocated: bool, budget: bool) -> Vec<Arc<dyn PhysicalOptimizerRule + S
     if colocated {
         rules.insert(at, switched(Arc::new(colocated::RULE)));
     }
+    rules.insert(at, switched(Arc::new(constant_keys::RULE)));
     rules.insert(at, Arc::new(join_order::RULE));
     rules.insert(at, Arc::new(sort_fetch::TAKE_OUT));
     let behind = (place(&rules, "EnsureRequirements") + 1).min(rules.len());
