@@ -5,6 +5,10 @@
 //! bench modules DIR       the same without darshan_file and darshan_log: the modules' own tables alone
 //! bench ingest LAKE DIR   every log below DIR taken into LAKE, which is made if it is not there; two threads
 //! bench inputs LAKE N     a lake that knows N inputs more, published in one version
+//! bench tree DIR N        N empty files below DIR, in directories of years, months and days
+//! bench known LAKE DIR    a lake that knows all files below DIR
+//! bench daily LAKE DIR [DAY]  what is new on a day of that tree taken in, counted from its first, or in all of it; two threads
+//! bench walk DIR [DAY]    the directories listed that this looks at
 //! bench sacct-dump FILE N  N lines of `sacct -P` with the recommended columns are written: jobs of one to 64 nodes and their steps
 //! bench sacct FILE        the lines of such a dump decoded to Arrow
 //! bench lmt-dump FILE N   a mysqldump of LMT with N rows of OST_DATA is written: 248 OSTs, each sample 5 s after the one before
@@ -19,6 +23,7 @@
 
 #[cfg(feature = "engine")]
 mod ask;
+mod daily;
 
 use arrow::array::AsArray;
 use arrow::datatypes::Int64Type;
@@ -51,6 +56,16 @@ fn main() -> ExitCode {
             !matches!(table, "darshan_file" | "darshan_log")
         }),
         ["inputs", lake, n] => inputs(Path::new(lake), n.parse().unwrap_or(0)),
+        ["tree", directory, n] => daily::tree(Path::new(directory), n.parse().unwrap_or(0)),
+        ["known", lake, directory] => daily::known(Path::new(lake), Path::new(directory)),
+        ["daily", lake, directory, ref day @ ..] => {
+            let day = day.first().and_then(|day| day.parse().ok());
+            daily::daily(Path::new(lake), Path::new(directory), day)
+        }
+        ["walk", directory, ref day @ ..] => {
+            let day = day.first().and_then(|day| day.parse().ok());
+            daily::walk(Path::new(directory), day)
+        }
         ["sacct-dump", file, n] => sacct_dump(Path::new(file), n.parse().unwrap_or(0)),
         ["sacct", file] => sacct(Path::new(file)),
         ["lmt-dump", file, n] => lmt_dump(Path::new(file), n.parse().unwrap_or(0)),
@@ -80,7 +95,7 @@ fn main() -> ExitCode {
         }
         _ => {
             eprintln!(
-                "usage: bench read DIR | modules DIR | ingest LAKE DIR | inputs LAKE N | sacct-dump FILE N | sacct FILE | lmt-dump FILE N | lmt-floor FILE \
+                "usage: bench read DIR | modules DIR | ingest LAKE DIR | inputs LAKE N | tree DIR N | known LAKE DIR | daily LAKE DIR [DAY] | walk DIR [DAY] | sacct-dump FILE N | sacct FILE | lmt-dump FILE N | lmt-floor FILE \
                  | lmt FILE | lmt-resolve FILE | columns LAKE TABLE=COLUMN,.. | ask LAKE THREADS [MEMORY]"
             );
             return ExitCode::from(2);

@@ -55,7 +55,8 @@ pub(super) struct Args {
     /// Make the lake if there is none
     #[arg(long)]
     create: bool,
-    /// Only logs that start at this date or later, and what dumps say of it, such as 2026-09-01
+    /// Only logs that start at this date or later, and what dumps say of it, such as 2026-09-01; of
+    /// Darshan's directories year/month/day those of other days are not looked at, one on either side excepted
     #[arg(long, value_name = "DATE")]
     from: Option<String>,
     /// Only logs that start before this date

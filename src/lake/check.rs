@@ -3,7 +3,7 @@
 use super::Lake;
 use super::manifest::Manifest;
 use super::named::Named;
-use super::parts::{DataFile, day_name, read_part};
+use super::parts::{DataFile, batch_to_inputs, day_name, read_part};
 use super::snapshot::Snapshot;
 use super::stage::{DAY, Keys};
 use super::store::{Entry, Store, TEMPORARY};
@@ -113,9 +113,22 @@ impl Lake {
             });
         }
         for part in &snapshot.manifest().inputs {
+            let mut is_sorted = true;
             let rows = read_part(store, part).and_then(|batches| {
-                let rows = batches.map(|batch| Ok(batch?.num_rows() as u64));
-                rows.sum::<Result<u64>>()
+                let (mut rows, mut last) = (0, None);
+                for batch in batches {
+                    batch_to_inputs(&batch?, |row| {
+                        let (first, end) = match &part.paths {
+                            Some((first, end)) => (first.as_str(), end.as_str()),
+                            None => ("", ""),
+                        };
+                        let ascends = last.as_ref().is_none_or(|last| *last < row.path);
+                        is_sorted &= ascends && (first..=end).contains(&&*row.path);
+                        last = Some(row.path);
+                        rows += 1;
+                    })?;
+                }
+                Ok(rows)
             });
             match rows {
                 Err(e) => report.wrong.push(Finding {
@@ -128,6 +141,10 @@ impl Lake {
                         what: format!("{rows} rows; the manifest says {}", part.rows),
                     });
                 }
+                Ok(_) if !is_sorted => report.wrong.push(Finding {
+                    path: part.path.clone(),
+                    what: "its paths do not ascend as the manifest says".into(),
+                }),
                 Ok(_) => {}
             }
         }

@@ -1,13 +1,13 @@
 //! Publishing the next version: the only place where a lake changes.
 
-use super::adapt_schema::adapt_schema;
 use super::convert::RangeResult;
 use super::file_index::{Entry, next_lists};
 use super::function::UserFunction;
 use super::lease::Lease;
+use super::lists::{is_small, merge, write_inputs};
 use super::manifest::{JobRange, Manifest, Part, Published, Summary};
 use super::parts::DataFile;
-use super::parts::{InputRow, InputStatus, inputs_to_batch, read_part, write_part};
+use super::parts::{InputRow, InputStatus};
 use super::ranges::range_of;
 use super::snapshot::Snapshot;
 use super::store::Store;
@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::SystemTime;
 
-/// Lists of inputs that a manifest may name before small ones are merged.
+/// Small lists of inputs that a manifest may name before they are merged.
 const MOST_PARTS: usize = 64;
 /// How often a change that takes little time is tried again while others commit.
 const TRIES: usize = 100;
@@ -217,9 +217,12 @@ impl Lake {
     ) -> Result<()> {
         let version = manifest.version;
         let mut inputs = change.inputs.clone();
+        // What is said last of a path counts.
+        inputs.reverse();
         inputs.sort_by(|a, b| a.path.cmp(&b.path));
+        inputs.dedup_by(|next, kept| next.path == kept.path);
         let twins = twins(snapshot, &inputs)?;
-        let input = |row: &&InputRow| {
+        let input = |row: &InputRow| {
             let twin = is_unnamed_twin(row)
                 .then(|| twins.get(&row.content_hash?))
                 .flatten();
@@ -230,18 +233,25 @@ impl Lake {
                 settings: row
                     .settings
                     .or(change.read_with.filter(|_| row.status.has_rows())),
-                ..(*row).clone()
+                ..row.clone()
             }
         };
-        let rows = inputs.chunks(8192);
-        let rows = rows.map(|rows| inputs_to_batch(rows.iter().map(input)));
-        if let Some(part) = write_part(&self.store, "input", rows)? {
-            written.push(part.clone());
-            manifest.inputs.push(part);
-        }
-        if manifest.inputs.len() > MOST_PARTS {
-            let lists = std::mem::take(&mut manifest.inputs);
-            manifest.inputs = self.merge_parts(lists, written)?;
+        let rows = inputs.iter().map(|row| Ok(input(row)));
+        let mut lists = vec![];
+        let listed = write_inputs(&self.store, rows, inputs.len() as u64, &mut lists);
+        written.extend(lists.iter().cloned());
+        listed?;
+        manifest.inputs.extend(lists);
+        if manifest.inputs.iter().filter(|list| is_small(list)).count() > MOST_PARTS {
+            let (small, mut lists): (Vec<Part>, _) = std::mem::take(&mut manifest.inputs)
+                .into_iter()
+                .partition(is_small);
+            let mut merged = vec![];
+            let listed = merge(&self.store, &small, &mut merged);
+            written.extend(merged.iter().cloned());
+            listed?;
+            lists.extend(merged);
+            manifest.inputs = lists;
         }
         let of_status = |wanted: fn(InputStatus) -> bool| {
             inputs.iter().filter(|row| wanted(row.status)).count() as u64
@@ -317,23 +327,6 @@ impl Lake {
             _ => Ok(()),
         }
     }
-
-    /// Merges the smaller half of the lists of inputs into one, so that their number stays small and no large one is rewritten
-    /// for a small addition.
-    fn merge_parts(&self, mut lists: Vec<Part>, written: &mut Vec<Part>) -> Result<Vec<Part>> {
-        lists.sort_by_key(|part| part.rows);
-        let large = lists.split_off(lists.len() / 2 + 1);
-        // Lists of an older program have fewer columns.
-        let table = table("lake_input")?;
-        let rows = lists.iter().map(|part| {
-            let rows = read_part(&self.store, part)?;
-            Ok(rows.map(move |rows| adapt_schema(&rows?, table, &part.path)))
-        });
-        let rows = rows.collect::<Result<Vec<_>>>()?.into_iter().flatten();
-        let merged = write_part(&self.store, "input", rows)?;
-        written.extend(merged.clone());
-        Ok(large.into_iter().chain(merged).collect())
-    }
 }
 
 /// What there is to say of a version that was published.
@@ -394,11 +387,12 @@ fn twins(snapshot: &Snapshot, inputs: &[&InputRow]) -> Result<HashMap<i64, Arc<s
         }
     };
     let now: HashSet<&str> = inputs.iter().map(|row| &*row.path).collect();
-    snapshot.each_input(|row| {
+    for row in snapshot.input_index().rows() {
+        let row = row?;
         if !now.contains(&*row.path) {
             holds(&row);
         }
-    })?;
+    }
     inputs.iter().for_each(|row| holds(row));
     Ok(twins)
 }

@@ -5,8 +5,9 @@
 //! ```
 
 use super::file_index::next_lists;
+use super::lists::write_inputs;
 use super::manifest::{JobRange, Manifest, Summary};
-use super::parts::{DataFile, InputRow, InputStatus, inputs_to_batch, write_part};
+use super::parts::{DataFile, InputRow, InputStatus};
 use super::placement::Placement;
 use super::site::SettingsEdit;
 use super::snapshot::Snapshot;
@@ -257,10 +258,11 @@ impl Copy<'_> {
         let mut lists = vec![];
         let file_lists = next_lists(&self.store, &[], entries, files, &mut lists);
         self.written.extend(lists.into_iter().map(|part| part.path));
-        let rows = inputs.chunks(8192).map(inputs_to_batch);
-        let input_list = write_part(&self.store, "input", rows)?;
+        let (rows, mut input_lists) = (inputs.iter().cloned().map(Ok), vec![]);
+        let listed = write_inputs(&self.store, rows, inputs.len() as u64, &mut input_lists);
         self.written
-            .extend(input_list.as_ref().map(|part| part.path.clone()));
+            .extend(input_lists.iter().map(|part| part.path.clone()));
+        listed?;
         let with = |wanted: &dyn Fn(InputStatus) -> bool| {
             inputs.iter().filter(|row| wanted(row.status)).count() as u64
         };
@@ -272,7 +274,7 @@ impl Copy<'_> {
         let ranges = bounds.zip(osts).map(|(from, ost)| JobRange { from, ost });
         Ok(Manifest {
             files: file_lists?,
-            inputs: input_list.into_iter().collect(),
+            inputs: input_lists,
             functions: old.functions.clone(),
             summary: Summary {
                 inputs: with(&InputStatus::has_rows),

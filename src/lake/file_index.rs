@@ -6,7 +6,7 @@
 
 use super::file_list::FileList;
 use super::manifest::Part;
-use super::parts::{DataFile, entries_to_batch, write_part};
+use super::parts::{DataFile, entries_to_batch, properties, write_part};
 use super::ranges::range_of;
 use super::store::Store;
 use crate::error::Result;
@@ -149,7 +149,8 @@ pub(super) fn next_lists(
     let mut write = |level: u8, mut entries: Vec<Entry>| -> Result<Option<Part>> {
         entries.sort_by(|(a, _), (b, _)| order(a).cmp(&order(b)));
         let rows = entries.chunks(16_384).map(entries_to_batch);
-        let part = write_part(store, "file", rows)?.map(|part| Part { level, ..part });
+        let part =
+            write_part(store, "file", properties()?, rows)?.map(|part| Part { level, ..part });
         written.extend(part.clone());
         Ok(part)
     };
@@ -227,7 +228,12 @@ pub(super) mod tests {
     pub(in crate::lake) fn written(files: &[DataFile]) -> (Store, Part) {
         let store = memory();
         let entries: Vec<Entry> = files.iter().map(|file| (file.clone(), false)).collect();
-        let part = write_part(&store, "file", [entries_to_batch(&entries)]);
+        let part = write_part(
+            &store,
+            "file",
+            properties().unwrap(),
+            [entries_to_batch(&entries)],
+        );
         (store, part.unwrap().unwrap())
     }
 

@@ -6,14 +6,15 @@ use super::convert::{RangeResult, Task, Worker};
 use super::days::convert_days;
 use super::descriptors::Threads;
 use super::lease::Lease;
-use super::list::{Candidate, Listing, is_address, list, list_made, name, noted, peek, unknown};
+use super::list::{Listing, list, noted, peek};
+use super::lister::{Disk, is_address, name};
 use super::parts::{InputRow, InputStatus};
 use super::plan::{Plan, plan};
 use super::site::{RegisteredSource, SettingsEdit, SiteFile};
 use super::snapshot::Snapshot;
 use super::stage::{Run, Stage};
 use super::temp;
-use super::work::{Hashes, Work, remember};
+use super::work::{Hashes, Memory, Work};
 use crate::error::{Error, Result};
 use crate::source::{Made, Period, SOURCES, Site, Source, without_password};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -219,12 +220,6 @@ impl Lake {
     ) -> Result<IngestReport> {
         let mut ours = site.place.directories(&self.lake_id);
         ours.extend(self.root().map(PathBuf::from));
-        let listing = match options.made {
-            Some(made) => list_made(made),
-            None => list(paths, &ours)?,
-        };
-        let Listing { candidates, .. } = &listing;
-        progress.listed(candidates.len() as u64);
         let rules = site.site()?;
         let rules = Arc::new(Site {
             zone: options.zone.unwrap_or(rules.zone),
@@ -239,27 +234,26 @@ impl Lake {
             ..site.clone()
         }
         .reading_hash()?;
+        let mut listing: Option<Listing> = None;
         let (mut stage, mut lease): (Option<Stage>, Option<Lease>) = (None, None);
         for attempt in 0..TRIES {
             let told: &dyn Progress = if attempt == 0 { progress } else { &Silent };
             let snapshot = self.snapshot(None)?;
-            let memory = remember(&snapshot, &listing, read_with)?;
-            let todo = unknown(candidates, &memory.known, read_with, options);
-            let peeked = peek(candidates, &todo, options, told)?;
-            let failed = |file: &&Candidate| {
-                let known = memory.known.get(&file.name);
-                known.is_some_and(|row| row.status == InputStatus::Failed)
+            let listing = match &mut listing {
+                Some(listing) => {
+                    listing.renew(&snapshot, read_with, options)?;
+                    &*listing
+                }
+                None => listing.insert(list(&Disk, &snapshot, paths, &ours, read_with, options)?),
             };
-            let failed = candidates.iter().filter(failed).count()
-                - todo
-                    .iter()
-                    .map(|at| &candidates[*at])
-                    .filter(failed)
-                    .count();
-            let mut work = Work::new(&listing, &todo, peeked, &memory, &snapshot, options)?;
+            let candidates = &listing.candidates;
+            told.listed(listing.files);
+            let memory = Memory::new(&snapshot, &listing.known, read_with);
+            let peeked = peek(candidates, options, told)?;
+            let mut work = Work::new(listing, peeked, &memory, options)?;
             let mut nothing = IngestReport {
-                unchanged: (candidates.len() - todo.len()) as u64,
-                failed_before: failed as u64,
+                unchanged: listing.files - candidates.len() as u64,
+                failed_before: listing.failed_before,
                 outside: work.outside,
                 failures: std::mem::take(&mut work.kept),
                 ..IngestReport::default()
@@ -290,12 +284,18 @@ impl Lake {
             let dumps = stage.rows.iter().filter(|row| taken.contains(&*row.path));
             work.rows
                 .extend(dumps.filter(|row| !memory.knows(row)).cloned());
+            // Nothing but new logs is looked for in what the lake holds.
+            let none = Hashes::default();
+            let hashes = match work.logs.is_empty() {
+                true => &none,
+                false => memory.hashes()?,
+            };
             let Plan { ranges, tasks } =
                 plan(&snapshot, &snapshot.site()?, &mut work, stage, options)?;
             let signatures = run(
                 tasks,
                 done,
-                &memory.hashes,
+                hashes,
                 rules.clone(),
                 noted(candidates),
                 options,

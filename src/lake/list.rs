@@ -1,13 +1,17 @@
 //! Finding the inputs of an ingest.
 
 use super::ingest::{IngestOptions, InputPath, Progress};
-use super::micros;
+use super::lister::{Lister, is_address, name};
+use super::log_tree::Days;
 use super::parts::{InputRow, InputStatus};
+use super::read_ahead::Scope;
 use super::retention::is_forgotten;
+use super::snapshot::Snapshot;
 use super::temp;
+use super::walk::{File, Found, walk};
 use crate::error::{Error, Result};
 use crate::source::packed::{Packing, unpacked};
-use crate::source::{Input, Made, Peek, Period, Source, without_password};
+use crate::source::{Input, Made, Peek, Period, Source};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -18,7 +22,7 @@ use std::sync::{Arc, Mutex};
 pub(super) struct Candidate {
     /// Its path as [`name`] writes it; shared with all that is noted of it.
     pub(super) name: Arc<str>,
-    /// Its path where that is no UTF-8.
+    /// Where to find it, if its name does not say: a path that is no UTF-8, an address with a password.
     odd: Option<Box<Path>>,
     /// Kind of input that it was given as.
     kind: Option<Arc<str>>,
@@ -27,17 +31,19 @@ pub(super) struct Candidate {
     pub(super) modified: i64,
 }
 
-impl Candidate {
-    fn new(path: &Path, kind: Option<Arc<str>>, bytes: u64, modified: i64) -> Self {
+impl From<File> for Candidate {
+    fn from(file: File) -> Self {
         Self {
-            name: name(path),
-            odd: path.to_str().is_none().then(|| path.into()),
-            kind,
-            bytes,
-            modified,
+            name: file.name.into(),
+            odd: file.odd.map(Into::into),
+            kind: file.kind,
+            bytes: file.bytes,
+            modified: file.modified,
         }
     }
+}
 
+impl Candidate {
     pub(super) fn path(&self) -> &Path {
         self.odd.as_deref().unwrap_or(Path::new(&*self.name))
     }
@@ -57,11 +63,6 @@ impl Candidate {
     }
 }
 
-/// Whether this is the address of something that is asked rather than read: `mysql://host/name`, `sacct:`.
-pub(super) fn is_address(path: &str) -> bool {
-    path == "sacct:" || path.contains("://")
-}
-
 /// An error's words without the path, which stands beside them.
 pub(super) fn without_path(error: &Error, file: &Candidate) -> String {
     let name = file.path().display().to_string();
@@ -77,18 +78,6 @@ pub(super) fn noted(candidates: &[Candidate]) -> usize {
     let name = |file: &Candidate| file.name.len() + 2 * size_of::<usize>();
     let rows = size_of::<Candidate>() + size_of::<Planned>() + size_of::<InputRow>();
     candidates.iter().map(|file| name(file) + rows).sum()
-}
-
-/// A path as the lake writes it. Bytes that are no UTF-8 become `\xHH`, so that two files never share a name.
-pub(super) fn name(path: &Path) -> Arc<str> {
-    let mut name = String::new();
-    for part in path.as_os_str().as_encoded_bytes().utf8_chunks() {
-        name += part.valid();
-        for byte in part.invalid() {
-            name += &format!("\\x{byte:02x}");
-        }
-    }
-    name.into()
 }
 
 /// What a look at a candidate showed.
@@ -141,112 +130,152 @@ impl Held {
     }
 }
 
-/// What lies below the paths of an ingest.
+/// What lies below the paths of an ingest, as far as something is to be done about it.
+#[derive(Default)]
 pub(super) struct Listing {
-    /// The regular files, each once, by name.
+    /// The files that are to be taken, by name: new, changed, or wanted anew.
     pub(super) candidates: Vec<Candidate>,
     /// What could not be listed, as failed inputs.
     pub(super) unlisted: Vec<InputRow>,
     /// Names of the directories.
     pub(super) directories: Vec<Arc<str>>,
+    /// What the lake knows of all these.
+    pub(super) known: Known,
+    /// How many files there are.
+    pub(super) files: u64,
+    /// How many of those that are not to be taken could not be taken before.
+    pub(super) failed_before: u64,
 }
 
-/// Lists what is made for an ingest.
-pub(super) fn list_made(made: &dyn Made) -> Listing {
-    let files = made.list().into_iter();
-    let mut candidates: Vec<Candidate> = files
-        .map(|file| Candidate::new(&file.path, None, file.bytes, file.modified))
-        .collect();
-    candidates.sort_by(|a, b| a.name.cmp(&b.name));
-    Listing {
-        candidates,
-        unlisted: vec![],
-        directories: vec![],
-    }
-}
-
-/// Lists all paths. Lakes are left out, and `ours`, the directories in which this one puts files.
-pub(super) fn list(paths: &[InputPath], ours: &[PathBuf]) -> Result<Listing> {
-    let (mut found, mut failed, mut directories) = (vec![], vec![], vec![]);
-    let logs = |entry: &walkdir::DirEntry| {
-        let (path, directory) = (entry.path(), entry.file_type().is_dir());
-        !directory
-            || !ours.iter().any(|ours| ours == path)
-                && !path.join("_iolode").join("manifest").is_dir()
-    };
-    for InputPath { path, kind } in paths {
-        let kind: Option<Arc<str>> = kind.as_deref().map(Arc::from);
-        if is_address(&path.to_string_lossy()) {
-            let mut server = Candidate::new(path, kind, 0, 0);
-            // The lake and its messages must not tell a password.
-            server.odd = Some(path.as_path().into());
-            server.name = without_password(&server.name).into();
-            found.push(server);
-            continue;
+/// Lists all paths beside the inputs that the lake knows, which are as sorted as the paths: what is known and has not changed is
+/// counted and forgotten. Lakes are left out, `ours`, the directories in which this one puts files, and Darshan's own directories of
+/// days outside the period. `read_with` is the number of the settings.
+pub(super) fn list(
+    lister: &dyn Lister,
+    snapshot: &Snapshot,
+    paths: &[InputPath],
+    ours: &[PathBuf],
+    read_with: i64,
+    options: &IngestOptions<'_>,
+) -> Result<Listing> {
+    let mut listing = Listing::default();
+    let mut inputs = snapshot.input_index();
+    let mut add = |listing: &mut Listing, file: File| -> Result<()> {
+        if options.is_cancelled() {
+            return Err(Error::Interrupted);
         }
-        let path = std::path::absolute(path).map_err(|e| Error::io(path, "cannot use", e))?;
-        let walk = walkdir::WalkDir::new(&path).follow_links(true);
-        for entry in walk.into_iter().filter_entry(logs) {
-            match entry {
-                Ok(entry) if entry.file_type().is_file() => match entry.metadata() {
-                    Ok(metadata) => {
-                        let modified = metadata.modified().map(micros).unwrap_or(0);
-                        let kind = kind.clone();
-                        found.push(Candidate::new(entry.path(), kind, metadata.len(), modified));
-                    }
-                    Err(e) => failed.push(unlisted(entry.path(), e)),
-                },
-                Ok(entry) if entry.file_type().is_dir() => directories.push(name(entry.path())),
-                Ok(_) => {}
-                Err(e) => {
-                    let at = e.path().unwrap_or(&path).to_path_buf();
-                    failed.push(unlisted(&at, e));
-                }
+        let known = inputs.find(&file.name)?.map(|newest| newest.row());
+        listing.add(file, known, read_with, options);
+        Ok(())
+    };
+    if let Some(made) = options.made {
+        for file in made_files(made) {
+            add(&mut listing, file)?;
+        }
+    } else {
+        let scope = Scope {
+            ours,
+            days: Days::of(options.period),
+            threads: options.threads.max(1),
+        };
+        walk(lister, paths, &scope, &mut |what| {
+            match what {
+                Found::File(file) => add(&mut listing, file)?,
+                Found::Directory(name) => listing.directories.push(name),
+                Found::Unlisted(path, why) => listing.unlisted.push(unlisted(&path, why)),
+            }
+            Ok(())
+        })?;
+    }
+    listing.candidates.shrink_to_fit();
+    let unlisted = &mut listing.unlisted;
+    unlisted.sort_by(|a, b| a.path.cmp(&b.path));
+    unlisted.dedup_by(|a, b| a.path == b.path);
+    listing.directories.sort();
+    listing.directories.dedup();
+    listing.know_others(snapshot)?;
+    Ok(listing)
+}
+
+/// What is made for an ingest, by name.
+fn made_files(made: &dyn Made) -> Vec<File> {
+    let files = made.list().into_iter().map(|file| File {
+        name: name(&file.path).to_string(),
+        odd: file.path.to_str().is_none().then_some(file.path),
+        kind: None,
+        bytes: file.bytes,
+        modified: file.modified,
+    });
+    let mut files: Vec<File> = files.collect();
+    files.sort_by(|a, b| a.name.cmp(&b.name));
+    files
+}
+
+impl Listing {
+    /// Looks at what is to be done again when others have committed: what they have taken is known now.
+    pub(super) fn renew(
+        &mut self,
+        snapshot: &Snapshot,
+        read_with: i64,
+        options: &IngestOptions<'_>,
+    ) -> Result<()> {
+        let mut inputs = snapshot.input_index();
+        self.known.clear();
+        for candidate in std::mem::take(&mut self.candidates) {
+            let known = inputs.find(&candidate.name)?.map(|newest| newest.row());
+            self.files -= 1;
+            self.add(candidate, known, read_with, options);
+        }
+        self.know_others(snapshot)
+    }
+
+    fn add(
+        &mut self,
+        file: impl Into<Candidate>,
+        known: Option<InputRow>,
+        read_with: i64,
+        options: &IngestOptions<'_>,
+    ) {
+        let file = file.into();
+        self.files += 1;
+        match known {
+            Some(row) if !is_wanted(&file, &row, read_with, options) => {
+                self.failed_before += u64::from(row.status == InputStatus::Failed);
+                return;
+            }
+            known => self.known.extend(known.map(|row| (file.name.clone(), row))),
+        }
+        self.candidates.push(file);
+    }
+
+    /// Looks up what cannot be listed, and the directories that could not be: a walk tells them in another order than files.
+    fn know_others(&mut self, snapshot: &Snapshot) -> Result<()> {
+        let mut undated = snapshot.undated_inputs();
+        let mut names: Vec<Arc<str>> = self.unlisted.iter().map(|row| row.path.clone()).collect();
+        for name in &self.directories {
+            if undated.find(name)?.is_some() {
+                names.push(name.clone());
             }
         }
-    }
-    found.sort_by(|a, b| a.name.cmp(&b.name));
-    found.dedup_by(|a, b| {
-        let same = a.name == b.name;
-        // What is given as two kinds may be either.
-        if same && a.kind != b.kind {
-            b.kind = None;
+        names.sort();
+        let mut inputs = snapshot.input_index();
+        for name in names {
+            let row = inputs.find(&name)?.map(|newest| newest.row());
+            self.known.extend(row.map(|row| (name, row)));
         }
-        same
-    });
-    found.shrink_to_fit();
-    failed.sort_by(|a, b| a.path.cmp(&b.path));
-    failed.dedup_by(|a, b| a.path == b.path);
-    // A directory that cannot be listed is met first, then refused.
-    directories.retain(|name| {
-        failed
-            .binary_search_by(|row: &InputRow| row.path.cmp(name))
-            .is_err()
-    });
-    Ok(Listing {
-        candidates: found,
-        unlisted: failed,
-        directories,
-    })
+        Ok(())
+    }
 }
 
-fn unlisted(path: &Path, error: walkdir::Error) -> InputRow {
-    let why = match error.loop_ancestor() {
-        Some(ancestor) => format!("a link that leads back to {}", ancestor.display()),
-        None => {
-            // Its words would name the path again.
-            let code = error.io_error().and_then(std::io::Error::raw_os_error);
-            let error = code.map_or_else(|| error.into(), std::io::Error::from_raw_os_error);
-            let text = Error::io("", "cannot read", error).to_string();
-            text.trim_start_matches(": ").to_string()
-        }
+fn unlisted(path: &Path, why: String) -> InputRow {
+    let nothing = File {
+        name: name(path).to_string(),
+        odd: None,
+        kind: None,
+        bytes: 0,
+        modified: 0,
     };
-    failed_row(
-        &Candidate::new(path, None, 0, 0),
-        None,
-        InputStatus::Failed,
-        why,
-    )
+    failed_row(&nothing.into(), None, InputStatus::Failed, why)
 }
 
 /// The row of an input of which nothing was taken.
@@ -274,57 +303,48 @@ pub(super) fn failed_row(
     }
 }
 
-/// What the lake knows of the listed inputs, by path.
+/// What the lake knows of some inputs, by path.
 pub(super) type Known = HashMap<Arc<str>, InputRow>;
 
-/// The places of the candidates that have to be taken: new, changed, or wanted anew. `read_with` is the number of the settings.
-pub(super) fn unknown(
-    candidates: &[Candidate],
-    known: &Known,
+/// Whether a file that the lake knows has to be taken: changed, or wanted anew.
+fn is_wanted(
+    file: &Candidate,
+    row: &InputRow,
     read_with: i64,
     options: &IngestOptions<'_>,
-) -> Vec<usize> {
-    let wanted = |file: &Candidate| {
-        let Some(row) = known.get(&file.name) else {
-            return true;
-        };
-        let changed = row.bytes != file.bytes || row.modified != file.modified;
-        let source = options
-            .sources
-            .iter()
-            .find(|s| Some(s.name()) == row.source.as_deref());
-        // A file that nothing was taken of may have become readable, or known, without having changed.
-        let nothing_taken = row.content_hash.is_none();
-        // It was looked at as something else, or had columns that nobody had named.
-        let otherwise = file.kind.is_some() && row.source.as_deref() != file.kind.as_deref();
-        let told = row.source.as_deref() == Some("slurm")
-            && !(options.slurm_columns.is_empty() && options.slurm_delimiter.is_none());
-        let other_settings = row.settings.is_some_and(|settings| settings != read_with);
-        let older = options.refresh
-            && !is_forgotten(row)
-            && (nothing_taken
-                || other_settings
-                || source.is_some_and(|s| row.reader_version < s.version()));
-        let without_dxt = options.dxt && row.status.has_rows() && !row.dxt && row.job_id.is_some();
-        // A server may know more each time; of a dump another period may be wanted.
-        let dump = row.status.has_rows() && row.job_id.is_none();
-        let more = is_address(&file.name) || dump && !row.period.covers(options.period);
-        changed || older || without_dxt || more || nothing_taken && (otherwise || told)
-    };
-    (0..candidates.len())
-        .filter(|at| wanted(&candidates[*at]))
-        .collect()
+) -> bool {
+    let changed = row.bytes != file.bytes || row.modified != file.modified;
+    let source = options
+        .sources
+        .iter()
+        .find(|s| Some(s.name()) == row.source.as_deref());
+    // A file that nothing was taken of may have become readable, or known, without having changed.
+    let nothing_taken = row.content_hash.is_none();
+    // It was looked at as something else, or had columns that nobody had named.
+    let otherwise = file.kind.is_some() && row.source.as_deref() != file.kind.as_deref();
+    let told = row.source.as_deref() == Some("slurm")
+        && !(options.slurm_columns.is_empty() && options.slurm_delimiter.is_none());
+    let other_settings = row.settings.is_some_and(|settings| settings != read_with);
+    let older = options.refresh
+        && !is_forgotten(row)
+        && (nothing_taken
+            || other_settings
+            || source.is_some_and(|s| row.reader_version < s.version()));
+    let without_dxt = options.dxt && row.status.has_rows() && !row.dxt && row.job_id.is_some();
+    // A server may know more each time; of a dump another period may be wanted.
+    let dump = row.status.has_rows() && row.job_id.is_none();
+    let more = is_address(&file.name) || dump && !row.period.covers(options.period);
+    changed || older || without_dxt || more || nothing_taken && (otherwise || told)
 }
 
-/// Recognises the candidates of `todo` and finds where their rows belong, on all threads. Logs outside the period are left out
+/// Recognises the candidates and finds where their rows belong, on all threads. Logs outside the period are left out
 /// without a trace, so that a later ingest takes them.
 pub(super) fn peek(
     candidates: &[Candidate],
-    todo: &[usize],
     options: &IngestOptions<'_>,
     progress: &dyn Progress,
 ) -> Result<Vec<Peeked>> {
-    let peeked: Vec<Option<Peeked>> = todo.iter().map(|_| None).collect();
+    let peeked: Vec<Option<Peeked>> = candidates.iter().map(|_| None).collect();
     let (next, peeked) = (AtomicUsize::new(0), Mutex::new(peeked));
     std::thread::scope(|scope| {
         for _ in 0..options.threads.max(1) {
@@ -332,10 +352,11 @@ pub(super) fn peek(
                 let mut head = vec![];
                 loop {
                     let place = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(at) = todo.get(place).filter(|_| !options.is_cancelled()) else {
+                    let file = candidates.get(place);
+                    let Some(file) = file.filter(|_| !options.is_cancelled()) else {
                         break;
                     };
-                    let found = peek_one(&candidates[*at], options, &mut head);
+                    let found = peek_one(file, options, &mut head);
                     if let Ok(mut peeked) = peeked.lock() {
                         peeked[place] = Some(found.unwrap_or_else(Peeked::Refused));
                     }

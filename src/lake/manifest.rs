@@ -59,7 +59,7 @@ pub struct Manifest {
     pub ranges: Vec<JobRange>,
     /// Lists of data files, the oldest first: together they say which there are.
     pub files: Vec<Part>,
-    /// Lists of inputs; of several rows for one path the one with the highest version counts.
+    /// Lists of inputs, each sorted by path; of several rows for one path the one with the highest version counts.
     pub inputs: Vec<Part>,
     /// Users' own functions, in the order in which they were made.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -94,10 +94,16 @@ pub struct Part {
     /// How often its rows were merged: of lists of one level a certain number become one of the next.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub level: u8,
+    /// Least and greatest path, of a list of inputs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paths: Option<(String, String)>,
+    /// Rows without a time of their file, of a list of inputs: of servers, and of what could not be listed.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub undated: u64,
 }
 
-fn is_zero(level: &u8) -> bool {
-    *level == 0
+fn is_zero<N: Default + PartialEq>(n: &N) -> bool {
+    *n == N::default()
 }
 
 /// What a version changed, and what the lake holds after it.

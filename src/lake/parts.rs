@@ -12,7 +12,7 @@ use bytes::Bytes;
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::basic::{Compression, ZstdLevel};
-use parquet::file::properties::WriterProperties;
+use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder};
 use std::borrow::{Borrow, Cow};
 use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_64;
@@ -315,28 +315,36 @@ pub fn inputs_to_batch(
 
 /// The way back from [`inputs_to_batch`].
 pub fn batch_to_inputs(batch: &RecordBatch, mut each: impl FnMut(InputRow)) -> Result<()> {
-    let columns = Columns::new(batch, "lake_input")?;
-    (0..batch.num_rows()).for_each(|row| each(columns.input(row)));
+    check_inputs(batch)?;
+    (0..batch.num_rows()).for_each(|row| each(input_of(batch, row)));
     Ok(())
 }
 
-/// As [`batch_to_inputs`], for a look at very many of them: `each` gets a row's path, version and content hash, and makes the
-/// whole row only if it wants it.
-pub(super) fn look_at_inputs(
-    batch: &RecordBatch,
-    mut each: impl FnMut(&str, u64, Option<i64>, &dyn Fn() -> InputRow),
-) -> Result<()> {
-    let columns = Columns::new(batch, "lake_input")?;
-    for row in 0..batch.num_rows() {
-        let version = columns.int(11, row).unwrap_or(0) as u64;
-        let path = columns.text(0, row).unwrap_or_default();
-        each(path, version, columns.int(6, row), &|| columns.input(row));
-    }
-    Ok(())
+/// Refuses a batch that holds no inputs.
+pub(super) fn check_inputs(batch: &RecordBatch) -> Result<()> {
+    Columns::new(batch, "lake_input").map(|_| ())
+}
+
+/// A row of a batch that [`check_inputs`] has passed.
+pub(super) fn input_of(batch: &RecordBatch, row: usize) -> InputRow {
+    Columns(batch).input(row)
 }
 
 /// Rows of a page of a list: the least that is read of it.
 pub(super) const PAGE: usize = 1024;
+
+/// How a list is written. Paths differ in each row, and a reader of some pages would have to read all of their dictionary.
+///
+/// # Errors
+/// [`Error::Columns`].
+pub(super) fn properties() -> Result<WriterPropertiesBuilder> {
+    let zstd = ZstdLevel::try_new(3).map_err(|e| Error::columns("a list", e))?;
+    Ok(WriterProperties::builder()
+        .set_compression(Compression::ZSTD(zstd))
+        .set_write_batch_size(PAGE)
+        .set_data_page_row_count_limit(PAGE)
+        .set_column_dictionary_enabled("path".into(), false))
+}
 
 /// Writes a list durably under a new name; `kind` begins the name.
 ///
@@ -345,6 +353,7 @@ pub(super) const PAGE: usize = 1024;
 pub(super) fn write_part(
     store: &Store,
     kind: &str,
+    properties: WriterPropertiesBuilder,
     batches: impl IntoIterator<Item = Result<RecordBatch>>,
 ) -> Result<Option<Part>> {
     let mut batches = batches.into_iter();
@@ -353,14 +362,7 @@ pub(super) fn write_part(
     };
     let path = format!("_iolode/part/{kind}-{}.parquet", uuid::Uuid::new_v4());
     let failed = |e| Error::columns(path.clone(), e);
-    let zstd = ZstdLevel::try_new(3).map_err(failed)?;
-    // Paths differ in each row, and a reader of some pages would have to read all of their dictionary.
-    let properties = WriterProperties::builder()
-        .set_compression(Compression::ZSTD(zstd))
-        .set_write_batch_size(PAGE)
-        .set_data_page_row_count_limit(PAGE)
-        .set_column_dictionary_enabled("path".into(), false)
-        .build();
+    let properties = properties.build();
     let mut writer =
         ArrowWriter::try_new(vec![], first.schema(), Some(properties)).map_err(failed)?;
     let mut rows = 0;
@@ -385,6 +387,8 @@ pub(super) fn write_part(
         rows,
         checksum: xxh3_64(&bytes) as i64,
         level: 0,
+        paths: None,
+        undated: 0,
     }))
 }
 
@@ -572,6 +576,7 @@ mod tests {
         let part = write_part(
             &store,
             "file",
+            properties().unwrap(),
             [files_to_batch(std::slice::from_ref(&file), &[10, 30])],
         )
         .unwrap()
@@ -581,7 +586,8 @@ mod tests {
             batch_to_files(&batch.unwrap(), &mut files).unwrap();
         }
         assert_eq!(files, [file]);
-        let part = write_part(&store, "input", [inputs_to_batch([&input])])
+        let rows = [inputs_to_batch([&input])];
+        let part = write_part(&store, "input", properties().unwrap(), rows)
             .unwrap()
             .unwrap();
         for batch in read_part(&store, &part).unwrap() {

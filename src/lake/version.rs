@@ -1,17 +1,14 @@
 //! One version of a lake, of which a question reads what it needs.
 
 use super::file_index::FileIndex;
+use super::input_index::InputIndex;
 use super::manifest::Manifest;
-use super::parts::{
-    DataFile, InputRow, batch_to_inputs, files_to_batch, inputs_to_batch, look_at_inputs, read_part,
-};
+use super::parts::{DataFile, InputRow, files_to_batch, inputs_to_batch};
 use super::site::SiteFile;
 use super::store::Store;
 use crate::error::Result;
 use crate::table::{TableBuilder, table};
 use arrow::record_batch::RecordBatch;
-use std::collections::HashMap;
-use std::sync::Arc;
 
 /// One version of a lake.
 #[derive(Debug)]
@@ -85,41 +82,23 @@ impl Version {
     /// # Errors
     /// [`crate::Error::Lake`] or [`crate::Error::Columns`] if a list is damaged.
     pub fn inputs(&self) -> Result<Vec<InputRow>> {
-        let (mut rows, mut places): (Vec<InputRow>, HashMap<Arc<str>, usize>) =
-            (vec![], HashMap::new());
-        self.each_input(|row| match places.get(&row.path) {
-            Some(at) if rows[*at].version > row.version => {}
-            Some(at) => rows[*at] = row,
-            None => {
-                places.insert(row.path.clone(), rows.len());
-                rows.push(row);
-            }
-        })?;
-        rows.sort_by(|a, b| a.path.cmp(&b.path));
-        Ok(rows)
+        self.input_index().rows().collect()
     }
 
-    /// Every row of every list of inputs, replaced ones included.
-    pub(super) fn each_input(&self, mut each: impl FnMut(InputRow)) -> Result<()> {
-        for part in &self.manifest.inputs {
-            for batch in read_part(&self.store, part)? {
-                batch_to_inputs(&batch?, &mut each)?;
-            }
-        }
-        Ok(())
+    /// The newest row of each input, by path.
+    pub(super) fn input_index(&self) -> InputIndex {
+        InputIndex::new(&self.store, &self.manifest.inputs)
     }
 
-    /// As [`Version::each_input`], for a look at all of them: path, version, content hash, and the row if it is wanted.
-    pub(super) fn look_at_inputs(
-        &self,
-        mut each: impl FnMut(&str, u64, Option<i64>, &dyn Fn() -> InputRow),
-    ) -> Result<()> {
-        for part in &self.manifest.inputs {
-            for batch in read_part(&self.store, part)? {
-                look_at_inputs(&batch?, &mut each)?;
-            }
-        }
-        Ok(())
+    /// As [`Version::input_index`], of paths and content hashes alone.
+    pub(super) fn input_keys(&self) -> InputIndex {
+        InputIndex::keys(&self.store, &self.manifest.inputs)
+    }
+
+    /// As [`Version::input_index`], of the lists that have rows without a time: those of what could not be listed, and few others.
+    pub(super) fn undated_inputs(&self) -> InputIndex {
+        let lists = self.manifest.inputs.iter();
+        InputIndex::new(&self.store, lists.filter(|list| list.undated > 0))
     }
 
     /// The rows of `lake_input`.

@@ -7,24 +7,36 @@ use super::snapshot::Snapshot;
 use super::stage::Dump;
 use crate::error::Result;
 use crate::source::Peek;
+use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
-use xxhash_rust::xxh3::xxh3_64;
 
 /// What the lake knows, as far as an ingest needs it.
-pub(super) struct Memory {
-    /// The newest rows of the listed paths.
-    pub(super) known: Known,
-    /// What the lake holds.
-    pub(super) hashes: Hashes,
+pub(super) struct Memory<'a> {
+    snapshot: &'a Snapshot,
+    /// The newest rows of what is to be taken.
+    pub(super) known: &'a Known,
+    /// What the lake holds, once somebody asks.
+    hashes: OnceCell<Hashes>,
     /// Number of the settings with which inputs are read.
     read_with: i64,
 }
 
 /// Content hashes of the inputs of which rows are in the lake, or that are skipped because of one of which they are: sorted,
-/// each as often as inputs have it. A lake may know a million, and most ingests ask for few.
+/// each as often as inputs have it. A lake may know ten million, and most ingests ask for few.
+#[derive(Default)]
 pub(super) struct Hashes(Vec<i64>);
 
 impl Hashes {
+    fn read(snapshot: &Snapshot) -> Result<Self> {
+        let mut hashes = vec![];
+        let mut inputs = snapshot.input_keys();
+        while let Some(newest) = inputs.next()? {
+            hashes.extend(newest.content_hash());
+        }
+        hashes.sort_unstable();
+        Ok(Self(hashes))
+    }
+
     /// Whether the rows of such a log are in the lake.
     pub(super) fn contains(&self, hash: i64) -> bool {
         self.0.binary_search(&hash).is_ok()
@@ -36,7 +48,28 @@ impl Hashes {
     }
 }
 
-impl Memory {
+impl<'a> Memory<'a> {
+    pub(super) fn new(snapshot: &'a Snapshot, known: &'a Known, read_with: i64) -> Self {
+        Self {
+            snapshot,
+            known,
+            hashes: OnceCell::new(),
+            read_with,
+        }
+    }
+
+    /// The content hashes of all inputs, for which all lists are read: an ingest that finds nothing new asks for none.
+    ///
+    /// # Errors
+    /// As [`Snapshot::inputs`](super::Version::inputs).
+    pub(super) fn hashes(&self) -> Result<&Hashes> {
+        if let Some(hashes) = self.hashes.get() {
+            return Ok(hashes);
+        }
+        let hashes = Hashes::read(self.snapshot)?;
+        Ok(self.hashes.get_or_init(|| hashes))
+    }
+
     /// Whether the lake knows exactly this already.
     pub(super) fn knows(&self, row: &InputRow) -> bool {
         let known = self.known.get(&row.path);
@@ -70,14 +103,12 @@ pub(super) struct Work {
 impl Work {
     pub(super) fn new(
         listing: &Listing,
-        todo: &[usize],
         peeked: Vec<Peeked>,
-        memory: &Memory,
-        snapshot: &Snapshot,
+        memory: &Memory<'_>,
         options: &IngestOptions<'_>,
     ) -> Result<Self> {
         let mut work = Self {
-            logs: Vec::with_capacity(todo.len()),
+            logs: Vec::with_capacity(listing.candidates.len()),
             dumps: vec![],
             rows: vec![],
             drops: vec![],
@@ -86,8 +117,7 @@ impl Work {
         };
         // What each of the inputs was, and whether its file is still the same.
         let mut before: Vec<(&InputRow, bool)> = vec![];
-        let files = todo.iter().map(|at| &listing.candidates[*at]);
-        for (file, peeked) in files.zip(peeked) {
+        for (file, peeked) in listing.candidates.iter().zip(peeked) {
             let known = memory.known.get(&file.name);
             let held = known.and_then(|row| {
                 row.content_hash.map(|hash| Held {
@@ -174,7 +204,7 @@ impl Work {
             let (Some(hash), Some(job)) = (row.content_hash, row.job_id) else {
                 continue;
             };
-            let all = memory.hashes.count(hash);
+            let all = memory.hashes()?.count(hash);
             if retaken.contains(&hash) || leaving.get(&hash).is_some_and(|n| *n >= all) {
                 work.drops.push((job, hash));
             } else if row.status.has_rows() {
@@ -183,7 +213,7 @@ impl Work {
         }
         if !orphans.is_empty() {
             let gone: HashSet<&str> = before.iter().map(|(row, _)| &*row.path).collect();
-            work.rows.extend(adopt(snapshot, orphans, &gone)?);
+            work.rows.extend(adopt(memory.snapshot, orphans, &gone)?);
         }
         Ok(work)
     }
@@ -203,7 +233,8 @@ fn adopt(
     gone: &HashSet<&str>,
 ) -> Result<Vec<InputRow>> {
     let mut rows = vec![];
-    for row in snapshot.inputs()? {
+    for row in snapshot.input_index().rows() {
+        let row = row?;
         if gone.contains(&*row.path) {
             continue;
         }
@@ -217,41 +248,4 @@ fn adopt(
         }
     }
     Ok(rows)
-}
-
-/// Reads the lists of inputs once: the rows of the listed paths, and the hashes of all.
-pub(super) fn remember(snapshot: &Snapshot, listing: &Listing, read_with: i64) -> Result<Memory> {
-    let files = listing.candidates.iter().map(|file| &file.name);
-    let unlisted = listing.unlisted.iter().map(|row| &row.path);
-    let listed: HashSet<u64> = files
-        .chain(unlisted)
-        .chain(&listing.directories)
-        .map(|name| xxh3_64(name.as_bytes()))
-        .collect();
-    let mut known = Known::new();
-    // By the hash of the path, newest last.
-    let rows: u64 = snapshot.manifest.inputs.iter().map(|part| part.rows).sum();
-    let mut all: Vec<(u64, u64, Option<i64>)> = Vec::with_capacity(rows.min(1 << 24) as usize);
-    snapshot.look_at_inputs(|name, version, hash, row| {
-        let path = xxh3_64(name.as_bytes());
-        all.push((path, version, hash));
-        if listed.contains(&path) {
-            let newest = known.get(name).is_none_or(|known| known.version <= version);
-            if newest {
-                let row = row();
-                known.insert(row.path.clone(), row);
-            }
-        }
-    })?;
-    all.sort_unstable();
-    let newest = all
-        .chunk_by(|a, b| a.0 == b.0)
-        .filter_map(|rows| rows.last());
-    let mut hashes: Vec<i64> = newest.filter_map(|(_, _, hash)| *hash).collect();
-    hashes.sort_unstable();
-    Ok(Memory {
-        known,
-        hashes: Hashes(hashes),
-        read_with,
-    })
 }

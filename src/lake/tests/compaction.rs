@@ -276,7 +276,12 @@ pub(super) fn relist(lake: &Lake, change: impl Fn(&mut Vec<DataFile>)) {
     let mut files = newest.files().to_vec();
     change(&mut files);
     let entries: Vec<_> = files.into_iter().map(|file| (file, false)).collect();
-    let list = parts::write_part(lake.store(), "file", [parts::entries_to_batch(&entries)]);
+    let list = parts::write_part(
+        lake.store(),
+        "file",
+        parts::properties().unwrap(),
+        [parts::entries_to_batch(&entries)],
+    );
     let other = Manifest {
         files: list.unwrap().into_iter().collect(),
         ..newest.manifest().next("test", 0)

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 mod compaction;
 mod copy;
+mod daily;
 mod descriptors;
 mod dumps;
 mod faults;

@@ -4,6 +4,7 @@ use super::super::convert::{RangeTask, Task};
 use super::super::days::DaysTask;
 use super::super::ingest::signature;
 use super::super::list::list;
+use super::super::lister::Disk;
 use super::super::stage::{Dump, Run, Stage};
 use super::super::temp::Spill;
 use super::super::writer::Target;
@@ -14,7 +15,9 @@ use crate::source::SOURCES;
 /// The runs of a dump of this text.
 fn runs(dumps: &Dumps, source: &str, text: &str) -> Vec<Arc<Run>> {
     let path = dumps.write("dump", text);
-    let listing = list(&[path.into()], &[]).unwrap();
+    let snapshot = dumps.lake.snapshot(None).unwrap();
+    let options = IngestOptions::default();
+    let listing = list(&Disk, &snapshot, &[path.into()], &[], 0, &options).unwrap();
     let source = SOURCES.iter().position(|s| s.name() == source).unwrap();
     let dump = Dump {
         file: listing.candidates[0].clone(),
@@ -22,7 +25,6 @@ fn runs(dumps: &Dumps, source: &str, text: &str) -> Vec<Arc<Run>> {
         taken: None,
         known: false,
     };
-    let options = IngestOptions::default();
     let stage = Stage::read(&[dump], &Arc::default(), &options, &Silent).unwrap();
     stage.runs
 }
