@@ -52,6 +52,7 @@ mod owner;
 mod parts;
 mod placement;
 mod plan;
+mod range_writers;
 mod ranges;
 mod regroup;
 mod restore;

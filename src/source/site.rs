@@ -24,6 +24,8 @@ pub struct Site {
     pub slurm_delimiter: Option<String>,
     /// What is wanted of dumps.
     pub period: Period,
+    /// Bytes of memory that a reader may take for one log.
+    pub log_memory: usize,
     /// Lustre mounts that were met and have no entry: what [`Site::note_lustre`] notes for all readers together.
     pub unmapped: Arc<Mutex<BTreeSet<String>>>,
     /// Whether times were met that name no zone: what [`Site::note_local_times`] notes.
@@ -90,6 +92,7 @@ impl Default for Site {
             slurm_columns: vec![],
             slurm_delimiter: None,
             period: Period::default(),
+            log_memory: 1 << 30,
             unmapped: Arc::default(),
             local_times: Arc::default(),
         }
