@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 #[derive(clap::Args)]
 #[command(after_help = "\
 What the lake has is not taken again. What cannot be read is recorded with the reason and passed over: it is listed, and
-the exit code is 1. Ctrl-C stops without a trace. Rows on their way to a file wait in TMPDIR, or /tmp, in some hundred MiB for
-each thread.
+the exit code is 1. Ctrl-C stops without a trace. Rows on their way to a file wait in a temporary file, in some hundred MiB for
+each thread: in --temp, else in TMPDIR or /tmp, or in the lake if the files of /tmp are memory.
 
 Dates are days in the site's time zone, as in the settings of the lake or --timezone; --to is the first day that no longer belongs. In
 that zone are also the times that sacct and LMT write without one.
@@ -79,6 +79,9 @@ pub(super) struct Args {
     /// Memory for all of them
     #[arg(long, value_name = "SIZE", value_parser = size::parse, default_value = "512M")]
     memory: u64,
+    /// Directory of temporary files; TMPDIR or /tmp if not given, or the lake if that is memory
+    #[arg(long, value_name = "DIR")]
+    temp: Option<PathBuf>,
 }
 
 pub(super) fn run(args: &Args, screen: &mut Screen) -> anyhow::Result<Exit> {
@@ -126,6 +129,7 @@ pub(super) fn run(args: &Args, screen: &mut Screen) -> anyhow::Result<Exit> {
         refresh: args.refresh,
         register: args.register,
         memory: usize::try_from(args.memory).unwrap_or(usize::MAX),
+        temp: args.temp.clone(),
         cancel,
         ..IngestOptions::default()
     };

@@ -5,6 +5,7 @@ mod files;
 mod settings;
 
 use super::output::{Format, Style};
+use super::period::moment;
 use super::screen::Screen;
 use super::sql::format_parser;
 use super::{Exit, interrupt, size};
@@ -144,6 +145,9 @@ struct Compact {
     /// Memory for all of them
     #[arg(long, value_name = "SIZE", value_parser = size::parse, default_value = "512M")]
     memory: u64,
+    /// Directory of temporary files; TMPDIR or /tmp if not given, or the lake if that is memory
+    #[arg(long, value_name = "DIR")]
+    temp: Option<PathBuf>,
     /// Only say what would be written anew
     #[arg(long)]
     dry_run: bool,
@@ -169,17 +173,28 @@ struct Vacuum {
     dry_run: bool,
 }
 
-/// Take back all that a lake has of a source, so that it can be taken in anew: after dumps were read in the wrong time zone
+/// Take back what a lake has of a source: all of it, to be taken in anew, or what is older than a date, for good
 #[derive(clap::Args)]
 #[command(after_help = "\
-Example:
+With --before, Darshan logs that began before that date go, accounting records of jobs that ended by then, and LMT samples up to then;
+records of jobs without an end stay. The logs are noted as forgotten, so that no later ingest brings them back. Older versions of
+the lake keep the rows until `iolode lake vacuum` removes these.
+
+Examples:
+  iolode lake forget /scratch/lake --before 2025-01-01
+  iolode lake forget /scratch/lake --lmt --before 2026-06-01
+
+After dumps were read in the wrong time zone:
   iolode lake forget /scratch/lake --lmt
   iolode ingest --lake /scratch/lake --lmt /lmt --timezone America/Los_Angeles")]
 struct Forget {
     /// The lake
     lake: PathBuf,
+    /// What is older than this, in the time zone of the lake; of all sources if none is named
+    #[arg(long, value_name = "DATE")]
+    before: Option<String>,
     /// What it has of Darshan
-    #[arg(long, required_unless_present_any = ["slurm", "lmt"])]
+    #[arg(long, required_unless_present_any = ["slurm", "lmt", "before"])]
     darshan: bool,
     /// What it has of Slurm
     #[arg(long)]
@@ -377,17 +392,27 @@ fn info(args: &Info, screen: &mut Screen) -> anyhow::Result<Exit> {
 }
 
 fn forget(args: &Forget, screen: &mut Screen) -> anyhow::Result<Exit> {
+    let any = args.darshan || args.slurm || args.lmt;
     let wanted = |name: &str| match name {
-        "darshan" => args.darshan,
-        "slurm" => args.slurm,
-        _ => args.lmt,
+        "darshan" => args.darshan || !any,
+        "slurm" => args.slurm || !any,
+        _ => args.lmt || !any,
     };
     let sources: Vec<&dyn Source> = SOURCES
         .iter()
         .copied()
         .filter(|source| wanted(source.name()))
         .collect();
-    let forgotten = Lake::open(&args.lake)?.forget(&sources)?;
+    let lake = Lake::open(&args.lake)?;
+    let forgotten = match &args.before {
+        None => lake.forget(&sources)?,
+        Some(date) => {
+            let zone = lake.site()?.zone()?;
+            let before =
+                moment(date, zone).map_err(|why| Error::Invalid(format!("--before {why}")))?;
+            lake.forget_before(&sources, before)?
+        }
+    };
     screen.say(format_args!(
         "{} inputs and {} rows forgotten, version {}; older versions keep them until `iolode lake vacuum` removes these",
         size::count(forgotten.inputs),
@@ -436,6 +461,7 @@ fn compact(args: &Compact, screen: &mut Screen) -> anyhow::Result<Exit> {
     let mut options = CompactOptions {
         memory: usize::try_from(args.memory).unwrap_or(usize::MAX),
         dry_run: args.dry_run,
+        temp: args.temp.clone(),
         cancel,
         ..CompactOptions::default()
     };

@@ -44,6 +44,10 @@ pub const SWITCHES: &[(&str, &str)] = &[
         "of EXISTS with an inequality the least and greatest values of each key are looked at",
     ),
     (
+        "intersect",
+        "duplicates are dropped from the rows that both sides of an INTERSECT have",
+    ),
+    (
         "null_safe_keys",
         "IS NOT DISTINCT FROM beside = is a key of a join",
     ),

@@ -5,6 +5,7 @@ use super::corrections::cast_bounds::CastBounds;
 use super::corrections::count_distinct;
 use super::corrections::durations::PartsOfDurations;
 use super::corrections::functional_dependencies::{ForgetDependencies, PLAIN_COLUMNS, SAME};
+use super::corrections::in_lists::SeparateLists;
 use super::corrections::order_twice::OrderOnce;
 use super::corrections::percentile_cont::ToTheLastDigit;
 use super::corrections::signed_counts;
@@ -18,6 +19,7 @@ use super::held_bounds::HeldBounds;
 use super::logical::anti_join::OuterToAnti;
 use super::logical::condition_values::ConditionValues;
 use super::logical::extremes::Extremes;
+use super::logical::intersect::DistinctLast;
 use super::logical::not_in::ThreeValuedIn;
 use super::logical::null_safe_keys::NullSafeKeys;
 use super::memory::Memory;
@@ -135,10 +137,12 @@ pub(crate) fn session_state(
     analyzer.add_function_rewrite(Arc::new(WriteOut));
     analyzer.add_function_rewrite(Arc::new(PartsOfDurations));
     analyzer.add_function_rewrite(Arc::new(BoundWindows));
+    analyzer.rules.push(Arc::new(DistinctLast));
     analyzer.rules.push(Arc::new(ForgetDependencies));
     analyzer.rules.push(Arc::new(OrderOnce));
     // Behind the rule that gives both sides of an operator their type.
     analyzer.rules.push(Arc::new(CheckedArithmetic));
+    analyzer.rules.push(Arc::new(SeparateLists));
     // Behind those that may make NULLs.
     analyzer.rules.push(Arc::new(ThreeValuedIn));
     analyzer.rules.push(Arc::new(ConditionValues));

@@ -5,7 +5,7 @@ use super::convert::RangeResult;
 use super::file_index::{Entry, next_lists};
 use super::function::UserFunction;
 use super::lease::Lease;
-use super::manifest::{JobRange, Manifest, Part, Summary};
+use super::manifest::{JobRange, Manifest, Part, Published, Summary};
 use super::parts::DataFile;
 use super::parts::{InputRow, InputStatus, inputs_to_batch, read_part, write_part};
 use super::ranges::range_of;
@@ -49,6 +49,13 @@ pub(super) struct Change<'a> {
     pub(super) cancel: Option<&'a AtomicBool>,
     /// What whoever has written data files holds.
     pub(super) lease: Option<&'a Lease>,
+}
+
+/// A version that was published.
+pub(super) struct Committed {
+    pub(super) version: u64,
+    /// A crash may undo it: what, and why.
+    pub(super) warning: Option<(String, String)>,
 }
 
 impl Lake {
@@ -104,6 +111,19 @@ impl Lake {
     /// [`Error::Lake`] if this program is too old for the lake, or what was written is gone; [`Error::Interrupted`]; [`Error::Io`];
     /// [`Error::Outcome`] if nobody can say whether it was published: then nothing that it names may be deleted.
     pub(super) fn commit(&self, snapshot: &Snapshot, change: Change<'_>) -> Result<Option<u64>> {
+        let committed = self.commit_with_warning(snapshot, change)?;
+        Ok(committed.map(|committed| committed.version))
+    }
+
+    /// As [`Lake::commit`]; with a word if a crash may undo it.
+    ///
+    /// # Errors
+    /// As [`Lake::commit`].
+    pub(super) fn commit_with_warning(
+        &self,
+        snapshot: &Snapshot,
+        change: Change<'_>,
+    ) -> Result<Option<Committed>> {
         let mut written = vec![];
         let published = self
             .prepare(snapshot, &change, &mut written)
@@ -127,7 +147,10 @@ impl Lake {
                 }
                 // If a vacuum removed the version that this one follows, others have committed after that.
                 match Manifest::versions(&self.store)?.last() == Some(&snapshot.version()) {
-                    true => Ok(manifest.publish(&self.store)?.then_some(manifest.version)),
+                    true => Ok(committed(
+                        manifest.version,
+                        manifest.try_publish(&self.store)?,
+                    )),
                     false => Ok(None),
                 }
             });
@@ -241,6 +264,16 @@ impl Lake {
         let gone = snapshot.files().iter().filter(is_gone).cloned();
         let mut changed: Vec<Entry> = gone.map(|file| (file, true)).collect();
         newest_known(&self.store, &changed)?;
+        let written_anew = change.results.iter().filter(|one| !one.files.is_empty());
+        let read: HashSet<&str> = written_anew
+            .flat_map(|one| one.replaced.iter().map(String::as_str))
+            .collect();
+        for (file, _) in changed
+            .iter()
+            .filter(|(file, _)| read.contains(&*file.path))
+        {
+            self.as_written(file)?;
+        }
         let removed = changed.len();
         let mut all: Vec<DataFile> = match replaced.is_empty() {
             true => snapshot.files().to_vec(),
@@ -269,6 +302,22 @@ impl Lake {
         Ok(())
     }
 
+    /// Refuses to replace a file whose bytes have changed: what was read of it would pass for right from then on.
+    fn as_written(&self, file: &DataFile) -> Result<()> {
+        let found = self.store.hash(&file.path)?;
+        match file.content_hash.zip(found) {
+            Some((written, found)) if written != found => Err(Error::Lake {
+                lake: self.store.show(""),
+                reason: format!(
+                    "the bytes of {} are not those that were written: `iolode lake check` names all such files, `iolode lake restore --version N` \
+                     goes back to a version without them",
+                    file.path
+                ),
+            }),
+            _ => Ok(()),
+        }
+    }
+
     /// Merges the smaller half of the lists of inputs into one, so that their number stays small and no large one is rewritten
     /// for a small addition.
     fn merge_parts(&self, mut lists: Vec<Part>, written: &mut Vec<Part>) -> Result<Vec<Part>> {
@@ -285,6 +334,21 @@ impl Lake {
         written.extend(merged.clone());
         Ok(large.into_iter().chain(merged).collect())
     }
+}
+
+/// What there is to say of a version that was published.
+fn committed(version: u64, published: Published) -> Option<Committed> {
+    let warning = match published {
+        Published::Taken => return None,
+        Published::Lasting => None,
+        Published::Undoable(e) => Some((
+            Manifest::path(version),
+            format!(
+                "version {version} is there, but a crash of this machine may undo it ({e}); ingest again after one"
+            ),
+        )),
+    };
+    Some(Committed { version, warning })
 }
 
 /// Whether nobody can say if a version was published.

@@ -7,6 +7,8 @@
 use super::Lake;
 use super::commit::{Change, is_unknown};
 use super::convert::RangeResult;
+use super::data_sink::{Finished, Syncing};
+use super::descriptors::Threads;
 use super::ingest::Progress;
 use super::lease::Lease;
 use super::manifest::JobRange;
@@ -16,10 +18,12 @@ use super::placement::Placement;
 use super::regroup::{Group, Span, ideal, regroup, stays};
 use super::snapshot::Snapshot;
 use super::stage::of_jobs;
-use super::writer::{Finished, RangeWriter, Target, sync};
+use super::temp::{self, Spill};
+use super::writer::{RangeWriter, Target};
 use crate::error::{Error, Result};
 use crate::table::table;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -42,6 +46,8 @@ pub struct CompactOptions {
     pub memory: usize,
     /// Only say what would be written anew.
     pub dry_run: bool,
+    /// Directory of temporary files; that of the system if None, or one in the lake where that is memory.
+    pub temp: Option<PathBuf>,
     /// Set to stop: what was published by then stays.
     pub cancel: Arc<AtomicBool>,
 }
@@ -52,6 +58,7 @@ impl Default for CompactOptions {
             threads: std::thread::available_parallelism().map_or(1, usize::from),
             memory: 512 << 20,
             dry_run: false,
+            temp: None,
             cancel: Arc::default(),
         }
     }
@@ -139,6 +146,12 @@ impl Lake {
             return Ok(report);
         }
         self.check_owner()?;
+        let threads = Threads::new(options.threads);
+        let options = &CompactOptions {
+            threads: threads.count(),
+            temp: Some(temp::directory(options.temp.as_deref(), &self.store)),
+            ..options.clone()
+        };
         let mut history = History::default();
         snapshot.manifest.check_writer(&self.store)?;
         let lease = Lease::take(&self.store)?;
@@ -193,12 +206,13 @@ impl Lake {
             *bytes_on.entry(file.ost.unwrap_or(-1)).or_default() += file.bytes;
         }
         let threads = options.threads.max(1);
+        let temp = temp::or_systems(options.temp.as_deref());
         // A thread writes one file at a time.
         let memory = (options.memory / threads / 8).clamp(1 << 20, 16 << 20);
         let mut tasks = vec![];
         for group in groups {
             let cuts = group.cuts(snapshot)?;
-            let pieces = pieces(snapshot, place, &group, &cuts, &mut bytes_on, memory);
+            let pieces = pieces(snapshot, place, &group, &cuts, &mut bytes_on, memory, &temp);
             let added = added(snapshot, place, &group, &pieces);
             let same = matches!(&group.span, Span::Jobs { inner, .. } if *inner == cuts);
             history.note(&group, &cuts, same && added.is_empty());
@@ -399,7 +413,9 @@ fn pieces(
     cuts: &[i64],
     bytes_on: &mut HashMap<i64, u64>,
     memory: usize,
+    temp: &Path,
 ) -> Arc<Vec<Target>> {
+    let spill = Spill::new(temp);
     // The first piece stays where most of the group is.
     let mut here: BTreeMap<i64, u64> = BTreeMap::new();
     for file in &group.old {
@@ -434,6 +450,7 @@ fn pieces(
             ost,
             version: snapshot.version() + 1,
             memory,
+            spill: spill.clone(),
         }
     });
     Arc::new(targets.collect())
@@ -498,7 +515,15 @@ impl Rewrite {
         let new = |target: &Target| {
             RangeWriter::new(table, target.clone(), &[], Arc::new(HashSet::new()))
         };
-        let mut finished: Vec<Finished> = vec![];
+        let mut syncing = Syncing::new(&first.store);
+        // Whoever fails must find the files to delete them.
+        let mut take = |file: Option<Finished>| match file {
+            Some(file) => {
+                result.files.push(file.data);
+                syncing.push(file.unsynced)
+            }
+            None => Ok(()),
+        };
         let mut ahead = self.pieces.iter().skip(1);
         let (mut target, mut writer) = (first, new(first)?);
         let written = in_order(table, first, &self.old, |rows| {
@@ -517,19 +542,11 @@ impl Rewrite {
                     break;
                 };
                 target = next;
-                finished.extend(std::mem::replace(&mut writer, new(next)?).finish()?);
+                take(std::mem::replace(&mut writer, new(next)?).finish()?)?;
             }
             writer.write(&rows)
         });
-        let written = written.and_then(|()| {
-            finished.extend(writer.finish()?);
-            Ok(())
-        });
-        // Whoever fails must find them to delete them.
-        result
-            .files
-            .extend(finished.iter().map(|file| file.data.clone()));
-        written?;
+        written.and_then(|()| take(writer.finish()?))?;
         let rows = |files: &[DataFile]| files.iter().map(|file| file.rows).sum::<u64>();
         let (before, after) = (rows(&self.old), rows(&result.files));
         if before != after {
@@ -544,7 +561,7 @@ impl Rewrite {
         result
             .replaced
             .extend(self.old.iter().map(|file| file.path.clone()));
-        sync(&finished)?;
+        syncing.finish()?;
         Ok(())
     }
 }

@@ -1,5 +1,6 @@
 //! One range: its logs, and the rows that it has, to one Parquet file for each table.
 
+use super::data_sink::{Finished, Syncing};
 use super::days::DaysTask;
 use super::ingest::{IngestOptions, Progress};
 use super::list::{Candidate, Planned, failed_row, without_path};
@@ -8,7 +9,7 @@ use super::parts::{DataFile, InputRow, InputStatus};
 use super::range_writers::RangeWriters;
 use super::stage::Run;
 use super::work::Hashes;
-use super::writer::{Finished, RangeWriter, Target, sync};
+use super::writer::{RangeWriter, Target};
 use crate::error::{Error, Result};
 use crate::source::{Input, Peek, Period, Reader, Resolver, SOURCES, Site, Tables};
 use crate::table::table;
@@ -198,10 +199,13 @@ impl<'o> Worker<'o> {
         tables.extend(task.runs.iter().map(|run| run.table.clone()));
         tables.sort();
         tables.dedup();
-        let mut finished = vec![];
+        let mut syncing = Syncing::new(&task.target.store);
         for name in tables {
             if let Some(mut resolver) = resolver(self.options, &name) {
-                finished.extend(merge_dumps(task, &name, &mut *resolver, result)?);
+                if let Some(file) = merge_dumps(task, &name, &mut *resolver, result)? {
+                    result.files.push(file.data);
+                    syncing.push(file.unsynced)?;
+                }
                 continue;
             }
             let at = names.iter().position(|n| *n == name);
@@ -225,11 +229,11 @@ impl<'o> Worker<'o> {
         }
         for writer in writers.into_iter().flatten() {
             if let Some(file) = writer.finish()? {
-                result.files.push(file.data.clone());
-                finished.push(file);
+                result.files.push(file.data);
+                syncing.push(file.unsynced)?;
             }
         }
-        sync(&finished)
+        syncing.finish()
     }
 
     /// All logs of one job: loaded, hashed, sorted by hash, so that the rows come in the order of every table.
@@ -440,9 +444,6 @@ fn merge_dumps(
             .extend(old.into_iter().map(|file| file.path));
     }
     result.warnings.extend(contradictions(name, resolver));
-    if let Some(file) = &merged.file {
-        result.files.push(file.data.clone());
-    }
     Ok(merged.file)
 }
 

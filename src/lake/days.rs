@@ -2,11 +2,12 @@
 //! the first interval of a day begins with the last sample of the day before.
 
 use super::convert::{RangeResult, contradictions, resolver};
+use super::data_sink::Syncing;
 use super::ingest::IngestOptions;
 use super::merge::{merge, show};
 use super::parts::DataFile;
 use super::stage::Run;
-use super::writer::{Target, sync};
+use super::writer::Target;
 use crate::error::{Error, Result};
 use crate::table::table;
 use std::collections::BTreeMap;
@@ -31,10 +32,10 @@ pub(super) struct DaysTask {
 /// # Errors
 /// As [`super::convert::Worker::convert_range`].
 pub(super) fn convert_days(task: &DaysTask, options: &IngestOptions<'_>) -> Result<RangeResult> {
-    let (mut result, mut finished) = (RangeResult::default(), vec![]);
-    let converted =
-        convert(task, options, &mut result, &mut finished).and_then(|()| sync(&finished));
-    if let Err(e) = converted {
+    let mut result = RangeResult::default();
+    let mut syncing = Syncing::new(&task.target.store);
+    let converted = convert(task, options, &mut result, &mut syncing);
+    if let Err(e) = converted.and_then(|()| syncing.finish()) {
         // Files that were whole already are nobody's now.
         result
             .files
@@ -49,7 +50,7 @@ fn convert(
     task: &DaysTask,
     options: &IngestOptions<'_>,
     result: &mut RangeResult,
-    finished: &mut Vec<super::writer::Finished>,
+    syncing: &mut Syncing,
 ) -> Result<()> {
     let table = table(&task.table)?;
     let Some(mut resolver) = resolver(options, &task.table) else {
@@ -99,8 +100,8 @@ fn convert(
             .replaced
             .extend(old.into_iter().map(|file| file.path));
         if let Some(file) = merged.file {
-            result.files.push(file.data.clone());
-            finished.push(file);
+            result.files.push(file.data);
+            syncing.push(file.unsynced)?;
         }
         // Its last samples begin the intervals of the next day.
         if let Some((next, files)) = held.range(day + 1..).next() {

@@ -91,6 +91,12 @@ impl<W: Write + Send> Encoder<W> {
         group.close().map(drop).map_err(failed)
     }
 
+    /// Where its bytes go; all so far have gone there.
+    pub(super) fn sink(&mut self) -> std::io::Result<&mut W> {
+        self.file.flush()?;
+        Ok(self.file.inner_mut())
+    }
+
     /// Ends the file.
     pub(super) fn into_inner(self) -> parquet::errors::Result<W> {
         self.file.into_inner()
@@ -178,6 +184,7 @@ fn sample<T: ArrowPrimitiveType>(values: &PrimitiveArray<T>, bits: fn(T::Native)
 
 #[cfg(test)]
 mod tests {
+    use super::super::temp::Spill;
     use super::*;
     use crate::table::{TableBuilder, table};
     use arrow::array::{Float64Array, Int64Array};
@@ -226,7 +233,8 @@ mod tests {
         let table = table("darshan_lustre").unwrap();
         let groups = [vec![rows(0, 1000), rows(1000, 1)], vec![rows(1001, 50)]];
         let waiting = |group: &[RecordBatch]| {
-            let mut waiting = Waiting::new(table.schema.clone());
+            let spill = Spill::new(&std::env::temp_dir());
+            let mut waiting = Waiting::new(table.schema.clone(), spill);
             group.iter().for_each(|rows| waiting.push(rows));
             waiting
         };
@@ -236,6 +244,7 @@ mod tests {
             ArrowWriter::try_new(vec![], table.schema.clone(), Some(properties)).unwrap();
         for group in &groups {
             ours.write(&waiting(group), |e| panic!("{e}")).unwrap();
+            assert!(!ours.sink().unwrap().is_empty());
             group.iter().for_each(|rows| theirs.write(rows).unwrap());
             theirs.flush().unwrap();
         }

@@ -4,13 +4,15 @@ use super::Lake;
 use super::commit::{Change, is_unknown};
 use super::convert::{RangeResult, Task, Worker};
 use super::days::convert_days;
+use super::descriptors::Threads;
 use super::lease::Lease;
 use super::list::{Candidate, Listing, is_address, list, list_made, name, noted, peek, unknown};
 use super::parts::{InputRow, InputStatus};
 use super::plan::{Plan, plan};
 use super::site::{RegisteredSource, SettingsEdit, SiteFile};
 use super::snapshot::Snapshot;
-use super::stage::Stage;
+use super::stage::{Run, Stage};
+use super::temp;
 use super::work::{Hashes, Work, remember};
 use crate::error::{Error, Result};
 use crate::source::{Made, Period, SOURCES, Site, Source, without_password};
@@ -24,6 +26,7 @@ use xxhash_rust::xxh3::xxh3_64;
 const TRIES: usize = 50;
 
 /// What is taken in, and with what means.
+#[derive(Clone)]
 pub struct IngestOptions<'a> {
     /// Files, directories and addresses; the sources in the settings if there are none.
     pub paths: Vec<InputPath>,
@@ -42,6 +45,8 @@ pub struct IngestOptions<'a> {
     /// Bytes of memory for all of them. What must be whole of a log, such as its names, may take a quarter of a thread's share, and always
     /// 16 MiB; what exceeds that ends its region.
     pub memory: usize,
+    /// Directory of temporary files; that of the system if None, or one in the lake where that is memory.
+    pub temp: Option<PathBuf>,
     /// Set to stop: nothing is committed then.
     pub cancel: Arc<AtomicBool>,
     /// Kinds of log.
@@ -83,6 +88,7 @@ impl Default for IngestOptions<'_> {
             register: false,
             threads: std::thread::available_parallelism().map_or(1, usize::from),
             memory: 512 << 20,
+            temp: None,
             cancel: Arc::default(),
             sources: SOURCES,
             zone: None,
@@ -101,6 +107,11 @@ fn log_memory(options: &IngestOptions<'_>) -> usize {
 impl IngestOptions<'_> {
     pub(super) fn is_cancelled(&self) -> bool {
         self.cancel.load(Ordering::Relaxed)
+    }
+
+    /// Where temporary files go.
+    pub(super) fn temp(&self) -> PathBuf {
+        temp::or_systems(self.temp.as_deref())
     }
 }
 
@@ -178,6 +189,12 @@ impl Lake {
             std::fs::metadata(path).map_err(|e| Error::io(path, "cannot read", e))?;
         }
         self.check_owner()?;
+        let threads = Threads::new(options.threads);
+        let options = &IngestOptions {
+            threads: threads.count(),
+            temp: Some(temp::directory(options.temp.as_deref(), &self.store)),
+            ..options.clone()
+        };
         let mut done: HashMap<u64, RangeResult> = HashMap::new();
         let report = self.try_ingest(&paths, &site, options, progress, &mut done);
         let published = report.as_ref().is_ok_and(|report| report.version.is_some());
@@ -220,6 +237,7 @@ impl Lake {
             slurm_delimiter: options.slurm_delimiter.clone(),
             period: options.period,
             log_memory: log_memory(options),
+            temp: options.temp.clone(),
             ..rules
         });
         let read_with = SiteFile {
@@ -324,7 +342,9 @@ impl Lake {
                 lease: Some(lease),
                 ..Change::default()
             };
-            if let Some(version) = self.commit(&snapshot, change)? {
+            if let Some(committed) = self.commit_with_warning(&snapshot, change)? {
+                nothing.warnings.extend(committed.warning);
+                let version = committed.version;
                 return Ok(report(version, &inputs, &results, &named(options), nothing));
             }
         }
@@ -431,8 +451,10 @@ fn run(
 }
 
 /// What a task's result depends on: if another version leaves it the same, the result can stay.
-fn signature(task: &Task) -> u64 {
+pub(super) fn signature(task: &Task) -> u64 {
     let mut text = String::new();
+    // Dumps may be read again, and have other rows then.
+    let staged = |run: &Arc<Run>| format!("\n{} {:?} {:x}", run.table, run.day, run.hash);
     match task {
         Task::Range(task) => {
             text += &format!(
@@ -453,13 +475,15 @@ fn signature(task: &Task) -> u64 {
                 .iter()
                 .for_each(|file| text += &format!("\n{}", file.path));
             let drop: BTreeSet<&i64> = task.drop.iter().collect();
-            text += &format!("\n{drop:?} {}", task.runs.len());
+            text += &format!("\n{drop:?}");
+            task.runs.iter().for_each(|run| text += &staged(run));
         }
         Task::Days(task) => {
             text += &format!("{} {} {:?}", task.table, task.fs, task.days);
             task.old
                 .iter()
                 .for_each(|file| text += &format!("\n{}", file.path));
+            task.runs.iter().for_each(|run| text += &staged(run));
         }
     }
     xxh3_64(text.as_bytes())

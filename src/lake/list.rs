@@ -3,6 +3,8 @@
 use super::ingest::{IngestOptions, InputPath, Progress};
 use super::micros;
 use super::parts::{InputRow, InputStatus};
+use super::retention::is_forgotten;
+use super::temp;
 use crate::error::{Error, Result};
 use crate::source::packed::{Packing, unpacked};
 use crate::source::{Input, Made, Peek, Period, Source, without_password};
@@ -51,7 +53,7 @@ impl Candidate {
 
     /// Opens a dump, be it compressed or not.
     pub(super) fn open_unpacked(&self, options: &IngestOptions<'_>) -> Result<Input> {
-        unpacked(self.open(options)?)
+        unpacked(self.open(options)?, || temp::file(&options.temp()))
     }
 }
 
@@ -299,6 +301,7 @@ pub(super) fn unknown(
             && !(options.slurm_columns.is_empty() && options.slurm_delimiter.is_none());
         let other_settings = row.settings.is_some_and(|settings| settings != read_with);
         let older = options.refresh
+            && !is_forgotten(row)
             && (nothing_taken
                 || other_settings
                 || source.is_some_and(|s| row.reader_version < s.version()));

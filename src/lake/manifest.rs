@@ -14,6 +14,17 @@ use xxhash_rust::xxh3::xxh3_64;
 pub const FORMAT: u32 = 2;
 const HINT: &str = "_iolode/_last";
 
+/// What became of a version that was to be published.
+#[derive(Debug)]
+pub(super) enum Published {
+    /// Somebody else was faster.
+    Taken,
+    /// It is there, and stays.
+    Lasting,
+    /// It is there, and a crash may undo it: its directory could not be synced.
+    Undoable(Error),
+}
+
 /// One version of a lake. Written once, never changed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
@@ -269,13 +280,19 @@ impl Manifest {
     /// # Errors
     /// [`Error::Io`] if it was not published; [`Error::Outcome`] if nobody can say whether it was.
     pub fn publish(&self, store: &Store) -> Result<bool> {
+        let published = self.try_publish(store)?;
+        Ok(!matches!(published, Published::Taken))
+    }
+
+    /// As [`Manifest::publish`]; with whether a crash may undo it.
+    pub(super) fn try_publish(&self, store: &Store) -> Result<Published> {
         let (path, bytes) = (Self::path(self.version), self.bytes()?);
         let unknown = |reason: String| Error::Outcome {
             lake: store.show(""),
             version: self.version,
             reason,
         };
-        let put = store.put_new(&path, &bytes);
+        let put = store.put_unsynced(&path, &bytes);
         let is_ours = match &put {
             Ok(true) => true,
             Ok(false) | Err(_) => {
@@ -284,8 +301,14 @@ impl Manifest {
             }
         };
         if !is_ours {
-            return put.map(|_| false);
+            return put.map(|_| Published::Taken);
         }
+        // Others may have seen the name by now. Whoever were told of an error would delete what the file refers to, so a
+        // directory that cannot be synced is none.
+        let published = match store.sync_name(&path) {
+            Ok(()) => Published::Lasting,
+            Err(e) => Published::Undoable(e),
+        };
         match self
             .is_followed(store)
             .map_err(|e| unknown(e.to_string()))?
@@ -293,11 +316,11 @@ impl Manifest {
             Followed::Rightly => {
                 let hint = format!("{} {}", self.version, self.commit_id);
                 store.hint(HINT, hint.as_bytes());
-                Ok(true)
+                Ok(published)
             }
             Followed::ByOthers => {
                 store.delete(&path).map_err(|e| unknown(e.to_string()))?;
-                Ok(false)
+                Ok(Published::Taken)
             }
             Followed::Unknown => Err(unknown("the versions after it are gone".into())),
         }

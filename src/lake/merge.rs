@@ -1,8 +1,9 @@
 //! What the lake holds of a table's range or day, and what dumps bring for it, to the rows that stay.
 
+use super::data_sink::Finished;
 use super::parts::DataFile;
 use super::stage::{Block, Keys, Run, filtered, of_jobs};
-use super::writer::{Finished, RangeWriter, Target, read_rows};
+use super::writer::{RangeWriter, Target, read_rows};
 use crate::error::{Error, Result};
 use crate::source::Resolver;
 use crate::table::Table;

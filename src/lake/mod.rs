@@ -6,6 +6,7 @@
 //!   _iolode/_last                                a hint to the newest, which nothing relies on
 //!   _iolode/part/..parquet                       immutable lists that manifests refer to: data files, inputs
 //!   _iolode/lease/..                             who is changing the lake
+//!   _iolode/tmp/                                 temporary files without names, where /tmp is memory
 //!   darshan_file/000012-<uuid>.parquet           one file for each (table, range of job ids)
 //!   lmt_ost/2018-01-28-<uuid>.parquet            one file for each (table, file system, day)
 //! disk1/<id of the lake>/                        where data files are placed in directories:
@@ -31,7 +32,10 @@ mod commit;
 mod compact;
 mod convert;
 mod copy;
+mod data_reader;
+mod data_sink;
 mod days;
+mod descriptors;
 mod encoding;
 mod file_index;
 mod file_list;
@@ -56,11 +60,13 @@ mod range_writers;
 mod ranges;
 mod regroup;
 mod restore;
+mod retention;
 mod settings;
 mod site;
 mod snapshot;
 mod stage;
 mod store;
+mod temp;
 #[cfg(test)]
 mod tests;
 mod vacuum;

@@ -371,11 +371,14 @@ pub(super) fn write_part(
     }
     let bytes = writer.into_inner().map_err(failed)?;
     // Nobody else has this name: what is there although the store says that something was there before is this list.
-    if !store.put_new(&path, &bytes)? && store.read(&path)?.is_none_or(|found| found != bytes) {
-        return Err(Error::Conflict {
-            lake: store.show(""),
-            reason: format!("{path} exists already"),
-        });
+    if !store.put_new(&path, &bytes)? {
+        if store.read(&path)?.is_none_or(|found| found != bytes) {
+            return Err(Error::Conflict {
+                lake: store.show(""),
+                reason: format!("{path} exists already"),
+            });
+        }
+        store.sync_name(&path)?;
     }
     Ok(Some(Part {
         path,

@@ -12,10 +12,12 @@ use super::regroup::{FEWEST, LOGS, ROWS, ideal, job_weights};
 use super::site::SiteFile;
 use super::snapshot::Snapshot;
 use super::stage::{Run, Stage};
+use super::temp::Spill;
 use super::work::Work;
 use super::writer::Target;
 use crate::error::Result;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::Path;
 use std::sync::Arc;
 
 /// Bytes of the uppermost range below which no new one is begun above it.
@@ -143,6 +145,7 @@ pub(super) fn plan(
             .insert(*log)
     });
     let memory = (options.memory / options.threads.max(1) / 8).clamp(1 << 20, 16 << 20);
+    let temp = options.temp();
     let starts: Vec<usize> = pieces.iter().map(|(old_range, ..)| *old_range).collect();
     let mut tasks = vec![];
     for (number, (old_range, from, to)) in pieces.into_iter().enumerate() {
@@ -183,6 +186,7 @@ pub(super) fn plan(
             ost: osts[number],
             version: snapshot.version() + 1,
             memory,
+            spill: Spill::new(&temp),
         };
         tasks.push(Task::Range(RangeTask {
             target,
@@ -193,7 +197,7 @@ pub(super) fn plan(
             rewrite,
         }));
     }
-    tasks.extend(days(snapshot, site, stage, &mut bytes_on, memory));
+    tasks.extend(days(snapshot, site, stage, &mut bytes_on, memory, &temp));
     let bounds = std::iter::once(None).chain(splits.into_iter().map(Some));
     let ranges = bounds.zip(osts).map(|(from, ost)| JobRange { from, ost });
     Ok(Plan {
@@ -228,6 +232,7 @@ fn days(
     stage: &Stage,
     bytes_on: &mut HashMap<i64, u64>,
     memory: usize,
+    temp: &Path,
 ) -> Vec<Task> {
     let tasks = stage.days().into_iter().map(|((table, fs), days)| {
         let of_fs = |file: &&DataFile| {
@@ -265,6 +270,7 @@ fn days(
                 ost: None,
                 version: snapshot.version() + 1,
                 memory,
+                spill: Spill::new(temp),
             },
             days: osts.collect(),
             runs: stage.runs.iter().filter(of_days).cloned().collect(),

@@ -7,6 +7,7 @@
 use super::ingest::{IngestOptions, Progress};
 use super::list::{Candidate, failed_row};
 use super::parts::{InputRow, InputStatus};
+use super::temp;
 use super::writer::bytes;
 use crate::error::{Error, Result};
 use crate::source::{Period, Reader, Site, Source, Tables};
@@ -21,8 +22,10 @@ use arrow::row::{RowConverter, Rows, SortField};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use xxhash_rust::xxh3::Xxh3;
 
 /// Bytes of memory of a block, about.
 const BLOCK: usize = 1 << 20;
@@ -40,6 +43,8 @@ pub(super) struct Run {
     /// Number of the input.
     pub(super) input: usize,
     pub(super) blocks: Vec<Block>,
+    /// XXH3 of its blocks' bytes: what tells it from a run of another reading.
+    pub(super) hash: u64,
     file: Arc<File>,
 }
 
@@ -256,10 +261,10 @@ impl<'o> Worker<'o> {
             );
         }
         let most = (options.memory / options.threads.max(1) / 16).clamp(1 << 20, 16 << 20);
-        let file = tempfile::tempfile();
-        let no_file = |e| Error::io(std::env::temp_dir(), "cannot make a temporary file", e);
+        let temp = options.temp();
         let aside = Arc::new(Mutex::new(Aside {
-            file: Arc::new(file.map_err(no_file)?),
+            file: Arc::new(temp::file(&temp)?),
+            temp,
             end: 0,
             input: 0,
             period: options.period,
@@ -365,6 +370,8 @@ impl<'o> Worker<'o> {
 /// Where rows are put while dumps are read.
 struct Aside {
     file: Arc<File>,
+    /// Its directory.
+    temp: PathBuf,
     end: u64,
     input: usize,
     period: Period,
@@ -469,7 +476,7 @@ impl Aside {
         let plain = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
         let step = (rows.num_rows() * BLOCK / bytes(&rows).max(1)).max(256);
         let jobs = table.position("job_id");
-        let mut blocks = vec![];
+        let (mut blocks, mut hash) = (vec![], Xxh3::new());
         for from in (0..rows.num_rows()).step_by(step) {
             let part = rows.slice(from, step.min(rows.num_rows() - from));
             let jobs = jobs.map(|at| {
@@ -486,10 +493,11 @@ impl Aside {
                 .and_then(|()| writer.finish())
                 .map_err(failed)?;
             drop(writer);
-            let no_room = |e| Error::io(std::env::temp_dir(), "cannot write a temporary file", e);
+            let no_room = |e| Error::io(&self.temp, "cannot write a temporary file", e);
             self.file
                 .write_all_at(&written, self.end)
                 .map_err(no_room)?;
+            hash.update(&written);
             blocks.push(Block {
                 at: self.end,
                 length: written.len() as u64,
@@ -506,6 +514,7 @@ impl Aside {
                 day,
                 input: self.input,
                 blocks,
+                hash: hash.digest(),
                 file: self.file.clone(),
             }));
         }

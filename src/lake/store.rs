@@ -204,11 +204,24 @@ impl Store {
     /// Puts bytes at a path where nothing is yet, whole and durably or not at all. False if something is there.
     ///
     /// In a directory: a temporary file beside it, synced, then linked to its name, which fails if the name is taken; then the
-    /// directory is synced.
+    /// directory is synced. If it cannot be, the name is taken away again.
     ///
     /// # Errors
     /// [`Error::Io`].
     pub fn put_new(&self, path: &str, bytes: &[u8]) -> Result<bool> {
+        let put = self.put_unsynced(path, bytes)?;
+        if put && let Err(e) = self.sync_name(path) {
+            let _ = self.delete(path);
+            return Err(e);
+        }
+        Ok(put)
+    }
+
+    /// As [`Store::put_new`], but a crash may undo it until [`Store::sync_name`] was called.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub(super) fn put_unsynced(&self, path: &str, bytes: &[u8]) -> Result<bool> {
         match self {
             Self::Local(directory) => {
                 let target = directory.root.join(path);
@@ -228,6 +241,22 @@ impl Store {
                 }
             }
         }
+    }
+
+    /// Makes the name of what is at a path last.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub(super) fn sync_name(&self, path: &str) -> Result<()> {
+        let Self::Local(directory) = self else {
+            return Ok(());
+        };
+        let target = directory.root.join(path);
+        let Some(parent) = target.parent() else {
+            return Ok(());
+        };
+        let synced = directory.call(Call::Sync, parent, || sync_directory(parent));
+        synced.map_err(|e| Error::io(parent, "cannot sync", e))
     }
 
     /// Puts bytes at a path, over what is there: afterwards it holds the old bytes or the new ones, never a part of them.
@@ -401,7 +430,7 @@ impl Store {
     /// [`Error::Io`].
     pub(super) fn time(&self) -> Result<SystemTime> {
         let path = format!("{LEASES}/{}{TEMPORARY}", uuid::Uuid::new_v4());
-        self.put_new(&path, b"")?;
+        self.put_unsynced(&path, b"")?;
         let time = self.modified(&path);
         self.delete(&path)?;
         Ok(time?.unwrap_or(SystemTime::now()))
@@ -442,7 +471,17 @@ pub(super) const TEMPORARY: &str = ".tmp";
 
 /// Syncs a directory, so that the names in it last.
 pub(super) fn sync_directory(directory: &Path) -> std::io::Result<()> {
-    File::open(directory)?.sync_all()
+    unless_unknown(File::open(directory)?.sync_all())
+}
+
+/// What a sync of a directory said. A file system that does not know such a thing keeps its names in its own way, which is no error.
+fn unless_unknown(synced: std::io::Result<()>) -> std::io::Result<()> {
+    use rustix::io::Errno;
+    let unknown = [Errno::INVAL, Errno::NOTSUP, Errno::BADF].map(Errno::raw_os_error);
+    match synced {
+        Err(e) if e.raw_os_error().is_some_and(|code| unknown.contains(&code)) => Ok(()),
+        synced => synced,
+    }
 }
 
 /// Makes a directory and those above it that are missing, so that they last.
@@ -490,19 +529,13 @@ impl Directory {
         target.parent().map_or(Ok(()), sync_directory)
     }
 
+    /// Writes a synced file to a name that is free; the name may not outlive a crash yet.
     fn put_new(&self, target: &Path, bytes: &[u8]) -> std::io::Result<bool> {
         let temporary = self.write_beside(target, bytes)?;
         let linked = self.link_new(&temporary, target);
         // After a rename it is gone already.
         let _ = self.call(Call::Delete, &temporary, || fs::remove_file(&temporary));
-        if linked? {
-            // Others may have seen the name by now. Whoever were told of an error would delete what the file refers to, so a
-            // directory that cannot be synced is none.
-            let parent = target.parent();
-            let _ = parent.map(|parent| self.call(Call::Sync, parent, || sync_directory(parent)));
-            return Ok(true);
-        }
-        Ok(false)
+        linked
     }
 
     /// Gives a file a second name if that is free. Where hard links are refused it is renamed, which must not replace either.
@@ -582,6 +615,41 @@ mod tests {
             store.delete("x").unwrap();
             assert_eq!(store.read("x").unwrap(), None);
         }
+    }
+
+    #[test]
+    fn of_syncs_of_directories_only_those_that_a_file_system_does_not_know_may_fail() {
+        let code = |code| unless_unknown(Err(std::io::Error::from_raw_os_error(code)));
+        // EBADF, EINVAL and ENOTSUP on Linux; EIO and ENOSPC.
+        for unknown in [9, 22, 95] {
+            assert!(code(unknown).is_ok(), "{unknown}");
+        }
+        for error in [5, 28] {
+            assert_eq!(code(error).unwrap_err().raw_os_error(), Some(error));
+        }
+        assert!(unless_unknown(Err(std::io::Error::other("?"))).is_err());
+    }
+
+    /// Syncs no directory.
+    #[derive(Debug)]
+    struct NoSync;
+
+    impl Calls for NoSync {
+        fn before(&self, call: Call, path: &Path) -> std::io::Result<()> {
+            match call == Call::Sync && path.is_dir() {
+                true => Err(std::io::Error::from_raw_os_error(5)),
+                false => Ok(()),
+            }
+        }
+    }
+
+    #[test]
+    fn a_file_whose_name_cannot_be_made_to_last_is_an_error_and_gone() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = Store::with_calls(directory.path(), Arc::new(NoSync));
+        let error = store.put_new("list", b"1").unwrap_err().to_string();
+        assert!(error.contains("cannot sync: input/output error"), "{error}");
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
     }
 
     /// Refuses every other link.

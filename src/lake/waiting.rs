@@ -2,9 +2,10 @@
 //!
 //! To begin a row group costs a reader as much as to read thousands of values, for each column anew, so a row group should be large; and an
 //! ingest fills one for each table on each thread. What they hold goes through memory a few MiB at a time, so that neither the size of
-//! row groups nor that of an ingest has a part in its memory. The file has no name, so nothing is left of it by whoever is killed.
+//! row groups nor that of an ingest has a part in its memory.
 
 use super::narrow::{Narrow, gathered, widen};
+use super::temp::{Piece, Spill};
 use crate::error::{Error, Result};
 use arrow::array::ArrayRef;
 use arrow::buffer::Buffer;
@@ -13,8 +14,6 @@ use arrow::error::ArrowError;
 use arrow::ipc::reader::StreamDecoder;
 use arrow::ipc::writer::StreamWriter;
 use arrow::record_batch::RecordBatch;
-use std::fs::File;
-use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
 /// Bytes that are gathered before the file is written to.
@@ -24,28 +23,29 @@ const BUFFER: usize = 1 << 20;
 pub(super) struct Waiting {
     schema: SchemaRef,
     /// Rows in the file, which come before those in memory.
-    aside: Vec<Aside>,
+    aside: Vec<Vec<Column>>,
     held: Vec<Narrow>,
-    file: Option<File>,
+    spill: Arc<Spill>,
     rows: usize,
     bytes: usize,
     memory: usize,
 }
 
-/// Rows in the file.
-struct Aside {
-    /// Where each column begins, and where the last one ends.
-    places: Vec<u64>,
+/// Where a column of rows in the file lies.
+struct Column {
+    piece: Arc<Piece>,
+    from: u64,
+    length: u64,
 }
 
 impl Waiting {
-    /// No rows yet, of this schema.
-    pub(super) fn new(schema: SchemaRef) -> Self {
+    /// No rows yet, of this schema; they are put aside into `spill`.
+    pub(super) fn new(schema: SchemaRef, spill: Arc<Spill>) -> Self {
         Self {
             schema,
             aside: vec![],
             held: vec![],
-            file: None,
+            spill,
             rows: 0,
             bytes: 0,
             memory: 0,
@@ -82,29 +82,23 @@ impl Waiting {
         if self.held.is_empty() {
             return Ok(());
         }
-        let file = match &mut self.file {
-            Some(file) => file,
-            None => {
-                let file = tempfile::tempfile();
-                self.file
-                    .insert(file.map_err(|e| failed("cannot make a temporary file", e))?)
-            }
-        };
-        let last = self.aside.last().and_then(|aside| aside.places.last());
-        let mut written = last.copied().unwrap_or(0);
-        let (mut places, mut bytes) = (vec![written], Vec::with_capacity(BUFFER));
+        let (mut columns, mut bytes, mut lengths) = (vec![], Vec::with_capacity(BUFFER), vec![]);
         for (at, field) in self.schema.fields().iter().enumerate() {
             let column = gathered(&self.held, at, field).map_err(no_rows)?;
+            let from = bytes.len();
             encode(column, &mut bytes).map_err(no_rows)?;
-            places.push(written + bytes.len() as u64);
+            lengths.push((from as u64, (bytes.len() - from) as u64));
             if bytes.len() >= BUFFER || at + 1 == self.schema.fields().len() {
-                file.write_all_at(&bytes, written)
-                    .map_err(|e| failed("cannot write a temporary file", e))?;
-                written += bytes.len() as u64;
+                let piece = Arc::new(self.spill.put(&bytes)?);
+                columns.extend(lengths.drain(..).map(|(from, length)| Column {
+                    piece: piece.clone(),
+                    from,
+                    length,
+                }));
                 bytes.clear();
             }
         }
-        self.aside.push(Aside { places });
+        self.aside.push(columns);
         self.held.clear();
         self.memory = 0;
         Ok(())
@@ -114,11 +108,12 @@ impl Waiting {
     pub(super) fn column(&self, at: usize) -> impl Iterator<Item = Result<ArrayRef>> {
         let data_type = self.schema.field(at).data_type();
         let aside = self.aside.iter().map(move |aside| {
-            let mut bytes = vec![0; (aside.places[at + 1] - aside.places[at]) as usize];
-            if let Some(file) = &self.file {
-                file.read_exact_at(&mut bytes, aside.places[at])
-                    .map_err(|e| failed("cannot read a temporary file", e))?;
-            }
+            let Column {
+                piece,
+                from,
+                length,
+            } = &aside[at];
+            let bytes = piece.read(*from, *length)?;
             let column = decode(bytes).map_err(no_rows)?;
             Ok(widen(&column, data_type))
         });
@@ -139,16 +134,10 @@ impl Waiting {
     }
 
     /// Forgets them.
-    pub(super) fn clear(&mut self) -> Result<()> {
+    pub(super) fn clear(&mut self) {
         self.aside.clear();
         self.held.clear();
         (self.rows, self.bytes, self.memory) = (0, 0, 0);
-        match &self.file {
-            Some(file) => file
-                .set_len(0)
-                .map_err(|e| failed("cannot empty a temporary file", e)),
-            None => Ok(()),
-        }
     }
 }
 
@@ -166,10 +155,6 @@ fn decode(bytes: Vec<u8>) -> std::result::Result<ArrayRef, ArrowError> {
     let rows = stream.decode(&mut Buffer::from(bytes))?;
     rows.map(|rows| rows.column(0).clone())
         .ok_or_else(|| ArrowError::IpcError("it lacks rows".into()))
-}
-
-fn failed(what: &'static str, e: std::io::Error) -> Error {
-    Error::io(std::env::temp_dir(), what, e)
 }
 
 fn no_rows(e: ArrowError) -> Error {
@@ -223,7 +208,7 @@ mod tests {
         fn rows_come_back_in_order_wherever_they_waited(
             batches in prop::collection::vec((1i64..40, prop::sample::select(vec![1i64, 100, 1 << 20, 1 << 40]), any::<bool>()), 1..8)
         ) {
-            let mut waiting = Waiting::new(rows(0, 1, 1).schema());
+            let mut waiting = Waiting::new(rows(0, 1, 1).schema(), Spill::new(&std::env::temp_dir()));
             for _ in 0..2 {
                 let (mut all, mut from) = (vec![], 0);
                 for (n, wide, aside) in &batches {
@@ -243,7 +228,7 @@ mod tests {
                     prop_assert_eq!(&whole(&waiting, at), &concat(&columns).unwrap());
                     prop_assert!(!waiting.sample(at).unwrap().unwrap().is_empty());
                 }
-                waiting.clear().unwrap();
+                waiting.clear();
                 prop_assert_eq!((waiting.rows(), waiting.bytes(), waiting.memory()), (0, 0, 0));
                 prop_assert!(waiting.sample(0).unwrap().is_none());
             }

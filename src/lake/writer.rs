@@ -1,10 +1,13 @@
 //! Rows of one (table, range) to one Parquet file.
 
 use super::adapt_schema::adapt_schema;
+use super::data_reader::DataReader;
+use super::data_sink::{Finished, Sink};
 use super::encoding::{Encoder, LAYOUT};
 use super::parts::{DataFile, day_name};
 use super::placement::Placement;
-use super::store::{Call, Store, sync_directory};
+use super::store::Store;
+use super::temp::Spill;
 use super::waiting::Waiting;
 use crate::error::{Error, Result};
 use crate::table::Table;
@@ -12,16 +15,12 @@ use arrow::array::{Array, ArrayRef, AsArray, BooleanArray};
 use arrow::compute::filter_record_batch;
 use arrow::datatypes::{Int64Type, TimestampMicrosecondType};
 use arrow::record_batch::RecordBatch;
-use object_store::{ObjectStoreExt, PutPayload, path::Path as ObjectPath};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 use parquet::file::reader::ChunkReader;
-use std::collections::{BTreeSet, HashSet};
-use std::fs::File;
-use std::io::{BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::collections::HashSet;
+use std::path::Path;
 use std::sync::Arc;
-use xxhash_rust::xxh3::Xxh3;
 
 /// Rows of a row group, at most.
 const GROUP_ROWS: usize = 1 << 20;
@@ -46,6 +45,8 @@ pub(super) struct Target {
     pub(super) version: u64,
     /// Bytes of memory that rows may take which are not in the file yet.
     pub(super) memory: usize,
+    /// Where they are put aside.
+    pub(super) spill: Arc<Spill>,
 }
 
 /// Writes rows that come sorted by job_id and log_id, and between them those of the file that is replaced.
@@ -64,69 +65,6 @@ pub(super) struct RangeWriter {
     time: Option<(i64, i64)>,
 }
 
-/// A whole file that a crash could still undo.
-pub(super) struct Finished {
-    pub(super) data: DataFile,
-    file: Option<(File, PathBuf)>,
-}
-
-/// Makes files last, and their names. They are synced side by side, because a sync is waiting, and file systems do several at
-/// the price of one.
-pub(super) fn sync(files: &[Finished]) -> Result<()> {
-    let files: Vec<&(File, PathBuf)> = files.iter().filter_map(|f| f.file.as_ref()).collect();
-    side_by_side(&files, |(file, path)| {
-        file.sync_all()
-            .map_err(|e| Error::io(path, "cannot write", e))?;
-        Ok(())
-    })?;
-    let directories: BTreeSet<&Path> = files.iter().filter_map(|(_, path)| path.parent()).collect();
-    let directories: Vec<&Path> = directories.into_iter().collect();
-    side_by_side(&directories, |directory| {
-        sync_directory(directory).map_err(|e| Error::io(directory, "cannot write", e))
-    })
-}
-
-fn side_by_side<T: Sync>(items: &[T], each: impl Fn(&T) -> Result<()> + Sync) -> Result<()> {
-    std::thread::scope(|scope| {
-        let waiting: Vec<_> = items
-            .iter()
-            .map(|item| scope.spawn(|| each(item)))
-            .collect();
-        waiting
-            .into_iter()
-            .try_for_each(|thread| thread.join().unwrap_or(Err(Error::Interrupted)))
-    })
-}
-
-/// Where the bytes go, and the hash of those so far.
-struct Sink {
-    to: SinkTo,
-    hash: Xxh3,
-}
-
-enum SinkTo {
-    File(BufWriter<File>),
-    Memory(Vec<u8>),
-}
-
-impl Write for Sink {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        let written = match &mut self.to {
-            SinkTo::File(file) => file.write(bytes),
-            SinkTo::Memory(memory) => memory.write(bytes),
-        }?;
-        self.hash.update(&bytes[..written]);
-        Ok(written)
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        match &mut self.to {
-            SinkTo::File(file) => file.flush(),
-            SinkTo::Memory(_) => Ok(()),
-        }
-    }
-}
-
 impl RangeWriter {
     /// Begins the file of a table in a range; `old` is the one that it replaces, whose rows are kept but those of the logs in
     /// `drop` and those outside the range.
@@ -142,8 +80,8 @@ impl RangeWriter {
         };
         Ok(Self {
             table: table.clone(),
+            group: Waiting::new(table.schema.clone(), target.spill.clone()),
             target,
-            group: Waiting::new(table.schema.clone()),
             path: String::new(),
             ost: None,
             encoder: None,
@@ -211,7 +149,18 @@ impl RangeWriter {
         };
         let shown = self.target.store.show(&self.path);
         encoder.write(&self.group, |e| written(&self.path, e, &shown))?;
-        self.group.clear()
+        self.group.clear();
+        Ok(())
+    }
+
+    /// Closes the file until the next row group, if too many are open.
+    fn pause(&mut self) -> Result<()> {
+        let Some(encoder) = &mut self.encoder else {
+            return Ok(());
+        };
+        let store = &self.target.store;
+        let paused = encoder.sink().and_then(|sink| sink.pause(store));
+        paused.map_err(|e| Error::io(store.show(&self.path), "cannot write", e))
     }
 
     /// Ends the file, which must be synced then. None if no row was left, and then there is no file.
@@ -233,25 +182,10 @@ impl RangeWriter {
         let sink = encoder
             .into_inner()
             .map_err(|e| written(&self.path, e, &shown))?;
-        let io = |e| Error::io(&shown, "cannot write", e);
-        let content_hash = Some(sink.hash.digest() as i64);
-        let (file, bytes) = match (sink.to, &self.target.store) {
-            (SinkTo::File(buffered), _) => {
-                let file = buffered.into_inner().map_err(|e| io(e.into_error()))?;
-                let bytes = file.metadata().map_err(io)?.len();
-                (Some((file, shown)), bytes)
-            }
-            (SinkTo::Memory(bytes), Store::Memory(store)) => {
-                let length = bytes.len() as u64;
-                let path = ObjectPath::from(self.path.as_str());
-                futures::executor::block_on(store.put(&path, PutPayload::from(bytes)))
-                    .map_err(|e| io(std::io::Error::other(e)))?;
-                (None, length)
-            }
-            (SinkTo::Memory(_), Store::Local(_)) => (None, 0),
-        };
+        let whole = sink.finish(&self.target.store, &self.path);
+        let whole = whole.map_err(|e| Error::io(&shown, "cannot write", e))?;
         Ok(Some(Finished {
-            file,
+            unsynced: whole.unsynced,
             data: DataFile {
                 table: self.table.name.clone(),
                 path: std::mem::take(&mut self.path),
@@ -259,13 +193,13 @@ impl RangeWriter {
                 day: self.target.day.clone(),
                 ost: self.ost,
                 rows: self.rows,
-                bytes,
+                bytes: whole.bytes,
                 job_id: self.job_id,
                 start_time: self.start_time,
                 time: self.time,
                 schema_version: self.table.version,
                 version: self.target.version,
-                content_hash,
+                content_hash: Some(whole.content_hash),
                 layout: LAYOUT,
             },
         }))
@@ -303,6 +237,7 @@ impl RangeWriter {
             self.group.push(&part);
             if self.group.rows() >= GROUP_ROWS || self.group.bytes() >= GROUP_BYTES {
                 self.end_group()?;
+                self.pause()?;
             } else if self.group.memory() >= most {
                 self.put_aside()?;
             }
@@ -347,27 +282,7 @@ fn create(table: &Table, target: &Target) -> Result<(Sink, String, Option<i64>)>
         (None, range) => format!("{:06}", range.unwrap_or_default()),
     };
     let path = format!("{}/{part}-{}.parquet", table.name, uuid::Uuid::new_v4());
-    let (to, path, ost) = match &target.store {
-        Store::Memory(_) => (SinkTo::Memory(vec![]), path, None),
-        Store::Local(directory) => {
-            let root = directory.root();
-            let place = || {
-                let created = target
-                    .place
-                    .create(root, &target.lake_id, &path, target.ost);
-                created.map_err(std::io::Error::other)
-            };
-            let created = target.store.call(Call::Create, Path::new(&path), place);
-            let (file, path, ost) = created.map_err(|e| match e.downcast::<Error>() {
-                Ok(error) => error,
-                Err(e) => Error::io(target.store.show(&path), "cannot create", e),
-            })?;
-            let buffered = BufWriter::with_capacity(1 << 16, file);
-            (SinkTo::File(buffered), path, ost)
-        }
-    };
-    let hash = Xxh3::new();
-    Ok((Sink { to, hash }, path, ost))
+    Sink::create(target, path)
 }
 
 /// A file that was not finished is nobody's.
@@ -503,7 +418,7 @@ fn read_columns(
     let reader = match store {
         Store::Local(_) => {
             let shown = store.show(path);
-            let file = File::open(&shown).map_err(|e| match e.kind() {
+            let file = DataReader::open(shown.clone()).map_err(|e| match e.kind() {
                 std::io::ErrorKind::NotFound => missing(),
                 _ => Error::io(&shown, "cannot read", e),
             })?;

@@ -5,6 +5,7 @@
 
 use super::Input;
 use crate::error::{Error, Result};
+use std::fs::File;
 use std::io::{BufReader, Read, Write};
 
 /// How a file is compressed.
@@ -34,11 +35,11 @@ impl Packing {
     }
 }
 
-/// The input without its compression, if it has one.
+/// The input without its compression, if it has one; it is unpacked into the file that `temporary` makes.
 ///
 /// # Errors
 /// [`Error::Unsupported`] for xz, [`Error::Malformed`] if it is damaged, [`Error::Io`] if it cannot be read or there is no room.
-pub(crate) fn unpacked(input: Input) -> Result<Input> {
+pub(crate) fn unpacked(input: Input, temporary: impl FnOnce() -> Result<File>) -> Result<Input> {
     let mut head = vec![];
     if !input.is_server() {
         input.read_at(0, input.len().min(6) as usize, &mut head)?;
@@ -46,8 +47,7 @@ pub(crate) fn unpacked(input: Input) -> Result<Input> {
     let Some(packing) = Packing::of(&head) else {
         return Ok(input);
     };
-    let failed = |what: &'static str, e| Error::io(std::env::temp_dir(), what, e);
-    let mut file = tempfile::tempfile().map_err(|e| failed("cannot make a temporary file", e))?;
+    let mut file = temporary()?;
     let bytes = BufReader::with_capacity(1 << 18, input.bytes());
     let mut plain: Box<dyn Read> = match packing {
         Packing::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(bytes)),
@@ -72,7 +72,7 @@ pub(crate) fn unpacked(input: Input) -> Result<Input> {
             break;
         }
         file.write_all(&buffer[..n])
-            .map_err(|e| failed("cannot write a temporary file", e))?;
+            .map_err(|e| Error::io("a temporary file", "cannot write", e))?;
         done += n as u64;
     }
     drop(plain);
@@ -115,7 +115,9 @@ mod tests {
     }
 
     fn read(bytes: &[u8]) -> Result<Vec<u8>> {
-        let input = unpacked(Input::from_bytes("dump", bytes.to_vec()))?;
+        let input = unpacked(Input::from_bytes("dump", bytes.to_vec()), || {
+            Ok(tempfile::tempfile().unwrap())
+        })?;
         let mut all = vec![];
         input.read_at(0, input.len() as usize, &mut all)?;
         Ok(all)

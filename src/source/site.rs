@@ -2,6 +2,7 @@
 
 use regex::Regex;
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -26,6 +27,8 @@ pub struct Site {
     pub period: Period,
     /// Bytes of memory that a reader may take for one log.
     pub log_memory: usize,
+    /// Directory of temporary files; that of the system if None.
+    pub temp: Option<PathBuf>,
     /// Lustre mounts that were met and have no entry: what [`Site::note_lustre`] notes for all readers together.
     pub unmapped: Arc<Mutex<BTreeSet<String>>>,
     /// Whether times were met that name no zone: what [`Site::note_local_times`] notes.
@@ -93,6 +96,7 @@ impl Default for Site {
             slurm_delimiter: None,
             period: Period::default(),
             log_memory: 1 << 30,
+            temp: None,
             unmapped: Arc::default(),
             local_times: Arc::default(),
         }

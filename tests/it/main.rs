@@ -21,6 +21,8 @@ mod questions;
 #[cfg(feature = "engine")]
 mod random_sql;
 #[cfg(feature = "engine")]
+mod readers;
+#[cfg(feature = "engine")]
 mod reference;
 mod registry;
 #[cfg(feature = "engine")]

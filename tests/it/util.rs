@@ -38,7 +38,7 @@ pub(crate) fn python() -> Option<PathBuf> {
         .flatten()
         .find(|python| {
             let packages = Command::new(python)
-                .args(["-c", "import darshan, duckdb, pyarrow"])
+                .args(["-c", "import darshan, duckdb, polars, pyarrow"])
                 .output();
             packages.is_ok_and(|output| output.status.success())
         });

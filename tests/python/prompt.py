@@ -3,6 +3,7 @@
 Keys go in through a pseudo-terminal, and what appears is waited for. DIRECTORY is the home in which the history is kept.
 """
 
+import codecs
 import fcntl
 import os
 import pty
@@ -29,15 +30,21 @@ class Terminal:
             os.execv(program, [program, *arguments])
         fcntl.ioctl(self.keys, termios.TIOCSWINSZ, struct.pack("4H", 40, 100, 0, 0))
         self.shown = ""
+        # A read may end inside a character: what is missing of it comes with the next.
+        self.decode = codecs.getincrementaldecoder("utf-8")().decode
 
     def read(self, deadline):
-        left = deadline - time.monotonic()
-        if left <= 0 or not select.select([self.keys], [], [], left)[0]:
-            sys.exit(f"nothing more within {PATIENCE:.0f} s after:\n{self.shown}")
-        try:
-            return os.read(self.keys, 65536).decode()
-        except OSError:  # the other side has closed
-            return ""
+        """The next characters; none once the program has closed its side."""
+        text = ""
+        while not text:
+            left = deadline - time.monotonic()
+            if left <= 0 or not select.select([self.keys], [], [], left)[0]:
+                sys.exit(f"nothing more within {PATIENCE:.0f} s after:\n{self.shown}")
+            try:
+                text = self.decode(os.read(self.keys, 65536))
+            except OSError:  # the other side has closed
+                break
+        return text
 
     def until(self, *wanted):
         """Waits until all of these were shown, in this order; what was shown up to the last of them."""

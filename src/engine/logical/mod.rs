@@ -3,5 +3,6 @@
 pub(super) mod anti_join;
 pub(super) mod condition_values;
 pub(super) mod extremes;
+pub(super) mod intersect;
 pub(super) mod not_in;
 pub(super) mod null_safe_keys;

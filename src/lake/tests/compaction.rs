@@ -75,7 +75,7 @@ fn crumbs() -> Bench {
 }
 
 /// Publishes a version in which a range should hold another number of bytes.
-fn widen(lake: &Lake, range_bytes: u64) {
+pub(super) fn widen(lake: &Lake, range_bytes: u64) {
     let newest = lake.snapshot(None).unwrap();
     let wider = Manifest {
         version: newest.version() + 1,

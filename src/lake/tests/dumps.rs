@@ -292,7 +292,7 @@ fn moved(rows: &RecordBatch) -> (i64, i64) {
     (sum("bytes_read"), sum("bytes_written"))
 }
 
-fn pacific() -> IngestOptions<'static> {
+pub(super) fn pacific() -> IngestOptions<'static> {
     IngestOptions {
         zone: Some(chrono_tz::America::Los_Angeles),
         ..IngestOptions::default()
@@ -346,7 +346,7 @@ fn ten_slices_of_a_database_taken_one_by_one_and_shuffled_equal_the_whole() {
 }
 
 /// A mysqldump of one OST with samples at these seconds of 2018-01-28 (UTC) and counters.
-fn samples(samples: &[(i64, i64)]) -> String {
+pub(super) fn samples(samples: &[(i64, i64)]) -> String {
     let stamp = |second: i64| {
         let time = chrono::DateTime::from_timestamp(1_517_097_600 + second, 0).unwrap();
         time.format("%Y-%m-%d %H:%M:%S").to_string()
@@ -527,4 +527,49 @@ fn of_two_that_differ_the_same_is_taken_whatever_the_order() {
             (69.39f64 * 1048576.0).round() as i64
         )
     );
+}
+
+#[test]
+fn temporary_files_go_where_they_are_asked_for_and_a_lake_that_has_them_is_sound() {
+    let dumps = Dumps::new();
+    let text = dump(&[line(1, "COMPLETED", 0, Some(1), Some(2))]);
+    let path = dumps.write("a.psv", &text);
+    let in_directory = |temp: PathBuf| IngestOptions {
+        paths: vec![path.clone().into()],
+        temp: Some(temp),
+        ..IngestOptions::default()
+    };
+    let none = dumps.directory.path().join("none");
+    let error = dumps.lake.ingest(&in_directory(none.clone()), &Silent);
+    assert_eq!(
+        error.unwrap_err().to_string(),
+        format!(
+            "{}: cannot make a temporary file: no such file or directory",
+            none.display()
+        )
+    );
+    let own = dumps.lake.root().unwrap().join("_iolode/tmp");
+    dumps
+        .lake
+        .ingest(&in_directory(own.clone()), &Silent)
+        .unwrap();
+    assert_eq!(fs::read_dir(&own).unwrap().count(), 0, "they have no names");
+    // Somebody was killed where a file has a name for a moment.
+    fs::write(own.join(".tmpX1y2Z3"), "rows").unwrap();
+    let all = VacuumOptions {
+        keep_versions: Duration::ZERO,
+        min_age: Duration::ZERO,
+        dry_run: false,
+    };
+    let removed = dumps.lake.vacuum(&all).unwrap().files;
+    assert!(
+        removed.iter().all(|file| !file.contains("tmp")),
+        "{removed:?}"
+    );
+    let report = dumps.lake.check().unwrap();
+    assert!(
+        report.wrong.is_empty() && report.unreferenced.is_empty(),
+        "{report:?}"
+    );
+    assert_eq!(dumps.rows("slurm_job").num_rows(), 1);
 }

@@ -290,6 +290,48 @@ fn a_link_that_denies_what_it_did_has_published() {
     assert!(bench.lake.check().unwrap().wrong.is_empty());
 }
 
+/// Syncs no directory of manifests, or none of lists.
+#[derive(Debug)]
+struct NoSync(&'static str);
+
+impl Calls for NoSync {
+    fn before(&self, call: Call, path: &Path) -> io::Result<()> {
+        match call == Call::Sync && path.ends_with(self.0) {
+            true => Err(io::Error::from_raw_os_error(5)),
+            false => Ok(()),
+        }
+    }
+}
+
+#[test]
+fn a_directory_that_cannot_be_synced_is_an_error_of_lists_and_a_word_of_a_version() {
+    let bench = bench();
+    let open = |directory| {
+        let store = Store::with_calls(bench.lake.root().unwrap(), Arc::new(NoSync(directory)));
+        Lake::open_store(store).unwrap()
+    };
+    for directory in ["_iolode/part", "darshan_mount"] {
+        let error = open(directory).ingest(&bench.options(), &Silent);
+        let error = error.unwrap_err().to_string();
+        assert!(
+            error.ends_with(&format!("{directory}: cannot sync: input/output error")),
+            "{error}"
+        );
+        let check = bench.lake.check().unwrap();
+        assert_eq!((check.version, check.unreferenced), (3, vec![]));
+    }
+    let report = open("_iolode/manifest").ingest(&bench.options(), &Silent);
+    let report = report.unwrap();
+    assert_eq!(report.version, Some(4));
+    let (path, why) = &report.warnings[0];
+    assert_eq!(path, "_iolode/manifest/00000000000000000004.json");
+    assert!(
+        why.starts_with("version 4 is there, but a crash of this machine may undo it ("),
+        "{why}"
+    );
+    assert_eq!(bench.rows().len(), 18);
+}
+
 /// Nothing can be read after the manifest was linked.
 #[derive(Debug)]
 struct FallsSilent(std::sync::atomic::AtomicBool);

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 mod compaction;
 mod copy;
+mod descriptors;
 mod dumps;
 mod faults;
 mod functions;
@@ -22,7 +23,9 @@ mod owner;
 mod racing;
 mod ranges;
 mod refused;
+mod retention;
 mod settings;
+mod signatures;
 mod taken;
 mod upkeep;
 

@@ -498,3 +498,28 @@ fn a_version_that_was_made_once_more_under_its_number_is_another() {
         assert_ne!(now.manifest().commit_id, known.manifest().commit_id);
     }
 }
+
+#[test]
+fn a_file_whose_bytes_have_changed_is_not_taken_into_a_new_one() {
+    let bench = Bench::new();
+    bench.log("a", "mounts 1 0 /first");
+    bench.ingest();
+    let path = bench.lake.snapshot(None).unwrap().files()[0].path.clone();
+    let full = bench.lake.root().unwrap().join(&path);
+    let bytes = fs::read(&full).unwrap();
+    // A bit that is no part of what Parquet checks: the magic number at the begin.
+    let mut flipped = bytes.clone();
+    flipped[0] ^= 16;
+    fs::write(&full, &flipped).unwrap();
+    bench.log("b", "mounts 1 0 /second");
+    let refused = bench.lake.ingest(&bench.options(), &Silent).unwrap_err();
+    let expected = format!("the bytes of {path} are not those that were written");
+    assert!(refused.to_string().contains(&expected), "{refused}");
+    assert_eq!(bench.lake.snapshot(None).unwrap().version(), 2);
+    assert_eq!(bench.lake.check().unwrap().wrong.len(), 1);
+    // What was written for it is gone, and with the right bytes the ingest goes on.
+    fs::write(&full, &bytes).unwrap();
+    assert!(bench.lake.check().unwrap().unreferenced.is_empty());
+    bench.ingest();
+    assert_eq!(bench.rows(), [row(1, "/first"), row(1, "/second")]);
+}

@@ -29,8 +29,11 @@ pub(super) fn read(site: &Site, tables: &mut Tables) -> Result<Outcome> {
         ));
     };
     let cannot = |what, e| Error::io(ADDRESS, what, e);
-    let mut printed =
-        tempfile::tempfile().map_err(|e| cannot("cannot make a temporary file for it", e))?;
+    let printed = match &site.temp {
+        Some(directory) => tempfile::tempfile_in(directory),
+        None => tempfile::tempfile(),
+    };
+    let mut printed = printed.map_err(|e| cannot("cannot make a temporary file for it", e))?;
     let out = printed
         .try_clone()
         .map_err(|e| cannot("cannot make a temporary file for it", e))?;

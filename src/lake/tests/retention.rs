@@ -1,0 +1,112 @@
+//! What is older than a date goes for good; nothing else does.
+
+use super::dumps::{Dumps, dump, line, pacific, states};
+use super::*;
+use crate::source::SOURCES;
+use crate::source::tests::shared;
+use arrow::datatypes::TimestampMicrosecondType;
+
+/// Microseconds since 1970 of a second of 2026-09-01.
+fn second(second: i64) -> i64 {
+    (1_788_220_800 + second) * 1_000_000
+}
+
+#[test]
+fn logs_that_began_before_go_and_no_ingest_brings_them_back() {
+    let bench = Bench::with(&CreateOptions {
+        range_bytes: 2_000,
+        ..CreateOptions::default()
+    });
+    for (name, text) in [
+        ("old", "mounts 1 99 /old /older"),
+        ("same-job", "mounts 1 100 /new"),
+        ("old-too", "mounts 2 7 /7"),
+        ("no-start", "mounts 3 - /unknown"),
+    ] {
+        bench.log(name, text);
+    }
+    bench.ingest();
+    let forgotten = bench.lake.forget_before(SOURCE, 100).unwrap();
+    assert_eq!((forgotten.inputs, forgotten.rows), (2, 3));
+    assert_eq!(bench.rows(), [row(1, "/new"), row(3, "/unknown")]);
+    let found = bench.statuses();
+    let old = found.iter().find(|(name, ..)| name == "old").unwrap();
+    let why = "forgotten: older than what the lake keeps";
+    assert_eq!((old.1, old.2.as_str()), ("skipped", why));
+    assert!(bench.lake.check().unwrap().wrong.is_empty());
+    // Neither the files nor copies of them are taken in, also when all is read anew.
+    bench.log("copy", "mounts 1 99 /old /older");
+    bench.ingest();
+    let refresh = IngestOptions {
+        refresh: true,
+        ..bench.options()
+    };
+    bench.lake.ingest(&refresh, &Silent).unwrap();
+    assert_eq!(bench.rows(), [row(1, "/new"), row(3, "/unknown")]);
+    let nothing = bench.lake.forget_before(SOURCE, 100).unwrap_err();
+    assert_eq!(nothing.to_string(), "nothing in the lake is older");
+    // The version before still has them.
+    let before = bench.lake.snapshot(Some(forgotten.version - 1)).unwrap();
+    let rows: u64 = before.files().iter().map(|file| file.rows).sum();
+    assert_eq!(rows, 5);
+}
+
+#[test]
+fn jobs_that_had_not_ended_stay_with_all_their_steps() {
+    let dumps = Dumps::new();
+    let step = |id: &str, start: i64, end: i64| {
+        line(9, "COMPLETED", 0, Some(start), Some(end)).replacen("9|9|", &format!("{id}|{id}|"), 1)
+    };
+    let text = dump(&[
+        line(1, "COMPLETED", 0, Some(10), Some(100)),
+        step("1.0", 10, 90),
+        line(2, "COMPLETED", 0, Some(10), Some(101)),
+        step("2.0", 10, 20),
+        step("2.1", 20, 101),
+        line(3, "RUNNING", 0, Some(10), None),
+        step("3.0", 10, 20),
+        line(4, "PENDING", 0, None, None),
+    ]);
+    dumps.take(dumps.write("day.psv", &text));
+    assert_eq!(dumps.rows("slurm_job").num_rows(), 4);
+    assert_eq!(dumps.rows("slurm_step").num_rows(), 4);
+    let forgotten = dumps.lake.forget_before(SOURCES, second(100)).unwrap();
+    assert_eq!((forgotten.inputs, forgotten.rows), (0, 2));
+    let jobs = states(&dumps.rows("slurm_job"))
+        .into_iter()
+        .map(|job| job.0);
+    assert_eq!(jobs.collect::<Vec<_>>(), [2, 3, 4]);
+    let steps = dumps.rows("slurm_step");
+    let jobs = steps.column_by_name("job_id").unwrap();
+    assert_eq!(jobs.as_primitive::<Int64Type>().values(), &[2, 2, 3]);
+    assert!(dumps.lake.check().unwrap().wrong.is_empty());
+}
+
+#[test]
+fn intervals_that_ended_go_and_the_rest_of_their_day_stays() {
+    let Some(dump) = shared("lmt/filesystem_snx11025.mysqldump.sql") else {
+        return;
+    };
+    let dumps = Dumps::new();
+    dumps.take_with(dump, pacific());
+    // 24 OSTs with a sample each 5 s from 2018-01-28T08:00:00Z to 08:05:00Z.
+    let begin = 1_517_126_400;
+    assert_eq!(dumps.rows("lmt_ost").num_rows(), 24 * 61);
+    let lmt: Vec<&dyn Source> = vec![&crate::source::lmt::Lmt];
+    dumps
+        .lake
+        .forget_before(&lmt, (begin + 100) * 1_000_000)
+        .unwrap();
+    let rows = dumps.rows("lmt_ost");
+    assert_eq!(rows.num_rows(), 24 * 40);
+    let times = rows.column_by_name("time").unwrap();
+    let times = times.as_primitive::<TimestampMicrosecondType>().values();
+    assert_eq!(times.iter().min(), Some(&((begin + 105) * 1_000_000)));
+    assert!(dumps.lake.check().unwrap().wrong.is_empty());
+    // And the whole day.
+    dumps
+        .lake
+        .forget_before(&lmt, (begin + 300) * 1_000_000)
+        .unwrap();
+    assert!(dumps.lake.snapshot(None).unwrap().files().is_empty());
+}

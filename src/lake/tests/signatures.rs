@@ -1,0 +1,85 @@
+//! What an earlier try has written is kept only for the same rows.
+
+use super::super::convert::{RangeTask, Task};
+use super::super::days::DaysTask;
+use super::super::ingest::signature;
+use super::super::list::list;
+use super::super::stage::{Dump, Run, Stage};
+use super::super::temp::Spill;
+use super::super::writer::Target;
+use super::dumps::{Dumps, dump, line, samples};
+use super::*;
+use crate::source::SOURCES;
+
+/// The runs of a dump of this text.
+fn runs(dumps: &Dumps, source: &str, text: &str) -> Vec<Arc<Run>> {
+    let path = dumps.write("dump", text);
+    let listing = list(&[path.into()], &[]).unwrap();
+    let source = SOURCES.iter().position(|s| s.name() == source).unwrap();
+    let dump = Dump {
+        file: listing.candidates[0].clone(),
+        source,
+        taken: None,
+        known: false,
+    };
+    let options = IngestOptions::default();
+    let stage = Stage::read(&[dump], &Arc::default(), &options, &Silent).unwrap();
+    stage.runs
+}
+
+fn target(lake: &Lake) -> Target {
+    Target {
+        store: lake.store().clone(),
+        place: Placement::None,
+        lake_id: lake.id().into(),
+        range: None,
+        day: None,
+        from: None,
+        to: None,
+        ost: None,
+        version: 2,
+        memory: 1 << 20,
+        spill: Spill::new(&std::env::temp_dir()),
+    }
+}
+
+#[test]
+fn stages_of_as_many_runs_with_other_rows_have_other_signatures() {
+    let dumps = Dumps::new();
+    let of_range = |runs| {
+        signature(&Task::Range(RangeTask {
+            target: target(&dumps.lake),
+            logs: vec![],
+            runs,
+            old: vec![],
+            drop: Arc::default(),
+            rewrite: false,
+        }))
+    };
+    let jobs = |state: &str| {
+        let text = dump(&[line(1, state, 0, Some(1), Some(2))]);
+        let runs = runs(&dumps, "slurm", &text);
+        assert_eq!(runs.len(), 1);
+        of_range(runs)
+    };
+    assert_ne!(jobs("FAILED"), jobs("TIMEOUT"));
+    assert_eq!(jobs("FAILED"), jobs("FAILED"));
+
+    let of_days = |runs| {
+        signature(&Task::Days(DaysTask {
+            table: "lmt_ost".into(),
+            fs: "fs1".into(),
+            target: target(&dumps.lake),
+            days: vec![(17_559, None)],
+            runs,
+            old: vec![],
+        }))
+    };
+    let day = |counter| {
+        let runs = runs(&dumps, "lmt", &samples(&[(10, counter)]));
+        assert_eq!(runs.len(), 1);
+        of_days(runs)
+    };
+    assert_ne!(day(100), day(101));
+    assert_eq!(day(100), day(100));
+}
