@@ -237,7 +237,7 @@ impl Lake {
             slurm_delimiter: options.slurm_delimiter.clone(),
             period: options.period,
             log_memory: log_memory(options),
-            temp: options.temp.clone(),
+            temp: Some(temp::for_readers(options.temp())),
             ..rules
         });
         let read_with = SiteFile {

@@ -124,12 +124,12 @@ fn assert_same(found: &[RecordBatch], expected: &[RecordBatch], what: &str) {
 fn tiny(piece: usize) -> Limits {
     Limits {
         whole: 0,
-        names: 0,
+        names: 64 * MIB,
         spill: Some(spilled::Limits {
             piece,
             part: 2000,
-            record: MIB,
-            file: MIB,
+            record: 64 * MIB,
+            file: 64 * MIB,
             buffers: 0,
             totals: MIB,
         }),
@@ -147,11 +147,7 @@ fn real_logs_give_the_same_rows_whether_their_records_are_spilled_or_not() {
                 continue;
             }
             let what = format!("{} by {piece}", path.display());
-            let limits = Limits {
-                names: 64 * MIB,
-                ..tiny(piece)
-            };
-            let (found, batches) = read(&input, Some(limits));
+            let (found, batches) = read(&input, Some(tiny(piece)));
             assert_eq!(found, outcome, "{what}");
             assert_same(&batches, &whole, &what);
         }
@@ -216,11 +212,7 @@ fn written_logs_of_all_kinds_are_read_piece_by_piece() {
             assert_eq!(outcome, Outcome::default());
             for piece in [61, 4096] {
                 let what = format!("{byte_order:?} {compression:?} by {piece}");
-                let limits = Limits {
-                    names: 64 * MIB,
-                    ..tiny(piece)
-                };
-                let (found, batches) = read(&input, Some(limits));
+                let (found, batches) = read(&input, Some(tiny(piece)));
                 assert_eq!(found, outcome, "{what}");
                 assert_same(&batches, &whole, &what);
             }
@@ -239,7 +231,7 @@ fn counters(ids: u64, ranks: i64) -> Records {
         floats[posix::F_READ_START_TIMESTAMP] = 1.0 + n as f64;
         floats[posix::F_READ_END_TIMESTAMP] = 3.0 + n as f64;
         Record {
-            id: n.wrapping_mul(0x9e37_79b9_7f4a_7c15) % ids,
+            id: n * 7 % ids,
             rank: n as i64 % ranks,
             ints,
             floats,
@@ -328,7 +320,7 @@ fn read_large(log: &DarshanLog, names: &[&'static str]) -> (Outcome, Seen, Darsh
     });
     let ((outcome, reader), most) = peak(|| {
         let mut reader = DarshanReader {
-            log: Log::with_memory(16 * MIB),
+            log: Log::with_memory(16 * MIB, None),
             site: Arc::new(Site::default()),
         };
         let outcome = reader.read(&input, 1, &mut tables).unwrap();

@@ -14,6 +14,7 @@ use super::spilled::{self, Spilled};
 use crate::error::{Error, Result};
 use crate::source::Input;
 use std::borrow::Cow;
+use std::path::{Path, PathBuf};
 
 /// Bytes read at first: the header, and nearly always the job region and the names as well.
 const HEAD: usize = 8 << 10;
@@ -89,6 +90,8 @@ pub struct Log {
     head: Vec<u8>,
     scratch: Vec<u8>,
     limits: Limits,
+    /// Directory of temporary files; that of the system if None.
+    temp: Option<PathBuf>,
     /// The records of all modules, where they do not fit into memory.
     pub(super) spilled: Option<Spilled>,
 }
@@ -118,13 +121,17 @@ impl Log {
         Self::default()
     }
 
-    /// A log that takes about so many bytes of memory. Its records are put into a temporary file if they are more.
-    pub(super) fn with_memory(memory: usize) -> Self {
-        Self::with_limits(Limits {
-            whole: memory / 4,
-            names: memory / 4,
-            spill: Some(spilled::Limits::new(memory)),
-        })
+    /// A log that takes about so many bytes of memory. If its records are more, they are put into a temporary file, in that directory or in
+    /// that of the system.
+    pub(super) fn with_memory(memory: usize, temp: Option<&Path>) -> Self {
+        Self {
+            temp: temp.map(Path::to_path_buf),
+            ..Self::with_limits(Limits {
+                whole: memory / 4,
+                names: memory / 4,
+                spill: Some(spilled::Limits::new(memory)),
+            })
+        }
     }
 
     pub(super) fn with_limits(limits: Limits) -> Self {
@@ -149,7 +156,7 @@ impl Log {
         let fits = self.read_modules(input, &header, want)?;
         if !fits {
             self.clear_modules();
-            self.spilled = Some(Spilled::new()?);
+            self.spilled = Some(Spilled::new(self.temp.as_deref())?);
             self.read_modules(input, &header, want)?;
         }
         Ok(())

@@ -126,7 +126,7 @@ impl Source for Darshan {
 
     fn reader(&self, site: Arc<Site>) -> Box<dyn Reader> {
         Box::new(DarshanReader {
-            log: Log::with_memory(site.log_memory),
+            log: Log::with_memory(site.log_memory, site.temp.as_deref()),
             site,
         })
     }

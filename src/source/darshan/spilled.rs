@@ -3,15 +3,19 @@
 use super::derive::{self, Totals};
 use super::header::ByteOrder;
 use super::log::{ModuleState, fail, note_repeated};
-use super::module::{MODULES, Module, ModuleId, Shape};
+use super::module::{MODULES, Module, ModuleId, Shape, int};
 use super::module_region::ModuleRegion;
 use super::pieces::{End, Pieces};
 use super::region::Damage;
-use super::spill::{Key, MOST_RUNS, Merge, SpillFile};
+use super::spill::{Key, Merge, SpillFile};
 use super::{DarshanReader, FILE_MODULES};
 use crate::error::Result;
 use crate::source::{Input, Tables};
 use std::ops::Range;
+use std::path::Path;
+
+/// Most runs of a log, each of which takes a buffer when they are merged.
+const MOST_RUNS: usize = 1024;
 
 /// What of a log's memory may be taken for what, where its records are spilled.
 #[derive(Clone, Copy, Debug)]
@@ -66,19 +70,19 @@ impl Limits {
             part: memory / 16,
             file: memory / 4,
             buffers: memory / 8,
-            totals: memory / 8,
+            totals: memory / 4,
         }
     }
 }
 
 impl Spilled {
-    /// No records yet.
+    /// No records yet, and a temporary file in that directory; in that of the system if None.
     ///
     /// # Errors
     /// [`crate::Error::Io`] if there can be no temporary file.
-    pub(super) fn new() -> Result<Self> {
+    pub(super) fn new(directory: Option<&Path>) -> Result<Self> {
         Ok(Self {
-            file: SpillFile::new()?,
+            file: SpillFile::new(directory)?,
             regions: vec![],
         })
     }
@@ -139,7 +143,7 @@ impl Spilled {
                     );
                     break Some(Damage::corrupt(base + if whole { good } else { 0 }, reason));
                 }
-                None if region.runs.len() >= MOST_RUNS => {
+                None if self.runs() + region.runs.len() >= MOST_RUNS => {
                     let reason = format!("its records take more than {} bytes", pieces.made());
                     break Some(Damage::corrupt(base + good, reason));
                 }
@@ -164,11 +168,17 @@ impl Spilled {
             region.repeated = Some((first, before + n));
         }
         let records = piece.order.iter().map(|r| piece.record(*r as usize));
-        let run = self.file.write(records)?;
+        let run = self
+            .file
+            .write(records.map(|record| (key(record), record)))?;
         if !run.is_empty() {
             region.runs.push(run);
         }
         Ok(())
+    }
+
+    fn runs(&self) -> usize {
+        self.regions.iter().map(|region| region.runs.len()).sum()
     }
 
     /// Begins to take the records of those modules, through buffers of `memory` bytes together.
@@ -297,7 +307,7 @@ impl DarshanReader {
                 self.fill_part(cursor, id, job_id, tables)?;
             }
             if !totals.fit(limits.totals) {
-                let reason = "critical times are unknown: the windows of its files take more than";
+                let reason = "critical times, and those of the slowest process, are unknown: they take more than";
                 self.log.lose(format!("{reason} {} bytes", limits.totals));
             }
         }
@@ -368,6 +378,11 @@ impl DarshanReader {
             note_repeated(state, at, n + cursor.repeated);
         }
     }
+}
+
+/// Id and process of a record.
+fn key(record: &[u8]) -> Key {
+    (int(record, 0) as u64, int(record, 8))
 }
 
 /// Takes the next record, and returns how many bytes it has.

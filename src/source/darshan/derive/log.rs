@@ -14,7 +14,7 @@ use std::path::Path;
 pub(super) fn append(
     log: &Log,
     job: &Job,
-    totals: Totals,
+    mut totals: Totals,
     log_id: i64,
     input: &Input,
     site: &Site,
@@ -69,6 +69,8 @@ pub(super) fn append(
             .map(|m| m.name.as_ref()),
     );
 
+    let [read_time, write_time, io_time] = totals.critical_times();
+    let [slowest_read, slowest_write] = totals.slowest_times();
     row.int("files", totals.files);
     row.int("streams", totals.streams);
     row.int("files_shared", totals.shared);
@@ -100,11 +102,9 @@ pub(super) fn append(
     row.int("read_files", read.files);
     row.int("write_files", write.files);
     windows(&mut row, read.span, write.span, job.start_micros());
-    let both = read.both(write);
-    let (read_time, write_time) = (read.critical_time(), write.critical_time());
     row.float("critical_read_time", read_time);
     row.float("critical_write_time", write_time);
-    row.float("critical_io_time", both);
+    row.float("critical_io_time", io_time);
     let bandwidth =
         |bytes: i64, seconds: Option<f64>| seconds.filter(|s| *s > 0.0).map(|s| bytes as f64 / s);
     let length = |window: Option<(f64, f64)>| window.map(|(start, end)| end - start);
@@ -116,16 +116,15 @@ pub(super) fn append(
     row.float("write_bw_span", bandwidth(moved_out, length(write.span)));
     row.float("read_bw_critical", bandwidth(moved_in, read_time));
     row.float("write_bw_critical", bandwidth(moved_out, write_time));
-    let slowest = |time: f64| (time > 0.0).then_some(time);
-    let slowest_read = slowest(read.ranks.slowest());
-    let slowest_write = slowest(write.ranks.slowest());
     row.float("read_time_by_slowest", slowest_read);
     row.float("write_time_by_slowest", slowest_write);
     row.float("read_bw_slowest_rank", bandwidth(moved_in, slowest_read));
     row.float("write_bw_slowest_rank", bandwidth(moved_out, slowest_write));
-    for ((names, _, _), module) in BY_SLOWEST.iter().zip(&totals.by_slowest) {
-        let by_slowest = module.as_ref().map(|m| (m.bytes, m.ranks.slowest()));
-        row.int(names[0], by_slowest.map(|b| b.0));
+    let known = !totals.lost;
+    for ((names, _, _), module) in BY_SLOWEST.iter().zip(&mut totals.by_slowest) {
+        row.int(names[0], module.as_ref().map(|module| module.bytes));
+        let by_slowest = module.as_mut().filter(|_| known);
+        let by_slowest = by_slowest.map(|module| (module.bytes, module.ranks.slowest()));
         row.float(names[1], by_slowest.map(|b| b.1));
         let mib = |(bytes, seconds): (i64, f64)| {
             if seconds == 0.0 {

@@ -8,9 +8,6 @@ use crate::source::darshan::counters::{daos, dfs, mpiio, posix, stdio};
 use crate::source::darshan::log::Log;
 use crate::source::darshan::records::Records;
 
-/// Entries after which times are first added up by process, to be few again.
-const MANY: usize = 1 << 16;
-
 /// The totals of a log.
 #[derive(Default)]
 pub(in crate::source::darshan) struct Totals {
@@ -31,6 +28,8 @@ pub(in crate::source::darshan) struct Totals {
     pub(super) sizes: [[Option<i64>; 10]; 2],
     /// By [`BY_SLOWEST`].
     pub(super) by_slowest: [Option<BySlowest>; BY_SLOWEST.len()],
+    /// What needs all windows or all processes is unknown: they took too much memory.
+    pub(super) lost: bool,
 }
 
 /// The totals of reading, or of writing.
@@ -47,8 +46,6 @@ pub(super) struct Direction {
     /// Times of the processes in files that bytes were moved of.
     pub(super) ranks: RankTimes,
     windows: Vec<(f64, f64)>,
-    /// There were too many windows to keep.
-    lost: bool,
 }
 
 /// `total_bytes` and `agg_time_by_slowest` of one module: the I/O time of the rank that spent most in its own records, plus
@@ -67,8 +64,6 @@ pub(super) struct BySlowest {
 pub(super) struct RankTimes {
     shared: f64,
     ranks: Vec<(i64, f64)>,
-    /// Entries from which on they are added up again.
-    many: usize,
 }
 
 /// Columns that are totals of a module, of the records as they are: its place in [`MODULES`], and the counters that are added up.
@@ -241,11 +236,56 @@ impl Totals {
         self.read_write += i64::from(read > 0 && write > 0);
     }
 
-    /// Forgets windows if these take more than so many bytes; false, the first time, if times that depend on them are unknown
-    /// from now on.
+    /// Lengths of the unions of the windows of reading, of writing, and of both; None of none.
+    pub(super) fn critical_times(&mut self) -> [Option<f64>; 3] {
+        let (read, write) = (&mut self.read.windows, &mut self.write.windows);
+        let mut both = [read.as_slice(), write.as_slice()].concat();
+        let known = !self.lost;
+        [read, write, &mut both].map(|windows| union(windows).filter(|_| known))
+    }
+
+    /// Times of the process that spent most reading, and writing; None if nobody spent any.
+    pub(super) fn slowest_times(&mut self) -> [Option<f64>; 2] {
+        let known = !self.lost;
+        [&mut self.read, &mut self.write].map(|direction| {
+            let time = direction.ranks.slowest();
+            (known && time > 0.0).then_some(time)
+        })
+    }
+
+    /// Forgets windows and processes if they take more than so many bytes; false if [`Totals::lost`] is true from now on.
     pub(in crate::source::darshan) fn fit(&mut self, memory: usize) -> bool {
-        let fits = [&mut self.read, &mut self.write].map(|direction| direction.fit(memory / 2));
-        fits.iter().all(|fits| *fits)
+        if self.held() <= memory {
+            return true;
+        }
+        for direction in [&mut self.read, &mut self.write] {
+            join(&mut direction.windows);
+            direction.ranks.join();
+        }
+        let modules = self.by_slowest.iter_mut().flatten();
+        modules.for_each(|module| module.ranks.join());
+        if self.held() <= memory {
+            return true;
+        }
+        self.lost = true;
+        for direction in [&mut self.read, &mut self.write] {
+            direction.windows = vec![];
+            direction.ranks = RankTimes::default();
+        }
+        let modules = self.by_slowest.iter_mut().flatten();
+        modules.for_each(|module| module.ranks = RankTimes::default());
+        false
+    }
+
+    /// Bytes of windows and processes.
+    fn held(&self) -> usize {
+        let modules = self.by_slowest.iter().flatten();
+        let ranks = modules.map(|module| &module.ranks);
+        let ranks: usize = ranks
+            .chain([&self.read.ranks, &self.write.ranks])
+            .map(|ranks| ranks.ranks.len())
+            .sum();
+        16 * (ranks + self.read.windows.len() + self.write.windows.len())
     }
 }
 
@@ -284,33 +324,7 @@ impl Direction {
         self.files += 1;
         let span = self.span.unwrap_or((start, end));
         self.span = Some((span.0.min(start), span.1.max(end)));
-        if !self.lost {
-            self.windows.push((start, end));
-        }
-    }
-
-    /// Length of the union of all windows; None of none, or if there were too many.
-    pub(super) fn critical_time(&self) -> Option<f64> {
-        union(&mut self.windows.clone()).filter(|_| !self.lost)
-    }
-
-    /// The same of both directions.
-    pub(super) fn both(&self, other: &Self) -> Option<f64> {
-        let mut both = [self.windows.as_slice(), other.windows.as_slice()].concat();
-        union(&mut both).filter(|_| !self.lost && !other.lost)
-    }
-
-    fn fit(&mut self, memory: usize) -> bool {
-        if self.windows.len() * size_of::<(f64, f64)>() <= memory {
-            return true;
-        }
-        join(&mut self.windows);
-        // Half is room for those that come.
-        if self.windows.len() * size_of::<(f64, f64)>() <= memory / 2 {
-            return true;
-        }
-        (self.windows, self.lost) = (vec![], true);
-        false
+        self.windows.push((start, end));
     }
 }
 
@@ -339,31 +353,26 @@ impl RankTimes {
             self.shared += time;
             return;
         }
-        if self.ranks.len() >= self.many.max(MANY) {
-            self.ranks = self.by_rank().collect();
-            self.many = 2 * self.ranks.len();
-        }
         self.ranks.push((rank, time));
     }
 
     /// The time of the process that spent most, plus that of the slowest ones in what all share.
-    pub(super) fn slowest(&self) -> f64 {
-        let times = self.by_rank().map(|(_, time)| time);
+    pub(super) fn slowest(&mut self) -> f64 {
+        self.join();
+        let times = self.ranks.iter().map(|(_, time)| *time);
         self.shared + times.fold(0.0, |most, time| if time > most { time } else { most })
     }
 
-    /// Each process once.
-    fn by_rank(&self) -> impl Iterator<Item = (i64, f64)> {
-        let mut ranks = self.ranks.clone();
-        ranks.sort_by_key(|(rank, _)| *rank);
-        let mut ranks = ranks.into_iter().peekable();
-        std::iter::from_fn(move || {
-            let (rank, mut sum) = ranks.next()?;
-            while let Some((_, time)) = ranks.next_if(|(next, _)| *next == rank) {
-                sum += time;
+    /// Adds up the times of each process.
+    fn join(&mut self) {
+        self.ranks.sort_by_key(|(rank, _)| *rank);
+        self.ranks.dedup_by(|next, joined| {
+            let same = next.0 == joined.0;
+            if same {
+                joined.1 += next.1;
             }
-            Some((rank, sum))
-        })
+            same
+        });
     }
 }
 
