@@ -121,7 +121,7 @@ fn assert_same(found: &[RecordBatch], expected: &[RecordBatch], what: &str) {
 }
 
 /// Everything is spilled, a few records at a time, and read again a few records at a time.
-fn tiny(piece: usize) -> Limits {
+pub(super) fn tiny(piece: usize) -> Limits {
     Limits {
         whole: 0,
         names: 64 * MIB,
@@ -295,7 +295,11 @@ struct Seen {
 /// Reads a log with 16 MiB of memory, and gives rows away where there are more than 64 KiB of them in a table. Also tells the most memory
 /// that was held.
 fn read_large(log: &DarshanLog, names: &[&'static str]) -> (Outcome, Seen, DarshanReader) {
-    let input = Input::from_bytes("large.darshan", log.to_bytes());
+    read_within(&Input::from_bytes("large.darshan", log.to_bytes()), names)
+}
+
+/// The same for the bytes of a log.
+fn read_within(input: &Input, names: &[&'static str]) -> (Outcome, Seen, DarshanReader) {
     let mut tables = Tables::new(names.iter().copied()).unwrap();
     let seen = Arc::new(Mutex::new(Seen::default()));
     let take = |seen: &Mutex<Seen>, builders: &mut [crate::table::TableBuilder], least| {
@@ -323,7 +327,7 @@ fn read_large(log: &DarshanLog, names: &[&'static str]) -> (Outcome, Seen, Darsh
             log: Log::with_memory(16 * MIB, None),
             site: Arc::new(Site::default()),
         };
-        let outcome = reader.read(&input, 1, &mut tables).unwrap();
+        let outcome = reader.read(input, 1, &mut tables).unwrap();
         (outcome, reader)
     });
     assert!(most < 16 * MIB, "{most} bytes were held");
@@ -333,22 +337,48 @@ fn read_large(log: &DarshanLog, names: &[&'static str]) -> (Outcome, Seen, Darsh
     (outcome, seen, reader)
 }
 
+/// A log with a region of POSIX that inflates to 1 GiB, or to a quarter of that in a slow build: so many times the same stream of 4 MiB.
+fn bomb() -> Vec<u8> {
+    let log = DarshanLog {
+        modules: vec![Module::new(
+            ModuleId::POSIX,
+            4,
+            Records::Raw(large(BOMB_RECORDS, |n| n as u64)),
+        )],
+        ..log_of(vec![], vec![])
+    };
+    let mut bytes = log.to_bytes();
+    // The offset and the length of the region of POSIX lie behind 48 bytes and an entry of 16.
+    let number = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap());
+    let (offset, length) = (number(64) as usize, number(72) as usize);
+    assert_eq!(offset + length, bytes.len());
+    let stream = bytes[offset..].to_vec();
+    (1..BOMB_STREAMS).for_each(|_| bytes.extend_from_slice(&stream));
+    bytes[72..80].copy_from_slice(&(BOMB_STREAMS as u64 * length as u64).to_le_bytes());
+    bytes
+}
+
+const BOMB_STREAMS: usize = if cfg!(debug_assertions) { 64 } else { 256 };
+
+/// Records in 4 MiB, less what is left over.
+const BOMB_RECORDS: usize = 4 * MIB / RECORD;
+
 #[test]
-fn a_region_of_many_times_the_memory_that_repeats_one_record_gives_it_once() {
-    let records = 256 * MIB / RECORD;
-    let log = log_of(vec![0; records * RECORD], vec![]);
-    let (outcome, seen, reader) =
-        read_large(&log, &["darshan_posix", "darshan_stdio", "darshan_file"]);
-    assert_eq!(outcome.status, Status::Damaged);
+fn a_region_of_many_times_the_memory_that_repeats_its_records_gives_each_once() {
+    let input = Input::from_bytes("bomb.darshan", bomb());
+    assert!(input.len() < 20 * MIB as u64, "{} bytes", input.len());
+    let names = ["darshan_posix", "darshan_file", "darshan_log"];
+    let (outcome, seen, reader) = read_within(&input, &names);
     let why = format!(
-        "POSIX region at inflated byte {RECORD}: {} records twice, the first was taken",
-        records - 1
+        "POSIX region: {} records twice, the first was taken",
+        (BOMB_STREAMS - 1) * BOMB_RECORDS
     );
-    assert_eq!(outcome.why, Some(why));
-    assert_eq!(seen.rows, [1, 1, 2]);
+    assert_eq!((outcome.status, outcome.why), (Status::Damaged, Some(why)));
+    assert_eq!(seen.rows, [BOMB_RECORDS, BOMB_RECORDS, 1]);
     let state = &reader.log.modules()[0];
-    assert_eq!(state.records, Some(1));
-    assert_eq!(state.inflated_bytes, Some((records * RECORD) as u64));
+    assert_eq!(state.records, Some(BOMB_RECORDS as u64));
+    let inflated = BOMB_STREAMS * BOMB_RECORDS * RECORD;
+    assert_eq!(state.inflated_bytes, Some(inflated as u64));
 }
 
 #[test]
@@ -441,4 +471,105 @@ fn a_file_of_too_many_records_is_told() {
     assert_eq!(outcome.why.as_deref(), Some(why));
     // The first record beyond 4 MiB is the last.
     assert_eq!(seen.rows, [2, 4 * MIB / RECORD + 1]);
+}
+
+/// What is kept of a real record of each kind takes several times its bytes in rows.
+#[test]
+fn records_of_every_kind_that_fill_the_memory_stay_within_it() {
+    let segment = |n: i64| Segment {
+        offset: n,
+        length: 1,
+        ..Segment::default()
+    };
+    // 32 bytes a segment, 8 an OST, 16 a bin: 24 MiB of each, in records of about 1 MiB, which are those of few files.
+    let traces = (0..24).map(|rank| Trace {
+        id: 3 + rank as u64 % 8,
+        rank,
+        writes: (0..32_000).map(segment).collect(),
+        ..Trace::default()
+    });
+    let layouts = (0..24).map(|rank| super::write::Layout {
+        id: 3 + rank as u64 % 8,
+        rank,
+        components: vec![super::write::Component::plain(
+            1 << 20,
+            (0..128_000).collect(),
+        )],
+        ..super::write::Layout::default()
+    });
+    let heatmaps = (0..24).map(|rank| super::write::Heatmap {
+        id: 3,
+        rank,
+        reads: vec![1; 64_000],
+        writes: vec![2; 64_000],
+        ..super::write::Heatmap::default()
+    });
+    let of = |id, version, records| DarshanLog {
+        modules: vec![Module::new(id, version, records)],
+        job: Job {
+            nprocs: 24,
+            job_id: 5,
+            ..Job::default()
+        },
+        ..DarshanLog::default()
+    };
+    let names = [
+        "darshan_dxt",
+        "darshan_lustre",
+        "darshan_heatmap",
+        "darshan_file",
+        "darshan_log",
+    ];
+    let log = of(ModuleId::DXT_POSIX, 1, Records::Dxt(traces.collect()));
+    let (outcome, seen, _) = read_large(&log, &names);
+    assert_eq!(
+        (outcome, seen.rows),
+        (Outcome::default(), vec![24 * 32_000, 0, 0, 0, 1])
+    );
+    let log = of(ModuleId::LUSTRE, 2, Records::Lustre(layouts.collect()));
+    let (outcome, seen, _) = read_large(&log, &names);
+    assert_eq!(
+        (outcome, seen.rows),
+        (Outcome::default(), vec![0, 24, 0, 0, 1])
+    );
+    let log = of(ModuleId::HEATMAP, 1, Records::Heatmap(heatmaps.collect()));
+    let (outcome, seen, _) = read_large(&log, &names);
+    assert_eq!(
+        (outcome, seen.rows),
+        (Outcome::default(), vec![0, 0, 24 * 64_000, 0, 1])
+    );
+}
+
+#[test]
+fn a_log_of_65_536_processes_with_a_file_each_is_read_whole() {
+    let mut region = large(1 << 16, |n| n as u64);
+    for (rank, record) in (0..).zip(region.chunks_mut(RECORD)) {
+        record[8..16].copy_from_slice(&i64::to_le_bytes(rank));
+    }
+    let mut log = log_of(region, vec![]);
+    log.job.nprocs = 1 << 16;
+    log.modules.truncate(1);
+    let (outcome, seen, _) = read_large(&log, &["darshan_file", "darshan_posix", "darshan_log"]);
+    assert_eq!(
+        (outcome, seen.rows),
+        (Outcome::default(), vec![1 << 16, 1 << 16, 1])
+    );
+}
+
+#[test]
+fn a_directory_of_temporary_files_that_is_not_there_is_told() {
+    let input = Input::from_bytes(
+        "large.darshan",
+        log_of(large(8 * MIB / RECORD, |n| n as u64), vec![]).to_bytes(),
+    );
+    let directory = tempfile::tempdir().unwrap().path().join("none");
+    let mut log = Log::with_memory(16 * MIB, Some(&directory));
+    let error = log
+        .read(&input, super::log::ModuleSet::ALL)
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("none: cannot make a temporary file"),
+        "{error}"
+    );
 }

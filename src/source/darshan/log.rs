@@ -538,7 +538,7 @@ impl Log {
             (None, None) => {}
         }
         if let Some((at, n)) = body.drop_repeated(module) {
-            note_repeated(state, at, n);
+            note_repeated(state, Some(at), n);
         }
         state.records = Some(body.count() as u64);
         self.put_body(module.id, body);
@@ -634,12 +634,15 @@ pub(super) fn fail(state: &mut ModuleState, damage: Damage) {
     state.error = Some(damage.reason);
 }
 
-/// Notes that so many records were there twice, the first of them at a place.
-pub(super) fn note_repeated(state: &mut ModuleState, at: usize, n: usize) {
+/// Notes that so many records were there twice, the first of them at a place, if that is known.
+pub(super) fn note_repeated(state: &mut ModuleState, at: Option<usize>, n: usize) {
     let s = if n == 1 { "" } else { "s" };
     let reason = format!("{n} record{s} twice, the first was taken");
     match &mut state.error {
         Some(error) => *error = format!("{error}; {reason}"),
-        None => fail(state, Damage::corrupt(at, reason)),
+        None => {
+            fail(state, Damage::corrupt(0, reason));
+            state.error_at = at.map(|at| at as u64);
+        }
     }
 }

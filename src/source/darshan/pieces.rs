@@ -88,7 +88,7 @@ impl<'i> Pieces<'i> {
         while end.is_none() && to < from + self.size {
             let (made, ended) = self
                 .step(&mut into[to..])
-                .map_err(|e| Error::io(self.input.path().to_path_buf(), "cannot read", e))?;
+                .map_err(|e| Error::io(self.input.path(), "cannot read", e))?;
             to += made;
             self.made += made;
             end = ended;

@@ -47,8 +47,8 @@ struct Region {
     /// Bytes before the first record, which belong to all of them.
     head: Vec<u8>,
     runs: Vec<Range<u64>>,
-    /// Where the first record lies that is there twice within a run, and how many are.
-    repeated: Option<(usize, usize)>,
+    /// Records that are there twice within a run.
+    repeated: usize,
 }
 
 /// Takes the records of one module, each once.
@@ -104,7 +104,7 @@ impl Spilled {
             version: state.version,
             head: vec![],
             runs: vec![],
-            repeated: None,
+            repeated: 0,
         };
         let mut piece = ModuleRegion::default();
         piece.begin(module, state.version, &[]);
@@ -124,7 +124,7 @@ impl Spilled {
             let bad = piece.drop_bad(module, nprocs);
             let whole = module.shape != Shape::Apxc || !more;
             if whole {
-                self.write(&mut piece, &mut region, base)?;
+                self.write(&mut piece, &mut region)?;
             }
             if let Some((at, reason)) = bad {
                 break Some(Damage::corrupt(base + at, reason));
@@ -162,11 +162,9 @@ impl Spilled {
     }
 
     /// Puts the records of a piece into the temporary file.
-    fn write(&mut self, piece: &mut ModuleRegion, region: &mut Region, base: usize) -> Result<()> {
-        if let Some((at, n)) = piece.drop_repeated(region.module) {
-            let (first, before) = region.repeated.unwrap_or((base + at, 0));
-            region.repeated = Some((first, before + n));
-        }
+    fn write(&mut self, piece: &mut ModuleRegion, region: &mut Region) -> Result<()> {
+        let repeated = piece.drop_repeated(region.module);
+        region.repeated += repeated.map_or(0, |(_, n)| n);
         let records = piece.order.iter().map(|r| piece.record(*r as usize));
         let run = self
             .file
@@ -373,9 +371,10 @@ impl DarshanReader {
             return;
         };
         state.records = Some(cursor.taken as u64);
-        let (at, n) = cursor.region.repeated.unwrap_or_default();
-        if n + cursor.repeated > 0 {
-            note_repeated(state, at, n + cursor.repeated);
+        // Where the first of them lay is not known of those that stand in different runs.
+        let repeated = cursor.region.repeated + cursor.repeated;
+        if repeated > 0 {
+            note_repeated(state, None, repeated);
         }
     }
 }
