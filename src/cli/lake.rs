@@ -175,6 +175,7 @@ struct Vacuum {
 
 /// Take back what a lake has of a source: all of it, to be taken in anew, or what is older than a date, for good
 #[derive(clap::Args)]
+#[group(id = "forgotten", required = true, multiple = true, args = ["before", "darshan", "slurm", "lmt"])]
 #[command(after_help = "\
 With --before, Darshan logs that began before that date go, accounting records of jobs that ended by then, and LMT samples up to then;
 records of jobs without an end stay. The logs are noted as forgotten, so that no later ingest brings them back. Older versions of
@@ -194,7 +195,7 @@ struct Forget {
     #[arg(long, value_name = "DATE")]
     before: Option<String>,
     /// What it has of Darshan
-    #[arg(long, required_unless_present_any = ["slurm", "lmt", "before"])]
+    #[arg(long)]
     darshan: bool,
     /// What it has of Slurm
     #[arg(long)]
@@ -414,9 +415,9 @@ fn forget(args: &Forget, screen: &mut Screen) -> anyhow::Result<Exit> {
         }
     };
     screen.say(format_args!(
-        "{} inputs and {} rows forgotten, version {}; older versions keep them until `iolode lake vacuum` removes these",
-        size::count(forgotten.inputs),
-        size::count(forgotten.rows),
+        "{} and {} forgotten, version {}; older versions keep them until `iolode lake vacuum` removes these",
+        size::counted(forgotten.inputs, "input", "inputs"),
+        size::counted(forgotten.rows, "row", "rows"),
         forgotten.version
     ));
     Ok(Exit::Done)
@@ -434,15 +435,15 @@ fn check(args: &Check, screen: &mut Screen) -> anyhow::Result<Exit> {
     }
     if !report.unreferenced.is_empty() {
         screen.say(format_args!(
-            "{} files belong to no version: left by an ingest that was stopped, or being written now; `iolode lake vacuum` removes old ones",
-            size::count(report.unreferenced.len() as u64)
+            "{} to no version: left by an ingest that was stopped, or being written now; `iolode lake vacuum` removes old ones",
+            size::counted(report.unreferenced.len() as u64, "file belongs", "files belong")
         ));
     }
     screen.say(format_args!(
-        "version {}: {} files, {} rows, {} found wrong",
+        "version {}: {}, {}, {} found wrong",
         report.version,
-        size::count(report.files),
-        size::count(report.rows),
+        size::counted(report.files, "file", "files"),
+        size::counted(report.rows, "row", "rows"),
         match report.wrong.len() {
             0 => "nothing".to_string(),
             n => size::count(n as u64),
@@ -469,21 +470,17 @@ fn compact(args: &Compact, screen: &mut Screen) -> anyhow::Result<Exit> {
         options.threads = usize::from(threads);
     }
     let report = lake.compact(&options, &Silent)?;
-    let plural = |n: u64, one: &str, many: &str| match n {
-        1 => format!("1 {one}"),
-        n => format!("{} {many}", size::count(n)),
-    };
     let shape = |shape: &Shape| {
         format!(
             "{} in {}, {} of inputs",
-            plural(shape.files, "file", "files"),
-            plural(shape.ranges, "range", "ranges"),
-            plural(shape.lists, "list", "lists")
+            size::counted(shape.files, "file", "files"),
+            size::counted(shape.ranges, "range", "ranges"),
+            size::counted(shape.lists, "list", "lists")
         )
     };
     let written = format!(
         "{}, {} anew",
-        plural(report.rewritten, "file", "files"),
+        size::counted(report.rewritten, "file", "files"),
         size::show(report.rewritten_bytes)
     );
     match report.version {
@@ -492,6 +489,11 @@ fn compact(args: &Compact, screen: &mut Screen) -> anyhow::Result<Exit> {
         }
         _ if args.dry_run => screen.say(format_args!(
             "would write {written}: {} would become about {}",
+            shape(&report.before),
+            shape(&report.after)
+        )),
+        Some(version) if report.rewritten == 0 => screen.say(format_args!(
+            "merged lists: {} became {}, version {version}",
             shape(&report.before),
             shape(&report.after)
         )),
@@ -507,7 +509,7 @@ fn compact(args: &Compact, screen: &mut Screen) -> anyhow::Result<Exit> {
     if report.given_up > 0 {
         screen.say(format_args!(
             "{} left to ingests that wrote there all the time; run it again later",
-            plural(report.given_up, "piece was", "pieces were")
+            size::counted(report.given_up, "piece was", "pieces were")
         ));
     }
     Ok(Exit::Done)
@@ -519,21 +521,29 @@ fn vacuum(args: &Vacuum, screen: &mut Screen) -> anyhow::Result<Exit> {
         min_age: args.min_age,
         dry_run: args.dry_run,
     };
-    let report = Lake::open(&args.lake)?.vacuum(&options)?;
+    let lake = Lake::open(&args.lake)?;
+    let report = lake.vacuum(&options)?;
     for file in &report.files {
         writeln!(screen.data, "{}", shown(file))?;
     }
     screen.say(format_args!(
-        "{} {} versions, {} files, {}",
+        "{} {}, {}, {}",
         if args.dry_run {
             "would remove"
         } else {
             "removed"
         },
-        report.versions.len(),
-        size::count(report.files.len() as u64),
+        size::counted(report.versions.len() as u64, "version", "versions"),
+        size::counted(report.files.len() as u64, "file", "files"),
         size::show(report.bytes)
     ));
+    if let (1.., Some(until)) = (report.held, report.held_until) {
+        screen.say(format_args!(
+            "{} left, for a command that changes the lake began before they were written and may still run; if it was killed its lease ends {}",
+            size::counted(report.held, "file was", "files were"),
+            time(until)
+        ));
+    }
     Ok(Exit::Done)
 }
 

@@ -144,38 +144,25 @@ fn usage(error: &clap::Error, screen: &mut Screen) -> anyhow::Result<Exit> {
             text.lines().for_each(|line| screen.say(line));
             anyhow::bail!("no command given; `iolode demo` is a good first one")
         }
-        _ => anyhow::bail!(complaint(&error.render().to_string())),
+        _ => {
+            let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
+            anyhow::bail!(complaint(&error.render().to_string(), words))
+        }
     }
 }
 
 /// The one line of clap's several: what is wrong, its tips, and where help is.
-fn complaint(text: &str) -> String {
-    let (what, usage) = match text.split_once("\nUsage: ") {
-        Some((what, usage)) => (what, usage.lines().next().unwrap_or_default()),
-        None => (
-            text.split("\nFor more information").next().unwrap_or(text),
-            "",
-        ),
-    };
-    let what: Vec<_> = what
+fn complaint(text: &str, words: impl IntoIterator<Item = String>) -> String {
+    let what = text.split("\nUsage: ").next().unwrap_or(text);
+    let what = what.split("\nFor more information").next().unwrap_or(what);
+    let what = what
         .lines()
         .map(|line| {
             line.trim()
                 .trim_start_matches("error: ")
                 .trim_start_matches("tip: ")
         })
-        .filter(|line| !line.is_empty())
-        .collect();
-    // `iolode lake create [OPTIONS] <LAKE>`: the words before the first argument are the command.
-    let command: Vec<_> = usage
-        .split_whitespace()
-        .take_while(|word| word.bytes().all(|c| c.is_ascii_lowercase()))
-        .collect();
-    let command = if command.is_empty() {
-        "iolode".to_string()
-    } else {
-        command.join(" ")
-    };
+        .filter(|line| !line.is_empty());
     let mut line = String::new();
     for part in what {
         // What clap lists stands indented below a line that ends in a colon.
@@ -186,7 +173,28 @@ fn complaint(text: &str) -> String {
         });
         line.push_str(part);
     }
+    let command = named_command(words);
+    // The commands below `query` are the named queries.
+    if command == "iolode query" {
+        line = line
+            .replace("unrecognized subcommand", "unknown query")
+            .replace("similar subcommand exists", "similar one exists")
+            .replace("similar subcommands exist", "similar ones exist");
+    }
     format!("{line}; see `{command} --help`")
+}
+
+/// The command that the words of a command line name, as far as there is such a one.
+fn named_command(words: impl IntoIterator<Item = String>) -> String {
+    let (mut at, mut path) = (command(), "iolode".to_string());
+    for word in words.into_iter().skip(1) {
+        let Some(next) = at.find_subcommand(&word).cloned() else {
+            break;
+        };
+        path = format!("{path} {}", next.get_name());
+        at = next;
+    }
+    path
 }
 
 /// An error as one line: what was being done, and why that failed.
@@ -255,7 +263,8 @@ mod tests {
     fn a_complaint_of_clap_becomes_one_line_with_its_tip() {
         let complain = |args: &[&str]| {
             let error = Cli::try_parse_from(args).err().unwrap();
-            complaint(&error.render().to_string())
+            let words = args.iter().map(|word| word.to_string());
+            complaint(&error.render().to_string(), words)
         };
         assert_eq!(
             complain(&["iolode", "sql", "--fromat", "csv"]),
@@ -265,6 +274,19 @@ mod tests {
             complain(&["iolode", "lake", "info"]),
             "the following required arguments were not provided: <LAKE>; see `iolode lake info --help`"
         );
+        assert_eq!(
+            complain(&["iolode", "lake", "forget", "L"]),
+            "the following required arguments were not provided: <--before <DATE>|--darshan|--slurm|--lmt>; \
+             see `iolode lake forget --help`"
+        );
+        let line = complain(&["iolode", "lake", "vacuum", "L", "--keep", "7x"]);
+        assert!(
+            line.ends_with("; see `iolode lake vacuum --help`"),
+            "{line}"
+        );
+        let line = complain(&["iolode", "query", "top_writ"]);
+        assert!(line.starts_with("unknown query 'top_writ'"), "{line}");
+        assert!(line.ends_with("; see `iolode query --help`"), "{line}");
         let line = complain(&["iolode", "sqk"]);
         assert!(
             line.starts_with("unrecognized subcommand 'sqk'; a similar subcommand exists: 'sql'"),

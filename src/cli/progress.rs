@@ -124,8 +124,8 @@ impl Progress for Bar {
 pub(crate) fn summary(report: &IngestReport, took: Duration) -> String {
     let Some(version) = report.version else {
         let mut line = format!(
-            "nothing new: {} inputs unchanged",
-            size::count(report.unchanged)
+            "nothing new: {} unchanged",
+            size::counted(report.unchanged, "input", "inputs")
         );
         for (n, what) in [
             (
@@ -150,7 +150,7 @@ pub(crate) fn summary(report: &IngestReport, took: Duration) -> String {
         .filter(|(status, _)| status.has_rows())
         .map(|(_, n)| n)
         .sum();
-    let mut line = format!("{} inputs taken in", size::count(taken));
+    let mut line = format!("{} taken in", size::counted(taken, "input", "inputs"));
     let mut parts = vec![];
     for (status, word) in [
         (InputStatus::Partial, "partial"),
@@ -177,8 +177,12 @@ pub(crate) fn summary(report: &IngestReport, took: Duration) -> String {
     }
     let _ = write!(
         line,
-        ": {} rows, {} to {} of Parquet in {:.1} s, version {version}",
+        ": {} rows{}, {} to {} of Parquet in {:.1} s, version {version}",
         size::count(report.rows),
+        match report.rows_replaced {
+            0 => String::new(),
+            n => format!(" written in place of {}", size::count(n)),
+        },
         size::show(report.bytes_in),
         size::show(report.bytes_out),
         took.as_secs_f64()
@@ -241,6 +245,10 @@ mod tests {
         assert_eq!(
             summary(&report, took),
             "1 200 inputs taken in: 56 789 rows, 3.00 MiB to 1.00 MiB of Parquet in 2.3 s, version 2"
+        );
+        report.rows_replaced = 50_000;
+        assert!(
+            summary(&report, took).contains(": 56 789 rows written in place of 50 000, 3.00 MiB")
         );
         report
             .inputs

@@ -10,6 +10,7 @@ use crate::answer::Analysis;
 use crate::engine::{Engine, EngineOptions, runtime};
 use crate::error::Error;
 use crate::lake::{IngestOptions, Lake};
+use crate::text::shown_path;
 use anyhow::Context;
 use datafusion::arrow::array::{AsArray, RecordBatch};
 use datafusion::arrow::datatypes::SchemaRef;
@@ -92,7 +93,18 @@ impl Session {
         for given in &ask.lake {
             let (name, path) = named(given);
             let lake = Arc::new(Lake::open(path)?);
-            lakes.push((distinct(&name, &lakes), lake, None));
+            let name = distinct(&name, &lakes);
+            if ask.lake.len() > 1
+                && !given.ends_with(&name)
+                && !given.starts_with(&format!("{name}="))
+            {
+                screen.say(format_args!(
+                    "note: {} is `{name}` in SQL; --lake NAME={} gives it another name",
+                    shown_path(path),
+                    shown_path(path)
+                ));
+            }
+            lakes.push((name, lake, None));
         }
         if let Some(version) = ask.version {
             let [(_, lake, asked)] = lakes.as_mut_slice() else {

@@ -2,6 +2,14 @@
 
 pub(crate) use crate::answer::amount::{count, size as show};
 
+/// A number with its noun: `1 file`, `2 000 files`.
+pub(crate) fn counted(n: u64, one: &str, many: &str) -> String {
+    match n {
+        1 => format!("1 {one}"),
+        n => format!("{} {many}", count(n)),
+    }
+}
+
 /// The bytes that `512M`, `2GiB`, `1.5 GB` or `4096` stand for.
 ///
 /// K, M, G, T and KiB, MiB, GiB, TiB are powers of 1024, as Slurm and the shells have them; KB, MB, GB, TB are powers of 1000.

@@ -108,7 +108,9 @@ fn plainer(text: String) -> String {
         return "a subquery in brackets gave more than one row where one value is needed; use an aggregate such as max(..), or LIMIT 1"
             .into();
     }
-    if text.ends_with("not supported for Base table") {
+    if text.ends_with("not supported for Base table")
+        || text.contains("nconsistent data length across values list")
+    {
         return "the tables of a lake cannot be changed in SQL; `iolode ingest` fills them".into();
     }
     let between = |from: &str, to: &str| {
@@ -125,6 +127,11 @@ fn plainer(text: String) -> String {
         return format!(
             "not supported: {name} over a window whose first row moves; begin the frame with UNBOUNDED PRECEDING, or join the rows with \
              those of their window and use GROUP BY"
+        );
+    }
+    if let Some(given) = between("min/max was called with ", " arguments") {
+        return format!(
+            "min and max are of the rows of a group and take one value, not {given}; of the values of one row write least(..) or greatest(..)"
         );
     }
     if let Some(path) = between("Failed to fetch metadata for file ", ": ") {
@@ -202,6 +209,9 @@ fn plan(text: &str, known: &Known) -> String {
             near.map(|near| format!("; did you mean `{near}`?"))
                 .unwrap_or_default()
         );
+    }
+    if let Some(name) = text.strip_prefix("Invalid qualifier ") {
+        return format!("unknown table `{name}` before `.*`");
     }
     // A function of ours has said which argument is wrong; DataFusion adds that it is.
     if let Some((_, rest)) = text.split_once("user-defined coercion failed with: ") {
@@ -286,7 +296,9 @@ fn arrow(error: &datafusion::arrow::error::ArrowError) -> String {
         | A::SchemaError(text) => text.clone(),
         A::ArithmeticOverflow(text) => text.clone(),
         A::DivideByZero => "division by zero".to_string(),
-        A::ParquetError(text) => format!("damaged data file: {text}"),
+        A::ParquetError(text) => {
+            format!("damaged data file, which `iolode lake check` names: {text}")
+        }
         error => error.to_string(),
     }
 }

@@ -29,6 +29,7 @@
 mod build_side;
 mod catalog;
 mod colocated;
+mod constant_keys;
 mod contents;
 mod corrections;
 mod cuts;

@@ -32,6 +32,10 @@ pub const SWITCHES: &[(&str, &str)] = &[
         "the least and greatest keys of a join's build side bound the scan of its probe side",
     ),
     (
+        "constant_keys",
+        "groupings do not go by the order of keys that are one value",
+    ),
+    (
         "semi_join",
         "duplicates are dropped from the side of a semi or anti join that is only looked at",
     ),

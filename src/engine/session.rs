@@ -6,6 +6,7 @@ use super::corrections::count_distinct;
 use super::corrections::durations::PartsOfDurations;
 use super::corrections::functional_dependencies::{ForgetDependencies, PLAIN_COLUMNS, SAME};
 use super::corrections::in_lists::SeparateLists;
+use super::corrections::kept_nulls::KeptNulls;
 use super::corrections::order_twice::OrderOnce;
 use super::corrections::percentile_cont::ToTheLastDigit;
 use super::corrections::signed_counts;
@@ -26,7 +27,7 @@ use super::memory::Memory;
 use super::options::{Options, Switched};
 use super::runs::{GROUP_RUNS, JOIN_RUNS, TOP_OF_RUNS};
 use super::user_function::WriteOut;
-use super::{build_side, colocated, distinct, one_stream, own_text, scan_filter};
+use super::{build_side, colocated, constant_keys, distinct, one_stream, own_text, scan_filter};
 use crate::error::{Error, Result};
 use datafusion::execution::SessionStateBuilder;
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
@@ -143,6 +144,7 @@ pub(crate) fn session_state(
     // Behind the rule that gives both sides of an operator their type.
     analyzer.rules.push(Arc::new(CheckedArithmetic));
     analyzer.rules.push(Arc::new(SeparateLists));
+    analyzer.rules.push(Arc::new(KeptNulls));
     // Behind those that may make NULLs.
     analyzer.rules.push(Arc::new(ThreeValuedIn));
     analyzer.rules.push(Arc::new(ConditionValues));
@@ -172,6 +174,7 @@ fn rules(colocated: bool, budget: bool) -> Vec<Arc<dyn PhysicalOptimizerRule + S
     if colocated {
         rules.insert(at, switched(Arc::new(colocated::RULE)));
     }
+    rules.insert(at, switched(Arc::new(constant_keys::RULE)));
     rules.insert(at, Arc::new(join_order::RULE));
     rules.insert(at, Arc::new(sort_fetch::TAKE_OUT));
     let behind = (place(&rules, "EnsureRequirements") + 1).min(rules.len());

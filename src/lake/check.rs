@@ -7,7 +7,7 @@ use super::parts::{DataFile, day_name, read_part};
 use super::snapshot::Snapshot;
 use super::stage::{DAY, Keys};
 use super::store::{Entry, Store, TEMPORARY};
-use super::writer::read_rows;
+use super::writer::{damaged, read_rows};
 use crate::error::Result;
 use crate::table::{TABLES, table};
 use crate::text::{shown, shown_path};
@@ -64,13 +64,16 @@ impl Lake {
         });
         let mut seen = HashSet::new();
         for file in snapshot.files() {
-            let (shown, path) = (shown_path(&store.show(&file.path)), shown(&file.path));
+            let (whole, path) = (shown_path(&store.show(&file.path)), shown(&file.path));
+            let damaged = damaged(store, &file.path);
             // The finding names the file already.
-            let plain = |what: String| match what.strip_prefix(&format!("{shown}: ")) {
-                Some(rest) => rest.to_string(),
-                None if what.ends_with(&format!("{path} is missing")) => "it is missing".into(),
-                None => what,
-            };
+            let prefixes = [format!("{}: ", shown(&damaged)), format!("{whole}: ")];
+            let plain =
+                |what: String| match prefixes.iter().find_map(|prefix| what.strip_prefix(prefix)) {
+                    Some(rest) => rest.to_string(),
+                    None if what.ends_with(&format!("{path} is missing")) => "it is missing".into(),
+                    None => what,
+                };
             match check_file(&snapshot, file, &taken, &mut seen).map_err(plain) {
                 Ok(rows) => {
                     report.files += 1;
@@ -129,7 +132,21 @@ impl Lake {
             }
         }
         let mut named = Named::default();
-        for version in Manifest::versions(store)? {
+        let versions = Manifest::versions(store)?;
+        for pair in versions.windows(2) {
+            // Vacuum removes the oldest ones and never leaves a gap.
+            let [before, after] = pair else { continue };
+            let what = match after - before {
+                0 | 1 => continue,
+                2 => "it is missing".to_string(),
+                n => format!("it and the {} after it are missing", n - 2),
+            };
+            report.wrong.push(Finding {
+                path: Manifest::path(before + 1),
+                what,
+            });
+        }
+        for version in versions {
             if let Err(e) = named.add(store, version) {
                 report.wrong.push(Finding {
                     path: Manifest::path(version),

@@ -80,7 +80,7 @@ impl Lake {
     /// Those of `make`; [`Error::Conflict`] if others commit all the time; as [`Lake::commit`].
     pub(super) fn change<'a>(
         &self,
-        make: impl Fn(&Snapshot) -> Result<Option<Change<'a>>>,
+        mut make: impl FnMut(&Snapshot) -> Result<Option<Change<'a>>>,
     ) -> Result<Option<u64>> {
         for _ in 0..TRIES {
             let snapshot = self.snapshot(None)?;

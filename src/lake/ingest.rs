@@ -151,6 +151,8 @@ pub struct IngestReport {
     pub bytes_out: u64,
     /// Rows of the data files that were written.
     pub rows: u64,
+    /// Rows of the data files that these replace: those of other inputs of the same ranges are written anew, too.
+    pub rows_replaced: u64,
     /// Inputs of which nothing was taken, and why. Rows that the lake holds of one from before stay.
     pub failures: Vec<(String, String)>,
     /// What was taken and is not as it should be: the input, or what it is about, and what there is to say.
@@ -345,6 +347,12 @@ impl Lake {
             if let Some(committed) = self.commit_with_warning(&snapshot, change)? {
                 nothing.warnings.extend(committed.warning);
                 let version = committed.version;
+                let replaced: HashSet<&String> = results.iter().flat_map(|r| &r.replaced).collect();
+                let files = snapshot.files().iter();
+                nothing.rows_replaced = files
+                    .filter(|file| replaced.contains(&file.path))
+                    .map(|file| file.rows)
+                    .sum();
                 return Ok(report(version, &inputs, &results, &named(options), nothing));
             }
         }

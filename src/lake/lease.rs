@@ -129,23 +129,39 @@ fn is_held(renewed: SystemTime, now: SystemTime) -> bool {
         .map_or(true, |since| since <= EXPIRES)
 }
 
-/// The start of the oldest lease that holds, in microseconds since 1970; None if there is none. Leases that have expired long ago are removed.
-///
-/// # Errors
-/// [`Error::Io`].
-pub(super) fn oldest(store: &Store, now: SystemTime) -> Result<Option<i64>> {
-    let mut starts = vec![];
-    for entry in store.list(LEASES)? {
-        if is_held(entry.modified, now) {
+/// The leases of a lake at one time.
+#[derive(Debug, Default)]
+pub(super) struct Leases {
+    /// The start of the oldest that holds, in microseconds since 1970; None if none holds.
+    pub(super) oldest: Option<i64>,
+    /// When the last of those that hold ends if nobody renews it, in microseconds since 1970.
+    pub(super) until: Option<i64>,
+    /// Paths of those that have expired.
+    pub(super) expired: Vec<String>,
+}
+
+impl Leases {
+    /// Reads them.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub(super) fn read(store: &Store, now: SystemTime) -> Result<Self> {
+        let mut leases = Self::default();
+        for entry in store.list(LEASES)? {
+            if !is_held(entry.modified, now) {
+                leases.expired.push(entry.path);
+                continue;
+            }
             let text = store.read(&entry.path)?;
             let start = text.and_then(|text| std::str::from_utf8(&text).ok()?.trim().parse().ok());
             // One that is being written says nothing yet.
-            starts.push(start.unwrap_or(super::micros(entry.modified)));
-        } else {
-            store.delete(&entry.path)?;
+            let start = start.unwrap_or(super::micros(entry.modified));
+            let until = super::micros(entry.modified + EXPIRES);
+            leases.oldest = Some(leases.oldest.map_or(start, |oldest| oldest.min(start)));
+            leases.until = leases.until.max(Some(until));
         }
+        Ok(leases)
     }
-    Ok(starts.into_iter().min())
 }
 
 #[cfg(test)]
@@ -194,12 +210,13 @@ mod tests {
         };
         let starts = (start(&first), start(&second));
         assert!(starts.0 <= starts.1);
-        let oldest = || oldest(&store, store.time().unwrap()).unwrap();
-        assert_eq!(oldest(), Some(starts.0));
+        let leases = || Leases::read(&store, store.time().unwrap()).unwrap();
+        assert_eq!(leases().oldest, Some(starts.0));
         drop(first);
-        assert_eq!(oldest(), Some(starts.1));
+        assert_eq!(leases().oldest, Some(starts.1));
+        assert!(leases().until >= Some(starts.1 + 15 * 60 * 1_000_000));
         age(&store, &second, EXPIRES + Duration::from_secs(5));
-        assert_eq!(oldest(), None);
-        assert!(store.list(LEASES).unwrap().is_empty());
+        assert_eq!((leases().oldest, leases().until), (None, None));
+        assert_eq!(leases().expired, [second.held.path.clone()]);
     }
 }

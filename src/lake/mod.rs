@@ -308,12 +308,10 @@ impl Lake {
         };
         manifest.ok_or_else(|| {
             let known = Manifest::versions(&self.store).unwrap_or_default();
-            let known = known
-                .first()
-                .zip(known.last())
-                .map_or("none".to_string(), |(first, last)| {
-                    format!("{first} to {last}")
-                });
+            let known = match ranges(&known) {
+                known if known.is_empty() => "none".to_string(),
+                known => known,
+            };
             let reason = version.map_or("its manifests are gone".to_string(), |v| {
                 format!("it has no version {v}; it has {known}")
             });
@@ -331,6 +329,19 @@ impl Lake {
     pub fn site(&self) -> Result<SiteFile> {
         SiteFile::parse(&self.manifest(None)?.settings)
     }
+}
+
+/// Numbers in ascending order as text: `1 to 3, 5`.
+fn ranges(numbers: &[u64]) -> String {
+    let parts: Vec<String> = numbers
+        .chunk_by(|a, b| a + 1 == *b)
+        .filter_map(|part| match part {
+            [] => None,
+            [one] => Some(one.to_string()),
+            [first, .., last] => Some(format!("{first} to {last}")),
+        })
+        .collect();
+    parts.join(", ")
 }
 
 /// Refuses a directory for a new lake that holds one, or anything else.

@@ -8,6 +8,8 @@ use super::Lake;
 use super::manifest::Manifest;
 use super::named::{Named, outside};
 use super::parts::DataFile;
+use super::site::SiteFile;
+use super::snapshot::Snapshot;
 use super::store::Store;
 use super::version::Version;
 use crate::error::{Error, Result};
@@ -110,11 +112,22 @@ impl Lake {
 
     /// As [`Lake::check_owner`], of these directories of data files too.
     pub(super) fn check_placed(&self, placed: &BTreeSet<PathBuf>) -> Result<()> {
+        self.check_places(&self.site()?, placed)
+    }
+
+    /// As [`Lake::check_owner`], for who goes by a version that need not be the newest, which may be damaged.
+    pub(super) fn check_version(&self, snapshot: &Snapshot) -> Result<()> {
+        let of_files = snapshot.files().iter();
+        let placed = of_files.filter_map(|file| outside(&file.path)).collect();
+        self.check_places(&snapshot.site()?, &placed)
+    }
+
+    fn check_places(&self, site: &SiteFile, placed: &BTreeSet<PathBuf>) -> Result<()> {
         let Some(root) = self.root() else {
             return Ok(());
         };
         let own = Owner::new(&self.lake_id, root);
-        for directory in self.directories(placed)? {
+        for directory in self.directories_of(site, placed) {
             let used = || placed.contains(&directory);
             match Owner::read(&directory)? {
                 None if !directory.is_dir() && used() => {
@@ -146,12 +159,16 @@ impl Lake {
     /// # Errors
     /// As [`Lake::site`].
     pub(super) fn directories(&self, placed: &BTreeSet<PathBuf>) -> Result<BTreeSet<PathBuf>> {
-        let of_settings = self.site()?.place.directories(&self.lake_id);
+        Ok(self.directories_of(&self.site()?, placed))
+    }
+
+    fn directories_of(&self, site: &SiteFile, placed: &BTreeSet<PathBuf>) -> BTreeSet<PathBuf> {
+        let of_settings = site.place.directories(&self.lake_id);
         let is_ours = |path: &&PathBuf| path.file_name().is_some_and(|name| name == &*self.lake_id);
-        Ok(of_settings
+        of_settings
             .into_iter()
             .chain(placed.iter().filter(is_ours).cloned())
-            .collect())
+            .collect()
     }
 
     /// Records the path of a lake that was moved in the directories that hold its files.

@@ -13,7 +13,7 @@ impl Lake {
     /// damaged, or files are missing that it names.
     ///
     /// # Errors
-    /// [`Error::Lake`] if there is no such version, or it is not whole itself; [`Error::Conflict`] if somebody else commits meanwhile;
+    /// [`Error::Lake`] if there is no such version, it is not whole itself, or the lake is a copy whose directories belong to another; [`Error::Conflict`] if somebody else commits meanwhile;
     /// [`Error::Io`].
     pub fn restore(&self, version: u64) -> Result<u64> {
         let lease = Lease::take(&self.store)?;
@@ -23,6 +23,7 @@ impl Lake {
             reason,
         };
         old.manifest.check_writer(&self.store)?;
+        self.check_version(&old)?;
         for path in old
             .files()
             .iter()
@@ -31,7 +32,7 @@ impl Lake {
         {
             if !self.store.exists(path)? {
                 return Err(refuse(format!(
-                    "version {version} cannot be restored: {path} is missing"
+                    "version {version} cannot be restored: {path} is missing; `iolode lake history` lists the versions that are there"
                 )));
             }
         }

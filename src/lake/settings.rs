@@ -6,12 +6,14 @@ use super::{Lake, Snapshot};
 use crate::error::{Error, Result};
 
 /// What a change of settings did.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SettingsChange {
     /// The version with the new settings; None if they were those of the newest.
     pub version: Option<u64>,
     /// Inputs whose rows were read with other zones, mounts or names of programs; `ingest --refresh` reads them again.
     pub read_otherwise: u64,
+    /// Registered sources that are no longer in the settings.
+    pub sources_dropped: Vec<String>,
 }
 
 impl Lake {
@@ -32,6 +34,7 @@ impl Lake {
         let site = SiteFile::parse(text)?;
         site.place.check()?;
         let read_with = site.reading_hash()?;
+        let mut sources_dropped = vec![];
         let version = self.change(|snapshot| {
             let newest = snapshot.version();
             if let Some(expected) = if_version.filter(|expected| *expected != newest) {
@@ -42,6 +45,9 @@ impl Lake {
                     ),
                 });
             }
+            let before = snapshot.site()?.source.into_iter();
+            let is_gone = |path: &String| !site.source.iter().any(|source| source.path == *path);
+            sources_dropped = before.map(|source| source.path).filter(is_gone).collect();
             Ok(changed_settings(snapshot, text))
         })?;
         let inputs = self.snapshot(None)?.inputs()?;
@@ -51,6 +57,7 @@ impl Lake {
         Ok(SettingsChange {
             version,
             read_otherwise: inputs.iter().filter(otherwise).count() as u64,
+            sources_dropped,
         })
     }
 }

@@ -1,7 +1,7 @@
 //! Removing what no kept version names.
 
 use super::check::present;
-use super::lease;
+use super::lease::Leases;
 use super::manifest::{Manifest, version_of};
 use super::named::Named;
 use super::{Lake, micros};
@@ -38,6 +38,10 @@ pub struct VacuumReport {
     pub files: Vec<String>,
     /// Their bytes.
     pub bytes: u64,
+    /// Files that are old enough and stay because somebody who writes holds a lease.
+    pub held: u64,
+    /// When the leases that hold now end if nobody renews them: microseconds since 1970.
+    pub held_until: Option<i64>,
 }
 
 impl Lake {
@@ -96,13 +100,19 @@ impl Lake {
             versions: gone.iter().map(|(version, _)| *version).collect(),
             ..VacuumReport::default()
         };
-        let writing = lease::oldest(store, now)?;
+        let leases = Leases::read(store, now)?;
+        report.held_until = leases.until;
         let old_enough = since(options.min_age);
-        let is_removed =
-            |modified: i64| modified <= old_enough && writing.is_none_or(|start| modified < start);
+        let is_held = |modified: i64| leases.oldest.is_some_and(|start| start <= modified);
         let mut old = vec![];
         for entry in present(self, all.placed())? {
-            if !named.contains(store, &entry.path) && is_removed(micros(entry.modified)) {
+            let modified = micros(entry.modified);
+            if named.contains(store, &entry.path) || modified > old_enough {
+                continue;
+            }
+            if is_held(modified) {
+                report.held += 1;
+            } else {
                 report.bytes += entry.bytes;
                 report.files.push(entry.path.clone());
                 old.push(entry);
@@ -111,6 +121,9 @@ impl Lake {
         report.files.sort();
         if options.dry_run {
             return Ok(report);
+        }
+        for path in &leases.expired {
+            store.delete(path)?;
         }
         // Manifests go first: a version without all its files must not be seen.
         for version in &report.versions {

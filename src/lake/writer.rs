@@ -413,8 +413,7 @@ fn read_columns(
         lake: store.show(""),
         reason: format!("{path} is missing"),
     };
-    let failed = |e| Error::columns(store.show(path).display().to_string(), e);
-    let named = store.show(path).display().to_string();
+    let damaged = damaged(store, path);
     let reader = match store {
         Store::Local(_) => {
             let shown = store.show(path);
@@ -426,10 +425,18 @@ fn read_columns(
         }
         Store::Memory(_) => reader(store.read(path)?.ok_or_else(missing)?, batch, only),
     };
-    let reader = reader.map_err(failed)?;
+    let reader = reader.map_err(|e| Error::columns(damaged.clone(), e))?;
     Ok(Box::new(reader.map(move |batch| {
-        batch.map_err(|e| Error::columns(named.clone(), e))
+        batch.map_err(|e| Error::columns(damaged.clone(), e))
     })))
+}
+
+/// What is said before Parquet's reason when a data file cannot be read.
+pub(super) fn damaged(store: &Store, path: &str) -> String {
+    format!(
+        "damaged data file {} (`iolode lake check` finds all of them)",
+        store.show(path).display()
+    )
 }
 
 fn reader<R: ChunkReader + 'static>(

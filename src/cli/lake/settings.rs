@@ -4,7 +4,7 @@ use crate::cli::screen::Screen;
 use crate::cli::{Exit, size};
 use crate::error::Error;
 use crate::lake::{Lake, SiteFile};
-use crate::text::shown_path;
+use crate::text::{shown, shown_path};
 use std::path::{Path, PathBuf};
 
 /// Change the settings of a lake: cluster, time zone, mounts and their file systems, names of programs, sources, placement
@@ -64,15 +64,17 @@ pub(super) fn set(args: &Set, screen: &mut Screen) -> anyhow::Result<Exit> {
         Some(version) => screen.say(format_args!("version {version} has these settings")),
         None => screen.say(format_args!("the lake has these settings already")),
     }
-    match changed.read_otherwise {
-        0 => {}
-        1 => screen.say(format_args!(
-            "1 input was read with other settings; `iolode ingest --refresh` reads it again"
-        )),
-        n => screen.say(format_args!(
-            "{} inputs were read with other settings; `iolode ingest --refresh` reads them again",
-            size::count(n)
-        )),
+    for path in &changed.sources_dropped {
+        screen.say(format_args!(
+            "note: {} is no source any more; `iolode ingest` alone does not look there",
+            shown(path)
+        ));
+    }
+    if changed.read_otherwise > 0 {
+        screen.say(format_args!(
+            "{} read with other settings; `iolode ingest --refresh` reads what is still there again",
+            size::counted(changed.read_otherwise, "input was", "inputs were")
+        ));
     }
     Ok(Exit::Done)
 }

@@ -33,8 +33,8 @@ use datafusion::logical_expr::planner::{
 };
 use datafusion::logical_expr::sort_properties::{ExprProperties, SortProperties};
 use datafusion::logical_expr::{
-    ColumnarValue, Distinct, Expr, LogicalPlan, Projection, ReturnFieldArgs, ScalarFunctionArgs,
-    ScalarUDF, ScalarUDFImpl, Signature, Volatility,
+    Aggregate, ColumnarValue, Distinct, Expr, LogicalPlan, Projection, ReturnFieldArgs,
+    ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
 use datafusion::optimizer::analyzer::AnalyzerRule;
 use datafusion::physical_expr::expressions::Column as PhysicalColumn;
@@ -57,7 +57,7 @@ pub(in crate::engine) const PLAIN_COLUMNS: Rule = Rule {
 
 impl AnalyzerRule for ForgetDependencies {
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
-        forget(plan)
+        forget(grouped(plan)?)
     }
 
     fn name(&self) -> &str {
@@ -93,6 +93,32 @@ impl RelationPlanner for ForgetDependencies {
             plan, None,
         ))))
     }
+}
+
+/// The same plan, with a grouping in place of each DISTINCT: DataFusion makes one of it later, whose keys are known only then. One that DataFusion
+/// will find to be done already stays.
+fn grouped(plan: LogicalPlan) -> Result<LogicalPlan> {
+    let grouped = plan.transform_up_with_subqueries(|node| {
+        let LogicalPlan::Distinct(Distinct::All(input)) = &node else {
+            return Ok(match node.inputs().is_empty() {
+                true => Transformed::no(node),
+                false => Transformed::yes(node.recompute_schema()?),
+            });
+        };
+        let columns = input.schema().columns();
+        let is_whole = |key: &FunctionalDependence| {
+            let first = key.source_indices.iter().take(columns.len());
+            key.source_indices.len() >= columns.len() && first.copied().eq(0..columns.len())
+        };
+        let keys = input.schema().functional_dependencies();
+        if columns.is_empty() || keys.iter().any(is_whole) {
+            return Ok(Transformed::no(node));
+        }
+        let columns = columns.into_iter().map(Expr::Column).collect();
+        let grouping = Aggregate::try_new(Arc::clone(input), columns, vec![])?;
+        Ok(Transformed::yes(LogicalPlan::Aggregate(grouping)))
+    })?;
+    Ok(grouped.data)
 }
 
 /// The same plan, in which no dependency is kept too long.

@@ -26,6 +26,10 @@
 //! AS hit ..)` makes it, to be one value in the rows of the join, and so closes groups early or sorts no more.
 //! Likewise above a UNION ALL of constants, of which one is NULL.
 //!
+//! And a fifth: above a window whose frame moves. DataFusion 55.2 takes `count(*) OVER (PARTITION BY k ORDER BY t ROWS BETWEEN 2 PRECEDING AND CURRENT
+//! ROW)` to grow from row to row through all partitions, and likewise the counts, least and greatest values of other frames that move, whatever
+//! NULLs they hold. The order of the window's input stays.
+//!
 //! The rule stands before `EnsureRequirements`, which adds the sorts.
 
 use crate::engine::rule::{Node, Rule};
@@ -33,6 +37,7 @@ use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{JoinType, Result, Statistics};
 use datafusion::config::ConfigOptions;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_expr::window::{SlidingAggregateWindowExpr, WindowExpr};
 use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
 use datafusion::physical_plan::aggregates::AggregateExec;
 use datafusion::physical_plan::execution_plan::CardinalityEffect;
@@ -40,7 +45,10 @@ use datafusion::physical_plan::joins::{HashJoinExec, NestedLoopJoinExec, SortMer
 use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::statistics::{ChildStats, StatisticsArgs};
 use datafusion::physical_plan::union::UnionExec;
-use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
+use datafusion::physical_plan::windows::{BoundedWindowAggExec, WindowAggExec};
+use datafusion::physical_plan::{
+    DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, PlanProperties,
+};
 use std::fmt::Formatter;
 use std::sync::Arc;
 
@@ -59,7 +67,25 @@ fn claims_too_much(plan: &Arc<dyn ExecutionPlan>) -> bool {
     let hash = plan.downcast_ref::<HashJoinExec>();
     plan.is::<SortMergeJoinExec>()
         || hash.is_some_and(|join| *join.join_type() == JoinType::Inner)
+        || windows(plan).is_some_and(|windows| windows.iter().any(moves))
         || loses_constants(plan)
+}
+
+/// The window functions of a node that has some.
+fn windows(plan: &Arc<dyn ExecutionPlan>) -> Option<&[Arc<dyn WindowExpr>]> {
+    let bounded = plan
+        .downcast_ref()
+        .map(|windows: &BoundedWindowAggExec| windows.window_expr());
+    let whole = || {
+        plan.downcast_ref()
+            .map(|windows: &WindowAggExec| windows.window_expr())
+    };
+    bounded.or_else(whole)
+}
+
+/// Whether the first row of its frame moves.
+fn moves(window: &Arc<dyn WindowExpr>) -> bool {
+    window.as_any().is::<SlidingAggregateWindowExpr>()
 }
 
 /// Whether a column that is one value in all rows of an input may be several in its own.
@@ -95,17 +121,49 @@ fn groups_by_sets(plan: &Arc<dyn ExecutionPlan>) -> bool {
 }
 
 /// Passes its input through and says nothing of its order.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(in crate::engine) struct UnorderedExec {
     input: Arc<dyn ExecutionPlan>,
+    /// It says nothing of values that are one in all rows either, whatever its input is.
+    says_nothing: bool,
     properties: Arc<PlanProperties>,
 }
 
 impl UnorderedExec {
     fn plan(input: Arc<dyn ExecutionPlan>) -> Arc<dyn ExecutionPlan> {
+        Self::of(input, false)
+    }
+
+    /// One that says nothing of its rows at all.
+    pub(in crate::engine) fn saying_nothing(
+        input: Arc<dyn ExecutionPlan>,
+    ) -> Arc<dyn ExecutionPlan> {
+        Self::of(input, true)
+    }
+
+    /// Whether it is such a one.
+    pub(in crate::engine) fn says_nothing(&self) -> bool {
+        self.says_nothing
+    }
+
+    /// Whose rows it passes through.
+    pub(in crate::engine) fn input(&self) -> &Arc<dyn ExecutionPlan> {
+        &self.input
+    }
+
+    fn of(input: Arc<dyn ExecutionPlan>, says_nothing: bool) -> Arc<dyn ExecutionPlan> {
         let mut properties = input.properties().as_ref().clone();
-        let equivalences = match loses_constants(&input) {
+        let equivalences = match says_nothing || loses_constants(&input) {
             true => EquivalenceProperties::new(input.schema()),
+            false if windows(&input).is_some() => {
+                let below = input.children();
+                let below = below
+                    .iter()
+                    .map(|input| (*input).equivalence_properties().clone());
+                let all = || EquivalenceProperties::new(input.schema());
+                let extended = below.map(|below| all().extend(below)).next();
+                extended.and_then(Result::ok).unwrap_or_else(all)
+            }
             false => {
                 let mut equivalences = properties.equivalence_properties().clone();
                 equivalences.clear_orderings();
@@ -115,6 +173,7 @@ impl UnorderedExec {
         properties.set_eq_properties(equivalences);
         Arc::new(Self {
             input,
+            says_nothing,
             properties: Arc::new(properties),
         })
     }
@@ -150,7 +209,7 @@ impl ExecutionPlan for UnorderedExec {
         self: Arc<Self>,
         mut children: Vec<Arc<dyn ExecutionPlan>>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        Ok(Self::plan(children.swap_remove(0)))
+        Ok(Self::of(children.swap_remove(0), self.says_nothing))
     }
 
     fn benefits_from_input_partitioning(&self) -> Vec<bool> {
@@ -195,6 +254,6 @@ impl ExecutionPlan for UnorderedExec {
             return Ok(None);
         }
         let input = self.input.try_swapping_with_projection(projection)?;
-        Ok(input.map(Self::plan))
+        Ok(input.map(|input| Self::of(input, self.says_nothing)))
     }
 }

@@ -18,6 +18,7 @@ pub(in crate::engine) mod functional_dependencies;
 pub(in crate::engine) mod headings;
 pub(in crate::engine) mod in_lists;
 pub(in crate::engine) mod join_order;
+pub(in crate::engine) mod kept_nulls;
 pub(in crate::engine) mod keywords;
 pub(in crate::engine) mod long_chains;
 pub(in crate::engine) mod order_twice;

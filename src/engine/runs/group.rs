@@ -29,6 +29,7 @@ use super::kept::Kept;
 use super::reduce::{Reduction, valid};
 use super::scan::RunScan;
 use super::words::{runs_of, told_apart};
+use crate::engine::constant_keys::plain_input;
 use crate::engine::rule::{Node, Rule};
 use datafusion::arrow::array::{ArrayRef, Int64Array, RecordBatch, UInt32Array};
 use datafusion::arrow::compute::take_arrays;
@@ -75,7 +76,10 @@ pub(in crate::engine) const RULE: Rule = Rule {
 fn instead(node: &Node, _: &ConfigOptions) -> Result<Option<Node>> {
     let grouping = node.downcast_ref::<AggregateExec>();
     let grouping = grouping.filter(|grouping| groups_rows(grouping));
-    let runs = grouping.map(|grouping| GroupRunsExec::try_new(Arc::new(grouping.clone())));
+    let runs = grouping.map(|grouping| {
+        let grouping = plain_input(grouping.clone())?;
+        GroupRunsExec::try_new(Arc::new(grouping))
+    });
     Ok(runs.transpose()?.map(|runs| Arc::new(runs) as Node))
 }
 

@@ -137,3 +137,18 @@ fn a_key_of_a_side_is_taken_for_one_of_a_grouping() {
                CROSS JOIN (VALUES (3), (9)) AS u(x))";
     assert_eq!(answer(sql), ["1", "1"]);
 }
+
+#[test]
+fn counts_of_a_frame_that_moves_are_taken_to_grow_through_all_partitions() {
+    let sql = "SELECT count(*) OVER (PARTITION BY k ORDER BY v ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) AS n \
+               FROM (VALUES (1, 1), (1, 2), (2, 1), (2, 2)) AS t(k, v) ORDER BY n";
+    assert_ne!(answer(sql), ["1", "1", "2", "2"]);
+}
+
+#[test]
+fn a_key_that_distinct_makes_of_one_side_is_taken_for_one_of_all_rows() {
+    let sql = "WITH a AS (SELECT DISTINCT g FROM (VALUES (1), (1), (2)) AS t(g)), u AS (SELECT * FROM (VALUES (3), (1), (2)) AS t(x)) \
+               SELECT DISTINCT a.g, u.x FROM a CROSS JOIN u ORDER BY g, x";
+    let plan = plan(sql);
+    assert!(!plan.contains("x@1 ASC"), "{plan}");
+}

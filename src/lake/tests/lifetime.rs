@@ -92,11 +92,56 @@ fn what_was_written_since_the_start_of_a_lease_stays() {
     fs::write(&stray, "x").unwrap();
     let removed = bench.lake.vacuum(&NOTHING_SPARED).unwrap();
     assert!(stray.exists(), "{removed:?}");
+    assert_eq!(removed.held, 1);
+    // It may hold a quarter of an hour from now on.
+    let now = bench.lake.store().time().unwrap();
+    let ends = micros(now + Duration::from_secs(15 * 60));
+    let until = removed.held_until.unwrap();
+    assert!(
+        ends - 60_000_000 <= until && until <= ends,
+        "{until} {ends}"
+    );
     lease.check().unwrap();
     drop(lease);
     let removed = bench.lake.vacuum(&NOTHING_SPARED).unwrap();
     assert_eq!(removed.files, ["darshan_mount/000000-stray.parquet"]);
     assert_eq!(bench.rows().len(), 2);
+}
+
+#[test]
+fn a_dry_run_removes_no_lease_and_a_vacuum_those_that_have_expired() {
+    let bench = bench();
+    let old = bench.lake.root().unwrap().join("_iolode/lease/old");
+    fs::create_dir_all(old.parent().unwrap()).unwrap();
+    fs::write(&old, "0").unwrap();
+    let then = bench.lake.store().time().unwrap() - Duration::from_secs(16 * 60);
+    let file = fs::File::options().append(true).open(&old).unwrap();
+    file.set_modified(then).unwrap();
+    let dry = VacuumOptions {
+        dry_run: true,
+        ..NOTHING_SPARED
+    };
+    bench.lake.vacuum(&dry).unwrap();
+    assert!(old.exists());
+    bench.lake.vacuum(&NOTHING_SPARED).unwrap();
+    assert!(!old.exists());
+}
+
+#[test]
+fn a_version_that_is_gone_from_between_is_found_and_not_offered() {
+    let bench = bench();
+    bench.log("c", "mounts 1 0 /c");
+    bench.ingest();
+    let root = bench.lake.root().unwrap().to_path_buf();
+    fs::remove_file(root.join(Manifest::path(2))).unwrap();
+    let found = bench.lake.check().unwrap().wrong;
+    let found: Vec<_> = found.iter().map(|f| (&*f.path, &*f.what)).collect();
+    assert_eq!(found, [(&*Manifest::path(2), "it is missing")]);
+    let gone = bench.lake.restore(2).unwrap_err().to_string();
+    assert!(
+        gone.ends_with("it has no version 2; it has 1, 3 to 4"),
+        "{gone}"
+    );
 }
 
 /// Vacuums the lake whenever a manifest is about to be published.

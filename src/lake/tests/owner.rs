@@ -72,7 +72,7 @@ fn a_copied_root_is_read_and_every_write_refuses_so_that_the_originals_files_sta
     assert_eq!(copy.check().unwrap().wrong, []);
     bench.log("new", "mounts 7 0 /new");
     type Write<'a> = Box<dyn Fn() -> Result<()> + 'a>;
-    let writes: [(&str, Write); 6] = [
+    let writes: [(&str, Write); 7] = [
         ("vacuum", Box::new(|| copy.vacuum(&all()).map(|_| ()))),
         (
             "ingest",
@@ -86,6 +86,7 @@ fn a_copied_root_is_read_and_every_write_refuses_so_that_the_originals_files_sta
             }),
         ),
         ("forget", Box::new(|| copy.forget(SOURCE).map(|_| ()))),
+        ("restore", Box::new(|| copy.restore(2).map(|_| ()))),
         (
             "functions",
             Box::new(|| {

@@ -28,12 +28,22 @@ fn settings_are_kept_with_comments_and_each_version_has_its_own() {
     );
     let site = bench.lake.site().unwrap();
     assert_eq!(site.source.len(), 1);
+    let elsewhere = bench.lake.set_settings("cluster = 'cori'\n", None).unwrap();
+    assert_eq!(elsewhere.sources_dropped, [site.source[0].path.clone()]);
+    assert_eq!(
+        bench
+            .lake
+            .set_settings(&text, None)
+            .unwrap()
+            .sources_dropped,
+        Vec::<String>::new()
+    );
     // Once more registers nothing more, and makes no version.
     assert_eq!(
         bench.lake.ingest(&registering, &Silent).unwrap().version,
         None
     );
-    assert_eq!(bench.lake.snapshot(None).unwrap().version(), 2);
+    assert_eq!(bench.lake.snapshot(None).unwrap().version(), 4);
     let first = bench.lake.snapshot(Some(1)).unwrap();
     assert_eq!(
         first.manifest().settings,

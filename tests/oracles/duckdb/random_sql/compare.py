@@ -135,7 +135,12 @@ def unordered(left, right, rough, scales):
         return f"{len(left)} rows before those that a limit cut are right, {len(right)} came"
     exact = [place for place, one in enumerate(rough) if not one]
     digits = [place for place, one in enumerate(rough) if one]
-    order = lambda row: ([key(row[place]) for place in exact], [coarse(row[place]) for place in digits])
+    # Values that are alike in their first digits stand by their size: which of them was first in its answer says nothing.
+    order = lambda row: (
+        [key(row[place]) for place in exact],
+        [coarse(row[place]) for place in digits],
+        [key(row[place]) for place in digits],
+    )
     left, right = sorted(left, key=order), sorted(right, key=order)
     for a, b in zip(left, right):
         for place, (one, two) in enumerate(zip(a, b)):
