@@ -6,10 +6,12 @@ use super::layout::layout;
 use super::module::dxt::{DxtRecord, Form};
 use super::module::{MODULES, Module, ModuleId, Status, lustre, module};
 use super::module_region::ModuleRegion;
+pub use super::module_state::ModuleState;
+use super::module_state::{fail, note_repeated};
 use super::names::Names;
 use super::pieces::Pieces;
 use super::records::Records;
-use super::region::{Damage, MOST_KEPT, Regions};
+use super::region::{Damage, MOST_KEPT, Regions, missing};
 use super::spilled::{self, Spilled};
 use crate::error::{Error, Result};
 use crate::source::Input;
@@ -46,31 +48,6 @@ impl Default for Limits {
 /// A set of modules.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ModuleSet(u64);
-
-/// One module of a log: what the header says, and how much of it could be read.
-#[derive(Clone, Debug)]
-pub struct ModuleState {
-    /// Its number.
-    pub id: ModuleId,
-    /// Its name as Darshan gives it; the number of an unknown one.
-    pub name: Cow<'static, str>,
-    /// Version of its format.
-    pub version: u32,
-    /// How much of it could be read.
-    pub status: Status,
-    /// Darshan ran out of memory for it on some process.
-    pub partial: bool,
-    /// Bytes of the region in the log.
-    pub bytes: u64,
-    /// Bytes after inflating; None if it was not read.
-    pub inflated_bytes: Option<u64>,
-    /// Good records; None if it was not read.
-    pub records: Option<u64>,
-    /// Position of the damage in the inflated region.
-    pub error_at: Option<u64>,
-    /// What is wrong there.
-    pub error: Option<String>,
-}
 
 /// A log.
 #[derive(Default)]
@@ -601,48 +578,5 @@ impl Log {
             }
             (None, damage) => damage,
         })
-    }
-}
-
-/// What a region lacks by its place alone.
-fn missing(input: &Input, place: Place) -> Option<Damage> {
-    let end = place.offset.checked_add(place.length);
-    if end.is_some_and(|end| end <= input.len()) {
-        return None;
-    }
-    let reason = match end {
-        Some(end) => format!("the file ends at byte {}, the region at {end}", input.len()),
-        None => format!(
-            "the region begins at byte {} and is {} bytes long, more than a file can be",
-            place.offset, place.length
-        ),
-    };
-    Some(Damage {
-        at: 0,
-        truncated: true,
-        reason,
-    })
-}
-
-pub(super) fn fail(state: &mut ModuleState, damage: Damage) {
-    state.status = if damage.truncated {
-        Status::Truncated
-    } else {
-        Status::Corrupt
-    };
-    state.error_at = Some(damage.at as u64);
-    state.error = Some(damage.reason);
-}
-
-/// Notes that so many records were there twice, the first of them at a place, if that is known.
-pub(super) fn note_repeated(state: &mut ModuleState, at: Option<usize>, n: usize) {
-    let s = if n == 1 { "" } else { "s" };
-    let reason = format!("{n} record{s} twice, the first was taken");
-    match &mut state.error {
-        Some(error) => *error = format!("{error}; {reason}"),
-        None => {
-            fail(state, Damage::corrupt(0, reason));
-            state.error_at = at.map(|at| at as u64);
-        }
     }
 }

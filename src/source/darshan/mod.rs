@@ -32,6 +32,7 @@ pub mod layout;
 pub mod log;
 pub mod module;
 mod module_region;
+mod module_state;
 #[cfg(test)]
 mod mutation;
 mod names;

@@ -1,7 +1,8 @@
 //! One region of a log, inflated.
 
-use super::header::Compression;
+use super::header::{Compression, Place};
 use super::inflate::{Inflater, Stream};
+use crate::source::Input;
 use flate2::{Decompress, FlushDecompress, Status};
 use std::io::{ErrorKind, Read};
 
@@ -185,6 +186,26 @@ fn front(input: &[u8], into: &mut Vec<u8>, most: usize) -> Result<usize, Damage>
 
 fn no_memory(bytes: usize) -> Damage {
     Damage::corrupt(0, format!("there is no memory for {bytes} more bytes"))
+}
+
+/// What a region lacks by its place alone.
+pub(super) fn missing(input: &Input, place: Place) -> Option<Damage> {
+    let end = place.offset.checked_add(place.length);
+    if end.is_some_and(|end| end <= input.len()) {
+        return None;
+    }
+    let reason = match end {
+        Some(end) => format!("the file ends at byte {}, the region at {end}", input.len()),
+        None => format!(
+            "the region begins at byte {} and is {} bytes long, more than a file can be",
+            place.offset, place.length
+        ),
+    };
+    Some(Damage {
+        at: 0,
+        truncated: true,
+        reason,
+    })
 }
 
 pub(super) fn damage(at: usize, truncated: bool) -> Damage {

@@ -2,9 +2,9 @@
 
 use super::derive::{self, Totals};
 use super::header::ByteOrder;
-use super::log::{ModuleState, fail, note_repeated};
 use super::module::{MODULES, Module, ModuleId, Shape, int};
 use super::module_region::ModuleRegion;
+use super::module_state::{ModuleState, fail, note_repeated};
 use super::pieces::{End, Pieces};
 use super::region::Damage;
 use super::spill::{Key, Merge, SpillFile};
