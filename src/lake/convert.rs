@@ -6,6 +6,7 @@ use super::ingest::{IngestOptions, Progress};
 use super::list::{Candidate, Planned, failed_row, without_path};
 use super::merge::merge;
 use super::parts::{DataFile, InputRow, InputStatus};
+use super::range_writers::RangeWriters;
 use super::stage::Run;
 use super::work::Hashes;
 use super::writer::{RangeWriter, Target};
@@ -13,7 +14,8 @@ use crate::error::{Error, Result};
 use crate::source::{Input, Peek, Period, Reader, Resolver, SOURCES, Site, Tables};
 use crate::table::table;
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, MutexGuard};
 
 /// Logs up to this size are read into memory whole, once, for hashing and reading.
 const WHOLE: u64 = 64 << 20;
@@ -133,6 +135,8 @@ impl<'o> Worker<'o> {
             ..RangeResult::default()
         };
         let converted = self.convert(task, known, &mut result, progress);
+        // An unfinished file goes with its writer.
+        self.tables.remove_taker();
         let mut spared = std::mem::take(&mut result.spared);
         // Rows that were to be replaced stay if the log could not be read, unless another input brought them.
         spared.retain(|hash| {
@@ -173,14 +177,17 @@ impl<'o> Worker<'o> {
         result: &mut RangeResult,
         progress: &dyn Progress,
     ) -> Result<()> {
-        let mut writers: Vec<Option<RangeWriter>> =
-            self.tables.builders().iter().map(|_| None).collect();
+        let writers = self.writers(task);
         let mut logs: Vec<&Planned> = task.logs.iter().collect();
         logs.sort_by(|a, b| (a.job_id, &a.file.name).cmp(&(b.job_id, &b.file.name)));
         for job in logs.chunk_by(|a, b| a.job_id == b.job_id) {
-            self.convert_job(job, known, task, &mut writers, result, progress)?;
+            self.convert_job(job, known, task, &writers, result, progress)?;
         }
-        self.flush(task, &mut writers, 0)?;
+        let mut writers = {
+            let mut writers = lock(&writers)?;
+            writers.flush(self.tables.builders(), 0)?;
+            writers.take()
+        };
         // Tables without new rows that lose some, or are cut.
         let names: Vec<String> = self
             .tables
@@ -235,7 +242,7 @@ impl<'o> Worker<'o> {
         job: &[&Planned],
         known: &Hashes,
         task: &RangeTask,
-        writers: &mut [Option<RangeWriter>],
+        writers: &Mutex<RangeWriters>,
         result: &mut RangeResult,
         progress: &dyn Progress,
     ) -> Result<()> {
@@ -284,17 +291,45 @@ impl<'o> Worker<'o> {
                 Some(input) => Ok(input),
                 None => self.load_again(&log.file, hash),
             };
+            lock(writers)?.begin();
+            let rows = self.rows();
             match input.and_then(|input| self.read(input, hash, log)) {
                 Ok(row) => {
                     progress.done(log.file.bytes, false);
                     before = Some((hash, &log.file.name));
                     result.inputs.push(row);
                 }
-                Err(e) => self.fail(log, e, result, progress),
+                Err(e) => {
+                    let e = lock(writers)?.failed(e)?;
+                    if self.rows() != rows || self.options.is_cancelled() {
+                        return Err(e);
+                    }
+                    self.fail(log, e, result, progress);
+                }
             }
-            self.flush(task, writers, self.flush_at)?;
+            lock(writers)?.flush_full(self.tables.builders())?;
         }
         Ok(())
+    }
+
+    /// The writers of a range, which take rows also while a log is read that has more of them than there should be in memory.
+    fn writers(&mut self, task: &RangeTask) -> Arc<Mutex<RangeWriters>> {
+        let builders = self.tables.builders().len();
+        let writers = RangeWriters::new(task, builders, self.flush_at, self.write_at);
+        let writers = Arc::new(Mutex::new(writers));
+        let (taker, cancel) = (writers.clone(), self.options.cancel.clone());
+        self.tables.set_taker(move |builders| {
+            if cancel.load(Ordering::Relaxed) {
+                return Err(Error::Interrupted);
+            }
+            lock(&taker)?.relieve(builders)
+        });
+        writers
+    }
+
+    /// Rows in all builders.
+    fn rows(&mut self) -> usize {
+        self.tables.builders().iter().map(|b| b.rows()).sum()
     }
 
     fn load(&mut self, file: &Candidate) -> Result<Input> {
@@ -368,54 +403,6 @@ impl<'o> Worker<'o> {
         let row = failed_row(&log.file, source, InputStatus::Failed, why);
         result.inputs.push(row);
     }
-
-    /// Moves the rows of those builders into the files that hold so many bytes.
-    fn flush(
-        &mut self,
-        task: &RangeTask,
-        writers: &mut [Option<RangeWriter>],
-        least: usize,
-    ) -> Result<()> {
-        let mut moved = false;
-        for (builder, writer) in self.tables.builders().iter_mut().zip(&mut *writers) {
-            if builder.rows() == 0 || builder.bytes() < least {
-                continue;
-            }
-            moved = true;
-            let batch = builder.finish()?;
-            let writer = match writer {
-                Some(writer) => writer,
-                None => {
-                    let old = old_of(task, &builder.table().name);
-                    writer.insert(RangeWriter::new(
-                        builder.table(),
-                        task.target.clone(),
-                        &old,
-                        task.drop.clone(),
-                    )?)
-                }
-            };
-            writer.write(&batch)?;
-        }
-        if !moved {
-            return Ok(());
-        }
-        // Many writers that are each within their bounds are too much together.
-        let mut held: Vec<usize> = writers
-            .iter()
-            .map(|writer| writer.as_ref().map_or(0, RangeWriter::memory))
-            .collect();
-        while held.iter().sum::<usize>() > self.write_at {
-            let largest = (0..held.len()).max_by_key(|at| held[*at]);
-            let Some((at, writer)) = largest.and_then(|at| Some((at, writers[at].as_mut()?)))
-            else {
-                break;
-            };
-            writer.put_aside()?;
-            held[at] = 0;
-        }
-        Ok(())
-    }
 }
 
 /// What makes one row of several for a table that dumps fill.
@@ -467,12 +454,17 @@ pub(super) fn contradictions(table: &str, resolver: &dyn Resolver) -> Option<(St
     Some((table.to_string(), what))
 }
 
+/// The writers, which only one thread uses.
+fn lock(writers: &Mutex<RangeWriters>) -> Result<MutexGuard<'_, RangeWriters>> {
+    writers.lock().map_err(|_| Error::Interrupted)
+}
+
 fn changed(file: &Candidate) -> Error {
     let why = std::io::Error::other("it changed while it was read");
     Error::io(file.path(), "cannot read", why)
 }
 
-fn old_of(task: &RangeTask, table: &str) -> Vec<DataFile> {
+pub(super) fn old_of(task: &RangeTask, table: &str) -> Vec<DataFile> {
     task.old
         .iter()
         .filter(|file| file.table == table)

@@ -43,7 +43,8 @@ pub struct IngestOptions<'a> {
     pub register: bool,
     /// Threads.
     pub threads: usize,
-    /// Bytes of memory for all of them.
+    /// Bytes of memory for all of them. What must be whole of a log, such as its names, may take a quarter of a thread's share, and always
+    /// 16 MiB; what exceeds that ends its region.
     pub memory: usize,
     /// Directory of temporary files; that of the system if None, or one in the lake where that is memory.
     pub temp: Option<PathBuf>,
@@ -96,6 +97,12 @@ impl Default for IngestOptions<'_> {
             slurm_delimiter: None,
         }
     }
+}
+
+/// Bytes of memory that a thread may take for one log: a quarter of its share, but never less than 16 MiB, since a log of many
+/// files cannot be read with less.
+fn log_memory(options: &IngestOptions<'_>) -> usize {
+    (options.memory / options.threads.max(1) / 4).max(16 << 20)
 }
 
 impl IngestOptions<'_> {
@@ -226,7 +233,8 @@ impl Lake {
             slurm_columns: options.slurm_columns.clone(),
             slurm_delimiter: options.slurm_delimiter.clone(),
             period: options.period,
-            temp: options.temp.clone(),
+            log_memory: log_memory(options),
+            temp: Some(temp::for_readers(options.temp())),
             ..rules
         });
         let read_with = SiteFile {

@@ -59,6 +59,7 @@ mod owner;
 mod parts;
 mod placement;
 mod plan;
+mod range_writers;
 mod ranges;
 mod read_ahead;
 mod regroup;

@@ -30,6 +30,15 @@ pub(super) fn or_systems(chosen: Option<&Path>) -> PathBuf {
     chosen.map_or_else(std::env::temp_dir, Path::to_path_buf)
 }
 
+/// The same directory for readers, which know no lake: the one in a lake is made if it is not there.
+pub(super) fn for_readers(directory: PathBuf) -> PathBuf {
+    if directory.ends_with(OWN) {
+        // Whoever makes a file there says why that cannot be.
+        _ = std::fs::create_dir_all(&directory);
+    }
+    directory
+}
+
 /// A temporary file without a name. The directory in a lake is made if it is not there, another must be.
 ///
 /// # Errors

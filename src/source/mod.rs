@@ -84,11 +84,12 @@ pub enum Peek {
 /// Reads inputs of one kind, one after another, keeping its buffers.
 pub trait Reader: Send {
     /// Appends the rows of `input` to those builders that `tables` holds: whole rows, those of a log sorted as each table
-    /// asks, those of a dump in any order. A reader of dumps calls [`Tables::relieve`] every few thousand rows.
+    /// asks, those of a dump in any order. A reader of dumps calls [`Tables::relieve`] every few thousand rows, and so does one of
+    /// logs where a log's rows are more than it can hold.
     ///
     /// `id` is the XXH3 of the input's bytes (`log_id`). What can be read of a damaged input is appended, and the
-    /// outcome says what is missing. After an error nothing of this input has been appended; a dump that fails after rows were
-    /// taken is a damaged one.
+    /// outcome says what is missing. After an error nothing of this input has been appended, unless that is no fault of the input, such as
+    /// a temporary file that cannot be read; a dump that fails after rows were taken is a damaged one.
     ///
     /// # Errors
     /// Those of [`Source::peek`], and [`crate::Error::Io`] if the input cannot be read or has shrunk.

@@ -25,6 +25,8 @@ pub struct Site {
     pub slurm_delimiter: Option<String>,
     /// What is wanted of dumps.
     pub period: Period,
+    /// Bytes of memory that a reader may take for one log.
+    pub log_memory: usize,
     /// Directory of temporary files; that of the system if None.
     pub temp: Option<PathBuf>,
     /// Lustre mounts that were met and have no entry: what [`Site::note_lustre`] notes for all readers together.
@@ -93,6 +95,7 @@ impl Default for Site {
             slurm_columns: vec![],
             slurm_delimiter: None,
             period: Period::default(),
+            log_memory: 1 << 30,
             temp: None,
             unmapped: Arc::default(),
             local_times: Arc::default(),

@@ -10,7 +10,7 @@ type Taker = Box<dyn FnMut(&mut [TableBuilder]) -> Result<()> + Send>;
 #[derive(Default)]
 pub struct Tables {
     builders: Vec<TableBuilder>,
-    /// Takes the rows of a dump while it is read.
+    /// Takes the rows of an input while it is read.
     taker: Option<Taker>,
     /// Place in `builders` of each of [`TABLES`].
     places: Vec<Option<usize>>,
@@ -67,12 +67,17 @@ impl Tables {
         self.place(name).is_some()
     }
 
-    /// Has `taker` look at the builders each time a reader of dumps can spare rows.
+    /// Has `taker` look at the builders each time a reader of dumps, or of a log that is larger than memory, can spare rows.
     pub fn set_taker(
         &mut self,
         taker: impl FnMut(&mut [TableBuilder]) -> Result<()> + Send + 'static,
     ) {
         self.taker = Some(Box::new(taker));
+    }
+
+    /// Nobody takes rows any more.
+    pub fn remove_taker(&mut self) {
+        self.taker = None;
     }
 
     /// Gives rows away, if the builders hold whole rows only and somebody takes them.

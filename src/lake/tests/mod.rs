@@ -16,6 +16,7 @@ mod dumps;
 mod faults;
 mod functions;
 mod inputs;
+mod large;
 mod lifetime;
 mod made;
 mod order;

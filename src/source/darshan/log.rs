@@ -6,44 +6,48 @@ use super::layout::layout;
 use super::module::dxt::{DxtRecord, Form};
 use super::module::{MODULES, Module, ModuleId, Status, lustre, module};
 use super::module_region::ModuleRegion;
+pub use super::module_state::ModuleState;
+use super::module_state::{fail, note_repeated};
 use super::names::Names;
+use super::pieces::Pieces;
 use super::records::Records;
-use super::region::{Damage, MOST_KEPT, Regions};
+use super::region::{Damage, MOST_KEPT, Regions, missing};
+use super::spilled::{self, Spilled};
 use crate::error::{Error, Result};
 use crate::source::Input;
 use std::borrow::Cow;
+use std::path::{Path, PathBuf};
 
 /// Bytes read at first: the header, and nearly always the job region and the names as well.
 const HEAD: usize = 8 << 10;
 
+/// Bytes of a job region that are inflated: 4 KiB of them mean something.
+const MOST_JOB: usize = 1 << 20;
+
+/// Bytes of memory for what.
+#[derive(Clone, Copy)]
+pub(super) struct Limits {
+    /// Inflated module regions, all together.
+    pub(super) whole: usize,
+    /// Names, and as much again for the table that finds them.
+    pub(super) names: usize,
+    /// For records that are put into a temporary file; None if they are not.
+    pub(super) spill: Option<spilled::Limits>,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            whole: 1 << 30,
+            names: 1 << 30,
+            spill: None,
+        }
+    }
+}
+
 /// A set of modules.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ModuleSet(u64);
-
-/// One module of a log: what the header says, and how much of it could be read.
-#[derive(Clone, Debug)]
-pub struct ModuleState {
-    /// Its number.
-    pub id: ModuleId,
-    /// Its name as Darshan gives it; the number of an unknown one.
-    pub name: Cow<'static, str>,
-    /// Version of its format.
-    pub version: u32,
-    /// How much of it could be read.
-    pub status: Status,
-    /// Darshan ran out of memory for it on some process.
-    pub partial: bool,
-    /// Bytes of the region in the log.
-    pub bytes: u64,
-    /// Bytes after inflating; None if it was not read.
-    pub inflated_bytes: Option<u64>,
-    /// Good records; None if it was not read.
-    pub records: Option<u64>,
-    /// Position of the damage in the inflated region.
-    pub error_at: Option<u64>,
-    /// What is wrong there.
-    pub error: Option<String>,
-}
 
 /// A log.
 #[derive(Default)]
@@ -53,6 +57,8 @@ pub struct Log {
     job_error: Option<(u64, String)>,
     names: Names,
     names_error: Option<(u64, String)>,
+    /// What is unknown of the log as a whole, for want of memory.
+    lost: Option<String>,
     states: Vec<ModuleState>,
     /// Inflated regions and where their records begin, by module number; empty where not read.
     bodies: Vec<ModuleRegion>,
@@ -60,6 +66,11 @@ pub struct Log {
     /// First bytes of an input that is not in memory.
     head: Vec<u8>,
     scratch: Vec<u8>,
+    limits: Limits,
+    /// Directory of temporary files; that of the system if None.
+    temp: Option<PathBuf>,
+    /// The records of all modules, where they do not fit into memory.
+    pub(super) spilled: Option<Spilled>,
 }
 
 impl ModuleSet {
@@ -87,6 +98,26 @@ impl Log {
         Self::default()
     }
 
+    /// A log that takes about so many bytes of memory. If its records are more, they are put into a temporary file, in that directory or in
+    /// that of the system.
+    pub(super) fn with_memory(memory: usize, temp: Option<&Path>) -> Self {
+        Self {
+            temp: temp.map(Path::to_path_buf),
+            ..Self::with_limits(Limits {
+                whole: memory / 4,
+                names: memory / 4,
+                spill: Some(spilled::Limits::new(memory)),
+            })
+        }
+    }
+
+    pub(super) fn with_limits(limits: Limits) -> Self {
+        Self {
+            limits,
+            ..Self::default()
+        }
+    }
+
     /// Reads a log: header, job and names, and of the module regions those in `want`. Damage in a module is no error: its good
     /// records are kept, and [`Log::modules`] says what is missing.
     ///
@@ -99,6 +130,17 @@ impl Log {
             return Ok(());
         };
         self.read_names(input, &header)?;
+        let fits = self.read_modules(input, &header, want)?;
+        if !fits {
+            self.clear_modules();
+            self.spilled = Some(Spilled::new(self.temp.as_deref())?);
+            self.read_modules(input, &header, want)?;
+        }
+        Ok(())
+    }
+
+    /// Reads the module regions; false if they do not fit into memory and may be spilled.
+    fn read_modules(&mut self, input: &Input, header: &Header, want: ModuleSet) -> Result<bool> {
         for slot in 0..header.modules.len() {
             let (place, partial) = (header.modules[slot], header.partial >> slot & 1 == 1);
             if place.length == 0 && !(partial && slot > 0) {
@@ -130,12 +172,14 @@ impl Log {
                     }
                 }
                 Some(module) => {
-                    self.read_module(input, &header, module, place, want, &mut state)?
+                    if !self.read_module(input, header, module, place, want, &mut state)? {
+                        return Ok(false);
+                    }
                 }
             }
             self.states.push(state);
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Reads header and job region only.
@@ -154,7 +198,7 @@ impl Log {
         };
         let mut job = self.job.take().unwrap_or_default();
         let mut bytes = std::mem::take(self.names.buffer());
-        let damage = self.inflate(input, &header, header.job, &mut bytes)?;
+        let damage = self.inflate(input, &header, header.job, &mut bytes, MOST_JOB)?;
         let read = job.read(&header, &bytes, damage.is_none());
         bytes.clear();
         *self.names.buffer() = bytes;
@@ -206,10 +250,27 @@ impl Log {
         &self.states
     }
 
+    /// What of a log's memory may be taken for what, where its records are spilled.
+    pub(super) fn limits(&self) -> spilled::Limits {
+        let limits = self.limits.spill;
+        limits.unwrap_or_else(|| spilled::Limits::new(self.limits.whole))
+    }
+
+    /// Notes something that is unknown of the log as a whole, for want of memory.
+    pub(super) fn lose(&mut self, what: String) {
+        self.lost = Some(what);
+    }
+
+    /// What is known of a module.
+    pub(super) fn state_mut(&mut self, id: ModuleId) -> Option<&mut ModuleState> {
+        self.states.iter_mut().find(|state| state.id == id)
+    }
+
     /// How whole the log is, as far as it was read.
     pub fn status(&self) -> crate::source::Status {
         use crate::source::Status as Whole;
-        let heads = self.job_error.is_some() || self.names_error.is_some();
+        let heads = [&self.job_error, &self.names_error];
+        let heads = heads.iter().any(|error| error.is_some()) || self.lost.is_some();
         if heads || self.states.iter().any(|s| s.status.is_damaged()) {
             return Whole::Damaged;
         }
@@ -245,6 +306,7 @@ impl Log {
                 (None, false) => {}
             }
         }
+        parts.extend(self.lost.clone());
         (!parts.is_empty()).then(|| parts.join("; "))
     }
 
@@ -337,9 +399,15 @@ impl Log {
         self.names.clear();
         self.job_error = None;
         self.names_error = None;
+        self.lost = None;
         if self.scratch.capacity() > MOST_KEPT {
             self.scratch = vec![];
         }
+        self.clear_modules();
+    }
+
+    fn clear_modules(&mut self) {
+        self.spilled = None;
         self.states.clear();
         self.bodies
             .resize_with(MODULES.len() + 1, ModuleRegion::default);
@@ -348,10 +416,7 @@ impl Log {
             if body.bytes.capacity() > MOST_KEPT {
                 *body = ModuleRegion::default();
             }
-            body.bytes.clear();
-            body.starts.clear();
-            body.order.clear();
-            body.read = false;
+            body.clear();
         }
     }
 
@@ -360,14 +425,28 @@ impl Log {
             return Ok(());
         }
         let mut bytes = std::mem::take(self.names.buffer());
-        let damage = self.inflate(input, header, header.names, &mut bytes)?;
+        let most = self.limits.names;
+        let damage = self.inflate(input, header, header.names, &mut bytes, most)?;
         *self.names.buffer() = bytes;
-        let cut = self.names.index(header).err();
-        self.names_error = match (damage, cut) {
-            (Some(damage), _) => Some((damage.at as u64, damage.reason)),
-            (None, Some((at, reason))) => Some((at as u64, reason.to_string())),
-            (None, None) => None,
-        };
+        if self
+            .regions
+            .as_ref()
+            .is_some_and(|regions| regions.exceeded)
+        {
+            // Where all processes repeat them, the names are far less than their region.
+            let place = header.names;
+            let mut pieces = Pieces::new(input, place, header.compression, most / 2);
+            let damage = self.names.read_pieces(&mut pieces, header, most)?;
+            let at = pieces.made();
+            let outside = missing(input, place).map(|damage| Damage { at, ..damage });
+            let damage = damage.filter(|damage| !damage.truncated).or(outside);
+            self.names_error = damage.map(|damage| (damage.at as u64, damage.reason));
+            return Ok(());
+        }
+        let cut = self.names.index(header, most).err();
+        self.names_error = damage
+            .or(cut)
+            .map(|damage| (damage.at as u64, damage.reason));
         Ok(())
     }
 
@@ -375,11 +454,11 @@ impl Log {
         &mut self,
         input: &Input,
         header: &Header,
-        module: &Module,
+        module: &'static Module,
         place: Place,
         want: ModuleSet,
         state: &mut ModuleState,
-    ) -> Result<()> {
+    ) -> Result<bool> {
         // Whether the region is all there is known without reading it.
         let outside = missing(input, place);
         if !want.contains(module.id) || place.length == 0 {
@@ -388,12 +467,12 @@ impl Log {
                 None if !state.partial => state.status = Status::NotTaken,
                 None => {}
             }
-            return Ok(());
+            return Ok(true);
         }
         if state.version == 0 || state.version > module.newest {
             if let Some(damage) = outside {
                 fail(state, damage);
-                return Ok(());
+                return Ok(true);
             }
             let reason = format!(
                 "module version {} is not supported; supported: 1 to {}",
@@ -405,61 +484,65 @@ impl Log {
             } else {
                 Status::UnsupportedVersion
             };
-            return Ok(());
+            return Ok(true);
         }
-        let index = usize::from(module.id.0);
-        let Some(body) = self.bodies.get_mut(index) else {
-            return Ok(());
-        };
-        let mut body = std::mem::take(body);
-        let damage = self.inflate(input, header, place, &mut body.bytes)?;
+        let nprocs = self.job.as_ref().map_or(0, |job| job.nprocs);
+        if let (Some(spilled), Some(limits)) = (&mut self.spilled, self.limits.spill) {
+            let pieces = Pieces::new(input, place, header.compression, limits.piece);
+            let format = (header.order, nprocs);
+            let damage = spilled.read(module, pieces, format, limits, state)?;
+            let at = state.inflated_bytes.unwrap_or(0) as usize;
+            if let Some(damage) = outside.map(|d| Damage { at, ..d }).or(damage) {
+                fail(state, damage);
+            }
+            return Ok(true);
+        }
+        let mut body = self.take_body(module.id);
+        let held: usize = self.bodies.iter().map(|body| body.bytes.len()).sum();
+        let most = self.limits.whole.saturating_sub(held);
+        let damage = self.inflate(input, header, place, &mut body.bytes, most)?;
+        if self.limits.spill.is_some() && self.regions.as_ref().is_some_and(|r| r.exceeded) {
+            return Ok(false);
+        }
         state.inflated_bytes = Some(body.bytes.len() as u64);
         body.version = state.version;
         body.read = true;
-        let nprocs = self.job.as_ref().map_or(0, |job| job.nprocs);
         let cut = body.find_records(module, header.order, nprocs);
         match (damage, cut) {
             // Where the bytes end too early, the last record is cut as well: that is no second fault.
             (Some(damage), _) => fail(state, damage),
-            (None, Some((at, reason))) => fail(
-                state,
-                Damage {
-                    at,
-                    truncated: false,
-                    reason,
-                },
-            ),
+            (None, Some((at, reason))) => fail(state, Damage::corrupt(at, reason)),
             (None, None) => {}
         }
         if let Some((at, n)) = body.drop_repeated(module) {
-            let s = if n == 1 { "" } else { "s" };
-            let reason = format!("{n} record{s} twice, the first was taken");
-            match &mut state.error {
-                Some(error) => *error = format!("{error}; {reason}"),
-                None => fail(
-                    state,
-                    Damage {
-                        at,
-                        truncated: false,
-                        reason,
-                    },
-                ),
-            }
+            note_repeated(state, Some(at), n);
         }
         state.records = Some(body.count() as u64);
-        if let Some(slot) = self.bodies.get_mut(index) {
-            *slot = body;
-        }
-        Ok(())
+        self.put_body(module.id, body);
+        Ok(true)
     }
 
-    /// Appends what can be read of a region to `into`; what cannot is the damage.
+    /// Takes the records of a module out.
+    pub(super) fn take_body(&mut self, id: ModuleId) -> ModuleRegion {
+        let body = self.bodies.get_mut(usize::from(id.0));
+        body.map(std::mem::take).unwrap_or_default()
+    }
+
+    /// Puts the records of a module in.
+    pub(super) fn put_body(&mut self, id: ModuleId, body: ModuleRegion) {
+        if let Some(slot) = self.bodies.get_mut(usize::from(id.0)) {
+            *slot = body;
+        }
+    }
+
+    /// Appends what can be read of a region to `into`, at most so many bytes; what cannot is the damage.
     fn inflate(
         &mut self,
         input: &Input,
         header: &Header,
         place: Place,
         into: &mut Vec<u8>,
+        most: usize,
     ) -> Result<Option<Damage>> {
         if place.length == 0 {
             return Ok(None);
@@ -471,6 +554,9 @@ impl Log {
             .min(input.len())
             .saturating_sub(place.offset) as usize;
         let regions = self.regions.get_or_insert_with(Regions::new);
+        (regions.limit, regions.exceeded) = (most, false);
+        // Names and modules are read otherwise then; of the job region, which comes before there is a header, the front is all.
+        regions.all_or_nothing = self.limits.spill.is_some() && self.header.is_some();
         if there == 0 {
             return Ok(outside);
         }
@@ -478,6 +564,7 @@ impl Log {
         let head = self.head.get(from..from.saturating_add(there));
         let result = match input.slice(place.offset, there).or(head) {
             Some(bytes) => regions.inflate(header.compression, bytes, into),
+            None if there > most => Err(regions.too_large(0)),
             None => {
                 self.scratch.clear();
                 input.read_at(place.offset, there, &mut self.scratch)?;
@@ -492,34 +579,4 @@ impl Log {
             (None, damage) => damage,
         })
     }
-}
-
-/// What a region lacks by its place alone.
-fn missing(input: &Input, place: Place) -> Option<Damage> {
-    let end = place.offset.checked_add(place.length);
-    if end.is_some_and(|end| end <= input.len()) {
-        return None;
-    }
-    let reason = match end {
-        Some(end) => format!("the file ends at byte {}, the region at {end}", input.len()),
-        None => format!(
-            "the region begins at byte {} and is {} bytes long, more than a file can be",
-            place.offset, place.length
-        ),
-    };
-    Some(Damage {
-        at: 0,
-        truncated: true,
-        reason,
-    })
-}
-
-fn fail(state: &mut ModuleState, damage: Damage) {
-    state.status = if damage.truncated {
-        Status::Truncated
-    } else {
-        Status::Corrupt
-    };
-    state.error_at = Some(damage.at as u64);
-    state.error = Some(damage.reason);
 }

@@ -21,6 +21,8 @@
 //! # Ok::<(), iolode::Error>(())
 //! ```
 
+#[cfg(test)]
+mod bounded;
 pub mod counters;
 pub mod derive;
 pub mod header;
@@ -30,12 +32,16 @@ pub mod layout;
 pub mod log;
 pub mod module;
 mod module_region;
+mod module_state;
 #[cfg(test)]
 mod mutation;
 mod names;
+mod pieces;
 pub mod records;
 mod region;
 mod repeated;
+mod spill;
+mod spilled;
 #[cfg(test)]
 mod tests;
 pub mod write;
@@ -121,7 +127,7 @@ impl Source for Darshan {
 
     fn reader(&self, site: Arc<Site>) -> Box<dyn Reader> {
         Box::new(DarshanReader {
-            log: Log::new(),
+            log: Log::with_memory(site.log_memory, site.temp.as_deref()),
             site,
         })
     }
@@ -144,12 +150,16 @@ impl Reader for DarshanReader {
             }
         }
         self.log.read(input, want)?;
-        derive::fill_file_and_log(&self.log, id, input, &self.site, tables)?;
         let job_id = self.log.job().map_or(0, |job| job.job_id);
-        // Backwards: DXT_MPIIO and DXT_POSIX share a table, in which MPIIO comes first.
-        for module in MODULES.iter().rev() {
-            if let Some(builder) = tables.get(module.table) {
-                self.fill(module, id, job_id, builder)?;
+        if let Some(spilled) = self.log.spilled.take() {
+            self.fill_spilled(spilled, input, id, job_id, tables)?;
+        } else {
+            derive::fill_file_and_log(&self.log, id, input, &self.site, tables)?;
+            // Backwards: DXT_MPIIO and DXT_POSIX share a table, in which MPIIO comes first.
+            for module in MODULES.iter().rev() {
+                if let Some(builder) = tables.get(module.table) {
+                    self.fill(module, id, job_id, builder)?;
+                }
             }
         }
         if let Some(builder) = tables.get("darshan_mount") {

@@ -4,7 +4,7 @@ use super::header::ByteOrder;
 use super::layout::layout;
 use super::module::dxt::Form;
 use super::module::{
-    Module, ModuleId, Shape, apmpi, apxc, dxt, heatmap, int, lustre, mdhim, swap_words,
+    Module, ModuleId, Shape, Walk, apmpi, apxc, dxt, heatmap, int, lustre, mdhim, swap_words,
 };
 use super::repeated::drop_repeated;
 
@@ -18,6 +18,8 @@ pub(super) struct ModuleRegion {
     pub(super) order: Vec<u32>,
     /// Bytes of a record if all have the same; else 0.
     size: usize,
+    /// Bytes before the first record.
+    head: usize,
     pub(super) version: u32,
     pub(super) read: bool,
 }
@@ -30,6 +32,15 @@ impl ModuleRegion {
         order: ByteOrder,
         nprocs: i64,
     ) -> Option<(usize, String)> {
+        let cut = self.walk(module, order).err();
+        if let Some((at, _)) = &cut {
+            self.bytes.truncate(*at);
+        }
+        self.drop_bad(module, nprocs).or(cut)
+    }
+
+    /// Finds the records and makes their numbers little-endian, up to the first that is not whole.
+    pub(super) fn walk(&mut self, module: &Module, order: ByteOrder) -> Walk {
         // Everything after this reads little-endian, whatever the machine.
         let swap = order == ByteOrder::Big;
         let size = layout(module.id, self.version).map_or(0, |layout| layout.size);
@@ -38,43 +49,55 @@ impl ModuleRegion {
         } else {
             0
         };
+        self.starts.clear();
         let (bytes, starts, version) = (&mut self.bytes, &mut self.starts, self.version);
-        let walked = match module.shape {
+        match module.shape {
             Shape::Fixed => fixed(bytes, module.id, version, swap),
             Shape::Lustre => lustre::walk(bytes, version, swap, starts),
             Shape::Dxt => dxt::walk(bytes, Form::new(module.id, version), swap, starts),
             Shape::Heatmap => heatmap::walk(bytes, swap, starts),
             Shape::Mdhim => mdhim::walk(bytes, swap, starts),
-            Shape::Apmpi => apmpi::walk(bytes, swap, starts),
-            Shape::Apxc => return apxc::walk(bytes, starts).err(),
-        };
-        let mut damage = walked.err();
-        if let Some((at, _)) = &damage {
-            bytes.truncate(*at);
+            Shape::Apmpi => {
+                let walked = apmpi::walk(bytes, self.head, swap, starts);
+                if bytes.len() >= apmpi::HEADER {
+                    self.head = apmpi::HEADER;
+                }
+                walked
+            }
+            Shape::Apxc => apxc::walk(bytes, starts),
         }
-        // A process that cannot be is damage that the sizes do not show.
-        let begins: &mut dyn Iterator<Item = usize> = match module.shape {
-            Shape::Fixed => &mut (0..bytes.len() / size.max(1)).map(|record| record * size),
-            _ => &mut starts.iter().copied(),
+    }
+
+    /// Drops what follows the first record of a process that cannot be, which is damage that the sizes do not show, and then those
+    /// that are none of the module.
+    pub(super) fn drop_bad(&mut self, module: &Module, nprocs: i64) -> Option<(usize, String)> {
+        if module.shape == Shape::Apxc {
+            return None;
+        }
+        let size = self.size;
+        let begins: &mut dyn Iterator<Item = usize> = match size {
+            0 => &mut self.starts.iter().copied(),
+            _ => &mut (0..self.bytes.len() / size).map(|record| record * size),
         };
         let bad = begins
-            .map(|at| (at, int(bytes, at + 8)))
+            .map(|at| (at, int(&self.bytes, at + 8)))
             .find(|(_, rank)| *rank < -1 || (nprocs > 0 && *rank >= nprocs));
-        if let Some((at, rank)) = bad {
-            bytes.truncate(at);
-            starts.retain(|start| *start < at);
-            damage = Some((at, format!("a record of process {rank} of {nprocs}")));
+        if let Some((at, _)) = bad {
+            self.bytes.truncate(at);
+            self.starts.retain(|start| *start < at);
         }
-        if let Some(drop_if) = layout(module.id, version).and_then(|layout| layout.drop_if) {
-            drop_records(bytes, size, drop_if);
+        let layout = layout(module.id, self.version);
+        if let Some(drop_if) = layout.and_then(|layout| layout.drop_if) {
+            drop_records(&mut self.bytes, size, drop_if);
         }
-        damage
+        bad.map(|(at, rank)| (at, format!("a record of process {rank} of {nprocs}")))
     }
 
     /// Puts the records in order, without those of an object and a process that an earlier one has: where the first of these lies,
     /// and how many they are.
     pub(super) fn drop_repeated(&mut self, module: &Module) -> Option<(usize, usize)> {
         if module.shape == Shape::Apxc {
+            self.order = (0..self.count() as u32).collect();
             return None;
         }
         drop_repeated(
@@ -83,6 +106,56 @@ impl ModuleRegion {
             self.size,
             &mut self.order,
         )
+    }
+
+    /// Forgets everything but the memory.
+    pub(super) fn clear(&mut self) {
+        self.bytes.clear();
+        self.starts.clear();
+        self.order.clear();
+        (self.head, self.read) = (0, false);
+    }
+
+    /// Makes room for records of another part of the same region, before which stands `head`.
+    pub(super) fn begin(&mut self, module: &Module, version: u32, head: &[u8]) {
+        self.clear();
+        self.bytes.extend_from_slice(head);
+        (self.version, self.read, self.head) = (version, true, head.len());
+        let layout = layout(module.id, version).filter(|_| module.shape == Shape::Fixed);
+        self.size = layout.map_or(0, |layout| layout.size);
+    }
+
+    /// Appends a record, which follows all others in the order of the table; false if there is no memory for it.
+    #[must_use]
+    pub(super) fn push(&mut self, record: &[u8]) -> bool {
+        if self.bytes.try_reserve(record.len()).is_err() {
+            return false;
+        }
+        self.order.push(self.count() as u32);
+        if self.size == 0 {
+            self.starts.push(self.bytes.len());
+        }
+        self.bytes.extend_from_slice(record);
+        true
+    }
+
+    /// A record, by its number.
+    pub(super) fn record(&self, record: usize) -> &[u8] {
+        let range = self.begin_of(record)..self.begin_of(record + 1);
+        self.bytes.get(range).unwrap_or_default()
+    }
+
+    /// The bytes before the first record, which belong to all of them.
+    pub(super) fn head(&self) -> &[u8] {
+        self.bytes.get(..self.head).unwrap_or_default()
+    }
+
+    fn begin_of(&self, record: usize) -> usize {
+        match self.size {
+            0 => self.starts.get(record).copied(),
+            size => Some(record * size),
+        }
+        .unwrap_or(self.bytes.len())
     }
 
     /// How many records there are.
@@ -95,7 +168,7 @@ impl ModuleRegion {
 }
 
 /// Brings records of fixed size little-endian; what is left over at the end is damage.
-fn fixed(bytes: &mut [u8], id: ModuleId, version: u32, swap: bool) -> Result<(), (usize, String)> {
+fn fixed(bytes: &mut [u8], id: ModuleId, version: u32, swap: bool) -> Walk {
     let Some(layout) = layout(id, version) else {
         return Ok(());
     };

@@ -3,12 +3,13 @@
 
 #![allow(clippy::print_stdout)]
 
-use super::Darshan;
+use super::bounded::tiny;
 use super::header::{ByteOrder, Compression, Header, Place};
 use super::log::{Log, ModuleSet};
 use super::region::Regions;
 use super::tests::real_logs;
-use crate::source::{Input, Site, Source, Status, Tables};
+use super::{Darshan, DarshanReader};
+use crate::source::{Input, Reader, Site, Source, Status, Tables};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -103,6 +104,10 @@ fn no_mutant_of_a_real_log_panics_or_takes_memory_without_measure() {
         .unwrap_or(1);
     let mut random = Random(seed);
     let mut reader = Darshan.reader(Arc::new(Site::default()));
+    let mut spilling = DarshanReader {
+        log: Log::with_limits(tiny(4096)),
+        site: Arc::new(Site::default()),
+    };
     let mut outcomes = [0usize; 4];
     for mutant in 0..mutants {
         // In turns: compressed bytes exercise header and streams, plain ones the counts in the records.
@@ -153,9 +158,26 @@ fn no_mutant_of_a_real_log_panics_or_takes_memory_without_measure() {
         }
         let size = bytes.len();
         let mut tables = Tables::new(Darshan.tables().iter().copied()).unwrap();
+        let mut spilled_tables = Tables::new(Darshan.tables().iter().copied()).unwrap();
+        let input = Input::from_bytes(path, bytes.clone());
+        let by_pieces = spilling.read(&input, 1, &mut spilled_tables);
         match reader.read(&Input::from_bytes(path, bytes), 1, &mut tables) {
             Ok(outcome) => {
                 outcomes[outcome.status as usize] += 1;
+                let by_pieces = by_pieces.unwrap();
+                assert_eq!(
+                    by_pieces.status, outcome.status,
+                    "{path:?}: {outcome:?} {by_pieces:?}"
+                );
+                let builders = tables.builders().iter_mut();
+                for (builder, spilled) in builders.zip(spilled_tables.builders()) {
+                    let name = &builder.table().name;
+                    assert_eq!(
+                        builder.rows(),
+                        spilled.rows(),
+                        "{path:?}: {name}, {outcome:?} {by_pieces:?}"
+                    );
+                }
                 assert_eq!(
                     outcome.status == Status::Ok,
                     outcome.why.is_none(),
@@ -164,6 +186,7 @@ fn no_mutant_of_a_real_log_panics_or_takes_memory_without_measure() {
             }
             Err(e) => {
                 outcomes[3] += 1;
+                assert!(by_pieces.is_err(), "{path:?}: {e}");
                 assert!(!e.to_string().contains('\n'), "{e}");
                 assert!(
                     tables.builders().iter().all(|b| b.rows() == 0),

@@ -4,9 +4,15 @@
 //! first name that is not empty counts. Source: darshan-format.md, section 4.
 
 use super::header::Header;
-use super::region::MOST_KEPT;
+use super::pieces::{End, Pieces};
+use super::region::{Damage, MOST_KEPT};
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hasher, RandomState};
+
+const CUT: &str = "the last name is cut short";
+
+/// Bytes of a table for each name that has room in it, about.
+const ENTRY: usize = 20;
 
 /// The names of one log.
 #[derive(Default)]
@@ -31,28 +37,85 @@ impl Names {
         &mut self.bytes
     }
 
-    /// Finds the names in the inflated region.
+    /// Finds the names in the inflated region, with a table of at most so many bytes.
     ///
     /// # Errors
-    /// Position of the first byte that makes no whole record, and why; the names before it are kept.
-    pub(super) fn index(&mut self, header: &Header) -> Result<(), (usize, &'static str)> {
+    /// The first byte that makes no whole record, and why; the names before it are kept.
+    pub(super) fn index(&mut self, header: &Header, most: usize) -> Result<(), Damage> {
         let mut at = 0;
         while at < self.bytes.len() {
-            let (id, from, to, next) = match header.version {
-                (3, 0) => Self::counted(header, &self.bytes, at),
-                _ => Self::terminated(header, &self.bytes, at),
-            }
-            .ok_or((at, "the last name is cut short"))?;
-            if to > from {
-                let place = (u32::try_from(from), u32::try_from(to));
-                let (Ok(from), Ok(to)) = place else {
-                    return Err((at, "more than 4 GiB of names"));
-                };
-                self.places.entry(id).or_insert((from, to));
+            let (id, from, to, next) = Self::next(header, &self.bytes, at)
+                .ok_or_else(|| Damage::corrupt(at, CUT.to_string()))?;
+            if to > from && !self.insert(id, from, to, most) {
+                return Err(too_many(at, most));
             }
             at = next;
         }
         Ok(())
+    }
+
+    /// Takes the names piece by piece and each once: at most so many bytes of them, and a table of as many.
+    ///
+    /// # Errors
+    /// Those of [`Pieces::fill`].
+    pub(super) fn read_pieces(
+        &mut self,
+        pieces: &mut Pieces<'_>,
+        header: &Header,
+        most: usize,
+    ) -> crate::error::Result<Option<Damage>> {
+        *self = Self::default();
+        let mut piece = vec![];
+        loop {
+            let end = pieces.fill(&mut piece)?;
+            let (base, mut at) = (pieces.made() - piece.len(), 0);
+            while let Some((id, from, to, next)) = Self::next(header, &piece, at) {
+                let name = piece.get(from..to).unwrap_or_default();
+                if !name.is_empty() && !self.places.contains_key(&id) {
+                    let place = (self.bytes.len(), self.bytes.len() + name.len());
+                    let fits = place.1 <= most && self.bytes.try_reserve(name.len()).is_ok();
+                    if !fits || !self.insert(id, place.0, place.1, most) {
+                        return Ok(Some(too_many(base + at, most)));
+                    }
+                    self.bytes.extend_from_slice(name);
+                }
+                at = next;
+            }
+            piece.drain(..at);
+            match end {
+                Some(End::Damaged(damage)) => return Ok(Some(damage)),
+                Some(End::Whole) if piece.is_empty() => return Ok(None),
+                Some(End::Whole) => {
+                    return Ok(Some(Damage::corrupt(base + at, CUT.to_string())));
+                }
+                None if piece.len() > most => return Ok(Some(too_many(base + at, most))),
+                None => {}
+            }
+        }
+    }
+
+    /// Notes where a name lies, unless an earlier one of the id is known; false if there is no room for it.
+    fn insert(&mut self, id: u64, from: usize, to: usize, most: usize) -> bool {
+        let (Ok(from), Ok(to)) = (u32::try_from(from), u32::try_from(to)) else {
+            return false;
+        };
+        if self.places.len() == self.places.capacity() {
+            // The table doubles.
+            let bytes = self.places.capacity().saturating_mul(2 * ENTRY);
+            if bytes > most.max(1 << 16) || self.places.try_reserve(1).is_err() {
+                return self.places.contains_key(&id);
+            }
+        }
+        self.places.entry(id).or_insert((from, to));
+        true
+    }
+
+    /// Id of the record at `at`, where its name begins and ends, and where the next record begins; None if it is not whole.
+    fn next(header: &Header, bytes: &[u8], at: usize) -> Option<(u64, usize, usize, usize)> {
+        match header.version {
+            (3, 0) => Self::counted(header, bytes, at),
+            _ => Self::terminated(header, bytes, at),
+        }
     }
 
     fn counted(header: &Header, bytes: &[u8], at: usize) -> Option<(u64, usize, usize, usize)> {
@@ -75,6 +138,10 @@ impl Names {
         let (from, to) = self.places.get(&id)?;
         self.bytes.get(*from as usize..*to as usize)
     }
+}
+
+fn too_many(at: usize, most: usize) -> Damage {
+    Damage::corrupt(at, format!("its names take more than {most} bytes"))
 }
 
 /// Record ids are hashes already, so mixing in a number that nobody knows is enough to keep hostile ones apart.

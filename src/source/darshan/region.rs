@@ -1,7 +1,8 @@
 //! One region of a log, inflated.
 
-use super::header::Compression;
+use super::header::{Compression, Place};
 use super::inflate::{Inflater, Stream};
+use crate::source::Input;
 use flate2::{Decompress, FlushDecompress, Status};
 use std::io::{ErrorKind, Read};
 
@@ -17,6 +18,10 @@ pub(super) struct Regions {
     inflater: Option<Inflater>,
     /// Most bytes that one region may hold after inflating.
     pub(super) limit: usize,
+    /// Nothing is kept of a region that holds more.
+    pub(super) all_or_nothing: bool,
+    /// The last region holds more.
+    pub(super) exceeded: bool,
 }
 
 /// What was wrong with a region, after the good bytes that were kept.
@@ -29,11 +34,24 @@ pub(super) struct Damage {
     pub(super) reason: String,
 }
 
+impl Damage {
+    /// Wrong bytes at a place.
+    pub(super) fn corrupt(at: usize, reason: String) -> Self {
+        Self {
+            at,
+            truncated: false,
+            reason,
+        }
+    }
+}
+
 impl Regions {
     pub(super) fn new() -> Self {
         Self {
             inflater: Inflater::new(),
             limit: 1 << 30,
+            all_or_nothing: false,
+            exceeded: false,
         }
     }
 
@@ -45,8 +63,12 @@ impl Regions {
         into: &mut Vec<u8>,
     ) -> Result<(), Damage> {
         let start = into.len();
+        self.exceeded = false;
         match compression {
             Compression::None => match input.len() <= self.limit {
+                true if into.try_reserve(input.len()).is_err() => {
+                    return Err(no_memory(input.len()));
+                }
                 true => into.extend_from_slice(input),
                 false => return Err(self.too_large(0)),
             },
@@ -90,13 +112,16 @@ impl Regions {
         if most == 0 {
             return Err(self.too_large(made));
         }
+        let mut full = false;
         if let Some(inflater) = &mut self.inflater {
             let mut room = (into.capacity() - into.len())
                 .max(input.len().saturating_mul(4))
                 .max(4096)
                 .min(most);
             loop {
-                into.reserve(room);
+                if into.try_reserve(room).is_err() {
+                    return Err(no_memory(room));
+                }
                 match inflater.zlib(input, into, most) {
                     Stream::Done { taken, .. } => {
                         return Ok(input.get(taken..).unwrap_or_default());
@@ -104,10 +129,16 @@ impl Regions {
                     Stream::Full if room < most => {
                         room = (into.capacity() - into.len()).saturating_mul(4).min(most)
                     }
-                    Stream::Full => break,
+                    Stream::Full => {
+                        full = true;
+                        break;
+                    }
                     Stream::Bad => break,
                 }
             }
+        }
+        if full && self.all_or_nothing {
+            return Err(self.too_large(made));
         }
         // Damaged or too large: again with a decoder that keeps what is good before the damage.
         let from = into.len();
@@ -119,12 +150,10 @@ impl Regions {
         result.map(|taken| input.get(taken..).unwrap_or_default())
     }
 
-    fn too_large(&self, at: usize) -> Damage {
-        Damage {
-            at,
-            truncated: false,
-            reason: format!("it inflates to more than {} bytes", self.limit),
-        }
+    pub(super) fn too_large(&mut self, at: usize) -> Damage {
+        self.exceeded = true;
+        let reason = format!("it inflates to more than {} bytes", self.limit);
+        Damage::corrupt(at, reason)
     }
 }
 
@@ -134,7 +163,10 @@ fn front(input: &[u8], into: &mut Vec<u8>, most: usize) -> Result<usize, Damage>
     let (from, mut decoder) = (into.len(), Decompress::new(true));
     loop {
         let made = into.len() - from;
-        into.reserve(made.clamp(4096, 1 << 20));
+        let wanted = made.clamp(4096, 1 << 20);
+        if into.try_reserve(wanted).is_err() {
+            return Err(no_memory(wanted));
+        }
         let room = into.capacity() - into.len();
         let before = decoder.total_in();
         let rest = input.get(before as usize..).unwrap_or_default();
@@ -152,7 +184,31 @@ fn front(input: &[u8], into: &mut Vec<u8>, most: usize) -> Result<usize, Damage>
     }
 }
 
-fn damage(at: usize, truncated: bool) -> Damage {
+fn no_memory(bytes: usize) -> Damage {
+    Damage::corrupt(0, format!("there is no memory for {bytes} more bytes"))
+}
+
+/// What a region lacks by its place alone.
+pub(super) fn missing(input: &Input, place: Place) -> Option<Damage> {
+    let end = place.offset.checked_add(place.length);
+    if end.is_some_and(|end| end <= input.len()) {
+        return None;
+    }
+    let reason = match end {
+        Some(end) => format!("the file ends at byte {}, the region at {end}", input.len()),
+        None => format!(
+            "the region begins at byte {} and is {} bytes long, more than a file can be",
+            place.offset, place.length
+        ),
+    };
+    Some(Damage {
+        at: 0,
+        truncated: true,
+        reason,
+    })
+}
+
+pub(super) fn damage(at: usize, truncated: bool) -> Damage {
     let reason = if truncated {
         "its compressed bytes end too early".to_string()
     } else {

@@ -1,7 +1,7 @@
 //! `darshan_file` and `darshan_log`: what the records of all modules say of each file and of the program.
 //!
 //! The rules are those of semantics.md, sections 1 to 5; each file here keeps some of them: [`mod@file`] one row for a file,
-//! [`mod@log`] one for the log, [`ost`] bytes on storage targets, [`mount`] the file system, [`app`] the program's name.
+//! [`mod@log`] one for the log out of its `totals`, [`ost`] bytes on storage targets, [`mount`] the file system, [`app`] the program's name.
 
 pub mod app;
 pub mod file;
@@ -14,10 +14,12 @@ pub mod ost;
 mod row;
 #[cfg(test)]
 mod tests;
+mod totals;
 
 use super::log::Log;
 use crate::error::Result;
 use crate::source::{Input, Site, Tables};
+pub(super) use totals::Totals;
 
 /// Appends one log's rows to `darshan_file` and its row to `darshan_log`, where they are asked for.
 ///
@@ -30,10 +32,24 @@ pub fn fill_file_and_log(
     site: &Site,
     tables: &mut Tables,
 ) -> Result<()> {
+    let mut totals = Totals::default();
+    fill_files(log, log_id, site, &mut totals, tables);
+    fill_log(log, totals, log_id, input, site, tables);
+    Ok(())
+}
+
+/// Appends to `darshan_file` the rows of the files whose records the log holds, and adds them to what `darshan_log` says.
+pub(super) fn fill_files(
+    log: &Log,
+    log_id: i64,
+    site: &Site,
+    totals: &mut Totals,
+    tables: &mut Tables,
+) {
     if !tables.wants("darshan_file") && !tables.wants("darshan_log") {
-        return Ok(());
+        return;
     }
-    let Some(job) = log.job() else { return Ok(()) };
+    let Some(job) = log.job() else { return };
     let files = file::files(log, job, site);
     if let Some(builder) = tables.get("darshan_file") {
         let mut ost_bits = file_row::OstBits::default();
@@ -41,10 +57,23 @@ pub fn fill_file_and_log(
             .iter()
             .for_each(|file| file_row::append(file, log_id, job, &mut ost_bits, builder));
     }
-    if let Some(builder) = tables.get("darshan_log") {
-        log::append(log, job, &files, log_id, input, site, builder);
+    if tables.wants("darshan_log") {
+        totals.add(log, &files);
     }
-    Ok(())
+}
+
+/// Appends the row of `darshan_log`.
+pub(super) fn fill_log(
+    log: &Log,
+    totals: Totals,
+    log_id: i64,
+    input: &Input,
+    site: &Site,
+    tables: &mut Tables,
+) {
+    if let (Some(job), Some(builder)) = (log.job(), tables.get("darshan_log")) {
+        log::append(log, job, totals, log_id, input, site, builder);
+    }
 }
 
 /// The sum of what is known; None if nothing is. Negative counters are not known.

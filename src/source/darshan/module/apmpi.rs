@@ -11,16 +11,18 @@
 use super::{Walk, float, int, swap_words};
 use crate::table::TableBuilder;
 
-const HEADER: usize = 48;
+/// Bytes before the records, which belong to all of them.
+pub(in crate::source::darshan) const HEADER: usize = 48;
 const INTS: usize = 396;
 const FLOATS: usize = 222 + 16 + 2;
 const NODE: usize = 16 + 8 * (INTS + FLOATS);
 const RECORD: usize = NODE + 128;
 
-/// Finds the header and the records of a region, makes their numbers little-endian if `swap`, and notes where each
-/// record begins.
+/// Finds the header, unless the first `head` bytes are one that was found before, and the records of a region, makes their numbers
+/// little-endian if `swap`, and notes where each record begins.
 pub(in crate::source::darshan) fn walk(
     bytes: &mut [u8],
+    head: usize,
     swap: bool,
     starts: &mut Vec<usize>,
 ) -> Walk {
@@ -33,7 +35,7 @@ pub(in crate::source::darshan) fn walk(
             format!("{} bytes where the header takes {HEADER}", bytes.len()),
         ));
     }
-    if swap {
+    if swap && head == 0 {
         swap_words(bytes, 0, 24);
         if let Some(flag) = bytes.get_mut(24..28) {
             flag.reverse();

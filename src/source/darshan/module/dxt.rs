@@ -8,7 +8,7 @@
 //! The thread stands in DXT_POSIX from version 2 and in DXT_MPIIO from version 3; in DXT_MPIIO version 1 offsets mean nothing.
 //! Source: darshan-format.md, section 7.
 
-use super::{ModuleId, Walk, float, int, swap_words};
+use super::{ModuleId, Walk, float, int, int_of, swap_words};
 use crate::table::TableBuilder;
 
 const HEAD: usize = 104;
@@ -116,11 +116,7 @@ pub(in crate::source::darshan) fn walk(
                 format!("{left} bytes are left where a record takes at least {HEAD}"),
             ));
         }
-        if swap {
-            swap_words(bytes, at, at + 24);
-            swap_words(bytes, at + 88, at + HEAD);
-        }
-        let (writes, reads) = (int(bytes, at + 88), int(bytes, at + 96));
+        let (writes, reads) = (int_of(bytes, at + 88, swap), int_of(bytes, at + 96, swap));
         let size = || -> Option<usize> {
             let segments = usize::try_from(writes)
                 .ok()?
@@ -139,7 +135,8 @@ pub(in crate::source::darshan) fn walk(
             )
         })?;
         if swap {
-            swap_words(bytes, at + HEAD, at + size);
+            swap_words(bytes, at, at + 24);
+            swap_words(bytes, at + 88, at + size);
         }
         starts.push(at);
         at += size;

@@ -3,7 +3,7 @@
 //! `id u64, rank i64, bin width f64, bins i64, 16 bytes of no meaning, bytes written i64[bins], bytes read i64[bins]`.
 //! The record's name tells the interface, as in `heatmap:POSIX`. Source: darshan-format.md, section 7.
 
-use super::{Walk, float, int, swap_words};
+use super::{Walk, float, int, int_of, swap_words};
 use crate::table::TableBuilder;
 
 const HEAD: usize = 48;
@@ -23,10 +23,7 @@ pub(in crate::source::darshan) fn walk(
                 format!("{left} bytes are left where a record takes at least {HEAD}"),
             ));
         }
-        if swap {
-            swap_words(bytes, at, at + 32);
-        }
-        let bins = int(bytes, at + 24);
+        let bins = int_of(bytes, at + 24, swap);
         let size = || {
             usize::try_from(bins)
                 .ok()?
@@ -41,6 +38,7 @@ pub(in crate::source::darshan) fn walk(
             )
         })?;
         if swap {
+            swap_words(bytes, at, at + 32);
             swap_words(bytes, at + HEAD, at + size);
         }
         starts.push(at);

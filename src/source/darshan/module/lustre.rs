@@ -11,7 +11,7 @@
 //!
 //! Source: darshan-format.md, section 7. Differs from libdarshan 3.5.0, which drops OSTS, MDTS and STRIPE_OFFSET.
 
-use super::{Walk, int, swap_words};
+use super::{Walk, int, int_of, swap_words};
 use crate::table::{Lists, TableBuilder};
 
 const COMPONENT: usize = 72;
@@ -164,12 +164,10 @@ pub(in crate::source::darshan) fn walk(
                 format!("{left} bytes are left where a record takes at least {head}"),
             ));
         }
-        if swap {
-            swap_words(bytes, at, at + head);
-        }
+        let number = |at: usize| int_of(bytes, at, swap);
         let (components, stripes) = match version {
-            1 => (0, int(bytes, at + 48)),
-            _ => (int(bytes, at + 16), int(bytes, at + 24)),
+            1 => (0, number(at + 48)),
+            _ => (number(at + 16), number(at + 24)),
         };
         let size = || -> Option<usize> {
             let ids = usize::try_from(stripes).ok()?.checked_mul(8)?;
@@ -182,16 +180,10 @@ pub(in crate::source::darshan) fn walk(
         };
         let size = size().ok_or_else(|| (at, format!("{components} components and {stripes} stripes do not fit the {left} bytes that are left")))?;
         let ids_at = at + head + COMPONENT * components as usize;
-        if swap {
-            for slot in (at + head..ids_at).step_by(COMPONENT) {
-                swap_words(bytes, slot, slot + 56);
-            }
-            swap_words(bytes, ids_at, at + size);
-        }
         let counts = (at + head..ids_at)
             .step_by(COMPONENT)
-            .take_while(|slot| int(bytes, *slot) != -1)
-            .map(|slot| int(bytes, slot + 8));
+            .take_while(|slot| number(*slot) != -1)
+            .map(|slot| number(slot + 8));
         let sum = counts.into_iter().try_fold(0i64, |sum, count| {
             sum.checked_add(count).filter(|_| count >= 0)
         });
@@ -200,6 +192,13 @@ pub(in crate::source::darshan) fn walk(
                 at,
                 format!("its components have more than its {stripes} stripes"),
             ));
+        }
+        if swap {
+            swap_words(bytes, at, at + head);
+            for slot in (at + head..ids_at).step_by(COMPONENT) {
+                swap_words(bytes, slot, slot + 56);
+            }
+            swap_words(bytes, ids_at, at + size);
         }
         starts.push(at);
         at += size;

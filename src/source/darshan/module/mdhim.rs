@@ -3,7 +3,7 @@
 //! Source: darshan-format.md, section 7.
 
 use super::super::counters::mdhim;
-use super::{Walk, int, swap_words};
+use super::{Walk, int_of, swap_words};
 
 /// Bytes before the histogram.
 pub(in crate::source::darshan) const HEAD: usize = 88;
@@ -23,10 +23,7 @@ pub(in crate::source::darshan) fn walk(
                 format!("{left} bytes are left where a record takes at least {HEAD}"),
             ));
         }
-        if swap {
-            swap_words(bytes, at, at + HEAD);
-        }
-        let servers = int(bytes, at + 16 + 8 * mdhim::SERVERS);
+        let servers = int_of(bytes, at + 16 + 8 * mdhim::SERVERS, swap);
         let size = || {
             usize::try_from(servers.max(1))
                 .ok()?
@@ -41,7 +38,7 @@ pub(in crate::source::darshan) fn walk(
             )
         })?;
         if swap {
-            swap_words(bytes, at + HEAD, at + size);
+            swap_words(bytes, at, at + size);
         }
         starts.push(at);
         at += size;

@@ -213,7 +213,8 @@ impl Status {
     }
 }
 
-/// What finding the records of a region of variable records gave: an error at a place, after which nothing is used.
+/// What finding the records of a region of variable records gave: an error at a place, after which nothing is used. Bytes from there on
+/// are as they were, so that the walk can begin there again once more of them are known.
 pub(super) type Walk = Result<(), (usize, String)>;
 
 /// Reverses the bytes of each 8-byte word of `bytes[from..to]`, as far as there are whole words.
@@ -230,6 +231,12 @@ pub(super) fn int(bytes: &[u8], at: usize) -> i64 {
         .get(at..at + 8)
         .and_then(|b| b.try_into().ok())
         .map_or(0, i64::from_le_bytes)
+}
+
+/// The i64 at a place of a region whose numbers are big-endian if `swap`; 0 beyond the end.
+pub(super) fn int_of(bytes: &[u8], at: usize, swap: bool) -> i64 {
+    let value = int(bytes, at);
+    if swap { value.swap_bytes() } else { value }
 }
 
 /// The f64 at such a place; 0 beyond the end.
