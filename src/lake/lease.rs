@@ -217,6 +217,6 @@ mod tests {
         assert!(leases().until >= Some(starts.1 + 15 * 60 * 1_000_000));
         age(&store, &second, EXPIRES + Duration::from_secs(5));
         assert_eq!((leases().oldest, leases().until), (None, None));
-        assert_eq!(leases().expired, [second.held.path.clone()]);
+        assert_eq!(leases().expired, std::slice::from_ref(&second.held.path));
     }
 }
