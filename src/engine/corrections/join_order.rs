@@ -30,6 +30,9 @@
 //! ROW)` to grow from row to row through all partitions, and likewise the counts, least and greatest values of other frames that move, whatever
 //! NULLs they hold. The order of the window's input stays.
 //!
+//! And a sixth: above UNION ALL. Of `SELECT id AS x, id AS z .. UNION ALL SELECT 1, 3 .. ORDER BY z, x LIMIT 2` DataFusion 55.2 sorts the parts each, the
+//! first by z alone, does not find the order of both in them and fails. Here all rows are sorted.
+//!
 //! The rule stands before `EnsureRequirements`, which adds the sorts.
 
 use crate::engine::rule::{Node, Rule};
@@ -66,6 +69,7 @@ fn instead(node: &Node, _: &ConfigOptions) -> Result<Option<Node>> {
 fn claims_too_much(plan: &Arc<dyn ExecutionPlan>) -> bool {
     let hash = plan.downcast_ref::<HashJoinExec>();
     plan.is::<SortMergeJoinExec>()
+        || plan.is::<UnionExec>()
         || hash.is_some_and(|join| *join.join_type() == JoinType::Inner)
         || windows(plan).is_some_and(|windows| windows.iter().any(moves))
         || loses_constants(plan)
