@@ -45,7 +45,7 @@ use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
 use datafusion::physical_plan::aggregates::AggregateExec;
 use datafusion::physical_plan::execution_plan::CardinalityEffect;
 use datafusion::physical_plan::joins::{HashJoinExec, NestedLoopJoinExec, SortMergeJoinExec};
-use datafusion::physical_plan::projection::ProjectionExec;
+use datafusion::physical_plan::projection::{ProjectionExec, ProjectionExpr};
 use datafusion::physical_plan::statistics::{ChildStats, StatisticsArgs};
 use datafusion::physical_plan::union::UnionExec;
 use datafusion::physical_plan::windows::{BoundedWindowAggExec, WindowAggExec};
@@ -249,12 +249,18 @@ impl ExecutionPlan for UnorderedExec {
     }
 
     /// Into a hash join, never below a sort-merge join; and not into a projection, which gives back the one above if the two
-    /// cannot become one: that would stand above this node once more, and again.
+    /// cannot become one: that would stand above this node once more, and again. Nor one that makes a column of one value: sorts above go
+    /// by that, and below this node nobody would know it.
     fn try_swapping_with_projection(
         &self,
         projection: &ProjectionExec,
     ) -> Result<Option<Arc<dyn ExecutionPlan>>> {
-        if self.input.is::<SortMergeJoinExec>() || self.input.is::<ProjectionExec>() {
+        let known = self.properties.equivalence_properties();
+        let makes_constant = |one: &ProjectionExpr| known.is_expr_constant(&one.expr).is_some();
+        if self.input.is::<SortMergeJoinExec>()
+            || self.input.is::<ProjectionExec>()
+            || projection.expr().iter().any(makes_constant)
+        {
             return Ok(None);
         }
         let input = self.input.try_swapping_with_projection(projection)?;
