@@ -274,7 +274,10 @@ mod tests {
             .iter()
             .position(|name| name == "EnsureRequirements")
             .unwrap();
-        assert_eq!(names[at - 2..at], ["join_order", "colocated_join"]);
+        assert_eq!(
+            names[at - 3..at],
+            ["join_order", "constant_keys", "colocated_join"]
+        );
         let sides = names
             .iter()
             .position(|name| name == "join_selection")

@@ -237,11 +237,11 @@ impl Lake {
             }
         };
         let rows = inputs.iter().map(|row| Ok(input(row)));
-        let mut lists = vec![];
-        let listed = write_inputs(&self.store, rows, inputs.len() as u64, &mut lists);
-        written.extend(lists.iter().cloned());
+        let mut new = vec![];
+        let listed = write_inputs(&self.store, rows, inputs.len() as u64, &mut new);
+        written.extend(new.iter().cloned());
         listed?;
-        manifest.inputs.extend(lists);
+        manifest.inputs.extend(new.iter().cloned());
         if manifest.inputs.iter().filter(|list| is_small(list)).count() > MOST_PARTS {
             let (small, mut lists): (Vec<Part>, _) = std::mem::take(&mut manifest.inputs)
                 .into_iter()
@@ -252,6 +252,11 @@ impl Lake {
             listed?;
             lists.extend(merged);
             manifest.inputs = lists;
+            // What this commit has written itself is in the merged list, and no version will name it.
+            for list in new.iter().filter(|list| is_small(list)) {
+                self.store.delete(&list.path)?;
+                written.retain(|part| part.path != list.path);
+            }
         }
         let of_status = |wanted: fn(InputStatus) -> bool| {
             inputs.iter().filter(|row| wanted(row.status)).count() as u64
