@@ -127,6 +127,20 @@ fn a_source_without_logs_says_so() {
         &["synth", "--darshan-only", "--jobs", "3", "--out", "logs"],
     )
     .ok();
+    // In a tree of years, months and days those of other days are not looked at.
+    let said = ingest(&["--to", "2001-01-01"]);
+    assert!(said.starts_with("0 inputs taken in ("), "{said}");
+    assert!(!said.contains("outside the period"), "{said}");
+    for entry in walkdir::WalkDir::new(dir.path().join("logs")) {
+        let path = entry.unwrap().into_path();
+        if path
+            .extension()
+            .is_some_and(|extension| extension == "darshan")
+        {
+            let flat = dir.path().join("logs").join(path.file_name().unwrap());
+            std::fs::rename(path, flat).unwrap();
+        }
+    }
     let said = ingest(&["--to", "2001-01-01"]);
     assert!(said.contains(" outside the period"), "{said}");
     let said = ingest(&["--to", "2001-01-01"]);
