@@ -493,18 +493,4 @@ mod tests {
         );
         assert_eq!(of_years(2, 3, day), (3 * 3, 1 + 2 + 24 + 3));
     }
-
-    /// `cargo test --release --lib -- --ignored ten_million_paths`
-    #[test]
-    #[ignore = "takes a minute unoptimised"]
-    fn ten_million_paths_come_by_name_and_few_are_held() {
-        let peak = || {
-            let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-            let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-            let kib = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok());
-            kib.unwrap() / 1024
-        };
-        assert_eq!(of_years(10, 2977, Period::default()).0, 10_002_720);
-        assert!(peak() < 600, "{} MiB", peak());
-    }
 }
