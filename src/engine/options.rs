@@ -44,6 +44,10 @@ pub const SWITCHES: &[(&str, &str)] = &[
         "an outer join of which only rows without a partner are kept is an anti join",
     ),
     (
+        "push_down_semi_join",
+        "a semi or anti join stands on the side of a join whose columns it looks at",
+    ),
+    (
         "extremes",
         "of EXISTS with an inequality the least and greatest values of each key are looked at",
     ),

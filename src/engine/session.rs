@@ -23,6 +23,7 @@ use super::logical::extremes::Extremes;
 use super::logical::intersect::DistinctLast;
 use super::logical::not_in::ThreeValuedIn;
 use super::logical::null_safe_keys::NullSafeKeys;
+use super::logical::semi_join_pushdown::PushDownSemiJoin;
 use super::memory::Memory;
 use super::options::{Options, Switched};
 use super::runs::{GROUP_RUNS, JOIN_RUNS, TOP_OF_RUNS};
@@ -118,6 +119,7 @@ pub(crate) fn session_state(
         .with_optimizer_rule(Arc::new(OuterToAnti))
         .with_optimizer_rule(Arc::new(Extremes))
         .with_optimizer_rule(Arc::new(NullSafeKeys))
+        .with_optimizer_rule(Arc::new(PushDownSemiJoin))
         .with_optimizer_rule(Arc::new(CastBounds))
         .with_physical_optimizer_rules(rules(true, memory.is_some()));
     let mut window = builder.window_functions().take().unwrap_or_default();

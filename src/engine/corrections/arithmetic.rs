@@ -29,6 +29,7 @@ use datafusion::common::{DFSchema, Result, ScalarValue, exec_datafusion_err, pla
 use datafusion::datasource::{DefaultTableSource, MemTable};
 use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
+use datafusion::logical_expr::simplify::{ExprSimplifyResult, SimplifyContext};
 use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{
     BinaryExpr, Cast, ColumnarValue, Expr, ExprSchemable, LogicalPlan, Operator, Projection,
@@ -409,6 +410,15 @@ impl ScalarUDFImpl for Arithmetic {
         Ok(Arc::new(Field::new(self.name(), data_type, nullable)))
     }
 
+    /// NULL if one of them is, as DataFusion knows of its operators.
+    fn simplify(&self, args: Vec<Expr>, _: &SimplifyContext) -> Result<ExprSimplifyResult> {
+        let null = |arg: &&Expr| matches!(arg, Expr::Literal(value, _) if value.is_null());
+        Ok(match args.iter().find(null) {
+            Some(null) => ExprSimplifyResult::Simplified(null.clone()),
+            None => ExprSimplifyResult::Original(args),
+        })
+    }
+
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let (operation, data_type) = (self.operation, args.return_field.data_type().clone());
         let mut args = args.args.into_iter();
@@ -480,8 +490,26 @@ fn one(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::functions::tests::ask;
     use datafusion::arrow::array::{Int64Array, Scalar, UInt64Array};
     use proptest::prelude::*;
+
+    /// As without the rule: no row is read for a condition that is NULL.
+    #[test]
+    fn with_null_there_is_nothing_to_compute() {
+        let conditions = [
+            "CAST(NULL AS BIGINT) * x > 5",
+            "x - CAST(NULL AS BIGINT) = 1",
+            "-CAST(NULL AS DOUBLE) < x / 2.0",
+        ];
+        for condition in conditions {
+            let plan = ask(&format!(
+                "EXPLAIN SELECT x FROM (VALUES (1), (2)) t(x) WHERE {condition}"
+            ));
+            let plan = plan.unwrap().join("\n");
+            assert!(plan.contains("EmptyExec"), "{plan}");
+        }
+    }
 
     fn signed() -> impl Strategy<Value = Option<i64>> {
         prop_oneof![

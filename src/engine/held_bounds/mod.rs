@@ -134,17 +134,27 @@ fn bounded(
     if let Some(scan) = plan.downcast_ref::<DataSourceExec>() {
         return Ok(BoundedScanExec::of(scan, places, beside, noted).map(|scan| Arc::new(scan) as _));
     }
+    if let Some(scan) = plan.downcast_ref::<BoundedScanExec>() {
+        return Ok(scan
+            .and(places, beside, noted)
+            .map(|scan| Arc::new(scan) as _));
+    }
     let Some(below) = below(plan, places) else {
         return Ok(None);
     };
     let beside = beside && !plan.is::<RepartitionExec>();
-    let input = bounded(plan.children()[0], &below, beside, noted)?;
-    input
-        .map(|input| replace_children_if_necessary(plan.clone(), vec![input]))
-        .transpose()
+    let mut inputs: Vec<Node> = plan.children().into_iter().cloned().collect();
+    let Some(last) = inputs.pop() else {
+        return Ok(None);
+    };
+    let Some(input) = bounded(&last, &below, beside, noted)? else {
+        return Ok(None);
+    };
+    inputs.push(input);
+    replace_children_if_necessary(plan.clone(), inputs).map(Some)
 }
 
-/// The columns of the only input of a node that are these of its output.
+/// The columns of the last input of a node, whose rows it gives, that are these of its output.
 fn below(plan: &Node, places: &[Option<usize>]) -> Option<Vec<Option<usize>>> {
     let through = |of: &dyn Fn(usize) -> Option<usize>| {
         let through = places.iter().map(|place| place.and_then(of));
@@ -175,6 +185,14 @@ fn below(plan: &Node, places: &[Option<usize>]) -> Option<Vec<Option<usize>>> {
                 PartialReduce => None,
             }
         });
+    }
+    if let Some(semi) = plan.downcast_ref::<HashJoinExec>() {
+        let gives_rights = matches!(semi.join_type(), JoinType::RightSemi | JoinType::RightAnti);
+        if !gives_rights || semi.fetch().is_some() {
+            return None;
+        }
+        let projection = semi.projection.as_ref();
+        return through(&|at| projection.map_or(Some(at), |of| of.get(at).copied()));
     }
     (plan.is::<RepartitionExec>() || plan.is::<RestateExec>()).then(|| places.to_vec())
 }

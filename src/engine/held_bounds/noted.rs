@@ -15,7 +15,7 @@ use std::fmt::{Debug, Formatter};
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::{OnceCell, watch};
+use tokio::sync::watch;
 use tokio::time::timeout;
 
 /// The least and the greatest of a key. None if there is none that is not NULL.
@@ -41,8 +41,6 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// What the two nodes share.
 pub(super) struct Noted {
     parts: Vec<watch::Sender<Part>>,
-    /// What reads the rows that look, for each partition or, where there is no saying which they meet, once for all.
-    pub(super) scans: Vec<OnceCell<Node>>,
 }
 
 impl Noted {
@@ -51,7 +49,6 @@ impl Noted {
             parts: (0..parts)
                 .map(|_| watch::Sender::new(Part::Waiting))
                 .collect(),
-            scans: (0..parts.max(1)).map(|_| OnceCell::new()).collect(),
         }
     }
 

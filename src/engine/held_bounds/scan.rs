@@ -17,11 +17,20 @@ use futures::{TryStreamExt, stream};
 use std::fmt::{Debug, Formatter};
 use std::ops::Range;
 use std::sync::Arc;
+use tokio::sync::OnceCell;
 
-/// A scan that leaves out rows that meet none of those that are held.
+/// A scan that leaves out rows that meet none of those that are held, of one join or of several.
 #[derive(Clone)]
 pub(super) struct BoundedScanExec {
     scan: Node,
+    bounds: Vec<Bounds>,
+    /// What reads the rows, for each partition or, where there is no saying which of the held rows they meet, once for all.
+    chosen: Arc<Vec<OnceCell<Node>>>,
+}
+
+/// What one join says of the rows that it looks for.
+#[derive(Clone)]
+struct Bounds {
     /// The columns that are keys, each as a column of the scan and of its files.
     columns: Vec<Option<(Column, Column)>>,
     /// Whether group `i` of the scan meets partition `i` of what is held and no other.
@@ -32,6 +41,76 @@ pub(super) struct BoundedScanExec {
 impl BoundedScanExec {
     /// Of these columns of a scan, None for a key that is none; None if its rows may not be left out.
     pub(super) fn of(
+        scan: &DataSourceExec,
+        places: &[Option<usize>],
+        beside: bool,
+        noted: &Arc<Noted>,
+    ) -> Option<Self> {
+        let bounds = Bounds::of(scan, places, beside, noted)?;
+        let groups = scan.properties().partitioning.partition_count();
+        Some(Self {
+            scan: Arc::new(scan.clone()),
+            bounds: vec![bounds],
+            chosen: Arc::new((0..groups.max(1)).map(|_| OnceCell::new()).collect()),
+        })
+    }
+
+    /// The same with the bounds of another join.
+    pub(super) fn and(
+        &self,
+        places: &[Option<usize>],
+        beside: bool,
+        noted: &Arc<Noted>,
+    ) -> Option<Self> {
+        let bounds = Bounds::of(self.scan.downcast_ref()?, places, beside, noted)?;
+        let mut both = self.clone();
+        both.bounds.push(bounds);
+        Some(both)
+    }
+
+    /// What reads one partition of the rows: once chosen it stays, for its partitions may share files.
+    async fn chosen(&self, partition: usize, context: &TaskContext) -> Result<Node> {
+        let cell = match self.bounds.iter().any(|bounds| bounds.beside) {
+            true => partition,
+            false => 0,
+        };
+        let choose = async || {
+            let mut conditions = vec![];
+            for bounds in &self.bounds {
+                conditions.extend(bounds.conditions(&self.scan, partition).await);
+            }
+            Ok(self
+                .within(conditions, context)?
+                .unwrap_or_else(|| self.scan.clone()))
+        };
+        match self.chosen.get(cell) {
+            Some(cell) => cell.get_or_try_init(choose).await.cloned(),
+            None => Ok(self.scan.clone()),
+        }
+    }
+
+    /// The scan of the rows of which these conditions are true; None if there are none.
+    fn within(
+        &self,
+        conditions: Vec<Arc<dyn PhysicalExpr>>,
+        context: &TaskContext,
+    ) -> Result<Option<Node>> {
+        let Some(config) = config(&self.scan).filter(|_| !conditions.is_empty()) else {
+            return Ok(None);
+        };
+        let condition = conjunction(conditions);
+        let options = context.session_config().options();
+        let bounded = config.try_pushdown_filters(vec![condition.clone()], options)?;
+        let scan: Node = match bounded.updated_node {
+            Some(source) => Arc::new(DataSourceExec::new(source)),
+            None => self.scan.clone(),
+        };
+        Ok(Some(Arc::new(FilterExec::try_new(condition, scan)?)))
+    }
+}
+
+impl Bounds {
+    fn of(
         scan: &DataSourceExec,
         places: &[Option<usize>],
         beside: bool,
@@ -56,56 +135,28 @@ impl BoundedScanExec {
         };
         let columns: Vec<_> = places.iter().map(column).collect();
         columns.iter().any(Option::is_some).then(|| Self {
-            scan: Arc::new(scan.clone()),
             columns,
             beside,
             noted: noted.clone(),
         })
     }
 
-    /// What reads one partition of the rows: once chosen it stays, for its partitions may share files.
-    async fn chosen(&self, partition: usize, context: &TaskContext) -> Result<Node> {
-        let (parts, cell) = match self.beside {
-            true => (partition..partition + 1, partition),
-            false => (self.noted.all(), 0),
+    /// What is true of the rows of a partition that meet what is held, of columns of which it leaves out enough.
+    async fn conditions(&self, scan: &Node, partition: usize) -> Vec<Arc<dyn PhysicalExpr>> {
+        let Some(config) = config(scan) else {
+            return vec![];
         };
-        let choose = async || {
-            let reach = self.noted.reach(parts).await;
-            let bounded = reach.map(|reach| self.within(&reach, partition, context));
-            Ok(bounded
-                .transpose()?
-                .flatten()
-                .unwrap_or_else(|| self.scan.clone()))
+        let (parts, groups) = match self.beside {
+            true => (partition..partition + 1, partition..partition + 1),
+            false => (self.noted.all(), 0..config.file_groups.len()),
         };
-        match self.noted.scans.get(cell) {
-            Some(cell) => cell.get_or_try_init(choose).await.cloned(),
-            None => Ok(self.scan.clone()),
-        }
-    }
-
-    /// The scan of the rows within these bounds; None if they leave out little.
-    fn within(
-        &self,
-        reach: &[Reach],
-        partition: usize,
-        context: &TaskContext,
-    ) -> Result<Option<Node>> {
-        let Some(scan) = self.scan.downcast_ref::<DataSourceExec>() else {
-            return Ok(None);
-        };
-        let Some(config) = scan.data_source().downcast_ref::<FileScanConfig>() else {
-            return Ok(None);
-        };
+        let reach = self.noted.reach(parts).await.unwrap_or_default();
         let mut conditions: Vec<Arc<dyn PhysicalExpr>> = vec![];
-        for (column, reach) in self.columns.iter().zip(reach) {
+        for (column, reach) in self.columns.iter().zip(&reach) {
             let (Some((of_scan, of_files)), Some((least, most))) = (column, reach) else {
                 continue;
             };
-            let groups = match self.beside {
-                true => partition..partition + 1,
-                false => 0..config.file_groups.len(),
-            };
-            if leaves_out_enough(config, groups, of_files.name(), (least, most)) {
+            if leaves_out_enough(config, groups.clone(), of_files.name(), (least, most)) {
                 let bound = |operator, value: &ScalarValue| {
                     let column = Arc::new(of_scan.clone());
                     Arc::new(BinaryExpr::new(column, operator, lit(value.clone())))
@@ -114,18 +165,14 @@ impl BoundedScanExec {
                 conditions.push(bound(Operator::LtEq, most));
             }
         }
-        if conditions.is_empty() {
-            return Ok(None);
-        }
-        let condition = conjunction(conditions);
-        let options = context.session_config().options();
-        let bounded = config.try_pushdown_filters(vec![condition.clone()], options)?;
-        let scan: Node = match bounded.updated_node {
-            Some(source) => Arc::new(DataSourceExec::new(source)),
-            None => self.scan.clone(),
-        };
-        Ok(Some(Arc::new(FilterExec::try_new(condition, scan)?)))
+        conditions
     }
+}
+
+/// What a scan of files reads.
+fn config(scan: &Node) -> Option<&FileScanConfig> {
+    let scan = scan.downcast_ref::<DataSourceExec>()?;
+    scan.data_source().downcast_ref()
 }
 
 /// Whether a quarter at least of what a column reaches over in these files lies outside of the bounds. Of a column of which the manifest says
@@ -171,7 +218,10 @@ impl Debug for BoundedScanExec {
 
 impl DisplayAs for BoundedScanExec {
     fn fmt_as(&self, _: DisplayFormatType, f: &mut Formatter<'_>) -> std::fmt::Result {
-        let columns = self.columns.iter().flatten();
+        let columns = self
+            .bounds
+            .iter()
+            .flat_map(|of| of.columns.iter().flatten());
         let columns: Vec<&str> = columns.map(|(column, _)| column.name()).collect();
         write!(f, "BoundedScanExec: [{}]", columns.join(", "))
     }

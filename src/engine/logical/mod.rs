@@ -6,3 +6,4 @@ pub(super) mod extremes;
 pub(super) mod intersect;
 pub(super) mod not_in;
 pub(super) mod null_safe_keys;
+pub(super) mod semi_join_pushdown;

@@ -1,8 +1,8 @@
 //! A logical rule: `IN (SELECT ..)` is NULL where SQL says so, wherever it stands in a WHERE or a HAVING.
 //!
 //! `x IN (S)` is NULL if it is not true and x is NULL (and S has a row), or S has a NULL. DataFusion 55.2 knows this only of a condition
-//! of its own, `WHERE .. AND x NOT IN (S)`, of which it makes a null-aware anti join. Of an IN inside of another expression it
-//! makes a mark join, whose mark is false for NULL, so that these answer wrongly without a word:
+//! of its own, `WHERE .. AND x NOT IN (S)`, of which it makes a null-aware anti join that holds the table of x in memory ([`anti_join`]). Of
+//! an IN inside of another expression it makes a mark join, whose mark is false for NULL, so that these answer wrongly without a word:
 //!
 //! ```sql
 //! WHERE uid = 1 OR nprocs NOT IN (SELECT array_job_id FROM slurm_job)   -- keeps rows although S has NULLs
@@ -34,7 +34,7 @@
 
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
-use datafusion::common::{Column, DFSchema, Result, ScalarValue, plan_err};
+use datafusion::common::{Column, DFSchema, ExprSchema, Result, ScalarValue, plan_err};
 use datafusion::config::ConfigOptions;
 use datafusion::functions_aggregate::expr_fn::count;
 use datafusion::logical_expr::expr::{BinaryExpr, Case, Exists, InSubquery, SetComparison};
@@ -102,16 +102,15 @@ fn has_subquery(expr: &Expr) -> bool {
 fn all(conditions: Vec<Expr>, schema: &DFSchema) -> Result<Option<Expr>> {
     let conditions = conditions
         .into_iter()
-        .map(|condition| match null_aware_join(condition) {
-            Ok(found) => Ok(Expr::InSubquery(named(found)?)),
+        .map(|condition| match not_in_condition(condition) {
+            Ok(found) => anti_join(named(found)?, schema),
             Err(condition) => written_out(condition, true, schema),
         });
     Ok(conjunction(conditions.collect::<Result<Vec<_>>>()?))
 }
 
-/// The condition of a filter of which DataFusion makes a null-aware anti join, and rightly: a column, cast perhaps, is not in a
-/// subquery without correlation. Any other one is given back.
-fn null_aware_join(condition: Expr) -> std::result::Result<InSubquery, Expr> {
+/// The condition of a filter that a column, cast perhaps, is not in a subquery without correlation. Any other one is given back.
+fn not_in_condition(condition: Expr) -> std::result::Result<InSubquery, Expr> {
     let is_right = |found: &InSubquery| {
         let mut x = &*found.expr;
         while let Expr::Cast(cast) = x {
@@ -130,6 +129,42 @@ fn null_aware_join(condition: Expr) -> std::result::Result<InSubquery, Expr> {
         },
         other => Err(other),
     }
+}
+
+/// `x NOT IN (S)` as a condition of which only `true` counts, in which DataFusion sees an anti join.
+///
+/// Of the IN itself, if it may be NULL, it makes a null-aware anti join, which holds all rows of x in memory: those of the larger side.
+/// What it is aware of stands beside the join here:
+///
+/// ```sql
+/// NOT EXISTS (SELECT 1 FROM (S) WHERE its column = x)
+///   AND NOT ((SELECT count(*) FROM (S) WHERE its column IS NULL LIMIT 1) > 0
+///     OR x IS NULL AND (SELECT count(*) FROM (S) LIMIT 1) > 0)
+/// ```
+fn anti_join(found: InSubquery, schema: &DFSchema) -> Result<Expr> {
+    let Some(unknown) = null_unless_true(&found, schema)? else {
+        return Ok(Expr::InSubquery(found));
+    };
+    let InSubquery { expr, subquery, .. } = found;
+    let mut outer_ref_columns = vec![];
+    let x = expr.transform(|part| match part {
+        Expr::Column(column) => {
+            let field = schema.field_from_column(&column)?.clone();
+            let outer = Expr::OuterReferenceColumn(field, column);
+            outer_ref_columns.push(outer.clone());
+            Ok(Transformed::yes(outer))
+        }
+        part => Ok(Transformed::no(part)),
+    });
+    let column = Column::from(subquery.subquery.schema().qualified_field(0));
+    let equal = Expr::Column(column).eq(x.data()?);
+    let plan = LogicalPlanBuilder::from(subquery.subquery.clone()).filter(equal)?;
+    let subquery = Subquery {
+        subquery: Arc::new(plan.build()?),
+        outer_ref_columns,
+        ..subquery
+    };
+    Ok(Expr::Exists(Exists::new(subquery, true)).and(not(unknown)))
 }
 
 /// The same expression with the three values of each IN written out, except, where only `true` counts, of those of which that is asked.
@@ -153,6 +188,14 @@ fn written_out(expr: Expr, only_true: bool, schema: &DFSchema) -> Result<Expr> {
             match only_true && !found.negated {
                 true => Expr::InSubquery(found),
                 false => three_values(found, None, schema)?,
+            }
+        }
+        // DataFusion makes a join of it that looks at each row.
+        Expr::Exists(found) if found.subquery.outer_ref_columns.is_empty() => {
+            let has_row = has_row(&found.subquery, None)?;
+            match found.negated {
+                true => not(has_row),
+                false => has_row,
             }
         }
         Expr::Exists(found) => match has_one_row(&found.subquery, true)? {
@@ -300,21 +343,12 @@ pub(super) fn three_values(
     equal: Option<Expr>,
     schema: &DFSchema,
 ) -> Result<Expr> {
+    let unknown = null_unless_true(&found, schema)?;
     let InSubquery {
         expr: x,
         subquery,
         negated,
     } = found;
-    let (table, field) = subquery.subquery.schema().qualified_field(0);
-    let mut unknown = vec![];
-    if field.is_nullable() {
-        let null = Expr::Column(Column::from((table, field))).is_null();
-        unknown.push(has_row(&subquery, Some(null))?);
-    }
-    if x.nullable(schema)? {
-        unknown.push(x.clone().is_null().and(has_row(&subquery, None)?));
-    }
-    let unknown = unknown.into_iter().reduce(Expr::or);
     if unknown.is_none() && equal.is_none() {
         return Ok(Expr::InSubquery(InSubquery::new(x, subquery, negated)));
     }
@@ -329,6 +363,22 @@ pub(super) fn three_values(
         true => not(values),
         false => values,
     })
+}
+
+/// When an IN is NULL if it is not true. Never NULL; None if it is never so.
+fn null_unless_true(found: &InSubquery, schema: &DFSchema) -> Result<Option<Expr>> {
+    let (x, subquery) = (&found.expr, &found.subquery);
+    let (table, field) = subquery.subquery.schema().qualified_field(0);
+    let mut unknown = vec![];
+    if field.is_nullable() {
+        let null = Expr::Column(Column::from((table, field))).is_null();
+        unknown.push(has_row(subquery, Some(null))?);
+    }
+    if x.nullable(schema)? {
+        let null = Expr::clone(x).is_null();
+        unknown.push(null.and(has_row(subquery, None)?));
+    }
+    Ok(unknown.into_iter().reduce(Expr::or))
 }
 
 /// Whether a subquery has a row of which a condition, if any, is true. Never NULL.
@@ -430,6 +480,8 @@ mod tests {
         ("x > ANY (?)", |x, s| any(x, s, |x, y| x > y)),
         ("x > ALL (?)", |x, s| all(x, s, |x, y| x > y)),
         ("x <= ALL (?)", |x, s| all(x, s, |x, y| x <= y)),
+        ("EXISTS (?)", |_, s| Some(!s.is_empty())),
+        ("NOT EXISTS (?)", |_, s| Some(s.is_empty())),
     ];
 
     /// What a condition gives in which a comparison stands.
@@ -713,6 +765,24 @@ mod tests {
         assert!(!plan("x NOT IN (SELECT y FROM (VALUES (1)) s(y))").contains("count("));
         assert!(plan("x NOT IN (SELECT y FROM (VALUES (1), (NULL)) s(y))").contains("count("));
         assert!(!plan("x IN (SELECT y FROM (VALUES (1), (NULL)) s(y))").contains("count("));
+    }
+
+    /// A null-aware anti join holds the rows of x, and a join for an EXISTS looks at each row of x.
+    #[test]
+    fn what_does_not_depend_on_the_row_is_asked_once() {
+        let plan = |condition: &str| {
+            ask(&format!("EXPLAIN SELECT x FROM {T} WHERE {condition}"))
+                .unwrap()
+                .join("\n")
+        };
+        let not_in = plan("x NOT IN (SELECT y FROM (VALUES (1), (NULL)) s(y))");
+        assert!(not_in.contains("Anti"), "{not_in}");
+        assert!(not_in.contains("ScalarSubqueryExec"), "{not_in}");
+        assert!(!not_in.contains("null_aware"), "{not_in}");
+        for exists in ["EXISTS", "NOT EXISTS"] {
+            let plan = plan(&format!("{exists} (SELECT 1 FROM (VALUES (1)) s(y))"));
+            assert!(!plan.contains("Join"), "{plan}");
+        }
     }
 
     /// Each condition is true of no row. The rule, or the part of it, can go as soon as one of them fails.

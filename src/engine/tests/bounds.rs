@@ -77,6 +77,11 @@ fn what_no_held_row_can_meet_is_not_read() {
             "SELECT y.v FROM few x LEFT JOIN wide y ON x.k = y.job_id AND y.v > 307",
             &["308", "NULL", "NULL", "NULL"],
         ),
+        // Below it a semi join of its own.
+        (
+            "SELECT y.v FROM few x JOIN wide y ON x.k = y.job_id WHERE y.v IN (SELECT job_id + 1 FROM few)",
+            &FOUR[1..],
+        ),
         // Through a projection, and a grouping by the key.
         (
             "SELECT y.w FROM few x JOIN (SELECT v + 1 AS w, job_id AS j FROM wide) y ON x.k = y.j",
