@@ -188,6 +188,7 @@ pub(super) mod tests {
     use proptest::prelude::*;
     use std::collections::BTreeMap;
     use std::sync::Arc;
+    use std::time::Duration;
 
     fn file(table: &str, number: usize, range: Option<usize>) -> DataFile {
         DataFile {
@@ -294,7 +295,7 @@ pub(super) mod tests {
         assert!(of.iter().all(|file| file.range == Some(1)));
     }
 
-    /// 15 tables in 10,000 ranges; commits that rewrite one range each.
+    /// 15 tables in 10,000 ranges; commits that rewrite one range each. It says what they take of a processor.
     #[test]
     fn a_commit_to_150_000_files_writes_little_and_each_64th_all_of_them() {
         let store = memory();
@@ -310,7 +311,7 @@ pub(super) mod tests {
             .collect();
         let first = all.iter().map(|file| (file.clone(), false)).collect();
         let mut lists = next_lists(&store, &[], first, &all, &mut vec![]).unwrap();
-        let mut whole = 0;
+        let (mut whole, mut most_cpu) = (0, [Duration::ZERO; 2]);
         for commit in 0..64 {
             let mut changed = vec![];
             for (table, name) in tables.iter().enumerate() {
@@ -320,7 +321,9 @@ pub(super) mod tests {
                 changed.push((new, false));
             }
             let mut written = vec![];
+            let cpu = cpu_time::ThreadTime::now();
             lists = next_lists(&store, &lists, changed, &all, &mut written).unwrap();
+            let cpu = cpu.elapsed();
             let bytes = written
                 .iter()
                 .map(|part| store.read(&part.path).unwrap().unwrap().len());
@@ -329,12 +332,16 @@ pub(super) mod tests {
                 written.iter().any(|part| part.level == ALL),
             );
             whole += usize::from(is_whole);
+            let most = &mut most_cpu[usize::from(is_whole)];
+            *most = cpu.max(*most);
             assert!(
                 bytes < if is_whole { 30_000_000 } else { 1_000_000 },
                 "{bytes} B"
             );
         }
         assert_eq!(whole, 1);
+        let [one, merged] = most_cpu;
+        println!("{one:?} of CPU for a commit, {merged:?} for one that merges");
         let splits = (1..10_000).collect();
         let index = FileIndex::open(&store, &lists, splits).unwrap();
         assert_eq!(index.all().unwrap().len(), 150_000);

@@ -222,6 +222,34 @@ fn a_join_holds_the_groups_and_not_the_rows_that_they_were_made_of() {
     });
 }
 
+/// Of a condition on subqueries DataFusion takes a fifth of the rows to be left, and of any other as well.
+#[test]
+fn not_in_holds_the_rows_of_its_subquery_unless_they_are_more() {
+    let directory = tempfile::tempdir().unwrap();
+    let lake = lake(directory.path(), 60, 1, 100_000);
+    block_on(async {
+        let engine = engine(&lake, 2);
+        let held = async |sql: &str| {
+            let plan = plan(&engine, sql).await;
+            match (plan.contains("RightAnti"), plan.contains("LeftAnti")) {
+                (true, false) => "subquery",
+                (false, true) => "table",
+                _ => panic!("{plan}"),
+            }
+        };
+        let paths = "(SELECT path FROM darshan_file WHERE path LIKE '%x%')";
+        for (table, expected) in [
+            ("darshan_file WHERE", "subquery"),
+            ("darshan_file WHERE job_id = 6100001 AND", "table"),
+            ("darshan_log WHERE", "table"),
+        ] {
+            let sql = format!("SELECT log_id FROM {table} fs NOT IN {paths}");
+            let sql = sql.replace("darshan_log WHERE fs", "darshan_log WHERE app");
+            assert_eq!(held(&sql).await, expected, "{sql}");
+        }
+    });
+}
+
 async fn rows_of(plain: &SessionContext, sql: &str) -> Vec<String> {
     rows(&plain.sql(sql).await.unwrap().collect().await.unwrap())
 }
