@@ -68,7 +68,7 @@ pub(super) struct Args {
     /// Take traced accesses (DXT) as well; of logs taken without them, they are added
     #[arg(long)]
     dxt: bool,
-    /// Take logs again that an older version of iolode has read
+    /// Take inputs again that an older version of iolode has read, or that were read with other settings of the lake
     #[arg(long)]
     refresh: bool,
     /// Remember the paths: an ingest without any takes in what is new there

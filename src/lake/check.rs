@@ -1,7 +1,7 @@
 //! Whether everything that a version names is there, readable and where it belongs.
 
 use super::Lake;
-use super::manifest::Manifest;
+use super::manifest::{HINT, Manifest, hint};
 use super::named::Named;
 use super::parts::{DataFile, batch_to_inputs, day_name, read_part};
 use super::snapshot::Snapshot;
@@ -161,6 +161,12 @@ impl Lake {
             report.wrong.push(Finding {
                 path: Manifest::path(before + 1),
                 what,
+            });
+        }
+        if let Some((hinted, _)) = hint(store).filter(|(hinted, _)| *hinted > report.version) {
+            report.wrong.push(Finding {
+                path: HINT.into(),
+                what: format!("it names version {hinted}, whose manifest is missing: what came after version {} is lost unless it is ingested again", report.version),
             });
         }
         for version in versions {

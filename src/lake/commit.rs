@@ -324,7 +324,7 @@ impl Lake {
             Some((written, found)) if written != found => Err(Error::Lake {
                 lake: self.store.show(""),
                 reason: format!(
-                    "the bytes of {} are not those that were written: `iolode lake check` names all such files, `iolode lake restore --version N` \
+                    "the bytes of {} are not those that were written: `iolode lake check` names all such files, `iolode lake restore LAKE --version N` \
                      goes back to a version without them",
                     file.path
                 ),

@@ -321,7 +321,11 @@ fn is_wanted(
     // A file that nothing was taken of may have become readable, or known, without having changed.
     let nothing_taken = row.content_hash.is_none();
     // It was looked at as something else, or had columns that nobody had named.
-    let otherwise = file.kind.is_some() && row.source.as_deref() != file.kind.as_deref();
+    let otherwise = match file.kind.as_deref() {
+        Some(kind) => row.source.as_deref() != Some(kind),
+        // It may be of any kind now.
+        None => row.status == InputStatus::Skipped && row.source.is_some() && !is_forgotten(row),
+    };
     let told = row.source.as_deref() == Some("slurm")
         && !(options.slurm_columns.is_empty() && options.slurm_delimiter.is_none());
     let other_settings = row.settings.is_some_and(|settings| settings != read_with);

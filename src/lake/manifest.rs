@@ -12,7 +12,9 @@ use xxhash_rust::xxh3::xxh3_64;
 
 /// Format of lakes that this program makes, reads and writes.
 pub const FORMAT: u32 = 2;
-const HINT: &str = "_iolode/_last";
+pub(super) const HINT: &str = "_iolode/_last";
+const DAMAGED: &str =
+    "its manifest is damaged; `iolode lake restore LAKE --version N` goes back to an older one";
 
 /// What became of a version that was to be published.
 #[derive(Debug)]
@@ -156,7 +158,11 @@ impl Manifest {
         let Some(bytes) = store.read(&path)? else {
             return Ok(None);
         };
-        Self::parse(&bytes).map(Some).map_err(|reason| Error::Lake {
+        let parsed = Self::parse(&bytes).and_then(|manifest| match manifest.version {
+            number if number == version => Ok(manifest),
+            number => Err(format!("{DAMAGED}: it is that of version {number}")),
+        });
+        parsed.map(Some).map_err(|reason| Error::Lake {
             lake: store.show(""),
             reason: format!("version {version}: {reason} ({path})"),
         })
@@ -167,8 +173,6 @@ impl Manifest {
     /// # Errors
     /// What is wrong with it, and what to do, as text.
     pub fn parse(bytes: &[u8]) -> Result<Self, String> {
-        const DAMAGED: &str =
-            "its manifest is damaged; `iolode lake restore --version N` goes back to an older one";
         let Some((checksum, body)) = unwrapped(bytes) else {
             return Err(match serde_json::from_slice::<Formats>(bytes) {
                 Ok(Formats { format: 1, .. }) => {
@@ -434,7 +438,7 @@ fn unwrapped(bytes: &[u8]) -> Option<(u64, &[u8])> {
 }
 
 /// The number and the commit of the version that was the newest when it was written; None whatever keeps it from being read.
-fn hint(store: &Store) -> Option<(u64, String)> {
+pub(super) fn hint(store: &Store) -> Option<(u64, String)> {
     let bytes = store.read(HINT).ok()??;
     let (version, commit_id) = std::str::from_utf8(&bytes).ok()?.trim().split_once(' ')?;
     Some((version.parse().ok()?, commit_id.into()))

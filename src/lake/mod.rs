@@ -143,6 +143,13 @@ impl Lake {
     /// [`Error::Lake`] if a lake or anything else is there, [`Error::Io`], [`Error::Invalid`] for options that make no sense.
     pub fn create(root: impl AsRef<Path>, options: &CreateOptions) -> Result<Self> {
         let root = absolute(root.as_ref())?;
+        // The paths of an object store, through which queries read, have none of these.
+        if root.to_string_lossy().contains(char::is_control) {
+            return Err(Error::Lake {
+                lake: root,
+                reason: "its path has a control character; give it another name".into(),
+            });
+        }
         vacant(&root)?;
         Self::start(Store::directory(root), options)
     }
@@ -357,6 +364,14 @@ fn vacant(root: &Path) -> Result<()> {
     };
     if !Manifest::versions(&Store::directory(root))?.is_empty() {
         return Err(refuse("there is a lake already"));
+    }
+    for above in root.ancestors().skip(1) {
+        let versions = Manifest::versions(&Store::directory(above));
+        if versions.is_ok_and(|versions| !versions.is_empty()) {
+            return Err(refuse(
+                "it lies in a lake, whose directory is its own; give another directory",
+            ));
+        }
     }
     if root.exists() {
         let entries =

@@ -56,7 +56,10 @@ impl Named {
             if !store.exists(&part.path)? {
                 return Err(Error::Lake {
                     lake: store.show(""),
-                    reason: format!("{} is missing", part.path),
+                    reason: format!(
+                        "version {version}: {} is missing; `iolode lake restore LAKE --version N` goes back to a version that has all of its lists",
+                        part.path
+                    ),
                 });
             }
         }

@@ -417,11 +417,13 @@ pub(super) fn part_bytes(store: &Store, part: &Part) -> Result<Bytes> {
         lake: store.show(""),
         reason: format!("{} {what}", part.path),
     };
-    let bytes = store.read(&part.path)?.ok_or_else(|| wrong("is missing"))?;
+    let bytes = store.read(&part.path)?.ok_or_else(|| {
+        wrong("is missing; `iolode lake restore LAKE --version N` goes back to an older version")
+    })?;
     match xxh3_64(&bytes) as i64 == part.checksum {
         true => Ok(bytes),
         false => Err(wrong(
-            "is damaged: its bytes are not those that were written; `iolode lake restore --version N` goes back to an older version",
+            "is damaged: its bytes are not those that were written; `iolode lake restore LAKE --version N` goes back to an older version",
         )),
     }
 }

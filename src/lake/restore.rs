@@ -24,17 +24,27 @@ impl Lake {
         };
         old.manifest.check_writer(&self.store)?;
         self.check_version(&old)?;
-        for path in old
+        let files = old
             .files()
             .iter()
-            .map(|file| &file.path)
-            .chain(old.manifest.inputs.iter().map(|part| &part.path))
-        {
-            if !self.store.exists(path)? {
-                return Err(refuse(format!(
-                    "version {version} cannot be restored: {path} is missing; `iolode lake history` lists the versions that are there"
-                )));
-            }
+            .map(|file| (&file.path, Some(file.bytes)));
+        let lists = old.manifest.inputs.iter().map(|part| (&part.path, None));
+        for (path, bytes) in files.chain(lists) {
+            // Their bytes are not read: a lake may have terabytes of them.
+            let found = self.store.local(path).and_then(|path| path.metadata().ok());
+            let wrong = match (self.store.exists(path)?, bytes.zip(found)) {
+                (false, _) => "is missing".to_string(),
+                (true, Some((bytes, found))) if found.len() != bytes => {
+                    format!(
+                        "is damaged: it has {} bytes, {bytes} were written",
+                        found.len()
+                    )
+                }
+                (true, _) => continue,
+            };
+            return Err(refuse(format!(
+                "version {version} cannot be restored: {path} {wrong}; `iolode lake history` lists the versions that are there"
+            )));
         }
         let newest = Manifest::versions(&self.store)?.last().copied();
         let newest = newest.unwrap_or(version);

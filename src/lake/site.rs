@@ -6,6 +6,7 @@ use crate::error::{Error, Result};
 use crate::source::Site;
 use regex::Regex;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use toml_edit::{ArrayOfTables, DocumentMut, InlineTable, Item, Table, Value};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -90,10 +91,17 @@ impl SiteFile {
     /// Reads settings from their text.
     ///
     /// # Errors
-    /// [`Error::Invalid`] naming the line, the bad expression or the unknown zone.
+    /// [`Error::Invalid`] naming the line, the bad expression, the unknown zone, or the mount that stands twice.
     pub fn parse(text: &str) -> Result<Self> {
         let site: Self = toml::from_str(text)
             .map_err(|e| Error::Invalid(format!("site.toml: {}", one_line(&e.to_string()))))?;
+        let mut paths = BTreeSet::new();
+        if let Some(twice) = site.mount.iter().find(|mount| !paths.insert(&mount.path)) {
+            return Err(Error::Invalid(format!(
+                "site.toml: mount `{}` stands twice; leave one of them out",
+                twice.path
+            )));
+        }
         site.site()?;
         site.zone()?;
         Ok(site)
@@ -336,6 +344,9 @@ mod tests {
             "snx11168"
         );
         assert_eq!(site.site().unwrap().osts_of("snx11168"), Some(248));
+        let twice = "[[mount]]\npath = '/a'\nfs = 'a'\n[[mount]]\npath = '/a'\nfs = 'b'\n";
+        let error = SiteFile::parse(twice).unwrap_err().to_string();
+        assert!(error.contains("mount `/a` stands twice"), "{error}");
         let error = SiteFile::parse("[[mount]]\npath = '/a'\nfs = 'a'\nosts = '7-3'").unwrap_err();
         assert!(
             error.to_string().contains("`7-3` is no list of OSTs"),

@@ -87,7 +87,7 @@ impl Lake {
                 .map_err(|e| refuse(&Manifest::path(*version), &e.to_string()))?;
         }
         if let Some(missing) = named.missing_of_newest(store)? {
-            let why = "it is missing although the newest version names it; `iolode lake restore --version N` goes back to an older version";
+            let why = "it is missing although the newest version names it; `iolode lake restore LAKE --version N` goes back to an older version";
             return Err(refuse(&missing, why));
         }
         // Directories outside the lake are known from the files of every version that is still there.

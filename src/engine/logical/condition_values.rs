@@ -17,7 +17,7 @@
 //!
 //! Delete when DataFusion plans them: `datafusion_alone_refuses` then fails.
 
-use super::not_in::{has_one_row, has_row, keeps_a_row, named, three_values, top};
+use super::not_in::{apart, has_one_row, has_row, keeps_a_row, named, three_values, top};
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::common::{Column, DFSchema, ExprSchema, Result, plan_err};
@@ -171,7 +171,7 @@ fn equal_rows(found: &InSubquery, schema: &DFSchema) -> Result<Expr> {
         }
         expr => Ok(Transformed::no(expr)),
     })?;
-    let plan = found.subquery.subquery.as_ref().clone();
+    let plan = apart(found.subquery.clone())?.subquery.as_ref().clone();
     let column = Expr::Column(plan.schema().qualified_field(0).into());
     let equal = LogicalPlanBuilder::from(plan).filter(column.eq(x.data))?;
     has_some(equal.build()?)
@@ -204,6 +204,15 @@ mod tests {
     fn conditions_are_values_of_each_row() {
         for (value, answer) in [
             ("k IN (SELECT k FROM b)", "true true true NULL NULL"),
+            // The same names inside and outside.
+            (
+                "k IN (SELECT k FROM a WHERE v < 25)",
+                "true true false false NULL",
+            ),
+            (
+                "k NOT IN (SELECT k FROM a WHERE v > 10)",
+                "NULL false false NULL NULL",
+            ),
             ("k NOT IN (SELECT k FROM c)", "false true false true NULL"),
             ("k IN (SELECT k FROM e)", "false false false false false"),
             ("NULL IN (SELECT k FROM e)", "false false false false false"),

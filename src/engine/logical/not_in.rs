@@ -156,6 +156,7 @@ fn anti_join(found: InSubquery, schema: &DFSchema) -> Result<Expr> {
         }
         part => Ok(Transformed::no(part)),
     });
+    let subquery = apart(subquery)?;
     let column = Column::from(subquery.subquery.schema().qualified_field(0));
     let equal = Expr::Column(column).eq(x.data()?);
     let plan = LogicalPlanBuilder::from(subquery.subquery.clone()).filter(equal)?;
@@ -208,6 +209,15 @@ fn written_out(expr: Expr, only_true: bool, schema: &DFSchema) -> Result<Expr> {
                 expr, subquery, op, ..
             } = found;
             binary_expr(*inner(expr, false)?, op, Expr::ScalarSubquery(subquery))
+        }
+        Expr::SetComparison(found) => {
+            let subquery = apart(found.subquery)?;
+            let expr = inner(found.expr, false)?;
+            Expr::SetComparison(SetComparison {
+                expr,
+                subquery,
+                ..found
+            })
         }
         Expr::BinaryExpr(BinaryExpr {
             left,
@@ -314,7 +324,7 @@ pub(super) fn keeps_a_row(limit: &Limit) -> Result<bool> {
 /// If rows are compared.
 pub(super) fn named(found: InSubquery) -> Result<InSubquery> {
     let plan = &found.subquery.subquery;
-    let (table, field) = plan.schema().qualified_field(0);
+    let field = plan.schema().field(0);
     if matches!(field.data_type(), DataType::Struct(_)) {
         return plan_err!(
             "rows cannot be looked for in a subquery; write [NOT] EXISTS (SELECT 1 FROM .. WHERE s.a = t.a AND s.b = t.b)"
@@ -328,13 +338,20 @@ pub(super) fn named(found: InSubquery) -> Result<InSubquery> {
     if plan.head_output_expr()?.as_ref().is_some_and(is_found) {
         return Ok(found);
     }
-    let column = Expr::Column(Column::from((table, field))).alias("__in");
-    let plan = LogicalPlanBuilder::from(plan.clone()).project([column])?;
-    let subquery = Subquery {
-        subquery: Arc::new(plan.build()?),
-        ..found.subquery
-    };
+    let subquery = apart(found.subquery)?;
     Ok(InSubquery { subquery, ..found })
+}
+
+/// The same with a name for its column that no other has. Where DataFusion 55.2 makes a join of a subquery, it takes a column of the row around it
+/// for that of the subquery if both are called the same, as in `x NOT IN (SELECT x FROM t)` over t.
+pub(super) fn apart(subquery: Subquery) -> Result<Subquery> {
+    let plan = &subquery.subquery;
+    let column = Expr::Column(plan.schema().qualified_field(0).into()).alias("__in");
+    let plan = LogicalPlanBuilder::from(LogicalPlan::clone(plan)).project([column])?;
+    Ok(Subquery {
+        subquery: Arc::new(plan.build()?),
+        ..subquery
+    })
 }
 
 /// The CASE with the three values of an IN, whose being true `equal` says if it is given; the IN itself if it is not and the IN is never NULL.
@@ -480,6 +497,22 @@ mod tests {
         ("x > ANY (?)", |x, s| any(x, s, |x, y| x > y)),
         ("x > ALL (?)", |x, s| all(x, s, |x, y| x > y)),
         ("x <= ALL (?)", |x, s| all(x, s, |x, y| x <= y)),
+        // The same names inside and outside.
+        ("x IN (SELECT x FROM (SELECT y AS x FROM (?)) t)", |x, s| {
+            any(x, s, |x, y| x == y)
+        }),
+        (
+            "x NOT IN (SELECT x FROM (SELECT y AS x FROM (?)) t)",
+            |x, s| all(x, s, |x, y| x != y),
+        ),
+        (
+            "x > ANY (SELECT x FROM (SELECT y AS x FROM (?)) t)",
+            |x, s| any(x, s, |x, y| x > y),
+        ),
+        (
+            "x <> ALL (SELECT x FROM (SELECT y AS x FROM (?)) t)",
+            |x, s| all(x, s, |x, y| x != y),
+        ),
         ("EXISTS (?)", |_, s| Some(!s.is_empty())),
         ("NOT EXISTS (?)", |_, s| Some(s.is_empty())),
     ];

@@ -268,6 +268,11 @@ fn what_keeps_a_copy_from_being_made_leaves_nothing_of_it() {
     assert!(refused(&options()).ends_with("is missing"));
     fs::write(path, &bytes).unwrap();
 
+    let inside = bench.lake.root().unwrap().join("copy");
+    let refused = bench.lake.copy(&inside, &CopyOptions::default());
+    let refused = refused.unwrap_err().to_string();
+    assert!(refused.contains("it lies in a lake"), "{refused}");
+
     // The directory can be used once nothing keeps the copy from being made, and then no more.
     copy(&bench, "copy", &options());
     let root = at(&bench, "copy");

@@ -45,6 +45,34 @@ fn a_file_that_was_taken_for_something_else_is_looked_at_again_as_what_it_is() {
 }
 
 #[test]
+fn what_was_no_log_of_a_directory_is_looked_at_again_when_another_kind_is_named_beside() {
+    let dumps = Dumps::new();
+    let file = dumps.write(
+        "day.psv",
+        &dump(&[line(1, "COMPLETED", 0, Some(1), Some(50))]),
+    );
+    let given = |kind: &str| InputPath {
+        path: file.parent().unwrap().into(),
+        kind: Some(kind.into()),
+    };
+    let take = |kinds: &[&str]| {
+        let options = IngestOptions {
+            paths: kinds.iter().map(|kind| given(kind)).collect(),
+            ..IngestOptions::default()
+        };
+        dumps.lake.ingest(&options, &Silent).unwrap()
+    };
+    assert_eq!(take(&["darshan"]).rows, 0);
+    assert_eq!(take(&["darshan", "slurm"]).rows, 1);
+    assert_eq!(take(&["darshan", "slurm"]).unchanged, 1);
+    // What is neither is looked at once.
+    dumps.write("notes", "nothing");
+    assert_eq!(take(&["darshan"]).unchanged, 1);
+    assert_eq!(take(&["darshan", "slurm"]).version, Some(5));
+    assert_eq!(take(&["darshan", "slurm"]).version, None);
+}
+
+#[test]
 fn lines_without_a_header_are_taken_once_somebody_names_their_columns() {
     let dumps = Dumps::new();
     let text =

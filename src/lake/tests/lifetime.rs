@@ -47,6 +47,12 @@ fn a_newest_version_that_is_damaged_keeps_vacuum_from_the_last_good_one() {
     let root = bench.lake.root().unwrap().to_path_buf();
     // A file that it names is gone.
     let newest = bench.lake.snapshot(None).unwrap().files()[0].path.clone();
+    let whole = fs::read(root.join(&newest)).unwrap();
+    fs::write(root.join(&newest), &whole[1..]).unwrap();
+    let cut = bench.lake.restore(3).unwrap_err().to_string();
+    let (found, written) = (whole.len() - 1, whole.len());
+    let expected = format!("is damaged: it has {found} bytes, {written} were written");
+    assert!(cut.contains(&expected), "{cut}");
     fs::remove_file(root.join(&newest)).unwrap();
     let refused = bench.lake.vacuum(&NOTHING_SPARED).unwrap_err().to_string();
     assert!(

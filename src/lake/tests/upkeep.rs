@@ -351,6 +351,56 @@ fn check_misses_the_rows_of_a_log_that_was_taken() {
 }
 
 #[test]
+fn a_manifest_of_another_version_and_one_that_is_gone_are_found() {
+    let bench = Bench::new();
+    for name in ["a", "b"] {
+        bench.log(name, "mounts 1 0 /a");
+        bench.ingest();
+    }
+    let root = bench.lake.root().unwrap();
+    let path = |version| root.join(Manifest::path(version));
+    let wrong = || {
+        let found = bench.lake.check().unwrap().wrong;
+        found
+            .into_iter()
+            .map(|finding| finding.what)
+            .collect::<Vec<_>>()
+    };
+    assert!(wrong().is_empty());
+    // In the middle.
+    let second = fs::read(path(2)).unwrap();
+    fs::copy(path(1), path(2)).unwrap();
+    assert!(
+        wrong()[0].contains("its manifest is damaged"),
+        "{:?}",
+        wrong()
+    );
+    let error = bench.lake.snapshot(Some(2)).unwrap_err().to_string();
+    assert!(error.contains("it is that of version 1"), "{error}");
+    fs::write(path(2), second).unwrap();
+    // As the newest.
+    fs::copy(path(3), path(4)).unwrap();
+    for error in [
+        Lake::open(root).unwrap_err().to_string(),
+        bench.lake.check().unwrap_err().to_string(),
+    ] {
+        assert!(
+            error.contains("version 4: its manifest is damaged; `iolode lake restore LAKE --version N` goes back to an older one: it is that of version 3"),
+            "{error}"
+        );
+    }
+    fs::remove_file(path(4)).unwrap();
+    assert!(wrong().is_empty());
+    // The newest that there was.
+    fs::remove_file(path(3)).unwrap();
+    assert!(
+        wrong()[0].starts_with("it names version 3, whose manifest is missing"),
+        "{:?}",
+        wrong()
+    );
+}
+
+#[test]
 fn a_version_that_is_known_is_not_read_again_and_a_newer_one_is_found_whatever_the_hint_says() {
     let bench = Bench::new();
     bench.log("a", "mounts 1 0 /a");

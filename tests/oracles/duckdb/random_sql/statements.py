@@ -201,9 +201,14 @@ class Statements:
             if not shared or not names:
                 return None
             (o, i) = self.rng.choice(shared)
+            draw = self.rng.random()
+            # Called as the table outside, which is hidden then.
+            hides = 0.35 <= draw < 0.75 and isinstance(inner.node, Table) and self.chance(0.25)
+            if hides:
+                inner = Relation(Table(inner.node.name, o[0]), [(o[0], c) for _, c in inner.columns], None, inner.rows)
+                i = (o[0], i[1])
             inner_scope = inner.scope()
             where = [self.plain.predicate(inner_scope, 1)] if self.chance(0.5) else []
-            draw = self.rng.random()
             if draw < 0.35:
                 linked = [Expr("eq", [ref(*i), ref(*o)], BOOL)]
                 if self.chance(0.2):
@@ -217,15 +222,15 @@ class Statements:
                 value = ref(*i)
                 if self.chance(0.1):
                     value = Expr("nullif", [value, self.plain.value_near(inner_scope, value)], value.type)
-                query = Select([Item(value, "v")], inner.node, where=where, distinct=self.chance(0.1))
+                query = Select([Item(value, None if value.op == "column" and self.chance(0.5) else "v")], inner.node, where=where, distinct=self.chance(0.1))
                 if self.chance(0.15):
                     query.grouping, query.group = "plain", [value]
                     query.having = [Expr("ge", [Expr("count_all", [], INT), literal(self.rng.randint(1, 3), INT)], BOOL)]
-                if len(shared) > 1 and not query.grouping and self.chance(0.08):
+                if len(shared) > 1 and not hides and not query.grouping and self.chance(0.08):
                     (p, j), values = self.rng.choice(shared), [ref(*o)]
                     query.items.append(Item(ref(*j), "w"))
                     return Expr("row_in_query", [*values, ref(*p), query], BOOL)
-                if len(shared) > 1 and self.chance(0.15):
+                if len(shared) > 1 and not hides and self.chance(0.15):
                     p, j = self.rng.choice(shared)
                     query.where = [*query.where, Expr("eq", [ref(*j), ref(*p)], BOOL)]
                     query.grouping, query.group, query.having = None, [], []
