@@ -171,9 +171,18 @@ impl Lake {
         }
         for version in versions {
             if let Err(e) = named.add(store, version) {
+                let why = e.to_string();
+                let (lake, rest) = (shown_path(&store.show("")), why.as_str());
+                let rest = rest.strip_prefix(&format!("lake {lake}: version {version}: "));
+                // What follows says how to go back from it, but the newest version could be read.
+                let rest = rest.and_then(|rest| rest.split(';').next());
                 report.wrong.push(Finding {
                     path: Manifest::path(version),
-                    what: e.to_string(),
+                    what: format!(
+                        "version {version} can neither be read nor restored, version {} can: {}",
+                        report.version,
+                        rest.unwrap_or(&why)
+                    ),
                 });
             }
         }
