@@ -70,7 +70,8 @@ pub use dataframe::{Direction, Lake, PerfFactors};
 use crate::error::{Error, Result};
 use catalog::{Catalog, Own, Source};
 use corrections::{
-    all_sets, correlated, distinct_from, headings, keywords, long_chains, time_zone, using,
+    all_sets, correlated, distinct_from, headings, keywords, long_chains, table_clauses, time_zone,
+    using,
 };
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::arrow::record_batch::RecordBatch;
@@ -226,6 +227,7 @@ impl Engine {
         statements.iter().try_for_each(using::check)?;
         statements.iter().try_for_each(all_sets::check)?;
         statements.iter().try_for_each(distinct_from::check)?;
+        statements.iter().try_for_each(table_clauses::check)?;
         statements.iter().try_for_each(time_zone::check)?;
         Ok(statements)
     }

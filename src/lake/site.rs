@@ -96,7 +96,8 @@ impl SiteFile {
         let site: Self = toml::from_str(text)
             .map_err(|e| Error::Invalid(format!("site.toml: {}", one_line(&e.to_string()))))?;
         let mut paths = BTreeSet::new();
-        if let Some(twice) = site.mount.iter().find(|mount| !paths.insert(&mount.path)) {
+        let mut is_new = |mount: &Mount| paths.insert(mount.path.trim_end_matches('/').to_string());
+        if let Some(twice) = site.mount.iter().find(|mount| !is_new(mount)) {
             return Err(Error::Invalid(format!(
                 "site.toml: mount `{}` stands twice; leave one of them out",
                 twice.path

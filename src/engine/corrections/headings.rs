@@ -7,7 +7,7 @@
 use datafusion::error::DataFusionError;
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{
-    Expr, Ident, SelectItem, SetExpr, Statement as SqlStatement, Value,
+    Expr, Ident, Query, SelectItem, SetExpr, Statement as SqlStatement, Value,
 };
 use std::collections::HashMap;
 
@@ -52,7 +52,7 @@ pub(in crate::engine) fn distinct(mut statement: Statement) -> Option<Statement>
         let column = matches!(expr, Expr::Identifier(_) | Expr::CompoundIdentifier(_));
         let times = *times + usize::from(has_all && column);
         let name = match (times, &*expr) {
-            (1, Expr::Cast { .. } | Expr::Value(_)) => heading,
+            (1, Expr::Cast { .. } | Expr::Value(_) | Expr::Subquery(_)) => heading,
             (1, _) => continue,
             (n, _) => format!("{heading}_{n}"),
         };
@@ -76,6 +76,19 @@ fn heading(expr: &Expr) -> String {
             Value::SingleQuotedString(text) => text.clone(),
             value => value.to_string(),
         },
+        Expr::Subquery(query) => of_only_column(query).unwrap_or_else(|| expr.to_string()),
         expr => expr.to_string(),
+    }
+}
+
+/// What stands over the column of a subquery that is a value, as in PostgreSQL.
+fn of_only_column(query: &Query) -> Option<String> {
+    let SetExpr::Select(select) = query.body.as_ref() else {
+        return None;
+    };
+    match &select.projection[..] {
+        [SelectItem::UnnamedExpr(expr)] => Some(heading(expr)),
+        [SelectItem::ExprWithAlias { alias, .. }] => Some(alias.value.clone()),
+        _ => None,
     }
 }

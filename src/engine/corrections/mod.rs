@@ -26,6 +26,7 @@ pub(in crate::engine) mod percentile_cont;
 pub(in crate::engine) mod signed_counts;
 pub(in crate::engine) mod sort_fetch;
 pub(in crate::engine) mod sum;
+pub(in crate::engine) mod table_clauses;
 pub(in crate::engine) mod time_zone;
 pub(in crate::engine) mod using;
 pub(in crate::engine) mod window_cost;
