@@ -179,9 +179,10 @@ fn equal_rows(found: &InSubquery, schema: &DFSchema) -> Result<Expr> {
 
 /// Whether a plan, which may use columns of the row around it, has a row, by its count.
 fn has_some(plan: LogicalPlan) -> Result<Expr> {
-    let rows = LogicalPlanBuilder::from(plan)
-        .aggregate(Vec::<Expr>::new(), [count(lit(1_i64))])?
-        .build()?;
+    let rows = LogicalPlanBuilder::from(plan).aggregate(Vec::<Expr>::new(), [count(lit(1_i64))])?;
+    // A name that no `count(*)` beside it has.
+    let number = Expr::Column(rows.schema().qualified_field(0).into()).alias("__rows");
+    let rows = rows.project([number])?.build()?;
     let outer_ref_columns = rows.all_out_ref_exprs();
     let rows = Expr::ScalarSubquery(Subquery {
         subquery: Arc::new(rows),
@@ -274,6 +275,14 @@ mod tests {
             (
                 "SELECT k IN (SELECT k FROM c) AS c, count(*), max(v) FROM a GROUP BY 1 ORDER BY 1",
                 vec!["false | 2 | 20", "true | 2 | 30", "NULL | 1 | 50"],
+            ),
+            (
+                "SELECT k, count(*), k IN (SELECT k FROM c) AS c, EXISTS (SELECT 1 FROM b WHERE b.k = a.k) AS e FROM a WHERE k < 4 GROUP BY k ORDER BY k",
+                vec![
+                    "1 | 1 | true | true",
+                    "2 | 1 | false | true",
+                    "3 | 1 | true | true",
+                ],
             ),
             (
                 "SELECT bool_or(k NOT IN (SELECT k FROM c)) FROM a GROUP BY k IS NULL ORDER BY 1",
