@@ -297,6 +297,7 @@ pub(super) mod tests {
 
     /// 15 tables in 10,000 ranges; commits that rewrite one range each. It says what they take of a processor.
     #[test]
+    #[allow(clippy::print_stdout)]
     fn a_commit_to_150_000_files_writes_little_and_each_64th_all_of_them() {
         let store = memory();
         let tables: Vec<String> = (0..15).map(|n| format!("table_{n:02}")).collect();
