@@ -72,7 +72,15 @@ impl ScalarUDFImpl for Signed {
         Ok(DataType::Int64)
     }
 
-    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+    fn invoke_with_args(&self, mut args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        // What the function itself promises, which an unoptimised build compares with what it gives.
+        let types: Vec<DataType> = args
+            .arg_fields
+            .iter()
+            .map(|f| f.data_type().clone())
+            .collect();
+        let own = self.0.return_type(&types)?;
+        args.return_field = Arc::new(args.return_field.as_ref().clone().with_data_type(own));
         Ok(match self.0.invoke_with_args(args)? {
             ColumnarValue::Array(array) => ColumnarValue::Array(signed(array)?),
             ColumnarValue::Scalar(value) => ColumnarValue::Scalar(value.cast_to(&DataType::Int64)?),
