@@ -19,7 +19,7 @@
 //! ```
 //!
 //! Where x and the column of S cannot be NULL nothing changes. For a correlated S, `EXISTS` stands for the counts.
-//! `= ANY` and its like DataFusion writes out itself, and rightly.
+//! `= ANY` and its like DataFusion writes out itself, rightly once the column of S has a name that no column of the row has ([`apart`]).
 //!
 //! Wrong or without a plan are as well, and mended or refused here:
 //! - a condition `x NOT IN (S)` whose x is an expression that makes NULLs of columns without, or a constant, or whose S is correlated;
