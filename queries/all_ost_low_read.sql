@@ -1,4 +1,4 @@
---- doc = "Of the large logs that read slowly although their files lie on all OSTs: of each program that which moved most"
+--- doc = "Of the large logs that read slowly although their files lie on all OSTs: for each program, the log that moved most"
 --- grain = "one program"
 --- source = "IOMiner, table I"
 --- columns = [

@@ -29,7 +29,7 @@
 --- [[param]]
 --- name = "to"
 --- type = "timestamp"
---- doc = "End, which no longer belongs"
+--- doc = "End (exclusive)"
 --- [[param]]
 --- name = "ost"
 --- type = "int"

@@ -24,12 +24,12 @@
 --- name = "min_ratio"
 --- type = "float"
 --- default = "0"
---- doc = "heaviest_ratio or slowest_ratio at least"
+--- doc = "Minimum heaviest_ratio or slowest_ratio"
 --- [[param]]
 --- name = "min_bytes"
 --- type = "float"
 --- default = "1e8"
---- doc = "Only logs that moved so many bytes: of a few bytes one process alone writes most, and nobody minds"
+--- doc = "Only logs that moved at least so many bytes: of a few bytes one process alone writes most"
 WITH record AS (
   SELECT job_id, log_id, record_id, rank, coalesce(posix_bytes_read, 0) + coalesce(posix_bytes_written, 0) AS bytes,
     coalesce(posix_f_read_time, 0.0) + coalesce(posix_f_write_time, 0.0) + coalesce(posix_f_meta_time, 0.0) AS time FROM darshan_posix WHERE rank >= 0

@@ -15,7 +15,7 @@
 --- name = "since"
 --- type = "timestamp"
 --- default = "NULL"
---- doc = "When what may have changed did; a week before the last log if not given"
+--- doc = "Date of the suspected change (default: one week before the last log)"
 --- [[param]]
 --- name = "max_ratio"
 --- type = "float"

@@ -48,7 +48,7 @@
 --- name = "slow_bw"
 --- type = "float"
 --- default = "1e9"
---- doc = "Files that moved their bytes faster, B/s, are nobody's trouble: the paper's threshold"
+--- doc = "Files that moved their bytes faster, B/s, are not considered slow: the threshold of the IOMiner paper"
 
 -- Files of a log and direction, each with its window and the time for which it was busy; then five causes, each from the exclusive
 -- times (algorithm 2) of the files that it is about:

@@ -1,4 +1,4 @@
---- doc = "How processes share files: the ratio of files to processes, and the classes that the paper has"
+--- doc = "How processes share files: the ratio of files to processes, and the classes of the IOMiner paper"
 --- grain = "one class and power of two of files / processes; logs of one process are left out"
 --- source = "IOMiner, figure 9 and equation 5, whose ratio is taken as files / processes"
 --- chart = "bar ratio logs"

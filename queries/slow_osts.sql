@@ -36,7 +36,7 @@
 --- name = "max_q"
 --- type = "float"
 --- default = "0.05"
---- doc = "False discovery rate that is put up with"
+--- doc = "Maximum false discovery rate"
 --- [[param]]
 --- name = "min_bytes"
 --- type = "float"

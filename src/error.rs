@@ -156,6 +156,9 @@ fn suggestion(hint: &Option<String>) -> String {
 
 /// The operating system's words without Rust's `(os error 2)`, in lower case.
 pub(crate) fn os_reason(error: &std::io::Error) -> String {
+    if error.kind() == std::io::ErrorKind::StorageFull {
+        return "no space left on device; make room there and run the command again".into();
+    }
     let text = error.to_string();
     let text = shown(text.split(" (os error").next().unwrap_or(&text));
     let mut letters = text.chars();

@@ -96,7 +96,7 @@ order by node_hours desc
 limit 5",
     },
     Question {
-        title: "Whose writes did a slow file wait for, when its storage targets were busiest? (Darshan and LMT)",
+        title: "Who else was writing to the OSTs of a slow file, when they were busiest? (Darshan and LMT)",
         sql: "\
 select job_id, ost, count(*) as intervals, round(sum(seen) / 1e9, 1) as seen_gb,
   round(sum(own_file) / 1e9, 1) as own_gb, round(sum(other_known) / 1e9, 1) as other_jobs_gb,

@@ -8,17 +8,17 @@ use crate::error::Error;
 use crate::lake::{CreateOptions, IngestOptions, InputPath, Lake};
 use std::path::{Path, PathBuf};
 
-/// Take logs into a lake
+/// Import logs into a lake
 #[derive(clap::Args)]
 #[command(after_help = "\
-What the lake has is not taken again. What cannot be read is recorded with the reason and passed over: it is listed, and
-the exit code is 1. Ctrl-C stops without a trace. Rows on their way to a file wait in a temporary file, in some hundred MiB for
+Inputs already in the lake are skipped. Inputs that cannot be read are recorded with the reason, skipped and listed, and
+the exit code is 1. Ctrl-C aborts and leaves the lake unchanged. Rows on their way to a file wait in a temporary file, in some hundred MiB for
 each thread: in --temp, else in TMPDIR or /tmp, or in the lake if the files of /tmp are memory.
 
-Dates are days in the site's time zone, as in the settings of the lake or --timezone; --to is the first day that no longer belongs. In
-that zone are also the times that sacct and LMT write without one.
+Dates are days in the site's time zone, as in the settings of the lake or --timezone; --to is exclusive.
+Timestamps of sacct and LMT that carry no zone are in that zone too.
 
-Slurm: what `sacct -P`, `sacct -p` or `sacct --json` printed, with whatever columns; good is, with times that need no zone,
+Slurm: what `sacct -P`, `sacct -p` or `sacct --json` printed, with whatever columns; recommended (epoch times need no zone):
   SLURM_TIME_FORMAT=%s sacct -a -D -P -S 2026-09-01 -E 2026-10-01 --format=Cluster,JobID,JobIDRaw,User,UID,Account,Partition,QOS,State,\
   ExitCode,Submit,Eligible,Start,End,ElapsedRaw,Suspended,TimelimitRaw,NNodes,NCPUS,NTasks,NodeList,ReqMem,MaxRSS,AllocTRES,JobName
 LMT: a database in MySQL or MariaDB (mysql://user@host:port/filesystem_NAME, password in MYSQL_PWD), its SQLite copy, a mysqldump,
@@ -49,7 +49,7 @@ pub(super) struct Args {
     /// Columns of sacct's output that has no header, such as JobID,JobIDRaw,State,Start,End
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     slurm_columns: Vec<String>,
-    /// What separates these columns; found out if not given
+    /// Column delimiter (default: detected)
     #[arg(long, value_name = "TEXT")]
     slurm_delimiter: Option<String>,
     /// Make the lake if there is none
@@ -62,7 +62,7 @@ pub(super) struct Args {
     /// Only logs that start before this date
     #[arg(long, value_name = "DATE")]
     to: Option<String>,
-    /// The zone of times that name none, such as Europe/Berlin; the lake's if not given, else UTC
+    /// Time zone for timestamps that carry none, such as Europe/Berlin (default: the lake's, else UTC)
     #[arg(long, value_name = "ZONE")]
     timezone: Option<String>,
     /// Take traced accesses (DXT) as well; of logs taken without them, they are added
@@ -74,7 +74,7 @@ pub(super) struct Args {
     /// Remember the paths: an ingest without any takes in what is new there
     #[arg(long)]
     register: bool,
-    /// Threads; those of the machine if not given
+    /// Number of threads (default: all cores)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
     /// Memory for all of them

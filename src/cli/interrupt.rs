@@ -10,7 +10,7 @@ enum Mode {
     Plain,
     /// The prompt is there or about to come: nothing happens.
     Prompt,
-    /// An ingest, which stops without a trace; if it is asked twice, the process ends.
+    /// An ingest, which aborts and leaves the lake unchanged; if it is asked twice, the process ends.
     Ingest(Arc<AtomicBool>),
     /// A statement, which is given up.
     Statement(Arc<Notify>),

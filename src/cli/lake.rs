@@ -15,7 +15,7 @@ use crate::lake::{
     Silent, VacuumOptions,
 };
 use crate::source::{SOURCES, Source};
-use crate::text::shown;
+use crate::text::{shown, shown_path};
 use chrono::{DateTime, SecondsFormat};
 use clap::{Subcommand, ValueEnum};
 use std::collections::BTreeMap;
@@ -139,7 +139,7 @@ Examples:
 struct Compact {
     /// The lake
     lake: PathBuf,
-    /// Threads; those of the machine if not given
+    /// Number of threads (default: all cores)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
     /// Memory for all of them
@@ -163,10 +163,10 @@ struct Vacuum {
     /// The lake
     lake: PathBuf,
     /// Versions that were the newest within this time stay, such as 7d or 12h
-    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "7d")]
+    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "7d", allow_hyphen_values = true)]
     keep: Duration,
     /// Files younger than this stay in any case: an ingest may be writing them
-    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "24h")]
+    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "24h", allow_hyphen_values = true)]
     min_age: Duration,
     /// Only say what would be removed
     #[arg(long)]
@@ -440,13 +440,18 @@ fn check(args: &Check, screen: &mut Screen) -> anyhow::Result<Exit> {
         ));
     }
     screen.say(format_args!(
-        "version {}: {}, {}, {} found wrong",
+        "lake {}, version {}: {}, {}, {} found wrong{}",
+        shown_path(&args.lake),
         report.version,
         size::counted(report.files, "file", "files"),
         size::counted(report.rows, "row", "rows"),
         match report.wrong.len() {
             0 => "nothing".to_string(),
             n => size::count(n as u64),
+        },
+        match report.wrong.len() {
+            0 => "",
+            _ => "; `iolode lake restore LAKE --version N` goes back to a version whose files are whole, `iolode lake history` lists them",
         }
     ));
     Ok(if report.wrong.is_empty() {

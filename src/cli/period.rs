@@ -19,7 +19,7 @@ pub(crate) fn period(from: Option<&str>, to: Option<&str>, zone: Tz) -> Result<P
     };
     match (period.from, period.to, from, to) {
         (Some(a), Some(b), Some(from), Some(to)) if a >= b => Err(format!(
-            "--from {from} --to {to}: an empty period; --to is the first day that no longer belongs to it"
+            "--from {from} --to {to}: an empty period; --to is exclusive"
         )),
         _ => Ok(period),
     }
@@ -31,7 +31,9 @@ pub(crate) fn period(from: Option<&str>, to: Option<&str>, zone: Tz) -> Result<P
 /// What was expected, if there is no such zone.
 pub(crate) fn zone(name: &str) -> Result<Tz, String> {
     name.parse().map_err(|_| {
-        format!("`{name}` is no time zone; expected an IANA name, such as `Europe/Berlin` or `UTC`")
+        format!(
+            "`{name}` is not a time zone; expected an IANA name, such as `Europe/Berlin` or `UTC`"
+        )
     })
 }
 
@@ -55,7 +57,7 @@ pub(crate) fn moment(text: &str, zone: Tz) -> Result<i64, String> {
             found.or_else(|| NaiveDateTime::parse_from_str(text, format).ok())
         })
         .ok_or_else(|| {
-            format!("`{text}` is no date; expected `2026-09-01`, `2026-09-01T12:00` or `2026-09-01T12:00:00Z`")
+            format!("`{text}` is not a valid date; expected `2026-09-01`, `2026-09-01T12:00` or `2026-09-01T12:00:00Z`")
         })?;
     Ok(at(local, zone).timestamp_micros())
 }
@@ -114,7 +116,7 @@ mod tests {
     fn what_is_no_date_or_no_zone_is_refused_with_an_example() {
         let why = period(Some("2026-13-01"), None, Tz::UTC).unwrap_err();
         assert!(
-            why.starts_with("--from `2026-13-01` is no date; expected `2026-09-01`"),
+            why.starts_with("--from `2026-13-01` is not a valid date; expected `2026-09-01`"),
             "{why}"
         );
         assert!(period(None, Some("yesterday"), Tz::UTC).is_err());

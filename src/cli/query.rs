@@ -16,7 +16,7 @@ use clap::{Arg, ArgMatches, Command, FromArgMatches};
 use std::io::Write;
 use std::path::PathBuf;
 
-/// Ask a question that has a name; without a name: list them
+/// Run a built-in query; without a name, list them
 pub(super) struct Args {
     common: Common,
     asked: Option<Asked>,
@@ -34,13 +34,13 @@ enum Asked {
 struct Common {
     #[command(flatten)]
     ask: Ask,
-    /// The form of the answers
+    /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "table", value_parser = format_parser())]
     format: &'static Format,
-    /// Write the answers to this file, which is there once they are whole
+    /// Write results to this file (created only when complete)
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// In the form table: a line for each value instead of one for each row
+    /// With table output: one line per value (vertical)
     #[arg(short = 'x', long)]
     expanded: bool,
 }
@@ -63,17 +63,17 @@ fn is_common(name: &str) -> bool {
 impl clap::Args for Args {
     fn augment_args(command: Command) -> Command {
         let command = Common::augment_args(command)
-            .about("Ask a question that has a name; without a name: list them")
+            .about("Run a built-in query; without a name, list them")
             .after_help(EXAMPLES)
             .subcommand_value_name("NAME")
             .subcommand_help_heading("Questions")
             .disable_help_subcommand(true);
         // They may stand before the name or after it.
         let command = command.mut_args(|arg| arg.global(true)).mut_arg("from", |arg| {
-            arg.help("Begin, of questions that have one; with --logs or --ingest: only logs that start then or later")
+            arg.help("Start time, for queries that take one; with --logs or --ingest: only logs that start then or later")
         });
         let command = command.mut_arg("to", |arg| {
-            arg.help("End, which no longer belongs; with --logs or --ingest: only logs that start before")
+            arg.help("End (exclusive); with --logs or --ingest: only logs that start before")
         });
         let command = queries().iter().fold(command, |command, query| {
             command.subcommand(subcommand(query))

@@ -41,7 +41,7 @@ pub(crate) struct Ask {
     /// With --logs or --ingest: only logs that start before this date
     #[arg(long, value_name = "DATE")]
     pub(crate) to: Option<String>,
-    /// The zone of these dates, such as Europe/Berlin; the lake's if not given, else UTC
+    /// Time zone of these dates, such as Europe/Berlin (default: the lake's, else UTC)
     #[arg(long, value_name = "ZONE")]
     pub(crate) timezone: Option<String>,
     /// With --logs or --ingest: take traced accesses (DXT) as well
@@ -50,7 +50,7 @@ pub(crate) struct Ask {
     /// Memory for sorts, joins and groupings, such as 2GiB; half of the machine's if not given
     #[arg(long, value_name = "SIZE", value_parser = super::size::parse)]
     pub(crate) memory: Option<u64>,
-    /// Threads; those of the machine if not given
+    /// Number of threads (default: all cores)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) threads: Option<u16>,
     /// Say when a statement was run in another way than first planned

@@ -144,11 +144,7 @@ const COMMANDS: &[(&str, &str, &str)] = &[
         "",
         "a line for each value instead of one for each row, and back",
     ),
-    (
-        "\\timing",
-        "",
-        "say how long each statement took, or stop saying it",
-    ),
+    ("\\timing", "", "toggle timing"),
     ("\\i", "FILE", "run the statements of a file"),
     (
         "\\o",
@@ -373,7 +369,7 @@ impl<'a, E: Executor> Shell<'a, E> {
 
     fn help(&mut self) -> anyhow::Result<()> {
         say(
-            "SQL up to a semicolon is run; it may take several lines. Ctrl-C stops a statement, TAB completes names.",
+            "Statements end with a semicolon and may take several lines. Ctrl-C stops a statement, TAB completes names.",
         );
         for (name, argument, meaning) in COMMANDS {
             say(format_args!(

@@ -35,13 +35,13 @@ pub(super) struct Args {
     /// Run the statements of this file and end; - is stdin
     #[arg(short, long, value_name = "FILE")]
     file: Option<PathBuf>,
-    /// The form of the answers
+    /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "table", value_parser = format_parser())]
     format: &'static Format,
-    /// Write the answers to this file, which is there once they are whole
+    /// Write results to this file (created only when complete)
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// In the form table: a line for each value instead of one for each row
+    /// With table output: one line per value (vertical)
     #[arg(short = 'x', long)]
     expanded: bool,
 }

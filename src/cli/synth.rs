@@ -86,7 +86,7 @@ pub(super) struct Args {
     /// Write no Slurm accounting and no LMT
     #[arg(long, conflicts_with_all = ["lmt_hours", "lmt_days"])]
     darshan_only: bool,
-    /// Threads; those of the machine if not given
+    /// Number of threads (default: all cores)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
 }

@@ -15,8 +15,8 @@ use arrow::array::{Array, AsArray};
 use arrow::datatypes::{Int64Type, TimestampMicrosecondType};
 use arrow::record_batch::RecordBatch;
 use std::cmp::Ordering;
-use std::collections::{BTreeSet, HashMap, HashSet};
-use std::path::PathBuf;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::path::{Path, PathBuf};
 
 /// Something that is wrong, or worth knowing.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,7 +63,13 @@ impl Lake {
                 .collect()
         });
         let mut seen = HashSet::new();
+        // Data files below a directory that is not there, such as one on a file system that is not mounted.
+        let mut unreachable: BTreeMap<PathBuf, u64> = BTreeMap::new();
         for file in snapshot.files() {
+            if let Some(directory) = store.local(&file.path).as_deref().and_then(missing) {
+                *unreachable.entry(directory).or_default() += 1;
+                continue;
+            }
             let (whole, path) = (shown_path(&store.show(&file.path)), shown(&file.path));
             let damaged = damaged(store, &file.path);
             // The finding names the file already.
@@ -84,6 +90,14 @@ impl Lake {
                     what,
                 }),
             }
+        }
+        for (directory, files) in unreachable {
+            report.wrong.push(Finding {
+                path: directory.to_string_lossy().into_owned(),
+                what: format!(
+                    "the directory is missing, and with it {files} of the lake's data files; is its file system mounted?"
+                ),
+            });
         }
         let lost = taken.iter().flatten().filter(|log| !seen.contains(log));
         // What a damaged file held is not known.
@@ -193,6 +207,15 @@ impl Lake {
             .collect();
         Ok(report)
     }
+}
+
+/// The highest directory above `file` that is not there.
+fn missing(file: &Path) -> Option<PathBuf> {
+    let above = file.ancestors().skip(1);
+    above
+        .take_while(|directory| !directory.exists())
+        .last()
+        .map(Path::to_path_buf)
 }
 
 /// Reads a data file whole; the number of its rows, or what is wrong. `taken` are the logs that the lake knows to hold, `seen`

@@ -8,6 +8,7 @@ use crate::error::{Error, Result};
 use crate::table::tables;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::io::ErrorKind;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Format of lakes that this program makes, reads and writes.
@@ -155,8 +156,16 @@ impl Manifest {
     /// [`Error::Lake`] if it is damaged or of another format.
     pub fn read(store: &Store, version: u64) -> Result<Option<Self>> {
         let path = Self::path(version);
-        let Some(bytes) = store.read(&path)? else {
-            return Ok(None);
+        let bytes = match store.read(&path) {
+            Ok(Some(bytes)) => bytes,
+            Ok(None) => return Ok(None),
+            Err(Error::Io { source, .. }) if source.kind() == ErrorKind::IsADirectory => {
+                return Err(Error::Lake {
+                    lake: store.show(""),
+                    reason: format!("version {version}: {DAMAGED}: {path} is a directory"),
+                });
+            }
+            Err(e) => return Err(e),
         };
         let parsed = Self::parse(&bytes).and_then(|manifest| match manifest.version {
             number if number == version => Ok(manifest),

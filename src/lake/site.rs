@@ -93,8 +93,8 @@ impl SiteFile {
     /// # Errors
     /// [`Error::Invalid`] naming the line, the bad expression, the unknown zone, or the mount that stands twice.
     pub fn parse(text: &str) -> Result<Self> {
-        let site: Self = toml::from_str(text)
-            .map_err(|e| Error::Invalid(format!("site.toml: {}", one_line(&e.to_string()))))?;
+        let site: Self =
+            toml::from_str(text).map_err(|e: toml::de::Error| bad(text, e.message(), e.span()))?;
         let mut paths = BTreeSet::new();
         let mut is_new = |mount: &Mount| paths.insert(mount.path.trim_end_matches('/').to_string());
         if let Some(twice) = site.mount.iter().find(|mount| !is_new(mount)) {
@@ -204,9 +204,7 @@ impl SettingsEdit {
     /// # Errors
     /// As [`SiteFile::parse`].
     pub fn apply(&self, text: &str) -> Result<String> {
-        let bad = |e: toml_edit::TomlError| {
-            Error::Invalid(format!("site.toml: {}", one_line(&e.to_string())))
-        };
+        let bad = |e: toml_edit::TomlError| bad(text, e.message(), e.span());
         let known = SiteFile::parse(text)?.source;
         let mut document: DocumentMut = text.parse().map_err(bad)?;
         // Comments alone stay before what is added.
@@ -271,6 +269,16 @@ fn one_line(text: &str) -> String {
         .join(" ")
 }
 
+/// What is wrong with the text of settings, and in which line.
+fn bad(text: &str, what: &str, at: Option<std::ops::Range<usize>>) -> Error {
+    let what = one_line(what);
+    let line = at
+        .and_then(|at| text.get(..at.start))
+        .map(|before| format!("line {}: ", 1 + before.matches('\n').count()))
+        .unwrap_or_default();
+    Error::Invalid(format!("site.toml: {line}{what}"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -279,6 +287,13 @@ mod tests {
     fn a_site_file_says_what_is_wrong_with_it() {
         let error = |text: &str| SiteFile::parse(text).unwrap_err().to_string();
         assert!(error("clutser = 'x'").contains("unknown field `clutser`"));
+        let text = "timezone = 'UTC'\n\n[[mount]]\npath = 7\n";
+        assert!(
+            error(text).starts_with("site.toml: line 4: "),
+            "{}",
+            error(text)
+        );
+        assert!(error("cluster = 'x").starts_with("site.toml: line 1: "));
         assert!(error("[[app]]\npattern = '('\nname = 'x'").contains("app pattern `(`"));
         assert_eq!(
             error("timezone = 'Europe/Berlni'"),

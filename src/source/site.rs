@@ -40,7 +40,7 @@ pub struct Site {
 pub struct Period {
     /// Begin.
     pub from: Option<i64>,
-    /// End, which no longer belongs.
+    /// End (exclusive).
     pub to: Option<i64>,
 }
 

@@ -353,7 +353,10 @@ fn a_damaged_lake_is_reported_by_check_with_exit_code_1() {
     let check = iolode(dir.path(), &["lake", "check", "lake"]);
     assert_eq!(check.code, Some(1), "{check:?}");
     assert!(check.stdout.starts_with("darshan_log/"), "{check:?}");
-    assert!(check.stderr.contains(" found wrong"), "{check:?}");
+    assert!(
+        check.stderr.contains(" found wrong; `iolode lake restore "),
+        "{check:?}"
+    );
 }
 
 #[test]

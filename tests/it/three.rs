@@ -398,13 +398,10 @@ fn the_findings_of_the_paper_stand_on_the_pages_of_planted_jobs() {
     let truth = truth();
     let faults = truth["faults"].as_array().unwrap();
     for (kind, words) in [
-        (
-            "one_ost",
-            "each on one OST alone, and each OST shared by many processes",
-        ),
+        ("one_ost", "each on a single OST that many processes share"),
         ("root_writes_most", "rank 0 moves "),
         ("serial_files", "one after another without overlap"),
-        ("one_file", "holds up all other files"),
+        ("one_file", "is the last one in use"),
     ] {
         let fault = faults.iter().find(|fault| fault["kind"] == kind).unwrap();
         let job = fault["job_ids"][0].to_string();
@@ -561,7 +558,7 @@ fn a_question_without_its_parameters_says_which() {
     )
     .failed();
     assert!(
-        failed.starts_with("--at `yesterday` is no date"),
+        failed.starts_with("--at `yesterday` is not a valid date"),
         "{failed}"
     );
     // In an empty lake there is an answer, too.

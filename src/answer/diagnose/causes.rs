@@ -107,7 +107,7 @@ fn root_cause(cause: &Cause, logs: usize) -> String {
     };
     let what = match cause.cause.as_str() {
         "one_ost" => format!(
-            "{files}, each on one OST alone, and each OST shared by many processes: {} on {subject}",
+            "{files}, each on a single OST that many processes share: {} on {subject}",
             count(number as u64)
         ),
         "one_rank" => format!(
@@ -118,7 +118,7 @@ fn root_cause(cause: &Cause, logs: usize) -> String {
             "{files} are {done} one after another without overlap (the longest is {subject})"
         ),
         "one_file" => format!(
-            "{subject} holds up all other files, with {} of the bytes",
+            "{subject} is the last one in use, with {} of the bytes",
             share(number)
         ),
         "small_requests" => format!(
@@ -157,7 +157,7 @@ fn interference(found: &Interference) -> String {
 
 fn slow_ost(slow: &SlowOst, time: f64) -> String {
     format!(
-        "OST {} of {} is slow for everyone this month: a byte takes {} times as long there. The job's files on it, {} of its bytes, have {} of the {} of {} for themselves.",
+        "OST {} of {} is {} times slower than the other OSTs this month. The job's files on it, {} of its bytes, account for {} of the {} of {}, with no other file active.",
         slow.ost,
         slow.fs,
         significant(slow.slowdown),

@@ -210,9 +210,9 @@ fn interval(page: &mut String, job: &Job, direction: &str) -> std::fmt::Result {
             let file = other.critical_files.first();
             writeln!(
                 page,
-                "  {direction} hangs on the kind of interval: by {name} {} instead of {}, {} of it for {}",
-                seconds(other.critical_time),
+                "  {direction} time depends on how it is measured: {} by windows, {} by {name}, {} of it for {}",
                 seconds(window.critical_time),
+                seconds(other.critical_time),
                 share(file.map_or(0.0, |file| file.share)),
                 file.and_then(|file| file.path.as_deref())
                     .unwrap_or("a file without a name")
@@ -220,7 +220,7 @@ fn interval(page: &mut String, job: &Job, direction: &str) -> std::fmt::Result {
         } else {
             writeln!(
                 page,
-                "  {direction} is the same by {name}: {}",
+                "  {direction} by {name}: {}, the same file first",
                 seconds(other.critical_time)
             )?;
         }
@@ -307,8 +307,8 @@ fn factors(page: &mut String, job: &Job, direction: &'static str) -> std::fmt::R
     ]];
     for number in compared {
         let name = match number.name {
-            "small" => "requests of at most 1 KiB",
-            "non_consec" => "requests not consecutive",
+            "small" => "requests <= 1 KiB",
+            "non_consec" => "non-consecutive requests",
             "coll" => "collective MPI-IO",
             "ost_count" => "OSTs",
             "proc_per_ost" if flow.proc_upper == Some(true) => "processes per OST, at most",
@@ -427,7 +427,7 @@ fn others(page: &mut String, job: &Job) -> std::fmt::Result {
     for slow in job.slow_osts.iter().take(SHOWN) {
         writeln!(
             page,
-            "  OST {} of {} is slow for everyone this month ({}): a byte takes {} times as long, by {} files; the job's files on it have {} of the critical time",
+            "  OST {} of {} is slow this month ({}): {} times slower than the other OSTs, by {} files; the job's files on it account for {} of the critical time",
             slow.ost,
             slow.fs,
             slow.direction,
@@ -478,7 +478,7 @@ fn likely(page: &mut String, job: &Job) -> std::fmt::Result {
         match longest {
             longest if longest < 1.0 => writeln!(
                 page,
-                "  nothing stands out: no direction has 1 s of critical time"
+                "  too little I/O to judge: no direction has 1 s of critical time"
             )?,
             _ => writeln!(page, "  nothing stands out")?,
         }
@@ -486,13 +486,13 @@ fn likely(page: &mut String, job: &Job) -> std::fmt::Result {
     for cause in &likely.by_window {
         writeln!(
             page,
-            "  by windows only, so it may be a file that was held open: {cause}"
+            "  possible (by windows only; the file may only have been open): {cause}"
         )?;
     }
     for cause in &likely.by_busy {
         writeln!(
             page,
-            "  by busy times only, so by windows other files hide it: {cause}"
+            "  possible (by busy times only; by windows other files hide it): {cause}"
         )?;
     }
     Ok(())

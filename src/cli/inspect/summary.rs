@@ -32,7 +32,7 @@ pub(super) fn print(
         head(&log, out)?;
     }
     if let Some(why) = &rows.why {
-        line(out, "not whole", why)?;
+        line(out, "incomplete", why)?;
     }
     for module in Row::all(&rows.module) {
         if let (Some(name), Some(warning)) = (module.text("module"), module.text("warning")) {
@@ -147,10 +147,7 @@ fn head(log: &Row<'_>, out: &mut dyn Write) -> std::io::Result<()> {
             text += &format!(", from {start:.3} to {end:.3} s");
         }
         if let Some(rate) = log.float(bandwidth) {
-            text += &format!(
-                ", {}/s while files were being {name}",
-                bytes(Some(rate as i64))
-            );
+            text += &format!(", {}/s over that span", bytes(Some(rate as i64)));
         }
         line(out, name, text)?;
     }
@@ -158,7 +155,7 @@ fn head(log: &Row<'_>, out: &mut dyn Write) -> std::io::Result<()> {
         out,
         "files",
         format_args!(
-            "{}: {} shared by all processes, {} by some, {} of one; {} streams",
+            "{}: {} shared by all processes, {} by several, {} by one process; {} streams",
             int("files"),
             int("files_shared"),
             int("files_part_shared"),

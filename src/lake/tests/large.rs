@@ -87,7 +87,9 @@ fn a_log_that_exceeds_the_memory_is_damaged_and_says_where_and_is_not_read_again
     bench.lake.ingest(&options, &Silent).unwrap();
     // A quarter of 16 MiB holds 4,194 names, each of which lies behind its id and before a NUL.
     let at = 4194 * 1009;
-    let why = format!("name region at inflated byte {at}: its names take more than 4194304 bytes");
+    let why = format!(
+        "name region at offset {at} (uncompressed): its names take more than 4194304 bytes"
+    );
     let expected = vec![("names.darshan".to_string(), "damaged", why)];
     assert_eq!(bench.statuses(), expected);
     assert_eq!(keys(&bench.lake, "darshan_posix").len(), 3);

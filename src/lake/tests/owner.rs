@@ -28,6 +28,23 @@ pub(super) fn placed() -> Bench {
     bench
 }
 
+#[test]
+fn a_check_names_a_directory_that_is_gone_once() {
+    let bench = placed();
+    let away = bench.directory.path().join("disk-b");
+    // Files of older versions lie there, too.
+    let files = bench.lake.snapshot(None).unwrap().files().to_vec();
+    let on_it = files
+        .iter()
+        .filter(|file| Path::new(&file.path).starts_with(&away));
+    let expected = format!("and with it {} of the lake's data files", on_it.count());
+    fs::rename(&away, bench.directory.path().join("unmounted")).unwrap();
+    let wrong = bench.lake.check().unwrap().wrong;
+    assert_eq!(wrong.len(), 1, "{wrong:?}");
+    assert_eq!(Path::new(&wrong[0].path), away);
+    assert!(wrong[0].what.contains(&expected), "{wrong:?}");
+}
+
 /// All files below the directories of a lake, with their bytes.
 fn on_disks(lake: &Lake) -> BTreeMap<PathBuf, Vec<u8>> {
     let Placement::Dirs { dirs } = lake.site().unwrap().place else {

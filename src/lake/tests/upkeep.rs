@@ -305,6 +305,14 @@ fn what_is_no_lake_is_said_in_one_line_with_what_to_do() {
         "{}",
         error("lake")
     );
+    let manifest = at("lake").join(Manifest::path(2));
+    fs::remove_file(&manifest).unwrap();
+    fs::create_dir(&manifest).unwrap();
+    assert!(
+        error("lake").contains("version 2: its manifest is damaged; `iolode lake restore"),
+        "{}",
+        error("lake")
+    );
 }
 
 #[test]

@@ -406,7 +406,7 @@ fn names_beyond_the_memory_end_their_region_and_nothing_else() {
     assert_eq!(outcome.status, Status::Damaged);
     // 4 MiB are 4,194 names of 1,000 bytes, each of which lies behind its id and before a NUL.
     let why = format!(
-        "name region at inflated byte {}: its names take more than 4194304 bytes",
+        "name region at offset {} (uncompressed): its names take more than 4194304 bytes",
         4194 * 1009
     );
     assert_eq!(outcome.why, Some(why));
@@ -447,7 +447,7 @@ fn a_record_that_must_be_whole_and_is_too_large_ends_its_region() {
     let (outcome, seen, _) = read_large(&log, &["darshan_dxt", "darshan_posix"]);
     let why = outcome.why.unwrap();
     let expected = format!(
-        "DXT_POSIX region at inflated byte {}: a record takes more than 2097152 bytes: 200000 writes",
+        "DXT_POSIX region at offset {} (uncompressed): a record takes more than 2097152 bytes: 200000 writes",
         104 + 32_000,
     );
     assert!(why.starts_with(&expected), "{why}");

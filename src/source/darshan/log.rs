@@ -287,7 +287,9 @@ impl Log {
         let mut parts = vec![];
         for (name, error) in [("job", &self.job_error), ("name", &self.names_error)] {
             if let Some((at, reason)) = error {
-                parts.push(format!("{name} region at inflated byte {at}: {reason}"));
+                parts.push(format!(
+                    "{name} region at offset {at} (uncompressed): {reason}"
+                ));
             }
         }
         for state in &self.states {
@@ -295,7 +297,7 @@ impl Log {
                 (Some(error), _) => {
                     let at = state
                         .error_at
-                        .map(|at| format!(" at inflated byte {at}"))
+                        .map(|at| format!(" at offset {at} (uncompressed)"))
                         .unwrap_or_default();
                     parts.push(format!("{} region{at}: {error}", state.name));
                 }

@@ -227,11 +227,7 @@ fn a_damaged_job_region_is_told_and_its_unfinished_command_line_is_no_command_li
     read.read(&input(&whole[..whole.len() - 200]), ModuleSet::ALL)
         .unwrap();
     assert_eq!(read.status(), Status::Damaged);
-    assert!(
-        read.why()
-            .unwrap()
-            .starts_with("job region at inflated byte ")
-    );
+    assert!(read.why().unwrap().starts_with("job region at offset "));
     let job = read.job().unwrap();
     assert_eq!((job.job_id, job.exe.len(), job.nprocs), (77, 0, 4));
 }

@@ -240,7 +240,7 @@ impl<'a> Recording<'a> {
         }
         for ((fs, metric), (samples, behind)) in self.stale {
             faults.push(format!(
-                "{samples} samples ({metric}) of the file system {fs} left out: its server fell silent, and they are up to \
+                "{samples} samples ({metric}) of the file system {fs} left out: its server stopped reporting, and they are up to \
                  {behind} s older than the poll that shows them"
             ));
         }
@@ -587,7 +587,7 @@ mod tests {
         let why = outcome.why.unwrap();
         assert_eq!(
             why,
-            "122 samples (lmt_mdt) of the file system lc2 left out: its server fell silent, and they are up to 91289 s older than \
+            "122 samples (lmt_mdt) of the file system lc2 left out: its server stopped reporting, and they are up to 91289 s older than \
              the poll that shows them"
         );
         // Byte counters do not move.

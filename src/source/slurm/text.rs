@@ -515,7 +515,7 @@ impl Text<'_> {
         }
         if self.without_id > 0 {
             why.push(format!(
-                "{} records of array tasks and het components have no raw id, which only JobIDRaw says: their job_id is below 0 and matches no log",
+                "{} records of array tasks and het components have no raw id: the dump lacks JobIDRaw, so these records get a negative job_id and cannot be joined with logs",
                 self.without_id
             ));
         }
