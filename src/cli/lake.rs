@@ -323,7 +323,7 @@ fn info(args: &Info, screen: &mut Screen) -> anyhow::Result<Exit> {
     line("cluster", &site.cluster.as_deref().unwrap_or("not named"))?;
     line("time zone", &site.zone()?.name())?;
     let place = match &site.place {
-        Placement::None => "by the file system".to_string(),
+        Placement::None => "default".to_string(),
         Placement::Dirs { dirs } => format!("in {} directories", dirs.len()),
         Placement::Lustre { osts, .. } => format!("on {} OSTs", osts.len()),
     };
@@ -562,7 +562,7 @@ fn time(micros: i64) -> String {
 fn duration(text: &str) -> Result<Duration, String> {
     let expected = || {
         format!(
-            "`{text}` is no length of time; expected a number of days, hours, minutes or seconds, such as `7d` or `12h`"
+            "`{text}` is not a duration; expected a number of days, hours, minutes or seconds, such as `7d` or `12h`"
         )
     };
     let unit = text.chars().last().ok_or_else(expected)?;

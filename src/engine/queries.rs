@@ -445,7 +445,7 @@ fn argument(argument: &FunctionArg) -> Result<(Option<String>, Expr)> {
     match value {
         FunctionArgExpr::Expr(value) => Ok((name, value.clone())),
         other => Err(Error::Invalid(format!(
-            "`{other}` is no value of a parameter"
+            "`{other}` is not a valid parameter value"
         ))),
     }
 }

@@ -220,7 +220,7 @@ impl Lake {
             }
             Err(e) => return Err(Error::io(&root, "cannot open the lake", e)),
             Ok(metadata) if !metadata.is_dir() => {
-                return Err(refuse("not a lake: it is no directory".into()));
+                return Err(refuse("not a lake: it is not a directory".into()));
             }
             Ok(_) => {}
         }
@@ -400,7 +400,7 @@ fn micros(time: SystemTime) -> i64 {
 fn absolute(path: &Path) -> Result<PathBuf> {
     if path.as_os_str().is_empty() {
         return Err(Error::Invalid(
-            "an empty path is no lake; give its directory".into(),
+            "an empty path is not a lake; give its directory".into(),
         ));
     }
     let whole = std::path::absolute(path).map_err(|e| Error::io(path, "cannot use", e))?;

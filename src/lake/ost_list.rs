@@ -13,7 +13,7 @@ impl FromStr for OstList {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let expected = || {
-            format!("`{text}` is no list of OSTs; expected numbers and ranges, such as `0-7,12`")
+            format!("`{text}` is not a list of OSTs; expected numbers and ranges, such as `0-7,12`")
         };
         let number = |text: &str| {
             let number = text.trim().parse::<i64>().ok();

@@ -365,7 +365,7 @@ mod tests {
         assert!(error.contains("mount `/a` stands twice"), "{error}");
         let error = SiteFile::parse("[[mount]]\npath = '/a'\nfs = 'a'\nosts = '7-3'").unwrap_err();
         assert!(
-            error.to_string().contains("`7-3` is no list of OSTs"),
+            error.to_string().contains("`7-3` is not a list of OSTs"),
             "{error}"
         );
     }

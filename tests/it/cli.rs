@@ -275,7 +275,7 @@ fn a_lake_says_what_it_holds() {
     for line in [
         "version      2, ingest of ",
         "time zone    UTC",
-        "placement    by the file system",
+        "placement    default",
     ] {
         assert!(info.contains(line), "{info}");
     }

@@ -20,7 +20,7 @@ fn what_cannot_be_opened_is_refused_in_one_line_that_says_what_to_do() {
     std::fs::write(dir.path().join("file"), "x").unwrap();
     assert_eq!(
         ask("file"),
-        format!("lake {}: not a lake: it is no directory", at("file"))
+        format!("lake {}: not a lake: it is not a directory", at("file"))
     );
     std::fs::create_dir(dir.path().join("other")).unwrap();
     assert!(ask("other").starts_with(&format!("lake {}: not a lake: ", at("other"))));

@@ -66,7 +66,7 @@ pub(super) fn set(args: &Set, screen: &mut Screen) -> anyhow::Result<Exit> {
     }
     for path in &changed.sources_dropped {
         screen.say(format_args!(
-            "note: {} is no source any more; `iolode ingest` alone does not look there",
+            "note: {} is no longer a source; `iolode ingest` alone does not look there",
             shown(path)
         ));
     }

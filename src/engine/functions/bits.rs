@@ -58,7 +58,7 @@ impl<'a> Bits<'a> {
             let (runs, rest) = take(rest, count.div_ceil(8)).ok_or(SHORT)?;
             (Some(runs), count, rest)
         } else {
-            return Err("it is no roaring bitmap in the portable format");
+            return Err("it is not a roaring bitmap in the portable format");
         };
         if count > 1 << 16 {
             return Err("it has more than 65536 containers");

@@ -52,7 +52,7 @@ fn ost_bits(args: &[ArrayRef]) -> Result<ArrayRef> {
         for at in (ends[0] as usize..ends[1] as usize).filter(|at| values.is_valid(*at)) {
             let Ok(ost) = u32::try_from(values.value(at)) else {
                 return exec_err!(
-                    "ost_bits: {} is no OST index; expected 0 to {}",
+                    "ost_bits: {} is not an OST index; expected 0 to {}",
                     values.value(at),
                     u32::MAX
                 );
@@ -81,7 +81,7 @@ mod tests {
     fn a_negative_index_is_an_error_that_names_it() {
         assert_eq!(
             ask("SELECT ost_bits([1, -1])").unwrap_err(),
-            "ost_bits: -1 is no OST index; expected 0 to 4294967295"
+            "ost_bits: -1 is not an OST index; expected 0 to 4294967295"
         );
     }
 }

@@ -52,7 +52,7 @@ mod tests {
         let error = ask("SELECT ost_count(x'0102030405')").unwrap_err();
         assert_eq!(
             error,
-            "ost_count: a bitmap of 5 bytes cannot be read: it is no roaring bitmap in the portable format"
+            "ost_count: a bitmap of 5 bytes cannot be read: it is not a roaring bitmap in the portable format"
         );
         assert_eq!(ask("SELECT ost_count(NULL)").unwrap(), ["NULL"]);
     }

@@ -138,7 +138,7 @@ fn read_name(name: &ObjectName) -> Result<(Option<String>, String)> {
     match parts[..] {
         [name] => Ok((None, normal(name))),
         [lake, name] => Ok((Some(normal(lake)), normal(name))),
-        _ => Err(Error::Invalid(format!("`{name}` is no name of a function"))),
+        _ => Err(Error::Invalid(format!("`{name}` is not a valid function name"))),
     }
 }
 

@@ -134,7 +134,7 @@ impl Rows {
         let mut nameless = |table: &str, name: &str| {
             if wrong.len() < 3 {
                 wrong.push(format!(
-                    "{table}: `{}` is no target's name",
+                    "{table}: `{}` is not the name of a target",
                     name.escape_default()
                 ));
             }
@@ -378,6 +378,6 @@ mod tests {
         );
         let systems: Vec<_> = info.osses.values().iter().map(|p| p.fs.as_str()).collect();
         assert_eq!(systems, ["lc2", "lc1"]);
-        assert_eq!(wrong, ["MDS_INFO: `tycho-mds1` is no target's name"]);
+        assert_eq!(wrong, ["MDS_INFO: `tycho-mds1` is not the name of a target"]);
     }
 }

@@ -431,7 +431,7 @@ mod tests {
         let at = text.find("(1,2,x").unwrap();
         assert_eq!(outcome.status, Status::Damaged);
         let why = format!(
-            "4 rows are no rows of their table, the first at byte {at}: not the numbers that its columns want"
+            "4 rows are not rows of their table, the first at byte {at}: not the numbers that its columns want"
         );
         assert_eq!(outcome.why, Some(why));
     }

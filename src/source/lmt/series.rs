@@ -459,7 +459,7 @@ impl<'a> Series<'a> {
             None => {
                 if tell && kind == Kind::Ost && self.faults.len() < 10 {
                     self.faults
-                        .push(format!("`{}` is no OST's name", name.escape_default()));
+                        .push(format!("`{}` is not the name of an OST", name.escape_default()));
                 }
                 None
             }

@@ -37,7 +37,7 @@ impl Bad {
     pub(super) fn faults(self) -> impl Iterator<Item = String> {
         let rows = self.first.map(|(at, reason)| {
             let rows = self.rows;
-            format!("{rows} rows are no rows of their table, the first at byte {at}: {reason}")
+            format!("{rows} rows are not rows of their table, the first at byte {at}: {reason}")
         });
         rows.into_iter().chain(self.failed.map(|e| e.to_string()))
     }
