@@ -521,7 +521,7 @@ def size(bench):
     logs of the month whose compressed bytes for each record of POSIX are within a fifth of the real ones.
 
     How well a log compresses decides. Over all logs a record of the month takes more than a real one, for more of its files are written and
-    fewer only read; log by log, of equal size and kind, they are within a fifth of one another (source/synth/paper.rs tests that).
+    fewer only read; log by log, of equal size and kind, they are within a fifth of one another (synth/paper.rs tests that).
     """
     each, month = {}, bench.path("logs-size")
     made = [IOLODE, "synth", "--scale", str(bench.options.logs / 1e6), "--out", month]

@@ -25,7 +25,7 @@
 #![cfg_attr(not(feature = "engine"), doc = "```ignore")]
 //! use iolode::lake::{CreateOptions, IngestOptions, Silent};
 //! use iolode::prelude::*;
-//! use iolode::source::synth::{self, Month};
+//! use iolode::synth::{self, Month};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # iolode::engine::runtime(Some(2))?.block_on(async {
@@ -154,7 +154,7 @@
 //! [`source`]: the only place that knows a log's format. [`source::darshan`] is a reader of its own, without libdarshan:
 //! the regions that are wanted are inflated, columns are filled straight from the records, and `derive` makes of them the
 //! two tables that people ask daily, `darshan_file` and `darshan_log`. Its `write` module is the way back, for tests and
-//! for [`source::synth`], which makes a month of logs from a seed. [`source::slurm`] and [`source::lmt`] read dumps, whose rows
+//! for [`synth`], which makes a month of logs from a seed. [`source::slurm`] and [`source::lmt`] read dumps, whose rows
 //! belong to many jobs or to none, and which overlap: a resolver makes one row of several, and intervals of samples.
 //!
 //! [`lake`]: the only place that knows paths and Parquet. Rows are cut into ranges of job ids, a range's files lie on one
@@ -197,6 +197,7 @@ pub mod engine;
 pub mod error;
 pub mod lake;
 pub mod source;
+pub mod synth;
 pub mod table;
 pub mod text;
 

@@ -10,7 +10,7 @@ use super::shell::Executor;
 use super::synth;
 use crate::error::Error;
 use crate::lake::{CreateOptions, IngestOptions, Lake};
-use crate::source::synth::Month;
+use crate::synth::Month;
 use crate::text::shown_lines;
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -5,7 +5,7 @@ use super::screen::Screen;
 use super::{Exit, interrupt, size};
 use crate::error::Error;
 use crate::lake::{CreateOptions, IngestOptions, Lake};
-use crate::source::synth::{Kind, Month, Supply, write_with};
+use crate::synth::{Kind, Month, Supply, write_with};
 use clap::ArgGroup;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};

@@ -2,7 +2,8 @@
 //! the next one makes what an undisturbed one would have made.
 
 use super::*;
-use crate::source::synth::{self, Month};
+use crate::synth;
+use crate::synth::Month;
 use arrow::compute::concat_batches;
 use arrow::record_batch::RecordBatch;
 use std::collections::BTreeMap;

@@ -16,7 +16,6 @@ mod made;
 pub(crate) mod packed;
 mod site;
 pub mod slurm;
-pub mod synth;
 mod tables;
 
 pub use input::Input;

@@ -3,7 +3,7 @@
 use arrow::array::AsArray;
 use arrow::datatypes::Int64Type;
 use iolode::lake::{CreateOptions, IngestOptions, Lake, Silent, Snapshot};
-use iolode::source::synth::{self, Month};
+use iolode::synth::{self, Month};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use std::collections::BTreeSet;

@@ -6,7 +6,7 @@ use super::super::session::runtime;
 use super::super::table::{LakeTable, ScanFile, scanned};
 use super::block_on;
 use super::joins::{RANGES, Row, WIDTH, schema, session, sorted, write};
-use crate::source::synth::random::Random;
+use crate::synth::random::Random;
 use datafusion::arrow::array::{ArrayRef, Int32Array, StringArray, TimestampMicrosecondArray};
 use datafusion::arrow::datatypes::{DataType, Field, Schema, TimeUnit};
 use datafusion::arrow::record_batch::RecordBatch;

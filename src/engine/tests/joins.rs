@@ -6,7 +6,7 @@ use super::super::session::{NO_LAKE, runtime, session_state, without_colocated_j
 use super::super::table::{LakeTable, ScanFile};
 use super::super::{Engine, EngineOptions};
 use super::{ask, block_on, plan, rows};
-use crate::source::synth::random::Random;
+use crate::synth::random::Random;
 use datafusion::arrow::array::Int64Array;
 use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::arrow::record_batch::RecordBatch;

@@ -7,7 +7,7 @@ use super::super::views::VIEWS;
 use super::super::{Engine, EngineOptions};
 use super::{ask, batches, block_on, engine, lake, plan};
 use crate::lake::{IngestOptions, Lake, Silent};
-use crate::source::synth::Month;
+use crate::synth::Month;
 use crate::table::{TABLES, table};
 use datafusion::arrow::array::{ArrayRef, Int64Array, StringViewArray, TimestampMicrosecondArray};
 use datafusion::arrow::datatypes::{DataType, Field, Schema, TimeUnit};

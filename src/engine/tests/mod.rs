@@ -15,7 +15,7 @@ mod upstream;
 
 use super::{Engine, EngineOptions};
 use crate::lake::{CreateOptions, IngestOptions, Lake, Silent};
-use crate::source::synth::Month;
+use crate::synth::Month;
 use datafusion::arrow::record_batch::RecordBatch;
 use datafusion::prelude::{SessionConfig, SessionContext};
 use std::fs;

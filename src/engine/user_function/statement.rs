@@ -138,7 +138,9 @@ fn read_name(name: &ObjectName) -> Result<(Option<String>, String)> {
     match parts[..] {
         [name] => Ok((None, normal(name))),
         [lake, name] => Ok((Some(normal(lake)), normal(name))),
-        _ => Err(Error::Invalid(format!("`{name}` is not a valid function name"))),
+        _ => Err(Error::Invalid(format!(
+            "`{name}` is not a valid function name"
+        ))),
     }
 }
 

@@ -4,7 +4,8 @@
 use super::compaction::{contents, relist, widen};
 use super::*;
 use crate::source::SOURCES;
-use crate::source::synth::{self, Month};
+use crate::synth;
+use crate::synth::Month;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::process::Command;
 

@@ -1,8 +1,8 @@
 //! A month that is made while it is taken in, beside the same month in files.
 
 use super::*;
-use crate::source::synth::{Month, Supply, write};
 use crate::source::{Listed, Made, SOURCES};
+use crate::synth::{Month, Supply, write};
 use arrow::record_batch::RecordBatch;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -222,7 +222,10 @@ impl Day {
             for (at, name) in names.iter().enumerate().skip(from).take(TARGETS) {
                 let Some(target) = Target::parse(name).and_then(|target| target.of(Kind::Ost))
                 else {
-                    faults.push(format!("`{}` is not the name of an OST", name.escape_default()));
+                    faults.push(format!(
+                        "`{}` is not the name of an OST",
+                        name.escape_default()
+                    ));
                     continue;
                 };
                 let fs = file_system(site, target.fs);

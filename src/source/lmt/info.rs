@@ -378,6 +378,9 @@ mod tests {
         );
         let systems: Vec<_> = info.osses.values().iter().map(|p| p.fs.as_str()).collect();
         assert_eq!(systems, ["lc2", "lc1"]);
-        assert_eq!(wrong, ["MDS_INFO: `tycho-mds1` is not the name of a target"]);
+        assert_eq!(
+            wrong,
+            ["MDS_INFO: `tycho-mds1` is not the name of a target"]
+        );
     }
 }

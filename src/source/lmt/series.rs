@@ -458,8 +458,10 @@ impl<'a> Series<'a> {
             Some(target) => Some((file_system(self.site, target.fs), target.index)),
             None => {
                 if tell && kind == Kind::Ost && self.faults.len() < 10 {
-                    self.faults
-                        .push(format!("`{}` is not the name of an OST", name.escape_default()));
+                    self.faults.push(format!(
+                        "`{}` is not the name of an OST",
+                        name.escape_default()
+                    ));
                 }
                 None
             }

@@ -5,7 +5,7 @@ mod round_trip;
 
 use super::*;
 use crate::source::darshan::ModuleId;
-use crate::source::synth::random::Random;
+use crate::synth::random::Random;
 
 /// The versions of the format that exist.
 const VERSIONS: [(u16, u16); 5] = [(3, 0), (3, 10), (3, 20), (3, 21), (3, 41)];

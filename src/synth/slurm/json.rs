@@ -1,7 +1,7 @@
 //! Records as `sacct --json` of Slurm 24.11 prints them: data_parser v0.0.42.
 
 use super::record::{Limit, Record, State, Step, StepId};
-use crate::source::synth::site::CLUSTER;
+use crate::synth::site::CLUSTER;
 use serde_json::{Value, json};
 
 /// What stands before the jobs.

@@ -1,15 +1,15 @@
 //! What the samples hold, for `truth.json`.
 
 use super::{FILE_SYSTEMS, Load, OSTS_PER_OSS, Origin, Piece, Plants, Span, What, noise};
-use crate::source::synth::load::write_back;
-use crate::source::synth::plan::Plan;
-use crate::source::synth::{Month, neighbour};
+use crate::synth::load::write_back;
+use crate::synth::plan::Plan;
+use crate::synth::{Month, neighbour};
 use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
 
 /// The sums of every database, and who had which share where it matters.
 #[derive(Default)]
-pub(in crate::source::synth) struct Account {
+pub(in crate::synth) struct Account {
     databases: Vec<Value>,
     shares: Vec<Value>,
 }
@@ -113,7 +113,7 @@ impl Account {
     }
 
     /// The part of `truth.json`.
-    pub(in crate::source::synth) fn truth(&self, month: &Month) -> Value {
+    pub(in crate::synth) fn truth(&self, month: &Month) -> Value {
         let span = Span::of(month);
         let plants = Plants::of(month);
         let plan = Plan::new(*month);
@@ -137,7 +137,7 @@ impl Account {
             "step_seconds": Span::STEP,
             "first": span.start,
             "last": span.stamp(span.samples - 1),
-            "timezone": crate::source::synth::site::ZONE.name(),
+            "timezone": crate::synth::site::ZONE.name(),
             "databases": self.databases,
             "reboot": {
                 "doc": "no samples of these OSTs from `from` on and before `to`; what is asked of them meanwhile is done in the \

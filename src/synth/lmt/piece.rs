@@ -6,8 +6,8 @@ use super::{
     FILE_SYSTEMS, Load, OSTS_PER_OSS, Op, Origin, Plants, Span, What, local, noise, noise_ops,
 };
 use crate::error::Result;
-use crate::source::synth::Month;
-use crate::source::synth::random::{Random, mix};
+use crate::synth::Month;
+use crate::synth::random::{Random, mix};
 
 /// Operations that jobs cause, by [`Op`].
 const OPS: usize = 10;

@@ -1,8 +1,8 @@
 //! The databases hold what the logs moved, what else was planted, and nothing more.
 
+use super::super::load::without_log;
+use super::super::tests::{Written, written};
 use super::*;
-use crate::source::synth::load::without_log;
-use crate::source::synth::tests::{Written, written};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -173,8 +173,8 @@ fn what_darshan_logs_moved_is_on_the_osts_that_they_name() {
         {
             continue;
         }
-        let (job, made) = crate::source::synth::scenes(&plan, index);
-        if job.plant == Some(crate::source::synth::plan::Plant::Partial) {
+        let (job, made) = super::super::scenes(&plan, index);
+        if job.plant == Some(super::super::plan::Plant::Partial) {
             continue;
         }
         for (made, _) in made {
@@ -232,7 +232,7 @@ fn what_darshan_logs_moved_is_on_the_osts_that_they_name() {
     assert!(sum > 1_000_000_000_000);
 }
 
-use crate::source::synth::plan::Plan;
+use super::super::plan::Plan;
 
 #[test]
 fn the_shares_of_a_window_sum_to_what_the_counters_say() {

@@ -2,9 +2,9 @@
 
 use super::nodes;
 use super::record::{Limit, Record, State, Step, StepId};
-use crate::source::synth::neighbour::offset;
-use crate::source::synth::plan::{FIRST_ID, GOLDEN, Job, Plan, USERS, user_name};
-use crate::source::synth::random::{Random, mix};
+use crate::synth::neighbour::offset;
+use crate::synth::plan::{FIRST_ID, GOLDEN, Job, Plan, USERS, user_name};
+use crate::synth::random::{Random, mix};
 
 /// What a job is to Slurm.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! Records as `sacct -P` prints them.
 
 use super::record::{Limit, Record, State, Step, StepId};
-use crate::source::synth::site::CLUSTER;
-use crate::source::synth::site::ZONE;
+use crate::synth::site::CLUSTER;
+use crate::synth::site::ZONE;
 use chrono::DateTime;
 use std::fmt::Write;
 
