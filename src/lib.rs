@@ -158,8 +158,8 @@
 //! belong to many jobs or to none, and which overlap: a resolver makes one row of several, and intervals of samples.
 //!
 //! [`lake`]: the only place that knows paths and Parquet. Rows are cut into ranges of job ids, a range's files lie on one
-//! storage target, and every change is a new version, published in one step. Rows of dumps are sorted aside (`stage`) and
-//! merged into the ranges, or the days, that they belong to (`merge`, `days`).
+//! storage target, and every change is a new version, published in one step. Rows of dumps are sorted in temporary files
+//! (`external_sort`) and merged into the ranges, or the days, that they belong to (`merge`, `write_days`).
 //!
 //! `engine`: the only place that makes a DataFusion session. A table provider that knows the ranges, so that joins and
 //! groupings by job need no exchange of rows; the SQL functions, one file each; the views; the named queries of `queries/*.sql`.

@@ -56,7 +56,7 @@ impl Contents {
         let snapshot = lake.snapshot(None).unwrap();
         let mut batches: BTreeMap<String, Vec<RecordBatch>> = BTreeMap::new();
         for file in snapshot.files() {
-            let rows = writer::read_data(lake.store(), &file.path, 65_536).unwrap();
+            let rows = super::file::writer::read_data(lake.store(), &file.path, 65_536).unwrap();
             let of_table = batches.entry(file.table.clone()).or_default();
             of_table.extend(rows.map(|batch| batch.unwrap()));
         }
@@ -155,7 +155,7 @@ impl Scene {
         assert_eq!(report.version.is_none(), published, "{what}");
         assert!(Contents::of(&lake) == self.after, "{what}: other rows");
         // The lease of a process that died holds for a while.
-        let _ = std::fs::remove_dir_all(self.at("lake").join(store::LEASES));
+        let _ = std::fs::remove_dir_all(self.at("lake").join(super::version::store::LEASES));
         let options = VacuumOptions {
             min_age: Duration::ZERO,
             ..VacuumOptions::default()

@@ -26,81 +26,36 @@
 //! Nothing that a manifest names is ever changed, and the manifest is published in one step, so a reader sees version N or
 //! N + 1 of all tables. What a killed or beaten writer leaves behind is named by no manifest; [`vacuum`](Lake::vacuum) removes it.
 
-mod adapt_schema;
-mod check;
-mod commit;
-mod compact;
-mod convert;
-mod copy;
-mod data_reader;
-mod data_sink;
-mod days;
-mod descriptors;
-mod encoding;
-mod file_index;
-mod file_list;
-mod forget;
-mod function;
+mod file;
 mod ingest;
-mod input_index;
 #[cfg(test)]
 mod kill;
-mod lease;
-mod list;
-mod lister;
-mod lists;
-mod log_tree;
-mod manifest;
-mod merge;
-mod named;
-mod narrow;
-mod ost_list;
-mod owner;
-mod parts;
-mod placement;
-mod plan;
-mod range_writers;
-mod ranges;
-mod read_ahead;
-mod regroup;
-mod restore;
-mod retention;
-mod settings;
-mod site;
-mod snapshot;
-mod stage;
-mod store;
-mod temp;
+mod maintenance;
 #[cfg(test)]
 mod tests;
-mod vacuum;
 mod version;
-mod waiting;
-mod walk;
-mod work;
-mod writer;
 
-pub use check::{CheckReport, Finding};
-pub use compact::{CompactOptions, CompactReport, Shape};
-pub use copy::{CopyOptions, CopyReport};
-pub use forget::Forgotten;
-pub use function::{UserFunction, UserParameter};
-pub use ingest::{IngestOptions, IngestReport, InputPath, Progress, Silent};
-pub use manifest::{FORMAT, JobRange, Manifest, Part, Summary};
-pub use ost_list::OstList;
-pub use owner::Moved;
-pub use parts::{
+pub use file::ost_set::OstList;
+pub use file::placement::Placement;
+pub use ingest::pipeline::{IngestOptions, IngestReport, InputPath, Progress, Silent};
+pub use maintenance::check::{CheckReport, Finding};
+pub use maintenance::compact::{CompactOptions, CompactReport, Shape};
+pub use maintenance::copy::{CopyOptions, CopyReport};
+pub use maintenance::forget::Forgotten;
+pub use maintenance::function::{UserFunction, UserParameter};
+pub use maintenance::settings::SettingsChange;
+pub use maintenance::vacuum::{VacuumOptions, VacuumReport};
+pub use version::list_file::{
     DataFile, InputRow, InputStatus, batch_to_files, batch_to_inputs, files_to_batch,
     inputs_to_batch,
 };
-pub use placement::Placement;
-pub use ranges::{range_of, splits_for};
-pub use settings::SettingsChange;
-pub use site::{App, Mount, RegisteredSource, SettingsEdit, SiteFile};
-pub use snapshot::Snapshot;
-pub use store::{Call, Calls, Directory, Entry, Store};
-pub use vacuum::{VacuumOptions, VacuumReport};
-pub use version::Version;
+pub use version::manifest::{FORMAT, JobRange, Manifest, Part, Summary};
+pub use version::owner::Moved;
+pub use version::pinned::Version;
+pub use version::ranges::{range_of, splits_for};
+pub use version::site::{App, Mount, RegisteredSource, SettingsEdit, SiteFile};
+pub use version::snapshot::Snapshot;
+pub use version::store::{Call, Calls, Directory, Entry, Store};
 
 use crate::error::{Error, Result};
 use std::io::ErrorKind;
@@ -187,9 +142,10 @@ impl Lake {
         );
         if let Store::Local(directory) = &store {
             let root = directory.root();
-            store::create_directory(root).map_err(|e| Error::io(root, "cannot create", e))?;
+            version::store::create_directory(root)
+                .map_err(|e| Error::io(root, "cannot create", e))?;
             for directory in site.place.directories(&lake_id) {
-                owner::claim(&directory, &lake_id, root)?;
+                version::owner::claim(&directory, &lake_id, root)?;
             }
         }
         if !manifest.publish(&store)? {

@@ -1,7 +1,7 @@
 //! Compaction: the same rows in fewer files, whatever happens meanwhile.
 
-use super::super::encoding::LAYOUT;
 use super::*;
+use crate::lake::file::encoding::LAYOUT;
 use arrow::array::Array;
 use arrow::compute::concat_batches;
 use arrow::record_batch::RecordBatch;
@@ -16,7 +16,7 @@ pub(super) fn contents(lake: &Lake, version: Option<u64>) -> BTreeMap<String, Re
     files.sort_by_key(|file| (file.table.clone(), file.range, file.day.clone()));
     let mut tables: BTreeMap<String, Vec<RecordBatch>> = BTreeMap::new();
     for file in files {
-        let rows = writer::read_data(lake.store(), &file.path, 65_536).unwrap();
+        let rows = crate::lake::file::writer::read_data(lake.store(), &file.path, 65_536).unwrap();
         let of_table = tables.entry(file.table).or_default();
         of_table.extend(rows.map(|batch| batch.unwrap()));
     }
@@ -276,11 +276,11 @@ pub(super) fn relist(lake: &Lake, change: impl Fn(&mut Vec<DataFile>)) {
     let mut files = newest.files().to_vec();
     change(&mut files);
     let entries: Vec<_> = files.into_iter().map(|file| (file, false)).collect();
-    let list = parts::write_part(
+    let list = crate::lake::version::list_file::write_part(
         lake.store(),
         "file",
-        parts::properties().unwrap(),
-        [parts::entries_to_batch(&entries)],
+        crate::lake::version::list_file::properties().unwrap(),
+        [crate::lake::version::list_file::entries_to_batch(&entries)],
     );
     let other = Manifest {
         files: list.unwrap().into_iter().collect(),
@@ -527,7 +527,10 @@ fn any_order_of_ingests_compactions_and_vacuums_leaves_the_rows_that_the_logs_sa
                 .iter()
                 .filter(|f| f.table == "darshan_mount")
             {
-                for batch in writer::read_data(bench.lake.store(), &file.path, 1000).unwrap() {
+                for batch in
+                    crate::lake::file::writer::read_data(bench.lake.store(), &file.path, 1000)
+                        .unwrap()
+                {
                     let batch = batch.unwrap();
                     let jobs = batch.column(1).as_primitive::<Int64Type>().values().iter();
                     let names = batch.column(3).as_string::<i32>().iter().flatten();

@@ -1,9 +1,9 @@
 //! A day of a tree of years, months and days.
 
-use super::super::list::list;
-use super::super::lister::{Kind, Lister};
-use super::super::work::Memory;
 use super::*;
+use crate::lake::ingest::change_set::Memory;
+use crate::lake::ingest::discover::list;
+use crate::lake::ingest::lister::{Kind, Lister};
 use crate::source::Period;
 use std::ffi::OsString;
 use std::io;

@@ -2,7 +2,7 @@
 
 use super::compaction::relist;
 use super::*;
-use crate::lake::lease::Lease;
+use crate::lake::version::lease::Lease;
 use arrow::array::{ArrayRef, Int64Array};
 use arrow::record_batch::RecordBatch;
 
@@ -189,7 +189,7 @@ fn files_of_a_newer_program_are_read_and_not_written_anew() {
     let bench = bench();
     let snapshot = bench.lake.snapshot(None).unwrap();
     let file = &snapshot.files()[0];
-    let read = writer::read_data(bench.lake.store(), &file.path, 1000)
+    let read = crate::lake::file::writer::read_data(bench.lake.store(), &file.path, 1000)
         .unwrap()
         .next();
     let known = read.unwrap().unwrap();

@@ -16,7 +16,8 @@ fn everything(lake: &Lake) -> BTreeMap<String, Vec<Place>> {
     files.sort_by(|a, b| (&a.table, a.range, &a.day).cmp(&(&b.table, b.range, &b.day)));
     let mut tables: BTreeMap<String, Vec<_>> = BTreeMap::new();
     for file in files {
-        let batches = writer::read_data(lake.store(), &file.path, 1 << 16).unwrap();
+        let batches =
+            crate::lake::file::writer::read_data(lake.store(), &file.path, 1 << 16).unwrap();
         let batches = batches.map(|batch| batch.unwrap()).collect();
         let place = (file.range, batches);
         tables.entry(file.table.clone()).or_default().push(place);

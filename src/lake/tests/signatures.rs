@@ -1,15 +1,15 @@
 //! What an earlier try has written is kept only for the same rows.
 
-use super::super::convert::{RangeTask, Task};
-use super::super::days::DaysTask;
-use super::super::ingest::signature;
-use super::super::list::list;
-use super::super::lister::Disk;
-use super::super::stage::{Dump, Run, Stage};
-use super::super::temp::Spill;
-use super::super::writer::Target;
 use super::dumps::{Dumps, dump, line, samples};
 use super::*;
+use crate::lake::file::temp::Spill;
+use crate::lake::file::writer::Target;
+use crate::lake::ingest::discover::list;
+use crate::lake::ingest::external_sort::{Dump, Run, Stage};
+use crate::lake::ingest::lister::Disk;
+use crate::lake::ingest::pipeline::signature;
+use crate::lake::ingest::write_days::DaysTask;
+use crate::lake::ingest::write_range::{RangeTask, Task};
 use crate::source::SOURCES;
 
 /// The runs of a dump of this text.

@@ -1,0 +1,251 @@
+//! What an ingest has to do: which inputs are new or changed, and which rows go because of them.
+
+use super::discover::{Held, Known, Listing, Peeked, Planned};
+use super::external_sort::Dump;
+use super::pipeline::IngestOptions;
+use crate::error::Result;
+use crate::lake::version::list_file::{InputRow, InputStatus};
+use crate::lake::version::snapshot::Snapshot;
+use crate::source::Peek;
+use std::cell::OnceCell;
+use std::collections::{HashMap, HashSet};
+
+/// What the lake knows, as far as an ingest needs it.
+pub(in crate::lake) struct Memory<'a> {
+    snapshot: &'a Snapshot,
+    /// The newest rows of what is to be taken.
+    pub(in crate::lake) known: &'a Known,
+    /// What the lake holds, once somebody asks.
+    hashes: OnceCell<Hashes>,
+    /// Number of the settings with which inputs are read.
+    read_with: i64,
+}
+
+/// Content hashes of the inputs of which rows are in the lake, or that are skipped because of one of which they are: sorted,
+/// each as often as inputs have it. A lake may know ten million, and most ingests ask for few.
+#[derive(Default)]
+pub(in crate::lake) struct Hashes(Vec<i64>);
+
+impl Hashes {
+    fn read(snapshot: &Snapshot) -> Result<Self> {
+        let mut hashes = vec![];
+        let mut inputs = snapshot.input_keys();
+        while let Some(newest) = inputs.next()? {
+            hashes.extend(newest.content_hash());
+        }
+        hashes.sort_unstable();
+        Ok(Self(hashes))
+    }
+
+    /// Whether the rows of such a log are in the lake.
+    pub(in crate::lake) fn contains(&self, hash: i64) -> bool {
+        self.0.binary_search(&hash).is_ok()
+    }
+
+    /// How many inputs have these bytes.
+    fn count(&self, hash: i64) -> usize {
+        self.0.partition_point(|h| *h <= hash) - self.0.partition_point(|h| *h < hash)
+    }
+}
+
+impl<'a> Memory<'a> {
+    pub(in crate::lake) fn new(snapshot: &'a Snapshot, known: &'a Known, read_with: i64) -> Self {
+        Self {
+            snapshot,
+            known,
+            hashes: OnceCell::new(),
+            read_with,
+        }
+    }
+
+    /// The content hashes of all inputs, for which all lists are read: an ingest that finds nothing new asks for none.
+    ///
+    /// # Errors
+    /// As [`Snapshot::inputs`](crate::lake::Version::inputs).
+    pub(in crate::lake) fn hashes(&self) -> Result<&Hashes> {
+        if let Some(hashes) = self.hashes.get() {
+            return Ok(hashes);
+        }
+        let hashes = Hashes::read(self.snapshot)?;
+        Ok(self.hashes.get_or_init(|| hashes))
+    }
+
+    /// Whether the lake knows exactly this already.
+    pub(in crate::lake) fn knows(&self, row: &InputRow) -> bool {
+        let known = self.known.get(&row.path);
+        known.is_some_and(|known| {
+            *known
+                == InputRow {
+                    version: known.version,
+                    settings: row
+                        .settings
+                        .or(Some(self.read_with).filter(|_| row.status.has_rows())),
+                    ..row.clone()
+                }
+        })
+    }
+}
+
+/// What is to be done in one try.
+pub(in crate::lake) struct Work {
+    pub(in crate::lake) logs: Vec<Planned>,
+    pub(in crate::lake) dumps: Vec<Dump>,
+    /// Rows of `lake_input` that are known beforehand.
+    pub(in crate::lake) rows: Vec<InputRow>,
+    /// Jobs and logs whose rows go.
+    pub(in crate::lake) drops: Vec<(i64, i64)>,
+    /// Inputs that were to be taken anew and could not be read, and why: what the lake holds of them stays.
+    pub(in crate::lake) kept: Vec<(String, String)>,
+    /// Logs that lie outside the period.
+    pub(in crate::lake) outside: u64,
+}
+
+impl Work {
+    pub(in crate::lake) fn new(
+        listing: &Listing,
+        peeked: Vec<Peeked>,
+        memory: &Memory<'_>,
+        options: &IngestOptions<'_>,
+    ) -> Result<Self> {
+        let mut work = Self {
+            logs: Vec::with_capacity(listing.candidates.len()),
+            dumps: vec![],
+            rows: vec![],
+            drops: vec![],
+            kept: vec![],
+            outside: 0,
+        };
+        // What each of the inputs was, and whether its file is still the same.
+        let mut before: Vec<(&InputRow, bool)> = vec![];
+        for (file, peeked) in listing.candidates.iter().zip(peeked) {
+            let known = memory.known.get(&file.name);
+            let held = known.and_then(|row| {
+                row.content_hash.map(|hash| Held {
+                    hash,
+                    unchanged: row.bytes == file.bytes && row.modified == file.modified,
+                })
+            });
+            match peeked {
+                Peeked::Known(source, Peek::Dump) => {
+                    let same = |row: &&InputRow| {
+                        row.status.has_rows()
+                            && row.bytes == file.bytes
+                            && row.modified == file.modified
+                    };
+                    work.dumps.push(Dump {
+                        file: file.clone(),
+                        source,
+                        taken: known.filter(same).map(|row| row.period),
+                        known: known.is_some_and(|row| row.status.has_rows()),
+                    });
+                    continue;
+                }
+                Peeked::Known(source, Peek::Log { job_id, start_time }) => {
+                    work.logs.push(Planned {
+                        file: file.clone(),
+                        source,
+                        job_id,
+                        start_time,
+                        // What was taken once is not lost by being taken anew.
+                        dxt: options.dxt || known.is_some_and(|row| row.dxt),
+                        held,
+                    })
+                }
+                Peeked::Refused(refused) if held.is_some_and(|held| held.stays(refused.unread)) => {
+                    let why = refused.row.error.clone().unwrap_or_default();
+                    work.kept.push((file.name.to_string(), why));
+                    continue;
+                }
+                Peeked::Refused(refused) if memory.knows(&refused.row) => continue,
+                Peeked::Refused(refused) => work.rows.push(refused.row),
+                Peeked::Outside => {
+                    work.outside += 1;
+                    continue;
+                }
+            }
+            before.extend(known.map(|row| (row, held.is_some_and(|held| held.unchanged))));
+        }
+        for row in &listing.unlisted {
+            match memory.knows(row) {
+                // The lake knows it, and whoever runs this must hear of it every time.
+                true => work
+                    .kept
+                    .push((row.path.to_string(), row.error.clone().unwrap_or_default())),
+                false => work.rows.push(row.clone()),
+            }
+        }
+        for name in &listing.directories {
+            let known = memory.known.get(name);
+            work.rows.extend(
+                known
+                    .filter(|row| row.status == InputStatus::Failed)
+                    .map(|row| InputRow {
+                        status: InputStatus::Skipped,
+                        error: Some("a directory, which can be read again".into()),
+                        ..row.clone()
+                    }),
+            );
+        }
+
+        // Several inputs can have the same bytes: their rows go with the last of them.
+        let mut leaving: HashMap<i64, usize> = HashMap::new();
+        let mut retaken: HashSet<i64> = HashSet::new();
+        for (row, unchanged) in &before {
+            let Some(hash) = row.content_hash else {
+                continue;
+            };
+            *leaving.entry(hash).or_default() += 1;
+            if *unchanged && row.status.has_rows() {
+                retaken.insert(hash);
+            }
+        }
+        let mut orphans: HashMap<i64, &InputRow> = HashMap::new();
+        for (row, _) in &before {
+            let (Some(hash), Some(job)) = (row.content_hash, row.job_id) else {
+                continue;
+            };
+            let all = memory.hashes()?.count(hash);
+            if retaken.contains(&hash) || leaving.get(&hash).is_some_and(|n| *n >= all) {
+                work.drops.push((job, hash));
+            } else if row.status.has_rows() {
+                orphans.insert(hash, row);
+            }
+        }
+        if !orphans.is_empty() {
+            let gone: HashSet<&str> = before.iter().map(|(row, _)| &*row.path).collect();
+            work.rows.extend(adopt(memory.snapshot, orphans, &gone)?);
+        }
+        Ok(work)
+    }
+
+    pub(in crate::lake) fn is_empty(&self) -> bool {
+        self.logs.is_empty()
+            && self.dumps.is_empty()
+            && self.rows.is_empty()
+            && self.drops.is_empty()
+    }
+}
+
+/// Where an input changes whose bytes others still have, the first of these stands for the rows from now on.
+fn adopt(
+    snapshot: &Snapshot,
+    mut orphans: HashMap<i64, &InputRow>,
+    gone: &HashSet<&str>,
+) -> Result<Vec<InputRow>> {
+    let mut rows = vec![];
+    for row in snapshot.input_index().rows() {
+        let row = row?;
+        if gone.contains(&*row.path) {
+            continue;
+        }
+        if let Some(orphan) = row.content_hash.and_then(|hash| orphans.remove(&hash)) {
+            rows.push(InputRow {
+                path: row.path,
+                bytes: row.bytes,
+                modified: row.modified,
+                ..orphan.clone()
+            });
+        }
+    }
+    Ok(rows)
+}

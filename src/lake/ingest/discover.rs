@@ -1,0 +1,481 @@
+//! Finding the inputs of an ingest.
+
+use super::lister::{Lister, is_address, name};
+use super::log_tree::Days;
+use super::pipeline::{IngestOptions, InputPath, Progress};
+use super::read_ahead::Scope;
+use super::walk::{File, Found, walk};
+use crate::error::{Error, Result};
+use crate::lake::file::temp;
+use crate::lake::maintenance::retention::is_forgotten;
+use crate::lake::version::list_file::{InputRow, InputStatus};
+use crate::lake::version::snapshot::Snapshot;
+use crate::source::packed::{Packing, unpacked};
+use crate::source::{Input, Made, Peek, Period, Source};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+/// A file that may be a log.
+#[derive(Clone, Debug)]
+pub(in crate::lake) struct Candidate {
+    /// Its path as [`name`] writes it; shared with all that is noted of it.
+    pub(in crate::lake) name: Arc<str>,
+    /// Where to find it, if its name does not say: a path that is no UTF-8, an address with a password.
+    odd: Option<Box<Path>>,
+    /// Kind of input that it was given as.
+    kind: Option<Arc<str>>,
+    pub(in crate::lake) bytes: u64,
+    /// Microseconds since 1970.
+    pub(in crate::lake) modified: i64,
+}
+
+impl From<File> for Candidate {
+    fn from(file: File) -> Self {
+        Self {
+            name: file.name.into(),
+            odd: file.odd.map(Into::into),
+            kind: file.kind,
+            bytes: file.bytes,
+            modified: file.modified,
+        }
+    }
+}
+
+impl Candidate {
+    pub(in crate::lake) fn path(&self) -> &Path {
+        self.odd.as_deref().unwrap_or(Path::new(&*self.name))
+    }
+
+    /// Opens it, be it a file, a server, or made for this ingest.
+    pub(in crate::lake) fn open(&self, options: &IngestOptions<'_>) -> Result<Input> {
+        match options.made {
+            Some(made) => made.open(self.path()),
+            None if is_address(&self.name) => Ok(Input::server(&self.path().to_string_lossy())),
+            None => Input::open(self.path()),
+        }
+    }
+
+    /// Opens a dump, be it compressed or not.
+    pub(in crate::lake) fn open_unpacked(&self, options: &IngestOptions<'_>) -> Result<Input> {
+        unpacked(self.open(options)?, || temp::file(&options.temp()))
+    }
+}
+
+/// An error's words without the path, which stands beside them.
+pub(in crate::lake) fn without_path(error: &Error, file: &Candidate) -> String {
+    let name = file.path().display().to_string();
+    let why = error.to_string();
+    why.strip_prefix(&name)
+        .map_or(why.as_str(), |rest| rest.trim_start_matches(": "))
+        .to_string()
+}
+
+/// About how many bytes of memory the notes of candidates take until they are published.
+pub(in crate::lake) fn noted(candidates: &[Candidate]) -> usize {
+    // Beside a name are the counts of those who share it. The plans of a range go when all its rows are there.
+    let name = |file: &Candidate| file.name.len() + 2 * size_of::<usize>();
+    let rows = size_of::<Candidate>() + size_of::<Planned>() + size_of::<InputRow>();
+    candidates.iter().map(|file| name(file) + rows).sum()
+}
+
+/// What a look at a candidate showed.
+pub(in crate::lake) enum Peeked {
+    /// A log or a dump, and its place in the list of sources.
+    Known(usize, Peek),
+    /// It lies outside the period.
+    Outside,
+    /// Nothing can be taken of it.
+    Refused(Box<Refused>),
+}
+
+/// A log whose place in the lake is known.
+#[derive(Clone, Debug)]
+pub(in crate::lake) struct Planned {
+    pub(in crate::lake) file: Candidate,
+    /// Place in the list of sources.
+    pub(in crate::lake) source: usize,
+    /// Job of all its rows.
+    pub(in crate::lake) job_id: i64,
+    pub(in crate::lake) start_time: Option<i64>,
+    /// Whether its DXT modules are taken.
+    pub(in crate::lake) dxt: bool,
+    /// What the lake holds of it already, if it does.
+    pub(in crate::lake) held: Option<Held>,
+}
+
+/// What the lake holds of an input that is taken anew.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::lake) struct Held {
+    /// Hash of the bytes that were taken.
+    pub(in crate::lake) hash: i64,
+    /// Whether the file still has its size and time of then.
+    pub(in crate::lake) unchanged: bool,
+}
+
+/// An input of which nothing can be taken.
+#[derive(Clone, Debug)]
+pub(in crate::lake) struct Refused {
+    pub(in crate::lake) row: InputRow,
+    /// Its bytes could not be had, so that nothing is known of them.
+    pub(in crate::lake) unread: bool,
+}
+
+impl Held {
+    /// Whether what the lake holds stays, because nothing says that it is wrong: a disk or a right that fails for a while, or a
+    /// reader that refuses what an older one read, must not cost rows.
+    pub(in crate::lake) fn stays(self, unread: bool) -> bool {
+        self.unchanged || unread
+    }
+}
+
+/// What lies below the paths of an ingest, as far as something is to be done about it.
+#[derive(Default)]
+pub(in crate::lake) struct Listing {
+    /// The files that are to be taken, by name: new, changed, or wanted anew.
+    pub(in crate::lake) candidates: Vec<Candidate>,
+    /// What could not be listed, as failed inputs.
+    pub(in crate::lake) unlisted: Vec<InputRow>,
+    /// Names of the directories.
+    pub(in crate::lake) directories: Vec<Arc<str>>,
+    /// What the lake knows of all these.
+    pub(in crate::lake) known: Known,
+    /// How many files there are.
+    pub(in crate::lake) files: u64,
+    /// How many of those that are not to be taken could not be taken before.
+    pub(in crate::lake) failed_before: u64,
+}
+
+/// Lists all paths beside the inputs that the lake knows, which are as sorted as the paths: what is known and has not changed is
+/// counted and forgotten. Lakes are left out, `ours`, the directories in which this one puts files, and Darshan's own directories of
+/// days outside the period. `read_with` is the number of the settings.
+pub(in crate::lake) fn list(
+    lister: &dyn Lister,
+    snapshot: &Snapshot,
+    paths: &[InputPath],
+    ours: &[PathBuf],
+    read_with: i64,
+    options: &IngestOptions<'_>,
+) -> Result<Listing> {
+    let mut listing = Listing::default();
+    let mut inputs = snapshot.input_index();
+    let mut add = |listing: &mut Listing, file: File| -> Result<()> {
+        if options.is_cancelled() {
+            return Err(Error::Interrupted);
+        }
+        let known = inputs.find(&file.name)?.map(|newest| newest.row());
+        listing.add(file, known, read_with, options);
+        Ok(())
+    };
+    if let Some(made) = options.made {
+        for file in made_files(made) {
+            add(&mut listing, file)?;
+        }
+    } else {
+        let scope = Scope {
+            ours,
+            days: Days::of(options.period),
+            threads: options.threads.max(1),
+        };
+        walk(lister, paths, &scope, &mut |what| {
+            match what {
+                Found::File(file) => add(&mut listing, file)?,
+                Found::Directory(name) => listing.directories.push(name),
+                Found::Unlisted(path, why) => listing.unlisted.push(unlisted(&path, why)),
+            }
+            Ok(())
+        })?;
+    }
+    listing.candidates.shrink_to_fit();
+    let unlisted = &mut listing.unlisted;
+    unlisted.sort_by(|a, b| a.path.cmp(&b.path));
+    unlisted.dedup_by(|a, b| a.path == b.path);
+    listing.directories.sort();
+    listing.directories.dedup();
+    listing.know_others(snapshot)?;
+    Ok(listing)
+}
+
+/// What is made for an ingest, by name.
+fn made_files(made: &dyn Made) -> Vec<File> {
+    let files = made.list().into_iter().map(|file| File {
+        name: name(&file.path).to_string(),
+        odd: file.path.to_str().is_none().then_some(file.path),
+        kind: None,
+        bytes: file.bytes,
+        modified: file.modified,
+    });
+    let mut files: Vec<File> = files.collect();
+    files.sort_by(|a, b| a.name.cmp(&b.name));
+    files
+}
+
+impl Listing {
+    /// Looks at what is to be done again when others have committed: what they have taken is known now.
+    pub(in crate::lake) fn renew(
+        &mut self,
+        snapshot: &Snapshot,
+        read_with: i64,
+        options: &IngestOptions<'_>,
+    ) -> Result<()> {
+        let mut inputs = snapshot.input_index();
+        self.known.clear();
+        for candidate in std::mem::take(&mut self.candidates) {
+            let known = inputs.find(&candidate.name)?.map(|newest| newest.row());
+            self.files -= 1;
+            self.add(candidate, known, read_with, options);
+        }
+        self.know_others(snapshot)
+    }
+
+    fn add(
+        &mut self,
+        file: impl Into<Candidate>,
+        known: Option<InputRow>,
+        read_with: i64,
+        options: &IngestOptions<'_>,
+    ) {
+        let file = file.into();
+        self.files += 1;
+        match known {
+            Some(row) if !is_wanted(&file, &row, read_with, options) => {
+                self.failed_before += u64::from(row.status == InputStatus::Failed);
+                return;
+            }
+            known => self.known.extend(known.map(|row| (file.name.clone(), row))),
+        }
+        self.candidates.push(file);
+    }
+
+    /// Looks up what cannot be listed, and the directories that could not be: a walk tells them in another order than files.
+    fn know_others(&mut self, snapshot: &Snapshot) -> Result<()> {
+        let mut undated = snapshot.undated_inputs();
+        let mut names: Vec<Arc<str>> = self.unlisted.iter().map(|row| row.path.clone()).collect();
+        for name in &self.directories {
+            if undated.find(name)?.is_some() {
+                names.push(name.clone());
+            }
+        }
+        names.sort();
+        let mut inputs = snapshot.input_index();
+        for name in names {
+            let row = inputs.find(&name)?.map(|newest| newest.row());
+            self.known.extend(row.map(|row| (name, row)));
+        }
+        Ok(())
+    }
+}
+
+fn unlisted(path: &Path, why: String) -> InputRow {
+    let nothing = File {
+        name: name(path).to_string(),
+        odd: None,
+        kind: None,
+        bytes: 0,
+        modified: 0,
+    };
+    failed_row(&nothing.into(), None, InputStatus::Failed, why)
+}
+
+/// The row of an input of which nothing was taken.
+pub(in crate::lake) fn failed_row(
+    file: &Candidate,
+    source: Option<&dyn Source>,
+    status: InputStatus,
+    why: String,
+) -> InputRow {
+    InputRow {
+        path: file.name.clone(),
+        source: source.map(|s| s.name().into()),
+        status,
+        error: Some(why),
+        bytes: file.bytes,
+        modified: file.modified,
+        content_hash: None,
+        job_id: None,
+        start_time: None,
+        dxt: false,
+        period: Period::default(),
+        reader_version: source.map_or(0, Source::version),
+        version: 0,
+        settings: None,
+    }
+}
+
+/// What the lake knows of some inputs, by path.
+pub(in crate::lake) type Known = HashMap<Arc<str>, InputRow>;
+
+/// Whether a file that the lake knows has to be taken: changed, or wanted anew.
+fn is_wanted(
+    file: &Candidate,
+    row: &InputRow,
+    read_with: i64,
+    options: &IngestOptions<'_>,
+) -> bool {
+    let changed = row.bytes != file.bytes || row.modified != file.modified;
+    let source = options
+        .sources
+        .iter()
+        .find(|s| Some(s.name()) == row.source.as_deref());
+    // A file that nothing was taken of may have become readable, or known, without having changed.
+    let nothing_taken = row.content_hash.is_none();
+    // It was looked at as something else, or had columns that nobody had named.
+    let otherwise = match file.kind.as_deref() {
+        Some(kind) => row.source.as_deref() != Some(kind),
+        // It may be of any kind now.
+        None => row.status == InputStatus::Skipped && row.source.is_some() && !is_forgotten(row),
+    };
+    let told = row.source.as_deref() == Some("slurm")
+        && !(options.slurm_columns.is_empty() && options.slurm_delimiter.is_none());
+    let other_settings = row.settings.is_some_and(|settings| settings != read_with);
+    let older = options.refresh
+        && !is_forgotten(row)
+        && (nothing_taken
+            || other_settings
+            || source.is_some_and(|s| row.reader_version < s.version()));
+    let without_dxt = options.dxt && row.status.has_rows() && !row.dxt && row.job_id.is_some();
+    // A server may know more each time; of a dump another period may be wanted.
+    let dump = row.status.has_rows() && row.job_id.is_none();
+    let more = is_address(&file.name) || dump && !row.period.covers(options.period);
+    changed || older || without_dxt || more || nothing_taken && (otherwise || told)
+}
+
+/// Recognises the candidates and finds where their rows belong, on all threads. Logs outside the period are left out
+/// without a trace, so that a later ingest takes them.
+pub(in crate::lake) fn peek(
+    candidates: &[Candidate],
+    options: &IngestOptions<'_>,
+    progress: &dyn Progress,
+) -> Result<Vec<Peeked>> {
+    let peeked: Vec<Option<Peeked>> = candidates.iter().map(|_| None).collect();
+    let (next, peeked) = (AtomicUsize::new(0), Mutex::new(peeked));
+    std::thread::scope(|scope| {
+        for _ in 0..options.threads.max(1) {
+            scope.spawn(|| {
+                let mut head = vec![];
+                loop {
+                    let place = next.fetch_add(1, Ordering::Relaxed);
+                    let file = candidates.get(place);
+                    let Some(file) = file.filter(|_| !options.is_cancelled()) else {
+                        break;
+                    };
+                    let found = peek_one(file, options, &mut head);
+                    if let Ok(mut peeked) = peeked.lock() {
+                        peeked[place] = Some(found.unwrap_or_else(Peeked::Refused));
+                    }
+                    progress.peeked(1);
+                }
+            });
+        }
+    });
+    if options.is_cancelled() {
+        return Err(Error::Interrupted);
+    }
+    let peeked = peeked.into_inner().unwrap_or_default();
+    // Every place was filled.
+    Ok(peeked.into_iter().flatten().collect())
+}
+
+/// Whether a source reads dumps, of which any part may be of any job.
+fn takes_dumps(source: &dyn Source) -> bool {
+    let tables = source.tables();
+    tables.iter().any(|table| source.resolver(table).is_some())
+}
+
+fn nothing_known(kind: Option<&str>, input: &Input) -> String {
+    match (kind, input.is_server()) {
+        (_, true) => "an address that iolode cannot ask".into(),
+        (None | Some("darshan"), _) => "no log that iolode knows".into(),
+        (Some("slurm"), _) => "no output of sacct -P or sacct --json".into(),
+        (Some("lmt"), _) => "none of the forms of LMT data that iolode knows".into(),
+        (Some(_), _) => "no dump that iolode knows".into(),
+    }
+}
+
+fn peek_one(
+    file: &Candidate,
+    options: &IngestOptions<'_>,
+    head: &mut Vec<u8>,
+) -> Result<Peeked, Box<Refused>> {
+    let refuse = |source: Option<&dyn Source>, status, e: Error| {
+        // The row has the path already.
+        let why = without_path(&e, file);
+        let mut row = failed_row(file, source, status, why);
+        // What it is not is a kind of input, too: as another one it may be looked at again.
+        if row.source.is_none() {
+            row.source = file.kind.as_deref().map(|kind| kind.to_string().into());
+        }
+        Box::new(Refused {
+            row,
+            unread: matches!(e, Error::Io { .. }),
+        })
+    };
+    let known = options.made.and_then(|made| made.peek(file.path()));
+    if let Some((name, peek)) = known
+        && let Some(number) = options.sources.iter().position(|s| s.name() == name)
+    {
+        return Ok(of_period(number, peek, options.period));
+    }
+    let input = file
+        .open(options)
+        .map_err(|e| refuse(None, InputStatus::Failed, e))?;
+    head.clear();
+    let length = input.len().min(4096) as usize;
+    input
+        .read_at(0, length, head)
+        .map_err(|e| refuse(None, InputStatus::Failed, e))?;
+    let recognised = |head: &[u8], dumps: bool| {
+        let wanted = |source: &dyn Source| {
+            let kind = file.kind.as_deref();
+            kind.is_none_or(|kind| kind == source.name()) && (!dumps || takes_dumps(source))
+        };
+        let mut sources = options.sources.iter().copied().enumerate();
+        sources.find(|(_, source)| match input.is_server() {
+            _ if !wanted(*source) => false,
+            true => source.serves(&file.name),
+            false => source.probe(file.path(), head),
+        })
+    };
+    let mut found = recognised(head, false);
+    let mut unpacked = None;
+    if found.is_none() && file.kind.as_deref() != Some("darshan") && Packing::of(head).is_some() {
+        let whole = file
+            .open_unpacked(options)
+            .map_err(|e| refuse(None, InputStatus::Failed, e))?;
+        head.clear();
+        whole
+            .read_at(0, whole.len().min(4096) as usize, head)
+            .map_err(|e| refuse(None, InputStatus::Failed, e))?;
+        found = recognised(head, true);
+        unpacked = Some(whole);
+    }
+    let input = unpacked.as_ref().unwrap_or(&input);
+    let Some((number, source)) = found else {
+        let e = Error::Invalid(nothing_known(file.kind.as_deref(), input));
+        let status = if input.is_server() {
+            InputStatus::Failed
+        } else {
+            InputStatus::Skipped
+        };
+        return Err(refuse(None, status, e));
+    };
+    let peek = source
+        .peek(input)
+        .map_err(|e| refuse(Some(source), InputStatus::Failed, e))?;
+    Ok(of_period(number, peek, options.period))
+}
+
+/// An input that a source knows, if something of it may lie in the period.
+fn of_period(source: usize, peek: Peek, period: Period) -> Peeked {
+    let wanted = match peek {
+        Peek::Log { start_time, .. } => {
+            start_time.map_or(period.is_all(), |time| period.contains(time))
+        }
+        Peek::Dump => true,
+    };
+    match wanted {
+        true => Peeked::Known(source, peek),
+        false => Peeked::Outside,
+    }
+}

@@ -1,0 +1,575 @@
+//! A tree of logs to one commit: the only place where sources meet the lake.
+
+use super::change_set::{Hashes, Memory, Work};
+use super::discover::{Listing, list, noted, peek};
+use super::external_sort::{Run, Stage};
+use super::lister::{Disk, is_address, name};
+use super::plan::{Plan, plan};
+use super::write_days::convert_days;
+use super::write_range::{RangeResult, Task, Worker};
+use crate::error::{Error, Result};
+use crate::lake::Lake;
+use crate::lake::file::descriptors::Threads;
+use crate::lake::file::temp;
+use crate::lake::version::commit::{Change, is_unknown};
+use crate::lake::version::lease::Lease;
+use crate::lake::version::list_file::{InputRow, InputStatus};
+use crate::lake::version::site::{RegisteredSource, SettingsEdit, SiteFile};
+use crate::lake::version::snapshot::Snapshot;
+use crate::source::{Made, Period, SOURCES, Site, Source, without_password};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use xxhash_rust::xxh3::xxh3_64;
+
+/// How often a commit is tried while others commit too.
+const TRIES: usize = 50;
+
+/// What is taken in, and with what means.
+#[derive(Clone)]
+pub struct IngestOptions<'a> {
+    /// Files, directories and addresses; the sources in the settings if there are none.
+    pub paths: Vec<InputPath>,
+    /// Inputs that are made rather than read from files; then there are no others.
+    pub made: Option<&'a dyn Made>,
+    /// Only logs that start in it, and what dumps say of it.
+    pub period: Period,
+    /// Take the DXT modules as well; logs that were taken without them are taken anew.
+    pub dxt: bool,
+    /// Take inputs anew that an older reader has read, or one with other settings, and try those again of which nothing was taken.
+    pub refresh: bool,
+    /// Add the paths to the sources in the settings.
+    pub register: bool,
+    /// Threads.
+    pub threads: usize,
+    /// Bytes of memory for all of them. What must be whole of a log, such as its names, may take a quarter of a thread's share, and always
+    /// 16 MiB; what exceeds that ends its region.
+    pub memory: usize,
+    /// Directory of temporary files; that of the system if None, or one in the lake where that is memory.
+    pub temp: Option<PathBuf>,
+    /// Set to stop: nothing is committed then.
+    pub cancel: Arc<AtomicBool>,
+    /// Kinds of log.
+    pub sources: &'a [&'a dyn Source],
+    /// Zone of times without one; that of the site if None. The first that a site without one is given stays its zone.
+    pub zone: Option<chrono_tz::Tz>,
+    /// Columns of sacct's text where it has no header.
+    pub slurm_columns: Vec<String>,
+    /// What separates the columns of sacct's text; found out where it is not said.
+    pub slurm_delimiter: Option<String>,
+}
+
+/// Where inputs lie.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InputPath {
+    /// A file, a directory or an address.
+    pub path: PathBuf,
+    /// Kind of input that is looked for there: `darshan`, `slurm`, `lmt`; any if None.
+    pub kind: Option<String>,
+}
+
+impl<P: Into<PathBuf>> From<P> for InputPath {
+    fn from(path: P) -> Self {
+        Self {
+            path: path.into(),
+            kind: None,
+        }
+    }
+}
+
+impl Default for IngestOptions<'_> {
+    fn default() -> Self {
+        Self {
+            paths: vec![],
+            made: None,
+            period: Period::default(),
+            dxt: false,
+            refresh: false,
+            register: false,
+            threads: std::thread::available_parallelism().map_or(1, usize::from),
+            memory: 512 << 20,
+            temp: None,
+            cancel: Arc::default(),
+            sources: SOURCES,
+            zone: None,
+            slurm_columns: vec![],
+            slurm_delimiter: None,
+        }
+    }
+}
+
+/// Bytes of memory that a thread may take for one log: a quarter of its share, but never less than 16 MiB, since a log of many
+/// files cannot be read with less.
+fn log_memory(options: &IngestOptions<'_>) -> usize {
+    (options.memory / options.threads.max(1) / 4).max(16 << 20)
+}
+
+impl IngestOptions<'_> {
+    pub(in crate::lake) fn is_cancelled(&self) -> bool {
+        self.cancel.load(Ordering::Relaxed)
+    }
+
+    /// Where temporary files go.
+    pub(in crate::lake) fn temp(&self) -> PathBuf {
+        temp::or_systems(self.temp.as_deref())
+    }
+}
+
+/// Told what an ingest is doing, from any of its threads.
+pub trait Progress: Sync {
+    /// So many files were found.
+    fn listed(&self, _files: u64) {}
+    /// So many more files were recognised.
+    fn peeked(&self, _files: u64) {}
+    /// So many logs and bytes are to be read.
+    fn planned(&self, _logs: u64, _bytes: u64) {}
+    /// One more log is done.
+    fn done(&self, _bytes: u64, _failed: bool) {}
+}
+
+/// Says nothing.
+pub struct Silent;
+
+impl Progress for Silent {}
+
+/// What an ingest did.
+#[derive(Clone, Debug, Default)]
+pub struct IngestReport {
+    /// The version it made; None if there was nothing new.
+    pub version: Option<u64>,
+    /// Inputs that the lake knew already.
+    pub unchanged: u64,
+    /// Those of them of which nothing could be taken then.
+    pub failed_before: u64,
+    /// Logs that lie outside the period.
+    pub outside: u64,
+    /// Inputs taken in, by what became of them.
+    pub inputs: BTreeMap<InputStatus, u64>,
+    /// Bytes of the logs that were read.
+    pub bytes_in: u64,
+    /// Bytes of the data files that were written.
+    pub bytes_out: u64,
+    /// Rows of the data files that were written.
+    pub rows: u64,
+    /// Rows of the data files that these replace: those of other inputs of the same ranges are written anew, too.
+    pub rows_replaced: u64,
+    /// Inputs of which nothing was taken, and why. Rows that the lake holds of one from before stay.
+    pub failures: Vec<(String, String)>,
+    /// What was taken and is not as it should be: the input, or what it is about, and what there is to say.
+    pub warnings: Vec<(String, String)>,
+}
+
+impl Lake {
+    /// Takes in what is new below some paths, in one commit. What cannot be read is recorded and stops nothing.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if no path is given or registered, [`Error::Interrupted`], [`Error::Conflict`] if others commit all the
+    /// time, and everything that keeps files from being written. Nothing is committed then.
+    pub fn ingest(
+        &self,
+        options: &IngestOptions<'_>,
+        progress: &dyn Progress,
+    ) -> Result<IngestReport> {
+        let site = self.site()?;
+        let given = !options.paths.is_empty();
+        let registered = site.source.iter().map(|source| InputPath {
+            path: PathBuf::from(&source.path),
+            kind: source.kind.clone(),
+        });
+        let paths = match given {
+            true => options.paths.clone(),
+            false => registered.collect(),
+        };
+        if paths.is_empty() && options.made.is_none() {
+            return Err(Error::Invalid(
+                "nothing to take in: give --darshan, --slurm or --lmt; with --register it is remembered".into(),
+            ));
+        }
+        // Where logs usually appear may be empty or away today; what somebody asks for by name must be there.
+        let file = |path: &&InputPath| given && !is_address(&path.path.to_string_lossy());
+        for InputPath { path, .. } in paths.iter().filter(file) {
+            std::fs::metadata(path).map_err(|e| Error::io(path, "cannot read", e))?;
+        }
+        self.check_owner()?;
+        let threads = Threads::new(options.threads);
+        let options = &IngestOptions {
+            threads: threads.count(),
+            temp: Some(temp::directory(options.temp.as_deref(), &self.store)),
+            ..options.clone()
+        };
+        let mut done: HashMap<u64, RangeResult> = HashMap::new();
+        let report = self.try_ingest(&paths, &site, options, progress, &mut done);
+        let published = report.as_ref().is_ok_and(|report| report.version.is_some());
+        if !published && !is_unknown(&report) {
+            self.discard(&mut done, &HashSet::new());
+        }
+        if report.is_ok() && !published {
+            self.change(|snapshot| {
+                Ok(settled(snapshot, options)?.map(|settings| Change {
+                    operation: "set",
+                    settings: Some(settings),
+                    ..Change::default()
+                }))
+            })?;
+        }
+        report
+    }
+
+    /// Tries to commit until nobody else is faster. What is in `done` afterwards was published if the report has a version.
+    fn try_ingest(
+        &self,
+        paths: &[InputPath],
+        site: &SiteFile,
+        options: &IngestOptions<'_>,
+        progress: &dyn Progress,
+        done: &mut HashMap<u64, RangeResult>,
+    ) -> Result<IngestReport> {
+        let mut ours = site.place.directories(&self.lake_id);
+        ours.extend(self.root().map(PathBuf::from));
+        let rules = site.site()?;
+        let rules = Arc::new(Site {
+            zone: options.zone.unwrap_or(rules.zone),
+            slurm_columns: options.slurm_columns.clone(),
+            slurm_delimiter: options.slurm_delimiter.clone(),
+            period: options.period,
+            log_memory: log_memory(options),
+            temp: Some(temp::for_readers(options.temp())),
+            ..rules
+        });
+        let read_with = SiteFile {
+            timezone: Some(rules.zone.name().into()),
+            ..site.clone()
+        }
+        .reading_hash()?;
+        let mut listing: Option<Listing> = None;
+        let (mut stage, mut lease): (Option<Stage>, Option<Lease>) = (None, None);
+        for attempt in 0..TRIES {
+            let told: &dyn Progress = if attempt == 0 { progress } else { &Silent };
+            let snapshot = self.snapshot(None)?;
+            let listing = match &mut listing {
+                Some(listing) => {
+                    listing.renew(&snapshot, read_with, options)?;
+                    &*listing
+                }
+                None => listing.insert(list(&Disk, &snapshot, paths, &ours, read_with, options)?),
+            };
+            let candidates = &listing.candidates;
+            told.listed(listing.files);
+            let memory = Memory::new(&snapshot, &listing.known, read_with);
+            let peeked = peek(candidates, options, told)?;
+            let mut work = Work::new(listing, peeked, &memory, options)?;
+            let mut nothing = IngestReport {
+                unchanged: listing.files - candidates.len() as u64,
+                failed_before: listing.failed_before,
+                outside: work.outside,
+                failures: std::mem::take(&mut work.kept),
+                ..IngestReport::default()
+            };
+            if work.is_empty() {
+                return Ok(nothing);
+            }
+            // Before the first file is written.
+            let lease = match lease.take() {
+                Some(held) => lease.insert(held),
+                None => lease.insert(Lease::take(&self.store)?),
+            };
+            snapshot.manifest.check_writer(&self.store)?;
+            let files = || {
+                work.logs
+                    .iter()
+                    .map(|log| &log.file)
+                    .chain(work.dumps.iter().map(|dump| &dump.file))
+            };
+            told.planned(files().count() as u64, files().map(|file| file.bytes).sum());
+            // Dumps are read once, however often a commit is tried.
+            let stage = match stage.take().filter(|stage| stage.has(&work.dumps)) {
+                Some(known) => stage.insert(known),
+                None => stage.insert(Stage::read(&work.dumps, &rules, options, told)?),
+            };
+            nothing.failures.extend(stage.kept.iter().cloned());
+            let taken: HashSet<&str> = work.dumps.iter().map(|dump| &*dump.file.name).collect();
+            let dumps = stage.rows.iter().filter(|row| taken.contains(&*row.path));
+            work.rows
+                .extend(dumps.filter(|row| !memory.knows(row)).cloned());
+            // Nothing but new logs is looked for in what the lake holds.
+            let none = Hashes::default();
+            let hashes = match work.logs.is_empty() {
+                true => &none,
+                false => memory.hashes()?,
+            };
+            let Plan { ranges, tasks } =
+                plan(&snapshot, &snapshot.site()?, &mut work, stage, options)?;
+            let signatures = run(
+                tasks,
+                done,
+                hashes,
+                rules.clone(),
+                noted(candidates),
+                options,
+                progress,
+            )?;
+            self.discard(done, &signatures.iter().copied().collect());
+            let results: Vec<&RangeResult> = signatures
+                .iter()
+                .filter_map(|signature| done.get(signature))
+                .collect();
+            let rows = || {
+                work.rows
+                    .iter()
+                    .chain(results.iter().flat_map(|r| &r.inputs))
+            };
+            let kept = results.iter().flat_map(|r| &r.kept);
+            nothing.failures.extend(kept.cloned());
+            nothing
+                .warnings
+                .extend(results.iter().flat_map(|r| &r.warnings).cloned());
+            nothing.warnings.extend(unmapped(&snapshot, stage, &rules));
+            nothing.warnings.extend(zone(site, &rules, options));
+            let changes_files = results
+                .iter()
+                .any(|r| !r.files.is_empty() || !r.replaced.is_empty());
+            if !changes_files && rows().all(|row| memory.knows(row)) {
+                return Ok(nothing);
+            }
+            let inputs: Vec<&InputRow> = rows().collect();
+            let change = Change {
+                operation: "ingest",
+                ranges: Some(ranges),
+                results: results.clone(),
+                inputs: inputs.clone(),
+                read_with: Some(read_with),
+                settings: settled(&snapshot, options)?,
+                cancel: Some(&options.cancel),
+                lease: Some(lease),
+                ..Change::default()
+            };
+            if let Some(committed) = self.commit_with_warning(&snapshot, change)? {
+                nothing.warnings.extend(committed.warning);
+                let version = committed.version;
+                let replaced: HashSet<&String> = results.iter().flat_map(|r| &r.replaced).collect();
+                let files = snapshot.files().iter();
+                nothing.rows_replaced = files
+                    .filter(|file| replaced.contains(&file.path))
+                    .map(|file| file.rows)
+                    .sum();
+                return Ok(report(version, &inputs, &results, &named(options), nothing));
+            }
+        }
+        Err(self.conflict("ingest", TRIES))
+    }
+
+    /// Deletes the files of results that are not kept.
+    fn discard(&self, done: &mut HashMap<u64, RangeResult>, keep: &HashSet<u64>) {
+        done.retain(|signature, result| {
+            let kept = keep.contains(signature);
+            if !kept {
+                result
+                    .files
+                    .iter()
+                    .for_each(|file| _ = self.store.delete(&file.path));
+            }
+            kept
+        });
+    }
+}
+
+/// A word about Lustre mounts whose file systems LMT may know by another name, in a lake that has its samples.
+fn unmapped(snapshot: &Snapshot, stage: &Stage, site: &Site) -> Option<(String, String)> {
+    let sampled = snapshot.files().iter().any(|file| file.day.is_some())
+        || stage.runs.iter().any(|run| run.day.is_some());
+    let mounts = site.unmapped_mounts();
+    (sampled && !mounts.is_empty()).then(|| {
+        let why = format!(
+            "{} {} no entry in the settings, so that samples of LMT are not found for its files; add [[mount]] with path, fs and lmt: `iolode lake set`",
+            mounts.join(", "),
+            if mounts.len() == 1 { "has" } else { "have" }
+        );
+        ("mounts".to_string(), why)
+    })
+}
+
+/// A word about times that name no zone, if nobody has said which it is, or another than the site's.
+fn zone(site: &SiteFile, rules: &Site, options: &IngestOptions<'_>) -> Option<(String, String)> {
+    let why = match (&site.timezone, options.zone) {
+        (None, None) => "they name no zone and were taken for UTC; if they are not: `iolode lake forget`, then once more with --timezone NAME".into(),
+        (Some(name), Some(zone)) if name != zone.name() => {
+            format!("they name no zone and were taken for {}; the lake's is {name}", zone.name())
+        }
+        _ => return None,
+    };
+    rules.met_local_times().then(|| ("times".to_string(), why))
+}
+
+/// Runs the tasks that were not run before on all threads; the signatures of all, in order.
+fn run(
+    tasks: Vec<Task>,
+    done: &mut HashMap<u64, RangeResult>,
+    hashes: &Hashes,
+    site: Arc<Site>,
+    noted: usize,
+    options: &IngestOptions<'_>,
+    progress: &dyn Progress,
+) -> Result<Vec<u64>> {
+    let signatures: Vec<u64> = tasks.iter().map(signature).collect();
+    let todo = signatures.iter().copied().zip(tasks);
+    let mut todo: Vec<(u64, Task)> = todo
+        .filter(|(signature, _)| !done.contains_key(signature))
+        .collect();
+    // The largest first, which are at the end.
+    todo.sort_by_key(|(_, task)| task.bytes());
+    let threads = options.threads.max(1).min(todo.len());
+    let (todo, stop) = (Mutex::new(todo), AtomicBool::new(false));
+    let (results, failure) = (Mutex::new(vec![]), Mutex::new(None));
+    let next = || todo.lock().ok().and_then(|mut todo| todo.pop());
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                let work = || -> Result<()> {
+                    let mut worker = Worker::new(options, site.clone(), noted)?;
+                    while let Some((signature, task)) = next() {
+                        if stop.load(Ordering::Relaxed) {
+                            return Ok(());
+                        }
+                        let result = match &task {
+                            Task::Range(task) => worker.convert_range(task, hashes, progress)?,
+                            Task::Days(task) => convert_days(task, options)?,
+                        };
+                        if let Ok(mut results) = results.lock() {
+                            results.push((signature, result));
+                        }
+                    }
+                    Ok(())
+                };
+                if let Err(e) = work() {
+                    stop.store(true, Ordering::Relaxed);
+                    if let Ok(mut failure) = failure.lock() {
+                        failure.get_or_insert(e);
+                    }
+                }
+            });
+        }
+    });
+    done.extend(results.into_inner().unwrap_or_default());
+    match failure.into_inner().ok().flatten() {
+        Some(e) => Err(e),
+        None if options.is_cancelled() => Err(Error::Interrupted),
+        None => Ok(signatures),
+    }
+}
+
+/// What a task's result depends on: if another version leaves it the same, the result can stay.
+pub(in crate::lake) fn signature(task: &Task) -> u64 {
+    let mut text = String::new();
+    // Dumps may be read again, and have other rows then.
+    let staged = |run: &Arc<Run>| format!("\n{} {:?} {:x}", run.table, run.day, run.hash);
+    match task {
+        Task::Range(task) => {
+            text += &format!(
+                "{:?} {:?} {:?} {}",
+                task.target.from, task.target.to, task.target.ost, task.rewrite
+            );
+            for log in &task.logs {
+                text += &format!(
+                    "\n{:?} {} {} {} {:?}",
+                    log.file.path(),
+                    log.file.bytes,
+                    log.file.modified,
+                    log.dxt,
+                    log.held
+                );
+            }
+            task.old
+                .iter()
+                .for_each(|file| text += &format!("\n{}", file.path));
+            let drop: BTreeSet<&i64> = task.drop.iter().collect();
+            text += &format!("\n{drop:?}");
+            task.runs.iter().for_each(|run| text += &staged(run));
+        }
+        Task::Days(task) => {
+            text += &format!("{} {} {:?}", task.table, task.fs, task.days);
+            task.old
+                .iter()
+                .for_each(|file| text += &format!("\n{}", file.path));
+            task.runs.iter().for_each(|run| text += &staged(run));
+        }
+    }
+    xxh3_64(text.as_bytes())
+}
+
+/// Files that were asked for by name. What lies in a directory may be anything; of these somebody must hear.
+fn named(options: &IngestOptions<'_>) -> HashSet<Arc<str>> {
+    let files = options.paths.iter().filter(|input| input.path.is_file());
+    let paths = files.filter_map(|input| std::path::absolute(&input.path).ok());
+    paths.map(|path| name(&path)).collect()
+}
+
+fn report(
+    version: u64,
+    inputs: &[&InputRow],
+    results: &[&RangeResult],
+    named: &HashSet<Arc<str>>,
+    nothing: IngestReport,
+) -> IngestReport {
+    let mut report = IngestReport {
+        version: Some(version),
+        ..nothing
+    };
+    for row in inputs {
+        *report.inputs.entry(row.status).or_default() += 1;
+        report.bytes_in += row.bytes;
+        let refused = row.status == InputStatus::Skipped && row.content_hash.is_none();
+        if row.status == InputStatus::Failed || refused && named.contains(&row.path) {
+            report
+                .failures
+                .push((row.path.to_string(), row.error.clone().unwrap_or_default()));
+        } else if let Some(why) = row
+            .error
+            .clone()
+            .filter(|_| row.job_id.is_none() && row.status.has_rows())
+        {
+            report.warnings.push((row.path.to_string(), why));
+        }
+    }
+    for file in results.iter().flat_map(|r| &r.files) {
+        report.bytes_out += file.bytes;
+        report.rows += file.rows;
+    }
+    report
+}
+
+/// The text of the settings with what an ingest was told and the next shall know; None if that is nothing new.
+fn settled(snapshot: &Snapshot, options: &IngestOptions<'_>) -> Result<Option<String>> {
+    let first_zone = options
+        .zone
+        .filter(|_| snapshot.site().is_ok_and(|site| site.timezone.is_none()));
+    let edit = SettingsEdit {
+        timezone: first_zone.map(|zone| zone.name().into()),
+        sources: match options.register {
+            true => registered(&options.paths)?,
+            false => vec![],
+        },
+        ..SettingsEdit::default()
+    };
+    let before = &snapshot.manifest.settings;
+    let after = edit.apply(before)?;
+    Ok((after != *before).then_some(after))
+}
+
+/// Paths as sources of settings.
+fn registered(paths: &[InputPath]) -> Result<Vec<RegisteredSource>> {
+    let source = |InputPath { path, kind }: &InputPath| {
+        let text = path.to_string_lossy();
+        let path = match is_address(&text) {
+            // A password is not written down; MYSQL_PWD says it.
+            true => without_password(&text),
+            false => std::path::absolute(path)
+                .map_err(|e| Error::io(path, "cannot use", e))?
+                .to_string_lossy()
+                .into_owned(),
+        };
+        let kind = kind.clone();
+        Ok(RegisteredSource { kind, path })
+    };
+    paths.iter().map(source).collect()
+}

@@ -1,0 +1,114 @@
+//! What versions name: a file that none names is nobody's.
+
+use super::check::real;
+use crate::error::{Error, Result};
+use crate::lake::version::file_list::FileList;
+use crate::lake::version::manifest::Manifest;
+use crate::lake::version::store::Store;
+use std::collections::{BTreeSet, HashSet};
+use std::path::{Path, PathBuf};
+use xxhash_rust::xxh3::xxh3_128;
+
+/// Files and lists that some versions name. Each list is read once, so that it takes memory for each file, not for each file of each
+/// version.
+#[derive(Clone, Default)]
+pub(in crate::lake) struct Named {
+    /// Hashes of the paths of data files and lists.
+    paths: HashSet<u128>,
+    /// Lists that were read.
+    read: HashSet<String>,
+    /// Directories of data files outside the lake, with the name of the lake at their end.
+    placed: BTreeSet<PathBuf>,
+    /// The newest version that was added.
+    newest: Option<Manifest>,
+}
+
+impl Named {
+    /// Adds what a version names; nothing if there is no such version.
+    ///
+    /// # Errors
+    /// [`Error::Lake`] if its manifest or a list cannot be read.
+    pub(in crate::lake) fn add(&mut self, store: &Store, version: u64) -> Result<()> {
+        let Some(manifest) = Manifest::read(store, version)? else {
+            return Ok(());
+        };
+        // Of the first version the files that are gone by then are left out. What later ones add stays until its list is merged.
+        let first = self.read.is_empty();
+        let mut gone = HashSet::new();
+        for part in manifest.inputs.iter().chain(&manifest.files) {
+            self.paths.insert(hash(store, &part.path));
+        }
+        for part in manifest.files.iter().rev() {
+            if !self.read.insert(part.path.clone()) {
+                continue;
+            }
+            for (file, is_gone) in FileList::open(store, part)?.all()? {
+                let path = hash(store, &file.path);
+                if is_gone {
+                    gone.insert(path);
+                } else if !first || !gone.contains(&path) {
+                    self.paths.insert(path);
+                    self.placed.extend(outside(&file.path));
+                }
+            }
+        }
+        for part in &manifest.inputs {
+            if !store.exists(&part.path)? {
+                return Err(Error::Lake {
+                    lake: store.show(""),
+                    reason: format!(
+                        "version {version}: {} is missing; `iolode lake restore LAKE --version N` goes back to a version that has all of its lists",
+                        part.path
+                    ),
+                });
+            }
+        }
+        if self
+            .newest
+            .as_ref()
+            .is_none_or(|newest| newest.version < version)
+        {
+            self.newest = Some(manifest);
+        }
+        Ok(())
+    }
+
+    /// Whether a version names it.
+    pub(in crate::lake) fn contains(&self, store: &Store, path: &str) -> bool {
+        self.paths.contains(&hash(store, path))
+    }
+
+    /// The directories outside the lake in which data files lie.
+    pub(in crate::lake) fn placed(&self) -> &BTreeSet<PathBuf> {
+        &self.placed
+    }
+
+    /// The path of a data file of the newest version that is not there; None if all are.
+    ///
+    /// # Errors
+    /// [`Error::Io`], and as [`Named::add`].
+    pub(in crate::lake) fn missing_of_newest(&self, store: &Store) -> Result<Option<String>> {
+        let Some(newest) = &self.newest else {
+            return Ok(None);
+        };
+        let version = crate::lake::version::pinned::Version::open(store.clone(), newest.clone())?;
+        for file in version.read_files()? {
+            if !store.exists(&file.path)? {
+                return Ok(Some(file.path));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// One number for each file, whatever way leads to it.
+fn hash(store: &Store, path: &str) -> u128 {
+    xxh3_128(real(store, path).as_os_str().as_encoded_bytes())
+}
+
+/// The directory of a lake's files in a directory of its placement; None of a path below the lake.
+pub(in crate::lake) fn outside(path: &str) -> Option<PathBuf> {
+    let path = Path::new(path);
+    let directory = path.is_absolute().then(|| path.ancestors().nth(2));
+    directory.flatten().map(Path::to_path_buf)
+}

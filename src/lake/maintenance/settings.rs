@@ -1,0 +1,71 @@
+//! Changing what the site knows: a commit like any other.
+
+use crate::error::{Error, Result};
+use crate::lake::version::commit::Change;
+use crate::lake::version::site::SiteFile;
+use crate::lake::{Lake, Snapshot};
+
+/// What a change of settings did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SettingsChange {
+    /// The version with the new settings; None if they were those of the newest.
+    pub version: Option<u64>,
+    /// Inputs whose rows were read with other zones, mounts or names of programs; `ingest --refresh` reads them again.
+    pub read_otherwise: u64,
+    /// Registered sources that are no longer in the settings.
+    pub sources_dropped: Vec<String>,
+}
+
+impl Lake {
+    /// The text of the settings of the newest version, as it was given.
+    ///
+    /// # Errors
+    /// As [`Lake::snapshot`].
+    pub fn settings(&self) -> Result<String> {
+        Ok(self.manifest(None)?.settings)
+    }
+
+    /// Publishes a version with other settings. If `if_version` is given it must be the newest version, which nobody else has changed since it
+    /// was looked at.
+    ///
+    /// # Errors
+    /// As [`SiteFile::parse`]; [`Error::Conflict`] if the newest version is another; [`Error::Io`].
+    pub fn set_settings(&self, text: &str, if_version: Option<u64>) -> Result<SettingsChange> {
+        let site = SiteFile::parse(text)?;
+        site.place.check()?;
+        let read_with = site.reading_hash()?;
+        let mut sources_dropped = vec![];
+        let version = self.change(|snapshot| {
+            let newest = snapshot.version();
+            if let Some(expected) = if_version.filter(|expected| *expected != newest) {
+                return Err(Error::Conflict {
+                    lake: self.store.show(""),
+                    reason: format!(
+                        "its newest version is {newest}, not {expected}: look at `iolode lake info --site` again"
+                    ),
+                });
+            }
+            let before = snapshot.site()?.source.into_iter();
+            let is_gone = |path: &String| !site.source.iter().any(|source| source.path == *path);
+            sources_dropped = before.map(|source| source.path).filter(is_gone).collect();
+            Ok(changed_settings(snapshot, text))
+        })?;
+        let inputs = self.snapshot(None)?.inputs()?;
+        let otherwise = |row: &&crate::lake::InputRow| {
+            row.status.has_rows() && row.settings.is_some_and(|settings| settings != read_with)
+        };
+        Ok(SettingsChange {
+            version,
+            read_otherwise: inputs.iter().filter(otherwise).count() as u64,
+            sources_dropped,
+        })
+    }
+}
+
+fn changed_settings(snapshot: &Snapshot, text: &str) -> Option<Change<'static>> {
+    (text != snapshot.manifest.settings).then(|| Change {
+        operation: "set",
+        settings: Some(text.to_string()),
+        ..Change::default()
+    })
+}

@@ -1,0 +1,19 @@
+//! Versions of a lake: what they name, and how the next one is published.
+//!
+//! A `manifest` names the lists of a version: `list_file` reads and writes them, `file_index` and `input_index` put them together.
+//! A `pinned` version reads what a question needs of them, a `snapshot` all. `commit` publishes the next version, under a `lease`.
+//! `store` is the only file that knows where the bytes lie.
+
+pub(super) mod commit;
+pub(super) mod file_index;
+pub(super) mod file_list;
+pub(super) mod input_index;
+pub(super) mod lease;
+pub(super) mod list_file;
+pub(super) mod manifest;
+pub(super) mod owner;
+pub(super) mod pinned;
+pub(super) mod ranges;
+pub(super) mod site;
+pub(super) mod snapshot;
+pub(super) mod store;
