@@ -9,20 +9,20 @@
 //! # Adding a source
 //! One file or folder here, one line in [`SOURCES`], one schema for each of its tables.
 
+pub(crate) mod compression;
 pub mod darshan;
 mod input;
+mod input_provider;
 pub mod lmt;
-mod made;
-pub(crate) mod packed;
+mod sink;
 mod site;
 pub mod slurm;
-mod tables;
 
 pub use input::Input;
 pub(crate) use input::without_password;
-pub use made::{Listed, Made};
+pub use input_provider::{Listed, Made};
+pub use sink::Tables;
 pub use site::{Period, Site};
-pub use tables::Tables;
 
 use crate::error::Result;
 use arrow::record_batch::RecordBatch;

@@ -10,7 +10,7 @@ use crate::lake::file::temp;
 use crate::lake::maintenance::retention::is_forgotten;
 use crate::lake::version::list_file::{InputRow, InputStatus};
 use crate::lake::version::snapshot::Snapshot;
-use crate::source::packed::{Packing, unpacked};
+use crate::source::compression::{Packing, unpacked};
 use crate::source::{Input, Made, Peek, Period, Source};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};

@@ -1,6 +1,7 @@
 //! What a copy of LMT's database and the live one have in common: tables that are asked for rows.
 
-use super::info::{self, Field};
+use super::dimensions;
+use super::dimensions::Field;
 use super::samples::{self, Holds, NULL, Samples, Table, float_bits};
 use crate::error::Result;
 use crate::source::{Outcome, Site, Status, Tables};
@@ -43,8 +44,8 @@ pub(super) fn read(
     site: &Site,
     tables: &mut Tables,
 ) -> Result<Outcome> {
-    let (mut small, mut senseless) = (info::Rows::default(), 0u64);
-    for (table, columns) in info::TABLES {
+    let (mut small, mut senseless) = (dimensions::Rows::default(), 0u64);
+    for (table, columns) in dimensions::TABLES {
         if database.has(table) {
             database.rows(table, columns, None, &mut |row| {
                 senseless += u64::from(!small.push(table, row));

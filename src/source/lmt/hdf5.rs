@@ -1,7 +1,7 @@
 //! HDF5 files of LMT: what was moved in each interval, without counters.
 //!
 //! Two forms. In `h5lmt` files of pylmt a row is a target and a column a time, in rates; [`super::h5lmt`]. In TOKIO time series
-//! of pytokio it is the other way round; [`super::series`]. Here is what they share: a file's matrices, read a few rows at a
+//! of pytokio it is the other way round; [`super::tokio_hdf5`]. Here is what they share: a file's matrices, read a few rows at a
 //! time, and their rows on the way to the builders.
 
 use super::samples::{NULL, nulls};
@@ -43,7 +43,7 @@ pub(super) fn read(input: &Input, site: &Site, tables: &mut Tables) -> Result<Ou
     let file = File::open(input)?;
     match file.form()? {
         Form::H5lmt => super::h5lmt::read(&file, site, tables),
-        Form::Series => super::series::read(&file, site, tables),
+        Form::Series => super::tokio_hdf5::read(&file, site, tables),
     }
 }
 
@@ -81,7 +81,7 @@ impl File {
         if has("/FSStepsGroup/FSStepsDataSet") {
             return Ok(Form::H5lmt);
         }
-        if super::series::GROUPS
+        if super::tokio_hdf5::GROUPS
             .iter()
             .any(|group| has(&format!("/{group}/timestamps")))
         {

@@ -15,27 +15,27 @@
 //! `clock`, which knows what time a stamp without zone is.
 
 mod clock;
+mod counter_intervals;
 mod database;
+mod digits;
+mod dimensions;
 mod h5lmt;
 mod hdf5;
-mod info;
-mod interval;
 mod ltop;
 #[cfg(test)]
 mod mutation;
+mod mysql;
 mod mysqldump;
 mod names;
-mod numbers;
 mod plan;
+mod row_template;
 mod samples;
 mod sections;
-mod series;
-mod server;
-mod shape;
 mod sqlite;
 mod statements;
 #[cfg(test)]
 mod tests;
+mod tokio_hdf5;
 mod values;
 
 use super::{Input, Outcome, Peek, Reader, Resolver, Site, Source, Status, Tables};
@@ -105,14 +105,14 @@ impl Source for Lmt {
     }
 
     fn serves(&self, address: &str) -> bool {
-        server::probe(Path::new(address))
+        mysql::probe(Path::new(address))
     }
 
     fn peek(&self, input: &Input) -> Result<Peek> {
         match Form::of_input(input)? {
             Form::Sqlite => sqlite::peek(input)?,
             Form::Hdf5 => hdf5::peek(input)?,
-            Form::Server => server::peek(input)?,
+            Form::Server => mysql::peek(input)?,
             Form::Mysqldump | Form::Ltop => {}
         }
         Ok(Peek::Dump)
@@ -123,7 +123,7 @@ impl Source for Lmt {
     }
 
     fn resolver(&self, table: &str) -> Option<Box<dyn Resolver>> {
-        interval::resolver(table)
+        counter_intervals::resolver(table)
     }
 }
 
@@ -139,7 +139,7 @@ impl Reader for LmtReader {
             Form::Sqlite => sqlite::read(input, &self.site, tables),
             Form::Ltop => ltop::read(input, &self.site, tables),
             Form::Hdf5 => hdf5::read(input, &self.site, tables),
-            Form::Server => server::read(input, &self.site, tables),
+            Form::Server => mysql::read(input, &self.site, tables),
         }
     }
 }

@@ -5,7 +5,8 @@
 //! same (`shape`), those of many rows column by column. Rows stand on lines of their own (MariaDB since 10.6) or all rows of an
 //! INSERT on one line of a megabyte; a list of columns may stand before them, else their order is that of CREATE TABLE.
 
-use super::info::{self, Field};
+use super::dimensions;
+use super::dimensions::Field;
 use super::plan::Plan;
 use super::samples::{self, Samples};
 use super::sections::{self, Section, Sections};
@@ -92,8 +93,8 @@ impl Dump<'_> {
         {
             return Ok(false);
         }
-        let mut small = info::Rows::default();
-        for (table, wanted) in info::TABLES {
+        let mut small = dimensions::Rows::default();
+        for (table, wanted) in dimensions::TABLES {
             let order = self.definition(of(table, true).next());
             for section in of(table, false) {
                 self.small(
@@ -152,7 +153,7 @@ impl Dump<'_> {
         order: &[String],
         table: &'static str,
         wanted: &[&str],
-        rows: &mut info::Rows,
+        rows: &mut dimensions::Rows,
     ) {
         let mut text = Statements::new(self.input, section);
         let mut strings = vec![vec![]; wanted.len()];
@@ -178,7 +179,7 @@ impl Dump<'_> {
         &mut self,
         section: &Section,
         order: &[String],
-        info: &info::Info,
+        info: &dimensions::Info,
         samples: &mut Samples,
         tables: &mut Tables,
     ) -> Result<()> {
@@ -228,7 +229,9 @@ fn wanted_order(table: &str) -> &'static [String] {
         ]
         .map(|names| names.split(' ').map(str::to_string).collect())
     });
-    let at = info::TABLES.iter().position(|(name, _)| *name == table);
+    let at = dimensions::TABLES
+        .iter()
+        .position(|(name, _)| *name == table);
     at.and_then(|at| ORDERS.get(at)).map_or(&[], Vec::as_slice)
 }
 

@@ -1,8 +1,8 @@
 //! How the rows of an INSERT into a table of samples are read: which of their values go where.
 
-use super::info::Field;
+use super::dimensions::Field;
+use super::row_template::Shape;
 use super::samples::{Holds, NULL, Samples, Table, float_bits};
-use super::shape::Shape;
 use super::values;
 
 /// What happens with the values of a row, column by column.

@@ -4,7 +4,7 @@
 //! column: nothing is allocated or looked up by name for a row.
 
 use super::clock::NEVER;
-use super::info::{Ids, Info, Place};
+use super::dimensions::{Ids, Info, Place};
 use crate::error::{Error, Result};
 use crate::source::{Period, Tables};
 use crate::table::{Column, TableBuilder};

@@ -1,7 +1,7 @@
 //! Copies of LMT's database in SQLite, as pytokio's `cache_lmtdb` makes them: the same tables, of which some may be missing.
 
 use super::database::{self, Database};
-use super::info::Field;
+use super::dimensions::Field;
 use crate::error::{Error, Result};
 use crate::source::{Input, Outcome, Site, Tables};
 use rusqlite::types::ValueRef;
@@ -153,7 +153,7 @@ impl Database for Sqlite {
 /// The tables and their columns, in capitals: names in SQL have no case.
 fn columns(connection: &Connection) -> rusqlite::Result<HashMap<String, Vec<String>>> {
     let wanted = super::samples::TABLES.iter().map(|table| table.name);
-    let wanted = wanted.chain(super::info::TABLES.iter().map(|(name, _)| *name));
+    let wanted = wanted.chain(super::dimensions::TABLES.iter().map(|(name, _)| *name));
     let mut found = HashMap::new();
     let mut tables = connection
         .prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1 COLLATE NOCASE")?;

@@ -1,6 +1,6 @@
 //! The values of an INSERT as mysqldump writes them: numbers, NULL, and quoted text.
 
-use super::info::Field;
+use super::dimensions::Field;
 
 /// Zero bytes that must follow the text of a row, so that a number is read eight bytes at a time.
 pub(super) const PADDING: usize = 16;

@@ -9,11 +9,11 @@ mod column;
 mod fields;
 pub mod hostlist;
 mod json;
-mod live;
+mod latest_record;
 #[cfg(test)]
 mod mutation;
-mod newest;
 mod record;
+mod sacct_command;
 mod split;
 #[cfg(test)]
 mod tests;
@@ -55,7 +55,7 @@ impl Source for Slurm {
     }
 
     fn serves(&self, address: &str) -> bool {
-        address == live::ADDRESS
+        address == sacct_command::ADDRESS
     }
 
     fn peek(&self, input: &Input) -> Result<Peek> {
@@ -78,7 +78,7 @@ impl Source for Slurm {
     }
 
     fn resolver(&self, table: &str) -> Option<Box<dyn Resolver>> {
-        newest::resolver(table)
+        latest_record::resolver(table)
     }
 }
 
@@ -110,7 +110,7 @@ struct SlurmReader {
 impl Reader for SlurmReader {
     fn read(&mut self, input: &Input, _: i64, tables: &mut Tables) -> Result<Outcome> {
         if input.is_server() {
-            return live::read(&self.site, tables);
+            return sacct_command::read(&self.site, tables);
         }
         let mut head = vec![];
         input.read_at(0, input.len().min(4096) as usize, &mut head)?;

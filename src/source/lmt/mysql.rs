@@ -4,7 +4,8 @@
 //! neither side holds a large result. The password stands in the address or in the variable MYSQL_PWD, and is never printed.
 
 use super::database::{self, Database};
-use super::info::{self, Field};
+use super::dimensions;
+use super::dimensions::Field;
 use super::samples::{self, widened};
 use crate::error::{Error, Result};
 use crate::source::{Input, Outcome, Period, Site, Tables};
@@ -97,7 +98,7 @@ impl Server {
         for (table, column) in names {
             columns.entry(table).or_default().push(column);
         }
-        if !columns.contains_key(info::STAMPS)
+        if !columns.contains_key(dimensions::STAMPS)
             || !samples::TABLES
                 .iter()
                 .any(|table| columns.contains_key(table.name))
@@ -141,7 +142,7 @@ impl Server {
             return String::new();
         }
         let of = |which: &str| {
-            let table = info::STAMPS;
+            let table = dimensions::STAMPS;
             format!(
                 "(SELECT {which}(TS_ID) FROM {table} WHERE {})",
                 conditions.join(" AND ")
@@ -169,7 +170,7 @@ impl Database for Server {
         let named = database::selected(columns, there);
         let range = match stamps {
             Some((from, to)) => format!(" WHERE TS_ID BETWEEN {from} AND {to}"),
-            None if table == info::STAMPS => self.stamps(),
+            None if table == dimensions::STAMPS => self.stamps(),
             None => String::new(),
         };
         let sql = format!("SELECT {named} FROM {table}{range}");

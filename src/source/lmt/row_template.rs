@@ -4,7 +4,7 @@
 //! bytes are of the kind that stood at their places in the row before (a digit, or the very same separator), so are the fields,
 //! and each number lies as far behind the same one of the row before as the row does.
 
-use super::numbers::{BYTES, Digits};
+use super::digits::{BYTES, Digits};
 use super::plan::Step;
 use super::samples::{NULL, Samples, float_bits};
 use super::values::POWERS;
