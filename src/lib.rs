@@ -196,6 +196,7 @@ pub mod cli;
 pub mod engine;
 pub mod error;
 pub mod lake;
+mod math;
 pub mod source;
 pub mod synth;
 pub mod table;

@@ -9,7 +9,7 @@
 //! | `percentile(column)` | [`DataFrame::aggregate`] with [`call::percentiles`](super::functions::call::percentiles) |
 //! | `extract_perf_factors(from, to, direction)` | [`Lake::perf_factors`] |
 
-use super::queries::query;
+use super::sql::queries::query;
 use super::{Engine, EngineOptions, Rows, blocking};
 use crate::error::{Error, Result};
 use datafusion::arrow::record_batch::RecordBatch;
@@ -89,7 +89,7 @@ impl Lake {
         self.engine.sql(sql).await
     }
 
-    /// The answer to a question that has a name, with parameters as somebody types them: see [`super::queries`].
+    /// The answer to a question that has a name, with parameters as somebody types them: see [`super::sql::queries`].
     ///
     /// # Errors
     /// [`Error::Unknown`] or [`Error::Invalid`] for a question or a parameter that is not there, or lacks; those of the lake.

@@ -184,7 +184,7 @@ fn plan(text: &str, known: &Known) -> String {
     ) {
         // DataFusion names the catalog and the schema as well; the user did so only where they are not the usual ones.
         let short = name.rsplit('.').next().unwrap_or(&name).to_string();
-        if let Ok(query) = super::queries::query(&short) {
+        if let Ok(query) = super::sql::queries::query(&short) {
             return format!(
                 "`{short}` is a question, not a table; write `{}`",
                 query.usage()

@@ -1,78 +1,47 @@
 //! Lakes to answers: the DataFusion session over them.
 //!
 //! [`Engine::run`] takes SQL and gives rows. Each lake is a SQL schema under its own name, and table names alone mean the
-//! first; a session without a lake has the functions only. Every session is built by one function, `session::session_state`.
+//! first; a session without a lake has the functions only. Every session is built by one function, `state::session_state`.
 //!
-//! | part | what it is |
+//! | folder | what it is |
 //! |---|---|
+//! | `sql` | SQL text and named queries, before DataFusion plans them |
+//! | `catalog` | names to tables, at one version of each lake for each query; system tables and [`views`] |
 //! | `session` | options, memory, functions and rules of every session |
-//! | `catalog` | names to tables, at one version of each lake for each query |
-//! | `cuts`, `table`, `footers` | scans of a table in groups of job ids, the same for all tables |
-//! | `build_side` | the optimizer rule by which joins hold groups rather than rows |
-//! | `colocated` | the optimizer rule by which joins on job_id and more keep those groups |
-//! | `held_bounds` | the optimizer rule by which what a join holds bounds the scan of its other side |
-//! | `options` | the options of a session, and the switches of its rules |
-//! | `scan_filter` | the optimizer rule by which a scan skips what the filter above it leaves out |
-//! | `one_stream` | the optimizer rule by which a batch or so stays on one thread |
-//! | `runs` | the optimizer rules that look up rows of one key that stand together once |
-//! | `corrections` | what DataFusion gets wrong, put right or refused |
-//! | `lake_tables`, [`views`] | tables made of the manifest, views |
-//! | [`functions`] | SQL functions |
-//! | `user_function` | the functions that users make in SQL |
-//! | `exec` | the optimizer rules that put an equal node in the place of one |
+//! | `scan` | scans of a table in groups of job ids, the same for all tables |
 //! | `logical` | rewrites of the logical plan |
-//! | `date_part` | DataFusion's function, right for all years |
-//! | `date_trunc` | DataFusion's function, quick for times in UTC |
+//! | `planning` | physical optimizer rules that need the whole plan |
+//! | `exec` | physical optimizer rules that put an equal node in the place of one |
+//! | [`functions`] | SQL functions |
+//! | `udf` | the functions that users make in SQL |
+//! | `workarounds` | what DataFusion gets wrong, put right |
 //! | `dataframe` | a lake from Rust: tables and questions as DataFrames |
 //! | `error` | DataFusion's errors as one clear line |
 
-mod build_side;
 mod catalog;
-mod colocated;
-mod constant_keys;
-mod contents;
-mod corrections;
-mod cuts;
 mod dataframe;
-mod date_part;
-mod date_trunc;
-mod distinct;
 mod error;
 mod exec;
-pub mod factors;
-mod footers;
 pub mod functions;
-mod held_bounds;
-mod lake_tables;
-mod local_files;
 mod logical;
-mod memory;
-mod one_stream;
-pub mod options;
-mod own_text;
-pub mod queries;
-mod query_params;
-mod query_scope;
+mod planning;
 mod rule;
-mod ruled_out;
-mod runs;
-mod scan_filter;
+mod scan;
 mod session;
-mod table;
-mod user_function;
-pub mod views;
+mod sql;
+mod udf;
 
 #[cfg(test)]
 mod tests;
+mod workarounds;
 
+pub use catalog::views;
 pub use dataframe::{Direction, Lake, PerfFactors};
+pub use session::options;
+pub use sql::{factors, queries};
 
 use crate::error::{Error, Result};
-use catalog::{Catalog, Own, Source};
-use corrections::{
-    all_sets, correlated, distinct_from, headings, keywords, long_chains, table_clauses, time_zone,
-    using,
-};
+use catalog::lakes::{Catalog, Own, Source};
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::arrow::record_batch::RecordBatch;
 use datafusion::catalog::{CatalogProvider, MemorySchemaProvider};
@@ -88,12 +57,15 @@ use datafusion::sql::sqlparser::ast::{Expr, FunctionArguments, VisitMut, visit_e
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use error::{Known, is_exhausted, translate};
 use futures::StreamExt;
-use options::{Fallback, Options};
+use session::options::{Fallback, Options};
+use session::state;
+use sql::{all_sets, headings, long_chains, table_clauses, time_zone, using};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use user_function::session::Mine;
-use user_function::statement;
+use udf::session::Mine;
+use udf::statement;
+use workarounds::{correlated, distinct_from, keywords};
 
 /// What a session is made of.
 #[derive(Default)]
@@ -146,13 +118,13 @@ impl Engine {
     /// [`Error::Invalid`] if two lakes have one name or a name is reserved, an option cannot be set, or there is no place for
     /// spill files.
     pub fn new(options: EngineOptions) -> Result<Self> {
-        let threads = session::threads(options.threads);
+        let threads = state::threads(options.threads);
         let first = options
             .lakes
             .first()
-            .map_or(session::NO_LAKE, |(name, ..)| name)
+            .map_or(state::NO_LAKE, |(name, ..)| name)
             .to_string();
-        let runtime = session::runtime(threads, options.memory)?;
+        let runtime = state::runtime(threads, options.memory)?;
         let mut sources: Vec<Arc<Source>> = vec![];
         for (name, lake, version) in options.lakes {
             if sources.iter().any(|source| source.name == name)
@@ -168,7 +140,7 @@ impl Engine {
             runtime.register_object_store(url.as_ref(), store);
             sources.push(Arc::new(source));
         }
-        let mut state = session::session_state(threads, options.memory, &first, runtime);
+        let mut state = state::session_state(threads, options.memory, &first, runtime);
         for (name, value) in &options.settings {
             options::check_name(name)?;
             let set = state.config_mut().options_mut().set(name, value);
@@ -176,7 +148,7 @@ impl Engine {
         }
         let (own, planner) = (Arc::new(Own::default()), Arc::new(state.clone()));
         if sources.is_empty() {
-            own.insert(session::NO_LAKE, Arc::new(MemorySchemaProvider::new()));
+            own.insert(state::NO_LAKE, Arc::new(MemorySchemaProvider::new()));
         }
         state.register_catalog_list(Catalog::new(&sources, own.clone(), planner.clone()).list());
         Ok(Self {
@@ -217,13 +189,13 @@ impl Engine {
         let lakes: Vec<&str> = self.sources.iter().map(|lake| lake.name.as_str()).collect();
         let named = options.options().catalog.default_schema.as_str();
         let named = Some(&named).filter(|named| lakes.contains(named));
-        let lakes = queries::Lakes {
-            first: named.or(lakes.first()).unwrap_or(&session::NO_LAKE),
+        let lakes = sql::queries::Lakes {
+            first: named.or(lakes.first()).unwrap_or(&state::NO_LAKE),
             all: &lakes,
         };
         statements
             .iter_mut()
-            .try_for_each(|statement| queries::expand(statement, lakes))?;
+            .try_for_each(|statement| sql::queries::expand(statement, lakes))?;
         statements.iter().try_for_each(using::check)?;
         statements.iter().try_for_each(all_sets::check)?;
         statements.iter().try_for_each(distinct_from::check)?;
@@ -269,7 +241,7 @@ impl Engine {
             // If the second try fails as well, whatever the reason: more memory for the first is what helps.
             Err(error) if is_exhausted(&error) && is_query(&plan) => {
                 self.fallbacks.sort_merge.fetch_add(1, Ordering::Relaxed);
-                self.start(&session::frugal(state, self.memory)?, &plan)
+                self.start(&state::frugal(state, self.memory)?, &plan)
                     .await
                     .map_err(|_| self.error(error))
             }
@@ -316,7 +288,7 @@ impl Engine {
             plan = Ok(named);
         }
         let plan = plan.map_err(|e| self.error(e))?;
-        catalog::refuse_drop(&plan)?;
+        catalog::lakes::refuse_drop(&plan)?;
         options::check(&plan)?;
         self.context
             .execute_logical_plan(plan)
@@ -338,7 +310,7 @@ impl Engine {
             }
             // Should our rule lead DataFusion into a plan that it finds at fault, there is still the one without it.
             Err(error) => {
-                let physical = session::without_colocated_joins(state.clone())
+                let physical = state::without_colocated_joins(state.clone())
                     .create_physical_plan(plan)
                     .await
                     .map_err(|_| error)?;
@@ -435,7 +407,7 @@ pub const STACK: usize = 64 << 20;
 /// [`Error::Invalid`] if the system gives no threads.
 pub fn runtime(threads: Option<usize>) -> Result<tokio::runtime::Runtime> {
     let built = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(session::threads(threads))
+        .worker_threads(state::threads(threads))
         .thread_stack_size(STACK)
         .enable_all()
         .build();

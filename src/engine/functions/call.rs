@@ -2,13 +2,17 @@
 //!
 //! What each gives is on its page, which [`Scalar`] and [`Aggregate`] have, and `SHOW FUNCTIONS` shows.
 
-use super::{
-    Aggregate, Scalar, approx_percentiles as approx, bin as bins, bin_counts as counts,
-    critical_files as critical, erfc as error_function, io_time as time, ost_and as and,
-    ost_bits as bits, ost_contains as contains, ost_count as counted,
+use super::interval::{critical_files as critical, io_time as time};
+use super::ost::{
+    ost_and as and, ost_bits as bits, ost_contains as contains, ost_count as counted,
     ost_intersect as intersection, ost_list as listed, ost_or as or, ost_overlap as overlap,
-    ost_union as union, percentiles as exact, quantiles as some, ratio as quotient, set_agg as agg,
-    set_union as united, whole_percent as percent,
+    ost_union as union,
+};
+use super::quantile::{approx_percentiles as approx, percentiles as exact, quantiles as some};
+use super::set::{set_agg as agg, set_union as united};
+use super::{
+    Aggregate, Scalar, bin as bins, bin_counts as counts, erfc as error_function,
+    ratio as quotient, whole_percent as percent,
 };
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::ScalarValue;

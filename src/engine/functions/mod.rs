@@ -8,35 +8,19 @@
 //! An aggregate implements [`GroupsAccumulator`] over flat vectors with an honest `size()`, and its partial states merge
 //! to the same answer in whatever order they come; `single::Single` makes of it the accumulator that windows need.
 
-mod approx_percentiles;
 mod bin;
 mod bin_counts;
-mod bits;
 pub mod call;
-mod critical_files;
-mod digest;
+pub(super) mod date_part;
+pub(super) mod date_trunc;
 mod erfc;
-mod fold;
 mod grouped;
-mod intervals;
-mod io_time;
-mod ost_and;
-mod ost_bits;
-mod ost_contains;
-mod ost_count;
-mod ost_intersect;
-mod ost_list;
-mod ost_or;
-mod ost_overlap;
-mod ost_union;
-mod percentiles;
-mod quantiles;
+mod interval;
+mod ost;
+mod quantile;
 mod ratio;
-mod set_agg;
-mod set_union;
-mod sets;
+mod set;
 mod single;
-mod sweep;
 mod whole_percent;
 
 use datafusion::arrow::array::ArrayRef;
@@ -48,23 +32,23 @@ use datafusion::logical_expr::{
     Accumulator, AggregateUDF, AggregateUDFImpl, ColumnarValue, DocSection, Documentation,
     GroupsAccumulator, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
-use intervals::Time;
+use interval::intervals::Time;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 pub(super) use grouped::passing;
-pub(super) use quantiles::{QUANTILES, asked as asked_quantiles, quantiles_at};
-pub(super) use set_agg::SET_AGG;
+pub(super) use quantile::quantiles::{QUANTILES, asked as asked_quantiles, quantiles_at};
+pub(super) use set::set_agg::SET_AGG;
 
 /// Every scalar function, in the order in which they are shown.
 pub static SCALAR: &[&Scalar] = &[
-    &ost_bits::OST_BITS,
-    &ost_count::OST_COUNT,
-    &ost_list::OST_LIST,
-    &ost_contains::OST_CONTAINS,
-    &ost_and::OST_AND,
-    &ost_or::OST_OR,
-    &ost_overlap::OST_OVERLAP,
+    &ost::ost_bits::OST_BITS,
+    &ost::ost_count::OST_COUNT,
+    &ost::ost_list::OST_LIST,
+    &ost::ost_contains::OST_CONTAINS,
+    &ost::ost_and::OST_AND,
+    &ost::ost_or::OST_OR,
+    &ost::ost_overlap::OST_OVERLAP,
     &bin::BIN,
     &whole_percent::WHOLE_PERCENT,
     &ratio::RATIO,
@@ -73,16 +57,16 @@ pub static SCALAR: &[&Scalar] = &[
 
 /// Every aggregate function, in the order in which they are shown.
 pub static AGGREGATE: &[&Aggregate] = &[
-    &ost_union::OST_UNION,
-    &ost_intersect::OST_INTERSECT,
-    &percentiles::PERCENTILES,
-    &quantiles::QUANTILES,
-    &approx_percentiles::APPROX_PERCENTILES,
+    &ost::ost_union::OST_UNION,
+    &ost::ost_intersect::OST_INTERSECT,
+    &quantile::percentiles::PERCENTILES,
+    &quantile::quantiles::QUANTILES,
+    &quantile::approx_percentiles::APPROX_PERCENTILES,
     &bin_counts::BIN_COUNTS,
-    &set_agg::SET_AGG,
-    &set_union::SET_UNION,
-    &critical_files::CRITICAL_FILES,
-    &io_time::IO_TIME,
+    &set::set_agg::SET_AGG,
+    &set::set_union::SET_UNION,
+    &interval::critical_files::CRITICAL_FILES,
+    &interval::io_time::IO_TIME,
 ];
 
 /// What a person needs to know to use a function.

@@ -1,7 +1,7 @@
 //! `ratio`: a quotient that is NULL where there is nothing to divide by.
 
 use super::{Page, Scalar, number_type, taken};
-use crate::engine::corrections::canonical;
+use crate::engine::logical::canonical_floats;
 use datafusion::arrow::array::{ArrayRef, AsArray, Float64Array};
 use datafusion::arrow::datatypes::{DataType, Float64Type};
 use datafusion::common::Result;
@@ -27,7 +27,7 @@ fn ratio(args: &[ArrayRef]) -> Result<ArrayRef> {
     let pairs = a.iter().zip(b.iter());
     let ratio = |(a, b): (Option<f64>, Option<f64>)| {
         let b = b.filter(|b| *b != 0.0)?;
-        Some(canonical::float(a? / b))
+        Some(canonical_floats::float(a? / b))
     };
     Ok(Arc::new(pairs.map(ratio).collect::<Float64Array>()))
 }

@@ -16,7 +16,7 @@
 //!
 //! Delete when DataFusion has such a rule: `only_what_met_no_row_is_an_anti_join` then finds one without ours.
 
-use crate::engine::options::Options;
+use crate::engine::session::options::Options;
 use datafusion::common::metadata::FieldMetadata;
 use datafusion::common::tree_node::Transformed;
 use datafusion::common::{Column, JoinType, NullEquality, Result, ScalarValue};

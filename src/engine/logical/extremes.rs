@@ -17,7 +17,7 @@
 //! NULLs are in neither, and compared they are not true. Floats are left as they are, since the extremes of DataFusion's groups depend on
 //! the order of rows with NaN (its issue 24432).
 
-use crate::engine::options::Options;
+use crate::engine::session::options::Options;
 use datafusion::common::tree_node::Transformed;
 use datafusion::common::{Column, DFSchema, JoinType, Result};
 use datafusion::functions_aggregate::expr_fn::{max, min};

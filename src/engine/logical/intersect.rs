@@ -13,7 +13,7 @@
 //!
 //! DataFusion 55.2 drops them first, which over a month of samples and a few rows took 25 times as long as DuckDB.
 
-use crate::engine::options::Options;
+use crate::engine::session::options::Options;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult};
 use datafusion::common::{JoinType, NullEquality, Result};

@@ -1,9 +1,12 @@
 //! Rewrites of the logical plan.
 
 pub(super) mod anti_join;
+pub(in crate::engine) mod canonical_floats;
+pub(in crate::engine) mod checked_arithmetic;
 pub(super) mod condition_values;
 pub(super) mod extremes;
 pub(super) mod intersect;
 pub(super) mod not_in;
 pub(super) mod null_safe_keys;
 pub(super) mod semi_join_pushdown;
+pub(in crate::engine) mod window_cost;

@@ -15,7 +15,7 @@
 //!
 //! Delete when DataFusion knows such a join: `both_are_keys` then finds them without this rule.
 
-use crate::engine::options::Options;
+use crate::engine::session::options::Options;
 use datafusion::common::tree_node::Transformed;
 use datafusion::common::{DFSchema, NullEquality, Result, ScalarValue};
 use datafusion::functions::expr_fn::coalesce;

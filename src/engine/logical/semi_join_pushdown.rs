@@ -18,7 +18,7 @@
 //! It depends on the columns of one side alone whether a row stays. So rows of that side can go before they are joined, if no row of the other
 //! side is kept for want of them: the side is either one of an inner join, or that of an outer join of which each row is kept.
 
-use crate::engine::options::Options;
+use crate::engine::session::options::Options;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::common::{Column, DFSchema, JoinType, Result};
 use datafusion::logical_expr::{Expr, Filter, Join, LogicalPlan, Projection, SubqueryAlias};

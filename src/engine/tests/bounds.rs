@@ -1,11 +1,11 @@
 //! What a join holds bounds what is read of its other side. Files that nothing held can meet are not there, so that reading one of
 //! them is an error.
 
-use super::super::cuts::Cuts;
-use super::super::session::runtime;
-use super::super::table::{LakeTable, ScanFile, scanned};
 use super::block_on;
 use super::joins::{RANGES, Row, WIDTH, schema, session, sorted, write};
+use crate::engine::scan::job_partitions::Cuts;
+use crate::engine::scan::lake_table::{LakeTable, ScanFile, scanned};
+use crate::engine::session::state::runtime;
 use crate::synth::random::Random;
 use datafusion::arrow::array::{ArrayRef, Int32Array, StringArray, TimestampMicrosecondArray};
 use datafusion::arrow::datatypes::{DataType, Field, Schema, TimeUnit};

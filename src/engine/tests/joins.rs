@@ -1,11 +1,11 @@
 //! Joins of tables that are cut alike, against the same joins of plain tables: random queries, in random settings.
 
-use super::super::catalog::{Catalog, Own};
-use super::super::cuts::Cuts;
-use super::super::session::{NO_LAKE, runtime, session_state, without_colocated_joins};
-use super::super::table::{LakeTable, ScanFile};
 use super::super::{Engine, EngineOptions};
 use super::{ask, block_on, plan, rows};
+use crate::engine::catalog::lakes::{Catalog, Own};
+use crate::engine::scan::job_partitions::Cuts;
+use crate::engine::scan::lake_table::{LakeTable, ScanFile};
+use crate::engine::session::state::{NO_LAKE, runtime, session_state, without_colocated_joins};
 use crate::synth::random::Random;
 use datafusion::arrow::array::Int64Array;
 use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};

@@ -1,11 +1,11 @@
 //! Names, versions and the tables beside the data.
 
-use super::super::cuts::Cuts;
-use super::super::queries::{Param, ParamType, queries};
-use super::super::table::{LakeTable, ScanFile, scanned};
-use super::super::views::VIEWS;
 use super::super::{Engine, EngineOptions};
 use super::{ask, batches, block_on, engine, lake, plan};
+use crate::engine::catalog::views::VIEWS;
+use crate::engine::scan::job_partitions::Cuts;
+use crate::engine::scan::lake_table::{LakeTable, ScanFile, scanned};
+use crate::engine::sql::queries::{Param, ParamType, queries};
 use crate::lake::{IngestOptions, Lake, Silent};
 use crate::synth::Month;
 use crate::table::{TABLES, table};

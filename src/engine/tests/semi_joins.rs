@@ -3,7 +3,7 @@
 use super::super::functions::tests::ask;
 use super::block_on;
 use super::joins::{session, sorted};
-use crate::engine::session::runtime;
+use crate::engine::session::state::runtime;
 use crate::synth::random::Random;
 use datafusion::arrow::array::{ArrayRef, Int64Array, StringViewArray};
 use datafusion::arrow::record_batch::RecordBatch;

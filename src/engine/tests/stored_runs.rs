@@ -2,8 +2,8 @@
 
 use super::joins::session;
 use super::{block_on, rows};
-use crate::engine::corrections::canonical;
-use crate::engine::session::runtime;
+use crate::engine::logical::canonical_floats;
+use crate::engine::session::state::runtime;
 use crate::synth::random::Random;
 use datafusion::arrow::array::{
     ArrayRef, BooleanArray, Float64Array, Int32Array, Int64Array, StringArray,
@@ -178,7 +178,7 @@ async fn ask(context: &SessionContext, sql: &str) -> Result<(String, Vec<String>
 
 /// The same rows with the floats that a scan of files gives.
 fn canonical_floats(table: &RecordBatch) -> RecordBatch {
-    let columns = table.columns().iter().cloned().map(canonical::array);
+    let columns = table.columns().iter().cloned().map(canonical_floats::array);
     RecordBatch::try_new(table.schema(), columns.collect()).unwrap()
 }
 

@@ -1,4 +1,4 @@
-//! Inflating with libdeflate: but for a few instructions in `lmt::numbers`, the only unsafe code of the project.
+//! Inflating with libdeflate: but for a few instructions in `lmt::digits`, the only unsafe code of the project.
 //!
 //! A region is a row of zlib streams, one for each process that wrote something, often below 200 bytes each, so what a
 //! stream costs to begin matters as much as the throughput. libdeflate inflates a whole buffer at a time and took 0.83 s of

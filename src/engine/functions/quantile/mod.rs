@@ -1,0 +1,6 @@
+//! Quantiles, exact and approximate.
+
+pub(super) mod approx_percentiles;
+pub(super) mod digest;
+pub(super) mod percentiles;
+pub(super) mod quantiles;

@@ -1,0 +1,11 @@
+//! Physical optimizer rules that need the whole plan: partitions, orders, build sides, bounds from one side of a join for the other.
+
+pub(super) mod aggregate_build_side;
+pub(super) mod constant_keys;
+pub(super) mod copartitioned_join;
+pub(in crate::engine) mod drop_join_ordering;
+pub(super) mod dynamic_filter;
+pub(in crate::engine) mod float_keys;
+pub(super) mod one_stream;
+pub(super) mod scan_filter;
+pub(in crate::engine) mod sort_fetch;

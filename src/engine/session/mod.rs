@@ -1,0 +1,5 @@
+//! The DataFusion session: its state, options and memory.
+
+pub(super) mod memory_pool;
+pub mod options;
+pub(super) mod state;

@@ -1,0 +1,296 @@
+//! The DataFusion session: one function builds it, whoever asks the questions.
+
+use super::memory_pool::Memory;
+use super::options::{Options, Switched};
+use crate::engine::exec::run_aware::{GROUP_RUNS, JOIN_RUNS, TOP_OF_RUNS};
+use crate::engine::exec::semi_join;
+use crate::engine::exec::{compact_string_views, radix_distinct};
+use crate::engine::functions::date_part::DatePart;
+use crate::engine::functions::date_trunc::UtcTrunc;
+use crate::engine::functions::{AGGREGATE, SCALAR};
+use crate::engine::logical::anti_join::OuterToAnti;
+use crate::engine::logical::checked_arithmetic;
+use crate::engine::logical::checked_arithmetic::CheckedArithmetic;
+use crate::engine::logical::condition_values::ConditionValues;
+use crate::engine::logical::extremes::Extremes;
+use crate::engine::logical::intersect::DistinctLast;
+use crate::engine::logical::not_in::ThreeValuedIn;
+use crate::engine::logical::null_safe_keys::NullSafeKeys;
+use crate::engine::logical::semi_join_pushdown::PushDownSemiJoin;
+use crate::engine::logical::window_cost::BoundWindows;
+use crate::engine::planning::dynamic_filter::HeldBounds;
+use crate::engine::planning::{
+    aggregate_build_side, constant_keys, copartitioned_join, one_stream, scan_filter,
+};
+use crate::engine::planning::{drop_join_ordering, float_keys, sort_fetch};
+use crate::engine::udf::WriteOut;
+use crate::engine::workarounds::aggregates;
+use crate::engine::workarounds::cast_bounds::CastBounds;
+use crate::engine::workarounds::count_distinct;
+use crate::engine::workarounds::durations::PartsOfDurations;
+use crate::engine::workarounds::functional_dependencies::{
+    ForgetDependencies, PLAIN_COLUMNS, SAME,
+};
+use crate::engine::workarounds::in_lists::SeparateLists;
+use crate::engine::workarounds::kept_nulls::KeptNulls;
+use crate::engine::workarounds::order_twice::OrderOnce;
+use crate::engine::workarounds::percentile_cont::ToTheLastDigit;
+use crate::engine::workarounds::signed_counts;
+use crate::error::{Error, Result};
+use datafusion::execution::SessionStateBuilder;
+use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
+use datafusion::execution::session_state::SessionState;
+use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
+use datafusion::prelude::SessionConfig;
+use std::sync::Arc;
+
+/// The one catalog. Each lake is a schema in it.
+pub(crate) const CATALOG: &str = "iolode";
+
+/// The schema of a session without a lake.
+pub(crate) const NO_LAKE: &str = "public";
+
+/// Threads of one query at most. All groups of a scan are read at once, and memory grows with them.
+const THREADS_MAX: usize = 32;
+
+/// Threads of a query: those asked for, else those of the machine. At least 2, for DataFusion plans a session of one
+/// partition in another way, that holds the whole left side of every join.
+///
+/// Each scan has as many groups. Finer ones would even out what the threads have to do, but each group has its own readers,
+/// hash tables and batches on the way: eight groups on two threads took up to twice the work.
+pub(crate) fn threads(asked: Option<usize>) -> usize {
+    let machine = || std::thread::available_parallelism().map_or(2, |n| n.get());
+    asked.unwrap_or_else(machine).clamp(2, THREADS_MAX)
+}
+
+/// Memory, spill files and object stores of a session.
+///
+/// # Errors
+/// [`Error::Invalid`] if there is no place for spill files.
+pub(crate) fn runtime(threads: usize, memory: Option<usize>) -> Result<Arc<RuntimeEnv>> {
+    let builder = RuntimeEnvBuilder::new();
+    let builder = match memory {
+        Some(memory) => builder.with_memory_pool(Arc::new(Memory::new(memory, threads))),
+        None => builder,
+    };
+    builder
+        .build_arc()
+        .map_err(|e| Error::Invalid(format!("cannot set up the query engine: {e}")))
+}
+
+/// The options of a session with so many threads and so much memory; names alone mean the schema `first`.
+fn config(threads: usize, memory: Option<usize>, first: &str) -> SessionConfig {
+    let mut config = SessionConfig::new()
+        .with_target_partitions(threads)
+        .with_default_catalog_and_schema(CATALOG, first)
+        .with_create_default_catalog_and_schema(false)
+        .with_information_schema(true)
+        .with_collect_statistics(true);
+    let options = config.options_mut();
+    options.optimizer.subset_repartition_threshold =
+        options.optimizer.subset_repartition_threshold.min(threads);
+    options.extensions.insert(Options::default());
+    // As in DuckDB and PostgreSQL's ASC. DataFusion's default would begin a listing of the largest with NULLs.
+    options.sql_parser.default_null_ordering = "nulls_last".into();
+    // DataFusion 55.2 takes the columns of these filters by name where one join lies above another, and so may lay the filter
+    // of one table on the column of the same name of another, which loses rows without a word (its issues 25244 and
+    // 25296). All our tables share job_id, log_id and names such as bytes_read.
+    // [`crate::engine::planning::dynamic_filter`] finds them by their place.
+    options.optimizer.enable_dynamic_filter_pushdown = false;
+    options.optimizer.enable_join_dynamic_filter_pushdown = false;
+    options.optimizer.enable_topk_dynamic_filter_pushdown = false;
+    options.optimizer.enable_aggregate_dynamic_filter_pushdown = false;
+    // Of a UNION of columns with different meanings the logical plan drops the `doc`, the physical one keeps that of the first:
+    // with this check DataFusion would refuse such a query.
+    options.execution.skip_physical_aggregate_schema_check = true;
+    if let Some(memory) = memory {
+        let set_aside = &mut options.execution.sort_spill_reservation_bytes;
+        *set_aside = (*set_aside).min(Memory::set_aside(memory, threads));
+    }
+    config
+}
+
+/// The session state: local engine, scheduler and executor all use this one, so a function or a rule is everywhere.
+/// It has no tables yet; [`crate::engine::catalog::lakes`] adds them.
+pub(crate) fn session_state(
+    threads: usize,
+    memory: Option<usize>,
+    first: &str,
+    runtime: Arc<RuntimeEnv>,
+) -> SessionState {
+    let mut builder = SessionStateBuilder::new_with_default_features()
+        .with_config(config(threads, memory, first))
+        .with_runtime_env(runtime)
+        .with_optimizer_rule(Arc::new(ToTheLastDigit))
+        .with_optimizer_rule(Arc::new(OuterToAnti))
+        .with_optimizer_rule(Arc::new(Extremes))
+        .with_optimizer_rule(Arc::new(NullSafeKeys))
+        .with_optimizer_rule(Arc::new(PushDownSemiJoin))
+        .with_optimizer_rule(Arc::new(CastBounds))
+        .with_physical_optimizer_rules(rules(true, memory.is_some()));
+    let mut window = builder.window_functions().take().unwrap_or_default();
+    let scalar = builder.scalar_functions().get_or_insert_default();
+    signed_counts::sign(scalar, &mut window);
+    scalar.extend(SCALAR.iter().map(|function| Arc::new(function.udf())));
+    scalar.extend(checked_arithmetic::functions());
+    scalar.push(SAME.clone());
+    scalar.push(Arc::new(UtcTrunc::default().into()));
+    scalar.push(Arc::new(DatePart::default().into()));
+    *builder.window_functions() = Some(window);
+    let aggregate = builder.aggregate_functions().get_or_insert_default();
+    aggregate.extend(AGGREGATE.iter().map(|function| Arc::new(function.udaf())));
+    aggregates::correct(aggregate);
+    aggregate.push(Arc::new(count_distinct::count()));
+    let analyzer = builder.analyzer().get_or_insert_default();
+    // First, for what it writes out has had the others.
+    analyzer.add_function_rewrite(Arc::new(WriteOut));
+    analyzer.add_function_rewrite(Arc::new(PartsOfDurations));
+    analyzer.add_function_rewrite(Arc::new(BoundWindows));
+    analyzer.rules.push(Arc::new(DistinctLast));
+    analyzer.rules.push(Arc::new(ForgetDependencies));
+    analyzer.rules.push(Arc::new(OrderOnce));
+    // Behind the rule that gives both sides of an operator their type.
+    analyzer.rules.push(Arc::new(CheckedArithmetic));
+    analyzer.rules.push(Arc::new(SeparateLists));
+    analyzer.rules.push(Arc::new(KeptNulls));
+    // Behind those that may make NULLs.
+    analyzer.rules.push(Arc::new(ThreeValuedIn));
+    analyzer.rules.push(Arc::new(ConditionValues));
+    let planners = builder.relation_planners().get_or_insert_default();
+    planners.push(Arc::new(ForgetDependencies));
+    builder.build()
+}
+
+/// DataFusion's own rules, except that which pushes filters through joins by name, with ours behind the one that chooses the sides of
+/// joins, and before the one that repartitions and sorts, and behind all of these the bounds of what joins hold, and those that make use
+/// of runs.
+fn rules(colocated: bool, budget: bool) -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
+    let switched =
+        |rule: Arc<dyn PhysicalOptimizerRule + Send + Sync>| Arc::new(Switched(rule)) as Arc<_>;
+    let mut rules = PhysicalOptimizer::new().rules;
+    let place = |rules: &[Arc<dyn PhysicalOptimizerRule + Send + Sync>], name| {
+        let at = rules.iter().position(|rule| rule.name() == name);
+        at.unwrap_or(rules.len())
+    };
+    rules.insert(0, Arc::new(PLAIN_COLUMNS));
+    let filters = place(&rules, scan_filter::REPLACED).min(rules.len() - 1);
+    rules[filters] = switched(Arc::new(scan_filter::RULE));
+    rules.retain(|rule| !rule.name().starts_with(scan_filter::REPLACED));
+    let behind = (place(&rules, "join_selection") + 1).min(rules.len());
+    rules.insert(behind, switched(Arc::new(aggregate_build_side::RULE)));
+    let at = place(&rules, "EnsureRequirements");
+    if colocated {
+        rules.insert(at, switched(Arc::new(copartitioned_join::RULE)));
+    }
+    rules.insert(at, switched(Arc::new(constant_keys::RULE)));
+    rules.insert(at, Arc::new(drop_join_ordering::RULE));
+    rules.insert(at, Arc::new(sort_fetch::TAKE_OUT));
+    let behind = (place(&rules, "EnsureRequirements") + 1).min(rules.len());
+    rules.insert(behind, Arc::new(sort_fetch::PUT_BACK));
+    let last = place(&rules, "SanityCheckPlan");
+    rules.insert(last, Arc::new(float_keys::RULE));
+    if budget {
+        rules.insert(last, switched(Arc::new(compact_string_views::RULE)));
+    }
+    rules.insert(last, switched(Arc::new(radix_distinct::RULE)));
+    rules.insert(last, switched(Arc::new(one_stream::RULE)));
+    rules.insert(last, switched(Arc::new(GROUP_RUNS)));
+    rules.insert(last, switched(Arc::new(TOP_OF_RUNS)));
+    rules.insert(last, switched(Arc::new(JOIN_RUNS)));
+    rules.insert(last, switched(Arc::new(semi_join::RULE)));
+    rules.insert(last, switched(Arc::new(HeldBounds)));
+    rules
+}
+
+/// The same session with sort-merge joins, which spill, and memory of its own: that of a query that failed is given back
+/// only as its tasks end.
+pub(crate) fn frugal(state: SessionState, memory: Option<usize>) -> Result<SessionState> {
+    let threads = state.config().target_partitions();
+    let runtime = RuntimeEnvBuilder::from_runtime_env(state.runtime_env());
+    let runtime = match memory {
+        Some(memory) => runtime.with_memory_pool(Arc::new(Memory::new(memory, threads))),
+        None => runtime,
+    };
+    let runtime = runtime
+        .build_arc()
+        .map_err(|e| Error::Invalid(format!("cannot set up the query engine: {e}")))?;
+    let mut config = state.config().clone();
+    config.options_mut().optimizer.prefer_hash_join = false;
+    Ok(SessionStateBuilder::new_from_existing(state)
+        .with_config(config)
+        .with_runtime_env(runtime)
+        .build())
+}
+
+/// The same session without the rule that keeps the partitions of joins.
+pub(crate) fn without_colocated_joins(state: SessionState) -> SessionState {
+    SessionStateBuilder::new_from_existing(state)
+        .with_physical_optimizer_rules(rules(false, false))
+        .build()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn target_partitions_never_exceed_the_groups_of_a_scan() {
+        for asked in [
+            None,
+            Some(0),
+            Some(1),
+            Some(2),
+            Some(7),
+            Some(8),
+            Some(9),
+            Some(31),
+            Some(32),
+            Some(33),
+            Some(512),
+        ] {
+            let threads = threads(asked);
+            let state = session_state(threads, None, NO_LAKE, runtime(threads, None).unwrap());
+            let options = state.config_options();
+            assert!((2..=THREADS_MAX).contains(&threads));
+            assert_eq!(options.execution.target_partitions, threads);
+            assert!(options.optimizer.subset_repartition_threshold <= threads);
+        }
+    }
+
+    /// They lose rows where two tables of a query have columns of one name: the long form of the random joins finds it within minutes.
+    #[test]
+    fn no_filter_is_made_while_a_query_runs() {
+        for threads in [2, 32] {
+            let state = session_state(threads, None, NO_LAKE, runtime(threads, None).unwrap());
+            let optimizer = &state.config_options().optimizer;
+            assert!(!optimizer.enable_dynamic_filter_pushdown);
+            assert!(!optimizer.enable_join_dynamic_filter_pushdown);
+            assert!(!optimizer.enable_topk_dynamic_filter_pushdown);
+            assert!(!optimizer.enable_aggregate_dynamic_filter_pushdown);
+        }
+    }
+
+    #[test]
+    fn our_rules_stand_just_before_the_rule_that_repartitions_and_sorts() {
+        let state = session_state(2, None, NO_LAKE, runtime(2, None).unwrap());
+        let names: Vec<_> = state
+            .physical_optimizers()
+            .iter()
+            .map(|rule| rule.name().to_string())
+            .collect();
+        let at = names
+            .iter()
+            .position(|name| name == "EnsureRequirements")
+            .unwrap();
+        assert_eq!(
+            names[at - 3..at],
+            ["join_order", "constant_keys", "colocated_join"]
+        );
+        let sides = names
+            .iter()
+            .position(|name| name == "join_selection")
+            .unwrap();
+        assert_eq!(names[sides + 1], "build_side");
+    }
+}

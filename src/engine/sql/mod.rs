@@ -1,0 +1,14 @@
+//! SQL text and named queries, before DataFusion plans them: named queries are put in, statements that cannot be answered rightly are refused.
+
+pub(in crate::engine) mod all_sets;
+pub mod factors;
+pub(in crate::engine) mod headings;
+pub(in crate::engine) mod long_chains;
+pub mod queries;
+pub(super) mod query_params;
+pub(super) mod query_scope;
+pub(super) mod ruled_out;
+pub(in crate::engine) mod table_clauses;
+pub(in crate::engine) mod time_zone;
+pub(in crate::engine) mod using;
+pub(super) mod visit;

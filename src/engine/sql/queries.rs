@@ -1,0 +1,568 @@
+//! Named queries: `queries/*.sql`, asked by `iolode query NAME`, and in SQL as tables: `SELECT * FROM ost_fullness(above => 80)`.
+//!
+//! # Adding a query
+//! One file `queries/NAME.sql` that begins with its front matter (TOML in lines that begin with `---`): what it answers, what a
+//! row is, its columns, which a test compares with the plan, and its parameters, which stand in the SQL as `$name`; one line in
+//! [`QUERIES`]; an `.slt`.
+//!
+//! In a statement a named query is replaced by its SQL before the statement is planned, so that nothing of it has to cross a wire.
+
+pub use super::query_params::{Param, ParamType, QueryColumn};
+use super::query_scope as scope;
+use crate::engine::udf::statement::normal;
+use crate::error::{Error, Result};
+use datafusion::sql::parser::{CopyToSource, Statement};
+use datafusion::sql::sqlparser::ast::{
+    Expr, FunctionArg, FunctionArgExpr, Ident, ObjectName, ObjectNamePart, Query as SqlQuery,
+    Statement as SqlStatement, TableFactor, Value, VisitMut, VisitorMut,
+};
+use datafusion::sql::sqlparser::dialect::GenericDialect;
+use datafusion::sql::sqlparser::parser::Parser;
+use serde::Deserialize;
+use std::ops::ControlFlow;
+use std::sync::OnceLock;
+
+macro_rules! queries {
+    ($($name:literal),* $(,)?) => { &[$(($name, include_str!(concat!("../../../queries/", $name, ".sql")))),*] };
+}
+
+/// Every named query, in the order in which they are shown: its name, and its file.
+pub const QUERIES: &[(&str, &str)] = queries![
+    "coverage",
+    "at_time",
+    "metadata_load",
+    "ost_fullness",
+    "file_ost_interval",
+    "perf_factors",
+    "filter_write_lt",
+    "bin_workload",
+    "ost_count",
+    "percentile",
+    "join_nodes",
+    "custom_stripe",
+    "top_read",
+    "top_write",
+    "sequential",
+    "read_ratio",
+    "sharing",
+    "middleware",
+    "low_read",
+    "low_write",
+    "high_bandwidth",
+    "all_ost_low_read",
+    "all_ost_low_write",
+    "ost_load",
+    "slow_osts",
+    "rank_imbalance",
+    "regressions",
+    "top",
+    "unreadable_logs",
+    "lmt_interference",
+    "ost_neighbours",
+    "stripe_advice",
+    "root_causes",
+];
+
+/// How deep queries may stand in queries.
+const DEPTH: usize = 8;
+
+/// A named query.
+#[derive(Clone, Debug)]
+pub struct Query {
+    /// Its name.
+    pub name: &'static str,
+    /// What it answers, one line.
+    pub doc: String,
+    /// What a row is.
+    pub grain: String,
+    /// Its columns, in order.
+    pub columns: Vec<QueryColumn>,
+    /// Its parameters.
+    pub params: Vec<Param>,
+    /// Where it comes from, such as a section of the paper; empty if it is our own.
+    pub source: String,
+    /// Other names that it is known by.
+    pub aliases: Vec<String>,
+    /// How its answer is drawn: a form, then the columns, such as `bar app share`; empty if it is a table.
+    pub chart: String,
+    /// Its SQL, in which `$name` stands for a parameter.
+    pub sql: String,
+    /// The same, read; once it was asked.
+    read: OnceLock<SqlQuery>,
+}
+
+/// All named queries.
+pub fn queries() -> &'static [Query] {
+    static PARSED: OnceLock<Vec<Query>> = OnceLock::new();
+    // A query's file is part of the program: that each of them parses is a test of this module.
+    PARSED.get_or_init(|| {
+        QUERIES
+            .iter()
+            .map(|(name, text)| parse(name, text).expect("queries are checked by a test"))
+            .collect()
+    })
+}
+
+/// The query of that name.
+///
+/// # Errors
+/// [`Error::Unknown`] with the nearest name.
+pub fn query(name: &str) -> Result<&'static Query> {
+    let found = queries().iter().find(|query| query.is_called(name));
+    found.ok_or_else(|| Error::unknown("query", name, queries().iter().map(|query| query.name)))
+}
+
+fn parse(name: &'static str, text: &str) -> Result<Query> {
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Front {
+        doc: String,
+        grain: String,
+        columns: Vec<QueryColumn>,
+        #[serde(default)]
+        param: Vec<Param>,
+        #[serde(default)]
+        source: String,
+        #[serde(default)]
+        aliases: Vec<String>,
+        #[serde(default)]
+        chart: String,
+    }
+    let bad = |why: String| Error::Invalid(format!("queries/{name}.sql: {why}"));
+    let (front, sql) = front_matter(text);
+    let front: Front = toml::from_str(&front).map_err(|e| bad(e.to_string()))?;
+    let (sql, columns) = super::factors::insert(&sql, front.columns)?;
+    Ok(Query {
+        name,
+        doc: front.doc,
+        grain: front.grain,
+        columns,
+        params: front.param,
+        source: front.source,
+        aliases: front.aliases,
+        chart: front.chart,
+        sql,
+        read: OnceLock::new(),
+    })
+}
+
+/// The TOML in the lines at a file's head that begin with `---`, and what follows.
+pub(in crate::engine) fn front_matter(text: &str) -> (String, String) {
+    let front: Vec<&str> = text
+        .lines()
+        .map_while(|line| line.strip_prefix("---"))
+        .collect();
+    let sql: Vec<&str> = text.lines().skip(front.len()).collect();
+    (front.join("\n"), sql.join("\n"))
+}
+
+impl Query {
+    /// The query with these values, as a statement. Values are as somebody types them: `80`, `snx11168`, `2018-01-28T08:00`.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] or [`Error::Unknown`] if a value is missing, is none of its parameter's type, or has no parameter.
+    pub fn statement(&self, values: &[(String, String)]) -> Result<Statement> {
+        let missing = |param: &&Param| {
+            param.default.is_none() && !values.iter().any(|(name, _)| *name == param.name)
+        };
+        if let Some(param) = self.params.iter().find(missing) {
+            return Err(Error::Invalid(format!(
+                "{} needs --{}: {}",
+                self.name,
+                param.flag(),
+                param.doc
+            )));
+        }
+        let mut given = vec![];
+        for (name, value) in values {
+            let param = self.param(name)?;
+            let number = value.trim().parse::<f64>().is_ok_and(f64::is_finite);
+            let literal = match param.kind {
+                ParamType::Int if value.trim().parse::<i64>().is_ok() => value.trim().to_string(),
+                ParamType::Float if number => value.trim().to_string(),
+                ParamType::Bool if ["true", "false"].contains(&value.as_str()) => value.clone(),
+                ParamType::Text | ParamType::Timestamp => {
+                    format!("'{}'", value.replace('\'', "''"))
+                }
+                kind => {
+                    return Err(Error::Invalid(format!(
+                        "--{} `{value}`: expected a {}",
+                        param.flag(),
+                        kind.name()
+                    )));
+                }
+            };
+            given.push((Some(name.clone()), expression(&literal)?));
+        }
+        // No other statement stands around it, so that names alone mean the lake's tables.
+        let query = self.with(given, None, DEPTH)?;
+        Ok(Statement::Statement(Box::new(SqlStatement::Query(
+            Box::new(query),
+        ))))
+    }
+
+    /// Whether this is its name, or another that it is known by.
+    pub fn is_called(&self, name: &str) -> bool {
+        let mut names = std::iter::once(self.name).chain(self.aliases.iter().map(String::as_str));
+        names.any(|known| known.eq_ignore_ascii_case(name))
+    }
+
+    fn param(&self, name: &str) -> Result<&Param> {
+        let found = self.params.iter().find(|param| param.name == name);
+        found.ok_or_else(|| {
+            Error::unknown(
+                "parameter",
+                name,
+                self.params.iter().map(|param| param.name.as_str()),
+            )
+        })
+    }
+
+    /// The query with these values in the place of its parameters. Its tables are those of `lakes.first`, if lakes are given.
+    fn with(
+        &self,
+        given: Vec<(Option<String>, Expr)>,
+        lakes: Option<Lakes<'_>>,
+        depth: usize,
+    ) -> Result<SqlQuery> {
+        let mut values: Vec<(String, Option<Expr>)> = self
+            .params
+            .iter()
+            .map(|param| (param.name.clone(), None))
+            .collect();
+        for (at, (name, expr)) in given.into_iter().enumerate() {
+            let place = match name {
+                Some(name) => {
+                    self.param(&name)?;
+                    values.iter().position(|(known, _)| *known == name)
+                }
+                None => (at < values.len()).then_some(at),
+            };
+            let place = place.ok_or_else(|| {
+                Error::Invalid(format!(
+                    "{} takes {} parameters: {}",
+                    self.name,
+                    self.params.len(),
+                    self.usage()
+                ))
+            })?;
+            if values[place].1.replace(expr).is_some() {
+                return Err(Error::Invalid(format!(
+                    "{}: {} is given twice",
+                    self.name, values[place].0
+                )));
+            }
+        }
+        let (mut casts, mut parts) = (vec![], vec![]);
+        for (param, (name, value)) in self.params.iter().zip(values) {
+            let value = match (value, &param.default) {
+                (Some(value), _) => value,
+                (None, Some(default)) => expression(default)?,
+                (None, None) => {
+                    let why = format!(
+                        "{} needs {name} ({}): {}",
+                        self.name,
+                        param.doc.to_lowercase(),
+                        self.usage()
+                    );
+                    return Err(Error::Invalid(why));
+                }
+            };
+            param.check(&value)?;
+            let cast = expression(&param.kind.cast(&value))?;
+            let cast = match scope::names_columns_or_tables(&value) {
+                false => cast,
+                true => {
+                    let (part, value) = scope::part(self.name, &name, &cast)?;
+                    parts.push(part);
+                    value
+                }
+            };
+            casts.push((format!("${name}"), cast));
+        }
+        let mut query = self.read()?;
+        // Before values stand in it, for a value may be a query that is not ours to change.
+        super::ruled_out::leave_out(&mut query, &casts);
+        if let Some(lakes) = lakes {
+            scope::name_the_lake(&mut query, lakes.first);
+        }
+        let _ = query.visit(&mut Substitute(&casts));
+        expand_in(&mut query, lakes, depth)?;
+        scope::put_first(&mut query, parts);
+        Ok(query)
+    }
+
+    /// Its SQL as it stands, its own WITH under names that no user has.
+    fn read(&self) -> Result<SqlQuery> {
+        if let Some(query) = self.read.get() {
+            return Ok(query.clone());
+        }
+        let mut query = parse_query(&self.sql)?;
+        crate::engine::plain_users(&mut query);
+        scope::name_the_parts(&mut query, self.name);
+        Ok(self.read.get_or_init(|| query).clone())
+    }
+
+    /// How it is called in SQL.
+    pub fn usage(&self) -> String {
+        let param = |param: &Param| match &param.default {
+            None => format!("{} => ..", param.name),
+            Some(default) => format!("{} => {default}", param.name),
+        };
+        format!(
+            "{}({})",
+            self.name,
+            self.params.iter().map(param).collect::<Vec<_>>().join(", ")
+        )
+    }
+}
+
+/// The schemas of a session that are lakes.
+#[derive(Clone, Copy)]
+pub(in crate::engine) struct Lakes<'a> {
+    /// The one that a name alone means.
+    pub(in crate::engine) first: &'a str,
+    /// All of them.
+    pub(in crate::engine) all: &'a [&'a str],
+}
+
+impl<'a> Lakes<'a> {
+    /// The lakes, of which names alone mean this one.
+    fn with_first(self, name: &str) -> Option<Self> {
+        let first = self.all.iter().find(|known| **known == name)?;
+        Some(Self { first, ..self })
+    }
+}
+
+/// Puts the SQL of named queries in the places where a statement asks them as tables: `top_write()`, or `lake.top_write()`.
+///
+/// # Errors
+/// [`Error::Invalid`] or [`Error::Unknown`] for parameters that a query does not have or lacks, lakes that are not there, and a name
+/// in WITH that is the full name of a lake's table.
+pub(in crate::engine) fn expand(statement: &mut Statement, lakes: Lakes<'_>) -> Result<()> {
+    match statement {
+        Statement::Statement(inner) => expand_in(inner.as_mut(), Some(lakes), DEPTH),
+        Statement::Explain(explain) => expand(&mut explain.statement, lakes),
+        Statement::CopyTo(copy) => match &mut copy.source {
+            CopyToSource::Query(query) => expand_in(query.as_mut(), Some(lakes), DEPTH),
+            CopyToSource::Relation(_) => Ok(()),
+        },
+        _ => Ok(()),
+    }
+}
+
+fn expand_in(node: &mut impl VisitMut, lakes: Option<Lakes<'_>>, depth: usize) -> Result<()> {
+    match node.visit(&mut Expand { lakes, depth }) {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(error) => Err(error),
+    }
+}
+
+struct Expand<'a> {
+    lakes: Option<Lakes<'a>>,
+    depth: usize,
+}
+
+impl Expand<'_> {
+    /// What stands instead of a table with arguments; None if it is no named query.
+    fn expanded(
+        &self,
+        name: &ObjectName,
+        args: &[FunctionArg],
+    ) -> Result<Option<(&'static Query, SqlQuery)>> {
+        let idents: Vec<&Ident> = name.0.iter().filter_map(ObjectNamePart::as_ident).collect();
+        let (lake, ident) = match idents[..] {
+            [ident] => (None, ident),
+            [lake, ident] => (Some(normal(lake)), ident),
+            _ => return Ok(None),
+        };
+        let Some(query) = queries().iter().find(|query| query.is_called(&ident.value)) else {
+            return Ok(None);
+        };
+        let lakes = match (lake, self.lakes) {
+            (None, lakes) => lakes,
+            (Some(lake), Some(lakes)) => match lakes.with_first(&lake) {
+                Some(lakes) => Some(lakes),
+                None => return Err(Error::unknown("lake", &lake, lakes.all.iter().copied())),
+            },
+            (Some(_), None) => return Ok(None),
+        };
+        let depth = self
+            .depth
+            .checked_sub(1)
+            .ok_or_else(|| Error::Invalid(format!("{} asks itself", query.name)))?;
+        let given = args.iter().map(argument).collect::<Result<Vec<_>>>()?;
+        Ok(Some((query, query.with(given, lakes, depth)?)))
+    }
+}
+
+impl VisitorMut for Expand<'_> {
+    type Break = Error;
+
+    fn pre_visit_query(&mut self, query: &mut SqlQuery) -> ControlFlow<Error> {
+        let lakes = self.lakes.map_or(&[][..], |lakes| lakes.all);
+        match scope::check_parts(query, lakes) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => ControlFlow::Break(error),
+        }
+    }
+
+    fn post_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<Error> {
+        let TableFactor::Table {
+            name,
+            alias,
+            args: Some(args),
+            ..
+        } = factor
+        else {
+            return ControlFlow::Continue(());
+        };
+        let (query, subquery) = match self.expanded(name, &args.args) {
+            Ok(Some((query, subquery))) => (query, Box::new(subquery)),
+            Ok(None) => return ControlFlow::Continue(()),
+            Err(error) => return ControlFlow::Break(error),
+        };
+        let alias = alias
+            .take()
+            .unwrap_or_else(|| scope::alias(Ident::new(query.name)));
+        *factor = TableFactor::Derived {
+            lateral: false,
+            subquery,
+            alias: Some(alias),
+            sample: None,
+        };
+        ControlFlow::Continue(())
+    }
+}
+
+/// The name of an argument, if it has one, and its value.
+fn argument(argument: &FunctionArg) -> Result<(Option<String>, Expr)> {
+    let (name, value) = match argument {
+        FunctionArg::Named { name, arg, .. } => (Some(name.value.to_lowercase()), arg),
+        FunctionArg::ExprNamed { name, arg, .. } => (Some(name.to_string().to_lowercase()), arg),
+        FunctionArg::Unnamed(arg) => (None, arg),
+    };
+    match value {
+        FunctionArgExpr::Expr(value) => Ok((name, value.clone())),
+        other => Err(Error::Invalid(format!(
+            "`{other}` is not a valid parameter value"
+        ))),
+    }
+}
+
+/// Puts values in the places of `$name`.
+struct Substitute<'a>(&'a [(String, Expr)]);
+
+impl VisitorMut for Substitute<'_> {
+    type Break = ();
+
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+        if let Expr::Value(value) = expr
+            && let Value::Placeholder(name) = &value.value
+            && let Some((_, given)) = self.0.iter().find(|(known, _)| known == name)
+        {
+            *expr = given.clone();
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+fn expression(sql: &str) -> Result<Expr> {
+    let parsed = Parser::new(&GenericDialect {})
+        .try_with_sql(sql)
+        .and_then(|mut parser| parser.parse_expr());
+    parsed.map_err(|e| Error::Invalid(format!("`{sql}`: {e}")))
+}
+
+fn parse_query(sql: &str) -> Result<SqlQuery> {
+    let parsed = Parser::new(&GenericDialect {})
+        .try_with_sql(sql)
+        .and_then(|mut parser| parser.parse_query());
+    parsed
+        .map(|query| *query)
+        .map_err(|e| Error::Invalid(e.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_query_has_a_meaning_and_uses_each_of_its_parameters() {
+        for (name, text) in QUERIES {
+            let query = parse(name, text).unwrap();
+            assert!(
+                !query.doc.is_empty() && !query.doc.ends_with('.') && !query.grain.is_empty(),
+                "{name}"
+            );
+            parse_query(&query.sql).unwrap();
+            for param in &query.params {
+                assert!(
+                    query.sql.contains(&format!("${}", param.name)),
+                    "{name}: ${} is not used",
+                    param.name
+                );
+                assert!(!param.doc.is_empty(), "{name}: {}", param.name);
+            }
+            let optional = query
+                .params
+                .iter()
+                .position(|param| param.default.is_some())
+                .unwrap_or(query.params.len());
+            assert!(
+                query.params[optional..]
+                    .iter()
+                    .all(|param| param.default.is_some()),
+                "{name}: parameters that must be given come first"
+            );
+            assert!(
+                crate::table::table(name).is_err()
+                    && crate::engine::catalog::views::view(name).is_none(),
+                "{name} is a table, too"
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_call_is_said() {
+        let call = |sql: &str| {
+            let mut statements = Parser::parse_sql(&GenericDialect {}, sql).unwrap();
+            let mut statement = Statement::Statement(Box::new(statements.remove(0)));
+            let lakes = Lakes {
+                first: "month",
+                all: &["month"],
+            };
+            expand(&mut statement, lakes)
+                .map(|()| statement.to_string())
+                .map_err(|e| e.to_string())
+        };
+        assert!(
+            call("SELECT * FROM ost_fullness(above => 80) WHERE ost = 3")
+                .unwrap()
+                .contains("CAST(80 AS DOUBLE)")
+        );
+        assert_eq!(
+            call("SELECT * FROM ost_fullness(abov => 80)").unwrap_err(),
+            "unknown parameter `abov`; did you mean `above`?"
+        );
+        assert!(
+            call("SELECT * FROM at_time('fs1')")
+                .unwrap_err()
+                .starts_with(
+                    "at_time needs from (begin): at_time(fs => .., from => .., to => .., "
+                )
+        );
+        assert!(
+            call("SELECT * FROM ost_fullness(above => 1, above => 2)")
+                .unwrap_err()
+                .ends_with("above is given twice")
+        );
+        assert!(
+            call("SELECT * FROM ost_fullness(NULL, NULL, 3, 4)")
+                .unwrap_err()
+                .starts_with("ost_fullness takes 3 parameters")
+        );
+        // Other table functions are DataFusion's.
+        assert!(call("SELECT * FROM generate_series(1, 3)").is_ok());
+    }
+}

@@ -1,0 +1,129 @@
+//! The columns and the parameters of a named query, as its front matter says them.
+
+use crate::error::{Error, Result};
+use datafusion::sql::sqlparser::ast::{Expr, Value};
+use serde::Deserialize;
+
+/// A column of a named query; types are written as in the schema files.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct QueryColumn {
+    /// Its name; `factors` stands for those of [`super::factors`].
+    pub name: String,
+    /// Its type.
+    #[serde(rename = "type", default)]
+    pub type_name: String,
+    /// `B`, `count`, ..; empty where there is none.
+    #[serde(default)]
+    pub unit: String,
+    /// One line: what a value means.
+    #[serde(default)]
+    pub doc: String,
+}
+
+/// A parameter of a named query.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Param {
+    /// Its name.
+    pub name: String,
+    /// What its values are.
+    #[serde(rename = "type")]
+    pub kind: ParamType,
+    /// Its value if none is given, in SQL; None if one must be given.
+    #[serde(default)]
+    pub default: Option<String>,
+    /// The values that a text may have; any if there are none.
+    #[serde(default)]
+    pub values: Vec<String>,
+    /// One line: what it means.
+    pub doc: String,
+}
+
+/// What the values of a parameter are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ParamType {
+    /// Text.
+    Text,
+    /// A time; one without a zone is UTC in SQL, and in the site's zone on the command line.
+    Timestamp,
+    /// A whole number.
+    Int,
+    /// A number.
+    Float,
+    /// True or false.
+    Bool,
+}
+
+impl Param {
+    /// Its name on the command line, without the two dashes.
+    pub fn flag(&self) -> String {
+        self.name.replace('_', "-")
+    }
+
+    /// Refuses a text that is none of its values.
+    pub(in crate::engine) fn check(&self, given: &Expr) -> Result<()> {
+        let text = match given {
+            Expr::Value(value) => match &value.value {
+                Value::SingleQuotedString(text) => text,
+                _ => return Ok(()),
+            },
+            _ => return Ok(()),
+        };
+        match self.values.is_empty() || self.values.contains(text) {
+            true => Ok(()),
+            false => Err(Error::Invalid(format!(
+                "{} `{text}`: expected {}",
+                self.name,
+                self.values.join(" or ")
+            ))),
+        }
+    }
+}
+
+impl ParamType {
+    /// Its name for a reader.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Timestamp => "time",
+            Self::Int => "whole number",
+            Self::Float => "number",
+            Self::Bool => "true or false",
+        }
+    }
+
+    /// An expression of this type.
+    pub(in crate::engine) fn cast(self, expr: &Expr) -> String {
+        match self {
+            Self::Text => format!("CAST({expr} AS VARCHAR)"),
+            Self::Timestamp => {
+                let time = whole_minute(expr).unwrap_or_else(|| expr.to_string());
+                format!("arrow_cast({time}, 'Timestamp(Microsecond, Some(\"UTC\"))')")
+            }
+            // Where a literal must stand, as after LIMIT, one does.
+            Self::Int if matches!(expr, Expr::Value(v) if matches!(v.value, Value::Number(..))) => {
+                expr.to_string()
+            }
+            Self::Int => format!("CAST({expr} AS BIGINT)"),
+            Self::Float => format!("CAST({expr} AS DOUBLE)"),
+            Self::Bool => format!("CAST({expr} AS BOOLEAN)"),
+        }
+    }
+}
+
+/// A time that leaves out the seconds, `'2026-09-01T12:00'`, with them; None if it is none.
+fn whole_minute(expr: &Expr) -> Option<String> {
+    let Expr::Value(value) = expr else {
+        return None;
+    };
+    let Value::SingleQuotedString(text) = &value.value else {
+        return None;
+    };
+    let formats = ["%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M"];
+    let mut times = formats
+        .iter()
+        .filter_map(|format| chrono::NaiveDateTime::parse_from_str(text, format).ok());
+    Some(format!("'{}'", times.next()?.format("%Y-%m-%dT%H:%M:%S")))
+}

@@ -1,0 +1,127 @@
+//! Outer joins whose merged key DataFusion gets wrong are refused.
+//!
+//! By the SQL standard the key of `a FULL JOIN b USING (k)` is `coalesce(a.k, b.k)`. DataFusion 55.2 gives `a.k`, which is
+//! NULL in every row that only `b` has (its issue 22881), without a word. An error is better than that answer.
+
+use crate::error::{Error, Result};
+use datafusion::sql::parser::Statement;
+use datafusion::sql::sqlparser::ast::{
+    JoinConstraint, JoinOperator, Query, SetExpr, TableFactor, TableWithJoins, Visitor,
+};
+use std::ops::ControlFlow;
+
+/// Refuses `RIGHT` and `FULL` joins with `USING`, and natural ones, wherever they stand.
+///
+/// # Errors
+/// [`Error::Invalid`], which says what to write instead.
+pub(in crate::engine) fn check(statement: &Statement) -> Result<()> {
+    match super::visit::visit(statement, &mut Merged) {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(kind) => Err(Error::Invalid(format!(
+            "a {kind} is not supported, for its key would be NULL where only the right side has a row; \
+             write `ON a.key = b.key` and `coalesce(a.key, b.key)`"
+        ))),
+    }
+}
+
+struct Merged;
+
+impl Visitor for Merged {
+    type Break = &'static str;
+
+    fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<&'static str> {
+        body(&query.body)
+    }
+}
+
+/// Queries in brackets are visited as queries of their own.
+fn body(expr: &SetExpr) -> ControlFlow<&'static str> {
+    match expr {
+        SetExpr::Select(select) => select.from.iter().try_for_each(joins),
+        SetExpr::SetOperation { left, right, .. } => {
+            body(left)?;
+            body(right)
+        }
+        _ => ControlFlow::Continue(()),
+    }
+}
+
+fn joins(from: &TableWithJoins) -> ControlFlow<&'static str> {
+    factor(&from.relation)?;
+    from.joins.iter().try_for_each(|join| {
+        factor(&join.relation)?;
+        use JoinConstraint::{Natural, Using};
+        use JoinOperator::{FullOuter, Right, RightOuter};
+        match &join.join_operator {
+            Right(Using(_)) | RightOuter(Using(_)) => ControlFlow::Break("RIGHT JOIN with USING"),
+            FullOuter(Using(_)) => ControlFlow::Break("FULL JOIN with USING"),
+            Right(Natural) | RightOuter(Natural) => ControlFlow::Break("NATURAL RIGHT JOIN"),
+            FullOuter(Natural) => ControlFlow::Break("NATURAL FULL JOIN"),
+            _ => ControlFlow::Continue(()),
+        }
+    })
+}
+
+fn factor(table: &TableFactor) -> ControlFlow<&'static str> {
+    match table {
+        TableFactor::NestedJoin {
+            table_with_joins, ..
+        } => joins(table_with_joins),
+        _ => ControlFlow::Continue(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::engine::functions::tests::ask;
+
+    const TABLES: &str =
+        "WITH a AS (SELECT 1 AS k), b AS (SELECT 2 AS k), c AS (SELECT 2 AS k, 3 AS j) ";
+
+    #[test]
+    fn an_outer_join_that_would_lose_its_key_is_refused_wherever_it_stands() {
+        for (sql, kind) in [
+            (
+                "SELECT k FROM a RIGHT JOIN b USING (k)",
+                "RIGHT JOIN with USING",
+            ),
+            (
+                "SELECT k FROM a FULL OUTER JOIN b USING (k)",
+                "FULL JOIN with USING",
+            ),
+            ("SELECT k FROM a NATURAL FULL JOIN b", "NATURAL FULL JOIN"),
+            (
+                "SELECT 1 UNION ALL (SELECT k FROM a RIGHT OUTER JOIN b USING (k))",
+                "RIGHT JOIN with USING",
+            ),
+            (
+                "SELECT 1 WHERE EXISTS (SELECT k FROM c JOIN (a FULL JOIN b USING (k)) ON true)",
+                "FULL JOIN with USING",
+            ),
+        ] {
+            let error = ask(&format!("{TABLES}{sql}")).unwrap_err();
+            assert_eq!(
+                error,
+                format!(
+                    "a {kind} is not supported, for its key would be NULL where only the right side has a row; \
+                     write `ON a.key = b.key` and `coalesce(a.key, b.key)`"
+                )
+            );
+        }
+    }
+
+    #[test]
+    fn joins_that_keep_their_key_are_not() {
+        for (sql, answer) in [
+            ("SELECT k, j FROM b JOIN c USING (k)", "2 | 3"),
+            ("SELECT k, j FROM a LEFT JOIN c USING (k)", "1 | NULL"),
+            ("SELECT k, j FROM a NATURAL LEFT JOIN c", "1 | NULL"),
+            (
+                "SELECT coalesce(a.k, c.k), j FROM a FULL JOIN c ON a.k = c.k WHERE j = 3",
+                "2 | 3",
+            ),
+        ] {
+            assert_eq!(ask(&format!("{TABLES}{sql}")).unwrap(), [answer]);
+        }
+    }
+}

@@ -1,0 +1,3 @@
+//! Numerics on slices, which know nothing of tables.
+
+pub(super) mod sweep;
