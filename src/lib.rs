@@ -155,7 +155,7 @@
 //! the regions that are wanted are inflated, columns are filled straight from the records, and `derive` makes of them the
 //! two tables that people ask daily, `darshan_file` and `darshan_log`. Its `write` module is the way back, for tests and
 //! for [`synth`], which makes a month of logs from a seed. [`source::slurm`] and [`source::lmt`] read dumps, whose rows
-//! belong to many jobs or to none, and which overlap: a resolver makes one row of several, and intervals of samples.
+//! belong to many jobs or to none, and which overlap: a merger makes one row of several, and intervals of samples.
 //!
 //! [`lake`]: the only place that knows paths and Parquet. Rows are cut into ranges of job ids, a range's files lie on one
 //! storage target, and every change is a new version, published in one step. Rows of dumps are sorted in temporary files
@@ -196,6 +196,7 @@ pub mod cli;
 pub mod engine;
 pub mod error;
 pub mod lake;
+#[cfg(feature = "engine")]
 mod math;
 pub mod source;
 pub mod synth;

@@ -11,7 +11,7 @@ use super::sql::format_parser;
 use super::{Exit, interrupt, size};
 use crate::error::Error;
 use crate::lake::{
-    CompactOptions, CreateOptions, Lake, OstList, Placement, RANGE_BYTES, SettingsEdit, Shape,
+    CompactOptions, CreateOptions, Lake, OstSet, Placement, RANGE_BYTES, SettingsEdit, Shape,
     Silent, VacuumOptions,
 };
 use crate::source::{SOURCES, Source};
@@ -71,7 +71,7 @@ struct Create {
     place: Option<Place>,
     /// With --place lustre: the OSTs to use, such as 0-7,12
     #[arg(long, value_name = "LIST", required_if_eq("place", "lustre"))]
-    osts: Option<OstList>,
+    osts: Option<OstSet>,
     /// With --place dirs: the directories to use, such as /disk1/lake,/disk2/lake
     #[arg(
         long,

@@ -219,16 +219,16 @@ impl Session {
         &self,
         runtime: &Runtime,
         sql: &str,
-    ) -> (Task<()>, mpsc::Receiver<Result<Part, Error>>) {
+    ) -> (Task<()>, mpsc::Receiver<Result<ListFile, Error>>) {
         let (sender, receiver) = mpsc::channel(2);
         let (engine, sql) = (self.engine.clone(), sql.to_string());
         let task = runtime.spawn(async move {
             let rows = async {
                 let mut rows = engine.run(&sql).await?;
                 // Nobody listens any more when the answer is not wanted any more.
-                let _ = sender.send(Ok(Part::Columns(rows.schema()))).await;
+                let _ = sender.send(Ok(ListFile::Columns(rows.schema()))).await;
                 while let Some(batch) = rows.next().await? {
-                    if sender.send(Ok(Part::Rows(batch))).await.is_err() {
+                    if sender.send(Ok(ListFile::Rows(batch))).await.is_err() {
                         break;
                     }
                 }
@@ -293,7 +293,7 @@ fn fallbacks(before: [usize; 2], after: [usize; 2]) -> impl Iterator<Item = Stri
         .map(|(_, note)| note.to_string())
 }
 
-enum Part {
+enum ListFile {
     Columns(SchemaRef),
     Rows(RecordBatch),
 }
@@ -323,8 +323,8 @@ impl Executor for Session {
         let (_task, mut receiver) = self.start(runtime, sql);
         let first = self.waiting.block_on(next(&mut receiver, &stop));
         let schema = match first.map_err(|error| self.explain(error))? {
-            Some(Part::Columns(schema)) => schema,
-            Some(Part::Rows(_)) | None => return Ok(Ran::default()),
+            Some(ListFile::Columns(schema)) => schema,
+            Some(ListFile::Rows(_)) | None => return Ok(Ran::default()),
         };
         let mut ran = Ran::default();
         // Statements such as SET answer with no columns at all.
@@ -333,7 +333,7 @@ impl Executor for Session {
             false => Some(format.writer(sink, &schema, style)?),
         };
         while let Some(part) = self.waiting.block_on(next(&mut receiver, &stop))? {
-            if let (Part::Rows(batch), Some(writer)) = (part, &mut writer) {
+            if let (ListFile::Rows(batch), Some(writer)) = (part, &mut writer) {
                 ran.rows += batch.num_rows() as u64;
                 writer.write(&batch)?;
             }
@@ -399,9 +399,9 @@ impl Executor for Session {
 
 /// The next part of an answer; None after the last.
 async fn next(
-    receiver: &mut mpsc::Receiver<Result<Part, Error>>,
+    receiver: &mut mpsc::Receiver<Result<ListFile, Error>>,
     stop: &Notify,
-) -> anyhow::Result<Option<Part>> {
+) -> anyhow::Result<Option<ListFile>> {
     tokio::select! {
         biased;
         () = stop.notified() => Err(anyhow::anyhow!("interrupted")),

@@ -35,7 +35,7 @@ mod maintenance;
 mod tests;
 mod version;
 
-pub use file::ost_set::OstList;
+pub use file::ost_set::OstSet;
 pub use file::placement::Placement;
 pub use ingest::pipeline::{IngestOptions, IngestReport, InputPath, Progress, Silent};
 pub use maintenance::check::{CheckReport, Finding};
@@ -49,7 +49,7 @@ pub use version::list_file::{
     DataFile, InputRow, InputStatus, batch_to_files, batch_to_inputs, files_to_batch,
     inputs_to_batch,
 };
-pub use version::manifest::{FORMAT, JobRange, Manifest, Part, Summary};
+pub use version::manifest::{FORMAT, JobRange, ListFile, Manifest, Summary};
 pub use version::owner::Moved;
 pub use version::pinned::Version;
 pub use version::ranges::{range_of, splits_for};

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 /// Inputs by path of which only their maker knows the bytes, such as those of a synthetic month that nobody wants as files.
 ///
 /// A lake takes them in as it takes files, and cannot tell the difference.
-pub trait Made: Sync {
+pub trait InputProvider: Sync {
     /// All of them.
-    fn list(&self) -> Vec<Listed>;
+    fn list(&self) -> Vec<InputMeta>;
 
     /// The source that knows an input, by name, and where its rows belong; None where somebody has to look at its bytes.
     fn peek(&self, path: &Path) -> Option<(&'static str, Peek)>;
@@ -23,7 +23,7 @@ pub trait Made: Sync {
 
 /// What a directory would say of an input.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Listed {
+pub struct InputMeta {
     /// Where it would lie, absolute.
     pub path: PathBuf,
     /// Its size; 0 for a dump that has not been made yet.

@@ -4,7 +4,7 @@
 //! [`Reader`] for each thread, which appends an input's rows to the builders of the tables that are asked for.
 //!
 //! An input is a log, all of whose rows belong to one job; or a dump, whose rows belong to many jobs or to none, and which may
-//! say again what others have said: there a [`Resolver`] makes one row of several.
+//! say again what others have said: there a [`RowMerger`] makes one row of several.
 //!
 //! # Adding a source
 //! One file or folder here, one line in [`SOURCES`], one schema for each of its tables.
@@ -20,8 +20,8 @@ pub mod slurm;
 
 pub use input::Input;
 pub(crate) use input::without_password;
-pub use input_provider::{Listed, Made};
-pub use sink::Tables;
+pub use input_provider::{InputMeta, InputProvider};
+pub use sink::BatchSink;
 pub use site::{Period, Site};
 
 use crate::error::Result;
@@ -61,7 +61,7 @@ pub trait Source: Send + Sync {
     fn reader(&self, site: Arc<Site>) -> Box<dyn Reader>;
 
     /// What makes one row of several that have the same key, for a table that dumps fill; None for tables of logs.
-    fn resolver(&self, _table: &str) -> Option<Box<dyn Resolver>> {
+    fn row_merger(&self, _table: &str) -> Option<Box<dyn RowMerger>> {
         None
     }
 }
@@ -83,7 +83,7 @@ pub enum Peek {
 /// Reads inputs of one kind, one after another, keeping its buffers.
 pub trait Reader: Send {
     /// Appends the rows of `input` to those builders that `tables` holds: whole rows, those of a log sorted as each table
-    /// asks, those of a dump in any order. A reader of dumps calls [`Tables::relieve`] every few thousand rows, and so does one of
+    /// asks, those of a dump in any order. A reader of dumps calls [`BatchSink::flush`] every few thousand rows, and so does one of
     /// logs where a log's rows are more than it can hold.
     ///
     /// `id` is the XXH3 of the input's bytes (`log_id`). What can be read of a damaged input is appended, and the
@@ -92,11 +92,11 @@ pub trait Reader: Send {
     ///
     /// # Errors
     /// Those of [`Source::peek`], and [`crate::Error::Io`] if the input cannot be read or has shrunk.
-    fn read(&mut self, input: &Input, id: i64, tables: &mut Tables) -> Result<Outcome>;
+    fn read(&mut self, input: &Input, id: i64, tables: &mut BatchSink) -> Result<Outcome>;
 }
 
 /// Makes the rows that a lake keeps of those that several dumps brought.
-pub trait Resolver: Send {
+pub trait RowMerger: Send {
     /// How many of the table's sort columns make a group whose rows are never split over two calls.
     fn group(&self) -> usize;
 
@@ -111,7 +111,7 @@ pub trait Resolver: Send {
 
     /// Rows that come now are of a later day than those before. What a day before this last one said is forgotten, so that what
     /// stays does not depend on which days came first.
-    fn begin(&mut self) {}
+    fn start_day(&mut self) {}
 
     /// How many rows said otherwise than one that is kept, and an example of it.
     fn contradictions(&self) -> Option<(u64, String)> {

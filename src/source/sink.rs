@@ -4,21 +4,21 @@ use crate::error::Result;
 use crate::table::{TABLES, TableBuilder, table};
 
 /// Takes rows out of builders that hold many.
-type Taker = Box<dyn FnMut(&mut [TableBuilder]) -> Result<()> + Send>;
+type Drain = Box<dyn FnMut(&mut [TableBuilder]) -> Result<()> + Send>;
 
 /// Builders of the tables that are asked for; a reader leaves out what is not here.
 #[derive(Default)]
-pub struct Tables {
+pub struct BatchSink {
     builders: Vec<TableBuilder>,
     /// Takes the rows of an input while it is read.
-    taker: Option<Taker>,
+    taker: Option<Drain>,
     /// Place in `builders` of each of [`TABLES`].
     places: Vec<Option<usize>>,
     /// Whether each of [`TABLES`] is left out of the next inputs.
     hidden: Vec<bool>,
 }
 
-impl Tables {
+impl BatchSink {
     /// Empty builders for the named tables.
     ///
     /// # Errors
@@ -41,7 +41,7 @@ impl Tables {
     }
 
     /// Leaves a table out of the inputs that are read from now on, or takes it again. Its builder and rows stay.
-    pub fn hide(&mut self, name: &str, hidden: bool) {
+    pub fn leave_out(&mut self, name: &str, hidden: bool) {
         if let Some(at) = TABLES.iter().position(|(n, _)| *n == name)
             && let Some(entry) = self.hidden.get_mut(at)
         {
@@ -68,7 +68,7 @@ impl Tables {
     }
 
     /// Has `taker` look at the builders each time a reader of dumps, or of a log that is larger than memory, can spare rows.
-    pub fn set_taker(
+    pub fn set_drain(
         &mut self,
         taker: impl FnMut(&mut [TableBuilder]) -> Result<()> + Send + 'static,
     ) {
@@ -76,7 +76,7 @@ impl Tables {
     }
 
     /// Nobody takes rows any more.
-    pub fn remove_taker(&mut self) {
+    pub fn remove_drain(&mut self) {
         self.taker = None;
     }
 
@@ -84,7 +84,7 @@ impl Tables {
     ///
     /// # Errors
     /// Those of the taker: the input must not be read on.
-    pub fn relieve(&mut self) -> Result<()> {
+    pub fn flush(&mut self) -> Result<()> {
         match &mut self.taker {
             Some(take) => take(&mut self.builders),
             None => Ok(()),

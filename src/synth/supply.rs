@@ -14,7 +14,7 @@ use super::{Kind, Month, Summary, site};
 use crate::error::{Error, Result};
 use crate::source::darshan::Darshan;
 use crate::source::darshan::write::Encoder;
-use crate::source::{Input, Listed, Made, Peek, Source};
+use crate::source::{Input, InputMeta, InputProvider, Peek, Source};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -230,9 +230,9 @@ fn hash(path: &Path) -> u64 {
     xxh3_64(path.as_os_str().as_encoded_bytes())
 }
 
-impl Made for Supply {
-    fn list(&self) -> Vec<Listed> {
-        let listed = self.inputs.iter().map(|input| Listed {
+impl InputProvider for Supply {
+    fn list(&self) -> Vec<InputMeta> {
+        let listed = self.inputs.iter().map(|input| InputMeta {
             path: self.root.join(&input.path),
             bytes: input.bytes,
             modified: input.modified * 1_000_000,

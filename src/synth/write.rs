@@ -274,7 +274,7 @@ mod tests {
     use super::super::MonthLog;
     use super::*;
     use crate::source::darshan::Darshan;
-    use crate::source::{Input, Site, Source, Status, Tables};
+    use crate::source::{BatchSink, Input, Site, Source, Status};
     use arrow::array::{AsArray, RecordBatch};
     use arrow::datatypes::{Float64Type, Int64Type};
     use std::collections::{BTreeMap, BTreeSet};
@@ -360,7 +360,7 @@ mod tests {
             let truth = written.remove(Path::new("truth.json")).unwrap();
             let truth: serde_json::Value = serde_json::from_slice(&truth).unwrap();
             assert_eq!(truth["kind"], kind.name());
-            let mut tables = Tables::new(["darshan_log", "darshan_file"]).unwrap();
+            let mut tables = BatchSink::new(["darshan_log", "darshan_file"]).unwrap();
             let mut reader = Darshan.reader(Arc::new(Site::default()));
             for (at, job) in truth["jobs"].as_array().unwrap().iter().enumerate() {
                 let path = Path::new(job["log"].as_str().unwrap());
@@ -444,7 +444,7 @@ mod tests {
         let written = files(dir.path());
         let truth: serde_json::Value =
             serde_json::from_slice(&written[Path::new("truth.json")]).unwrap();
-        let mut tables = Tables::new(["darshan_log", "darshan_file"]).unwrap();
+        let mut tables = BatchSink::new(["darshan_log", "darshan_file"]).unwrap();
         let mut reader = Darshan.reader(Arc::new(Site::default()));
         let (mut found, mut seen) = (BTreeMap::new(), BTreeSet::new());
         for (path, bytes) in written {

@@ -5,7 +5,7 @@ use arrow::array::{Array, AsArray};
 use arrow::datatypes::{Float64Type, Int64Type, TimestampMicrosecondType, UInt64Type};
 use arrow::record_batch::RecordBatch;
 use iolode::source::darshan::Darshan;
-use iolode::source::{Input, Site, Source, Tables};
+use iolode::source::{BatchSink, Input, Site, Source};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ impl Log {
             let all = Darshan.tables().iter().copied();
             all.filter(|name| *name != "darshan_dxt")
         };
-        let mut tables = Tables::new(names()).unwrap();
+        let mut tables = BatchSink::new(names()).unwrap();
         let mut reader = Darshan.reader(Arc::new(Site::default()));
         let input = Input::open(path).unwrap();
         reader.read(&input, 1, &mut tables).unwrap();

@@ -10,7 +10,7 @@ use super::screen::Screen;
 use crate::error::{Error, Result};
 use crate::source::darshan::Darshan;
 use crate::source::darshan::log::{Log, ModuleSet};
-use crate::source::{Input, Reader, Site, Source, Tables};
+use crate::source::{BatchSink, Input, Reader, Site, Source};
 use arrow::array::{Array, AsArray, RecordBatch};
 use arrow::datatypes::{DataType, Float64Type, Int64Type, TimestampMicrosecondType, UInt64Type};
 use std::path::{Path, PathBuf};
@@ -165,8 +165,8 @@ fn rows(input: &Input, names: &[&str]) -> Result<Rows> {
 }
 
 /// The rows of a log in some tables, and why they are not all.
-fn tables(input: &Input, names: &[&str]) -> Result<(Tables, Option<String>)> {
-    let mut tables = Tables::new(names.iter().copied())?;
+fn tables(input: &Input, names: &[&str]) -> Result<(BatchSink, Option<String>)> {
+    let mut tables = BatchSink::new(names.iter().copied())?;
     let mut reader: Box<dyn Reader> = Darshan.reader(Arc::new(Site::default()));
     let outcome = reader.read(input, input.hash()?, &mut tables)?;
     Ok((tables, outcome.why))

@@ -8,7 +8,7 @@
 //! A row group is gathered as Arrow ([`super::row_group_buffer`]) and written column after column: Parquet's own writer of Arrow holds an encoder, a
 //! compressor and a dictionary for every column of every open file, which took more memory than all the rows.
 
-use super::row_group_buffer::Waiting;
+use super::row_group_buffer::RowGroupBuffer;
 use crate::error::{Error, Result};
 use crate::table::Table;
 use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, PrimitiveArray};
@@ -38,7 +38,7 @@ pub(in crate::lake) struct Encoder<W: Write + Send> {
 
 impl<W: Write + Send> Encoder<W> {
     /// Begins a file of a table in which the values are like those of `first`.
-    pub(in crate::lake) fn new(sink: W, table: &Table, first: &Waiting) -> Result<Self> {
+    pub(in crate::lake) fn new(sink: W, table: &Table, first: &RowGroupBuffer) -> Result<Self> {
         let properties = properties(table, first)?;
         Self::begin(sink, table, properties).map_err(|e| Error::columns(table.name.clone(), e))
     }
@@ -70,7 +70,7 @@ impl<W: Write + Send> Encoder<W> {
     /// Writes a row group; `failed` says what an error of Parquet's means.
     pub(in crate::lake) fn write(
         &mut self,
-        rows: &Waiting,
+        rows: &RowGroupBuffer,
         failed: impl Fn(ParquetError) -> Error,
     ) -> Result<()> {
         let number = self.file.flushed_row_groups().len();
@@ -104,7 +104,7 @@ impl<W: Write + Send> Encoder<W> {
 }
 
 /// How to write a table whose first rows these are.
-fn properties(table: &Table, first: &Waiting) -> Result<WriterProperties> {
+fn properties(table: &Table, first: &RowGroupBuffer) -> Result<WriterProperties> {
     let zstd = ZstdLevel::try_new(1).map_err(|e| Error::columns(table.name.clone(), e))?;
     let sorting = table.sort.iter().filter_map(|name| table.position(name));
     // Nested columns come after the key, so a column of the sort order is also that leaf of the file.
@@ -234,7 +234,7 @@ mod tests {
         let groups = [vec![rows(0, 1000), rows(1000, 1)], vec![rows(1001, 50)]];
         let waiting = |group: &[RecordBatch]| {
             let spill = Spill::new(&std::env::temp_dir());
-            let mut waiting = Waiting::new(table.schema.clone(), spill);
+            let mut waiting = RowGroupBuffer::new(table.schema.clone(), spill);
             group.iter().for_each(|rows| waiting.push(rows));
             waiting
         };

@@ -6,9 +6,9 @@ use std::str::FromStr;
 /// OST indexes in the order given, each once: `0-247`, `0-7,12`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub struct OstList(pub Vec<i64>);
+pub struct OstSet(pub Vec<i64>);
 
-impl FromStr for OstList {
+impl FromStr for OstSet {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -33,7 +33,7 @@ impl FromStr for OstList {
     }
 }
 
-impl TryFrom<String> for OstList {
+impl TryFrom<String> for OstSet {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
@@ -41,9 +41,9 @@ impl TryFrom<String> for OstList {
     }
 }
 
-impl From<OstList> for String {
+impl From<OstSet> for String {
     /// Runs of following indexes become ranges.
-    fn from(list: OstList) -> Self {
+    fn from(list: OstSet) -> Self {
         let runs = list.0.chunk_by(|a, b| a + 1 == *b);
         let shown = runs.filter_map(|run| match run {
             [one] => Some(one.to_string()),
@@ -59,14 +59,14 @@ mod tests {
 
     #[test]
     fn lists_of_osts_are_numbers_and_ranges() {
-        let list = |text: &str| text.parse::<OstList>().map(|list| list.0);
+        let list = |text: &str| text.parse::<OstSet>().map(|list| list.0);
         assert_eq!(list("0-3,12, 7"), Ok(vec![0, 1, 2, 3, 12, 7]));
         assert_eq!(list("5,4-6"), Ok(vec![5, 4, 6]));
         for text in ["", "a", "3-1", "-1", "1,,2", "1-", "65536"] {
             assert!(list(text).is_err(), "{text}");
         }
         assert_eq!(
-            String::from("0-3,12,7".parse::<OstList>().unwrap()),
+            String::from("0-3,12,7".parse::<OstSet>().unwrap()),
             "0-3,12,7"
         );
     }

@@ -50,11 +50,14 @@ impl RangeWriters {
         self.took = false;
     }
 
-    /// Takes the rows of full builders while an input is read.
+    /// Moves the rows of full builders into the files while an input is read.
     ///
     /// # Errors
     /// [`Error::Interrupted`]; [`RangeWriters::failed`] says why.
-    pub(in crate::lake) fn relieve(&mut self, builders: &mut [TableBuilder]) -> Result<()> {
+    pub(in crate::lake) fn flush_while_read(
+        &mut self,
+        builders: &mut [TableBuilder],
+    ) -> Result<()> {
         self.flush(builders, self.flush_at).map_err(|e| {
             self.failure = Some(e);
             Error::Interrupted
@@ -122,7 +125,7 @@ impl RangeWriters {
             else {
                 break;
             };
-            writer.put_aside()?;
+            writer.spill_rows()?;
             held[at] = 0;
         }
         Ok(())

@@ -20,7 +20,7 @@ use std::sync::Arc;
 const BUFFER: usize = 1 << 20;
 
 /// The rows of a row group to be.
-pub(in crate::lake) struct Waiting {
+pub(in crate::lake) struct RowGroupBuffer {
     schema: SchemaRef,
     /// Rows in the file, which come before those in memory.
     aside: Vec<Vec<Column>>,
@@ -38,7 +38,7 @@ struct Column {
     length: u64,
 }
 
-impl Waiting {
+impl RowGroupBuffer {
     /// No rows yet, of this schema; they are put aside into `spill`.
     pub(in crate::lake) fn new(schema: SchemaRef, spill: Arc<Spill>) -> Self {
         Self {
@@ -78,7 +78,7 @@ impl Waiting {
     }
 
     /// Puts what is in memory into the file.
-    pub(in crate::lake) fn put_aside(&mut self) -> Result<()> {
+    pub(in crate::lake) fn spill_rows(&mut self) -> Result<()> {
         if self.held.is_empty() {
             return Ok(());
         }
@@ -194,7 +194,7 @@ mod tests {
         .unwrap()
     }
 
-    fn whole(waiting: &Waiting, at: usize) -> ArrayRef {
+    fn whole(waiting: &RowGroupBuffer, at: usize) -> ArrayRef {
         let pieces: Vec<ArrayRef> = waiting.column(at).map(Result::unwrap).collect();
         let pieces: Vec<_> = pieces.iter().map(AsRef::as_ref).collect();
         concat(&pieces).unwrap()
@@ -208,7 +208,7 @@ mod tests {
         fn rows_come_back_in_order_wherever_they_waited(
             batches in prop::collection::vec((1i64..40, prop::sample::select(vec![1i64, 100, 1 << 20, 1 << 40]), any::<bool>()), 1..8)
         ) {
-            let mut waiting = Waiting::new(rows(0, 1, 1).schema(), Spill::new(&std::env::temp_dir()));
+            let mut waiting = RowGroupBuffer::new(rows(0, 1, 1).schema(), Spill::new(&std::env::temp_dir()));
             for _ in 0..2 {
                 let (mut all, mut from) = (vec![], 0);
                 for (n, wide, aside) in &batches {
@@ -217,7 +217,7 @@ mod tests {
                     waiting.push(&batch);
                     all.push(batch);
                     if *aside {
-                        waiting.put_aside().unwrap();
+                        waiting.spill_rows().unwrap();
                         prop_assert_eq!(waiting.memory(), 0);
                     }
                 }

@@ -5,7 +5,7 @@ use super::data_reader::DataReader;
 use super::data_sink::{Finished, Sink};
 use super::encoding::{Encoder, LAYOUT};
 use super::placement::Placement;
-use super::row_group_buffer::Waiting;
+use super::row_group_buffer::RowGroupBuffer;
 use super::temp::Spill;
 use crate::error::{Error, Result};
 use crate::lake::version::list_file::{DataFile, day_name};
@@ -58,7 +58,7 @@ pub(in crate::lake) struct RangeWriter {
     encoder: Option<Encoder<Sink>>,
     old: Option<OldRows>,
     /// Rows of the row group that is being gathered.
-    group: Waiting,
+    group: RowGroupBuffer,
     rows: u64,
     job_id: Option<(i64, i64)>,
     start_time: Option<(i64, i64)>,
@@ -80,7 +80,7 @@ impl RangeWriter {
         };
         Ok(Self {
             table: table.clone(),
-            group: Waiting::new(table.schema.clone(), target.spill.clone()),
+            group: RowGroupBuffer::new(table.schema.clone(), target.spill.clone()),
             target,
             path: String::new(),
             ost: None,
@@ -130,8 +130,8 @@ impl RangeWriter {
     }
 
     /// Puts these rows into a temporary file, so that their memory is free.
-    pub(in crate::lake) fn put_aside(&mut self) -> Result<()> {
-        self.group.put_aside()
+    pub(in crate::lake) fn spill_rows(&mut self) -> Result<()> {
+        self.group.spill_rows()
     }
 
     fn end_group(&mut self) -> Result<()> {
@@ -239,7 +239,7 @@ impl RangeWriter {
                 self.end_group()?;
                 self.pause()?;
             } else if self.group.memory() >= most {
-                self.put_aside()?;
+                self.spill_rows()?;
             }
         }
         Ok(())

@@ -11,7 +11,7 @@ use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 
 /// What the lake knows, as far as an ingest needs it.
-pub(in crate::lake) struct Memory<'a> {
+pub(in crate::lake) struct KnownInputs<'a> {
     snapshot: &'a Snapshot,
     /// The newest rows of what is to be taken.
     pub(in crate::lake) known: &'a Known,
@@ -48,7 +48,7 @@ impl Hashes {
     }
 }
 
-impl<'a> Memory<'a> {
+impl<'a> KnownInputs<'a> {
     pub(in crate::lake) fn new(snapshot: &'a Snapshot, known: &'a Known, read_with: i64) -> Self {
         Self {
             snapshot,
@@ -87,7 +87,7 @@ impl<'a> Memory<'a> {
 }
 
 /// What is to be done in one try.
-pub(in crate::lake) struct Work {
+pub(in crate::lake) struct ChangeSet {
     pub(in crate::lake) logs: Vec<Planned>,
     pub(in crate::lake) dumps: Vec<Dump>,
     /// Rows of `lake_input` that are known beforehand.
@@ -95,16 +95,16 @@ pub(in crate::lake) struct Work {
     /// Jobs and logs whose rows go.
     pub(in crate::lake) drops: Vec<(i64, i64)>,
     /// Inputs that were to be taken anew and could not be read, and why: what the lake holds of them stays.
-    pub(in crate::lake) kept: Vec<(String, String)>,
+    pub(in crate::lake) unreadable: Vec<(String, String)>,
     /// Logs that lie outside the period.
     pub(in crate::lake) outside: u64,
 }
 
-impl Work {
+impl ChangeSet {
     pub(in crate::lake) fn new(
         listing: &Listing,
         peeked: Vec<Peeked>,
-        memory: &Memory<'_>,
+        memory: &KnownInputs<'_>,
         options: &IngestOptions<'_>,
     ) -> Result<Self> {
         let mut work = Self {
@@ -112,7 +112,7 @@ impl Work {
             dumps: vec![],
             rows: vec![],
             drops: vec![],
-            kept: vec![],
+            unreadable: vec![],
             outside: 0,
         };
         // What each of the inputs was, and whether its file is still the same.
@@ -153,7 +153,7 @@ impl Work {
                 }
                 Peeked::Refused(refused) if held.is_some_and(|held| held.stays(refused.unread)) => {
                     let why = refused.row.error.clone().unwrap_or_default();
-                    work.kept.push((file.name.to_string(), why));
+                    work.unreadable.push((file.name.to_string(), why));
                     continue;
                 }
                 Peeked::Refused(refused) if memory.knows(&refused.row) => continue,
@@ -169,7 +169,7 @@ impl Work {
             match memory.knows(row) {
                 // The lake knows it, and whoever runs this must hear of it every time.
                 true => work
-                    .kept
+                    .unreadable
                     .push((row.path.to_string(), row.error.clone().unwrap_or_default())),
                 false => work.rows.push(row.clone()),
             }
@@ -213,7 +213,7 @@ impl Work {
         }
         if !orphans.is_empty() {
             let gone: HashSet<&str> = before.iter().map(|(row, _)| &*row.path).collect();
-            work.rows.extend(adopt(memory.snapshot, orphans, &gone)?);
+            work.rows.extend(reassign(memory.snapshot, orphans, &gone)?);
         }
         Ok(work)
     }
@@ -227,7 +227,7 @@ impl Work {
 }
 
 /// Where an input changes whose bytes others still have, the first of these stands for the rows from now on.
-fn adopt(
+fn reassign(
     snapshot: &Snapshot,
     mut orphans: HashMap<i64, &InputRow>,
     gone: &HashSet<&str>,

@@ -11,7 +11,7 @@ use crate::lake::maintenance::retention::is_forgotten;
 use crate::lake::version::list_file::{InputRow, InputStatus};
 use crate::lake::version::snapshot::Snapshot;
 use crate::source::compression::{Packing, unpacked};
-use crate::source::{Input, Made, Peek, Period, Source};
+use crate::source::{Input, InputProvider, Peek, Period, Source};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -198,7 +198,7 @@ pub(in crate::lake) fn list(
 }
 
 /// What is made for an ingest, by name.
-fn made_files(made: &dyn Made) -> Vec<File> {
+fn made_files(made: &dyn InputProvider) -> Vec<File> {
     let files = made.list().into_iter().map(|file| File {
         name: name(&file.path).to_string(),
         odd: file.path.to_str().is_none().then_some(file.path),
@@ -380,7 +380,9 @@ pub(in crate::lake) fn peek(
 /// Whether a source reads dumps, of which any part may be of any job.
 fn takes_dumps(source: &dyn Source) -> bool {
     let tables = source.tables();
-    tables.iter().any(|table| source.resolver(table).is_some())
+    tables
+        .iter()
+        .any(|table| source.row_merger(table).is_some())
 }
 
 fn nothing_known(kind: Option<&str>, input: &Input) -> String {

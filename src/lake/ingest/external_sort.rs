@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::lake::file::temp;
 use crate::lake::file::writer::bytes;
 use crate::lake::version::list_file::{InputRow, InputStatus};
-use crate::source::{Period, Reader, Site, Source, Tables};
+use crate::source::{BatchSink, Period, Reader, Site, Source};
 use crate::table::{Partition, Table, TableBuilder};
 use arrow::array::{AsArray, BooleanArray, UInt32Array};
 use arrow::compute::{SortOptions, filter_record_batch, take_record_batch};
@@ -35,7 +35,7 @@ pub(in crate::lake) const DAY: i64 = 86_400_000_000;
 const BESIDE: i64 = 60_000_000;
 
 /// Sorted rows of one table, all of one input, and of one file system and day if the table is cut by these.
-pub(in crate::lake) struct Run {
+pub(in crate::lake) struct SortedRun {
     /// Name of the table.
     pub(in crate::lake) table: String,
     /// File system and day.
@@ -62,7 +62,7 @@ pub(in crate::lake) struct Block {
     pub(in crate::lake) jobs: Option<(i64, i64)>,
 }
 
-impl Run {
+impl SortedRun {
     /// Whether some of its rows may be of jobs in `[from, to)`.
     pub(in crate::lake) fn touches(&self, from: Option<i64>, to: Option<i64>) -> bool {
         let inside = |(least, most): (i64, i64)| {
@@ -129,15 +129,15 @@ impl Keys {
 
 /// What the dumps of an ingest brought.
 #[derive(Default)]
-pub(in crate::lake) struct Stage {
+pub(in crate::lake) struct ExternalSort {
     /// By table, in the order of their inputs.
-    pub(in crate::lake) runs: Vec<Arc<Run>>,
+    pub(in crate::lake) runs: Vec<Arc<SortedRun>>,
     /// What became of each input.
     pub(in crate::lake) rows: Vec<InputRow>,
     /// The inputs, by name.
     names: HashSet<Arc<str>>,
     /// Inputs of which nothing new could be had, and why: what the lake holds of them stays.
-    pub(in crate::lake) kept: Vec<(String, String)>,
+    pub(in crate::lake) unreadable: Vec<(String, String)>,
 }
 
 /// A dump to be read.
@@ -152,7 +152,7 @@ pub(in crate::lake) struct Dump {
     pub(in crate::lake) known: bool,
 }
 
-impl Stage {
+impl ExternalSort {
     /// Reads dumps on all threads.
     ///
     /// # Errors
@@ -187,7 +187,7 @@ impl Stage {
                             match row.status == InputStatus::Failed && dump.known {
                                 // What the lake holds of it stays.
                                 true => stage
-                                    .kept
+                                    .unreadable
                                     .push((row.path.to_string(), row.error.unwrap_or_default())),
                                 false => stage.rows.push(row),
                             }
@@ -243,9 +243,9 @@ impl Stage {
 struct Worker<'o> {
     options: &'o IngestOptions<'o>,
     site: &'o Arc<Site>,
-    tables: Tables,
+    tables: BatchSink,
     readers: HashMap<usize, Box<dyn Reader>>,
-    aside: Arc<Mutex<Aside>>,
+    aside: Arc<Mutex<Spilling>>,
 }
 
 impl<'o> Worker<'o> {
@@ -257,12 +257,12 @@ impl<'o> Worker<'o> {
                     .tables()
                     .iter()
                     .copied()
-                    .filter(|table| source.resolver(table).is_some()),
+                    .filter(|table| source.row_merger(table).is_some()),
             );
         }
         let most = (options.memory / options.threads.max(1) / 16).clamp(1 << 20, 16 << 20);
         let temp = options.temp();
-        let aside = Arc::new(Mutex::new(Aside {
+        let aside = Arc::new(Mutex::new(Spilling {
             file: Arc::new(temp::file(&temp)?),
             temp,
             end: 0,
@@ -271,13 +271,13 @@ impl<'o> Worker<'o> {
             runs: vec![],
             failure: None,
         }));
-        let mut tables = Tables::new(names)?;
+        let mut tables = BatchSink::new(names)?;
         let (taker, cancel) = (aside.clone(), options.cancel.clone());
-        tables.set_taker(move |builders| {
+        tables.set_drain(move |builders| {
             if cancel.load(Ordering::Relaxed) {
                 return Err(Error::Interrupted);
             }
-            put_aside(&taker, builders, most).map_err(|e| {
+            spill_rows(&taker, builders, most).map_err(|e| {
                 // No fault of the input, whatever its reader makes of it.
                 if let Ok(mut aside) = taker.lock() {
                     aside.failure = Some(e);
@@ -308,7 +308,7 @@ impl<'o> Worker<'o> {
         if let Some(e) = failure {
             return Err(e);
         }
-        let wholly = put_aside(&self.aside, self.tables.builders(), 0);
+        let wholly = spill_rows(&self.aside, self.tables.builders(), 0);
         match row {
             Ok(row) => wholly.map(|()| row),
             Err(e) => {
@@ -359,7 +359,7 @@ impl<'o> Worker<'o> {
     }
 
     /// Takes what was put aside.
-    fn runs(&mut self) -> Vec<Arc<Run>> {
+    fn runs(&mut self) -> Vec<Arc<SortedRun>> {
         self.aside
             .lock()
             .map(|mut aside| std::mem::take(&mut aside.runs))
@@ -368,19 +368,19 @@ impl<'o> Worker<'o> {
 }
 
 /// Where rows are put while dumps are read.
-struct Aside {
+struct Spilling {
     file: Arc<File>,
     /// Its directory.
     temp: PathBuf,
     end: u64,
     input: usize,
     period: Period,
-    runs: Vec<Arc<Run>>,
+    runs: Vec<Arc<SortedRun>>,
     /// What kept rows from being put aside.
     failure: Option<Error>,
 }
 
-fn put_aside(aside: &Mutex<Aside>, builders: &mut [TableBuilder], least: usize) -> Result<()> {
+fn spill_rows(aside: &Mutex<Spilling>, builders: &mut [TableBuilder], least: usize) -> Result<()> {
     for builder in builders {
         if builder.rows() == 0 || builder.bytes() < least {
             continue;
@@ -393,7 +393,7 @@ fn put_aside(aside: &Mutex<Aside>, builders: &mut [TableBuilder], least: usize) 
     Ok(())
 }
 
-impl Aside {
+impl Spilling {
     fn put(&mut self, table: &Arc<Table>, rows: &RecordBatch) -> Result<()> {
         let keys = Keys::new(table)?;
         match table.partition {
@@ -509,7 +509,7 @@ impl Aside {
             self.end += written.len() as u64;
         }
         if !blocks.is_empty() {
-            self.runs.push(Arc::new(Run {
+            self.runs.push(Arc::new(SortedRun {
                 table: table.name.clone(),
                 day,
                 input: self.input,

@@ -1,11 +1,11 @@
 //! What the lake holds of a table's range or day, and what dumps bring for it, to the rows that stay.
 
-use super::external_sort::{Block, Keys, Run, filtered, of_jobs};
+use super::external_sort::{Block, Keys, SortedRun, filtered, of_jobs};
 use crate::error::{Error, Result};
 use crate::lake::file::data_sink::Finished;
 use crate::lake::file::writer::{RangeWriter, Target, read_rows};
 use crate::lake::version::list_file::DataFile;
-use crate::source::Resolver;
+use crate::source::RowMerger;
 use crate::table::Table;
 use arrow::array::BooleanArray;
 use arrow::compute::{concat_batches, interleave_record_batch};
@@ -28,29 +28,36 @@ pub(in crate::lake) struct Merged {
 }
 
 /// Merges the rows of `old` and of `runs` that belong to the target, and writes the file that takes the place of `old`, if that is
-/// another or `rewrite` is wanted. `resolver` may have seen the rows of days before.
+/// another or `rewrite` is wanted. `row_merger` may have seen the rows of days before.
 pub(in crate::lake) fn merge(
     table: &Arc<Table>,
     target: &Target,
     old: &[DataFile],
-    runs: &[Arc<Run>],
-    resolver: &mut dyn Resolver,
+    runs: &[Arc<SortedRun>],
+    row_merger: &mut dyn RowMerger,
     rewrite: bool,
 ) -> Result<Merged> {
     let mut writer = RangeWriter::new(table, target.clone(), &[], Arc::new(HashSet::new()))?;
     let mut changed = false;
-    each(table, target, old, runs, resolver.group(), |rows, ours| {
-        let kept = resolver.resolve(&rows)?;
-        if !changed {
-            let before = if ours.true_count() == rows.num_rows() {
-                rows
-            } else {
-                filtered(&rows, &ours)?
-            };
-            changed = before != kept;
-        }
-        writer.write(&kept)
-    })?;
+    each(
+        table,
+        target,
+        old,
+        runs,
+        row_merger.group(),
+        |rows, ours| {
+            let kept = row_merger.resolve(&rows)?;
+            if !changed {
+                let before = if ours.true_count() == rows.num_rows() {
+                    rows
+                } else {
+                    filtered(&rows, &ours)?
+                };
+                changed = before != kept;
+            }
+            writer.write(&kept)
+        },
+    )?;
     // A file that says what the old one says is nobody's.
     let file = if changed || rewrite {
         writer.finish()?
@@ -60,15 +67,15 @@ pub(in crate::lake) fn merge(
     Ok(Merged { file, changed })
 }
 
-/// Shows a resolver the rows of a day before those that it is to resolve.
-pub(in crate::lake) fn show(
+/// Feeds the previous day to the merger, so that the first interval of a day has a predecessor.
+pub(in crate::lake) fn prime(
     table: &Arc<Table>,
     target: &Target,
     files: &[DataFile],
-    resolver: &mut dyn Resolver,
+    row_merger: &mut dyn RowMerger,
 ) -> Result<()> {
-    each(table, target, files, &[], resolver.group(), |rows, _| {
-        resolver.resolve(&rows).map(drop)
+    each(table, target, files, &[], row_merger.group(), |rows, _| {
+        row_merger.resolve(&rows).map(drop)
     })
 }
 
@@ -97,7 +104,7 @@ fn each(
     table: &Arc<Table>,
     target: &Target,
     old: &[DataFile],
-    runs: &[Arc<Run>],
+    runs: &[Arc<SortedRun>],
     group: usize,
     mut take: impl FnMut(RecordBatch, BooleanArray) -> Result<()>,
 ) -> Result<()> {
@@ -225,13 +232,13 @@ struct Cursor {
 }
 
 /// Reads the rows of a block that belong to the target.
-type ReadBlock = Box<dyn Fn(&Run, &Block) -> Result<RecordBatch> + Send>;
+type ReadBlock = Box<dyn Fn(&SortedRun, &Block) -> Result<RecordBatch> + Send>;
 
 enum Feed {
     Lake(Box<dyn Iterator<Item = Result<RecordBatch>> + Send>),
     /// Blocks that are still to come, the next one last. It is read only when its first row is due.
-    Run {
-        run: Arc<Run>,
+    SortedRun {
+        run: Arc<SortedRun>,
         blocks: Vec<Block>,
         read: ReadBlock,
     },
@@ -260,7 +267,7 @@ impl Cursor {
         }
     }
 
-    fn of_run(table: &Arc<Table>, target: &Target, run: Arc<Run>) -> Self {
+    fn of_run(table: &Arc<Table>, target: &Target, run: Arc<SortedRun>) -> Self {
         let (from, to) = (target.from, target.to);
         let inside = |block: &&Block| {
             block.jobs.is_none_or(|(least, most)| {
@@ -270,13 +277,13 @@ impl Cursor {
         let mut blocks: Vec<Block> = run.blocks.iter().filter(inside).cloned().collect();
         blocks.reverse();
         let (table, job) = (table.clone(), table.position("job_id"));
-        let read = move |run: &Run, block: &Block| {
+        let read = move |run: &SortedRun, block: &Block| {
             let rows = run.read(block, &table)?;
             Ok(job.map_or(rows.clone(), |at| of_jobs(&rows, at, from, to)))
         };
         // What begins outside has another first row than its block.
         let mut cursor = Self {
-            feed: Feed::Run {
+            feed: Feed::SortedRun {
                 run,
                 blocks,
                 read: Box::new(read),
@@ -284,7 +291,7 @@ impl Cursor {
             current: None,
             at: 0,
         };
-        if let Feed::Run { blocks, .. } = &mut cursor.feed
+        if let Feed::SortedRun { blocks, .. } = &mut cursor.feed
             && let Some(block) = blocks.last_mut()
             && block
                 .jobs
@@ -304,7 +311,7 @@ impl Cursor {
                 }
                 self.current = None;
             }
-            if let Feed::Run { blocks, .. } = &self.feed {
+            if let Feed::SortedRun { blocks, .. } = &self.feed {
                 match blocks.last() {
                     None => return Ok(None),
                     Some(block) if !block.first.is_empty() => {
@@ -322,7 +329,7 @@ impl Cursor {
     fn load(&mut self, keys: &Keys) -> Result<bool> {
         let rows = match &mut self.feed {
             Feed::Lake(batches) => batches.next().transpose()?,
-            Feed::Run { run, blocks, read } => {
+            Feed::SortedRun { run, blocks, read } => {
                 blocks.pop().map(|block| read(run, &block)).transpose()?
             }
         };

@@ -1,8 +1,8 @@
 //! A tree of logs to one commit: the only place where sources meet the lake.
 
-use super::change_set::{Hashes, Memory, Work};
+use super::change_set::{ChangeSet, Hashes, KnownInputs};
 use super::discover::{Listing, list, noted, peek};
-use super::external_sort::{Run, Stage};
+use super::external_sort::{ExternalSort, SortedRun};
 use super::lister::{Disk, is_address, name};
 use super::plan::{Plan, plan};
 use super::write_days::convert_days;
@@ -16,7 +16,7 @@ use crate::lake::version::lease::Lease;
 use crate::lake::version::list_file::{InputRow, InputStatus};
 use crate::lake::version::site::{RegisteredSource, SettingsEdit, SiteFile};
 use crate::lake::version::snapshot::Snapshot;
-use crate::source::{Made, Period, SOURCES, Site, Source, without_password};
+use crate::source::{InputProvider, Period, SOURCES, Site, Source, without_password};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -32,7 +32,7 @@ pub struct IngestOptions<'a> {
     /// Files, directories and addresses; the sources in the settings if there are none.
     pub paths: Vec<InputPath>,
     /// Inputs that are made rather than read from files; then there are no others.
-    pub made: Option<&'a dyn Made>,
+    pub made: Option<&'a dyn InputProvider>,
     /// Only logs that start in it, and what dumps say of it.
     pub period: Period,
     /// Take the DXT modules as well; logs that were taken without them are taken anew.
@@ -243,7 +243,7 @@ impl Lake {
         }
         .reading_hash()?;
         let mut listing: Option<Listing> = None;
-        let (mut stage, mut lease): (Option<Stage>, Option<Lease>) = (None, None);
+        let (mut stage, mut lease): (Option<ExternalSort>, Option<Lease>) = (None, None);
         for attempt in 0..TRIES {
             let told: &dyn Progress = if attempt == 0 { progress } else { &Silent };
             let snapshot = self.snapshot(None)?;
@@ -256,14 +256,14 @@ impl Lake {
             };
             let candidates = &listing.candidates;
             told.listed(listing.files);
-            let memory = Memory::new(&snapshot, &listing.known, read_with);
+            let memory = KnownInputs::new(&snapshot, &listing.known, read_with);
             let peeked = peek(candidates, options, told)?;
-            let mut work = Work::new(listing, peeked, &memory, options)?;
+            let mut work = ChangeSet::new(listing, peeked, &memory, options)?;
             let mut nothing = IngestReport {
                 unchanged: listing.files - candidates.len() as u64,
                 failed_before: listing.failed_before,
                 outside: work.outside,
-                failures: std::mem::take(&mut work.kept),
+                failures: std::mem::take(&mut work.unreadable),
                 ..IngestReport::default()
             };
             if work.is_empty() {
@@ -285,9 +285,9 @@ impl Lake {
             // Dumps are read once, however often a commit is tried.
             let stage = match stage.take().filter(|stage| stage.has(&work.dumps)) {
                 Some(known) => stage.insert(known),
-                None => stage.insert(Stage::read(&work.dumps, &rules, options, told)?),
+                None => stage.insert(ExternalSort::read(&work.dumps, &rules, options, told)?),
             };
-            nothing.failures.extend(stage.kept.iter().cloned());
+            nothing.failures.extend(stage.unreadable.iter().cloned());
             let taken: HashSet<&str> = work.dumps.iter().map(|dump| &*dump.file.name).collect();
             let dumps = stage.rows.iter().filter(|row| taken.contains(&*row.path));
             work.rows
@@ -319,7 +319,7 @@ impl Lake {
                     .iter()
                     .chain(results.iter().flat_map(|r| &r.inputs))
             };
-            let kept = results.iter().flat_map(|r| &r.kept);
+            let kept = results.iter().flat_map(|r| &r.unreadable);
             nothing.failures.extend(kept.cloned());
             nothing
                 .warnings
@@ -375,7 +375,7 @@ impl Lake {
 }
 
 /// A word about Lustre mounts whose file systems LMT may know by another name, in a lake that has its samples.
-fn unmapped(snapshot: &Snapshot, stage: &Stage, site: &Site) -> Option<(String, String)> {
+fn unmapped(snapshot: &Snapshot, stage: &ExternalSort, site: &Site) -> Option<(String, String)> {
     let sampled = snapshot.files().iter().any(|file| file.day.is_some())
         || stage.runs.iter().any(|run| run.day.is_some());
     let mounts = site.unmapped_mounts();
@@ -462,7 +462,7 @@ fn run(
 pub(in crate::lake) fn signature(task: &Task) -> u64 {
     let mut text = String::new();
     // Dumps may be read again, and have other rows then.
-    let staged = |run: &Arc<Run>| format!("\n{} {:?} {:x}", run.table, run.day, run.hash);
+    let staged = |run: &Arc<SortedRun>| format!("\n{} {:?} {:x}", run.table, run.day, run.hash);
     match task {
         Task::Range(task) => {
             text += &format!(

@@ -1,8 +1,8 @@
 //! Which ranges an ingest changes, where they are cut, and on which targets they lie.
 
-use super::change_set::Work;
+use super::change_set::ChangeSet;
 use super::discover::Planned;
-use super::external_sort::{Run, Stage};
+use super::external_sort::{ExternalSort, SortedRun};
 use super::pipeline::IngestOptions;
 use super::write_days::DaysTask;
 use super::write_range::{RangeTask, Task};
@@ -37,8 +37,8 @@ pub(in crate::lake) struct Plan {
 pub(in crate::lake) fn plan(
     snapshot: &Snapshot,
     site: &SiteFile,
-    work: &mut Work,
-    stage: &Stage,
+    work: &mut ChangeSet,
+    stage: &ExternalSort,
     options: &IngestOptions<'_>,
 ) -> Result<Plan> {
     let manifest = &snapshot.manifest;
@@ -165,7 +165,7 @@ pub(in crate::lake) fn plan(
         let rewrite = cut.contains_key(&old_range)
             && !(first && old.iter().all(|file| file.job_id.is_some_and(inside)))
             && !old.is_empty();
-        let runs: Vec<Arc<Run>> = stage
+        let runs: Vec<Arc<SortedRun>> = stage
             .runs
             .iter()
             .filter(|run| run.touches(from, to))
@@ -229,7 +229,7 @@ fn above_top(snapshot: &Snapshot, old: &[DataFile], new: &[(i64, u64)]) -> Optio
 fn days(
     snapshot: &Snapshot,
     site: &SiteFile,
-    stage: &Stage,
+    stage: &ExternalSort,
     bytes_on: &mut HashMap<i64, u64>,
     memory: usize,
     temp: &Path,
@@ -239,7 +239,7 @@ fn days(
             file.table == table && file.day.as_ref().is_some_and(|(name, _)| *name == fs)
         };
         let old: Vec<DataFile> = snapshot.files().iter().filter(of_fs).cloned().collect();
-        let of_days = |run: &&Arc<Run>| {
+        let of_days = |run: &&Arc<SortedRun>| {
             run.table == table && run.day.as_ref().is_some_and(|(name, _)| *name == fs)
         };
         let osts = days.iter().map(|day| {

@@ -69,14 +69,14 @@ pub(in crate::lake) enum What {
 }
 
 /// What reading a directory gave.
-pub(in crate::lake) enum Listed {
+pub(in crate::lake) enum InputMeta {
     Items(Vec<Item>),
     /// It is a lake, or a directory into which this one puts files.
     Lake,
     Failed(String),
 }
 
-impl Listed {
+impl InputMeta {
     fn items(&self) -> &[Item] {
         match self {
             Self::Items(items) => items,
@@ -103,7 +103,7 @@ struct State {
     /// Those that nobody has begun to read, by name.
     waiting: BTreeMap<(Arc<str>, usize), Arc<Directory>>,
     /// Those that are being read, or were read and nobody has asked for yet.
-    begun: HashMap<(Arc<str>, usize), Option<Listed>>,
+    begun: HashMap<(Arc<str>, usize), Option<InputMeta>>,
     /// Entries of those that were read.
     held: usize,
     done: bool,
@@ -111,7 +111,7 @@ struct State {
 
 impl State {
     /// Has the directories in one read ahead.
-    fn wait_for(&mut self, listed: &Listed) {
+    fn wait_for(&mut self, listed: &InputMeta) {
         for item in listed.items() {
             if let What::Directory(directory) = &item.what {
                 self.waiting.insert(directory.key(), directory.clone());
@@ -177,7 +177,7 @@ impl<'a> Reading<'a> {
     }
 
     /// What lies in a directory, which is read now if nobody has begun to: so the caller waits for nobody who waits for it.
-    pub(in crate::lake) fn take(&self, directory: &Directory) -> Listed {
+    pub(in crate::lake) fn take(&self, directory: &Directory) -> InputMeta {
         let key = directory.key();
         let mut state = self.state();
         while let Some(begun) = state.begun.remove(&key) {
@@ -197,10 +197,10 @@ impl<'a> Reading<'a> {
         listed
     }
 
-    fn read(&self, directory: &Directory) -> Listed {
+    fn read(&self, directory: &Directory) -> InputMeta {
         let path = &directory.path;
         if self.scope.ours.iter().any(|ours| ours == path) {
-            return Listed::Lake;
+            return InputMeta::Lake;
         }
         let (mut items, mut is_lake) = (vec![], false);
         let read = self.lister.read(path, &mut |file, kind| {
@@ -208,11 +208,11 @@ impl<'a> Reading<'a> {
             items.extend(self.item(directory, file, kind));
         });
         match read {
-            Err(e) => Listed::Failed(why(&e)),
-            Ok(()) if is_lake => Listed::Lake,
+            Err(e) => InputMeta::Failed(why(&e)),
+            Ok(()) if is_lake => InputMeta::Lake,
             Ok(()) => {
                 items.sort_unstable_by(|a: &Item, b| a.name.cmp(&b.name));
-                Listed::Items(items)
+                InputMeta::Items(items)
             }
         }
     }

@@ -10,7 +10,7 @@
 use super::lister::{Kind, Lister, is_address, name, why};
 use super::log_tree::Place;
 use super::pipeline::InputPath;
-use super::read_ahead::{Directory, End, Item, Listed, Reading, Scope, What};
+use super::read_ahead::{Directory, End, InputMeta, Item, Reading, Scope, What};
 use crate::error::{Error, Result};
 use crate::source::without_password;
 use std::cmp::Ordering;
@@ -239,12 +239,12 @@ impl Walk {
                 }
                 What::Unlisted(why) => each(Found::Unlisted(path(), why))?,
                 What::Directory(inside) => match reading.take(&inside) {
-                    Listed::Items(items) => {
+                    InputMeta::Items(items) => {
                         each(Found::Directory(name(&inside.path)))?;
                         self.inside.push((inside, items.into_iter()));
                     }
-                    Listed::Lake => {}
-                    Listed::Failed(why) => each(Found::Unlisted(inside.path.clone(), why))?,
+                    InputMeta::Lake => {}
+                    InputMeta::Failed(why) => each(Found::Unlisted(inside.path.clone(), why))?,
                 },
             }
         }

@@ -1,10 +1,10 @@
 //! One file system's table that is cut by day: what the lake holds of some days and what dumps bring, day by day in order, because
 //! the first interval of a day begins with the last sample of the day before.
 
-use super::external_sort::Run;
-use super::merge::{merge, show};
+use super::external_sort::SortedRun;
+use super::merge::{merge, prime};
 use super::pipeline::IngestOptions;
-use super::write_range::{RangeResult, contradictions, resolver};
+use super::write_range::{RangeResult, contradictions, row_merger};
 use crate::error::{Error, Result};
 use crate::lake::file::data_sink::Syncing;
 use crate::lake::file::writer::Target;
@@ -22,7 +22,7 @@ pub(in crate::lake) struct DaysTask {
     /// Days for which there are rows, ascending, and the target on which each lies.
     pub(in crate::lake) days: Vec<(i64, Option<i64>)>,
     /// Rows of these days.
-    pub(in crate::lake) runs: Vec<Arc<Run>>,
+    pub(in crate::lake) runs: Vec<Arc<SortedRun>>,
     /// All data files of this table and file system.
     pub(in crate::lake) old: Vec<DataFile>,
 }
@@ -56,7 +56,7 @@ fn convert(
     syncing: &mut Syncing,
 ) -> Result<()> {
     let table = table(&task.table)?;
-    let Some(mut resolver) = resolver(options, &task.table) else {
+    let Some(mut row_merger) = row_merger(options, &task.table) else {
         return Err(Error::Invalid(format!(
             "nothing resolves rows of {}",
             task.table
@@ -69,7 +69,7 @@ fn convert(
         }
     }
     let mut todo: BTreeMap<i64, Option<i64>> = task.days.iter().copied().collect();
-    // The last day that the resolver has seen.
+    // The last day that the merger has seen.
     let mut seen = None;
     while let Some((day, ost)) = todo.pop_first() {
         if options.is_cancelled() {
@@ -83,18 +83,18 @@ fn convert(
         if let Some((before, files)) = held.range(..day).next_back()
             && seen.is_none_or(|seen| seen < *before)
         {
-            resolver.begin();
-            show(table, &target, files, &mut *resolver)?;
+            row_merger.start_day();
+            prime(table, &target, files, &mut *row_merger)?;
         }
-        resolver.begin();
-        let runs: Vec<Arc<Run>> = task
+        row_merger.start_day();
+        let runs: Vec<Arc<SortedRun>> = task
             .runs
             .iter()
             .filter(|run| run.day.as_ref().is_some_and(|(_, d)| *d == day))
             .cloned()
             .collect();
         let old = held.get(&day).cloned().unwrap_or_default();
-        let merged = merge(table, &target, &old, &runs, &mut *resolver, false)?;
+        let merged = merge(table, &target, &old, &runs, &mut *row_merger, false)?;
         seen = Some(day);
         if !merged.changed {
             continue;
@@ -114,6 +114,6 @@ fn convert(
     }
     result
         .warnings
-        .extend(contradictions(&task.table, &*resolver));
+        .extend(contradictions(&task.table, &*row_merger));
     Ok(())
 }

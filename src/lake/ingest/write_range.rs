@@ -2,7 +2,7 @@
 
 use super::change_set::Hashes;
 use super::discover::{Candidate, Planned, failed_row, without_path};
-use super::external_sort::Run;
+use super::external_sort::SortedRun;
 use super::merge::merge;
 use super::pipeline::{IngestOptions, Progress};
 use super::write_days::DaysTask;
@@ -11,7 +11,7 @@ use crate::lake::file::data_sink::{Finished, Syncing};
 use crate::lake::file::range_writers::RangeWriters;
 use crate::lake::file::writer::{RangeWriter, Target};
 use crate::lake::version::list_file::{DataFile, InputRow, InputStatus};
-use crate::source::{Input, Peek, Period, Reader, Resolver, SOURCES, Site, Tables};
+use crate::source::{BatchSink, Input, Peek, Period, Reader, RowMerger, SOURCES, Site};
 use crate::table::table;
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::Ordering;
@@ -32,7 +32,7 @@ pub(in crate::lake) enum Task {
 impl Task {
     /// Bytes that it reads, about.
     pub(in crate::lake) fn bytes(&self) -> u64 {
-        let staged = |runs: &[Arc<Run>]| -> u64 {
+        let staged = |runs: &[Arc<SortedRun>]| -> u64 {
             let blocks = runs.iter().flat_map(|run| &run.blocks);
             blocks.map(|block| block.bytes as u64 / 4).sum()
         };
@@ -52,7 +52,7 @@ pub(in crate::lake) struct RangeTask {
     /// Its logs.
     pub(in crate::lake) logs: Vec<Planned>,
     /// Rows of dumps, some of which belong to it.
-    pub(in crate::lake) runs: Vec<Arc<Run>>,
+    pub(in crate::lake) runs: Vec<Arc<SortedRun>>,
     /// Its data files, and for a range that is being cut those of the whole.
     pub(in crate::lake) old: Vec<DataFile>,
     /// Logs whose rows go.
@@ -69,11 +69,11 @@ pub(in crate::lake) struct RangeResult {
     pub(in crate::lake) replaced: Vec<String>,
     pub(in crate::lake) inputs: Vec<InputRow>,
     /// Inputs that were to be taken anew and could not be read, and why: what the lake holds of them stays.
-    pub(in crate::lake) kept: Vec<(String, String)>,
+    pub(in crate::lake) unreadable: Vec<(String, String)>,
     /// What is not as it should be.
     pub(in crate::lake) warnings: Vec<(String, String)>,
     /// Hashes of what the lake holds of them.
-    pub(in crate::lake) spared: HashSet<i64>,
+    pub(in crate::lake) retained: HashSet<i64>,
 }
 
 /// A thread's readers and builders, kept from range to range.
@@ -81,7 +81,7 @@ pub(in crate::lake) struct Worker<'o> {
     options: &'o IngestOptions<'o>,
     site: Arc<Site>,
     readers: HashMap<usize, Box<dyn Reader>>,
-    tables: Tables,
+    tables: BatchSink,
     buffers: Vec<Vec<u8>>,
     /// Bytes that a builder may hold: enough for batches that are worth their overhead also of tables with few rows.
     flush_at: usize,
@@ -108,7 +108,7 @@ impl<'o> Worker<'o> {
             options,
             site,
             readers: HashMap::new(),
-            tables: Tables::new(names)?,
+            tables: BatchSink::new(names)?,
             buffers: vec![],
             flush_at: (share / 16).clamp(1 << 16, 1 << 20),
             hold_at: share.clamp(1 << 20, 32 << 20) as u64,
@@ -136,17 +136,17 @@ impl<'o> Worker<'o> {
         };
         let converted = self.convert(task, known, &mut result, progress);
         // An unfinished file goes with its writer.
-        self.tables.remove_taker();
-        let mut spared = std::mem::take(&mut result.spared);
+        self.tables.remove_drain();
+        let mut retained = std::mem::take(&mut result.retained);
         // Rows that were to be replaced stay if the log could not be read, unless another input brought them.
-        spared.retain(|hash| {
+        retained.retain(|hash| {
             task.drop.contains(hash)
                 && !result
                     .inputs
                     .iter()
                     .any(|row| row.status.has_rows() && row.content_hash == Some(*hash))
         });
-        if converted.is_ok() && spared.is_empty() {
+        if converted.is_ok() && retained.is_empty() {
             return Ok(result);
         }
         // Files that were whole already are nobody's now.
@@ -158,15 +158,15 @@ impl<'o> Worker<'o> {
         converted?;
         let kept = |log: &&Planned| {
             let name = &*log.file.name;
-            !result.kept.iter().any(|(kept, _)| kept == name)
+            !result.unreadable.iter().any(|(kept, _)| kept == name)
         };
         let again = RangeTask {
             logs: task.logs.iter().filter(kept).cloned().collect(),
-            drop: Arc::new(task.drop.difference(&spared).copied().collect()),
+            drop: Arc::new(task.drop.difference(&retained).copied().collect()),
             ..task.clone()
         };
         let mut second = self.convert_range(&again, known, progress)?;
-        second.kept.append(&mut result.kept);
+        second.unreadable.append(&mut result.unreadable);
         Ok(second)
     }
 
@@ -201,8 +201,8 @@ impl<'o> Worker<'o> {
         tables.dedup();
         let mut syncing = Syncing::new(&task.target.store);
         for name in tables {
-            if let Some(mut resolver) = resolver(self.options, &name) {
-                if let Some(file) = merge_dumps(task, &name, &mut *resolver, result)? {
+            if let Some(mut row_merger) = row_merger(self.options, &name) {
+                if let Some(file) = merge_dumps(task, &name, &mut *row_merger, result)? {
                     result.files.push(file.data);
                     syncing.push(file.unsynced)?;
                 }
@@ -318,11 +318,11 @@ impl<'o> Worker<'o> {
         let writers = RangeWriters::new(task, builders, self.flush_at, self.write_at);
         let writers = Arc::new(Mutex::new(writers));
         let (taker, cancel) = (writers.clone(), self.options.cancel.clone());
-        self.tables.set_taker(move |builders| {
+        self.tables.set_drain(move |builders| {
             if cancel.load(Ordering::Relaxed) {
                 return Err(Error::Interrupted);
             }
-            lock(&taker)?.relieve(builders)
+            lock(&taker)?.flush_while_read(builders)
         });
         writers
     }
@@ -358,7 +358,7 @@ impl<'o> Worker<'o> {
         let Some(source) = self.options.sources.get(log.source).copied() else {
             return Err(Error::Invalid("an input's source is gone".into()));
         };
-        self.tables.hide("darshan_dxt", !log.dxt);
+        self.tables.leave_out("darshan_dxt", !log.dxt);
         let reader = self
             .readers
             .entry(log.source)
@@ -395,8 +395,8 @@ impl<'o> Worker<'o> {
         let why = without_path(&e, &log.file);
         let unread = matches!(e, Error::Io { .. });
         if let Some(held) = log.held.filter(|held| held.stays(unread)) {
-            result.kept.push((log.file.name.to_string(), why));
-            result.spared.insert(held.hash);
+            result.unreadable.push((log.file.name.to_string(), why));
+            result.retained.insert(held.hash);
             return;
         }
         let source = self.options.sources.get(log.source).copied();
@@ -406,24 +406,24 @@ impl<'o> Worker<'o> {
 }
 
 /// What makes one row of several for a table that dumps fill.
-pub(in crate::lake) fn resolver(
+pub(in crate::lake) fn row_merger(
     options: &IngestOptions<'_>,
     table: &str,
-) -> Option<Box<dyn Resolver>> {
+) -> Option<Box<dyn RowMerger>> {
     let sources = options.sources.iter().chain(SOURCES);
     sources
         .into_iter()
-        .find_map(|source| source.resolver(table))
+        .find_map(|source| source.row_merger(table))
 }
 
 /// What a range's table holds and what dumps bring for it.
 fn merge_dumps(
     task: &RangeTask,
     name: &str,
-    resolver: &mut dyn Resolver,
+    row_merger: &mut dyn RowMerger,
     result: &mut RangeResult,
 ) -> Result<Option<Finished>> {
-    let runs: Vec<Arc<Run>> = task
+    let runs: Vec<Arc<SortedRun>> = task
         .runs
         .iter()
         .filter(|run| run.table == name)
@@ -438,7 +438,7 @@ fn merge_dumps(
         &task.target,
         &old,
         &runs,
-        resolver,
+        row_merger,
         task.rewrite,
     )?;
     if merged.changed || task.rewrite {
@@ -446,16 +446,16 @@ fn merge_dumps(
             .replaced
             .extend(old.into_iter().map(|file| file.path));
     }
-    result.warnings.extend(contradictions(name, resolver));
+    result.warnings.extend(contradictions(name, row_merger));
     Ok(merged.file)
 }
 
-/// What a resolver has to say about rows that contradict each other.
+/// What a merger has to say about rows that contradict each other.
 pub(in crate::lake) fn contradictions(
     table: &str,
-    resolver: &dyn Resolver,
+    row_merger: &dyn RowMerger,
 ) -> Option<(String, String)> {
-    let (rows, example) = resolver.contradictions()?;
+    let (rows, example) = row_merger.contradictions()?;
     let what = format!("{rows} rows say otherwise than what is kept, such as {example}");
     Some((table.to_string(), what))
 }

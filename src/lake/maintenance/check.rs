@@ -1,12 +1,12 @@
 //! Whether everything that a version names is there, readable and where it belongs.
 
-use super::referenced::Named;
+use super::referenced::Referenced;
 use crate::error::Result;
 use crate::lake::Lake;
 use crate::lake::file::writer::{damaged, read_rows};
 use crate::lake::ingest::external_sort::{DAY, Keys};
-use crate::lake::version::list_file::{DataFile, batch_to_inputs, day_name, read_part};
-use crate::lake::version::manifest::{HINT, Manifest, hint};
+use crate::lake::version::list_file::{DataFile, batch_to_inputs, day_name, read_list};
+use crate::lake::version::manifest::{Manifest, VERSION_HINT, hint};
 use crate::lake::version::snapshot::Snapshot;
 use crate::lake::version::store::{Entry, Store, TEMPORARY};
 use crate::table::{TABLES, table};
@@ -128,7 +128,7 @@ impl Lake {
         }
         for part in &snapshot.manifest().inputs {
             let mut is_sorted = true;
-            let rows = read_part(store, part).and_then(|batches| {
+            let rows = read_list(store, part).and_then(|batches| {
                 let (mut rows, mut last) = (0, None);
                 for batch in batches {
                     batch_to_inputs(&batch?, |row| {
@@ -162,7 +162,7 @@ impl Lake {
                 Ok(_) => {}
             }
         }
-        let mut named = Named::default();
+        let mut named = Referenced::default();
         let versions = Manifest::versions(store)?;
         for pair in versions.windows(2) {
             // Vacuum removes the oldest ones and never leaves a gap.
@@ -179,7 +179,7 @@ impl Lake {
         }
         if let Some((hinted, _)) = hint(store).filter(|(hinted, _)| *hinted > report.version) {
             report.wrong.push(Finding {
-                path: HINT.into(),
+                path: VERSION_HINT.into(),
                 what: format!("it names version {hinted}, whose manifest is missing: what came after version {} is lost unless it is ingested again", report.version),
             });
         }

@@ -4,7 +4,7 @@
 //! yields to whoever was faster: what others have touched in the meantime is left to the next step, the rest is published on top
 //! of their version. No row is changed; which input it came from and when is as before.
 
-use super::rebalance::{Group, Span, ideal, regroup, stays};
+use super::rebalance::{Extent, Rewrite, ideal, rebalance, stays};
 use crate::error::{Error, Result};
 use crate::lake::Lake;
 use crate::lake::file::data_sink::{Finished, Syncing};
@@ -108,7 +108,7 @@ pub struct CompactReport {
 
 /// A span that was written and is not published yet.
 struct Done {
-    group: Group,
+    group: Rewrite,
     /// Where it is cut now.
     cuts: Vec<i64>,
     /// The target of each piece.
@@ -143,7 +143,7 @@ impl Lake {
             ..CompactReport::default()
         };
         if options.dry_run {
-            foresee(&snapshot, &site.place, &mut report);
+            dry_run(&snapshot, &site.place, &mut report);
             return Ok(report);
         }
         self.check_owner()?;
@@ -162,7 +162,7 @@ impl Lake {
             if groups.is_empty() {
                 break;
             }
-            let bytes = groups.iter().map(Group::bytes).sum();
+            let bytes = groups.iter().map(Rewrite::bytes).sum();
             progress.planned(groups.len() as u64, bytes);
             let mut done = vec![];
             let written = self.write(
@@ -196,7 +196,7 @@ impl Lake {
         &self,
         snapshot: &Snapshot,
         place: &Placement,
-        groups: Vec<Group>,
+        groups: Vec<Rewrite>,
         options: &CompactOptions,
         progress: &dyn Progress,
         history: &mut History,
@@ -215,14 +215,14 @@ impl Lake {
             let cuts = group.cuts(snapshot)?;
             let pieces = pieces(snapshot, place, &group, &cuts, &mut bytes_on, memory, &temp);
             let added = added(snapshot, place, &group, &pieces);
-            let same = matches!(&group.span, Span::Jobs { inner, .. } if *inner == cuts);
+            let same = matches!(&group.span, Extent::Jobs { inner, .. } if *inner == cuts);
             history.note(&group, &cuts, same && added.is_empty());
             if same && added.is_empty() {
                 // One job, however large, is not cut.
                 continue;
             }
             let number = done.len();
-            tasks.extend(added.into_iter().map(|(table, old)| Rewrite {
+            tasks.extend(added.into_iter().map(|(table, old)| RewriteTask {
                 group: number,
                 table,
                 old,
@@ -336,7 +336,7 @@ impl Lake {
 
 impl History {
     /// Whether a group was lost or written too often.
-    fn bars(&self, group: &Group) -> bool {
+    fn is_blocked_for(&self, group: &Rewrite) -> bool {
         let lost = self.losses.get(&format!("{:?}", group.span));
         lost.is_some_and(|lost| *lost >= LOSSES)
             || self
@@ -345,8 +345,8 @@ impl History {
     }
 
     /// How often the least written of its ranges was written.
-    fn generation(&self, group: &Group) -> Option<u32> {
-        let Span::Jobs { from, to, inner } = &group.span else {
+    fn generation(&self, group: &Rewrite) -> Option<u32> {
+        let Extent::Jobs { from, to, inner } = &group.span else {
             return None;
         };
         let known = |bounds| self.generations.get(&bounds).copied().unwrap_or(0);
@@ -354,12 +354,12 @@ impl History {
     }
 
     /// Notes that a group is about to be cut so; `never` if there is no way to do better.
-    fn note(&mut self, group: &Group, cuts: &[i64], never: bool) {
+    fn note(&mut self, group: &Rewrite, cuts: &[i64], never: bool) {
         let generation = match never {
             true => GENERATIONS,
             false => self.generation(group).unwrap_or(0) + 1,
         };
-        if let Span::Jobs { from, to, .. } = &group.span {
+        if let Extent::Jobs { from, to, .. } = &group.span {
             let pieces = bounds(*from, *to, cuts).into_iter();
             self.generations
                 .extend(pieces.map(|bounds| (bounds, generation)));
@@ -375,12 +375,12 @@ fn bounds(from: Option<i64>, to: Option<i64>, inner: &[i64]) -> Vec<(Option<i64>
 }
 
 /// The groups of the next step.
-fn step(snapshot: &Snapshot, place: &Placement, history: &History) -> Vec<Group> {
+fn step(snapshot: &Snapshot, place: &Placement, history: &History) -> Vec<Rewrite> {
     let most = STEP.saturating_mul(snapshot.manifest.range_bytes);
     let mut bytes = 0u64;
-    let groups = regroup(snapshot, place).into_iter();
+    let groups = rebalance(snapshot, place).into_iter();
     groups
-        .filter(|group| !history.bars(group))
+        .filter(|group| !history.is_blocked_for(group))
         .take_while(|group| {
             let first = bytes == 0;
             bytes += group.bytes().max(1);
@@ -390,13 +390,13 @@ fn step(snapshot: &Snapshot, place: &Placement, history: &History) -> Vec<Group>
 }
 
 /// What a compaction would do, as far as the manifest tells.
-fn foresee(snapshot: &Snapshot, place: &Placement, report: &mut CompactReport) {
+fn dry_run(snapshot: &Snapshot, place: &Placement, report: &mut CompactReport) {
     report.after = report.before;
-    for group in regroup(snapshot, place) {
+    for group in rebalance(snapshot, place) {
         let tables: BTreeSet<&str> = group.old.iter().map(|file| file.table.as_str()).collect();
         report.rewritten += group.old.len() as u64;
         report.rewritten_bytes += group.bytes();
-        if let Span::Jobs { inner, .. } = &group.span {
+        if let Extent::Jobs { inner, .. } = &group.span {
             report.after.ranges += group.parts as u64;
             report.after.ranges -= inner.len() as u64 + 1;
         }
@@ -410,7 +410,7 @@ fn foresee(snapshot: &Snapshot, place: &Placement, report: &mut CompactReport) {
 fn pieces(
     snapshot: &Snapshot,
     place: &Placement,
-    group: &Group,
+    group: &Rewrite,
     cuts: &[i64],
     bytes_on: &mut HashMap<i64, u64>,
     memory: usize,
@@ -429,8 +429,8 @@ fn pieces(
         .max_by_key(|(_, bytes)| *bytes)
         .map(|(ost, _)| ost);
     let (spans, day) = match &group.span {
-        Span::Jobs { from, to, .. } => (bounds(*from, *to, cuts), None),
-        Span::Day { fs, day, .. } => (vec![(None, None)], Some((fs.clone(), *day))),
+        Extent::Jobs { from, to, .. } => (bounds(*from, *to, cuts), None),
+        Extent::Day { fs, day, .. } => (vec![(None, None)], Some((fs.clone(), *day))),
     };
     let first = group.span.ranges(snapshot.splits()).map(|r| r.start);
     let share = ideal(snapshot).min(group.bytes());
@@ -461,7 +461,7 @@ fn pieces(
 fn added(
     snapshot: &Snapshot,
     place: &Placement,
-    group: &Group,
+    group: &Rewrite,
     pieces: &[Target],
 ) -> Vec<(String, Vec<DataFile>)> {
     let mut tables: BTreeMap<String, Vec<DataFile>> = BTreeMap::new();
@@ -498,14 +498,14 @@ fn recut(snapshot: &Snapshot, done: &[Done]) -> Vec<JobRange> {
 }
 
 /// One table of a group.
-struct Rewrite {
+struct RewriteTask {
     group: usize,
     table: String,
     old: Vec<DataFile>,
     pieces: Arc<Vec<Target>>,
 }
 
-impl Rewrite {
+impl RewriteTask {
     /// Writes the rows of the old files to one file for each piece.
     fn run(&self, cancel: &AtomicBool, result: &mut RangeResult) -> Result<()> {
         let Some(first) = self.pieces.first() else {

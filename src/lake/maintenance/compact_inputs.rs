@@ -5,8 +5,8 @@ use crate::lake::Lake;
 use crate::lake::version::commit::{Change, is_unknown};
 use crate::lake::version::input_index::InputIndex;
 use crate::lake::version::lease::Lease;
-use crate::lake::version::list_file::{InputRow, inputs_to_batch, properties, write_part};
-use crate::lake::version::manifest::Part;
+use crate::lake::version::list_file::{InputRow, inputs_to_batch, properties, write_list};
+use crate::lake::version::manifest::ListFile;
 use crate::lake::version::store::Store;
 use parquet::file::properties::{EnabledStatistics, WriterPropertiesBuilder};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,14 +21,14 @@ const MOST_ROWS: u64 = 1 << 17;
 const GROUP: usize = 8192;
 
 /// Whether a list is merged with others whatever they hold.
-pub(in crate::lake) fn is_small(list: &Part) -> bool {
+pub(in crate::lake) fn is_small(list: &ListFile) -> bool {
     list.rows < MOST_ROWS / 2
 }
 
 /// How many lists there will be about after a compaction.
-pub(in crate::lake) fn after(lists: &[Part]) -> usize {
+pub(in crate::lake) fn after(lists: &[ListFile]) -> usize {
     let merged = groups(lists);
-    let rows = |group: &Vec<Part>| group.iter().map(|list| list.rows).sum::<u64>();
+    let rows = |group: &Vec<ListFile>| group.iter().map(|list| list.rows).sum::<u64>();
     let gone: usize = merged.iter().map(Vec::len).sum();
     let made = |group| rows(group).div_ceil(MOST_ROWS) as usize;
     lists.len() - gone + merged.iter().map(made).sum::<usize>()
@@ -36,11 +36,12 @@ pub(in crate::lake) fn after(lists: &[Part]) -> usize {
 
 /// The lists that a compaction merges with each other: the small ones, and of the others those that overlap. So those that hold
 /// millions of paths that nobody has touched are not written anew for a hundred.
-fn groups(lists: &[Part]) -> Vec<Vec<Part>> {
-    let (small, mut large): (Vec<Part>, Vec<Part>) = lists.iter().cloned().partition(is_small);
+fn groups(lists: &[ListFile]) -> Vec<Vec<ListFile>> {
+    let (small, mut large): (Vec<ListFile>, Vec<ListFile>) =
+        lists.iter().cloned().partition(is_small);
     large.sort_by(|a, b| a.paths.cmp(&b.paths));
     let mut groups = vec![small];
-    let (mut group, mut last): (Vec<Part>, Option<String>) = (vec![], None);
+    let (mut group, mut last): (Vec<ListFile>, Option<String>) = (vec![], None);
     for list in large {
         let paths = list.paths.clone().unwrap_or_default();
         if last.as_ref().is_some_and(|last| *last < paths.0) {
@@ -58,12 +59,12 @@ fn groups(lists: &[Part]) -> Vec<Vec<Part>> {
 /// whatever happens.
 ///
 /// # Errors
-/// Those of the rows; as [`write_part`].
+/// Those of the rows; as [`write_list`].
 pub(in crate::lake) fn write_inputs(
     store: &Store,
     rows: impl IntoIterator<Item = Result<InputRow>>,
     count: u64,
-    written: &mut Vec<Part>,
+    written: &mut Vec<ListFile>,
 ) -> Result<()> {
     // All of about the same size, so that none is small that need not be.
     let most = count.div_ceil(count.div_ceil(MOST_ROWS).max(1)).max(1);
@@ -87,8 +88,8 @@ pub(in crate::lake) fn write_inputs(
             }
             Some(inputs_to_batch(&some))
         });
-        let part = write_part(store, "input", layout()?, batches)?;
-        written.extend(part.map(|part| Part {
+        let part = write_list(store, "input", layout()?, batches)?;
+        written.extend(part.map(|part| ListFile {
             paths,
             undated,
             ..part
@@ -114,7 +115,11 @@ fn layout() -> Result<WriterPropertiesBuilder> {
 ///
 /// # Errors
 /// As [`InputIndex::find`] and [`write_inputs`].
-pub(in crate::lake) fn merge(store: &Store, lists: &[Part], written: &mut Vec<Part>) -> Result<()> {
+pub(in crate::lake) fn merge(
+    store: &Store,
+    lists: &[ListFile],
+    written: &mut Vec<ListFile>,
+) -> Result<()> {
     let count = lists.iter().map(|list| list.rows).sum();
     write_inputs(store, InputIndex::new(store, lists).rows(), count, written)
 }
@@ -149,8 +154,8 @@ impl Lake {
             };
             let written = merge_all();
             let committed = written.and_then(|()| {
-                let gone: Vec<&Part> = groups.iter().flatten().collect();
-                let stays = |list: &&Part| !gone.contains(list);
+                let gone: Vec<&ListFile> = groups.iter().flatten().collect();
+                let stays = |list: &&ListFile| !gone.contains(list);
                 let stay = snapshot.manifest.inputs.iter().filter(stays);
                 self.commit(
                     &snapshot,
@@ -184,8 +189,8 @@ impl Lake {
 mod tests {
     use super::*;
 
-    fn list(rows: u64, first: &str, last: &str) -> Part {
-        Part {
+    fn list(rows: u64, first: &str, last: &str) -> ListFile {
+        ListFile {
             path: format!("{rows} {first} {last}"),
             rows,
             checksum: 0,
@@ -197,9 +202,10 @@ mod tests {
 
     #[test]
     fn small_lists_are_merged_and_large_ones_that_overlap() {
-        let paths = |lists: &[Part]| -> Vec<Vec<String>> {
+        let paths = |lists: &[ListFile]| -> Vec<Vec<String>> {
             let groups = groups(lists);
-            let paths = |group: &Vec<Part>| group.iter().map(|list| list.path.clone()).collect();
+            let paths =
+                |group: &Vec<ListFile>| group.iter().map(|list| list.path.clone()).collect();
             groups.iter().map(paths).collect()
         };
         let large = MOST_ROWS / 2;

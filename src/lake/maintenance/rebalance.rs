@@ -19,7 +19,7 @@ pub(in crate::lake) const ROWS: usize = 8192;
 
 /// A part of the lake that is written anew as a whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::lake) enum Span {
+pub(in crate::lake) enum Extent {
     /// Adjacent ranges: `from <= job_id < to`, so far cut at `inner`.
     Jobs {
         from: Option<i64>,
@@ -32,15 +32,15 @@ pub(in crate::lake) enum Span {
 
 /// What becomes of a span.
 #[derive(Clone, Debug)]
-pub(in crate::lake) struct Group {
-    pub(in crate::lake) span: Span,
+pub(in crate::lake) struct Rewrite {
+    pub(in crate::lake) span: Extent,
     /// Its data files.
     pub(in crate::lake) old: Vec<DataFile>,
     /// Pieces of about equal size to be cut.
     pub(in crate::lake) parts: usize,
 }
 
-impl Group {
+impl Rewrite {
     pub(in crate::lake) fn bytes(&self) -> u64 {
         self.old.iter().map(|file| file.bytes).sum()
     }
@@ -64,7 +64,7 @@ impl Group {
     }
 }
 
-impl Span {
+impl Extent {
     /// The numbers of its ranges in a version; None if they are cut otherwise there, or it has none.
     pub(in crate::lake) fn ranges(&self, splits: &[i64]) -> Option<Range<usize>> {
         let Self::Jobs { from, to, inner } = self else {
@@ -121,7 +121,7 @@ pub(in crate::lake) fn ideal(snapshot: &Snapshot) -> u64 {
 ///
 /// Neighbours are merged that hold one and a half times the ideal together or less, ranges are cut that hold more than twice the
 /// ideal: what was made by the one is not undone by the other.
-pub(in crate::lake) fn regroup(snapshot: &Snapshot, place: &Placement) -> Vec<Group> {
+pub(in crate::lake) fn rebalance(snapshot: &Snapshot, place: &Placement) -> Vec<Rewrite> {
     let lake = &snapshot.manifest.lake_id;
     let splits = snapshot.splits();
     let mut ranges: Vec<Vec<DataFile>> = vec![vec![]; splits.len() + 1];
@@ -153,8 +153,8 @@ pub(in crate::lake) fn regroup(snapshot: &Snapshot, place: &Placement) -> Vec<Gr
             false => 1,
         };
         if end > first + 1 || parts > 1 || !is_sound(&ranges[first], place, lake) {
-            groups.push(Group {
-                span: Span::Jobs {
+            groups.push(Rewrite {
+                span: Extent::Jobs {
                     from: first.checked_sub(1).map(|before| splits[before]),
                     to: splits.get(end - 1).copied(),
                     inner: splits[first..end - 1].to_vec(),
@@ -168,8 +168,8 @@ pub(in crate::lake) fn regroup(snapshot: &Snapshot, place: &Placement) -> Vec<Gr
     let unsound = days
         .into_iter()
         .filter(|(_, files)| !is_sound(files, place, lake));
-    groups.extend(unsound.map(|((table, fs, day), old)| Group {
-        span: Span::Day {
+    groups.extend(unsound.map(|((table, fs, day), old)| Rewrite {
+        span: Extent::Day {
             table: table.into(),
             fs: fs.into(),
             day,

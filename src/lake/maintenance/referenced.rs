@@ -12,7 +12,7 @@ use xxhash_rust::xxh3::xxh3_128;
 /// Files and lists that some versions name. Each list is read once, so that it takes memory for each file, not for each file of each
 /// version.
 #[derive(Clone, Default)]
-pub(in crate::lake) struct Named {
+pub(in crate::lake) struct Referenced {
     /// Hashes of the paths of data files and lists.
     paths: HashSet<u128>,
     /// Lists that were read.
@@ -23,7 +23,7 @@ pub(in crate::lake) struct Named {
     newest: Option<Manifest>,
 }
 
-impl Named {
+impl Referenced {
     /// Adds what a version names; nothing if there is no such version.
     ///
     /// # Errors
@@ -86,7 +86,7 @@ impl Named {
     /// The path of a data file of the newest version that is not there; None if all are.
     ///
     /// # Errors
-    /// [`Error::Io`], and as [`Named::add`].
+    /// [`Error::Io`], and as [`Referenced::add`].
     pub(in crate::lake) fn missing_of_newest(&self, store: &Store) -> Result<Option<String>> {
         let Some(newest) = &self.newest else {
             return Ok(None);

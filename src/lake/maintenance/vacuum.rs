@@ -1,7 +1,7 @@
 //! Removing what no kept version names.
 
 use super::check::present;
-use super::referenced::Named;
+use super::referenced::Referenced;
 use crate::error::{Error, Result};
 use crate::lake::version::lease::Leases;
 use crate::lake::version::manifest::{Manifest, version_of};
@@ -80,7 +80,7 @@ impl Lake {
             lake: store.show(""),
             reason: format!("{path}: {what}; nothing was removed"),
         };
-        let mut named = Named::default();
+        let mut named = Referenced::default();
         for (version, _) in keep {
             named
                 .add(store, *version)

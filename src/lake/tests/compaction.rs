@@ -276,7 +276,7 @@ pub(super) fn relist(lake: &Lake, change: impl Fn(&mut Vec<DataFile>)) {
     let mut files = newest.files().to_vec();
     change(&mut files);
     let entries: Vec<_> = files.into_iter().map(|file| (file, false)).collect();
-    let list = crate::lake::version::list_file::write_part(
+    let list = crate::lake::version::list_file::write_list(
         lake.store(),
         "file",
         crate::lake::version::list_file::properties().unwrap(),
@@ -323,7 +323,10 @@ fn several_files_of_one_range_become_one_even_if_their_jobs_overlap() {
     odd.ingest();
     let other = odd.lake.snapshot(None).unwrap().files()[0].clone();
     let bytes = odd.lake.store().read(&other.path).unwrap().unwrap();
-    even.lake.store().put_new(&other.path, &bytes).unwrap();
+    even.lake
+        .store()
+        .put_if_absent(&other.path, &bytes)
+        .unwrap();
     relist(&even.lake, |files| files.push(other.clone()));
     let known = odd.lake.snapshot(None).unwrap().inputs().unwrap();
     even.lake.record_inputs(known).unwrap();

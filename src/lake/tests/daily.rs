@@ -1,7 +1,7 @@
 //! A day of a tree of years, months and days.
 
 use super::*;
-use crate::lake::ingest::change_set::Memory;
+use crate::lake::ingest::change_set::KnownInputs;
 use crate::lake::ingest::discover::list;
 use crate::lake::ingest::lister::{Kind, Lister};
 use crate::source::Period;
@@ -275,7 +275,7 @@ fn of_a_tree_of_very_many_paths_that_a_lake_knows_what_is_new_is_held() {
         peak();
         let listing = list(&tree, &snapshot, &[logs], &[], 0, &options).unwrap();
         if period == Period::default() {
-            let memory = Memory::new(&snapshot, &listing.known, 0);
+            let memory = KnownInputs::new(&snapshot, &listing.known, 0);
             memory.hashes().unwrap();
         }
         let peak = peak();
@@ -317,8 +317,8 @@ fn an_ingest_of_a_day_reads_the_lists_of_inputs_of_that_day_alone() {
         bench.lake.ingest(&all, &Silent).unwrap();
     }
     let lists = bench.lake.snapshot(None).unwrap().manifest().inputs.clone();
-    let of_march = |list: &&Part| list.paths.as_ref().unwrap().1.contains("/2026/3/");
-    let march: Vec<&Part> = lists.iter().filter(of_march).collect();
+    let of_march = |list: &&ListFile| list.paths.as_ref().unwrap().1.contains("/2026/3/");
+    let march: Vec<&ListFile> = lists.iter().filter(of_march).collect();
     assert_eq!((lists.len(), march.len()), (2, 1));
     bench.lake.store().delete(&march[0].path).unwrap();
     let first = ELEVENTH - 10;

@@ -1,7 +1,7 @@
 //! A month that is made while it is taken in, beside the same month in files.
 
 use super::*;
-use crate::source::{Listed, Made, SOURCES};
+use crate::source::{InputMeta, InputProvider, SOURCES};
 use crate::synth::{Month, Supply, write};
 use arrow::record_batch::RecordBatch;
 use std::collections::{BTreeMap, BTreeSet};
@@ -118,7 +118,7 @@ fn a_month_made_into_a_lake_has_the_rows_of_its_files() {
 fn an_input_that_a_month_does_not_have_is_an_error() {
     let supply = Supply::new(&Month::new(3, 1), Path::new("/synth"), 1, &|_| ()).unwrap();
     let listed = supply.list();
-    let Some(Listed { path, bytes, .. }) = listed.first() else {
+    let Some(InputMeta { path, bytes, .. }) = listed.first() else {
         panic!("no inputs");
     };
     let input = supply.open(path).unwrap();

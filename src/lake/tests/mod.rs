@@ -1,7 +1,7 @@
 //! A lake end to end, on a small kind of log of its own.
 
 use super::*;
-use crate::source::{Input, Outcome, Peek, Reader, Site, Source, Tables};
+use crate::source::{BatchSink, Input, Outcome, Peek, Reader, Site, Source};
 use crate::table::Column;
 use arrow::array::AsArray;
 use arrow::datatypes::Int64Type;
@@ -76,7 +76,7 @@ impl Source for MountList {
 struct MountReader;
 
 impl Reader for MountReader {
-    fn read(&mut self, input: &Input, id: i64, tables: &mut Tables) -> Result<Outcome> {
+    fn read(&mut self, input: &Input, id: i64, tables: &mut BatchSink) -> Result<Outcome> {
         let words = words(input)?;
         let Peek::Log { job_id: job, .. } = MountList.peek(input)? else {
             return Err(Error::Invalid("a dump".into()));

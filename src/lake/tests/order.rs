@@ -326,7 +326,7 @@ impl Source for Positions {
 }
 
 impl Reader for Positions {
-    fn read(&mut self, input: &Input, id: i64, tables: &mut Tables) -> Result<Outcome> {
+    fn read(&mut self, input: &Input, id: i64, tables: &mut BatchSink) -> Result<Outcome> {
         let words = words(input)?;
         let builder = tables.get("darshan_mount").unwrap();
         for position in words.iter().skip(3) {

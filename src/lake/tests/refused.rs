@@ -130,7 +130,7 @@ impl Source for Refusing {
 struct RefusingReader(Refusing);
 
 impl Reader for RefusingReader {
-    fn read(&mut self, input: &Input, id: i64, tables: &mut Tables) -> Result<Outcome> {
+    fn read(&mut self, input: &Input, id: i64, tables: &mut BatchSink) -> Result<Outcome> {
         match words(input)?.contains(&"fine".to_string()) {
             true => MountReader.read(input, id, tables),
             false => Err(self.0.refuse(input)),

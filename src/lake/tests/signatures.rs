@@ -5,7 +5,7 @@ use super::*;
 use crate::lake::file::temp::Spill;
 use crate::lake::file::writer::Target;
 use crate::lake::ingest::discover::list;
-use crate::lake::ingest::external_sort::{Dump, Run, Stage};
+use crate::lake::ingest::external_sort::{Dump, ExternalSort, SortedRun};
 use crate::lake::ingest::lister::Disk;
 use crate::lake::ingest::pipeline::signature;
 use crate::lake::ingest::write_days::DaysTask;
@@ -13,7 +13,7 @@ use crate::lake::ingest::write_range::{RangeTask, Task};
 use crate::source::SOURCES;
 
 /// The runs of a dump of this text.
-fn runs(dumps: &Dumps, source: &str, text: &str) -> Vec<Arc<Run>> {
+fn runs(dumps: &Dumps, source: &str, text: &str) -> Vec<Arc<SortedRun>> {
     let path = dumps.write("dump", text);
     let snapshot = dumps.lake.snapshot(None).unwrap();
     let options = IngestOptions::default();
@@ -25,7 +25,7 @@ fn runs(dumps: &Dumps, source: &str, text: &str) -> Vec<Arc<Run>> {
         taken: None,
         known: false,
     };
-    let stage = Stage::read(&[dump], &Arc::default(), &options, &Silent).unwrap();
+    let stage = ExternalSort::read(&[dump], &Arc::default(), &options, &Silent).unwrap();
     stage.runs
 }
 

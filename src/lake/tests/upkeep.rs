@@ -298,7 +298,7 @@ fn what_is_no_lake_is_said_in_one_line_with_what_to_do() {
             .contains("already")
     );
     lake.store()
-        .put_new(&Manifest::path(2), br#"{"checksum":"#)
+        .put_if_absent(&Manifest::path(2), br#"{"checksum":"#)
         .unwrap();
     assert!(
         error("lake").contains("version 2: its manifest is damaged; `iolode lake restore"),

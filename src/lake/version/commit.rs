@@ -4,7 +4,7 @@ use super::file_index::{Entry, next_lists};
 use super::lease::Lease;
 use super::list_file::DataFile;
 use super::list_file::{InputRow, InputStatus};
-use super::manifest::{JobRange, Manifest, Part, Published, Summary};
+use super::manifest::{JobRange, ListFile, Manifest, Published, Summary};
 use super::ranges::range_of;
 use super::snapshot::Snapshot;
 use super::store::Store;
@@ -38,9 +38,9 @@ pub(in crate::lake) struct Change<'a> {
     /// Number of the settings with which these were read.
     pub(in crate::lake) read_with: Option<i64>,
     /// Lists of inputs in the place of those that there are.
-    pub(in crate::lake) input_lists: Option<Vec<Part>>,
+    pub(in crate::lake) input_lists: Option<Vec<ListFile>>,
     /// Lists of data files in the place of those that there are, and what they hold.
-    pub(in crate::lake) file_lists: Option<(Vec<Part>, Summary)>,
+    pub(in crate::lake) file_lists: Option<(Vec<ListFile>, Summary)>,
     /// Users' functions.
     pub(in crate::lake) functions: Option<Vec<UserFunction>>,
     /// The text of the settings.
@@ -184,7 +184,7 @@ impl Lake {
         &self,
         snapshot: &Snapshot,
         change: &Change<'_>,
-        written: &mut Vec<Part>,
+        written: &mut Vec<ListFile>,
     ) -> Result<Manifest> {
         let before = &snapshot.manifest;
         before.check_writer(&self.store)?;
@@ -217,7 +217,7 @@ impl Lake {
         snapshot: &Snapshot,
         change: &Change<'_>,
         manifest: &mut Manifest,
-        written: &mut Vec<Part>,
+        written: &mut Vec<ListFile>,
     ) -> Result<()> {
         let version = manifest.version;
         let mut inputs = change.inputs.clone();
@@ -247,7 +247,7 @@ impl Lake {
         listed?;
         manifest.inputs.extend(new.iter().cloned());
         if manifest.inputs.iter().filter(|list| is_small(list)).count() > MOST_PARTS {
-            let (small, mut lists): (Vec<Part>, _) = std::mem::take(&mut manifest.inputs)
+            let (small, mut lists): (Vec<ListFile>, _) = std::mem::take(&mut manifest.inputs)
                 .into_iter()
                 .partition(is_small);
             let mut merged = vec![];
@@ -275,7 +275,7 @@ impl Lake {
         snapshot: &Snapshot,
         change: &Change<'_>,
         manifest: &mut Manifest,
-        written: &mut Vec<Part>,
+        written: &mut Vec<ListFile>,
     ) -> Result<()> {
         let replaced = change.results.iter().flat_map(|result| &result.replaced);
         let replaced: HashSet<&str> = replaced.map(String::as_str).collect();

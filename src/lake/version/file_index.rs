@@ -5,8 +5,8 @@
 //! A lake of few files has one list.
 
 use super::file_list::FileList;
-use super::list_file::{DataFile, entries_to_batch, properties, write_part};
-use super::manifest::Part;
+use super::list_file::{DataFile, entries_to_batch, properties, write_list};
+use super::manifest::ListFile;
 use super::ranges::range_of;
 use super::store::Store;
 use crate::error::Result;
@@ -34,7 +34,11 @@ impl FileIndex {
     ///
     /// # Errors
     /// As [`FileList::open`].
-    pub(in crate::lake) fn open(store: &Store, parts: &[Part], splits: Vec<i64>) -> Result<Self> {
+    pub(in crate::lake) fn open(
+        store: &Store,
+        parts: &[ListFile],
+        splits: Vec<i64>,
+    ) -> Result<Self> {
         let lists = parts.iter().map(|part| FileList::open(store, part));
         let lists = lists.collect::<Result<_>>()?;
         Ok(Self { lists, splits })
@@ -138,27 +142,28 @@ fn order(file: &DataFile) -> (&str, Option<i64>, &str) {
 /// The lists of the next version, given those of this one, what changed, and all files of the next.
 ///
 /// # Errors
-/// As [`write_part`], and [`FileList::open`]. What was written by then is in `written`.
+/// As [`write_list`], and [`FileList::open`]. What was written by then is in `written`.
 pub(in crate::lake) fn next_lists(
     store: &Store,
-    old: &[Part],
+    old: &[ListFile],
     changed: Vec<Entry>,
     all: &[DataFile],
-    written: &mut Vec<Part>,
-) -> Result<Vec<Part>> {
+    written: &mut Vec<ListFile>,
+) -> Result<Vec<ListFile>> {
     if changed.is_empty() {
         return Ok(old.to_vec());
     }
     let mut lists = old.to_vec();
-    let mut write = |level: u8, mut entries: Vec<Entry>| -> Result<Option<Part>> {
+    let mut write = |level: u8, mut entries: Vec<Entry>| -> Result<Option<ListFile>> {
         entries.sort_by(|(a, _), (b, _)| order(a).cmp(&order(b)));
         let rows = entries.chunks(16_384).map(entries_to_batch);
         let part =
-            write_part(store, "file", properties()?, rows)?.map(|part| Part { level, ..part });
+            write_list(store, "file", properties()?, rows)?.map(|part| ListFile { level, ..part });
         written.extend(part.clone());
         Ok(part)
     };
-    let of_level = |lists: &[Part], level| lists.iter().filter(|part| part.level == level).count();
+    let of_level =
+        |lists: &[ListFile], level| lists.iter().filter(|part| part.level == level).count();
     let many = changed.len() * 2 > all.len();
     let merges = of_level(&lists, 0) + 1 >= MERGED;
     if all.len() <= FEW || many || merges && of_level(&lists, 1) + 1 >= MERGED {
@@ -169,7 +174,7 @@ pub(in crate::lake) fn next_lists(
         lists.extend(write(0, changed)?);
         return Ok(lists);
     }
-    let (small, mut lists): (Vec<Part>, Vec<Part>) =
+    let (small, mut lists): (Vec<ListFile>, Vec<ListFile>) =
         lists.into_iter().partition(|part| part.level == 0);
     let small = small.iter().map(|part| FileList::open(store, part)?.all());
     let mut small = small.collect::<Result<Vec<_>>>()?;
@@ -230,10 +235,10 @@ pub(in crate::lake) mod tests {
     }
 
     /// A list of these files.
-    pub(in crate::lake) fn written(files: &[DataFile]) -> (Store, Part) {
+    pub(in crate::lake) fn written(files: &[DataFile]) -> (Store, ListFile) {
         let store = memory();
         let entries: Vec<Entry> = files.iter().map(|file| (file.clone(), false)).collect();
-        let part = write_part(
+        let part = write_list(
             &store,
             "file",
             properties().unwrap(),

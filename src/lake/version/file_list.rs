@@ -4,8 +4,8 @@
 //! wants a few. What its pages hold is read from its page index; a list that has none is read as a whole.
 
 use super::file_index::Entry;
-use super::list_file::{PAGE, batch_to_entries, part_bytes};
-use super::manifest::Part;
+use super::list_file::{PAGE, batch_to_entries, list_bytes};
+use super::manifest::ListFile;
 use super::store::Store;
 use crate::error::{Error, Result};
 use arrow::array::{Array, AsArray};
@@ -33,8 +33,8 @@ impl FileList {
     ///
     /// # Errors
     /// [`Error::Lake`] if it is missing, [`Error::Columns`] if it cannot be read.
-    pub(in crate::lake) fn open(store: &Store, part: &Part) -> Result<Self> {
-        let bytes = part_bytes(store, part)?;
+    pub(in crate::lake) fn open(store: &Store, part: &ListFile) -> Result<Self> {
+        let bytes = list_bytes(store, part)?;
         let options = ArrowReaderOptions::new().with_page_index_policy(PageIndexPolicy::Optional);
         let footer = ArrowReaderMetadata::load(&bytes, options)
             .map_err(|e| Error::columns(part.path.clone(), e))?;

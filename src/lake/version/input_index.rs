@@ -4,8 +4,8 @@
 //! Of a list that is read the bytes are held, and a page of its rows; of its row groups those are decoded that may hold a path
 //! that is asked for. So what is in memory does not grow with the inputs that a lake knows.
 
-use super::list_file::{InputRow, PAGE, check_inputs, input_of, part_bytes};
-use super::manifest::Part;
+use super::list_file::{InputRow, PAGE, check_inputs, input_of, list_bytes};
+use super::manifest::ListFile;
 use super::store::Store;
 use crate::error::{Error, Result};
 use arrow::array::{Array, AsArray, Int64Array, StringArray};
@@ -64,7 +64,7 @@ impl InputIndex {
     /// Of whole rows.
     pub(in crate::lake) fn new<'a>(
         store: &Store,
-        lists: impl IntoIterator<Item = &'a Part>,
+        lists: impl IntoIterator<Item = &'a ListFile>,
     ) -> Self {
         Self::of(store, lists, Wanted::All)
     }
@@ -72,12 +72,16 @@ impl InputIndex {
     /// Of paths and content hashes alone: there is no [`Newest::row`].
     pub(in crate::lake) fn keys<'a>(
         store: &Store,
-        lists: impl IntoIterator<Item = &'a Part>,
+        lists: impl IntoIterator<Item = &'a ListFile>,
     ) -> Self {
         Self::of(store, lists, Wanted::Keys)
     }
 
-    fn of<'a>(store: &Store, lists: impl IntoIterator<Item = &'a Part>, wanted: Wanted) -> Self {
+    fn of<'a>(
+        store: &Store,
+        lists: impl IntoIterator<Item = &'a ListFile>,
+        wanted: Wanted,
+    ) -> Self {
         let lists = lists.into_iter().filter(|part| part.rows > 0);
         Self {
             store: store.clone(),
@@ -138,7 +142,7 @@ impl InputIndex {
 
 /// A list and the row that is looked at; the greatest is the one whose path comes first.
 struct Cursor {
-    part: Part,
+    part: ListFile,
     /// The list's bytes, once a path of it was asked for.
     open: Option<Open>,
     /// Rows that were decoded last; None before those of a group.
@@ -188,7 +192,7 @@ impl Ord for Cursor {
 }
 
 impl Cursor {
-    fn new(part: &Part) -> Self {
+    fn new(part: &ListFile) -> Self {
         Self {
             part: part.clone(),
             open: None,
@@ -277,8 +281,8 @@ impl Cursor {
 }
 
 impl Open {
-    fn new(store: &Store, part: &Part) -> Result<Self> {
-        let bytes = part_bytes(store, part)?;
+    fn new(store: &Store, part: &ListFile) -> Result<Self> {
+        let bytes = list_bytes(store, part)?;
         let footer = ArrowReaderMetadata::load(&bytes, ArrowReaderOptions::new())
             .map_err(|e| Error::columns(part.path.clone(), e))?;
         let groups = footer.metadata().row_groups().iter().map(|group| {
@@ -302,7 +306,7 @@ impl Open {
     }
 
     /// Begins to read the group that comes next.
-    fn begin(&mut self, part: &Part, wanted: Wanted) -> Result<()> {
+    fn begin(&mut self, part: &ListFile, wanted: Wanted) -> Result<()> {
         let columns = match wanted {
             Wanted::All => ProjectionMask::all(),
             Wanted::Keys => ProjectionMask::columns(self.footer.parquet_schema(), KEYS),
@@ -321,7 +325,7 @@ impl Open {
 }
 
 impl Rows {
-    fn new(part: &Part, batch: RecordBatch) -> Result<Self> {
+    fn new(part: &ListFile, batch: RecordBatch) -> Result<Self> {
         // A row of fewer columns is never asked for.
         if batch.num_columns() > KEYS.len() {
             check_inputs(&batch)?;
@@ -399,13 +403,13 @@ mod tests {
         Store::Memory(Arc::new(InMemory::new()))
     }
 
-    fn write(store: &Store, rows: Vec<InputRow>) -> Vec<Part> {
+    fn write(store: &Store, rows: Vec<InputRow>) -> Vec<ListFile> {
         let (count, mut lists) = (rows.len() as u64, vec![]);
         write_inputs(store, rows.into_iter().map(Ok), count, &mut lists).unwrap();
         lists
     }
 
-    fn all(store: &Store, lists: &[Part]) -> Vec<InputRow> {
+    fn all(store: &Store, lists: &[ListFile]) -> Vec<InputRow> {
         let rows = InputIndex::new(store, lists).rows();
         rows.collect::<Result<_>>().unwrap()
     }
@@ -454,7 +458,7 @@ mod tests {
 
             // Some of the lists merged tell the same with the others.
             let mut number = 0;
-            let (some, mut rest): (Vec<Part>, Vec<Part>) = parts.into_iter().partition(|_| {
+            let (some, mut rest): (Vec<ListFile>, Vec<ListFile>) = parts.into_iter().partition(|_| {
                 number += 1;
                 merged >> (number - 1) & 1 == 1
             });

@@ -42,7 +42,7 @@ impl Lease {
         let path = format!("{LEASES}/{}", uuid::Uuid::new_v4());
         // The time at which it begins stays in the file; that of the file is the time at which it was renewed.
         let start = crate::lake::micros(store.time()?);
-        store.put_new(&path, start.to_string().as_bytes())?;
+        store.put_if_absent(&path, start.to_string().as_bytes())?;
         let held = Arc::new(Held {
             store: store.clone(),
             path,

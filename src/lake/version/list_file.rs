@@ -1,6 +1,6 @@
 //! The lists that a manifest refers to, as Parquet: data files, inputs.
 
-use super::manifest::Part;
+use super::manifest::ListFile;
 use super::store::Store;
 use crate::error::{Error, Result};
 use crate::source::{Period, SOURCES, Status};
@@ -350,12 +350,12 @@ pub(in crate::lake) fn properties() -> Result<WriterPropertiesBuilder> {
 ///
 /// # Errors
 /// [`Error::Io`], [`Error::Columns`].
-pub(in crate::lake) fn write_part(
+pub(in crate::lake) fn write_list(
     store: &Store,
     kind: &str,
     properties: WriterPropertiesBuilder,
     batches: impl IntoIterator<Item = Result<RecordBatch>>,
-) -> Result<Option<Part>> {
+) -> Result<Option<ListFile>> {
     let mut batches = batches.into_iter();
     let Some(first) = batches.next().transpose()? else {
         return Ok(None);
@@ -373,7 +373,7 @@ pub(in crate::lake) fn write_part(
     }
     let bytes = writer.into_inner().map_err(failed)?;
     // Nobody else has this name: what is there although the store says that something was there before is this list.
-    if !store.put_new(&path, &bytes)? {
+    if !store.put_if_absent(&path, &bytes)? {
         if store.read(&path)?.is_none_or(|found| found != bytes) {
             return Err(Error::Conflict {
                 lake: store.show(""),
@@ -382,7 +382,7 @@ pub(in crate::lake) fn write_part(
         }
         store.sync_name(&path)?;
     }
-    Ok(Some(Part {
+    Ok(Some(ListFile {
         path,
         rows,
         checksum: xxh3_64(&bytes) as i64,
@@ -396,11 +396,11 @@ pub(in crate::lake) fn write_part(
 ///
 /// # Errors
 /// [`Error::Lake`] if it is missing, [`Error::Columns`] if it cannot be read.
-pub(in crate::lake) fn read_part(
+pub(in crate::lake) fn read_list(
     store: &Store,
-    part: &Part,
+    part: &ListFile,
 ) -> Result<impl Iterator<Item = Result<RecordBatch>> + use<>> {
-    let bytes = part_bytes(store, part)?;
+    let bytes = list_bytes(store, part)?;
     let failed = |e| Error::columns(part.path.clone(), e);
     let builder = ParquetRecordBatchReaderBuilder::try_new(bytes).map_err(failed)?;
     let batches = builder.with_batch_size(16_384).build().map_err(failed)?;
@@ -412,7 +412,7 @@ pub(in crate::lake) fn read_part(
 ///
 /// # Errors
 /// [`Error::Lake`] if it is missing or damaged.
-pub(in crate::lake) fn part_bytes(store: &Store, part: &Part) -> Result<Bytes> {
+pub(in crate::lake) fn list_bytes(store: &Store, part: &ListFile) -> Result<Bytes> {
     let wrong = |what: &str| Error::Lake {
         lake: store.show(""),
         reason: format!("{} {what}", part.path),
@@ -575,7 +575,7 @@ mod tests {
             version: 2,
             settings: Some(-9),
         };
-        let part = write_part(
+        let part = write_list(
             &store,
             "file",
             properties().unwrap(),
@@ -584,15 +584,15 @@ mod tests {
         .unwrap()
         .unwrap();
         let (mut files, mut inputs) = (vec![], vec![]);
-        for batch in read_part(&store, &part).unwrap() {
+        for batch in read_list(&store, &part).unwrap() {
             batch_to_files(&batch.unwrap(), &mut files).unwrap();
         }
         assert_eq!(files, [file]);
         let rows = [inputs_to_batch([&input])];
-        let part = write_part(&store, "input", properties().unwrap(), rows)
+        let part = write_list(&store, "input", properties().unwrap(), rows)
             .unwrap()
             .unwrap();
-        for batch in read_part(&store, &part).unwrap() {
+        for batch in read_list(&store, &part).unwrap() {
             batch_to_inputs(&batch.unwrap(), |row| inputs.push(row)).unwrap();
         }
         assert_eq!(inputs, [input]);

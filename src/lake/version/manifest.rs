@@ -13,7 +13,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 /// Format of lakes that this program makes, reads and writes.
 pub const FORMAT: u32 = 2;
-pub(in crate::lake) const HINT: &str = "_iolode/_last";
+pub(in crate::lake) const VERSION_HINT: &str = "_iolode/_last";
 const DAMAGED: &str =
     "its manifest is damaged; `iolode lake restore LAKE --version N` goes back to an older one";
 
@@ -61,9 +61,9 @@ pub struct Manifest {
     /// The ranges of job ids, ascending; there is at least one.
     pub ranges: Vec<JobRange>,
     /// Lists of data files, the oldest first: together they say which there are.
-    pub files: Vec<Part>,
+    pub files: Vec<ListFile>,
     /// Lists of inputs, each sorted by path; of several rows for one path the one with the highest version counts.
-    pub inputs: Vec<Part>,
+    pub inputs: Vec<ListFile>,
     /// Users' own functions, in the order in which they were made.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub functions: Vec<UserFunction>,
@@ -87,7 +87,7 @@ pub struct JobRange {
 
 /// An immutable list in Parquet.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Part {
+pub struct ListFile {
     /// Where it lies.
     pub path: String,
     /// Rows.
@@ -334,7 +334,7 @@ impl Manifest {
         {
             Followed::Rightly => {
                 let hint = format!("{} {}", self.version, self.commit_id);
-                store.hint(HINT, hint.as_bytes());
+                store.hint(VERSION_HINT, hint.as_bytes());
                 Ok(published)
             }
             Followed::ByOthers => {
@@ -448,7 +448,7 @@ fn unwrapped(bytes: &[u8]) -> Option<(u64, &[u8])> {
 
 /// The number and the commit of the version that was the newest when it was written; None whatever keeps it from being read.
 pub(in crate::lake) fn hint(store: &Store) -> Option<(u64, String)> {
-    let bytes = store.read(HINT).ok()??;
+    let bytes = store.read(VERSION_HINT).ok()??;
     let (version, commit_id) = std::str::from_utf8(&bytes).ok()?.trim().split_once(' ')?;
     Some((version.parse().ok()?, commit_id.into()))
 }

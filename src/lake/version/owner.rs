@@ -12,7 +12,7 @@ use super::snapshot::Snapshot;
 use super::store::Store;
 use crate::error::{Error, Result};
 use crate::lake::Lake;
-use crate::lake::maintenance::referenced::{Named, outside};
+use crate::lake::maintenance::referenced::{Referenced, outside};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fs;
@@ -81,7 +81,7 @@ impl Owner {
 pub(in crate::lake) fn claim(directory: &Path, lake_id: &str, root: &Path) -> Result<()> {
     let store = Store::directory(directory);
     if !store.exists(FILE)? {
-        store.put_new(FILE, &Owner::new(lake_id, root).text()?)?;
+        store.put_if_absent(FILE, &Owner::new(lake_id, root).text()?)?;
     }
     Ok(())
 }
@@ -211,7 +211,7 @@ impl Lake {
         let newest = self.snapshot(None)?;
         let of_files = newest.files().iter().filter_map(|file| outside(&file.path));
         let used: BTreeSet<PathBuf> = of_files.collect();
-        let mut named = Named::default();
+        let mut named = Referenced::default();
         for version in Manifest::versions(&self.store)? {
             let _ = named.add(&self.store, version);
         }

@@ -1,7 +1,7 @@
 //! The settings of a lake: what the logs do not say and the site knows, as a TOML text that each version keeps as it was given.
 
 use crate::error::{Error, Result};
-use crate::lake::file::ost_set::OstList;
+use crate::lake::file::ost_set::OstSet;
 use crate::lake::file::placement::Placement;
 use crate::source::Site;
 use regex::Regex;
@@ -47,7 +47,7 @@ pub struct Mount {
     pub lmt: Option<String>,
     /// OSTs of the file system, such as `0-247`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub osts: Option<OstList>,
+    pub osts: Option<OstSet>,
     /// Stripe size in bytes that a file gets if nobody asks; 1 MiB if left out.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub stripe_size: Option<i64>,

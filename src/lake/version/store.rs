@@ -208,7 +208,7 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::Io`].
-    pub fn put_new(&self, path: &str, bytes: &[u8]) -> Result<bool> {
+    pub fn put_if_absent(&self, path: &str, bytes: &[u8]) -> Result<bool> {
         let put = self.put_unsynced(path, bytes)?;
         if put && let Err(e) = self.sync_name(path) {
             let _ = self.delete(path);
@@ -217,7 +217,7 @@ impl Store {
         Ok(put)
     }
 
-    /// As [`Store::put_new`], but a crash may undo it until [`Store::sync_name`] was called.
+    /// As [`Store::put_if_absent`], but a crash may undo it until [`Store::sync_name`] was called.
     ///
     /// # Errors
     /// [`Error::Io`].
@@ -225,7 +225,7 @@ impl Store {
         match self {
             Self::Local(directory) => {
                 let target = directory.root.join(path);
-                let put = directory.put_new(&target, bytes);
+                let put = directory.put_if_absent(&target, bytes);
                 put.map_err(|e| Error::io(&target, "cannot write", e))
             }
             Self::Memory(store) => {
@@ -530,7 +530,7 @@ impl Directory {
     }
 
     /// Writes a synced file to a name that is free; the name may not outlive a crash yet.
-    fn put_new(&self, target: &Path, bytes: &[u8]) -> std::io::Result<bool> {
+    fn put_if_absent(&self, target: &Path, bytes: &[u8]) -> std::io::Result<bool> {
         let temporary = self.write_beside(target, bytes)?;
         let linked = self.link_new(&temporary, target);
         // After a rename it is gone already.
@@ -584,7 +584,7 @@ mod tests {
                         let store = &store;
                         scope.spawn(move || {
                             store
-                                .put_new("a/b.json", format!("writer {i}").as_bytes())
+                                .put_if_absent("a/b.json", format!("writer {i}").as_bytes())
                                 .unwrap()
                                 .then_some(i)
                         })
@@ -610,7 +610,7 @@ mod tests {
         let (_directory, stores) = stores();
         for store in stores {
             assert_eq!(store.read("x").unwrap(), None);
-            store.put_new("x", b"1").unwrap();
+            store.put_if_absent("x", b"1").unwrap();
             store.delete("x").unwrap();
             store.delete("x").unwrap();
             assert_eq!(store.read("x").unwrap(), None);
@@ -647,7 +647,7 @@ mod tests {
     fn a_file_whose_name_cannot_be_made_to_last_is_an_error_and_gone() {
         let directory = tempfile::tempdir().unwrap();
         let store = Store::with_calls(directory.path(), Arc::new(NoSync));
-        let error = store.put_new("list", b"1").unwrap_err().to_string();
+        let error = store.put_if_absent("list", b"1").unwrap_err().to_string();
         assert!(error.contains("cannot sync: input/output error"), "{error}");
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
     }

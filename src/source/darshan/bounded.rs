@@ -8,7 +8,7 @@ use super::tests::real_logs;
 use super::write::{Apmpi, ApmpiRecord, DarshanLog, Job, Module, Record, Records, Segment, Trace};
 use super::{Darshan, DarshanReader, ModuleId};
 use crate::source::darshan::header::{ByteOrder, Compression};
-use crate::source::{Input, Outcome, Reader, Site, Source, Status, Tables};
+use crate::source::{BatchSink, Input, Outcome, Reader, Site, Source, Status};
 use arrow::array::AsArray;
 use arrow::datatypes::{DataType, Float64Type, UInt64Type};
 use arrow::record_batch::RecordBatch;
@@ -81,7 +81,7 @@ fn reader(limits: Option<Limits>) -> DarshanReader {
 
 /// All tables of one log.
 fn read(input: &Input, limits: Option<Limits>) -> (Outcome, Vec<RecordBatch>) {
-    let mut tables = Tables::new(Darshan.tables().iter().copied()).unwrap();
+    let mut tables = BatchSink::new(Darshan.tables().iter().copied()).unwrap();
     let outcome = reader(limits).read(input, 1, &mut tables).unwrap();
     let batches = tables.builders().iter_mut().map(|b| b.finish().unwrap());
     (outcome, batches.collect())
@@ -300,7 +300,7 @@ fn read_large(log: &DarshanLog, names: &[&'static str]) -> (Outcome, Seen, Darsh
 
 /// The same for the bytes of a log.
 fn read_within(input: &Input, names: &[&'static str]) -> (Outcome, Seen, DarshanReader) {
-    let mut tables = Tables::new(names.iter().copied()).unwrap();
+    let mut tables = BatchSink::new(names.iter().copied()).unwrap();
     let seen = Arc::new(Mutex::new(Seen::default()));
     let take = |seen: &Mutex<Seen>, builders: &mut [crate::table::TableBuilder], least| {
         let mut seen = seen.lock().unwrap();
@@ -318,7 +318,7 @@ fn read_within(input: &Input, names: &[&'static str]) -> (Outcome, Seen, Darshan
         }
     };
     let taker = seen.clone();
-    tables.set_taker(move |builders| {
+    tables.set_drain(move |builders| {
         take(&taker, builders, 64 << 10);
         Ok(())
     });
@@ -332,7 +332,7 @@ fn read_within(input: &Input, names: &[&'static str]) -> (Outcome, Seen, Darshan
     });
     assert!(most < 16 * MIB, "{most} bytes were held");
     take(&seen, tables.builders(), 0);
-    tables.remove_taker();
+    tables.remove_drain();
     let seen = std::mem::take(&mut *seen.lock().unwrap());
     (outcome, seen, reader)
 }

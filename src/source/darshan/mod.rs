@@ -48,7 +48,7 @@ pub mod write;
 
 pub use module::ModuleId;
 
-use super::{Input, Outcome, Peek, Reader, Site, Source, Tables};
+use super::{BatchSink, Input, Outcome, Peek, Reader, Site, Source};
 use crate::error::Result;
 use crate::table::TableBuilder;
 use log::{Log, ModuleSet};
@@ -140,7 +140,7 @@ struct DarshanReader {
 }
 
 impl Reader for DarshanReader {
-    fn read(&mut self, input: &Input, id: i64, tables: &mut Tables) -> Result<Outcome> {
+    fn read(&mut self, input: &Input, id: i64, tables: &mut BatchSink) -> Result<Outcome> {
         let mut want = ModuleSet::default();
         for module in MODULES {
             let derived = FILE_MODULES.contains(&module.id)

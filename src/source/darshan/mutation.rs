@@ -9,7 +9,7 @@ use super::log::{Log, ModuleSet};
 use super::region::Regions;
 use super::tests::real_logs;
 use super::{Darshan, DarshanReader};
-use crate::source::{Input, Reader, Site, Source, Status, Tables};
+use crate::source::{BatchSink, Input, Reader, Site, Source, Status};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -157,8 +157,8 @@ fn no_mutant_of_a_real_log_panics_or_takes_memory_without_measure() {
             _ => bytes.truncate(random.below(bytes.len())),
         }
         let size = bytes.len();
-        let mut tables = Tables::new(Darshan.tables().iter().copied()).unwrap();
-        let mut spilled_tables = Tables::new(Darshan.tables().iter().copied()).unwrap();
+        let mut tables = BatchSink::new(Darshan.tables().iter().copied()).unwrap();
+        let mut spilled_tables = BatchSink::new(Darshan.tables().iter().copied()).unwrap();
         let input = Input::from_bytes(path, bytes.clone());
         let by_pieces = spilling.read(&input, 1, &mut spilled_tables);
         match reader.read(&Input::from_bytes(path, bytes), 1, &mut tables) {

@@ -10,7 +10,7 @@ use super::region::Damage;
 use super::spill::{Key, Merge, SpillFile};
 use super::{DarshanReader, FILE_MODULES};
 use crate::error::Result;
-use crate::source::{Input, Tables};
+use crate::source::{BatchSink, Input};
 use std::ops::Range;
 use std::path::Path;
 
@@ -224,14 +224,14 @@ impl DarshanReader {
     /// Appends the rows of all modules, and has those taken that the builders can spare.
     ///
     /// # Errors
-    /// [`crate::Error::Io`] if the temporary file cannot be read, and those of [`Tables::relieve`].
+    /// [`crate::Error::Io`] if the temporary file cannot be read, and those of [`BatchSink::flush`].
     pub(super) fn fill_spilled(
         &mut self,
         spilled: Spilled,
         input: &Input,
         id: i64,
         job_id: i64,
-        tables: &mut Tables,
+        tables: &mut BatchSink,
     ) -> Result<()> {
         let derived = tables.wants("darshan_file") || tables.wants("darshan_log");
         let of_files = |module: ModuleId| derived && FILE_MODULES.contains(&module);
@@ -254,7 +254,7 @@ impl DarshanReader {
         module: ModuleId,
         id: i64,
         job_id: i64,
-        tables: &mut Tables,
+        tables: &mut BatchSink,
     ) -> Result<()> {
         let limits = self.log.limits();
         for mut cursor in spilled.cursors(|id| id == module, limits.buffers)? {
@@ -278,7 +278,7 @@ impl DarshanReader {
         totals: &mut Totals,
         id: i64,
         job_id: i64,
-        tables: &mut Tables,
+        tables: &mut BatchSink,
     ) -> Result<()> {
         let limits = self.log.limits();
         let traces = |id: ModuleId| matches!(id, ModuleId::DXT_POSIX | ModuleId::DXT_MPIIO);
@@ -356,13 +356,13 @@ impl DarshanReader {
         cursor: &Cursor<'_>,
         id: i64,
         job_id: i64,
-        tables: &mut Tables,
+        tables: &mut BatchSink,
     ) -> Result<()> {
         let module = cursor.region.module;
         if let Some(builder) = tables.get(module.table) {
             self.fill(module, id, job_id, builder)?;
         }
-        tables.relieve()
+        tables.flush()
     }
 
     /// Notes how many records of a module were taken.

@@ -8,7 +8,7 @@ use super::log::{Log, ModuleSet};
 use super::module::Status as Read;
 use super::write::{DarshanLog, Job, Module, Records, Segment, Trace};
 use super::{Darshan, ModuleId};
-use crate::source::{Input, Site, Source, Status, Tables};
+use crate::source::{BatchSink, Input, Site, Source, Status};
 use arrow::row::{RowConverter, SortField};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -150,7 +150,7 @@ fn rows_come_in_the_order_that_each_table_declares() {
     logs.push(("both.darshan".into(), traced_by_both_modules()));
     let mut reader = Darshan.reader(Arc::new(Site::default()));
     for (path, bytes) in logs {
-        let mut tables = Tables::new(Darshan.tables().iter().copied()).unwrap();
+        let mut tables = BatchSink::new(Darshan.tables().iter().copied()).unwrap();
         reader
             .read(&Input::from_bytes(&path, bytes), 1, &mut tables)
             .unwrap();
@@ -401,7 +401,7 @@ fn rows(
     Option<String>,
 ) {
     let input = Input::from_bytes("x.darshan", log.to_bytes());
-    let mut tables = Tables::new(Darshan.tables().iter().copied()).unwrap();
+    let mut tables = BatchSink::new(Darshan.tables().iter().copied()).unwrap();
     let mut reader = Darshan.reader(Arc::new(Site::default()));
     let outcome = reader.read(&input, 7, &mut tables).unwrap();
     let rows = tables.builders().iter_mut().map(|b| b.finish().unwrap());

@@ -19,7 +19,7 @@
 
 use super::samples::NULL;
 use crate::error::{Error, Result};
-use crate::source::Resolver;
+use crate::source::RowMerger;
 use crate::table::{Table, table};
 use arrow::array::{
     Array, ArrayRef, AsArray, BooleanArray, Float64Array, Int64Array, TimestampMicrosecondArray,
@@ -35,8 +35,8 @@ use std::sync::Arc;
 /// An interval that is longer, in microseconds, has lost a sample.
 const GAP: i64 = 7_500_000;
 
-/// What a resolver forms for a table of samples; None for other tables.
-pub(super) fn resolver(name: &str) -> Option<Box<dyn Resolver>> {
+/// What a merger forms for a table of samples; None for other tables.
+pub(super) fn row_merger(name: &str) -> Option<Box<dyn RowMerger>> {
     let rules = RULES.iter().find(|rules| rules.table == name)?;
     let table = table(name).ok()?;
     Some(Box::new(Intervals {
@@ -106,7 +106,7 @@ const RULES: [Rules; 4] = [
     },
 ];
 
-/// The resolver of a table of samples.
+/// The merger of a table of samples.
 struct Intervals {
     rules: &'static Rules,
     table: Arc<Table>,
@@ -131,7 +131,7 @@ struct Last {
     before: [i64; 2],
 }
 
-impl Resolver for Intervals {
+impl RowMerger for Intervals {
     fn group(&self) -> usize {
         self.table.sort.len()
     }
@@ -148,7 +148,7 @@ impl Resolver for Intervals {
 
     /// A target that was silent for a whole day that has samples begins anew. Otherwise its interval would depend on whether the
     /// day between was there when it was formed.
-    fn begin(&mut self) {
+    fn start_day(&mut self) {
         let day = self.day;
         self.last.retain(|_, (seen, _)| *seen == day);
         self.day += 1;
@@ -837,28 +837,28 @@ mod tests {
             used: Some(3),
             ..counters(10, 101, 9)
         };
-        let mut resolver = Lmt.resolver("lmt_ost").unwrap();
-        let rows = resolver
+        let mut row_merger = Lmt.row_merger("lmt_ost").unwrap();
+        let rows = row_merger
             .resolve(&batch(&[first, full, other, counters(15, 100, 8)]))
             .unwrap();
         assert_eq!(ints(&rows, "read_counter"), [Some(100), Some(100)]);
         assert_eq!(ints(&rows, "write_counter"), [Some(8), Some(8)]);
         assert_eq!(ints(&rows, "bytes_used"), [Some(3), None]);
-        let (count, example) = resolver.contradictions().unwrap();
+        let (count, example) = row_merger.contradictions().unwrap();
         assert_eq!(count, 1);
         let of_read =
             "fs lc1, ost 0, 1970-01-01T00:00:10Z: read_counter 100 is kept, another input says 101";
         assert_eq!(example, of_read);
         // What an HDF5 file rounds is compared with its like only.
-        let mut resolver = Lmt.resolver("lmt_ost").unwrap();
-        resolver
+        let mut row_merger = Lmt.row_merger("lmt_ost").unwrap();
+        row_merger
             .resolve(&batch(&[
                 counters(5, 0, 0),
                 given(5, 10, 1, 1),
                 given(5, 10, 2, 1),
             ]))
             .unwrap();
-        let (count, example) = resolver.contradictions().unwrap();
+        let (count, example) = row_merger.contradictions().unwrap();
         assert_eq!(
             (
                 count,
@@ -885,11 +885,11 @@ mod tests {
             builder.finish().unwrap()
         };
         for (other, same) in [(f64::from(2.05103f32), true), (2.052, false)] {
-            let mut resolver = Lmt.resolver("lmt_oss").unwrap();
-            resolver
+            let mut row_merger = Lmt.row_merger("lmt_oss").unwrap();
+            row_merger
                 .resolve(&concat_batches(&oss.schema, [&row(2.05103), &row(other)]).unwrap())
                 .unwrap();
-            assert_eq!(resolver.contradictions().is_none(), same);
+            assert_eq!(row_merger.contradictions().is_none(), same);
         }
     }
 
@@ -904,18 +904,19 @@ mod tests {
         ];
         let whole = resolved("lmt_ost", &[&batch(&all)]);
         for cut in 1..all.len() {
-            let mut resolver = Lmt.resolver("lmt_ost").unwrap();
-            let days = [&all[..cut], &all[cut..]].map(|day| resolver.resolve(&batch(day)).unwrap());
+            let mut row_merger = Lmt.row_merger("lmt_ost").unwrap();
+            let days =
+                [&all[..cut], &all[cut..]].map(|day| row_merger.resolve(&batch(day)).unwrap());
             assert_eq!(
                 concat_batches(&whole.schema(), &days).unwrap(),
                 whole,
                 "{cut}"
             );
         }
-        // A resolver that has gone further and is given an earlier day begins anew.
-        let mut resolver = Lmt.resolver("lmt_ost").unwrap();
-        resolver.resolve(&whole).unwrap();
-        assert_eq!(resolver.resolve(&whole).unwrap(), whole);
+        // A merger that has gone further and is given an earlier day begins anew.
+        let mut row_merger = Lmt.row_merger("lmt_ost").unwrap();
+        row_merger.resolve(&whole).unwrap();
+        assert_eq!(row_merger.resolve(&whole).unwrap(), whole);
     }
 
     #[test]
@@ -948,9 +949,9 @@ mod tests {
                         for _ in 0..2 {
                             let both =
                                 concat_batches(&whole.schema(), [&kept, &slices[*at]]).unwrap();
-                            let mut resolver = Lmt.resolver(name).unwrap();
-                            kept = resolver.resolve(&sorted(name, &both)).unwrap();
-                            assert_eq!(resolver.contradictions(), None);
+                            let mut row_merger = Lmt.row_merger(name).unwrap();
+                            kept = row_merger.resolve(&sorted(name, &both)).unwrap();
+                            assert_eq!(row_merger.contradictions(), None);
                         }
                     }
                     assert_eq!(kept, whole, "{name} of {file} in the order {order:?}");
@@ -962,11 +963,11 @@ mod tests {
     #[test]
     fn rows_of_another_table_are_refused() {
         let rows = RecordBatch::new_empty(table("lmt_oss").unwrap().schema.clone());
-        assert!(Lmt.resolver("lmt_ost").unwrap().resolve(&rows).is_err());
-        assert!(Lmt.resolver("slurm_job").is_none());
+        assert!(Lmt.row_merger("lmt_ost").unwrap().resolve(&rows).is_err());
+        assert!(Lmt.row_merger("slurm_job").is_none());
         let empty = RecordBatch::new_empty(table("lmt_ost").unwrap().schema.clone());
         assert_eq!(
-            Lmt.resolver("lmt_ost")
+            Lmt.row_merger("lmt_ost")
                 .unwrap()
                 .resolve(&empty)
                 .unwrap()

@@ -4,7 +4,7 @@ use super::dimensions;
 use super::dimensions::Field;
 use super::samples::{self, Holds, NULL, Samples, Table, float_bits};
 use crate::error::Result;
-use crate::source::{Outcome, Site, Status, Tables};
+use crate::source::{BatchSink, Outcome, Site, Status};
 use std::ops::ControlFlow;
 
 /// Columns that are asked for at once, at most.
@@ -42,7 +42,7 @@ pub(super) fn read(
     database: &mut dyn Database,
     name: Option<&str>,
     site: &Site,
-    tables: &mut Tables,
+    tables: &mut BatchSink,
 ) -> Result<Outcome> {
     let (mut small, mut senseless) = (dimensions::Rows::default(), 0u64);
     for (table, columns) in dimensions::TABLES {

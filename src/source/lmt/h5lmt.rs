@@ -8,7 +8,7 @@ use super::hdf5::{Block, File, Matrix, append, whole};
 use super::names::{Kind, Target, file_system};
 use super::samples::{NULL, widened};
 use crate::error::{Error, Result};
-use crate::source::{Outcome, Period, Site, Status, Tables};
+use crate::source::{BatchSink, Outcome, Period, Site, Status};
 
 /// Targets that are read at a time.
 const TARGETS: usize = 16;
@@ -17,7 +17,7 @@ const TARGETS: usize = 16;
 const LONGEST: i64 = 3_600_000_000;
 
 /// Appends the rows of a file.
-pub(super) fn read(file: &File, site: &Site, tables: &mut Tables) -> Result<Outcome> {
+pub(super) fn read(file: &File, site: &Site, tables: &mut BatchSink) -> Result<Outcome> {
     let mut faults = vec![];
     let Some(steps) = file.matrix("/FSStepsGroup/FSStepsDataSet")? else {
         return Ok(Outcome::default());
@@ -181,7 +181,7 @@ impl Day {
         names: &[String],
         missing: &Missing,
         site: &Site,
-        tables: &mut Tables,
+        tables: &mut BatchSink,
     ) -> Result<Vec<String>> {
         let mut faults = vec![];
         if !tables.wants("lmt_ost") {
@@ -256,7 +256,7 @@ impl Day {
                     });
                 }
             }
-            tables.relieve()?;
+            tables.flush()?;
         }
         Ok(faults)
     }
@@ -266,7 +266,7 @@ impl Day {
         cpu: Option<&Matrix>,
         fs: &str,
         missing: &Missing,
-        tables: &mut Tables,
+        tables: &mut BatchSink,
     ) -> Result<Option<String>> {
         let Some(cpu) = cpu else { return Ok(None) };
         let names = cpu.names("OSSNames");
@@ -305,14 +305,19 @@ impl Day {
                     });
                 }
             }
-            tables.relieve()?;
+            tables.flush()?;
         }
         Ok((names.len() != cpu.rows)
             .then(|| format!("OSSNames has {} names of {} servers", names.len(), cpu.rows)))
     }
 
     /// The load of the metadata server: such a file knows one, that of the first MDT.
-    fn mds(&self, cpu: Option<&Matrix>, fs: &str, tables: &mut Tables) -> Result<Option<String>> {
+    fn mds(
+        &self,
+        cpu: Option<&Matrix>,
+        fs: &str,
+        tables: &mut BatchSink,
+    ) -> Result<Option<String>> {
         let Some(cpu) = cpu else { return Ok(None) };
         let fault = self.fits(cpu, "MDSCPUDataSet");
         let Some(builder) = tables.get("lmt_mdt").filter(|_| fault.is_none()) else {
@@ -330,7 +335,7 @@ impl Day {
             "pct_cpu" => Block::Floats(&loads),
             _ => Block::Null,
         });
-        tables.relieve()?;
+        tables.flush()?;
         Ok(None)
     }
 
@@ -338,7 +343,7 @@ impl Day {
         &self,
         ops: Option<&Matrix>,
         fs: &str,
-        tables: &mut Tables,
+        tables: &mut BatchSink,
     ) -> Result<Option<String>> {
         let Some(ops) = ops else { return Ok(None) };
         let names = ops.names("OpNames");
@@ -375,7 +380,7 @@ impl Day {
                     other => buffers.block(other),
                 });
             }
-            tables.relieve()?;
+            tables.flush()?;
         }
         Ok((names.len() != ops.rows).then(|| {
             format!(

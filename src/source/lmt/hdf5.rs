@@ -6,7 +6,7 @@
 
 use super::samples::{NULL, nulls};
 use crate::error::{Error, Result};
-use crate::source::{Input, Outcome, Site, Tables};
+use crate::source::{BatchSink, Input, Outcome, Site};
 use crate::table::{Column, TableBuilder};
 use hdf5_reader::{Dataset, Hdf5File, OpenOptions, SliceInfo, SliceInfoElem};
 use std::ops::Range;
@@ -39,7 +39,7 @@ pub(super) fn peek(input: &Input) -> Result<()> {
 }
 
 /// Appends the rows of a file.
-pub(super) fn read(input: &Input, site: &Site, tables: &mut Tables) -> Result<Outcome> {
+pub(super) fn read(input: &Input, site: &Site, tables: &mut BatchSink) -> Result<Outcome> {
     let file = File::open(input)?;
     match file.form()? {
         Form::H5lmt => super::h5lmt::read(&file, site, tables),

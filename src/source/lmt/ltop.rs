@@ -15,7 +15,7 @@
 use super::names::{Kind, Target, file_system};
 use super::samples::{nulls, widened};
 use crate::error::{Error, Result};
-use crate::source::{Input, Outcome, Period, Site, Status, Tables};
+use crate::source::{BatchSink, Input, Outcome, Period, Site, Status};
 use crate::table::{Column, TableBuilder};
 use std::collections::{BTreeMap, HashMap};
 
@@ -65,7 +65,7 @@ pub(super) fn probe(head: &[u8]) -> bool {
 }
 
 /// Appends the samples of a recording.
-pub(super) fn read(input: &Input, site: &Site, tables: &mut Tables) -> Result<Outcome> {
+pub(super) fn read(input: &Input, site: &Site, tables: &mut BatchSink) -> Result<Outcome> {
     let mut recording = Recording::new(site);
     let (mut buffer, mut at, mut lines) = (vec![], 0u64, 0usize);
     while at < input.len() {
@@ -84,7 +84,7 @@ pub(super) fn read(input: &Input, site: &Site, tables: &mut Tables) -> Result<Ou
             recording.line(&buffer[from..from + end], lines, tables);
             from += end + 1;
             if lines % RELIEVE == 0 {
-                tables.relieve()?;
+                tables.flush()?;
             }
         }
         buffer.drain(..from);
@@ -105,7 +105,7 @@ pub(super) fn read(input: &Input, site: &Site, tables: &mut Tables) -> Result<Ou
             reason: "no line of it can be read".into(),
         });
     }
-    tables.relieve()?;
+    tables.flush()?;
     Ok(recording.outcome())
 }
 
@@ -182,7 +182,7 @@ impl<'a> Recording<'a> {
         }
     }
 
-    fn line(&mut self, line: &[u8], number: usize, tables: &mut Tables) {
+    fn line(&mut self, line: &[u8], number: usize, tables: &mut BatchSink) {
         let Some(line) = Line::parse(line.trim_ascii_end()) else {
             return self.wrong(number, "no poll time, receive time, server and metric");
         };
@@ -313,7 +313,7 @@ impl<'a> Sample<'a> {
         systems
     }
 
-    fn append(&self, time: i64, site: &Site, tables: &mut Tables) {
+    fn append(&self, time: i64, site: &Site, tables: &mut BatchSink) {
         if !self.mds
             && let Some(builder) = tables.get("lmt_oss")
         {

@@ -38,7 +38,7 @@ mod tests;
 mod tokio_hdf5;
 mod values;
 
-use super::{Input, Outcome, Peek, Reader, Resolver, Site, Source, Status, Tables};
+use super::{BatchSink, Input, Outcome, Peek, Reader, RowMerger, Site, Source, Status};
 use crate::error::{Error, Result};
 use std::path::Path;
 use std::sync::Arc;
@@ -122,8 +122,8 @@ impl Source for Lmt {
         Box::new(LmtReader { site })
     }
 
-    fn resolver(&self, table: &str) -> Option<Box<dyn Resolver>> {
-        counter_intervals::resolver(table)
+    fn row_merger(&self, table: &str) -> Option<Box<dyn RowMerger>> {
+        counter_intervals::row_merger(table)
     }
 }
 
@@ -133,7 +133,7 @@ struct LmtReader {
 }
 
 impl Reader for LmtReader {
-    fn read(&mut self, input: &Input, _id: i64, tables: &mut Tables) -> Result<Outcome> {
+    fn read(&mut self, input: &Input, _id: i64, tables: &mut BatchSink) -> Result<Outcome> {
         match Form::of_input(input)? {
             Form::Mysqldump => mysqldump::read(input, &self.site, tables),
             Form::Sqlite => sqlite::read(input, &self.site, tables),

@@ -5,7 +5,7 @@
 
 use super::Lmt;
 use super::tests::{DUMP, H5LMT, SQLITE, TOKIO, real, site};
-use crate::source::{Input, Source, Status, Tables};
+use crate::source::{BatchSink, Input, Source, Status};
 
 /// Mutants of each text, four times those of each binary file; the variables IOLODE_MUTANTS and IOLODE_SEED ask for more, and for others.
 const MUTANTS: usize = 400;
@@ -122,7 +122,7 @@ fn check(name: &str, whole: &[u8], mutants: u64, text: bool) {
             continue;
         }
         let size = bytes.len();
-        let mut tables = Tables::new(Lmt.tables().iter().copied()).unwrap();
+        let mut tables = BatchSink::new(Lmt.tables().iter().copied()).unwrap();
         match Lmt
             .reader(site())
             .read(&Input::from_bytes(name, bytes), 1, &mut tables)
@@ -159,8 +159,8 @@ fn check(name: &str, whole: &[u8], mutants: u64, text: bool) {
             );
             let name = builder.table().name.clone();
             let rows = builder.finish().unwrap();
-            let mut resolver = Lmt.resolver(&name).unwrap();
-            resolver
+            let mut row_merger = Lmt.row_merger(&name).unwrap();
+            row_merger
                 .resolve(&super::tests::sorted(&name, &rows))
                 .unwrap();
         }
@@ -201,7 +201,7 @@ fn a_text_that_is_cut_is_never_whole() {
     };
     for (name, whole) in [("dump.sql", dump), ("recording.log", recording)] {
         let read = |bytes: &[u8]| {
-            let mut tables = Tables::new(Lmt.tables().iter().copied()).unwrap();
+            let mut tables = BatchSink::new(Lmt.tables().iter().copied()).unwrap();
             Lmt.reader(site())
                 .read(&Input::from_bytes(name, bytes.to_vec()), 1, &mut tables)
         };

@@ -8,7 +8,7 @@ use super::dimensions;
 use super::dimensions::Field;
 use super::samples::{self, widened};
 use crate::error::{Error, Result};
-use crate::source::{Input, Outcome, Period, Site, Tables};
+use crate::source::{BatchSink, Input, Outcome, Period, Site};
 use chrono::{DateTime, TimeDelta, TimeZone};
 use mysql::prelude::Queryable;
 use mysql::{Conn, Opts, OptsBuilder, Value};
@@ -38,7 +38,7 @@ pub(super) fn peek(input: &Input) -> Result<()> {
 }
 
 /// Appends the rows of the period.
-pub(super) fn read(input: &Input, site: &Site, tables: &mut Tables) -> Result<Outcome> {
+pub(super) fn read(input: &Input, site: &Site, tables: &mut BatchSink) -> Result<Outcome> {
     let options = options(input)?;
     let name = options.get_db_name().map(str::to_string);
     let mut server = Server::connect(input, options, site)?;
@@ -386,7 +386,7 @@ mod tests {
         let refused = |input: &Input| {
             let error = Lmt
                 .reader(site())
-                .read(input, 1, &mut Tables::new(["lmt_ost"]).unwrap())
+                .read(input, 1, &mut BatchSink::new(["lmt_ost"]).unwrap())
                 .unwrap_err();
             let error = error.to_string();
             assert!(!error.contains("wrong-secret"), "{error}");

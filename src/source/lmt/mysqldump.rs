@@ -13,7 +13,7 @@ use super::sections::{self, Section, Sections};
 use super::statements::{Bad, COLUMNS, ROW, Statements};
 use super::values;
 use crate::error::{Error, Result};
-use crate::source::{Input, Outcome, Site, Status, Tables};
+use crate::source::{BatchSink, Input, Outcome, Site, Status};
 
 /// Whether an input is a dump of an LMT database. Its head names the database, or the first of several.
 pub(super) fn probe(head: &[u8]) -> bool {
@@ -28,7 +28,7 @@ pub(super) fn probe(head: &[u8]) -> bool {
 }
 
 /// Appends the rows of a dump.
-pub(super) fn read(input: &Input, site: &Site, tables: &mut Tables) -> Result<Outcome> {
+pub(super) fn read(input: &Input, site: &Site, tables: &mut BatchSink) -> Result<Outcome> {
     let sections = sections::find(input)?;
     let mut dump = Dump {
         input,
@@ -78,7 +78,7 @@ impl Dump<'_> {
         database: usize,
         name: Option<&str>,
         site: &Site,
-        tables: &mut Tables,
+        tables: &mut BatchSink,
     ) -> Result<bool> {
         let of = |table: &'static str, definition| {
             let own = sections
@@ -181,7 +181,7 @@ impl Dump<'_> {
         order: &[String],
         info: &dimensions::Info,
         samples: &mut Samples,
-        tables: &mut Tables,
+        tables: &mut BatchSink,
     ) -> Result<()> {
         let mut text = Statements::new(self.input, section);
         while let Some(columns) = text.next(order) {
@@ -581,7 +581,7 @@ mod tests {
         std::fs::write(file.path(), &whole).unwrap();
         let input = Input::open(file.path()).unwrap();
         file.as_file().set_len(whole.len() as u64 / 2).unwrap();
-        let mut tables = Tables::new(["lmt_ost"]).unwrap();
+        let mut tables = BatchSink::new(["lmt_ost"]).unwrap();
         let error = Lmt
             .reader(site())
             .read(&input, 1, &mut tables)

@@ -6,7 +6,7 @@
 use super::clock::NEVER;
 use super::dimensions::{Ids, Info, Place};
 use crate::error::{Error, Result};
-use crate::source::{Period, Tables};
+use crate::source::{BatchSink, Period};
 use crate::table::{Column, TableBuilder};
 use arrow::array::{StringArray, StringBuilder};
 use arrow::error::ArrowError;
@@ -274,14 +274,14 @@ impl Samples {
     /// Gives the rows to the table's builder, if that is asked for, and lets somebody take them from there.
     ///
     /// # Errors
-    /// Those of [`Tables::relieve`], and [`Error::Columns`] if a text column overflows.
-    pub(super) fn flush(&mut self, info: &Info, tables: &mut Tables) -> Result<()> {
+    /// Those of [`BatchSink::flush`], and [`Error::Columns`] if a text column overflows.
+    pub(super) fn flush(&mut self, info: &Info, tables: &mut BatchSink) -> Result<()> {
         self.place(info);
         if let Some(builder) = tables.get(self.table.to) {
             self.fill(info, builder)?;
         }
         self.rows = 0;
-        tables.relieve()
+        tables.flush()
     }
 
     /// What was left out since nothing says what it belongs to.

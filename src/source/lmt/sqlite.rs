@@ -3,7 +3,7 @@
 use super::database::{self, Database};
 use super::dimensions::Field;
 use crate::error::{Error, Result};
-use crate::source::{Input, Outcome, Site, Tables};
+use crate::source::{BatchSink, Input, Outcome, Site};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags};
 use std::collections::HashMap;
@@ -24,7 +24,7 @@ pub(super) fn peek(input: &Input) -> Result<()> {
 }
 
 /// Appends the rows of a copy.
-pub(super) fn read(input: &Input, site: &Site, tables: &mut Tables) -> Result<Outcome> {
+pub(super) fn read(input: &Input, site: &Site, tables: &mut BatchSink) -> Result<Outcome> {
     let mut copy = Sqlite::open(input)?;
     copy.check()?;
     let name = copy

@@ -3,7 +3,7 @@
 #![allow(clippy::print_stdout)]
 
 use super::Lmt;
-use crate::source::{Input, Outcome, Site, Source, Status, Tables};
+use crate::source::{BatchSink, Input, Outcome, Site, Source, Status};
 use crate::table::table;
 use arrow::array::{Array, ArrayRef, AsArray, UInt32Array};
 use arrow::compute::{SortColumn, concat_batches, lexsort_to_indices, take};
@@ -41,7 +41,7 @@ pub(super) fn site() -> Arc<Site> {
 
 /// The rows of an input as the reader gives them.
 pub(super) fn rows(name: &str, input: &Input, site: &Arc<Site>) -> (RecordBatch, Outcome) {
-    let mut tables = Tables::new([name]).unwrap();
+    let mut tables = BatchSink::new([name]).unwrap();
     let outcome = Lmt
         .reader(site.clone())
         .read(input, 1, &mut tables)
@@ -79,7 +79,7 @@ pub(super) fn sorted(name: &str, rows: &RecordBatch) -> RecordBatch {
 /// What a lake keeps of batches that come one after another.
 pub(super) fn resolved(name: &str, batches: &[&RecordBatch]) -> RecordBatch {
     let rows = concat_batches(&batches[0].schema(), batches.iter().copied()).unwrap();
-    Lmt.resolver(name)
+    Lmt.row_merger(name)
         .unwrap()
         .resolve(&sorted(name, &rows))
         .unwrap()
@@ -387,9 +387,9 @@ fn all_forms_together_are_one_set_of_rows_without_contradiction() {
         let mut kept = RecordBatch::new_empty(expected.schema());
         for at in order {
             let rows = concat_batches(&expected.schema(), [&kept, &batches[at]]).unwrap();
-            let mut resolver = Lmt.resolver("lmt_ost").unwrap();
-            kept = resolver.resolve(&sorted("lmt_ost", &rows)).unwrap();
-            assert_eq!(resolver.contradictions(), None, "{order:?}");
+            let mut row_merger = Lmt.row_merger("lmt_ost").unwrap();
+            kept = row_merger.resolve(&sorted("lmt_ost", &rows)).unwrap();
+            assert_eq!(row_merger.contradictions(), None, "{order:?}");
         }
         assert_eq!(kept, expected, "{order:?}");
     }
@@ -459,7 +459,7 @@ fn another_sqlite_database_or_hdf5_file_is_refused_with_the_tables_that_it_lacks
     );
     let error = Lmt
         .reader(site())
-        .read(&input, 1, &mut Tables::default())
+        .read(&input, 1, &mut BatchSink::default())
         .unwrap_err()
         .to_string();
     assert!(error.contains("not LMT's"), "{error}");

@@ -9,7 +9,7 @@ use super::hdf5::{Block, File, Matrix, append, whole};
 use super::names::{Kind, Target, file_system};
 use super::samples::{NULL, widened};
 use crate::error::Result;
-use crate::source::{Outcome, Period, Site, Status, Tables};
+use crate::source::{BatchSink, Outcome, Period, Site, Status};
 
 /// Groups with samples of LMT.
 pub(super) const GROUPS: [&str; 5] = [
@@ -27,7 +27,7 @@ const ROWS: usize = 720;
 const STEP: i64 = 5_000_000;
 
 /// Appends the rows of a file.
-pub(super) fn read(file: &File, site: &Site, tables: &mut Tables) -> Result<Outcome> {
+pub(super) fn read(file: &File, site: &Site, tables: &mut BatchSink) -> Result<Outcome> {
     let mut series = Series {
         file,
         site,
@@ -36,7 +36,7 @@ pub(super) fn read(file: &File, site: &Site, tables: &mut Tables) -> Result<Outc
         faults: vec![],
     };
     series.fs = series.find_file_system()?;
-    type Part = fn(&mut Series, &mut Tables) -> Result<()>;
+    type Part = fn(&mut Series, &mut BatchSink) -> Result<()>;
     let parts: [Part; 5] = [
         |series, tables| series.data_targets(tables),
         |series, tables| series.fullness(tables),
@@ -134,7 +134,7 @@ impl<'a> Series<'a> {
         Ok(None)
     }
 
-    fn data_targets(&mut self, tables: &mut Tables) -> Result<()> {
+    fn data_targets(&mut self, tables: &mut BatchSink) -> Result<()> {
         if !tables.wants("lmt_ost") {
             return Ok(());
         }
@@ -192,13 +192,13 @@ impl<'a> Series<'a> {
                     });
                 }
             }
-            tables.relieve()?;
+            tables.flush()?;
         }
         Ok(())
     }
 
     /// How full each OST is: samples at the stamps.
-    fn fullness(&mut self, tables: &mut Tables) -> Result<()> {
+    fn fullness(&mut self, tables: &mut BatchSink) -> Result<()> {
         if !tables.wants("lmt_ost") {
             return Ok(());
         }
@@ -289,13 +289,13 @@ impl<'a> Series<'a> {
                     });
                 }
             }
-            tables.relieve()?;
+            tables.flush()?;
         }
         Ok(())
     }
 
     /// Load of servers: samples at the stamps.
-    fn servers(&mut self, group: &str, table: &str, tables: &mut Tables) -> Result<()> {
+    fn servers(&mut self, group: &str, table: &str, tables: &mut BatchSink) -> Result<()> {
         if !tables.wants(table) {
             return Ok(());
         }
@@ -372,12 +372,12 @@ impl<'a> Series<'a> {
                     });
                 }
             }
-            tables.relieve()?;
+            tables.flush()?;
         }
         Ok(())
     }
 
-    fn operations(&mut self, tables: &mut Tables) -> Result<()> {
+    fn operations(&mut self, tables: &mut BatchSink) -> Result<()> {
         if !tables.wants("lmt_mdt_op") {
             return Ok(());
         }
@@ -446,7 +446,7 @@ impl<'a> Series<'a> {
                         });
                     }
                 }
-                tables.relieve()?;
+                tables.flush()?;
             }
         }
         Ok(())

@@ -7,7 +7,7 @@ use super::clock::Moment;
 use super::record::{Expansion, Record, Task};
 use super::value::{Id, State, Tres, state};
 use crate::error::{Error, Result};
-use crate::source::{Input, Outcome, Site, Status, Tables};
+use crate::source::{BatchSink, Input, Outcome, Site, Status};
 use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 use std::borrow::Cow;
@@ -20,7 +20,7 @@ const NO_VALUE: i64 = 0xffff_fffe;
 const INFINITE: i64 = 0xffff_ffff;
 
 /// Appends the records of a dump, job by job.
-pub(super) fn read(input: &Input, site: &Site, tables: &mut Tables) -> Result<Outcome> {
+pub(super) fn read(input: &Input, site: &Site, tables: &mut BatchSink) -> Result<Outcome> {
     let mut dump = Dump {
         site,
         tables,
@@ -79,7 +79,7 @@ pub(super) fn read(input: &Input, site: &Site, tables: &mut Tables) -> Result<Ou
 
 struct Dump<'a> {
     site: &'a Site,
-    tables: &'a mut Tables,
+    tables: &'a mut BatchSink,
     expansion: Expansion,
     jobs: u64,
     without_id: u64,
@@ -160,7 +160,7 @@ impl<'de> Visitor<'de> for Jobs<'_, '_> {
             self.0.jobs += 1;
             self.0.job(&job);
             if (self.0.jobs.is_multiple_of(64) || self.0.expansion.has_given_many())
-                && let Err(e) = self.0.tables.relieve()
+                && let Err(e) = self.0.tables.flush()
             {
                 self.0.failed = Some(e);
                 return Err(serde::de::Error::custom("rows cannot be taken"));

@@ -4,7 +4,7 @@
 //! latter. Dumps may have different columns: what the newest record does not say and what never changes comes from another.
 
 use crate::error::{Error, Result};
-use crate::source::Resolver;
+use crate::source::RowMerger;
 use crate::table::{Table, table};
 use arrow::array::{
     Array, ArrayRef, AsArray, BooleanArray, DynComparator, Int64Array, ListArray, StringArray,
@@ -48,7 +48,7 @@ const FIXED: [&str; 24] = [
     "layout",
 ];
 
-pub(super) fn resolver(name: &str) -> Option<Box<dyn Resolver>> {
+pub(super) fn row_merger(name: &str) -> Option<Box<dyn RowMerger>> {
     let table = table(name).ok()?;
     match name {
         "slurm_job" | "slurm_step" => Some(Box::new(Newest {
@@ -62,7 +62,7 @@ struct Newest {
     table: Arc<Table>,
 }
 
-impl Resolver for Newest {
+impl RowMerger for Newest {
     /// All records of one job id.
     fn group(&self) -> usize {
         1

@@ -20,7 +20,7 @@ mod tests;
 mod text;
 mod value;
 
-use super::{Input, Outcome, Peek, Reader, Resolver, Site, Source, Tables};
+use super::{BatchSink, Input, Outcome, Peek, Reader, RowMerger, Site, Source};
 use crate::error::{Error, Result};
 use split::Layout;
 use std::path::Path;
@@ -77,8 +77,8 @@ impl Source for Slurm {
         Box::new(SlurmReader { site })
     }
 
-    fn resolver(&self, table: &str) -> Option<Box<dyn Resolver>> {
-        latest_record::resolver(table)
+    fn row_merger(&self, table: &str) -> Option<Box<dyn RowMerger>> {
+        latest_record::row_merger(table)
     }
 }
 
@@ -108,7 +108,7 @@ struct SlurmReader {
 }
 
 impl Reader for SlurmReader {
-    fn read(&mut self, input: &Input, _: i64, tables: &mut Tables) -> Result<Outcome> {
+    fn read(&mut self, input: &Input, _: i64, tables: &mut BatchSink) -> Result<Outcome> {
         if input.is_server() {
             return sacct_command::read(&self.site, tables);
         }

@@ -3,7 +3,7 @@
 use super::clock::{Clock, Moment, start_and_end};
 use super::hostlist::{self, Names};
 use super::value::{Id, State, Tres};
-use crate::source::{Period, Tables};
+use crate::source::{BatchSink, Period};
 use crate::table::{Column, TableBuilder};
 use arrow::array::{Array, StringArray};
 
@@ -98,7 +98,7 @@ struct Times {
 
 impl<'a> Record<'a> {
     /// Appends its row, if it has a part in the period and its table is asked for.
-    pub(super) fn push(&self, period: Period, expansion: &mut Expansion, tables: &mut Tables) {
+    pub(super) fn push(&self, period: Period, expansion: &mut Expansion, tables: &mut BatchSink) {
         let times = self.times();
         if !period.is_all() {
             let first = times.start.or(times.submit).or(times.eligible);

@@ -2,7 +2,7 @@
 
 use super::text;
 use crate::error::{Error, Result};
-use crate::source::{Input, Outcome, Site, Tables};
+use crate::source::{BatchSink, Input, Outcome, Site};
 use chrono::{DateTime, Utc};
 use std::io::{Read, Seek};
 use std::process::{Command, Stdio};
@@ -22,7 +22,7 @@ const COLUMNS: &str = "Cluster,JobID,JobIDRaw,User,UID,Account,Partition,QOS,Sta
 ///
 /// # Errors
 /// [`Error::Invalid`] if the period has no begin, [`Error::Io`] if there is no sacct or it fails.
-pub(super) fn read(site: &Site, tables: &mut Tables) -> Result<Outcome> {
+pub(super) fn read(site: &Site, tables: &mut BatchSink) -> Result<Outcome> {
     let Some(from) = site.period.from else {
         return Err(Error::Invalid(
             "sacct is asked for a period: give --from DATE, and --to DATE if not until now".into(),

@@ -18,7 +18,7 @@ struct Read {
 }
 
 fn read_with(site: Site, inputs: &[Input]) -> Result<Read> {
-    let mut tables = Tables::new(Slurm.tables().iter().copied())?;
+    let mut tables = BatchSink::new(Slurm.tables().iter().copied())?;
     let mut reader = Slurm.reader(Arc::new(site));
     let mut outcomes = vec![];
     for input in inputs {
@@ -49,7 +49,7 @@ fn read_with(site: Site, inputs: &[Input]) -> Result<Read> {
             .collect();
         let order = lexsort_to_indices(&sort, None).unwrap();
         let rows = take_record_batch(&rows, &order).unwrap();
-        kept.push(Slurm.resolver(name).unwrap().resolve(&rows)?);
+        kept.push(Slurm.row_merger(name).unwrap().resolve(&rows)?);
     }
     let steps = kept.pop().unwrap();
     Ok(Read {
@@ -61,7 +61,7 @@ fn read_with(site: Site, inputs: &[Input]) -> Result<Read> {
 
 /// State of each job of a dump, for the mutation tests.
 pub(super) fn jobs_by_id(bytes: Vec<u8>) -> Result<BTreeMap<i64, Option<String>>> {
-    let mut tables = Tables::new(Slurm.tables().iter().copied())?;
+    let mut tables = BatchSink::new(Slurm.tables().iter().copied())?;
     Slurm
         .reader(Arc::default())
         .read(&Input::from_bytes("dump", bytes), 0, &mut tables)?;

@@ -7,7 +7,7 @@ use super::record::{Expansion, Record, clock};
 use super::split::{Layout, Piece, pieces};
 use super::value::{self, Tres};
 use crate::error::{Error, Result};
-use crate::source::{Input, Outcome, Site, Status, Tables};
+use crate::source::{BatchSink, Input, Outcome, Site, Status};
 use memchr::{memchr, memmem};
 use std::borrow::Cow;
 
@@ -131,7 +131,7 @@ pub(super) fn is_record(line: &str) -> bool {
 }
 
 /// Appends the records of a dump.
-pub(super) fn read(input: &Input, site: &Site, tables: &mut Tables) -> Result<Outcome> {
+pub(super) fn read(input: &Input, site: &Site, tables: &mut BatchSink) -> Result<Outcome> {
     let mut reader = Text {
         input,
         site,
@@ -261,7 +261,7 @@ impl Line<'_> {
 
 impl Text<'_> {
     /// Takes whole lines; how many bytes of them were used. The rest has to come again with what follows it.
-    fn lines(&mut self, text: &str, last: bool, tables: &mut Tables) -> Result<usize> {
+    fn lines(&mut self, text: &str, last: bool, tables: &mut BatchSink) -> Result<usize> {
         let mut at = 0;
         let mut taken = Line::new();
         while at < text.len() {
@@ -334,7 +334,7 @@ impl Text<'_> {
         end: usize,
         last: bool,
         taken: &mut Line<'t>,
-        tables: &mut Tables,
+        tables: &mut BatchSink,
     ) -> Result<Next> {
         let ends_free = !layout.trailing
             && layout
@@ -366,7 +366,7 @@ impl Text<'_> {
             if alone {
                 let Err(column) = self.record(layout, taken, tables) else {
                     self.line += 1;
-                    self.relieve(tables)?;
+                    self.flush(tables)?;
                     return Ok(Next::At(end + 1));
                 };
                 let value = taken.values[column as usize].unwrap_or_default();
@@ -417,7 +417,7 @@ impl Text<'_> {
                 }
             }
         }
-        self.relieve(tables)?;
+        self.flush(tables)?;
         Ok(Next::At(from.min(text.len())))
     }
 
@@ -430,10 +430,10 @@ impl Text<'_> {
         self.line += lines;
     }
 
-    fn relieve(&mut self, tables: &mut Tables) -> Result<()> {
+    fn flush(&mut self, tables: &mut BatchSink) -> Result<()> {
         // A damaged list can stand for more names than a thousand good ones.
         match self.records.is_multiple_of(RECORDS as u64) || self.expansion.has_given_many() {
-            true => tables.relieve(),
+            true => tables.flush(),
             false => Ok(()),
         }
     }
@@ -443,7 +443,7 @@ impl Text<'_> {
         &mut self,
         layout: &Layout,
         taken: &mut Line<'_>,
-        tables: &mut Tables,
+        tables: &mut BatchSink,
     ) -> Result<(), Column> {
         let mut record = self.parse(layout, taken)?;
         self.records += 1;

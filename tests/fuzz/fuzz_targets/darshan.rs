@@ -2,7 +2,7 @@
 #![no_main]
 
 use iolode::source::darshan::Darshan;
-use iolode::source::{Input, Site, Source, Tables};
+use iolode::source::{Input, Site, Source, BatchSink};
 use libfuzzer_sys::fuzz_target;
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ fuzz_target!(|data: &[u8]| {
     let input = Input::from_bytes("fuzz.darshan", data.to_vec());
     let _ = Darshan.probe(input.path(), &data[..data.len().min(4096)]);
     let _ = Darshan.peek(&input);
-    let mut tables = Tables::new(Darshan.tables().iter().copied()).unwrap();
+    let mut tables = BatchSink::new(Darshan.tables().iter().copied()).unwrap();
     let outcome = Darshan
         .reader(Arc::new(Site::default()))
         .read(&input, 1, &mut tables);

@@ -2,7 +2,7 @@
 #![no_main]
 
 use iolode::source::lmt::Lmt;
-use iolode::source::{Input, Site, Source, Tables};
+use iolode::source::{Input, Site, Source, BatchSink};
 use libfuzzer_sys::fuzz_target;
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ fuzz_target!(|data: &[u8]| {
     if !Lmt.probe(input.path(), head) || Lmt.peek(&input).is_err() {
         return;
     }
-    let mut tables = Tables::new(Lmt.tables().iter().copied()).unwrap();
+    let mut tables = BatchSink::new(Lmt.tables().iter().copied()).unwrap();
     let _ = Lmt
         .reader(Arc::new(Site::default()))
         .read(&input, 1, &mut tables);

@@ -2,7 +2,7 @@
 #![no_main]
 
 use iolode::source::slurm::Slurm;
-use iolode::source::{Input, Site, Source, Tables};
+use iolode::source::{Input, Site, Source, BatchSink};
 use libfuzzer_sys::fuzz_target;
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ fuzz_target!(|data: &[u8]| {
     if !Slurm.probe(input.path(), head) || Slurm.peek(&input).is_err() {
         return;
     }
-    let mut tables = Tables::new(Slurm.tables().iter().copied()).unwrap();
+    let mut tables = BatchSink::new(Slurm.tables().iter().copied()).unwrap();
     let _ = Slurm
         .reader(Arc::new(Site::default()))
         .read(&input, 1, &mut tables);

@@ -18,7 +18,7 @@ mod totals;
 
 use super::log::Log;
 use crate::error::Result;
-use crate::source::{Input, Site, Tables};
+use crate::source::{BatchSink, Input, Site};
 pub(super) use totals::Totals;
 
 /// Appends one log's rows to `darshan_file` and its row to `darshan_log`, where they are asked for.
@@ -30,7 +30,7 @@ pub fn fill_file_and_log(
     log_id: i64,
     input: &Input,
     site: &Site,
-    tables: &mut Tables,
+    tables: &mut BatchSink,
 ) -> Result<()> {
     let mut totals = Totals::default();
     fill_files(log, log_id, site, &mut totals, tables);
@@ -44,7 +44,7 @@ pub(super) fn fill_files(
     log_id: i64,
     site: &Site,
     totals: &mut Totals,
-    tables: &mut Tables,
+    tables: &mut BatchSink,
 ) {
     if !tables.wants("darshan_file") && !tables.wants("darshan_log") {
         return;
@@ -69,7 +69,7 @@ pub(super) fn fill_log(
     log_id: i64,
     input: &Input,
     site: &Site,
-    tables: &mut Tables,
+    tables: &mut BatchSink,
 ) {
     if let (Some(job), Some(builder)) = (log.job(), tables.get("darshan_log")) {
         log::append(log, job, totals, log_id, input, site, builder);

@@ -3,7 +3,7 @@
 #![allow(clippy::print_stdout)]
 
 use crate::source::darshan::Darshan;
-use crate::source::{Input, Site, Source, Tables};
+use crate::source::{BatchSink, Input, Site, Source};
 use arrow::array::{Array, AsArray};
 use arrow::datatypes::{Float64Type, Int64Type, UInt64Type};
 use arrow::record_batch::RecordBatch;
@@ -31,7 +31,7 @@ fn shared_data() -> Option<PathBuf> {
 /// `darshan_file` and `darshan_log` of one log.
 fn read(path: &std::path::Path) -> (RecordBatch, RecordBatch) {
     // Without DXT, which would tell the readers and writers of shared files.
-    let mut tables = Tables::new(
+    let mut tables = BatchSink::new(
         Darshan
             .tables()
             .iter()
@@ -323,7 +323,7 @@ fn a_trace_tells_the_writers_of_a_shared_file_at_the_level_of_its_source() {
         ],
         ..DarshanLog::default()
     };
-    let mut tables = Tables::new(["darshan_file", "darshan_dxt"]).unwrap();
+    let mut tables = BatchSink::new(["darshan_file", "darshan_dxt"]).unwrap();
     let input = Input::from_bytes("traced.darshan", log.to_bytes());
     Darshan
         .reader(Arc::default())
