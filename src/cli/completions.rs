@@ -1,6 +1,6 @@
 //! `iolode completions` and `iolode man`: what packagers install.
 
-use super::screen::Screen;
+use super::screen::Terminal;
 use super::{Exit, command};
 use std::io::Write;
 
@@ -31,14 +31,14 @@ pub(super) struct Man {
     command: Vec<String>,
 }
 
-pub(super) fn run(args: &Completions, screen: &mut Screen) -> anyhow::Result<Exit> {
+pub(super) fn run(args: &Completions, screen: &mut Terminal) -> anyhow::Result<Exit> {
     let mut script = vec![];
     clap_complete::generate(args.shell, &mut command(), "iolode", &mut script);
     screen.data.write_all(&script)?;
     Ok(Exit::Done)
 }
 
-pub(super) fn man(args: &Man, screen: &mut Screen) -> anyhow::Result<Exit> {
+pub(super) fn man(args: &Man, screen: &mut Terminal) -> anyhow::Result<Exit> {
     let mut found = command();
     found.build();
     for word in &args.command {

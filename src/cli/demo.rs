@@ -4,8 +4,8 @@ use super::Exit;
 use super::interrupt;
 use super::output::{FORMATS, Style};
 use super::progress::{self, Bar};
-use super::screen::Screen;
-use super::session::{Ask, Session};
+use super::screen::Terminal;
+use super::session::{QueryArgs, Session};
 use super::shell::Executor;
 use super::synth;
 use crate::error::Error;
@@ -118,7 +118,7 @@ order by inputs desc",
     },
 ];
 
-pub(super) fn run(args: &Args, screen: &mut Screen) -> anyhow::Result<Exit> {
+pub(super) fn run(args: &Args, screen: &mut Terminal) -> anyhow::Result<Exit> {
     let dir = &args.dir;
     let (logs, lake_dir) = (dir.join("logs"), dir.join("lake"));
     prepare(dir, args.jobs)?;
@@ -176,9 +176,9 @@ pub(super) fn run(args: &Args, screen: &mut Screen) -> anyhow::Result<Exit> {
     )?;
 
     tell(screen, format_args!("3. Seven questions"))?;
-    let ask = Ask {
+    let ask = QueryArgs {
         lake: vec![format!("demo={}", lake_dir.display())],
-        ..Ask::default()
+        ..QueryArgs::default()
     };
     let mut session = Session::open(&ask, screen)?;
     let style = Style {
@@ -226,7 +226,7 @@ pub(super) fn run(args: &Args, screen: &mut Screen) -> anyhow::Result<Exit> {
 }
 
 /// A line of the story, shown before what follows takes its time.
-fn tell(screen: &mut Screen, line: std::fmt::Arguments<'_>) -> std::io::Result<()> {
+fn tell(screen: &mut Terminal, line: std::fmt::Arguments<'_>) -> std::io::Result<()> {
     writeln!(screen.data, "{}", shown_lines(&line.to_string()))?;
     screen.data.flush()
 }

@@ -2,7 +2,7 @@
 
 use super::period::{period, zone};
 use super::progress::{self, Bar};
-use super::screen::Screen;
+use super::screen::Terminal;
 use super::{Exit, interrupt, size};
 use crate::error::Error;
 use crate::lake::{CreateOptions, IngestOptions, InputPath, Lake};
@@ -85,7 +85,7 @@ pub(super) struct Args {
     temp: Option<PathBuf>,
 }
 
-pub(super) fn run(args: &Args, screen: &mut Screen) -> anyhow::Result<Exit> {
+pub(super) fn run(args: &Args, screen: &mut Terminal) -> anyhow::Result<Exit> {
     let given = [
         ("darshan", &args.darshan),
         ("slurm", &args.slurm),

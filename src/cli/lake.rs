@@ -6,7 +6,7 @@ mod settings;
 
 use super::output::{Format, Style};
 use super::period::moment;
-use super::screen::Screen;
+use super::screen::Terminal;
 use super::sql::format_parser;
 use super::{Exit, interrupt, size};
 use crate::error::Error;
@@ -218,7 +218,7 @@ struct History {
     format: &'static Format,
 }
 
-pub(super) fn run(args: &Args, screen: &mut Screen) -> anyhow::Result<Exit> {
+pub(super) fn run(args: &Args, screen: &mut Terminal) -> anyhow::Result<Exit> {
     match &args.what {
         What::Create(args) => create(args, screen),
         What::Info(args) => info(args, screen),
@@ -241,7 +241,7 @@ pub(super) fn run(args: &Args, screen: &mut Screen) -> anyhow::Result<Exit> {
 fn list(
     batch: &arrow::array::RecordBatch,
     format: &Format,
-    screen: &mut Screen,
+    screen: &mut Terminal,
 ) -> anyhow::Result<Exit> {
     let style = Style {
         look: screen.look,
@@ -252,7 +252,7 @@ fn list(
     Ok(Exit::Done)
 }
 
-fn create(args: &Create, screen: &mut Screen) -> anyhow::Result<Exit> {
+fn create(args: &Create, screen: &mut Terminal) -> anyhow::Result<Exit> {
     let given = args.site.as_deref().map(settings::settings).transpose()?;
     let place = match args.place {
         Some(Place::None) => Some(Placement::None),
@@ -293,7 +293,7 @@ fn create(args: &Create, screen: &mut Screen) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn info(args: &Info, screen: &mut Screen) -> anyhow::Result<Exit> {
+fn info(args: &Info, screen: &mut Terminal) -> anyhow::Result<Exit> {
     let lake = Lake::open(&args.lake)?;
     if args.site {
         let settings = lake.settings()?;
@@ -392,7 +392,7 @@ fn info(args: &Info, screen: &mut Screen) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn forget(args: &Forget, screen: &mut Screen) -> anyhow::Result<Exit> {
+fn forget(args: &Forget, screen: &mut Terminal) -> anyhow::Result<Exit> {
     let any = args.darshan || args.slurm || args.lmt;
     let wanted = |name: &str| match name {
         "darshan" => args.darshan || !any,
@@ -423,7 +423,7 @@ fn forget(args: &Forget, screen: &mut Screen) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn check(args: &Check, screen: &mut Screen) -> anyhow::Result<Exit> {
+fn check(args: &Check, screen: &mut Terminal) -> anyhow::Result<Exit> {
     let report = Lake::open(&args.lake)?.check()?;
     for finding in &report.wrong {
         writeln!(
@@ -461,7 +461,7 @@ fn check(args: &Check, screen: &mut Screen) -> anyhow::Result<Exit> {
     })
 }
 
-fn compact(args: &Compact, screen: &mut Screen) -> anyhow::Result<Exit> {
+fn compact(args: &Compact, screen: &mut Terminal) -> anyhow::Result<Exit> {
     let lake = Lake::open(&args.lake)?;
     let (_during, cancel) = interrupt::during_ingest()?;
     let mut options = CompactOptions {
@@ -520,7 +520,7 @@ fn compact(args: &Compact, screen: &mut Screen) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn vacuum(args: &Vacuum, screen: &mut Screen) -> anyhow::Result<Exit> {
+fn vacuum(args: &Vacuum, screen: &mut Terminal) -> anyhow::Result<Exit> {
     let options = VacuumOptions {
         keep_versions: args.keep,
         min_age: args.min_age,

@@ -27,7 +27,7 @@ mod statement;
 mod synth;
 
 use clap::{CommandFactory, Parser, Subcommand};
-use screen::Screen;
+use screen::Terminal;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
@@ -67,7 +67,7 @@ enum Command {
 }
 
 impl Command {
-    fn run(self, screen: &mut Screen) -> anyhow::Result<Exit> {
+    fn run(self, screen: &mut Terminal) -> anyhow::Result<Exit> {
         match self {
             Self::Demo(args) => demo::run(&args, screen),
             Self::Ingest(args) => ingest::run(&args, screen),
@@ -103,7 +103,7 @@ pub fn main() -> ExitCode {
 }
 
 fn run() -> ExitCode {
-    let mut screen = Screen::new();
+    let mut screen = Terminal::new();
     let result = match Cli::try_parse() {
         Ok(cli) => cli.command.run(&mut screen),
         Err(error) => usage(&error, &mut screen),
@@ -128,7 +128,7 @@ fn run() -> ExitCode {
 }
 
 /// What clap has to say: help and version on stdout, a complaint as our one line.
-fn usage(error: &clap::Error, screen: &mut Screen) -> anyhow::Result<Exit> {
+fn usage(error: &clap::Error, screen: &mut Terminal) -> anyhow::Result<Exit> {
     use clap::error::ErrorKind;
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {

@@ -1,6 +1,6 @@
 //! How far an ingest is, and how it ended.
 
-use super::screen::Screen;
+use super::screen::Terminal;
 use super::{Exit, size};
 use crate::lake::{IngestReport, InputStatus, Lake, Progress};
 use crate::text::shown;
@@ -30,7 +30,7 @@ struct Figures {
 
 impl Bar {
     /// A bar that shows once there is something to show.
-    pub(crate) fn new(screen: &Screen) -> Self {
+    pub(crate) fn new(screen: &Terminal) -> Self {
         let bar = ProgressBar::new(0);
         match screen.person {
             true => {
@@ -191,7 +191,7 @@ pub(crate) fn summary(report: &IngestReport, took: Duration) -> String {
 }
 
 /// Says which inputs failed, at most ten of them and how to see all; and what is not as it should be.
-pub(crate) fn failures(report: &IngestReport, lake: &Lake, screen: &Screen) -> Exit {
+pub(crate) fn failures(report: &IngestReport, lake: &Lake, screen: &Terminal) -> Exit {
     for (what, why) in report.warnings.iter().take(LISTED) {
         screen.say(format_args!("note: {what}: {why}"));
     }

@@ -3,8 +3,8 @@
 use super::Exit;
 use super::output::Format;
 use super::period::{moment, period, zone};
-use super::screen::Screen;
-use super::session::{Ask, Session};
+use super::screen::Terminal;
+use super::session::{QueryArgs, Session};
 use super::shell::{OutFile, Settings, Shell};
 use super::sql::format_parser;
 use crate::answer::{ANALYSES, Analysis};
@@ -33,7 +33,7 @@ enum Asked {
 #[derive(clap::Args)]
 struct Common {
     #[command(flatten)]
-    ask: Ask,
+    ask: QueryArgs,
     /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "table", value_parser = format_parser())]
     format: &'static Format,
@@ -224,7 +224,7 @@ impl FromArgMatches for Args {
     }
 }
 
-pub(super) fn run(args: &Args, screen: &mut Screen) -> anyhow::Result<Exit> {
+pub(super) fn run(args: &Args, screen: &mut Terminal) -> anyhow::Result<Exit> {
     let Common {
         ask,
         format,
@@ -290,7 +290,7 @@ pub(super) fn run(args: &Args, screen: &mut Screen) -> anyhow::Result<Exit> {
 }
 
 /// The names of all questions.
-fn list(screen: &mut Screen) -> anyhow::Result<Exit> {
+fn list(screen: &mut Terminal) -> anyhow::Result<Exit> {
     let questions = queries()
         .iter()
         .map(|query| (query.name, query.doc.as_str()));
@@ -313,7 +313,7 @@ fn write_page(
     common: &Common,
     analysis: &'static Analysis,
     job: &str,
-    screen: &mut Screen,
+    screen: &mut Terminal,
 ) -> anyhow::Result<Exit> {
     let number = job.trim().parse().map_err(|_| {
         Error::Invalid(format!(

@@ -1,10 +1,10 @@
 //! `iolode schema`: the tables and their columns, as `schemas/*.toml`, the views and the named queries describe them.
 
 use super::output::{Format, Sink, Style};
-use super::screen::Screen;
+use super::screen::Terminal;
 use super::shell::Names;
 use super::{Exit, sql::format_parser};
-use crate::engine::functions::{AGGREGATE, Page, SCALAR};
+use crate::engine::functions::{AGGREGATE, FunctionDoc, SCALAR};
 use crate::engine::queries::queries;
 use crate::engine::views::VIEWS;
 use crate::error::Error;
@@ -29,7 +29,7 @@ pub(super) struct Args {
     format: &'static Format,
 }
 
-pub(super) fn run(args: &Args, screen: &mut Screen) -> anyhow::Result<Exit> {
+pub(super) fn run(args: &Args, screen: &mut Terminal) -> anyhow::Result<Exit> {
     let style = Style {
         look: screen.look,
         expanded: false,
@@ -191,7 +191,7 @@ pub(super) fn of_names(names: &Names) -> anyhow::Result<RecordBatch> {
     texts(&[("lake", schemas), ("table", shown), ("a row is", docs)])
 }
 
-fn pages() -> impl Iterator<Item = &'static Page> {
+fn pages() -> impl Iterator<Item = &'static FunctionDoc> {
     SCALAR
         .iter()
         .map(|function| &function.page)

@@ -4,18 +4,18 @@ use crate::text::shown;
 use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
 
 /// Stdout and stderr of one run, and what they are.
-pub(crate) struct Screen {
+pub(crate) struct Terminal {
     /// Where data goes.
     pub(crate) data: Data,
     /// How text may look there.
-    pub(crate) look: Look,
+    pub(crate) look: TerminalStyle,
     /// Whether a person reads stderr: progress bars and hints.
     pub(crate) person: bool,
 }
 
 /// What the place where text goes can show.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Look {
+pub(crate) struct TerminalStyle {
     /// Characters on a line; None where lines may be as long as they like, as in files and pipes.
     pub(crate) width: Option<usize>,
     /// Bold and dim text.
@@ -32,7 +32,7 @@ pub(crate) struct Watched<W: Write> {
     failed: Option<(io::ErrorKind, String)>,
 }
 
-impl Screen {
+impl Terminal {
     /// The process's own.
     pub(crate) fn new() -> Self {
         let terminal = io::stdout().is_terminal();
@@ -42,7 +42,7 @@ impl Screen {
         });
         Self {
             data: Watched::new(io::stdout()),
-            look: Look {
+            look: TerminalStyle {
                 width,
                 color: terminal && color_is_wanted(),
             },

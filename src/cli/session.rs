@@ -3,7 +3,7 @@
 use super::output::{Format, RowWriter, Sink, Style};
 use super::period::period;
 use super::progress::{self, Bar};
-use super::screen::Screen;
+use super::screen::Terminal;
 use super::shell::{Executor, Names, Ran};
 use super::{Exit, interrupt};
 use crate::answer::Analysis;
@@ -22,14 +22,14 @@ use tokio::sync::{Notify, mpsc};
 
 /// What questions are asked of, and with how much.
 #[derive(clap::Args, Debug, Default)]
-pub(crate) struct Ask {
+pub(crate) struct QueryArgs {
     /// The lake; several may be given, each is then a SQL schema under the name of its directory, or under NAME=DIR
     #[arg(long, value_name = "LAKE")]
     pub(crate) lake: Vec<String>,
-    /// Ask this version of the lake instead of its newest
+    /// Read this version of the lake instead of its newest
     #[arg(long, value_name = "N")]
     pub(crate) version: Option<u64>,
-    /// Ask these logs or directories of logs, without a lake
+    /// Query these logs or directories of logs, without a lake
     #[arg(long, value_name = "PATH", num_args = 1..)]
     pub(crate) logs: Vec<PathBuf>,
     /// First take in what the lake's registered sources have that is new
@@ -79,7 +79,7 @@ impl Session {
     ///
     /// # Errors
     /// Those of the lake and of the ingest.
-    pub(crate) fn open(ask: &Ask, screen: &Screen) -> anyhow::Result<Self> {
+    pub(crate) fn open(ask: &QueryArgs, screen: &Terminal) -> anyhow::Result<Self> {
         Self::open_for(ask, false, screen)
     }
 
@@ -87,7 +87,11 @@ impl Session {
     ///
     /// # Errors
     /// As [`Session::open`].
-    pub(crate) fn open_for(ask: &Ask, dated: bool, screen: &Screen) -> anyhow::Result<Self> {
+    pub(crate) fn open_for(
+        ask: &QueryArgs,
+        dated: bool,
+        screen: &Terminal,
+    ) -> anyhow::Result<Self> {
         let mut exit = Exit::Done;
         let mut lakes: Vec<(String, Arc<Lake>, Option<u64>)> = vec![];
         for given in &ask.lake {
@@ -251,8 +255,8 @@ impl Drop for Session {
     }
 }
 
-impl Ask {
-    fn take_in(&self, lake: &Lake, paths: &[PathBuf], screen: &Screen) -> anyhow::Result<Exit> {
+impl QueryArgs {
+    fn take_in(&self, lake: &Lake, paths: &[PathBuf], screen: &Terminal) -> anyhow::Result<Exit> {
         let zone = match &self.timezone {
             Some(name) => super::period::zone(name).map_err(Error::Invalid)?,
             None => lake.site()?.zone()?,

@@ -5,7 +5,7 @@
 
 use super::output::{FORMATS, Format, Sink, Style, format};
 use super::schema;
-use super::screen::{Look, Watched};
+use super::screen::{TerminalStyle, Watched};
 use super::statement::split;
 use anyhow::bail;
 use std::collections::BTreeMap;
@@ -113,7 +113,7 @@ pub(crate) struct Shell<'a, E> {
     /// How answers look.
     pub(crate) settings: Settings,
     stdout: Sink<'a>,
-    look: Look,
+    look: TerminalStyle,
     out: Option<OutFile>,
     buffer: String,
     /// Answers written to where they go now: some formats hold one only.
@@ -166,7 +166,7 @@ impl<'a, E: Executor> Shell<'a, E> {
         executor: E,
         settings: Settings,
         stdout: Sink<'a>,
-        look: Look,
+        look: TerminalStyle,
         out: Option<OutFile>,
     ) -> Self {
         Self {
@@ -265,7 +265,7 @@ impl<'a, E: Executor> Shell<'a, E> {
         let format = self.settings.format;
         let style = Style {
             look: if self.out.is_some() {
-                Look::default()
+                TerminalStyle::default()
             } else {
                 self.look
             },
@@ -549,7 +549,7 @@ mod tests {
             expanded: false,
             timing: false,
         };
-        let look = Look {
+        let look = TerminalStyle {
             width: terminal.then_some(80),
             color: false,
         };
@@ -611,7 +611,13 @@ mod tests {
             timing: false,
         };
         let mut out = vec![];
-        let mut shell = Shell::new(Asked::default(), settings, &mut out, Look::default(), None);
+        let mut shell = Shell::new(
+            Asked::default(),
+            settings,
+            &mut out,
+            TerminalStyle::default(),
+            None,
+        );
         shell.feed_all("select 1;\nselect 2 -- two\n").unwrap();
         assert_eq!(shell.executor.0, ["select 1", "select 2 -- two"]);
     }

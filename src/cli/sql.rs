@@ -3,15 +3,15 @@
 use super::Exit;
 use super::output::{FORMATS, Format};
 use super::repl;
-use super::screen::Screen;
-use super::session::{Ask, Session};
+use super::screen::Terminal;
+use super::session::{QueryArgs, Session};
 use super::shell::{OutFile, Settings, Shell};
 use crate::error::Error;
 use clap::builder::{PossibleValue, TypedValueParser};
 use std::io::{IsTerminal, Read};
 use std::path::PathBuf;
 
-/// Ask a lake, or loose logs, in SQL; without a question: a prompt
+/// Query a lake or loose logs in SQL; without a statement, open a prompt
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -22,7 +22,7 @@ Examples:
   echo 'select 1' | iolode sql --format json")]
 pub(super) struct Args {
     #[command(flatten)]
-    ask: Ask,
+    ask: QueryArgs,
     /// Run these statements and end; may be given several times
     #[arg(
         short = 'c',
@@ -54,7 +54,7 @@ pub(super) fn format_parser() -> impl TypedValueParser<Value = &'static Format> 
     clap::builder::PossibleValuesParser::new(names).try_map(|name| super::output::format(&name))
 }
 
-pub(super) fn run(args: &Args, screen: &mut Screen) -> anyhow::Result<Exit> {
+pub(super) fn run(args: &Args, screen: &mut Terminal) -> anyhow::Result<Exit> {
     let out = args.output.as_deref().map(OutFile::create).transpose()?;
     // What is to be run is read before anything is opened: a missing file must not cost an ingest.
     let stdin = std::io::stdin();

@@ -1,7 +1,7 @@
 //! `iolode synth`: a month that never was.
 
 use super::progress::{self, Bar};
-use super::screen::Screen;
+use super::screen::Terminal;
 use super::{Exit, interrupt, size};
 use crate::error::Error;
 use crate::lake::{CreateOptions, IngestOptions, Lake};
@@ -106,7 +106,7 @@ fn kinds() -> impl TypedValueParser<Value = Kind> {
     PossibleValuesParser::new(names).try_map(move |name| Kind::named(&name).ok_or(unknown))
 }
 
-pub(super) fn run(args: &Args, screen: &mut Screen) -> anyhow::Result<Exit> {
+pub(super) fn run(args: &Args, screen: &mut Terminal) -> anyhow::Result<Exit> {
     if args.days.is_some() && args.scale.is_none() {
         let why = "--days goes with --scale; give --lmt-days with --jobs";
         return Err(Error::Invalid(why.into()).into());
@@ -139,7 +139,12 @@ pub(super) fn run(args: &Args, screen: &mut Screen) -> anyhow::Result<Exit> {
 }
 
 /// Makes a lake of a month without its files.
-fn into_lake(month: &Month, path: &Path, args: &Args, screen: &mut Screen) -> anyhow::Result<Exit> {
+fn into_lake(
+    month: &Month,
+    path: &Path,
+    args: &Args,
+    screen: &mut Terminal,
+) -> anyhow::Result<Exit> {
     let filled = |dir: std::fs::ReadDir| dir.into_iter().next().is_some();
     if std::fs::read_dir(path).is_ok_and(filled) {
         let what = "the directory is not empty; give one that is new";
@@ -198,7 +203,7 @@ pub(super) fn make(
     month: &Month,
     out: &Path,
     threads_given: Option<u16>,
-    screen: &Screen,
+    screen: &Terminal,
 ) -> anyhow::Result<String> {
     let begin = Instant::now();
     let bar = jobs_bar(month, screen);
@@ -225,7 +230,7 @@ pub(super) fn make(
 }
 
 /// A bar of jobs for a person.
-fn jobs_bar(month: &Month, screen: &Screen) -> ProgressBar {
+fn jobs_bar(month: &Month, screen: &Terminal) -> ProgressBar {
     let bar = ProgressBar::new(month.jobs);
     bar.set_draw_target(match screen.person {
         true => ProgressDrawTarget::stderr(),

@@ -41,7 +41,7 @@ pub use session::options;
 pub use sql::{factors, queries};
 
 use crate::error::{Error, Result};
-use catalog::lakes::{Catalog, Own, Source};
+use catalog::lakes::{AttachedLake, Catalog, SessionTables};
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::arrow::record_batch::RecordBatch;
 use datafusion::catalog::{CatalogProvider, MemorySchemaProvider};
@@ -87,8 +87,8 @@ pub struct EngineOptions {
 #[derive(Clone)]
 pub struct Engine {
     context: SessionContext,
-    sources: Vec<Arc<Source>>,
-    own: Arc<Own>,
+    sources: Vec<Arc<AttachedLake>>,
+    own: Arc<SessionTables>,
     mine: Arc<Mine>,
     planner: Arc<SessionState>,
     memory: Option<usize>,
@@ -125,7 +125,7 @@ impl Engine {
             .map_or(state::NO_LAKE, |(name, ..)| name)
             .to_string();
         let runtime = state::runtime(threads, options.memory)?;
-        let mut sources: Vec<Arc<Source>> = vec![];
+        let mut sources: Vec<Arc<AttachedLake>> = vec![];
         for (name, lake, version) in options.lakes {
             if sources.iter().any(|source| source.name == name)
                 || name == "information_schema"
@@ -135,7 +135,7 @@ impl Engine {
                     "two lakes cannot both be `{name}` in SQL; name one differently"
                 )));
             }
-            let source = Source::new(name, lake, version, threads)?;
+            let source = AttachedLake::new(name, lake, version, threads)?;
             let (url, store) = source.store();
             runtime.register_object_store(url.as_ref(), store);
             sources.push(Arc::new(source));
@@ -146,7 +146,7 @@ impl Engine {
             let set = state.config_mut().options_mut().set(name, value);
             set.map_err(|e| translate(e, &Known::default()))?;
         }
-        let (own, planner) = (Arc::new(Own::default()), Arc::new(state.clone()));
+        let (own, planner) = (Arc::new(SessionTables::default()), Arc::new(state.clone()));
         if sources.is_empty() {
             own.insert(state::NO_LAKE, Arc::new(MemorySchemaProvider::new()));
         }
@@ -241,7 +241,7 @@ impl Engine {
             // If the second try fails as well, whatever the reason: more memory for the first is what helps.
             Err(error) if is_exhausted(&error) && is_query(&plan) => {
                 self.fallbacks.sort_merge.fetch_add(1, Ordering::Relaxed);
-                self.start(&state::frugal(state, self.memory)?, &plan)
+                self.start(&state::with_sort_merge_joins(state, self.memory)?, &plan)
                     .await
                     .map_err(|_| self.error(error))
             }

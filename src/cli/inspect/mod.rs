@@ -6,7 +6,7 @@ mod performance;
 mod summary;
 
 use super::Exit;
-use super::screen::Screen;
+use super::screen::Terminal;
 use crate::error::{Error, Result};
 use crate::source::darshan::Darshan;
 use crate::source::darshan::log::{Log, ModuleSet};
@@ -48,7 +48,7 @@ pub(super) struct Args {
     top: usize,
 }
 
-pub(super) fn run(args: &Args, screen: &mut Screen) -> anyhow::Result<Exit> {
+pub(super) fn run(args: &Args, screen: &mut Terminal) -> anyhow::Result<Exit> {
     let mut failed = 0;
     for (at, path) in args.logs.iter().enumerate() {
         if at > 0 && !args.json {
@@ -124,7 +124,7 @@ fn read(args: &Args, path: &Path) -> Result<Inspected> {
 }
 
 impl Inspected {
-    fn show(&self, args: &Args, screen: &mut Screen) -> anyhow::Result<()> {
+    fn show(&self, args: &Args, screen: &mut Terminal) -> anyhow::Result<()> {
         match &self.log {
             Some(log) => {
                 let show = parser::Show {

@@ -2,7 +2,7 @@
 
 use super::{Row, Rows};
 use crate::cli::output::{FORMATS, Style};
-use crate::cli::screen::Look;
+use crate::cli::screen::TerminalStyle;
 use crate::cli::size::{count, show};
 use crate::text::{shown, shown_path};
 use arrow::array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
@@ -24,7 +24,7 @@ pub(super) fn print(
     path: &Path,
     rows: &Rows,
     top: usize,
-    look: Look,
+    look: TerminalStyle,
     out: &mut (dyn Write + Send),
 ) -> anyhow::Result<()> {
     writeln!(out, "{}", shown_path(path))?;

@@ -1,6 +1,6 @@
 //! `iolode lake copy` and `iolode lake moved`: a lake in another place.
 
-use crate::cli::screen::Screen;
+use crate::cli::screen::Terminal;
 use crate::cli::{Exit, interrupt, size};
 use crate::lake::{CopyOptions, Lake};
 use std::path::PathBuf;
@@ -45,7 +45,7 @@ pub(super) struct Moved {
     lake: PathBuf,
 }
 
-pub(super) fn copy(args: &Copy, screen: &mut Screen) -> anyhow::Result<Exit> {
+pub(super) fn copy(args: &Copy, screen: &mut Terminal) -> anyhow::Result<Exit> {
     let lake = Lake::open(&args.from)?;
     let (_during, cancel) = interrupt::during_ingest()?;
     let options = CopyOptions {
@@ -65,7 +65,7 @@ pub(super) fn copy(args: &Copy, screen: &mut Screen) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-pub(super) fn moved(args: &Moved, screen: &mut Screen) -> anyhow::Result<Exit> {
+pub(super) fn moved(args: &Moved, screen: &mut Terminal) -> anyhow::Result<Exit> {
     let moved = Lake::open(&args.lake)?.moved()?;
     match (moved.directories, moved.from) {
         (0, _) => screen.say("nothing to record: all files lie below the lake's root"),

@@ -3,7 +3,7 @@
 use super::list;
 use crate::cli::Exit;
 use crate::cli::output::Format;
-use crate::cli::screen::Screen;
+use crate::cli::screen::Terminal;
 use crate::cli::sql::format_parser;
 use crate::lake::Lake;
 use crate::table::table;
@@ -34,7 +34,7 @@ pub(super) struct Files {
     format: &'static Format,
 }
 
-pub(super) fn files(args: &Files, screen: &mut Screen) -> anyhow::Result<Exit> {
+pub(super) fn files(args: &Files, screen: &mut Terminal) -> anyhow::Result<Exit> {
     if let Some(name) = &args.table {
         table(name)?;
     }
@@ -52,7 +52,7 @@ pub(super) fn files(args: &Files, screen: &mut Screen) -> anyhow::Result<Exit> {
 }
 
 /// The paths of data files, one a line.
-fn paths(args: &Files, screen: &mut Screen) -> anyhow::Result<Exit> {
+fn paths(args: &Files, screen: &mut Terminal) -> anyhow::Result<Exit> {
     let lake = Lake::open(&args.lake)?;
     let snapshot = lake.snapshot(None)?;
     for file in snapshot.files() {

@@ -1,6 +1,6 @@
 //! `iolode lake set` and `iolode lake restore`: settings and versions of a lake.
 
-use crate::cli::screen::Screen;
+use crate::cli::screen::Terminal;
 use crate::cli::{Exit, size};
 use crate::error::Error;
 use crate::lake::{Lake, SiteFile};
@@ -57,7 +57,7 @@ pub(super) fn settings(path: &Path) -> anyhow::Result<String> {
     Ok(text)
 }
 
-pub(super) fn set(args: &Set, screen: &mut Screen) -> anyhow::Result<Exit> {
+pub(super) fn set(args: &Set, screen: &mut Terminal) -> anyhow::Result<Exit> {
     let lake = Lake::open(&args.lake)?;
     let changed = lake.set_settings(&settings(&args.site)?, args.if_version)?;
     match changed.version {
@@ -79,7 +79,7 @@ pub(super) fn set(args: &Set, screen: &mut Screen) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-pub(super) fn restore(args: &Restore, screen: &mut Screen) -> anyhow::Result<Exit> {
+pub(super) fn restore(args: &Restore, screen: &mut Terminal) -> anyhow::Result<Exit> {
     let version = Lake::open_damaged(&args.lake)?.restore(args.version)?;
     screen.say(format_args!(
         "version {version} equals version {}",

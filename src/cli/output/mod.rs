@@ -13,7 +13,7 @@ mod json;
 mod table;
 mod text;
 
-use crate::cli::screen::Look;
+use crate::cli::screen::TerminalStyle;
 use datafusion::arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef};
@@ -41,7 +41,7 @@ pub(crate) type Sink<'a> = &'a mut (dyn Write + Send);
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Style {
     /// What the place where it goes can show.
-    pub(crate) look: Look,
+    pub(crate) look: TerminalStyle,
     /// A line for each value instead of one for each row.
     pub(crate) expanded: bool,
 }

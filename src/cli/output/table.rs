@@ -283,7 +283,7 @@ fn printable(value: &str, is_plan: bool) -> String {
 mod tests {
     use super::super::{Style, format};
     use super::fit;
-    use crate::cli::screen::Look;
+    use crate::cli::screen::TerminalStyle;
     use datafusion::arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray};
     use std::sync::Arc;
 
@@ -331,7 +331,7 @@ mod tests {
     #[test]
     fn on_a_narrow_terminal_values_are_cut_and_columns_left_out_with_a_note() {
         let look = |width| Style {
-            look: Look {
+            look: TerminalStyle {
                 width: Some(width),
                 color: false,
             },
@@ -382,7 +382,7 @@ mod tests {
             ),
         ]);
         let narrow = Style {
-            look: Look {
+            look: TerminalStyle {
                 width: Some(10),
                 color: false,
             },
@@ -415,7 +415,7 @@ mod tests {
     #[test]
     fn color_is_used_only_where_it_is_wanted() {
         let style = Style {
-            look: Look {
+            look: TerminalStyle {
                 width: None,
                 color: true,
             },

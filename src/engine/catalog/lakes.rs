@@ -1,9 +1,9 @@
 //! Names to tables: each lake is a schema, its tables are built when a query names them.
 //!
 //! A query sees one version of each lake, whatever is committed while it is planned or runs: it resolves its names in a
-//! [`Catalog`] of its own, whose lakes are [`Pinned`] at the first name that is looked up.
+//! [`Catalog`] of its own, whose lakes are [`LakeAtVersion`] at the first name that is looked up.
 
-use super::snapshot_tables::{Contents, ListedTable};
+use super::snapshot_tables::{ListedTable, SnapshotTables};
 use super::system_tables::LakeRows;
 use super::views::{VIEWS, View, view};
 use crate::engine::external;
@@ -28,7 +28,7 @@ use std::fmt::{Debug, Formatter};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
 /// A lake under its name.
-pub(crate) struct Source {
+pub(crate) struct AttachedLake {
     pub(crate) name: String,
     lake: Arc<Lake>,
     /// The version asked for; the newest if None.
@@ -36,10 +36,10 @@ pub(crate) struct Source {
     groups: usize,
     url: ObjectStoreUrl,
     /// What the last query saw, for the next one of the same version.
-    last: Mutex<Option<Arc<Contents>>>,
+    last: Mutex<Option<Arc<SnapshotTables>>>,
 }
 
-impl Source {
+impl AttachedLake {
     /// # Errors
     /// [`Error::Invalid`] if DataFusion refuses the lake's address.
     pub(crate) fn new(
@@ -87,15 +87,15 @@ impl Source {
         }
     }
 
-    fn contents(&self) -> Result<Arc<Contents>> {
+    fn contents(&self) -> Result<Arc<SnapshotTables>> {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         let known = last.as_ref().map(|contents| &contents.version);
         let version = self.lake.version_or(self.version, known)?;
-        let same = |contents: &&Arc<Contents>| Arc::ptr_eq(&contents.version, &version);
+        let same = |contents: &&Arc<SnapshotTables>| Arc::ptr_eq(&contents.version, &version);
         if let Some(contents) = last.as_ref().filter(same) {
             return Ok(contents.clone());
         }
-        let contents = Contents::new(version, self.url.clone(), self.groups)?;
+        let contents = SnapshotTables::new(version, self.url.clone(), self.groups)?;
         let contents = Arc::new(contents);
         *last = Some(contents.clone());
         Ok(contents)
@@ -103,13 +103,13 @@ impl Source {
 }
 
 /// A lake at one version, which is found at the first look.
-pub(crate) struct Pinned {
-    source: Arc<Source>,
-    contents: OnceLock<Arc<Contents>>,
+pub(crate) struct LakeAtVersion {
+    source: Arc<AttachedLake>,
+    contents: OnceLock<Arc<SnapshotTables>>,
 }
 
-impl Pinned {
-    fn contents(&self) -> Result<Arc<Contents>> {
+impl LakeAtVersion {
+    fn contents(&self) -> Result<Arc<SnapshotTables>> {
         if let Some(contents) = self.contents.get() {
             return Ok(contents.clone());
         }
@@ -138,11 +138,11 @@ impl Pinned {
 
 /// What a session adds to its lakes: `CREATE TABLE`, `CREATE VIEW`, `CREATE SCHEMA`. Gone with the session.
 #[derive(Debug, Default)]
-pub(crate) struct Own {
+pub(crate) struct SessionTables {
     schemas: RwLock<BTreeMap<String, Arc<dyn SchemaProvider>>>,
 }
 
-impl Own {
+impl SessionTables {
     fn get(&self, name: &str) -> Option<Arc<dyn SchemaProvider>> {
         self.schemas
             .read()
@@ -182,22 +182,26 @@ impl Own {
 /// All names of one query.
 #[derive(Clone)]
 pub(crate) struct Catalog {
-    lakes: Vec<Arc<Pinned>>,
-    own: Arc<Own>,
+    lakes: Vec<Arc<LakeAtVersion>>,
+    own: Arc<SessionTables>,
     /// Plans the SQL of views; it has functions and options, but no tables.
     planner: Arc<SessionState>,
 }
 
 impl Catalog {
     /// The lakes as they are from now on, each not looked at yet.
-    pub(crate) fn new(sources: &[Arc<Source>], own: Arc<Own>, planner: Arc<SessionState>) -> Self {
+    pub(crate) fn new(
+        sources: &[Arc<AttachedLake>],
+        own: Arc<SessionTables>,
+        planner: Arc<SessionState>,
+    ) -> Self {
         for source in sources {
             if own.get(&source.name).is_none() {
                 own.insert(&source.name, Arc::new(MemorySchemaProvider::new()));
             }
         }
-        let pin = |source: &Arc<Source>| {
-            Arc::new(Pinned {
+        let pin = |source: &Arc<AttachedLake>| {
+            Arc::new(LakeAtVersion {
                 source: source.clone(),
                 contents: OnceLock::new(),
             })
@@ -295,7 +299,7 @@ impl CatalogProvider for Catalog {
 /// Tables and views of one lake, and what the session put beside them.
 #[derive(Clone)]
 struct LakeSchema {
-    lake: Arc<Pinned>,
+    lake: Arc<LakeAtVersion>,
     own: Arc<dyn SchemaProvider>,
     catalog: Catalog,
 }

@@ -3,7 +3,7 @@
 //! A lake of 10,000 ranges has 100,000 files. A table is known when a query names it, its files when it is scanned: all of its own, which are then
 //! kept for the next scan, or those of the ranges that a filter on job_id leaves.
 
-use crate::engine::scan::job_partitions::Cuts;
+use crate::engine::scan::job_partitions::JobPartitions;
 use crate::engine::scan::lake_table::{LakeTable, ScanFile, may_pass, scanned};
 use crate::error::{Error, Result};
 use crate::lake::{DataFile, Store, Version};
@@ -23,16 +23,16 @@ use std::fmt::{Debug, Formatter};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// One version of a lake, as scans need it.
-pub(in crate::engine) struct Contents {
+pub(in crate::engine) struct SnapshotTables {
     pub(in crate::engine) version: Arc<Version>,
-    cuts: Arc<Cuts>,
+    cuts: Arc<JobPartitions>,
     url: ObjectStoreUrl,
     groups: usize,
     /// The tables of which all files are known, by name.
     whole: Mutex<HashMap<String, Arc<LakeTable>>>,
 }
 
-impl Contents {
+impl SnapshotTables {
     /// The files of a version, which lie under `url`, in so many groups for a scan.
     ///
     /// # Errors
@@ -42,7 +42,7 @@ impl Contents {
         url: ObjectStoreUrl,
         groups: usize,
     ) -> Result<Self> {
-        let cuts = Cuts::new(version.splits(), &version.range_bytes()?, groups);
+        let cuts = JobPartitions::new(version.splits(), &version.range_bytes()?, groups);
         Ok(Self {
             version,
             cuts: Arc::new(cuts),
@@ -102,13 +102,13 @@ fn location(store: &Store, file: &DataFile) -> Result<Path> {
 
 /// A table of a version, whose files are listed when it is scanned.
 pub(in crate::engine) struct ListedTable {
-    contents: Arc<Contents>,
+    contents: Arc<SnapshotTables>,
     table: &'static Table,
     schema: SchemaRef,
 }
 
 impl ListedTable {
-    pub(in crate::engine) fn new(contents: Arc<Contents>, table: &'static Table) -> Self {
+    pub(in crate::engine) fn new(contents: Arc<SnapshotTables>, table: &'static Table) -> Self {
         Self {
             contents,
             table,
@@ -230,7 +230,7 @@ mod tests {
         let version = lake.version_or(None, None).unwrap();
         let splits = version.splits().to_vec();
         assert!(version.has_pages(), "{} ranges", splits.len());
-        let contents = Contents::new(version, ObjectStoreUrl::local_filesystem(), 2).unwrap();
+        let contents = SnapshotTables::new(version, ObjectStoreUrl::local_filesystem(), 2).unwrap();
         let contents = Arc::new(contents);
         let listed = ListedTable::new(contents.clone(), table("darshan_file").unwrap());
         let state = session_state(2, None, NO_LAKE, runtime(2, None).unwrap());

@@ -120,7 +120,7 @@ impl DistinctExec {
             }
         }
         let timer = baseline.elapsed_compute().timer();
-        ids.tell_apart()?;
+        ids.dedup()?;
         timer.done();
         let size = context.session_config().batch_size();
         let found = ids.batches(schema.clone(), size);
@@ -232,7 +232,7 @@ impl Ids {
         Ok(())
     }
 
-    fn tell_apart(&mut self) -> Result<()> {
+    fn dedup(&mut self) -> Result<()> {
         (0..self.parts.len()).try_for_each(|part| self.look_through(part))
     }
 
@@ -409,7 +409,7 @@ mod tests {
                 let held: usize = ids.parts.iter().map(Vec::len).sum();
                 assert!(held <= at_most, "{held} of {differ}");
             }
-            ids.tell_apart().unwrap();
+            ids.dedup().unwrap();
             let mut found: Vec<i64> = ids.parts.concat();
             found.sort_unstable();
             assert_eq!(found, (0..differ).collect::<Vec<_>>());

@@ -1,13 +1,13 @@
 //! `bin`: which of some half-open bins a number lies in.
 
-use super::{Page, Scalar, fits_int64, list_of, number_type, taken};
+use super::{FunctionDoc, Scalar, fits_int64, list_of, number_type, taken};
 use datafusion::arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, Int64Array};
 use datafusion::arrow::datatypes::{DataType, Float64Type, Int64Type};
 use datafusion::common::{Result, exec_err};
 use std::sync::Arc;
 
 pub(super) static BIN: Scalar = Scalar {
-    page: Page {
+    page: FunctionDoc {
         name: "bin",
         description: "The number of the half-open bin that x lies in: how many of the edges are at most x. 0 is below the first edge, \
             1 from the first edge (included) to the second (left out), and so on. NULL for NULL and for NaN.",
@@ -19,8 +19,8 @@ pub(super) static BIN: Scalar = Scalar {
         example: "SELECT bin(999999999, [1e9, 1e10]), bin(1e9, [1e9, 1e10]), bin(5e10, [1e9, 1e10])",
         answer: "0 | 1 | 2",
     },
-    takes: bin_types,
-    gives: || DataType::Int64,
+    coerce: bin_types,
+    return_type: || DataType::Int64,
     kernel: bin,
 };
 

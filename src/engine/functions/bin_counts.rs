@@ -1,7 +1,9 @@
 //! `bin_counts`: how many values lie in each of some bins, those without values too.
 
 use super::grouped::passing;
-use super::{Aggregate, Fold, Page, fits_int64, integer_type, list_of, number_type, taken};
+use super::{
+    Accumulate, Aggregate, FunctionDoc, fits_int64, integer_type, list_of, number_type, taken,
+};
 use datafusion::arrow::array::{
     Array, ArrayRef, ArrowPrimitiveType, AsArray, BooleanArray, Int64Array, ListArray,
     PrimitiveArray, RecordBatch,
@@ -14,7 +16,7 @@ use datafusion::logical_expr::{ColumnarValue, EmitTo, GroupsAccumulator};
 use std::sync::Arc;
 
 pub(super) static BIN_COUNTS: Aggregate = Aggregate {
-    page: Page {
+    page: FunctionDoc {
         name: "bin_counts",
         description: "How many values of x lie in each of n bins of equal width from least to most, as a list that is also long enough where \
             bins are empty. Element 0 counts what is below least, elements 1 to n the bins, each with its lower edge and without its upper one, \
@@ -29,14 +31,14 @@ pub(super) static BIN_COUNTS: Aggregate = Aggregate {
         example: "SELECT bin_counts(x, 0, 1, 4) FROM (VALUES (0.0), (0.2), (0.25), (0.9), (1.0)) AS t(x)",
         answer: "[0, 2, 1, 0, 1, 1]",
     },
-    takes: |given| {
+    coerce: |given| {
         taken(&BIN_COUNTS.page, &[4], given, |i, t| match i {
             3 => integer_type(t),
             0 if fits_int64(t) => Some(DataType::Int64),
             _ => number_type(t),
         })
     },
-    gives: |_| list_of(DataType::Int64),
+    return_type: |_| list_of(DataType::Int64),
     state: |_| vec![("counts", list_of(DataType::Int64))],
     distinct_is_same: false,
     fold: |args| Ok(Box::new(Counts::new(edges(args)?))),
@@ -162,8 +164,8 @@ impl Counts {
     }
 }
 
-impl Fold for Counts {
-    fn copy(&self) -> Box<dyn Fold> {
+impl Accumulate for Counts {
+    fn copy(&self) -> Box<dyn Accumulate> {
         Box::new(self.clone())
     }
 }

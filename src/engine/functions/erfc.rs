@@ -1,13 +1,13 @@
 //! `erfc`: what a normal distribution holds beyond a value.
 
-use super::{Page, Scalar, number_type, taken};
+use super::{FunctionDoc, Scalar, number_type, taken};
 use datafusion::arrow::array::{ArrayRef, AsArray, Float64Array};
 use datafusion::arrow::datatypes::{DataType, Float64Type};
 use datafusion::common::Result;
 use std::sync::Arc;
 
 pub(super) static ERFC: Scalar = Scalar {
-    page: Page {
+    page: FunctionDoc {
         name: "erfc",
         description: "The complementary error function, as in PostgreSQL. Half of erfc(z / sqrt(2)) is the probability that a value of a normal \
             distribution lies more than z standard deviations above its mean.",
@@ -16,8 +16,8 @@ pub(super) static ERFC: Scalar = Scalar {
         example: "SELECT round(erfc(0), 6), round(erfc(1.959964 / sqrt(2)) / 2, 6)",
         answer: "1.0 | 0.025",
     },
-    takes: |given| taken(&ERFC.page, &[1], given, |_, t| number_type(t)),
-    gives: || DataType::Float64,
+    coerce: |given| taken(&ERFC.page, &[1], given, |_, t| number_type(t)),
+    return_type: || DataType::Float64,
     kernel: erfc,
 };
 

@@ -71,7 +71,7 @@ pub static AGGREGATE: &[&Aggregate] = &[
 
 /// What a person needs to know to use a function.
 #[derive(Debug)]
-pub struct Page {
+pub struct FunctionDoc {
     /// Name in SQL.
     pub name: &'static str,
     /// What the result is, in one or a few sentences.
@@ -86,7 +86,7 @@ pub struct Page {
     pub answer: &'static str,
 }
 
-impl Page {
+impl FunctionDoc {
     fn documentation(&self, section: &'static str) -> Documentation {
         let section = DocSection {
             include: true,
@@ -106,11 +106,11 @@ impl Page {
 /// A function of the values of one row.
 pub struct Scalar {
     /// Its page.
-    pub page: Page,
+    pub page: FunctionDoc,
     /// The types that it takes in place of those given, or why it cannot take them.
-    takes: fn(&[DataType]) -> Result<Vec<DataType>>,
+    coerce: fn(&[DataType]) -> Result<Vec<DataType>>,
     /// The type that it gives.
-    gives: fn() -> DataType,
+    return_type: fn() -> DataType,
     /// One result for each row; the arguments have equal lengths, and the types that `takes` named.
     kernel: fn(&[ArrayRef]) -> Result<ArrayRef>,
 }
@@ -130,22 +130,22 @@ impl Scalar {
 /// A function of the values of many rows.
 pub struct Aggregate {
     /// Its page.
-    pub page: Page,
+    pub page: FunctionDoc,
     /// The types that it takes in place of those given, or why it cannot take them.
-    takes: fn(&[DataType]) -> Result<Vec<DataType>>,
+    coerce: fn(&[DataType]) -> Result<Vec<DataType>>,
     /// The type that it gives for arguments of the types that `takes` named.
-    gives: fn(&[DataType]) -> DataType,
+    return_type: fn(&[DataType]) -> DataType,
     /// Names and types of a partial state, for the same.
     state: fn(&[DataType]) -> Vec<(&'static str, DataType)>,
     /// Whether `DISTINCT` changes nothing.
     distinct_is_same: bool,
     /// A fold over no rows.
-    fold: fn(&AccumulatorArgs) -> Result<Box<dyn Fold>>,
+    fold: fn(&AccumulatorArgs) -> Result<Box<dyn Accumulate>>,
 }
 
 /// A [`GroupsAccumulator`] that can be copied, so that a window can look at its value and go on.
-trait Fold: GroupsAccumulator + Sync {
-    fn copy(&self) -> Box<dyn Fold>;
+trait Accumulate: GroupsAccumulator + Sync {
+    fn copy(&self) -> Box<dyn Accumulate>;
 }
 
 impl Aggregate {
@@ -187,11 +187,11 @@ impl ScalarUDFImpl for ScalarImpl {
     }
 
     fn coerce_types(&self, given: &[DataType]) -> Result<Vec<DataType>> {
-        (self.function.takes)(given)
+        (self.function.coerce)(given)
     }
 
     fn return_type(&self, _: &[DataType]) -> Result<DataType> {
-        Ok((self.function.gives)())
+        Ok((self.function.return_type)())
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
@@ -220,7 +220,7 @@ struct AggregateImpl {
 }
 
 impl AggregateImpl {
-    fn fold(&self, args: &AccumulatorArgs) -> Result<Box<dyn Fold>> {
+    fn fold(&self, args: &AccumulatorArgs) -> Result<Box<dyn Accumulate>> {
         if args.is_distinct && !self.function.distinct_is_same {
             return plan_err!("{} does not take DISTINCT", self.name());
         }
@@ -238,11 +238,11 @@ impl AggregateUDFImpl for AggregateImpl {
     }
 
     fn coerce_types(&self, given: &[DataType]) -> Result<Vec<DataType>> {
-        (self.function.takes)(given)
+        (self.function.coerce)(given)
     }
 
     fn return_type(&self, taken: &[DataType]) -> Result<DataType> {
-        Ok((self.function.gives)(taken))
+        Ok((self.function.return_type)(taken))
     }
 
     fn state_fields(&self, args: StateFieldsArgs) -> Result<Vec<FieldRef>> {
@@ -262,7 +262,7 @@ impl AggregateUDFImpl for AggregateImpl {
         let states = (self.function.state)(&taken).into_iter();
         Ok(Box::new(single::Single::new(
             self.fold(&args)?,
-            (self.function.gives)(&taken),
+            (self.function.return_type)(&taken),
             states.map(|(_, data_type)| data_type).collect(),
         )))
     }
@@ -321,7 +321,7 @@ known_by_name!(AggregateImpl);
 
 /// Checks the number of arguments, then asks `each` for the type that stands for argument `i` of type `t`; None refuses it.
 fn taken(
-    page: &Page,
+    page: &FunctionDoc,
     numbers: &[usize],
     given: &[DataType],
     each: impl Fn(usize, &DataType) -> Option<DataType>,
@@ -392,7 +392,7 @@ fn number_type(given: &DataType) -> Option<DataType> {
 }
 
 /// Types for an id, if there is one, and for the begin and the end of an interval.
-fn interval_types(page: &Page, id: bool, given: &[DataType]) -> Result<Vec<DataType>> {
+fn interval_types(page: &FunctionDoc, id: bool, given: &[DataType]) -> Result<Vec<DataType>> {
     let at = usize::from(id);
     let time = |start: &DataType, end: &DataType| {
         Time::of(start, end).map_or_else(

@@ -1,6 +1,6 @@
 //! `ratio`: a quotient that is NULL where there is nothing to divide by.
 
-use super::{Page, Scalar, number_type, taken};
+use super::{FunctionDoc, Scalar, number_type, taken};
 use crate::engine::logical::canonical_floats;
 use datafusion::arrow::array::{ArrayRef, AsArray, Float64Array};
 use datafusion::arrow::datatypes::{DataType, Float64Type};
@@ -8,7 +8,7 @@ use datafusion::common::Result;
 use std::sync::Arc;
 
 pub(super) static RATIO: Scalar = Scalar {
-    page: Page {
+    page: FunctionDoc {
         name: "ratio",
         description: "a divided by b, with a fraction also where both are integers; NULL where b is 0 or either is NULL.",
         syntax: "ratio(a, b)",
@@ -16,8 +16,8 @@ pub(super) static RATIO: Scalar = Scalar {
         example: "SELECT ratio(1, 4), ratio(3, 0), ratio(0, 0)",
         answer: "0.25 | NULL | NULL",
     },
-    takes: |given| taken(&RATIO.page, &[2], given, |_, t| number_type(t)),
-    gives: || DataType::Float64,
+    coerce: |given| taken(&RATIO.page, &[2], given, |_, t| number_type(t)),
+    return_type: || DataType::Float64,
     kernel: ratio,
 };
 

@@ -1,24 +1,28 @@
 //! One group out of a fold over many: the accumulator that window functions and ordered aggregates use.
 
-use super::Fold;
+use super::Accumulate;
 use datafusion::arrow::array::{Array, ArrayRef};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::{Accumulator, EmitTo};
 use std::fmt::{Debug, Formatter};
 
-/// A [`Fold`] with one group.
+/// An [`Accumulate`] with one group.
 pub(super) struct Single {
-    fold: Box<dyn Fold>,
-    gives: DataType,
+    fold: Box<dyn Accumulate>,
+    return_type: DataType,
     states: Vec<DataType>,
 }
 
 impl Single {
-    pub(super) fn new(fold: Box<dyn Fold>, gives: DataType, states: Vec<DataType>) -> Self {
+    pub(super) fn new(
+        fold: Box<dyn Accumulate>,
+        return_type: DataType,
+        states: Vec<DataType>,
+    ) -> Self {
         Self {
             fold,
-            gives,
+            return_type,
             states,
         }
     }
@@ -31,7 +35,7 @@ fn zeros(values: &[ArrayRef]) -> Vec<usize> {
 
 impl Debug for Single {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Single({})", self.gives)
+        write!(f, "Single({})", self.return_type)
     }
 }
 
@@ -46,7 +50,7 @@ impl Accumulator for Single {
 
     /// Looks at a copy: a window asks again and again while rows are added.
     fn evaluate(&mut self) -> Result<ScalarValue> {
-        first(&self.fold.copy().evaluate(EmitTo::All)?, &self.gives)
+        first(&self.fold.copy().evaluate(EmitTo::All)?, &self.return_type)
     }
 
     fn state(&mut self) -> Result<Vec<ScalarValue>> {

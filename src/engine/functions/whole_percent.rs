@@ -1,6 +1,6 @@
 //! `whole_percent`: which part of a total something is, such that nothing and everything can be told from almost so.
 
-use super::{Page, Scalar, fits_int64, number_type, taken};
+use super::{FunctionDoc, Scalar, fits_int64, number_type, taken};
 use datafusion::arrow::array::{
     Array, ArrayRef, ArrowPrimitiveType, AsArray, Int64Array, PrimitiveArray,
 };
@@ -10,7 +10,7 @@ use datafusion::common::{Result, exec_err};
 use std::sync::Arc;
 
 pub(super) static WHOLE_PERCENT: Scalar = Scalar {
-    page: Page {
+    page: FunctionDoc {
         name: "whole_percent",
         description: "How many whole percent of a total a part is, rounded down, but 1 for anything below one percent: so 0 means nothing, \
             and 100 or more everything. Unsigned 64-bit integers are taken as floats. NULL where the total is 0 or less, the part is negative, or either is NULL, NaN or infinite.",
@@ -19,13 +19,13 @@ pub(super) static WHOLE_PERCENT: Scalar = Scalar {
         example: "SELECT whole_percent(0, 900), whole_percent(1, 900), whole_percent(899, 900), whole_percent(900, 900), whole_percent(0, 0)",
         answer: "0 | 1 | 99 | 100 | NULL",
     },
-    takes: |given| {
+    coerce: |given| {
         let integers = given.iter().all(|t| fits_int64(t) || t.is_null());
         taken(&WHOLE_PERCENT.page, &[2], given, |_, t| {
             number_type(t).map(|float| if integers { DataType::Int64 } else { float })
         })
     },
-    gives: || DataType::Int64,
+    return_type: || DataType::Int64,
     kernel: |args| match args[0].data_type() {
         DataType::Int64 => of_integers(&args[0], &args[1]),
         _ => of_floats(&args[0], &args[1]),

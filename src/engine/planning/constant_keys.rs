@@ -10,7 +10,7 @@
 //!
 //! The rule stands before `EnsureRequirements`; [`plain_input`] takes the node out where runs of rows are grouped, which makes use of no order.
 
-use super::drop_join_ordering::UnorderedExec;
+use super::drop_join_ordering::DropOrderingExec;
 use crate::engine::rule::{Node, Rule};
 use datafusion::common::Result;
 use datafusion::config::ConfigOptions;
@@ -42,7 +42,7 @@ fn instead(node: &Node, _: &ConfigOptions) -> Result<Option<Node>> {
     if !sorted.iter().all(is_constant) {
         return Ok(None);
     }
-    let input = UnorderedExec::saying_nothing(Arc::clone(input));
+    let input = DropOrderingExec::saying_nothing(Arc::clone(input));
     let anew = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
     Arc::clone(node)
         .replace_children(vec![input], anew)
@@ -51,7 +51,7 @@ fn instead(node: &Node, _: &ConfigOptions) -> Result<Option<Node>> {
 
 /// The same grouping, of the rows themselves where [`RULE`] has put a node between.
 pub(in crate::engine) fn plain_input(grouping: AggregateExec) -> Result<AggregateExec> {
-    let input = grouping.input().downcast_ref::<UnorderedExec>();
+    let input = grouping.input().downcast_ref::<DropOrderingExec>();
     let said = input.filter(|input| input.says_nothing()).cloned();
     let Some(said) = said.filter(|_| *grouping.mode() == AggregateMode::Partial) else {
         return Ok(grouping);

@@ -6,11 +6,11 @@
 //! every x.
 //!
 //! ```text
-//! RestateExec: Range([job_id], [s])                       true of the join since it is true of its inputs
+//! DeclarePartitioningExec: Range([job_id], [s])                       true of the join since it is true of its inputs
 //!   HashJoinExec: on=[(job_id, job_id), (log_id, log_id)]
-//!     RestateExec: Range([job_id, log_id], [(s, NULL)])
+//!     DeclarePartitioningExec: Range([job_id, log_id], [(s, NULL)])
 //!       input: Range([job_id], [s])
-//!     RestateExec: Range([job_id, log_id], [(s, NULL)])
+//!     DeclarePartitioningExec: Range([job_id, log_id], [(s, NULL)])
 //!       input: Range([job_id], [s])
 //! ```
 //!
@@ -18,7 +18,7 @@
 //!
 //! # Why it gives no wrong rows
 //! Before `EnsureRequirements` a plan's word about its partitions is provisional: a join further down may yet get its inputs
-//! hashed. A [`RestateExec`] therefore looks at its input again each time it is rebuilt, and states something only if that
+//! hashed. A [`DeclarePartitioningExec`] therefore looks at its input again each time it is rebuilt, and states something only if that
 //! input is then still cut as it was; else the input's own word passes through, and DataFusion repartitions the join as
 //! it would have without the rule. The rule does nothing where the groups are fewer than `target_partitions`, for there
 //! `EnsureRequirements` repartitions the inputs whatever they state.
@@ -109,8 +109,8 @@ fn restate(plan: &Arc<dyn ExecutionPlan>, least: usize) -> Result<Option<Arc<dyn
     let mut keys: Keys = join.on().to_vec();
     keys[..=first].rotate_right(1);
     let inputs = vec![
-        RestateExec::plan(left.clone(), x),
-        RestateExec::plan(right.clone(), y),
+        DeclarePartitioningExec::plan(left.clone(), x),
+        DeclarePartitioningExec::plan(right.clone(), y),
     ];
     let join = join
         .builder()
@@ -118,7 +118,9 @@ fn restate(plan: &Arc<dyn ExecutionPlan>, least: usize) -> Result<Option<Arc<dyn
         .with_new_children(inputs)?
         .build_exec()?;
     Ok(Some(match narrow {
-        Partitioning::Range(range) => RestateExec::plan(join, Statement::Narrow { range, points }),
+        Partitioning::Range(range) => {
+            DeclarePartitioningExec::plan(join, Statement::Narrow { range, points })
+        }
         _ => join,
     }))
 }
@@ -157,7 +159,7 @@ fn widen(
     }
 }
 
-/// What a [`RestateExec`] says, and what its input must be for it to be true.
+/// What a [`DeclarePartitioningExec`] says, and what its input must be for it to be true.
 #[derive(Clone, Debug)]
 enum Statement {
     /// The input is cut by the first key of `range` alone, at `points`.
@@ -212,13 +214,13 @@ fn beneath(plan: &Arc<dyn ExecutionPlan>) -> &Arc<dyn ExecutionPlan> {
 }
 
 /// Passes its input through and states its partitions in other, equally true words.
-pub(crate) struct RestateExec {
+pub(crate) struct DeclarePartitioningExec {
     input: Arc<dyn ExecutionPlan>,
     statement: Statement,
     properties: Arc<PlanProperties>,
 }
 
-impl RestateExec {
+impl DeclarePartitioningExec {
     fn plan(input: Arc<dyn ExecutionPlan>, statement: Statement) -> Arc<dyn ExecutionPlan> {
         let partitioning = match statement.holds(&input) {
             true => Partitioning::Range(statement.range().clone()),
@@ -239,21 +241,29 @@ impl RestateExec {
     }
 }
 
-impl Debug for RestateExec {
+impl Debug for DeclarePartitioningExec {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
-        write!(f, "RestateExec({})", self.properties.partitioning)
+        write!(
+            f,
+            "DeclarePartitioningExec({})",
+            self.properties.partitioning
+        )
     }
 }
 
-impl DisplayAs for RestateExec {
+impl DisplayAs for DeclarePartitioningExec {
     fn fmt_as(&self, _: DisplayFormatType, f: &mut Formatter<'_>) -> std::fmt::Result {
-        write!(f, "RestateExec: {}", self.properties.partitioning)
+        write!(
+            f,
+            "DeclarePartitioningExec: {}",
+            self.properties.partitioning
+        )
     }
 }
 
-impl ExecutionPlan for RestateExec {
+impl ExecutionPlan for DeclarePartitioningExec {
     fn name(&self) -> &str {
-        "RestateExec"
+        "DeclarePartitioningExec"
     }
 
     fn properties(&self) -> &Arc<PlanProperties> {

@@ -13,7 +13,7 @@
 //! ```
 //!
 //! `ORDER BY k, v` then sorts no more, and a grouping by `k, v` closes a group as soon as the next begins and gives (1, 3)
-//! twice, without a word. An [`UnorderedExec`] above the join takes the claim back; what needs an order then sorts.
+//! twice, without a word. An [`DropOrderingExec`] above the join takes the claim back; what needs an order then sorts.
 //!
 //! The node has a second use above a sort-merge join. DataFusion moves projections below such a join and leaves the columns of
 //! its condition where they were, so that it compares others, or panics. Through this node no projection moves.
@@ -62,7 +62,7 @@ pub(in crate::engine) const RULE: Rule = Rule {
 };
 
 fn instead(node: &Node, _: &ConfigOptions) -> Result<Option<Node>> {
-    Ok(claims_too_much(node).then(|| UnorderedExec::plan(node.clone())))
+    Ok(claims_too_much(node).then(|| DropOrderingExec::plan(node.clone())))
 }
 
 /// Whether the order of both inputs goes into that of the node, or one value of a column of an input is taken for one of all its rows.
@@ -126,14 +126,14 @@ fn groups_by_sets(plan: &Arc<dyn ExecutionPlan>) -> bool {
 
 /// Passes its input through and says nothing of its order.
 #[derive(Clone, Debug)]
-pub(in crate::engine) struct UnorderedExec {
+pub(in crate::engine) struct DropOrderingExec {
     input: Arc<dyn ExecutionPlan>,
     /// It says nothing of values that are one in all rows either, whatever its input is.
     says_nothing: bool,
     properties: Arc<PlanProperties>,
 }
 
-impl UnorderedExec {
+impl DropOrderingExec {
     fn plan(input: Arc<dyn ExecutionPlan>) -> Arc<dyn ExecutionPlan> {
         Self::of(input, false)
     }
@@ -183,15 +183,15 @@ impl UnorderedExec {
     }
 }
 
-impl DisplayAs for UnorderedExec {
+impl DisplayAs for DropOrderingExec {
     fn fmt_as(&self, _: DisplayFormatType, f: &mut Formatter<'_>) -> std::fmt::Result {
-        write!(f, "UnorderedExec")
+        write!(f, "DropOrderingExec")
     }
 }
 
-impl ExecutionPlan for UnorderedExec {
+impl ExecutionPlan for DropOrderingExec {
     fn name(&self) -> &str {
-        "UnorderedExec"
+        "DropOrderingExec"
     }
 
     fn properties(&self) -> &Arc<PlanProperties> {

@@ -2,14 +2,14 @@
 
 use std::cmp::Ordering;
 
-/// Cuts of the job ids, the same for all tables of a lake version: group `g` holds `cuts[g - 1] <= job_id < cuts[g]`.
+/// The partitions of the job ids, the same for all tables of a lake version: group `g` holds `cuts[g - 1] <= job_id < cuts[g]`.
 ///
 /// Always exactly as many groups as were asked for, so that tables that have no file at all join with the others group
 /// by group: where a lake has fewer ranges, the groups above them are empty.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Cuts(Vec<i64>);
+pub(crate) struct JobPartitions(Vec<i64>);
 
-impl Cuts {
+impl JobPartitions {
     /// Packs adjacent ranges into groups of about equal bytes. `splits` are the lake's range split points (range `i`
     /// holds `splits[i - 1] <= job_id < splits[i]`), ascending; `bytes` is the size of each range over all tables.
     pub(crate) fn new(splits: &[i64], bytes: &[u64], groups: usize) -> Self {
@@ -63,12 +63,12 @@ mod tests {
     #[test]
     fn groups_hold_about_equal_bytes() {
         let splits: Vec<i64> = (1..40).collect();
-        let cuts = Cuts::new(&splits, &[10; 40], 8);
+        let cuts = JobPartitions::new(&splits, &[10; 40], 8);
         assert_eq!(cuts.points(), [5, 10, 15, 20, 25, 30, 35]);
         // One range as large as all others together has a group for itself.
         let mut bytes = [10; 40];
         bytes[20] = 390;
-        let cuts = Cuts::new(&splits, &bytes, 8);
+        let cuts = JobPartitions::new(&splits, &bytes, 8);
         assert_eq!(
             (cuts.group(20), cuts.group(19), cuts.group(21)),
             (cuts.group(20), cuts.group(20) - 1, cuts.group(20) + 1)
@@ -77,11 +77,11 @@ mod tests {
 
     #[test]
     fn a_lake_of_few_ranges_has_a_group_for_each_and_empty_ones_above() {
-        let cuts = Cuts::new(&[100, 200], &[1, 1000, 1], 8);
+        let cuts = JobPartitions::new(&[100, 200], &[1, 1000, 1], 8);
         assert_eq!(cuts.groups(), 8);
         assert_eq!(&cuts.points()[..2], [100, 200]);
         assert!(cuts.points()[2] > i64::MAX - 8);
-        assert_eq!(Cuts::new(&[], &[5], 8).group(123_456), 0);
+        assert_eq!(JobPartitions::new(&[], &[5], 8).group(123_456), 0);
     }
 
     proptest! {
@@ -92,7 +92,7 @@ mod tests {
             splits in prop::collection::btree_set(-1000i64..1_000_000, 0..60), bytes in prop::collection::vec(0u64..1_000_000, 61), groups in 1usize..33
         ) {
             let splits: Vec<i64> = splits.into_iter().collect();
-            let cuts = Cuts::new(&splits, &bytes[..splits.len() + 1], groups);
+            let cuts = JobPartitions::new(&splits, &bytes[..splits.len() + 1], groups);
             prop_assert_eq!(cuts.groups(), groups);
             prop_assert!(cuts.points().windows(2).all(|pair| pair[0] < pair[1]));
             let mut last = 0;

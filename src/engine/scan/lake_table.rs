@@ -1,6 +1,6 @@
 //! The rows of one table of a lake version, cut by job id or by day.
 //!
-//! All tables of a version that are cut by job id are scanned in the same [`Cuts`]: group `g` of each holds the same jobs. The scan says so
+//! All tables of a version that are cut by job id are scanned in the same [`JobPartitions`]: group `g` of each holds the same jobs. The scan says so
 //! (`Partitioning::Range` on job_id), and joins and groupings by job_id need no repartition.
 //!
 //! It does not say that each group is sorted by job_id, though it is: [`crate::engine::planning::drop_join_ordering`] tells what DataFusion 55.2 makes of
@@ -10,7 +10,7 @@
 //!
 //! Planning opens no file: rows, bytes and bounds come from the manifest.
 
-use super::job_partitions::Cuts;
+use super::job_partitions::JobPartitions;
 use super::projected_metadata::Footers;
 use async_trait::async_trait;
 use datafusion::arrow::array::{
@@ -89,7 +89,7 @@ pub(crate) struct LakeTable {
 #[derive(Debug)]
 enum Groups {
     /// They are cut by job id.
-    Jobs(Arc<Cuts>),
+    Jobs(Arc<JobPartitions>),
     /// So many, of whole days.
     Days(usize),
 }
@@ -112,7 +112,7 @@ impl LakeTable {
         schema: SchemaRef,
         url: ObjectStoreUrl,
         files: &[ScanFile],
-        cuts: Arc<Cuts>,
+        cuts: Arc<JobPartitions>,
     ) -> Result<Self> {
         let grouped = |file: &ScanFile| {
             let Some((least, most)) = file.jobs else {

@@ -15,7 +15,7 @@ use std::sync::{Mutex, MutexGuard};
 
 /// The memory.
 #[derive(Debug)]
-pub(in crate::engine) struct Memory {
+pub(in crate::engine) struct TieredPool {
     bytes: usize,
     set_aside: usize,
     held: Mutex<Held>,
@@ -32,7 +32,7 @@ struct Held {
     fixed: usize,
 }
 
-impl Memory {
+impl TieredPool {
     /// `bytes` for a session of `threads` threads.
     pub(in crate::engine) fn new(bytes: usize, threads: usize) -> Self {
         Self {
@@ -82,7 +82,7 @@ impl Held {
     }
 }
 
-impl MemoryPool for Memory {
+impl MemoryPool for TieredPool {
     fn name(&self) -> &str {
         "memory"
     }
@@ -135,7 +135,7 @@ impl MemoryPool for Memory {
     }
 }
 
-impl Display for Memory {
+impl Display for TieredPool {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
         write!(f, "memory of {}", human_readable_size(self.bytes))
     }
@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn a_quarter_is_kept_for_who_cannot_spill() {
-        let pool: Arc<dyn MemoryPool> = Arc::new(Memory::new(800, 2));
+        let pool: Arc<dyn MemoryPool> = Arc::new(TieredPool::new(800, 2));
         let (sort, other, merge) = (
             consumer(&pool, true),
             consumer(&pool, true),
@@ -184,7 +184,7 @@ mod tests {
     /// many there are.
     #[test]
     fn the_merges_of_a_sorts_parts_leave_something_for_the_merge_of_these() {
-        let pool: Arc<dyn MemoryPool> = Arc::new(Memory::new(800, 2));
+        let pool: Arc<dyn MemoryPool> = Arc::new(TieredPool::new(800, 2));
         let merge = |part: usize| named(&format!("ExternalSorterMerge[{part}]"), &pool, false);
         let parts = [merge(0), merge(1)];
         for part in &parts {
@@ -200,7 +200,7 @@ mod tests {
 
     #[test]
     fn who_cannot_spill_may_have_all_that_nobody_holds() {
-        let pool: Arc<dyn MemoryPool> = Arc::new(Memory::new(800, 2));
+        let pool: Arc<dyn MemoryPool> = Arc::new(TieredPool::new(800, 2));
         let table = consumer(&pool, false);
         table.try_grow(800).unwrap();
         let error = table.try_grow(8 << 20).unwrap_err().to_string();

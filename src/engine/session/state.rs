@@ -1,6 +1,6 @@
 //! The DataFusion session: one function builds it, whoever asks the questions.
 
-use super::memory_pool::Memory;
+use super::memory_pool::TieredPool;
 use super::options::{Options, Switched};
 use crate::engine::exec::run_aware::{GROUP_RUNS, JOIN_RUNS, TOP_OF_RUNS};
 use crate::engine::exec::semi_join;
@@ -18,7 +18,7 @@ use crate::engine::logical::not_in::ThreeValuedIn;
 use crate::engine::logical::null_safe_keys::NullSafeKeys;
 use crate::engine::logical::semi_join_pushdown::PushDownSemiJoin;
 use crate::engine::logical::window_cost::BoundWindows;
-use crate::engine::planning::dynamic_filter::HeldBounds;
+use crate::engine::planning::dynamic_filter::DynamicFilter;
 use crate::engine::planning::{
     aggregate_build_side, constant_keys, copartitioned_join, one_stream, scan_filter,
 };
@@ -34,7 +34,7 @@ use crate::engine::workarounds::functional_dependencies::{
 use crate::engine::workarounds::in_lists::SeparateLists;
 use crate::engine::workarounds::kept_nulls::KeptNulls;
 use crate::engine::workarounds::order_twice::OrderOnce;
-use crate::engine::workarounds::percentile_cont::ToTheLastDigit;
+use crate::engine::workarounds::percentile_cont::ExactPercentileCont;
 use crate::engine::workarounds::signed_counts;
 use crate::error::{Error, Result};
 use datafusion::execution::SessionStateBuilder;
@@ -71,7 +71,7 @@ pub(crate) fn threads(asked: Option<usize>) -> usize {
 pub(crate) fn runtime(threads: usize, memory: Option<usize>) -> Result<Arc<RuntimeEnv>> {
     let builder = RuntimeEnvBuilder::new();
     let builder = match memory {
-        Some(memory) => builder.with_memory_pool(Arc::new(Memory::new(memory, threads))),
+        Some(memory) => builder.with_memory_pool(Arc::new(TieredPool::new(memory, threads))),
         None => builder,
     };
     builder
@@ -106,7 +106,7 @@ fn config(threads: usize, memory: Option<usize>, first: &str) -> SessionConfig {
     options.execution.skip_physical_aggregate_schema_check = true;
     if let Some(memory) = memory {
         let set_aside = &mut options.execution.sort_spill_reservation_bytes;
-        *set_aside = (*set_aside).min(Memory::set_aside(memory, threads));
+        *set_aside = (*set_aside).min(TieredPool::set_aside(memory, threads));
     }
     config
 }
@@ -122,7 +122,7 @@ pub(crate) fn session_state(
     let mut builder = SessionStateBuilder::new_with_default_features()
         .with_config(config(threads, memory, first))
         .with_runtime_env(runtime)
-        .with_optimizer_rule(Arc::new(ToTheLastDigit))
+        .with_optimizer_rule(Arc::new(ExactPercentileCont))
         .with_optimizer_rule(Arc::new(OuterToAnti))
         .with_optimizer_rule(Arc::new(Extremes))
         .with_optimizer_rule(Arc::new(NullSafeKeys))
@@ -199,17 +199,20 @@ fn rules(colocated: bool, budget: bool) -> Vec<Arc<dyn PhysicalOptimizerRule + S
     rules.insert(last, switched(Arc::new(TOP_OF_RUNS)));
     rules.insert(last, switched(Arc::new(JOIN_RUNS)));
     rules.insert(last, switched(Arc::new(semi_join::RULE)));
-    rules.insert(last, switched(Arc::new(HeldBounds)));
+    rules.insert(last, switched(Arc::new(DynamicFilter)));
     rules
 }
 
 /// The same session with sort-merge joins, which spill, and memory of its own: that of a query that failed is given back
 /// only as its tasks end.
-pub(crate) fn frugal(state: SessionState, memory: Option<usize>) -> Result<SessionState> {
+pub(crate) fn with_sort_merge_joins(
+    state: SessionState,
+    memory: Option<usize>,
+) -> Result<SessionState> {
     let threads = state.config().target_partitions();
     let runtime = RuntimeEnvBuilder::from_runtime_env(state.runtime_env());
     let runtime = match memory {
-        Some(memory) => runtime.with_memory_pool(Arc::new(Memory::new(memory, threads))),
+        Some(memory) => runtime.with_memory_pool(Arc::new(TieredPool::new(memory, threads))),
         None => runtime,
     };
     let runtime = runtime

@@ -3,7 +3,7 @@
 
 use super::block_on;
 use super::joins::{RANGES, Row, WIDTH, schema, session, sorted, write};
-use crate::engine::scan::job_partitions::Cuts;
+use crate::engine::scan::job_partitions::JobPartitions;
 use crate::engine::scan::lake_table::{LakeTable, ScanFile, scanned};
 use crate::engine::session::state::runtime;
 use crate::synth::random::Random;
@@ -29,7 +29,7 @@ async fn tables(gone: bool, repartition: bool) -> SessionContext {
     let setting = [("datafusion.optimizer.repartition_joins", repartition)];
     let context = session(3, true, &runtime, &setting);
     let splits: Vec<i64> = (1..RANGES).map(|range| range * WIDTH).collect();
-    let cuts = Arc::new(Cuts::new(&splits, &[1; RANGES as usize], 3));
+    let cuts = Arc::new(JobPartitions::new(&splits, &[1; RANGES as usize], 3));
     let row = |job: i64| (job, job % 7, Some(job), job);
     let few: Vec<Row> = (305..309).map(row).collect();
     let jobs = (0..RANGES).flat_map(|range| (0..20).map(move |job| range * WIDTH + job));

@@ -2,8 +2,8 @@
 
 use super::super::{Engine, EngineOptions};
 use super::{ask, block_on, plan, rows};
-use crate::engine::catalog::lakes::{Catalog, Own};
-use crate::engine::scan::job_partitions::Cuts;
+use crate::engine::catalog::lakes::{Catalog, SessionTables};
+use crate::engine::scan::job_partitions::JobPartitions;
 use crate::engine::scan::lake_table::{LakeTable, ScanFile};
 use crate::engine::session::state::{NO_LAKE, runtime, session_state, without_colocated_joins};
 use crate::synth::random::Random;
@@ -257,7 +257,7 @@ pub(super) fn session(
     // The tables are tiny: else one side of each join would be broadcast.
     options.optimizer.hash_join_single_partition_threshold = 0;
     options.optimizer.hash_join_single_partition_threshold_rows = 0;
-    let (own, planner) = (Arc::new(Own::default()), Arc::new(state.clone()));
+    let (own, planner) = (Arc::new(SessionTables::default()), Arc::new(state.clone()));
     own.insert(NO_LAKE, Arc::new(MemorySchemaProvider::new()));
     state.register_catalog_list(Catalog::new(&[], own, planner).list());
     SessionContext::new_with_state(state)
@@ -318,7 +318,7 @@ async fn fuzz(seed: u64, cases: u64) -> (u64, u64, u64) {
         ];
         let splits: Vec<i64> = (1..RANGES).map(|range| range * WIDTH).collect();
         let sizes: Vec<u64> = (0..RANGES).map(|_| random.below(1000)).collect();
-        let cuts = Arc::new(Cuts::new(&splits, &sizes, groups));
+        let cuts = Arc::new(JobPartitions::new(&splits, &sizes, groups));
         let overlap = random.chance(0.3);
         for name in ["a", "b", "c"] {
             let rows = random_rows(&mut random);
@@ -368,7 +368,7 @@ async fn fuzz(seed: u64, cases: u64) -> (u64, u64, u64) {
                     expected.len()
                 );
             }
-            restated += u64::from(text.contains("RestateExec: Range"));
+            restated += u64::from(text.contains("DeclarePartitioningExec: Range"));
             repartitioned += u64::from(text.contains("RepartitionExec"));
         }
     }

@@ -3,7 +3,7 @@
 use super::super::{Engine, EngineOptions};
 use super::{ask, batches, block_on, engine, lake, plan};
 use crate::engine::catalog::views::VIEWS;
-use crate::engine::scan::job_partitions::Cuts;
+use crate::engine::scan::job_partitions::JobPartitions;
 use crate::engine::scan::lake_table::{LakeTable, ScanFile, scanned};
 use crate::engine::sql::queries::{Param, ParamType, queries};
 use crate::lake::{IngestOptions, Lake, Silent};
@@ -457,7 +457,7 @@ fn columns_that_an_older_file_lacks_are_null_and_null_times_are_not_lost() {
             Some((60_000_000, 60_000_000)),
         ),
     ];
-    let cuts = Arc::new(Cuts::new(&[100], &[1, 1], 8));
+    let cuts = Arc::new(JobPartitions::new(&[100], &[1, 1], 8));
     let url = || ObjectStoreUrl::local_filesystem();
     let table = LakeTable::of_jobs(schema.clone(), url(), &files, cuts.clone()).unwrap();
     // A file whose jobs lie in two groups would be read in the wrong one.

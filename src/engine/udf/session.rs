@@ -4,7 +4,7 @@ use super::change::{created, dropped};
 use super::list::list;
 use super::resolve::{Resolver, is_built_in};
 use super::statement::{Called, Request, called};
-use crate::engine::catalog::lakes::{Catalog, Source};
+use crate::engine::catalog::lakes::{AttachedLake, Catalog};
 use crate::engine::{Engine, blocking};
 use crate::error::{Error, Result};
 use crate::lake::UserFunction;
@@ -237,7 +237,7 @@ impl Engine {
     }
 
     /// The lake of that name, or the first; None if there is no lake.
-    fn keeper(&self, lake: Option<String>) -> Result<Option<&Arc<Source>>> {
+    fn keeper(&self, lake: Option<String>) -> Result<Option<&Arc<AttachedLake>>> {
         let Some(name) = lake else {
             return Ok(self.sources.first());
         };

@@ -31,9 +31,9 @@ static FUNCTION: LazyLock<Arc<AggregateUDF>> = LazyLock::new(|| Arc::new(QUANTIL
 
 /// Puts [`QUANTILES`] in the place of `percentile_cont`.
 #[derive(Debug)]
-pub(in crate::engine) struct ToTheLastDigit;
+pub(in crate::engine) struct ExactPercentileCont;
 
-impl OptimizerRule for ToTheLastDigit {
+impl OptimizerRule for ExactPercentileCont {
     fn name(&self) -> &str {
         "to_the_last_digit"
     }

@@ -1,6 +1,6 @@
 //! Intervals of many groups, gathered for a sweep: what `critical_files` and `io_time` share.
 
-use crate::engine::functions::Fold;
+use crate::engine::functions::Accumulate;
 use crate::engine::functions::grouped::{Grouped, passing};
 use crate::math::sweep::{Interval, cover, prune, union};
 use datafusion::arrow::array::{
@@ -341,8 +341,8 @@ fn parts(pruned: &[Interval], into: &mut Vec<Interval>) {
     });
 }
 
-impl Fold for Intervals {
-    fn copy(&self) -> Box<dyn Fold> {
+impl Accumulate for Intervals {
+    fn copy(&self) -> Box<dyn Accumulate> {
         Box::new(self.clone())
     }
 }

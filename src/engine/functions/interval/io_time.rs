@@ -1,11 +1,11 @@
 //! `io_time`: for how long there was I/O, whatever lay side by side.
 
 use super::intervals::{Asked, Ids, Intervals, Time, list};
-use crate::engine::functions::{Aggregate, Page, interval_types, types};
+use crate::engine::functions::{Aggregate, FunctionDoc, interval_types, types};
 use datafusion::arrow::datatypes::DataType;
 
 pub(in crate::engine::functions) static IO_TIME: Aggregate = Aggregate {
-    page: Page {
+    page: FunctionDoc {
         name: "io_time",
         description: "Seconds for which at least one of the intervals was open: the length of their union; NULL if there is no interval. Which \
             count is as for critical_files, whose parts add up to it.",
@@ -17,8 +17,8 @@ pub(in crate::engine::functions) static IO_TIME: Aggregate = Aggregate {
         example: "SELECT io_time(a, b) FROM (VALUES (0, 10), (6, 12), (4, 8), (16, 18)) AS t(a, b)",
         answer: "14.0",
     },
-    takes: |given| interval_types(&IO_TIME.page, false, given),
-    gives: |_| DataType::Float64,
+    coerce: |given| interval_types(&IO_TIME.page, false, given),
+    return_type: |_| DataType::Float64,
     state: |taken| vec![("parts", list(None, Time::of_both(taken)))],
     distinct_is_same: true,
     fold: |args| {

@@ -1,7 +1,7 @@
 //! Union and intersection of the sets of many rows, group by group.
 
 use super::bits::{Bits, BitsArray, serialize};
-use crate::engine::functions::Fold;
+use crate::engine::functions::Accumulate;
 use crate::engine::functions::grouped::passing;
 use datafusion::arrow::array::{
     Array, ArrayRef, AsArray, BinaryBuilder, BooleanArray, StringBuilder,
@@ -193,8 +193,8 @@ impl SetFold {
     }
 }
 
-impl Fold for SetFold {
-    fn copy(&self) -> Box<dyn Fold> {
+impl Accumulate for SetFold {
+    fn copy(&self) -> Box<dyn Accumulate> {
         Box::new(self.clone())
     }
 }

@@ -1,7 +1,7 @@
 //! `ost_bits`: the set of the OSTs of a list.
 
 use super::bits::serialize;
-use crate::engine::functions::{Page, Scalar, integer_type, list_of, taken};
+use crate::engine::functions::{FunctionDoc, Scalar, integer_type, list_of, taken};
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, BinaryBuilder};
 use datafusion::arrow::datatypes::{DataType, Int64Type};
 use datafusion::common::{Result, exec_err};
@@ -9,7 +9,7 @@ use roaring::RoaringBitmap;
 use std::sync::Arc;
 
 pub(in crate::engine::functions) static OST_BITS: Scalar = Scalar {
-    page: Page {
+    page: FunctionDoc {
         name: "ost_bits",
         description: "The set of the OSTs of a list, as a roaring bitmap. Elements that are NULL (unknown) are left out.",
         syntax: "ost_bits(list)",
@@ -20,8 +20,8 @@ pub(in crate::engine::functions) static OST_BITS: Scalar = Scalar {
         example: "SELECT ost_list(ost_bits([7, 3, 7, NULL]))",
         answer: "[3, 7]",
     },
-    takes: |given| taken(&OST_BITS.page, &[1], given, |_, t| list_type(t)),
-    gives: || DataType::Binary,
+    coerce: |given| taken(&OST_BITS.page, &[1], given, |_, t| list_type(t)),
+    return_type: || DataType::Binary,
     kernel: ost_bits,
 };
 

@@ -1,14 +1,14 @@
 //! `ost_contains`: whether an OST is in a set.
 
 use super::bits::BitsArray;
-use crate::engine::functions::{Page, Scalar, bits_type, integer_type, taken};
+use crate::engine::functions::{FunctionDoc, Scalar, bits_type, integer_type, taken};
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, BooleanArray};
 use datafusion::arrow::datatypes::{DataType, Int64Type};
 use datafusion::common::Result;
 use std::sync::Arc;
 
 pub(in crate::engine::functions) static OST_CONTAINS: Scalar = Scalar {
-    page: Page {
+    page: FunctionDoc {
         name: "ost_contains",
         description: "Whether an OST is in a set.",
         syntax: "ost_contains(bits, ost)",
@@ -22,7 +22,7 @@ pub(in crate::engine::functions) static OST_CONTAINS: Scalar = Scalar {
         example: "SELECT ost_contains(ost_bits([3, 7]), 7), ost_contains(ost_bits([3, 7]), 8)",
         answer: "true | false",
     },
-    takes: |given| {
+    coerce: |given| {
         taken(&OST_CONTAINS.page, &[2], given, |i, t| {
             if i == 0 {
                 bits_type(t)
@@ -31,7 +31,7 @@ pub(in crate::engine::functions) static OST_CONTAINS: Scalar = Scalar {
             }
         })
     },
-    gives: || DataType::Boolean,
+    return_type: || DataType::Boolean,
     kernel: ost_contains,
 };
 

@@ -1,14 +1,14 @@
 //! `ost_count`: how many OSTs a set has.
 
 use super::bits::BitsArray;
-use crate::engine::functions::{Page, Scalar, bits_type, taken};
+use crate::engine::functions::{FunctionDoc, Scalar, bits_type, taken};
 use datafusion::arrow::array::{Array, ArrayRef, Int64Array};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::Result;
 use std::sync::Arc;
 
 pub(in crate::engine::functions) static OST_COUNT: Scalar = Scalar {
-    page: Page {
+    page: FunctionDoc {
         name: "ost_count",
         description: "How many OSTs a set has.",
         syntax: "ost_count(bits)",
@@ -19,8 +19,8 @@ pub(in crate::engine::functions) static OST_COUNT: Scalar = Scalar {
         example: "SELECT ost_count(ost_bits([3, 7, 7, 200]))",
         answer: "3",
     },
-    takes: |given| taken(&OST_COUNT.page, &[1], given, |_, t| bits_type(t)),
-    gives: || DataType::Int64,
+    coerce: |given| taken(&OST_COUNT.page, &[1], given, |_, t| bits_type(t)),
+    return_type: || DataType::Int64,
     kernel: ost_count,
 };
 

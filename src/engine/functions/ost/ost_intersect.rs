@@ -1,11 +1,11 @@
 //! `ost_intersect`: the OSTs that all of some rows have.
 
 use super::fold::{Operation, SetFold, state};
-use crate::engine::functions::{Aggregate, Page, bits_type, taken, text_type};
+use crate::engine::functions::{Aggregate, FunctionDoc, bits_type, taken, text_type};
 use datafusion::arrow::datatypes::DataType;
 
 pub(in crate::engine::functions) static OST_INTERSECT: Aggregate = Aggregate {
-    page: Page {
+    page: FunctionDoc {
         name: "ost_intersect",
         description: "The OSTs that all of the sets have, as a roaring bitmap; NULL if there is no set. OST indexes belong to a file \
             system, so all sets of a group must be of the same one: group by fs.",
@@ -21,12 +21,12 @@ pub(in crate::engine::functions) static OST_INTERSECT: Aggregate = Aggregate {
             AS file(fs, osts) GROUP BY fs ORDER BY fs",
         answer: "home | [1]\nscratch | [2]",
     },
-    takes: |given| {
+    coerce: |given| {
         taken(&OST_INTERSECT.page, &[2], given, |i, t| {
             if i == 0 { text_type(t) } else { bits_type(t) }
         })
     },
-    gives: |_| DataType::Binary,
+    return_type: |_| DataType::Binary,
     state: |_| state(),
     distinct_is_same: true,
     fold: |_| {

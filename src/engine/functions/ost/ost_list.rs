@@ -1,14 +1,14 @@
 //! `ost_list`: the OSTs of a set, one by one.
 
 use super::bits::BitsArray;
-use crate::engine::functions::{Page, Scalar, bits_type, list_of, taken};
+use crate::engine::functions::{FunctionDoc, Scalar, bits_type, list_of, taken};
 use datafusion::arrow::array::{Array, ArrayRef, Int64Builder, ListBuilder};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::Result;
 use std::sync::Arc;
 
 pub(in crate::engine::functions) static OST_LIST: Scalar = Scalar {
-    page: Page {
+    page: FunctionDoc {
         name: "ost_list",
         description: "The OSTs of a set as a list, ascending.",
         syntax: "ost_list(bits)",
@@ -19,8 +19,8 @@ pub(in crate::engine::functions) static OST_LIST: Scalar = Scalar {
         example: "SELECT unnest(ost_list(ost_bits([200, 3])))",
         answer: "3\n200",
     },
-    takes: |given| taken(&OST_LIST.page, &[1], given, |_, t| bits_type(t)),
-    gives: || list_of(DataType::Int64),
+    coerce: |given| taken(&OST_LIST.page, &[1], given, |_, t| bits_type(t)),
+    return_type: || list_of(DataType::Int64),
     kernel: ost_list,
 };
 

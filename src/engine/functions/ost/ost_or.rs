@@ -1,14 +1,14 @@
 //! `ost_or`: the OSTs that at least one of two sets has.
 
 use super::bits::{BitsArray, serialize};
-use crate::engine::functions::{Page, Scalar, bits_type, taken};
+use crate::engine::functions::{FunctionDoc, Scalar, bits_type, taken};
 use datafusion::arrow::array::{Array, ArrayRef, BinaryBuilder};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::Result;
 use std::sync::Arc;
 
 pub(in crate::engine::functions) static OST_OR: Scalar = Scalar {
-    page: Page {
+    page: FunctionDoc {
         name: "ost_or",
         description: "The OSTs that at least one of two sets has, as a roaring bitmap. OST indexes belong to a file system: both sets must be of the same one.",
         syntax: "ost_or(bits, other)",
@@ -19,8 +19,8 @@ pub(in crate::engine::functions) static OST_OR: Scalar = Scalar {
         example: "SELECT ost_list(ost_or(ost_bits([3, 7]), ost_bits([7, 9])))",
         answer: "[3, 7, 9]",
     },
-    takes: |given| taken(&OST_OR.page, &[2], given, |_, t| bits_type(t)),
-    gives: || DataType::Binary,
+    coerce: |given| taken(&OST_OR.page, &[2], given, |_, t| bits_type(t)),
+    return_type: || DataType::Binary,
     kernel: ost_or,
 };
 

@@ -1,14 +1,14 @@
 //! `ost_overlap`: how many OSTs two files, jobs or programs have in common.
 
 use super::bits::BitsArray;
-use crate::engine::functions::{Page, Scalar, bits_type, taken, text_type};
+use crate::engine::functions::{FunctionDoc, Scalar, bits_type, taken, text_type};
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, Int64Array};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::{Result, exec_err};
 use std::sync::Arc;
 
 pub(in crate::engine::functions) static OST_OVERLAP: Scalar = Scalar {
-    page: Page {
+    page: FunctionDoc {
         name: "ost_overlap",
         description: "How many OSTs two sets have in common. OST indexes belong to a file system, so both must be of the same one: \
             ask for a.fs = b.fs in the join. Without file systems it is ost_count(ost_and(a, b)).",
@@ -22,7 +22,7 @@ pub(in crate::engine::functions) static OST_OVERLAP: Scalar = Scalar {
         example: "SELECT ost_overlap('scratch', ost_bits([1, 2, 3]), 'scratch', ost_bits([2, 3, 4]))",
         answer: "2",
     },
-    takes: |given| {
+    coerce: |given| {
         taken(&OST_OVERLAP.page, &[4], given, |i, t| {
             if i % 2 == 0 {
                 text_type(t)
@@ -31,7 +31,7 @@ pub(in crate::engine::functions) static OST_OVERLAP: Scalar = Scalar {
             }
         })
     },
-    gives: || DataType::Int64,
+    return_type: || DataType::Int64,
     kernel: ost_overlap,
 };
 

@@ -1,11 +1,11 @@
 //! `ost_union`: the OSTs that any of some rows has.
 
 use super::fold::{Operation, SetFold, state};
-use crate::engine::functions::{Aggregate, Page, bits_type, taken, text_type};
+use crate::engine::functions::{Aggregate, FunctionDoc, bits_type, taken, text_type};
 use datafusion::arrow::datatypes::DataType;
 
 pub(in crate::engine::functions) static OST_UNION: Aggregate = Aggregate {
-    page: Page {
+    page: FunctionDoc {
         name: "ost_union",
         description: "The OSTs that at least one of the sets has, as a roaring bitmap; NULL if there is no set. OST indexes belong to \
             a file system, so all sets of a group must be of the same one: group by fs.",
@@ -21,12 +21,12 @@ pub(in crate::engine::functions) static OST_UNION: Aggregate = Aggregate {
             AS file(fs, osts) GROUP BY fs ORDER BY fs",
         answer: "home | [1]\nscratch | [1, 2, 9]",
     },
-    takes: |given| {
+    coerce: |given| {
         taken(&OST_UNION.page, &[2], given, |i, t| {
             if i == 0 { text_type(t) } else { bits_type(t) }
         })
     },
-    gives: |_| DataType::Binary,
+    return_type: |_| DataType::Binary,
     state: |_| state(),
     distinct_is_same: true,
     fold: |_| Ok(Box::new(SetFold::new("ost_union", Operation::Union))),

@@ -3,7 +3,9 @@
 use super::digest::{Centroid, compress, quantiles};
 use super::percentiles::{order, parts};
 use crate::engine::functions::grouped::{Grouped, passing};
-use crate::engine::functions::{Aggregate, Fold, Page, floats, integer_type, number_type, taken};
+use crate::engine::functions::{
+    Accumulate, Aggregate, FunctionDoc, floats, integer_type, number_type, taken,
+};
 use datafusion::arrow::array::{
     Array, ArrayRef, AsArray, BooleanArray, Float64Builder, ListBuilder,
 };
@@ -13,7 +15,7 @@ use datafusion::logical_expr::{EmitTo, GroupsAccumulator};
 use std::sync::Arc;
 
 pub(in crate::engine::functions) static APPROX_PERCENTILES: Aggregate = Aggregate {
-    page: Page {
+    page: FunctionDoc {
         name: "approx_percentiles",
         description: "As percentiles, from a t-digest of at most 300 means (5 KiB) for each group: off by at most half a percent of the ranks, \
             less towards the ends; least and greatest value are exact, and so is all for up to 50 values. The last digits may depend on \
@@ -29,7 +31,7 @@ pub(in crate::engine::functions) static APPROX_PERCENTILES: Aggregate = Aggregat
         example: "SELECT approx_percentiles(x, 4) FROM (VALUES (1), (2), (3), (4), (10)) AS t(x)",
         answer: "[1.0, 2.0, 3.0, 4.0, 10.0]",
     },
-    takes: |given| {
+    coerce: |given| {
         taken(&APPROX_PERCENTILES.page, &[1, 2], given, |i, t| {
             if i == 0 {
                 number_type(t)
@@ -38,7 +40,7 @@ pub(in crate::engine::functions) static APPROX_PERCENTILES: Aggregate = Aggregat
             }
         })
     },
-    gives: |_| floats(),
+    return_type: |_| floats(),
     state: |_| vec![("means", floats()), ("weights", floats())],
     distinct_is_same: false,
     fold: |args| {
@@ -120,8 +122,8 @@ impl ApproxPercentiles {
     }
 }
 
-impl Fold for ApproxPercentiles {
-    fn copy(&self) -> Box<dyn Fold> {
+impl Accumulate for ApproxPercentiles {
+    fn copy(&self) -> Box<dyn Accumulate> {
         Box::new(self.clone())
     }
 }

@@ -2,7 +2,9 @@
 
 use super::quantiles::quantiles_at;
 use crate::engine::functions::grouped::{Grouped, passing};
-use crate::engine::functions::{Aggregate, Fold, Page, floats, integer_type, number_type, taken};
+use crate::engine::functions::{
+    Accumulate, Aggregate, FunctionDoc, floats, integer_type, number_type, taken,
+};
 use crate::engine::logical::canonical_floats;
 use datafusion::arrow::array::{
     Array, ArrayRef, AsArray, BooleanArray, Float64Builder, ListArray, ListBuilder,
@@ -16,7 +18,7 @@ use datafusion::logical_expr::{ColumnarValue, EmitTo, GroupsAccumulator};
 use std::sync::Arc;
 
 pub(in crate::engine::functions) static PERCENTILES: Aggregate = Aggregate {
-    page: Page {
+    page: FunctionDoc {
         name: "percentiles",
         description: "The n + 1 values that cut the values of x into n parts of equal size: element i (from 0) is the quantile at i/n, the first \
             the least value and the last the greatest. Exact, interpolated between neighbors as DuckDB's quantile_cont. NULLs are left out, \
@@ -32,7 +34,7 @@ pub(in crate::engine::functions) static PERCENTILES: Aggregate = Aggregate {
         example: "SELECT percentiles(x, 4) FROM (VALUES (1), (2), (3), (4), (10)) AS t(x)",
         answer: "[1.0, 2.0, 3.0, 4.0, 10.0]",
     },
-    takes: |given| {
+    coerce: |given| {
         taken(&PERCENTILES.page, &[1, 2], given, |i, t| {
             if i == 0 {
                 number_type(t)
@@ -41,7 +43,7 @@ pub(in crate::engine::functions) static PERCENTILES: Aggregate = Aggregate {
             }
         })
     },
-    gives: |_| floats(),
+    return_type: |_| floats(),
     state: |_| vec![("values", floats())],
     distinct_is_same: false,
     fold: |args| {
@@ -120,8 +122,8 @@ impl Percentiles {
     }
 }
 
-impl Fold for Percentiles {
-    fn copy(&self) -> Box<dyn Fold> {
+impl Accumulate for Percentiles {
+    fn copy(&self) -> Box<dyn Accumulate> {
         Box::new(self.clone())
     }
 }

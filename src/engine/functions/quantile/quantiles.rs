@@ -1,7 +1,7 @@
 //! `quantiles`: those that are asked for, exactly.
 
 use super::percentiles::{Cuts, Percentiles, between, order};
-use crate::engine::functions::{Aggregate, Page, floats, number_type, taken};
+use crate::engine::functions::{Aggregate, FunctionDoc, floats, number_type, taken};
 use datafusion::arrow::array::Float64Builder;
 use datafusion::arrow::record_batch::RecordBatch;
 use datafusion::common::{Result, ScalarValue, plan_err};
@@ -10,7 +10,7 @@ use datafusion::logical_expr::function::AccumulatorArgs;
 use std::sync::Arc;
 
 pub(in crate::engine) static QUANTILES: Aggregate = Aggregate {
-    page: Page {
+    page: FunctionDoc {
         name: "quantiles",
         description: "The quantiles of x at each p, as a list in their order: 0.5 is the median. Exact, interpolated between neighbors as \
             DuckDB's quantile_cont. NULLs are left out, NaN counts as greater than all; NULL if there is no value. Keeps all values in memory, once \
@@ -23,11 +23,11 @@ pub(in crate::engine) static QUANTILES: Aggregate = Aggregate {
         example: "SELECT quantiles(x, 0.5, 0.875) FROM (VALUES (1), (2), (3), (4), (10)) AS t(x)",
         answer: "[3.0, 7.0]",
     },
-    takes: |given| {
+    coerce: |given| {
         let number = given.len().max(2);
         taken(&QUANTILES.page, &[number], given, |_, t| number_type(t))
     },
-    gives: |_| floats(),
+    return_type: |_| floats(),
     state: |_| vec![("values", floats())],
     distinct_is_same: false,
     fold: |args| Ok(Box::new(Percentiles::new(Cuts::At(asked(args)?)))),

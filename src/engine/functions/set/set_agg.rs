@@ -1,10 +1,10 @@
 //! `set_agg`: the different ids of some rows.
 
 use super::sets::{fold, set_of};
-use crate::engine::functions::{Aggregate, Page, id_type, taken};
+use crate::engine::functions::{Aggregate, FunctionDoc, id_type, taken};
 
 pub(in crate::engine) static SET_AGG: Aggregate = Aggregate {
-    page: Page {
+    page: FunctionDoc {
         name: "set_agg",
         description: "The different values of id, as a list in ascending order; NULL if there is none. NULLs are left out. Numbers of \
             different values cannot be added up; sets of groups can be united by set_union, so that what is counted once in each of them is \
@@ -15,8 +15,8 @@ pub(in crate::engine) static SET_AGG: Aggregate = Aggregate {
             GROUP BY fs ORDER BY fs",
         answer: "home | [3]\nscratch | [3, 8]",
     },
-    takes: |given| taken(&SET_AGG.page, &[1], given, |_, t| id_type(t)),
-    gives: |taken| set_of(&taken[0]),
+    coerce: |given| taken(&SET_AGG.page, &[1], given, |_, t| id_type(t)),
+    return_type: |taken| set_of(&taken[0]),
     state: |taken| vec![("ids", set_of(&taken[0]))],
     distinct_is_same: true,
     fold: |args| Ok(fold(args.expr_fields[0].data_type())),

@@ -1,11 +1,11 @@
 //! `set_union`: the ids that any of some sets has.
 
 use super::sets::{fold, set_of};
-use crate::engine::functions::{Aggregate, Page, id_type, taken};
+use crate::engine::functions::{Aggregate, FunctionDoc, id_type, taken};
 use datafusion::arrow::datatypes::DataType;
 
 pub(in crate::engine::functions) static SET_UNION: Aggregate = Aggregate {
-    page: Page {
+    page: FunctionDoc {
         name: "set_union",
         description: "The different values that at least one of the lists has, as a list in ascending order; NULL if there is none. The \
             lists are those of set_agg, or any others of integers.",
@@ -14,8 +14,8 @@ pub(in crate::engine::functions) static SET_UNION: Aggregate = Aggregate {
         example: "SELECT set_union(logs) FROM (VALUES ([3, 8]), ([3]), ([5, 8])) AS layout(logs)",
         answer: "[3, 5, 8]",
     },
-    takes: |given| taken(&SET_UNION.page, &[1], given, |_, t| list_type(t)),
-    gives: |taken| taken[0].clone(),
+    coerce: |given| taken(&SET_UNION.page, &[1], given, |_, t| list_type(t)),
+    return_type: |taken| taken[0].clone(),
     state: |taken| vec![("ids", taken[0].clone())],
     distinct_is_same: true,
     fold: |args| Ok(fold(ids_of(args.expr_fields[0].data_type()))),

@@ -1,7 +1,7 @@
 //! Sets of ids, group by group.
 
 use crate::engine::functions::grouped::passing;
-use crate::engine::functions::{Fold, list_of};
+use crate::engine::functions::{Accumulate, list_of};
 use datafusion::arrow::array::{
     Array, ArrayRef, ArrowPrimitiveType, AsArray, BooleanArray, ListArray, PrimitiveArray,
 };
@@ -15,7 +15,7 @@ use std::sync::Arc;
 const LEAST: usize = 256;
 
 /// The set of all ids of each group, be they given one by one or as lists of them. Its partial states are lists.
-pub(in crate::engine::functions) fn fold(ids: &DataType) -> Box<dyn Fold> {
+pub(in crate::engine::functions) fn fold(ids: &DataType) -> Box<dyn Accumulate> {
     match ids {
         DataType::UInt64 => Box::new(Sets::<UInt64Type>::new(vec![])),
         _ => Box::new(Sets::<Int64Type>::new(vec![])),
@@ -41,7 +41,7 @@ struct Set<N> {
 }
 
 impl<N: Copy + Ord> Set<N> {
-    fn tell_apart(&mut self) {
+    fn dedup(&mut self) {
         if self.different < self.ids.len() {
             match self.different {
                 0 => self.ids.sort_unstable(),
@@ -57,7 +57,7 @@ impl<N: Copy + Ord> Set<N> {
     fn grow(&mut self) -> usize {
         let before = self.ids.capacity();
         if before >= LEAST && before / 2 >= self.different {
-            self.tell_apart();
+            self.dedup();
         }
         if self.ids.len() > before / 2 {
             self.ids.reserve(before);
@@ -119,14 +119,14 @@ impl<T: ArrowPrimitiveType<Native: Ord>> Sets<T> {
     }
 
     /// The ids of the emitted groups, which are then forgotten; NULL of none.
-    fn take(&mut self, emit_to: EmitTo, tell_apart: bool) -> Result<ArrayRef> {
+    fn take(&mut self, emit_to: EmitTo, dedup: bool) -> Result<ArrayRef> {
         let mut sets = std::mem::take(&mut self.groups);
         if let EmitTo::First(n) = emit_to {
             self.groups = sets.split_off(n);
         }
         *self = Self::new(std::mem::take(&mut self.groups));
-        if tell_apart {
-            sets.iter_mut().for_each(Set::tell_apart);
+        if dedup {
+            sets.iter_mut().for_each(Set::dedup);
         }
         let total: usize = sets.iter().map(|set| set.ids.len()).sum();
         if i32::try_from(total).is_err() {
@@ -157,8 +157,8 @@ fn item<T: ArrowPrimitiveType>() -> FieldRef {
     Arc::new(Field::new_list_field(T::DATA_TYPE, true))
 }
 
-impl<T: ArrowPrimitiveType<Native: Ord>> Fold for Sets<T> {
-    fn copy(&self) -> Box<dyn Fold> {
+impl<T: ArrowPrimitiveType<Native: Ord>> Accumulate for Sets<T> {
+    fn copy(&self) -> Box<dyn Accumulate> {
         Box::new(Self::new(self.groups.clone()))
     }
 }

@@ -17,10 +17,10 @@
 //!
 //! The rule stands behind all that plan, when nothing moves a node any more that one of the two has been put on.
 
-mod noted;
+mod key_bounds;
 mod scan;
 
-use super::copartitioned_join::RestateExec;
+use super::copartitioned_join::DeclarePartitioningExec;
 use crate::engine::rule::{Node, Rule};
 use datafusion::arrow::datatypes::{DataType, TimeUnit};
 use datafusion::common::tree_node::TreeNode;
@@ -38,15 +38,15 @@ use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::recursive_query::RecursiveQueryExec;
 use datafusion::physical_plan::repartition::RepartitionExec;
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
-use noted::{KeyBoundsExec, Noted};
+use key_bounds::{KeyBounds, KeyBoundsExec};
 use scan::BoundedScanExec;
 use std::sync::Arc;
 
 /// The rule.
 #[derive(Debug)]
-pub(in crate::engine) struct HeldBounds;
+pub(in crate::engine) struct DynamicFilter;
 
-impl PhysicalOptimizerRule for HeldBounds {
+impl PhysicalOptimizerRule for DynamicFilter {
     fn name(&self) -> &str {
         RULE.name
     }
@@ -88,7 +88,7 @@ fn instead(node: &Node, _: &ConfigOptions) -> Result<Option<Node>> {
             places.push(Some(column.index()));
         }
     }
-    let noted = Arc::new(Noted::of(
+    let noted = Arc::new(KeyBounds::of(
         join.left().output_partitioning().partition_count(),
     ));
     let beside = *join.partition_mode() == PartitionMode::Partitioned;
@@ -126,7 +126,7 @@ fn bounded(
     plan: &Node,
     places: &[Option<usize>],
     beside: bool,
-    noted: &Arc<Noted>,
+    noted: &Arc<KeyBounds>,
 ) -> Result<Option<Node>> {
     if places.iter().all(Option::is_none) {
         return Ok(None);
@@ -194,5 +194,5 @@ fn below(plan: &Node, places: &[Option<usize>]) -> Option<Vec<Option<usize>>> {
         let projection = semi.projection.as_ref();
         return through(&|at| projection.map_or(Some(at), |of| of.get(at).copied()));
     }
-    (plan.is::<RepartitionExec>() || plan.is::<RestateExec>()).then(|| places.to_vec())
+    (plan.is::<RepartitionExec>() || plan.is::<DeclarePartitioningExec>()).then(|| places.to_vec())
 }

@@ -1,6 +1,6 @@
 //! The scan that reads what lies within bounds that are known when it begins.
 
-use super::noted::{Noted, Reach, number, wider};
+use super::key_bounds::{KeyBounds, MinMax, number, wider};
 use crate::engine::rule::Node;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{Result, ScalarValue};
@@ -35,7 +35,7 @@ struct Bounds {
     columns: Vec<Option<(Column, Column)>>,
     /// Whether group `i` of the scan meets partition `i` of what is held and no other.
     beside: bool,
-    noted: Arc<Noted>,
+    noted: Arc<KeyBounds>,
 }
 
 impl BoundedScanExec {
@@ -44,7 +44,7 @@ impl BoundedScanExec {
         scan: &DataSourceExec,
         places: &[Option<usize>],
         beside: bool,
-        noted: &Arc<Noted>,
+        noted: &Arc<KeyBounds>,
     ) -> Option<Self> {
         let bounds = Bounds::of(scan, places, beside, noted)?;
         let groups = scan.properties().partitioning.partition_count();
@@ -60,7 +60,7 @@ impl BoundedScanExec {
         &self,
         places: &[Option<usize>],
         beside: bool,
-        noted: &Arc<Noted>,
+        noted: &Arc<KeyBounds>,
     ) -> Option<Self> {
         let bounds = Bounds::of(self.scan.downcast_ref()?, places, beside, noted)?;
         let mut both = self.clone();
@@ -114,7 +114,7 @@ impl Bounds {
         scan: &DataSourceExec,
         places: &[Option<usize>],
         beside: bool,
-        noted: &Arc<Noted>,
+        noted: &Arc<KeyBounds>,
     ) -> Option<Self> {
         let config = scan.data_source().downcast_ref::<FileScanConfig>()?;
         // The first of its rows would be others. And files that another group may read meet any of what is held.
@@ -195,7 +195,7 @@ fn leaves_out_enough(
             .index_of(column)
             .ok()?;
         let files = config.file_groups.get(groups)?.iter();
-        let mut all: Reach = None;
+        let mut all: MinMax = None;
         for file in files.flat_map(|group| group.files()) {
             let column = file.statistics.as_ref()?.column_statistics.get(at)?;
             let of_file = (column.min_value.get_value()?, column.max_value.get_value()?);

@@ -19,19 +19,19 @@ use tokio::sync::watch;
 use tokio::time::timeout;
 
 /// The least and the greatest of a key. None if there is none that is not NULL.
-pub(super) type Reach = Option<(ScalarValue, ScalarValue)>;
+pub(super) type MinMax = Option<(ScalarValue, ScalarValue)>;
 
 /// What is known of the keys of one partition of the rows that are held.
 #[derive(Clone)]
-enum Part {
-    /// Nobody has asked for its rows.
-    Waiting,
-    /// They are on their way.
-    Coming,
-    /// All have come.
-    Known(Vec<Reach>),
+enum State {
+    /// Its rows have not been asked for.
+    NotStarted,
+    /// Its rows are being read.
+    Running,
+    /// All rows were read.
+    Complete(Vec<MinMax>),
     /// Nobody wanted all of them, or they came twice.
-    Lost,
+    Unavailable,
 }
 
 /// Partitions are asked for at once, each by a task of its own, so that none of them waits for long. But whoever asks for one after
@@ -39,15 +39,15 @@ enum Part {
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// What the two nodes share.
-pub(super) struct Noted {
-    parts: Vec<watch::Sender<Part>>,
+pub(super) struct KeyBounds {
+    parts: Vec<watch::Sender<State>>,
 }
 
-impl Noted {
+impl KeyBounds {
     pub(super) fn of(parts: usize) -> Self {
         Self {
             parts: (0..parts)
-                .map(|_| watch::Sender::new(Part::Waiting))
+                .map(|_| watch::Sender::new(State::NotStarted))
                 .collect(),
         }
     }
@@ -58,21 +58,23 @@ impl Noted {
     }
 
     /// The bounds of these partitions together. None if nobody asks for the rows of one of them.
-    pub(super) async fn reach(&self, parts: Range<usize>) -> Option<Vec<Reach>> {
+    pub(super) async fn reach(&self, parts: Range<usize>) -> Option<Vec<MinMax>> {
         let parts = self.parts.get(parts)?;
         let asked = async {
             for part in parts {
                 let mut part = part.subscribe();
-                let _ = part.wait_for(|part| !matches!(part, Part::Waiting)).await;
+                let _ = part
+                    .wait_for(|part| !matches!(part, State::NotStarted))
+                    .await;
             }
         };
         timeout(PATIENCE, asked).await.ok()?;
-        let mut all: Option<Vec<Reach>> = None;
+        let mut all: Option<Vec<MinMax>> = None;
         for part in parts {
             let mut part = part.subscribe();
-            let part = part.wait_for(|part| !matches!(part, Part::Coming)).await;
+            let part = part.wait_for(|part| !matches!(part, State::Running)).await;
             let part = part.ok()?.clone();
-            let Part::Known(reach) = part else {
+            let State::Complete(reach) = part else {
                 return None;
             };
             all = Some(match all {
@@ -88,7 +90,7 @@ impl Noted {
     }
 }
 
-pub(super) fn wider(a: Reach, b: Reach) -> Reach {
+pub(super) fn wider(a: MinMax, b: MinMax) -> MinMax {
     match (a, b) {
         (Some((low, high)), Some((least, most))) => Some((
             if number(&least) < number(&low) {
@@ -122,11 +124,15 @@ pub(super) fn number(value: &ScalarValue) -> Option<i128> {
 pub(super) struct KeyBoundsExec {
     input: Node,
     keys: Vec<Arc<dyn PhysicalExpr>>,
-    noted: Arc<Noted>,
+    noted: Arc<KeyBounds>,
 }
 
 impl KeyBoundsExec {
-    pub(super) fn new(input: Node, keys: Vec<Arc<dyn PhysicalExpr>>, noted: Arc<Noted>) -> Self {
+    pub(super) fn new(
+        input: Node,
+        keys: Vec<Arc<dyn PhysicalExpr>>,
+        noted: Arc<KeyBounds>,
+    ) -> Self {
         Self { input, keys, noted }
     }
 }
@@ -134,17 +140,17 @@ impl KeyBoundsExec {
 /// The bounds of one partition as its rows come. Dropped before the last of them, it says so.
 struct Noting {
     keys: Vec<Arc<dyn PhysicalExpr>>,
-    noted: Arc<Noted>,
+    noted: Arc<KeyBounds>,
     part: usize,
-    reach: Vec<Reach>,
+    reach: Vec<MinMax>,
 }
 
 impl Noting {
     fn begin(&self) {
         self.noted.parts[self.part].send_modify(|part| {
             *part = match part {
-                Part::Waiting => Part::Coming,
-                _ => Part::Lost,
+                State::NotStarted => State::Running,
+                _ => State::Unavailable,
             }
         });
     }
@@ -163,8 +169,8 @@ impl Noting {
     fn end(&mut self) {
         let reach = std::mem::take(&mut self.reach);
         self.noted.parts[self.part].send_modify(|part| {
-            if matches!(part, Part::Coming) {
-                *part = Part::Known(reach);
+            if matches!(part, State::Running) {
+                *part = State::Complete(reach);
             }
         });
     }
@@ -173,8 +179,8 @@ impl Noting {
 impl Drop for Noting {
     fn drop(&mut self) {
         self.noted.parts[self.part].send_modify(|part| {
-            if matches!(part, Part::Coming) {
-                *part = Part::Lost;
+            if matches!(part, State::Running) {
+                *part = State::Unavailable;
             }
         });
     }
