@@ -1,6 +1,7 @@
 //! `bin`: which of some half-open bins a number lies in.
 
-use super::{FunctionDoc, Scalar, fits_int64, list_of, number_type, taken};
+use super::arguments::{fits_int64, list_of, number_type, taken};
+use super::definition::{FunctionDoc, Scalar};
 use datafusion::arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, Int64Array};
 use datafusion::arrow::datatypes::{DataType, Float64Type, Int64Type};
 use datafusion::common::{Result, exec_err};

@@ -1,9 +1,9 @@
 //! `bin_counts`: how many values lie in each of some bins, those without values too.
 
+use super::accumulate::Accumulate;
+use super::arguments::{fits_int64, integer_type, list_of, number_type, taken};
+use super::definition::{Aggregate, FunctionDoc};
 use super::grouped::passing;
-use super::{
-    Accumulate, Aggregate, FunctionDoc, fits_int64, integer_type, list_of, number_type, taken,
-};
 use datafusion::arrow::array::{
     Array, ArrayRef, ArrowPrimitiveType, AsArray, BooleanArray, Int64Array, ListArray,
     PrimitiveArray, RecordBatch,

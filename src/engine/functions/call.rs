@@ -2,6 +2,7 @@
 //!
 //! What each gives is on its page, which [`Scalar`] and [`Aggregate`] have, and `SHOW FUNCTIONS` shows.
 
+use super::definition::{Aggregate, Scalar};
 use super::interval::{critical_files as critical, io_time as time};
 use super::ost::{
     ost_and as and, ost_bits as bits, ost_contains as contains, ost_count as counted,
@@ -11,8 +12,8 @@ use super::ost::{
 use super::quantile::{approx_percentiles as approx, percentiles as exact, quantiles as some};
 use super::set::{set_agg as agg, set_union as united};
 use super::{
-    Aggregate, Scalar, bin as bins, bin_counts as counts, erfc as error_function,
-    ratio as quotient, whole_percent as percent,
+    bin as bins, bin_counts as counts, erfc as error_function, ratio as quotient,
+    whole_percent as percent,
 };
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::ScalarValue;

@@ -1,6 +1,7 @@
 //! `erfc`: what a normal distribution holds beyond a value.
 
-use super::{FunctionDoc, Scalar, number_type, taken};
+use super::arguments::{number_type, taken};
+use super::definition::{FunctionDoc, Scalar};
 use datafusion::arrow::array::{ArrayRef, AsArray, Float64Array};
 use datafusion::arrow::datatypes::{DataType, Float64Type};
 use datafusion::common::Result;

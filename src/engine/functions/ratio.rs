@@ -1,6 +1,7 @@
 //! `ratio`: a quotient that is NULL where there is nothing to divide by.
 
-use super::{FunctionDoc, Scalar, number_type, taken};
+use super::arguments::{number_type, taken};
+use super::definition::{FunctionDoc, Scalar};
 use crate::engine::logical::canonical_floats;
 use datafusion::arrow::array::{ArrayRef, AsArray, Float64Array};
 use datafusion::arrow::datatypes::{DataType, Float64Type};

@@ -1,6 +1,6 @@
 //! One group out of a fold over many: the accumulator that window functions and ordered aggregates use.
 
-use super::Accumulate;
+use super::accumulate::Accumulate;
 use datafusion::arrow::array::{Array, ArrayRef};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::{Result, ScalarValue};

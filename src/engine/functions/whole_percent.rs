@@ -1,6 +1,7 @@
 //! `whole_percent`: which part of a total something is, such that nothing and everything can be told from almost so.
 
-use super::{FunctionDoc, Scalar, fits_int64, number_type, taken};
+use super::arguments::{fits_int64, number_type, taken};
+use super::definition::{FunctionDoc, Scalar};
 use datafusion::arrow::array::{
     Array, ArrayRef, ArrowPrimitiveType, AsArray, Int64Array, PrimitiveArray,
 };

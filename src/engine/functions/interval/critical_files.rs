@@ -1,7 +1,8 @@
 //! `critical_files`: the few files that account for all of the time in which there was I/O.
 
+use super::intervals::interval_types;
 use super::intervals::{Asked, Ids, Intervals, Time, list};
-use crate::engine::functions::{Aggregate, FunctionDoc, interval_types, types};
+use crate::engine::functions::definition::{Aggregate, FunctionDoc, types};
 
 pub(in crate::engine::functions) static CRITICAL_FILES: Aggregate = Aggregate {
     page: FunctionDoc {

@@ -1,6 +1,8 @@
 //! Intervals of many groups, gathered for a sweep: what `critical_files` and `io_time` share.
 
-use crate::engine::functions::Accumulate;
+use crate::engine::functions::accumulate::Accumulate;
+use crate::engine::functions::arguments::{integer_type, taken, text_type};
+use crate::engine::functions::definition::FunctionDoc;
 use crate::engine::functions::grouped::{Grouped, passing};
 use crate::math::sweep::{Interval, cover, prune, union};
 use datafusion::arrow::array::{
@@ -11,7 +13,7 @@ use datafusion::arrow::buffer::{NullBuffer, OffsetBuffer};
 use datafusion::arrow::datatypes::{
     DataType, Field, Fields, Float64Type, Int64Type, TimeUnit, TimestampMicrosecondType, UInt64Type,
 };
-use datafusion::common::{Result, exec_datafusion_err};
+use datafusion::common::{Result, exec_datafusion_err, plan_err};
 use datafusion::logical_expr::{EmitTo, GroupsAccumulator};
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -430,6 +432,38 @@ impl GroupsAccumulator for Intervals {
         };
         self.values.size() + texts
     }
+}
+
+/// Types for an id, if there is one, and for the begin and the end of an interval.
+pub(super) fn interval_types(
+    page: &FunctionDoc,
+    id: bool,
+    given: &[DataType],
+) -> Result<Vec<DataType>> {
+    let at = usize::from(id);
+    let time = |start: &DataType, end: &DataType| {
+        Time::of(start, end).map_or_else(
+            || {
+                plan_err!(
+                    "{}: start is of type {start} and end of type {end}; both must be numbers, seconds, or both times: {}",
+                    page.name,
+                    page.syntax
+                )
+            },
+            |time| Ok(time.data_type()),
+        )
+    };
+    let time = match given.get(at..) {
+        Some([start, end]) => time(start, end)?,
+        _ => DataType::Null,
+    };
+    taken(page, &[at + 2], given, |i, t| match t {
+        _ if i >= at => Some(time.clone()),
+        DataType::UInt64 => Some(DataType::UInt64),
+        t => text_type(t)
+            .filter(|_| !t.is_null())
+            .or_else(|| integer_type(t)),
+    })
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! `io_time`: for how long there was I/O, whatever lay side by side.
 
+use super::intervals::interval_types;
 use super::intervals::{Asked, Ids, Intervals, Time, list};
-use crate::engine::functions::{Aggregate, FunctionDoc, interval_types, types};
+use crate::engine::functions::definition::{Aggregate, FunctionDoc, types};
 use datafusion::arrow::datatypes::DataType;
 
 pub(in crate::engine::functions) static IO_TIME: Aggregate = Aggregate {

@@ -1,7 +1,7 @@
 //! Union and intersection of the sets of many rows, group by group.
 
 use super::bits::{Bits, BitsArray, serialize};
-use crate::engine::functions::Accumulate;
+use crate::engine::functions::accumulate::Accumulate;
 use crate::engine::functions::grouped::passing;
 use datafusion::arrow::array::{
     Array, ArrayRef, AsArray, BinaryBuilder, BooleanArray, StringBuilder,

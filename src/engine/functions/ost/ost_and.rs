@@ -1,7 +1,8 @@
 //! `ost_and`: the OSTs that both sets have.
 
 use super::bits::{BitsArray, serialize};
-use crate::engine::functions::{FunctionDoc, Scalar, bits_type, taken};
+use crate::engine::functions::arguments::{bits_type, taken};
+use crate::engine::functions::definition::{FunctionDoc, Scalar};
 use datafusion::arrow::array::{Array, ArrayRef, BinaryBuilder};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::Result;

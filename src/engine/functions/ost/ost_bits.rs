@@ -1,7 +1,8 @@
 //! `ost_bits`: the set of the OSTs of a list.
 
 use super::bits::serialize;
-use crate::engine::functions::{FunctionDoc, Scalar, integer_type, list_of, taken};
+use crate::engine::functions::arguments::{integer_type, list_of, taken};
+use crate::engine::functions::definition::{FunctionDoc, Scalar};
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, BinaryBuilder};
 use datafusion::arrow::datatypes::{DataType, Int64Type};
 use datafusion::common::{Result, exec_err};

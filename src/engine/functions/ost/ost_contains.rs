@@ -1,7 +1,8 @@
 //! `ost_contains`: whether an OST is in a set.
 
 use super::bits::BitsArray;
-use crate::engine::functions::{FunctionDoc, Scalar, bits_type, integer_type, taken};
+use crate::engine::functions::arguments::{bits_type, integer_type, taken};
+use crate::engine::functions::definition::{FunctionDoc, Scalar};
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, BooleanArray};
 use datafusion::arrow::datatypes::{DataType, Int64Type};
 use datafusion::common::Result;

@@ -1,7 +1,8 @@
 //! `ost_count`: how many OSTs a set has.
 
 use super::bits::BitsArray;
-use crate::engine::functions::{FunctionDoc, Scalar, bits_type, taken};
+use crate::engine::functions::arguments::{bits_type, taken};
+use crate::engine::functions::definition::{FunctionDoc, Scalar};
 use datafusion::arrow::array::{Array, ArrayRef, Int64Array};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::Result;

@@ -1,7 +1,8 @@
 //! `ost_list`: the OSTs of a set, one by one.
 
 use super::bits::BitsArray;
-use crate::engine::functions::{FunctionDoc, Scalar, bits_type, list_of, taken};
+use crate::engine::functions::arguments::{bits_type, list_of, taken};
+use crate::engine::functions::definition::{FunctionDoc, Scalar};
 use datafusion::arrow::array::{Array, ArrayRef, Int64Builder, ListBuilder};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::Result;

@@ -1,7 +1,8 @@
 //! `ost_or`: the OSTs that at least one of two sets has.
 
 use super::bits::{BitsArray, serialize};
-use crate::engine::functions::{FunctionDoc, Scalar, bits_type, taken};
+use crate::engine::functions::arguments::{bits_type, taken};
+use crate::engine::functions::definition::{FunctionDoc, Scalar};
 use datafusion::arrow::array::{Array, ArrayRef, BinaryBuilder};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::Result;

@@ -1,7 +1,8 @@
 //! `ost_overlap`: how many OSTs two files, jobs or programs have in common.
 
 use super::bits::BitsArray;
-use crate::engine::functions::{FunctionDoc, Scalar, bits_type, taken, text_type};
+use crate::engine::functions::arguments::{bits_type, taken, text_type};
+use crate::engine::functions::definition::{FunctionDoc, Scalar};
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, Int64Array};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::{Result, exec_err};

@@ -1,7 +1,8 @@
 //! `ost_union`: the OSTs that any of some rows has.
 
 use super::fold::{Operation, SetFold, state};
-use crate::engine::functions::{Aggregate, FunctionDoc, bits_type, taken, text_type};
+use crate::engine::functions::arguments::{bits_type, taken, text_type};
+use crate::engine::functions::definition::{Aggregate, FunctionDoc};
 use datafusion::arrow::datatypes::DataType;
 
 pub(in crate::engine::functions) static OST_UNION: Aggregate = Aggregate {

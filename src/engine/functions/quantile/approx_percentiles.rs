@@ -2,10 +2,10 @@
 
 use super::digest::{Centroid, compress, quantiles};
 use super::percentiles::{order, parts};
+use crate::engine::functions::accumulate::Accumulate;
+use crate::engine::functions::arguments::{floats, integer_type, number_type, taken};
+use crate::engine::functions::definition::{Aggregate, FunctionDoc};
 use crate::engine::functions::grouped::{Grouped, passing};
-use crate::engine::functions::{
-    Accumulate, Aggregate, FunctionDoc, floats, integer_type, number_type, taken,
-};
 use datafusion::arrow::array::{
     Array, ArrayRef, AsArray, BooleanArray, Float64Builder, ListBuilder,
 };

@@ -1,10 +1,10 @@
 //! `percentiles`: all of them at once, exactly.
 
 use super::quantiles::quantiles_at;
+use crate::engine::functions::accumulate::Accumulate;
+use crate::engine::functions::arguments::{floats, integer_type, number_type, taken};
+use crate::engine::functions::definition::{Aggregate, FunctionDoc};
 use crate::engine::functions::grouped::{Grouped, passing};
-use crate::engine::functions::{
-    Accumulate, Aggregate, FunctionDoc, floats, integer_type, number_type, taken,
-};
 use crate::engine::logical::canonical_floats;
 use datafusion::arrow::array::{
     Array, ArrayRef, AsArray, BooleanArray, Float64Builder, ListArray, ListBuilder,

@@ -1,7 +1,8 @@
 //! `quantiles`: those that are asked for, exactly.
 
 use super::percentiles::{Cuts, Percentiles, between, order};
-use crate::engine::functions::{Aggregate, FunctionDoc, floats, number_type, taken};
+use crate::engine::functions::arguments::{floats, number_type, taken};
+use crate::engine::functions::definition::{Aggregate, FunctionDoc};
 use datafusion::arrow::array::Float64Builder;
 use datafusion::arrow::record_batch::RecordBatch;
 use datafusion::common::{Result, ScalarValue, plan_err};

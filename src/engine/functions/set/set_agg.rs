@@ -1,7 +1,8 @@
 //! `set_agg`: the different ids of some rows.
 
 use super::sets::{fold, set_of};
-use crate::engine::functions::{Aggregate, FunctionDoc, id_type, taken};
+use crate::engine::functions::arguments::{id_type, taken};
+use crate::engine::functions::definition::{Aggregate, FunctionDoc};
 
 pub(in crate::engine) static SET_AGG: Aggregate = Aggregate {
     page: FunctionDoc {

@@ -1,7 +1,8 @@
 //! `set_union`: the ids that any of some sets has.
 
 use super::sets::{fold, set_of};
-use crate::engine::functions::{Aggregate, FunctionDoc, id_type, taken};
+use crate::engine::functions::arguments::{id_type, taken};
+use crate::engine::functions::definition::{Aggregate, FunctionDoc};
 use datafusion::arrow::datatypes::DataType;
 
 pub(in crate::engine::functions) static SET_UNION: Aggregate = Aggregate {

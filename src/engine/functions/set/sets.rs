@@ -1,7 +1,8 @@
 //! Sets of ids, group by group.
 
+use crate::engine::functions::accumulate::Accumulate;
+use crate::engine::functions::arguments::list_of;
 use crate::engine::functions::grouped::passing;
-use crate::engine::functions::{Accumulate, list_of};
 use datafusion::arrow::array::{
     Array, ArrayRef, ArrowPrimitiveType, AsArray, BooleanArray, ListArray, PrimitiveArray,
 };
