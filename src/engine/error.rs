@@ -12,6 +12,8 @@ pub(crate) struct Known {
     pub(crate) tables: Vec<String>,
     /// Functions.
     pub(crate) functions: Vec<String>,
+    /// How a named query is called; None of a name that is not one.
+    pub(crate) usage: Option<fn(&str) -> Option<String>>,
     /// The budget in bytes.
     pub(crate) memory: Option<usize>,
 }
@@ -184,11 +186,8 @@ fn plan(text: &str, known: &Known) -> String {
     ) {
         // DataFusion names the catalog and the schema as well; the user did so only where they are not the usual ones.
         let short = name.rsplit('.').next().unwrap_or(&name).to_string();
-        if let Ok(query) = super::sql::queries::query(&short) {
-            return format!(
-                "`{short}` is a question, not a table; write `{}`",
-                query.usage()
-            );
+        if let Some(usage) = known.usage.and_then(|usage| usage(&short)) {
+            return format!("`{short}` is a named query, not a table; write `{usage}`");
         }
         let near = nearest(&short, known.tables.iter().map(String::as_str));
         // Where the table's name is right, it is the schema before it that is not there.
@@ -356,6 +355,11 @@ fn line(text: &str) -> String {
     start(parts.join("; ").replace(".; ", "; ").trim_end_matches('.'))
 }
 
+/// An error of ours on its way through DataFusion.
+pub(crate) fn external(error: Error) -> DataFusionError {
+    DataFusionError::External(Box::new(error))
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::functions::tests::ask;
@@ -367,6 +371,7 @@ mod tests {
         let known = Known {
             tables: vec!["darshan_log".into()],
             functions: vec!["ost_count".into()],
+            usage: None,
             memory: Some(512 << 20),
         };
         translate(error, &known).to_string()

@@ -35,6 +35,7 @@ mod udf;
 mod tests;
 mod workarounds;
 
+use self::sql::user_column::plain_user;
 pub use catalog::views;
 pub use dataframe::{Direction, Lake, PerfFactors};
 pub use session::options;
@@ -52,18 +53,16 @@ use datafusion::execution::session_state::SessionState;
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::execute_stream;
 use datafusion::prelude::SessionContext;
-use datafusion::sql::parser::{CopyToSource, DFParserBuilder, Statement};
-use datafusion::sql::sqlparser::ast::{Expr, FunctionArguments, VisitMut, visit_expressions_mut};
+use datafusion::sql::parser::{DFParserBuilder, Statement};
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use error::{Known, is_exhausted, translate};
 use futures::StreamExt;
 use session::options::{Fallback, Options};
 use session::state;
 use sql::{all_sets, headings, long_chains, table_clauses, time_zone, using};
-use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use udf::session::Mine;
+use udf::mine::Mine;
 use udf::statement;
 use workarounds::{correlated, distinct_from, keywords};
 
@@ -122,7 +121,7 @@ impl Engine {
         let first = options
             .lakes
             .first()
-            .map_or(state::NO_LAKE, |(name, ..)| name)
+            .map_or(session::names::NO_LAKE, |(name, ..)| name)
             .to_string();
         let runtime = state::runtime(threads, options.memory)?;
         let mut sources: Vec<Arc<AttachedLake>> = vec![];
@@ -148,7 +147,10 @@ impl Engine {
         }
         let (own, planner) = (Arc::new(SessionTables::default()), Arc::new(state.clone()));
         if sources.is_empty() {
-            own.insert(state::NO_LAKE, Arc::new(MemorySchemaProvider::new()));
+            own.insert(
+                session::names::NO_LAKE,
+                Arc::new(MemorySchemaProvider::new()),
+            );
         }
         state.register_catalog_list(Catalog::new(&sources, own.clone(), planner.clone()).list());
         Ok(Self {
@@ -190,7 +192,7 @@ impl Engine {
         let named = options.options().catalog.default_schema.as_str();
         let named = Some(&named).filter(|named| lakes.contains(named));
         let lakes = sql::queries::Lakes {
-            first: named.or(lakes.first()).unwrap_or(&state::NO_LAKE),
+            first: named.or(lakes.first()).unwrap_or(&session::names::NO_LAKE),
             all: &lakes,
         };
         statements
@@ -353,6 +355,7 @@ impl Engine {
         Known {
             tables: catalog.schema_names().into_iter().flat_map(names).collect(),
             functions,
+            usage: Some(|name| sql::queries::query(name).ok().map(|query| query.usage())),
             memory: self.memory,
         }
     }
@@ -431,49 +434,4 @@ async fn blocking<T: Send + 'static>(
 ) -> Result<T> {
     let done = tokio::task::spawn_blocking(work).await;
     done.map_err(|e| Error::Invalid(format!("a thread of the query engine failed: {e}")))?
-}
-
-/// An error of ours on its way through DataFusion.
-pub(crate) fn external(error: Error) -> DataFusionError {
-    DataFusionError::External(Box::new(error))
-}
-
-/// Reads `user` as the column that `darshan_log` has, not as the SQL standard's function without parentheses, which
-/// DataFusion lacks.
-fn plain_user(statement: &mut Statement) {
-    match statement {
-        Statement::Statement(inner) => plain_users(inner.as_mut()),
-        Statement::Explain(explain) => plain_user(&mut explain.statement),
-        Statement::CopyTo(copy) => {
-            if let CopyToSource::Query(query) = &mut copy.source {
-                plain_users(query.as_mut());
-            }
-        }
-        _ => {}
-    }
-}
-
-/// The same in a part of a statement.
-fn plain_users(part: &mut impl VisitMut) {
-    fn rename(expr: &mut Expr) -> ControlFlow<()> {
-        let column = match expr {
-            Expr::Function(function) if matches!(function.args, FunctionArguments::None) => {
-                match &function.name.0[..] {
-                    [part] => part
-                        .as_ident()
-                        .filter(|name| {
-                            name.quote_style.is_none() && name.value.eq_ignore_ascii_case("user")
-                        })
-                        .cloned(),
-                    _ => None,
-                }
-            }
-            _ => None,
-        };
-        if let Some(name) = column {
-            *expr = Expr::Identifier(name);
-        }
-        ControlFlow::Continue(())
-    }
-    _ = visit_expressions_mut(part, rename);
 }

@@ -6,9 +6,9 @@
 use super::snapshot_tables::{ListedTable, SnapshotTables};
 use super::system_tables::LakeRows;
 use super::views::{VIEWS, View, view};
-use crate::engine::external;
+use crate::engine::error::external;
 use crate::engine::scan::local_store::LocalFiles;
-use crate::engine::session::state::CATALOG;
+use crate::engine::session::names::CATALOG;
 use crate::error::{Error, Result};
 use crate::lake::{Lake, Store, UserFunction};
 use crate::table::{Partition, TABLES, table};

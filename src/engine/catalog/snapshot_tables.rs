@@ -169,7 +169,7 @@ impl TableProvider for ListedTable {
             None => {
                 let ranges = self.ranges(state, filters)?;
                 let listed = self.contents.listed(self.table, ranges.as_deref());
-                listed.map_err(crate::engine::external)?
+                listed.map_err(crate::engine::error::external)?
             }
         };
         listed.scan(state, projection, filters, limit).await
@@ -218,7 +218,8 @@ impl PruningStatistics for Ranges<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::session::state::{NO_LAKE, runtime, session_state};
+    use crate::engine::session::names::NO_LAKE;
+    use crate::engine::session::state::{runtime, session_state};
     use crate::engine::tests::{batches, block_on, engine, lake, rows};
     use crate::lake::range_of;
     use datafusion::logical_expr::{col, lit};

@@ -65,7 +65,7 @@ impl TableProvider for LakeRows {
         let batch = tokio::task::spawn_blocking(move || rows())
             .await
             .map_err(|e| exec_datafusion_err!("{e}"))?;
-        let batch = batch.map_err(crate::engine::external)?;
+        let batch = batch.map_err(crate::engine::error::external)?;
         // The manifest may have been written by a version of the program with fewer columns or other metadata.
         let batch = batch.with_schema(self.schema.clone())?;
         let mut partitions =

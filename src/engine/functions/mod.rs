@@ -29,7 +29,8 @@ mod whole_percent;
 pub(super) use definition::is_ours;
 pub use definition::{Aggregate, FunctionDoc, Scalar};
 pub(super) use grouped::passing;
-pub(super) use quantile::quantiles::{QUANTILES, asked as asked_quantiles, quantiles_at};
+pub(super) use quantile::exact::quantiles_at;
+pub(super) use quantile::quantiles::{QUANTILES, asked as asked_quantiles};
 pub(super) use set::set_agg::SET_AGG;
 
 /// Every scalar function, in the order in which they are shown.

@@ -1,6 +1,7 @@
 //! The DataFusion session: one function builds it, whoever asks the questions.
 
 use super::memory_pool::TieredPool;
+use super::names::CATALOG;
 use super::options::{Options, Switched};
 use crate::engine::exec::run_aware::{GROUP_RUNS, JOIN_RUNS, TOP_OF_RUNS};
 use crate::engine::exec::semi_join;
@@ -44,12 +45,6 @@ use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::prelude::SessionConfig;
 use std::sync::Arc;
-
-/// The one catalog. Each lake is a schema in it.
-pub(crate) const CATALOG: &str = "iolode";
-
-/// The schema of a session without a lake.
-pub(crate) const NO_LAKE: &str = "public";
 
 /// Threads of one query at most. All groups of a scan are read at once, and memory grows with them.
 const THREADS_MAX: usize = 32;
@@ -235,6 +230,7 @@ pub(crate) fn without_colocated_joins(state: SessionState) -> SessionState {
 
 #[cfg(test)]
 mod tests {
+    use super::super::names::NO_LAKE;
     use super::*;
 
     #[test]

@@ -63,7 +63,7 @@ fn parse(name: &str, text: &str) -> Result<(QueryColumn, String)> {
         #[serde(default)]
         unit: String,
     }
-    let (front, sql) = super::queries::front_matter(text);
+    let (front, sql) = super::front_matter::front_matter(text);
     let front: Front = toml::from_str(&front)
         .map_err(|e| Error::Invalid(format!("queries/factors/{name}.sql: {e}")))?;
     let column = QueryColumn {

@@ -2,6 +2,7 @@
 
 pub(in crate::engine) mod all_sets;
 pub mod factors;
+pub(super) mod front_matter;
 pub(in crate::engine) mod headings;
 pub(in crate::engine) mod long_chains;
 pub mod queries;
@@ -10,5 +11,6 @@ pub(super) mod query_scope;
 pub(super) mod ruled_out;
 pub(in crate::engine) mod table_clauses;
 pub(in crate::engine) mod time_zone;
+pub(super) mod user_column;
 pub(in crate::engine) mod using;
 pub(super) mod visit;

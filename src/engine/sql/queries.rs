@@ -7,6 +7,7 @@
 //!
 //! In a statement a named query is replaced by its SQL before the statement is planned, so that nothing of it has to cross a wire.
 
+use super::front_matter::front_matter;
 pub use super::query_params::{Param, ParamType, QueryColumn};
 use super::query_scope as scope;
 use crate::engine::udf::statement::normal;
@@ -144,16 +145,6 @@ fn parse(name: &'static str, text: &str) -> Result<Query> {
         sql,
         read: OnceLock::new(),
     })
-}
-
-/// The TOML in the lines at a file's head that begin with `---`, and what follows.
-pub(in crate::engine) fn front_matter(text: &str) -> (String, String) {
-    let front: Vec<&str> = text
-        .lines()
-        .map_while(|line| line.strip_prefix("---"))
-        .collect();
-    let sql: Vec<&str> = text.lines().skip(front.len()).collect();
-    (front.join("\n"), sql.join("\n"))
 }
 
 impl Query {
@@ -298,7 +289,7 @@ impl Query {
             return Ok(query.clone());
         }
         let mut query = parse_query(&self.sql)?;
-        crate::engine::plain_users(&mut query);
+        super::user_column::plain_users(&mut query);
         scope::name_the_parts(&mut query, self.name);
         Ok(self.read.get_or_init(|| query).clone())
     }

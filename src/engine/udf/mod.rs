@@ -24,6 +24,7 @@
 
 mod change;
 mod list;
+pub(super) mod mine;
 mod resolve;
 pub(super) mod session;
 pub(super) mod statement;

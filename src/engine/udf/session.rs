@@ -13,44 +13,10 @@ use datafusion::execution::registry::FunctionRegistry;
 use datafusion::execution::session_state::SessionState;
 use datafusion::logical_expr::{Expr, LogicalPlanBuilder, ScalarUDF};
 use datafusion::sql::parser::Statement;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 /// Who keeps a function that goes with the session.
 const SESSION: &str = "session";
-
-/// The functions of a session.
-#[derive(Default)]
-pub(in crate::engine) struct Mine {
-    /// What it keeps itself.
-    functions: RwLock<Vec<UserFunction>>,
-    /// Names of the first lake's functions, as they were when last looked at; for suggestions.
-    heard: RwLock<Vec<String>>,
-}
-
-impl Mine {
-    fn functions(&self) -> Vec<UserFunction> {
-        let functions = self.functions.read();
-        functions.unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    /// Every user's function that is known of.
-    pub(in crate::engine) fn names(&self) -> Vec<String> {
-        let mut names: Vec<String> = self.functions().into_iter().map(|f| f.name).collect();
-        let heard = self.heard.read();
-        names.extend(
-            heard
-                .unwrap_or_else(PoisonError::into_inner)
-                .iter()
-                .cloned(),
-        );
-        names
-    }
-
-    fn hear(&self, functions: &[UserFunction]) {
-        let names = functions.iter().map(|function| function.name.clone());
-        *self.heard.write().unwrap_or_else(PoisonError::into_inner) = names.collect();
-    }
-}
 
 impl Engine {
     /// The functions that users made, each with the lake that keeps it, or `session`; in the order in which they are looked for.

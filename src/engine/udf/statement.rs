@@ -169,7 +169,7 @@ pub(super) fn expression(text: &str) -> Result<Expr> {
         .try_with_sql(&quoted)
         .and_then(|mut parser| parser.parse_expr());
     let mut parsed = parsed.map_err(|e| Error::Invalid(format!("`{text}`: {e}")))?;
-    crate::engine::plain_users(&mut parsed);
+    crate::engine::sql::user_column::plain_users(&mut parsed);
     Ok(parsed)
 }
 

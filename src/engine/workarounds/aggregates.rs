@@ -8,7 +8,7 @@
 //!   a.id = b.id` is 7. It never is here.
 //! - Functions that compute floats may give a NaN of either sign, or -0.0; their results are made canonical ([`crate::engine::logical::canonical_floats`]).
 
-use super::percentile_cont::Percentile;
+use super::percentile_values::Percentile;
 use super::sum::{DistinctTotal, STATE, Total, Totals};
 use crate::engine::logical::canonical_floats;
 use datafusion::arrow::array::{ArrayRef, ArrowPrimitiveType, BooleanArray};

@@ -16,5 +16,6 @@ pub(in crate::engine) mod kept_nulls;
 pub(in crate::engine) mod keywords;
 pub(in crate::engine) mod order_twice;
 pub(in crate::engine) mod percentile_cont;
+mod percentile_values;
 pub(in crate::engine) mod signed_counts;
 pub(in crate::engine) mod sum;

@@ -22,12 +22,12 @@
 //!
 //! The rule stands behind all that plan, when nothing looks for groupings to merge or to limit any more.
 
-use super::RUN;
 use super::fixed_keys::{runs_of, told_apart};
 use super::function::{Function, OneGroup};
 use super::replay::{Begun, Shown, begin};
 use super::rle_scan::RunScan;
 use super::run_states::{Reduction, valid};
+use super::sample::RUN;
 use super::selection::Kept;
 use crate::engine::planning::constant_keys::plain_input;
 use crate::engine::rule::{Node, Rule};

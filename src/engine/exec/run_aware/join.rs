@@ -11,10 +11,10 @@
 //! Which of the keys stand in runs is seen from the first rows that look; where none does, the rows go to the join in whose place the node
 //! stands, whose word on its partitions, order and statistics is also the node's. No order is asked for or stated, so none can be false.
 
-use super::RUN;
 use super::build_table::{Found, Held, NONE, Search};
 use super::fixed_keys::runs_of;
 use super::replay::{Begun, Shown, batches, begin};
+use super::sample::RUN;
 use crate::engine::rule::{Node, Rule};
 use datafusion::arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions, UInt32Array};
 use datafusion::arrow::compute::{BatchCoalescer, concat_batches, take};

@@ -17,15 +17,10 @@ mod replay;
 mod rle_bitpacked;
 mod rle_scan;
 mod run_states;
+mod sample;
 mod selection;
 
 pub(in crate::engine) use fixed_keys::runs_of;
 pub(in crate::engine) use group::RULE as GROUP_RUNS;
 pub(in crate::engine) use join::{JoinRunsExec, RULE as JOIN_RUNS};
 pub(in crate::engine) use partial_topk::RULE as TOP_OF_RUNS;
-
-/// So many rows tell whether they come in runs.
-const SAMPLE: usize = 2048;
-
-/// Rows of a run, in the mean of a batch, from which on runs are worth it.
-const RUN: usize = 4;

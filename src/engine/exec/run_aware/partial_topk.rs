@@ -21,8 +21,8 @@
 //!
 //! DataFusion's own `PartitionedTopKExec` holds a heap for each key, in memory that it cannot spill; it is off by default.
 
-use super::RUN;
 use super::fixed_keys::runs_of;
+use super::sample::RUN;
 use crate::engine::rule::{Node, Rule};
 use datafusion::arrow::array::{
     ArrayRef, DynComparator, RecordBatch, UInt32Array, make_comparator,

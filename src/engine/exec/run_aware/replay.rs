@@ -1,6 +1,6 @@
 //! What a node has read of its input before it leaves the rest, and these rows, to a node of DataFusion.
 
-use super::SAMPLE;
+use super::sample::SAMPLE;
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::common::tree_node::TreeNodeRecursion;

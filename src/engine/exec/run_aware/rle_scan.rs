@@ -6,9 +6,9 @@
 //! DataFusion's scan is better where a column that is asked for is long, and where a filter may leave out row groups or pages. What files
 //! say of themselves decides, then their first rows.
 
-use super::RUN;
 use super::column_runs::{Chunk, NULL, is_known, place};
 use super::rle_bitpacked::Run;
+use super::sample::RUN;
 use crate::engine::rule::Node;
 use crate::engine::scan::lake_table::scanned;
 use bytes::Bytes;

@@ -1,7 +1,8 @@
 //! `approx_percentiles`: all percentiles at once, from a sketch of some kilobytes.
 
 use super::digest::{Centroid, compress, quantiles};
-use super::percentiles::{order, parts};
+use super::exact::order;
+use super::percentiles::parts;
 use crate::engine::functions::accumulate::Accumulate;
 use crate::engine::functions::arguments::{floats, integer_type, number_type, taken};
 use crate::engine::functions::definition::{Aggregate, FunctionDoc};

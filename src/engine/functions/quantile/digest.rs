@@ -6,7 +6,7 @@
 //! Differs: the least and the greatest value are never merged with others, so they stay exact; a mean stands at the
 //! middle of the ranks it covers, so that as long as nothing was merged the quantiles are the exact, interpolated ones.
 
-use super::percentiles::between;
+use super::exact::between;
 
 /// Upper bound of the number of centroids. At the median one stands for pi / (2 * 300), half a percent, of all ranks at most;
 /// the error is about half of that, and no more than twice that after partial digests were merged.

@@ -2,5 +2,6 @@
 
 pub(super) mod approx_percentiles;
 pub(super) mod digest;
+pub(super) mod exact;
 pub(super) mod percentiles;
 pub(super) mod quantiles;

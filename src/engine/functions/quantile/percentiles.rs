@@ -1,11 +1,11 @@
 //! `percentiles`: all of them at once, exactly.
 
-use super::quantiles::quantiles_at;
+use super::exact::quantiles_at;
+use super::exact::{between, order};
 use crate::engine::functions::accumulate::Accumulate;
 use crate::engine::functions::arguments::{floats, integer_type, number_type, taken};
 use crate::engine::functions::definition::{Aggregate, FunctionDoc};
 use crate::engine::functions::grouped::{Grouped, passing};
-use crate::engine::logical::canonical_floats;
 use datafusion::arrow::array::{
     Array, ArrayRef, AsArray, BooleanArray, Float64Builder, ListArray, ListBuilder,
 };
@@ -63,25 +63,6 @@ pub(in crate::engine::functions) fn parts(function: &str, args: &AccumulatorArgs
         ColumnarValue::Scalar(n) => plan_err!("{function}: n is {n}; expected 1 to 100000"),
         ColumnarValue::Array(_) => plan_err!("{function}: n must be a constant"),
     }
-}
-
-/// A NaN of either sign is the greatest value.
-pub(in crate::engine::functions) fn order(a: &f64, b: &f64) -> std::cmp::Ordering {
-    a.is_nan().cmp(&b.is_nan()).then(a.total_cmp(b))
-}
-
-/// The value a fraction of the way from `low` to `high`.
-pub(in crate::engine::functions) fn between(low: f64, high: f64, fraction: f64) -> f64 {
-    if fraction <= 0.0 || low == high {
-        return low;
-    }
-    let span = high - low;
-    let value = if span.is_finite() {
-        low + span * fraction
-    } else {
-        low * (1.0 - fraction) + high * fraction
-    };
-    canonical_floats::float(if value > high { high } else { value })
 }
 
 /// Appends the quantiles at 0/n to n/n of sorted values, of which there is at least one.

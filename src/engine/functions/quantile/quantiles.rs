@@ -1,9 +1,8 @@
 //! `quantiles`: those that are asked for, exactly.
 
-use super::percentiles::{Cuts, Percentiles, between, order};
+use super::percentiles::{Cuts, Percentiles};
 use crate::engine::functions::arguments::{floats, number_type, taken};
 use crate::engine::functions::definition::{Aggregate, FunctionDoc};
-use datafusion::arrow::array::Float64Builder;
 use datafusion::arrow::record_batch::RecordBatch;
 use datafusion::common::{Result, ScalarValue, plan_err};
 use datafusion::logical_expr::ColumnarValue;
@@ -48,27 +47,11 @@ pub(in crate::engine) fn asked(args: &AccumulatorArgs) -> Result<Vec<f64>> {
     args.exprs.iter().skip(1).map(constant).collect()
 }
 
-/// Appends the quantiles at these places of values in any order, of which there is at least one.
-pub(in crate::engine) fn quantiles_at(values: &mut [f64], at: &[f64], into: &mut Float64Builder) {
-    // What is right of a place that was found stays right of it, so the next one is looked for there alone.
-    let mut rising: Vec<usize> = (0..at.len()).collect();
-    rising.sort_by(|a, b| at[*a].total_cmp(&at[*b]));
-    let (mut found, mut first) = (vec![0.0; at.len()], 0);
-    for i in rising {
-        let place = (values.len() - 1) as f64 * at[i];
-        let below = (place as usize).min(values.len() - 1);
-        let (_, low, above) = values[first..].select_nth_unstable_by(below - first, order);
-        let next = above.iter().copied().min_by(order);
-        found[i] = between(*low, next.unwrap_or(*low), place - below as f64);
-        first = below;
-    }
-    into.append_slice(&found);
-}
-
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::engine::functions::quantile::exact::quantiles_at;
     use crate::engine::functions::tests::ask;
+    use datafusion::arrow::array::Float64Builder;
     use proptest::prelude::*;
 
     proptest! {
