@@ -14,6 +14,7 @@ pub mod darshan;
 mod input;
 mod input_provider;
 pub mod lmt;
+mod reader;
 mod sink;
 mod site;
 pub mod slurm;
@@ -21,135 +22,12 @@ pub mod slurm;
 pub use input::Input;
 pub(crate) use input::without_password;
 pub use input_provider::{InputMeta, InputProvider};
+pub use reader::{Outcome, Peek, Reader, RowMerger, Source, Status};
 pub use sink::BatchSink;
 pub use site::{Period, Site};
 
-use crate::error::Result;
-use arrow::record_batch::RecordBatch;
-use std::path::Path;
-use std::sync::Arc;
-
 /// Every kind of log, in the order in which an input is probed.
 pub const SOURCES: &[&dyn Source] = &[&darshan::Darshan, &slurm::Slurm, &lmt::Lmt];
-
-/// A kind of log.
-pub trait Source: Send + Sync {
-    /// Name in the manifest and in messages.
-    fn name(&self) -> &'static str;
-
-    /// Tables that it fills.
-    fn tables(&self) -> &'static [&'static str];
-
-    /// Version of the reader: raised when the same input would give other rows.
-    fn version(&self) -> u32;
-
-    /// Whether this is such a log, by its path and its first 4 KiB.
-    fn probe(&self, path: &Path, head: &[u8]) -> bool;
-
-    /// Whether this is the address of something that it can ask, such as `sacct:`.
-    fn serves(&self, _address: &str) -> bool {
-        false
-    }
-
-    /// Where the rows of an input belong, without reading it whole.
-    ///
-    /// # Errors
-    /// [`crate::Error::Malformed`] or [`crate::Error::Unsupported`] if nothing of it can be used.
-    fn peek(&self, input: &Input) -> Result<Peek>;
-
-    /// A reader for one thread.
-    fn reader(&self, site: Arc<Site>) -> Box<dyn Reader>;
-
-    /// What makes one row of several that have the same key, for a table that dumps fill; None for tables of logs.
-    fn row_merger(&self, _table: &str) -> Option<Box<dyn RowMerger>> {
-        None
-    }
-}
-
-/// Where the rows of an input belong.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Peek {
-    /// A log: all rows belong to one job.
-    Log {
-        /// Its id.
-        job_id: i64,
-        /// Start, microseconds since 1970, UTC; None if the input does not say.
-        start_time: Option<i64>,
-    },
-    /// A dump: each row says itself where it belongs.
-    Dump,
-}
-
-/// Reads inputs of one kind, one after another, keeping its buffers.
-pub trait Reader: Send {
-    /// Appends the rows of `input` to those builders that `tables` holds: whole rows, those of a log sorted as each table
-    /// asks, those of a dump in any order. A reader of dumps calls [`BatchSink::flush`] every few thousand rows, and so does one of
-    /// logs where a log's rows are more than it can hold.
-    ///
-    /// `id` is the XXH3 of the input's bytes (`log_id`). What can be read of a damaged input is appended, and the
-    /// outcome says what is missing. After an error nothing of this input has been appended, unless that is no fault of the input, such as
-    /// a temporary file that cannot be read; a dump that fails after rows were taken is a damaged one.
-    ///
-    /// # Errors
-    /// Those of [`Source::peek`], and [`crate::Error::Io`] if the input cannot be read or has shrunk.
-    fn read(&mut self, input: &Input, id: i64, tables: &mut BatchSink) -> Result<Outcome>;
-}
-
-/// Makes the rows that a lake keeps of those that several dumps brought.
-pub trait RowMerger: Send {
-    /// How many of the table's sort columns make a group whose rows are never split over two calls.
-    fn group(&self) -> usize;
-
-    /// The rows that stay of whole groups: sorted by the table's sort columns, each key once.
-    ///
-    /// `rows` are sorted by the table's sort columns; of rows with equal ones those that the lake holds come first, then new ones
-    /// in the order of their inputs.
-    ///
-    /// # Errors
-    /// [`crate::Error::Columns`] if the rows are not of the table.
-    fn resolve(&mut self, rows: &RecordBatch) -> Result<RecordBatch>;
-
-    /// Rows that come now are of a later day than those before. What a day before this last one said is forgotten, so that what
-    /// stays does not depend on which days came first.
-    fn start_day(&mut self) {}
-
-    /// How many rows said otherwise than one that is kept, and an example of it.
-    fn contradictions(&self) -> Option<(u64, String)> {
-        None
-    }
-}
-
-/// What became of an input whose rows were appended.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Outcome {
-    /// Whether something is missing.
-    pub status: Status,
-    /// What is missing and why, one line; None if nothing is.
-    pub why: Option<String>,
-}
-
-/// How whole an input was.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Status {
-    /// Whole.
-    #[default]
-    Ok,
-    /// Whole, but its writer had to leave things out and says so.
-    Partial,
-    /// Bytes are missing or wrong; the good records were kept.
-    Damaged,
-}
-
-impl Status {
-    /// The word in `lake_input.status` and `darshan_log.status`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Ok => "ok",
-            Self::Partial => "partial",
-            Self::Damaged => "damaged",
-        }
-    }
-}
 
 #[cfg(test)]
 pub(crate) mod tests {

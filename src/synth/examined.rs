@@ -3,7 +3,8 @@
 use super::system::record_id;
 use crate::source::darshan::ModuleId;
 use crate::source::darshan::counters::{posix, stdio};
-use crate::source::darshan::write::{DarshanLog, Records};
+use crate::source::darshan::write::DarshanLog;
+use crate::source::darshan::write::Records;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A file in one direction, as the counters have it.

@@ -7,7 +7,8 @@ use super::record::is_posix;
 use super::scene::{FileLayout, FileUse, Flow, Scene};
 use crate::source::darshan::ModuleId;
 use crate::source::darshan::counters::{posix, stdio};
-use crate::source::darshan::write::{DarshanLog, Records};
+use crate::source::darshan::write::DarshanLog;
+use crate::source::darshan::write::Records;
 use std::collections::HashMap;
 use xxhash_rust::xxh3::xxh3_64;
 

@@ -11,9 +11,8 @@ use super::scene::{FileUse, Library, Scene};
 use super::system::{lustre, mounts, record_id};
 use super::trace;
 use crate::source::darshan::ModuleId;
-use crate::source::darshan::write::{
-    Component, DarshanLog, Job as JobRegion, Layout, Module, Record, Records,
-};
+use crate::source::darshan::write::{Component, Layout, Module, Record, Records};
+use crate::source::darshan::write::{DarshanLog, Job as JobRegion};
 use std::collections::HashSet;
 
 /// Records of a module in the order of their streams: those of the first process, with the shared ones, then the others.

@@ -1,7 +1,8 @@
 //! A log that is larger than the memory of an ingest.
 
 use super::*;
-use crate::source::darshan::write::{DarshanLog, Job, Module, Records};
+use crate::source::darshan::write::{DarshanLog, Job};
+use crate::source::darshan::write::{Module, Records};
 use crate::source::darshan::{Darshan, ModuleId};
 use arrow::datatypes::UInt64Type;
 

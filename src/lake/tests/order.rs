@@ -3,7 +3,8 @@
 use super::dumps::Dumps;
 use super::*;
 use crate::source::darshan::ModuleId;
-use crate::source::darshan::write::{DarshanLog, Heatmap, Job, Module, Records, Segment, Trace};
+use crate::source::darshan::write::{DarshanLog, Job};
+use crate::source::darshan::write::{Heatmap, Module, Records, Segment, Trace};
 use crate::source::tests::shared;
 use arrow::array::{Array, ArrayRef, make_comparator};
 use arrow::compute::{SortOptions, cast, concat_batches};

@@ -3,10 +3,12 @@
 
 use super::counters::posix;
 use super::log::{Limits, Log};
-use super::spilled;
+use super::reader::DarshanReader;
+use super::spilled_records;
 use super::tests::real_logs;
-use super::write::{Apmpi, ApmpiRecord, DarshanLog, Job, Module, Record, Records, Segment, Trace};
-use super::{Darshan, DarshanReader, ModuleId};
+use super::write::{Apmpi, ApmpiRecord, Module, Record, Records, Segment, Trace};
+use super::write::{DarshanLog, Job};
+use super::{Darshan, ModuleId};
 use crate::source::darshan::header::{ByteOrder, Compression};
 use crate::source::{BatchSink, Input, Outcome, Reader, Site, Source, Status};
 use arrow::array::AsArray;
@@ -125,7 +127,7 @@ pub(super) fn tiny(piece: usize) -> Limits {
     Limits {
         whole: 0,
         names: 64 * MIB,
-        spill: Some(spilled::Limits {
+        spill: Some(spilled_records::Limits {
             piece,
             part: 2000,
             record: 64 * MIB,

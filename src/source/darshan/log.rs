@@ -12,7 +12,7 @@ use super::names::Names;
 use super::pieces::Pieces;
 use super::records::Records;
 use super::region::{Damage, MOST_KEPT, Regions, missing};
-use super::spilled::{self, Spilled};
+use super::spilled_records::{Limits as SpillLimits, Spilled};
 use crate::error::{Error, Result};
 use crate::source::Input;
 use std::borrow::Cow;
@@ -32,7 +32,7 @@ pub(super) struct Limits {
     /// Names, and as much again for the table that finds them.
     pub(super) names: usize,
     /// For records that are put into a temporary file; None if they are not.
-    pub(super) spill: Option<spilled::Limits>,
+    pub(super) spill: Option<SpillLimits>,
 }
 
 impl Default for Limits {
@@ -106,7 +106,7 @@ impl Log {
             ..Self::with_limits(Limits {
                 whole: memory / 4,
                 names: memory / 4,
-                spill: Some(spilled::Limits::new(memory)),
+                spill: Some(SpillLimits::new(memory)),
             })
         }
     }
@@ -251,9 +251,9 @@ impl Log {
     }
 
     /// What of a log's memory may be taken for what, where its records are spilled.
-    pub(super) fn limits(&self) -> spilled::Limits {
+    pub(super) fn limits(&self) -> SpillLimits {
         let limits = self.limits.spill;
-        limits.unwrap_or_else(|| spilled::Limits::new(self.limits.whole))
+        limits.unwrap_or_else(|| SpillLimits::new(self.limits.whole))
     }
 
     /// Notes something that is unknown of the log as a whole, for want of memory.

@@ -3,12 +3,13 @@
 
 #![allow(clippy::print_stdout)]
 
+use super::Darshan;
 use super::bounded::tiny;
 use super::header::{ByteOrder, Compression, Header, Place};
 use super::log::{Log, ModuleSet};
+use super::reader::DarshanReader;
 use super::region::Regions;
 use super::tests::real_logs;
-use super::{Darshan, DarshanReader};
 use crate::source::{BatchSink, Input, Reader, Site, Source, Status};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

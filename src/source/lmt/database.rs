@@ -89,7 +89,7 @@ pub(super) fn read(
         samples.flush(&info, tables)?;
         faults.extend(samples.lost());
     }
-    Ok(super::outcome(Status::Damaged, faults))
+    Ok(super::outcome::outcome(Status::Damaged, faults))
 }
 
 /// Puts a row; true if the buffer must be flushed.

@@ -46,7 +46,7 @@ pub(super) fn read(file: &File, site: &Site, tables: &mut BatchSink) -> Result<O
         .map(|name| file_system(site, name));
     let Some(fs) = fs else {
         faults.push("neither its targets nor its name tell the file system".to_string());
-        return Ok(super::outcome(Status::Damaged, faults));
+        return Ok(super::outcome::outcome(Status::Damaged, faults));
     };
     let missing = Missing::read(file.matrix("/FSMissingGroup/FSMissingDataSet")?.as_ref())?;
     let osts = day.osts(
@@ -72,7 +72,7 @@ pub(super) fn read(file: &File, site: &Site, tables: &mut BatchSink) -> Result<O
         ops.and_then(|m| day.operations(m.as_ref(), &fs, tables)),
         &mut faults,
     )?;
-    Ok(super::outcome(Status::Damaged, faults))
+    Ok(super::outcome::outcome(Status::Damaged, faults))
 }
 
 /// Takes what went wrong with a part of a file: once rows may have been taken, a matrix that cannot be read is damage.

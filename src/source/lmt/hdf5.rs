@@ -6,7 +6,7 @@
 
 use super::samples::{NULL, nulls};
 use crate::error::{Error, Result};
-use crate::source::{BatchSink, Input, Outcome, Site};
+use crate::source::Input;
 use crate::table::{Column, TableBuilder};
 use hdf5_reader::{Dataset, Hdf5File, OpenOptions, SliceInfo, SliceInfoElem};
 use std::ops::Range;
@@ -21,6 +21,15 @@ const MOST: usize = 256 << 20;
 /// Rows and columns of a matrix, at most: no file system has more targets, and a day has 17,281 samples.
 const LONGEST: u64 = 1 << 24;
 
+/// Groups with samples of LMT.
+pub(super) const GROUPS: [&str; 5] = [
+    "datatargets",
+    "fullness",
+    "dataservers",
+    "mdtargets",
+    "mdservers",
+];
+
 /// Whether an input is an HDF5 file; whose, its groups say.
 pub(super) fn probe(head: &[u8]) -> bool {
     head.starts_with(MAGIC)
@@ -28,23 +37,9 @@ pub(super) fn probe(head: &[u8]) -> bool {
 
 /// The two forms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
+pub(super) enum Form {
     H5lmt,
     Series,
-}
-
-/// Checks that a file is LMT's.
-pub(super) fn peek(input: &Input) -> Result<()> {
-    File::open(input)?.form().map(|_| ())
-}
-
-/// Appends the rows of a file.
-pub(super) fn read(input: &Input, site: &Site, tables: &mut BatchSink) -> Result<Outcome> {
-    let file = File::open(input)?;
-    match file.form()? {
-        Form::H5lmt => super::h5lmt::read(&file, site, tables),
-        Form::Series => super::tokio_hdf5::read(&file, site, tables),
-    }
 }
 
 /// An open file.
@@ -54,7 +49,7 @@ pub(super) struct File {
 }
 
 impl File {
-    fn open(input: &Input) -> Result<Self> {
+    pub(super) fn open(input: &Input) -> Result<Self> {
         let options = OpenOptions::default()
             .with_max_chunk_bytes(MOST)
             .with_max_read_bytes(MOST)
@@ -76,12 +71,12 @@ impl File {
         }
     }
 
-    fn form(&self) -> Result<Form> {
+    pub(super) fn form(&self) -> Result<Form> {
         let has = |path: &str| self.file.dataset(path).is_ok();
         if has("/FSStepsGroup/FSStepsDataSet") {
             return Ok(Form::H5lmt);
         }
-        if super::tokio_hdf5::GROUPS
+        if GROUPS
             .iter()
             .any(|group| has(&format!("/{group}/timestamps")))
         {

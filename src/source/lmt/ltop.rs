@@ -249,7 +249,7 @@ impl<'a> Recording<'a> {
         } else {
             Status::Partial
         };
-        super::outcome(status, faults)
+        super::outcome::outcome(status, faults)
     }
 }
 

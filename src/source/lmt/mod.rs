@@ -21,12 +21,14 @@ mod digits;
 mod dimensions;
 mod h5lmt;
 mod hdf5;
+mod hdf5_forms;
 mod ltop;
 #[cfg(test)]
 mod mutation;
 mod mysql;
 mod mysqldump;
 mod names;
+mod outcome;
 mod plan;
 mod row_template;
 mod samples;
@@ -38,7 +40,7 @@ mod tests;
 mod tokio_hdf5;
 mod values;
 
-use super::{BatchSink, Input, Outcome, Peek, Reader, RowMerger, Site, Source, Status};
+use super::{BatchSink, Input, Outcome, Peek, Reader, RowMerger, Site, Source};
 use crate::error::{Error, Result};
 use std::path::Path;
 use std::sync::Arc;
@@ -111,7 +113,7 @@ impl Source for Lmt {
     fn peek(&self, input: &Input) -> Result<Peek> {
         match Form::of_input(input)? {
             Form::Sqlite => sqlite::peek(input)?,
-            Form::Hdf5 => hdf5::peek(input)?,
+            Form::Hdf5 => hdf5_forms::peek(input)?,
             Form::Server => mysql::peek(input)?,
             Form::Mysqldump | Form::Ltop => {}
         }
@@ -138,19 +140,8 @@ impl Reader for LmtReader {
             Form::Mysqldump => mysqldump::read(input, &self.site, tables),
             Form::Sqlite => sqlite::read(input, &self.site, tables),
             Form::Ltop => ltop::read(input, &self.site, tables),
-            Form::Hdf5 => hdf5::read(input, &self.site, tables),
+            Form::Hdf5 => hdf5_forms::read(input, &self.site, tables),
             Form::Server => mysql::read(input, &self.site, tables),
         }
-    }
-}
-
-/// What became of an input with these faults.
-fn outcome(status: Status, faults: Vec<String>) -> Outcome {
-    match faults.is_empty() {
-        true => Outcome::default(),
-        false => Outcome {
-            status,
-            why: Some(faults.join("; ").replace(['\n', '\r'], " ")),
-        },
     }
 }

@@ -53,7 +53,7 @@ pub(super) fn read(input: &Input, site: &Site, tables: &mut BatchSink) -> Result
     }
     faults.extend(dump.bad.faults());
     faults.extend(dump.faults);
-    Ok(super::outcome(Status::Damaged, faults))
+    Ok(super::outcome::outcome(Status::Damaged, faults))
 }
 
 /// Whether the line stands there that mysqldump writes when it is done.

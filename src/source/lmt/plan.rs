@@ -2,6 +2,7 @@
 
 use super::dimensions::Field;
 use super::row_template::Shape;
+use super::row_template::Step;
 use super::samples::{Holds, NULL, Samples, Table, float_bits};
 use super::values;
 
@@ -14,14 +15,6 @@ pub(super) struct Plan {
     shape: Option<Shape>,
     /// How long the last row was that did not.
     length: usize,
-}
-
-/// What happens with a value.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Step {
-    Int(usize),
-    Float(usize),
-    Skip,
 }
 
 impl Plan {

@@ -5,7 +5,6 @@
 //! and each number lies as far behind the same one of the row before as the row does.
 
 use super::digits::{BYTES, Digits};
-use super::plan::Step;
 use super::samples::{NULL, Samples, float_bits};
 use super::values::POWERS;
 
@@ -208,6 +207,14 @@ impl Place {
 
 fn is_number(text: &[u8]) -> bool {
     !text.is_empty() && text.iter().all(|b| b.is_ascii_digit() || *b == b'.')
+}
+
+/// What happens with a value.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Step {
+    Int(usize),
+    Float(usize),
+    Skip,
 }
 
 #[cfg(test)]

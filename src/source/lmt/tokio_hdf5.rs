@@ -11,15 +11,6 @@ use super::samples::{NULL, widened};
 use crate::error::Result;
 use crate::source::{BatchSink, Outcome, Period, Site, Status};
 
-/// Groups with samples of LMT.
-pub(super) const GROUPS: [&str; 5] = [
-    "datatargets",
-    "fullness",
-    "dataservers",
-    "mdtargets",
-    "mdservers",
-];
-
 /// Rows that are read at a time: an hour.
 const ROWS: usize = 720;
 
@@ -48,7 +39,7 @@ pub(super) fn read(file: &File, site: &Site, tables: &mut BatchSink) -> Result<O
         let read = part(&mut series, tables).map(|()| None);
         damage(read, &mut series.faults)?;
     }
-    Ok(super::outcome(Status::Damaged, series.faults))
+    Ok(super::outcome::outcome(Status::Damaged, series.faults))
 }
 
 struct Series<'a> {

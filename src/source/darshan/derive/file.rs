@@ -4,7 +4,7 @@ use super::flow::{Entry, Flow, Part, RankTime, extremes, flow, max_byte, process
 use super::interface::{COUNTERS, DAOS, DFS, MODULES, MPIIO, POSIX, STDIO, Source};
 use super::mount::Mounts;
 use super::ost::{Extents, Stripes};
-use super::{sum, sum_time};
+use super::sum::{sum, sum_time};
 use crate::source::Site;
 use crate::source::darshan::counters::{dfs, mpiio, posix};
 use crate::source::darshan::job::Job;

@@ -1,7 +1,7 @@
 //! What one direction of a file saw, over all its processes.
 
 use super::interface::Counters;
-use super::{sum, sum_time};
+use super::sum::{sum, sum_time};
 use crate::source::darshan::counters::posix;
 use crate::source::darshan::records::Records;
 

@@ -12,6 +12,7 @@ pub mod log;
 pub mod mount;
 pub mod ost;
 mod row;
+mod sum;
 #[cfg(test)]
 mod tests;
 mod totals;
@@ -74,20 +75,4 @@ pub(super) fn fill_log(
     if let (Some(job), Some(builder)) = (log.job(), tables.get("darshan_log")) {
         log::append(log, job, totals, log_id, input, site, builder);
     }
-}
-
-/// The sum of what is known; None if nothing is. Negative counters are not known.
-fn sum(values: impl Iterator<Item = i64>) -> Option<i64> {
-    values
-        .filter(|v| *v >= 0)
-        .fold(None, |sum: Option<i64>, v| {
-            Some(sum.unwrap_or(0).saturating_add(v))
-        })
-}
-
-/// The sum of the times that are known; None if none is. Negative times are not.
-fn sum_time(values: impl Iterator<Item = f64>) -> Option<f64> {
-    values
-        .filter(|v| *v >= 0.0)
-        .fold(None, |sum: Option<f64>, v| Some(sum.unwrap_or(0.0) + v))
 }

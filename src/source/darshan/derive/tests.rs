@@ -247,9 +247,10 @@ fn every_file_of_every_real_log_agrees_with_the_reference() {
 
 #[test]
 fn a_trace_tells_the_writers_of_a_shared_file_at_the_level_of_its_source() {
+    use super::super::write::{DarshanLog, Job};
     use crate::source::darshan::ModuleId;
     use crate::source::darshan::counters::{mpiio, posix};
-    use crate::source::darshan::write::{DarshanLog, Job, Module, Record, Records, Segment, Trace};
+    use crate::source::darshan::write::{Module, Record, Records, Segment, Trace};
     // 100 bytes in 1 s of writing within a window of 2 s.
     let record = |id, n: (usize, usize), bytes, calls, start, end, time| {
         let (mut ints, mut floats) = (vec![0; n.0], vec![0.0; n.1]);

@@ -3,7 +3,7 @@
 use super::file::File;
 use super::flow::Flow;
 use super::interface::{DAOS, DFS, MODULES, MPIIO, POSIX, STDIO};
-use super::sum;
+use super::sum::sum;
 use crate::source::darshan::counters::{daos, dfs, mpiio, posix, stdio};
 use crate::source::darshan::log::Log;
 use crate::source::darshan::records::Records;

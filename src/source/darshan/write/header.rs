@@ -1,6 +1,6 @@
 //! The header, and where a version keeps each module in it.
 
-use super::DarshanLog;
+use super::contents::DarshanLog;
 use super::encode::Bytes;
 use crate::source::darshan::header::{ByteOrder, Compression};
 

@@ -1,0 +1,192 @@
+//! The reader of Darshan logs: a log's bytes to rows of the tables that are asked for.
+
+use super::ModuleId;
+use super::log::{Log, ModuleSet};
+use super::module::{MODULES, Module, Shape};
+use crate::error::Result;
+use crate::source::{BatchSink, Input, Outcome, Reader, Site};
+use crate::table::TableBuilder;
+use std::sync::Arc;
+
+/// Modules that `darshan_file` and `darshan_log` are made of.
+pub(super) const FILE_MODULES: [ModuleId; 6] = [
+    ModuleId::POSIX,
+    ModuleId::MPIIO,
+    ModuleId::STDIO,
+    ModuleId::LUSTRE,
+    ModuleId::DFS,
+    ModuleId::DAOS,
+];
+
+/// Reads one log after another.
+pub(super) struct DarshanReader {
+    pub(super) log: Log,
+    pub(super) site: Arc<Site>,
+}
+
+impl Reader for DarshanReader {
+    fn read(&mut self, input: &Input, id: i64, tables: &mut BatchSink) -> Result<Outcome> {
+        let mut want = ModuleSet::default();
+        for module in MODULES {
+            let derived = FILE_MODULES.contains(&module.id)
+                && (tables.wants("darshan_file") || tables.wants("darshan_log"));
+            if tables.wants(module.table) || derived {
+                want = want.with(module.id);
+            }
+        }
+        self.log.read(input, want)?;
+        let job_id = self.log.job().map_or(0, |job| job.job_id);
+        if let Some(spilled) = self.log.spilled.take() {
+            self.fill_spilled(spilled, input, id, job_id, tables)?;
+        } else {
+            super::derive::fill_file_and_log(&self.log, id, input, &self.site, tables)?;
+            // Backwards: DXT_MPIIO and DXT_POSIX share a table, in which MPIIO comes first.
+            for module in MODULES.iter().rev() {
+                if let Some(builder) = tables.get(module.table) {
+                    self.fill(module, id, job_id, builder)?;
+                }
+            }
+        }
+        if let Some(builder) = tables.get("darshan_mount") {
+            self.fill_mounts(id, job_id, builder);
+        }
+        if let Some(builder) = tables.get("darshan_module") {
+            self.fill_modules(id, job_id, builder);
+        }
+        Ok(Outcome {
+            status: self.log.status(),
+            why: self.log.why(),
+        })
+    }
+}
+
+impl DarshanReader {
+    /// Appends the records of one module to its table, by record id and rank.
+    pub(super) fn fill(
+        &mut self,
+        module: &Module,
+        log_id: i64,
+        job_id: i64,
+        builder: &mut TableBuilder,
+    ) -> Result<()> {
+        let log = &self.log;
+        let order = log.order(module.id);
+        if matches!(module.shape, Shape::Fixed | Shape::Mdhim) {
+            if let Some(records) = log.records(module.id) {
+                let (ids, name) = ((log_id, job_id), |id| log.name(id));
+                super::module::counter::fill(&records, order, module, ids, name, builder);
+            }
+            return Ok(());
+        }
+        let Some((bytes, starts)) = log.whole(module.id) else {
+            return Ok(());
+        };
+        let piece = |r: &u32| {
+            let end = starts.get(*r as usize + 1).copied().unwrap_or(bytes.len());
+            starts
+                .get(*r as usize)
+                .and_then(|from| bytes.get(*from..end))
+                .unwrap_or_default()
+        };
+        let version = log
+            .modules()
+            .iter()
+            .find(|s| s.id == module.id)
+            .map_or(0, |s| s.version);
+        let order = order.iter();
+        match module.shape {
+            Shape::Lustre => {
+                super::module::lustre::fill(
+                    order.map(|r| super::module::lustre::Layout::read(piece(r), version)),
+                    log_id,
+                    job_id,
+                    builder,
+                );
+            }
+            Shape::Dxt => {
+                let form = super::module::dxt::Form::new(module.id, version);
+                let name = if module.id == ModuleId::DXT_POSIX {
+                    "POSIX"
+                } else {
+                    "MPIIO"
+                };
+                super::module::dxt::fill(
+                    order.map(|r| super::module::dxt::DxtRecord::read(piece(r), form)),
+                    name,
+                    log_id,
+                    job_id,
+                    builder,
+                );
+            }
+            Shape::Heatmap => order.for_each(|r| {
+                let record = piece(r);
+                let name = log.name(super::module::int(record, 0) as u64);
+                super::module::heatmap::fill(record, name, log_id, job_id, builder);
+            }),
+            Shape::Apmpi => order
+                .filter_map(|r| starts.get(*r as usize))
+                .for_each(|at| super::module::apmpi::fill(bytes, *at, log_id, job_id, builder)),
+            Shape::Apxc => {
+                let order = log
+                    .header()
+                    .map_or(super::header::ByteOrder::Little, |header| header.order);
+                if !starts.is_empty() {
+                    super::module::apxc::fill(bytes, order, log_id, job_id, builder);
+                }
+            }
+            Shape::Fixed | Shape::Mdhim => {}
+        }
+        Ok(())
+    }
+
+    fn fill_mounts(&self, log_id: i64, job_id: i64, builder: &mut TableBuilder) {
+        for (position, mount) in self
+            .log
+            .job()
+            .map_or(&[][..], |job| &job.mounts)
+            .iter()
+            .enumerate()
+        {
+            builder.column(0).int64().push(log_id);
+            builder.column(1).int64().push(job_id);
+            builder.column(2).int64().push(position as i64);
+            builder
+                .column(3)
+                .utf8()
+                .append_value(String::from_utf8_lossy(&mount.path));
+            builder
+                .column(4)
+                .utf8()
+                .append_value(String::from_utf8_lossy(&mount.fs_type));
+        }
+    }
+
+    fn fill_modules(&mut self, log_id: i64, job_id: i64, builder: &mut TableBuilder) {
+        let mut states: Vec<_> = self.log.modules().iter().collect();
+        states.sort_by(|a, b| a.name.cmp(&b.name));
+        for state in states {
+            let known = |v: Option<u64>| v.and_then(|v| i64::try_from(v).ok());
+            builder.column(0).int64().push(log_id);
+            builder.column(1).int64().push(job_id);
+            builder.column(2).utf8().append_value(&state.name);
+            builder.column(3).int64().push(i64::from(state.version));
+            builder.column(4).utf8().append_value(state.status.name());
+            builder.column(5).boolean().append_value(state.partial);
+            builder
+                .column(6)
+                .int64()
+                .push(known(Some(state.bytes)).unwrap_or(i64::MAX));
+            builder.column(7).int64().push(known(state.inflated_bytes));
+            builder.column(8).int64().push(known(state.records));
+            builder.column(9).int64().push(known(state.error_at));
+            builder
+                .column(10)
+                .utf8()
+                .append_option(state.error.as_deref());
+            builder
+                .column(11)
+                .utf8()
+                .append_option(self.log.warning(state.id));
+        }
+    }
+}
