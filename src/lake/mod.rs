@@ -35,14 +35,15 @@ mod maintenance;
 mod tests;
 mod version;
 
+use self::version::time::micros;
 pub use file::ost_set::OstSet;
 pub use file::placement::Placement;
-pub use ingest::pipeline::{IngestOptions, IngestReport, InputPath, Progress, Silent};
+pub use ingest::options::{IngestOptions, InputPath, Progress, Silent};
+pub use ingest::pipeline::IngestReport;
 pub use maintenance::check::{CheckReport, Finding};
 pub use maintenance::compact::{CompactOptions, CompactReport, Shape};
 pub use maintenance::copy::{CopyOptions, CopyReport};
 pub use maintenance::forget::Forgotten;
-pub use maintenance::function::{UserFunction, UserParameter};
 pub use maintenance::settings::SettingsChange;
 pub use maintenance::vacuum::{VacuumOptions, VacuumReport};
 pub use version::list_file::{
@@ -56,12 +57,13 @@ pub use version::ranges::{range_of, splits_for};
 pub use version::site::{App, Mount, RegisteredSource, SettingsEdit, SiteFile};
 pub use version::snapshot::Snapshot;
 pub use version::store::{Call, Calls, Directory, Entry, Store};
+pub use version::user_function::{UserFunction, UserParameter};
 
 use crate::error::{Error, Result};
 use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
 
 /// Bytes of Parquet that a range holds over all tables, unless the lake was created with another figure.
 pub const RANGE_BYTES: u64 = 128 << 20;
@@ -145,7 +147,7 @@ impl Lake {
             version::store::create_directory(root)
                 .map_err(|e| Error::io(root, "cannot create", e))?;
             for directory in site.place.directories(&lake_id) {
-                version::owner::claim(&directory, &lake_id, root)?;
+                version::owner_file::claim(&directory, &lake_id, root)?;
             }
         }
         if !manifest.publish(&store)? {
@@ -342,14 +344,6 @@ fn vacant(root: &Path) -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// A file's time as microseconds since 1970.
-fn micros(time: SystemTime) -> i64 {
-    match time.duration_since(UNIX_EPOCH) {
-        Ok(after) => i64::try_from(after.as_micros()).unwrap_or(i64::MAX),
-        Err(before) => i64::try_from(before.duration().as_micros()).map_or(i64::MIN, |v| -v),
-    }
 }
 
 /// The whole path, without `..`: object stores know no way back.

@@ -1,7 +1,7 @@
 //! A data file that is written, and what makes it last.
 
 use super::descriptors::{Spare, spare};
-use super::writer::Target;
+use super::target::Target;
 use crate::error::{Error, Result};
 use crate::lake::version::list_file::DataFile;
 use crate::lake::version::store::{Call, Store, sync_directory};

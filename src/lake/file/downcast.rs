@@ -37,7 +37,7 @@ impl Narrow {
 
     /// About how many bytes of memory they take.
     pub(in crate::lake) fn bytes(&self) -> usize {
-        self.columns.iter().map(super::writer::bytes_of).sum()
+        self.columns.iter().map(self::bytes_of).sum()
     }
 
     /// A column as it was.
@@ -133,6 +133,12 @@ fn used<T: ArrowPrimitiveType>(column: &PrimitiveArray<T>, bits: fn(T::Native) -
     let values = column.values().iter();
     let all = values.fold(0, |all, value| all | bits(*value));
     u64::BITS - all.leading_zeros()
+}
+
+/// The same of a column.
+pub(in crate::lake) fn bytes_of(column: &ArrayRef) -> usize {
+    let values = column.to_data().get_slice_memory_size().unwrap_or(0);
+    values + size_of_val(column.as_ref())
 }
 
 #[cfg(test)]

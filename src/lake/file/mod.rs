@@ -14,5 +14,6 @@ pub(super) mod ost_set;
 pub(super) mod placement;
 pub(super) mod range_writers;
 pub(super) mod row_group_buffer;
+pub(super) mod target;
 pub(super) mod temp;
 pub(super) mod writer;

@@ -1,7 +1,7 @@
 //! On which storage target a range's files lie.
 
 use crate::error::{Error, Result, os_reason};
-use crate::lake::version::owner::claim;
+use crate::lake::version::owner_file::claim;
 use crate::lake::version::store::create_directory;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};

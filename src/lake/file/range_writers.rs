@@ -2,7 +2,7 @@
 
 use super::writer::RangeWriter;
 use crate::error::{Error, Result};
-use crate::lake::ingest::write_range::{RangeTask, old_of};
+use crate::lake::ingest::task::{RangeTask, old_of};
 use crate::table::TableBuilder;
 
 /// The writers of a range, in the order of the builders.

@@ -3,15 +3,15 @@
 use super::adapt_schema::adapt_schema;
 use super::data_reader::DataReader;
 use super::data_sink::{Finished, Sink};
+use super::downcast::bytes_of;
 use super::encoding::{Encoder, LAYOUT};
-use super::placement::Placement;
 use super::row_group_buffer::RowGroupBuffer;
-use super::temp::Spill;
+use super::target::Target;
 use crate::error::{Error, Result};
 use crate::lake::version::list_file::{DataFile, day_name};
 use crate::lake::version::store::Store;
 use crate::table::Table;
-use arrow::array::{Array, ArrayRef, AsArray, BooleanArray};
+use arrow::array::{AsArray, BooleanArray};
 use arrow::compute::filter_record_batch;
 use arrow::datatypes::{Int64Type, TimestampMicrosecondType};
 use arrow::record_batch::RecordBatch;
@@ -26,28 +26,6 @@ use std::sync::Arc;
 const GROUP_ROWS: usize = 1 << 20;
 /// Bytes of a row group before it is encoded, at most.
 const GROUP_BYTES: usize = 128 << 20;
-
-/// Where and for which job ids, or which day, a file is written.
-#[derive(Clone, Debug)]
-pub(in crate::lake) struct Target {
-    pub(in crate::lake) store: Store,
-    pub(in crate::lake) place: Placement,
-    pub(in crate::lake) lake_id: String,
-    /// Number of the range of job ids; None for a table cut by day.
-    pub(in crate::lake) range: Option<usize>,
-    /// File system and day, in days since 1970, of a table cut by these.
-    pub(in crate::lake) day: Option<(String, i64)>,
-    /// Least job id of the range; None for the first.
-    pub(in crate::lake) from: Option<i64>,
-    /// Job id at which the next range begins; None for the last.
-    pub(in crate::lake) to: Option<i64>,
-    pub(in crate::lake) ost: Option<i64>,
-    pub(in crate::lake) version: u64,
-    /// Bytes of memory that rows may take which are not in the file yet.
-    pub(in crate::lake) memory: usize,
-    /// Where they are put aside.
-    pub(in crate::lake) spill: Arc<Spill>,
-}
 
 /// Writes rows that come sorted by job_id and log_id, and between them those of the file that is replaced.
 pub(in crate::lake) struct RangeWriter {
@@ -267,12 +245,6 @@ impl RangeWriter {
 /// About how many bytes of memory a batch takes, or its part of those that it is a slice of.
 pub(in crate::lake) fn bytes(batch: &RecordBatch) -> usize {
     batch.columns().iter().map(bytes_of).sum()
-}
-
-/// The same of a column.
-pub(in crate::lake) fn bytes_of(column: &ArrayRef) -> usize {
-    let values = column.to_data().get_slice_memory_size().unwrap_or(0);
-    values + size_of_val(column.as_ref())
 }
 
 /// The new file of a table in a range, its path, and the target on which it lies.

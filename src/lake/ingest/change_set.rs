@@ -2,7 +2,7 @@
 
 use super::discover::{Held, Known, Listing, Peeked, Planned};
 use super::external_sort::Dump;
-use super::pipeline::IngestOptions;
+use super::options::IngestOptions;
 use crate::error::Result;
 use crate::lake::version::list_file::{InputRow, InputStatus};
 use crate::lake::version::snapshot::Snapshot;

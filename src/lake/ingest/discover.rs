@@ -2,12 +2,11 @@
 
 use super::lister::{Lister, is_address, name};
 use super::log_tree::Days;
-use super::pipeline::{IngestOptions, InputPath, Progress};
+use super::options::{IngestOptions, InputPath, Progress};
 use super::read_ahead::Scope;
 use super::walk::{File, Found, walk};
 use crate::error::{Error, Result};
 use crate::lake::file::temp;
-use crate::lake::maintenance::retention::is_forgotten;
 use crate::lake::version::list_file::{InputRow, InputStatus};
 use crate::lake::version::snapshot::Snapshot;
 use crate::source::compression::{Packing, unpacked};
@@ -480,4 +479,12 @@ fn of_period(source: usize, peek: Peek, period: Period) -> Peeked {
         true => Peeked::Known(source, peek),
         false => Peeked::Outside,
     }
+}
+
+/// What `lake_input.error` says of a log that `lake forget --before` removed.
+pub(in crate::lake) const FORGOTTEN: &str = "forgotten: older than what the lake keeps";
+
+/// Whether an input is noted as one that went.
+pub(in crate::lake) fn is_forgotten(row: &InputRow) -> bool {
+    row.status == InputStatus::Skipped && row.error.as_deref() == Some(FORGOTTEN)
 }

@@ -5,7 +5,7 @@
 //! together.
 
 use super::discover::{Candidate, failed_row};
-use super::pipeline::{IngestOptions, Progress};
+use super::options::{IngestOptions, Progress};
 use crate::error::{Error, Result};
 use crate::lake::file::temp;
 use crate::lake::file::writer::bytes;

@@ -1,7 +1,7 @@
 //! Paths, and what reads the directories that they name.
 
 use crate::error::Error;
-use crate::lake::micros;
+use crate::lake::version::time::micros;
 use std::ffi::OsString;
 use std::fs::Metadata;
 use std::io;

@@ -3,7 +3,8 @@
 use super::external_sort::{Block, Keys, SortedRun, filtered, of_jobs};
 use crate::error::{Error, Result};
 use crate::lake::file::data_sink::Finished;
-use crate::lake::file::writer::{RangeWriter, Target, read_rows};
+use crate::lake::file::target::Target;
+use crate::lake::file::writer::{RangeWriter, read_rows};
 use crate::lake::version::list_file::DataFile;
 use crate::source::RowMerger;
 use crate::table::Table;

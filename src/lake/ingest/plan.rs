@@ -3,13 +3,13 @@
 use super::change_set::ChangeSet;
 use super::discover::Planned;
 use super::external_sort::{ExternalSort, SortedRun};
-use super::pipeline::IngestOptions;
-use super::write_days::DaysTask;
-use super::write_range::{RangeTask, Task};
+use super::options::IngestOptions;
+use super::task::DaysTask;
+use super::task::{RangeTask, Task};
 use crate::error::Result;
 use crate::lake::file::placement::Placement;
+use crate::lake::file::target::Target;
 use crate::lake::file::temp::Spill;
-use crate::lake::file::writer::Target;
 use crate::lake::maintenance::rebalance::{FEWEST, LOGS, ROWS, ideal, job_weights};
 use crate::lake::version::list_file::DataFile;
 use crate::lake::version::manifest::JobRange;

@@ -9,7 +9,7 @@
 
 use super::lister::{Kind, Lister, is_address, name, why};
 use super::log_tree::Place;
-use super::pipeline::InputPath;
+use super::options::InputPath;
 use super::read_ahead::{Directory, End, InputMeta, Item, Reading, Scope, What};
 use crate::error::{Error, Result};
 use crate::source::without_password;

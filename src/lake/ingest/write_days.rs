@@ -3,29 +3,17 @@
 
 use super::external_sort::SortedRun;
 use super::merge::{merge, prime};
-use super::pipeline::IngestOptions;
-use super::write_range::{RangeResult, contradictions, row_merger};
+use super::options::IngestOptions;
+use super::task::DaysTask;
+use super::task::RangeResult;
+use super::write_range::{contradictions, row_merger};
 use crate::error::{Error, Result};
 use crate::lake::file::data_sink::Syncing;
-use crate::lake::file::writer::Target;
+use crate::lake::file::target::Target;
 use crate::lake::version::list_file::DataFile;
 use crate::table::table;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-
-/// What is to be done for one table and file system.
-pub(in crate::lake) struct DaysTask {
-    pub(in crate::lake) table: String,
-    pub(in crate::lake) fs: String,
-    /// Of each file; its day and OST are set for each.
-    pub(in crate::lake) target: Target,
-    /// Days for which there are rows, ascending, and the target on which each lies.
-    pub(in crate::lake) days: Vec<(i64, Option<i64>)>,
-    /// Rows of these days.
-    pub(in crate::lake) runs: Vec<Arc<SortedRun>>,
-    /// All data files of this table and file system.
-    pub(in crate::lake) old: Vec<DataFile>,
-}
 
 /// Converts the days of one table and file system.
 ///

@@ -4,16 +4,16 @@ use super::change_set::Hashes;
 use super::discover::{Candidate, Planned, failed_row, without_path};
 use super::external_sort::SortedRun;
 use super::merge::merge;
-use super::pipeline::{IngestOptions, Progress};
-use super::write_days::DaysTask;
+use super::options::{IngestOptions, Progress};
+use super::task::{RangeResult, RangeTask, old_of};
 use crate::error::{Error, Result};
 use crate::lake::file::data_sink::{Finished, Syncing};
 use crate::lake::file::range_writers::RangeWriters;
-use crate::lake::file::writer::{RangeWriter, Target};
-use crate::lake::version::list_file::{DataFile, InputRow, InputStatus};
+use crate::lake::file::writer::RangeWriter;
+use crate::lake::version::list_file::{InputRow, InputStatus};
 use crate::source::{BatchSink, Input, Peek, Period, Reader, RowMerger, SOURCES, Site};
 use crate::table::table;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -22,59 +22,6 @@ const WHOLE: u64 = 64 << 20;
 
 /// Buffers up to this size are kept, each for one of a job's logs.
 const REUSED: usize = 256 << 10;
-
-/// What is to be done by one thread.
-pub(in crate::lake) enum Task {
-    Range(RangeTask),
-    Days(DaysTask),
-}
-
-impl Task {
-    /// Bytes that it reads, about.
-    pub(in crate::lake) fn bytes(&self) -> u64 {
-        let staged = |runs: &[Arc<SortedRun>]| -> u64 {
-            let blocks = runs.iter().flat_map(|run| &run.blocks);
-            blocks.map(|block| block.bytes as u64 / 4).sum()
-        };
-        match self {
-            Self::Range(task) => {
-                task.logs.iter().map(|log| log.file.bytes).sum::<u64>() + staged(&task.runs)
-            }
-            Self::Days(task) => staged(&task.runs),
-        }
-    }
-}
-
-/// What is to be done for one range.
-#[derive(Clone)]
-pub(in crate::lake) struct RangeTask {
-    pub(in crate::lake) target: Target,
-    /// Its logs.
-    pub(in crate::lake) logs: Vec<Planned>,
-    /// Rows of dumps, some of which belong to it.
-    pub(in crate::lake) runs: Vec<Arc<SortedRun>>,
-    /// Its data files, and for a range that is being cut those of the whole.
-    pub(in crate::lake) old: Vec<DataFile>,
-    /// Logs whose rows go.
-    pub(in crate::lake) drop: Arc<HashSet<i64>>,
-    /// Every table is rewritten, not only those with new rows: the range is being cut.
-    pub(in crate::lake) rewrite: bool,
-}
-
-/// What was done for one range.
-#[derive(Debug, Default)]
-pub(in crate::lake) struct RangeResult {
-    pub(in crate::lake) files: Vec<DataFile>,
-    /// Paths of the files that these replace.
-    pub(in crate::lake) replaced: Vec<String>,
-    pub(in crate::lake) inputs: Vec<InputRow>,
-    /// Inputs that were to be taken anew and could not be read, and why: what the lake holds of them stays.
-    pub(in crate::lake) unreadable: Vec<(String, String)>,
-    /// What is not as it should be.
-    pub(in crate::lake) warnings: Vec<(String, String)>,
-    /// Hashes of what the lake holds of them.
-    pub(in crate::lake) retained: HashSet<i64>,
-}
 
 /// A thread's readers and builders, kept from range to range.
 pub(in crate::lake) struct Worker<'o> {
@@ -468,12 +415,4 @@ fn lock(writers: &Mutex<RangeWriters>) -> Result<MutexGuard<'_, RangeWriters>> {
 fn changed(file: &Candidate) -> Error {
     let why = std::io::Error::other("it changed while it was read");
     Error::io(file.path(), "cannot read", why)
-}
-
-pub(in crate::lake) fn old_of(task: &RangeTask, table: &str) -> Vec<DataFile> {
-    task.old
-        .iter()
-        .filter(|file| file.table == table)
-        .cloned()
-        .collect()
 }

@@ -1,6 +1,7 @@
 //! Whether everything that a version names is there, readable and where it belongs.
 
 use super::referenced::Referenced;
+use super::referenced::real;
 use crate::error::Result;
 use crate::lake::Lake;
 use crate::lake::file::writer::{damaged, read_rows};
@@ -8,7 +9,7 @@ use crate::lake::ingest::external_sort::{DAY, Keys};
 use crate::lake::version::list_file::{DataFile, batch_to_inputs, day_name, read_list};
 use crate::lake::version::manifest::{Manifest, VERSION_HINT, hint};
 use crate::lake::version::snapshot::Snapshot;
-use crate::lake::version::store::{Entry, Store, TEMPORARY};
+use crate::lake::version::store::{Entry, TEMPORARY};
 use crate::table::{TABLES, table};
 use crate::text::{shown, shown_path};
 use arrow::array::{Array, AsArray};
@@ -350,10 +351,4 @@ pub(in crate::lake) fn present(lake: &Lake, placed: &BTreeSet<PathBuf>) -> Resul
         }
     }
     Ok(found)
-}
-
-/// One name for each file, whatever way leads to it: a directory of a placement may lie inside the lake, or behind a link.
-pub(in crate::lake) fn real(store: &Store, path: &str) -> PathBuf {
-    let shown = store.show(path);
-    shown.canonicalize().unwrap_or(shown)
 }

@@ -4,16 +4,17 @@
 //!  version N of FROM --> data files, hashes checked --> lists --> manifest 1 of TO
 //! ```
 
-use super::compact_inputs::write_inputs;
 use crate::error::{Error, Result};
 use crate::lake::file::placement::Placement;
 use crate::lake::version::file_index::next_lists;
+use crate::lake::version::input_lists::write_inputs;
 use crate::lake::version::list_file::{DataFile, InputRow, InputStatus};
 use crate::lake::version::manifest::{JobRange, Manifest, Summary};
 use crate::lake::version::site::SettingsEdit;
 use crate::lake::version::snapshot::Snapshot;
 use crate::lake::version::store::{Store, create_directory, sync_directory};
-use crate::lake::{Lake, absolute, micros, vacant};
+use crate::lake::version::time::micros;
+use crate::lake::{Lake, absolute, vacant};
 use crate::table::table;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::{self, File};
@@ -108,7 +109,7 @@ struct Copy<'a> {
 impl Copy<'_> {
     fn run(&mut self) -> Result<CopyReport> {
         for directory in self.place.directories(&self.lake_id) {
-            crate::lake::version::owner::claim(&directory, &self.lake_id, &self.root)?;
+            crate::lake::version::owner_file::claim(&directory, &self.lake_id, &self.root)?;
         }
         let (osts, on) = self.targets();
         let mut files = vec![];

@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::lake::Lake;
-use crate::lake::ingest::write_range::RangeResult;
+use crate::lake::ingest::task::RangeResult;
 use crate::lake::version::commit::Change;
 use crate::lake::version::list_file::{InputRow, InputStatus};
 use crate::source::Source;

@@ -1,6 +1,5 @@
 //! What versions name: a file that none names is nobody's.
 
-use super::check::real;
 use crate::error::{Error, Result};
 use crate::lake::version::file_list::FileList;
 use crate::lake::version::manifest::Manifest;
@@ -111,4 +110,10 @@ pub(in crate::lake) fn outside(path: &str) -> Option<PathBuf> {
     let path = Path::new(path);
     let directory = path.is_absolute().then(|| path.ancestors().nth(2));
     directory.flatten().map(Path::to_path_buf)
+}
+
+/// One name for each file, whatever way leads to it: a directory of a placement may lie inside the lake, or behind a link.
+pub(in crate::lake) fn real(store: &Store, path: &str) -> PathBuf {
+    let shown = store.show(path);
+    shown.canonicalize().unwrap_or(shown)
 }

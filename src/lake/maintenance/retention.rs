@@ -8,11 +8,13 @@ use super::forget::Forgotten;
 use crate::error::{Error, Result};
 use crate::lake::Lake;
 use crate::lake::file::data_sink::{Finished, Syncing};
+use crate::lake::file::target::Target;
 use crate::lake::file::temp;
 use crate::lake::file::temp::Spill;
-use crate::lake::file::writer::{RangeWriter, Target, read_rows};
+use crate::lake::file::writer::{RangeWriter, read_rows};
+use crate::lake::ingest::discover::FORGOTTEN;
 use crate::lake::ingest::merge::in_order;
-use crate::lake::ingest::write_range::RangeResult;
+use crate::lake::ingest::task::RangeResult;
 use crate::lake::version::commit::{Change, is_unknown};
 use crate::lake::version::lease::Lease;
 use crate::lake::version::list_file::{DataFile, InputRow, InputStatus};
@@ -31,13 +33,6 @@ use std::sync::Arc;
 const TRIES: usize = 5;
 /// Bytes of memory for rows that are not in a file yet.
 const MEMORY: usize = 16 << 20;
-/// What is noted of a log that went.
-const WHY: &str = "forgotten: older than what the lake keeps";
-
-/// Whether an input is noted as one that went.
-pub(in crate::lake) fn is_forgotten(row: &InputRow) -> bool {
-    row.status == InputStatus::Skipped && row.error.as_deref() == Some(WHY)
-}
 
 /// What of a range or a day goes.
 struct Old {
@@ -106,7 +101,7 @@ fn old_inputs(snapshot: &Snapshot, sources: &[&dyn Source], before: i64) -> Resu
     let rows = snapshot.inputs()?.into_iter().filter(is_old);
     let forgotten = rows.map(|row| InputRow {
         status: InputStatus::Skipped,
-        error: Some(WHY.into()),
+        error: Some(FORGOTTEN.into()),
         dxt: false,
         ..row
     });

@@ -3,9 +3,10 @@
 use super::check::present;
 use super::referenced::Referenced;
 use crate::error::{Error, Result};
+use crate::lake::Lake;
 use crate::lake::version::lease::Leases;
 use crate::lake::version::manifest::{Manifest, version_of};
-use crate::lake::{Lake, micros};
+use crate::lake::version::time::micros;
 use std::time::Duration;
 
 /// What a vacuum keeps.

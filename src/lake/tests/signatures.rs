@@ -2,14 +2,14 @@
 
 use super::dumps::{Dumps, dump, line, samples};
 use super::*;
+use crate::lake::file::target::Target;
 use crate::lake::file::temp::Spill;
-use crate::lake::file::writer::Target;
 use crate::lake::ingest::discover::list;
 use crate::lake::ingest::external_sort::{Dump, ExternalSort, SortedRun};
 use crate::lake::ingest::lister::Disk;
 use crate::lake::ingest::pipeline::signature;
-use crate::lake::ingest::write_days::DaysTask;
-use crate::lake::ingest::write_range::{RangeTask, Task};
+use crate::lake::ingest::task::DaysTask;
+use crate::lake::ingest::task::{RangeTask, Task};
 use crate::source::SOURCES;
 
 /// The runs of a dump of this text.

@@ -1,6 +1,7 @@
 //! What is taken in, and once: new logs, changed ones, copies, periods, registered sources, two ingests at once.
 
 use super::*;
+use std::time::UNIX_EPOCH;
 
 #[test]
 fn the_same_tree_again_changes_nothing_and_makes_no_version() {

@@ -1,6 +1,8 @@
 //! Publishing the next version: the only place where a lake changes.
 
-use super::file_index::{Entry, next_lists};
+use super::file_index::next_lists;
+use super::file_list::Entry;
+use super::input_lists::{is_small, merge, write_inputs};
 use super::lease::Lease;
 use super::list_file::DataFile;
 use super::list_file::{InputRow, InputStatus};
@@ -8,11 +10,11 @@ use super::manifest::{JobRange, ListFile, Manifest, Published, Summary};
 use super::ranges::range_of;
 use super::snapshot::Snapshot;
 use super::store::Store;
+use super::time::micros;
+use super::user_function::UserFunction;
 use crate::error::{Error, Result};
-use crate::lake::ingest::write_range::RangeResult;
-use crate::lake::maintenance::compact_inputs::{is_small, merge, write_inputs};
-use crate::lake::maintenance::function::UserFunction;
-use crate::lake::{Lake, micros};
+use crate::lake::Lake;
+use crate::lake::ingest::task::RangeResult;
 use crate::table::table;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;

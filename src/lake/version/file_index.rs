@@ -4,6 +4,7 @@
 //! list of all files, so that a commit to a lake of 100,000 files writes a few, every 64th all of them, and a reader opens 15 lists at most.
 //! A lake of few files has one list.
 
+use super::file_list::Entry;
 use super::file_list::FileList;
 use super::list_file::{DataFile, entries_to_batch, properties, write_list};
 use super::manifest::ListFile;
@@ -18,9 +19,6 @@ const MERGED: usize = 8;
 const ALL: u8 = 2;
 /// A lake of at most so many files has one list.
 const FEW: usize = 4096;
-
-/// A data file, and whether it is gone since.
-pub(in crate::lake) type Entry = (DataFile, bool);
 
 /// The lists of a version.
 #[derive(Debug)]

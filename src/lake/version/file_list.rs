@@ -3,11 +3,11 @@
 //! It is sorted by table and least job id and holds a row for each file: 100,000 in a lake of 10,000 ranges, of which a question by job id
 //! wants a few. What its pages hold is read from its page index; a list that has none is read as a whole.
 
-use super::file_index::Entry;
 use super::list_file::{PAGE, batch_to_entries, list_bytes};
 use super::manifest::ListFile;
 use super::store::Store;
 use crate::error::{Error, Result};
+use crate::lake::version::list_file::DataFile;
 use arrow::array::{Array, AsArray};
 use arrow::datatypes::Int64Type;
 use bytes::Bytes;
@@ -200,6 +200,9 @@ impl FileList {
         }))
     }
 }
+
+/// A data file, and whether it is gone since.
+pub(in crate::lake) type Entry = (DataFile, bool);
 
 #[cfg(test)]
 mod tests {

@@ -371,9 +371,9 @@ impl Rows {
 
 #[cfg(test)]
 mod tests {
+    use super::super::input_lists::{merge, write_inputs};
     use super::super::list_file::InputStatus;
     use super::*;
-    use crate::lake::maintenance::compact_inputs::{merge, write_inputs};
     use crate::source::Period;
     use object_store::memory::InMemory;
     use proptest::prelude::*;

@@ -41,7 +41,7 @@ impl Lease {
     pub(in crate::lake) fn take(store: &Store) -> Result<Self> {
         let path = format!("{LEASES}/{}", uuid::Uuid::new_v4());
         // The time at which it begins stays in the file; that of the file is the time at which it was renewed.
-        let start = crate::lake::micros(store.time()?);
+        let start = super::time::micros(store.time()?);
         store.put_if_absent(&path, start.to_string().as_bytes())?;
         let held = Arc::new(Held {
             store: store.clone(),
@@ -155,8 +155,8 @@ impl Leases {
             let text = store.read(&entry.path)?;
             let start = text.and_then(|text| std::str::from_utf8(&text).ok()?.trim().parse().ok());
             // One that is being written says nothing yet.
-            let start = start.unwrap_or(crate::lake::micros(entry.modified));
-            let until = crate::lake::micros(entry.modified + EXPIRES);
+            let start = start.unwrap_or(super::time::micros(entry.modified));
+            let until = super::time::micros(entry.modified + EXPIRES);
             leases.oldest = Some(leases.oldest.map_or(start, |oldest| oldest.min(start)));
             leases.until = leases.until.max(Some(until));
         }

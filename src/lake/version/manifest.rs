@@ -3,8 +3,8 @@
 //! Its file is one line of JSON, `{"checksum":"<XXH3 in hex>","manifest":{..}}`: the checksum is that of the bytes of the inner object.
 
 use super::store::Store;
+use super::user_function::UserFunction;
 use crate::error::{Error, Result};
-use crate::lake::maintenance::function::UserFunction;
 use crate::table::tables;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

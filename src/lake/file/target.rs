@@ -1,0 +1,28 @@
+//! Where a data file goes, and what its rows need on the way.
+
+use crate::lake::file::placement::Placement;
+use crate::lake::file::temp::Spill;
+use crate::lake::version::store::Store;
+use std::sync::Arc;
+
+/// Where and for which job ids, or which day, a file is written.
+#[derive(Clone, Debug)]
+pub(in crate::lake) struct Target {
+    pub(in crate::lake) store: Store,
+    pub(in crate::lake) place: Placement,
+    pub(in crate::lake) lake_id: String,
+    /// Number of the range of job ids; None for a table cut by day.
+    pub(in crate::lake) range: Option<usize>,
+    /// File system and day, in days since 1970, of a table cut by these.
+    pub(in crate::lake) day: Option<(String, i64)>,
+    /// Least job id of the range; None for the first.
+    pub(in crate::lake) from: Option<i64>,
+    /// Job id at which the next range begins; None for the last.
+    pub(in crate::lake) to: Option<i64>,
+    pub(in crate::lake) ost: Option<i64>,
+    pub(in crate::lake) version: u64,
+    /// Bytes of memory that rows may take which are not in the file yet.
+    pub(in crate::lake) memory: usize,
+    /// Where they are put aside.
+    pub(in crate::lake) spill: Arc<Spill>,
+}

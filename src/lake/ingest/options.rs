@@ -1,0 +1,108 @@
+//! What an ingest is asked to do, and how it says how far it is.
+
+use crate::lake::file::temp;
+use crate::source::{InputProvider, Period, SOURCES, Source};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// What is taken in, and with what means.
+#[derive(Clone)]
+pub struct IngestOptions<'a> {
+    /// Files, directories and addresses; the sources in the settings if there are none.
+    pub paths: Vec<InputPath>,
+    /// Inputs that are made rather than read from files; then there are no others.
+    pub made: Option<&'a dyn InputProvider>,
+    /// Only logs that start in it, and what dumps say of it.
+    pub period: Period,
+    /// Take the DXT modules as well; logs that were taken without them are taken anew.
+    pub dxt: bool,
+    /// Take inputs anew that an older reader has read, or one with other settings, and try those again of which nothing was taken.
+    pub refresh: bool,
+    /// Add the paths to the sources in the settings.
+    pub register: bool,
+    /// Threads.
+    pub threads: usize,
+    /// Bytes of memory for all of them. What must be whole of a log, such as its names, may take a quarter of a thread's share, and always
+    /// 16 MiB; what exceeds that ends its region.
+    pub memory: usize,
+    /// Directory of temporary files; that of the system if None, or one in the lake where that is memory.
+    pub temp: Option<PathBuf>,
+    /// Set to stop: nothing is committed then.
+    pub cancel: Arc<AtomicBool>,
+    /// Kinds of log.
+    pub sources: &'a [&'a dyn Source],
+    /// Zone of times without one; that of the site if None. The first that a site without one is given stays its zone.
+    pub zone: Option<chrono_tz::Tz>,
+    /// Columns of sacct's text where it has no header.
+    pub slurm_columns: Vec<String>,
+    /// What separates the columns of sacct's text; found out where it is not said.
+    pub slurm_delimiter: Option<String>,
+}
+
+/// Where inputs lie.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InputPath {
+    /// A file, a directory or an address.
+    pub path: PathBuf,
+    /// Kind of input that is looked for there: `darshan`, `slurm`, `lmt`; any if None.
+    pub kind: Option<String>,
+}
+
+impl<P: Into<PathBuf>> From<P> for InputPath {
+    fn from(path: P) -> Self {
+        Self {
+            path: path.into(),
+            kind: None,
+        }
+    }
+}
+
+impl Default for IngestOptions<'_> {
+    fn default() -> Self {
+        Self {
+            paths: vec![],
+            made: None,
+            period: Period::default(),
+            dxt: false,
+            refresh: false,
+            register: false,
+            threads: std::thread::available_parallelism().map_or(1, usize::from),
+            memory: 512 << 20,
+            temp: None,
+            cancel: Arc::default(),
+            sources: SOURCES,
+            zone: None,
+            slurm_columns: vec![],
+            slurm_delimiter: None,
+        }
+    }
+}
+
+impl IngestOptions<'_> {
+    pub(in crate::lake) fn is_cancelled(&self) -> bool {
+        self.cancel.load(Ordering::Relaxed)
+    }
+
+    /// Where temporary files go.
+    pub(in crate::lake) fn temp(&self) -> PathBuf {
+        temp::or_systems(self.temp.as_deref())
+    }
+}
+
+/// Told what an ingest is doing, from any of its threads.
+pub trait Progress: Sync {
+    /// So many files were found.
+    fn listed(&self, _files: u64) {}
+    /// So many more files were recognised.
+    fn peeked(&self, _files: u64) {}
+    /// So many logs and bytes are to be read.
+    fn planned(&self, _logs: u64, _bytes: u64) {}
+    /// One more log is done.
+    fn done(&self, _bytes: u64, _failed: bool) {}
+}
+
+/// Says nothing.
+pub struct Silent;
+
+impl Progress for Silent {}

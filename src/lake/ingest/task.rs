@@ -1,0 +1,83 @@
+//! The work of an ingest, cut into ranges of job ids and days, and what came of it.
+
+use crate::lake::file::target::Target;
+use crate::lake::ingest::discover::Planned;
+use crate::lake::ingest::external_sort::SortedRun;
+use crate::lake::version::list_file::{DataFile, InputRow};
+use std::collections::HashSet;
+use std::sync::Arc;
+
+/// What is to be done by one thread.
+pub(in crate::lake) enum Task {
+    Range(RangeTask),
+    Days(DaysTask),
+}
+
+impl Task {
+    /// Bytes that it reads, about.
+    pub(in crate::lake) fn bytes(&self) -> u64 {
+        let staged = |runs: &[Arc<SortedRun>]| -> u64 {
+            let blocks = runs.iter().flat_map(|run| &run.blocks);
+            blocks.map(|block| block.bytes as u64 / 4).sum()
+        };
+        match self {
+            Self::Range(task) => {
+                task.logs.iter().map(|log| log.file.bytes).sum::<u64>() + staged(&task.runs)
+            }
+            Self::Days(task) => staged(&task.runs),
+        }
+    }
+}
+
+/// What is to be done for one range.
+#[derive(Clone)]
+pub(in crate::lake) struct RangeTask {
+    pub(in crate::lake) target: Target,
+    /// Its logs.
+    pub(in crate::lake) logs: Vec<Planned>,
+    /// Rows of dumps, some of which belong to it.
+    pub(in crate::lake) runs: Vec<Arc<SortedRun>>,
+    /// Its data files, and for a range that is being cut those of the whole.
+    pub(in crate::lake) old: Vec<DataFile>,
+    /// Logs whose rows go.
+    pub(in crate::lake) drop: Arc<HashSet<i64>>,
+    /// Every table is rewritten, not only those with new rows: the range is being cut.
+    pub(in crate::lake) rewrite: bool,
+}
+
+/// What was done for one range.
+#[derive(Debug, Default)]
+pub(in crate::lake) struct RangeResult {
+    pub(in crate::lake) files: Vec<DataFile>,
+    /// Paths of the files that these replace.
+    pub(in crate::lake) replaced: Vec<String>,
+    pub(in crate::lake) inputs: Vec<InputRow>,
+    /// Inputs that were to be taken anew and could not be read, and why: what the lake holds of them stays.
+    pub(in crate::lake) unreadable: Vec<(String, String)>,
+    /// What is not as it should be.
+    pub(in crate::lake) warnings: Vec<(String, String)>,
+    /// Hashes of what the lake holds of them.
+    pub(in crate::lake) retained: HashSet<i64>,
+}
+
+pub(in crate::lake) fn old_of(task: &RangeTask, table: &str) -> Vec<DataFile> {
+    task.old
+        .iter()
+        .filter(|file| file.table == table)
+        .cloned()
+        .collect()
+}
+
+/// What is to be done for one table and file system.
+pub(in crate::lake) struct DaysTask {
+    pub(in crate::lake) table: String,
+    pub(in crate::lake) fs: String,
+    /// Of each file; its day and OST are set for each.
+    pub(in crate::lake) target: Target,
+    /// Days for which there are rows, ascending, and the target on which each lies.
+    pub(in crate::lake) days: Vec<(i64, Option<i64>)>,
+    /// Rows of these days.
+    pub(in crate::lake) runs: Vec<Arc<SortedRun>>,
+    /// All data files of this table and file system.
+    pub(in crate::lake) old: Vec<DataFile>,
+}
