@@ -1,7 +1,7 @@
 //! `iolode completions` and `iolode man`: what packagers install.
 
+use super::exit::Exit;
 use super::screen::Terminal;
-use super::{Exit, command};
 use std::io::Write;
 
 /// Print a completion script for a shell
@@ -31,15 +31,23 @@ pub(super) struct Man {
     command: Vec<String>,
 }
 
-pub(super) fn run(args: &Completions, screen: &mut Terminal) -> anyhow::Result<Exit> {
+pub(super) fn run(
+    args: &Completions,
+    mut command: clap::Command,
+    screen: &mut Terminal,
+) -> anyhow::Result<Exit> {
     let mut script = vec![];
-    clap_complete::generate(args.shell, &mut command(), "iolode", &mut script);
+    clap_complete::generate(args.shell, &mut command, "iolode", &mut script);
     screen.data.write_all(&script)?;
     Ok(Exit::Done)
 }
 
-pub(super) fn man(args: &Man, screen: &mut Terminal) -> anyhow::Result<Exit> {
-    let mut found = command();
+pub(super) fn man(
+    args: &Man,
+    command: clap::Command,
+    screen: &mut Terminal,
+) -> anyhow::Result<Exit> {
+    let mut found = command;
     found.build();
     for word in &args.command {
         let known: Vec<_> = found

@@ -1,12 +1,13 @@
 //! `iolode demo`: a synthetic month, a lake of it, seven questions.
 
-use super::Exit;
+use super::executor::Executor;
+use super::exit::Exit;
 use super::interrupt;
-use super::output::{FORMATS, Style};
+use super::output::FORMATS;
+use super::output::writer::Style;
 use super::progress::{self, Bar};
 use super::screen::Terminal;
 use super::session::{QueryArgs, Session};
-use super::shell::Executor;
 use super::synth;
 use crate::error::Error;
 use crate::lake::{CreateOptions, IngestOptions, Lake};

@@ -1,9 +1,10 @@
 //! `iolode ingest`: logs into a lake.
 
+use super::exit::Exit;
 use super::period::{period, zone};
 use super::progress::{self, Bar};
 use super::screen::Terminal;
-use super::{Exit, interrupt, size};
+use super::{interrupt, size};
 use crate::error::Error;
 use crate::lake::{CreateOptions, IngestOptions, InputPath, Lake};
 use std::path::{Path, PathBuf};

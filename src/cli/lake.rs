@@ -4,11 +4,13 @@ mod copy;
 mod files;
 mod settings;
 
-use super::output::{Format, Style};
+use self::files::list;
+use super::exit::Exit;
+use super::output::Format;
+use super::output::format_parser;
 use super::period::moment;
 use super::screen::Terminal;
-use super::sql::format_parser;
-use super::{Exit, interrupt, size};
+use super::{interrupt, size};
 use crate::error::Error;
 use crate::lake::{
     CompactOptions, CreateOptions, Lake, OstSet, Placement, RANGE_BYTES, SettingsEdit, Shape,
@@ -236,20 +238,6 @@ pub(super) fn run(args: &Args, screen: &mut Terminal) -> anyhow::Result<Exit> {
         What::Copy(args) => copy::copy(args, screen),
         What::Moved(args) => copy::moved(args, screen),
     }
-}
-
-fn list(
-    batch: &arrow::array::RecordBatch,
-    format: &Format,
-    screen: &mut Terminal,
-) -> anyhow::Result<Exit> {
-    let style = Style {
-        look: screen.look,
-        expanded: false,
-    };
-    let note = format.write(&mut screen.data, batch, style)?;
-    note.into_iter().for_each(|note| screen.say(note));
-    Ok(Exit::Done)
 }
 
 fn create(args: &Create, screen: &mut Terminal) -> anyhow::Result<Exit> {

@@ -8,6 +8,8 @@
 
 mod completions;
 mod demo;
+mod executor;
+mod exit;
 mod ingest;
 mod inspect;
 mod interrupt;
@@ -26,6 +28,7 @@ mod sql;
 mod statement;
 mod synth;
 
+use self::exit::{Exit, message};
 use clap::{CommandFactory, Parser, Subcommand};
 use screen::Terminal;
 use std::io::{self, Write};
@@ -77,19 +80,10 @@ impl Command {
             Self::Synth(args) => synth::run(&args, screen),
             Self::Lake(args) => lake::run(&args, screen),
             Self::Schema(args) => schema::run(&args, screen),
-            Self::Completions(args) => completions::run(&args, screen),
-            Self::Man(args) => completions::man(&args, screen),
+            Self::Completions(args) => completions::run(&args, command(), screen),
+            Self::Man(args) => completions::man(&args, command(), screen),
         }
     }
-}
-
-/// How a command ended that did not fail.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Exit {
-    /// All of it was done.
-    Done,
-    /// It was done, but some inputs failed.
-    SomeFailed,
 }
 
 /// Runs the command that the process was started with.
@@ -195,30 +189,6 @@ fn named_command(words: impl IntoIterator<Item = String>) -> String {
         at = next;
     }
     path
-}
-
-/// An error as one line: what was being done, and why that failed.
-fn message(error: &anyhow::Error) -> String {
-    let mut text = "iolode".to_string();
-    for cause in error.chain() {
-        text = format!("{text}: {cause}");
-        // Ours say their cause themselves.
-        if cause.is::<crate::Error>() {
-            break;
-        }
-    }
-    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-    lines.collect::<Vec<_>>().join(" ")
-}
-
-/// The operating system's words without Rust's `(os error 2)`, in lower case.
-fn os_reason(error: &io::Error) -> String {
-    let text = error.to_string();
-    let text = text.split(" (os error").next().unwrap_or(&text);
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| {
-        first.to_lowercase().chain(letters).collect()
-    })
 }
 
 /// The command line as clap describes it, for completions, manual pages and tests.

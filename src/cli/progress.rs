@@ -1,7 +1,8 @@
 //! How far an ingest is, and how it ended.
 
+use super::exit::Exit;
 use super::screen::Terminal;
-use super::{Exit, size};
+use super::size;
 use crate::lake::{IngestReport, InputStatus, Lake, Progress};
 use crate::text::shown;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};

@@ -1,12 +1,12 @@
 //! `iolode query`: questions that have a name.
 
-use super::Exit;
+use super::exit::Exit;
 use super::output::Format;
+use super::output::format_parser;
 use super::period::{moment, period, zone};
 use super::screen::Terminal;
 use super::session::{QueryArgs, Session};
 use super::shell::{OutFile, Settings, Shell};
-use super::sql::format_parser;
 use crate::answer::{ANALYSES, Analysis};
 use crate::engine::queries::{Param, ParamType, Query, queries, query};
 use crate::error::Error;

@@ -1,9 +1,11 @@
 //! `iolode schema`: the tables and their columns, as `schemas/*.toml`, the views and the named queries describe them.
 
-use super::output::{Format, Sink, Style};
+use super::executor::Names;
+use super::exit::Exit;
+use super::output::Format;
+use super::output::format_parser;
+use super::output::writer::{Sink, Style};
 use super::screen::Terminal;
-use super::shell::Names;
-use super::{Exit, sql::format_parser};
 use crate::engine::functions::{AGGREGATE, FunctionDoc, SCALAR};
 use crate::engine::queries::queries;
 use crate::engine::views::VIEWS;

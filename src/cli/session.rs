@@ -1,11 +1,13 @@
 //! Lakes opened for questions, and a statement run from its text to the last row written.
 
-use super::output::{Format, RowWriter, Sink, Style};
+use super::executor::{Executor, Names, Ran};
+use super::exit::Exit;
+use super::interrupt;
+use super::output::Format;
+use super::output::writer::{RowWriter, Sink, Style};
 use super::period::period;
 use super::progress::{self, Bar};
 use super::screen::Terminal;
-use super::shell::{Executor, Names, Ran};
-use super::{Exit, interrupt};
 use crate::answer::Analysis;
 use crate::engine::{Engine, EngineOptions, runtime};
 use crate::error::Error;

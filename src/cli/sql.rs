@@ -1,13 +1,13 @@
 //! `iolode sql`: questions in SQL, from the command line, a file, a pipe, or at a prompt.
 
-use super::Exit;
-use super::output::{FORMATS, Format};
+use super::exit::Exit;
+use super::output::Format;
+use super::output::format_parser;
 use super::repl;
 use super::screen::Terminal;
 use super::session::{QueryArgs, Session};
 use super::shell::{OutFile, Settings, Shell};
 use crate::error::Error;
-use clap::builder::{PossibleValue, TypedValueParser};
 use std::io::{IsTerminal, Read};
 use std::path::PathBuf;
 
@@ -44,14 +44,6 @@ pub(super) struct Args {
     /// With table output: one line per value (vertical)
     #[arg(short = 'x', long)]
     expanded: bool,
-}
-
-/// Reads the name of a format; shared by all commands that have `--format`.
-pub(super) fn format_parser() -> impl TypedValueParser<Value = &'static Format> {
-    let names = FORMATS
-        .iter()
-        .map(|format| PossibleValue::new(format.name).help(format.doc));
-    clap::builder::PossibleValuesParser::new(names).try_map(|name| super::output::format(&name))
 }
 
 pub(super) fn run(args: &Args, screen: &mut Terminal) -> anyhow::Result<Exit> {

@@ -1,8 +1,9 @@
 //! `iolode synth`: a month that never was.
 
+use super::exit::Exit;
 use super::progress::{self, Bar};
 use super::screen::Terminal;
-use super::{Exit, interrupt, size};
+use super::{interrupt, size};
 use crate::error::Error;
 use crate::lake::{CreateOptions, IngestOptions, Lake};
 use crate::synth::{Kind, Month, Supply, write_with};

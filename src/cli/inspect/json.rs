@@ -1,7 +1,8 @@
 //! One object for a log: its rows in the tables that a lake would have, under the names of their columns.
 
-use super::Rows;
-use crate::cli::output::{Style, format};
+use super::rows::Rows;
+use crate::cli::output::format;
+use crate::cli::output::writer::Style;
 use std::io::Write;
 
 /// Writes `{"log": {..}, "modules": [..], "mounts": [..], "files": [..]}` and `"why"`, which says why the log is not whole.

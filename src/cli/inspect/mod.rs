@@ -3,18 +3,16 @@
 mod json;
 mod parser;
 mod performance;
+mod rows;
 mod summary;
 
-use super::Exit;
+use self::rows::{Rows, rows};
+use super::exit::Exit;
 use super::screen::Terminal;
 use crate::error::{Error, Result};
-use crate::source::darshan::Darshan;
+use crate::source::Input;
 use crate::source::darshan::log::{Log, ModuleSet};
-use crate::source::{BatchSink, Input, Reader, Site, Source};
-use arrow::array::{Array, AsArray, RecordBatch};
-use arrow::datatypes::{DataType, Float64Type, Int64Type, TimestampMicrosecondType, UInt64Type};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// Show what Darshan logs hold, without a lake
 #[derive(clap::Args)]
@@ -82,16 +80,6 @@ struct Inspected {
     rows: Rows,
 }
 
-/// The rows of one log, by table.
-struct Rows {
-    log: RecordBatch,
-    module: RecordBatch,
-    mount: RecordBatch,
-    file: RecordBatch,
-    /// Why the log is not whole; None if it is.
-    why: Option<String>,
-}
-
 /// Logs up to this size are read into memory at once.
 const WHOLE: u64 = 1 << 30;
 
@@ -144,85 +132,5 @@ impl Inspected {
             )?,
         }
         Ok(())
-    }
-}
-
-fn rows(input: &Input, names: &[&str]) -> Result<Rows> {
-    let (mut tables, why) = tables(input, names)?;
-    let mut take = |name: &str| match tables.get(name) {
-        Some(builder) => builder.finish(),
-        None => Ok(RecordBatch::new_empty(
-            crate::table::table(name)?.schema.clone(),
-        )),
-    };
-    Ok(Rows {
-        log: take("darshan_log")?,
-        module: take("darshan_module")?,
-        mount: take("darshan_mount")?,
-        file: take("darshan_file")?,
-        why,
-    })
-}
-
-/// The rows of a log in some tables, and why they are not all.
-fn tables(input: &Input, names: &[&str]) -> Result<(BatchSink, Option<String>)> {
-    let mut tables = BatchSink::new(names.iter().copied())?;
-    let mut reader: Box<dyn Reader> = Darshan.reader(Arc::new(Site::default()));
-    let outcome = reader.read(input, input.hash()?, &mut tables)?;
-    Ok((tables, outcome.why))
-}
-
-/// One row, its values by the names of their columns.
-#[derive(Clone, Copy)]
-struct Row<'a> {
-    batch: &'a RecordBatch,
-    row: usize,
-}
-
-impl<'a> Row<'a> {
-    fn all(batch: &'a RecordBatch) -> impl Iterator<Item = Row<'a>> + Clone {
-        (0..batch.num_rows()).map(move |row| Row { batch, row })
-    }
-
-    fn column(&self, name: &str) -> Option<&'a dyn Array> {
-        let column = self.batch.column_by_name(name)?.as_ref();
-        (!column.is_null(self.row)).then_some(column)
-    }
-
-    fn int(&self, name: &str) -> Option<i64> {
-        let column = self.column(name)?;
-        match column.data_type() {
-            DataType::Timestamp(..) => Some(
-                column
-                    .as_primitive::<TimestampMicrosecondType>()
-                    .value(self.row),
-            ),
-            _ => Some(column.as_primitive::<Int64Type>().value(self.row)),
-        }
-    }
-
-    fn id(&self, name: &str) -> Option<u64> {
-        Some(
-            self.column(name)?
-                .as_primitive::<UInt64Type>()
-                .value(self.row),
-        )
-    }
-
-    fn float(&self, name: &str) -> Option<f64> {
-        Some(
-            self.column(name)?
-                .as_primitive::<Float64Type>()
-                .value(self.row),
-        )
-    }
-
-    fn text(&self, name: &str) -> Option<&'a str> {
-        Some(self.column(name)?.as_string::<i32>().value(self.row))
-    }
-
-    fn flag(&self, name: &str) -> bool {
-        self.column(name)
-            .is_some_and(|column| column.as_boolean().value(self.row))
     }
 }

@@ -12,7 +12,7 @@
 //! darshan-format.md, sections 3, 7 and 12; darshan-peers.md, section E.
 
 use super::performance::{BY_SLOWEST, print_files, print_performance};
-use super::{Row, tables};
+use super::rows::{Row, tables};
 use crate::source::Input;
 use crate::source::darshan::ModuleId;
 use crate::source::darshan::counters::posix;

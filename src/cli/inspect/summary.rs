@@ -1,7 +1,8 @@
 //! One log for a person: who, what, when, how much, which files.
 
-use super::{Row, Rows};
-use crate::cli::output::{FORMATS, Style};
+use super::rows::{Row, Rows};
+use crate::cli::output::FORMATS;
+use crate::cli::output::writer::Style;
 use crate::cli::screen::TerminalStyle;
 use crate::cli::size::{count, show};
 use crate::text::{shown, shown_path};

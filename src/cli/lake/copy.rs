@@ -1,7 +1,8 @@
 //! `iolode lake copy` and `iolode lake moved`: a lake in another place.
 
+use crate::cli::exit::Exit;
 use crate::cli::screen::Terminal;
-use crate::cli::{Exit, interrupt, size};
+use crate::cli::{interrupt, size};
 use crate::lake::{CopyOptions, Lake};
 use std::path::PathBuf;
 

@@ -1,10 +1,10 @@
 //! `iolode lake files`: which Parquet files a lake is made of.
 
-use super::list;
-use crate::cli::Exit;
+use crate::cli::exit::Exit;
 use crate::cli::output::Format;
+use crate::cli::output::format_parser;
+use crate::cli::output::writer::Style;
 use crate::cli::screen::Terminal;
-use crate::cli::sql::format_parser;
 use crate::lake::Lake;
 use crate::table::table;
 use arrow::array::{AsArray, BooleanArray};
@@ -61,5 +61,19 @@ fn paths(args: &Files, screen: &mut Terminal) -> anyhow::Result<Exit> {
             writeln!(screen.data, "{}", path.display())?;
         }
     }
+    Ok(Exit::Done)
+}
+
+pub(super) fn list(
+    batch: &arrow::array::RecordBatch,
+    format: &Format,
+    screen: &mut Terminal,
+) -> anyhow::Result<Exit> {
+    let style = Style {
+        look: screen.look,
+        expanded: false,
+    };
+    let note = format.write(&mut screen.data, batch, style)?;
+    note.into_iter().for_each(|note| screen.say(note));
     Ok(Exit::Done)
 }

@@ -1,7 +1,8 @@
 //! `iolode lake set` and `iolode lake restore`: settings and versions of a lake.
 
+use crate::cli::exit::Exit;
 use crate::cli::screen::Terminal;
-use crate::cli::{Exit, size};
+use crate::cli::size;
 use crate::error::Error;
 use crate::lake::{Lake, SiteFile};
 use crate::text::{shown, shown_path};

@@ -1,6 +1,6 @@
 //! Arrow streams and Parquet files.
 
-use super::{RowWriter, Sink, as_schema, distinct_names, plain_type};
+use super::writer::{RowWriter, Sink, as_schema, distinct_names, plain_type};
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::arrow::ipc::writer::StreamWriter;

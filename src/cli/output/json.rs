@@ -1,6 +1,6 @@
 //! JSON: one array, or one object on each line.
 
-use super::{RowWriter, Sink, as_schema, distinct_names, plain_type};
+use super::writer::{RowWriter, Sink, as_schema, distinct_names, plain_type};
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::{DataType, Field, SchemaRef};
 use datafusion::arrow::json::WriterBuilder;

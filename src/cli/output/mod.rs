@@ -12,14 +12,12 @@ mod columnar;
 mod json;
 mod table;
 mod text;
+pub(super) mod writer;
 
-use crate::cli::screen::TerminalStyle;
-use datafusion::arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
-use datafusion::arrow::compute::cast;
-use datafusion::arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef};
-use std::collections::HashSet;
-use std::io::Write;
-use std::sync::Arc;
+use self::writer::{RowWriter, Sink, Style};
+use clap::builder::{PossibleValue, TypedValueParser};
+use datafusion::arrow::array::RecordBatch;
+use datafusion::arrow::datatypes::SchemaRef;
 
 /// A form in which rows can be written.
 pub(crate) struct Format {
@@ -33,27 +31,6 @@ pub(crate) struct Format {
 }
 
 type Open = for<'a> fn(Sink<'a>, &SchemaRef, Style) -> anyhow::Result<Box<dyn RowWriter + 'a>>;
-
-/// Where rows are written to.
-pub(crate) type Sink<'a> = &'a mut (dyn Write + Send);
-
-/// How a table is laid out.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Style {
-    /// What the place where it goes can show.
-    pub(crate) look: TerminalStyle,
-    /// A line for each value instead of one for each row.
-    pub(crate) expanded: bool,
-}
-
-/// Writes the rows of one result, batch after batch.
-pub(crate) trait RowWriter {
-    /// Appends rows.
-    fn write(&mut self, batch: &RecordBatch) -> anyhow::Result<()>;
-
-    /// Writes what must stand at the end. What was left out for want of room is said in the answer.
-    fn finish(self: Box<Self>) -> anyhow::Result<Option<String>>;
-}
 
 /// Every format, in the order shown to users.
 pub(crate) const FORMATS: &[Format] = &[
@@ -137,85 +114,24 @@ pub(crate) fn format(name: &str) -> Result<&'static Format, String> {
         .ok_or_else(|| format!("unknown format `{name}`; there are {}", names.join(", ")))
 }
 
-/// A schema in which no two columns share a name: later ones get `_1`, `_2`, .. and, in `types`, the types to write them as.
-fn distinct_names(schema: &Schema, types: impl Fn(&Field) -> DataType) -> SchemaRef {
-    let mut taken: HashSet<String> = schema.fields().iter().map(|f| f.name().clone()).collect();
-    let mut seen = HashSet::new();
-    let fields = schema.fields().iter().map(|field| {
-        let mut name = field.name().clone();
-        if !seen.insert(name.clone()) {
-            name = (1..)
-                .map(|n| format!("{}_{n}", field.name()))
-                .find(|name| !taken.contains(name))
-                .unwrap_or_default();
-            taken.insert(name.clone());
-        }
-        Field::new(name, types(field), field.is_nullable()).with_metadata(field.metadata().clone())
-    });
-    Arc::new(Schema::new(fields.collect::<Vec<_>>()))
-}
-
-/// The rows with the names and types of another schema of as many columns.
-fn as_schema(batch: &RecordBatch, schema: &SchemaRef) -> anyhow::Result<RecordBatch> {
-    let convert = |(column, field): (&ArrayRef, &FieldRef)| {
-        if column.data_type() == field.data_type() {
-            Ok(column.clone())
-        } else {
-            cast(column, field.data_type())
-        }
-    };
-    let columns = batch.columns().iter().zip(schema.fields()).map(convert);
-    let rows = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
-    Ok(RecordBatch::try_new_with_options(
-        schema.clone(),
-        columns.collect::<Result<_, _>>()?,
-        &rows,
-    )?)
-}
-
-/// The type with every part of it changed by `leaf`, and with plain text and bytes in place of views, which older readers lack.
-fn plain_type(field: &Field, leaf: &impl Fn(&Field) -> Option<DataType>) -> DataType {
-    let inner = |field: &FieldRef| -> FieldRef {
-        Arc::new(
-            field
-                .as_ref()
-                .clone()
-                .with_data_type(plain_type(field, leaf)),
-        )
-    };
-    // An element has the name of its list: what `array_agg(log_id)` holds are ids.
-    let element = |item: &FieldRef| -> FieldRef {
-        let named = item.as_ref().clone().with_name(field.name());
-        Arc::new(
-            item.as_ref()
-                .clone()
-                .with_data_type(plain_type(&named, leaf)),
-        )
-    };
-    match field.data_type() {
-        DataType::Utf8View => DataType::Utf8,
-        DataType::BinaryView => DataType::Binary,
-        DataType::List(item) | DataType::ListView(item) => DataType::List(element(item)),
-        DataType::LargeList(item) | DataType::LargeListView(item) => {
-            DataType::LargeList(element(item))
-        }
-        DataType::FixedSizeList(item, n) => DataType::FixedSizeList(element(item), *n),
-        DataType::Struct(fields) => DataType::Struct(fields.iter().map(inner).collect()),
-        DataType::Dictionary(_, value) => {
-            plain_type(&field.clone().with_data_type(value.as_ref().clone()), leaf)
-        }
-        other => leaf(field).unwrap_or_else(|| other.clone()),
-    }
+/// Reads the name of a format; shared by all commands that have `--format`.
+pub(super) fn format_parser() -> impl TypedValueParser<Value = &'static Format> {
+    let names = FORMATS
+        .iter()
+        .map(|format| PossibleValue::new(format.name).help(format.doc));
+    clap::builder::PossibleValuesParser::new(names).try_map(|name| super::output::format(&name))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use datafusion::arrow::array::ArrayRef;
     use datafusion::arrow::array::{
         BinaryArray, Float64Array, Int64Array, ListArray, StringArray, StringViewArray,
         TimestampMicrosecondArray, UInt64Array,
     };
-    use datafusion::arrow::datatypes::Int32Type;
+    use datafusion::arrow::datatypes::{DataType, Field, Int32Type, Schema};
+    use std::sync::Arc;
 
     /// One row with a value and one with NULLs, of every kind of column that tables have.
     fn rows() -> RecordBatch {

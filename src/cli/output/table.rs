@@ -9,7 +9,7 @@
 //! Widths are those of the first rows ([`HEAD`]); a wider value further down shifts its row, so that no result has to be held
 //! in memory whole. On a terminal, values are cut and columns left out until a row fits; elsewhere nothing is.
 
-use super::{RowWriter, Sink, Style};
+use super::writer::{RowWriter, Sink, Style};
 use crate::text;
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::SchemaRef;
@@ -281,7 +281,8 @@ fn printable(value: &str, is_plan: bool) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Style, format};
+    use super::super::format;
+    use super::super::writer::Style;
     use super::fit;
     use crate::cli::screen::TerminalStyle;
     use datafusion::arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray};

@@ -1,6 +1,6 @@
 //! Comma- and tab-separated values.
 
-use super::{RowWriter, Sink, as_schema};
+use super::writer::{RowWriter, Sink, as_schema};
 use datafusion::arrow::array::{ArrayRef, RecordBatch, StringArray};
 use datafusion::arrow::csv::{Writer, WriterBuilder};
 use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};

@@ -1,7 +1,8 @@
 //! What TAB offers.
 
 use super::super::output::FORMATS;
-use super::super::shell::{Names, commands};
+use super::super::shell::commands;
+use crate::cli::executor::Names;
 use std::collections::BTreeSet;
 
 const KEYWORDS: &[&str] = &[

@@ -2,9 +2,10 @@
 
 mod complete;
 
+use super::executor::{Executor, Names};
 use super::interrupt;
 use super::screen::color_is_wanted;
-use super::shell::{Executor, Names, Shell, Step, say};
+use super::shell::{Shell, Step, say};
 use rustyline::completion::Completer;
 use rustyline::config::Configurer;
 use rustyline::error::ReadlineError;
@@ -97,7 +98,7 @@ pub(crate) fn run<E: Executor>(shell: &mut Shell<'_, E>, what: &str) -> anyhow::
 }
 
 fn complain(error: &anyhow::Error) {
-    let line = super::message(error);
+    let line = super::exit::message(error);
     match std::io::stderr().is_terminal() && color_is_wanted() {
         true => {
             let line = crate::text::shown(&line);
