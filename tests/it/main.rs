@@ -4,6 +4,7 @@
 
 #[cfg(feature = "engine")]
 mod algorithm_1;
+mod circles;
 #[cfg(feature = "engine")]
 mod cli;
 mod concurrent;
