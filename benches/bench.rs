@@ -31,7 +31,7 @@ use iolode::lake::{CreateOptions, IngestOptions, InputRow, InputStatus, Lake, Si
 use iolode::source::darshan::Darshan;
 use iolode::source::lmt::Lmt;
 use iolode::source::slurm::Slurm;
-use iolode::source::{Input, Site, Source, Tables};
+use iolode::source::{BatchSink, Input, Site, Source};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use std::io::Write;
@@ -119,7 +119,7 @@ fn read(directory: &Path, wanted: fn(&str) -> bool) -> iolode::Result<String> {
         .copied()
         .filter(|name| *name != "darshan_dxt" && wanted(name));
     let (mut tables, mut reader) = (
-        Tables::new(names)?,
+        BatchSink::new(names)?,
         Darshan.reader(Arc::new(Site::default())),
     );
     let (mut logs, mut refused, mut rows, mut bytes, mut buffer) = (0u64, 0, 0, 0, vec![]);
@@ -143,7 +143,7 @@ fn read(directory: &Path, wanted: fn(&str) -> bool) -> iolode::Result<String> {
     ))
 }
 
-fn finish(tables: &mut Tables, least: usize) -> iolode::Result<usize> {
+fn finish(tables: &mut BatchSink, least: usize) -> iolode::Result<usize> {
     tables
         .builders()
         .iter_mut()
@@ -370,10 +370,10 @@ fn sacct_dump(file: &Path, lines: u64) -> iolode::Result<String> {
 
 /// Decodes such lines into batches of a megabyte, which are thrown away.
 fn sacct(file: &Path) -> iolode::Result<String> {
-    let mut tables = Tables::new(["slurm_job", "slurm_step"])?;
+    let mut tables = BatchSink::new(["slurm_job", "slurm_step"])?;
     let rows = Arc::new(AtomicUsize::new(0));
     let counted = rows.clone();
-    tables.set_taker(move |builders| {
+    tables.set_drain(move |builders| {
         for builder in builders
             .iter_mut()
             .filter(|builder| builder.bytes() >= 1 << 20)
@@ -491,11 +491,11 @@ fn lmt_floor(file: &Path) -> iolode::Result<String> {
 
 /// Decodes a dump into batches of a megabyte, which are thrown away unless their intervals are wanted.
 fn lmt(file: &Path, resolve: bool) -> iolode::Result<String> {
-    let mut tables = Tables::new(["lmt_ost"])?;
+    let mut tables = BatchSink::new(["lmt_ost"])?;
     let batches = Arc::new(Mutex::new(vec![]));
     let (rows, kept) = (Arc::new(AtomicUsize::new(0)), batches.clone());
     let counted = rows.clone();
-    tables.set_taker(move |builders| {
+    tables.set_drain(move |builders| {
         for builder in builders
             .iter_mut()
             .filter(|builder| builder.bytes() >= 1 << 20)
@@ -520,10 +520,10 @@ fn lmt(file: &Path, resolve: bool) -> iolode::Result<String> {
         }
     }
     let (mut formed, mut seconds, mut moved) = (0, 0.0, [0i128; 2]);
-    if let (Some(mut resolver), Ok(batches)) = (Lmt.resolver("lmt_ost"), batches.lock()) {
+    if let (Some(mut merger), Ok(batches)) = (Lmt.row_merger("lmt_ost"), batches.lock()) {
         for batch in batches.iter() {
             let begin = std::time::Instant::now();
-            let intervals = resolver.resolve(batch)?;
+            let intervals = merger.resolve(batch)?;
             seconds += begin.elapsed().as_secs_f64();
             formed += intervals.num_rows();
             for (sum, name) in moved.iter_mut().zip(["bytes_read", "bytes_written"]) {

@@ -5,7 +5,7 @@
 //! answer), the types it takes, and its kernel over whole arrays. One line in [`SCALAR`] or [`AGGREGATE`]. The registry
 //! test then runs the example, `information_schema.routines` shows the page, and every session has the function.
 //!
-//! An aggregate implements [`GroupsAccumulator`] over flat vectors with an honest `size()`, and its partial states merge
+//! An aggregate implements [`GroupsAccumulator`](datafusion::logical_expr::GroupsAccumulator) over flat vectors with an honest `size()`, and its partial states merge
 //! to the same answer in whatever order they come; `single::Single` makes of it the accumulator that windows need.
 
 mod accumulate;

@@ -19,10 +19,10 @@ fuzz_target!(|data: &[u8]| {
     for (name, builder) in Slurm.tables().iter().zip(tables.builders()) {
         let rows = builder.finish().unwrap();
         // One by one: what a lake does beside sorting.
-        let mut resolver = Slurm.resolver(name).unwrap();
+        let mut merger = Slurm.row_merger(name).unwrap();
         for row in 0..rows.num_rows().min(64) {
-            resolver.begin();
-            resolver.resolve(&rows.slice(row, 1)).unwrap();
+            merger.start_day();
+            merger.resolve(&rows.slice(row, 1)).unwrap();
         }
     }
 });
