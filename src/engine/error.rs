@@ -125,6 +125,17 @@ fn plainer(text: String) -> String {
     ) {
         return format!("function `{name}` does not take a value of type {given}");
     }
+    if let Some(given) = between("arsing timestamp from '", "': ") {
+        return format!(
+            "`{given}` is not a valid timestamp; expected `2026-09-01` or `2026-09-01 12:00:00`"
+        );
+    }
+    if let Some(kind) = between("unsupported JOIN operator ", "(") {
+        let kind = kind.to_uppercase();
+        return format!(
+            "not supported: {kind} JOIN; write WHERE [NOT] EXISTS (SELECT 1 FROM .. WHERE s.a = t.a), or another kind of join"
+        );
+    }
     if let Some(name) = between("`retract_batch` is not implemented: ", "(") {
         return format!(
             "not supported: {name} over a window whose first row moves; begin the frame with UNBOUNDED PRECEDING, or join the rows with \
@@ -204,9 +215,11 @@ fn plan(text: &str, known: &Known) -> String {
     if let (true, Some(name)) = (text.starts_with("Invalid function '"), quoted(text)) {
         let near = nearest(&name, known.functions.iter().map(String::as_str));
         return format!(
-            "unknown function `{name}`{}",
-            near.map(|near| format!("; did you mean `{near}`?"))
-                .unwrap_or_default()
+            "unknown function `{name}`; {}",
+            near.map_or(
+                "list them with `show functions`".to_string(),
+                |near| format!("did you mean `{near}`?")
+            )
         );
     }
     if let Some(name) = text.strip_prefix("Invalid qualifier ") {
@@ -419,6 +432,10 @@ mod tests {
             "unknown function `ost_cuont`; did you mean `ost_count`?"
         );
         assert_eq!(
+            ask("SELECT zzzzzzzz(1)").unwrap_err(),
+            "unknown function `zzzzzzzz`; list them with `show functions`"
+        );
+        assert_eq!(
             ask("SELECT * FROM nowhere").unwrap_err(),
             "unknown table `nowhere`; list them with `show tables`"
         );
@@ -448,6 +465,22 @@ mod tests {
                 Box::new(None)
             )),
             "unknown column `x.uid`; did you mean `l.uid`?"
+        );
+    }
+
+    #[test]
+    fn what_is_not_a_timestamp_and_joins_that_are_not_there_say_what_to_write() {
+        let error = ask("SELECT TIMESTAMP '2026-99-01'").unwrap_err();
+        assert!(
+            error.starts_with("`2026-99-01` is not a valid timestamp; expected `2026-09-01`"),
+            "{error}"
+        );
+        let error =
+            ask("SELECT 1 FROM (SELECT 1 AS v) AS t SEMI JOIN (SELECT 1 AS v) AS s ON t.v = s.v");
+        let error = error.unwrap_err();
+        assert!(
+            error.starts_with("not supported: SEMI JOIN; write WHERE [NOT] EXISTS"),
+            "{error}"
         );
     }
 

@@ -35,7 +35,10 @@ fn a_function_stays_in_the_lake_and_older_versions_know_those_that_they_had() {
     assert_eq!(sql(&["-c", &other, "-c", ask]).ok(), "class\n10\n");
     assert_eq!(sql(&["--version", "2", "-c", ask]).ok(), "class\n1\n");
     let why = sql(&["--version", "1", "-c", ask]).failed();
-    assert_eq!(why, "unknown function `classify_workload`");
+    assert_eq!(
+        why,
+        "unknown function `classify_workload`; list them with `show functions`"
+    );
     let history = iolode(dir.path(), &["lake", "history", "lake", "--format", "csv"]).ok();
     let operations: Vec<&str> = history
         .lines()
@@ -76,7 +79,7 @@ fn a_function_stays_in_the_lake_and_older_versions_know_those_that_they_had() {
     assert_eq!(sql(&["-c", "drop function classify_workload"]).ok(), "");
     assert_eq!(
         sql(&["-c", ask]).failed(),
-        "unknown function `classify_workload`"
+        "unknown function `classify_workload`; list them with `show functions`"
     );
     let check = iolode(dir.path(), &["lake", "check", "lake"]);
     assert_eq!(check.code, Some(0), "{check:?}");
