@@ -38,6 +38,7 @@ mod workarounds;
 use self::sql::user_column::plain_user;
 pub use catalog::views;
 pub use dataframe::{Direction, Lake, PerfFactors};
+pub use exec::for_execution;
 pub use session::options;
 pub use sql::{factors, queries};
 
@@ -312,7 +313,7 @@ impl Engine {
             }
             // Should our rule lead DataFusion into a plan that it finds at fault, there is still the one without it.
             Err(error) => {
-                let physical = state::without_colocated_joins(state.clone())
+                let physical = state::without_copartitioned_joins(state.clone())
                     .create_physical_plan(plan)
                     .await
                     .map_err(|_| error)?;

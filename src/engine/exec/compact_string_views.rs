@@ -32,7 +32,7 @@ use std::sync::Arc;
 
 /// The rule.
 pub(in crate::engine) const RULE: Rule = Rule {
-    name: "own_text",
+    name: "compact_string_views",
     instead,
 };
 

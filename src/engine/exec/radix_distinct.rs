@@ -53,7 +53,7 @@ const LEAST: usize = FEW / 8;
 
 /// The rule.
 pub(in crate::engine) const RULE: Rule = Rule {
-    name: "distinct",
+    name: "radix_distinct",
     instead,
 };
 

@@ -29,7 +29,7 @@ use std::sync::Arc;
 
 /// The rule.
 pub(in crate::engine) const RULE: Rule = Rule {
-    name: "build_side",
+    name: "aggregate_build_side",
     instead,
 };
 

@@ -51,7 +51,7 @@ use std::sync::Arc;
 
 /// The rule.
 pub(in crate::engine) const RULE: Rule = Rule {
-    name: "colocated_join",
+    name: "copartitioned_join",
     instead,
 };
 

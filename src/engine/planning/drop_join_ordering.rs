@@ -57,7 +57,7 @@ use std::sync::Arc;
 
 /// The rule.
 pub(in crate::engine) const RULE: Rule = Rule {
-    name: "join_order",
+    name: "drop_join_ordering",
     instead,
 };
 

@@ -6,6 +6,5 @@ pub(super) mod copartitioned_join;
 pub(in crate::engine) mod drop_join_ordering;
 pub(super) mod dynamic_filter;
 pub(in crate::engine) mod float_keys;
-pub(super) mod one_stream;
 pub(super) mod scan_filter;
 pub(in crate::engine) mod sort_fetch;

@@ -23,9 +23,6 @@ use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_optimizer::filter_pushdown::FilterPushdown;
 use datafusion::physical_plan::filter::FilterExec;
 
-/// The name of DataFusion's rules in whose place this one stands.
-pub(in crate::engine) const REPLACED: &str = "FilterPushdown";
-
 /// The rule.
 pub(in crate::engine) const RULE: Rule = Rule {
     name: "scan_filter",

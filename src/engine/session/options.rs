@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// The rules that can be switched off, and what each of them does.
 pub const SWITCHES: &[(&str, &str)] = &[
     (
-        "build_side",
+        "aggregate_build_side",
         "joins hold groups rather than the rows that they were made of",
     ),
     (
@@ -24,11 +24,11 @@ pub const SWITCHES: &[(&str, &str)] = &[
         "scans skip row groups and pages by the filter above them",
     ),
     (
-        "colocated_join",
+        "copartitioned_join",
         "joins on job_id and more keep the partitions of job_id",
     ),
     (
-        "held_bounds",
+        "dynamic_filter",
         "the least and greatest keys of a join's build side bound the scan of its probe side",
     ),
     (
@@ -64,7 +64,7 @@ pub const SWITCHES: &[(&str, &str)] = &[
         "joins look up a key once for rows of it that stand together",
     ),
     (
-        "top_of_runs",
+        "partial_topk",
         "the first rows of an order are found in each run of equal keys",
     ),
     (
@@ -76,11 +76,11 @@ pub const SWITCHES: &[(&str, &str)] = &[
         "what comes in one stream is not dealt out to threads for a batch",
     ),
     (
-        "distinct",
+        "radix_distinct",
         "different ids are told apart in parts that fit into a processor's cache",
     ),
     (
-        "own_text",
+        "compact_string_views",
         "columns of text hold no more memory than their own",
     ),
 ];
@@ -191,6 +191,15 @@ pub(in crate::engine) struct Options {
 }
 
 impl Options {
+    /// Those with which a session begins. Text is compacted only where memory is limited, for it costs a copy.
+    pub(in crate::engine) fn new(is_memory_limited: bool) -> Self {
+        let mut options = Self::default();
+        if !is_memory_limited {
+            options.off.insert("compact_string_views");
+        }
+        options
+    }
+
     /// Those of a session.
     pub(in crate::engine) fn of(config: &ConfigOptions) -> Self {
         config.extensions.get::<Self>().cloned().unwrap_or_default()
@@ -262,11 +271,16 @@ impl ExtensionOptions for Options {
     }
 }
 
+/// A rule that does nothing while its switch is off.
+pub(in crate::engine) fn switched(
+    rule: impl PhysicalOptimizerRule + Send + Sync + 'static,
+) -> Arc<dyn PhysicalOptimizerRule + Send + Sync> {
+    Arc::new(Switched(Arc::new(rule)))
+}
+
 /// A physical optimizer rule with the switch of its name.
 #[derive(Debug)]
-pub(in crate::engine) struct Switched(
-    pub(in crate::engine) Arc<dyn PhysicalOptimizerRule + Send + Sync>,
-);
+struct Switched(Arc<dyn PhysicalOptimizerRule + Send + Sync>);
 
 impl PhysicalOptimizerRule for Switched {
     fn name(&self) -> &str {

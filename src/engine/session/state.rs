@@ -2,10 +2,8 @@
 
 use super::memory_pool::TieredPool;
 use super::names::CATALOG;
-use super::options::{Options, Switched};
-use crate::engine::exec::run_aware::{GROUP_RUNS, JOIN_RUNS, TOP_OF_RUNS};
-use crate::engine::exec::semi_join;
-use crate::engine::exec::{compact_string_views, radix_distinct};
+use super::options::Options;
+use super::rules::rules;
 use crate::engine::functions::date_part::DatePart;
 use crate::engine::functions::date_trunc::UtcTrunc;
 use crate::engine::functions::{AGGREGATE, SCALAR};
@@ -19,19 +17,12 @@ use crate::engine::logical::not_in::ThreeValuedIn;
 use crate::engine::logical::null_safe_keys::NullSafeKeys;
 use crate::engine::logical::semi_join_pushdown::PushDownSemiJoin;
 use crate::engine::logical::window_cost::BoundWindows;
-use crate::engine::planning::dynamic_filter::DynamicFilter;
-use crate::engine::planning::{
-    aggregate_build_side, constant_keys, copartitioned_join, one_stream, scan_filter,
-};
-use crate::engine::planning::{drop_join_ordering, float_keys, sort_fetch};
 use crate::engine::udf::WriteOut;
 use crate::engine::workarounds::aggregates;
 use crate::engine::workarounds::cast_bounds::CastBounds;
 use crate::engine::workarounds::count_distinct;
 use crate::engine::workarounds::durations::PartsOfDurations;
-use crate::engine::workarounds::functional_dependencies::{
-    ForgetDependencies, PLAIN_COLUMNS, SAME,
-};
+use crate::engine::workarounds::functional_dependencies::{ForgetDependencies, SAME};
 use crate::engine::workarounds::in_lists::SeparateLists;
 use crate::engine::workarounds::kept_nulls::KeptNulls;
 use crate::engine::workarounds::order_twice::OrderOnce;
@@ -41,8 +32,6 @@ use crate::error::{Error, Result};
 use datafusion::execution::SessionStateBuilder;
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
 use datafusion::execution::session_state::SessionState;
-use datafusion::physical_optimizer::PhysicalOptimizerRule;
-use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::prelude::SessionConfig;
 use std::sync::Arc;
 
@@ -85,7 +74,7 @@ fn config(threads: usize, memory: Option<usize>, first: &str) -> SessionConfig {
     let options = config.options_mut();
     options.optimizer.subset_repartition_threshold =
         options.optimizer.subset_repartition_threshold.min(threads);
-    options.extensions.insert(Options::default());
+    options.extensions.insert(Options::new(memory.is_some()));
     // As in DuckDB and PostgreSQL's ASC. DataFusion's default would begin a listing of the largest with NULLs.
     options.sql_parser.default_null_ordering = "nulls_last".into();
     // DataFusion 55.2 takes the columns of these filters by name where one join lies above another, and so may lay the filter
@@ -123,7 +112,7 @@ pub(crate) fn session_state(
         .with_optimizer_rule(Arc::new(NullSafeKeys))
         .with_optimizer_rule(Arc::new(PushDownSemiJoin))
         .with_optimizer_rule(Arc::new(CastBounds))
-        .with_physical_optimizer_rules(rules(true, memory.is_some()));
+        .with_physical_optimizer_rules(rules(true));
     let mut window = builder.window_functions().take().unwrap_or_default();
     let scalar = builder.scalar_functions().get_or_insert_default();
     signed_counts::sign(scalar, &mut window);
@@ -157,47 +146,6 @@ pub(crate) fn session_state(
     builder.build()
 }
 
-/// DataFusion's own rules, except that which pushes filters through joins by name, with ours behind the one that chooses the sides of
-/// joins, and before the one that repartitions and sorts, and behind all of these the bounds of what joins hold, and those that make use
-/// of runs.
-fn rules(colocated: bool, budget: bool) -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
-    let switched =
-        |rule: Arc<dyn PhysicalOptimizerRule + Send + Sync>| Arc::new(Switched(rule)) as Arc<_>;
-    let mut rules = PhysicalOptimizer::new().rules;
-    let place = |rules: &[Arc<dyn PhysicalOptimizerRule + Send + Sync>], name| {
-        let at = rules.iter().position(|rule| rule.name() == name);
-        at.unwrap_or(rules.len())
-    };
-    rules.insert(0, Arc::new(PLAIN_COLUMNS));
-    let filters = place(&rules, scan_filter::REPLACED).min(rules.len() - 1);
-    rules[filters] = switched(Arc::new(scan_filter::RULE));
-    rules.retain(|rule| !rule.name().starts_with(scan_filter::REPLACED));
-    let behind = (place(&rules, "join_selection") + 1).min(rules.len());
-    rules.insert(behind, switched(Arc::new(aggregate_build_side::RULE)));
-    let at = place(&rules, "EnsureRequirements");
-    if colocated {
-        rules.insert(at, switched(Arc::new(copartitioned_join::RULE)));
-    }
-    rules.insert(at, switched(Arc::new(constant_keys::RULE)));
-    rules.insert(at, Arc::new(drop_join_ordering::RULE));
-    rules.insert(at, Arc::new(sort_fetch::TAKE_OUT));
-    let behind = (place(&rules, "EnsureRequirements") + 1).min(rules.len());
-    rules.insert(behind, Arc::new(sort_fetch::PUT_BACK));
-    let last = place(&rules, "SanityCheckPlan");
-    rules.insert(last, Arc::new(float_keys::RULE));
-    if budget {
-        rules.insert(last, switched(Arc::new(compact_string_views::RULE)));
-    }
-    rules.insert(last, switched(Arc::new(radix_distinct::RULE)));
-    rules.insert(last, switched(Arc::new(one_stream::RULE)));
-    rules.insert(last, switched(Arc::new(GROUP_RUNS)));
-    rules.insert(last, switched(Arc::new(TOP_OF_RUNS)));
-    rules.insert(last, switched(Arc::new(JOIN_RUNS)));
-    rules.insert(last, switched(Arc::new(semi_join::RULE)));
-    rules.insert(last, switched(Arc::new(DynamicFilter)));
-    rules
-}
-
 /// The same session with sort-merge joins, which spill, and memory of its own: that of a query that failed is given back
 /// only as its tasks end.
 pub(crate) fn with_sort_merge_joins(
@@ -222,9 +170,9 @@ pub(crate) fn with_sort_merge_joins(
 }
 
 /// The same session without the rule that keeps the partitions of joins.
-pub(crate) fn without_colocated_joins(state: SessionState) -> SessionState {
+pub(crate) fn without_copartitioned_joins(state: SessionState) -> SessionState {
     SessionStateBuilder::new_from_existing(state)
-        .with_physical_optimizer_rules(rules(false, false))
+        .with_physical_optimizer_rules(rules(false))
         .build()
 }
 
@@ -268,28 +216,5 @@ mod tests {
             assert!(!optimizer.enable_topk_dynamic_filter_pushdown);
             assert!(!optimizer.enable_aggregate_dynamic_filter_pushdown);
         }
-    }
-
-    #[test]
-    fn our_rules_stand_just_before_the_rule_that_repartitions_and_sorts() {
-        let state = session_state(2, None, NO_LAKE, runtime(2, None).unwrap());
-        let names: Vec<_> = state
-            .physical_optimizers()
-            .iter()
-            .map(|rule| rule.name().to_string())
-            .collect();
-        let at = names
-            .iter()
-            .position(|name| name == "EnsureRequirements")
-            .unwrap();
-        assert_eq!(
-            names[at - 3..at],
-            ["join_order", "constant_keys", "colocated_join"]
-        );
-        let sides = names
-            .iter()
-            .position(|name| name == "join_selection")
-            .unwrap();
-        assert_eq!(names[sides + 1], "build_side");
     }
 }

@@ -6,7 +6,7 @@ use crate::engine::catalog::lakes::{Catalog, SessionTables};
 use crate::engine::scan::job_partitions::JobPartitions;
 use crate::engine::scan::lake_table::{LakeTable, ScanFile};
 use crate::engine::session::names::NO_LAKE;
-use crate::engine::session::state::{runtime, session_state, without_colocated_joins};
+use crate::engine::session::state::{runtime, session_state, without_copartitioned_joins};
 use crate::synth::random::Random;
 use datafusion::arrow::array::Int64Array;
 use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
@@ -245,7 +245,7 @@ pub(super) fn session(
 ) -> SessionContext {
     let mut state = session_state(target, None, NO_LAKE, runtime.clone());
     if !rule {
-        state = without_colocated_joins(state);
+        state = without_copartitioned_joins(state);
     }
     let options = state.config_mut().options_mut();
     options.execution.target_partitions = target;

@@ -1,8 +1,11 @@
 //! Plans over a lake: what is repartitioned and what is read, and that the answers are those of plain tables.
 
 use super::{ask, block_on, engine, lake, plan, rows};
+use crate::engine::for_execution;
 use crate::lake::Lake;
+use datafusion::physical_plan::{ExecutionPlan, displayable};
 use datafusion::prelude::{ParquetReadOptions, SessionContext};
+use std::sync::Arc;
 
 /// Without these the small tables of a test would be broadcast.
 const PARTITIONED: [&str; 2] = [
@@ -280,6 +283,31 @@ fn a_condition_that_singles_out_rows_is_the_readers() {
             assert!(!expected.is_empty(), "{sql}");
             assert_eq!(found, expected, "{sql}");
         }
+    });
+}
+
+/// A process that runs a part of a plan applies the rules of `exec` to that part; over a whole plan it is what a session does.
+#[test]
+fn the_rules_of_exec_applied_afterwards_give_the_plan_of_a_session_that_applies_them() {
+    let directory = tempfile::tempdir().unwrap();
+    let lake = lake(directory.path(), 60, 1, 100_000);
+    block_on(async {
+        let (whole, planned) = (engine(&lake, 2), engine(&lake, 2));
+        for rule in crate::engine::exec::rules() {
+            ask(&planned, &format!("SET iolode.{} = off", rule.name())).await;
+        }
+        let show = |plan: &Arc<dyn ExecutionPlan>| displayable(&**plan).indent(false).to_string();
+        let mut replaced = 0;
+        for sql in QUESTIONS {
+            let frame = planned.sql(sql).await.unwrap();
+            let before = frame.create_physical_plan().await.unwrap();
+            let (state, logical) = whole.sql(sql).await.unwrap().into_parts();
+            let expected = state.create_physical_plan(&logical).await.unwrap();
+            let after = for_execution(before.clone(), state.config_options()).unwrap();
+            assert_eq!(show(&after), show(&expected), "{sql}");
+            replaced += usize::from(show(&after) != show(&before));
+        }
+        assert!(replaced > 5, "{replaced}");
     });
 }
 

@@ -55,7 +55,7 @@ use std::sync::Arc;
 
 /// The rule.
 pub(in crate::engine) const RULE: Rule = Rule {
-    name: "top_of_runs",
+    name: "partial_topk",
     instead,
 };
 

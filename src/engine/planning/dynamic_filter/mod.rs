@@ -65,7 +65,7 @@ impl PhysicalOptimizerRule for DynamicFilter {
 }
 
 const RULE: Rule = Rule {
-    name: "held_bounds",
+    name: "dynamic_filter",
     instead,
 };
 

@@ -20,8 +20,8 @@ ROWS = 50_000
 MEMORY = 64 << 20
 # The rules of iolode that can be switched off: `SET iolode.<rule> = 'off'`.
 RULES = [
-    "build_side", "scan_filter", "colocated_join", "held_bounds", "constant_keys", "semi_join", "outer_to_anti", "push_down_semi_join", "extremes", "intersect", "null_safe_keys", "join_runs", "top_of_runs", "group_runs",
-    "one_stream", "distinct", "own_text",
+    "aggregate_build_side", "scan_filter", "copartitioned_join", "dynamic_filter", "constant_keys", "semi_join", "outer_to_anti", "push_down_semi_join", "extremes", "intersect", "null_safe_keys", "join_runs", "partial_topk", "group_runs",
+    "one_stream", "radix_distinct", "compact_string_views",
 ]
 
 
