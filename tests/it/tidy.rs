@@ -11,7 +11,7 @@ const MODULES: [&str; 10] = [
 ];
 
 /// What the top level may hold.
-const TOP: [&str; 13] = [
+const TOP: [&str; 14] = [
     ".ci",
     ".gitignore",
     "CHANGELOG.md",
@@ -19,6 +19,7 @@ const TOP: [&str; 13] = [
     "Cargo.toml",
     "LICENSE",
     "README.md",
+    "UPSTREAM.md",
     "benches",
     "queries",
     "schemas",
