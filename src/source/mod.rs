@@ -14,6 +14,7 @@ pub mod darshan;
 mod input;
 mod input_provider;
 pub mod lmt;
+mod local_time;
 mod reader;
 mod sink;
 mod site;

@@ -3,10 +3,11 @@
 //! LMT stores the monitor's local time without zone. In autumn an hour comes twice, and only the order of the TS_IDs tells the
 //! first from the second: times never go back, so a stamp of that hour that stands before its predecessor is the second.
 //! Where nothing steps back (a whole hour is missing, or the data begin inside), that reading is taken which lies nearer to the
-//! stamp before or after, the first if they are equal. In spring an hour does not exist; a stamp in it cannot be the zone's,
-//! so its time is not known: its rows are left out and counted.
+//! stamp before or after, the first if they are equal. In spring an hour does not exist ([`crate::source::local_time`]): the rows of
+//! a stamp in it are left out and counted.
 
-use chrono::{DateTime, MappedLocalTime, NaiveDate, NaiveDateTime, TimeZone};
+use crate::source::local_time::{LocalTime, Moments};
+use chrono::{NaiveDate, NaiveDateTime};
 use chrono_tz::Tz;
 
 /// What stands for a stamp whose time is not known.
@@ -44,7 +45,7 @@ pub(super) fn resolve(zone: Tz, stamps: &[Option<NaiveDateTime>]) -> (Vec<i64>, 
     let (mut times, mut unknown) = (Vec::with_capacity(stamps.len()), Unknown::default());
     // The run of ambiguous stamps that is open: where it starts, and the second readings of its stamps.
     let mut second = vec![];
-    let mut offset: Option<(i64, i64, i64)> = None;
+    let mut clock = LocalTime::new(zone);
     let mut last = None;
     for stamp in stamps {
         let Some(stamp) = stamp else {
@@ -53,25 +54,14 @@ pub(super) fn resolve(zone: Tz, stamps: &[Option<NaiveDateTime>]) -> (Vec<i64>, 
             continue;
         };
         let local = stamp.and_utc().timestamp();
-        // Nearly all stamps lie in an hour whose offset is that of the stamp before: the zone's rules are asked once an hour.
-        let known = offset.filter(|(from, to, _)| (*from..*to).contains(&local));
-        let (time, other) = match known {
-            Some((_, _, offset)) => (local - offset, None),
-            None => match zone.from_local_datetime(stamp) {
-                MappedLocalTime::Single(time) => {
-                    offset = constant(zone, &time);
-                    (time.timestamp(), None)
-                }
-                MappedLocalTime::Ambiguous(a, b) => {
-                    let (a, b) = (a.timestamp(), b.timestamp());
-                    (a.min(b), Some(a.max(b)))
-                }
-                MappedLocalTime::None => {
-                    unknown.skipped += 1;
-                    times.push(NEVER);
-                    continue;
-                }
-            },
+        let (time, other) = match clock.moments(local) {
+            Moments::One(time) => (time, None),
+            Moments::Two(earlier, later) => (earlier, Some(later)),
+            Moments::None => {
+                unknown.skipped += 1;
+                times.push(NEVER);
+                continue;
+            }
         };
         let time = match other {
             Some(other) if last.is_some_and(|last| time < last) => {
@@ -96,24 +86,6 @@ pub(super) fn resolve(zone: Tz, stamps: &[Option<NaiveDateTime>]) -> (Vec<i64>, 
         *time = time.checked_mul(1_000_000).unwrap_or(NEVER);
     }
     (times, unknown)
-}
-
-/// The local hour around a time in which the zone's offset does not change, with that offset; seconds.
-fn constant(zone: Tz, time: &DateTime<Tz>) -> Option<(i64, i64, i64)> {
-    let (utc, local) = (time.timestamp(), time.naive_local().and_utc().timestamp());
-    let (from, to) = (
-        local - local.rem_euclid(3600),
-        local - local.rem_euclid(3600) + 3600,
-    );
-    let unique = |local: i64| {
-        let local = DateTime::from_timestamp(local, 0)?.naive_utc();
-        zone.from_local_datetime(&local).single()
-    };
-    // Changes of the clock lie on quarters of an hour, everywhere and always since 1970.
-    let same = (from..=to - 900)
-        .step_by(900)
-        .all(|quarter| unique(quarter).is_some_and(|t| quarter - t.timestamp() == local - utc));
-    same.then_some((from, to, local - utc))
 }
 
 /// Decides about ambiguous stamps none of which stepped back, now that the stamp after them is known.
@@ -142,6 +114,7 @@ fn settle(times: &mut [i64], second: &mut Vec<(usize, i64)>, after: Option<i64>)
 #[cfg(test)]
 mod tests {
     use super::*;
+    use chrono::TimeZone;
 
     fn times(zone: Tz, stamps: &[&str]) -> Vec<i64> {
         let stamps: Vec<_> = stamps.iter().map(|s| datetime(s.as_bytes())).collect();

@@ -1,8 +1,7 @@
 //! Times as sacct prints them: in the zone of whoever ran it, and without saying which.
 
-use chrono::{
-    DateTime, Datelike, LocalResult, NaiveDate, NaiveDateTime, TimeDelta, TimeZone, Utc, Weekday,
-};
+use crate::source::local_time::{LocalTime, Moments};
+use chrono::{DateTime, Datelike, NaiveDate, NaiveDateTime, TimeDelta, Utc, Weekday};
 use chrono_tz::Tz;
 
 const SECOND: i64 = 1_000_000;
@@ -52,13 +51,13 @@ pub(super) fn start_and_end(start: Moment, end: Moment, ran: Option<f64>) -> (i6
 
 /// Reads times of one zone.
 pub(super) struct Clock {
-    zone: Tz,
     /// The day on which relative times were printed.
     today: NaiveDate,
-    /// Offsets from UTC, in seconds, of whole hours of local time in which it does not change.
-    offsets: Vec<(i64, i64)>,
+    local: LocalTime,
     /// Whether a time was met that names no zone.
     pub(super) met_local: bool,
+    /// Whether a time was met that lies in an hour that the zone does not have.
+    pub(super) met_skipped: bool,
     /// The date that was read last, as text, and the days from 1970 to it.
     date: ([u8; 10], i64),
 }
@@ -73,15 +72,15 @@ impl Clock {
             .and_then(DateTime::from_timestamp_micros)
             .unwrap_or_else(Utc::now);
         Self {
-            zone,
             today: printed.with_timezone(&zone).date_naive(),
-            offsets: vec![(i64::MIN, 0); 64],
+            local: LocalTime::new(zone),
+            met_skipped: false,
             met_local: false,
             date: (*b"1970-01-01", 0),
         }
     }
 
-    /// A time; None inside where there is none. None if this is no time.
+    /// A time; None inside where there is none, or none that the zone has. None if the text is not a time.
     ///
     /// Read are ISO times, with or without an offset, seconds since 1970, and those of `SLURM_TIME_FORMAT=relative`, which
     /// leave out what the reader is supposed to know.
@@ -91,17 +90,17 @@ impl Clock {
         }
         let bytes = text.as_bytes();
         if bytes.len() >= 19 && bytes[10] == b'T' {
-            return self.iso(text).map(Some);
+            return self.iso(text);
         }
         if bytes.iter().all(u8::is_ascii_digit) {
             let seconds: i64 = text.parse().ok()?;
             let micros = seconds.checked_mul(SECOND)?;
             return Some((seconds > 0).then_some(Moment::at(micros)));
         }
-        self.relative(text).map(Some)
+        self.relative(text)
     }
 
-    fn iso(&mut self, text: &str) -> Option<Moment> {
+    fn iso(&mut self, text: &str) -> Option<Option<Moment>> {
         let (date, rest) = text.as_bytes().split_first_chunk::<10>()?;
         let (time, _) = rest.split_first_chunk::<9>()?;
         // A record's times are mostly those of one day.
@@ -110,67 +109,37 @@ impl Clock {
         }
         let local = self.date.1 * 86_400 + second_of_day(time)?;
         match &text[19..] {
-            "" => self.local(local),
-            "Z" => Some(Moment::at(local * SECOND)),
+            "" => Some(self.local(local)),
+            "Z" => Some(Some(Moment::at(local * SECOND))),
             offset => {
                 let time = DateTime::parse_from_str(
                     &format!("{}{offset}", &text[..19]),
                     "%Y-%m-%dT%H:%M:%S%z",
                 );
-                Some(Moment::at(time.ok()?.timestamp_micros()))
+                Some(Some(Moment::at(time.ok()?.timestamp_micros())))
             }
         }
     }
 
-    /// Seconds of local time since 1970 as a moment.
+    /// Seconds of local time since 1970 as a moment; None where the zone does not have this time ([`crate::source::local_time`]).
     fn local(&mut self, local: i64) -> Option<Moment> {
         self.met_local = true;
-        if self.zone == Tz::UTC {
-            return Some(Moment::at(local * SECOND));
-        }
-        let hour = local.div_euclid(3600);
-        let slot = hour.rem_euclid(self.offsets.len() as i64) as usize;
-        if self.offsets[slot].0 != hour {
-            // Zones change at whole quarters of an hour: if both ends of the hour agree, all of it does.
-            let (first, last) = (
-                self.look_up(hour * 3600)?,
-                self.look_up(hour * 3600 + 3599)?,
-            );
-            if first != last || first.0 != first.1 {
-                let (early, late) = self.look_up(local)?;
-                return Some(Moment {
-                    earliest: (local - early) * SECOND,
-                    latest: (local - late) * SECOND,
-                });
-            }
-            self.offsets[slot] = (hour, first.0);
-        }
-        Some(Moment::at((local - self.offsets[slot].1) * SECOND))
-    }
-
-    /// Offsets from UTC of the earlier and the later moment that this local time is. One that clocks leapt over is read as if
-    /// they had not.
-    fn look_up(&self, local: i64) -> Option<(i64, i64)> {
-        let naive = |local: i64| DateTime::from_timestamp(local, 0).map(|t| t.naive_utc());
-        let found = self.zone.from_local_datetime(&naive(local)?);
-        let offset = |time: DateTime<Tz>, local: i64| local - time.timestamp();
-        match found {
-            LocalResult::Single(time) => Some((offset(time, local), offset(time, local))),
-            LocalResult::Ambiguous(a, b) => Some((offset(a, local), offset(b, local))),
-            LocalResult::None => {
-                let before = self
-                    .zone
-                    .from_local_datetime(&naive(local - 3 * 3600)?)
-                    .latest()?;
-                let offset = offset(before, local - 3 * 3600);
-                Some((offset, offset))
+        match self.local.moments(local) {
+            Moments::One(moment) => Some(Moment::at(moment * SECOND)),
+            Moments::Two(earlier, later) => Some(Moment {
+                earliest: earlier * SECOND,
+                latest: later * SECOND,
+            }),
+            Moments::None => {
+                self.met_skipped = true;
+                None
             }
         }
     }
 
     /// What `SLURM_TIME_FORMAT=relative` prints: `02:03:04` today, `Ystday 02:03`, `Tomorr 02:03`, `Sat 02:03` within the next
     /// days, `9 Nov 02:03` within a year, `9 Nov 2024` else.
-    fn relative(&mut self, text: &str) -> Option<Moment> {
+    fn relative(&mut self, text: &str) -> Option<Option<Moment>> {
         self.met_local = true;
         let time = |text: &str| {
             let mut parts = text
@@ -216,7 +185,7 @@ impl Clock {
             }
             _ => return None,
         };
-        self.local(local.and_utc().timestamp())
+        Some(self.local(local.and_utc().timestamp()))
     }
 }
 
@@ -321,6 +290,18 @@ mod tests {
         assert_eq!(
             read(&mut clock("Asia/Kolkata"), "1795226560"),
             [1_795_226_560; 2]
+        );
+    }
+
+    #[test]
+    fn a_time_that_the_zone_does_not_have_is_not_known() {
+        // As in LMT: clocks go forward from 02:00 to 03:00.
+        let mut pacific = clock("America/Los_Angeles");
+        assert_eq!(pacific.read("2018-03-11T02:30:00"), Some(None));
+        assert!(pacific.met_skipped);
+        assert_eq!(
+            read(&mut pacific, "2018-03-11T03:00:00"),
+            [1_520_762_400; 2]
         );
     }
 

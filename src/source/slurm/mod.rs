@@ -39,7 +39,7 @@ impl Source for Slurm {
     }
 
     fn version(&self) -> u32 {
-        1
+        2
     }
 
     fn probe(&self, _: &Path, head: &[u8]) -> bool {

@@ -513,6 +513,12 @@ impl Text<'_> {
                 self.details()
             ));
         }
+        if self.clock.met_skipped {
+            why.push(format!(
+                "times in an hour that {} does not have are left out; is that the zone of the dump?",
+                self.site.zone
+            ));
+        }
         if self.without_id > 0 {
             why.push(format!(
                 "{} records of array tasks and het components have no raw id: the dump lacks JobIDRaw, so these records get a negative job_id and cannot be joined with logs",
