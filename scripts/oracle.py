@@ -2,7 +2,7 @@
 """Random SQL against DuckDB: the command of tests/oracles/duckdb/random_sql, to be run in the environment of the tests' Python packages.
 
     scripts/oracle.py --lakes DIR --make scale 0.02
-    scripts/oracle.py --lakes DIR --seed 1 --statements 50000 --hours 2 --log benches/runs/DATE-oracle.md
+    scripts/oracle.py --lakes DIR --seed 1 --statements 50000 --hours 2 --log FILE
 """
 
 import os

@@ -548,7 +548,7 @@ fn darshan_parsers_file_categories_follow_from_the_posix_table() {
             };
             let found = match categories[5] {
                 0 => [most(&|f| f.3 == 1 && !f.4), 0],
-                // Added up they are the 77,231,890,958 that darshan-parser prints (darshan-format.md 12.11).
+                // Added up they are the 77,231,890,958 that darshan-parser prints (source/darshan/FORMAT.md 12.11).
                 _ => [most(&|f| f.4), most(&|f| !f.4 && f.3 > 1)],
             };
             assert_eq!(found, highest, "{name}");

@@ -1,6 +1,6 @@
 //! Counter names of every module with records of fixed size, in the order of the current module version.
 //!
-//! Tables of data. The names are Darshan's, without the module's prefix. Source: darshan-format.md, section 10.
+//! Tables of data. The names are Darshan's, without the module's prefix. Source: FORMAT.md 10.
 
 macro_rules! counters {
     ($(#[$doc:meta])* $module:ident, $prefix:literal, ints: [$($int:ident)*], floats: [$($float:ident)*]) => {

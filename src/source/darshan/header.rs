@@ -9,7 +9,7 @@
 //! | module regions, the same | 16 from 40 | 64 from 48 |
 //! | module versions u32 | 296 | 1072 |
 //!
-//! Source: darshan-format.md, section 1, checked against darshan-util 3.5.0.
+//! Source: FORMAT.md 1, checked against darshan-util 3.5.0.
 
 use crate::error::{Error, Result};
 use crate::source::Input;

@@ -9,7 +9,7 @@
 //! | metadata, 1024 bytes of text | 40 | 56 |
 //! | command line and mounts, text to the end | 1064 | 1080 |
 //!
-//! Source: darshan-format.md, section 3.
+//! Source: FORMAT.md 3.
 
 use super::header::Header;
 

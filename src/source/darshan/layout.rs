@@ -4,8 +4,8 @@
 //! have them elsewhere; a [`Layout`] says for each counter of today where it is to be found, so that reading an old record is
 //! no different from reading a new one. Insertions are positions in the older vector, applied version after version.
 //!
-//! Source: darshan-format.md, section 6. Differs from libdarshan 3.5.0, which loses counters of POSIX versions 2 and 3 on the
-//! way (section 12, items 1 to 3).
+//! Source: FORMAT.md 6. Differs from libdarshan 3.5.0, which loses counters of POSIX versions 1 to 3 on the way
+//! (FORMAT.md 12.1 to 12.3).
 
 use super::module::ModuleId;
 use std::sync::LazyLock;

@@ -313,7 +313,7 @@ impl Log {
     }
 
     /// What is known to be wrong with counters of a module, because of the release that wrote the log; None if nothing is. Source:
-    /// darshan-format.md, section 10.
+    /// FORMAT.md 13.4.
     pub fn warning(&self, id: ModuleId) -> Option<&'static str> {
         let common = matches!(id, ModuleId::POSIX | ModuleId::MPIIO | ModuleId::H5D);
         let version = self.header.as_ref().map(|header| header.version);

@@ -5,8 +5,8 @@
 //! each counter of each module version lies, [`module`] has a file for each other kind of record. Then the rows: a table for
 //! each module, and [`mod@derive`] for `darshan_file` and `darshan_log`.
 //!
-//! The format is described in darshan-format.md, which was checked against darshan-util 3.5.0; where that is wrong (section 12)
-//! this reader is not.
+//! FORMAT.md describes the format. It was checked against darshan-util 3.5.0, whose mistakes (FORMAT.md 12) this reader does not
+//! repeat.
 //!
 //! # Example
 //! ```no_run

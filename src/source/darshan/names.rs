@@ -1,7 +1,7 @@
 //! The name region: record id to name.
 //!
 //! Version 3.00 writes `id u64, length u32, bytes`, later ones `id u64, bytes, NUL`, one after another. Ranks repeat ids; the
-//! first name that is not empty counts. Source: darshan-format.md, section 4.
+//! first name that is not empty counts. Source: FORMAT.md 4.
 
 use super::header::Header;
 use super::pieces::{End, Pieces};

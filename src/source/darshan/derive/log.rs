@@ -149,7 +149,7 @@ fn value<'m>(metadata: &'m str, key: &str) -> Option<&'m str> {
 /// The user in a log's file name, `{user}_{exe}_id{job}..`: up to the first `_`, which is a guess, for both may hold one.
 ///
 /// # Source
-/// darshan-format.md, section 9.
+/// FORMAT.md 9.
 fn user(path: &Path) -> Option<&str> {
     let name = path.file_name()?.to_str()?.strip_suffix(".darshan")?;
     let (before, after) = name.rsplit_once("_id")?;

@@ -16,7 +16,7 @@ impl<'a> Mounts<'a> {
     /// The mount with the longest path that holds `path`: equal to it, or followed in it by `/`. None for a relative path.
     ///
     /// # Source
-    /// darshan-format.md, section 3. Differs: Darshan's tools take any byte prefix, so `/home2/x` is on `/home` there.
+    /// FORMAT.md 3. Differs: Darshan's tools take any byte prefix, so `/home2/x` is on `/home` there.
     pub fn find(&self, path: &[u8]) -> Option<&'a Mount> {
         if path.first() != Some(&b'/') {
             return None;

@@ -5,8 +5,8 @@
 //! process: id u64, rank i64, u64[396], f64[222], f64[16], f64[2], node name char[128]
 //! ```
 //!
-//! Source: darshan-format.md, sections 7 and 10. Differs from libdarshan 3.5.0, which reads the header of a process's first log
-//! only (section 12, item 9).
+//! Source: FORMAT.md 7.5. Differs from libdarshan 3.5.0, which reads the header of a process's first log only
+//! (FORMAT.md 12.9).
 
 use super::{Walk, float, int, swap_words};
 use crate::table::TableBuilder;

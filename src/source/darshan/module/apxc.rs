@@ -1,6 +1,6 @@
 //! APXC: Cray XC router counters, kept as they lie in the log, one row for the region.
 //!
-//! Source: darshan-format.md, section 7.
+//! Source: FORMAT.md 7.6.
 
 use super::Walk;
 use crate::source::darshan::header::ByteOrder;

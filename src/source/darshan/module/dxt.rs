@@ -6,7 +6,7 @@
 //! ```
 //!
 //! The thread stands in DXT_POSIX from version 2 and in DXT_MPIIO from version 3; in DXT_MPIIO version 1 offsets mean nothing.
-//! Source: darshan-format.md, section 7.
+//! Source: FORMAT.md 7.2.
 
 use super::{ModuleId, Walk, float, int, int_of, swap_words};
 use crate::table::TableBuilder;

@@ -1,7 +1,7 @@
 //! HEATMAP records: bytes that one process moved through one interface, by interval of time.
 //!
 //! `id u64, rank i64, bin width f64, bins i64, 16 bytes of no meaning, bytes written i64[bins], bytes read i64[bins]`.
-//! The record's name tells the interface, as in `heatmap:POSIX`. Source: darshan-format.md, section 7.
+//! The record's name tells the interface, as in `heatmap:POSIX`. Source: FORMAT.md 7.3.
 
 use super::{Walk, float, int, int_of, swap_words};
 use crate::table::TableBuilder;

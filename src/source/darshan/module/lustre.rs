@@ -9,7 +9,7 @@
 //! A version 1 record is read as one component over the whole file. The OST ids of version 2 follow all component slots,
 //! concatenated in component order; a slot whose STRIPE_SIZE is -1 ends the list of components.
 //!
-//! Source: darshan-format.md, section 7. Differs from libdarshan 3.5.0, which drops OSTS, MDTS and STRIPE_OFFSET.
+//! Source: FORMAT.md 7.1. Differs from libdarshan 3.5.0, which drops OSTS, MDTS and STRIPE_OFFSET (FORMAT.md 12.5).
 
 use super::{Walk, int, int_of, swap_words};
 use crate::table::{Lists, TableBuilder};

@@ -1,6 +1,6 @@
 //! MDHIM records: fixed counters, then a histogram over servers, `max(1, SERVERS)` numbers long.
 //!
-//! Source: darshan-format.md, section 7.
+//! Source: FORMAT.md 7.4.
 
 use super::super::counters::mdhim;
 use super::{Walk, int_of, swap_words};
