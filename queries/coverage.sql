@@ -33,7 +33,7 @@
 --- default = "NULL"
 --- doc = "First day that no longer belongs"
 
--- A file's bytes are spread evenly over its window, a job's node-hours over its run; each day gets its part (semantics.md 8).
+-- A file's bytes are spread evenly over its window, a job's node-hours over its run; each day gets its part (SEMANTICS.md 8).
 -- Times are microseconds since 1970; a day's part begins at `first` and ends before `last`.
 WITH moved AS (
   SELECT fs, 'read' AS direction, bytes_read AS bytes, CAST(read_start_time AS BIGINT) AS a, CAST(read_end_time AS BIGINT) AS b

@@ -35,7 +35,7 @@
 --- doc = "File system; all if not given"
 
 -- A file's bytes on an OST are taken to flow evenly from its first to its last access. LMT stamps are rounded down to 5 s, so
--- intervals up to 5 s beside that window are shown as well, with nothing of the file in them (semantics.md 2, 7).
+-- intervals up to 5 s beside that window are shown as well, with nothing of the file in them (SEMANTICS.md 2, 7).
 WITH side AS (
   SELECT f.job_id, l.uid, f.log_id, f.record_id, f.path, f.fs, 'read' AS direction, f.ost_list, f.ost_bytes_read AS ost_bytes,
     f.read_start_time AS begins, f.read_end_time AS ends

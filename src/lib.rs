@@ -198,6 +198,8 @@ pub mod error;
 pub mod lake;
 #[cfg(feature = "engine")]
 mod math;
+#[doc = include_str!("SEMANTICS.md")]
+pub mod semantics {}
 pub mod source;
 pub mod synth;
 pub mod table;

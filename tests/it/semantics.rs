@@ -1,4 +1,4 @@
-//! The cases that semantics.md names, sections 1 to 4, and the golden values of darshan-peers.md E, on the real logs.
+//! The cases that SEMANTICS.md 1 to 4 names, and the golden values of darshan-peers.md E, on the real logs.
 
 use crate::util::shared_data;
 use arrow::array::{Array, AsArray};

@@ -1,17 +1,17 @@
 """Every value that pydarshan 3.5.0 returns of a lake's logs, against the lake: compare_pydarshan.py LAKE.
 
 The lake was filled by one ingest with --dxt. Each log is read in a process of its own, for libdarshan remembers across
-logs whether it has seen the header of an APMPI module (darshan-format.md 12.9). Records are taken from libdarshan's memory
-where pydarshan cannot wrap them (12.10). Differences that are right, each by its number in darshan-format.md section 12:
+logs whether it has seen the header of an APMPI module (source/darshan/FORMAT.md 12.9). Records are taken from libdarshan's
+memory where pydarshan cannot wrap them (12.10). Differences that are right, each by its number in source/darshan/FORMAT.md 12:
 
   1, 2, 3   POSIX 1 to 3: variances, slowest times, and on big-endian logs three more times are lost: taken from the bytes
   4         the partial flags of big-endian logs are not swapped: taken from the bytes; nor are UUIDs to be swapped
   5         LUSTRE 1: OSTS, MDTS and STRIPE_OFFSET are dropped: taken from the bytes
   8         a command line without mounts comes back empty: taken from the bytes
   12        metadata: the last line may lack its end
-  none yet  LUSTRE: rarely an address of memory stands where the first OST of a component was: read until two readings agree
-  section 7 HEATMAP of runtimes 3.4.0 to 3.4.3: libdarshan cuts or pads bins to those of the first record
-And by semantics.md 1: a negative count is NULL, but for strides; a double of -1 is NULL.
+  17        LUSTRE: rarely an address of memory stands where the first OST of a component was: read until two readings agree
+And by FORMAT.md 13.6: HEATMAP of runtimes 3.4.0 to 3.4.3: libdarshan cuts or pads bins to those of the first record
+And by SEMANTICS.md 1: a negative count is NULL, but for strides; a double of -1 is NULL.
 """
 
 import collections

@@ -1,7 +1,7 @@
 """The lines of `iolode inspect --darshan-parser` against pydarshan 3.5.0: compare_text.py LOGS TEXTS.
 
 TEXTS holds a file <name>.txt for each log <name> below LOGS. Only POSIX before version 4 may differ, in the counters that
-libdarshan loses on the way (darshan-format.md section 12, items 1 to 3).
+libdarshan loses on the way (source/darshan/FORMAT.md 12.1 to 12.3).
 """
 
 import collections

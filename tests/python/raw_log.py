@@ -1,4 +1,4 @@
-"""What libdarshan loses of a log, read from its bytes with the standard library alone (darshan-format.md 1, 6 and 7)."""
+"""What libdarshan loses of a log, read from its bytes with the standard library alone (source/darshan/FORMAT.md 1, 6 and 7.1)."""
 
 import struct
 import zlib
@@ -65,7 +65,7 @@ class RawLog:
         return found
 
     def posix_floats_lost(self):
-        """Doubles of a POSIX record that libdarshan gets wrong in this log: darshan-format.md 12, items 1, 2 and 3."""
+        """Doubles of a POSIX record that libdarshan gets wrong in this log: source/darshan/FORMAT.md 12.1 to 12.3."""
         version = self.versions[POSIX]
         lost = {1: set(), 2: {FASTEST_TIME, SLOWEST_TIME, VARIANCE_TIME, VARIANCE_BYTES},
                 3: {VARIANCE_TIME, VARIANCE_BYTES}, 4: set()}[version]

@@ -1,8 +1,9 @@
 """darshan_file and darshan_log of a lake, recomputed by DuckDB from the tables of the modules: recompute.py LAKE.
 
 Integers and text must be equal, doubles within 1e-12 of each other. Mounts, layouts and bytes by OST are recomputed here, from
-darshan_mount and darshan_lustre (semantics.md 4, darshan-format.md 3 and 7). Not recomputed, for the tables of the modules do not
-hold what they come from: darshan_file.path, and what darshan_log says of the log itself (compare_pydarshan.py compares these).
+darshan_mount and darshan_lustre (SEMANTICS.md 4, source/darshan/FORMAT.md 3 and 7.1). Not recomputed, for the tables of the
+modules do not hold what they come from: darshan_file.path, and what darshan_log says of the log itself (compare_pydarshan.py
+compares these).
 """
 
 import math

@@ -1,4 +1,4 @@
--- darshan_file from the tables of the modules, after semantics.md 1 to 3. Layouts, mounts and OSTs are recomputed in recompute.py.
+-- darshan_file from the tables of the modules, after SEMANTICS.md 1 to 3. Layouts, mounts and OSTs are recomputed in recompute.py.
 
 -- One row for each record that says something of a file, with the same names whatever the module.
 create or replace table record as

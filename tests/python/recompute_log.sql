@@ -1,4 +1,4 @@
--- darshan_log from the table file of recompute_file.sql and the tables of the modules, after semantics.md 1 and 2 and
+-- darshan_log from the table file of recompute_file.sql and the tables of the modules, after SEMANTICS.md 1 and 2 and
 -- darshan-peers.md E.
 
 create or replace table windows as

@@ -1,5 +1,5 @@
 -- What ran on a file system, an OST or an MDT between two times: each file's bytes spread evenly over its window, its opens from
--- the first to the last open, without such times over the run (semantics.md 2 and 7).
+-- the first to the last open, without such times over the run (SEMANTICS.md 2 and 7).
 -- param fs text
 -- param from timestamp
 -- param to timestamp

@@ -1,4 +1,4 @@
--- How much of what happened the lake knows, for each day: semantics.md 8. Bytes are spread evenly over each file's window, a
+-- How much of what happened the lake knows, for each day: SEMANTICS.md 8. Bytes are spread evenly over each file's window, a
 -- job's node-hours over its run; of Darshan's bytes share_* counts those in the time that LMT has samples of.
 -- param from timestamp NULL
 -- param to timestamp NULL

@@ -1,4 +1,4 @@
--- Logs on Lustre with a file whose striping somebody chose: IOMiner, figure 4 and section III-B (semantics.md 4).
+-- Logs on Lustre with a file whose striping somebody chose: IOMiner, figure 4 and section III-B (SEMANTICS.md 4).
 -- param strict bool false
 -- with strict=true
 WITH laid AS (

@@ -1,5 +1,5 @@
 # The factors of section III-F for each log or job: critical files by algorithm 2 with the choice that makes their cover minimum,
-# each factor weighted by the time that is a file's own (equation 2), bandwidths by equation 1 and beside it. semantics.md 1-4.
+# each factor weighted by the time that is a file's own (equation 2), bandwidths by equation 1 and beside it. SEMANTICS.md 1-4.
 from collections import defaultdict
 
 import lake

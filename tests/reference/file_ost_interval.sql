@@ -1,4 +1,4 @@
--- What each file moved on each of its OSTs in each LMT interval, beside what the OST saw: slurm-lmt.md 5.5, semantics.md 2 and 7.
+-- What each file moved on each of its OSTs in each LMT interval, beside what the OST saw: SEMANTICS.md 2 and 7.
 -- Intervals less than 5 s beside a file's window are shown with nothing of it, for stamps of LMT are rounded down to 5 s.
 -- param from timestamp
 -- param to timestamp

@@ -1,4 +1,4 @@
--- Logs, or jobs, that wrote less than a limit: IOMiner, algorithm 1, line 14 (bytes_written with streams: semantics.md 1).
+-- Logs, or jobs, that wrote less than a limit: IOMiner, algorithm 1, line 14 (bytes_written with streams: SEMANTICS.md 1).
 -- param limit float 1e9
 -- param grain text log
 -- with limit=1e3

@@ -1,4 +1,4 @@
--- What else moved bytes on the OSTs of a log while it did: slurm-lmt.md 5.5, semantics.md 7. A file's bytes on an OST are spread
+-- What else moved bytes on the OSTs of a log while it did: SEMANTICS.md 7. A file's bytes on an OST are spread
 -- evenly over its window; intervals of at most 30 s in which the log moved bytes.
 -- param from timestamp
 -- param to timestamp

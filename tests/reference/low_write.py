@@ -1,4 +1,4 @@
-# Large logs that move much in this direction, and slowly: IOMiner, figure 12 and section III-F (slurm-lmt.md 3.4).
+# Large logs that move much in this direction, and slowly: IOMiner, figure 12 and section III-F (SEMANTICS.md 9).
 # param min_nprocs int 1000
 # param min_bytes float 1e7
 # param max_bw float 1e9

@@ -1,4 +1,4 @@
-# Which other jobs moved bytes on the OSTs of a job while it did, weighed by these bytes: semantics.md 7. A file's bytes on an OST
+# Which other jobs moved bytes on the OSTs of a job while it did, weighed by these bytes: SEMANTICS.md 7. A file's bytes on an OST
 # are spread evenly over its window; where several files of a log are in use on an OST the time counts once.
 # param job int
 # param fs text NULL

@@ -1,5 +1,5 @@
 -- Logs in which one process did far more I/O than the rest: bytes and times of POSIX and STDIO records of single processes, and
--- the shared record in which the slowest process lost most against the fastest. Streams are left out (semantics.md 1).
+-- the shared record in which the slowest process lost most against the fastest. Streams are left out (SEMANTICS.md 1).
 -- param min_ratio float 0
 -- param min_bytes float 1e8
 -- with min_ratio=50

@@ -1,5 +1,5 @@
 # What made the I/O of logs slow: five causes by the thresholds that stand in the query's comment, each from the exclusive times
-# (algorithm 2) of the files that it is about, by their windows and by the times for which they were busy (semantics.md 2).
+# (algorithm 2) of the files that it is about, by their windows and by the times for which they were busy (SEMANTICS.md 2).
 # param job int NULL
 # param from timestamp NULL
 # param to timestamp NULL

@@ -1,4 +1,4 @@
--- How many logs have at most a given share of sequential POSIX requests: IOMiner, figure 7 and equation 3 (semantics.md 3).
+-- How many logs have at most a given share of sequential POSIX requests: IOMiner, figure 7 and equation 3 (SEMANTICS.md 3).
 -- param measure text consec
 -- param direction text both
 -- with measure=seq

@@ -1,5 +1,5 @@
--- How processes share files: IOMiner, figure 9 and equation 5 with R = files / processes (slurm-lmt.md 3.4). Streams and files
--- without bytes are no part of it (semantics.md 1).
+-- How processes share files: IOMiner, figure 9 and equation 5 with R = files / processes (SEMANTICS.md 9). Streams and files
+-- without bytes are no part of it (SEMANTICS.md 1).
 WITH used AS (  -- Whether all processes share a file, or one has it to itself.
   SELECT log_id, nprocs, sharing = 'unique' AS own, sharing = 'shared' OR greatest(file_nprocs_posix, file_nprocs_mpiio) >= nprocs AS every
   FROM darshan_file f JOIN darshan_log l USING (log_id)

@@ -73,7 +73,7 @@ def osts_of(layout, highest):
 
 
 def files_of(report, direction):
-    """The files of one direction: one source each (semantics.md, section 1), streams and idle files left out."""
+    """The files of one direction: one source each (SEMANTICS.md 1), streams and idle files left out."""
     nprocs = report.metadata['job']['nprocs']
     by_id = {}
     for module in ('POSIX', 'STDIO', 'MPI-IO'):

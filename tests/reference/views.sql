@@ -1,4 +1,4 @@
--- The views that questions ask, as tables: from what `iolode schema NAME` says of them and from semantics.md 5.
+-- The views that questions ask, as tables: from what `iolode schema NAME` says of them and from SEMANTICS.md 5.
 
 -- Logs of one job id and user are one job while each begins before, or within 24 hours of, the end of those before it.
 CREATE TABLE darshan_log_group AS

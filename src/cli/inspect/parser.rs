@@ -4,12 +4,12 @@
 //! record id, counter, value, file name, mount point, type of file system. Values are those of the log, not the NULLs of the
 //! tables: -1 where Darshan has none.
 //!
-//! Differs: counters that darshan-parser loses on the way from old module versions are there (darshan-format.md, section 12);
+//! Differs: counters that darshan-parser loses on the way from old module versions are there (source/darshan/FORMAT.md 12);
 //! a partial module needs no `--show-incomplete`; explanations of counters are left out, as is what is kept of AutoPerf's XC
 //! module; HEATMAP and APMPI records come by record id and rank.
 //!
 //! # Source
-//! darshan-format.md, sections 3, 7 and 12; darshan-peers.md, section E.
+//! source/darshan/FORMAT.md 3, 7 and 12; darshan-peers.md, section E.
 
 use super::performance::{BY_SLOWEST, print_files, print_performance};
 use super::rows::{Row, tables};

@@ -173,6 +173,6 @@ pub(super) fn print_files(
     line("write_only", &|file| file.written > 0 && file.read == 0)?;
     line("read_write", &|file| file.read > 0 && file.written > 0)?;
     line("unique", &|file| file.processes == 1)?;
-    // The greater offset of the two kinds of sharing; darshan-parser adds them (darshan-format.md, section 12, item 11).
+    // The greater offset of the two kinds of sharing; darshan-parser adds them (source/darshan/FORMAT.md 12.11).
     line("shared", &|file| file.processes != 1)
 }

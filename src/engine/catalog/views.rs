@@ -62,7 +62,7 @@ pub fn view(name: &str) -> Option<&'static View> {
 }
 
 /// Outside Slurm a job id is a process id, which comes again: logs of one job id and user are one job only while they
-/// overlap or follow each other within 24 hours (semantics.md 5).
+/// overlap or follow each other within 24 hours (SEMANTICS.md 5).
 const DARSHAN_LOG_GROUP: View = View {
     name: "darshan_log_group",
     doc: "One Darshan log, and to which job it belongs: the logs of one job id and user that overlap or lie within 24 hours of each other",
@@ -344,7 +344,7 @@ SELECT * FROM alike WHERE logs > 1",
 
 /// Darshan writes down SLURM_JOBID: the raw id of a job or an array task, and for every component of a heterogeneous job that
 /// of its leader; outside Slurm, its process id, which may be the id of somebody's job. So besides the id the times must agree,
-/// within 2 s, and the user where Slurm's dump says who it was. The user's name is a guess on Darshan's side (semantics.md 5).
+/// within 2 s, and the user where Slurm's dump says who it was. The user's name is a guess on Darshan's side (SEMANTICS.md 5).
 ///
 /// A log runs in the one srun that lasts as long, else in the batch or interactive step; one job can have several at a time,
 /// and then what they agree on counts.

@@ -70,7 +70,7 @@ fn file_categories_are_those_that_darshan_parser_prints() {
     });
 }
 
-/// semantics.md 2: job 44 of linked/ has five logs, the first two of them side by side; id2351 is a process outside Slurm.
+/// SEMANTICS.md 2: job 44 of linked/ has five logs, the first two of them side by side; id2351 is a process outside Slurm.
 #[test]
 fn the_five_logs_of_a_real_job_are_one_job_and_a_process_id_is_another() {
     let Some(lake) = shared("linked") else { return };

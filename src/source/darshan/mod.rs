@@ -5,7 +5,7 @@
 //! each counter of each module version lies, [`module`] has a file for each other kind of record. Then the rows: a table for
 //! each module, and [`mod@derive`] for `darshan_file` and `darshan_log`.
 //!
-//! FORMAT.md describes the format. It was checked against darshan-util 3.5.0, whose mistakes (FORMAT.md 12) this reader does not
+//! [`mod@format`] (FORMAT.md) describes the format. It was checked against darshan-util 3.5.0, whose mistakes (FORMAT.md 12) this reader does not
 //! repeat.
 //!
 //! # Example
@@ -20,6 +20,9 @@
 //! }
 //! # Ok::<(), iolode::Error>(())
 //! ```
+
+#[doc = include_str!("FORMAT.md")]
+pub mod format {}
 
 #[cfg(test)]
 mod bounded;

@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn a_stamp_is_local_time_of_the_zone() {
-        // slurm-lmt.md, section 5: snx11025's 00:00:00 is 1517126400.
+        // FORMAT.md 3: snx11025's 00:00:00 is 1517126400.
         assert_eq!(times(PACIFIC, &["2018-01-28 00:00:00"]), [1_517_126_400]);
         assert_eq!(
             times(chrono_tz::UTC, &["2018-01-28 00:00:00"]),

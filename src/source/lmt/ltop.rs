@@ -571,7 +571,7 @@ mod tests {
     fn the_real_recording_has_each_sample_once_and_leaves_out_the_file_system_that_fell_silent() {
         let Some(input) = recording() else { return };
         let (found, outcome) = rows("lmt_ost", &input, &site());
-        // slurm-lmt.md, sections 1.6 and 1.8: 96 OSTs lc1-OST0000..005f; replayed through LMT's own inserts the recording made
+        // FORMAT.md 13: 96 OSTs lc1-OST0000..005f; replayed through LMT's own inserts the recording made
         // 4800 rows of OST_DATA, 1600 of OSS_DATA, 46 of MDS_DATA and 966 of MDS_OPS_DATA.
         let counts = ["lmt_ost", "lmt_oss", "lmt_mdt", "lmt_mdt_op"]
             .map(|name| rows(name, &input, &site()).0.num_rows());
@@ -610,7 +610,7 @@ mod tests {
     #[test]
     fn entries_of_the_real_recording_before_repetitions_are_left_out() {
         let Some(input) = real(RECORDING) else { return };
-        // slurm-lmt.md, section 6.
+        // FORMAT.md 13.
         let lines: Vec<&[u8]> = input
             .split(|b| *b == b'\n')
             .filter(|line| !line.is_empty())

@@ -4,15 +4,18 @@
 //! |---|---|---|
 //! | mysqldump of LMT's database | `mysqldump` | counters |
 //! | a copy of the database in SQLite | `sqlite` | counters |
-//! | the live database | `server` | counters |
+//! | the live database | `mysql` | counters |
 //! | `ltop -r` recordings | `ltop` | counters, and what the database does not keep |
-//! | h5lmt and TOKIO HDF5 files | `hdf5` | intervals |
+//! | h5lmt and TOKIO HDF5 files | `hdf5_forms` | intervals |
 //!
-//! Readers append samples as they came. What was moved between two of them is formed by `interval` when a lake merges its rows:
+//! Readers append samples as they came. What was moved between two of them is formed by `counter_intervals` when a lake merges its rows:
 //! then it does not matter in how many pieces and in what order they came.
 //!
-//! The databases share `info`, which says what their ids stand for, `samples`, which turns their rows into the lake's, and
-//! `clock`, which knows what time a stamp without zone is.
+//! The databases share `dimensions`, which says what their ids stand for, `samples`, which turns their rows into the lake's, and
+//! `clock`, which knows what time a stamp without zone is. The forms are described in [`mod@format`].
+
+#[doc = include_str!("FORMAT.md")]
+pub mod format {}
 
 mod clock;
 mod counter_intervals;

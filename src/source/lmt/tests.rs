@@ -138,7 +138,7 @@ fn intervals(rows: &RecordBatch) -> Vec<(String, i32, i64, i64, i64, i64)> {
         .collect()
 }
 
-/// slurm-lmt.md, section 6.
+/// FORMAT.md 13.
 fn check_totals(file: &str) {
     let Some(rows) = real_rows("lmt_ost", file) else {
         return;
@@ -202,7 +202,7 @@ fn check_totals(file: &str) {
     }
 }
 
-/// Operations of the five minutes: slurm-lmt.md, section 6.
+/// Operations of the five minutes: FORMAT.md 13.
 fn check_operations(file: &str) {
     let Some(rows) = real_rows("lmt_mdt_op", file) else {
         return;
@@ -255,7 +255,7 @@ fn the_counters_of_a_database_are_kept_as_they_came() {
         let Some(rows) = real_rows("lmt_ost", file) else {
             return;
         };
-        // slurm-lmt.md, section 6: raw sums. They exceed an i64's half, not an i64.
+        // FORMAT.md 13: raw sums. They exceed an i64's half, not an i64.
         let sum = |name| ints(&rows, name).into_iter().flatten().sum::<i64>();
         assert_eq!(sum("read_counter"), 24_802_805_078_724_608, "{file}");
         assert_eq!(sum("write_counter"), 52_341_294_707_738_599, "{file}");

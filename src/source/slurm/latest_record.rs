@@ -1,4 +1,4 @@
-//! Of a record that several dumps have, the newest that is known (semantics.md 6).
+//! Of a record that several dumps have, the newest that is known (SEMANTICS.md 6).
 //!
 //! A job that one day's dump shows as RUNNING is COMPLETED in the next; in whatever order the dumps come, the lake holds the
 //! latter. Dumps may have different columns: what the newest record does not say and what never changes comes from another.

@@ -2,9 +2,12 @@
 //!
 //! [`hostlist`] expands lists of nodes, `clock` and `value` read single values, `record` makes a row of what a record says.
 //! `text` reads `sacct -P`, with `fields` for what each column holds, and `split` for the lines that hold a user's text with
-//! delimiters; `json` reads `sacct --json`; `live` runs sacct. Dumps overlap: `newest` keeps of one record the latest that is known of it.
+//! delimiters; `json` reads `sacct --json`; `sacct_command` runs sacct. Dumps overlap: `latest_record` keeps of one record the latest that is known of it.
+//! The forms and their values are described in [`mod@format`].
 
 mod clock;
+#[doc = include_str!("FORMAT.md")]
+pub mod format {}
 mod column;
 mod fields;
 pub mod hostlist;

@@ -1,6 +1,6 @@
 //! `darshan_file` and `darshan_log`: what the records of all modules say of each file and of the program.
 //!
-//! The rules are those of semantics.md, sections 1 to 5; each file here keeps some of them: [`mod@file`] one row for a file,
+//! The rules are those of SEMANTICS.md 1 to 5; each file here keeps some of them: [`mod@file`] one row for a file,
 //! [`mod@log`] one for the log out of its `totals`, [`ost`] bytes on storage targets, [`mount`] the file system, [`app`] the program's name.
 
 pub mod app;

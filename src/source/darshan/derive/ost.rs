@@ -114,7 +114,7 @@ impl Stripes {
     /// the sum is `bytes`, less what lies on a metadata target. Of mirrors the first is charged.
     ///
     /// # Source
-    /// semantics.md, section 4; offsets to stripes as darshan-dxt-parser does.
+    /// SEMANTICS.md 4; offsets to stripes as darshan-dxt-parser does.
     pub fn spread(&self, bytes: u64, extents: &Extents<'_>) -> Vec<i64> {
         // The last weight is that of the metadata target.
         let mut weights = vec![0u128; self.osts.len() + 1];
