@@ -312,7 +312,8 @@ fn a_full_disk_is_said_and_leaves_no_file_behind() {
         let stderr = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(2), "{format}: {stderr}");
         assert_eq!(
-            stderr, "iolode: stdout: cannot write: no space left on device\n",
+            stderr,
+            "iolode: stdout: cannot write: no space left on device; make room there and run the command again\n",
             "{format}"
         );
         let args = [
@@ -328,7 +329,8 @@ fn a_full_disk_is_said_and_leaves_no_file_behind() {
         ];
         let why = iolode(dir.path(), &args).failed();
         assert_eq!(
-            why, "/dev/full: cannot write: no space left on device",
+            why,
+            "/dev/full: cannot write: no space left on device; make room there and run the command again",
             "{format}"
         );
     }

@@ -130,7 +130,7 @@ fn without_a_lake_a_function_goes_with_the_session() {
     assert_eq!(sql(dir.path(), &["-c", make, "-c", ask]).ok(), "f\nhere\n");
     assert_eq!(
         sql(dir.path(), &["-c", ask]).failed(),
-        "unknown function `f`"
+        "unknown function `f`; list them with `show functions`"
     );
     let list = "show functions like 'f'";
     assert_eq!(
