@@ -5,6 +5,6 @@ pub(super) mod constant_keys;
 pub(super) mod copartitioned_join;
 pub(in crate::engine) mod drop_join_ordering;
 pub(super) mod dynamic_filter;
-pub(in crate::engine) mod float_keys;
+pub(in crate::engine) mod group_limits;
 pub(super) mod scan_filter;
 pub(in crate::engine) mod sort_fetch;

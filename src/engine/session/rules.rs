@@ -12,7 +12,7 @@ use super::options::switched;
 use crate::engine::exec;
 use crate::engine::planning::dynamic_filter::DynamicFilter;
 use crate::engine::planning::{
-    aggregate_build_side, constant_keys, copartitioned_join, drop_join_ordering, float_keys,
+    aggregate_build_side, constant_keys, copartitioned_join, drop_join_ordering, group_limits,
     scan_filter, sort_fetch,
 };
 use crate::engine::workarounds::functional_dependencies::PLAIN_COLUMNS;
@@ -81,7 +81,7 @@ fn planning(copartitioned: bool) -> Rules {
         Arc::new(ProjectionPushdown::new()),
         Arc::new(PushdownSort::new()),
         Arc::new(EnsureCooperative::new()),
-        Arc::new(float_keys::RULE),
+        Arc::new(group_limits::RULE),
         switched(DynamicFilter),
     ];
     rules.extend(behind);
