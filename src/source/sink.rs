@@ -11,7 +11,7 @@ type Drain = Box<dyn FnMut(&mut [TableBuilder]) -> Result<()> + Send>;
 pub struct BatchSink {
     builders: Vec<TableBuilder>,
     /// Takes the rows of an input while it is read.
-    taker: Option<Drain>,
+    drain: Option<Drain>,
     /// Place in `builders` of each of [`TABLES`].
     places: Vec<Option<usize>>,
     /// Whether each of [`TABLES`] is left out of the next inputs.
@@ -34,7 +34,7 @@ impl BatchSink {
         }
         Ok(Self {
             builders,
-            taker: None,
+            drain: None,
             places,
             hidden: vec![false; TABLES.len()],
         })
@@ -67,25 +67,25 @@ impl BatchSink {
         self.place(name).is_some()
     }
 
-    /// Has `taker` look at the builders each time a reader of dumps, or of a log that is larger than memory, can spare rows.
+    /// Sets the callback that drains full builders while a dump, or a log that is larger than memory, is read.
     pub fn set_drain(
         &mut self,
-        taker: impl FnMut(&mut [TableBuilder]) -> Result<()> + Send + 'static,
+        drain: impl FnMut(&mut [TableBuilder]) -> Result<()> + Send + 'static,
     ) {
-        self.taker = Some(Box::new(taker));
+        self.drain = Some(Box::new(drain));
     }
 
-    /// Nobody takes rows any more.
+    /// Removes that callback.
     pub fn remove_drain(&mut self) {
-        self.taker = None;
+        self.drain = None;
     }
 
-    /// Gives rows away, if the builders hold whole rows only and somebody takes them.
+    /// Hands the builders, which hold whole rows only, to that callback, if there is one.
     ///
     /// # Errors
-    /// Those of the taker: the input must not be read on.
+    /// Those of the callback: the input must not be read on.
     pub fn flush(&mut self) -> Result<()> {
-        match &mut self.taker {
+        match &mut self.drain {
             Some(take) => take(&mut self.builders),
             None => Ok(()),
         }

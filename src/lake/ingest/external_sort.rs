@@ -1,7 +1,7 @@
 //! Dumps to sorted runs in temporary files, whatever their size and order.
 //!
 //! A dump's rows belong to many ranges of job ids, or to many days, and which ranges there will be is known only when all dumps
-//! are read. So they are read once, sorted piece by piece, and put aside; [`super::merge`] brings the pieces of a range or a day
+//! are read. So they are read once, sorted piece by piece, and spilled; [`super::merge`] brings the pieces of a range or a day
 //! together.
 
 use super::discover::{Candidate, failed_row};
@@ -239,13 +239,13 @@ impl ExternalSort {
     }
 }
 
-/// A thread's readers and what they have put aside.
+/// A thread's readers and what they have spilled.
 struct Worker<'o> {
     options: &'o IngestOptions<'o>,
     site: &'o Arc<Site>,
     tables: BatchSink,
     readers: HashMap<usize, Box<dyn Reader>>,
-    aside: Arc<Mutex<Spilling>>,
+    spilling: Arc<Mutex<Spilling>>,
 }
 
 impl<'o> Worker<'o> {
@@ -262,7 +262,7 @@ impl<'o> Worker<'o> {
         }
         let most = (options.memory / options.threads.max(1) / 16).clamp(1 << 20, 16 << 20);
         let temp = options.temp();
-        let aside = Arc::new(Mutex::new(Spilling {
+        let spilling = Arc::new(Mutex::new(Spilling {
             file: Arc::new(temp::file(&temp)?),
             temp,
             end: 0,
@@ -272,15 +272,15 @@ impl<'o> Worker<'o> {
             failure: None,
         }));
         let mut tables = BatchSink::new(names)?;
-        let (taker, cancel) = (aside.clone(), options.cancel.clone());
+        let (drain, cancel) = (spilling.clone(), options.cancel.clone());
         tables.set_drain(move |builders| {
             if cancel.load(Ordering::Relaxed) {
                 return Err(Error::Interrupted);
             }
-            spill_rows(&taker, builders, most).map_err(|e| {
+            spill_rows(&drain, builders, most).map_err(|e| {
                 // No fault of the input, whatever its reader makes of it.
-                if let Ok(mut aside) = taker.lock() {
-                    aside.failure = Some(e);
+                if let Ok(mut spilling) = drain.lock() {
+                    spilling.failure = Some(e);
                 }
                 Error::Interrupted
             })
@@ -290,25 +290,25 @@ impl<'o> Worker<'o> {
             site,
             tables,
             readers: HashMap::new(),
-            aside,
+            spilling,
         })
     }
 
     fn read(&mut self, number: usize, dump: &Dump) -> Result<InputRow> {
         let source = self.options.sources.get(dump.source).copied();
         let source = source.ok_or_else(|| Error::Invalid("an input's source is gone".into()))?;
-        if let Ok(mut aside) = self.aside.lock() {
-            aside.input = number;
+        if let Ok(mut spilling) = self.spilling.lock() {
+            spilling.input = number;
         }
         let row = self.read_whole(dump, source);
         if self.options.is_cancelled() {
             return Err(Error::Interrupted);
         }
-        let failure = self.aside.lock().ok().and_then(|mut a| a.failure.take());
+        let failure = self.spilling.lock().ok().and_then(|mut a| a.failure.take());
         if let Some(e) = failure {
             return Err(e);
         }
-        let wholly = spill_rows(&self.aside, self.tables.builders(), 0);
+        let wholly = spill_rows(&self.spilling, self.tables.builders(), 0);
         match row {
             Ok(row) => wholly.map(|()| row),
             Err(e) => {
@@ -358,11 +358,11 @@ impl<'o> Worker<'o> {
         Ok(row)
     }
 
-    /// Takes what was put aside.
+    /// Takes the runs that were spilled.
     fn runs(&mut self) -> Vec<Arc<SortedRun>> {
-        self.aside
+        self.spilling
             .lock()
-            .map(|mut aside| std::mem::take(&mut aside.runs))
+            .map(|mut spilling| std::mem::take(&mut spilling.runs))
             .unwrap_or_default()
     }
 }
@@ -376,18 +376,22 @@ struct Spilling {
     input: usize,
     period: Period,
     runs: Vec<Arc<SortedRun>>,
-    /// What kept rows from being put aside.
+    /// Why rows could not be spilled.
     failure: Option<Error>,
 }
 
-fn spill_rows(aside: &Mutex<Spilling>, builders: &mut [TableBuilder], least: usize) -> Result<()> {
+fn spill_rows(
+    spilling: &Mutex<Spilling>,
+    builders: &mut [TableBuilder],
+    least: usize,
+) -> Result<()> {
     for builder in builders {
         if builder.rows() == 0 || builder.bytes() < least {
             continue;
         }
         let rows = builder.finish()?;
-        if let Ok(mut aside) = aside.lock() {
-            aside.put(builder.table(), &rows)?;
+        if let Ok(mut spilling) = spilling.lock() {
+            spilling.put(builder.table(), &rows)?;
         }
     }
     Ok(())
@@ -449,7 +453,7 @@ impl Spilling {
         found.collect()
     }
 
-    /// Puts rows aside as a run.
+    /// Spills rows as a run.
     fn sorted(
         &mut self,
         table: &Arc<Table>,

@@ -264,12 +264,12 @@ impl<'o> Worker<'o> {
         let builders = self.tables.builders().len();
         let writers = RangeWriters::new(task, builders, self.flush_at, self.write_at);
         let writers = Arc::new(Mutex::new(writers));
-        let (taker, cancel) = (writers.clone(), self.options.cancel.clone());
+        let (drain, cancel) = (writers.clone(), self.options.cancel.clone());
         self.tables.set_drain(move |builders| {
             if cancel.load(Ordering::Relaxed) {
                 return Err(Error::Interrupted);
             }
-            lock(&taker)?.flush_while_read(builders)
+            lock(&drain)?.flush_while_read(builders)
         });
         writers
     }

@@ -319,9 +319,9 @@ fn read_within(input: &Input, names: &[&'static str]) -> (Outcome, Seen, Darshan
             }
         }
     };
-    let taker = seen.clone();
+    let drain = seen.clone();
     tables.set_drain(move |builders| {
-        take(&taker, builders, 64 << 10);
+        take(&drain, builders, 64 << 10);
         Ok(())
     });
     let ((outcome, reader), most) = peak(|| {

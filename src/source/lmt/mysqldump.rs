@@ -2,7 +2,7 @@
 //!
 //! First `sections` finds where the rows of each table lie, and the small tables are read, wherever they stand. Then the tables
 //! of samples, a block at a time: a row's numbers go from the text straight into the columns of `samples`, and where rows look the
-//! same (`shape`), those of many rows column by column. Rows stand on lines of their own (MariaDB since 10.6) or all rows of an
+//! same (`row_template`), those of many rows column by column. Rows stand on lines of their own (MariaDB since 10.6) or all rows of an
 //! INSERT on one line of a megabyte; a list of columns may stand before them, else their order is that of CREATE TABLE.
 
 use super::dimensions;

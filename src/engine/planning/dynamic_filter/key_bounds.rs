@@ -1,4 +1,4 @@
-//! The bounds of what a join holds, noted as its rows come.
+//! The bounds of the keys of a build side, gathered as its rows come.
 
 use crate::engine::rule::Node;
 use datafusion::arrow::array::{Array, RecordBatch};

@@ -1,7 +1,7 @@
-//! A physical optimizer rule: the keys that a join holds bound what it reads of its other side.
+//! A physical optimizer rule: the keys of the build side of a join bound the scan of its probe side.
 //!
-//! A join takes in the rows that it holds before it asks for the first that looks for one of them. By then the least and the greatest of
-//! each key are known, and of the other side files, row groups and pages outside of them are not read.
+//! A join reads its build side before the first row of its probe side. By then the least and the greatest of each key are known, and
+//! files, row groups and pages of the probe side outside of them are not read.
 //!
 //! ```text
 //! HashJoinExec: mode=Partitioned, join_type=Inner, on=[(fs, fs), (ost, ost), (time, time)]
