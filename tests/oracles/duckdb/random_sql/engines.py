@@ -68,12 +68,19 @@ class DuckDB:
         except (EOFError, BrokenPipeError, ConnectionResetError):
             said = None
         if said is None:
-            self.child.kill()
-            self.child.join()
-            self.start()
+            self.restart()
             return Answer({"error": "DuckDB's process ended, or did not stop in time", "timeout": True})
+        if said.get("error", "").startswith(("InternalException", "FatalException")):
+            # After an internal error DuckDB refuses every further statement: "database has been invalidated".
+            self.restart()
         table = said.pop("table", None)
         return Answer(said, plain(pyarrow.ipc.open_file(table).read_all()) if table is not None else None)
+
+    def restart(self):
+        self.pipe.close()
+        self.child.kill()
+        self.child.join()
+        self.start()
 
     def stop(self):
         self.pipe.close()
