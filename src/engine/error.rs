@@ -147,6 +147,53 @@ fn plainer(text: String) -> String {
             "min and max are of the rows of a group and take one value, not {given}; of the values of one row write least(..) or greatest(..)"
         );
     }
+    if let (Some(text), Some(_)) = (
+        between("annot cast string '", "' to value of "),
+        between("' to value of ", "Int").or_else(|| between("' to value of ", "Float")),
+    ) {
+        return format!(
+            "`{text}` is not a number; a text is compared with a text in quotes, or read where it may be none by try_cast(a AS BIGINT)"
+        );
+    }
+    if text.contains("annot cast timezone to different timezone") {
+        return "a local time that the time zone skips or has twice is no instant; give these times with their offset, \
+                `2026-03-29 01:30:00Z`"
+            .into();
+    }
+    if let Some(column) = between("While expanding wildcard, column \"", "\"").or_else(|| {
+        between(
+            "column in SELECT must be in GROUP BY or an aggregate function: Column \"",
+            "\"",
+        )
+    }) {
+        return format!(
+            "column `{column}` is neither in GROUP BY nor in an aggregate such as max(..)"
+        );
+    }
+    if text.contains("does not support logical expression WindowFunction")
+        || text.contains("HAVING clause references: ")
+            && text.contains(" BETWEEN UNBOUNDED PRECEDING")
+    {
+        return "a window function cannot stand in WHERE, GROUP BY or HAVING; keep rows by `QUALIFY row_number() OVER (..) = 1`, or \
+                compute it in a subquery"
+            .into();
+    }
+    const NO_PLAN: &[&str] = &[
+        "does not satisfy distribution requirements",
+        "does not satisfy order requirements",
+        "xpects PARTITION BY expression to be ordered",
+    ];
+    if NO_PLAN.iter().any(|part| text.contains(part)) {
+        return "the query engine found no valid plan, which is a mistake in iolode or DataFusion; ask for its windows or groupings one by one"
+            .into();
+    }
+    if text.contains("an't compare arrays of different types") {
+        return "two columns that are compared have different types, which DataFusion did not see; cast one of them, `CAST(a AS VARCHAR)`"
+            .into();
+    }
+    if let Some((first, _)) = text.split_once(". No function matches the given name") {
+        return first.into();
+    }
     if let Some(path) = between("Failed to fetch metadata for file ", ": ") {
         return format!("damaged data file /{path}; `iolode lake check` says what else is wrong");
     }
@@ -214,6 +261,9 @@ fn plan(text: &str, known: &Known) -> String {
     }
     if let (true, Some(name)) = (text.starts_with("Invalid function '"), quoted(text)) {
         let near = nearest(&name, known.functions.iter().map(String::as_str));
+        if near == Some(name.as_str()) {
+            return format!("`{name}` is a window function; write `{name}(..) OVER (ORDER BY ..)`");
+        }
         return format!(
             "unknown function `{name}`; {}",
             near.map_or(
@@ -482,6 +532,36 @@ mod tests {
             error.starts_with("not supported: SEMI JOIN; write WHERE [NOT] EXISTS"),
             "{error}"
         );
+    }
+
+    #[test]
+    fn common_slips_say_what_to_write() {
+        const T: &str = "FROM (SELECT 'x' AS a, 1 AS b) AS t";
+        for (sql, words) in [
+            ("SELECT count(*) T WHERE a IN (1, 2)", "`x` is not a number"),
+            ("SELECT count(*) T WHERE a = 5", "`x` is not a number"),
+            ("SELECT count(*) T WHERE b = 'abc'", "`abc` is not a number"),
+            ("SELECT coalesce(a, b) T", "`x` is not a number"),
+            (
+                "SELECT * T GROUP BY a",
+                "column `t.b` is neither in GROUP BY nor",
+            ),
+            (
+                "SELECT b, count(*) T GROUP BY a",
+                "column `t.b` is neither in GROUP BY nor",
+            ),
+            ("SELECT a T WHERE row_number() OVER () = 1", "QUALIFY"),
+            ("SELECT a T HAVING row_number() OVER () = 1", "QUALIFY"),
+            ("SELECT lag(b) T", "write `lag(..) OVER (ORDER BY ..)`"),
+            (
+                "SELECT timestamp '2026-03-29 02:30:00' at time zone 'Europe/Berlin'",
+                "skips or has twice",
+            ),
+        ] {
+            let error = ask(&sql.replace(" T", &format!(" {T}"))).unwrap_err();
+            assert!(error.contains(words), "{sql}: {error}");
+            assert!(error.len() < 200, "{sql}: {error}");
+        }
     }
 
     #[test]

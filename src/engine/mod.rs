@@ -60,7 +60,7 @@ use error::{Known, is_exhausted, translate};
 use futures::StreamExt;
 use session::options::{Fallback, Options};
 use session::state;
-use sql::{all_sets, headings, long_chains, table_clauses, time_zone, using};
+use sql::{all_sets, headings, long_chains, refused_clauses, time_zone, using};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use udf::mine::Mine;
@@ -202,7 +202,16 @@ impl Engine {
         statements.iter().try_for_each(using::check)?;
         statements.iter().try_for_each(all_sets::check)?;
         statements.iter().try_for_each(distinct_from::check)?;
-        statements.iter().try_for_each(table_clauses::check)?;
+        let state = self.context.state_ref();
+        let is_scalar = |name: &str| {
+            let state = state.read();
+            state.scalar_functions().contains_key(name)
+                && !state.aggregate_functions().contains_key(name)
+                && !state.window_functions().contains_key(name)
+        };
+        statements
+            .iter()
+            .try_for_each(|statement| refused_clauses::check(statement, is_scalar))?;
         statements.iter().try_for_each(time_zone::check)?;
         Ok(statements)
     }

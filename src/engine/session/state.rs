@@ -27,11 +27,15 @@ use crate::engine::workarounds::in_lists::SeparateLists;
 use crate::engine::workarounds::kept_nulls::KeptNulls;
 use crate::engine::workarounds::order_twice::OrderOnce;
 use crate::engine::workarounds::percentile_cont::ExactPercentileCont;
+use crate::engine::workarounds::range_frames::RangeFrames;
 use crate::engine::workarounds::signed_counts;
+use crate::engine::workarounds::window_identity::WindowIdentity;
 use crate::error::{Error, Result};
 use datafusion::execution::SessionStateBuilder;
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
 use datafusion::execution::session_state::SessionState;
+use datafusion::optimizer::eliminate_outer_join::EliminateOuterJoin;
+use datafusion::optimizer::{Optimizer, OptimizerRule};
 use datafusion::prelude::SessionConfig;
 use std::sync::Arc;
 
@@ -95,6 +99,20 @@ fn config(threads: usize, memory: Option<usize>, first: &str) -> SessionConfig {
     config
 }
 
+/// DataFusion's logical rules in their order, and one of ours among them.
+fn optimizer_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
+    let mut rules = Optimizer::new().rules;
+    let outer = rules
+        .iter()
+        .position(|rule| rule.name() == EliminateOuterJoin::new().name());
+    // Behind the rule that gives joins other keys, before those that believe them.
+    rules.insert(
+        outer.map_or(0, |outer| outer + 1),
+        Arc::new(ForgetDependencies),
+    );
+    rules
+}
+
 /// The session state: local engine, scheduler and executor all use this one, so a function or a rule is everywhere.
 /// It has no tables yet; [`crate::engine::catalog::lakes`] adds them.
 pub(crate) fn session_state(
@@ -106,6 +124,7 @@ pub(crate) fn session_state(
     let mut builder = SessionStateBuilder::new_with_default_features()
         .with_config(config(threads, memory, first))
         .with_runtime_env(runtime)
+        .with_optimizer_rules(optimizer_rules())
         .with_optimizer_rule(Arc::new(ExactPercentileCont))
         .with_optimizer_rule(Arc::new(OuterToAnti))
         .with_optimizer_rule(Arc::new(Extremes))
@@ -131,6 +150,7 @@ pub(crate) fn session_state(
     analyzer.add_function_rewrite(Arc::new(WriteOut));
     analyzer.add_function_rewrite(Arc::new(PartsOfDurations));
     analyzer.add_function_rewrite(Arc::new(BoundWindows));
+    analyzer.add_function_rewrite(Arc::new(RangeFrames));
     analyzer.rules.push(Arc::new(DistinctLast));
     analyzer.rules.push(Arc::new(ForgetDependencies));
     analyzer.rules.push(Arc::new(OrderOnce));
@@ -138,6 +158,7 @@ pub(crate) fn session_state(
     analyzer.rules.push(Arc::new(CheckedArithmetic));
     analyzer.rules.push(Arc::new(SeparateLists));
     analyzer.rules.push(Arc::new(KeptNulls));
+    analyzer.rules.push(Arc::new(WindowIdentity));
     // Behind those that may make NULLs.
     analyzer.rules.push(Arc::new(ThreeValuedIn));
     analyzer.rules.push(Arc::new(ConditionValues));

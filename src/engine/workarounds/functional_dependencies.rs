@@ -18,8 +18,8 @@
 //!
 //! The dependencies of such an input are taken away: of each key one column passes through [`SAME`], a function that gives what it is
 //! given, of which DataFusion does not know that. [`ForgetDependencies`] does so while a statement is planned, for the relations in its FROM,
-//! since GROUP BY looks at them then, and again for the whole plan. [`PLAIN_COLUMNS`] puts the column itself into the physical plan, which
-//! has no functional dependencies.
+//! since GROUP BY looks at them then, again for the whole plan, and after each pass that makes a LEFT or inner join of a FULL one: that has
+//! keys that the FULL join had not. [`PLAIN_COLUMNS`] puts the column itself into the physical plan, which has no functional dependencies.
 //!
 //! Delete when `a_key_of_a_side_is_taken_for_one_of_a_grouping` fails and the pull request is in.
 
@@ -37,6 +37,7 @@ use datafusion::logical_expr::{
     ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
 use datafusion::optimizer::analyzer::AnalyzerRule;
+use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
 use datafusion::physical_expr::expressions::Column as PhysicalColumn;
 use datafusion::physical_expr::{PhysicalExpr, ScalarFunctionExpr};
 use datafusion::physical_plan::projection::{ProjectionExec, ProjectionExpr};
@@ -63,6 +64,60 @@ impl AnalyzerRule for ForgetDependencies {
     fn name(&self) -> &str {
         "forget_functional_dependencies"
     }
+}
+
+impl OptimizerRule for ForgetDependencies {
+    fn name(&self) -> &str {
+        "forget_functional_dependencies"
+    }
+
+    fn rewrite(
+        &self,
+        plan: LogicalPlan,
+        _: &dyn OptimizerConfig,
+    ) -> Result<Transformed<LogicalPlan>> {
+        if !may_mistake(&plan, Below::Nothing)? {
+            return Ok(Transformed::no(plan));
+        }
+        // A rule changes a node and leaves the dependencies of those above it as they were.
+        let known = (plan.clone())
+            .transform_up_with_subqueries(|node| Ok(Transformed::yes(node.recompute_schema()?)))?
+            .data;
+        match keeps_too_long(&known)? {
+            true => Ok(Transformed::yes(forget(known)?)),
+            false => Ok(Transformed::no(plan)),
+        }
+    }
+}
+
+/// What stands above a node.
+#[derive(Clone, Copy, PartialEq)]
+enum Below {
+    Nothing,
+    Grouping,
+    /// A join below a grouping.
+    Join,
+}
+
+/// Whether there is a grouping of joined rows, one side of which is grouped: only such have a key of one side.
+fn may_mistake(plan: &LogicalPlan, below: Below) -> Result<bool> {
+    let below = match plan {
+        LogicalPlan::Aggregate(_) | LogicalPlan::Distinct(_) if below == Below::Join => {
+            return Ok(true);
+        }
+        LogicalPlan::Aggregate(_) | LogicalPlan::Distinct(_) => Below::Grouping,
+        LogicalPlan::Join(_) if below == Below::Grouping => Below::Join,
+        _ => below,
+    };
+    let mut found = false;
+    plan.apply_subqueries(|subquery| {
+        found = found || may_mistake(subquery, Below::Nothing)?;
+        Ok(TreeNodeRecursion::Jump)
+    })?;
+    for input in plan.inputs() {
+        found = found || may_mistake(input, below)?;
+    }
+    Ok(found)
 }
 
 thread_local! {
@@ -123,15 +178,7 @@ fn grouped(plan: LogicalPlan) -> Result<LogicalPlan> {
 
 /// The same plan, in which no dependency is kept too long.
 fn forget(plan: LogicalPlan) -> Result<LogicalPlan> {
-    let mut found = false;
-    plan.apply_with_subqueries(|node| {
-        found = !lost(node).is_empty();
-        Ok(match found {
-            true => TreeNodeRecursion::Stop,
-            false => TreeNodeRecursion::Continue,
-        })
-    })?;
-    if !found {
+    if !keeps_too_long(&plan)? {
         return Ok(plan);
     }
     let forgotten = plan.transform_up_with_subqueries(|node| {
@@ -143,6 +190,19 @@ fn forget(plan: LogicalPlan) -> Result<LogicalPlan> {
         Ok(Transformed::yes(node.recompute_schema()?))
     })?;
     Ok(forgotten.data)
+}
+
+/// Whether a dependency is kept too long.
+fn keeps_too_long(plan: &LogicalPlan) -> Result<bool> {
+    let mut found = false;
+    plan.apply_with_subqueries(|node| {
+        found = !lost(node).is_empty();
+        Ok(match found {
+            true => TreeNodeRecursion::Stop,
+            false => TreeNodeRecursion::Continue,
+        })
+    })?;
+    Ok(found)
 }
 
 /// Columns of the node's input, by position: the last one of each key that determines less above the node than DataFusion believes.
@@ -310,6 +370,10 @@ mod tests {
                 ("SELECT count(*) FROM u JOIN d ON d.g = u.x - 2", vec!["4"]),
                 ("SELECT g, x, sum(x) OVER (ORDER BY g) FROM d ORDER BY x LIMIT 1", vec!["1 | 3 | 24"]),
                 ("SELECT g, x FROM (SELECT g, x FROM a CROSS JOIN u UNION SELECT 1, 4) ORDER BY g, x LIMIT 2", vec!["1 | 3", "1 | 4"]),
+                // The FULL join becomes a LEFT or an inner one while the plan is optimised, and has the key of its side only then.
+                ("SELECT DISTINCT u.x % 5 AS y, a.g FROM a FULL JOIN u ON true WHERE u.x >= a.g ORDER BY g, y DESC", vec!["4 | 1", "3 | 1", "2 | 1", "0 | 1"]),
+                ("SELECT x % 5 AS y, g FROM u FULL JOIN a ON u.x - 2 >= a.g WHERE x <> 9 GROUP BY y, g ORDER BY g, y DESC", vec!["3 | 1", "2 | 1", "0 | 1"]),
+                ("SELECT DISTINCT b.s, x FROM (SELECT lower('B') AS s FROM u GROUP BY 1) AS b RIGHT JOIN u ON true ORDER BY s DESC, x", vec!["b | 3", "b | 5", "b | 7", "b | 9"]),
                 // A key of a side still is one of a grouping by columns of that side.
                 ("SELECT g, n, count(*) FROM (SELECT g, count(*) AS n FROM (VALUES (1), (1)) AS t(g) GROUP BY g) AS a CROSS JOIN u GROUP BY g", vec!["1 | 2 | 4"]),
             ] {

@@ -67,7 +67,7 @@ fn in_filter(filter: Filter) -> Result<Transformed<LogicalPlan>> {
         let others = conditions.iter().filter_map(as_list);
         if let Some(list) = as_list(&condition)
             && others
-                .filter(|other| other.of == list.of)
+                .filter(|other| may_become_one(other.of, list.of))
                 .any(|other| !(other.is_of_values && list.is_of_values))
         {
             condition = hidden(condition)?;
@@ -108,7 +108,7 @@ fn separate(expr: Expr) -> Result<Transformed<Expr>> {
 fn without_null(mut list: InList) -> (InList, bool) {
     let terms = list.list.len();
     list.list
-        .retain(|term| !matches!(term, Expr::Literal(value, _) if value.is_null()));
+        .retain(|term| !literal(term).is_some_and(ScalarValue::is_null));
     let had_null = list.list.len() < terms;
     (list, had_null)
 }
@@ -128,8 +128,28 @@ fn becomes_one_wrongly(left: &Expr, op: Operator, right: &Expr) -> bool {
     as_list(left).is_some_and(|left| {
         let put_together = op == Operator::And && left.negated && right.negated;
         let stays = op == Operator::Or && !left.negated;
-        left.of == right.of && !put_together && !stays
+        may_become_one(left.of, right.of) && !put_together && !stays
     })
+}
+
+/// Whether two expressions are one, or may become one while DataFusion simplifies them: it takes casts from a column to the values beside it.
+fn may_become_one(left: &Expr, right: &Expr) -> bool {
+    left == right || left.column_refs() == right.column_refs()
+}
+
+/// The value of a constant that may still have to be cast.
+fn literal(expr: &Expr) -> Option<&ScalarValue> {
+    match below_casts(expr) {
+        Expr::Literal(value, _) => Some(value),
+        _ => None,
+    }
+}
+
+fn below_casts(expr: &Expr) -> &Expr {
+    match expr {
+        Expr::Cast(cast) => below_casts(&cast.expr),
+        expr => expr,
+    }
 }
 
 /// `of [NOT] IN (..)`.
@@ -145,7 +165,7 @@ fn as_list(expr: &Expr) -> Option<List<'_>> {
         Expr::InList(list) => Some(List {
             of: &list.expr,
             negated: list.negated,
-            is_of_values: (list.list.iter()).all(|term| matches!(term, Expr::Literal(..))),
+            is_of_values: (list.list.iter()).all(|term| literal(term).is_some()),
         }),
         Expr::Not(of) => as_list(of).map(|list| List {
             negated: !list.negated,
@@ -162,7 +182,9 @@ fn as_list(expr: &Expr) -> Option<List<'_>> {
                 _ => as_list(left),
             }?;
             let negated = *op == Operator::And;
-            let is_one = left.of == right.of && left.negated == negated && right.negated == negated;
+            let is_one = may_become_one(left.of, right.of)
+                && left.negated == negated
+                && right.negated == negated;
             is_one.then_some(List {
                 is_of_values: left.is_of_values && right.is_of_values,
                 ..left
@@ -182,7 +204,7 @@ fn as_term(expr: &Expr) -> Option<List<'_>> {
     else {
         return None;
     };
-    let of = match (&**left, &**right) {
+    let of = match (below_casts(left), below_casts(right)) {
         (Expr::Column(_), Expr::Literal(..)) => left,
         (Expr::Literal(..), Expr::Column(_)) => right,
         _ => return None,
@@ -236,6 +258,11 @@ mod tests {
         "a IN (NULL) OR b = 1",
         "a IN (1, 2, 3, 4, 5) AND a IN (2, 3, 4, 5, 6) AND a NOT IN (3, 4)",
         "a + 0 IN (1, 2) AND a + 0 IN (c, 2)",
+        "a IN (1, 5) AND a NOT IN (2, CAST(NULL AS BIGINT))",
+        "a IN (1, 5) AND CAST(a AS INTEGER) NOT IN (2, NULL)",
+        "a IN (1, 5) AND CAST(a AS INTEGER) NOT IN (2, CAST(NULL AS INTEGER))",
+        "a IN (1) AND CAST(a AS INTEGER) NOT IN (2, nullif(1, 1))",
+        "NOT ((CAST(a AS INTEGER) = 1 OR CAST(a AS INTEGER) = 5) AND (a = 2 OR a = 6))",
     ];
 
     /// The rows that they are asked of, of numbers from 1 to 6, and NULL.
@@ -299,7 +326,10 @@ mod tests {
                 ),
                 not_in(&[n(3), n(4)]),
             ),
-            _ => and(a_in(&[n(1), n(2)]), a_in(&[c, n(2)])),
+            16 => and(a_in(&[n(1), n(2)]), a_in(&[c, n(2)])),
+            17..=19 => and(a_in(&[n(1), n(5)]), not_in(&[n(2), None])),
+            20 => and(a_in(&[n(1)]), not_in(&[n(2), None])),
+            _ => not(and(a_in(&[n(1), n(5)]), a_in(&[n(2), n(6)]))),
         }
     }
 

@@ -135,8 +135,12 @@ class Renderer:
         """A window function: the function, its FILTER or None, PARTITION BY, ORDER BY as pairs of expression and direction, the frame."""
         function, condition, partition, order, frame = e.args
         words = []
+        partition = list(map(self.expr, partition))
+        if self.dialect != IOLODE:
+            # DuckDB 1.4.2 partitions by `x, x` otherwise than by `x`.
+            partition = list(dict.fromkeys(partition))
         if partition:
-            words.append(f"PARTITION BY {', '.join(map(self.expr, partition))}")
+            words.append(f"PARTITION BY {', '.join(partition)}")
         if order:
             words.append("ORDER BY " + ", ".join(f"{self.expr(one.args[0])}{one.args[1]}" for one in order))
         if frame:
