@@ -44,6 +44,21 @@ pub fn count(n: u64) -> String {
     text
 }
 
+/// A count with its noun: `1 file`, `1 234 files`.
+pub fn counted(n: i64, one: &str, several: &str) -> String {
+    let noun = if n == 1 { one } else { several };
+    format!("{} {noun}", count(n.max(0) as u64))
+}
+
+/// A number with two digits that count.
+pub fn significant(number: f64) -> String {
+    match number {
+        n if n.abs() >= 99.5 => count(n.round().max(0.0) as u64),
+        n if n.abs() >= 9.95 => format!("{n:.0}"),
+        n => format!("{n:.1}"),
+    }
+}
+
 /// Seconds, three digits at most: `0.123 s`, `45.6 s`, `12 min 3 s`, `3 h 20 min`.
 pub fn seconds(s: f64) -> String {
     match s {
@@ -92,6 +107,19 @@ mod tests {
         assert_eq!(
             [0, 999, 1000, 1_234_567].map(count),
             ["0", "999", "1 000", "1 234 567"]
+        );
+    }
+
+    #[test]
+    fn counts_have_their_noun_and_numbers_two_digits() {
+        let files = |n| counted(n, "file", "files");
+        assert_eq!(
+            [0, 1, 1234].map(files),
+            ["0 files", "1 file", "1 234 files"]
+        );
+        assert_eq!(
+            [0.0, 1.04, 9.94, 9.96, 99.6, 1234.0].map(significant),
+            ["0.0", "1.0", "9.9", "10", "100", "1 234"]
         );
     }
 

@@ -1,38 +1,61 @@
-//! Answers that are more than one table: pages made of the answers to several questions.
+//! Answers that are more than one table: made of the answers to several questions, as blocks of a page.
 //!
 //! # Adding an analysis
-//! One file here; one line in [`ANALYSES`]. `iolode query NAME` then writes its page.
+//! One file here that makes an [`Answer`]; one line in [`ANALYSES`]. `iolode query NAME` then writes its page, or its JSON.
 
 pub mod amount;
+pub mod answer;
 pub mod diagnose;
 mod rows;
 
 use crate::engine::Engine;
 use crate::engine::queries::{Param, ParamType};
-use crate::error::Result;
+use crate::error::{Error, Result};
+use answer::Answer;
 use futures::future::BoxFuture;
 
-/// A question that is answered with a page of text.
+/// A question that is answered with [`Answer`]s.
 pub struct Analysis {
     /// Its name.
     pub name: &'static str,
     /// What it answers, one line.
     pub doc: &'static str,
-    /// Its parameter: a job.
-    pub param: fn() -> Param,
-    /// Its page.
+    /// Its parameters.
+    pub params: fn() -> Vec<Param>,
+    /// What it finds.
     ///
     /// # Errors
-    /// Those of the lake; [`crate::Error::Unknown`] or [`crate::Error::Invalid`] for a job of which the lake holds nothing.
-    pub page: for<'a> fn(&'a Engine, i64) -> BoxFuture<'a, Result<String>>,
+    /// Those of the lake; [`crate::Error::Unknown`] or [`crate::Error::Invalid`] for what the lake holds nothing of.
+    pub answers: for<'a> fn(&'a Engine, &'a Values) -> BoxFuture<'a, Result<Vec<Answer>>>,
+}
+
+/// The values of an analysis's parameters.
+#[derive(Clone, Debug, Default)]
+pub struct Values(pub Vec<(String, String)>);
+
+impl Values {
+    /// A whole number.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if it is not given or is none.
+    pub fn int(&self, name: &str) -> Result<i64> {
+        let given = self.0.iter().find(|(known, _)| known == name);
+        let (_, value) = given.ok_or_else(|| Error::Invalid(format!("--{name} is missing")))?;
+        value
+            .trim()
+            .parse()
+            .map_err(|_| Error::Invalid(format!("--{name} `{value}`: expected a whole number")))
+    }
 }
 
 /// Every analysis, in the order in which they are shown.
 pub const ANALYSES: &[Analysis] = &[Analysis {
     name: "diagnose",
     doc: "One job on one page: where its I/O time went, and what made it slow",
-    param: job,
-    page: |engine, job| Box::pin(diagnose::page(engine, job)),
+    params: || vec![job()],
+    answers: |engine, values| {
+        Box::pin(async move { diagnose::answers(engine, values.int("job")?).await })
+    },
 }];
 
 fn job() -> Param {

@@ -7,7 +7,8 @@ use super::period::{moment, period, zone};
 use super::screen::Terminal;
 use super::session::{QueryArgs, Session};
 use super::shell::{OutFile, Settings, Shell};
-use crate::answer::{ANALYSES, Analysis};
+use crate::answer::answer::Answer;
+use crate::answer::{ANALYSES, Analysis, Values};
 use crate::engine::queries::{Param, ParamType, Query, queries, query};
 use crate::error::Error;
 use crate::lake::Lake;
@@ -26,8 +27,8 @@ pub(super) struct Args {
 enum Asked {
     /// A named query, and the values of its parameters as they were typed.
     Query(&'static Query, Vec<(String, String)>),
-    /// An analysis, and its job.
-    Analysis(&'static Analysis, String),
+    /// An analysis, and the values of its parameters.
+    Analysis(&'static Analysis, Values),
 }
 
 #[derive(clap::Args)]
@@ -128,18 +129,31 @@ fn subcommand(query: &'static Query) -> Command {
 
 /// The command of an analysis.
 fn page_command(analysis: &'static Analysis) -> Command {
-    let param = (analysis.param)();
-    let (name, flag) = (analysis.name, param.flag());
-    Command::new(name)
+    let params = (analysis.params)();
+    let name = analysis.name;
+    let needed = |shown: fn(&Param) -> String| {
+        let needed = params.iter().filter(|param| param.default.is_none());
+        needed
+            .map(|param| format!(" --{} {}", param.flag(), shown(param)))
+            .collect::<String>()
+    };
+    let usage = needed(|param| format!("<{}>", placeholder(param.kind)));
+    let given = needed(|param| match param.name.as_str() {
+        "job" => "6100047".into(),
+        _ => example(param).into(),
+    });
+    let command = Command::new(name)
         .about(analysis.doc)
         .override_usage(format!(
-            "iolode query {name} --lake <[NAME=]LAKE> --{flag} <{}> [OPTIONS]",
-            placeholder(param.kind)
+            "iolode query {name} --lake <[NAME=]LAKE>{usage} [OPTIONS]"
         ))
         .after_help(format!(
-            "The answer is a page of text.\n\nExample:\n  iolode query {name} --lake /scratch/lake --{flag} 6100047"
-        ))
-        .arg(option(&param))
+            "The answer is a page of text; with --format json an array of objects, whose blocks hold the numbers.\n\n\
+             Example:\n  iolode query {name} --lake /scratch/lake{given}"
+        ));
+    params
+        .iter()
+        .fold(command, |command, param| command.arg(option(param)))
 }
 
 /// The option for a parameter.
@@ -195,8 +209,12 @@ impl FromArgMatches for Args {
         let unknown =
             |e: Error| clap::Error::raw(clap::error::ErrorKind::InvalidSubcommand, e.to_string());
         if let Some(analysis) = ANALYSES.iter().find(|analysis| analysis.name == name) {
-            let job = values.get_one::<String>(&(analysis.param)().name);
-            let asked = Asked::Analysis(analysis, job.cloned().unwrap_or_default());
+            let params = (analysis.params)();
+            let given = params.into_iter().filter_map(|param| {
+                let value = values.get_one::<String>(&param.name)?;
+                Some((param.name, value.clone()))
+            });
+            let asked = Asked::Analysis(analysis, Values(given.collect()));
             return Ok(Self {
                 common,
                 asked: Some(asked),
@@ -233,8 +251,8 @@ pub(super) fn run(args: &Args, screen: &mut Terminal) -> anyhow::Result<Exit> {
     } = &args.common;
     let (query, values) = match &args.asked {
         Some(Asked::Query(query, values)) => (query, values),
-        Some(Asked::Analysis(analysis, job)) => {
-            return write_page(&args.common, analysis, job, screen);
+        Some(Asked::Analysis(analysis, values)) => {
+            return write_answers(&args.common, analysis, values.clone(), screen);
         }
         None => return list(screen),
     };
@@ -308,33 +326,38 @@ fn list(screen: &mut Terminal) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// The page of an analysis.
-fn write_page(
+/// What an analysis finds, as a page or as JSON.
+fn write_answers(
     common: &Common,
     analysis: &'static Analysis,
-    job: &str,
+    values: Values,
     screen: &mut Terminal,
 ) -> anyhow::Result<Exit> {
-    let number = job.trim().parse().map_err(|_| {
-        Error::Invalid(format!(
-            "--{} `{job}`: expected a whole number",
-            (analysis.param)().flag()
-        ))
-    })?;
-    if common.format.name != "table" {
-        return Err(Error::Invalid(format!(
-            "{} is a page of text; --format {} is for questions that are answered with rows",
-            analysis.name, common.format.name
-        ))
-        .into());
-    }
+    let as_json = match common.format.name {
+        "table" => false,
+        "json" => true,
+        other => {
+            return Err(Error::Invalid(format!(
+                "{} is a page; --format {other} is for questions that are answered with rows: write table or json",
+                analysis.name
+            ))
+            .into());
+        }
+    };
     let out = common.output.as_deref().map(OutFile::create).transpose()?;
     let session = Session::open(&common.ask, screen)?;
     let exit = session.exit();
-    let page = session.page(analysis, number)?;
+    let answers = session.answers(analysis, values)?;
+    let text = match as_json {
+        true => serde_json::to_string_pretty(&answers)? + "\n",
+        false => {
+            let pages: Vec<String> = answers.iter().map(Answer::page).collect();
+            pages.join("\n")
+        }
+    };
     match out {
-        Some(out) => out.write(&page)?,
-        None => screen.data.write_all(page.as_bytes())?,
+        Some(out) => out.write(&text)?,
+        None => screen.data.write_all(text.as_bytes())?,
     }
     Ok(exit)
 }

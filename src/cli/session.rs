@@ -8,7 +8,8 @@ use super::output::writer::{RowWriter, Sink, Style};
 use super::period::period;
 use super::progress::{self, Bar};
 use super::screen::Terminal;
-use crate::answer::Analysis;
+use crate::answer::answer::Answer;
+use crate::answer::{Analysis, Values};
 use crate::engine::{Engine, EngineOptions, runtime};
 use crate::error::Error;
 use crate::lake::{IngestOptions, Lake};
@@ -185,25 +186,30 @@ impl Session {
         Ok(runtime.block_on(async { self.engine.run(sql).await?.collect().await })?)
     }
 
-    /// The page of an analysis.
+    /// What an analysis finds.
     ///
     /// # Errors
     /// Those of the analysis.
-    pub(crate) fn page(&self, analysis: &'static Analysis, job: i64) -> anyhow::Result<String> {
+    pub(crate) fn answers(
+        &self,
+        analysis: &'static Analysis,
+        values: Values,
+    ) -> anyhow::Result<Vec<Answer>> {
         let Some(runtime) = &self.runtime else {
-            return Ok(String::new());
+            return Ok(vec![]);
         };
         let (_during, stop) = interrupt::during_statement()?;
         let engine = self.engine.clone();
-        let mut task = Task(runtime.spawn(async move { (analysis.page)(&engine, job).await }));
-        let page = self.waiting.block_on(async {
+        let answers = async move { (analysis.answers)(&engine, &values).await };
+        let mut task = Task(runtime.spawn(answers));
+        let answers = self.waiting.block_on(async {
             tokio::select! {
                 biased;
                 () = stop.notified() => Err(anyhow::anyhow!("interrupted")),
-                page = &mut task.0 => Ok(page?),
+                answers = &mut task.0 => Ok(answers?),
             }
         })?;
-        page.map_err(|error| self.explain(error.into()))
+        answers.map_err(|error| self.explain(error.into()))
     }
 
     /// A table cannot be known where there is nothing to ask.

@@ -95,6 +95,15 @@ pub struct Engine {
     fallbacks: Arc<Fallbacks>,
 }
 
+/// A lake and the version of it that is read.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct LakeVersion {
+    /// Name in SQL.
+    pub name: String,
+    /// Its version.
+    pub version: u64,
+}
+
 /// How often a session had to answer in another way than it had planned.
 #[derive(Debug, Default)]
 pub struct Fallbacks {
@@ -163,6 +172,30 @@ impl Engine {
             memory: options.memory,
             fallbacks: Arc::default(),
         })
+    }
+
+    /// The same session over the newest version of each of its lakes, for an answer that is made of several queries; and these versions.
+    ///
+    /// # Errors
+    /// Those of the lakes.
+    pub fn pinned(&self) -> Result<(Self, Vec<LakeVersion>)> {
+        let sources = self.sources.iter().map(|source| source.pinned());
+        let sources = sources.collect::<Result<Vec<_>>>()?;
+        let versions = sources
+            .iter()
+            .map(|(source, version)| LakeVersion {
+                name: source.name.clone(),
+                version: *version,
+            })
+            .collect();
+        let pinned = Self {
+            sources: sources
+                .into_iter()
+                .map(|(source, _)| Arc::new(source))
+                .collect(),
+            ..self.clone()
+        };
+        Ok((pinned, versions))
     }
 
     /// The DataFusion session. Lakes without a fixed version are seen there as they were at the first look; [`Engine::sql`]

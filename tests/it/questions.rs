@@ -118,6 +118,18 @@ fn the_page_of_a_job_names_the_bad_ost_and_never_a_stream() {
     let bad = page("sample-badost", &job("sample-badost"));
     let causes = bad.split("Likely causes").nth(1).unwrap();
     assert!(causes.contains("1. OST 14 of "), "{bad}");
+    let path = data.join("darshan/sample-badost.darshan");
+    let number = job("sample-badost");
+    let arguments = [
+        "query", "diagnose", "--format", "json", "--job", &number, "--logs",
+    ];
+    let json = iolode(&data, &[&arguments[..], &[path.to_str().unwrap()]].concat()).ok();
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let blocks = json[0]["blocks"].as_array().unwrap();
+    let findings = &blocks.last().unwrap()["findings"];
+    assert_eq!(findings[0]["rule"], "slow_ost", "{json}");
+    assert_eq!(findings[0]["evidence"]["ost"], 14, "{json}");
+    assert_eq!(json[0]["parameters"][0]["value"], *number, "{json}");
     let good = page("sample-goodost", &job("sample-goodost"));
     assert!(
         good.split("Likely causes")
@@ -136,7 +148,8 @@ fn the_page_of_a_job_names_the_bad_ost_and_never_a_stream() {
     let page = page("imbalanced-io", &job("imbalanced-io"));
     let first = |heading: &str| {
         let list = page.split(heading).nth(1).unwrap();
-        list.lines().nth(1).unwrap().to_string()
+        // The rest of the title, the names of the columns, the first file.
+        list.lines().nth(2).unwrap().to_string()
     };
     assert!(
         first("Critical files, write:").contains("43.7 KiB"),

@@ -1,7 +1,9 @@
 //! The likely causes, in words with the numbers behind them.
 
 use super::facts::{Cause, Interference, Job, SlowOst};
-use crate::answer::amount::{count, rate, seconds, share, size};
+use crate::answer::amount::{count, counted, rate, seconds, share, significant, size};
+use crate::answer::answer::{Block, Finding, Findings, Holds};
+use serde_json::json;
 
 /// Others moved at least this part of what the OSTs of the job did in its windows.
 const OTHERS: f64 = 0.5;
@@ -14,27 +16,32 @@ const SLOW_SHARE: f64 = 0.5;
 /// A direction with less critical time, seconds, is not worth a cause.
 const MIN_TIME: f64 = 1.0;
 
-/// The likely causes of a job, in words.
-#[derive(Default)]
-pub(super) struct Likely {
-    /// What made it slow, the weightiest first.
-    pub(super) causes: Vec<String>,
-    /// What would have by windows, but not by busy times.
-    pub(super) by_window: Vec<String>,
-    /// What would have by busy times, but not by windows.
-    pub(super) by_busy: Vec<String>,
-}
-
-pub(super) fn likely(job: &Job) -> Likely {
-    let mut likely = Likely::default();
-    let mut weighed: Vec<(f64, String)> = vec![];
+/// What made the job slow, the weightiest first.
+pub(super) fn block(job: &Job) -> Block {
+    let mut findings: Vec<Finding> = vec![];
     for (cause, logs) in grouped(&job.causes) {
-        let text = root_cause(cause, logs);
-        match (cause.share, cause.share_busy) {
-            (Some(share), Some(_)) => weighed.push((share * cause.critical_time, text)),
-            (Some(_), None) => likely.by_window.push(text),
-            (None, _) => likely.by_busy.push(text),
-        }
+        let share = cause.share.or(cause.share_busy).unwrap_or(0.0);
+        findings.push(Finding {
+            rule: cause.cause.clone(),
+            direction: Some(cause.direction.clone()),
+            sentence: root_cause(cause, logs),
+            holds: match (cause.share, cause.share_busy) {
+                (Some(_), Some(_)) => Holds::Certain,
+                (Some(_), None) => Holds::ByWindows,
+                (None, _) => Holds::ByBusyTimes,
+            },
+            weight: share * cause.critical_time,
+            evidence: json!({
+                "share": cause.share,
+                "share_busy": cause.share_busy,
+                "critical_time": cause.critical_time,
+                "files": cause.files,
+                "bw": cause.bw,
+                "number": cause.number,
+                "subject": cause.subject,
+                "logs": logs,
+            }),
+        });
     }
     let time = |direction: &str| {
         let mut flows = job.flows.iter();
@@ -45,21 +52,66 @@ pub(super) fn likely(job: &Job) -> Likely {
     for found in &job.interference {
         let time = time(&found.direction);
         if interferes(found) && time >= MIN_TIME {
-            weighed.push((
-                found.others_share.unwrap_or(0.0) * time,
-                interference(found),
-            ));
+            findings.push(Finding {
+                rule: "interference".into(),
+                direction: Some(found.direction.clone()),
+                sentence: interference(found),
+                holds: Holds::Certain,
+                weight: found.others_share.unwrap_or(0.0) * time,
+                evidence: json!({
+                    "fs": found.fs,
+                    "osts": found.osts,
+                    "own": found.own,
+                    "others": found.other_known + found.unexplained,
+                    "others_share": found.others_share,
+                    "coverage": found.coverage,
+                    "peak": found.peak,
+                }),
+            });
         }
     }
     for slow in &job.slow_osts {
         let time = time(&slow.direction);
         if slow.share >= SLOW_SHARE && time >= MIN_TIME {
-            weighed.push((slow.share * time, slow_ost(slow, time)));
+            findings.push(Finding {
+                rule: "slow_ost".into(),
+                direction: Some(slow.direction.clone()),
+                sentence: slow_ost(slow, time),
+                holds: Holds::Certain,
+                weight: slow.share * time,
+                evidence: json!({
+                    "fs": slow.fs,
+                    "ost": slow.ost,
+                    "slowdown": slow.slowdown,
+                    "files_of_all_jobs": slow.files,
+                    "bytes": slow.bytes,
+                    "share": slow.share,
+                    "critical_time": time,
+                }),
+            });
         }
     }
-    weighed.sort_by(|a, b| b.0.total_cmp(&a.0));
-    likely.causes = weighed.into_iter().map(|(_, text)| text).collect();
-    likely
+    // Those that do not hold by both kinds of interval stand behind, in the order of `root_causes`.
+    findings.sort_by(|a, b| {
+        let certain = |finding: &Finding| finding.holds == Holds::Certain;
+        match (certain(a), certain(b)) {
+            (true, true) => b.weight.total_cmp(&a.weight),
+            (a, b) => b.cmp(&a),
+        }
+    });
+    let longest = job.flows.values().map(|flow| flow.critical_time);
+    let otherwise = match findings.first() {
+        Some(finding) if finding.holds == Holds::Certain => None,
+        _ if longest.fold(0.0, f64::max) < MIN_TIME => {
+            Some("too little I/O to judge: no direction has 1 s of critical time")
+        }
+        _ => Some("nothing stands out"),
+    };
+    Block::Findings(Findings {
+        title: "Likely causes".into(),
+        findings,
+        otherwise: otherwise.map(String::from),
+    })
 }
 
 /// Whether others may have slowed the job down.
@@ -103,7 +155,7 @@ fn root_cause(cause: &Cause, logs: usize) -> String {
     let number = cause.number;
     let files = match cause.files {
         1 => "one file".to_string(),
-        n => format!("{} files", count(n as u64)),
+        n => counted(n, "file", "files"),
     };
     let what = match cause.cause.as_str() {
         "one_ost" => format!(
@@ -173,14 +225,5 @@ fn doing(direction: &str) -> &'static str {
     match direction {
         "read" => "reading",
         _ => "writing",
-    }
-}
-
-/// A number with two digits that count.
-pub(super) fn significant(number: f64) -> String {
-    match number {
-        n if n.abs() >= 99.5 => count(n.round().max(0.0) as u64),
-        n if n.abs() >= 9.95 => format!("{n:.0}"),
-        n => format!("{n:.1}"),
     }
 }

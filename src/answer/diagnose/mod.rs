@@ -6,47 +6,74 @@
 
 mod causes;
 mod facts;
+mod neighbours;
 
-use super::amount::{count, rate, seconds, share, size};
+use super::amount::{count, counted, rate, seconds, share, significant, size};
+use super::answer::{Answer, Block, Cell, Column, Parameter, Period, SHOWN, Table};
 use crate::engine::Engine;
 use crate::error::Result;
-use causes::significant;
+use chrono::SecondsFormat;
 use facts::{Compared, DIRECTIONS, Flow, Job, Rank};
-use std::fmt::Write;
 
-/// Critical files, neighbours and advices that are shown.
-const SHOWN: usize = 5;
-
-/// The page of a job, with a line end after each line. An id that came again, as process ids do, has a page for each job.
+/// The answer about a job. An id that came again, as process ids do, has one for each job.
 ///
 /// # Errors
 /// Those of the lake; [`crate::Error::Invalid`] if it has no log of that job.
-pub async fn page(engine: &Engine, job: i64) -> Result<String> {
-    let jobs = facts::jobs(engine, job).await?;
-    let pages: Vec<String> = jobs.iter().map(text).collect();
-    Ok(pages.join("\n"))
+pub async fn answers(engine: &Engine, job: i64) -> Result<Vec<Answer>> {
+    let (engine, lakes) = engine.pinned()?;
+    let jobs = facts::jobs(&engine, job).await?;
+    let answers = jobs.iter().map(|job| Answer {
+        analysis: "diagnose",
+        parameters: vec![Parameter {
+            name: "job",
+            value: job.job_id.to_string().into(),
+        }],
+        lakes: lakes.clone(),
+        period: period(job),
+        rests_on: &[
+            "job",
+            "darshan_log",
+            "darshan_file",
+            "perf_factors",
+            "root_causes",
+            "lmt_interference",
+            "ost_neighbours",
+            "slow_osts",
+            "stripe_advice",
+        ],
+        citation: "T. Wang et al., IOMiner: Large-scale Analytics Framework for Gaining Knowledge from I/O Logs, CLUSTER 2018",
+        blocks: blocks(job),
+    });
+    Ok(answers.collect())
 }
 
-fn text(job: &Job) -> String {
-    let mut page = String::new();
-    // Writing to a String cannot fail.
-    let _ = write_page(&mut page, job);
-    page
-}
-
-fn write_page(page: &mut String, job: &Job) -> std::fmt::Result {
-    head(page, job)?;
-    where_time_went(page, job)?;
+fn blocks(job: &Job) -> Vec<Block> {
+    let mut blocks = vec![head(job), where_time_went(job)];
     for direction in DIRECTIONS {
-        critical_files(page, job, direction)?;
-        factors(page, job, direction)?;
+        blocks.extend(critical_files(job, direction));
+        blocks.extend(factors(job, direction));
     }
-    others(page, job)?;
-    advice(page, job)?;
-    likely(page, job)
+    blocks.push(neighbours::block(job));
+    blocks.extend(advice(job));
+    blocks.push(causes::block(job));
+    blocks
 }
 
-fn head(page: &mut String, job: &Job) -> std::fmt::Result {
+fn period(job: &Job) -> Option<Period> {
+    let first = job.logs.iter().filter_map(|log| log.start_time).min()?;
+    let ends = job.logs.iter();
+    let last = ends
+        .filter_map(|log| log.end_time.or(log.start_time))
+        .max()?;
+    let text =
+        |time: chrono::DateTime<chrono::Utc>| time.to_rfc3339_opts(SecondsFormat::AutoSi, true);
+    Some(Period {
+        from: text(first),
+        to: text(last),
+    })
+}
+
+fn head(job: &Job) -> Block {
     let mut apps: Vec<&str> = job
         .logs
         .iter()
@@ -57,14 +84,16 @@ fn head(page: &mut String, job: &Job) -> std::fmt::Result {
     let app = match apps.as_slice() {
         [] => "an unknown program".to_string(),
         [one] => (*one).to_string(),
-        [one, rest @ ..] => format!("{one} and {} other programs", rest.len()),
+        [one, rest @ ..] => format!(
+            "{one} and {}",
+            counted(rest.len() as i64, "other program", "other programs")
+        ),
     };
     let user = job
         .logs
         .iter()
         .find_map(|log| log.user.as_deref())
         .unwrap_or("unknown");
-    writeln!(page, "job {}: {app}, user {user}", job.job_id)?;
     let nprocs = job
         .logs
         .iter()
@@ -81,7 +110,7 @@ fn head(page: &mut String, job: &Job) -> std::fmt::Result {
         ),
         None => "; no Slurm record".to_string(),
     };
-    writeln!(page, "  {processes}{slurm}")?;
+    let mut lines = vec![format!("{processes}{slurm}")];
     let first = job.logs.iter().filter_map(|log| log.start_time).min();
     let last = job
         .logs
@@ -89,86 +118,101 @@ fn head(page: &mut String, job: &Job) -> std::fmt::Result {
         .filter_map(|log| log.end_time.or(log.start_time))
         .max();
     let logs = counted(job.logs.len() as i64, "log", "logs");
-    match (first, last) {
-        (Some(first), Some(last)) => writeln!(
-            page,
-            "  {} to {} UTC; {logs} with {} of run time",
+    lines.push(match (first, last) {
+        (Some(first), Some(last)) => format!(
+            "{} to {} UTC; {logs} with {} of run time",
             first.format("%Y-%m-%d %H:%M:%S"),
             last.format("%Y-%m-%d %H:%M:%S"),
             seconds(run_time(job)),
-        )?,
-        _ => writeln!(
-            page,
-            "  {logs} without a start time: the job regions are damaged"
-        )?,
-    }
+        ),
+        _ => format!("{logs} without a start time: the job regions are damaged"),
+    });
+    let count_logs = |is_bad: fn(&facts::Log) -> bool| {
+        let logs = job.logs.iter();
+        logs.filter(|log| is_bad(log)).count()
+    };
     for (bad, what) in [
         (
-            job.logs
-                .iter()
-                .filter(|log| log.partial == Some(true))
-                .count(),
+            count_logs(|log| log.partial == Some(true)),
             "partial (Darshan ran out of memory)",
         ),
-        (
-            job.logs
-                .iter()
-                .filter(|log| log.status == "damaged")
-                .count(),
-            "damaged",
-        ),
+        (count_logs(|log| log.status == "damaged"), "damaged"),
     ] {
-        if bad > 0 {
-            writeln!(page, "  {bad} of them {what}: sums are lower bounds")?;
+        match (bad, job.logs.len()) {
+            (0, _) => {}
+            (1, 1) => lines.push(format!("the log is {what}: sums are lower bounds")),
+            (1, _) => lines.push(format!("1 of them is {what}: sums are lower bounds")),
+            (bad, _) => lines.push(format!("{bad} of them are {what}: sums are lower bounds")),
         }
     }
-    Ok(())
+    Block::text(format!("job {}: {app}, user {user}", job.job_id), lines)
 }
 
 fn run_time(job: &Job) -> f64 {
     job.logs.iter().filter_map(|log| log.run_time).sum()
 }
 
-fn where_time_went(page: &mut String, job: &Job) -> std::fmt::Result {
-    writeln!(page, "\nWhere the time went")?;
-    let mut lines = vec![
-        [
-            "",
-            "bytes",
-            "files",
-            "critical time",
-            "of run time",
-            "bw critical",
-            "bw span",
-            "bw slowest rank",
-            "busy",
-        ]
-        .map(String::from)
-        .to_vec(),
-    ];
+fn where_time_went(job: &Job) -> Block {
+    let mut table = Table::new(
+        "Where the time went",
+        vec![
+            Column::new("direction", "", "", "read or write"),
+            Column::new("bytes", "bytes", "B", "Bytes moved, streams left out"),
+            Column::new("files", "files", "", "Files that moved bytes"),
+            Column::new(
+                "critical_time",
+                "critical time",
+                "s",
+                "Time in which at least one file was in use",
+            ),
+            Column::new("of_run_time", "of run time", "", "Critical time / run time"),
+            Column::new("bw_critical", "bw critical", "B/s", "Bytes / critical time"),
+            Column::new(
+                "bw_span",
+                "bw span",
+                "B/s",
+                "Bytes / (last end - first start)",
+            ),
+            Column::new(
+                "bw_slowest_rank",
+                "bw slowest rank",
+                "B/s",
+                "Bytes / I/O time of the slowest process",
+            ),
+            Column::new(
+                "busy",
+                "busy",
+                "",
+                "How much of its window a critical file was busy",
+            ),
+        ],
+    );
     for direction in DIRECTIONS {
         let Some(flow) = job.flows.get(&(direction, "window")) else {
             continue;
         };
-        let bandwidth = |bw: Option<f64>| bw.map_or("-".into(), rate);
-        lines.push(vec![
-            direction.into(),
-            size(flow.bytes.max(0) as u64),
-            count(flow.files.max(0) as u64),
-            seconds(flow.critical_time),
-            match run_time(job) {
-                time if time > 0.0 => share(flow.critical_time / time),
-                _ => "-".into(),
-            },
-            bandwidth(flow.bw_critical),
-            bandwidth(flow.bw_span),
-            bandwidth(flow.bw_slowest_rank),
-            flow.busy.map_or("-".into(), share),
+        let run_time = run_time(job);
+        table.push(vec![
+            Cell::text(Some(direction), ""),
+            Cell::size(flow.bytes),
+            Cell::count(flow.files),
+            Cell::seconds(flow.critical_time),
+            Cell::share((run_time > 0.0).then(|| flow.critical_time / run_time)),
+            Cell::rate(flow.bw_critical),
+            Cell::rate(flow.bw_span),
+            Cell::rate(flow.bw_slowest_rank),
+            Cell::share(flow.busy),
         ]);
     }
-    match lines.len() {
-        1 => writeln!(page, "  no file moved a byte, streams left out")?,
-        _ => table(page, &lines)?,
+    if table.is_empty() {
+        table
+            .notes
+            .push("no file moved a byte, streams left out".into());
+    } else {
+        table.notes.push(
+            "bw: bytes / critical time; / (last end - first start); / I/O time of the slowest process. busy: part of its window in which a critical file was read or written"
+                .into(),
+        );
     }
     let sum = |of: fn(&facts::Log) -> Option<f64>| job.logs.iter().filter_map(of).sum::<f64>();
     let (read, written, meta) = (
@@ -178,23 +222,22 @@ fn where_time_went(page: &mut String, job: &Job) -> std::fmt::Result {
     );
     let all = read + written + meta;
     if all > 0.0 {
-        writeln!(
-            page,
-            "  processes spent {} in I/O: {} reading, {} writing, {} in metadata operations",
+        table.notes.push(format!(
+            "processes spent {} in I/O: {} reading, {} writing, {} in metadata operations",
             seconds(all),
             share(read / all),
             share(written / all),
             share(meta / all)
-        )?;
+        ));
     }
     for direction in DIRECTIONS {
-        interval(page, job, direction)?;
+        interval(&mut table.notes, job, direction);
     }
-    Ok(())
+    Block::Table(table)
 }
 
 /// Whether the answer is another one by busy times, or by traced segments.
-fn interval(page: &mut String, job: &Job, direction: &str) -> std::fmt::Result {
+fn interval(notes: &mut Vec<String>, job: &Job, direction: &str) {
     let of = |kind: &str| {
         let mut flows = job.flows.iter();
         flows
@@ -202,31 +245,32 @@ fn interval(page: &mut String, job: &Job, direction: &str) -> std::fmt::Result {
             .map(|(_, flow)| flow)
     };
     let Some(window) = of("window") else {
-        return Ok(());
+        return;
     };
     for (kind, name) in [("busy", "busy times"), ("dxt", "traced segments")] {
         let Some(other) = of(kind) else { continue };
-        if differs(window, other) {
-            let file = other.critical_files.first();
-            writeln!(
-                page,
-                "  {direction} time depends on how it is measured: {} by windows, {} by {name}, {} of it for {}",
-                seconds(window.critical_time),
-                seconds(other.critical_time),
-                share(file.map_or(0.0, |file| file.share)),
-                file.and_then(|file| file.path.as_deref())
-                    .unwrap_or("a file without a name")
-            )?;
-        } else {
-            writeln!(
-                page,
-                "  {direction} by {name}: {}, the same file first",
+        notes.push(match differs(window, other) {
+            true => {
+                let file = other.critical_files.first();
+                format!(
+                    "{direction} time depends on how it is measured: {} by windows, {} by {name}, {} of it for {}",
+                    seconds(window.critical_time),
+                    seconds(other.critical_time),
+                    share(file.map_or(0.0, |file| file.share)),
+                    file.and_then(|file| file.path.as_deref())
+                        .unwrap_or(NO_PATH)
+                )
+            }
+            false => format!(
+                "{direction} by {name}: {}, the same file first",
                 seconds(other.critical_time)
-            )?;
-        }
+            ),
+        });
     }
-    Ok(())
 }
+
+/// A file whose path is not in its log.
+const NO_PATH: &str = "a file without a name";
 
 /// Whether another kind of interval than the window gives another answer: another first file with most of the time, the same one
 /// with another share, or less than half of the time.
@@ -247,64 +291,84 @@ fn differs(window: &Flow, other: &Flow) -> bool {
 
 /// Those by windows, as in the paper; also those by busy times where these are others, for a window is not work: a file of a few
 /// kilobytes that is open all the time hides by windows what the bytes went to.
-fn critical_files(page: &mut String, job: &Job, direction: &'static str) -> std::fmt::Result {
+fn critical_files(job: &Job, direction: &'static str) -> Vec<Block> {
     let Some(window) = job.flows.get(&(direction, "window")) else {
-        return Ok(());
+        return vec![];
     };
-    list(page, window, &format!("{direction}:"))?;
-    match job.flows.get(&(direction, "busy")) {
-        Some(busy) if differs(window, busy) => {
-            list(page, busy, &format!("{direction}, by busy times:"))
-        }
-        _ => Ok(()),
+    let mut blocks = vec![list(window, &format!("{direction}:"))];
+    if let Some(busy) = job.flows.get(&(direction, "busy"))
+        && differs(window, busy)
+    {
+        blocks.push(list(busy, &format!("{direction}, by busy times:")));
     }
+    blocks
 }
 
-fn list(page: &mut String, flow: &Flow, heading: &str) -> std::fmt::Result {
-    writeln!(
-        page,
-        "\nCritical files, {heading} {} of {} cover the critical time",
-        count(flow.critical_files.len() as u64),
-        counted(flow.files, "file", "files")
-    )?;
+fn list(flow: &Flow, heading: &str) -> Block {
+    let mut table = Table::new(
+        format!(
+            "Critical files, {heading} {} of {} cover the critical time",
+            count(flow.critical_files.len() as u64),
+            counted(flow.files, "file", "files")
+        ),
+        vec![
+            Column::new("share", "share", "", "Part of the critical time"),
+            Column::new(
+                "time",
+                "time",
+                "s",
+                "Time in which this file and none before it in the sweep was in use",
+            ),
+            Column::new("bytes", "bytes", "B", "Bytes moved"),
+            Column::new("path", "file", "", "Path; of several files their number"),
+        ],
+    );
     for file in flow.critical_files.iter().take(SHOWN) {
-        writeln!(
-            page,
-            "  {:>6}  {:>11}  {:>9}  {}",
-            share(file.share),
-            seconds(file.time),
-            size(file.bytes.max(0) as u64),
-            file.path.as_deref().unwrap_or("a file without a name")
-        )?;
+        table.push(vec![
+            Cell::share(Some(file.share)),
+            Cell::seconds(file.time),
+            Cell::size(file.bytes),
+            Cell::text(file.path.as_deref(), NO_PATH),
+        ]);
     }
     if flow.critical_files.len() > SHOWN {
         let rest = &flow.critical_files[SHOWN..];
-        writeln!(
-            page,
-            "  {:>6}  {:>11}  {:>9}  in {}",
-            share(rest.iter().map(|file| file.share).sum()),
-            seconds(rest.iter().map(|file| file.time).sum()),
-            size(rest.iter().map(|file| file.bytes.max(0) as u64).sum()),
-            counted(rest.len() as i64, "more", "more")
-        )?;
+        table.push(vec![
+            Cell::share(Some(rest.iter().map(|file| file.share).sum())),
+            Cell::seconds(rest.iter().map(|file| file.time).sum()),
+            Cell::size(rest.iter().map(|file| file.bytes).sum()),
+            Cell::text(Some(&format!("in {} more", count(rest.len() as u64))), ""),
+        ]);
     }
-    Ok(())
+    Block::Table(table)
 }
 
-fn factors(page: &mut String, job: &Job, direction: &'static str) -> std::fmt::Result {
-    let (Some(compared), Some(flow)) = (
-        job.compared.get(direction),
-        job.flows.get(&(direction, "window")),
-    ) else {
-        return Ok(());
-    };
+fn factors(job: &Job, direction: &'static str) -> Option<Block> {
+    let (compared, flow) = (
+        job.compared.get(direction)?,
+        job.flows.get(&(direction, "window"))?,
+    );
     let others = |of: fn(&Compared) -> i64| compared.iter().map(of).max().unwrap_or(0);
-    let mut lines = vec![vec![
-        format!("Factors, {direction}"),
-        "this job".into(),
-        format!("own program ({})", others(|c| c.own_app.others)),
-        format!("month ({})", others(|c| c.month.others)),
-    ]];
+    const BELOW: &str = "Part of them that has a smaller value; of equal ones half";
+    let mut table = Table::new(
+        format!("Factors, {direction}: percentile among its own program's jobs and the month's"),
+        vec![
+            Column::new("factor", "", "", "The factor"),
+            Column::new("value", "this job", "", "Its value"),
+            Column::new(
+                "own_program",
+                format!("own program ({})", others(|c| c.own_app.others)),
+                "",
+                BELOW,
+            ),
+            Column::new(
+                "month",
+                format!("month ({})", others(|c| c.month.others)),
+                "",
+                BELOW,
+            ),
+        ],
+    );
     for number in compared {
         let name = match number.name {
             "small" => "requests <= 1 KiB",
@@ -316,219 +380,43 @@ fn factors(page: &mut String, job: &Job, direction: &'static str) -> std::fmt::R
             "bw_critical" => "bandwidth",
             other => other,
         };
-        let value = number.value.map_or("-".into(), |value| match number.name {
+        let shown = |value: f64| match number.name {
             "small" | "non_consec" => share(value),
             "coll" if value > 0.0 => "yes".into(),
             "coll" => "no".into(),
             "bw_critical" => rate(value),
             "ost_count" => count(value.max(0.0) as u64),
             _ => significant(value),
-        });
-        lines.push(vec![
-            format!("  {name}"),
-            value,
+        };
+        table.push(vec![
+            Cell::text(Some(name), ""),
+            Cell::of(number.value, shown),
             percentile(&number.own_app),
             percentile(&number.month),
         ]);
     }
-    writeln!(page)?;
-    let width: Vec<usize> = (0..4)
-        .map(|at| {
-            lines
-                .iter()
-                .map(|line| line[at].chars().count())
-                .max()
-                .unwrap_or(0)
-        })
-        .collect();
-    for line in &lines {
-        writeln!(
-            page,
-            "{:<w0$}  {:>w1$}  {:>w2$}  {:>w3$}",
-            line[0],
-            line[1],
-            line[2],
-            line[3],
-            w0 = width[0],
-            w1 = width[1],
-            w2 = width[2],
-            w3 = width[3]
-        )?;
-    }
-    Ok(())
+    Some(Block::Table(table))
 }
 
 /// `P98`: larger than 98 % of the others.
-fn percentile(rank: &Rank) -> String {
-    rank.below
-        .map_or("-".into(), |below| format!("P{:.0}", 100.0 * below))
+fn percentile(rank: &Rank) -> Cell {
+    Cell::of(rank.below, |below| format!("P{:.0}", 100.0 * below))
 }
 
-fn others(page: &mut String, job: &Job) -> std::fmt::Result {
-    writeln!(page, "\nOthers on its OSTs")?;
-    if job.interference.is_empty() {
-        writeln!(
-            page,
-            "  LMT has no samples of its OSTs in its windows: coverage 0 %"
-        )?;
-    }
-    for found in &job.interference {
-        writeln!(
-            page,
-            "  LMT, {} on {}: its {} moved {} in its windows: {} its own, {} other logs of the job, {} other jobs, {} unexplained; others {}; coverage {}",
-            found.direction,
-            found.fs,
-            counted(found.osts, "OST", "OSTs"),
-            size(found.seen.max(0) as u64),
-            signed(found.own),
-            signed(found.same_job),
-            signed(found.other_known),
-            signed(found.unexplained),
-            found.others_share.map_or("-".into(), share),
-            found.coverage.map_or("-".into(), share),
-        )?;
-    }
-    if job.neighbours.is_empty() {
-        writeln!(
-            page,
-            "  no other job in the lake moved bytes there meanwhile"
-        )?;
-    }
-    for neighbour in job.neighbours.iter().take(SHOWN) {
-        writeln!(
-            page,
-            "  job {} ({}, {}) moved {} on {} of {} meanwhile, {} of what neighbours did",
-            neighbour.neighbour_job_id,
-            neighbour
-                .neighbour_app
-                .as_deref()
-                .unwrap_or("unknown program"),
-            neighbour
-                .neighbour_user
-                .as_deref()
-                .unwrap_or("unknown user"),
-            signed(neighbour.neighbour_bytes),
-            counted(neighbour.osts, "OST", "OSTs"),
-            neighbour.fs,
-            share(neighbour.share)
-        )?;
-    }
-    if job.neighbours.len() > SHOWN {
-        writeln!(
-            page,
-            "  and {} more",
-            counted(
-                (job.neighbours.len() - SHOWN) as i64,
-                "neighbour",
-                "neighbours"
-            )
-        )?;
-    }
-    for slow in job.slow_osts.iter().take(SHOWN) {
-        writeln!(
-            page,
-            "  OST {} of {} is slow this month ({}): {} times slower than the other OSTs, by {} files; the job's files on it account for {} of the critical time",
-            slow.ost,
-            slow.fs,
-            slow.direction,
-            significant(slow.slowdown),
-            count(slow.files.max(0) as u64),
-            share(slow.share)
-        )?;
-    }
-    Ok(())
-}
-
-fn advice(page: &mut String, job: &Job) -> std::fmt::Result {
-    if !job.advice.is_empty() {
-        writeln!(page, "\nStriping")?;
-    }
-    for advice in job.advice.iter().take(SHOWN) {
-        writeln!(
-            page,
-            "  {}: {} on {} with stripe count {}, in use for {}; {} would fit the largest, {} of {}",
+fn advice(job: &Job) -> Option<Block> {
+    let lines = job.advice.iter().take(SHOWN).map(|advice| {
+        format!(
+            "{}: {} on {} with stripe count {}, in use for {}; {} would fit the largest, {} of {}",
             advice.advice,
             counted(advice.files, "file", "files"),
             advice.fs,
             advice.stripe_count,
             seconds(advice.time),
             advice.advised_count,
-            advice
-                .largest_path
-                .as_deref()
-                .unwrap_or("a file without a name"),
+            advice.largest_path.as_deref().unwrap_or(NO_PATH),
             size(advice.largest_size.max(0) as u64)
-        )?;
-    }
-    Ok(())
-}
-
-fn likely(page: &mut String, job: &Job) -> std::fmt::Result {
-    let likely = causes::likely(job);
-    writeln!(page, "\nLikely causes")?;
-    for (at, cause) in likely.causes.iter().enumerate() {
-        writeln!(page, "  {}. {cause}", at + 1)?;
-    }
-    if likely.causes.is_empty() {
-        let longest = job
-            .flows
-            .values()
-            .map(|flow| flow.critical_time)
-            .fold(0.0, f64::max);
-        match longest {
-            longest if longest < 1.0 => writeln!(
-                page,
-                "  too little I/O to judge: no direction has 1 s of critical time"
-            )?,
-            _ => writeln!(page, "  nothing stands out")?,
-        }
-    }
-    for cause in &likely.by_window {
-        writeln!(
-            page,
-            "  possible (by windows only; the file may only have been open): {cause}"
-        )?;
-    }
-    for cause in &likely.by_busy {
-        writeln!(
-            page,
-            "  possible (by busy times only; by windows other files hide it): {cause}"
-        )?;
-    }
-    Ok(())
-}
-
-/// Lines with columns: the first to the left, the others to the right.
-fn table(page: &mut String, lines: &[Vec<String>]) -> std::fmt::Result {
-    for line in lines {
-        for (at, cell) in line.iter().enumerate() {
-            let width = lines
-                .iter()
-                .map(|line| line[at].chars().count())
-                .max()
-                .unwrap_or(0);
-            match at {
-                0 => write!(page, "  {cell:<width$}")?,
-                _ => write!(page, "  {cell:>width$}")?,
-            }
-        }
-        writeln!(page)?;
-    }
-    Ok(())
-}
-
-fn counted(n: i64, one: &str, several: &str) -> String {
-    format!(
-        "{} {}",
-        count(n.max(0) as u64),
-        if n == 1 { one } else { several }
-    )
-}
-
-/// Bytes that may be below 0.
-fn signed(bytes: f64) -> String {
-    match bytes < -0.5 {
-        true => format!("-{}", size(-bytes.round() as u64)),
-        false => size(bytes.max(0.0).round() as u64),
-    }
+        )
+    });
+    let lines: Vec<String> = lines.collect();
+    (!lines.is_empty()).then(|| Block::text("Striping", lines))
 }

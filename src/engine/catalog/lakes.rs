@@ -87,6 +87,24 @@ impl AttachedLake {
         }
     }
 
+    /// The same lake at the version that it has now, and this version.
+    ///
+    /// # Errors
+    /// Those of the lake.
+    pub(crate) fn pinned(&self) -> Result<(Self, u64)> {
+        let contents = self.contents()?;
+        let version = contents.version.version();
+        let pinned = Self {
+            name: self.name.clone(),
+            lake: self.lake.clone(),
+            version: Some(version),
+            groups: self.groups,
+            url: self.url.clone(),
+            last: Mutex::new(Some(contents)),
+        };
+        Ok((pinned, version))
+    }
+
     fn contents(&self) -> Result<Arc<SnapshotTables>> {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         let known = last.as_ref().map(|contents| &contents.version);
