@@ -8,7 +8,7 @@ part of the time that it takes undisturbed (SIGKILL). Then the lake must be whol
 version is not there; and every table must hold, row for row, what it holds in a lake in which nobody was killed. After a vacuum that keeps nothing
 old it must still do so, and no file may be left that no version names.
 
-Needs the Python packages of tests/python/requirements.txt.
+Needs the Python packages of tests/oracles/python/requirements.txt.
 """
 
 import argparse

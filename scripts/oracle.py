@@ -9,7 +9,7 @@ import os
 import sys
 
 TESTS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "tests")
-sys.path[:0] = [os.path.join(TESTS, "oracles/duckdb"), os.path.join(TESTS, "python")]
+sys.path[:0] = [os.path.join(TESTS, "oracles/duckdb"), os.path.join(TESTS, "oracles/python")]
 
 if __name__ == "__main__":
     from random_sql.takes import main

@@ -5,4 +5,4 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 venv="${1:-${CARGO_TARGET_DIR:-target}/venv}"
 python3 -m venv "$venv"
-"$venv/bin/pip" install --quiet --disable-pip-version-check -r tests/python/requirements.txt
+"$venv/bin/pip" install --quiet --disable-pip-version-check -r tests/oracles/python/requirements.txt

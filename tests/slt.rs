@@ -1,15 +1,15 @@
 //! Runs `tests/slt/**/*.slt`: SQL and its answers, each file in a session of its own over the small lake of `slt/lake.rs`; those under
-//! `tests/slt/busy` over the one of `slt/busy_lake.rs`, where programs are in trouble.
+//! `tests/slt/troubled` over the one of `slt/troubled_lake.rs`, where programs are in trouble.
 //! A file that changes the lake begins with `# a lake of its own`, and has one.
 //!
 //! `SLT_COMPLETE=1 cargo test --release --test slt` writes the answers into the files instead; read the difference.
 
-#[path = "slt/busy_lake.rs"]
-mod busy_lake;
 #[path = "slt/lake.rs"]
 mod lake;
 #[path = "slt/made.rs"]
 mod made;
+#[path = "slt/troubled_lake.rs"]
+mod troubled_lake;
 
 use datafusion::arrow::array::{Array, AsArray};
 use datafusion::arrow::datatypes::{DataType, Float64Type};
@@ -101,12 +101,12 @@ fn new_lake(make: Make) -> Kept {
     (directory, Arc::new(lake))
 }
 
-fn session(is_busy: bool, own: Option<&Kept>) -> Result<Session, Error> {
+fn session(is_troubled: bool, own: Option<&Kept>) -> Result<Session, Error> {
     static SMALL: OnceLock<Kept> = OnceLock::new();
-    static BUSY: OnceLock<Kept> = OnceLock::new();
-    let (name, kept, make) = match is_busy {
+    static TROUBLED: OnceLock<Kept> = OnceLock::new();
+    let (name, kept, make) = match is_troubled {
         false => ("small", &SMALL, lake::small as Make),
-        true => ("busy", &BUSY, busy_lake::busy as Make),
+        true => ("troubled", &TROUBLED, troubled_lake::troubled as Make),
     };
     let (_, lake) = own.unwrap_or_else(|| kept.get_or_init(|| new_lake(make)));
     let lakes = vec![(name.to_string(), lake.clone(), None)];
@@ -122,8 +122,8 @@ fn session(is_busy: bool, own: Option<&Kept>) -> Result<Session, Error> {
 fn test(path: &Path) -> Result<(), Failed> {
     let own = std::fs::read_to_string(path)?.starts_with("# a lake of its own\n");
     let own = own.then(|| new_lake(lake::small));
-    let is_busy = path.starts_with("tests/slt/busy");
-    let mut runner = Runner::new(|| async { session(is_busy, own.as_ref()) });
+    let is_troubled = path.starts_with("tests/slt/troubled");
+    let mut runner = Runner::new(|| async { session(is_troubled, own.as_ref()) });
     runner.with_column_validator(strict_column_validator);
     runtime(Some(2))?.block_on(async {
         match std::env::var_os("SLT_COMPLETE") {

@@ -1,7 +1,7 @@
 //! Algorithm 1 of the IOMiner paper as a script: its answers, beside the same computed by DuckDB and Python over the Parquet files.
 
-use crate::program::{fresh, iolode};
-use crate::util::{python, run_python};
+use crate::cli_program::{fresh, iolode};
+use crate::support::{python, run_python};
 use std::path::Path;
 
 #[test]
@@ -58,7 +58,7 @@ fn the_script_gives_what_arithmetic_over_the_lakes_files_gives() {
     std::fs::write(&file, &answers).unwrap();
     run_python(
         &python,
-        "algorithm_1.py",
+        "python/algorithm_1.py",
         &[&dir.path().join("lake"), &file],
     );
 }

@@ -1,7 +1,7 @@
 //! The commands: what they print where, and how they exit.
 
-use crate::program::{PROGRAM, fresh, iolode, program, small};
-use crate::util::{any_python, run_python};
+use crate::cli_program::{PROGRAM, fresh, iolode, program, small};
+use crate::support::{any_python, run_python};
 use std::io::Write;
 use std::path::Path;
 use std::process::Stdio;
@@ -594,7 +594,11 @@ fn a_prompt_edits_completes_and_remembers() {
     };
     let dir = fresh();
     let program = Path::new(PROGRAM);
-    run_python(&python, "prompt.py", &[program, &small().lake, dir.path()]);
+    run_python(
+        &python,
+        "python/prompt.py",
+        &[program, &small().lake, dir.path()],
+    );
 }
 
 #[test]

@@ -125,7 +125,7 @@ fn two_ingests_at_once_both_succeed_and_a_reader_beside_them_never_sees_half() {
 
     // The same as one ingest of everything.
     let alone = dir.path().join("alone");
-    let (one, _) = crate::util::lake_of(&alone, &days, false);
+    let (one, _) = crate::support::lake_of(&alone, &days, false);
     let (both, one) = (lake.snapshot(None).unwrap(), one.snapshot(None).unwrap());
     for table in [
         "darshan_log",

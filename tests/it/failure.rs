@@ -1,6 +1,6 @@
 //! What goes wrong: one line that says what and what to do, nothing lost, the exit code.
 
-use crate::program::{PROGRAM, Run, fresh, iolode, program, program_at, small};
+use crate::cli_program::{PROGRAM, Run, fresh, iolode, program, program_at, small};
 use std::io::Read;
 use std::path::Path;
 use std::process::{Command, Stdio};

@@ -1,7 +1,7 @@
 //! `iolode inspect` on real logs, against values that darshan-parser 3.5.0 printed.
 
-use crate::program::{fresh, iolode, program, small};
-use crate::util::{python, run_python, shared_data};
+use crate::cli_program::{fresh, iolode, program, small};
+use crate::support::{python, run_python, shared_data};
 use std::path::PathBuf;
 
 fn log(name: &str) -> Option<PathBuf> {
@@ -147,7 +147,7 @@ fn every_line_of_every_real_log_is_what_pydarshan_returns() {
         assert!(output.status.success(), "{name}");
         std::fs::write(dir.path().join(format!("{name}.txt")), output.stdout).unwrap();
     }
-    let said = run_python(&python, "compare_text.py", &[&logs, dir.path()]);
+    let said = run_python(&python, "pydarshan/compare_text.py", &[&logs, dir.path()]);
     assert!(said.starts_with("72 logs, "), "{said}");
 }
 

@@ -7,6 +7,8 @@ mod algorithm_1;
 mod circles;
 #[cfg(feature = "engine")]
 mod cli;
+#[cfg(feature = "engine")]
+mod cli_program;
 mod concurrent;
 mod differential;
 #[cfg(feature = "engine")]
@@ -14,11 +16,11 @@ mod failure;
 #[cfg(feature = "engine")]
 mod inspect;
 #[cfg(feature = "engine")]
+mod joined_sources;
+#[cfg(feature = "engine")]
 mod percentiles;
 #[cfg(feature = "engine")]
-mod program;
-#[cfg(feature = "engine")]
-mod questions;
+mod query_oracle;
 #[cfg(feature = "engine")]
 mod random_sql;
 #[cfg(feature = "engine")]
@@ -27,16 +29,14 @@ mod readers;
 mod reference;
 mod registry;
 #[cfg(feature = "engine")]
-mod scaled;
+mod root_cause_oracle;
 mod semantics;
+mod support;
 #[cfg(feature = "engine")]
 mod sweep;
 #[cfg(feature = "engine")]
-mod three;
+mod synth_scaled;
 mod tidy;
 #[cfg(feature = "engine")]
 mod user_functions;
-mod util;
-#[cfg(feature = "engine")]
-mod verdicts;
-mod written;
+mod writer_round_trip;

@@ -1,6 +1,6 @@
 //! Exact percentiles against DuckDB's quantile_cont.
 
-use crate::util::{python, run_python, write_parquet};
+use crate::support::{python, run_python, write_parquet};
 use arrow::array::{ArrayRef, Float64Array, Int32Array};
 use arrow::record_batch::RecordBatch;
 use iolode::engine::{Engine, EngineOptions, runtime};
@@ -62,6 +62,6 @@ fn percentiles_are_those_of_duckdb() {
         .unwrap()
         .block_on(async { engine.run(sql).await.unwrap().collect().await.unwrap() });
     write_parquet(&dir.path().join("answer.parquet"), &answer);
-    let said = run_python(&python, "compare_percentiles.py", &[dir.path()]);
+    let said = run_python(&python, "python/compare_percentiles.py", &[dir.path()]);
     assert!(said.starts_with("6 groups"), "{said}");
 }

@@ -4,8 +4,8 @@
 #[path = "../../benches/ask.rs"]
 mod ask;
 
-use crate::program::PROGRAM;
-use crate::util::python;
+use crate::cli_program::PROGRAM;
+use crate::support::python;
 use iolode::Error;
 use iolode::engine::options::SWITCHES;
 use std::io::{BufReader, Read};

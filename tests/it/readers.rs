@@ -1,7 +1,7 @@
 //! Other programs read a lake: the recipe of the README, run as it stands there.
 
-use crate::program::{fresh, iolode};
-use crate::util::python;
+use crate::cli_program::{fresh, iolode};
+use crate::support::python;
 use std::process::Command;
 
 /// The Python of the section, without the spaces that make it a block of code.

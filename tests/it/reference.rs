@@ -1,7 +1,7 @@
 //! Every named query against an independent version of it, in DuckDB and Python, over the same Parquet files.
 
-use crate::program::{PROGRAM, iolode};
-use crate::util::{python, run_python, shared_data};
+use crate::cli_program::{PROGRAM, iolode};
+use crate::support::{python, run_python, shared_data};
 use std::path::Path;
 
 /// What a site would write down for the real logs: their mounts and OSTs.
@@ -98,5 +98,5 @@ fn named_queries_answer_as_their_independent_versions_do() {
     assert!(matches!(ingested.code, Some(0 | 1)), "{}", ingested.stderr);
     let lakes = ["month-lake", "real-lake"].map(|lake| root.path().join(lake));
     let arguments = [Path::new(PROGRAM), &lakes[0], &lakes[1]];
-    run_python(&python, "../reference/compare.py", &arguments);
+    run_python(&python, "duckdb/named_queries/compare.py", &arguments);
 }

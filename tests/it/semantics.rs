@@ -1,6 +1,6 @@
 //! The cases that SEMANTICS.md 1 to 4 names, and the golden values of darshan-peers.md E, on the real logs.
 
-use crate::util::shared_data;
+use crate::support::shared_data;
 use arrow::array::{Array, AsArray};
 use arrow::datatypes::{Float64Type, Int64Type, TimestampMicrosecondType, UInt64Type};
 use arrow::record_batch::RecordBatch;

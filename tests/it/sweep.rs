@@ -1,6 +1,6 @@
 //! The sweep, merged from many partial states, against the reference that lies beside the real logs.
 
-use crate::util::{python, run_python, shared_data, write_parquet};
+use crate::support::{python, run_python, shared_data, write_parquet};
 use arrow::array::{ArrayRef, Float64Array, Int32Array, StringArray};
 use arrow::record_batch::RecordBatch;
 use iolode::engine::{Engine, EngineOptions, runtime};
@@ -61,7 +61,11 @@ fn covers_and_unions_are_those_of_the_reference() {
         .block_on(async { engine.run(sql).await.unwrap().collect().await.unwrap() });
     write_parquet(&dir.path().join("answer.parquet"), &answer);
     let reference = data.join("sweep");
-    let said = run_python(&python, "compare_sweep.py", &[dir.path(), &reference]);
+    let said = run_python(
+        &python,
+        "python/compare_sweep.py",
+        &[dir.path(), &reference],
+    );
     assert!(
         said.starts_with(&format!("{GROUPS} groups, 0 differences")),
         "{said}"

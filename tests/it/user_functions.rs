@@ -1,6 +1,6 @@
 //! Users' own functions from the outside: which lake keeps them, which version knows them, who may make them.
 
-use crate::program::{Run, fresh, iolode, program};
+use crate::cli_program::{Run, fresh, iolode, program};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;

@@ -28,7 +28,7 @@ pub(crate) fn any_python() -> Option<PathBuf> {
     found.then(|| "python3".into())
 }
 
-/// Python with the packages of tests/python/requirements.txt: `IOLODE_PYTHON`, or target/venv as scripts/venv.sh makes it.
+/// Python with the packages of tests/oracles/python/requirements.txt: `IOLODE_PYTHON`, or target/venv as scripts/venv.sh makes it.
 /// None, said aloud, where there is none.
 pub(crate) fn python() -> Option<PathBuf> {
     let named = std::env::var_os("IOLODE_PYTHON").map(PathBuf::from);
@@ -50,9 +50,9 @@ pub(crate) fn python() -> Option<PathBuf> {
     found
 }
 
-/// Runs a script of tests/python and shows what it says if it fails.
+/// Runs a script of tests/oracles and shows what it says if it fails.
 pub(crate) fn run_python(python: &Path, script: &str, arguments: &[&Path]) -> String {
-    let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/python");
+    let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/oracles");
     let output = Command::new(python)
         .arg(scripts.join(script))
         .args(arguments)

@@ -1,4 +1,4 @@
-//! The lake that `.slt` files under `busy/` ask: programs in trouble, and some that are not, each made so that the answers follow
+//! The lake that `.slt` files under `troubled/` ask: programs in trouble, and some that are not, each made so that the answers follow
 //! from a few round numbers. All of it is POSIX on `/scratch`, 8 OSTs, stripes of 1 MiB; times are seconds since the log's start.
 //!
 //! A file is shared by all processes unless a process is named. Requests are of 1 MB and consecutive, and a file is busy for all of
@@ -69,7 +69,7 @@ const ALL: [i64; 8] = [0, 1, 2, 3, 4, 5, 6, 7];
 const SHARED: i64 = -1;
 
 /// The lake, in a new directory.
-pub(crate) fn busy(directory: &Path) -> Lake {
+pub(crate) fn troubled(directory: &Path) -> Lake {
     let programs = [
         large(),
         slow_ost(),

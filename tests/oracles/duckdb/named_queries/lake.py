@@ -8,7 +8,7 @@ from pathlib import Path
 import duckdb
 
 HERE = Path(__file__).parent
-sys.path.append(str(HERE.parent / "python"))
+sys.path.append(str(HERE.parent.parent / "python"))
 
 import lake_files
 

@@ -1,7 +1,7 @@
 //! Named queries on real logs of which somebody else said what they show.
 
-use crate::program::iolode;
-use crate::util::shared_data;
+use crate::cli_program::iolode;
+use crate::support::shared_data;
 use iolode::answer::ANALYSES;
 use iolode::engine::queries::QUERIES;
 use std::path::Path;

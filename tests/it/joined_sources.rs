@@ -1,7 +1,7 @@
 //! Darshan, Slurm and LMT in one lake, joined.
 
-use crate::program::{Run, iolode, program};
-use crate::util::shared_data;
+use crate::cli_program::{Run, iolode, program};
+use crate::support::shared_data;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;

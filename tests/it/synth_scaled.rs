@@ -1,6 +1,6 @@
 //! A hundredth of the month of a machine, made straight into a lake by the program.
 
-use crate::program::{fresh, iolode};
+use crate::cli_program::{fresh, iolode};
 use serde_json::Value;
 
 #[test]

@@ -24,7 +24,9 @@ import uuid
 import duckdb
 from darshan.backend import cffi_backend as lib
 
-import lake_files
+sys.path.append(os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "python"))
+
+import lake_files  # noqa: E402
 from raw_log import POSIX, RawLog
 
 # Modules whose records have a fixed size: table, prefix of the counters, ids after the head, bytes after the doubles.

@@ -1,13 +1,13 @@
 //! Root causes: on real logs, against verdicts that were written by hand before; and on planted months.
 
-use crate::program::{PROGRAM, iolode};
-use crate::util::{any_python, lake_of, run_python, shared_data};
+use crate::cli_program::{PROGRAM, iolode};
+use crate::support::{any_python, lake_of, run_python, shared_data};
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// `tests/reference/verdicts.toml`.
+/// `tests/oracles/duckdb/named_queries/verdicts.toml`.
 #[derive(Deserialize)]
 struct Verdicts {
     log: Vec<Verdict>,
@@ -47,7 +47,8 @@ fn ask(root: &Path, sql: &str) -> Vec<Value> {
 #[test]
 fn real_logs_have_the_causes_and_critical_files_that_were_expected_of_them() {
     let Some(data) = shared_data() else { return };
-    let verdicts = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/reference/verdicts.toml");
+    let verdicts = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/oracles/duckdb/named_queries/verdicts.toml");
     let verdicts: Verdicts = toml::from_str(&std::fs::read_to_string(verdicts).unwrap()).unwrap();
     let logs: BTreeSet<&str> = verdicts.log.iter().map(|log| log.path.as_str()).collect();
     assert!(logs.len() >= 15, "{}", logs.len());

@@ -1,6 +1,6 @@
 //! Logs of every version that our own writer makes, read back through a lake: pydarshan and DuckDB must see the same.
 
-use crate::util::{lake_of, python, run_python};
+use crate::support::{lake_of, python, run_python};
 use iolode::source::darshan::ModuleId;
 use iolode::source::darshan::header::ByteOrder;
 use iolode::source::darshan::write::{
@@ -280,8 +280,8 @@ fn logs_of_every_version_that_we_write_are_read_as_pydarshan_reads_them_and_add_
     }
     let (_, report) = lake_of(&lake, &[logs], true);
     assert_eq!(report.failures, []);
-    let said = run_python(&python, "compare_pydarshan.py", &[&lake]);
+    let said = run_python(&python, "pydarshan/compare_pydarshan.py", &[&lake]);
     assert!(said.contains("40 logs"), "{said}");
-    let said = run_python(&python, "recompute.py", &[&lake]);
+    let said = run_python(&python, "python/recompute.py", &[&lake]);
     assert!(said.contains("40 logs"), "{said}");
 }
