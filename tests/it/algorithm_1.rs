@@ -4,7 +4,12 @@ use crate::cli_program::{fresh, iolode};
 use crate::support::{python, run_python};
 use std::path::Path;
 
-#[test]
+crate::tests! {
+    [Packages] => {
+        the_script_gives_what_arithmetic_over_the_lakes_files_gives,
+    }
+}
+
 fn the_script_gives_what_arithmetic_over_the_lakes_files_gives() {
     let dir = fresh();
     let run = |args: &[&str]| iolode(dir.path(), args);
@@ -53,7 +58,7 @@ fn the_script_gives_what_arithmetic_over_the_lakes_files_gives() {
         selected
     );
 
-    let Some(python) = python() else { return };
+    let python = python();
     let file = dir.path().join("answers.csv");
     std::fs::write(&file, &answers).unwrap();
     run_python(

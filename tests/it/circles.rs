@@ -7,6 +7,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use syn::visit::{self, Visit};
 
+crate::tests! {
+    [] => {
+        no_files_import_one_another,
+        a_circle_is_found_through_inline_paths_and_re_exports_and_not_through_tests,
+    }
+}
+
 /// Folders whose circles are still to be cut.
 const LATER: &[&str] = &["src/synth"];
 
@@ -247,7 +254,6 @@ fn first_circle(sources: &[(PathBuf, String)]) -> Option<Vec<PathBuf>> {
     found.map(|files| files.into_iter().map(Path::to_path_buf).collect())
 }
 
-#[test]
 fn no_files_import_one_another() {
     let mut sources = super::tidy::rust_sources();
     sources.retain(|(path, _)| !LATER.iter().any(|folder| path.starts_with(folder)));
@@ -255,7 +261,6 @@ fn no_files_import_one_another() {
     assert!(found.is_none(), "a circle of imports: {found:#?}");
 }
 
-#[test]
 fn a_circle_is_found_through_inline_paths_and_re_exports_and_not_through_tests() {
     let made = |files: &[(&str, &str)]| -> Vec<(PathBuf, String)> {
         files

@@ -10,11 +10,17 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 
+crate::tests! {
+    [] => {
+        child,
+        two_ingests_at_once_both_succeed_and_a_reader_beside_them_never_sees_half,
+    }
+}
+
 /// Set for a child of a test: the lake, then the trees, separated by newlines.
 const CHILD: &str = "IOLODE_TEST_CONCURRENT";
 
 /// Does nothing, unless a test below has started it as a process of its own.
-#[test]
 fn child() {
     let Ok(text) = std::env::var(CHILD) else {
         return;
@@ -61,7 +67,6 @@ fn log_ids(lake: &Path, snapshot: &Snapshot, table: &str) -> Vec<i64> {
     ids
 }
 
-#[test]
 fn two_ingests_at_once_both_succeed_and_a_reader_beside_them_never_sees_half() {
     let dir = tempfile::tempdir().unwrap();
     let (logs, root) = (dir.path().join("logs"), dir.path().join("lake"));

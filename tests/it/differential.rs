@@ -2,11 +2,15 @@
 
 use crate::support::{lake_of, python, run_python, shared_data};
 
-#[test]
+crate::tests! {
+    [Data, Packages] => {
+        every_value_of_every_real_log_is_what_pydarshan_returns,
+        duckdb_recomputes_files_and_logs_from_the_tables_of_the_modules,
+    }
+}
+
 fn every_value_of_every_real_log_is_what_pydarshan_returns() {
-    let (Some(data), Some(python)) = (shared_data(), python()) else {
-        return;
-    };
+    let (data, python) = (shared_data(), python());
     let dir = tempfile::tempdir().unwrap();
     let lake = dir.path().join("lake");
     let (_, report) = lake_of(&lake, &[data.join("darshan")], true);
@@ -15,11 +19,8 @@ fn every_value_of_every_real_log_is_what_pydarshan_returns() {
     assert!(said.starts_with("\n72 logs"), "{said}");
 }
 
-#[test]
 fn duckdb_recomputes_files_and_logs_from_the_tables_of_the_modules() {
-    let (Some(data), Some(python)) = (shared_data(), python()) else {
-        return;
-    };
+    let (data, python) = (shared_data(), python());
     let dir = tempfile::tempdir().unwrap();
     for dxt in [false, true] {
         let lake = dir.path().join(format!("lake-{dxt}"));

@@ -5,7 +5,25 @@ use std::io::Read;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-#[test]
+crate::tests! {
+    [] => {
+        what_cannot_be_opened_is_refused_in_one_line_that_says_what_to_do,
+        a_lake_of_a_newer_version_is_refused,
+        a_path_that_is_not_there_is_a_mistake_and_no_failed_input,
+        a_mistake_in_a_file_of_statements_is_said_with_its_line,
+        what_is_no_file_is_not_waited_for,
+        a_source_without_logs_says_so,
+        a_directory_that_cannot_be_listed_is_a_failed_input_and_the_rest_is_taken,
+        failed_inputs_are_listed_up_to_ten_and_then_counted,
+        a_mistake_in_sql_is_one_line_with_the_nearest_name,
+        wrong_usage_is_one_line_and_exit_code_2,
+        a_full_disk_is_said_and_leaves_no_file_behind,
+        a_temporary_directory_that_cannot_be_written_to_is_named,
+        a_query_that_fails_leaves_the_file_of_an_earlier_one,
+        a_reader_that_goes_away_is_no_error,
+    }
+}
+
 fn what_cannot_be_opened_is_refused_in_one_line_that_says_what_to_do() {
     let dir = fresh();
     let ask = |lake: &str| iolode(dir.path(), &["sql", "--lake", lake, "-c", "select 1"]).failed();
@@ -32,7 +50,6 @@ fn what_cannot_be_opened_is_refused_in_one_line_that_says_what_to_do() {
     );
 }
 
-#[test]
 fn a_lake_of_a_newer_version_is_refused() {
     let dir = fresh();
     iolode(dir.path(), &["lake", "create", "lake"]).ok();
@@ -59,7 +76,6 @@ fn a_lake_of_a_newer_version_is_refused() {
     assert!(why.contains("99") && why.contains("newer"), "{why}");
 }
 
-#[test]
 fn a_path_that_is_not_there_is_a_mistake_and_no_failed_input() {
     let dir = fresh();
     iolode(dir.path(), &["lake", "create", "lake"]).ok();
@@ -76,7 +92,6 @@ fn a_path_that_is_not_there_is_a_mistake_and_no_failed_input() {
     );
 }
 
-#[test]
 fn a_mistake_in_a_file_of_statements_is_said_with_its_line() {
     let dir = fresh();
     let fails = |text: &str| {
@@ -97,7 +112,6 @@ fn a_mistake_in_a_file_of_statements_is_said_with_its_line() {
     assert_eq!(fails("select nope;\n"), "iolode: unknown column `nope`");
 }
 
-#[test]
 fn what_is_no_file_is_not_waited_for() {
     let dir = fresh();
     let pipe = dir.path().join("pipe");
@@ -111,7 +125,6 @@ fn what_is_no_file_is_not_waited_for() {
     assert_eq!(error, "pipe: cannot read: neither a file nor a directory");
 }
 
-#[test]
 fn a_source_without_logs_says_so() {
     let dir = fresh();
     std::fs::create_dir(dir.path().join("logs")).unwrap();
@@ -150,7 +163,6 @@ fn a_source_without_logs_says_so() {
     );
 }
 
-#[test]
 fn a_directory_that_cannot_be_listed_is_a_failed_input_and_the_rest_is_taken() {
     use std::os::unix::fs::PermissionsExt;
     use std::os::unix::process::CommandExt;
@@ -194,7 +206,6 @@ fn a_directory_that_cannot_be_listed_is_a_failed_input_and_the_rest_is_taken() {
     assert!(run.stderr.contains(" inputs taken in ("), "{run:?}");
 }
 
-#[test]
 fn failed_inputs_are_listed_up_to_ten_and_then_counted() {
     let dir = fresh();
     std::fs::create_dir(dir.path().join("logs")).unwrap();
@@ -239,7 +250,6 @@ fn failed_inputs_are_listed_up_to_ten_and_then_counted() {
     );
 }
 
-#[test]
 fn a_mistake_in_sql_is_one_line_with_the_nearest_name() {
     let (dir, small) = (fresh(), small());
     let ask = |sql: &str| iolode(dir.path(), &["sql", "--lake", small.lake(), "-c", sql]).failed();
@@ -259,7 +269,6 @@ fn a_mistake_in_sql_is_one_line_with_the_nearest_name() {
     );
 }
 
-#[test]
 fn wrong_usage_is_one_line_and_exit_code_2() {
     let dir = fresh();
     let run = |args: &[&str]| iolode(dir.path(), args).failed();
@@ -288,7 +297,6 @@ fn wrong_usage_is_one_line_and_exit_code_2() {
     assert!(none.stderr.contains("Usage: iolode <COMMAND>"), "{none:?}");
 }
 
-#[test]
 fn a_full_disk_is_said_and_leaves_no_file_behind() {
     let (dir, small) = (fresh(), small());
     for format in ["table", "csv", "tsv", "json", "ndjson", "arrow", "parquet"] {
@@ -336,7 +344,6 @@ fn a_full_disk_is_said_and_leaves_no_file_behind() {
     }
 }
 
-#[test]
 fn a_temporary_directory_that_cannot_be_written_to_is_named() {
     let dir = fresh();
     let jobs = ["--darshan-only", "--jobs", "60", "--out", "logs"];
@@ -361,7 +368,6 @@ fn a_temporary_directory_that_cannot_be_written_to_is_named() {
     assert_eq!(names.len(), 1, "{names:?}");
 }
 
-#[test]
 fn a_query_that_fails_leaves_the_file_of_an_earlier_one() {
     let dir = fresh();
     let file = dir.path().join("out.csv");
@@ -378,7 +384,6 @@ fn a_query_that_fails_leaves_the_file_of_an_earlier_one() {
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
 }
 
-#[test]
 fn a_reader_that_goes_away_is_no_error() {
     let (dir, small) = (fresh(), small());
     for format in ["table", "csv", "json", "ndjson", "arrow", "parquet"] {

@@ -4,11 +4,24 @@ use crate::cli_program::{fresh, iolode, program, small};
 use crate::support::{python, run_python, shared_data};
 use std::path::PathBuf;
 
-fn log(name: &str) -> Option<PathBuf> {
-    Some(shared_data()?.join("darshan").join(name))
+crate::tests! {
+    [] => {
+        the_summary_and_the_json_say_the_same,
+        a_log_that_cannot_be_read_does_not_hide_the_others,
+    }
+    [Data] => {
+        performance_and_file_counts_are_those_that_darshan_parser_prints,
+        every_counter_has_a_line_of_eight_fields,
+    }
+    [Data, Packages] => {
+        every_line_of_every_real_log_is_what_pydarshan_returns,
+    }
 }
 
-#[test]
+fn log(name: &str) -> PathBuf {
+    shared_data().join("darshan").join(name)
+}
+
 fn performance_and_file_counts_are_those_that_darshan_parser_prints() {
     let dir = fresh();
     // Total bytes, agg_time, agg_perf, and the lines of --file for POSIX.
@@ -36,7 +49,7 @@ fn performance_and_file_counts_are_those_that_darshan_parser_prints() {
         ),
     ];
     for (name, bytes, time, rate, files) in golden {
-        let Some(path) = log(name) else { return };
+        let path = log(name);
         let path = path.to_str().unwrap();
         let text = iolode(
             dir.path(),
@@ -58,9 +71,7 @@ fn performance_and_file_counts_are_those_that_darshan_parser_prints() {
         }
         assert!(!text.contains("POSIX_OPENS"), "counters were not asked for");
     }
-    let Some(path) = log("imbalanced-io.darshan") else {
-        return;
-    };
+    let path = log("imbalanced-io.darshan");
     let text = iolode(
         dir.path(),
         &[
@@ -84,12 +95,9 @@ fn performance_and_file_counts_are_those_that_darshan_parser_prints() {
     }
 }
 
-#[test]
 fn every_counter_has_a_line_of_eight_fields() {
     let dir = fresh();
-    let Some(path) = log("sample-badost.darshan") else {
-        return;
-    };
+    let path = log("sample-badost.darshan");
     let text = iolode(
         dir.path(),
         &["inspect", "--darshan-parser", path.to_str().unwrap()],
@@ -130,11 +138,8 @@ fn every_counter_has_a_line_of_eight_fields() {
     );
 }
 
-#[test]
 fn every_line_of_every_real_log_is_what_pydarshan_returns() {
-    let (Some(data), Some(python)) = (shared_data(), python()) else {
-        return;
-    };
+    let (data, python) = (shared_data(), python());
     let (dir, logs) = (fresh(), data.join("darshan"));
     for entry in std::fs::read_dir(&logs).unwrap() {
         let path = entry.unwrap().path();
@@ -151,7 +156,6 @@ fn every_line_of_every_real_log_is_what_pydarshan_returns() {
     assert!(said.starts_with("72 logs, "), "{said}");
 }
 
-#[test]
 fn the_summary_and_the_json_say_the_same() {
     let (dir, small) = (fresh(), small());
     let path = a_log(&small.logs);
@@ -179,7 +183,6 @@ fn the_summary_and_the_json_say_the_same() {
     assert!(json["log"]["log_id"].is_string() && json["why"].is_null());
 }
 
-#[test]
 fn a_log_that_cannot_be_read_does_not_hide_the_others() {
     let (dir, small) = (fresh(), small());
     let good = a_log(&small.logs);

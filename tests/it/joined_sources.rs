@@ -8,6 +8,23 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
+crate::tests! {
+    [] => {
+        what_an_ost_saw_is_the_sum_of_its_parts_in_every_interval_of_a_month,
+        planted_neighbours_are_found_with_about_the_bytes_that_were_planted,
+        the_job_that_a_neighbour_slowed_down_is_told_so,
+        the_findings_of_the_paper_stand_on_the_pages_of_planted_jobs,
+        states_requeues_and_logs_outside_slurm_are_those_that_were_planted,
+        a_live_sacct_is_run_for_the_period_and_its_failure_is_told,
+        a_question_without_its_parameters_says_which,
+    }
+    [Data] => {
+        fifteen_of_sixteen_linked_logs_find_the_record_that_they_ran_in,
+        five_minutes_of_lmt_are_the_same_rows_from_every_form,
+        of_an_ltop_recording_the_stale_file_system_is_left_out_and_named,
+    }
+}
+
 /// The rows of an answer, as JSON.
 fn ask(dir: &Path, lake: &str, sql: &str) -> Vec<Value> {
     let answer = iolode(dir, &["sql", "--lake", lake, "--format", "json", "-c", sql]).ok();
@@ -25,9 +42,8 @@ fn number(row: &Value, name: &str) -> f64 {
     }
 }
 
-#[test]
 fn fifteen_of_sixteen_linked_logs_find_the_record_that_they_ran_in() {
-    let Some(data) = shared_data() else { return };
+    let data = shared_data();
     let dir = tempfile::tempdir().unwrap();
     let linked = data.join("linked");
     let logs = linked.join("darshan_logs");
@@ -97,9 +113,8 @@ fn fifteen_of_sixteen_linked_logs_find_the_record_that_they_ran_in() {
     }
 }
 
-#[test]
 fn five_minutes_of_lmt_are_the_same_rows_from_every_form() {
-    let Some(data) = shared_data() else { return };
+    let data = shared_data();
     let dir = tempfile::tempdir().unwrap();
     let mut seen: Option<Vec<Value>> = None;
     for form in [
@@ -158,9 +173,8 @@ fn five_minutes_of_lmt_are_the_same_rows_from_every_form() {
     }
 }
 
-#[test]
 fn of_an_ltop_recording_the_stale_file_system_is_left_out_and_named() {
-    let Some(data) = shared_data() else { return };
+    let data = shared_data();
     let dir = tempfile::tempdir().unwrap();
     let recording = data.join("lmt/tycho-newrecov.log");
     let run = iolode(
@@ -234,7 +248,6 @@ fn truth() -> Value {
     serde_json::from_str(&fs::read_to_string(month().join("month/truth.json")).unwrap()).unwrap()
 }
 
-#[test]
 fn what_an_ost_saw_is_the_sum_of_its_parts_in_every_interval_of_a_month() {
     let sums = ask(
         month(),
@@ -254,7 +267,6 @@ fn what_an_ost_saw_is_the_sum_of_its_parts_in_every_interval_of_a_month() {
     );
 }
 
-#[test]
 fn planted_neighbours_are_found_with_about_the_bytes_that_were_planted() {
     let truth = truth();
     let windows = truth["lmt"]["shares"]["windows"].as_array().unwrap();
@@ -321,7 +333,6 @@ fn planted_neighbours_are_found_with_about_the_bytes_that_were_planted() {
     }
 }
 
-#[test]
 fn the_job_that_a_neighbour_slowed_down_is_told_so() {
     let truth = truth();
     let span = &truth["lmt"];
@@ -393,7 +404,6 @@ fn the_job_that_a_neighbour_slowed_down_is_told_so() {
 }
 
 /// The paper's four findings: each is the words of a numbered cause on the page of a job in which it was planted.
-#[test]
 fn the_findings_of_the_paper_stand_on_the_pages_of_planted_jobs() {
     let truth = truth();
     let faults = truth["faults"].as_array().unwrap();
@@ -418,7 +428,6 @@ fn the_findings_of_the_paper_stand_on_the_pages_of_planted_jobs() {
     }
 }
 
-#[test]
 fn states_requeues_and_logs_outside_slurm_are_those_that_were_planted() {
     let truth = truth();
     let slurm = &truth["slurm"];
@@ -468,7 +477,6 @@ fn states_requeues_and_logs_outside_slurm_are_those_that_were_planted() {
     assert_eq!(found, expected);
 }
 
-#[test]
 fn a_live_sacct_is_run_for_the_period_and_its_failure_is_told() {
     let dir = tempfile::tempdir().unwrap();
     let bin = dir.path().join("bin");
@@ -533,7 +541,6 @@ fn a_live_sacct_is_run_for_the_period_and_its_failure_is_told() {
     );
 }
 
-#[test]
 fn a_question_without_its_parameters_says_which() {
     let dir = tempfile::tempdir().unwrap();
     let listed = iolode(dir.path(), &["query"]).ok();

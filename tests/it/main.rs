@@ -13,6 +13,7 @@ mod concurrent;
 mod differential;
 #[cfg(feature = "engine")]
 mod failure;
+mod harness;
 #[cfg(feature = "engine")]
 mod inspect;
 #[cfg(feature = "engine")]
@@ -40,3 +41,43 @@ mod tidy;
 #[cfg(feature = "engine")]
 mod user_functions;
 mod writer_round_trip;
+
+fn main() -> std::process::ExitCode {
+    harness::run(&[
+        #[cfg(feature = "engine")]
+        algorithm_1::TESTS,
+        circles::TESTS,
+        #[cfg(feature = "engine")]
+        cli::TESTS,
+        concurrent::TESTS,
+        differential::TESTS,
+        #[cfg(feature = "engine")]
+        failure::TESTS,
+        #[cfg(feature = "engine")]
+        inspect::TESTS,
+        #[cfg(feature = "engine")]
+        joined_sources::TESTS,
+        #[cfg(feature = "engine")]
+        percentiles::TESTS,
+        #[cfg(feature = "engine")]
+        query_oracle::TESTS,
+        #[cfg(feature = "engine")]
+        random_sql::TESTS,
+        #[cfg(feature = "engine")]
+        readers::TESTS,
+        #[cfg(feature = "engine")]
+        reference::TESTS,
+        registry::TESTS,
+        #[cfg(feature = "engine")]
+        root_cause_oracle::TESTS,
+        semantics::TESTS,
+        #[cfg(feature = "engine")]
+        sweep::TESTS,
+        #[cfg(feature = "engine")]
+        synth_scaled::TESTS,
+        tidy::TESTS,
+        #[cfg(feature = "engine")]
+        user_functions::TESTS,
+        writer_round_trip::TESTS,
+    ])
+}

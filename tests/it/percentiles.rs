@@ -6,6 +6,12 @@ use arrow::record_batch::RecordBatch;
 use iolode::engine::{Engine, EngineOptions, runtime};
 use std::sync::Arc;
 
+crate::tests! {
+    [Packages] => {
+        percentiles_are_those_of_duckdb,
+    }
+}
+
 const ROWS: usize = 60_000;
 
 /// Groups of very different sizes and kinds of values: wide ranges, few distinct ones, negative ones, NULLs, one value alone.
@@ -46,9 +52,8 @@ fn values() -> RecordBatch {
     .unwrap()
 }
 
-#[test]
 fn percentiles_are_those_of_duckdb() {
-    let Some(python) = python() else { return };
+    let python = python();
     let dir = tempfile::tempdir().unwrap();
     let values = values();
     write_parquet(

@@ -6,8 +6,18 @@ use iolode::answer::ANALYSES;
 use iolode::engine::queries::QUERIES;
 use std::path::Path;
 
+crate::tests! {
+    [] => {
+        every_question_is_listed_once_and_has_help,
+        the_slow_ost_of_a_month_is_named_and_none_that_programs_make_look_slow,
+    }
+    [Data] => {
+        the_bad_ost_of_a_real_log_is_named_and_a_good_log_names_none,
+        the_page_of_a_job_names_the_bad_ost_and_never_a_stream,
+    }
+}
+
 /// A named query and an analysis are asked in the same way: each name is one of them, and the list shows them all.
-#[test]
 fn every_question_is_listed_once_and_has_help() {
     let here = Path::new(".");
     let listed = iolode(here, &["query"]).ok();
@@ -61,9 +71,8 @@ fn every_question_is_listed_once_and_has_help() {
 }
 
 /// Darshan's own examples of one bad storage target and of none: file per process, each on one of 24 OSTs.
-#[test]
 fn the_bad_ost_of_a_real_log_is_named_and_a_good_log_names_none() {
-    let Some(data) = shared_data() else { return };
+    let data = shared_data();
     for (log, slow) in [("sample-badost", vec!["14"]), ("sample-goodost", vec![])] {
         let path = data.join("darshan").join(format!("{log}.darshan"));
         let arguments = ["query", "slow_osts", "--format", "csv", "--logs"];
@@ -85,9 +94,8 @@ fn the_bad_ost_of_a_real_log_is_named_and_a_good_log_names_none() {
 }
 
 /// Of a file per process on each OST the bad one is the cause: its files wait, whatever the other processes do.
-#[test]
 fn the_page_of_a_job_names_the_bad_ost_and_never_a_stream() {
-    let Some(data) = shared_data() else { return };
+    let data = shared_data();
     let page = |log: &str, job: &str| {
         let path = data.join("darshan").join(format!("{log}.darshan"));
         let arguments = [
@@ -184,7 +192,6 @@ fn the_page_of_a_job_names_the_bad_ost_and_never_a_stream() {
 
 /// One OST of 248 takes three times as long, under wide files as under narrow ones, beside programs that are slow, or fast, on OSTs
 /// of their own: it is named, and no other at a false discovery rate of 5 %.
-#[test]
 fn the_slow_ost_of_a_month_is_named_and_none_that_programs_make_look_slow() {
     for seed in ["1", "2", "3"] {
         let root = tempfile::tempdir().unwrap();

@@ -12,16 +12,22 @@ use std::io::{BufReader, Read};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+crate::tests! {
+    [] => {
+        each_rule_is_switched_off_in_a_variant,
+    }
+    [Packages] => {
+        random_statements_answer_as_in_duckdb,
+    }
+}
+
 /// Statements and the seed that they are drawn from; a process of Python for each of the jobs.
 const STATEMENTS: usize = 2000;
 const SEED: u64 = 23;
 const JOBS: usize = 2;
 
-#[test]
 fn random_statements_answer_as_in_duckdb() {
-    let Some(python) = python() else {
-        return;
-    };
+    let python = python();
     let root = tempfile::tempdir().unwrap();
     let lakes = root.path().join("lakes");
     let make = ["--make", "jobs", "120", "--iolode", PROGRAM];
@@ -43,7 +49,6 @@ fn random_statements_answer_as_in_duckdb() {
     }
 }
 
-#[test]
 fn each_rule_is_switched_off_in_a_variant() {
     let path = "tests/oracles/duckdb/random_sql/engines.py";
     let engines = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path));

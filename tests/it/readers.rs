@@ -4,6 +4,12 @@ use crate::cli_program::{fresh, iolode};
 use crate::support::python;
 use std::process::Command;
 
+crate::tests! {
+    [Packages] => {
+        duckdb_polars_and_pandas_read_the_rows_of_the_newest_version,
+    }
+}
+
 /// The Python of the section, without the spaces that make it a block of code.
 fn recipe() -> String {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/README.md");
@@ -20,9 +26,8 @@ fn recipe() -> String {
         .collect()
 }
 
-#[test]
 fn duckdb_polars_and_pandas_read_the_rows_of_the_newest_version() {
-    let Some(python) = python() else { return };
+    let python = python();
     let dir = fresh();
     let run = |args: &[&str]| iolode(dir.path(), args);
     run(&["synth", "--jobs", "120", "--out", "month"]).ok();

@@ -4,6 +4,12 @@ use crate::cli_program::{PROGRAM, iolode};
 use crate::support::{python, run_python, shared_data};
 use std::path::Path;
 
+crate::tests! {
+    [Data, Packages] => {
+        named_queries_answer_as_their_independent_versions_do,
+    }
+}
+
 /// What a site would write down for the real logs: their mounts and OSTs.
 const SITE: &str = r#"
 cluster = "real"
@@ -32,11 +38,8 @@ stripe_size = 33554432
 stripe_count = 64
 "#;
 
-#[test]
 fn named_queries_answer_as_their_independent_versions_do() {
-    let (Some(data), Some(python)) = (shared_data(), python()) else {
-        return;
-    };
+    let (data, python) = (shared_data(), python());
     let root = tempfile::tempdir().unwrap();
     let synth = [
         "synth",

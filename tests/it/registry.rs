@@ -5,11 +5,19 @@ use iolode::table::{Partition, TABLES, table, tables};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+crate::tests! {
+    [] => {
+        every_source_has_a_name_of_its_own_and_fills_tables_that_exist,
+        every_table_is_filled_by_one_source_or_by_the_manifest,
+        every_table_is_sorted_by_columns_that_tell_its_rows_apart,
+        the_changelog_and_the_readme_name_the_two_commands,
+    }
+}
+
 fn read(path: &str) -> String {
     std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap()
 }
 
-#[test]
 fn every_source_has_a_name_of_its_own_and_fills_tables_that_exist() {
     let names: BTreeSet<_> = SOURCES.iter().map(|source| source.name()).collect();
     assert_eq!(names.len(), SOURCES.len());
@@ -28,7 +36,6 @@ fn every_source_has_a_name_of_its_own_and_fills_tables_that_exist() {
     }
 }
 
-#[test]
 fn every_table_is_filled_by_one_source_or_by_the_manifest() {
     let mut filled: BTreeMap<&str, usize> = BTreeMap::new();
     for name in SOURCES.iter().flat_map(|source| source.tables()) {
@@ -45,7 +52,6 @@ fn every_table_is_filled_by_one_source_or_by_the_manifest() {
     }
 }
 
-#[test]
 fn every_table_is_sorted_by_columns_that_tell_its_rows_apart() {
     for (name, _) in TABLES {
         let table = table(name).unwrap();
@@ -65,7 +71,6 @@ fn every_table_is_sorted_by_columns_that_tell_its_rows_apart() {
     }
 }
 
-#[test]
 fn the_changelog_and_the_readme_name_the_two_commands() {
     let readme = read("README.md");
     for command in ["cargo run --release -- demo", "cargo test --release"] {

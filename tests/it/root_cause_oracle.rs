@@ -7,6 +7,15 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::Path;
 
+crate::tests! {
+    [Data] => {
+        real_logs_have_the_causes_and_critical_files_that_were_expected_of_them,
+    }
+    [Python] => {
+        planted_causes_are_found_and_decoys_are_not,
+    }
+}
+
 /// `tests/oracles/duckdb/named_queries/verdicts.toml`.
 #[derive(Deserialize)]
 struct Verdicts {
@@ -44,9 +53,8 @@ fn ask(root: &Path, sql: &str) -> Vec<Value> {
     serde_json::from_str(&iolode(root, &arguments).ok()).unwrap()
 }
 
-#[test]
 fn real_logs_have_the_causes_and_critical_files_that_were_expected_of_them() {
-    let Some(data) = shared_data() else { return };
+    let data = shared_data();
     let verdicts = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/oracles/duckdb/named_queries/verdicts.toml");
     let verdicts: Verdicts = toml::from_str(&std::fs::read_to_string(verdicts).unwrap()).unwrap();
@@ -132,9 +140,8 @@ fn real_logs_have_the_causes_and_critical_files_that_were_expected_of_them() {
     );
 }
 
-#[test]
 fn planted_causes_are_found_and_decoys_are_not() {
-    let Some(python) = any_python() else { return };
+    let python = any_python();
     let arguments = [
         "--iolode", PROGRAM, "--jobs", "400", "--seeds", "1", "2", "3",
     ];

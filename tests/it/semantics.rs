@@ -10,6 +10,27 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
+crate::tests! {
+    [Data] => {
+        mpi_io_stands_in_where_posix_lost_the_records_of_the_rank_that_wrote,
+        data_sieving_shows_as_amplification_and_as_reads_that_nobody_asked_for,
+        streams_never_enter_critical_times,
+        a_stream_is_known_by_its_id_though_anonymising_took_its_name,
+        garbage_times_stay_in_the_module_and_are_no_time_of_the_file,
+        negative_counts_are_null_and_what_may_be_negative_is_kept,
+        every_rank_that_opens_a_file_counts_and_only_those_that_moved_bytes_read_or_write_it,
+        bytes_lie_on_the_stripes_up_to_the_highest_byte_and_their_sum_is_the_file,
+        bytes_of_every_real_file_with_a_layout_are_spread_without_loss,
+        with_the_usual_default_of_one_stripe_of_one_mebibyte_only_jeanbez_is_custom,
+        sequential_and_consecutive_are_two_things,
+        logs_of_one_job_are_laid_on_the_clock_and_not_over_each_other,
+        a_window_that_ends_after_the_run_is_kept_as_it_is,
+        time_outside_the_window_is_kept_and_flagged,
+        darshan_parsers_totals_and_bandwidths_are_columns_with_its_values,
+        darshan_parsers_file_categories_follow_from_the_posix_table,
+    }
+}
+
 const STDOUT: u64 = 15920181672442173319;
 const STDERR: u64 = 7238257241479193519;
 
@@ -35,8 +56,8 @@ impl Log {
     }
 
     /// A log of ../shared/data/darshan; None where that is absent.
-    fn real(name: &str) -> Option<Self> {
-        shared_data().map(|data| Self::read(&data.join("darshan").join(name)))
+    fn real(name: &str) -> Self {
+        Self::read(&shared_data().join("darshan").join(name))
     }
 
     fn rows(&self, table: &str) -> impl Iterator<Item = Row<'_>> {
@@ -153,11 +174,8 @@ fn near(found: Option<f64>, expected: f64, digits: f64) {
 /// A file's bytes read and written, greatest offset, records, and whether one of them is shared.
 type Category = (i64, i64, i64, usize, bool);
 
-#[test]
 fn mpi_io_stands_in_where_posix_lost_the_records_of_the_rank_that_wrote() {
-    let Some(log) = Log::real("imbalanced-io.darshan") else {
-        return;
-    };
+    let log = Log::real("imbalanced-io.darshan");
     let file = log.file(|file| file.text("path") == Some("/lus/theta-fs0/312046190"));
     assert_eq!(file.text("bytes_source"), Some("mpiio"));
     assert!(file.flag("posix_incomplete"));
@@ -186,10 +204,9 @@ fn mpi_io_stands_in_where_posix_lost_the_records_of_the_rank_that_wrote() {
     assert!(log.log().flag("partial"));
 }
 
-#[test]
 fn data_sieving_shows_as_amplification_and_as_reads_that_nobody_asked_for() {
     let name = "shane_macsio_id29959_5-22-32552-7035573431850780836_1590156158.darshan";
-    let Some(log) = Log::real(name) else { return };
+    let log = Log::real(name);
     let file = log.file(|file| file.int("mpiio_bytes_written") > Some(0));
     assert_eq!(file.int("mpiio_bytes_written"), Some(13_286_360));
     assert_eq!(file.int("posix_bytes_written"), Some(54_579_416));
@@ -205,11 +222,8 @@ fn data_sieving_shows_as_amplification_and_as_reads_that_nobody_asked_for() {
     assert_eq!(file.int("extra_written"), Some(54_579_416 - 13_286_360));
 }
 
-#[test]
 fn streams_never_enter_critical_times() {
-    let Some(log) = Log::real("sample.darshan") else {
-        return;
-    };
+    let log = Log::real("sample.darshan");
     near(log.log().float("critical_write_time"), 111.1, 0.1);
     let stdout = log.file(|file| file.id() == STDOUT);
     assert!(stdout.flag("is_stream"));
@@ -232,7 +246,7 @@ fn streams_never_enter_critical_times() {
     assert_eq!(log.log().int("bytes_written_streams"), Some(of_streams));
     assert!(of_streams >= 280);
 
-    let badost = Log::real("sample-badost.darshan").unwrap();
+    let badost = Log::real("sample-badost.darshan");
     let stdout = badost.file(|file| file.id() == STDOUT);
     near(
         stdout
@@ -245,7 +259,7 @@ fn streams_never_enter_critical_times() {
     assert!(badost.log().float("critical_write_time") < Some(778.0));
 
     let dlio = "snyder_python3_id3116902-2110365_12-19-66957-188958432683465822_1.darshan";
-    let dlio = Log::real(dlio).unwrap();
+    let dlio = Log::real(dlio);
     near(dlio.log().float("critical_write_time"), 0.48, 0.01);
     let with_streams: Vec<(f64, f64)> = dlio
         .files()
@@ -255,11 +269,8 @@ fn streams_never_enter_critical_times() {
     near(Some(union(&with_streams)), 136.1, 0.1);
 }
 
-#[test]
 fn a_stream_is_known_by_its_id_though_anonymising_took_its_name() {
-    let Some(log) = Log::real("nonmpi_dxt_anonymized.darshan") else {
-        return;
-    };
+    let log = Log::real("nonmpi_dxt_anonymized.darshan");
     let streams: Vec<_> = log.files().filter(|file| file.flag("is_stream")).collect();
     assert_eq!(streams.len(), 3);
     assert!(
@@ -269,11 +280,8 @@ fn a_stream_is_known_by_its_id_though_anonymising_took_its_name() {
     );
 }
 
-#[test]
 fn garbage_times_stay_in_the_module_and_are_no_time_of_the_file() {
-    let Some(log) = Log::real("sample.darshan") else {
-        return;
-    };
+    let log = Log::real("sample.darshan");
     let stderr = log
         .rows("darshan_stdio")
         .find(|row| row.id() == STDERR && row.int("stdio_writes") > Some(0))
@@ -290,11 +298,8 @@ fn garbage_times_stay_in_the_module_and_are_no_time_of_the_file() {
     assert!(log.log().float("write_time") > Some(0.0));
 }
 
-#[test]
 fn negative_counts_are_null_and_what_may_be_negative_is_kept() {
-    let Some(log) = Log::real("mpi-io-test-x86_64-3.1.3.darshan") else {
-        return;
-    };
+    let log = Log::real("mpi-io-test-x86_64-3.1.3.darshan");
     // A version that does not know a counter, and sums of -1 over ranks.
     for row in log.rows("darshan_posix") {
         assert_eq!(row.int("posix_rename_sources"), None);
@@ -306,11 +311,10 @@ fn negative_counts_are_null_and_what_may_be_negative_is_kept() {
     );
 }
 
-#[test]
 fn every_rank_that_opens_a_file_counts_and_only_those_that_moved_bytes_read_or_write_it() {
     let name =
         "jeanbez_8_benchmark_parallel_id45195555_8-6-50011-11681279140261054765_1628283217.darshan";
-    let Some(log) = Log::real(name) else { return };
+    let log = Log::real(name);
     let file = log.file(|file| !file.flag("is_stream"));
     assert_eq!(file.int("file_nprocs_posix"), Some(1024));
     assert_eq!(file.int("readers"), Some(1024));
@@ -318,11 +322,10 @@ fn every_rank_that_opens_a_file_counts_and_only_those_that_moved_bytes_read_or_w
     assert_eq!(file.text("sharing"), Some("part_shared"));
 }
 
-#[test]
 fn bytes_lie_on_the_stripes_up_to_the_highest_byte_and_their_sum_is_the_file() {
     let name =
         "jeanbez_8_benchmark_parallel_id45195555_8-6-50011-11681279140261054765_1628283217.darshan";
-    let Some(log) = Log::real(name) else { return };
+    let log = Log::real(name);
     let file = log.file(|file| !file.flag("is_stream"));
     assert_eq!(file.int("stripe_size"), Some(32 << 20));
     assert_eq!(file.int("stripe_count"), Some(64));
@@ -341,9 +344,8 @@ fn bytes_lie_on_the_stripes_up_to_the_highest_byte_and_their_sum_is_the_file() {
     }
 }
 
-#[test]
 fn bytes_of_every_real_file_with_a_layout_are_spread_without_loss() {
-    let Some(data) = shared_data() else { return };
+    let data = shared_data();
     let mut spread = 0;
     for entry in std::fs::read_dir(data.join("darshan")).unwrap() {
         let log = Log::read(&entry.unwrap().path());
@@ -360,15 +362,12 @@ fn bytes_of_every_real_file_with_a_layout_are_spread_without_loss() {
     assert!(spread > 2_500, "{spread}");
 }
 
-#[test]
 fn with_the_usual_default_of_one_stripe_of_one_mebibyte_only_jeanbez_is_custom() {
     let custom = |name: &str| {
-        Log::real(name).map(|log| {
-            log.files().any(|file| {
-                file.known("stripe_size")
-                    && (file.int("stripe_size"), file.int("stripe_count"))
-                        != (Some(1 << 20), Some(1))
-            })
+        let log = Log::real(name);
+        log.files().any(|file| {
+            file.known("stripe_size")
+                && (file.int("stripe_size"), file.int("stripe_count")) != (Some(1 << 20), Some(1))
         })
     };
     for name in [
@@ -376,27 +375,23 @@ fn with_the_usual_default_of_one_stripe_of_one_mebibyte_only_jeanbez_is_custom()
         "sample-goodost.darshan",
         "imbalanced-io.darshan",
     ] {
-        assert_ne!(custom(name), Some(true), "{name}");
+        assert!(!custom(name), "{name}");
     }
     let name =
         "jeanbez_8_benchmark_parallel_id45195555_8-6-50011-11681279140261054765_1628283217.darshan";
-    assert_ne!(custom(name), Some(false));
+    assert!(custom(name));
 }
 
-#[test]
 fn sequential_and_consecutive_are_two_things() {
-    let Some(log) = Log::real("sample.darshan") else {
-        return;
-    };
+    let log = Log::real("sample.darshan");
     let file = log.file(|file| file.int("posix_writes") > Some(0));
     assert_eq!(file.int("consec_writes"), Some(0));
     assert_eq!(file.int("seq_writes"), Some(16_384));
     assert_eq!(file.int("posix_writes"), Some(16_402));
 }
 
-#[test]
 fn logs_of_one_job_are_laid_on_the_clock_and_not_over_each_other() {
-    let Some(data) = shared_data() else { return };
+    let data = shared_data();
     let folder = data.join("linked/darshan_logs");
     let mut logs: Vec<Log> = std::fs::read_dir(folder)
         .unwrap()
@@ -431,9 +426,8 @@ fn logs_of_one_job_are_laid_on_the_clock_and_not_over_each_other() {
     }
 }
 
-#[test]
 fn a_window_that_ends_after_the_run_is_kept_as_it_is() {
-    let Some(data) = shared_data() else { return };
+    let data = shared_data();
     let mut latest: f64 = 0.0;
     for entry in std::fs::read_dir(data.join("linked/darshan_logs")).unwrap() {
         let log = Log::read(&entry.unwrap().path());
@@ -445,13 +439,12 @@ fn a_window_that_ends_after_the_run_is_kept_as_it_is() {
     near(Some(latest), 0.077, 0.001);
 }
 
-#[test]
 fn time_outside_the_window_is_kept_and_flagged() {
     for (name, files) in [
         ("sample-badost.darshan", 2048),
         ("sample-goodost.darshan", 48),
     ] {
-        let Some(log) = Log::real(name) else { return };
+        let log = Log::real(name);
         let synced = log.files().filter(|file| file.flag("sync_outside_window"));
         assert_eq!(
             synced
@@ -462,7 +455,6 @@ fn time_outside_the_window_is_kept_and_flagged() {
     }
 }
 
-#[test]
 fn darshan_parsers_totals_and_bandwidths_are_columns_with_its_values() {
     // total_bytes, agg_time_by_slowest, agg_perf_by_slowest of darshan-parser 3.5.0 --perf --show-incomplete.
     for (name, bytes, seconds, mib_s, digits) in [
@@ -488,7 +480,7 @@ fn darshan_parsers_totals_and_bandwidths_are_columns_with_its_values() {
             1e-6,
         ),
     ] {
-        let Some(log) = Log::real(name) else { return };
+        let log = Log::real(name);
         let row = log.log();
         assert_eq!(row.int("posix_total_bytes"), Some(bytes), "{name}");
         near(row.float("posix_agg_time_by_slowest"), seconds, 1e-6);
@@ -496,7 +488,6 @@ fn darshan_parsers_totals_and_bandwidths_are_columns_with_its_values() {
     }
 }
 
-#[test]
 fn darshan_parsers_file_categories_follow_from_the_posix_table() {
     // total, read-only, write-only, read-write, unique, shared with part-shared; highest offset of unique or of both kinds of shared.
     for (name, categories, highest) in [
@@ -512,7 +503,7 @@ fn darshan_parsers_file_categories_follow_from_the_posix_table() {
             Some([52_938_398_983, 24_293_491_975]),
         ),
     ] {
-        let Some(log) = Log::real(name) else { return };
+        let log = Log::real(name);
         let mut files: BTreeMap<u64, (i64, i64, i64, usize, bool)> = BTreeMap::new();
         for row in log.rows("darshan_posix") {
             let file = files.entry(row.id()).or_insert((0, 0, 0, 0, false));

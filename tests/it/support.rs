@@ -3,51 +3,57 @@
 use iolode::lake::{CreateOptions, IngestOptions, IngestReport, Lake, Silent};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 
-/// The real logs; None, said aloud, where they are absent.
-pub(crate) fn shared_data() -> Option<PathBuf> {
+/// The real logs; None where they are absent.
+pub(crate) fn find_data() -> Option<PathBuf> {
     let named = std::env::var_os("IOLODE_SHARED_DATA").map(PathBuf::from);
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data");
-    let found = [named, Some(beside)]
+    [named, Some(beside)]
         .into_iter()
         .flatten()
-        .find(|data| data.join("darshan").is_dir());
-    if found.is_none() {
-        eprintln!("skipped: ../shared/data is absent");
-    }
-    found
+        .find(|data| data.join("darshan").is_dir())
 }
 
-/// Any python3; None, said aloud, where there is none.
-#[cfg(feature = "engine")]
-pub(crate) fn any_python() -> Option<PathBuf> {
+/// Any python3.
+pub(crate) fn find_python() -> Option<PathBuf> {
     let found = Command::new("python3").arg("--version").output().is_ok();
-    if !found {
-        eprintln!("skipped: there is no python3");
-    }
     found.then(|| "python3".into())
 }
 
 /// Python with the packages of tests/oracles/python/requirements.txt: `IOLODE_PYTHON`, or target/venv as scripts/venv.sh makes it.
-/// None, said aloud, where there is none.
-pub(crate) fn python() -> Option<PathBuf> {
-    let named = std::env::var_os("IOLODE_PYTHON").map(PathBuf::from);
-    let made = Path::new(env!("CARGO_TARGET_TMPDIR")).join("../venv/bin/python");
-    let found = [named, Some(made), Some("python3".into())]
-        .into_iter()
-        .flatten()
-        .find(|python| {
+pub(crate) fn find_packages() -> Option<PathBuf> {
+    static FOUND: OnceLock<Option<PathBuf>> = OnceLock::new();
+    let find = || {
+        let named = std::env::var_os("IOLODE_PYTHON").map(PathBuf::from);
+        let made = Path::new(env!("CARGO_TARGET_TMPDIR")).join("../venv/bin/python");
+        let mut pythons = [named, Some(made), Some("python3".into())]
+            .into_iter()
+            .flatten();
+        pythons.find(|python| {
             let packages = Command::new(python)
                 .args(["-c", "import darshan, duckdb, polars, pyarrow"])
                 .output();
             packages.is_ok_and(|output| output.status.success())
-        });
-    if found.is_none() {
-        eprintln!(
-            "skipped: there is no python3 with pydarshan and DuckDB; scripts/venv.sh makes one"
-        );
-    }
-    found
+        })
+    };
+    FOUND.get_or_init(find).clone()
+}
+
+/// The real logs, for a test that says that it needs them.
+pub(crate) fn shared_data() -> PathBuf {
+    find_data().expect("the test needs Data")
+}
+
+/// Any python3, for a test that says that it needs it.
+#[cfg(feature = "engine")]
+pub(crate) fn any_python() -> PathBuf {
+    find_python().expect("the test needs Python")
+}
+
+/// Python with packages, for a test that says that it needs them.
+pub(crate) fn python() -> PathBuf {
+    find_packages().expect("the test needs Packages")
 }
 
 /// Runs a script of tests/oracles and shows what it says if it fails.

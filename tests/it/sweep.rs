@@ -6,6 +6,12 @@ use arrow::record_batch::RecordBatch;
 use iolode::engine::{Engine, EngineOptions, runtime};
 use std::sync::Arc;
 
+crate::tests! {
+    [Data, Packages] => {
+        covers_and_unions_are_those_of_the_reference,
+    }
+}
+
 const GROUPS: u64 = 20_000;
 
 /// Intervals of whole seconds, so that ties, touching ends and zero lengths are frequent; rows of a group lie far apart.
@@ -41,11 +47,8 @@ fn intervals() -> RecordBatch {
     RecordBatch::try_from_iter(columns).unwrap()
 }
 
-#[test]
 fn covers_and_unions_are_those_of_the_reference() {
-    let (Some(python), Some(data)) = (python(), shared_data()) else {
-        return;
-    };
+    let (python, data) = (python(), shared_data());
     let dir = tempfile::tempdir().unwrap();
     let intervals = intervals();
     write_parquet(

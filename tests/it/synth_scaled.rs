@@ -3,7 +3,12 @@
 use crate::cli_program::{fresh, iolode};
 use serde_json::Value;
 
-#[test]
+crate::tests! {
+    [] => {
+        a_hundredth_of_a_machines_month_is_a_sound_lake_with_what_was_planted,
+    }
+}
+
 fn a_hundredth_of_a_machines_month_is_a_sound_lake_with_what_was_planted() {
     let dir = fresh();
     let run = |args: &[&str]| iolode(dir.path(), args);

@@ -6,6 +6,16 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Stdio;
 
+crate::tests! {
+    [] => {
+        a_function_stays_in_the_lake_and_older_versions_know_those_that_they_had,
+        of_several_lakes_the_first_is_meant_and_the_others_by_their_names,
+        without_a_lake_a_function_goes_with_the_session,
+        programs_that_make_functions_at_the_same_time_all_do,
+        in_a_lake_that_may_only_be_read_a_function_cannot_be_made,
+    }
+}
+
 const CLASSIFY: &str = "CREATE FUNCTION classify_workload(bytes BIGINT) RETURNS BIGINT RETURN \
      CASE WHEN bytes < 1000000000 THEN 0 WHEN bytes < 10000000000 THEN 1 ELSE 2 END";
 
@@ -22,7 +32,6 @@ fn sql(dir: &Path, args: &[&str]) -> Run {
     iolode(dir, &[&["sql", "--format", "csv"], args].concat())
 }
 
-#[test]
 fn a_function_stays_in_the_lake_and_older_versions_know_those_that_they_had() {
     let dir = lakes(&["lake"]);
     let sql = |args: &[&str]| sql(dir.path(), &[&["--lake", "lake"], args].concat());
@@ -85,7 +94,6 @@ fn a_function_stays_in_the_lake_and_older_versions_know_those_that_they_had() {
     assert_eq!(check.code, Some(0), "{check:?}");
 }
 
-#[test]
 fn of_several_lakes_the_first_is_meant_and_the_others_by_their_names() {
     let dir = lakes(&["a", "b"]);
     let make = |lake: &str, gives: &str| {
@@ -120,7 +128,6 @@ fn of_several_lakes_the_first_is_meant_and_the_others_by_their_names() {
     );
 }
 
-#[test]
 fn without_a_lake_a_function_goes_with_the_session() {
     let dir = fresh();
     let (make, ask) = (
@@ -146,7 +153,6 @@ fn without_a_lake_a_function_goes_with_the_session() {
     );
 }
 
-#[test]
 fn programs_that_make_functions_at_the_same_time_all_do() {
     let dir = lakes(&["lake"]);
     let names: Vec<String> = (0..6).map(|n| format!("f{n}")).collect();
@@ -178,7 +184,6 @@ fn programs_that_make_functions_at_the_same_time_all_do() {
 }
 
 /// The superuser may write anywhere, and is nobody for once.
-#[test]
 fn in_a_lake_that_may_only_be_read_a_function_cannot_be_made() {
     let dir = lakes(&["lake"]);
     let path = |path: &str| dir.path().join(path);

@@ -8,6 +8,12 @@ use iolode::source::darshan::write::{
     Records, Segment, Trace, mount,
 };
 
+crate::tests! {
+    [Packages] => {
+        logs_of_every_version_that_we_write_are_read_as_pydarshan_reads_them_and_add_up_in_duckdb,
+    }
+}
+
 const VERSIONS: [(u16, u16); 5] = [(3, 0), (3, 10), (3, 20), (3, 21), (3, 41)];
 const NPROCS: i64 = 4;
 const FILES: [u64; 6] = [
@@ -261,9 +267,8 @@ fn log(version: (u16, u16), back: u32, byte_order: ByteOrder, seed: u64) -> Dars
     }
 }
 
-#[test]
 fn logs_of_every_version_that_we_write_are_read_as_pydarshan_reads_them_and_add_up_in_duckdb() {
-    let Some(python) = python() else { return };
+    let python = python();
     let dir = tempfile::tempdir().unwrap();
     let (logs, lake) = (dir.path().join("logs"), dir.path().join("lake"));
     std::fs::create_dir(&logs).unwrap();
