@@ -2,24 +2,10 @@
 
 use super::{ask, block_on, engine};
 use crate::lake::{IngestOptions, Lake, Silent};
-use std::path::PathBuf;
 
 /// A lake in memory of a folder of real logs; None, said aloud, where it is absent.
-#[allow(clippy::print_stdout)]
 fn shared(folder: &str) -> Option<Lake> {
-    let folders = [
-        std::env::var_os("IOLODE_SHARED_DATA").map(PathBuf::from),
-        Some(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/data")),
-    ];
-    let Some(logs) = folders
-        .into_iter()
-        .flatten()
-        .map(|data| data.join(folder))
-        .find(|logs| logs.is_dir())
-    else {
-        println!("skipped: ../shared/data is absent");
-        return None;
-    };
+    let logs = crate::source::tests::shared(folder)?;
     let lake = Lake::in_memory().unwrap();
     lake.ingest(
         &IngestOptions {

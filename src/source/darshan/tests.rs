@@ -9,6 +9,7 @@ use super::module::Status as Read;
 use super::write::{DarshanLog, Job};
 use super::write::{Module, Records, Segment, Trace};
 use super::{Darshan, ModuleId};
+use crate::source::tests::shared;
 use crate::source::{BatchSink, Input, Site, Source, Status};
 use arrow::row::{RowConverter, SortField};
 use std::path::PathBuf;
@@ -16,15 +17,11 @@ use std::sync::Arc;
 
 /// Every real log; none, with a printed line, where they are absent.
 pub(super) fn real_logs() -> Vec<(PathBuf, Vec<u8>)> {
-    let folder = std::env::var_os("IOLODE_SHARED_DATA").map_or(
-        PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/data"),
-        PathBuf::from,
-    );
-    let Ok(entries) = std::fs::read_dir(folder.join("darshan")) else {
-        println!("skipped: ../shared/data is absent");
+    let Some(folder) = shared("darshan") else {
         return vec![];
     };
-    let mut logs: Vec<(PathBuf, Vec<u8>)> = entries
+    let mut logs: Vec<(PathBuf, Vec<u8>)> = std::fs::read_dir(folder)
+        .unwrap()
         .flatten()
         .map(|e| (e.path(), std::fs::read(e.path()).unwrap()))
         .collect();

@@ -3,6 +3,7 @@
 #![allow(clippy::print_stdout)]
 
 use super::Lmt;
+use crate::source::tests::shared;
 use crate::source::{BatchSink, Input, Outcome, Site, Source, Status};
 use crate::table::table;
 use arrow::array::{Array, ArrayRef, AsArray, UInt32Array};
@@ -10,20 +11,12 @@ use arrow::compute::{SortColumn, concat_batches, lexsort_to_indices, take};
 use arrow::datatypes::{Float64Type, Int32Type, Int64Type, TimestampMicrosecondType};
 use arrow::record_batch::RecordBatch;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 /// A real file of LMT; None, with a printed line, where it is absent.
 pub(super) fn real(name: &str) -> Option<Vec<u8>> {
-    let folder = std::env::var_os("IOLODE_SHARED_DATA").map_or(
-        PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/data"),
-        PathBuf::from,
-    );
-    let bytes = std::fs::read(folder.join("lmt").join(name)).ok();
-    if bytes.is_none() {
-        println!("skipped: ../shared/data/lmt/{name} is absent");
-    }
-    bytes
+    let path = shared(&format!("lmt/{name}"))?;
+    Some(std::fs::read(path).unwrap())
 }
 
 pub(super) const DUMP: &str = "filesystem_snx11025.mysqldump.sql";

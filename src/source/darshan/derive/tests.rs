@@ -3,30 +3,14 @@
 #![allow(clippy::print_stdout)]
 
 use crate::source::darshan::Darshan;
+use crate::source::tests::shared;
 use crate::source::{BatchSink, Input, Site, Source};
 use arrow::array::{Array, AsArray};
 use arrow::datatypes::{Float64Type, Int64Type, UInt64Type};
 use arrow::record_batch::RecordBatch;
 use serde_json::Value;
 use std::collections::HashMap;
-use std::path::PathBuf;
 use std::sync::Arc;
-
-/// The folder of real logs; None, said aloud, where it is absent.
-fn shared_data() -> Option<PathBuf> {
-    let folders = [
-        std::env::var_os("IOLODE_SHARED_DATA").map(PathBuf::from),
-        Some(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/data")),
-    ];
-    let found = folders
-        .into_iter()
-        .flatten()
-        .find(|folder| folder.join("darshan").is_dir());
-    if found.is_none() {
-        println!("skipped: ../shared/data is absent");
-    }
-    found
-}
 
 /// `darshan_file` and `darshan_log` of one log.
 fn read(path: &std::path::Path) -> (RecordBatch, RecordBatch) {
@@ -87,14 +71,17 @@ fn near(a: Option<f64>, b: Option<f64>) -> bool {
 
 #[test]
 fn every_file_of_every_real_log_agrees_with_the_reference() {
-    let Some(data) = shared_data() else { return };
-    let text = std::fs::read_to_string(data.join("reference/darshan_file_reference.json")).unwrap();
+    let Some(data) = shared("darshan") else {
+        return;
+    };
+    let reference = shared("reference/darshan_file_reference.json").unwrap();
+    let text = std::fs::read_to_string(reference).unwrap();
     let logs: Vec<Value> = serde_json::from_str(&text).unwrap();
     assert_eq!(logs.len(), 72);
     let mut wrong = vec![];
     for expected in &logs {
         let name = expected["log"].as_str().unwrap();
-        let (files, log) = read(&data.join("darshan").join(name));
+        let (files, log) = read(&data.join(name));
         let log = Row(&log, 0);
         let mut differ = |what: String, ours: String, theirs: &Value| {
             wrong.push(format!("{name}: {what}: {ours}, reference {theirs}"))
