@@ -9,7 +9,7 @@ Measured is what users install, the profile `dist`: peers come fully optimised t
 
 Needs: `cargo build --profile dist`, `cargo bench --profile dist --no-run` (half an hour on two cores), scripts/venv.sh, ../shared/data, a C
 compiler and libdeflate (package libdeflate-dev). Programs elsewhere: IOLODE, IOLODE_BENCH, IOLODE_PYTHON, IOLODE_SHARED_DATA. Results go
-to benches/runs/DATE-HOST.csv, one row a run, and .md, where HOST tells cores only.
+to target/bench/DATE-HOST.csv, one row a run, and .md, where HOST tells cores only; benches/RESULTS.md holds the last full tables.
 """
 
 import argparse
@@ -672,7 +672,7 @@ def main():
                 scenario(bench)
     if not bench.lines:
         return
-    name = f"{ROOT}/benches/runs/{datetime.date.today()}-{os.cpu_count()}core"
+    name = f"{ROOT}/target/bench/{datetime.date.today()}-{os.cpu_count()}core"
     os.makedirs(os.path.dirname(name), exist_ok=True)
     fresh = not os.path.exists(f"{name}.csv")
     with open(f"{name}.csv", "a", newline="") as file:

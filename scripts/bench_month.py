@@ -393,7 +393,7 @@ def main():
         for mode in options.modes:
             what, threads = mode.split("-")
             (month.warm if what == "warm" else month.cold)(int(threads))
-        name = options.out or f"{ROOT}/benches/runs/{datetime.date.today()}-{len(month.cores)}core-month"
+        name = options.out or f"{ROOT}/target/bench/{datetime.date.today()}-{len(month.cores)}core-month"
         sys.exit(write_results(month, name, commit))
 
 

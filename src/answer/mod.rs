@@ -29,6 +29,20 @@ pub struct Analysis {
     pub answers: for<'a> fn(&'a Engine, &'a Values) -> BoxFuture<'a, Result<Vec<Answer>>>,
 }
 
+impl Analysis {
+    /// Refuses values that are none of their types.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`]
+    pub fn check(&self, values: &Values) -> Result<()> {
+        let params = (self.params)();
+        values.0.iter().try_for_each(|(name, value)| {
+            let param = params.iter().find(|param| param.name == *name);
+            param.map_or(Ok(()), |param| param.literal(value).map(drop))
+        })
+    }
+}
+
 /// The values of an analysis's parameters.
 #[derive(Clone, Debug, Default)]
 pub struct Values(pub Vec<(String, String)>);

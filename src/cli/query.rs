@@ -344,6 +344,7 @@ fn write_answers(
             .into());
         }
     };
+    analysis.check(&values)?;
     let out = common.output.as_deref().map(OutFile::create).transpose()?;
     let session = Session::open(&common.ask, screen)?;
     let exit = session.exit();

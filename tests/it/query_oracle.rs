@@ -63,7 +63,7 @@ fn every_question_is_listed_once_and_has_help() {
             ],
         );
         assert!(
-            refused.stderr.contains("is a page of text"),
+            refused.stderr.contains("is a page; --format"),
             "{}",
             refused.stderr
         );

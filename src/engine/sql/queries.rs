@@ -167,23 +167,7 @@ impl Query {
         let mut given = vec![];
         for (name, value) in values {
             let param = self.param(name)?;
-            let number = value.trim().parse::<f64>().is_ok_and(f64::is_finite);
-            let literal = match param.kind {
-                ParamType::Int if value.trim().parse::<i64>().is_ok() => value.trim().to_string(),
-                ParamType::Float if number => value.trim().to_string(),
-                ParamType::Bool if ["true", "false"].contains(&value.as_str()) => value.clone(),
-                ParamType::Text | ParamType::Timestamp => {
-                    format!("'{}'", value.replace('\'', "''"))
-                }
-                kind => {
-                    return Err(Error::Invalid(format!(
-                        "--{} `{value}`: expected a {}",
-                        param.flag(),
-                        kind.name()
-                    )));
-                }
-            };
-            given.push((Some(name.clone()), expression(&literal)?));
+            given.push((Some(name.clone()), expression(&param.literal(value)?)?));
         }
         // No other statement stands around it, so that names alone mean the lake's tables.
         let query = self.with(given, None, DEPTH)?;

@@ -62,6 +62,30 @@ impl Param {
         self.name.replace('_', "-")
     }
 
+    /// A value as it was typed, in SQL.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if it is none of its type.
+    pub fn literal(&self, value: &str) -> Result<String> {
+        let trimmed = value.trim();
+        let is_one = match self.kind {
+            ParamType::Int => trimmed.parse::<i64>().is_ok(),
+            ParamType::Float => trimmed.parse::<f64>().is_ok_and(f64::is_finite),
+            ParamType::Bool => ["true", "false"].contains(&value),
+            ParamType::Text | ParamType::Timestamp => {
+                return Ok(format!("'{}'", value.replace('\'', "''")));
+            }
+        };
+        match is_one {
+            true => Ok(trimmed.to_string()),
+            false => Err(Error::Invalid(format!(
+                "--{} `{value}`: expected a {}",
+                self.flag(),
+                self.kind.name()
+            ))),
+        }
+    }
+
     /// Refuses a text that is none of its values.
     pub(in crate::engine) fn check(&self, given: &Expr) -> Result<()> {
         let text = match given {
