@@ -9,14 +9,14 @@
 ---   { name = "start_time", type = "Timestamp", doc = "Start of the program" },
 ---   { name = "nprocs", type = "Int64", unit = "count", doc = "Processes" },
 ---   { name = "direction", type = "Utf8", doc = "read or write" },
----   { name = "cause", type = "Utf8", doc = "one_ost, one_rank, serial_files, one_file or small_requests" },
+---   { name = "cause", type = "Utf8", doc = "" },
 ---   { name = "share", type = "Float64", doc = "Part of the critical time that the files of the cause have for themselves, by their windows; NULL if it does not hold so" },
 ---   { name = "share_busy", type = "Float64", doc = "The same by the times for which the files were busy; NULL if it does not hold so" },
 ---   { name = "critical_time", type = "Float64", unit = "s", doc = "Time in which at least one file was in use in that direction, by windows; by busy times if share is NULL" },
 ---   { name = "files", type = "Int64", unit = "count", doc = "Files of the cause" },
 ---   { name = "bytes", type = "Int64", unit = "B", doc = "Their bytes in that direction" },
 ---   { name = "bw", type = "Float64", unit = "B/s", doc = "These bytes / the time that the files have for themselves" },
----   { name = "number", type = "Float64", doc = "one_ost: processes on the OST; one_rank: bytes of that process / those of an average one; serial_files: files; one_file: its share of the bytes; small_requests: share of the requests that are small" },
+---   { name = "number", type = "Float64", doc = "" },
 ---   { name = "subject", type = "Utf8", doc = "The OST, the process or the file; of several the one with most time" },
 --- ]
 --- [[param]]
@@ -50,14 +50,8 @@
 --- default = "1e9"
 --- doc = "Files that moved their bytes faster, B/s, are not considered slow: the threshold of the IOMiner paper"
 
--- Files of a log and direction, each with its window and the time for which it was busy; then five causes, each from the exclusive
--- times (algorithm 2) of the files that it is about:
---   one_ost         on each OST: files on it alone, that at least 16 processes and half of all share             at least 50 %
---   one_rank        files of one process alone that moved at least 10 times the bytes of an average process      at least 50 %
---   serial_files    at least 20 files that overlap with others by at most 5 %, none over a fifth of their sum    at least 50 %
---   one_file        one of at least 10 files, without which the time were less than half as long                 at least 90 %
---   small_requests  files of which at least half the requests, and 1,000 in all, are of at most 1 KiB, and half
---                   not consecutive                                                                              at least 50 %
+-- Files of a log and direction, each with its window and the time for which it was busy; then the rules of queries/rules, each from the
+-- exclusive times (algorithm 2) of the files that it is about, which must be at least half of the critical time.
 -- A cause that holds for windows only may be an idle file that was held open: share_busy tells.
 WITH log AS (
   SELECT job_id, log_id, app, nprocs, start_time, critical_read_time, critical_write_time FROM darshan_log
@@ -104,36 +98,28 @@ WITH log AS (
     sum(s.bytes) OVER (PARTITION BY t.kind, s.job_id, s.log_id, s.direction) AS all_bytes
   FROM timed t JOIN side s ON s.job_id = t.job_id AND s.log_id = t.log_id AND s.direction = t.direction AND s.record_id = t.record_id
 ), member AS (
-  SELECT *, unnest(make_array(
-      CASE WHEN ost IS NOT NULL THEN 'one_ost' END, CASE WHEN rank IS NOT NULL THEN 'one_rank' END, CASE WHEN alone THEN 'serial_files' END,
-      CASE WHEN files >= 10 AND by_length = 1 AND time >= 0.9 * critical_time AND lost >= 0.5 * critical_time THEN 'one_file' END,
-      CASE WHEN requests > 0 AND 2 * small >= requests AND 2 * (requests - consec) >= requests THEN 'small_requests' END)) AS cause
+  SELECT *, unnest(make_array(/* causes of a file */)) AS cause
   FROM file
 ), subject AS (
-  SELECT kind, job_id, log_id, direction, cause, critical_time, nprocs, all_bytes, CASE cause WHEN 'one_ost' THEN ost WHEN 'one_rank' THEN rank END AS about,
-    first_value(path ORDER BY CASE WHEN cause = 'serial_files' THEN length ELSE time END DESC, record_id) AS path,
-    sum(CASE WHEN cause = 'serial_files' THEN length ELSE time END) AS time, max(length) AS longest, count(*) AS files, sum(bytes) AS bytes, sum(procs) AS procs,
+  SELECT kind, job_id, log_id, direction, cause, critical_time, nprocs, all_bytes, /* about */ AS about,
+    first_value(path ORDER BY /* time */ DESC, record_id) AS path, sum(/* time */) AS time, max(length) AS longest, count(*) AS files, sum(bytes) AS bytes, sum(procs) AS procs,
     sum(small) AS small, sum(requests) AS requests
   FROM member WHERE cause IS NOT NULL
-  GROUP BY kind, job_id, log_id, direction, cause, critical_time, nprocs, all_bytes, CASE cause WHEN 'one_ost' THEN ost WHEN 'one_rank' THEN rank END
+  GROUP BY kind, job_id, log_id, direction, cause, critical_time, nprocs, all_bytes, /* about */
 ), met AS (
-  SELECT *, CASE cause WHEN 'one_ost' THEN CAST(least(procs, nprocs) AS DOUBLE) WHEN 'one_rank' THEN CAST(bytes AS DOUBLE) * nprocs / all_bytes WHEN 'serial_files' THEN CAST(files AS DOUBLE)
-      WHEN 'one_file' THEN CAST(bytes AS DOUBLE) / all_bytes ELSE CAST(small AS DOUBLE) / requests END AS number
-  FROM subject
-  WHERE time > 0 AND CASE cause WHEN 'one_ost' THEN least(procs, nprocs) >= 16 AND 2 * procs >= nprocs WHEN 'one_rank' THEN CAST(bytes AS DOUBLE) * nprocs >= 10.0 * all_bytes
-    WHEN 'serial_files' THEN files >= 20 AND longest <= 0.2 * time WHEN 'small_requests' THEN small >= 1000 ELSE true END
+  SELECT *, /* value */ AS number FROM subject WHERE time > 0 AND /* holds */
 ), found AS (
   SELECT kind, job_id, log_id, direction, cause, critical_time, first_value(coalesce(about, path) ORDER BY time DESC, about) AS subject,
     first_value(number ORDER BY time DESC, about) AS number, sum(time) AS time, sum(files) AS files, sum(bytes) AS bytes
-  FROM met GROUP BY kind, job_id, log_id, direction, cause, critical_time, CASE WHEN cause = 'one_rank' THEN about END
+  FROM met GROUP BY kind, job_id, log_id, direction, cause, critical_time, /* each */
   HAVING sum(time) >= 0.5 * critical_time AND sum(bytes) / sum(time) < $slow_bw
 ), both_kinds AS (
   -- What is about one OST, process or file must be so for the same one by both kinds of interval.
-  SELECT job_id, log_id, direction, cause, CASE WHEN cause IN ('one_ost', 'one_rank', 'one_file') THEN subject END AS same,
+  SELECT job_id, log_id, direction, cause, CASE WHEN /* same */ THEN subject END AS same,
     max(CASE WHEN kind = 'window' THEN time / critical_time END) AS share, max(CASE WHEN kind = 'busy' THEN time / critical_time END) AS share_busy,
     first_value(critical_time ORDER BY kind DESC) AS critical_time, first_value(files ORDER BY kind DESC) AS files, first_value(bytes ORDER BY kind DESC) AS bytes,
     first_value(bytes / time ORDER BY kind DESC) AS bw, first_value(number ORDER BY kind DESC) AS number, first_value(subject ORDER BY kind DESC) AS subject
-  FROM found GROUP BY job_id, log_id, direction, cause, CASE WHEN cause IN ('one_ost', 'one_rank', 'one_file') THEN subject END
+  FROM found GROUP BY job_id, log_id, direction, cause, CASE WHEN /* same */ THEN subject END
 )
 SELECT c.job_id, c.log_id, l.app, l.start_time, l.nprocs, c.direction, c.cause, c.share, c.share_busy, c.critical_time, c.files, c.bytes, c.bw, c.number, c.subject
 FROM both_kinds c JOIN log l ON l.job_id = c.job_id AND l.log_id = c.log_id

@@ -40,7 +40,7 @@ pub use catalog::views;
 pub use dataframe::{Direction, Lake, PerfFactors};
 pub use exec::for_execution;
 pub use session::options;
-pub use sql::{factors, queries};
+pub use sql::{factors, queries, rules};
 
 use crate::error::{Error, Result};
 use catalog::lakes::{AttachedLake, Catalog, SessionTables};

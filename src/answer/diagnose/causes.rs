@@ -3,6 +3,7 @@
 use super::facts::{Cause, Interference, Job, SlowOst};
 use crate::answer::amount::{count, counted, rate, seconds, share, significant, size};
 use crate::answer::answer::{Block, Finding, Findings, Holds};
+use crate::engine::rules::{Rule, Shown, rules};
 use serde_json::json;
 
 /// Others moved at least this part of what the OSTs of the job did in its windows.
@@ -147,38 +148,8 @@ fn grouped(causes: &[Cause]) -> Vec<(&Cause, usize)> {
 }
 
 fn root_cause(cause: &Cause, logs: usize) -> String {
-    let subject = cause.subject.as_deref().unwrap_or("a file without a name");
-    let done = match cause.direction.as_str() {
-        "read" => "read",
-        _ => "written",
-    };
-    let number = cause.number;
-    let files = match cause.files {
-        1 => "one file".to_string(),
-        n => counted(n, "file", "files"),
-    };
-    let what = match cause.cause.as_str() {
-        "one_ost" => format!(
-            "{files}, each on a single OST that many processes share: {} on {subject}",
-            count(number as u64)
-        ),
-        "one_rank" => format!(
-            "{subject} moves {} times the bytes of an average process, in {files} of its own, while the others wait",
-            significant(number)
-        ),
-        "serial_files" => format!(
-            "{files} are {done} one after another without overlap (the longest is {subject})"
-        ),
-        "one_file" => format!(
-            "{subject} is the last one in use, with {} of the bytes",
-            share(number)
-        ),
-        "small_requests" => format!(
-            "{} of the requests to {files} are of at most 1 KiB, and most do not follow on the one before (the slowest is {subject})",
-            share(number)
-        ),
-        other => format!("{other}: {subject}"),
-    };
+    let rule = rules().iter().find(|rule| rule.name == cause.cause);
+    let what = rule.map_or(cause.cause.clone(), |rule| in_words(rule, cause));
     let of_logs = match logs {
         1 => String::new(),
         n => format!("; so in {n} logs of the job, this is the one with most time"),
@@ -190,6 +161,36 @@ fn root_cause(cause: &Cause, logs: usize) -> String {
         doing(&cause.direction),
         rate(cause.bw),
     )
+}
+
+/// The sentence of a rule with what was found in its places.
+fn in_words(rule: &Rule, cause: &Cause) -> String {
+    let files = match cause.files {
+        1 => "one file".to_string(),
+        n => counted(n, "file", "files"),
+    };
+    let value = match rule.value.shown {
+        Shown::Count => count(cause.number as u64),
+        Shown::Share => share(cause.number),
+        Shown::Times => significant(cause.number),
+    };
+    let done = match cause.direction.as_str() {
+        "read" => "read",
+        _ => "written",
+    };
+    let subject = cause.subject.as_deref().unwrap_or("a file without a name");
+    let places = [
+        ("{files}", files.as_str()),
+        ("{value}", &value),
+        ("{done}", done),
+        // Last, for a path may hold what looks like a place.
+        ("{subject}", subject),
+    ];
+    places
+        .into_iter()
+        .fold(rule.sentence.clone(), |sentence, (place, found)| {
+            sentence.replace(place, found)
+        })
 }
 
 fn interference(found: &Interference) -> String {

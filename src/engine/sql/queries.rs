@@ -133,6 +133,7 @@ fn parse(name: &'static str, text: &str) -> Result<Query> {
     let (front, sql) = front_matter(text);
     let front: Front = toml::from_str(&front).map_err(|e| bad(e.to_string()))?;
     let (sql, columns) = super::factors::insert(&sql, front.columns)?;
+    let (sql, columns) = super::rules::insert(sql, columns);
     Ok(Query {
         name,
         doc: front.doc,
