@@ -8,7 +8,7 @@ use super::output::writer::{Sink, Style};
 use super::screen::Terminal;
 use crate::engine::functions::{AGGREGATE, FunctionDoc, SCALAR};
 use crate::engine::queries::queries;
-use crate::engine::views::VIEWS;
+use crate::engine::views::{VIEWS, view, views};
 use crate::error::Error;
 use crate::table::{TABLES, table, tables};
 use crate::text::shown;
@@ -42,7 +42,7 @@ pub(super) fn run(args: &Args, screen: &mut Terminal) -> anyhow::Result<Exit> {
             let known = TABLES
                 .iter()
                 .map(|(name, _)| *name)
-                .chain(VIEWS.iter().map(|view| view.name))
+                .chain(VIEWS.iter().map(|(name, _)| *name))
                 .chain(queries().iter().map(|query| query.name));
             let described = described(name).ok_or_else(|| Error::unknown("table", name, known))?;
             described.show(args.format, &mut screen.data, style)?
@@ -101,14 +101,14 @@ pub(super) fn described(name: &str) -> Option<Described> {
             columns: columns.collect(),
         });
     }
-    let view = VIEWS.iter().find(|view| view.name == name)?;
+    let view = view(name)?;
     let columns = view.columns.iter().map(|column| {
         [
-            column.name,
-            column.type_name,
-            column.unit,
+            &column.name,
+            &column.type_name,
+            &column.unit,
             "",
-            column.doc,
+            &column.doc,
             "",
         ]
         .map(str::to_string)
@@ -153,9 +153,9 @@ fn all() -> anyhow::Result<RecordBatch> {
         names.push(table.name.as_str());
         docs.push(table.doc.as_str());
     }
-    for view in VIEWS {
+    for view in views() {
         names.push(view.name);
-        docs.push(view.doc);
+        docs.push(&view.doc);
     }
     let questions: Vec<String> = queries()
         .iter()
@@ -170,9 +170,9 @@ fn all() -> anyhow::Result<RecordBatch> {
 
 /// The same for the tables that a session has, under their schemas; those that nobody described have no meaning.
 pub(super) fn of_names(names: &Names) -> anyhow::Result<RecordBatch> {
-    let doc = |name: &str| match (table(name), VIEWS.iter().find(|view| view.name == name)) {
+    let doc = |name: &str| match (table(name), view(name)) {
         (Ok(table), _) => table.doc.as_str(),
-        (_, Some(view)) => view.doc,
+        (_, Some(view)) => view.doc.as_str(),
         _ => "",
     };
     // In the order of the schema files, where the important ones stand first.
@@ -263,7 +263,7 @@ mod tests {
         for name in TABLES
             .iter()
             .map(|(name, _)| *name)
-            .chain(VIEWS.iter().map(|view| view.name))
+            .chain(VIEWS.iter().map(|(name, _)| *name))
             .chain(queries().iter().map(|query| query.name))
         {
             let described = described(name).unwrap();

@@ -350,7 +350,7 @@ impl LakeSchema {
         let mut state = self.catalog.planner.as_ref().clone();
         state.config_mut().options_mut().catalog.default_schema = self.lake.source.name.clone();
         state.register_catalog_list(self.catalog.clone().list());
-        let plan = state.create_logical_plan(view.sql).await?;
+        let plan = state.create_logical_plan(&view.sql).await?;
         Ok(Arc::new(ViewTable::new(
             plan,
             Some(view.sql.trim().to_string()),
@@ -368,7 +368,7 @@ impl Debug for LakeSchema {
 impl SchemaProvider for LakeSchema {
     fn table_names(&self) -> Vec<String> {
         let mut names: Vec<String> = TABLES.iter().map(|(name, _)| name.to_string()).collect();
-        names.extend(VIEWS.iter().map(|view| view.name.to_string()));
+        names.extend(VIEWS.iter().map(|(name, _)| name.to_string()));
         names.extend(self.own.table_names());
         names
     }

@@ -2,7 +2,7 @@
 
 use super::super::{Engine, EngineOptions};
 use super::{ask, batches, block_on, engine, lake, plan};
-use crate::engine::catalog::views::VIEWS;
+use crate::engine::catalog::views::views;
 use crate::engine::scan::job_partitions::JobPartitions;
 use crate::engine::scan::lake_table::{LakeTable, ScanFile, scanned};
 use crate::engine::sql::queries::{Param, ParamType, queries};
@@ -52,7 +52,7 @@ fn every_table_and_view_of_an_empty_lake_is_empty_and_has_its_columns() {
                 "{name}"
             );
         }
-        for view in VIEWS {
+        for view in views() {
             assert_eq!(
                 ask(&engine, &format!("SELECT * FROM {}", view.name))
                     .await
@@ -94,7 +94,7 @@ fn views_and_questions_have_the_columns_that_their_pages_list() {
                 .map(|field| (field.name().clone(), word(field.data_type())))
                 .collect()
         };
-        for view in VIEWS {
+        for view in views() {
             let frame = engine
                 .sql(&format!("SELECT * FROM {}", view.name))
                 .await
@@ -205,7 +205,7 @@ fn lakes_are_schemas_and_names_alone_mean_the_first() {
         .await;
         assert_eq!(schemas, ["information_schema", "loose", "one", "two"]);
         let described = ask(&engine, "SELECT count(*) FROM information_schema.columns WHERE table_schema = 'two' AND table_name = 'darshan_job'").await;
-        let view = VIEWS
+        let view = views()
             .iter()
             .find(|view| view.name == "darshan_job")
             .unwrap();
