@@ -148,7 +148,7 @@
 //! [`error`]: one enum, a variant for each thing a caller can act on. A message names the place, what is wrong there, and
 //! what to do.
 //!
-//! [`table`]: what a column is called, its type, its unit and its meaning, read from `schemas/*.toml`; and the builders that
+//! [`table`]: what a column is called, its type, its unit and its meaning, read from `schemas/*/*.toml`; and the builders that
 //! readers fill. The only place that knows columns.
 //!
 //! [`source`]: the only place that knows a log's format. [`source::darshan`] is a reader of its own, without libdarshan:
@@ -162,7 +162,7 @@
 //! (`external_sort`) and merged into the ranges, or the days, that they belong to (`merge`, `write_days`).
 //!
 //! `engine`: the only place that makes a DataFusion session. A table provider that knows the ranges, so that joins and
-//! groupings by job need no exchange of rows; the SQL functions, one file each; the views; the named queries of `queries/*.sql`.
+//! groupings by job need no exchange of rows; the SQL functions, one file each; the views; the named queries of `queries/*/*.sql`.
 //!
 //! `answer`: pages made of the answers to several questions, such as the diagnosis of a job.
 //!

@@ -150,7 +150,7 @@ fn complete(files: &[PathBuf]) -> Result<(), Failed> {
     let wanted = SCALAR.iter().map(|f| ("functions", f.page.name));
     let wanted = wanted.chain(AGGREGATE.iter().map(|f| ("functions", f.page.name)));
     let wanted = wanted
-        .chain(QUERIES.iter().map(|(name, _)| ("queries", *name)))
+        .chain(QUERIES.iter().map(|(_, name, _)| ("queries", *name)))
         .chain(VIEWS.iter().map(|(name, _)| ("views", *name)))
         .chain(TABLES.iter().map(|(name, _)| ("tables", *name)));
     let missing: Vec<String> = wanted

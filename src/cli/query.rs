@@ -9,7 +9,7 @@ use super::session::{QueryArgs, Session};
 use super::shell::{OutFile, Settings, Shell};
 use crate::answer::answer::Answer;
 use crate::answer::{ANALYSES, Analysis, Values};
-use crate::engine::queries::{Param, ParamType, Query, queries, query};
+use crate::engine::queries::{FOLDERS, Param, ParamType, Query, queries, query};
 use crate::error::Error;
 use crate::lake::Lake;
 use clap::builder::PossibleValuesParser;
@@ -309,16 +309,25 @@ pub(super) fn run(args: &Args, screen: &mut Terminal) -> anyhow::Result<Exit> {
 
 /// The names of all questions.
 fn list(screen: &mut Terminal) -> anyhow::Result<Exit> {
-    let questions = queries()
-        .iter()
-        .map(|query| (query.name, query.doc.as_str()));
-    let pages = ANALYSES
-        .iter()
-        .map(|analysis| (analysis.name, analysis.doc));
-    let all: Vec<(&str, &str)> = questions.chain(pages).collect();
-    let width = all.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
-    for (name, doc) in all {
-        writeln!(screen.data, "{name:width$}  {doc}")?;
+    let mut groups: Vec<(&str, Vec<(&str, &str)>)> = vec![];
+    for (folder, title) in FOLDERS {
+        let of_folder = queries().iter().filter(|query| query.folder == *folder);
+        let questions = of_folder.map(|query| (query.name, query.doc.as_str()));
+        groups.push((title, questions.collect()));
+    }
+    let pages = ANALYSES.iter();
+    let pages = pages.map(|analysis| (analysis.name, analysis.doc));
+    groups.push(("Pages", pages.collect()));
+    let names = groups.iter().flat_map(|(_, questions)| questions);
+    let width = names.map(|(name, _)| name.len()).max().unwrap_or(0);
+    for (at, (title, questions)) in groups.iter().enumerate() {
+        if at > 0 {
+            writeln!(screen.data)?;
+        }
+        writeln!(screen.data, "{title}")?;
+        for (name, doc) in questions {
+            writeln!(screen.data, "  {name:width$}  {doc}")?;
+        }
     }
     screen.say(
         "ask one with: iolode query NAME --lake LAKE; what it takes says iolode query NAME --help",

@@ -1,4 +1,4 @@
-//! `iolode schema`: the tables and their columns, as `schemas/*.toml`, the views and the named queries describe them.
+//! `iolode schema`: the tables and their columns, as `schemas/*/*.toml`, the views and the named queries describe them.
 
 use super::executor::Names;
 use super::exit::Exit;

@@ -1,4 +1,4 @@
-//! `schemas/*.toml` as Arrow schemas.
+//! `schemas/*/*.toml` as Arrow schemas.
 
 use crate::error::{Error, Result};
 use arrow::datatypes::{DataType, Field, Fields, Schema, SchemaRef, TimeUnit};
@@ -7,42 +7,52 @@ use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
 macro_rules! schemas {
-    ($($name:literal),* $(,)?) => { &[$(($name, include_str!(concat!("../../schemas/", $name, ".toml")))),*] };
+    ($($folder:literal { $($name:literal),* $(,)? })*) => { &[$(
+        $(($name, include_str!(concat!("../../schemas/", $folder, "/", $name, ".toml"))),)*
+    )*] };
 }
 
 /// Every table of a lake, in the order in which they are shown: its name, and its schema file.
-pub const TABLES: &[(&str, &str)] = schemas![
-    "darshan_log",
-    "darshan_file",
-    "darshan_posix",
-    "darshan_mpiio",
-    "darshan_stdio",
-    "darshan_lustre",
-    "darshan_h5f",
-    "darshan_h5d",
-    "darshan_pnetcdf_file",
-    "darshan_pnetcdf_var",
-    "darshan_dfs",
-    "darshan_daos",
-    "darshan_bgq",
-    "darshan_mdhim",
-    "darshan_apmpi",
-    "darshan_apxc",
-    "darshan_heatmap",
-    "darshan_dxt",
-    "darshan_mount",
-    "darshan_module",
-    "slurm_job",
-    "slurm_step",
-    "lmt_ost",
-    "lmt_oss",
-    "lmt_mdt",
-    "lmt_mdt_op",
-    "lake_input",
-    "lake_file",
-    "lake_version",
-    "lake_mount",
-];
+pub const TABLES: &[(&str, &str)] = schemas! {
+    "darshan" {
+        "darshan_log",
+        "darshan_file",
+        "darshan_posix",
+        "darshan_mpiio",
+        "darshan_stdio",
+        "darshan_lustre",
+        "darshan_h5f",
+        "darshan_h5d",
+        "darshan_pnetcdf_file",
+        "darshan_pnetcdf_var",
+        "darshan_dfs",
+        "darshan_daos",
+        "darshan_bgq",
+        "darshan_mdhim",
+        "darshan_apmpi",
+        "darshan_apxc",
+        "darshan_heatmap",
+        "darshan_dxt",
+        "darshan_mount",
+        "darshan_module",
+    }
+    "slurm" {
+        "slurm_job",
+        "slurm_step",
+    }
+    "lmt" {
+        "lmt_ost",
+        "lmt_oss",
+        "lmt_mdt",
+        "lmt_mdt_op",
+    }
+    "lake" {
+        "lake_input",
+        "lake_file",
+        "lake_version",
+        "lake_mount",
+    }
+};
 
 /// How the rows of a table are spread over files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -81,7 +91,7 @@ pub struct ColumnDef {
     pub since: u32,
 }
 
-/// One table: what `schemas/<table>.toml` says, and the Arrow schema made from it.
+/// One table: what `schemas/FOLDER/TABLE.toml` says, and the Arrow schema made from it.
 #[derive(Clone, Debug)]
 pub struct Table {
     /// Name in SQL.
@@ -161,7 +171,7 @@ struct SchemaFile {
 }
 
 fn parse(name: &str, text: &str) -> Result<Table> {
-    let bad = |reason: String| Error::Invalid(format!("schemas/{name}.toml: {reason}"));
+    let bad = |reason: String| Error::Invalid(format!("schemas/*/{name}.toml: {reason}"));
     let file: SchemaFile = toml::from_str(text).map_err(|e| bad(e.to_string()))?;
     let mut fields = vec![];
     for column in &file.columns {

@@ -23,9 +23,9 @@ fn every_question_is_listed_once_and_has_help() {
     let listed = iolode(here, &["query"]).ok();
     let listed: Vec<&str> = listed
         .lines()
-        .filter_map(|line| line.split(' ').next())
+        .filter_map(|line| line.strip_prefix("  ")?.split(' ').next())
         .collect();
-    let names: Vec<&str> = (QUERIES.iter().map(|(name, _)| *name))
+    let names: Vec<&str> = (QUERIES.iter().map(|(_, name, _)| *name))
         .chain(ANALYSES.iter().map(|analysis| analysis.name))
         .collect();
     assert_eq!(listed, names);

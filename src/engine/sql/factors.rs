@@ -3,7 +3,7 @@
 //! # Adding a factor
 //! One file `queries/factors/NAME.sql`: front matter as of a query (`doc`, and `type` and `unit` if it is no plain number), then
 //! an aggregate over `c`, the critical files of a log, whose columns are those of the common table expression `critical` in
-//! `queries/perf_factors.sql`; one line in [`FACTORS`]. `perf_factors` then has a column of that name.
+//! `queries/iominer/perf_factors.sql`; one line in [`FACTORS`]. `perf_factors` then has a column of that name.
 
 use super::queries::QueryColumn;
 use crate::error::{Error, Result};

@@ -1,7 +1,7 @@
-//! Named queries: `queries/*.sql`, asked by `iolode query NAME`, and in SQL as tables: `SELECT * FROM ost_fullness(above => 80)`.
+//! Named queries: `queries/FOLDER/NAME.sql`, asked by `iolode query NAME`, and in SQL as tables: `SELECT * FROM ost_fullness(above => 80)`.
 //!
 //! # Adding a query
-//! One file `queries/NAME.sql` that begins with its front matter (TOML in lines that begin with `---`): what it answers, what a
+//! One file `queries/FOLDER/NAME.sql` that begins with its front matter (TOML in lines that begin with `---`): what it answers, what a
 //! row is, its columns, which a test compares with the plan, and its parameters, which stand in the SQL as `$name`; one line in
 //! [`QUERIES`]; an `.slt`.
 //!
@@ -24,44 +24,31 @@ use std::ops::ControlFlow;
 use std::sync::OnceLock;
 
 macro_rules! queries {
-    ($($name:literal),* $(,)?) => { &[$(($name, include_str!(concat!("../../../queries/", $name, ".sql")))),*] };
+    ($($folder:literal { $($name:literal),* $(,)? })*) => { &[$(
+        $(($folder, $name, include_str!(concat!("../../../queries/", $folder, "/", $name, ".sql"))),)*
+    )*] };
 }
 
-/// Every named query, in the order in which they are shown: its name, and its file.
-pub const QUERIES: &[(&str, &str)] = queries![
-    "coverage",
-    "at_time",
-    "metadata_load",
-    "ost_fullness",
-    "file_ost_interval",
-    "perf_factors",
-    "filter_write_lt",
-    "bin_workload",
-    "ost_count",
-    "percentile",
-    "join_nodes",
-    "custom_stripe",
-    "top_read",
-    "top_write",
-    "sequential",
-    "read_ratio",
-    "sharing",
-    "middleware",
-    "low_read",
-    "low_write",
-    "high_bandwidth",
-    "all_ost_low_read",
-    "all_ost_low_write",
-    "ost_load",
-    "slow_osts",
-    "rank_imbalance",
-    "regressions",
-    "top",
-    "unreadable_logs",
-    "lmt_interference",
-    "ost_neighbours",
-    "stripe_advice",
-    "root_causes",
+/// Every named query, in the order in which they are shown: its folder, its name, and its file.
+pub const QUERIES: &[(&str, &str, &str)] = queries! {
+    "slurm_lmt" {
+        "coverage", "at_time", "metadata_load", "ost_fullness", "file_ost_interval", "lmt_interference",
+    }
+    "iominer" {
+        "perf_factors", "root_causes", "filter_write_lt", "bin_workload", "ost_count", "percentile", "join_nodes", "custom_stripe", "top_read",
+        "top_write", "sequential", "read_ratio", "sharing", "middleware", "low_read", "low_write", "high_bandwidth", "all_ost_low_read",
+        "all_ost_low_write",
+    }
+    "lustre" { "ost_load", "slow_osts", "ost_neighbours", "stripe_advice" }
+    "jobs" { "top", "regressions", "rank_imbalance", "unreadable_logs" }
+};
+
+/// The folders of `queries/` that hold named queries, and what their queries are about.
+pub const FOLDERS: &[(&str, &str)] = &[
+    ("slurm_lmt", "Slurm and LMT beside Darshan"),
+    ("iominer", "Questions of the IOMiner paper"),
+    ("lustre", "Storage targets"),
+    ("jobs", "Jobs, programs and logs"),
 ];
 
 /// How deep queries may stand in queries.
@@ -70,6 +57,8 @@ const DEPTH: usize = 8;
 /// A named query.
 #[derive(Clone, Debug)]
 pub struct Query {
+    /// One of [`FOLDERS`].
+    pub folder: &'static str,
     /// Its name.
     pub name: &'static str,
     /// What it answers, one line.
@@ -99,7 +88,9 @@ pub fn queries() -> &'static [Query] {
     PARSED.get_or_init(|| {
         QUERIES
             .iter()
-            .map(|(name, text)| parse(name, text).expect("queries are checked by a test"))
+            .map(|(folder, name, text)| {
+                parse(folder, name, text).expect("queries are checked by a test")
+            })
             .collect()
     })
 }
@@ -113,7 +104,7 @@ pub fn query(name: &str) -> Result<&'static Query> {
     found.ok_or_else(|| Error::unknown("query", name, queries().iter().map(|query| query.name)))
 }
 
-fn parse(name: &'static str, text: &str) -> Result<Query> {
+fn parse(folder: &'static str, name: &'static str, text: &str) -> Result<Query> {
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]
     struct Front {
@@ -129,12 +120,13 @@ fn parse(name: &'static str, text: &str) -> Result<Query> {
         #[serde(default)]
         chart: String,
     }
-    let bad = |why: String| Error::Invalid(format!("queries/{name}.sql: {why}"));
+    let bad = |why: String| Error::Invalid(format!("queries/{folder}/{name}.sql: {why}"));
     let (front, sql) = front_matter(text);
     let front: Front = toml::from_str(&front).map_err(|e| bad(e.to_string()))?;
     let (sql, columns) = super::factors::insert(&sql, front.columns)?;
     let (sql, columns) = super::rules::insert(sql, columns);
     Ok(Query {
+        folder,
         name,
         doc: front.doc,
         grain: front.grain,
@@ -465,8 +457,9 @@ mod tests {
 
     #[test]
     fn every_query_has_a_meaning_and_uses_each_of_its_parameters() {
-        for (name, text) in QUERIES {
-            let query = parse(name, text).unwrap();
+        for (folder, name, text) in QUERIES {
+            let query = parse(folder, name, text).unwrap();
+            assert!(FOLDERS.iter().any(|(known, _)| known == folder), "{folder}");
             assert!(
                 !query.doc.is_empty() && !query.doc.ends_with('.') && !query.grain.is_empty(),
                 "{name}"

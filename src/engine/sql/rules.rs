@@ -9,7 +9,7 @@
 //! | key | what it is |
 //! |---|---|
 //! | `doc`, `source` | one line about it, and where it comes from |
-//! | `files` | SQL: which files it is about, over the columns of `file` in `queries/root_causes.sql` |
+//! | `files` | SQL: which files it is about, over the columns of `file` in `queries/iominer/root_causes.sql` |
 //! | `about` | SQL: what such files are put together by, which is the subject then; all files of a log and direction if not given |
 //! | `each` | whether each of these subjects stands for itself, instead of all together |
 //! | `time` | SQL: seconds of a file; its exclusive time (algorithm 2) if not given |

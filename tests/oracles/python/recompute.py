@@ -40,7 +40,7 @@ def load(db, lake):
         if files:
             db.execute(f"create table {name} as from read_parquet({files})")
             continue
-        with open(f"{HERE}/../../../schemas/darshan_{table}.toml", "rb") as schema:
+        with open(f"{HERE}/../../../schemas/darshan/darshan_{table}.toml", "rb") as schema:
             columns = tomllib.load(schema)["columns"]
         db.execute(f"create table {name} ({', '.join(column['name'] + ' ' + sql_type(column['type']) for column in columns)})")
 
