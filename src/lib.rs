@@ -14,7 +14,7 @@
 //!
 //! - [`source::darshan::log::Log`] reads one log; [`source::Source`] is what a kind of input must offer.
 //! - [`lake::Lake`] creates, opens and fills a lake.
-//! - `Lake` (feature `engine`) asks it from Rust, and `engine::Engine` in SQL.
+//! - `LakeSession` (feature `engine`) asks it from Rust, and `engine::Engine` in SQL.
 //!
 //! # From Rust
 //!
@@ -37,7 +37,7 @@
 //! let settings = std::fs::read_to_string(Month::paths(&logs).site)?;
 //! let stores = iolode::lake::Lake::create(&root, &CreateOptions { settings, ..CreateOptions::default() })?;
 //! stores.ingest(&IngestOptions { paths: vec![logs.into()], ..IngestOptions::default() }, &Silent)?;
-//! let miner = Lake::open(&root).await?;
+//! let miner = LakeSession::open(&root).await?;
 //!
 //! // Lines 5 to 12: load. Nothing is read before it is asked for.
 //! let jobs = miner.table("darshan_log").await?;
@@ -206,14 +206,14 @@ pub mod table;
 pub mod text;
 
 #[cfg(feature = "engine")]
-pub use engine::{Direction, Lake, PerfFactors};
+pub use engine::{Direction, LakeSession, PerfFactors};
 pub use error::{Error, Result};
 
-/// What a program that asks a lake names most: [`Lake`], iolode's functions, and DataFusion's words for expressions.
+/// What a program that asks a lake names most: [`LakeSession`], iolode's functions, and DataFusion's words for expressions.
 #[cfg(feature = "engine")]
 pub mod prelude {
     pub use crate::engine::functions::call::*;
-    pub use crate::engine::{Direction, Lake, PerfFactors};
+    pub use crate::engine::{Direction, LakeSession, PerfFactors};
     pub use datafusion::common::JoinType;
     pub use datafusion::dataframe::DataFrame;
     pub use datafusion::logical_expr::{Expr, col, lit};

@@ -70,7 +70,7 @@ pub(crate) struct Session {
     /// Whether inputs failed that had to be taken in first.
     exit: Exit,
     /// What is asked, in a few words, for the greeting.
-    what: String,
+    described: String,
     /// Whether there is anything to ask at all.
     nothing: bool,
     /// Whether to say when a statement was run in another way than planned.
@@ -120,9 +120,9 @@ impl Session {
             lake.snapshot(Some(version))?;
             *asked = Some(version);
         }
-        let mut what: Vec<String> = ask.lake.iter().map(|lake| format!("lake {lake}")).collect();
+        let mut asked: Vec<String> = ask.lake.iter().map(|lake| format!("lake {lake}")).collect();
         if !ask.logs.is_empty() {
-            what.push(match ask.logs.as_slice() {
+            asked.push(match ask.logs.as_slice() {
                 [one] => format!("the logs of {}", one.display()),
                 several => format!("the logs of {} paths", several.len()),
             });
@@ -140,7 +140,7 @@ impl Session {
         }
         let nothing = lakes.is_empty();
         if nothing {
-            what.push("no lake; give one with --lake, or logs with --logs".to_string());
+            asked.push("no lake; give one with --lake, or logs with --logs".to_string());
         }
         let threads = ask.threads.map(usize::from);
         let memory = ask
@@ -159,7 +159,7 @@ impl Session {
                 .build()
                 .context("cannot start the query engine")?,
             exit,
-            what: what.join(", "),
+            described: asked.join(", "),
             nothing,
             verbose: ask.verbose,
         })
@@ -170,9 +170,9 @@ impl Session {
         self.exit
     }
 
-    /// What is asked, in a few words.
-    pub(crate) fn what(&self) -> &str {
-        &self.what
+    /// The lakes or logs that are asked, in a few words.
+    pub(crate) fn describe(&self) -> &str {
+        &self.described
     }
 
     /// All rows of a small answer.

@@ -62,7 +62,7 @@ pub(super) fn run(args: &Args, screen: &mut Terminal) -> anyhow::Result<Exit> {
     };
     let session = Session::open(&args.ask, screen)?;
     let exit = session.exit();
-    let what = session.what().to_string();
+    let described = session.describe().to_string();
     let settings = Settings {
         format: args.format,
         expanded: args.expanded,
@@ -77,7 +77,7 @@ pub(super) fn run(args: &Args, screen: &mut Terminal) -> anyhow::Result<Exit> {
                 shell.feed_all(text)?;
             }
         }
-        None => repl::run(&mut shell, &what)?,
+        None => repl::run(&mut shell, &described)?,
     }
     shell.finish()?;
     Ok(exit)

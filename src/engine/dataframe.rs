@@ -2,12 +2,12 @@
 //!
 //! | the paper | here |
 //! |---|---|
-//! | `load(table)` | [`Lake::table`] |
+//! | `load(table)` | [`LakeSession::table`] |
 //! | `project`, `filter`, `sort`, `join` | [`DataFrame::select`], [`DataFrame::filter`], [`DataFrame::sort`], [`DataFrame::join`] |
 //! | `group(key, f)` | [`DataFrame::aggregate`], with any function of a group |
-//! | `bin(field, f, column)` | [`DataFrame::with_column`] with [`call::bin`](super::functions::call::bin), or a user's function by [`Lake::call`] |
+//! | `bin(field, f, column)` | [`DataFrame::with_column`] with [`call::bin`](super::functions::call::bin), or a user's function by [`LakeSession::call`] |
 //! | `percentile(column)` | [`DataFrame::aggregate`] with [`call::percentiles`](super::functions::call::percentiles) |
-//! | `extract_perf_factors(from, to, direction)` | [`Lake::perf_factors`] |
+//! | `extract_perf_factors(from, to, direction)` | [`LakeSession::perf_factors`] |
 
 use super::sql::queries::query;
 use super::{Engine, EngineOptions, Rows, blocking};
@@ -25,13 +25,13 @@ const NAME: &str = "lake";
 /// A lake that is asked.
 ///
 /// Each function that gives a DataFrame sees the newest version of the lake at that time, and the DataFrame stays with it.
-/// [`Lake::open_version`] sees the same for all. Its asynchronous functions want a tokio runtime, such as
+/// [`LakeSession::open_version`] sees the same for all. Its asynchronous functions want a tokio runtime, such as
 /// [`runtime`](super::runtime) makes.
-pub struct Lake {
+pub struct LakeSession {
     engine: Engine,
 }
 
-impl Lake {
+impl LakeSession {
     /// Opens the lake in a directory.
     ///
     /// # Errors
@@ -100,7 +100,7 @@ impl Lake {
     }
 
     /// The logs whose bandwidth lies in a band, with what may have made their I/O slow, and their critical files: the question
-    /// `perf_factors`, whose other parameters [`Lake::query`] takes.
+    /// `perf_factors`, whose other parameters [`LakeSession::query`] takes.
     ///
     /// # Errors
     /// [`Error::Invalid`] for a band that is none; those of the lake.
@@ -152,7 +152,7 @@ impl Lake {
     }
 }
 
-impl From<Engine> for Lake {
+impl From<Engine> for LakeSession {
     fn from(engine: Engine) -> Self {
         Self { engine }
     }
@@ -176,7 +176,7 @@ impl Direction {
     }
 }
 
-/// Which logs [`Lake::perf_factors`] looks at.
+/// Which logs [`LakeSession::perf_factors`] looks at.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PerfFactors {
     /// What they did.
@@ -211,14 +211,14 @@ mod tests {
 
     const DOUBLE: &str = "CREATE FUNCTION twice(x BIGINT) RETURNS BIGINT RETURN 2 * x";
 
-    async fn told(lake: &Lake, frame: DataFrame) -> Vec<String> {
+    async fn told(lake: &LakeSession, frame: DataFrame) -> Vec<String> {
         rows(&lake.collect(frame).await.unwrap())
     }
 
     #[test]
     fn tables_functions_and_questions_are_dataframes() {
         runtime(Some(2)).unwrap().block_on(async {
-            let lake = Lake::new(crate::lake::Lake::in_memory().unwrap(), None).unwrap();
+            let lake = LakeSession::new(crate::lake::Lake::in_memory().unwrap(), None).unwrap();
             assert_eq!(
                 told(&lake, lake.table("darshan_log").await.unwrap()).await,
                 [""; 0]
@@ -249,7 +249,7 @@ mod tests {
     #[test]
     fn what_is_not_there_is_said_as_everywhere() {
         runtime(Some(2)).unwrap().block_on(async {
-            let lake = Lake::new(crate::lake::Lake::in_memory().unwrap(), None).unwrap();
+            let lake = LakeSession::new(crate::lake::Lake::in_memory().unwrap(), None).unwrap();
             let why = lake.table("darshan_lgo").await.unwrap_err().to_string();
             assert_eq!(
                 why,
@@ -283,15 +283,15 @@ mod tests {
         let root = dir.path().join("lake");
         crate::lake::Lake::create(&root, &Default::default()).unwrap();
         runtime(Some(2)).unwrap().block_on(async {
-            let new = Lake::open(&root).await.unwrap();
+            let new = LakeSession::open(&root).await.unwrap();
             new.sql(DOUBLE).await.unwrap();
-            let old = Lake::open_version(&root, 1).await.unwrap();
+            let old = LakeSession::open_version(&root, 1).await.unwrap();
             let versions = "SELECT count(*) FROM lake_version";
             assert_eq!(told(&new, new.sql(versions).await.unwrap()).await, ["2"]);
             assert_eq!(told(&old, old.sql(versions).await.unwrap()).await, ["1"]);
             assert!(old.call("twice", vec![lit(1)]).await.is_err());
             assert!(old.sql(DOUBLE).await.is_err());
-            assert!(Lake::open_version(&root, 3).await.is_err());
+            assert!(LakeSession::open_version(&root, 3).await.is_err());
         });
     }
 }

@@ -37,7 +37,7 @@ mod workarounds;
 
 use self::sql::user_column::plain_user;
 pub use catalog::views;
-pub use dataframe::{Direction, Lake, PerfFactors};
+pub use dataframe::{Direction, LakeSession, PerfFactors};
 pub use exec::for_execution;
 pub use session::options;
 pub use sql::{factors, queries, rules};

@@ -24,7 +24,7 @@ const HISTORY: usize = 10_000;
 ///
 /// # Errors
 /// If the terminal cannot be read.
-pub(crate) fn run<E: Executor>(shell: &mut Shell<'_, E>, what: &str) -> anyhow::Result<()> {
+pub(crate) fn run<E: Executor>(shell: &mut Shell<'_, E>, described: &str) -> anyhow::Result<()> {
     let _prompt = interrupt::at_the_prompt()?;
     let config = Config::builder()
         .completion_type(CompletionType::List)
@@ -38,7 +38,10 @@ pub(crate) fn run<E: Executor>(shell: &mut Shell<'_, E>, what: &str) -> anyhow::
     if let Some(path) = &history {
         let _ = editor.load_history(path);
     }
-    say(format_args!("iolode {}, {what}", env!("CARGO_PKG_VERSION")));
+    say(format_args!(
+        "iolode {}, {described}",
+        env!("CARGO_PKG_VERSION")
+    ));
     say("\\? for help, \\d for tables, \\q to leave");
     let mut statement = String::new();
     loop {
