@@ -1,5 +1,18 @@
 //! What crosses modules: the program from the outside, comparisons with pydarshan and DuckDB, ingests at the same time, and the
 //! rules of the house. One binary, for each one more would link the engine again.
+//!
+//! # Environment variables of the tests
+//!
+//! | variable | what it does |
+//! |---|---|
+//! | `IOLODE_SHARED_DATA` | the folder of the real logs; `../shared/data` if not set |
+//! | `IOLODE_PYTHON` | a Python with the packages of `tests/oracles/python/requirements.txt`; `target/venv` if not set |
+//! | `SLT_COMPLETE` | `tests/slt` writes the answers into its files |
+//! | `IOLODE_SEED`, `IOLODE_MUTANTS` | where mutated logs begin, and how many of each there are (`src/source/*/mutation.rs`) |
+//! | `IOLODE_SEED`, `IOLODE_JOINS` | the same of random joins (`src/engine/tests/joins.rs`) |
+//! | `IOLODE_PATHS` | paths of the listing of an archive (`src/lake/tests/daily.rs`) |
+//!
+//! `IOLODE_KILL_DIRECTORY`, `IOLODE_DESCRIPTORS_DIRECTORY` and `IOLODE_TEST_CONCURRENT` are set by tests for processes that they start.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 #[cfg(feature = "engine")]
