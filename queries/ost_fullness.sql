@@ -17,17 +17,17 @@
 --- name = "at"
 --- type = "timestamp"
 --- default = "NULL"
---- doc = "The last sample up to this time; the newest if not given"
+--- doc = "Use the last sample up to this time (default: the newest)"
 --- [[param]]
 --- name = "fs"
 --- type = "text"
 --- default = "NULL"
---- doc = "File system; all if not given"
+--- doc = "File system (default: all)"
 --- [[param]]
 --- name = "above"
 --- type = "float"
 --- default = "0"
---- doc = "Only OSTs that are at least so full, per cent"
+--- doc = "Minimum fullness, percent"
 
 WITH newest AS (
   SELECT fs, ost, max(time) AS time FROM lmt_ost

@@ -30,7 +30,7 @@ pub struct Analysis {
 /// Every analysis, in the order in which they are shown.
 pub const ANALYSES: &[Analysis] = &[Analysis {
     name: "diagnose",
-    doc: "One job on one page: where its I/O time went, and what made it slow",
+    doc: "One job on one page: where its I/O time was spent, and likely causes of slow I/O",
     param: job,
     page: |engine, job| Box::pin(diagnose::page(engine, job)),
 }];

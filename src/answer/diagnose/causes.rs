@@ -122,7 +122,7 @@ fn root_cause(cause: &Cause, logs: usize) -> String {
             share(number)
         ),
         "small_requests" => format!(
-            "{} of the requests to {files} are of at most 1 KiB, and most do not follow on the one before (the slowest is {subject})",
+            "{} of the requests to {files} are at most 1 KiB, and most are not consecutive (the slowest file is {subject})",
             share(number)
         ),
         other => format!("{other}: {subject}"),
@@ -143,7 +143,7 @@ fn root_cause(cause: &Cause, logs: usize) -> String {
 fn interference(found: &Interference) -> String {
     let others = found.other_known + found.unexplained;
     format!(
-        "Others used its OSTs: while it moved {} ({}), the {} OSTs of {} moved {} for others, {} of all, at {} for each OST; the most seen of one is {}.",
+        "Others used its OSTs: while it moved {} ({}), the {} OSTs of {} moved {} for others, {} of all, at {} per OST; the highest rate of any OST there is {}.",
         size(found.own.max(0.0) as u64),
         found.direction,
         found.osts,

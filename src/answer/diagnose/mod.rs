@@ -14,6 +14,11 @@ use causes::significant;
 use facts::{Compared, DIRECTIONS, Flow, Job, Rank};
 use std::fmt::Write;
 
+/// What the columns of "Where the time went" mean.
+const LEGEND: &str = "  critical time: union of the windows of all files (a window: first to last access); bw critical: bytes / critical time;
+  bw span: bytes / (last end - first start); bw slowest rank: bytes / I/O time of the slowest process;
+  busy: share of the windows that processes spent in I/O calls";
+
 /// Critical files, neighbours and advices that are shown.
 const SHOWN: usize = 5;
 
@@ -57,7 +62,10 @@ fn head(page: &mut String, job: &Job) -> std::fmt::Result {
     let app = match apps.as_slice() {
         [] => "an unknown program".to_string(),
         [one] => (*one).to_string(),
-        [one, rest @ ..] => format!("{one} and {} other programs", rest.len()),
+        [one, rest @ ..] => format!(
+            "{one} and {}",
+            counted(rest.len() as i64, "other program", "other programs")
+        ),
     };
     let user = job
         .logs
@@ -118,8 +126,10 @@ fn head(page: &mut String, job: &Job) -> std::fmt::Result {
             "damaged",
         ),
     ] {
-        if bad > 0 {
-            writeln!(page, "  {bad} of them {what}: sums are lower bounds")?;
+        match (bad, job.logs.len()) {
+            (0, _) => {}
+            (_, 1) => writeln!(page, "  it is {what}: sums are lower bounds")?,
+            _ => writeln!(page, "  {bad} of them {what}: sums are lower bounds")?,
         }
     }
     Ok(())
@@ -168,7 +178,10 @@ fn where_time_went(page: &mut String, job: &Job) -> std::fmt::Result {
     }
     match lines.len() {
         1 => writeln!(page, "  no file moved a byte, streams left out")?,
-        _ => table(page, &lines)?,
+        _ => {
+            table(page, &lines)?;
+            writeln!(page, "{LEGEND}")?;
+        }
     }
     let sum = |of: fn(&facts::Log) -> Option<f64>| job.logs.iter().filter_map(of).sum::<f64>();
     let (read, written, meta) = (
@@ -220,7 +233,7 @@ fn interval(page: &mut String, job: &Job, direction: &str) -> std::fmt::Result {
         } else {
             writeln!(
                 page,
-                "  {direction} by {name}: {}, the same file first",
+                "  {direction} critical time by {name} instead of windows: {}, the same file comes first",
                 seconds(other.critical_time)
             )?;
         }
@@ -285,7 +298,7 @@ fn list(page: &mut String, flow: &Flow, heading: &str) -> std::fmt::Result {
             share(rest.iter().map(|file| file.share).sum()),
             seconds(rest.iter().map(|file| file.time).sum()),
             size(rest.iter().map(|file| file.bytes.max(0) as u64).sum()),
-            counted(rest.len() as i64, "more", "more")
+            counted(rest.len() as i64, "more file", "more files")
         )?;
     }
     Ok(())
@@ -302,8 +315,11 @@ fn factors(page: &mut String, job: &Job, direction: &'static str) -> std::fmt::R
     let mut lines = vec![vec![
         format!("Factors, {direction}"),
         "this job".into(),
-        format!("own program ({})", others(|c| c.own_app.others)),
-        format!("month ({})", others(|c| c.month.others)),
+        format!(
+            "percentile of own program ({})",
+            others(|c| c.own_app.others)
+        ),
+        format!("percentile of month ({})", others(|c| c.month.others)),
     ]];
     for number in compared {
         let name = match number.name {
@@ -367,15 +383,12 @@ fn percentile(rank: &Rank) -> String {
 fn others(page: &mut String, job: &Job) -> std::fmt::Result {
     writeln!(page, "\nOthers on its OSTs")?;
     if job.interference.is_empty() {
-        writeln!(
-            page,
-            "  LMT has no samples of its OSTs in its windows: coverage 0 %"
-        )?;
+        writeln!(page, "  LMT has no samples of its OSTs in its windows")?;
     }
     for found in &job.interference {
         writeln!(
             page,
-            "  LMT, {} on {}: its {} moved {} in its windows: {} its own, {} other logs of the job, {} other jobs, {} unexplained; others {}; coverage {}",
+            "  LMT, {} on {}: its {} moved {} in its windows: {} its own, {} other logs of the job, {} other jobs, {} unexplained; others {} of all; LMT samples for {} of its bytes",
             found.direction,
             found.fs,
             counted(found.osts, "OST", "OSTs"),
@@ -391,13 +404,13 @@ fn others(page: &mut String, job: &Job) -> std::fmt::Result {
     if job.neighbours.is_empty() {
         writeln!(
             page,
-            "  no other job in the lake moved bytes there meanwhile"
+            "  no other job in the lake moved bytes there at the same time"
         )?;
     }
     for neighbour in job.neighbours.iter().take(SHOWN) {
         writeln!(
             page,
-            "  job {} ({}, {}) moved {} on {} of {} meanwhile, {} of what neighbours did",
+            "  job {} ({}, {}) moved {} on {} of {} at the same time, {} of the bytes of all other jobs there",
             neighbour.neighbour_job_id,
             neighbour
                 .neighbour_app
@@ -416,23 +429,23 @@ fn others(page: &mut String, job: &Job) -> std::fmt::Result {
     if job.neighbours.len() > SHOWN {
         writeln!(
             page,
-            "  and {} more",
+            "  and {}",
             counted(
                 (job.neighbours.len() - SHOWN) as i64,
-                "neighbour",
-                "neighbours"
+                "more job",
+                "more jobs"
             )
         )?;
     }
     for slow in job.slow_osts.iter().take(SHOWN) {
         writeln!(
             page,
-            "  OST {} of {} is slow this month ({}): {} times slower than the other OSTs, by {} files; the job's files on it account for {} of the critical time",
+            "  OST {} of {} is slow this month ({}): {} times slower than the other OSTs, by {}; the job's files on it account for {} of the critical time",
             slow.ost,
             slow.fs,
             slow.direction,
             significant(slow.slowdown),
-            count(slow.files.max(0) as u64),
+            counted(slow.files, "file", "files"),
             share(slow.share)
         )?;
     }

@@ -323,7 +323,7 @@ SELECT * FROM alike WHERE logs > 1",
             "log_path",
             "Utf8",
             "",
-            "Where the log lay when it was taken in",
+            "Path of the log when it was imported",
         ),
         column("log_bytes", "Int64", "B", "Size of the log"),
         column(
