@@ -7,10 +7,10 @@
 ---   { name = "time", type = "Timestamp", doc = "Time of the sample" },
 ---   { name = "bytes_used", type = "Int64", unit = "B", doc = "Bytes in use" },
 ---   { name = "bytes_free", type = "Int64", unit = "B", doc = "Bytes free" },
----   { name = "pct_used", type = "Float64", unit = "%", doc = "Bytes in use" },
+---   { name = "pct_used", type = "Float64", unit = "%", doc = "Bytes in use, in percent of bytes in use and free" },
 ---   { name = "inodes_used", type = "Int64", unit = "count", doc = "Inodes in use" },
 ---   { name = "inodes_free", type = "Int64", unit = "count", doc = "Inodes free" },
----   { name = "pct_inodes_used", type = "Float64", unit = "%", doc = "Inodes in use" },
+---   { name = "pct_inodes_used", type = "Float64", unit = "%", doc = "Inodes in use, in percent of inodes in use and free" },
 ---   { name = "above_average", type = "Float64", unit = "%", doc = "pct_used less the mean of all OSTs of the file system" },
 --- ]
 --- [[param]]

@@ -235,8 +235,7 @@ fn tell(screen: &mut Terminal, line: std::fmt::Arguments<'_>) -> std::io::Result
 /// Makes the directory ours, unless it holds somebody else's things.
 fn prepare(dir: &Path, jobs: u64) -> anyhow::Result<()> {
     let marker = dir.join("iolode-demo.txt");
-    let text =
-        format!("InputProvider by `iolode demo`: {jobs} jobs. It may be removed as a whole.\n");
+    let text = format!("Made by `iolode demo`: {jobs} jobs. It may be removed as a whole.\n");
     if let Ok(found) = std::fs::read_to_string(&marker) {
         if found == text {
             return Ok(());

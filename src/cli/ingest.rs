@@ -22,7 +22,8 @@ Timestamps of sacct and LMT that carry no zone are in that zone too.
 
 Slurm: output of `sacct -P`, `sacct -p` or `sacct --json` with any columns. Recommended, because
 epoch times need no zone:
-  SLURM_TIME_FORMAT=%s sacct -a -D -P -S 2026-09-01 -E 2026-10-01 --format=Cluster,JobID,JobIDRaw,User,UID,Account,Partition,QOS,State,\
+  SLURM_TIME_FORMAT=%s sacct -a -D -P -S 2026-09-01 -E 2026-10-01 \\
+  --format=Cluster,JobID,JobIDRaw,User,UID,Account,Partition,QOS,State,\
   ExitCode,Submit,Eligible,Start,End,ElapsedRaw,Suspended,TimelimitRaw,NNodes,NCPUS,NTasks,NodeList,ReqMem,MaxRSS,AllocTRES,JobName
 LMT: a database in MySQL or MariaDB (mysql://user@host:port/filesystem_NAME, password in
 MYSQL_PWD), its SQLite copy, a mysqldump, h5lmt and TOKIO HDF5 files, and recordings of ltop -r.

@@ -93,7 +93,7 @@ pub(super) fn described(name: &str) -> Option<Described> {
         });
         return Some(Described {
             heading: format!(
-                "{}, a question: {}; a row is {}",
+                "{}, a named query: {}; a row is {}",
                 query.usage(),
                 query.doc,
                 query.grain
