@@ -1,4 +1,4 @@
---- doc = "Of the large logs that wrote slowly although their files lie on all OSTs: for each program, the log that moved most"
+--- doc = "Logs of low_write whose files lie on all OSTs of a file system: for each program, the log that wrote most"
 --- grain = "one program"
 --- source = "IOMiner, table II"
 --- columns = [
@@ -28,17 +28,17 @@
 --- name = "min_nprocs"
 --- type = "int"
 --- default = "1000"
---- doc = "More processes than this"
+--- doc = "Minimum number of processes (exclusive)"
 --- [[param]]
 --- name = "min_bytes"
 --- type = "float"
 --- default = "1e7"
---- doc = "At least so many bytes for each process in that direction"
+--- doc = "Minimum bytes per process in that direction"
 --- [[param]]
 --- name = "max_bw"
 --- type = "float"
 --- default = "1e9"
---- doc = "Less bandwidth than this, B/s"
+--- doc = "Maximum bandwidth, B/s (exclusive)"
 --- [[param]]
 --- name = "grain"
 --- type = "text"
@@ -50,7 +50,7 @@
 --- type = "text"
 --- default = "'critical'"
 --- values = ["critical", "span", "slowest_rank"]
---- doc = "Which bandwidth is meant"
+--- doc = "Bandwidth that is compared: by critical time, by the span of the I/O, or by the slowest process"
 WITH fs AS (
   SELECT fs, max(fs_osts) AS fs_osts FROM darshan_file WHERE fs IS NOT NULL GROUP BY fs
 ), wide AS (

@@ -1,4 +1,4 @@
---- doc = "Logs by what they wrote: workload 0 below the first edge, 1 from it to the second, 2 from there on"
+--- doc = "Logs classified by bytes written: workload 0 below the first edge, 1 up to the second edge, 2 above"
 --- grain = "one log; with grain => 'job' one job"
 --- source = "IOMiner, algorithm 1, line 15"
 --- columns = [

@@ -1,4 +1,4 @@
---- doc = "How many logs on Lustre used a file whose striping somebody chose: with another stripe size or count than the file system's default"
+--- doc = "Share of logs on Lustre with a file whose stripe size or count differs from the default of the file system"
 --- grain = "one file system"
 --- source = "IOMiner, figure 4 and section III-B"
 --- chart = "bar fs share"

@@ -1,4 +1,4 @@
---- doc = "Large logs that move much, and fast"
+--- doc = "Logs of many processes that moved much data at high bandwidth"
 --- grain = "one log; with grain => 'job' one job"
 --- source = "IOMiner, section III-F"
 --- chart = "parallel app small non_consec coll ost_count proc_per_ost node_count"
@@ -33,12 +33,12 @@
 --- name = "min_nprocs"
 --- type = "int"
 --- default = "1000"
---- doc = "More processes than this"
+--- doc = "Minimum number of processes (exclusive)"
 --- [[param]]
 --- name = "min_bytes"
 --- type = "float"
 --- default = "1e7"
---- doc = "At least so many bytes for each process in that direction"
+--- doc = "Minimum bytes per process in that direction"
 --- [[param]]
 --- name = "min_bw"
 --- type = "float"
@@ -55,5 +55,5 @@
 --- type = "text"
 --- default = "'critical'"
 --- values = ["critical", "span", "slowest_rank"]
---- doc = "Which bandwidth is meant"
+--- doc = "Bandwidth that is compared: by critical time, by the span of the I/O, or by the slowest process"
 SELECT * FROM perf_factors($direction, $min_bw, grain => $grain, bw => $bw) AS p WHERE p.nprocs > $min_nprocs AND p.bytes >= $min_bytes * p.nprocs

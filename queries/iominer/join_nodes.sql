@@ -1,4 +1,4 @@
---- doc = "What each log moved, beside the nodes that Slurm gave it"
+--- doc = "Bytes that each log moved, with the node count of its Slurm record"
 --- grain = "one log"
 --- source = "IOMiner, algorithm 1, line 21"
 --- columns = [

@@ -1,4 +1,4 @@
---- doc = "Large logs that read much, and slowly, with the factors that may say why"
+--- doc = "Logs of many processes that read much data at low bandwidth, with the factors of the IOMiner paper"
 --- grain = "one log; with grain => 'job' one job"
 --- source = "IOMiner, figure 11 and section III-F"
 --- chart = "parallel app small non_consec coll ost_count proc_per_ost node_count"
@@ -28,17 +28,17 @@
 --- name = "min_nprocs"
 --- type = "int"
 --- default = "1000"
---- doc = "More processes than this"
+--- doc = "Minimum number of processes (exclusive)"
 --- [[param]]
 --- name = "min_bytes"
 --- type = "float"
 --- default = "1e7"
---- doc = "At least so many bytes for each process in that direction"
+--- doc = "Minimum bytes per process in that direction"
 --- [[param]]
 --- name = "max_bw"
 --- type = "float"
 --- default = "1e9"
---- doc = "Less bandwidth than this, B/s"
+--- doc = "Maximum bandwidth, B/s (exclusive)"
 --- [[param]]
 --- name = "grain"
 --- type = "text"
@@ -50,5 +50,5 @@
 --- type = "text"
 --- default = "'critical'"
 --- values = ["critical", "span", "slowest_rank"]
---- doc = "Which bandwidth is meant"
+--- doc = "Bandwidth that is compared: by critical time, by the span of the I/O, or by the slowest process"
 SELECT * FROM perf_factors('read', 0, $max_bw, grain => $grain, bw => $bw) AS p WHERE p.nprocs > $min_nprocs AND p.bytes >= $min_bytes * p.nprocs

@@ -1,4 +1,4 @@
---- doc = "On how many OSTs the files of a log lie"
+--- doc = "Number of OSTs on which the files of a log lie"
 --- grain = "one log and file system with a Lustre layout; with grain => 'job' one job and file system"
 --- source = "IOMiner, algorithm 1, line 17"
 --- columns = [

@@ -1,4 +1,4 @@
---- doc = "Percentiles of what logs moved, or of their size or length"
+--- doc = "Percentiles of a column of darshan_log, such as bytes, processes or run time"
 --- grain = "one percentile, the least value first"
 --- source = "IOMiner, algorithm 1, line 19"
 --- columns = [

@@ -1,4 +1,4 @@
---- doc = "Logs whose bandwidth lies in a band, with what the paper has for causes: the critical files, and the factors weighted by their exclusive times"
+--- doc = "Logs with a bandwidth in a given range, with their critical files and the factors of the IOMiner paper, weighted by exclusive time"
 --- grain = "one log that moved bytes in that direction (streams left out); with grain => 'job' the logs of one job together, on the clock"
 --- source = "IOMiner, section III-F, equations 1 and 2, algorithm 2"
 --- aliases = ["extract_perf_factors"]
@@ -33,12 +33,12 @@
 --- name = "min_bw"
 --- type = "float"
 --- default = "0"
---- doc = "Least bandwidth, B/s"
+--- doc = "Minimum bandwidth, B/s"
 --- [[param]]
 --- name = "max_bw"
 --- type = "float"
 --- default = "'inf'"
---- doc = "Bandwidth, B/s, that no longer belongs"
+--- doc = "Maximum bandwidth, B/s (exclusive)"
 --- [[param]]
 --- name = "grain"
 --- type = "text"
@@ -56,17 +56,17 @@
 --- type = "text"
 --- default = "'critical'"
 --- values = ["critical", "span", "slowest_rank"]
---- doc = "Which bandwidth min_bw and max_bw mean"
+--- doc = "Bandwidth that min_bw and max_bw limit: by critical time, by the span of the I/O, or by the slowest process"
 --- [[param]]
 --- name = "small_bytes"
 --- type = "int"
 --- default = "1024"
---- doc = "Requests of at most so many bytes are small"
+--- doc = "Largest size of a small request, B"
 --- [[param]]
 --- name = "job"
 --- type = "int"
 --- default = "NULL"
---- doc = "Job id; all if not given"
+--- doc = "Job id (default: all)"
 --- [[param]]
 --- name = "from"
 --- type = "timestamp"

@@ -1,4 +1,4 @@
---- doc = "Which part of what a log moves is read: how many logs have each percentage"
+--- doc = "Distribution of the share of bytes read: logs with each percentage of read bytes in all bytes"
 --- grain = "one percent of bytes read, from 0 to 100"
 --- source = "IOMiner, figure 8 and equation 4"
 --- chart = "bar percent logs"

@@ -1,4 +1,4 @@
---- doc = "What made the I/O of logs slow: the paper's root causes, where they account for most of the critical time"
+--- doc = "Causes of slow I/O: the root causes of the IOMiner paper that account for most of the critical time of a log"
 --- grain = "one log, direction and cause; a log for which nothing stands out has no row"
 --- source = "IOMiner, section III-F"
 --- chart = "bar cause logs"
@@ -23,7 +23,7 @@
 --- name = "job"
 --- type = "int"
 --- default = "NULL"
---- doc = "Job id; all if not given"
+--- doc = "Job id (default: all)"
 --- [[param]]
 --- name = "from"
 --- type = "timestamp"
@@ -38,17 +38,17 @@
 --- name = "both"
 --- type = "bool"
 --- default = "true"
---- doc = "Only causes that hold by windows and by busy times alike; false shows also those that hold by one of them"
+--- doc = "Only causes that hold by windows and by busy times; false adds those that hold by one of them"
 --- [[param]]
 --- name = "min_time"
 --- type = "float"
 --- default = "1"
---- doc = "Logs with less critical time, s, are not looked at"
+--- doc = "Minimum critical time of a log, s"
 --- [[param]]
 --- name = "slow_bw"
 --- type = "float"
 --- default = "1e9"
---- doc = "Files that moved their bytes faster, B/s, are not considered slow: the threshold of the IOMiner paper"
+--- doc = "Bandwidth, B/s, from which files are not considered slow; the default is the threshold of the IOMiner paper"
 
 -- Files of a log and direction, each with its window and the time for which it was busy; then the rules of queries/rules, each from the
 -- exclusive times (algorithm 2) of the files that it is about, which must be at least half of the critical time.

@@ -1,4 +1,4 @@
---- doc = "How sequential logs read and write: how many of them have at most a given share of requests that begin where the one before ended"
+--- doc = "Distribution of the share of consecutive requests: logs with at most a given percentage"
 --- grain = "one percent of that share, from 0 to 100"
 --- source = "IOMiner, figure 7 and equation 3; the paper's words mean Darshan's CONSEC counters, SEQ ones allow gaps"
 --- chart = "line percent share_of_logs"

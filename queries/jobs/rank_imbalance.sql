@@ -29,7 +29,7 @@
 --- name = "min_bytes"
 --- type = "float"
 --- default = "1e8"
---- doc = "Only logs that moved at least so many bytes: of a few bytes one process alone writes most"
+--- doc = "Minimum bytes of a log; in logs of few bytes one process often does most of the I/O"
 WITH record AS (
   SELECT job_id, log_id, record_id, rank, coalesce(posix_bytes_read, 0) + coalesce(posix_bytes_written, 0) AS bytes,
     coalesce(posix_f_read_time, 0.0) + coalesce(posix_f_write_time, 0.0) + coalesce(posix_f_meta_time, 0.0) AS time FROM darshan_posix WHERE rank >= 0

@@ -1,4 +1,4 @@
---- doc = "Programs whose bandwidth fell against their own past"
+--- doc = "Programs whose bandwidth is lower than before a given date"
 --- grain = "one program, direction and power of two of processes"
 --- columns = [
 ---   { name = "app", type = "Utf8", doc = "Program" },
@@ -20,22 +20,22 @@
 --- name = "max_ratio"
 --- type = "float"
 --- default = "0.67"
---- doc = "Programs whose median fell to this part or less"
+--- doc = "Maximum ratio of the medians, bw_since / bw_before"
 --- [[param]]
 --- name = "min_share_below"
 --- type = "float"
 --- default = "0.5"
---- doc = "share_below at least: half of a few logs being so slow by chance is rare"
+--- doc = "Minimum share_below, against chance in few logs"
 --- [[param]]
 --- name = "min_logs"
 --- type = "int"
 --- default = "5"
---- doc = "At least so many logs on either side"
+--- doc = "Minimum number of logs before and after the date"
 --- [[param]]
 --- name = "min_bytes"
 --- type = "float"
 --- default = "1e8"
---- doc = "Only logs that moved so many bytes in the direction: of little I/O the bandwidth says nothing"
+--- doc = "Minimum bytes of a log in the direction; the bandwidth of little I/O means nothing"
 WITH cut AS (
   SELECT coalesce($since, max(start_time) - INTERVAL '7 days') AS since FROM darshan_log
 ), log AS (

@@ -1,4 +1,4 @@
---- doc = "Who moved most: users, accounts, programs, directories or file systems, with the node-hours that they spent in I/O"
+--- doc = "Users, accounts, programs, directories or file systems that moved the most bytes, with their node-hours of I/O"
 --- grain = "one user, account, program, directory or file system"
 --- chart = "bar name total_bytes"
 --- columns = [

@@ -1,9 +1,9 @@
---- doc = "Inputs that were not read, or not wholly, and why"
+--- doc = "Inputs that were not read or only in part, with the reason"
 --- grain = "one input"
 --- columns = [
----   { name = "status", type = "Utf8", doc = "failed: nothing was taken; damaged: what is good was; partial: whole, but Darshan had run out of memory" },
+---   { name = "status", type = "Utf8", doc = "failed: nothing was read; damaged: the intact part was read; partial: Darshan had run out of memory while it recorded" },
 ---   { name = "source", type = "Utf8", doc = "Kind of input: darshan, slurm or lmt" },
----   { name = "path", type = "Utf8", doc = "Where it lies" },
+---   { name = "path", type = "Utf8", doc = "Path of the input" },
 ---   { name = "error", type = "Utf8", doc = "Why" },
 ---   { name = "bytes", type = "Int64", unit = "B", doc = "Size" },
 ---   { name = "modified_time", type = "Timestamp", doc = "When it was last changed" },

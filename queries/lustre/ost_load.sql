@@ -1,4 +1,4 @@
---- doc = "What Darshan's logs moved on each OST: bytes, and the time that their processes spent on it"
+--- doc = "Bytes that the logs moved on each OST, and the time that their processes spent there"
 --- grain = "one OST; NULL for stripes of which the log does not say the OST"
 --- chart = "bar ost bytes_written"
 --- columns = [
@@ -15,7 +15,7 @@
 --- name = "fs"
 --- type = "text"
 --- default = "NULL"
---- doc = "File system; all if not given"
+--- doc = "File system (default: all)"
 --- [[param]]
 --- name = "from"
 --- type = "timestamp"

@@ -1,4 +1,4 @@
---- doc = "Which other jobs moved bytes on the OSTs of a job while it did, weighed by these bytes: with nothing but time everyone is a neighbour"
+--- doc = "Other jobs that moved bytes on the OSTs of a job during its I/O, ranked by these bytes"
 --- grain = "one log of the job, and one log of another job that moved bytes on an OST that they share at a time at which the first did"
 --- chart = "bar neighbour_job_id neighbour_bytes"
 --- columns = [
@@ -9,8 +9,8 @@
 ---   { name = "neighbour_log_id", type = "Int64", doc = "Its log" },
 ---   { name = "neighbour_app", type = "Utf8", doc = "Its program" },
 ---   { name = "neighbour_user", type = "Utf8", doc = "Its user, by Slurm, else a guess from the name of the log" },
----   { name = "osts", type = "Int64", unit = "count", doc = "OSTs on which it moved bytes meanwhile" },
----   { name = "neighbour_bytes", type = "Float64", unit = "B", doc = "Bytes that it moved there meanwhile, read and written: a file's bytes on an OST spread evenly over its window" },
+---   { name = "osts", type = "Int64", unit = "count", doc = "OSTs on which both moved bytes at the same time" },
+---   { name = "neighbour_bytes", type = "Float64", unit = "B", doc = "Bytes that it moved there at the same time, read and written; the bytes of a file on an OST are spread evenly over its window" },
 ---   { name = "own_bytes", type = "Float64", unit = "B", doc = "Bytes that the log moved on OSTs while this neighbour did" },
 ---   { name = "share", type = "Float64", doc = "neighbour_bytes of those of all neighbours of the log on this file system" },
 --- ]
@@ -22,7 +22,7 @@
 --- name = "fs"
 --- type = "text"
 --- default = "NULL"
---- doc = "File system; all if not given"
+--- doc = "File system (default: all)"
 
 -- Where several files of a log are in use on an OST at once, the time counts once: critical_files makes one list of periods of them.
 WITH span AS (

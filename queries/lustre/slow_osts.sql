@@ -1,4 +1,4 @@
---- doc = "OSTs on which files are slower than other files of the same log: those that are surely so, and by how much"
+--- doc = "OSTs on which files are slower than other files of the same log, with slowdown and false discovery rate"
 --- grain = "one OST and direction, where logs have files on it and files elsewhere"
 --- chart = "bar ost slowdown"
 --- columns = [
@@ -16,7 +16,7 @@
 --- name = "fs"
 --- type = "text"
 --- default = "NULL"
---- doc = "File system; all if not given"
+--- doc = "File system (default: all)"
 --- [[param]]
 --- name = "from"
 --- type = "timestamp"
@@ -31,7 +31,7 @@
 --- name = "min_slowdown"
 --- type = "float"
 --- default = "1.25"
---- doc = "What is called slow at least: no two OSTs are quite the same, and with enough files every difference is sure"
+--- doc = "Minimum slowdown of a slow OST"
 --- [[param]]
 --- name = "max_q"
 --- type = "float"
@@ -41,7 +41,7 @@
 --- name = "min_bytes"
 --- type = "float"
 --- default = "1048576"
---- doc = "Only files that moved so many bytes in the direction: the time of few bytes says nothing of the OST"
+--- doc = "Minimum bytes of a file in the direction; the time of a few bytes says nothing about the OST"
 
 -- What is compared is the logarithm of seconds that a process needs for a byte, less the mean of the log: so it does not matter how fast a program
 -- is. First each OST against all files that do not lie on it. A wide file is as slow as its slowest OST, so that its other OSTs look slow

@@ -1,11 +1,11 @@
---- doc = "Files that a wider or a narrower layout would serve better: large files that many processes share on few OSTs, small ones and those of one process on many"
+--- doc = "Files with too small or too large a stripe count: large shared files on few OSTs, small or single-process files on many"
 --- grain = "one program, file system, kind of advice and layout"
 --- source = "The sizes are those that NERSC gave its users for Cori: 8 OSTs from 1 GB, 24 from 10 GB, 72 from 100 GB"
 --- chart = "bar app time"
 --- columns = [
 ---   { name = "app", type = "Utf8", doc = "Program" },
 ---   { name = "fs", type = "Utf8", doc = "File system" },
----   { name = "advice", type = "Utf8", doc = "wider: a file of 1 GB or more, shared by several processes, has fewer OSTs than its size wants; narrower: a file of less than 1 GB, or of one process among many, has several" },
+---   { name = "advice", type = "Utf8", doc = "wider: a file of 1 GB or more, shared by several processes, has fewer OSTs than its size needs; narrower: a file of less than 1 GB, or of one process among many, has several" },
 ---   { name = "stripe_size", type = "Int64", unit = "B", doc = "Stripe size that the files have" },
 ---   { name = "stripe_count", type = "Int64", unit = "count", doc = "Stripe count that they have" },
 ---   { name = "advised_count", type = "Int64", unit = "count", doc = "Stripe count for the largest of them, at most the OSTs of the file system" },
@@ -21,27 +21,27 @@
 --- name = "fs"
 --- type = "text"
 --- default = "NULL"
---- doc = "File system; all if not given"
+--- doc = "File system (default: all)"
 --- [[param]]
 --- name = "app"
 --- type = "text"
 --- default = "NULL"
---- doc = "Program; all if not given"
+--- doc = "Program (default: all)"
 --- [[param]]
 --- name = "job"
 --- type = "int"
 --- default = "NULL"
---- doc = "Job id; all if not given"
+--- doc = "Job id (default: all)"
 --- [[param]]
 --- name = "min_time"
 --- type = "float"
 --- default = "1"
---- doc = "Only advice on files that were in use for so many seconds in all"
+--- doc = "Minimum time in use of the files, s"
 --- [[param]]
 --- name = "many_procs"
 --- type = "int"
 --- default = "32"
---- doc = "From so many processes on, a file of one process does best on one OST: together their files lie on all"
+--- doc = "Minimum number of processes from which one OST is advised for a file of one process"
 WITH file AS (
   SELECT f.job_id, f.log_id, f.record_id, f.path, f.fs, f.stripe_size, f.stripe_count, f.fs_osts, f.bytes_read + f.bytes_written AS bytes,
     greatest(coalesce(f.max_byte_read, -1), coalesce(f.max_byte_written, -1)) + 1 AS size, f.sharing <> 'unique' AS several,

@@ -1,4 +1,4 @@
---- doc = "What ran on a file system, or on one OST or MDT of it, between two times: logs by the bytes and operations that are theirs"
+--- doc = "Logs that used a file system, or one of its OSTs or MDTs, between two times, ranked by bytes or operations"
 --- grain = "one log"
 --- columns = [
 ---   { name = "job_id", type = "Int64", doc = "Job id as Darshan stored it" },
@@ -25,7 +25,7 @@
 --- [[param]]
 --- name = "from"
 --- type = "timestamp"
---- doc = "Begin"
+--- doc = "Start of the period"
 --- [[param]]
 --- name = "to"
 --- type = "timestamp"
@@ -34,7 +34,7 @@
 --- name = "ost"
 --- type = "int"
 --- default = "NULL"
---- doc = "Index of the OST; all if not given"
+--- doc = "Index of the OST (default: all)"
 --- [[param]]
 --- name = "mdt"
 --- type = "int"

@@ -1,4 +1,4 @@
---- doc = "How much of what happened the lake knows: the denominator of every share"
+--- doc = "How complete the logs are: share of the LMT bytes, jobs and node-hours of each day that Darshan logs explain"
 --- grain = "one day (UTC) and file system; fs NULL: the day's jobs and logs"
 --- columns = [
 ---   { name = "day", type = "Utf8", doc = "Day, UTC, such as 2026-09-01; of the first and the last only what lies in the period" },
@@ -26,12 +26,12 @@
 --- name = "from"
 --- type = "timestamp"
 --- default = "NULL"
---- doc = "First day; the first of the lake if not given"
+--- doc = "First day (default: the first of the lake)"
 --- [[param]]
 --- name = "to"
 --- type = "timestamp"
 --- default = "NULL"
---- doc = "First day that no longer belongs"
+--- doc = "End of the period (exclusive)"
 
 -- A file's bytes are spread evenly over its window, a job's node-hours over its run; each day gets its part (SEMANTICS.md 8).
 -- Times are microseconds since 1970; a day's part begins at `first` and ends before `last`.

@@ -1,4 +1,4 @@
---- doc = "What each file moved on each of its OSTs in each LMT interval, beside what the OST itself saw"
+--- doc = "Bytes that each file moved on each of its OSTs in each LMT interval, beside the bytes that LMT counted there"
 --- grain = "one file of one log, OST, direction and interval"
 --- columns = [
 ---   { name = "job_id", type = "Int64", doc = "Job id as Darshan stored it" },
@@ -32,7 +32,7 @@
 --- name = "fs"
 --- type = "text"
 --- default = "NULL"
---- doc = "File system; all if not given"
+--- doc = "File system (default: all)"
 
 -- A file's bytes on an OST are taken to flow evenly from its first to its last access. LMT stamps are rounded down to 5 s, so
 -- intervals up to 5 s beside that window are shown as well, with nothing of the file in them (SEMANTICS.md 2, 7).

@@ -1,4 +1,4 @@
---- doc = "What else moved bytes on the OSTs of a log while it did: its part of what LMT saw there, other jobs' part, and what nobody explains"
+--- doc = "Other traffic on the OSTs of a log during its I/O: bytes by LMT, split into this log, other jobs and unexplained"
 --- grain = "one log, direction and file system, over the intervals in which it moved bytes"
 --- source = "IOMiner, section II-B"
 --- chart = "bar job_id others_share"
@@ -33,12 +33,12 @@
 --- name = "fs"
 --- type = "text"
 --- default = "NULL"
---- doc = "File system; all if not given"
+--- doc = "File system (default: all)"
 --- [[param]]
 --- name = "job"
 --- type = "int"
 --- default = "NULL"
---- doc = "Job id; all if not given"
+--- doc = "Job id (default: all)"
 
 -- What an OST saw in an interval is the same for all files of a log that moved bytes there: it counts once. Other jobs are looked at even if one job is asked for.
 WITH at_once AS (

@@ -1,4 +1,4 @@
---- doc = "Logs by the opens and stats that they ask for in a second, on average over their run, beside what the metadata servers did meanwhile"
+--- doc = "Logs ranked by opens and stats per second of run time, with the rates of the metadata servers in the same time"
 --- grain = "one log and file system"
 --- columns = [
 ---   { name = "job_id", type = "Int64", doc = "Job id as Darshan stored it" },
@@ -13,7 +13,7 @@
 ---   { name = "opens_s", type = "Float64", unit = "1/s", doc = "Opens a second on average over the run" },
 ---   { name = "stats_s", type = "Float64", unit = "1/s", doc = "Stats a second on average over the run; NULL if no file has a count of them" },
 ---   { name = "creates_s_at_most", type = "Float64", unit = "1/s", doc = "Files that were written to, a second: no more can have been created" },
----   { name = "mds_opens_s", type = "Float64", unit = "1/s", doc = "Opens a second of all MDTs of the file system meanwhile, by LMT" },
+---   { name = "mds_opens_s", type = "Float64", unit = "1/s", doc = "Opens per second on all MDTs of the file system during the run, by LMT" },
 ---   { name = "mds_getattrs_s", type = "Float64", unit = "1/s", doc = "Getattrs a second, in the same way" },
 ---   { name = "mds_mknods_s", type = "Float64", unit = "1/s", doc = "Mknods a second, in the same way" },
 ---   { name = "coverage", type = "Float64", doc = "Share of the run for which LMT has samples" },
@@ -22,17 +22,17 @@
 --- name = "from"
 --- type = "timestamp"
 --- default = "NULL"
---- doc = "Logs that end at this time or later; all if not given"
+--- doc = "Logs that end at this time or later (default: all)"
 --- [[param]]
 --- name = "to"
 --- type = "timestamp"
 --- default = "NULL"
---- doc = "Logs that start before this time; all if not given"
+--- doc = "Logs that start before this time (default: all)"
 --- [[param]]
 --- name = "fs"
 --- type = "text"
 --- default = "NULL"
---- doc = "File system; all if not given"
+--- doc = "File system (default: all)"
 --- [[param]]
 --- name = "limit"
 --- type = "int"

@@ -7,27 +7,27 @@
 ---   { name = "time", type = "Timestamp", doc = "Time of the sample" },
 ---   { name = "bytes_used", type = "Int64", unit = "B", doc = "Bytes in use" },
 ---   { name = "bytes_free", type = "Int64", unit = "B", doc = "Bytes free" },
----   { name = "pct_used", type = "Float64", unit = "%", doc = "Bytes in use" },
+---   { name = "pct_used", type = "Float64", unit = "%", doc = "Bytes in use, in percent of bytes in use and free" },
 ---   { name = "inodes_used", type = "Int64", unit = "count", doc = "Inodes in use" },
 ---   { name = "inodes_free", type = "Int64", unit = "count", doc = "Inodes free" },
----   { name = "pct_inodes_used", type = "Float64", unit = "%", doc = "Inodes in use" },
+---   { name = "pct_inodes_used", type = "Float64", unit = "%", doc = "Inodes in use, in percent of inodes in use and free" },
 ---   { name = "above_average", type = "Float64", unit = "%", doc = "pct_used less the mean of all OSTs of the file system" },
 --- ]
 --- [[param]]
 --- name = "at"
 --- type = "timestamp"
 --- default = "NULL"
---- doc = "The last sample up to this time; the newest if not given"
+--- doc = "Use the last sample up to this time (default: the newest)"
 --- [[param]]
 --- name = "fs"
 --- type = "text"
 --- default = "NULL"
---- doc = "File system; all if not given"
+--- doc = "File system (default: all)"
 --- [[param]]
 --- name = "above"
 --- type = "float"
 --- default = "0"
---- doc = "Only OSTs that are at least so full, per cent"
+--- doc = "Minimum fullness, percent"
 
 WITH newest AS (
   SELECT fs, ost, max(time) AS time FROM lmt_ost

@@ -7,7 +7,7 @@
 ---   { name = "nprocs", type = "Int64", unit = "count", doc = "Processes" },
 ---   { name = "exe", type = "Utf8", doc = "Command line" },
 ---   { name = "log_id", type = "Int64", doc = "The log" },
----   { name = "log_path", type = "Utf8", doc = "Where the log lay when it was taken in" },
+---   { name = "log_path", type = "Utf8", doc = "Path of the log when it was imported" },
 ---   { name = "log_bytes", type = "Int64", unit = "B", doc = "Size of the log" },
 ---   { name = "first_log_id", type = "Int64", doc = "Least log_id of those that are alike" },
 ---   { name = "logs", type = "Int64", unit = "count", doc = "How many are alike" },

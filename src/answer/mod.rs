@@ -65,7 +65,7 @@ impl Values {
 /// Every analysis, in the order in which they are shown.
 pub const ANALYSES: &[Analysis] = &[Analysis {
     name: "diagnose",
-    doc: "One job on one page: where its I/O time went, and what made it slow",
+    doc: "One job on one page: where its I/O time was spent, and likely causes of slow I/O",
     params: || vec![job()],
     answers: |engine, values| {
         Box::pin(async move { diagnose::answers(engine, values.int("job")?).await })

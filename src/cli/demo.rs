@@ -16,20 +16,20 @@ use crate::text::shown_lines;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// See it work: a synthetic month of logs, a lake of it, seven questions
+/// Try iolode: make a synthetic month of logs, import it, run seven queries
 #[derive(clap::Args)]
 #[command(after_help = "\
-What is made stays below DIR: logs, accounting, samples, what was planted in them (logs/truth.json), and the lake. A second run makes only what
-is missing.
+All files stay below DIR: logs, accounting, samples, the list of planted faults
+(logs/truth.json), and the lake. A second run makes only what is missing.
 
 Examples:
   iolode demo
   iolode demo /scratch/iolode-demo --jobs 20000")]
 pub(super) struct Args {
-    /// Where to put it: a new directory, or one of an earlier demo
+    /// A new directory, or that of an earlier demo
     #[arg(default_value = "iolode-demo", value_name = "DIR")]
     dir: PathBuf,
-    /// Jobs of the month
+    /// Number of jobs in the month
     #[arg(long, value_name = "N", default_value_t = 2000, value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
     jobs: u64,
 }
@@ -235,8 +235,7 @@ fn tell(screen: &mut Terminal, line: std::fmt::Arguments<'_>) -> std::io::Result
 /// Makes the directory ours, unless it holds somebody else's things.
 fn prepare(dir: &Path, jobs: u64) -> anyhow::Result<()> {
     let marker = dir.join("iolode-demo.txt");
-    let text =
-        format!("InputProvider by `iolode demo`: {jobs} jobs. It may be removed as a whole.\n");
+    let text = format!("Made by `iolode demo`: {jobs} jobs. It may be removed as a whole.\n");
     if let Ok(found) = std::fs::read_to_string(&marker) {
         if found == text {
             return Ok(());

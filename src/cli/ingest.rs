@@ -12,18 +12,21 @@ use std::path::{Path, PathBuf};
 /// Import logs into a lake
 #[derive(clap::Args)]
 #[command(after_help = "\
-Inputs already in the lake are skipped. Inputs that cannot be read are recorded with the reason, skipped and listed, and
-the exit code is 1. Ctrl-C aborts and leaves the lake unchanged. Rows on their way to a file wait in a temporary file, in some hundred MiB for
-each thread: in --temp, else in TMPDIR or /tmp, or in the lake if the files of /tmp are memory.
+Inputs already in the lake are skipped. Inputs that cannot be read are recorded with the reason
+and listed, and the exit code is 1. Ctrl-C aborts and leaves the lake unchanged. Temporary files
+take some hundred MiB for each thread. They are in --temp, else in TMPDIR or /tmp, or in the lake
+if /tmp is in memory.
 
-Dates are days in the site's time zone, as in the settings of the lake or --timezone; --to is exclusive.
+Dates are days in the time zone of the lake's settings or of --timezone; --to is exclusive.
 Timestamps of sacct and LMT that carry no zone are in that zone too.
 
-Slurm: what `sacct -P`, `sacct -p` or `sacct --json` printed, with whatever columns; recommended (epoch times need no zone):
-  SLURM_TIME_FORMAT=%s sacct -a -D -P -S 2026-09-01 -E 2026-10-01 --format=Cluster,JobID,JobIDRaw,User,UID,Account,Partition,QOS,State,\
+Slurm: output of `sacct -P`, `sacct -p` or `sacct --json` with any columns. Recommended, because
+epoch times need no zone:
+  SLURM_TIME_FORMAT=%s sacct -a -D -P -S 2026-09-01 -E 2026-10-01 \\
+  --format=Cluster,JobID,JobIDRaw,User,UID,Account,Partition,QOS,State,\
   ExitCode,Submit,Eligible,Start,End,ElapsedRaw,Suspended,TimelimitRaw,NNodes,NCPUS,NTasks,NodeList,ReqMem,MaxRSS,AllocTRES,JobName
-LMT: a database in MySQL or MariaDB (mysql://user@host:port/filesystem_NAME, password in MYSQL_PWD), its SQLite copy, a mysqldump,
-h5lmt and TOKIO HDF5 files, and recordings of ltop -r.
+LMT: a database in MySQL or MariaDB (mysql://user@host:port/filesystem_NAME, password in
+MYSQL_PWD), its SQLite copy, a mysqldump, h5lmt and TOKIO HDF5 files, and recordings of ltop -r.
 
 Examples:
   iolode ingest --lake /scratch/lake --darshan /darshan/logs
@@ -32,8 +35,8 @@ Examples:
   iolode ingest --lake /scratch/lake --slurm sacct: --from 2026-09-01 --to 2026-09-02     runs sacct here
   iolode ingest --lake /scratch/lake --lmt /lmt/2026-09-01.h5lmt mysql://reader@lmt/filesystem_snx11168
   iolode ingest --lake new-lake --create --darshan job1.darshan job2.darshan
-  iolode ingest --lake /scratch/lake --darshan /darshan/logs --register     remember the path, then
-  iolode ingest --lake /scratch/lake                                        takes in what is new")]
+  iolode ingest --lake /scratch/lake --darshan /darshan/logs --register     store the path, then
+  iolode ingest --lake /scratch/lake                                        imports what is new")]
 pub(super) struct Args {
     /// The lake
     #[arg(long, value_name = "LAKE")]
@@ -53,11 +56,11 @@ pub(super) struct Args {
     /// Column delimiter (default: detected)
     #[arg(long, value_name = "TEXT")]
     slurm_delimiter: Option<String>,
-    /// Make the lake if there is none
+    /// Create the lake if it does not exist
     #[arg(long)]
     create: bool,
-    /// Only logs that start at this date or later, and what dumps say of it, such as 2026-09-01; of
-    /// Darshan's directories year/month/day those of other days are not looked at, one on either side excepted
+    /// Only logs that start at this date or later, such as 2026-09-01, and records and samples of dumps from then on;
+    /// of directories year/month/day only these days and one day on either side are listed
     #[arg(long, value_name = "DATE")]
     from: Option<String>,
     /// Only logs that start before this date
@@ -66,22 +69,22 @@ pub(super) struct Args {
     /// Time zone for timestamps that carry none, such as Europe/Berlin (default: the lake's, else UTC)
     #[arg(long, value_name = "ZONE")]
     timezone: Option<String>,
-    /// Take traced accesses (DXT) as well; of logs taken without them, they are added
+    /// Import traced accesses (DXT) as well; they are added to logs that were imported without them
     #[arg(long)]
     dxt: bool,
-    /// Take inputs again that an older version of iolode has read, or that were read with other settings of the lake
+    /// Read inputs again that were read by an older version of iolode or with other settings of the lake
     #[arg(long)]
     refresh: bool,
-    /// Remember the paths: an ingest without any takes in what is new there
+    /// Store the paths in the settings; an ingest without paths imports what is new there
     #[arg(long)]
     register: bool,
     /// Number of threads (default: all cores)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
-    /// Memory for all of them
+    /// Memory for all threads together
     #[arg(long, value_name = "SIZE", value_parser = size::parse, default_value = "512M")]
     memory: u64,
-    /// Directory of temporary files; TMPDIR or /tmp if not given, or the lake if that is memory
+    /// Directory of temporary files (default: TMPDIR or /tmp, or the lake if that is in memory)
     #[arg(long, value_name = "DIR")]
     temp: Option<PathBuf>,
 }

@@ -25,7 +25,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Create a lake, look into one, check it, compact it, clean it up, copy it
+/// Create, inspect, check, compact, clean up and copy lakes
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -52,10 +52,10 @@ enum What {
     History(History),
 }
 
-/// Make an empty lake
+/// Create an empty lake
 #[derive(clap::Args)]
 #[command(after_help = "\
-A range of job ids is the unit of a lake: one file for each table, all on one storage target.
+A lake is divided into ranges of job ids: a range has one file for each table, all on one target.
 
 Examples:
   iolode lake create /scratch/lake
@@ -65,10 +65,10 @@ Examples:
 struct Create {
     /// A new or empty directory
     lake: PathBuf,
-    /// Parquet that a range of job ids should hold, over all tables
+    /// Size of a range of job ids: bytes of Parquet over all tables (default: 128MiB)
     #[arg(long, value_name = "SIZE", value_parser = size::parse, default_value_t = RANGE_BYTES, hide_default_value = true)]
     range_bytes: u64,
-    /// Where data files are put: wherever the file system likes, on chosen OSTs, or in several directories
+    /// Placement of data files: default of the file system, on chosen OSTs, or in several directories
     #[arg(long, value_enum)]
     place: Option<Place>,
     /// With --place lustre: the OSTs to use, such as 0-7,12
@@ -82,20 +82,20 @@ struct Create {
         required_if_eq("place", "dirs")
     )]
     dirs: Vec<PathBuf>,
-    /// What the site knows: cluster, time zone, mounts and their file systems, names of programs, sources (TOML)
+    /// Settings (TOML): cluster, time zone, mounts and their file systems, names of programs, sources
     #[arg(long, value_name = "FILE")]
     site: Option<PathBuf>,
     /// The cluster whose logs the lake will hold
     #[arg(long, value_name = "NAME")]
     cluster: Option<String>,
-    /// The site's time zone, in which dates are read, such as America/Los_Angeles; UTC if not given
+    /// Time zone of the site, in which dates are read, such as America/Los_Angeles (default: UTC)
     #[arg(long, value_name = "ZONE")]
     timezone: Option<String>,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
 enum Place {
-    /// Wherever the file system likes
+    /// Default of the file system
     None,
     /// On chosen OSTs of a Lustre file system
     Lustre,
@@ -103,7 +103,7 @@ enum Place {
     Dirs,
 }
 
-/// Say what a lake holds
+/// Show what a lake holds
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -117,7 +117,7 @@ struct Info {
     site: bool,
 }
 
-/// Read everything in a lake and say what is wrong with it; exit code 1 if something is
+/// Verify all files of a lake and report problems; exit code 1 if there are any
 #[derive(clap::Args)]
 #[command(after_help = "\
 Example:
@@ -127,13 +127,14 @@ struct Check {
     lake: PathBuf,
 }
 
-/// Write a lake anew where ingests have left it in many small pieces or in a few that are too large
+/// Rewrite files that are too small or too large after many ingests
 #[derive(clap::Args)]
 #[command(after_help = "\
-Neighbouring ranges of job ids are merged or cut until each holds about what the lake was created for, a sixteenth of a
-small lake; files that lie elsewhere than the settings say now, or were laid out by an older iolode, are written anew; lists of
-inputs are merged. Queries and ingests may run meanwhile. Room is needed for what is written anew until `iolode lake vacuum`
-removes the old files.
+Adjacent ranges of job ids are merged or split until each has about the size given by --range-bytes
+when the lake was created, or a sixteenth of a small lake. Files whose placement differs from the
+settings, and files with the layout of an older iolode, are rewritten. Lists of inputs are merged.
+Queries and ingests may run at the same time. The old files stay until `iolode lake vacuum`, so the
+rewritten files need additional space.
 
 Examples:
   iolode lake compact /scratch/lake --dry-run
@@ -144,18 +145,18 @@ struct Compact {
     /// Number of threads (default: all cores)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
-    /// Memory for all of them
+    /// Memory for all threads together
     #[arg(long, value_name = "SIZE", value_parser = size::parse, default_value = "512M")]
     memory: u64,
-    /// Directory of temporary files; TMPDIR or /tmp if not given, or the lake if that is memory
+    /// Directory of temporary files (default: TMPDIR or /tmp, or the lake if that is in memory)
     #[arg(long, value_name = "DIR")]
     temp: Option<PathBuf>,
-    /// Only say what would be written anew
+    /// Only report what would be rewritten
     #[arg(long)]
     dry_run: bool,
 }
 
-/// Remove old versions of a lake, and the files that only they need
+/// Remove old versions of a lake and the files that only they use
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -164,24 +165,25 @@ Examples:
 struct Vacuum {
     /// The lake
     lake: PathBuf,
-    /// Versions that were the newest within this time stay, such as 7d or 12h
+    /// Keep versions that were the newest within this time, such as 7d or 12h
     #[arg(long, value_name = "TIME", value_parser = duration, default_value = "7d", allow_hyphen_values = true)]
     keep: Duration,
-    /// Files younger than this stay in any case: an ingest may be writing them
+    /// Keep files younger than this: an ingest may be writing them
     #[arg(long, value_name = "TIME", value_parser = duration, default_value = "24h", allow_hyphen_values = true)]
     min_age: Duration,
-    /// Only say what would be removed
+    /// Only report what would be removed
     #[arg(long)]
     dry_run: bool,
 }
 
-/// Take back what a lake has of a source: all of it, to be taken in anew, or what is older than a date, for good
+/// Remove the rows of a source so that it can be imported again, or remove rows older than a date for good
 #[derive(clap::Args)]
 #[command(group(clap::ArgGroup::new("forgotten").required(true).multiple(true).args(["before", "darshan", "slurm", "lmt"])))]
 #[command(after_help = "\
-With --before, Darshan logs that began before that date go, accounting records of jobs that ended by then, and LMT samples up to then;
-records of jobs without an end stay. The logs are noted as forgotten, so that no later ingest brings them back. Older versions of
-the lake keep the rows until `iolode lake vacuum` removes these.
+--before removes Darshan logs that began before that date, accounting records of jobs that ended by
+then, and LMT samples up to then. Records of jobs without an end stay. The logs are recorded as
+forgotten, so that no later ingest imports them again. Older versions of the lake keep the rows
+until `iolode lake vacuum` removes these versions.
 
 Examples:
   iolode lake forget /scratch/lake --before 2025-01-01
@@ -193,16 +195,16 @@ After dumps were read in the wrong time zone:
 struct Forget {
     /// The lake
     lake: PathBuf,
-    /// What is older than this, in the time zone of the lake; of all sources if none is named
+    /// Remove rows older than this date, in the time zone of the lake (default: of all sources)
     #[arg(long, value_name = "DATE")]
     before: Option<String>,
-    /// What it has of Darshan
+    /// Remove rows of Darshan logs
     #[arg(long)]
     darshan: bool,
-    /// What it has of Slurm
+    /// Remove rows of Slurm accounting
     #[arg(long)]
     slurm: bool,
-    /// What it has of LMT
+    /// Remove rows of LMT samples
     #[arg(long)]
     lmt: bool,
 }
@@ -215,7 +217,7 @@ Example:
 struct History {
     /// The lake
     lake: PathBuf,
-    /// The form of the answer
+    /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "table", value_parser = format_parser())]
     format: &'static Format,
 }
@@ -472,7 +474,7 @@ fn compact(args: &Compact, screen: &mut Terminal) -> anyhow::Result<Exit> {
         )
     };
     let written = format!(
-        "{}, {} anew",
+        "{}, {}",
         size::counted(report.rewritten, "file", "files"),
         size::show(report.rewritten_bytes)
     );

@@ -34,7 +34,7 @@ use screen::Terminal;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-/// Supercomputers already keep the logs that say why I/O is slow: iolode makes one lake of Parquet of them and answers in SQL.
+/// Import Darshan, Slurm and LMT logs into one lake of Parquet files, and query it in SQL: why was the I/O slow?
 #[derive(Parser)]
 #[command(
     name = "iolode",
@@ -43,7 +43,7 @@ use std::process::ExitCode;
     disable_help_subcommand = true,
     after_help = "\
 Examples:
-  iolode demo                                          see it work on a synthetic month
+  iolode demo                                          try it on a synthetic month
   iolode lake create /scratch/lake
   iolode ingest --lake /scratch/lake --darshan /darshan/logs
   iolode sql --lake /scratch/lake

@@ -151,7 +151,7 @@ pub(crate) fn summary(report: &IngestReport, took: Duration) -> String {
         .filter(|(status, _)| status.has_rows())
         .map(|(_, n)| n)
         .sum();
-    let mut line = format!("{} taken in", size::counted(taken, "input", "inputs"));
+    let mut line = format!("{} imported", size::counted(taken, "input", "inputs"));
     let mut parts = vec![];
     for (status, word) in [
         (InputStatus::Partial, "partial"),
@@ -245,7 +245,7 @@ mod tests {
         let took = Duration::from_millis(2340);
         assert_eq!(
             summary(&report, took),
-            "1 200 inputs taken in: 56 789 rows, 3.00 MiB to 1.00 MiB of Parquet in 2.3 s, version 2"
+            "1 200 inputs imported: 56 789 rows, 3.00 MiB to 1.00 MiB of Parquet in 2.3 s, version 2"
         );
         report.rows_replaced = 50_000;
         assert!(
@@ -257,7 +257,7 @@ mod tests {
         report.unchanged = 7;
         assert!(
             summary(&report, took)
-                .starts_with("1 202 inputs taken in (2 damaged, 1 failed, 7 unchanged): ")
+                .starts_with("1 202 inputs imported (2 damaged, 1 failed, 7 unchanged): ")
         );
         report.version = None;
         assert_eq!(summary(&report, took), "nothing new: 7 inputs unchanged");

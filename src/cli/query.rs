@@ -47,8 +47,8 @@ struct Common {
 }
 
 const EXAMPLES: &str = "\
-Times are dates, or dates with a time, in the site's zone. What the columns mean: iolode schema NAME.
-In SQL a question is a table, and a time that names no zone is UTC, as all times there are:
+Times are dates, or dates with a time, in the time zone of the lake. `iolode schema NAME` describes
+the columns. In SQL a named query is a table function, and times without a zone are UTC:
   select * from ost_fullness(above => 80) where fs = 'snx11168'
 
 Examples:
@@ -67,7 +67,7 @@ impl clap::Args for Args {
             .about("Run a built-in query; without a name, list them")
             .after_help(EXAMPLES)
             .subcommand_value_name("NAME")
-            .subcommand_help_heading("Questions")
+            .subcommand_help_heading("Named queries")
             .disable_help_subcommand(true);
         // They may stand before the name or after it.
         let command = command.mut_args(|arg| arg.global(true)).mut_arg("from", |arg| {

@@ -26,7 +26,7 @@ Examples:
 pub(super) struct Args {
     /// A table, a view or a named query
     table: Option<String>,
-    /// The form of the answer
+    /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "table", value_parser = format_parser())]
     format: &'static Format,
 }
@@ -93,7 +93,7 @@ pub(super) fn described(name: &str) -> Option<Described> {
         });
         return Some(Described {
             heading: format!(
-                "{}, a question: {}; a row is {}",
+                "{}, a named query: {}; a row is {}",
                 query.usage(),
                 query.doc,
                 query.grain

@@ -35,7 +35,7 @@ pub(crate) struct QueryArgs {
     /// Query these logs or directories of logs, without a lake
     #[arg(long, value_name = "PATH", num_args = 1..)]
     pub(crate) logs: Vec<PathBuf>,
-    /// First take in what the lake's registered sources have that is new
+    /// First import what is new in the registered sources of the lake
     #[arg(long, requires = "lake")]
     pub(crate) ingest: bool,
     /// With --logs or --ingest: only logs that start at this date or later
@@ -47,16 +47,16 @@ pub(crate) struct QueryArgs {
     /// Time zone of these dates, such as Europe/Berlin (default: the lake's, else UTC)
     #[arg(long, value_name = "ZONE")]
     pub(crate) timezone: Option<String>,
-    /// With --logs or --ingest: take traced accesses (DXT) as well
+    /// With --logs or --ingest: import traced accesses (DXT) as well
     #[arg(long)]
     pub(crate) dxt: bool,
-    /// Memory for sorts, joins and groupings, such as 2GiB; half of the machine's if not given
+    /// Memory for sorts, joins and groupings, such as 2GiB (default: half of the machine's)
     #[arg(long, value_name = "SIZE", value_parser = super::size::parse)]
     pub(crate) memory: Option<u64>,
     /// Number of threads (default: all cores)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) threads: Option<u16>,
-    /// Say when a statement was run in another way than first planned
+    /// Report when a statement was planned again, for example for lack of memory
     #[arg(short, long)]
     pub(crate) verbose: bool,
 }

@@ -75,22 +75,22 @@ const COMMANDS: &[(&str, &str, &str)] = &[
     (
         "\\format",
         "[NAME]",
-        "the form of answers: table, csv, tsv, json, ndjson, arrow, parquet",
+        "output format: table, csv, tsv, json, ndjson, arrow, parquet",
     ),
     (
         "\\x",
         "",
-        "a line for each value instead of one for each row, and back",
+        "toggle one line per value (vertical) for table output",
     ),
     ("\\timing", "", "toggle timing"),
     ("\\i", "FILE", "run the statements of a file"),
     (
         "\\o",
         "[FILE]",
-        "write answers to a file; without one: here again",
+        "write results to a file; without a file, to the terminal again",
     ),
     ("\\?", "", "this help; also \\h"),
-    ("\\q", "", "leave; also Ctrl-D"),
+    ("\\q", "", "quit; also Ctrl-D"),
 ];
 
 /// Names of the commands, for completion.

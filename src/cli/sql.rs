@@ -23,7 +23,7 @@ Examples:
 pub(super) struct Args {
     #[command(flatten)]
     ask: QueryArgs,
-    /// Run these statements and end; may be given several times
+    /// Run these statements and exit; may be given several times
     #[arg(
         short = 'c',
         long,
@@ -32,7 +32,7 @@ pub(super) struct Args {
         allow_hyphen_values = true
     )]
     command: Vec<String>,
-    /// Run the statements of this file and end; - is stdin
+    /// Run the statements of this file and exit; - is stdin
     #[arg(short, long, value_name = "FILE")]
     file: Option<PathBuf>,
     /// Output format

@@ -18,7 +18,8 @@ use std::time::Instant;
 #[command(group = ArgGroup::new("size").required(true).args(["jobs", "scale"]))]
 #[command(group = ArgGroup::new("target").required(true).args(["out", "lake"]))]
 #[command(after_help = "\
-Everything is in the formats of the programs themselves, and agrees: what the logs moved is what the servers counted.
+All files have the formats of the real programs and agree with each other: the servers counted the
+bytes that the logs moved.
 
   DIR/YYYY/M/D/    Darshan logs
   DIR/slurm/       dumps of sacct, one a day: text until the middle of the month, JSON from there on
@@ -26,22 +27,24 @@ Everything is in the formats of the programs themselves, and agrees: what the lo
   DIR/site.toml    mounts, file systems and zone
   DIR/truth.json   what was planted
 
-LMT is written for the busiest hours only, unless it is asked for more: each hour is 20 MB. The same options give the
-same bytes.
+By default LMT samples are written for the busiest hours only: each hour takes 20 MB. The same
+options give the same bytes.
 
-With --lake nothing of it is written but a lake, which is what `iolode ingest` would make of the files; what was planted is
-in LAKE.truth.json. Everything is made twice, so that memory stays small.
+--lake writes a lake instead of files, the same lake that `iolode ingest` would make of the files.
+LAKE.truth.json lists what was planted.
 
---scale 1 is a month of a machine like Cori: a million logs with 30 million files, a million jobs in Slurm, 248 OSTs and 30 days
-of LMT with 4.3 million rows of OSTs each. Its logs compress as real ones do, and 0.08 % of its jobs have a striping of their own.
+--scale 1 is a month of a machine like Cori: a million logs with 30 million files, a million jobs in
+Slurm, 248 OSTs and 30 days of LMT with 4.3 million rows of OSTs each. Its logs compress as real
+ones do, and 0.08 % of its jobs have custom striping.
 
-The other kinds of months have Darshan logs alone, one for each job, with site.toml; truth.json lists what each job has:
+The other kinds of months have Darshan logs only, one for each job, and site.toml. truth.json lists
+what was planted in each job:
 
-  causes           half of the jobs healthy; in the others one cause of slow I/O, or two, which make it take 1.2, 2 or
-                   5 times as long, and decoys, in which nothing is to be found
+  causes           half of the jobs are healthy; the others have one or two causes of slow I/O that
+                   make it 1.2, 2 or 5 times as slow, or are decoys without a cause
   clean            healthy jobs of the same shapes and sizes
-  slow-ost         an OST that slows down each file that has it among its stripes, and programs that are slow or fast
-                   for other reasons, always on the same OSTs
+  slow-ost         an OST that slows down each file that is striped over it, and programs that are
+                   slow or fast for other reasons, always on the same OSTs
 
 Examples:
   iolode synth --jobs 2000 --out month --seed 7
@@ -51,13 +54,13 @@ Examples:
   iolode synth --scale 0.01 --days 2 --lake month-lake --truth planted.json
   iolode synth --month causes --jobs 1360 --out causes")]
 pub(super) struct Args {
-    /// Jobs; some have several logs, about 1.15 for each job
+    /// Number of jobs; there are about 1.15 logs for each job
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=100_000_000))]
     jobs: Option<u64>,
-    /// A part of the month of a machine like Cori, or several times that: 0.1 has 100,000 logs
+    /// Size relative to a month of a machine like Cori: 0.1 has 100,000 logs
     #[arg(long, value_name = "F", value_parser = scale, conflicts_with_all = ["month", "lmt_hours", "lmt_days", "darshan_only"])]
     scale: Option<f64>,
-    /// With --scale: days of LMT; 30 times the scale if not given, at least 1
+    /// With --scale: days of LMT (default: 30 times the scale, at least 1)
     #[arg(long, value_name = "D", value_parser = clap::value_parser!(u16).range(0..=30))]
     days: Option<u16>,
     /// A new or empty directory for the files
@@ -66,22 +69,22 @@ pub(super) struct Args {
     /// A new or empty directory for a lake, instead of files
     #[arg(long, value_name = "LAKE")]
     lake: Option<PathBuf>,
-    /// With --lake: where to write what was planted; beside the lake if not given
+    /// With --lake: file for the list of what was planted (default: LAKE.truth.json)
     #[arg(long, value_name = "FILE", requires = "lake")]
     truth: Option<PathBuf>,
-    /// With --lake: memory for taking it in
+    /// With --lake: memory for the import
     #[arg(long, value_name = "SIZE", requires = "lake", value_parser = size::parse, default_value = "512M")]
     memory: u64,
-    /// Another seed is another month
+    /// Seed of the random numbers
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
-    /// What the month is for
+    /// Kind of month
     #[arg(long, value_name = "KIND", default_value = Kind::Usual.name(), value_parser = kinds())]
     month: Kind,
-    /// Hours of LMT; 2 if not given, fewer for less than 1,000 jobs, 0 for none
+    /// Hours of LMT (default: 2, fewer for less than 1,000 jobs); 0 for none
     #[arg(long, value_name = "H", value_parser = clap::value_parser!(u16).range(0..=720))]
     lmt_hours: Option<u16>,
-    /// Days of LMT, from a midnight of the site on
+    /// Days of LMT, starting at midnight in the time zone of the site
     #[arg(long, value_name = "D", conflicts_with = "lmt_hours", value_parser = clap::value_parser!(u16).range(0..=30))]
     lmt_days: Option<u16>,
     /// Write no Slurm accounting and no LMT

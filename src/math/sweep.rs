@@ -1,7 +1,7 @@
 //! The sweep over intervals of time: how long at least one was open, and which few of them cover all of that time.
 //!
 //! # Source
-//! Wang, Snyder, Koo, Di, Jones, Sim, Byna (2019), *IOMiner: Large-scale analytics framework for gaining knowledge from I/O
+//! Wang, Snyder, Lockwood, Carns, Wright, Byna (2018), *IOMiner: Large-scale analytics framework for gaining knowledge from I/O
 //! logs*, algorithm 2. It takes the interval that began first where one ends, or the longest; here it is the one that ends
 //! last, and only so is the cover minimum: [0, 10], [0.5, 11.5], [9, 19] need two, not three.
 

@@ -142,7 +142,7 @@ fn a_source_without_logs_says_so() {
     .ok();
     // In a tree of years, months and days those of other days are not looked at.
     let said = ingest(&["--to", "2001-01-01"]);
-    assert!(said.starts_with("0 inputs taken in ("), "{said}");
+    assert!(said.starts_with("0 inputs imported ("), "{said}");
     assert!(!said.contains("outside the period"), "{said}");
     for entry in walkdir::WalkDir::new(dir.path().join("logs")) {
         let path = entry.unwrap().into_path();
@@ -203,7 +203,7 @@ fn a_directory_that_cannot_be_listed_is_a_failed_input_and_the_rest_is_taken() {
             .contains("locked: cannot read: permission denied"),
         "{run:?}"
     );
-    assert!(run.stderr.contains(" inputs taken in ("), "{run:?}");
+    assert!(run.stderr.contains(" inputs imported ("), "{run:?}");
 }
 
 fn failed_inputs_are_listed_up_to_ten_and_then_counted() {

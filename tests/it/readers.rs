@@ -1,4 +1,4 @@
-//! Other programs read a lake: the recipe of the README, run as it stands there.
+//! Other programs read a lake: the recipe of GUIDE.md, run as it stands there.
 
 use crate::cli_program::{fresh, iolode};
 use crate::support::python;
@@ -12,9 +12,9 @@ crate::tests! {
 
 /// The Python of the section, without the spaces that make it a block of code.
 fn recipe() -> String {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/README.md");
-    let readme = std::fs::read_to_string(path).unwrap();
-    let (_, section) = readme
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/GUIDE.md");
+    let guide = std::fs::read_to_string(path).unwrap();
+    let (_, section) = guide
         .split_once("## Reading a lake without iolode\n")
         .unwrap();
     let (section, _) = section.split_once("\n## ").unwrap();

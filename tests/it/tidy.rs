@@ -25,12 +25,14 @@ const MODULES: [&str; 10] = [
 ];
 
 /// What the top level may hold.
-const TOP: [&str; 14] = [
+const TOP: [&str; 16] = [
     ".ci",
     ".gitignore",
     "CHANGELOG.md",
+    "CITATION.cff",
     "Cargo.lock",
     "Cargo.toml",
+    "GUIDE.md",
     "LICENSE",
     "README.md",
     "UPSTREAM.md",
@@ -176,7 +178,7 @@ fn nothing_is_left_to_be_done_and_no_machine_is_named() {
     ];
     let mut found = vec![];
     let folders = ["src", "schemas", "scripts", "tests", "benches", ".ci"];
-    let single = ["README.md", "CHANGELOG.md", "Cargo.toml"].map(|name| {
+    let single = ["README.md", "GUIDE.md", "CHANGELOG.md", "Cargo.toml"].map(|name| {
         (
             PathBuf::from(name),
             std::fs::read_to_string(root().join(name)).unwrap(),

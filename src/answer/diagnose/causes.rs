@@ -196,7 +196,7 @@ fn in_words(rule: &Rule, cause: &Cause) -> String {
 fn interference(found: &Interference) -> String {
     let others = found.other_known + found.unexplained;
     format!(
-        "Others used its OSTs: while it moved {} ({}), the {} OSTs of {} moved {} for others, {} of all, at {} for each OST; the most seen of one is {}.",
+        "Others used its OSTs: while it moved {} ({}), the {} OSTs of {} moved {} for others, {} of all, at {} per OST; the highest rate of any OST there is {}.",
         size(found.own.max(0.0) as u64),
         found.direction,
         found.osts,

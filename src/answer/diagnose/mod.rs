@@ -140,7 +140,7 @@ fn head(job: &Job) -> Block {
     ] {
         match (bad, job.logs.len()) {
             (0, _) => {}
-            (1, 1) => lines.push(format!("the log is {what}: sums are lower bounds")),
+            (1, 1) => lines.push(format!("it is {what}: sums are lower bounds")),
             (1, _) => lines.push(format!("1 of them is {what}: sums are lower bounds")),
             (bad, _) => lines.push(format!("{bad} of them are {what}: sums are lower bounds")),
         }
@@ -210,9 +210,15 @@ fn where_time_went(job: &Job) -> Block {
             .push("no file moved a byte, streams left out".into());
     } else {
         table.notes.push(
-            "bw: bytes / critical time; / (last end - first start); / I/O time of the slowest process. busy: part of its window in which a critical file was read or written"
+            "critical time: union of the windows of all files (a window: first to last access); bw critical: bytes / critical time;"
                 .into(),
         );
+        table.notes.push(
+            "bw span: bytes / (last end - first start); bw slowest rank: bytes / I/O time of the slowest process;".into(),
+        );
+        table
+            .notes
+            .push("busy: share of the windows that processes spent in I/O calls".into());
     }
     let sum = |of: fn(&facts::Log) -> Option<f64>| job.logs.iter().filter_map(of).sum::<f64>();
     let (read, written, meta) = (
@@ -262,7 +268,7 @@ fn interval(notes: &mut Vec<String>, job: &Job, direction: &str) {
                 )
             }
             false => format!(
-                "{direction} by {name}: {}, the same file first",
+                "{direction} critical time by {name} instead of windows: {}, the same file comes first",
                 seconds(other.critical_time)
             ),
         });
@@ -337,7 +343,13 @@ fn list(flow: &Flow, heading: &str) -> Block {
             Cell::share(Some(rest.iter().map(|file| file.share).sum())),
             Cell::seconds(rest.iter().map(|file| file.time).sum()),
             Cell::size(rest.iter().map(|file| file.bytes).sum()),
-            Cell::text(Some(&format!("in {} more", count(rest.len() as u64))), ""),
+            Cell::text(
+                Some(&format!(
+                    "in {}",
+                    counted(rest.len() as i64, "more file", "more files")
+                )),
+                "",
+            ),
         ]);
     }
     Block::Table(table)
@@ -351,19 +363,22 @@ fn factors(job: &Job, direction: &'static str) -> Option<Block> {
     let others = |of: fn(&Compared) -> i64| compared.iter().map(of).max().unwrap_or(0);
     const BELOW: &str = "Part of them that has a smaller value; of equal ones half";
     let mut table = Table::new(
-        format!("Factors, {direction}: percentile among its own program's jobs and the month's"),
+        format!("Factors, {direction}"),
         vec![
             Column::new("factor", "", "", "The factor"),
             Column::new("value", "this job", "", "Its value"),
             Column::new(
                 "own_program",
-                format!("own program ({})", others(|c| c.own_app.others)),
+                format!(
+                    "percentile of own program ({})",
+                    others(|c| c.own_app.others)
+                ),
                 "",
                 BELOW,
             ),
             Column::new(
                 "month",
-                format!("month ({})", others(|c| c.month.others)),
+                format!("percentile of month ({})", others(|c| c.month.others)),
                 "",
                 BELOW,
             ),

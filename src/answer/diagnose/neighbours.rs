@@ -1,18 +1,18 @@
 //! What else moved bytes on the OSTs of a job.
 
 use super::facts::Job;
-use crate::answer::amount::{count, counted, share, significant, size};
+use crate::answer::amount::{counted, share, significant, size};
 use crate::answer::answer::{Block, SHOWN};
 
 /// What LMT saw on them, other jobs that moved bytes there meanwhile, and those that are slow for everyone.
 pub(super) fn block(job: &Job) -> Block {
     let mut lines = vec![];
     if job.interference.is_empty() {
-        lines.push("LMT has no samples of its OSTs in its windows: coverage 0 %".into());
+        lines.push("LMT has no samples of its OSTs in its windows".into());
     }
     for found in &job.interference {
         lines.push(format!(
-            "LMT, {} on {}: its {} moved {} in its windows: {} its own, {} other logs of the job, {} other jobs, {} unexplained; others {}; coverage {}",
+            "LMT, {} on {}: its {} moved {} in its windows: {} its own, {} other logs of the job, {} other jobs, {} unexplained; others {} of all; LMT samples for {} of its bytes",
             found.direction,
             found.fs,
             counted(found.osts, "OST", "OSTs"),
@@ -26,11 +26,11 @@ pub(super) fn block(job: &Job) -> Block {
         ));
     }
     if job.neighbours.is_empty() {
-        lines.push("no other job in the lake moved bytes there meanwhile".into());
+        lines.push("no other job in the lake moved bytes there at the same time".into());
     }
     for neighbour in job.neighbours.iter().take(SHOWN) {
         lines.push(format!(
-            "job {} ({}, {}) moved {} on {} of {} meanwhile, {} of what neighbours did",
+            "job {} ({}, {}) moved {} on {} of {} at the same time, {} of the bytes of all other jobs there",
             neighbour.neighbour_job_id,
             neighbour
                 .neighbour_app
@@ -48,19 +48,16 @@ pub(super) fn block(job: &Job) -> Block {
     }
     if job.neighbours.len() > SHOWN {
         let more = (job.neighbours.len() - SHOWN) as i64;
-        lines.push(format!(
-            "and {}",
-            counted(more, "more neighbour", "more neighbours")
-        ));
+        lines.push(format!("and {}", counted(more, "more job", "more jobs")));
     }
     for slow in job.slow_osts.iter().take(SHOWN) {
         lines.push(format!(
-            "OST {} of {} is slow this month ({}): {} times slower than the other OSTs, by {} files; the job's files on it account for {} of the critical time",
+            "OST {} of {} is slow this month ({}): {} times slower than the other OSTs, by {}; the job's files on it account for {} of the critical time",
             slow.ost,
             slow.fs,
             slow.direction,
             significant(slow.slowdown),
-            count(slow.files.max(0) as u64),
+            counted(slow.files, "file", "files"),
             share(slow.share)
         ));
     }

@@ -32,7 +32,7 @@ pub(super) struct Args {
     /// The text form of darshan-parser, for existing scripts
     #[arg(long)]
     darshan_parser: bool,
-    /// With --darshan-parser: every counter of every record, as when none of these is given
+    /// With --darshan-parser: every counter of every record (default)
     #[arg(long, requires = "darshan_parser")]
     base: bool,
     /// With --darshan-parser: bytes, times and bandwidth of each module

@@ -6,14 +6,15 @@ use crate::cli::{interrupt, size};
 use crate::lake::{CopyOptions, Lake};
 use std::path::PathBuf;
 
-/// Copy a version of a lake into a lake of its own
+/// Copy a version of a lake into a new, independent lake
 #[derive(clap::Args)]
 #[command(after_help = "\
-The copy is a lake of its own, with an id of its own: what one of the two takes in, forgets or removes the other does not notice.
-Of what is copied the hashes are checked. The new directory is no lake before everything is in it.
+The copy is an independent lake with its own id: changes of one lake do not affect the other. The
+hashes of the copied files are verified. The new directory is a lake only when the copy is complete.
 
-A lake whose files lie below its root can also be copied as a directory, with cp -a or rsync. One whose files lie in the directories
-of --dirs cannot: the copied root would name the original's files, and refuses every write.
+A lake whose files lie below its root can also be copied as a directory, with cp -a or rsync. A lake
+whose files lie in the directories of --dirs cannot: the copied root would refer to the files of the
+original, and refuses every write.
 
 Examples:
   iolode lake copy /scratch/lake /project/lake
@@ -35,9 +36,10 @@ pub(super) struct Copy {
 /// Record the path of a lake that was moved, so that it can be written again
 #[derive(clap::Args)]
 #[command(after_help = "\
-Each directory of a lake that was made with --place dirs names the lake's root. Where it names another the lake can be read and not
-written: it may be a copy, whose vacuum would remove the original's files. This records the path that the lake has now, if no lake
-of its id is at the old one.
+Each directory of a lake with --place dirs stores the path of the lake's root. If that path is not
+the lake's own, the lake can be read but not written: it may be a copy, whose vacuum would remove
+files of the original. This command stores the present path, unless a lake with the same id is at
+the old path.
 
 Example:
   iolode lake moved /scratch/lake")]
@@ -56,10 +58,10 @@ pub(super) fn copy(args: &Copy, screen: &mut Terminal) -> anyhow::Result<Exit> {
     };
     let report = lake.copy(&args.to, &options)?;
     screen.say(format_args!(
-        "copied version {}: {} files, {} rows, {}; next: iolode lake info {}",
+        "copied version {}: {}, {}, {}; next: iolode lake info {}",
         report.version,
-        size::count(report.files),
-        size::count(report.rows),
+        size::counted(report.files, "file", "files"),
+        size::counted(report.rows, "row", "rows"),
         size::show(report.bytes),
         args.to.display()
     ));

@@ -15,7 +15,8 @@ use std::path::PathBuf;
 /// List the Parquet files of a lake, with range and storage target
 #[derive(clap::Args)]
 #[command(after_help = "\
-The paths are what a reader without iolode has to open: other files in the same directories belong to other versions.
+A reader without iolode must open exactly these paths: other files in the same directories belong
+to other versions.
 
 Examples:
   iolode lake files /scratch/lake --format csv
@@ -26,10 +27,10 @@ pub(super) struct Files {
     /// Only the files of this table
     #[arg(long, value_name = "TABLE")]
     table: Option<String>,
-    /// Print whole paths, one a line
+    /// Print absolute paths, one per line
     #[arg(long, conflicts_with = "format")]
     paths: bool,
-    /// The form of the answer
+    /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "table", value_parser = format_parser())]
     format: &'static Format,
 }

@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 /// Change the settings of a lake: cluster, time zone, mounts and their file systems, names of programs, sources, placement
 #[derive(clap::Args)]
 #[command(after_help = "\
-Settings are kept with each version, as they were given. Rows that are in the lake were read with the settings of then;
-`iolode ingest --refresh` reads their inputs again.
+Each version of a lake keeps its settings. Rows that are in the lake were read with the settings of
+their time; `iolode ingest --refresh` reads their inputs again.
 
 Examples:
   iolode lake info /scratch/lake --site > site.toml
@@ -24,15 +24,16 @@ pub(super) struct Set {
     /// The settings (TOML)
     #[arg(long, value_name = "FILE")]
     site: PathBuf,
-    /// Only if this is the newest version: nobody has changed the lake since
+    /// Only if this is still the newest version of the lake
     #[arg(long, value_name = "N")]
     if_version: Option<u64>,
 }
 
-/// Go back to an older version: a new one that equals it
+/// Go back to an older version, as a new version with the same content
 #[derive(clap::Args)]
 #[command(after_help = "\
-Also where the newest version is damaged or lacks files. Versions after the older one stay until `iolode lake vacuum`.
+This works also if the newest version is damaged or lacks files. The versions in between stay until
+`iolode lake vacuum`.
 
 Examples:
   iolode lake history /scratch/lake

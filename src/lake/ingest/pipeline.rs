@@ -84,7 +84,7 @@ impl Lake {
         };
         if paths.is_empty() && options.made.is_none() {
             return Err(Error::Invalid(
-                "nothing to take in: give --darshan, --slurm or --lmt; with --register it is remembered".into(),
+                "nothing to import: give --darshan, --slurm or --lmt; --register stores the paths for later ingests".into(),
             ));
         }
         // Where logs usually appear may be empty or away today; what somebody asks for by name must be there.

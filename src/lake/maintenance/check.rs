@@ -106,7 +106,7 @@ impl Lake {
             report.wrong.push(Finding {
                 path: Manifest::path(snapshot.version()),
                 what: format!(
-                    "{} logs that were taken in have no rows, such as {least}",
+                    "imported logs without rows: {}, such as {least}",
                     lost.count()
                 ),
             });

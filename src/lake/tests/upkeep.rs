@@ -352,10 +352,7 @@ fn check_misses_the_rows_of_a_log_that_was_taken() {
     bench.lake.record_inputs(vec![lost]).unwrap();
     let wrong = bench.lake.check().unwrap().wrong;
     assert_eq!(wrong.len(), 1);
-    assert_eq!(
-        wrong[0].what,
-        "1 logs that were taken in have no rows, such as 77"
-    );
+    assert_eq!(wrong[0].what, "imported logs without rows: 1, such as 77");
 }
 
 #[test]
