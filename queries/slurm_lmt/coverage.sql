@@ -49,6 +49,8 @@ WITH moved AS (
   SELECT fs, direction, bytes, a, b, day, greatest(day * 86400000000, coalesce(CAST($from AS BIGINT), day * 86400000000)) AS first,
     least((day + 1) * 86400000000, coalesce(CAST($to AS BIGINT), (day + 1) * 86400000000)) AS last
   FROM moved_on
+  -- Days outside of the period, which a file may reach into, have no row.
+  WHERE ($from IS NULL OR (day + 1) * 86400000000 > CAST($from AS BIGINT)) AND ($to IS NULL OR day * 86400000000 < CAST($to AS BIGINT))
 ), ost AS (
   SELECT fs, CAST(time AS BIGINT) / 86400000000 AS day, ost, sum(bytes_read) AS bytes_read, sum(bytes_written) AS bytes_written,
     sum(CASE WHEN interval_s <= 30 THEN interval_s ELSE 0.0 END) AS seconds

@@ -60,12 +60,24 @@ use error::{Known, is_exhausted, translate};
 use futures::StreamExt;
 use session::options::{Fallback, Options};
 use session::state;
-use sql::{all_sets, headings, long_chains, refused_clauses, time_zone, using};
+use sql::{all_sets, headings, long_chains, order_positions, refused_clauses, time_zone, using};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use udf::mine::Mine;
 use udf::statement;
 use workarounds::{correlated, distinct_from, keywords};
+
+/// Why a statement may be refused although it can be answered, and the statement as it is answered.
+type Otherwise = (
+    fn(&DataFusionError) -> bool,
+    fn(Statement) -> Option<Statement>,
+);
+
+const OTHERWISE: [Otherwise; 3] = [
+    (headings::clash, headings::distinct),
+    (order_positions::refused, order_positions::written_out),
+    (using::is_ambiguous, using::qualified),
+];
 
 /// What a session is made of.
 #[derive(Default)]
@@ -326,11 +338,13 @@ impl Engine {
         self.register_called(&statement, &pinned, &mut state)
             .await?;
         let mut plan = state.statement_to_plan(statement.clone()).await;
-        if plan.as_ref().is_err_and(headings::clash)
-            && let Some(named) = headings::distinct(statement)
-            && let Ok(named) = state.statement_to_plan(named).await
-        {
-            plan = Ok(named);
+        for (is_refused, otherwise) in OTHERWISE {
+            if plan.as_ref().is_err_and(is_refused)
+                && let Some(changed) = otherwise(statement.clone())
+                && let Ok(planned) = state.statement_to_plan(changed).await
+            {
+                plan = Ok(planned);
+            }
         }
         let plan = plan.map_err(|e| self.error(e))?;
         catalog::lakes::refuse_drop(&plan)?;

@@ -106,7 +106,8 @@ pub(super) fn block(job: &Job) -> Block {
         _ if longest.fold(0.0, f64::max) < MIN_TIME => {
             Some("too little I/O to judge: no direction has 1 s of critical time")
         }
-        _ => Some("nothing stands out"),
+        Some(_) => Some("nothing stands out for certain"),
+        None => Some("nothing stands out"),
     };
     Block::Findings(Findings {
         title: "Likely causes".into(),

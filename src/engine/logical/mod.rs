@@ -9,4 +9,5 @@ pub(super) mod intersect;
 pub(super) mod not_in;
 pub(super) mod null_safe_keys;
 pub(super) mod semi_join_pushdown;
+pub(in crate::engine) mod utc_times;
 pub(in crate::engine) mod window_cost;

@@ -16,6 +16,7 @@ use crate::engine::logical::intersect::DistinctLast;
 use crate::engine::logical::not_in::ThreeValuedIn;
 use crate::engine::logical::null_safe_keys::NullSafeKeys;
 use crate::engine::logical::semi_join_pushdown::PushDownSemiJoin;
+use crate::engine::logical::utc_times::UtcTimes;
 use crate::engine::logical::window_cost::BoundWindows;
 use crate::engine::udf::WriteOut;
 use crate::engine::workarounds::aggregates;
@@ -29,6 +30,7 @@ use crate::engine::workarounds::order_twice::OrderOnce;
 use crate::engine::workarounds::percentile_cont::ExactPercentileCont;
 use crate::engine::workarounds::range_frames::RangeFrames;
 use crate::engine::workarounds::signed_counts;
+use crate::engine::workarounds::to_char::ToCharPatterns;
 use crate::engine::workarounds::window_identity::WindowIdentity;
 use crate::error::{Error, Result};
 use datafusion::execution::SessionStateBuilder;
@@ -151,10 +153,12 @@ pub(crate) fn session_state(
     analyzer.add_function_rewrite(Arc::new(PartsOfDurations));
     analyzer.add_function_rewrite(Arc::new(BoundWindows));
     analyzer.add_function_rewrite(Arc::new(RangeFrames));
+    analyzer.add_function_rewrite(Arc::new(ToCharPatterns));
     analyzer.rules.push(Arc::new(DistinctLast));
     analyzer.rules.push(Arc::new(ForgetDependencies));
     analyzer.rules.push(Arc::new(OrderOnce));
     // Behind the rule that gives both sides of an operator their type.
+    analyzer.rules.push(Arc::new(UtcTimes));
     analyzer.rules.push(Arc::new(CheckedArithmetic));
     analyzer.rules.push(Arc::new(SeparateLists));
     analyzer.rules.push(Arc::new(KeptNulls));

@@ -7,9 +7,10 @@
 use datafusion::error::DataFusionError;
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{
-    Expr, Ident, Query, SelectItem, SetExpr, Statement as SqlStatement, Value,
+    Expr, Ident, Query, Select, SelectItem, SetExpr, Value, VisitorMut,
 };
 use std::collections::HashMap;
+use std::ops::ControlFlow;
 
 /// Whether a query was refused for that reason.
 pub(in crate::engine) fn clash(error: &DataFusionError) -> bool {
@@ -17,51 +18,52 @@ pub(in crate::engine) fn clash(error: &DataFusionError) -> bool {
     text.contains("require unique expression names") || text.contains("duplicate qualified field")
 }
 
-/// The query with names of their own for the columns of its outermost SELECT that need one; None if it has no such.
+/// The statement with names of their own for the columns of each SELECT that need one; None if it is no query.
 pub(in crate::engine) fn distinct(mut statement: Statement) -> Option<Statement> {
-    let inner = match &mut statement {
-        Statement::Statement(inner) => inner,
-        Statement::Explain(explain) => {
-            *explain.statement = distinct((*explain.statement).clone())?;
-            return Some(statement);
+    let mut names = Names { found: false };
+    let _ = super::visit::visit_mut(&mut statement, &mut names);
+    names.found.then_some(statement)
+}
+
+struct Names {
+    found: bool,
+}
+
+impl VisitorMut for Names {
+    type Break = ();
+
+    fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<()> {
+        let all = |item: &SelectItem| {
+            matches!(
+                item,
+                SelectItem::Wildcard(_) | SelectItem::QualifiedWildcard(..)
+            )
+        };
+        let has_all = select.projection.iter().any(all);
+        let mut seen: HashMap<String, usize> = HashMap::new();
+        for item in &mut select.projection {
+            let SelectItem::UnnamedExpr(expr) = item else {
+                continue;
+            };
+            let heading = heading(expr);
+            let times = seen.entry(heading.to_lowercase()).or_default();
+            *times += 1;
+            // A column beside `*` is there a second time.
+            let column = matches!(expr, Expr::Identifier(_) | Expr::CompoundIdentifier(_));
+            let times = *times + usize::from(has_all && column);
+            let name = match times {
+                1 if column => continue,
+                1 => heading,
+                n => format!("{heading}_{n}"),
+            };
+            *item = SelectItem::ExprWithAlias {
+                expr: expr.clone(),
+                alias: Ident::with_quote('"', name),
+            };
+            self.found = true;
         }
-        _ => return None,
-    };
-    let SqlStatement::Query(query) = inner.as_mut() else {
-        return None;
-    };
-    let SetExpr::Select(select) = query.body.as_mut() else {
-        return None;
-    };
-    let all = |item: &SelectItem| {
-        matches!(
-            item,
-            SelectItem::Wildcard(_) | SelectItem::QualifiedWildcard(..)
-        )
-    };
-    let has_all = select.projection.iter().any(all);
-    let mut seen: HashMap<String, usize> = HashMap::new();
-    for item in &mut select.projection {
-        let SelectItem::UnnamedExpr(expr) = item else {
-            continue;
-        };
-        let heading = heading(expr);
-        let times = seen.entry(heading.to_lowercase()).or_default();
-        *times += 1;
-        // A column beside `*` is there a second time.
-        let column = matches!(expr, Expr::Identifier(_) | Expr::CompoundIdentifier(_));
-        let times = *times + usize::from(has_all && column);
-        let name = match (times, &*expr) {
-            (1, Expr::Cast { .. } | Expr::Value(_) | Expr::Subquery(_)) => heading,
-            (1, _) => continue,
-            (n, _) => format!("{heading}_{n}"),
-        };
-        *item = SelectItem::ExprWithAlias {
-            expr: expr.clone(),
-            alias: Ident::with_quote('"', name),
-        };
+        ControlFlow::Continue(())
     }
-    Some(statement)
 }
 
 /// What stands over a column: its name, or the expression as it is written.

@@ -4,9 +4,12 @@
 //! NULL in every row that only `b` has (its issue 22881), without a word. An error is better than that answer.
 
 use crate::error::{Error, Result};
+use datafusion::common::SchemaError;
+use datafusion::error::DataFusionError;
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{
-    JoinConstraint, JoinOperator, Query, SetExpr, TableFactor, TableWithJoins, Visitor,
+    Expr, Ident, JoinConstraint, JoinOperator, Query, Select, SetExpr, TableFactor, TableWithJoins,
+    Visitor, VisitorMut, visit_expressions_mut,
 };
 use std::ops::ControlFlow;
 
@@ -21,6 +24,84 @@ pub(in crate::engine) fn check(statement: &Statement) -> Result<()> {
             "a {kind} is not supported, for its key would be NULL where only the right side has a row; \
              write `ON a.key = b.key` and `coalesce(a.key, b.key)`"
         ))),
+    }
+}
+
+/// Whether a query was refused because a name of USING would be ambiguous: DataFusion 55.2 does not know in WHERE and ON that these columns are one.
+pub(in crate::engine) fn is_ambiguous(error: &DataFusionError) -> bool {
+    let root = error.find_root();
+    matches!(root, DataFusionError::SchemaError(inner, _) if matches!(&**inner, SchemaError::AmbiguousReference { .. }))
+}
+
+/// The statement with the first table before the names of USING in WHERE and ON; None if there are no such.
+pub(in crate::engine) fn qualified(mut statement: Statement) -> Option<Statement> {
+    let mut keys = Keys { found: false };
+    let _ = super::visit::visit_mut(&mut statement, &mut keys);
+    keys.found.then_some(statement)
+}
+
+struct Keys {
+    found: bool,
+}
+
+impl VisitorMut for Keys {
+    type Break = ();
+
+    fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<()> {
+        for from in &mut select.from {
+            let Some(first) = name_of(&from.relation) else {
+                continue;
+            };
+            let mut keys: Vec<String> = vec![];
+            for join in &mut from.joins {
+                use JoinOperator::{Inner, Join, Left, LeftOuter};
+                match &mut join.join_operator {
+                    Join(constraint)
+                    | Inner(constraint)
+                    | Left(constraint)
+                    | LeftOuter(constraint) => match constraint {
+                        JoinConstraint::Using(names) => {
+                            keys.extend(names.iter().map(|name| name.to_string().to_lowercase()));
+                        }
+                        JoinConstraint::On(condition) => self.qualify(condition, &first, &keys),
+                        _ => {}
+                    },
+                    _ => {}
+                }
+            }
+            if let Some(condition) = &mut select.selection {
+                self.qualify(condition, &first, &keys);
+            }
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+impl Keys {
+    fn qualify(&mut self, condition: &mut Expr, table: &Ident, keys: &[String]) {
+        let _ = visit_expressions_mut(condition, |expr| {
+            if let Expr::Identifier(name) = expr
+                && keys.contains(&name.value.to_lowercase())
+            {
+                *expr = Expr::CompoundIdentifier(vec![table.clone(), name.clone()]);
+                self.found = true;
+            }
+            ControlFlow::<()>::Continue(())
+        });
+    }
+}
+
+/// What the columns of a table are called by.
+fn name_of(table: &TableFactor) -> Option<Ident> {
+    match table {
+        TableFactor::Table {
+            alias: Some(alias), ..
+        }
+        | TableFactor::Derived {
+            alias: Some(alias), ..
+        } => Some(alias.name.clone()),
+        TableFactor::Table { name, .. } => name.0.last()?.as_ident().cloned(),
+        _ => None,
     }
 }
 
@@ -116,6 +197,16 @@ mod tests {
             ("SELECT k, j FROM b JOIN c USING (k)", "2 | 3"),
             ("SELECT k, j FROM a LEFT JOIN c USING (k)", "1 | NULL"),
             ("SELECT k, j FROM a NATURAL LEFT JOIN c", "1 | NULL"),
+            // In WHERE and ON, too, the columns of USING are one.
+            ("SELECT k, j FROM b JOIN c USING (k) WHERE k = 2", "2 | 3"),
+            (
+                "SELECT k, j FROM b LEFT JOIN c USING (k) WHERE k + 1 > 2",
+                "2 | 3",
+            ),
+            (
+                "SELECT b.k, c.j FROM b JOIN c USING (k) JOIN c AS d ON k = d.k",
+                "2 | 3",
+            ),
             (
                 "SELECT coalesce(a.k, c.k), j FROM a FULL JOIN c ON a.k = c.k WHERE j = 3",
                 "2 | 3",

@@ -1,7 +1,7 @@
 //! Walks over the SQL of a statement.
 
 use datafusion::sql::parser::{CopyToSource, Statement};
-use datafusion::sql::sqlparser::ast::{Expr, Visit, Visitor};
+use datafusion::sql::sqlparser::ast::{Expr, Visit, VisitMut, Visitor, VisitorMut};
 use std::ops::ControlFlow;
 
 /// Shows a visitor the SQL of a statement, also of one that is explained or copied into a file.
@@ -13,6 +13,22 @@ pub(in crate::engine) fn visit<V: Visitor>(
         Statement::Statement(inner) => inner.visit(visitor),
         Statement::Explain(explain) => visit(&explain.statement, visitor),
         Statement::CopyTo(copy) => match &copy.source {
+            CopyToSource::Query(query) => query.visit(visitor),
+            CopyToSource::Relation(_) => ControlFlow::Continue(()),
+        },
+        _ => ControlFlow::Continue(()),
+    }
+}
+
+/// The same, for a visitor that changes it.
+pub(in crate::engine) fn visit_mut<V: VisitorMut>(
+    statement: &mut Statement,
+    visitor: &mut V,
+) -> ControlFlow<V::Break> {
+    match statement {
+        Statement::Statement(inner) => inner.visit(visitor),
+        Statement::Explain(explain) => visit_mut(&mut explain.statement, visitor),
+        Statement::CopyTo(copy) => match &mut copy.source {
             CopyToSource::Query(query) => query.visit(visitor),
             CopyToSource::Relation(_) => ControlFlow::Continue(()),
         },

@@ -16,7 +16,7 @@ pub(in crate::engine) fn check(statement: &Statement) -> Result<()> {
     match crate::engine::sql::visit::visit_expressions(statement, wrong) {
         ControlFlow::Continue(()) => Ok(()),
         ControlFlow::Break(written) => Err(Error::Invalid(format!(
-            "`{written}` would not be read as it looks; write `(a IS DISTINCT FROM b) AND ..` with brackets"
+            "`{written}` would not be read as it looks; write brackets: `(a IS [NOT] DISTINCT FROM b) AND ..`"
         ))),
     }
 }
@@ -47,7 +47,7 @@ mod tests {
         ] {
             let error = ask(sql).unwrap_err();
             assert!(
-                error.ends_with("write `(a IS DISTINCT FROM b) AND ..` with brackets"),
+                error.ends_with("write brackets: `(a IS [NOT] DISTINCT FROM b) AND ..`"),
                 "{error}"
             );
         }

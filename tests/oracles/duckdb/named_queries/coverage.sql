@@ -18,6 +18,7 @@ WITH period AS (
   SELECT *, unnest(generate_series(a // d, b // d)) AS day FROM moved, period WHERE fs IS NOT NULL AND a <= b AND a < p1 AND b >= p0
 ), piece AS (  -- The part of each window in each day and in the period.
   SELECT fs, r, w, day, b - a AS length, greatest(a, day * d, p0) AS a, least(b, (day + 1) * d, p1) AS b, a AS begins FROM moved_on
+  WHERE day * d < p1 AND (day + 1) * d > p0
 ), sample AS (
   SELECT DISTINCT fs, epoch_us(start_time) AS s, epoch_us(time) AS e FROM lmt_ost, period WHERE interval_s <= 30 AND epoch_us(time) >= p0 AND epoch_us(time) < p1
 ), marked AS (  -- Runs of samples without a gap.
