@@ -6,6 +6,7 @@ mod settings;
 
 use self::files::list;
 use super::exit::Exit;
+use super::open::open_to_read;
 use super::output::Format;
 use super::output::format_parser;
 use super::period::moment;
@@ -228,7 +229,9 @@ pub(super) fn run(args: &Args, screen: &mut Terminal) -> anyhow::Result<Exit> {
         What::Set(args) => settings::set(args, screen),
         What::Restore(args) => settings::restore(args, screen),
         What::History(args) => {
-            let batch = Lake::open(&args.lake)?.snapshot(None)?.version_batch()?;
+            let batch = open_to_read(&args.lake, screen)?
+                .snapshot(None)?
+                .version_batch()?;
             list(&batch, args.format, screen)
         }
         What::Check(args) => check(args, screen),
@@ -282,7 +285,7 @@ fn create(args: &Create, screen: &mut Terminal) -> anyhow::Result<Exit> {
 }
 
 fn info(args: &Info, screen: &mut Terminal) -> anyhow::Result<Exit> {
-    let lake = Lake::open(&args.lake)?;
+    let lake = open_to_read(&args.lake, screen)?;
     if args.site {
         let settings = lake.settings()?;
         write!(screen.data, "{settings}")?;

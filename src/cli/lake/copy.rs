@@ -1,6 +1,7 @@
 //! `iolode lake copy` and `iolode lake moved`: a lake in another place.
 
 use crate::cli::exit::Exit;
+use crate::cli::open::open_to_read;
 use crate::cli::screen::Terminal;
 use crate::cli::{interrupt, size};
 use crate::lake::{CopyOptions, Lake};
@@ -47,7 +48,10 @@ pub(super) struct Moved {
 }
 
 pub(super) fn copy(args: &Copy, screen: &mut Terminal) -> anyhow::Result<Exit> {
-    let lake = Lake::open(&args.from)?;
+    let lake = match args.version {
+        Some(_) => Lake::open(&args.from)?,
+        None => open_to_read(&args.from, screen)?,
+    };
     let (_during, cancel) = interrupt::during_ingest()?;
     let options = CopyOptions {
         dirs: (!args.dirs.is_empty()).then(|| args.dirs.clone()),

@@ -32,7 +32,7 @@ pub(super) struct Set {
 /// Go back to an older version: a new one that equals it
 #[derive(clap::Args)]
 #[command(after_help = "\
-Also where the newest version is damaged or lacks files. Versions after the older one stay until `iolode lake vacuum`.
+Also where the newest version is damaged, missing or lacks files. Versions after the older one stay until `iolode lake vacuum`.
 
 Examples:
   iolode lake history /scratch/lake

@@ -27,7 +27,7 @@ impl Lake {
     /// [`Error::Io`].
     pub fn forget(&self, sources: &[&dyn Source]) -> Result<Forgotten> {
         self.check_owner()?;
-        let snapshot = self.snapshot(None)?;
+        let snapshot = self.snapshot_to_change()?;
         let of_source = |row: &InputRow| {
             let source = row.source.as_deref();
             sources.iter().any(|known| Some(known.name()) == source)

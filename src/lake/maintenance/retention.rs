@@ -54,7 +54,7 @@ impl Lake {
         self.check_owner()?;
         let lease = Lease::take(&self.store)?;
         for _ in 0..TRIES {
-            let (site, snapshot) = (self.site()?, self.snapshot(None)?);
+            let (site, snapshot) = (self.site()?, self.snapshot_to_change()?);
             snapshot.manifest.check_writer(&self.store)?;
             let inputs = old_inputs(&snapshot, sources, before)?;
             let mut result = RangeResult::default();

@@ -85,7 +85,7 @@ impl Lake {
         mut make: impl FnMut(&Snapshot) -> Result<Option<Change<'a>>>,
     ) -> Result<Option<u64>> {
         for _ in 0..TRIES {
-            let snapshot = self.snapshot(None)?;
+            let snapshot = self.snapshot_to_change()?;
             self.check_directories(snapshot.files())?;
             let Some(change) = make(&snapshot)? else {
                 return Ok(None);

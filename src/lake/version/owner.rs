@@ -30,8 +30,8 @@ pub struct Moved {
 }
 
 impl Lake {
-    /// Refuses to change a lake whose directories belong to another root, as those of a copied one do. Each operation that writes
-    /// calls it first.
+    /// Refuses to change a lake whose directories belong to another root, as those of a copied one do, or whose newest version is missing.
+    /// Each operation that writes calls it first.
     ///
     /// # Errors
     /// [`Error::Lake`], which says what to do; [`Error::Io`].
@@ -44,6 +44,7 @@ impl Lake {
             return Err(self.refuse("another lake was made there meanwhile; open it anew"));
         }
         let newest = Version::open(self.store.clone(), manifest)?;
+        self.refuse_missing_version()?;
         self.check_directories(&newest.read_files()?)
     }
 

@@ -392,6 +392,18 @@ impl Store {
         }
     }
 
+    /// Has a client of a network file system look at a directory of the server's once more; of no effect elsewhere.
+    pub(in crate::lake) fn revalidate(&self, directory: &str) {
+        if let Self::Local(Directory { root, .. }) = self {
+            let _ = rustix::fs::statx(
+                rustix::fs::CWD,
+                root.join(directory),
+                rustix::fs::AtFlags::STATX_FORCE_SYNC,
+                rustix::fs::StatxFlags::BASIC_STATS,
+            );
+        }
+    }
+
     /// Makes what is at a path as young as what is written now. Memory, of which nothing is removed by age, stays as it is.
     ///
     /// # Errors
