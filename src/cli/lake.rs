@@ -181,8 +181,9 @@ struct Vacuum {
 #[command(group(clap::ArgGroup::new("forgotten").required(true).multiple(true).args(["before", "darshan", "slurm", "lmt"])))]
 #[command(after_help = "\
 With --before, Darshan logs that began before that date go, accounting records of jobs that ended by then, and LMT samples up to then;
-records of jobs without an end stay. The logs are noted as forgotten, so that no later ingest brings them back. Older versions of
-the lake keep the rows until `iolode lake vacuum` removes these.
+records of jobs without an end stay. The logs are noted as forgotten, so that no later ingest brings them or copies of them back, also
+if everything of Darshan was taken back before or is later. Records and samples do come back if their dump is taken in anew. Older
+versions of the lake keep the rows until `iolode lake vacuum` removes these; `iolode lake restore` goes back to one.
 
 Examples:
   iolode lake forget /scratch/lake --before 2025-01-01

@@ -5,7 +5,7 @@ use super::file_list::Entry;
 use super::input_lists::{is_small, merge, write_inputs};
 use super::lease::Lease;
 use super::list_file::DataFile;
-use super::list_file::{InputRow, InputStatus};
+use super::list_file::{FORGOTTEN, InputRow, InputStatus};
 use super::manifest::{JobRange, ListFile, Manifest, Published, Summary};
 use super::ranges::range_of;
 use super::snapshot::Snapshot;
@@ -17,7 +17,6 @@ use crate::lake::Lake;
 use crate::lake::ingest::task::RangeResult;
 use crate::table::table;
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::SystemTime;
 
@@ -232,10 +231,9 @@ impl Lake {
             let twin = is_unnamed_twin(row)
                 .then(|| twins.get(&row.content_hash?))
                 .flatten();
-            let error = twin.map(|path| format!("the same bytes as {path}"));
             InputRow {
                 version,
-                error: error.or_else(|| row.error.clone()),
+                error: twin.or(row.error.as_ref()).cloned(),
                 settings: row
                     .settings
                     .or(change.read_with.filter(|_| row.status.has_rows())),
@@ -383,8 +381,9 @@ fn is_unnamed_twin(row: &InputRow) -> bool {
     row.status == InputStatus::Skipped && row.content_hash.is_some() && row.error.is_none()
 }
 
-/// Of which input's bytes the skipped ones are copies, by their hash.
-fn twins(snapshot: &Snapshot, inputs: &[&InputRow]) -> Result<HashMap<i64, Arc<str>>> {
+/// Of which input's bytes the skipped ones are copies, in the words of their rows and by their hash. Copies of a log that was forgotten for
+/// good are forgotten, too.
+fn twins(snapshot: &Snapshot, inputs: &[&InputRow]) -> Result<HashMap<i64, String>> {
     let unnamed = inputs.iter().filter(|row| is_unnamed_twin(row));
     let wanted: HashSet<i64> = unnamed.filter_map(|row| row.content_hash).collect();
     let mut twins = HashMap::new();
@@ -393,14 +392,16 @@ fn twins(snapshot: &Snapshot, inputs: &[&InputRow]) -> Result<HashMap<i64, Arc<s
     }
     let mut holds = |row: &InputRow| {
         let hash = row.content_hash.filter(|hash| wanted.contains(hash));
-        if let Some(hash) = hash.filter(|_| row.status.has_rows()) {
-            twins.insert(hash, row.path.clone());
-        }
+        let why = match row.status.has_rows() {
+            true => Some(format!("the same bytes as {}", row.path)),
+            false => row.is_forgotten().then(|| FORGOTTEN.to_string()),
+        };
+        twins.extend(hash.zip(why));
     };
     let now: HashSet<&str> = inputs.iter().map(|row| &*row.path).collect();
     for row in snapshot.input_index().rows() {
         let row = row?;
-        if !now.contains(&*row.path) {
+        if !now.contains(&*row.path) || row.is_forgotten() {
             holds(&row);
         }
     }

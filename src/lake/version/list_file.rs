@@ -98,6 +98,24 @@ pub enum InputStatus {
     Skipped,
 }
 
+/// What `lake_input.error` says of a log that `lake forget --before` removed, and of its copies.
+pub(in crate::lake) const FORGOTTEN: &str = "forgotten: older than what the lake keeps";
+
+/// What `lake_input.error` says of an input that `lake forget` without a date removed.
+pub(in crate::lake) const TAKEN_BACK: &str = "forgotten";
+
+impl InputRow {
+    /// Whether it was forgotten for good: no ingest takes these bytes in again, whatever their file's path and time.
+    pub(in crate::lake) fn is_forgotten(&self) -> bool {
+        self.status == InputStatus::Skipped && self.error.as_deref() == Some(FORGOTTEN)
+    }
+
+    /// Whether the next ingest takes it in anew, as if the lake had never seen it.
+    pub(in crate::lake) fn is_taken_back(&self) -> bool {
+        self.status == InputStatus::Skipped && self.error.as_deref() == Some(TAKEN_BACK)
+    }
+}
+
 impl InputStatus {
     const ALL: [Self; 5] = [
         Self::Ok,

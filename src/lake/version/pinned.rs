@@ -90,7 +90,7 @@ impl Version {
         InputIndex::new(&self.store, &self.manifest.inputs)
     }
 
-    /// As [`Version::input_index`], of paths and content hashes alone.
+    /// As [`Version::input_index`], of paths, content hashes and errors alone.
     pub(in crate::lake) fn input_keys(&self) -> InputIndex {
         InputIndex::keys(&self.store, &self.manifest.inputs)
     }
