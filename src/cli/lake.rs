@@ -6,7 +6,7 @@ mod settings;
 
 use self::files::list;
 use super::exit::Exit;
-use super::open::open_to_read;
+use super::open::{open_to_read, warn_if_missing};
 use super::output::Format;
 use super::output::format_parser;
 use super::period::moment;
@@ -14,11 +14,11 @@ use super::screen::Terminal;
 use super::{interrupt, size};
 use crate::error::Error;
 use crate::lake::{
-    CompactOptions, CreateOptions, Lake, OstSet, Placement, RANGE_BYTES, SettingsEdit, Shape,
-    Silent, VacuumOptions,
+    CompactOptions, CreateOptions, Lake, Manifest, OstSet, Placement, RANGE_BYTES, SettingsEdit,
+    Shape, Silent, VacuumOptions,
 };
 use crate::source::{SOURCES, Source};
-use crate::text::{shown, shown_path};
+use crate::text::{quoted, shown, shown_path};
 use chrono::{DateTime, SecondsFormat};
 use clap::{Subcommand, ValueEnum};
 use std::collections::BTreeMap;
@@ -121,6 +121,9 @@ struct Info {
 /// Read everything in a lake and say what is wrong with it; exit code 1 if something is
 #[derive(clap::Args)]
 #[command(after_help = "\
+What is wrong with the newest version goes to stdout and gives exit code 1. An older version that can be neither read nor restored is
+noted on stderr: the newest needs nothing of it, as after `iolode lake restore`, and `iolode lake vacuum` removes it.
+
 Example:
   iolode lake check /scratch/lake")]
 struct Check {
@@ -159,6 +162,9 @@ struct Compact {
 /// Remove old versions of a lake, and the files that only they need
 #[derive(clap::Args)]
 #[command(after_help = "\
+While a version within --keep cannot be read nothing is removed, for nobody knows which files it needs: go back to an older one with
+`iolode lake restore`, or shorten --keep if a later version has superseded it.
+
 Examples:
   iolode lake vacuum /scratch/lake --dry-run
   iolode lake vacuum /scratch/lake --keep 30d")]
@@ -229,12 +235,7 @@ pub(super) fn run(args: &Args, screen: &mut Terminal) -> anyhow::Result<Exit> {
         What::Files(args) => files::files(args, screen),
         What::Set(args) => settings::set(args, screen),
         What::Restore(args) => settings::restore(args, screen),
-        What::History(args) => {
-            let batch = open_to_read(&args.lake, screen)?
-                .snapshot(None)?
-                .version_batch()?;
-            list(&batch, args.format, screen)
-        }
+        What::History(args) => history(args, screen),
         What::Check(args) => check(args, screen),
         What::Compact(args) => compact(args, screen),
         What::Vacuum(args) => vacuum(args, screen),
@@ -415,6 +416,19 @@ fn forget(args: &Forget, screen: &mut Terminal) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
+fn history(args: &History, screen: &mut Terminal) -> anyhow::Result<Exit> {
+    let lake = Lake::open_damaged(&args.lake)?;
+    warn_if_missing(&lake, screen)?;
+    let (rows, unreadable) = lake.history()?;
+    for (version, why) in unreadable {
+        screen.say(format_args!(
+            "note: version {version} cannot be read: {why} ({})",
+            Manifest::path(version)
+        ));
+    }
+    list(&rows, args.format, screen)
+}
+
 fn check(args: &Check, screen: &mut Terminal) -> anyhow::Result<Exit> {
     let report = Lake::open(&args.lake)?.check()?;
     for finding in &report.wrong {
@@ -424,6 +438,12 @@ fn check(args: &Check, screen: &mut Terminal) -> anyhow::Result<Exit> {
             shown(&finding.path),
             shown(&finding.what)
         )?;
+    }
+    for finding in &report.superseded {
+        screen.say(format_args!(
+            "note: {}: {}; superseded by version {}, and removed by `iolode lake vacuum` once it is older than --keep",
+            finding.path, finding.what, report.version
+        ));
     }
     if !report.unreferenced.is_empty() {
         screen.say(format_args!(
@@ -442,8 +462,11 @@ fn check(args: &Check, screen: &mut Terminal) -> anyhow::Result<Exit> {
             n => size::count(n as u64),
         },
         match report.wrong.len() {
-            0 => "",
-            _ => "; `iolode lake restore LAKE --version N` goes back to a version whose files are whole, `iolode lake history` lists them",
+            0 => String::new(),
+            _ => format!(
+                "; `iolode lake restore {0} --version N` goes back to a version whose files are whole, `iolode lake history {0}` lists all",
+                quoted(&args.lake)
+            ),
         }
     ));
     Ok(if report.wrong.is_empty() {

@@ -51,7 +51,7 @@ pub use version::list_file::{
     DataFile, InputRow, InputStatus, batch_to_files, batch_to_inputs, files_to_batch,
     inputs_to_batch,
 };
-pub use version::manifest::{FORMAT, JobRange, ListFile, Manifest, Summary};
+pub use version::manifest::{FORMAT, JobRange, ListFile, Manifest, Summary, Unreadable};
 pub use version::owner::Moved;
 pub use version::pinned::Version;
 pub use version::ranges::{range_of, splits_for};
@@ -62,6 +62,7 @@ pub use version::store::{Call, Calls, Directory, Entry, Store};
 pub use version::user_function::{UserFunction, UserParameter};
 
 use crate::error::{Error, Result};
+use arrow::record_batch::RecordBatch;
 use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
@@ -187,7 +188,7 @@ impl Lake {
         Self::open_store(Store::directory(&root))
     }
 
-    /// Opens a lake whose newest version may be damaged, to [`restore`](Lake::restore) an older one.
+    /// Opens a lake whose newest version may be damaged, to look at its [`history`](Lake::history) or [`restore`](Lake::restore) an older one.
     ///
     /// # Errors
     /// As [`Lake::open`] if none of its versions can be read.
@@ -297,6 +298,14 @@ impl Lake {
                 reason,
             }
         })
+    }
+
+    /// The rows of `lake_version` of all versions that can be read, also where the newest cannot; and those that cannot, with the reason.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn history(&self) -> Result<(RecordBatch, Vec<(u64, Unreadable)>)> {
+        version::pinned::history(&self.store, u64::MAX)
     }
 
     /// The settings of the newest version.

@@ -6,7 +6,7 @@ use super::input_lists::{is_small, merge, write_inputs};
 use super::lease::Lease;
 use super::list_file::DataFile;
 use super::list_file::{FORGOTTEN, InputRow, InputStatus};
-use super::manifest::{JobRange, ListFile, Manifest, Published, Summary};
+use super::manifest::{JobRange, ListFile, Manifest, Published, Summary, go_back};
 use super::ranges::range_of;
 use super::snapshot::Snapshot;
 use super::store::Store;
@@ -328,9 +328,9 @@ impl Lake {
             Some((written, found)) if written != found => Err(Error::Lake {
                 lake: self.store.show(""),
                 reason: format!(
-                    "the bytes of {} are not those that were written: `iolode lake check` names all such files, `iolode lake restore LAKE --version N` \
-                     goes back to a version without them",
-                    file.path
+                    "the bytes of {} are not those that were written: `iolode lake check` names all such files, {} without it",
+                    file.path,
+                    go_back(&self.store, |manifest| manifest.version < file.version)
                 ),
             }),
             _ => Ok(()),
