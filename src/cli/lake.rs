@@ -281,7 +281,7 @@ fn create(args: &Create, screen: &mut Terminal) -> anyhow::Result<Exit> {
     Lake::create(&args.lake, &options)?;
     screen.say(format_args!(
         "an empty lake; next: iolode ingest --lake {} --darshan PATH --slurm PATH --lmt PATH",
-        args.lake.display()
+        quoted(&args.lake)
     ));
     Ok(Exit::Done)
 }

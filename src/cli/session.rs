@@ -284,10 +284,10 @@ impl QueryArgs {
         let report = lake.ingest(&options, &bar);
         bar.clear();
         let report = report?;
-        if report.version.is_some() {
-            screen.say(progress::summary(&report, bar.elapsed()));
-        }
-        Ok(progress::failures(&report, lake, screen))
+        Ok(match report.version {
+            Some(_) => progress::end(&report, lake, bar.elapsed(), screen),
+            None => progress::failures(&report, screen),
+        })
     }
 }
 

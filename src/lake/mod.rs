@@ -62,6 +62,7 @@ pub use version::store::{Call, Calls, Directory, Entry, Store};
 pub use version::user_function::{UserFunction, UserParameter};
 
 use crate::error::{Error, Result};
+use crate::text::quoted;
 use arrow::record_batch::RecordBatch;
 use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
@@ -176,7 +177,7 @@ impl Lake {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
                 return Err(refuse(format!(
                     "there is none; make one with `iolode lake create {}`",
-                    root.display()
+                    quoted(&root)
                 )));
             }
             Err(e) => return Err(Error::io(&root, "cannot open the lake", e)),

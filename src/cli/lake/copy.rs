@@ -5,6 +5,7 @@ use crate::cli::open::open_to_read;
 use crate::cli::screen::Terminal;
 use crate::cli::{interrupt, size};
 use crate::lake::{CopyOptions, Lake};
+use crate::text::quoted;
 use std::path::PathBuf;
 
 /// Copy a version of a lake into a lake of its own
@@ -65,7 +66,7 @@ pub(super) fn copy(args: &Copy, screen: &mut Terminal) -> anyhow::Result<Exit> {
         size::count(report.files),
         size::count(report.rows),
         size::show(report.bytes),
-        args.to.display()
+        quoted(&args.to)
     ));
     Ok(Exit::Done)
 }

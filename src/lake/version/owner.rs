@@ -14,6 +14,7 @@ use super::store::Store;
 use crate::error::{Error, Result};
 use crate::lake::Lake;
 use crate::lake::maintenance::referenced::{Referenced, outside};
+use crate::text::quoted;
 use serde::Deserialize;
 use std::collections::BTreeSet;
 use std::fs;
@@ -212,8 +213,7 @@ impl Lake {
     }
 
     fn shown_root(&self) -> String {
-        self.root()
-            .map_or_else(String::new, |root| root.display().to_string())
+        self.root().map_or_else(String::new, quoted)
     }
 }
 
