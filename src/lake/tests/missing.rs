@@ -201,11 +201,50 @@ fn nothing_is_missing_while_others_commit_and_remove_old_versions() {
             }
         }
     }
+}
+
+/// Lets others commit and remove old versions when the manifest of a version is about to be read for the first time.
+#[derive(Debug)]
+struct AtManifest {
+    root: PathBuf,
+    acted: AtomicUsize,
+}
+
+impl Calls for AtManifest {
+    fn before(&self, call: Call, path: &Path) -> std::io::Result<()> {
+        let is_manifest = path.extension().is_some_and(|e| e == "json");
+        if call == Call::Read && is_manifest && self.acted.fetch_add(1, Ordering::SeqCst) == 0 {
+            let lake = Lake::open(&self.root).unwrap();
+            commit_and_vacuum(&lake, 0);
+            lake.store().delete("_iolode/_last").unwrap();
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn a_newest_version_that_is_removed_between_two_looks_is_looked_for_again() {
+    for hint in ["", "1 x"] {
+        let bench = Bench::new();
+        let root = bench.lake.root().unwrap().to_path_buf();
+        bench.lake.store().hint("_iolode/_last", hint.as_bytes());
+        let calls = AtManifest {
+            root: root.clone(),
+            acted: 0.into(),
+        };
+        let lake = Lake::open_store(Store::with_calls(root, Arc::new(calls))).unwrap();
+        assert_eq!(lake.snapshot(None).unwrap().version(), 3, "{hint:?}");
+    }
+}
+
+#[test]
+fn nothing_is_missing_while_a_thread_commits_and_removes_old_versions() {
     let bench = Bench::new();
     std::thread::scope(|scope| {
         let writer = scope.spawn(|| (0..40).for_each(|seed| commit_and_vacuum(&bench.lake, seed)));
         while !writer.is_finished() {
             assert_eq!(bench.lake.missing_version().unwrap(), None);
+            bench.lake.manifest(None).unwrap();
         }
     });
 }

@@ -98,11 +98,13 @@ impl Lake {
 
     /// The error of whoever lost to others so often.
     pub(in crate::lake) fn conflict(&self, what: &str, tries: usize) -> Error {
+        let times = match tries {
+            1 => String::new(),
+            tries => format!(" {tries} times"),
+        };
         Error::Conflict {
             lake: self.store.show(""),
-            reason: format!(
-                "others committed {tries} times while this {what} was ready; run it again"
-            ),
+            reason: format!("others committed{times} while this {what} was ready; run it again"),
         }
     }
 

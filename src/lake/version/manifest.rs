@@ -417,11 +417,15 @@ impl Manifest {
     pub fn newest(store: &Store) -> Result<Option<Self>> {
         let hinted = |(version, _): (u64, String)| Self::read(store, version).ok().flatten();
         let mut newest = hint(store).and_then(hinted);
-        if newest.is_none() {
-            newest = match Self::versions(store)?.last() {
-                Some(version) => Self::read(store, *version)?,
-                None => return Ok(None),
+        let mut looked_at = None;
+        while newest.is_none() {
+            let last = Self::versions(store)?.last().copied();
+            // One that is gone since was removed by a vacuum after others had committed: then another is the last.
+            let Some(version) = last.filter(|last| looked_at != Some(*last)) else {
+                return Ok(None);
             };
+            newest = Self::read(store, version)?;
+            looked_at = Some(version);
         }
         while let Some(next) = newest.as_ref().and_then(|m| m.version.checked_add(1)) {
             match Self::read(store, next)? {
