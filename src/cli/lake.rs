@@ -2,20 +2,18 @@
 
 mod copy;
 mod files;
+mod history;
 mod settings;
 
-use self::files::list;
 use super::exit::Exit;
-use super::open::{open_to_read, warn_if_missing};
-use super::output::Format;
-use super::output::format_parser;
+use super::open::open_to_read;
 use super::period::moment;
 use super::screen::Terminal;
 use super::{interrupt, size};
 use crate::error::Error;
 use crate::lake::{
-    CompactOptions, CreateOptions, Lake, Manifest, OstSet, Placement, RANGE_BYTES, SettingsEdit,
-    Shape, Silent, VacuumOptions,
+    CompactOptions, CreateOptions, Lake, OstSet, Placement, RANGE_BYTES, SettingsEdit, Shape,
+    Silent, VacuumOptions,
 };
 use crate::source::{SOURCES, Source};
 use crate::text::{quoted, shown, shown_path};
@@ -50,7 +48,7 @@ enum What {
     Forget(Forget),
     Copy(copy::Copy),
     Moved(copy::Moved),
-    History(History),
+    History(history::History),
 }
 
 /// Make an empty lake
@@ -215,19 +213,6 @@ struct Forget {
     lmt: bool,
 }
 
-/// List the versions of a lake: what made each, and what it added
-#[derive(clap::Args)]
-#[command(after_help = "\
-Example:
-  iolode lake history /scratch/lake")]
-struct History {
-    /// The lake
-    lake: PathBuf,
-    /// The form of the answer
-    #[arg(long, value_name = "FORMAT", default_value = "table", value_parser = format_parser())]
-    format: &'static Format,
-}
-
 pub(super) fn run(args: &Args, screen: &mut Terminal) -> anyhow::Result<Exit> {
     match &args.what {
         What::Create(args) => create(args, screen),
@@ -235,7 +220,7 @@ pub(super) fn run(args: &Args, screen: &mut Terminal) -> anyhow::Result<Exit> {
         What::Files(args) => files::files(args, screen),
         What::Set(args) => settings::set(args, screen),
         What::Restore(args) => settings::restore(args, screen),
-        What::History(args) => history(args, screen),
+        What::History(args) => history::history(args, screen),
         What::Check(args) => check(args, screen),
         What::Compact(args) => compact(args, screen),
         What::Vacuum(args) => vacuum(args, screen),
@@ -414,19 +399,6 @@ fn forget(args: &Forget, screen: &mut Terminal) -> anyhow::Result<Exit> {
         forgotten.version
     ));
     Ok(Exit::Done)
-}
-
-fn history(args: &History, screen: &mut Terminal) -> anyhow::Result<Exit> {
-    let lake = Lake::open_damaged(&args.lake)?;
-    warn_if_missing(&lake, screen)?;
-    let (rows, unreadable) = lake.history()?;
-    for (version, why) in unreadable {
-        screen.say(format_args!(
-            "note: version {version} cannot be read: {why} ({})",
-            Manifest::path(version)
-        ));
-    }
-    list(&rows, args.format, screen)
 }
 
 fn check(args: &Check, screen: &mut Terminal) -> anyhow::Result<Exit> {
