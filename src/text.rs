@@ -37,6 +37,28 @@ pub fn shown_path(path: &Path) -> String {
     shown(&path.to_string_lossy()).into_owned()
 }
 
+/// A path as one word of a shell's command line, for commands that are printed to be run: as it is where that is safe, else in quotes.
+pub fn quoted(path: &Path) -> String {
+    let bytes = path.as_os_str().as_encoded_bytes();
+    let is_plain = |b: &u8| b.is_ascii_alphanumeric() || b"_-./=:,@%+".contains(b);
+    match path.to_str() {
+        Some(text) if !text.is_empty() && bytes.iter().all(is_plain) => text.to_string(),
+        Some(text) if !text.contains(is_unsafe) => format!("'{}'", text.replace('\'', r"'\''")),
+        // What cannot be printed has no other form.
+        _ => {
+            let mut word = String::from("$'");
+            for byte in bytes {
+                match byte {
+                    b'\'' | b'\\' => word.extend(['\\', char::from(*byte)]),
+                    b' '..=b'~' => word.push(char::from(*byte)),
+                    _ => _ = write!(word, "\\x{byte:02x}"),
+                }
+            }
+            word + "'"
+        }
+    }
+}
+
 /// Control characters (C0, DEL, C1), separators of lines and paragraphs, marks of writing direction.
 fn is_unsafe(c: char) -> bool {
     c.is_control()
@@ -104,6 +126,36 @@ mod tests {
             "Sort\\x1b\n  Scan\\r\n"
         );
         assert_eq!(shown_lines("a\n\nb"), "a\n\nb");
+    }
+
+    #[test]
+    fn a_shell_reads_a_quoted_path_as_one_word_that_is_the_path() {
+        use std::os::unix::ffi::OsStrExt;
+        for (path, expected) in [
+            ("/scratch/lake-1.2", "/scratch/lake-1.2"),
+            ("my lake", "'my lake'"),
+            ("", "''"),
+            ("~/l", "'~/l'"),
+            ("it's", r"'it'\''s'"),
+            ("a\nb'", r"$'a\x0ab\''"),
+        ] {
+            assert_eq!(quoted(Path::new(path)), expected);
+        }
+        let mut all: Vec<Vec<u8>> = (1..=255).map(|byte| vec![b'a', byte, b'1']).collect();
+        all.push("$(x) `y` \"z\" \\ ; & | > < * ? [ ] { } # ! ä \u{202e}".into());
+        all.push(b"'\\'\n\xff'\\".to_vec());
+        let path = |bytes: &[u8]| Path::new(std::ffi::OsStr::from_bytes(bytes)).to_path_buf();
+        let words: Vec<String> = all.iter().map(|bytes| quoted(&path(bytes))).collect();
+        assert!(words.iter().all(|word| shown(word) == word.as_str()));
+        let script = format!("printf '%s\\0' {}", words.join(" "));
+        let bash = std::process::Command::new("bash")
+            .args(["-c", &script])
+            .output();
+        let expected: Vec<u8> = all
+            .iter()
+            .flat_map(|word| [word.as_slice(), b"\0"].concat())
+            .collect();
+        assert_eq!(bash.unwrap().stdout, expected);
     }
 
     #[test]

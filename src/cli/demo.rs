@@ -12,7 +12,7 @@ use super::synth;
 use crate::error::Error;
 use crate::lake::{CreateOptions, IngestOptions, Lake};
 use crate::synth::Month;
-use crate::text::shown_lines;
+use crate::text::{quoted, shown_lines};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -202,7 +202,7 @@ pub(super) fn run(args: &Args, screen: &mut Terminal) -> anyhow::Result<Exit> {
     let log = any_log(&logs).unwrap_or(logs);
     let next = [
         (
-            format!("iolode sql --lake {}", lake_dir.display()),
+            format!("iolode sql --lake {}", quoted(&lake_dir)),
             "a prompt; \\d lists tables, TAB completes",
         ),
         (
@@ -210,10 +210,10 @@ pub(super) fn run(args: &Args, screen: &mut Terminal) -> anyhow::Result<Exit> {
             "every column with unit and meaning",
         ),
         (
-            format!("iolode lake info {}", lake_dir.display()),
+            format!("iolode lake info {}", quoted(&lake_dir)),
             "what the lake holds",
         ),
-        (format!("iolode inspect {}", log.display()), "one log"),
+        (format!("iolode inspect {}", quoted(&log)), "one log"),
         (
             "iolode ingest --lake my-lake --create --darshan PATH".to_string(),
             "your own logs",

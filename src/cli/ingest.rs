@@ -145,9 +145,7 @@ pub(super) fn run(args: &Args, screen: &mut Terminal) -> anyhow::Result<Exit> {
     let report = lake.ingest(&options, &bar);
     bar.clear();
     let report = report?;
-    let exit = progress::failures(&report, &lake, screen);
-    screen.say(progress::summary(&report, bar.elapsed()));
-    Ok(exit)
+    Ok(progress::end(&report, &lake, bar.elapsed(), screen))
 }
 
 /// The lake; a new one if there is none and that is wanted.

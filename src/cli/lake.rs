@@ -2,12 +2,11 @@
 
 mod copy;
 mod files;
+mod history;
 mod settings;
 
-use self::files::list;
 use super::exit::Exit;
-use super::output::Format;
-use super::output::format_parser;
+use super::open::open_to_read;
 use super::period::moment;
 use super::screen::Terminal;
 use super::{interrupt, size};
@@ -17,7 +16,7 @@ use crate::lake::{
     Silent, VacuumOptions,
 };
 use crate::source::{SOURCES, Source};
-use crate::text::{shown, shown_path};
+use crate::text::{quoted, shown, shown_path};
 use chrono::{DateTime, SecondsFormat};
 use clap::{Subcommand, ValueEnum};
 use std::collections::BTreeMap;
@@ -49,7 +48,7 @@ enum What {
     Forget(Forget),
     Copy(copy::Copy),
     Moved(copy::Moved),
-    History(History),
+    History(history::History),
 }
 
 /// Create an empty lake
@@ -120,6 +119,9 @@ struct Info {
 /// Verify all files of a lake and report problems; exit code 1 if there are any
 #[derive(clap::Args)]
 #[command(after_help = "\
+What is wrong with the newest version goes to stdout and gives exit code 1. An older version that can be neither read nor restored is
+noted on stderr: the newest needs nothing of it, as after `iolode lake restore`, and `iolode lake vacuum` removes it.
+
 Example:
   iolode lake check /scratch/lake")]
 struct Check {
@@ -159,6 +161,9 @@ struct Compact {
 /// Remove old versions of a lake and the files that only they use
 #[derive(clap::Args)]
 #[command(after_help = "\
+While a version within --keep cannot be read nothing is removed, for nobody knows which files it needs: go back to an older one with
+`iolode lake restore`, or shorten --keep if a later version has superseded it.
+
 Examples:
   iolode lake vacuum /scratch/lake --dry-run
   iolode lake vacuum /scratch/lake --keep 30d")]
@@ -182,8 +187,10 @@ struct Vacuum {
 #[command(after_help = "\
 --before removes Darshan logs that began before that date, accounting records of jobs that ended by
 then, and LMT samples up to then. Records of jobs without an end stay. The logs are recorded as
-forgotten, so that no later ingest imports them again. Older versions of the lake keep the rows
-until `iolode lake vacuum` removes these versions.
+forgotten: no later ingest imports them or copies of them again, also if all Darshan logs are
+forgotten before or afterwards. Records and samples do come back if their dump is imported again.
+Older versions of the lake keep the rows until `iolode lake vacuum` removes these versions;
+`iolode lake restore` goes back to one.
 
 Examples:
   iolode lake forget /scratch/lake --before 2025-01-01
@@ -209,19 +216,6 @@ struct Forget {
     lmt: bool,
 }
 
-/// List the versions of a lake: what made each, and what it added
-#[derive(clap::Args)]
-#[command(after_help = "\
-Example:
-  iolode lake history /scratch/lake")]
-struct History {
-    /// The lake
-    lake: PathBuf,
-    /// Output format
-    #[arg(long, value_name = "FORMAT", default_value = "table", value_parser = format_parser())]
-    format: &'static Format,
-}
-
 pub(super) fn run(args: &Args, screen: &mut Terminal) -> anyhow::Result<Exit> {
     match &args.what {
         What::Create(args) => create(args, screen),
@@ -229,10 +223,7 @@ pub(super) fn run(args: &Args, screen: &mut Terminal) -> anyhow::Result<Exit> {
         What::Files(args) => files::files(args, screen),
         What::Set(args) => settings::set(args, screen),
         What::Restore(args) => settings::restore(args, screen),
-        What::History(args) => {
-            let batch = Lake::open(&args.lake)?.snapshot(None)?.version_batch()?;
-            list(&batch, args.format, screen)
-        }
+        What::History(args) => history::history(args, screen),
         What::Check(args) => check(args, screen),
         What::Compact(args) => compact(args, screen),
         What::Vacuum(args) => vacuum(args, screen),
@@ -278,13 +269,13 @@ fn create(args: &Create, screen: &mut Terminal) -> anyhow::Result<Exit> {
     Lake::create(&args.lake, &options)?;
     screen.say(format_args!(
         "an empty lake; next: iolode ingest --lake {} --darshan PATH --slurm PATH --lmt PATH",
-        args.lake.display()
+        quoted(&args.lake)
     ));
     Ok(Exit::Done)
 }
 
 fn info(args: &Info, screen: &mut Terminal) -> anyhow::Result<Exit> {
-    let lake = Lake::open(&args.lake)?;
+    let lake = open_to_read(&args.lake, screen)?;
     if args.site {
         let settings = lake.settings()?;
         write!(screen.data, "{settings}")?;
@@ -423,6 +414,12 @@ fn check(args: &Check, screen: &mut Terminal) -> anyhow::Result<Exit> {
             shown(&finding.what)
         )?;
     }
+    for finding in &report.superseded {
+        screen.say(format_args!(
+            "note: {}: {}; superseded by version {}, and removed by `iolode lake vacuum` once it is older than --keep",
+            finding.path, finding.what, report.version
+        ));
+    }
     if !report.unreferenced.is_empty() {
         screen.say(format_args!(
             "{} to no version: left by an ingest that was stopped, or being written now; `iolode lake vacuum` removes old ones",
@@ -440,8 +437,11 @@ fn check(args: &Check, screen: &mut Terminal) -> anyhow::Result<Exit> {
             n => size::count(n as u64),
         },
         match report.wrong.len() {
-            0 => "",
-            _ => "; `iolode lake restore LAKE --version N` goes back to a version whose files are whole, `iolode lake history` lists them",
+            0 => String::new(),
+            _ => format!(
+                "; `iolode lake restore {0} --version N` goes back to a version whose files are whole, `iolode lake history {0}` lists all",
+                quoted(&args.lake)
+            ),
         }
     ));
     Ok(if report.wrong.is_empty() {

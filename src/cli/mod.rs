@@ -14,6 +14,7 @@ mod ingest;
 mod inspect;
 mod interrupt;
 mod lake;
+mod open;
 mod output;
 mod period;
 mod progress;

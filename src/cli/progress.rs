@@ -4,7 +4,7 @@ use super::exit::Exit;
 use super::screen::Terminal;
 use super::size;
 use crate::lake::{IngestReport, InputStatus, Lake, Progress};
-use crate::text::shown;
+use crate::text::{quoted, shown};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -129,10 +129,7 @@ pub(crate) fn summary(report: &IngestReport, took: Duration) -> String {
             size::counted(report.unchanged, "input", "inputs")
         );
         for (n, what) in [
-            (
-                report.failed_before,
-                "of them failed before; see lake_input",
-            ),
+            (report.failed_before, "of them failed before"),
             (report.outside, "outside the period"),
         ] {
             if n > 0 {
@@ -182,7 +179,7 @@ pub(crate) fn summary(report: &IngestReport, took: Duration) -> String {
         size::count(report.rows),
         match report.rows_replaced {
             0 => String::new(),
-            n => format!(" written in place of {}", size::count(n)),
+            n => format!(" written (replacing {} in rewritten files)", size::count(n)),
         },
         size::show(report.bytes_in),
         size::show(report.bytes_out),
@@ -191,8 +188,35 @@ pub(crate) fn summary(report: &IngestReport, took: Duration) -> String {
     line
 }
 
-/// Says which inputs failed, at most ten of them and how to see all; and what is not as it should be.
-pub(crate) fn failures(report: &IngestReport, lake: &Lake, screen: &Terminal) -> Exit {
+/// Where the reasons are why inputs are not whole; None if all are.
+fn reasons(report: &IngestReport, lake: &Lake) -> Option<String> {
+    let is_whole = |status: &InputStatus| matches!(status, InputStatus::Ok | InputStatus::Skipped);
+    let incomplete = report
+        .inputs
+        .iter()
+        .any(|(status, n)| *n > 0 && !is_whole(status));
+    let failed = report.failed_before > 0 || report.failures.len() > LISTED;
+    (incomplete || failed).then(|| match lake.root() {
+        Some(root) => format!(
+            "why inputs are damaged, partial or failed: iolode query unreadable_logs --lake {}",
+            quoted(root)
+        ),
+        None => "why logs are damaged, partial or failed: select path, status, error from lake_input where status <> 'ok'".into(),
+    })
+}
+
+/// Says how an ingest ended: what is not as it should be, the summary, and where the reasons are.
+pub(crate) fn end(report: &IngestReport, lake: &Lake, took: Duration, screen: &Terminal) -> Exit {
+    let exit = failures(report, screen);
+    screen.say(summary(report, took));
+    if let Some(reasons) = reasons(report, lake) {
+        screen.say(reasons);
+    }
+    exit
+}
+
+/// Says which inputs failed, at most ten of them; and what is not as it should be.
+pub(crate) fn failures(report: &IngestReport, screen: &Terminal) -> Exit {
     for (what, why) in report.warnings.iter().take(LISTED) {
         screen.say(format_args!("note: {what}: {why}"));
     }
@@ -214,13 +238,7 @@ pub(crate) fn failures(report: &IngestReport, lake: &Lake, screen: &Terminal) ->
         .checked_sub(LISTED)
         .filter(|more| *more > 0)
     {
-        screen.say(match lake.root() {
-            Some(root) => format!(
-                "iolode: {more} more inputs failed; see them all with: iolode sql --lake {} -c \"select path, error from lake_input where status = 'failed'\"",
-                root.display()
-            ),
-            None => format!("iolode: {more} more inputs failed; see them all with: select path, error from lake_input where status = 'failed'"),
-        });
+        screen.say(format_args!("iolode: {more} more inputs failed"));
     }
     match report.failures.is_empty() {
         true => Exit::Done,
@@ -249,7 +267,8 @@ mod tests {
         );
         report.rows_replaced = 50_000;
         assert!(
-            summary(&report, took).contains(": 56 789 rows written in place of 50 000, 3.00 MiB")
+            summary(&report, took)
+                .contains(": 56 789 rows written (replacing 50 000 in rewritten files), 3.00 MiB")
         );
         report
             .inputs
@@ -261,5 +280,42 @@ mod tests {
         );
         report.version = None;
         assert_eq!(summary(&report, took), "nothing new: 7 inputs unchanged");
+    }
+
+    #[test]
+    fn where_inputs_are_not_whole_there_is_a_pointer_to_the_reasons() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().join("my lake");
+        let lake = Lake::create(&root, &crate::lake::CreateOptions::default()).unwrap();
+        let mut report = IngestReport {
+            inputs: [
+                (InputStatus::Ok, 3),
+                (InputStatus::Skipped, 2),
+                (InputStatus::Damaged, 0),
+            ]
+            .into(),
+            ..IngestReport::default()
+        };
+        assert_eq!(reasons(&report, &lake), None);
+        let pointer = format!(
+            "why inputs are damaged, partial or failed: iolode query unreadable_logs --lake '{}'",
+            root.display()
+        );
+        report.failed_before = 1;
+        assert_eq!(reasons(&report, &lake), Some(pointer.clone()));
+        report.failed_before = 0;
+        for status in [
+            InputStatus::Partial,
+            InputStatus::Damaged,
+            InputStatus::Failed,
+        ] {
+            report.inputs = [(status, 1)].into();
+            assert_eq!(reasons(&report, &lake), Some(pointer.clone()));
+        }
+        let memory = reasons(&report, &Lake::in_memory().unwrap()).unwrap();
+        assert!(
+            memory.ends_with("from lake_input where status <> 'ok'"),
+            "{memory}"
+        );
     }
 }

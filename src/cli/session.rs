@@ -3,6 +3,7 @@
 use super::executor::{Executor, Names, Ran};
 use super::exit::Exit;
 use super::interrupt;
+use super::open::open_to_read;
 use super::output::Format;
 use super::output::writer::{RowWriter, Sink, Style};
 use super::period::period;
@@ -99,7 +100,10 @@ impl Session {
         let mut lakes: Vec<(String, Arc<Lake>, Option<u64>)> = vec![];
         for given in &ask.lake {
             let (name, path) = named(given);
-            let lake = Arc::new(Lake::open(path)?);
+            let lake = Arc::new(match ask.version.is_some() || ask.ingest {
+                true => Lake::open(path)?,
+                false => open_to_read(path, screen)?,
+            });
             let name = distinct(&name, &lakes);
             if ask.lake.len() > 1
                 && !given.ends_with(&name)
@@ -286,10 +290,10 @@ impl QueryArgs {
         let report = lake.ingest(&options, &bar);
         bar.clear();
         let report = report?;
-        if report.version.is_some() {
-            screen.say(progress::summary(&report, bar.elapsed()));
-        }
-        Ok(progress::failures(&report, lake, screen))
+        Ok(match report.version {
+            Some(_) => progress::end(&report, lake, bar.elapsed(), screen),
+            None => progress::failures(&report, screen),
+        })
     }
 }
 

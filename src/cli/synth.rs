@@ -181,8 +181,7 @@ fn into_lake(
     let report = lake.ingest(&options, &bar);
     bar.clear();
     let report = report?;
-    let exit = progress::failures(&report, &lake, screen);
-    screen.say(progress::summary(&report, begin.elapsed()));
+    let exit = progress::end(&report, &lake, begin.elapsed(), screen);
     let (lake, truth) = (path.display(), truth.display());
     screen.say(format_args!("{lake}; what was planted: {truth}"));
     Ok(exit)

@@ -3,7 +3,7 @@
 //! ```text
 //! lake/
 //!   _iolode/manifest/00000000000000000042.json   one immutable manifest for each version
-//!   _iolode/_last                                a hint to the newest, which nothing relies on
+//!   _iolode/_last                                a hint to the newest: where to begin to look, and whether it is gone
 //!   _iolode/part/..parquet                       immutable lists that manifests refer to: data files, inputs
 //!   _iolode/lease/..                             who is changing the lake
 //!   _iolode/tmp/                                 temporary files without names, where /tmp is memory
@@ -35,6 +35,7 @@ mod maintenance;
 mod tests;
 mod version;
 
+use self::version::manifest::VERSION_HINT;
 use self::version::time::micros;
 pub use file::ost_set::OstSet;
 pub use file::placement::Placement;
@@ -50,16 +51,19 @@ pub use version::list_file::{
     DataFile, InputRow, InputStatus, batch_to_files, batch_to_inputs, files_to_batch,
     inputs_to_batch,
 };
-pub use version::manifest::{FORMAT, JobRange, ListFile, Manifest, Summary};
+pub use version::manifest::{FORMAT, JobRange, ListFile, Manifest, Summary, Unreadable};
 pub use version::owner::Moved;
 pub use version::pinned::Version;
 pub use version::ranges::{range_of, splits_for};
+pub use version::recovery::MissingVersion;
 pub use version::site::{App, Mount, RegisteredSource, SettingsEdit, SiteFile};
 pub use version::snapshot::Snapshot;
 pub use version::store::{Call, Calls, Directory, Entry, Store};
 pub use version::user_function::{UserFunction, UserParameter};
 
 use crate::error::{Error, Result};
+use crate::text::quoted;
+use arrow::record_batch::RecordBatch;
 use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
@@ -173,7 +177,7 @@ impl Lake {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
                 return Err(refuse(format!(
                     "there is none; make one with `iolode lake create {}`",
-                    root.display()
+                    quoted(&root)
                 )));
             }
             Err(e) => return Err(Error::io(&root, "cannot open the lake", e)),
@@ -185,7 +189,7 @@ impl Lake {
         Self::open_store(Store::directory(&root))
     }
 
-    /// Opens a lake whose newest version may be damaged, to [`restore`](Lake::restore) an older one.
+    /// Opens a lake whose newest version may be damaged, to look at its [`history`](Lake::history) or [`restore`](Lake::restore) an older one.
     ///
     /// # Errors
     /// As [`Lake::open`] if none of its versions can be read.
@@ -211,7 +215,12 @@ impl Lake {
         };
         let newest = Manifest::newest(&store)?;
         let newest = newest.ok_or_else(|| {
-            refuse("not a lake: it has no _iolode/manifest; give the directory of a lake".into())
+            refuse(match version::manifest::hint(&store) {
+                Some((version, _)) => format!(
+                    "the manifests of all its versions are gone, of which {version} was the newest; put _iolode/manifest back from a copy of the lake"
+                ),
+                None => "not a lake: it has no _iolode/manifest; give the directory of a lake".into(),
+            })
         })?;
         Ok(Self {
             store,
@@ -292,6 +301,14 @@ impl Lake {
         })
     }
 
+    /// The rows of `lake_version` of all versions that can be read, also where the newest cannot; and those that cannot, with the reason.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn history(&self) -> Result<(RecordBatch, Vec<(u64, Unreadable)>)> {
+        version::pinned::history(&self.store, u64::MAX)
+    }
+
     /// The settings of the newest version.
     ///
     /// # Errors
@@ -322,6 +339,11 @@ fn vacant(root: &Path) -> Result<()> {
     };
     if !Manifest::versions(&Store::directory(root))?.is_empty() {
         return Err(refuse("there is a lake already"));
+    }
+    if Store::directory(root).exists(VERSION_HINT)? {
+        return Err(refuse(
+            "a lake was there, whose manifests are gone; put _iolode/manifest back, or give another directory",
+        ));
     }
     for above in root.ancestors().skip(1) {
         let versions = Manifest::versions(&Store::directory(above));

@@ -8,6 +8,7 @@ use std::process::Stdio;
 
 crate::tests! {
     [] => {
+        a_lake_without_its_newest_version_answers_with_a_warning_and_is_not_changed,
         every_format_writes_literals_as_expected,
         ids_of_the_lake_are_strings_in_json_and_the_same_as_in_csv,
         statements_come_from_an_argument_a_file_or_a_pipe,
@@ -372,6 +373,63 @@ fn a_damaged_lake_is_reported_by_check_with_exit_code_1() {
         check.stderr.contains(" found wrong; `iolode lake restore "),
         "{check:?}"
     );
+}
+
+fn a_lake_without_its_newest_version_answers_with_a_warning_and_is_not_changed() {
+    let (dir, small) = (fresh(), small());
+    let logs = small.logs.to_str().unwrap();
+    let created = iolode(dir.path(), &["lake", "create", "my lake"]);
+    let next = "next: iolode ingest --lake 'my lake' --darshan PATH";
+    assert!(created.stderr.contains(next), "{created:?}");
+    let ingest = ["ingest", "--lake", "my lake", "--darshan", logs];
+    iolode(dir.path(), &ingest);
+    let manifest = "_iolode/manifest/00000000000000000002.json";
+    std::fs::remove_file(dir.path().join("my lake").join(manifest)).unwrap();
+    let what = format!(
+        "lake {}: its newest version 2 is missing ({manifest})",
+        dir.path().join("my lake").display()
+    );
+    let remedy = format!(
+        "`iolode lake restore '{}' --version 1` to go on without it",
+        dir.path().join("my lake").display()
+    );
+    let count = "select count(*) as n from darshan_log";
+    let sql = ["sql", "--lake", "my lake", "--format", "csv", "-c", count];
+    for read in [
+        &sql[..],
+        &["query", "unreadable_logs", "--lake", "my lake"],
+        &["lake", "info", "my lake"],
+        &["lake", "files", "my lake"],
+        &["lake", "history", "my lake"],
+    ] {
+        let run = iolode(dir.path(), read);
+        assert_eq!(run.code, Some(0), "{run:?}");
+        let warned = run
+            .stderr
+            .strip_prefix(&*format!("warning: {what}, answering from version 1; "));
+        assert!(
+            warned.is_some_and(|rest| rest.ends_with(&*format!("{remedy}\n"))),
+            "{run:?}"
+        );
+    }
+    for write in [
+        &ingest[..],
+        &["lake", "compact", "my lake"],
+        &["lake", "vacuum", "my lake"],
+    ] {
+        let refused = iolode(dir.path(), write).failed();
+        assert!(
+            refused.starts_with(&what) && refused.contains(&remedy),
+            "{refused}"
+        );
+    }
+    iolode(
+        dir.path(),
+        &["lake", "restore", "my lake", "--version", "1"],
+    )
+    .ok();
+    let run = iolode(dir.path(), &sql);
+    assert_eq!((&*run.stdout, &*run.stderr), ("n\n0\n", ""));
 }
 
 fn a_copied_root_of_a_placed_lake_is_not_written_and_a_copy_or_a_moved_one_is() {

@@ -223,18 +223,24 @@ fn failed_inputs_are_listed_up_to_ten_and_then_counted() {
         10,
         "{run:?}"
     );
+    let reasons = format!(
+        "why inputs are damaged, partial or failed: iolode query unreadable_logs --lake {}\n",
+        dir.path().join("lake").display()
+    );
     assert!(
-        run.stderr
-            .contains("3 more inputs failed; see them all with: iolode sql --lake "),
+        run.stderr.contains("iolode: 3 more inputs failed\n") && run.stderr.ends_with(&reasons),
         "{run:?}"
     );
     // The command that is given works.
-    let sql = "select path, error from lake_input where status = 'failed'";
-    let all = iolode(
-        dir.path(),
-        &["sql", "--lake", "lake", "--format", "csv", "-c", sql],
-    )
-    .ok();
+    let query = [
+        "query",
+        "unreadable_logs",
+        "--lake",
+        "lake",
+        "--format",
+        "csv",
+    ];
+    let all = iolode(dir.path(), &query).ok();
     assert_eq!(all.lines().count(), 1 + 13);
     // They are not read again, and nothing failed this time.
     let again = iolode(
@@ -245,7 +251,7 @@ fn failed_inputs_are_listed_up_to_ten_and_then_counted() {
         (again.code, again.stderr.as_str()),
         (
             Some(0),
-            "nothing new: 13 inputs unchanged, 13 of them failed before; see lake_input\n"
+            &*format!("nothing new: 13 inputs unchanged, 13 of them failed before\n{reasons}")
         )
     );
 }

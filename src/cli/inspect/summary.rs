@@ -30,10 +30,10 @@ pub(super) fn print(
 ) -> anyhow::Result<()> {
     writeln!(out, "{}", shown_path(path))?;
     for log in Row::all(&rows.log) {
-        head(&log, out)?;
+        head(&log, rows.why.as_deref(), out)?;
     }
-    if let Some(why) = &rows.why {
-        line(out, "incomplete", why)?;
+    if let (0, Some(why)) = (rows.log.num_rows(), &rows.why) {
+        line(out, "damaged", why)?;
     }
     for module in Row::all(&rows.module) {
         if let (Some(name), Some(warning)) = (module.text("module"), module.text("warning")) {
@@ -71,7 +71,7 @@ fn line(out: &mut dyn Write, name: &str, value: impl std::fmt::Display) -> std::
     writeln!(out, "  {name:<10} {}", shown(&value.to_string()))
 }
 
-fn head(log: &Row<'_>, out: &mut dyn Write) -> std::io::Result<()> {
+fn head(log: &Row<'_>, why: Option<&str>, out: &mut dyn Write) -> std::io::Result<()> {
     let int = |name: &str| {
         log.int(name)
             .map_or_else(|| "?".to_string(), |v| v.to_string())
@@ -123,6 +123,11 @@ fn head(log: &Row<'_>, out: &mut dyn Write) -> std::io::Result<()> {
             text("status")
         ),
     )?;
+    if let Some(why) = why {
+        // Below the status that it explains, by the same word.
+        let name = Some(text("status")).filter(|status| *status != "ok");
+        line(out, name.unwrap_or("note"), why)?;
+    }
     for (name, bytes_name, calls, window, bandwidth) in [
         (
             "read",

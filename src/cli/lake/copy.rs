@@ -1,9 +1,11 @@
 //! `iolode lake copy` and `iolode lake moved`: a lake in another place.
 
 use crate::cli::exit::Exit;
+use crate::cli::open::open_to_read;
 use crate::cli::screen::Terminal;
 use crate::cli::{interrupt, size};
 use crate::lake::{CopyOptions, Lake};
+use crate::text::quoted;
 use std::path::PathBuf;
 
 /// Copy a version of a lake into a new, independent lake
@@ -49,7 +51,10 @@ pub(super) struct Moved {
 }
 
 pub(super) fn copy(args: &Copy, screen: &mut Terminal) -> anyhow::Result<Exit> {
-    let lake = Lake::open(&args.from)?;
+    let lake = match args.version {
+        Some(_) => Lake::open(&args.from)?,
+        None => open_to_read(&args.from, screen)?,
+    };
     let (_during, cancel) = interrupt::during_ingest()?;
     let options = CopyOptions {
         dirs: (!args.dirs.is_empty()).then(|| args.dirs.clone()),
@@ -63,7 +68,7 @@ pub(super) fn copy(args: &Copy, screen: &mut Terminal) -> anyhow::Result<Exit> {
         size::counted(report.files, "file", "files"),
         size::counted(report.rows, "row", "rows"),
         size::show(report.bytes),
-        args.to.display()
+        quoted(&args.to)
     ));
     Ok(Exit::Done)
 }

@@ -1,11 +1,11 @@
 //! `iolode lake files`: which Parquet files a lake is made of.
 
 use crate::cli::exit::Exit;
+use crate::cli::open::open_to_read;
 use crate::cli::output::Format;
 use crate::cli::output::format_parser;
 use crate::cli::output::writer::Style;
 use crate::cli::screen::Terminal;
-use crate::lake::Lake;
 use crate::table::table;
 use arrow::array::{AsArray, BooleanArray};
 use arrow::compute::filter_record_batch;
@@ -42,7 +42,9 @@ pub(super) fn files(args: &Files, screen: &mut Terminal) -> anyhow::Result<Exit>
     if args.paths {
         return paths(args, screen);
     }
-    let batch = Lake::open(&args.lake)?.snapshot(None)?.file_batch()?;
+    let batch = open_to_read(&args.lake, screen)?
+        .snapshot(None)?
+        .file_batch()?;
     let wanted: BooleanArray = batch
         .column(0)
         .as_string::<i32>()
@@ -54,7 +56,7 @@ pub(super) fn files(args: &Files, screen: &mut Terminal) -> anyhow::Result<Exit>
 
 /// The paths of data files, one a line.
 fn paths(args: &Files, screen: &mut Terminal) -> anyhow::Result<Exit> {
-    let lake = Lake::open(&args.lake)?;
+    let lake = open_to_read(&args.lake, screen)?;
     let snapshot = lake.snapshot(None)?;
     for file in snapshot.files() {
         if args.table.as_ref().is_none_or(|table| *table == file.table) {

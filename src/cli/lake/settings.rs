@@ -32,8 +32,8 @@ pub(super) struct Set {
 /// Go back to an older version, as a new version with the same content
 #[derive(clap::Args)]
 #[command(after_help = "\
-This works also if the newest version is damaged or lacks files. The versions in between stay until
-`iolode lake vacuum`.
+This works also if the newest version is damaged, missing or lacks files. The versions in between
+stay until `iolode lake vacuum`.
 
 Examples:
   iolode lake history /scratch/lake

@@ -21,8 +21,8 @@ pub(in crate::lake) struct KnownInputs<'a> {
     read_with: i64,
 }
 
-/// Content hashes of the inputs of which rows are in the lake, or that are skipped because of one of which they are: sorted,
-/// each as often as inputs have it. A lake may know ten million, and most ingests ask for few.
+/// Content hashes of the inputs of which rows are in the lake, that are skipped because of one of which they are, or that were forgotten for
+/// good: sorted, each as often as inputs have it. A lake may know ten million, and most ingests ask for few.
 #[derive(Default)]
 pub(in crate::lake) struct Hashes(Vec<i64>);
 
@@ -31,13 +31,13 @@ impl Hashes {
         let mut hashes = vec![];
         let mut inputs = snapshot.input_keys();
         while let Some(newest) = inputs.next()? {
-            hashes.extend(newest.content_hash());
+            hashes.extend(newest.content_hash().filter(|_| !newest.is_taken_back()));
         }
         hashes.sort_unstable();
         Ok(Self(hashes))
     }
 
-    /// Whether the rows of such a log are in the lake.
+    /// Whether such a log is not to be taken: its rows are in the lake, or were forgotten for good.
     pub(in crate::lake) fn contains(&self, hash: i64) -> bool {
         self.0.binary_search(&hash).is_ok()
     }
@@ -163,7 +163,9 @@ impl ChangeSet {
                     continue;
                 }
             }
-            before.extend(known.map(|row| (row, held.is_some_and(|held| held.unchanged))));
+            // A log that was forgotten for good stays so under another time of its file.
+            let before_it = known.filter(|row| !row.is_forgotten());
+            before.extend(before_it.map(|row| (row, held.is_some_and(|held| held.unchanged))));
         }
         for row in &listing.unlisted {
             match memory.knows(row) {
@@ -235,7 +237,7 @@ fn reassign(
     let mut rows = vec![];
     for row in snapshot.input_index().rows() {
         let row = row?;
-        if gone.contains(&*row.path) {
+        if gone.contains(&*row.path) || row.is_taken_back() {
             continue;
         }
         if let Some(orphan) = row.content_hash.and_then(|hash| orphans.remove(&hash)) {

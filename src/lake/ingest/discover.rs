@@ -237,7 +237,7 @@ impl Listing {
     ) {
         let file = file.into();
         self.files += 1;
-        match known {
+        match known.filter(|row| !row.is_taken_back()) {
             Some(row) if !is_wanted(&file, &row, read_with, options) => {
                 self.failed_before += u64::from(row.status == InputStatus::Failed);
                 return;
@@ -323,13 +323,13 @@ fn is_wanted(
     let otherwise = match file.kind.as_deref() {
         Some(kind) => row.source.as_deref() != Some(kind),
         // It may be of any kind now.
-        None => row.status == InputStatus::Skipped && row.source.is_some() && !is_forgotten(row),
+        None => row.status == InputStatus::Skipped && row.source.is_some() && !row.is_forgotten(),
     };
     let told = row.source.as_deref() == Some("slurm")
         && !(options.slurm_columns.is_empty() && options.slurm_delimiter.is_none());
     let other_settings = row.settings.is_some_and(|settings| settings != read_with);
     let older = options.refresh
-        && !is_forgotten(row)
+        && !row.is_forgotten()
         && (nothing_taken
             || other_settings
             || source.is_some_and(|s| row.reader_version < s.version()));
@@ -479,12 +479,4 @@ fn of_period(source: usize, peek: Peek, period: Period) -> Peeked {
         true => Peeked::Known(source, peek),
         false => Peeked::Outside,
     }
-}
-
-/// What `lake_input.error` says of a log that `lake forget --before` removed.
-pub(in crate::lake) const FORGOTTEN: &str = "forgotten: older than what the lake keeps";
-
-/// Whether an input is noted as one that went.
-pub(in crate::lake) fn is_forgotten(row: &InputRow) -> bool {
-    row.status == InputStatus::Skipped && row.error.as_deref() == Some(FORGOTTEN)
 }

@@ -147,7 +147,7 @@ impl Lake {
         let (mut stage, mut lease): (Option<ExternalSort>, Option<Lease>) = (None, None);
         for attempt in 0..TRIES {
             let told: &dyn Progress = if attempt == 0 { progress } else { &Silent };
-            let snapshot = self.snapshot(None)?;
+            let snapshot = self.snapshot_to_change()?;
             let listing = match &mut listing {
                 Some(listing) => {
                     listing.renew(&snapshot, read_with, options)?;

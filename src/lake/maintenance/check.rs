@@ -37,14 +37,16 @@ pub struct CheckReport {
     pub files: u64,
     /// Rows in them.
     pub rows: u64,
-    /// What is wrong; empty in a sound lake.
+    /// What is wrong with the newest version; empty in a sound lake.
     pub wrong: Vec<Finding>,
+    /// Older versions that can be neither read nor restored. Those after them need nothing of theirs, and a vacuum removes them.
+    pub superseded: Vec<Finding>,
     /// Files that no version names: left by a killed or beaten writer, or being written now. `vacuum` removes old ones.
     pub unreferenced: Vec<String>,
 }
 
 impl Lake {
-    /// Reads everything that the newest version names, and checks it against the manifest.
+    /// Reads everything that the newest version names, and checks it against the manifest. Of older versions the manifests and lists are read.
     ///
     /// # Errors
     /// Only what keeps the lake from being looked at; what is wrong in it is in the report.
@@ -170,10 +172,10 @@ impl Lake {
             let [before, after] = pair else { continue };
             let what = match after - before {
                 0 | 1 => continue,
-                2 => "it is missing".to_string(),
-                n => format!("it and the {} after it are missing", n - 2),
+                2 => format!("version {} is missing", before + 1),
+                _ => format!("versions {} to {} are missing", before + 1, after - 1),
             };
-            report.wrong.push(Finding {
+            report.superseded.push(Finding {
                 path: Manifest::path(before + 1),
                 what,
             });
@@ -188,17 +190,21 @@ impl Lake {
             if let Err(e) = named.add(store, version) {
                 let why = e.to_string();
                 let (lake, rest) = (shown_path(&store.show("")), why.as_str());
-                let rest = rest.strip_prefix(&format!("lake {lake}: version {version}: "));
+                let rest = rest.strip_prefix(&format!("lake {lake}: ")).unwrap_or(rest);
+                let rest = rest.strip_prefix(&format!("version {version}: "));
                 // What follows says how to go back from it, but the newest version could be read.
-                let rest = rest.and_then(|rest| rest.split(';').next());
-                report.wrong.push(Finding {
+                let rest = rest.unwrap_or(&why).split("; ").next();
+                let found = Finding {
                     path: Manifest::path(version),
                     what: format!(
-                        "version {version} can neither be read nor restored, version {} can: {}",
-                        report.version,
+                        "version {version} can be neither read nor restored: {}",
                         rest.unwrap_or(&why)
                     ),
-                });
+                };
+                match version < report.version {
+                    true => report.superseded.push(found),
+                    false => report.wrong.push(found),
+                }
             }
         }
         report.unreferenced = present(self, named.placed())?

@@ -138,7 +138,7 @@ impl Lake {
         options: &CompactOptions,
         progress: &dyn Progress,
     ) -> Result<CompactReport> {
-        let (site, snapshot) = (self.site()?, self.snapshot(None)?);
+        let (site, snapshot) = (self.site()?, self.snapshot_to_change()?);
         let mut report = CompactReport {
             before: Shape::of(&snapshot),
             ..CompactReport::default()
@@ -158,7 +158,7 @@ impl Lake {
         snapshot.manifest.check_writer(&self.store)?;
         let lease = Lease::take(&self.store)?;
         loop {
-            let snapshot = self.snapshot(None)?;
+            let snapshot = self.snapshot_to_change()?;
             let groups = step(&snapshot, &site.place, &history);
             if groups.is_empty() {
                 break;
@@ -293,7 +293,7 @@ impl Lake {
         report: &mut CompactReport,
     ) -> Result<()> {
         for _ in 0..TRIES {
-            let snapshot = self.snapshot(None)?;
+            let snapshot = self.snapshot_to_change()?;
             let (good, lost): (Vec<Done>, Vec<Done>) = std::mem::take(done)
                 .into_iter()
                 .partition(|done| done.group.is_in(&snapshot));

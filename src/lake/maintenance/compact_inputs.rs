@@ -54,7 +54,7 @@ impl Lake {
     ) -> Result<Option<u64>> {
         let mut newest = None;
         for _ in 0..TRIES {
-            let snapshot = self.snapshot(None)?;
+            let snapshot = self.snapshot_to_change()?;
             let groups = groups(&snapshot.manifest.inputs);
             if groups.is_empty() {
                 return Ok(newest);

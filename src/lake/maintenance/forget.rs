@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use crate::lake::Lake;
 use crate::lake::ingest::task::RangeResult;
 use crate::lake::version::commit::Change;
-use crate::lake::version::list_file::{InputRow, InputStatus};
+use crate::lake::version::list_file::{InputRow, InputStatus, TAKEN_BACK};
 use crate::source::Source;
 
 /// What was forgotten.
@@ -20,29 +20,26 @@ pub struct Forgotten {
 
 impl Lake {
     /// Forgets all that the lake has of some sources: their tables are empty in the next version, and inputs that are still
-    /// there are new to the next ingest. Older versions keep the rows until a [`Lake::vacuum`].
+    /// there are new to the next ingest, those excepted that [`Lake::forget_before`] has forgotten for good. Older versions keep the rows until a [`Lake::vacuum`].
     ///
     /// # Errors
     /// [`Error::Invalid`] if there is nothing of them, [`Error::Conflict`] if somebody else commits at the same time,
     /// [`Error::Io`].
     pub fn forget(&self, sources: &[&dyn Source]) -> Result<Forgotten> {
         self.check_owner()?;
-        let snapshot = self.snapshot(None)?;
+        let snapshot = self.snapshot_to_change()?;
         let of_source = |row: &InputRow| {
             let source = row.source.as_deref();
             sources.iter().any(|known| Some(known.name()) == source)
         };
         let taken = snapshot.inputs()?.into_iter().filter(|row| of_source(row));
+        // What was forgotten for good stays so. Of the others it is kept which logs they are, so that they can be forgotten for good.
         let inputs: Vec<InputRow> = taken
             .filter(|row| row.status != InputStatus::Skipped || row.content_hash.is_some())
+            .filter(|row| !row.is_forgotten() && !row.is_taken_back())
             .map(|row| InputRow {
                 status: InputStatus::Skipped,
-                error: Some("forgotten".into()),
-                // No file was changed then: it counts as new.
-                modified: 0,
-                content_hash: None,
-                job_id: None,
-                start_time: None,
+                error: Some(TAKEN_BACK.into()),
                 dxt: false,
                 ..row
             })

@@ -2,7 +2,8 @@
 
 use crate::error::{Error, Result};
 use crate::lake::version::file_list::FileList;
-use crate::lake::version::manifest::Manifest;
+use crate::lake::version::list_file::DataFile;
+use crate::lake::version::manifest::{ListFile, Manifest, go_back};
 use crate::lake::version::store::Store;
 use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
@@ -56,8 +57,9 @@ impl Referenced {
                 return Err(Error::Lake {
                     lake: store.show(""),
                     reason: format!(
-                        "version {version}: {} is missing; `iolode lake restore LAKE --version N` goes back to a version that has all of its lists",
-                        part.path
+                        "version {version}: {} is missing; {}",
+                        part.path,
+                        go_back(store, |manifest| !manifest.has_list(&part.path))
                     ),
                 });
             }
@@ -82,22 +84,60 @@ impl Referenced {
         &self.placed
     }
 
-    /// The path of a data file of the newest version that is not there; None if all are.
+    /// What is wrong with the newest version and what to do, as far as that is seen without reading its data files; None if nothing is.
     ///
     /// # Errors
     /// [`Error::Io`], and as [`Referenced::add`].
-    pub(in crate::lake) fn missing_of_newest(&self, store: &Store) -> Result<Option<String>> {
+    pub(in crate::lake) fn flaw_of_newest(&self, store: &Store) -> Result<Option<String>> {
         let Some(newest) = &self.newest else {
             return Ok(None);
         };
+        for list in &newest.inputs {
+            if let Some(what) = flaw_of_list(store, list)? {
+                let remedy = go_back(store, |manifest| !manifest.has_list(&list.path));
+                return Ok(Some(format!("{} {what}; {remedy}", list.path)));
+            }
+        }
         let version = crate::lake::version::pinned::Version::open(store.clone(), newest.clone())?;
         for file in version.read_files()? {
-            if !store.exists(&file.path)? {
-                return Ok(Some(file.path));
+            if let Some(what) = flaw_of_file(store, &file)? {
+                let remedy = go_back(store, |manifest| manifest.version < file.version);
+                return Ok(Some(format!("{} {what}; {remedy}", file.path)));
             }
         }
         Ok(None)
     }
+}
+
+/// What is wrong with a data file, whose bytes are not read: a lake may have terabytes of them.
+pub(in crate::lake) fn flaw_of_file(store: &Store, file: &DataFile) -> Result<Option<String>> {
+    if !store.exists(&file.path)? {
+        return Ok(Some("is missing".into()));
+    }
+    let found = store
+        .local(&file.path)
+        .and_then(|path| path.metadata().ok());
+    let found = found
+        .map(|found| found.len())
+        .filter(|found| *found != file.bytes);
+    Ok(found.map(|found| {
+        format!(
+            "is damaged: it has {found} bytes, {} were written",
+            file.bytes
+        )
+    }))
+}
+
+/// What is wrong with a list.
+pub(in crate::lake) fn flaw_of_list(
+    store: &Store,
+    list: &ListFile,
+) -> Result<Option<&'static str>> {
+    Ok(match store.hash(&list.path)? {
+        None => Some("is missing"),
+        Some(found) if found == list.checksum => None,
+        Some(_) => Some("is damaged: its bytes are not those that were written"),
+    })
 }
 
 /// One number for each file, whatever way leads to it.

@@ -1,19 +1,21 @@
 //! Going back to an older version.
 
+use super::referenced::{flaw_of_file, flaw_of_list};
 use crate::error::{Error, Result};
 use crate::lake::Lake;
 use crate::lake::version::commit::Change;
 use crate::lake::version::lease::Lease;
-use crate::lake::version::manifest::Manifest;
+use crate::lake::version::manifest::{Manifest, Unreadable};
 use crate::lake::version::pinned::Version;
 use crate::lake::version::snapshot::Snapshot;
+use crate::text::quoted;
 
 impl Lake {
     /// Publishes a version that equals an older one: its files, inputs, ranges, functions and settings. Also where the newest version is
     /// damaged, or files are missing that it names.
     ///
     /// # Errors
-    /// [`Error::Lake`] if there is no such version, it is not whole itself, or the lake is a copy whose directories belong to another; [`Error::Conflict`] if somebody else commits meanwhile;
+    /// [`Error::Lake`] if there is no such version, it is not whole itself, a newer program made the newest one, or the lake is a copy whose directories belong to another; [`Error::Conflict`] if somebody else commits meanwhile;
     /// [`Error::Io`].
     pub fn restore(&self, version: u64) -> Result<u64> {
         let lease = Lease::take(&self.store)?;
@@ -24,30 +26,32 @@ impl Lake {
         };
         old.manifest.check_writer(&self.store)?;
         self.check_version(&old)?;
-        let files = old
-            .files()
-            .iter()
-            .map(|file| (&file.path, Some(file.bytes)));
-        let lists = old.manifest.inputs.iter().map(|part| (&part.path, None));
-        for (path, bytes) in files.chain(lists) {
-            // Their bytes are not read: a lake may have terabytes of them.
-            let found = self.store.local(path).and_then(|path| path.metadata().ok());
-            let wrong = match (self.store.exists(path)?, bytes.zip(found)) {
-                (false, _) => "is missing".to_string(),
-                (true, Some((bytes, found))) if found.len() != bytes => {
-                    format!(
-                        "is damaged: it has {} bytes, {bytes} were written",
-                        found.len()
-                    )
-                }
-                (true, _) => continue,
-            };
-            return Err(refuse(format!(
-                "version {version} cannot be restored: {path} {wrong}; `iolode lake history` lists the versions that are there"
-            )));
+        let flawed = |path: &str, what: &str| {
+            refuse(format!(
+                "version {version} cannot be restored: {path} {what}; `iolode lake history {}` lists the versions that are there",
+                quoted(&self.store.show(""))
+            ))
+        };
+        for file in old.files() {
+            if let Some(what) = flaw_of_file(&self.store, file)? {
+                return Err(flawed(&file.path, &what));
+            }
+        }
+        for list in &old.manifest.inputs {
+            if let Some(what) = flaw_of_list(&self.store, list)? {
+                return Err(flawed(&list.path, what));
+            }
         }
         let newest = Manifest::versions(&self.store)?.last().copied();
         let newest = newest.unwrap_or(version);
+        match Manifest::look(&self.store, newest)? {
+            Ok(manifest) => manifest.map_or(Ok(()), |newest| newest.check_writer(&self.store))?,
+            // What another program made is whole, and only that program may go on from it.
+            Err(Unreadable::Format(what)) => {
+                return Err(refuse(format!("version {newest}: {what}")));
+            }
+            Err(Unreadable::Damaged(_)) => {}
+        }
         // The next number is that after the newest version, which may be damaged.
         let base = Manifest {
             version: newest,

@@ -12,12 +12,11 @@ use crate::lake::file::target::Target;
 use crate::lake::file::temp;
 use crate::lake::file::temp::Spill;
 use crate::lake::file::writer::{RangeWriter, read_rows};
-use crate::lake::ingest::discover::FORGOTTEN;
 use crate::lake::ingest::merge::in_order;
 use crate::lake::ingest::task::RangeResult;
 use crate::lake::version::commit::{Change, is_unknown};
 use crate::lake::version::lease::Lease;
-use crate::lake::version::list_file::{DataFile, InputRow, InputStatus};
+use crate::lake::version::list_file::{DataFile, FORGOTTEN, InputRow, InputStatus};
 use crate::lake::version::ranges::range_of;
 use crate::lake::version::site::SiteFile;
 use crate::lake::version::snapshot::Snapshot;
@@ -46,7 +45,7 @@ struct Old {
 
 impl Lake {
     /// Removes what some sources brought that is older than a time, in microseconds since 1970, and notes its logs as forgotten, so that no
-    /// later ingest of the same files brings them back. Readers and ingests may go on meanwhile.
+    /// later ingest of the same files brings them back; also those that [`Lake::forget`] has taken out of the lake before. Readers and ingests may go on meanwhile.
     ///
     /// # Errors
     /// [`Error::Invalid`] if nothing is older, [`Error::Conflict`] if others commit all the time, [`Error::Io`].
@@ -54,7 +53,7 @@ impl Lake {
         self.check_owner()?;
         let lease = Lease::take(&self.store)?;
         for _ in 0..TRIES {
-            let (site, snapshot) = (self.site()?, self.snapshot(None)?);
+            let (site, snapshot) = (self.site()?, self.snapshot_to_change()?);
             snapshot.manifest.check_writer(&self.store)?;
             let inputs = old_inputs(&snapshot, sources, before)?;
             let mut result = RangeResult::default();
@@ -90,11 +89,11 @@ impl Lake {
     }
 }
 
-/// The logs that began before, as they are noted from then on.
+/// The logs that began before and are in the lake or were, as they are noted from then on.
 fn old_inputs(snapshot: &Snapshot, sources: &[&dyn Source], before: i64) -> Result<Vec<InputRow>> {
     let is_old = |row: &InputRow| {
         let source = row.source.as_deref();
-        row.status.has_rows()
+        (row.status.has_rows() || row.is_taken_back())
             && row.start_time.is_some_and(|start| start < before)
             && sources.iter().any(|known| Some(known.name()) == source)
     };

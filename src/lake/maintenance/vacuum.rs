@@ -7,6 +7,7 @@ use crate::lake::Lake;
 use crate::lake::version::lease::Leases;
 use crate::lake::version::manifest::{Manifest, version_of};
 use crate::lake::version::time::micros;
+use chrono::{DateTime, SecondsFormat};
 use std::time::Duration;
 
 /// What a vacuum keeps.
@@ -52,7 +53,8 @@ impl Lake {
     /// Time is that of the file system. What was written since the start of a lease that holds stays, whatever its age.
     ///
     /// # Errors
-    /// [`Error::Lake`] if a kept version cannot be read, or files are missing that the newest names: then nothing is removed.
+    /// [`Error::Lake`] if a kept version cannot be read, or the newest is not whole, as far as that is seen without reading its data files: then
+    /// nothing is removed.
     /// [`Error::Io`].
     pub fn vacuum(&self, options: &VacuumOptions) -> Result<VacuumReport> {
         self.check_owner()?;
@@ -77,19 +79,20 @@ impl Lake {
             .take_while(|next| is_old(next))
             .count();
         let (gone, keep) = versions.split_at(gone);
-        let refuse = |path: &str, what: &str| Error::Lake {
+        let refuse = |reason: &str| Error::Lake {
             lake: store.show(""),
-            reason: format!("{path}: {what}; nothing was removed"),
+            reason: reason.into(),
         };
         let mut named = Referenced::default();
-        for (version, _) in keep {
-            named
-                .add(store, *version)
-                .map_err(|e| refuse(&Manifest::path(*version), &e.to_string()))?;
+        for (at, (version, _)) in keep.iter().enumerate() {
+            let added = named.add(store, *version);
+            added.map_err(|e| self.unreadable(e, *version, keep.get(at + 1)))?;
         }
-        if let Some(missing) = named.missing_of_newest(store)? {
-            let why = "it is missing although the newest version names it; `iolode lake restore LAKE --version N` goes back to an older version";
-            return Err(refuse(&missing, why));
+        if let Some(flaw) = named.flaw_of_newest(store)? {
+            return Err(refuse(&format!(
+                "version {}: {flaw}; nothing was removed",
+                keep.last().map_or(0, |(version, _)| *version)
+            )));
         }
         // Directories outside the lake are known from the files of every version that is still there.
         let mut all = named.clone();
@@ -146,5 +149,26 @@ impl Lake {
             }
         }
         Ok(report)
+    }
+
+    /// The error of a version that is to be kept and cannot be read: nobody knows which files it needs. `next` is the version that followed
+    /// it, with its time.
+    fn unreadable(&self, error: Error, version: u64, next: Option<&(u64, i64)>) -> Error {
+        let (Error::Lake { lake, reason }, Some((next, time))) = (&error, next) else {
+            return error;
+        };
+        // What to do instead of reading it stands behind.
+        let what = reason.split("; ").next().unwrap_or(reason);
+        let time = DateTime::from_timestamp_micros(*time).map_or_else(String::new, |time| {
+            time.to_rfc3339_opts(SecondsFormat::Secs, true)
+        });
+        Error::Lake {
+            lake: lake.clone(),
+            reason: format!(
+                "{what} ({}), so nobody knows which files it needs, and nothing was removed; version {next} superseded it at {time}: \
+                 a --keep that does not reach back to then removes it",
+                Manifest::path(version)
+            ),
+        }
     }
 }

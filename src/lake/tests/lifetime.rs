@@ -56,8 +56,8 @@ fn a_newest_version_that_is_damaged_keeps_vacuum_from_the_last_good_one() {
     fs::remove_file(root.join(&newest)).unwrap();
     let refused = bench.lake.vacuum(&NOTHING_SPARED).unwrap_err().to_string();
     assert!(
-        refused.contains("it is missing although the newest version names it")
-            && refused.contains("lake restore"),
+        refused.contains("is missing; `iolode lake restore")
+            && refused.ends_with("; nothing was removed"),
         "{refused}"
     );
     let missing = bench.lake.restore(3).unwrap_err().to_string();
@@ -78,7 +78,10 @@ fn a_newest_version_that_is_damaged_keeps_vacuum_from_the_last_good_one() {
     }
     let unreadable = Lake::open(&root).unwrap_err().to_string();
     assert!(
-        unreadable.contains("version 5: its manifest is damaged; `iolode lake restore"),
+        unreadable.contains(&format!(
+            "version 5: its manifest is damaged; `iolode lake restore {} --version 4` goes back to version 4",
+            root.display()
+        )),
         "{unreadable}"
     );
     let lake = Lake::open_damaged(&root).unwrap();
@@ -140,14 +143,138 @@ fn a_version_that_is_gone_from_between_is_found_and_not_offered() {
     bench.ingest();
     let root = bench.lake.root().unwrap().to_path_buf();
     fs::remove_file(root.join(Manifest::path(2))).unwrap();
-    let found = bench.lake.check().unwrap().wrong;
-    let found: Vec<_> = found.iter().map(|f| (&*f.path, &*f.what)).collect();
-    assert_eq!(found, [(&*Manifest::path(2), "it is missing")]);
+    let report = bench.lake.check().unwrap();
+    let found = report.superseded.iter();
+    let found: Vec<_> = found.map(|f| (&*f.path, &*f.what)).collect();
+    assert_eq!(found, [(&*Manifest::path(2), "version 2 is missing")]);
+    assert_eq!(report.wrong, []);
     let gone = bench.lake.restore(2).unwrap_err().to_string();
     assert!(
         gone.ends_with("it has no version 2; it has 1, 3 to 4"),
         "{gone}"
     );
+}
+
+#[test]
+fn a_damaged_version_that_was_superseded_is_a_note_until_a_vacuum_removes_it() {
+    let bench = bench();
+    let root = bench.lake.root().unwrap().to_path_buf();
+    let damaged = root.join(Manifest::path(3));
+    let bytes = fs::read(&damaged).unwrap();
+    fs::write(&damaged, &bytes[..100]).unwrap();
+    // The versions that can be gone back to are listed, and which one cannot.
+    let lake = Lake::open_damaged(&root).unwrap();
+    let (rows, unreadable) = lake.history().unwrap();
+    let versions = rows.column(0).as_primitive::<Int64Type>().values().to_vec();
+    assert_eq!(versions, [1, 2]);
+    assert_eq!(unreadable, [(3, Unreadable::Damaged(None))]);
+
+    assert_eq!(lake.restore(2).unwrap(), 4);
+    let report = lake.check().unwrap();
+    let what = "version 3 can be neither read nor restored: its manifest is damaged";
+    let found = Finding {
+        path: Manifest::path(3),
+        what: what.into(),
+    };
+    assert_eq!((report.wrong, report.superseded), (vec![], vec![found]));
+    let (rows, unreadable) = lake.history().unwrap();
+    let of_table = lake.snapshot(None).unwrap().version_batch().unwrap();
+    assert_eq!(rows, of_table);
+    let versions = rows.column(0).as_primitive::<Int64Type>().values().to_vec();
+    assert_eq!((versions, unreadable.len()), (vec![1, 2, 4], 1));
+    bench.ingest();
+
+    // While it is to be kept nobody knows which files it needs.
+    let week = VacuumOptions {
+        keep_versions: Duration::from_secs(7 * 86_400),
+        ..NOTHING_SPARED
+    };
+    let refused = lake.vacuum(&week).unwrap_err().to_string();
+    let expected = format!(
+        "lake {}: version 3: its manifest is damaged ({}), so nobody knows which files it needs, and nothing was removed; \
+         version 4 superseded it at 20",
+        root.display(),
+        Manifest::path(3)
+    );
+    assert!(refused.starts_with(&expected), "{refused}");
+    assert!(
+        refused.ends_with("Z: a --keep that does not reach back to then removes it"),
+        "{refused}"
+    );
+    let removed = lake.vacuum(&NOTHING_SPARED).unwrap();
+    assert_eq!(removed.versions, [1, 2, 3, 4]);
+    assert!(!damaged.exists());
+    let report = lake.check().unwrap();
+    assert_eq!((report.wrong, report.superseded), (vec![], vec![]));
+    assert!(report.unreferenced.is_empty());
+    assert_eq!(bench.rows(), [row(1, "/a"), row(1, "/b")]);
+}
+
+#[test]
+fn what_is_missing_or_damaged_names_the_newest_version_without_it() {
+    let bench = bench();
+    let root = bench.lake.root().unwrap().to_path_buf();
+    let back = |version| {
+        format!(
+            "`iolode lake restore {} --version {version}` goes back to version {version}",
+            root.display()
+        )
+    };
+    let newest = bench.lake.snapshot(None).unwrap();
+    let older = bench.lake.snapshot(Some(2)).unwrap();
+    let is_new = |list: &&ListFile| !older.manifest().has_list(&list.path);
+    for list in [&newest.manifest().files, &newest.manifest().inputs] {
+        let path = root.join(&list.iter().find(is_new).unwrap().path);
+        let bytes = fs::read(&path).unwrap();
+        for damage in [&bytes[..bytes.len() - 1], &[]] {
+            match damage {
+                [] => fs::remove_file(&path).unwrap(),
+                damage => fs::write(&path, damage).unwrap(),
+            }
+            let snapshot = bench.lake.snapshot(None);
+            let error = snapshot.and_then(|snapshot| snapshot.inputs()).unwrap_err();
+            assert!(error.to_string().ends_with(&back(2)), "{error}");
+            let error = bench.lake.vacuum(&NOTHING_SPARED).unwrap_err();
+            assert!(error.to_string().contains(&back(2)), "{error}");
+            bench.lake.restore(3).unwrap_err();
+            fs::write(&path, &bytes).unwrap();
+        }
+    }
+    // A data file that the second log brought: another magic number at its begin, and none of it.
+    let file = root.join(&newest.files()[0].path);
+    let bytes = fs::read(&file).unwrap();
+    let mut flipped = bytes.clone();
+    flipped[0] ^= 16;
+    fs::write(&file, &flipped).unwrap();
+    bench.log("c", "mounts 1 0 /c");
+    let error = bench.lake.ingest(&bench.options(), &Silent).unwrap_err();
+    let without = format!("{} without it", back(2));
+    assert!(error.to_string().ends_with(&without), "{error}");
+    fs::remove_file(&file).unwrap();
+    let error = bench.lake.vacuum(&NOTHING_SPARED).unwrap_err();
+    assert!(error.to_string().contains(&back(2)), "{error}");
+    fs::write(&file, &bytes).unwrap();
+    assert_eq!(bench.lake.check().unwrap().wrong, []);
+}
+
+#[test]
+fn what_a_newer_program_made_is_not_gone_back_from() {
+    for (min_reader, min_writer) in [(9, 9), (FORMAT, 9)] {
+        let bench = bench();
+        let newest = bench.lake.snapshot(None).unwrap().manifest().clone();
+        let newer = Manifest {
+            format: 9,
+            min_reader,
+            min_writer,
+            ..newest.next("of the future", 0)
+        };
+        assert!(newer.publish(bench.lake.store()).unwrap());
+        let lake = Lake::open_damaged(bench.lake.root().unwrap()).unwrap();
+        let refused = lake.restore(2).unwrap_err().to_string();
+        assert!(refused.contains("version 4"), "{refused}");
+        assert!(refused.contains("by a newer iolode"), "{refused}");
+        assert_eq!(Manifest::versions(lake.store()).unwrap(), [1, 2, 3, 4]);
+    }
 }
 
 /// Vacuums the lake whenever a manifest is about to be published.

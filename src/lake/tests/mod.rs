@@ -19,6 +19,7 @@ mod inputs;
 mod large;
 mod lifetime;
 mod made;
+mod missing;
 mod order;
 mod owner;
 mod racing;

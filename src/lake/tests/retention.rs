@@ -51,6 +51,113 @@ fn logs_that_began_before_go_and_no_ingest_brings_them_back() {
     assert_eq!(rows, 5);
 }
 
+/// Three logs, of which the first two are older than 100, and a copy of the first.
+fn two_old_ones() -> Bench {
+    let bench = Bench::new();
+    for (name, text) in [
+        ("old", "mounts 1 99 /old"),
+        ("old-copy", "mounts 1 99 /old"),
+        ("old-too", "mounts 2 7 /7"),
+        ("new", "mounts 3 100 /new"),
+    ] {
+        bench.log(name, text);
+    }
+    bench.ingest();
+    bench
+}
+
+/// Takes in all that there is, in every way, and looks that of the old logs nothing comes back.
+#[track_caller]
+fn stay_forgotten(bench: &Bench) {
+    let new = [row(3, "/new")];
+    bench.ingest();
+    assert_eq!(bench.rows(), new);
+    bench.log("another-copy", "mounts 2 7 /7");
+    let refresh = IngestOptions {
+        refresh: true,
+        ..bench.options()
+    };
+    bench.lake.ingest(&refresh, &Silent).unwrap();
+    assert_eq!(bench.rows(), new);
+    // From a tape, say: other times of the same bytes.
+    for name in ["old", "old-copy", "old-too"] {
+        let path = bench.logs().join(name);
+        let file = fs::File::options().append(true).open(path).unwrap();
+        file.set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(5))
+            .unwrap();
+    }
+    bench.ingest();
+    assert_eq!(bench.rows(), new);
+    let why = "forgotten: older than what the lake keeps";
+    for (name, status, error) in bench.statuses() {
+        let expected = match &*name {
+            "new" => ("ok", ""),
+            _ => ("skipped", why),
+        };
+        assert_eq!((status, &*error), expected, "{name}");
+    }
+    assert_eq!(bench.ingest().version, None);
+    assert_eq!(bench.lake.check().unwrap().wrong, []);
+}
+
+#[test]
+fn logs_that_began_before_stay_forgotten_when_all_are_taken_back_afterwards() {
+    let bench = two_old_ones();
+    bench.lake.forget_before(SOURCE, 100).unwrap();
+    bench.ingest();
+    let forgotten = bench.lake.forget(SOURCE).unwrap();
+    // The copy and the new one; the other two are forgotten for good.
+    assert_eq!((forgotten.inputs, forgotten.rows), (2, 1));
+    assert_eq!(bench.rows(), []);
+    let nothing = bench.lake.forget(SOURCE).unwrap_err().to_string();
+    assert_eq!(nothing, "nothing of mounts is in the lake");
+    stay_forgotten(&bench);
+    // And once more.
+    bench.lake.forget(SOURCE).unwrap();
+    stay_forgotten(&bench);
+}
+
+#[test]
+fn logs_that_began_before_are_forgotten_when_all_were_taken_back_before() {
+    let bench = two_old_ones();
+    let forgotten = bench.lake.forget(SOURCE).unwrap();
+    assert_eq!((forgotten.inputs, forgotten.rows), (4, 3));
+    let forgotten = bench.lake.forget_before(SOURCE, 100).unwrap();
+    assert_eq!((forgotten.inputs, forgotten.rows), (3, 0));
+    stay_forgotten(&bench);
+}
+
+#[test]
+fn what_was_taken_back_without_a_date_is_taken_in_anew_with_its_copies() {
+    let bench = two_old_ones();
+    let before = bench.rows();
+    for _ in 0..2 {
+        bench.lake.forget(SOURCE).unwrap();
+        assert_eq!(
+            bench.ingest().version.map(|_| bench.rows()),
+            Some(before.clone())
+        );
+        let copies = bench
+            .statuses()
+            .iter()
+            .filter(|(_, status, _)| *status == "skipped")
+            .count();
+        assert_eq!(copies, 1);
+        assert_eq!(bench.lake.check().unwrap().wrong, []);
+    }
+    // A copy is taken in where the file that was taken back is gone, and its rows go when its bytes change.
+    bench.lake.forget(SOURCE).unwrap();
+    fs::remove_file(bench.logs().join("old")).unwrap();
+    bench.ingest();
+    bench.log("old-copy", "mounts 1 99 /another");
+    bench.ingest();
+    assert_eq!(
+        bench.rows(),
+        [row(1, "/another"), row(2, "/7"), row(3, "/new")]
+    );
+    assert_eq!(bench.lake.check().unwrap().wrong, []);
+}
+
 #[test]
 fn jobs_that_had_not_ended_stay_with_all_their_steps() {
     let dumps = Dumps::new();

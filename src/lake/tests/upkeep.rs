@@ -309,7 +309,9 @@ fn what_is_no_lake_is_said_in_one_line_with_what_to_do() {
     fs::remove_file(&manifest).unwrap();
     fs::create_dir(&manifest).unwrap();
     assert!(
-        error("lake").contains("version 2: its manifest is damaged; `iolode lake restore"),
+        error("lake").contains(
+            "version 2: its manifest is damaged: it is a directory, which has to be removed; version 1, the newest, is whole"
+        ),
         "{}",
         error("lake")
     );
@@ -375,13 +377,15 @@ fn a_manifest_of_another_version_and_one_that_is_gone_are_found() {
     // In the middle.
     let second = fs::read(path(2)).unwrap();
     fs::copy(path(1), path(2)).unwrap();
-    assert!(
-        wrong()[0].contains("its manifest is damaged"),
-        "{:?}",
-        wrong()
-    );
+    let report = bench.lake.check().unwrap();
+    let found = Finding {
+        path: Manifest::path(2),
+        what: "version 2 can be neither read nor restored: its manifest is damaged: it is that of version 1".into(),
+    };
+    assert_eq!((report.wrong, report.superseded), (vec![], vec![found]));
     let error = bench.lake.snapshot(Some(2)).unwrap_err().to_string();
-    assert!(error.contains("it is that of version 1"), "{error}");
+    let expected = "version 2: its manifest is damaged: it is that of version 1; version 3, the newest, is whole (";
+    assert!(error.contains(expected), "{error}");
     fs::write(path(2), second).unwrap();
     // As the newest.
     fs::copy(path(3), path(4)).unwrap();
@@ -389,10 +393,13 @@ fn a_manifest_of_another_version_and_one_that_is_gone_are_found() {
         Lake::open(root).unwrap_err().to_string(),
         bench.lake.check().unwrap_err().to_string(),
     ] {
-        assert!(
-            error.contains("version 4: its manifest is damaged; `iolode lake restore LAKE --version N` goes back to an older one: it is that of version 3"),
-            "{error}"
+        let expected = format!(
+            "lake {0}: version 4: its manifest is damaged: it is that of version 3; \
+             `iolode lake restore {0} --version 3` goes back to version 3 ({1})",
+            root.display(),
+            Manifest::path(4)
         );
+        assert_eq!(error, expected);
     }
     fs::remove_file(path(4)).unwrap();
     assert!(wrong().is_empty());

@@ -5,8 +5,8 @@ use super::file_list::Entry;
 use super::input_lists::{is_small, merge, write_inputs};
 use super::lease::Lease;
 use super::list_file::DataFile;
-use super::list_file::{InputRow, InputStatus};
-use super::manifest::{JobRange, ListFile, Manifest, Published, Summary};
+use super::list_file::{FORGOTTEN, InputRow, InputStatus};
+use super::manifest::{JobRange, ListFile, Manifest, Published, Summary, go_back};
 use super::ranges::range_of;
 use super::snapshot::Snapshot;
 use super::store::Store;
@@ -17,7 +17,6 @@ use crate::lake::Lake;
 use crate::lake::ingest::task::RangeResult;
 use crate::table::table;
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::SystemTime;
 
@@ -85,7 +84,7 @@ impl Lake {
         mut make: impl FnMut(&Snapshot) -> Result<Option<Change<'a>>>,
     ) -> Result<Option<u64>> {
         for _ in 0..TRIES {
-            let snapshot = self.snapshot(None)?;
+            let snapshot = self.snapshot_to_change()?;
             self.check_directories(snapshot.files())?;
             let Some(change) = make(&snapshot)? else {
                 return Ok(None);
@@ -99,11 +98,13 @@ impl Lake {
 
     /// The error of whoever lost to others so often.
     pub(in crate::lake) fn conflict(&self, what: &str, tries: usize) -> Error {
+        let times = match tries {
+            1 => String::new(),
+            tries => format!(" {tries} times"),
+        };
         Error::Conflict {
             lake: self.store.show(""),
-            reason: format!(
-                "others committed {tries} times while this {what} was ready; run it again"
-            ),
+            reason: format!("others committed{times} while this {what} was ready; run it again"),
         }
     }
 
@@ -232,10 +233,9 @@ impl Lake {
             let twin = is_unnamed_twin(row)
                 .then(|| twins.get(&row.content_hash?))
                 .flatten();
-            let error = twin.map(|path| format!("the same bytes as {path}"));
             InputRow {
                 version,
-                error: error.or_else(|| row.error.clone()),
+                error: twin.or(row.error.as_ref()).cloned(),
                 settings: row
                     .settings
                     .or(change.read_with.filter(|_| row.status.has_rows())),
@@ -330,9 +330,9 @@ impl Lake {
             Some((written, found)) if written != found => Err(Error::Lake {
                 lake: self.store.show(""),
                 reason: format!(
-                    "the bytes of {} are not those that were written: `iolode lake check` names all such files, `iolode lake restore LAKE --version N` \
-                     goes back to a version without them",
-                    file.path
+                    "the bytes of {} are not those that were written: `iolode lake check` names all such files, {} without it",
+                    file.path,
+                    go_back(&self.store, |manifest| manifest.version < file.version)
                 ),
             }),
             _ => Ok(()),
@@ -383,8 +383,9 @@ fn is_unnamed_twin(row: &InputRow) -> bool {
     row.status == InputStatus::Skipped && row.content_hash.is_some() && row.error.is_none()
 }
 
-/// Of which input's bytes the skipped ones are copies, by their hash.
-fn twins(snapshot: &Snapshot, inputs: &[&InputRow]) -> Result<HashMap<i64, Arc<str>>> {
+/// Of which input's bytes the skipped ones are copies, in the words of their rows and by their hash. Copies of a log that was forgotten for
+/// good are forgotten, too.
+fn twins(snapshot: &Snapshot, inputs: &[&InputRow]) -> Result<HashMap<i64, String>> {
     let unnamed = inputs.iter().filter(|row| is_unnamed_twin(row));
     let wanted: HashSet<i64> = unnamed.filter_map(|row| row.content_hash).collect();
     let mut twins = HashMap::new();
@@ -393,14 +394,16 @@ fn twins(snapshot: &Snapshot, inputs: &[&InputRow]) -> Result<HashMap<i64, Arc<s
     }
     let mut holds = |row: &InputRow| {
         let hash = row.content_hash.filter(|hash| wanted.contains(hash));
-        if let Some(hash) = hash.filter(|_| row.status.has_rows()) {
-            twins.insert(hash, row.path.clone());
-        }
+        let why = match row.status.has_rows() {
+            true => Some(format!("the same bytes as {}", row.path)),
+            false => row.is_forgotten().then(|| FORGOTTEN.to_string()),
+        };
+        twins.extend(hash.zip(why));
     };
     let now: HashSet<&str> = inputs.iter().map(|row| &*row.path).collect();
     for row in snapshot.input_index().rows() {
         let row = row?;
-        if !now.contains(&*row.path) {
+        if !now.contains(&*row.path) || row.is_forgotten() {
             holds(&row);
         }
     }

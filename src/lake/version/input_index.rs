@@ -4,7 +4,7 @@
 //! Of a list that is read the bytes are held, and a page of its rows; of its row groups those are decoded that may hold a path
 //! that is asked for. So what is in memory does not grow with the inputs that a lake knows.
 
-use super::list_file::{InputRow, PAGE, check_inputs, input_of, list_bytes};
+use super::list_file::{InputRow, PAGE, TAKEN_BACK, check_inputs, input_of, list_bytes};
 use super::manifest::ListFile;
 use super::store::Store;
 use crate::error::{Error, Result};
@@ -20,8 +20,8 @@ use parquet::arrow::arrow_reader::{
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-/// Columns that tell which input a row is of, and which of its bytes.
-const KEYS: [&str; 3] = ["path", "version", "content_hash"];
+/// Columns that tell which input a row is of, which of its bytes, and whether these were taken back.
+const KEYS: [&str; 4] = ["path", "version", "content_hash", "error"];
 
 /// What of a row is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +54,12 @@ impl Newest<'_> {
         hashes.is_valid(self.at).then(|| hashes.value(self.at))
     }
 
+    /// Whether the next ingest takes it in anew, as if the lake had never seen it.
+    pub(in crate::lake) fn is_taken_back(&self) -> bool {
+        let errors = &self.rows.errors;
+        errors.is_valid(self.at) && errors.value(self.at) == TAKEN_BACK
+    }
+
     /// The whole row, of an index that reads whole rows.
     pub(in crate::lake) fn row(&self) -> InputRow {
         input_of(&self.rows.batch, self.at)
@@ -69,7 +75,7 @@ impl InputIndex {
         Self::of(store, lists, Wanted::All)
     }
 
-    /// Of paths and content hashes alone: there is no [`Newest::row`].
+    /// Of paths, content hashes and errors alone: there is no [`Newest::row`].
     pub(in crate::lake) fn keys<'a>(
         store: &Store,
         lists: impl IntoIterator<Item = &'a ListFile>,
@@ -169,6 +175,7 @@ struct Rows {
     paths: StringArray,
     versions: Int64Array,
     hashes: Int64Array,
+    errors: StringArray,
 }
 
 impl PartialEq for Cursor {
@@ -336,10 +343,14 @@ impl Rows {
             let column = column.and_then(|column| column.as_primitive_opt::<Int64Type>());
             column.cloned().ok_or_else(|| lacks(name))
         };
-        let paths = batch.column_by_name("path");
-        let paths = paths.and_then(|column| column.as_string_opt::<i32>());
+        let text = |name: &str| {
+            let column = batch.column_by_name(name);
+            let column = column.and_then(|column| column.as_string_opt::<i32>());
+            column.cloned().ok_or_else(|| lacks(name))
+        };
         Ok(Self {
-            paths: paths.cloned().ok_or_else(|| lacks("path"))?,
+            paths: text("path")?,
+            errors: text("error")?,
             versions: int("version")?,
             hashes: int("content_hash")?,
             batch,

@@ -1,6 +1,6 @@
 //! The lists that a manifest refers to, as Parquet: data files, inputs.
 
-use super::manifest::ListFile;
+use super::manifest::{ListFile, go_back};
 use super::store::Store;
 use crate::error::{Error, Result};
 use crate::source::{Period, SOURCES, Status};
@@ -96,6 +96,24 @@ pub enum InputStatus {
     Failed,
     /// No log that iolode knows, or the same bytes came from another path.
     Skipped,
+}
+
+/// What `lake_input.error` says of a log that `lake forget --before` removed, and of its copies.
+pub(in crate::lake) const FORGOTTEN: &str = "forgotten: older than what the lake keeps";
+
+/// What `lake_input.error` says of an input that `lake forget` without a date removed.
+pub(in crate::lake) const TAKEN_BACK: &str = "forgotten";
+
+impl InputRow {
+    /// Whether it was forgotten for good: no ingest takes these bytes in again, whatever their file's path and time.
+    pub(in crate::lake) fn is_forgotten(&self) -> bool {
+        self.status == InputStatus::Skipped && self.error.as_deref() == Some(FORGOTTEN)
+    }
+
+    /// Whether the next ingest takes it in anew, as if the lake had never seen it.
+    pub(in crate::lake) fn is_taken_back(&self) -> bool {
+        self.status == InputStatus::Skipped && self.error.as_deref() == Some(TAKEN_BACK)
+    }
 }
 
 impl InputStatus {
@@ -413,17 +431,19 @@ pub(in crate::lake) fn read_list(
 /// # Errors
 /// [`Error::Lake`] if it is missing or damaged.
 pub(in crate::lake) fn list_bytes(store: &Store, part: &ListFile) -> Result<Bytes> {
-    let wrong = |what: &str| Error::Lake {
-        lake: store.show(""),
-        reason: format!("{} {what}", part.path),
+    let wrong = |what: &str| {
+        let remedy = go_back(store, |version| !version.has_list(&part.path));
+        Error::Lake {
+            lake: store.show(""),
+            reason: format!("{} {what}; {remedy}", part.path),
+        }
     };
-    let bytes = store.read(&part.path)?.ok_or_else(|| {
-        wrong("is missing; `iolode lake restore LAKE --version N` goes back to an older version")
-    })?;
+    let bytes = store.read(&part.path)?;
+    let bytes = bytes.ok_or_else(|| wrong("is missing"))?;
     match xxh3_64(&bytes) as i64 == part.checksum {
         true => Ok(bytes),
         false => Err(wrong(
-            "is damaged: its bytes are not those that were written; `iolode lake restore LAKE --version N` goes back to an older version",
+            "is damaged: its bytes are not those that were written",
         )),
     }
 }

@@ -6,16 +6,16 @@ use super::store::Store;
 use super::user_function::UserFunction;
 use crate::error::{Error, Result};
 use crate::table::tables;
+use crate::text::quoted;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::fmt::{Display, Formatter};
 use std::io::ErrorKind;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Format of lakes that this program makes, reads and writes.
 pub const FORMAT: u32 = 2;
 pub(in crate::lake) const VERSION_HINT: &str = "_iolode/_last";
-const DAMAGED: &str =
-    "its manifest is damaged; `iolode lake restore LAKE --version N` goes back to an older one";
 
 /// What became of a version that was to be published.
 #[derive(Debug)]
@@ -26,6 +26,25 @@ pub(in crate::lake) enum Published {
     Lasting,
     /// It is there, and a crash may undo it: its directory could not be synced.
     Undoable(Error),
+}
+
+/// Why the file of a manifest cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unreadable {
+    /// It is not what was written: in which way, if that is known.
+    Damaged(Option<String>),
+    /// Another program wrote it: which, and what to do.
+    Format(String),
+}
+
+impl Display for Unreadable {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Damaged(None) => f.write_str("its manifest is damaged"),
+            Self::Damaged(Some(how)) => write!(f, "its manifest is damaged: {how}"),
+            Self::Format(what) => f.write_str(what),
+        }
+    }
 }
 
 /// One version of a lake. Written once, never changed.
@@ -153,60 +172,90 @@ impl Manifest {
     /// Reads the manifest of a version; None if there is none.
     ///
     /// # Errors
-    /// [`Error::Lake`] if it is damaged or of another format.
+    /// [`Error::Lake`] if it is damaged or of another format; it names the newest version that can be read.
     pub fn read(store: &Store, version: u64) -> Result<Option<Self>> {
+        let unreadable = match Self::look(store, version)? {
+            Ok(found) => return Ok(found),
+            Err(unreadable) => unreadable,
+        };
+        let advice = match &unreadable {
+            Unreadable::Format(_) => String::new(),
+            Unreadable::Damaged(_) => format!("; {}", go_back(store, |_| true)),
+        };
+        Err(Error::Lake {
+            lake: store.show(""),
+            reason: format!(
+                "version {version}: {unreadable}{advice} ({})",
+                Self::path(version)
+            ),
+        })
+    }
+
+    /// As [`Manifest::read`], for who goes on without a version that cannot be read.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub(in crate::lake) fn look(
+        store: &Store,
+        version: u64,
+    ) -> Result<Result<Option<Self>, Unreadable>> {
         let path = Self::path(version);
         let bytes = match store.read(&path) {
             Ok(Some(bytes)) => bytes,
-            Ok(None) => return Ok(None),
+            Ok(None) => return Ok(Ok(None)),
             Err(Error::Io { source, .. }) if source.kind() == ErrorKind::IsADirectory => {
-                return Err(Error::Lake {
-                    lake: store.show(""),
-                    reason: format!("version {version}: {DAMAGED}: {path} is a directory"),
-                });
+                let how = "it is a directory, which has to be removed";
+                return Ok(Err(Unreadable::Damaged(Some(how.into()))));
             }
             Err(e) => return Err(e),
         };
-        let parsed = Self::parse(&bytes).and_then(|manifest| match manifest.version {
-            number if number == version => Ok(manifest),
-            number => Err(format!("{DAMAGED}: it is that of version {number}")),
-        });
-        parsed.map(Some).map_err(|reason| Error::Lake {
-            lake: store.show(""),
-            reason: format!("version {version}: {reason} ({path})"),
-        })
+        Ok(Self::parse(&bytes).and_then(|manifest| {
+            let number = manifest.version;
+            let other = || Unreadable::Damaged(Some(format!("it is that of version {number}")));
+            (number == version)
+                .then_some(Some(manifest))
+                .ok_or_else(other)
+        }))
     }
 
     /// Reads a manifest's file.
     ///
     /// # Errors
-    /// What is wrong with it, and what to do, as text.
-    pub fn parse(bytes: &[u8]) -> Result<Self, String> {
+    /// What is wrong with it.
+    pub fn parse(bytes: &[u8]) -> Result<Self, Unreadable> {
+        let damaged = |e: serde_json::Error| Unreadable::Damaged(Some(e.to_string()));
         let Some((checksum, body)) = unwrapped(bytes) else {
             return Err(match serde_json::from_slice::<Formats>(bytes) {
-                Ok(Formats { format: 1, .. }) => {
-                    "it has the lake format 1 of an unreleased iolode; make a new lake and ingest the logs again".into()
-                }
-                _ => DAMAGED.into(),
+                Ok(Formats { format: 1, .. }) => Unreadable::Format(
+                    "it has the lake format 1 of an unreleased iolode; make a new lake and ingest the logs again".into(),
+                ),
+                _ => Unreadable::Damaged(None),
             });
         };
         if checksum != xxh3_64(body) {
-            return Err(DAMAGED.into());
+            return Err(Unreadable::Damaged(None));
         }
-        let formats: Formats =
-            serde_json::from_slice(body).map_err(|e| format!("{DAMAGED}: {e}"))?;
+        let formats: Formats = serde_json::from_slice(body).map_err(damaged)?;
         if formats.min_reader > FORMAT {
-            return Err(format!(
+            return Err(Unreadable::Format(format!(
                 "made by a newer iolode (lake format {}, this one reads {FORMAT}); use a newer iolode",
                 formats.min_reader
-            ));
+            )));
         }
-        let manifest: Self = serde_json::from_slice(body).map_err(|e| format!("{DAMAGED}: {e}"))?;
+        let manifest: Self = serde_json::from_slice(body).map_err(damaged)?;
         let bounds = || manifest.ranges.iter().map(|range| range.from);
         match bounds().next() == Some(None) && bounds().is_sorted_by(|a, b| a < b) {
             true => Ok(manifest),
-            false => Err(format!("{DAMAGED}: its ranges overlap")),
+            false => Err(Unreadable::Damaged(Some("its ranges overlap".into()))),
         }
+    }
+
+    /// Whether a list of files or inputs is one of its own.
+    pub(in crate::lake) fn has_list(&self, path: &str) -> bool {
+        self.files
+            .iter()
+            .chain(&self.inputs)
+            .any(|list| list.path == path)
     }
 
     /// The first version of a lake.
@@ -368,11 +417,15 @@ impl Manifest {
     pub fn newest(store: &Store) -> Result<Option<Self>> {
         let hinted = |(version, _): (u64, String)| Self::read(store, version).ok().flatten();
         let mut newest = hint(store).and_then(hinted);
-        if newest.is_none() {
-            newest = match Self::versions(store)?.last() {
-                Some(version) => Self::read(store, *version)?,
-                None => return Ok(None),
+        let mut looked_at = None;
+        while newest.is_none() {
+            let last = Self::versions(store)?.last().copied();
+            // One that is gone since was removed by a vacuum after others had committed: then another is the last.
+            let Some(version) = last.filter(|last| looked_at != Some(*last)) else {
+                return Ok(None);
             };
+            newest = Self::read(store, version)?;
+            looked_at = Some(version);
         }
         while let Some(next) = newest.as_ref().and_then(|m| m.version.checked_add(1)) {
             match Self::read(store, next)? {
@@ -406,6 +459,28 @@ impl Manifest {
             .collect();
         versions.sort_unstable();
         Ok(versions)
+    }
+}
+
+/// What to do about a version that is not whole: read the newest one that is wanted, can be read and has all its lists.
+pub(in crate::lake) fn go_back(store: &Store, is_wanted: impl Fn(&Manifest) -> bool) -> String {
+    let versions = Manifest::versions(store).unwrap_or_default();
+    let is_whole = |version: &u64| {
+        let Ok(Ok(Some(manifest))) = Manifest::look(store, *version) else {
+            return false;
+        };
+        let mut lists = manifest.files.iter().chain(&manifest.inputs);
+        is_wanted(&manifest) && lists.all(|list| store.exists(&list.path).is_ok_and(|there| there))
+    };
+    match versions.iter().rev().find(|version| is_whole(version)) {
+        Some(version) if Some(version) == versions.last() => {
+            format!("version {version}, the newest, is whole")
+        }
+        Some(version) => format!(
+            "`iolode lake restore {} --version {version}` goes back to version {version}",
+            quoted(&store.show(""))
+        ),
+        None => "no older version is whole; get the lake back from a copy of it".into(),
     }
 }
 
@@ -496,6 +571,7 @@ mod tests {
     fn what_a_newer_program_made_is_read_if_it_says_so_and_changed_if_it_says_so() {
         let store = Store::Memory(Default::default());
         let error = Manifest::parse(&of_formats(9, 9, 9).bytes().unwrap()).unwrap_err();
+        let error = error.to_string();
         assert!(
             error.starts_with("made by a newer iolode (lake format 9, this one reads 2)"),
             "{error}"
@@ -519,6 +595,7 @@ mod tests {
             assert!(Manifest::parse(&changed).is_err(), "{at}");
         }
         let old = Manifest::parse(b"{\n  \"format\": 1,\n  \"lake_id\": \"x\"\n}").unwrap_err();
+        let old = old.to_string();
         assert!(old.contains("ingest the logs again"), "{old}");
     }
 }

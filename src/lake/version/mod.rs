@@ -1,7 +1,8 @@
 //! Versions of a lake: what they name, and how the next one is published.
 //!
 //! A `manifest` names the lists of a version: `list_file` reads and writes them, `file_index` and `input_index` put them together.
-//! A `pinned` version reads what a question needs of them, a `snapshot` all. `commit` publishes the next version, under a `lease`.
+//! A `pinned` version reads what a question needs of them, a `snapshot` all. `commit` publishes the next version, under a `lease`; `recovery` is about a
+//! newest version that is gone.
 //! `store` is the only file that knows where the bytes lie.
 
 pub(super) mod commit;
@@ -16,6 +17,7 @@ pub(super) mod owner;
 pub(super) mod owner_file;
 pub(super) mod pinned;
 pub(super) mod ranges;
+pub(super) mod recovery;
 pub(super) mod site;
 pub(super) mod snapshot;
 pub(super) mod store;

@@ -14,6 +14,7 @@ use super::store::Store;
 use crate::error::{Error, Result};
 use crate::lake::Lake;
 use crate::lake::maintenance::referenced::{Referenced, outside};
+use crate::text::quoted;
 use serde::Deserialize;
 use std::collections::BTreeSet;
 use std::fs;
@@ -30,8 +31,8 @@ pub struct Moved {
 }
 
 impl Lake {
-    /// Refuses to change a lake whose directories belong to another root, as those of a copied one do. Each operation that writes
-    /// calls it first.
+    /// Refuses to change a lake whose directories belong to another root, as those of a copied one do, or whose newest version is missing.
+    /// Each operation that writes calls it first.
     ///
     /// # Errors
     /// [`Error::Lake`], which says what to do; [`Error::Io`].
@@ -44,6 +45,7 @@ impl Lake {
             return Err(self.refuse("another lake was made there meanwhile; open it anew"));
         }
         let newest = Version::open(self.store.clone(), manifest)?;
+        self.refuse_missing_version()?;
         self.check_directories(&newest.read_files()?)
     }
 
@@ -211,8 +213,7 @@ impl Lake {
     }
 
     fn shown_root(&self) -> String {
-        self.root()
-            .map_or_else(String::new, |root| root.display().to_string())
+        self.root().map_or_else(String::new, quoted)
     }
 }
 

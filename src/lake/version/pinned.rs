@@ -3,7 +3,7 @@
 use super::file_index::FileIndex;
 use super::input_index::InputIndex;
 use super::list_file::{DataFile, InputRow, files_to_batch, inputs_to_batch};
-use super::manifest::Manifest;
+use super::manifest::{Manifest, Unreadable};
 use super::site::SiteFile;
 use super::store::Store;
 use crate::error::Result;
@@ -90,7 +90,7 @@ impl Version {
         InputIndex::new(&self.store, &self.manifest.inputs)
     }
 
-    /// As [`Version::input_index`], of paths and content hashes alone.
+    /// As [`Version::input_index`], of paths, content hashes and errors alone.
     pub(in crate::lake) fn input_keys(&self) -> InputIndex {
         InputIndex::keys(&self.store, &self.manifest.inputs)
     }
@@ -144,37 +144,51 @@ impl Version {
         builder.finish()
     }
 
-    /// The rows of `lake_version`: this version and those before it that are still there.
+    /// The rows of `lake_version`: this version and those before it that can still be read.
     ///
     /// # Errors
-    /// [`crate::Error::Lake`] if a manifest is damaged.
+    /// [`crate::Error::Io`].
     pub fn version_batch(&self) -> Result<RecordBatch> {
-        let mut builder = TableBuilder::new(table("lake_version")?);
-        for version in Manifest::versions(&self.store)? {
-            if version > self.version() {
-                break;
-            }
-            let Some(manifest) = Manifest::read(&self.store, version)? else {
-                continue;
-            };
-            let number = |v: u64| i64::try_from(v).unwrap_or(i64::MAX);
-            builder.column(0).int64().push(number(version));
-            builder.column(1).int64().push(manifest.parent.map(number));
-            builder.column(2).timestamp().push(manifest.time);
-            builder.column(3).utf8().append_value(&manifest.operation);
-            let summary = &manifest.summary;
-            let figures = [
-                summary.inputs,
-                summary.inputs_failed,
-                summary.files_added,
-                summary.files_removed,
-                summary.rows,
-                summary.bytes,
-            ];
-            for (at, figure) in figures.into_iter().enumerate() {
-                builder.column(4 + at).int64().push(number(figure));
-            }
-        }
-        builder.finish()
+        history(&self.store, self.version()).map(|(rows, _)| rows)
     }
+}
+
+/// The rows of `lake_version` up to a version, and the versions whose manifests are there and cannot be read.
+pub(in crate::lake) fn history(
+    store: &Store,
+    last: u64,
+) -> Result<(RecordBatch, Vec<(u64, Unreadable)>)> {
+    let mut builder = TableBuilder::new(table("lake_version")?);
+    let mut unreadable = vec![];
+    for version in Manifest::versions(store)? {
+        if version > last {
+            break;
+        }
+        let manifest = match Manifest::look(store, version)? {
+            Ok(Some(manifest)) => manifest,
+            Ok(None) => continue,
+            Err(why) => {
+                unreadable.push((version, why));
+                continue;
+            }
+        };
+        let number = |v: u64| i64::try_from(v).unwrap_or(i64::MAX);
+        builder.column(0).int64().push(number(version));
+        builder.column(1).int64().push(manifest.parent.map(number));
+        builder.column(2).timestamp().push(manifest.time);
+        builder.column(3).utf8().append_value(&manifest.operation);
+        let summary = &manifest.summary;
+        let figures = [
+            summary.inputs,
+            summary.inputs_failed,
+            summary.files_added,
+            summary.files_removed,
+            summary.rows,
+            summary.bytes,
+        ];
+        for (at, figure) in figures.into_iter().enumerate() {
+            builder.column(4 + at).int64().push(number(figure));
+        }
+    }
+    Ok((builder.finish()?, unreadable))
 }

@@ -1,6 +1,6 @@
 //! Where a lake's bytes lie: a directory, or memory.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, os_reason};
 use bytes::Bytes;
 use futures::{StreamExt, executor::block_on};
 use object_store::{
@@ -226,7 +226,7 @@ impl Store {
             Self::Local(directory) => {
                 let target = directory.root.join(path);
                 let put = directory.put_if_absent(&target, bytes);
-                put.map_err(|e| Error::io(&target, "cannot write", e))
+                put.map_err(|e| self.cannot_write(path, e))
             }
             Self::Memory(store) => {
                 let target = ObjectPath::from(path);
@@ -392,6 +392,18 @@ impl Store {
         }
     }
 
+    /// Has a client of a network file system look at a directory of the server's once more; of no effect elsewhere.
+    pub(in crate::lake) fn revalidate(&self, directory: &str) {
+        if let Self::Local(Directory { root, .. }) = self {
+            let _ = rustix::fs::statx(
+                rustix::fs::CWD,
+                root.join(directory),
+                rustix::fs::AtFlags::STATX_FORCE_SYNC,
+                rustix::fs::StatxFlags::BASIC_STATS,
+            );
+        }
+    }
+
     /// Makes what is at a path as young as what is written now. Memory, of which nothing is removed by age, stays as it is.
     ///
     /// # Errors
@@ -455,6 +467,23 @@ impl Store {
                 Err(object_store::Error::NotFound { .. }) | Ok(()) => Ok(()),
                 Err(e) => Err(self.error(path, "cannot delete", e)),
             },
+        }
+    }
+
+    /// Why a file of the lake could not be written. Whoever may not write in a lake hears of the lake, not of a temporary file in it.
+    fn cannot_write(&self, path: &str, e: std::io::Error) -> Error {
+        use std::io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem};
+        match e.kind() {
+            PermissionDenied | ReadOnlyFilesystem => Error::Lake {
+                lake: self.show(""),
+                reason: format!(
+                    "it cannot be changed by this user or on this machine, only read: {}: {}",
+                    path.rsplit_once('/')
+                        .map_or(".", |(directory, _)| directory),
+                    os_reason(&e)
+                ),
+            },
+            _ => Error::io(self.show(path), "cannot write", e),
         }
     }
 
@@ -650,6 +679,41 @@ mod tests {
         let error = store.put_if_absent("list", b"1").unwrap_err().to_string();
         assert!(error.contains("cannot sync: input/output error"), "{error}");
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
+    }
+
+    /// A directory in which nobody may write.
+    #[derive(Debug)]
+    struct ReadOnly(i32);
+
+    impl Calls for ReadOnly {
+        fn before(&self, call: Call, _: &Path) -> std::io::Result<()> {
+            match call {
+                Call::Read => Ok(()),
+                _ => Err(std::io::Error::from_raw_os_error(self.0)),
+            }
+        }
+    }
+
+    #[test]
+    fn who_may_not_write_in_a_lake_is_told_of_the_lake() {
+        // EACCES and EROFS.
+        for (code, why) in [(13, "permission denied"), (30, "read-only file system")] {
+            let directory = tempfile::tempdir().unwrap();
+            let store = Store::with_calls(directory.path(), Arc::new(ReadOnly(code)));
+            for (where_to, error) in [
+                (
+                    "_iolode/part",
+                    store.put_if_absent("_iolode/part/list", b"1").map(drop),
+                ),
+                ("_iolode/lease", store.time().map(drop)),
+            ] {
+                let expected = format!(
+                    "lake {}: it cannot be changed by this user or on this machine, only read: {where_to}: {why}",
+                    directory.path().display()
+                );
+                assert_eq!(error.unwrap_err().to_string(), expected);
+            }
+        }
     }
 
     /// Refuses every other link.

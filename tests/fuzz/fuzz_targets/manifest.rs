@@ -6,6 +6,7 @@ use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
     if let Err(why) = Manifest::parse(data) {
+        let why = why.to_string();
         assert!(!why.contains('\n'), "more than one line: {why}");
     }
 });
