@@ -1,12 +1,13 @@
 //! `iolode ingest`: logs into a lake.
 
 use super::exit::Exit;
+use super::lake::settings::otherwise;
 use super::period::{period, zone};
 use super::progress::{self, Bar};
 use super::screen::Terminal;
 use super::{interrupt, size};
 use crate::error::Error;
-use crate::lake::{CreateOptions, IngestOptions, InputPath, Lake};
+use crate::lake::{CreateOptions, IngestOptions, InputPath, Lake, ReadOtherwise};
 use std::path::{Path, PathBuf};
 
 /// Import logs into a lake
@@ -145,6 +146,15 @@ pub(super) fn run(args: &Args, screen: &mut Terminal) -> anyhow::Result<Exit> {
     let report = lake.ingest(&options, &bar);
     bar.clear();
     let report = report?;
+    if args.refresh {
+        let left = ReadOtherwise {
+            logs: 0,
+            ..lake.read_otherwise()?
+        };
+        for line in otherwise(left, &args.lake) {
+            screen.say(format_args!("note: {line}"));
+        }
+    }
     Ok(progress::end(&report, &lake, bar.elapsed(), screen))
 }
 

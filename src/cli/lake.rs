@@ -3,7 +3,7 @@
 mod copy;
 mod files;
 mod history;
-mod settings;
+pub(in crate::cli) mod settings;
 
 use super::exit::Exit;
 use super::open::open_to_read;

@@ -45,7 +45,7 @@ pub use maintenance::check::{CheckReport, Finding};
 pub use maintenance::compact::{CompactOptions, CompactReport, Shape};
 pub use maintenance::copy::{CopyOptions, CopyReport};
 pub use maintenance::forget::Forgotten;
-pub use maintenance::settings::SettingsChange;
+pub use maintenance::settings::{ReadOtherwise, SettingsChange};
 pub use maintenance::vacuum::{VacuumOptions, VacuumReport};
 pub use version::list_file::{
     DataFile, InputRow, InputStatus, batch_to_files, batch_to_inputs, files_to_batch,

@@ -4,15 +4,15 @@ use crate::cli::exit::Exit;
 use crate::cli::screen::Terminal;
 use crate::cli::size;
 use crate::error::Error;
-use crate::lake::{Lake, SiteFile};
-use crate::text::{shown, shown_path};
+use crate::lake::{Lake, ReadOtherwise, SiteFile};
+use crate::text::{quoted, shown, shown_path};
 use std::path::{Path, PathBuf};
 
 /// Change the settings of a lake: cluster, time zone, mounts and their file systems, names of programs, sources, placement
 #[derive(clap::Args)]
 #[command(after_help = "\
 Each version of a lake keeps its settings. Rows that are in the lake were read with the settings of
-their time; `iolode ingest --refresh` reads their inputs again.
+their time; `iolode ingest --refresh` reads logs again.
 
 Examples:
   iolode lake info /scratch/lake --site > site.toml
@@ -72,13 +72,30 @@ pub(super) fn set(args: &Set, screen: &mut Terminal) -> anyhow::Result<Exit> {
             shown(path)
         ));
     }
-    if changed.read_otherwise > 0 {
-        screen.say(format_args!(
-            "{} read with other settings; `iolode ingest --refresh` reads what is still there again",
-            size::counted(changed.read_otherwise, "input was", "inputs were")
-        ));
+    for line in otherwise(changed.read_otherwise, &args.lake) {
+        screen.say(line);
     }
     Ok(Exit::Done)
+}
+
+/// What to do about inputs that were read with other settings.
+pub(in crate::cli) fn otherwise(read: ReadOtherwise, lake: &Path) -> Vec<String> {
+    let mut lines = vec![];
+    if read.logs > 0 {
+        lines.push(format!(
+            "{} read with other settings; `iolode ingest --refresh` reads what is still there again",
+            size::counted(read.logs, "log was", "logs were")
+        ));
+    }
+    if read.dumps > 0 {
+        lines.push(format!(
+            "{} of Slurm or LMT read with other settings; --refresh leaves them as they are, for with other time zones or mounts their rows would stand \
+             beside the old ones: if these changed, `iolode lake forget {} --slurm --lmt`, then ingest the dumps again",
+            size::counted(read.dumps, "dump was", "dumps were"),
+            quoted(lake)
+        ));
+    }
+    lines
 }
 
 pub(super) fn restore(args: &Restore, screen: &mut Terminal) -> anyhow::Result<Exit> {

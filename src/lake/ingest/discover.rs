@@ -327,7 +327,10 @@ fn is_wanted(
     };
     let told = row.source.as_deref() == Some("slurm")
         && !(options.slurm_columns.is_empty() && options.slurm_delimiter.is_none());
-    let other_settings = row.settings.is_some_and(|settings| settings != read_with);
+    // Read in another zone, records and samples have other keys, and those of one dump cannot be told from those of others: they are
+    // taken back with `iolode lake forget` first.
+    let is_log = row.job_id.is_some();
+    let other_settings = is_log && row.settings.is_some_and(|settings| settings != read_with);
     let older = options.refresh
         && !row.is_forgotten()
         && (nothing_taken

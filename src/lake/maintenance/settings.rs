@@ -10,13 +10,43 @@ use crate::lake::{Lake, Snapshot};
 pub struct SettingsChange {
     /// The version with the new settings; None if they were those of the newest.
     pub version: Option<u64>,
-    /// Inputs whose rows were read with other zones, mounts or names of programs; `ingest --refresh` reads them again.
-    pub read_otherwise: u64,
+    /// Inputs that were read with other settings.
+    pub read_otherwise: ReadOtherwise,
     /// Registered sources that are no longer in the settings.
     pub sources_dropped: Vec<String>,
 }
 
+/// Inputs whose rows were read with other zones, mounts or names of programs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReadOtherwise {
+    /// Logs; `ingest --refresh` reads them again.
+    pub logs: u64,
+    /// Dumps, whose rows cannot be told from those of other dumps: [`Lake::forget`] takes them back, and then they are ingested again.
+    pub dumps: u64,
+}
+
 impl Lake {
+    /// The inputs that were read with other settings than those of the newest version.
+    ///
+    /// # Errors
+    /// As [`Lake::snapshot`].
+    pub fn read_otherwise(&self) -> Result<ReadOtherwise> {
+        let snapshot = self.snapshot(None)?;
+        let read_with = snapshot.site()?.reading_hash()?;
+        let inputs = snapshot.inputs()?;
+        let otherwise = inputs.iter().filter(|row| {
+            row.status.has_rows() && row.settings.is_some_and(|settings| settings != read_with)
+        });
+        let mut found = ReadOtherwise::default();
+        for row in otherwise {
+            match row.job_id {
+                Some(_) => found.logs += 1,
+                None => found.dumps += 1,
+            }
+        }
+        Ok(found)
+    }
+
     /// The text of the settings of the newest version, as it was given.
     ///
     /// # Errors
@@ -33,7 +63,6 @@ impl Lake {
     pub fn set_settings(&self, text: &str, if_version: Option<u64>) -> Result<SettingsChange> {
         let site = SiteFile::parse(text)?;
         site.place.check()?;
-        let read_with = site.reading_hash()?;
         let mut sources_dropped = vec![];
         let version = self.change(|snapshot| {
             let newest = snapshot.version();
@@ -50,13 +79,9 @@ impl Lake {
             sources_dropped = before.map(|source| source.path).filter(is_gone).collect();
             Ok(changed_settings(snapshot, text))
         })?;
-        let inputs = self.snapshot(None)?.inputs()?;
-        let otherwise = |row: &&crate::lake::InputRow| {
-            row.status.has_rows() && row.settings.is_some_and(|settings| settings != read_with)
-        };
         Ok(SettingsChange {
             version,
-            read_otherwise: inputs.iter().filter(otherwise).count() as u64,
+            read_otherwise: self.read_otherwise()?,
             sources_dropped,
         })
     }

@@ -1,6 +1,9 @@
 //! What the site knows: kept with each version as it was given, changed by commits.
 
+use super::dumps::{Dumps, dump, line};
 use super::*;
+use arrow::array::AsArray;
+use arrow::datatypes::TimestampMicrosecondType;
 
 fn with(settings: &str) -> Bench {
     Bench::with(&CreateOptions {
@@ -90,12 +93,12 @@ fn a_change_says_which_inputs_were_read_otherwise_and_refresh_reads_them_again()
     bench.ingest();
     let berlin = "timezone = 'Europe/Berlin' # since 2026\n";
     let changed = bench.lake.set_settings(berlin, Some(2)).unwrap();
-    assert_eq!((changed.version, changed.read_otherwise), (Some(3), 3));
+    assert_eq!((changed.version, changed.read_otherwise.logs), (Some(3), 3));
     assert_eq!(bench.lake.settings().unwrap(), berlin);
     // What readers take from them has not changed.
     let named = format!("cluster = 'cori'\n{berlin}");
     let changed = bench.lake.set_settings(&named, None).unwrap();
-    assert_eq!((changed.version, changed.read_otherwise), (Some(4), 3));
+    assert_eq!((changed.version, changed.read_otherwise.logs), (Some(4), 3));
     assert_eq!(bench.ingest().version, None);
     let refresh = IngestOptions {
         refresh: true,
@@ -105,8 +108,58 @@ fn a_change_says_which_inputs_were_read_otherwise_and_refresh_reads_them_again()
     assert_eq!(report.inputs.get(&InputStatus::Ok), Some(&3));
     assert_eq!(bench.rows().len(), 3);
     let same = bench.lake.set_settings(&named, None).unwrap();
-    assert_eq!((same.version, same.read_otherwise), (None, 0));
+    assert_eq!((same.version, same.read_otherwise.logs), (None, 0));
     assert_eq!(bench.lake.ingest(&refresh, &Silent).unwrap().version, None);
+}
+
+/// In another zone the same records have other keys. A refresh would let them stand twice.
+#[test]
+fn dumps_that_were_read_in_another_zone_are_not_read_beside_themselves() {
+    let dumps = Dumps::new();
+    let path = dumps.directory.path().join("sacct.psv");
+    let text = dump(&[
+        line(1, "COMPLETED", 0, Some(10), Some(50)),
+        line(2, "COMPLETED", 20, Some(30), Some(60)),
+    ]);
+    std::fs::write(&path, text).unwrap();
+    let zone = |name: &str| format!("timezone = \"{name}\"\n");
+    dumps.lake.set_settings(&zone("UTC"), None).unwrap();
+    dumps.take(&path);
+    let changed = dumps
+        .lake
+        .set_settings(&zone("America/Los_Angeles"), None)
+        .unwrap();
+    assert_eq!(
+        (changed.read_otherwise.logs, changed.read_otherwise.dumps),
+        (0, 1)
+    );
+    let submitted = || {
+        let rows = dumps.rows("slurm_job");
+        let times = rows.column_by_name("submit_time").unwrap();
+        times
+            .as_primitive::<TimestampMicrosecondType>()
+            .values()
+            .to_vec()
+    };
+    // 2026-09-01 00:00:00 and 00:00:20 UTC.
+    let midnight = 1_788_220_800_000_000;
+    assert_eq!(submitted(), [midnight, midnight + 20_000_000]);
+    let refresh = IngestOptions {
+        refresh: true,
+        ..IngestOptions::default()
+    };
+    dumps.take_with(&path, refresh);
+    assert_eq!(submitted(), [midnight, midnight + 20_000_000]);
+    assert_eq!(dumps.lake.read_otherwise().unwrap().dumps, 1);
+    dumps.lake.forget(&[&crate::source::slurm::Slurm]).unwrap();
+    dumps.take(&path);
+    // Seven hours later, in Pacific Daylight Time.
+    let there = midnight + 7 * 3600 * 1_000_000;
+    assert_eq!(submitted(), [there, there + 20_000_000]);
+    assert_eq!(
+        dumps.lake.read_otherwise().unwrap(),
+        ReadOtherwise::default()
+    );
 }
 
 #[test]
