@@ -14,7 +14,7 @@ use crate::answer::{Analysis, Values};
 use crate::engine::{Engine, EngineOptions, runtime};
 use crate::error::Error;
 use crate::lake::{IngestOptions, Lake};
-use crate::text::shown_path;
+use crate::text::{quoted, shown_path};
 use anyhow::Context;
 use datafusion::arrow::array::{AsArray, RecordBatch};
 use datafusion::arrow::datatypes::SchemaRef;
@@ -112,7 +112,7 @@ impl Session {
                 screen.say(format_args!(
                     "note: {} is `{name}` in SQL; --lake NAME={} gives it another name",
                     shown_path(path),
-                    shown_path(path)
+                    quoted(path)
                 ));
             }
             lakes.push((name, lake, None));
