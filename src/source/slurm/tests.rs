@@ -599,6 +599,21 @@ fn a_last_line_without_an_end_is_left_out_for_its_values_may_be_cut() {
     );
 }
 
+/// A job name may hold a line end, so that what is left of the last line could be the rest of the name before.
+#[test]
+fn what_is_left_of_a_last_line_is_no_part_of_the_text_before() {
+    let text = "JobIDRaw|JobID|State|NNodes|JobName\n1|1|COMPLETED|128|solver\n2.ba";
+    let read = read(&[text]);
+    assert_eq!(texts(&read.jobs, "job_name"), [Some("solver".to_string())]);
+    assert_eq!(read.outcomes[0].status, Status::Damaged);
+    assert_eq!(
+        read.outcomes[0].why.as_deref(),
+        Some(
+            "1 line cannot be split for certain and it was left out: 3; the last line has no end: the dump was cut"
+        )
+    );
+}
+
 #[test]
 fn nodes_are_counted_where_a_dump_has_no_times() {
     let read = read(&["JobIDRaw|JobID|State|NNodes|NodeList\n\

@@ -262,6 +262,13 @@ impl Line<'_> {
 impl Text<'_> {
     /// Takes whole lines; how many bytes of them were used. The rest has to come again with what follows it.
     fn lines(&mut self, text: &str, last: bool, tables: &mut BatchSink) -> Result<usize> {
+        let whole = text.len();
+        // sacct ends every line: what is left of the last one may still look like a record, or like a part of the text of the one before.
+        let text = match text.rfind('\n') {
+            Some(end) if last => &text[..=end],
+            _ => text,
+        };
+        let is_cut = text.len() < whole;
         let mut at = 0;
         let mut taken = Line::new();
         while at < text.len() {
@@ -292,7 +299,6 @@ impl Text<'_> {
                 continue;
             }
             if last && end == text.len() {
-                // sacct ends every line: what is left of this one may still look like a record, with other values.
                 self.cut = true;
                 self.fail(1);
                 at = end;
@@ -314,6 +320,11 @@ impl Text<'_> {
                 }
                 Next::More => break,
             }
+        }
+        if is_cut {
+            self.cut = true;
+            self.fail(1);
+            return Ok(whole);
         }
         Ok(at.min(text.len()))
     }
