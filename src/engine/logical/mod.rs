@@ -1,6 +1,7 @@
 //! Rewrites of the logical plan.
 
 pub(super) mod anti_join;
+pub(super) mod bottom_up;
 pub(in crate::engine) mod canonical_floats;
 pub(in crate::engine) mod checked_arithmetic;
 pub(super) mod condition_values;

@@ -4,9 +4,9 @@
 //! where it is cast into a zone: `now() AT TIME ZONE 'Europe/Berlin'` would be the hands of a clock in UTC under the name of Berlin's. Such a cast goes through
 //! UTC. It must run after types are coerced, which makes such casts, too.
 
-use datafusion::arrow::datatypes::DataType;
+use datafusion::arrow::datatypes::{DataType, TimeUnit};
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
 use datafusion::common::{DFSchema, Result};
 use datafusion::logical_expr::expr::Cast;
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
@@ -26,6 +26,9 @@ impl AnalyzerRule for UtcTimes {
     }
 
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
+        if !has_zones(&plan)? {
+            return Ok(plan);
+        }
         plan.transform_up_with_subqueries(|plan| {
             let names = NamePreserver::new(&plan);
             let schema = merge_schema(&plan.inputs());
@@ -39,16 +42,34 @@ impl AnalyzerRule for UtcTimes {
     }
 }
 
-fn through_utc(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
-    let Expr::Cast(cast) = &expr else {
-        return Ok(Transformed::no(expr));
-    };
-    let DataType::Timestamp(unit, Some(zone)) = cast.field.data_type() else {
-        return Ok(Transformed::no(expr));
-    };
-    if zone.as_ref() == UTC {
-        return Ok(Transformed::no(expr));
+/// Whether something is cast into a zone other than UTC: few plans have such, and for the others no schema has to be made.
+fn has_zones(plan: &LogicalPlan) -> Result<bool> {
+    let mut found = false;
+    plan.apply_with_subqueries(|node| {
+        node.apply_expressions(|expr| {
+            found = found || expr.exists(|expr| Ok(target(expr).is_some()))?;
+            Ok(match found {
+                true => TreeNodeRecursion::Stop,
+                false => TreeNodeRecursion::Continue,
+            })
+        })
+    })?;
+    Ok(found)
+}
+
+/// The type that an expression is cast into, if it is a time in a zone other than UTC.
+fn target(expr: &Expr) -> Option<(&Cast, TimeUnit)> {
+    let Expr::Cast(cast) = expr else { return None };
+    match cast.field.data_type() {
+        DataType::Timestamp(unit, Some(zone)) if zone.as_ref() != UTC => Some((cast, *unit)),
+        _ => None,
     }
+}
+
+fn through_utc(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
+    let Some((cast, unit)) = target(&expr) else {
+        return Ok(Transformed::no(expr));
+    };
     let is_local = match cast.expr.get_type(schema)? {
         DataType::Timestamp(_, zone) => zone.is_none(),
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => true,
@@ -57,7 +78,7 @@ fn through_utc(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     if !is_local {
         return Ok(Transformed::no(expr));
     }
-    let in_utc = DataType::Timestamp(*unit, Some(UTC.into()));
+    let in_utc = DataType::Timestamp(unit, Some(UTC.into()));
     let in_utc = Expr::Cast(Cast::new(cast.expr.clone(), in_utc));
     let target = cast.field.data_type().clone();
     Ok(Transformed::yes(Expr::Cast(Cast::new(

@@ -8,6 +8,7 @@ use crate::engine::functions::date_part::DatePart;
 use crate::engine::functions::date_trunc::UtcTrunc;
 use crate::engine::functions::{AGGREGATE, SCALAR};
 use crate::engine::logical::anti_join::OuterToAnti;
+use crate::engine::logical::bottom_up::BottomUp;
 use crate::engine::logical::checked_arithmetic;
 use crate::engine::logical::checked_arithmetic::CheckedArithmetic;
 use crate::engine::logical::condition_values::ConditionValues;
@@ -127,12 +128,14 @@ pub(crate) fn session_state(
         .with_config(config(threads, memory, first))
         .with_runtime_env(runtime)
         .with_optimizer_rules(optimizer_rules())
-        .with_optimizer_rule(Arc::new(ExactPercentileCont))
         .with_optimizer_rule(Arc::new(OuterToAnti))
-        .with_optimizer_rule(Arc::new(Extremes))
-        .with_optimizer_rule(Arc::new(NullSafeKeys))
-        .with_optimizer_rule(Arc::new(PushDownSemiJoin))
-        .with_optimizer_rule(Arc::new(CastBounds))
+        .with_optimizer_rule(Arc::new(BottomUp(&[
+            &ExactPercentileCont,
+            &Extremes,
+            &NullSafeKeys,
+            &PushDownSemiJoin,
+            &CastBounds,
+        ])))
         .with_physical_optimizer_rules(rules(true));
     let mut window = builder.window_functions().take().unwrap_or_default();
     let scalar = builder.scalar_functions().get_or_insert_default();

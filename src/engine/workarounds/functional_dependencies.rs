@@ -153,6 +153,17 @@ impl RelationPlanner for ForgetDependencies {
 /// The same plan, with a grouping in place of each DISTINCT: DataFusion makes one of it later, whose keys are known only then. One that DataFusion
 /// will find to be done already stays.
 fn grouped(plan: LogicalPlan) -> Result<LogicalPlan> {
+    let mut found = false;
+    plan.apply_with_subqueries(|node| {
+        found = matches!(node, LogicalPlan::Distinct(Distinct::All(_)));
+        Ok(match found {
+            true => TreeNodeRecursion::Stop,
+            false => TreeNodeRecursion::Continue,
+        })
+    })?;
+    if !found {
+        return Ok(plan);
+    }
     let grouped = plan.transform_up_with_subqueries(|node| {
         let LogicalPlan::Distinct(Distinct::All(input)) = &node else {
             return Ok(match node.inputs().is_empty() {
