@@ -70,12 +70,24 @@ fn listen() -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Whether Ctrl-C, or a signal that ends a process, has stopped something.
+pub(crate) fn has_stopped() -> bool {
+    STOPPED.load(Ordering::Relaxed)
+}
+
+static STOPPED: AtomicBool = AtomicBool::new(false);
+
 fn interrupted() {
     let now = MODE.lock().unwrap_or_else(PoisonError::into_inner);
     match &*now {
         Mode::Prompt => {}
-        Mode::Statement(notify) => notify.notify_one(),
-        Mode::Ingest(flag) if !flag.swap(true, Ordering::Relaxed) => {}
+        Mode::Statement(notify) => {
+            STOPPED.store(true, Ordering::Relaxed);
+            notify.notify_one();
+        }
+        Mode::Ingest(flag) if !flag.swap(true, Ordering::Relaxed) => {
+            STOPPED.store(true, Ordering::Relaxed);
+        }
         Mode::Ingest(_) | Mode::Plain => std::process::exit(130),
     }
 }

@@ -117,7 +117,7 @@ fn run() -> ExitCode {
         (Ok(Exit::SomeFailed), None) => ExitCode::from(1),
         (Err(error), None) => {
             screen.say(message(&error));
-            ExitCode::from(2)
+            ExitCode::from(if interrupt::has_stopped() { 130 } else { 2 })
         }
     }
 }
