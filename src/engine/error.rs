@@ -123,7 +123,28 @@ fn plainer(text: String) -> String {
         between("Function '", "' failed to match any signature"),
         between("but received ", " (DataType"),
     ) {
-        return format!("function `{name}` does not take a value of type {given}");
+        // Of several arguments the text is about something else.
+        return match given.chars().all(char::is_alphanumeric) {
+            true => format!("function `{name}` does not take a value of type {given}"),
+            false => format!("function `{name}` does not take values of these types"),
+        };
+    }
+    if let Some(expr) = between("annot coerce arithmetic expression ", " to valid types") {
+        let expr = expr.replace(", \"UTC\")", ")");
+        let words: Vec<&str> = expr.split(' ').map(sql_type).collect();
+        return format!(
+            "`{}` has no meaning; cast one of them, as in `CAST(a AS BIGINT)`",
+            words.join(" ")
+        );
+    }
+    // What follows is the parser's tree.
+    if text.contains("Span(Location")
+        && let Some((before, _)) = text.split_once(" { ")
+    {
+        let sentence = before
+            .rsplit_once(' ')
+            .map_or(before, |(sentence, _)| sentence);
+        return sentence.trim_end_matches(':').into();
     }
     if let Some(given) = between("arsing timestamp from '", "': ") {
         return format!(
@@ -193,6 +214,21 @@ fn plainer(text: String) -> String {
         return format!("damaged data file /{path}; `iolode lake check` says what else is wrong");
     }
     text
+}
+
+/// The name in SQL of a type; anything else as it is.
+fn sql_type(word: &str) -> &str {
+    match word {
+        "Utf8" | "Utf8View" | "LargeUtf8" => "VARCHAR",
+        "Int64" => "BIGINT",
+        "Int32" => "INTEGER",
+        "UInt64" => "BIGINT UNSIGNED",
+        "Float64" => "DOUBLE",
+        "Boolean" => "BOOLEAN",
+        word if word.starts_with("Timestamp(") => "TIMESTAMP",
+        word if word.starts_with("Interval(") => "INTERVAL",
+        word => word,
+    }
 }
 
 fn schema(error: &SchemaError) -> String {
@@ -537,6 +573,13 @@ mod tests {
             ("SELECT count(*) T WHERE a = 5", "`x` is not a number"),
             ("SELECT count(*) T WHERE b = 'abc'", "`abc` is not a number"),
             ("SELECT coalesce(a, b) T", "`x` is not a number"),
+            ("SELECT a + b T", "`VARCHAR + BIGINT` has no meaning"),
+            ("SELECT now() - 5", "`TIMESTAMP - BIGINT` has no meaning"),
+            (
+                "SELECT substr(1)",
+                "substring without for/from is not valid",
+            ),
+            ("SELECT round('x')", "function `round` does not take"),
             (
                 "SELECT * T GROUP BY a",
                 "column `t.b` is neither in GROUP BY nor",
