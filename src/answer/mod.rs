@@ -4,6 +4,7 @@
 //! One file here that makes an [`Answer`]; one line in [`ANALYSES`]. `iolode query NAME` then writes its page, or its JSON.
 
 pub mod amount;
+#[allow(clippy::module_inception)]
 pub mod answer;
 pub mod diagnose;
 mod rows;
