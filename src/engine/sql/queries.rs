@@ -518,7 +518,7 @@ mod tests {
             call("SELECT * FROM at_time('fs1')")
                 .unwrap_err()
                 .starts_with(
-                    "at_time needs from (begin): at_time(fs => .., from => .., to => .., "
+                    "at_time needs from (start of the period): at_time(fs => .., from => .., to => .., "
                 )
         );
         assert!(
