@@ -87,7 +87,7 @@ fn a_path_that_is_not_there_is_a_mistake_and_no_failed_input() {
     assert_eq!(why, "typo: cannot read: no such file or directory");
     let why = iolode(dir.path(), &["ingest", "--lake", "lake"]).failed();
     assert!(
-        why.starts_with("nothing to take in: give --darshan, --slurm or --lmt"),
+        why.starts_with("nothing to import: give --darshan, --slurm or --lmt"),
         "{why}"
     );
 }

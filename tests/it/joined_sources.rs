@@ -545,7 +545,7 @@ fn a_question_without_its_parameters_says_which() {
     let dir = tempfile::tempdir().unwrap();
     let listed = iolode(dir.path(), &["query"]).ok();
     assert!(
-        listed.lines().any(|line| line.starts_with("coverage ")),
+        listed.lines().any(|line| line.starts_with("  coverage ")),
         "{listed}"
     );
     let failed = iolode(dir.path(), &["query", "at_time", "--fs", "x"]).failed();

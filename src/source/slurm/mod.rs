@@ -13,6 +13,7 @@ mod fields;
 pub mod hostlist;
 mod json;
 mod latest_record;
+mod lines;
 #[cfg(test)]
 mod mutation;
 mod record;

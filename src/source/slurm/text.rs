@@ -3,12 +3,12 @@
 use super::clock::Clock;
 use super::column::{Column, Kind};
 use super::fields::{holds, parse};
+use super::lines::{cut, line_end, next_line};
 use super::record::{Expansion, Record, clock};
 use super::split::{Layout, Piece, pieces};
 use super::value::{self, Tres};
 use crate::error::{Error, Result};
 use crate::source::{BatchSink, Input, Outcome, Site, Status};
-use memchr::{memchr, memmem};
 use std::borrow::Cow;
 
 /// Bytes that are read at once.
@@ -165,7 +165,7 @@ pub(super) fn read(input: &Input, site: &Site, tables: &mut BatchSink) -> Result
                 Ok(text) => Cow::Borrowed(text),
                 Err(_) => String::from_utf8_lossy(bytes),
             };
-            if memchr(b'\r', text.as_bytes()).is_some() {
+            if memchr::memchr(b'\r', text.as_bytes()).is_some() {
                 text = text.replace("\r\n", "\n").into();
             }
             used = reader.lines(&text, last, tables)?;
@@ -545,82 +545,5 @@ impl Text<'_> {
             status,
             why: (!why.is_empty()).then(|| why.join("; ")),
         })
-    }
-}
-
-/// Where the line that begins at `at` ends.
-fn line_end(text: &str, at: usize) -> usize {
-    memchr(b'\n', &text.as_bytes()[at..]).map_or(text.len(), |n| at + n)
-}
-
-/// Where the line after the one that ends at `end` begins and ends, empty ones left out; None if there is none.
-fn next_line(text: &str, end: usize) -> Option<(usize, usize)> {
-    let rest = text.as_bytes().get(end + 1..)?;
-    let from = end + 1 + rest.iter().position(|b| *b != b'\n')?;
-    Some((from, line_end(text, from)))
-}
-
-/// The fields of a line, if it has as many as there are columns.
-fn cut<'t>(layout: &Layout, line: &'t str, fields: &mut Vec<&'t str>) -> bool {
-    fields.clear();
-    let (mut from, length, most) = (0, layout.delimiter.len(), layout.columns.len());
-    let add = |found: usize| {
-        fields.push(&line[from..found]);
-        from = found + length;
-        fields.len() <= most
-    };
-    let fits = match layout.delimiter.as_bytes() {
-        [byte] => all_places(*byte, line.as_bytes(), add),
-        delimiter => memmem::find_iter(line.as_bytes(), delimiter).all(add),
-    };
-    if !fits {
-        return false;
-    }
-    match layout.trailing {
-        true => fields.len() == most && from == line.len(),
-        false => {
-            fields.push(&line[from..]);
-            fields.len() == most
-        }
-    }
-}
-
-/// Whether `each` holds for every place at which a byte stands; it is asked no further once it does not.
-///
-/// Fields have few bytes, so that to look for each delimiter anew costs more than to look at eight bytes at a time.
-#[inline(always)]
-fn all_places(byte: u8, text: &[u8], mut each: impl FnMut(usize) -> bool) -> bool {
-    const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
-    let (words, rest) = text.as_chunks::<8>();
-    for (word_at, word) in words.iter().enumerate() {
-        let other = u64::from_le_bytes(*word) ^ u64::from_le_bytes([byte; 8]);
-        // The high bit of each byte that is 0.
-        let mut found = !(((other & LOW) + LOW) | other | LOW);
-        while found != 0 {
-            if !each(8 * word_at + found.trailing_zeros() as usize / 8) {
-                return false;
-            }
-            found &= found - 1;
-        }
-    }
-    let from = text.len() - rest.len();
-    let rest = rest.iter().enumerate().filter(|(_, b)| **b == byte);
-    rest.into_iter().all(|(at, _)| each(from + at))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    proptest! {
-        #![proptest_config(ProptestConfig { failure_persistence: None, rng_seed: prop::test_runner::RngSeed::Fixed(7), ..ProptestConfig::default() })]
-
-        #[test]
-        fn places_are_those_that_a_search_finds(text in "[a|\u{0}\u{fc}\u{7c}~}]{0,40}") {
-            let mut found = vec![];
-            all_places(b'|', text.as_bytes(), |at| { found.push(at); true });
-            prop_assert_eq!(found, memchr::memchr_iter(b'|', text.as_bytes()).collect::<Vec<_>>());
-        }
     }
 }

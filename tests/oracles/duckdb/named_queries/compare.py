@@ -218,7 +218,8 @@ def main():
     binary, *rest = sys.argv[1:]
     lakes = [word for word in rest if Path(word).is_dir()]
     listed = subprocess.run([binary, "query"], capture_output=True, text=True, check=True).stdout
-    known = [line.split()[0] for line in listed.splitlines() if line.strip() and line.split()[0] not in PAGES]
+    # Titles of groups begin at the margin.
+    known = [line.split()[0] for line in listed.splitlines() if line.startswith("  ") and line.split()[0] not in PAGES]
     names = [word for word in rest if word not in lakes] or known
     if not lakes or set(names) - set(known):
         sys.exit(f"{__doc__}\nno such query: {sorted(set(names) - set(known))}")
