@@ -137,15 +137,6 @@ fn plainer(text: String) -> String {
             words.join(" ")
         );
     }
-    // What follows is the parser's tree.
-    if text.contains("Span(Location")
-        && let Some((before, _)) = text.split_once(" { ")
-    {
-        let sentence = before
-            .rsplit_once(' ')
-            .map_or(before, |(sentence, _)| sentence);
-        return sentence.trim_end_matches(':').into();
-    }
     if let Some(given) = between("arsing timestamp from '", "': ") {
         return format!(
             "`{given}` is not a valid timestamp; expected `2026-09-01` or `2026-09-01 12:00:00`"
@@ -212,6 +203,15 @@ fn plainer(text: String) -> String {
     }
     if let Some(path) = between("Failed to fetch metadata for file ", ": ") {
         return format!("damaged data file /{path}; `iolode lake check` says what else is wrong");
+    }
+    // What follows is the parser's tree.
+    if text.contains("Span(Location")
+        && let Some((before, _)) = text.split_once(" { ")
+    {
+        let sentence = before
+            .rsplit_once(' ')
+            .map_or(before, |(sentence, _)| sentence);
+        return sentence.trim_end_matches(':').into();
     }
     text
 }
