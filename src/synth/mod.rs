@@ -8,11 +8,11 @@
 //! ```text
 //! plan      which program job i is, how large, how many bytes, when, and what is planted in it
 //! shape     what that kind of program does: phases of reads and writes            fault: the same for planted faults
-//! scene     how long each takes on the processes and OSTs that it has             system: the OSTs, one of them slow
-//! lifelike  how real logs repeat themselves
+//! workload     how long each takes on the processes and OSTs that it has             system: the OSTs, one of them slow
+//! realistic  how real logs repeat themselves
 //! record    what Darshan counts of it        trace: request by request, by time
 //! log       records, names and job as a DarshanLog, which darshan::write writes
-//! neighbour two jobs on the same OSTs at the same time                 outsider: runs that are no jobs
+//! neighbour two jobs on the same OSTs at the same time                 unscheduled: runs that are no jobs
 //! slurm     the accounting of these jobs and of others that left no log, as sacct prints it day by day
 //! load      what a log's I/O is to the servers        lmt      their counters, sampled every 5 s
 //! site      which mount is which file system
@@ -34,45 +34,31 @@
 //! what came through MPI-IO. What was planted is written to `truth.json`.
 //! In months of the other kinds that is a list `jobs` with one entry for each job.
 
-mod app;
-mod case;
-mod cause;
-mod fault;
-mod healthy;
-mod kind;
-mod lifelike;
+mod darshan;
+mod inputs;
 mod lmt;
-mod load;
-mod log;
-mod neighbour;
-mod outsider;
-mod plan;
 pub(crate) mod random;
-mod record;
-mod scene;
-mod shape;
+mod scenario;
 mod site;
-mod slow_ost;
 mod slurm;
-mod stage;
-mod supply;
 mod system;
-mod trace;
 mod truth;
+mod workload;
 mod write;
 
-pub use kind::Kind;
-pub use supply::Supply;
+pub use inputs::GeneratedInputs;
+pub use scenario::kind::Kind;
 pub use write::{Summary, write, write_with};
 
 use crate::source::darshan::write::DarshanLog;
-use app::Interface;
 use chrono::{DateTime, Datelike, Timelike, Utc};
-use plan::{Job, Plan, Plant};
 use random::{Random, mix};
-use scene::Scene;
+use scenario::plan::{Job, Plan, Plant};
+use scenario::{case, neighbour, slow_ost, unscheduled};
 use std::path::{Path, PathBuf};
 use system::System;
+use workload::app::Interface;
+use workload::{Workload, realistic, shape};
 
 /// A synthetic month.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,7 +79,7 @@ pub struct Month {
     pub lmt_seconds: i64,
     /// Whether its logs compress as real ones do, and as few jobs have a striping of their own as on Cori. What is known of months
     /// without it depends on every byte of theirs.
-    pub lifelike: bool,
+    pub realistic: bool,
 }
 
 /// Jobs with logs of a month that has a million logs.
@@ -134,7 +120,7 @@ impl Month {
             days: 30,
             slurm: false,
             lmt_seconds: 0,
-            lifelike: false,
+            realistic: false,
         }
     }
 
@@ -171,7 +157,7 @@ impl Month {
         Self {
             slurm: true,
             lmt_seconds: days.clamp(0, whole.days) * 86_400,
-            lifelike: true,
+            realistic: true,
             ..whole
         }
     }
@@ -190,7 +176,7 @@ impl Month {
     /// Its jobs and those that come on top: what is planted for Slurm and LMT changes nothing else.
     fn all_jobs(&self) -> u64 {
         match self.kind {
-            Kind::Usual => self.jobs + neighbour::count(self) + outsider::count(self),
+            Kind::Usual => self.jobs + neighbour::count(self) + unscheduled::count(self),
             _ => self.jobs,
         }
     }
@@ -228,24 +214,24 @@ fn job(plan: &Plan, index: u64) -> Job {
     match index.checked_sub(plan.month.jobs) {
         None => plan.job(index),
         Some(number) if number < neighbours => neighbour::job(plan, number),
-        Some(number) => outsider::job(plan, number - neighbours, index),
+        Some(number) => unscheduled::job(plan, number - neighbours, index),
     }
 }
 
-/// Job `index` with its logs, and the scenes that they tell of.
-fn scenes(plan: &Plan, index: u64) -> (Job, Vec<(MonthLog, Scene)>) {
+/// Job `index` with its logs, and the workloads that they tell of.
+fn workloads(plan: &Plan, index: u64) -> (Job, Vec<(MonthLog, Workload)>) {
     let job = job(plan, index);
     let made = match index.checked_sub(plan.month.jobs) {
         Some(number) if number < neighbour::count(&plan.month) => {
-            neighbour::scene(plan, &job, number)
+            neighbour::workload(plan, &job, number)
         }
         _ => logs(plan, &job),
     };
     (job, made)
 }
 
-/// The logs of a job, and the scenes that they tell of.
-fn logs(plan: &Plan, job: &Job) -> Vec<(MonthLog, Scene)> {
+/// The logs of a job, and the workloads that they tell of.
+fn logs(plan: &Plan, job: &Job) -> Vec<(MonthLog, Workload)> {
     match &job.plant {
         Some(Plant::Case(case)) => return case::logs(plan, job, case),
         Some(Plant::Role(role)) => return slow_ost::logs(plan, job, *role),
@@ -255,50 +241,51 @@ fn logs(plan: &Plan, job: &Job) -> Vec<(MonthLog, Scene)> {
     let system = System::new(seed);
     let mut start = job.start;
     let mut first_pid = None;
-    let mut made: Vec<(MonthLog, Scene)> = vec![];
+    let mut made: Vec<(MonthLog, Workload)> = vec![];
     for number in 0..job.logs {
         let mut random = Random::new(mix(seed).wrapping_add(number), job.index);
         let share = |bytes: i64| bytes / job.logs as i64;
-        let mut scene = Scene::new(job, system, Random::new(random.bits(), 0));
-        scene.lifelike = plan.month.lifelike;
-        scene.alike = scene.lifelike && job.plant.is_none() && random.chance(lifelike::ALIKE);
+        let mut workload = Workload::new(job, system, Random::new(random.bits(), 0));
+        workload.realistic = plan.month.realistic;
+        workload.alike =
+            workload.realistic && job.plant.is_none() && random.chance(realistic::ALIKE);
         if job.plant == Some(Plant::CustomStriping) {
-            scene.stripe = *random.pick(&[
+            workload.stripe = *random.pick(&[
                 (4 << 20, 64),
                 (16 << 20, 24),
                 (1 << 20, 248),
                 (32 << 20, 96),
                 (8 << 20, 8),
             ]);
-            scene.progressive = random.chance(0.4);
+            workload.progressive = random.chance(0.4);
         }
         // Collective buffering has requests of one size, too many to trace.
         let traceable = job.interface == Interface::Posix && job.nprocs <= 16;
         if job.plant.is_none() && traceable && random.chance(0.1) {
-            scene.traced = Some((120 / job.nprocs).clamp(8, 60));
+            workload.traced = Some((120 / job.nprocs).clamp(8, 60));
         }
-        shape::play(&mut scene, job, share(job.read), share(job.written));
+        shape::phases(&mut workload, job, share(job.read), share(job.written));
 
         let pid = random.int(2_000, 400_000);
         let parent = first_pid.filter(|_| job.app.forks);
         first_pid.get_or_insert(pid);
-        let log = log::log(job, &mut scene, start, parent);
+        let log = darshan::log(job, &mut workload, start, parent);
         let path = path(job, start, pid, &mut random);
         start += match job.app.forks {
             true => random.float(0.0, 3.0),
-            false => scene.clock + random.float(2.0, 90.0),
+            false => workload.clock + random.float(2.0, 90.0),
         };
-        made.push((MonthLog { path, log }, scene));
+        made.push((MonthLog { path, log }, workload));
     }
     made
 }
 
 /// The log of a job that has but one.
-fn only_log(job: &Job, mut scene: Scene, random: &mut Random) -> (MonthLog, Scene) {
-    let log = log::log(job, &mut scene, job.start, None);
+fn only_log(job: &Job, mut workload: Workload, random: &mut Random) -> (MonthLog, Workload) {
+    let log = darshan::log(job, &mut workload, job.start, None);
     let pid = random.int(2_000, 400_000);
     let path = path(job, job.start, pid, random);
-    (MonthLog { path, log }, scene)
+    (MonthLog { path, log }, workload)
 }
 
 /// Where Darshan would put a log that started then, in UTC.
@@ -326,9 +313,5 @@ fn path(job: &Job, start: f64, pid: i64, random: &mut Random) -> PathBuf {
     ))
 }
 
-#[cfg(test)]
-mod examined;
-#[cfg(test)]
-mod paper;
 #[cfg(test)]
 mod tests;

@@ -1,16 +1,16 @@
 //! `site.toml`: what the logs of the month do not say and its site knows.
 
-use super::lmt::FILE_SYSTEMS;
-use super::system::DEFAULT_STRIPE;
+use crate::synth::lmt::FILE_SYSTEMS;
+use crate::synth::system::DEFAULT_STRIPE;
 use std::fmt::Write;
 
 /// Zone of the site: the stamps of LMT and the times of sacct are in it. Noon in UTC, when the month is busiest, is two in the afternoon there.
-pub(super) const ZONE: chrono_tz::Tz = chrono_tz::Europe::Berlin;
+pub(crate) const ZONE: chrono_tz::Tz = chrono_tz::Europe::Berlin;
 /// Name of the cluster.
-pub(super) const CLUSTER: &str = "synth";
+pub(crate) const CLUSTER: &str = "synth";
 
 /// The text of `site.toml`.
-pub(super) fn text() -> String {
+pub(crate) fn text() -> String {
     let mut text =
         format!("# The site of a synthetic month.\ncluster = '{CLUSTER}'\ntimezone = '{ZONE}'\n");
     let (size, count) = DEFAULT_STRIPE;

@@ -1,35 +1,35 @@
 //! The machine: its file systems and how fast they are.
 
-use super::random::mix;
 use crate::source::darshan::job::Mount;
 use crate::source::darshan::write::mount;
+use crate::synth::random::mix;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// OSTs of /scratch.
-pub(super) const SCRATCH_OSTS: i64 = 248;
+pub(crate) const SCRATCH_OSTS: i64 = 248;
 /// OSTs of /home, a Lustre of its own.
-pub(super) const HOME_OSTS: i64 = 8;
+pub(crate) const HOME_OSTS: i64 = 8;
 /// By how much a file on the slow OST takes longer.
-pub(super) const SLOWDOWN: f64 = 5.0;
+pub(crate) const SLOWDOWN: f64 = 5.0;
 /// OST number `at` of /scratch where one of them is left out, counted round and round.
-pub(super) fn other_ost(at: i64, left_out: i64) -> i64 {
+pub(crate) fn other_ost(at: i64, left_out: i64) -> i64 {
     let ost = at % (SCRATCH_OSTS - 1);
     if ost >= left_out { ost + 1 } else { ost }
 }
 
 /// Stripe size and count where nobody asked for others.
-pub(super) const DEFAULT_STRIPE: (i64, i64) = (1 << 20, 1);
+pub(crate) const DEFAULT_STRIPE: (i64, i64) = (1 << 20, 1);
 
 /// The machine of a seed.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct System {
+pub(crate) struct System {
     seed: u64,
     /// The OST of /scratch on which files are slow.
-    pub(super) slow_ost: i64,
+    pub(crate) slow_ost: i64,
 }
 
 impl System {
-    pub(super) fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Self {
             seed,
             slow_ost: (mix(seed ^ 0x510) % SCRATCH_OSTS as u64) as i64,
@@ -37,14 +37,14 @@ impl System {
     }
 
     /// What an OST of /scratch can do when nobody else uses it, bytes per second.
-    pub(super) fn speed(&self, ost: i64) -> f64 {
+    pub(crate) fn speed(&self, ost: i64) -> f64 {
         let unit = (mix(self.seed ^ mix(ost as u64)) >> 11) as f64 / (1u64 << 53) as f64;
         0.9e9 + 0.4e9 * unit
     }
 }
 
 /// The mount table of every node.
-pub(super) fn mounts() -> Vec<Mount> {
+pub(crate) fn mounts() -> Vec<Mount> {
     vec![
         mount("ext4", "/"),
         mount("lustre", "/scratch"),
@@ -56,7 +56,7 @@ pub(super) fn mounts() -> Vec<Mount> {
 }
 
 /// The Lustre under a path: its OSTs and MDTs.
-pub(super) fn lustre(path: &str) -> Option<(i64, i64)> {
+pub(crate) fn lustre(path: &str) -> Option<(i64, i64)> {
     match path.split('/').nth(1) {
         Some("scratch") => Some((SCRATCH_OSTS, 5)),
         Some("home") => Some((HOME_OSTS, 2)),
@@ -72,7 +72,7 @@ const STREAMS: [(&str, u64); 3] = [
 ];
 
 /// A record id for a name. Darshan has another hash; only the ids of the streams are its own, for readers know them.
-pub(super) fn record_id(name: &str) -> u64 {
+pub(crate) fn record_id(name: &str) -> u64 {
     STREAMS
         .iter()
         .find(|(stream, _)| *stream == name)

@@ -1,65 +1,65 @@
 //! What was planted, for those who look for it: `truth.json`.
 
-use super::fault::Fault;
-use super::kind::Kind;
-use super::load::Load;
-use super::plan::{Job, Plant};
-use super::scene::Scene;
-use super::slow_ost;
-use super::slurm::Windows;
-use super::system::{SCRATCH_OSTS, SLOWDOWN, System};
-use super::{Month, MonthLog};
 use crate::source::darshan::ModuleId;
 use crate::source::darshan::counters::{posix, stdio};
 use crate::source::darshan::write::Records;
+use crate::synth::lmt::load::Load;
+use crate::synth::scenario::fault::Fault;
+use crate::synth::scenario::kind::Kind;
+use crate::synth::scenario::plan::{Job, Plant};
+use crate::synth::scenario::slow_ost;
+use crate::synth::slurm::Windows;
+use crate::synth::system::{SCRATCH_OSTS, SLOWDOWN, System};
+use crate::synth::workload::Workload;
+use crate::synth::{Month, MonthLog};
 use serde_json::{Value, json};
 
 /// What is worth knowing of a job's logs.
 #[derive(Default)]
-pub(super) struct Facts {
-    pub(super) logs: u64,
-    pub(super) bytes: u64,
+pub(crate) struct Facts {
+    pub(crate) logs: u64,
+    pub(crate) bytes: u64,
     job_id: i64,
     /// Bytes read and written by its logs, by POSIX and STDIO.
     moved: (i64, i64),
     /// Files with one stripe: number and sum of the logarithms of their bandwidths, on the slow OST and elsewhere.
     slow: (u64, f64),
     other: (u64, f64),
-    pub(super) special: Option<Box<Special>>,
+    pub(crate) special: Option<Box<Special>>,
     /// What the accounting and the servers need to know of its logs.
-    pub(super) windows: Windows,
-    pub(super) loads: Vec<Load>,
+    pub(crate) windows: Windows,
+    pub(crate) loads: Vec<Load>,
 }
 
 /// What was written beside the logs.
 #[derive(Default)]
-pub(super) struct Dumps {
-    pub(super) files: u64,
-    pub(super) bytes: u64,
+pub(crate) struct Dumps {
+    pub(crate) files: u64,
+    pub(crate) bytes: u64,
     /// What was planted there.
-    pub(super) slurm: Option<Value>,
-    pub(super) lmt: Option<Value>,
+    pub(crate) slurm: Option<Value>,
+    pub(crate) lmt: Option<Value>,
 }
 
 /// What is special about a job.
-pub(super) struct Special {
+pub(crate) struct Special {
     plant: Plant,
-    pub(super) path: String,
+    pub(crate) path: String,
     /// The file's size, and what is left of it.
-    pub(super) cut: (u64, u64),
-    pub(super) copy: Option<String>,
+    pub(crate) cut: (u64, u64),
+    pub(crate) copy: Option<String>,
     paths: Vec<String>,
     numbers: Value,
 }
 
 impl Facts {
     /// Of the logs of a job as they were made.
-    pub(super) fn of(job: &Job, logs: &[(MonthLog, Scene)]) -> Self {
+    pub(crate) fn of(job: &Job, logs: &[(MonthLog, Workload)]) -> Self {
         let mut facts = Self {
             job_id: job.job_id,
             ..Self::default()
         };
-        for (MonthLog { log, .. }, scene) in logs {
+        for (MonthLog { log, .. }, workload) in logs {
             for module in &log.modules {
                 let Records::Counters(records) = &module.records else {
                     continue;
@@ -75,12 +75,12 @@ impl Facts {
                 }
             }
             if !matches!(job.plant, Some(Plant::Fault(_) | Plant::Neighbour)) {
-                facts.bandwidths(scene);
+                facts.bandwidths(workload);
             }
         }
-        if let (Some(plant), Some((MonthLog { path, log }, scene))) = (job.plant, logs.first()) {
+        if let (Some(plant), Some((MonthLog { path, log }, workload))) = (job.plant, logs.first()) {
             let (paths, numbers) = match plant {
-                Plant::Fault(fault) => fault.numbers(scene),
+                Plant::Fault(fault) => fault.numbers(workload),
                 Plant::Case(case) => (vec![], case.truth()),
                 Plant::Role(role) => (vec![], role.truth(&job.program)),
                 _ => (vec![], json!({"nprocs": log.job.nprocs})),
@@ -98,8 +98,8 @@ impl Facts {
         facts
     }
 
-    fn bandwidths(&mut self, scene: &Scene) {
-        for file in scene
+    fn bandwidths(&mut self, workload: &Workload) {
+        for file in workload
             .uses
             .iter()
             .filter(|file| file.path.starts_with("/scratch/"))
@@ -107,7 +107,7 @@ impl Facts {
             let Some([ost]) = file.layout.as_ref().map(|layout| &layout.osts[..]) else {
                 continue;
             };
-            let sum = if *ost == scene.system.slow_ost {
+            let sum = if *ost == workload.system.slow_ost {
                 &mut self.slow
             } else {
                 &mut self.other
@@ -120,13 +120,13 @@ impl Facts {
     }
 
     /// Whether the log is to be cut short, and to be copied.
-    pub(super) fn damaged(&self) -> bool {
+    pub(crate) fn damaged(&self) -> bool {
         self.special
             .as_ref()
             .is_some_and(|special| special.plant == Plant::Damaged)
     }
 
-    pub(super) fn duplicated(&self) -> bool {
+    pub(crate) fn duplicated(&self) -> bool {
         self.special
             .as_ref()
             .is_some_and(|special| special.plant == Plant::Duplicate)
@@ -134,7 +134,7 @@ impl Facts {
 }
 
 /// The text of `truth.json`. `facts` are those of all jobs in order; `not_darshan` the files that only look like logs.
-pub(super) fn truth(
+pub(crate) fn truth(
     month: &Month,
     facts: &[Facts],
     dumps: &Dumps,
@@ -241,7 +241,7 @@ pub(super) fn truth(
 }
 
 /// The text of `truth.json` of a month of logs alone: what is planted in each job.
-pub(super) fn truth_of_logs(month: &Month, facts: &[Facts]) -> Value {
+pub(crate) fn truth_of_logs(month: &Month, facts: &[Facts]) -> Value {
     let jobs = facts.iter().filter_map(|facts| {
         let special = facts.special()?;
         let job = json!({"job_id": facts.job_id, "log": special.path});
@@ -263,7 +263,7 @@ pub(super) fn truth_of_logs(month: &Month, facts: &[Facts]) -> Value {
 }
 
 /// An object with the members of another one, too.
-pub(super) fn merged(mut object: Value, more: Value) -> Value {
+pub(crate) fn merged(mut object: Value, more: Value) -> Value {
     if let (Some(members), Value::Object(more)) = (object.as_object_mut(), more) {
         members.extend(more);
     }

@@ -1,15 +1,15 @@
 //! Writes a month to a directory.
 
-use super::kind::Kind;
-use super::lmt::{self, Span};
-use super::load::{Load, loads};
-use super::plan::Plan;
-use super::random::Random;
-use super::slurm::{Ledger, Windows};
-use super::truth::{Dumps, Facts, truth, truth_of_logs};
-use super::{Month, scenes, site};
 use crate::error::{Error, Result};
 use crate::source::darshan::write::Encoder;
+use crate::synth::lmt::load::{Load, loads};
+use crate::synth::lmt::{self, Span};
+use crate::synth::random::Random;
+use crate::synth::scenario::kind::Kind;
+use crate::synth::scenario::plan::Plan;
+use crate::synth::slurm::{Ledger, Windows};
+use crate::synth::truth::{Dumps, Facts, truth, truth_of_logs};
+use crate::synth::{Month, site, workloads};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc;
@@ -32,7 +32,7 @@ pub struct Summary {
 }
 
 /// A file that ends in `.darshan` and is none, as there is one in Darshan's own source.
-pub(super) const NOT_DARSHAN: (&str, &str) = (
+pub(crate) const NOT_DARSHAN: (&str, &str) = (
     "Makefile.darshan",
     "# Build rules for programs that are linked with Darshan.\nDARSHAN_PREFIX = /sw/darshan/3.4.7\n\nall: app.darshan\n\n\
      app.darshan: app.o\n\t$(LD) -o $@ $^ -L$(DARSHAN_PREFIX)/lib -ldarshan\n",
@@ -94,10 +94,10 @@ pub fn write_with(
 }
 
 /// Logs with their paths below the directory of the month.
-pub(super) type Files = Vec<(PathBuf, Vec<u8>)>;
+pub(crate) type Files = Vec<(PathBuf, Vec<u8>)>;
 
 /// The text of `truth.json`.
-pub(super) fn truth_text(month: &Month, facts: &[Facts], dumps: &Dumps) -> Result<String> {
+pub(crate) fn truth_text(month: &Month, facts: &[Facts], dumps: &Dumps) -> Result<String> {
     let truth = match month.kind {
         Kind::Usual => truth(month, facts, dumps, &[NOT_DARSHAN.0.to_string()]),
         _ => truth_of_logs(month, facts),
@@ -108,7 +108,7 @@ pub(super) fn truth_text(month: &Month, facts: &[Facts], dumps: &Dumps) -> Resul
 }
 
 /// What there is of a month.
-pub(super) fn summary(month: &Month, facts: &[Facts], dumps: &Dumps) -> Summary {
+pub(crate) fn summary(month: &Month, facts: &[Facts], dumps: &Dumps) -> Summary {
     let usual = month.kind == Kind::Usual;
     let (logs, bytes) = facts.iter().fold((0, 0), |sum, facts| {
         (sum.0 + facts.logs, sum.1 + facts.bytes)
@@ -126,7 +126,7 @@ pub(super) fn summary(month: &Month, facts: &[Facts], dumps: &Dumps) -> Summary 
 
 /// Makes the logs of every job on so many threads, and gives them to `take` with the number of the job: what is known of each,
 /// and what `take` made of it, in order. `progress` is called on this thread with the number of jobs done.
-pub(super) fn each_job<T: Send>(
+pub(crate) fn each_job<T: Send>(
     month: &Month,
     threads: usize,
     progress: &dyn Fn(u64),
@@ -201,14 +201,14 @@ fn write_dumps(month: &Month, facts: &mut [Facts], out: &Path, threads: usize) -
 }
 
 /// When the logs of each job began and ended, which its facts have no more then.
-pub(super) fn windows(facts: &mut [Facts]) -> Vec<Windows> {
+pub(crate) fn windows(facts: &mut [Facts]) -> Vec<Windows> {
     (facts.iter_mut())
         .map(|facts| std::mem::take(&mut facts.windows))
         .collect()
 }
 
 /// What everything that ran was to the servers; that of the logs goes out of their facts.
-pub(super) fn all_loads(month: &Month, facts: &mut [Facts], ledger: &Ledger) -> Vec<Load> {
+pub(crate) fn all_loads(month: &Month, facts: &mut [Facts], ledger: &Ledger) -> Vec<Load> {
     let mut loads = Vec::with_capacity(facts.iter().map(|facts| facts.loads.len()).sum());
     for facts in facts {
         loads.append(&mut std::mem::take(&mut facts.loads));
@@ -218,12 +218,12 @@ pub(super) fn all_loads(month: &Month, facts: &mut [Facts], ledger: &Ledger) -> 
 }
 
 /// The logs of one job, by the paths below the directory of the month; the copy of one, too.
-pub(super) fn make_job(plan: &Plan, index: u64, encoder: &mut Encoder) -> (Facts, Files) {
+pub(crate) fn make_job(plan: &Plan, index: u64, encoder: &mut Encoder) -> (Facts, Files) {
     let mut files = vec![];
-    let (job, logs) = scenes(plan, index);
+    let (job, logs) = workloads(plan, index);
     let mut facts = Facts::of(&job, &logs);
     let span = Span::of(&plan.month);
-    for (log, scene) in &logs {
+    for (log, workload) in &logs {
         let moment = |(seconds, nanos): (i64, i64)| seconds as f64 + nanos as f64 * 1e-9;
         let (start, end) = (moment(log.log.job.start), moment(log.log.job.end));
         if plan.month.slurm || plan.month.lmt_seconds > 0 {
@@ -232,7 +232,7 @@ pub(super) fn make_job(plan: &Plan, index: u64, encoder: &mut Encoder) -> (Facts
         if plan.month.lmt_seconds > 0 {
             facts
                 .loads
-                .extend(loads(&span, &job, start, scene, &log.log));
+                .extend(loads(&span, &job, start, workload, &log.log));
         }
         let mut bytes = log.log.to_bytes_with(encoder);
         if facts.damaged() {
@@ -271,10 +271,10 @@ fn save(path: &Path, bytes: &[u8]) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::MonthLog;
     use super::*;
     use crate::source::darshan::Darshan;
     use crate::source::{BatchSink, Input, Site, Source, Status};
+    use crate::synth::MonthLog;
     use arrow::array::{AsArray, RecordBatch};
     use arrow::datatypes::{Float64Type, Int64Type};
     use std::collections::{BTreeMap, BTreeSet};
@@ -391,7 +391,7 @@ mod tests {
         // The neighbours and what runs outside Slurm, too.
         let plan = Plan::new(Month::complete(100, 9));
         for index in plan.month.jobs..plan.month.all_jobs() {
-            for (MonthLog { path, log }, _) in scenes(&plan, index).1 {
+            for (MonthLog { path, log }, _) in workloads(&plan, index).1 {
                 hash.update(path.to_string_lossy().as_bytes());
                 hash.update(&log.to_bytes());
             }

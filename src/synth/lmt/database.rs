@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 /// A value of a row.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Cell {
+pub(crate) enum Cell {
     Null,
     Int(i64),
     /// At most six digits, for the database has 4-byte floats.
@@ -21,10 +21,10 @@ pub(super) enum Cell {
 }
 
 /// What gives rows to a function, one after another.
-pub(super) type Rows<'a> = dyn FnMut(&mut dyn FnMut(&[Cell]) -> Result<()>) -> Result<()> + 'a;
+pub(crate) type Rows<'a> = dyn FnMut(&mut dyn FnMut(&[Cell]) -> Result<()>) -> Result<()> + 'a;
 
 /// A file that takes tables, one after another.
-pub(super) trait Database {
+pub(crate) trait Database {
     /// Makes a table with its rows.
     fn table(&mut self, table: &Table, rows: &mut Rows<'_>) -> Result<()>;
 
@@ -33,7 +33,7 @@ pub(super) trait Database {
 }
 
 /// Takes rows for what comes of making them.
-pub(super) struct Nowhere;
+pub(crate) struct Nowhere;
 
 impl Database for Nowhere {
     fn table(&mut self, _: &Table, rows: &mut Rows<'_>) -> Result<()> {
@@ -46,13 +46,13 @@ impl Database for Nowhere {
 }
 
 /// A copy of the database that somebody made with SQLite: columns have no types.
-pub(super) struct Sqlite {
+pub(crate) struct Sqlite {
     path: PathBuf,
     connection: Connection,
 }
 
 impl Sqlite {
-    pub(super) fn create(path: &Path) -> Result<Self> {
+    pub(crate) fn create(path: &Path) -> Result<Self> {
         let open = || -> rusqlite::Result<Connection> {
             let connection = Connection::open(path)?;
             // Nobody reads it before it is done.
@@ -121,7 +121,7 @@ fn sqlite_error(path: &Path, error: &rusqlite::Error) -> Error {
 }
 
 /// Statements that make the database anew in MySQL: what mysqldump writes.
-pub(super) struct Dump {
+pub(crate) struct Dump {
     path: PathBuf,
     out: BufWriter<File>,
     line: String,
@@ -158,7 +158,7 @@ const TAIL: &str = "\
 ";
 
 impl Dump {
-    pub(super) fn create(path: &Path, lmt: &str, made: i64) -> Result<Self> {
+    pub(crate) fn create(path: &Path, lmt: &str, made: i64) -> Result<Self> {
         let file = File::create(path).map_err(|e| Error::io(path, "cannot create", e))?;
         let mut dump = Self {
             path: path.to_path_buf(),

@@ -1,6 +1,6 @@
 //! What LMT sampled while the month's jobs ran: counters of every OST, OSS and MDT every 5 s, as databases.
 //!
-//! The samples cover a [`Span`] of the busiest days. It is cut into pieces ([`Span::pieces`]), a database each: SQLite and
+//! The samples cover a [`Span`] of the busiest days. It is cut into databases ([`Span::databases`]), a database each: SQLite and
 //! mysqldump in turns, so that a reader has to join one with the next. A sample stamped `t` holds what was moved before `t`;
 //! what was moved since the sample before is the sum of the [`Load`]s there, byte by byte:
 //!
@@ -15,38 +15,39 @@
 //! and an OST that is nearly full.
 
 mod database;
-mod piece;
+pub(crate) mod load;
+mod samples;
 mod schema;
 mod truth;
 
-pub(super) use truth::Account;
+pub(crate) use truth::Account;
 
-use super::load::{Load, Origin, What};
-use super::random::{Random, mix};
-use super::system::{HOME_OSTS, SCRATCH_OSTS};
-use super::{Month, site};
 use crate::error::{Error, Result};
+use crate::synth::lmt::load::{Load, Origin, What};
+use crate::synth::random::{Random, mix};
+use crate::synth::system::{HOME_OSTS, SCRATCH_OSTS};
+use crate::synth::{Month, site};
 use chrono::{DateTime, Offset, TimeZone};
 use database::{Database, Dump, Nowhere, Sqlite};
-use piece::Piece;
+use samples::DatabaseSamples;
 use std::path::Path;
 
 /// A Lustre of the machine, as LMT knows it.
-pub(super) struct FileSystem {
-    pub(super) mount: &'static str,
+pub(crate) struct FileSystem {
+    pub(crate) mount: &'static str,
     /// The site's name.
-    pub(super) name: &'static str,
+    pub(crate) name: &'static str,
     /// LMT's name: what stands before the `-` in the names of its targets.
-    pub(super) lmt: &'static str,
-    pub(super) osts: i64,
-    pub(super) mdts: i64,
+    pub(crate) lmt: &'static str,
+    pub(crate) osts: i64,
+    pub(crate) mdts: i64,
 }
 
 /// OSTs of a server.
-pub(super) const OSTS_PER_OSS: i64 = 4;
+pub(crate) const OSTS_PER_OSS: i64 = 4;
 
 /// Every Lustre of the machine.
-pub(super) const FILE_SYSTEMS: [FileSystem; 2] = [
+pub(crate) const FILE_SYSTEMS: [FileSystem; 2] = [
     FileSystem {
         mount: "/scratch",
         name: "scratch",
@@ -65,7 +66,7 @@ pub(super) const FILE_SYSTEMS: [FileSystem; 2] = [
 
 /// Operations of an MDT that jobs cause here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Op {
+pub(crate) enum Op {
     Open,
     Close,
     Mknod,
@@ -80,11 +81,11 @@ pub(super) enum Op {
 
 /// The time that is sampled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Span {
+pub(crate) struct Span {
     /// Stamp of the first sample, seconds since 1970.
-    pub(super) start: i64,
+    pub(crate) start: i64,
     /// Samples, those included that are missing.
-    pub(super) samples: i64,
+    pub(crate) samples: i64,
 }
 
 /// Seconds of a day.
@@ -92,10 +93,10 @@ const DAY: i64 = 86_400;
 
 impl Span {
     /// Seconds from sample to sample, as LMT has them.
-    pub(super) const STEP: i64 = 5;
+    pub(crate) const STEP: i64 = 5;
 
     /// The span of a month: around noon of the eleventh day, the busiest, or whole days from that day's midnight on.
-    pub(super) fn of(month: &Month) -> Self {
+    pub(crate) fn of(month: &Month) -> Self {
         let seconds = month.lmt_seconds.clamp(0, month.days * DAY) / Self::STEP * Self::STEP;
         let day = month.start + 10.min(month.days - 1) * DAY;
         let start = if seconds < DAY {
@@ -114,7 +115,7 @@ impl Span {
     }
 
     /// Its length.
-    pub(super) fn seconds(&self) -> i64 {
+    pub(crate) fn seconds(&self) -> i64 {
         self.samples * Self::STEP
     }
 
@@ -125,7 +126,7 @@ impl Span {
 
     /// First sample and end of each database: local days if it is longer than one, else hours, or halves of an hour and
     /// less.
-    fn pieces(&self) -> Vec<(i64, i64)> {
+    fn databases(&self) -> Vec<(i64, i64)> {
         let seconds = self.seconds();
         let length = match seconds {
             DAY.. => DAY,
@@ -170,21 +171,21 @@ fn local(stamp: i64) -> chrono::NaiveDateTime {
 
 /// What is planted in the samples of /scratch. Ranges are of samples, ends excluded.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Plants {
+pub(crate) struct Plants {
     /// Server that is started anew, and the samples that it misses.
-    pub(super) reboot_oss: i64,
-    pub(super) reboot: (i64, i64),
+    pub(crate) reboot_oss: i64,
+    pub(crate) reboot: (i64, i64),
     /// Samples that all miss.
-    pub(super) gap: (i64, i64),
+    pub(crate) gap: (i64, i64),
     /// OST whose sample comes late, and which sample.
-    pub(super) late_ost: i64,
-    pub(super) late: i64,
+    pub(crate) late_ost: i64,
+    pub(crate) late: i64,
     /// OST that is nearly full.
-    pub(super) full_ost: i64,
+    pub(crate) full_ost: i64,
 }
 
 impl Plants {
-    pub(super) fn of(month: &Month) -> Self {
+    pub(crate) fn of(month: &Month) -> Self {
         let span = Span::of(month);
         let samples = span.samples;
         let random = &mut Random::new(month.seed ^ 0x137, 1);
@@ -198,7 +199,7 @@ impl Plants {
         // Begins and ends in one database.
         let (mut down, lasts) = (at(0.58), (samples / 20).clamp(2, 48));
         let across = |(first, _): &(i64, i64)| down < *first && *first <= down + lasts;
-        if let Some((first, _)) = span.pieces().iter().find(|piece| across(piece)) {
+        if let Some((first, _)) = span.databases().iter().find(|piece| across(piece)) {
             down = *first;
         }
         Self {
@@ -212,7 +213,7 @@ impl Plants {
     }
 
     /// OSTs of the server that is started anew.
-    pub(super) fn reboot_osts(&self) -> std::ops::Range<i64> {
+    pub(crate) fn reboot_osts(&self) -> std::ops::Range<i64> {
         self.reboot_oss * OSTS_PER_OSS..(self.reboot_oss + 1) * OSTS_PER_OSS
     }
 
@@ -260,21 +261,21 @@ fn noise_ops(seed: u64, fs: usize, mdt: i64, sample: i64) -> [(Op, i64); 10] {
 
 /// What was written.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Written {
-    pub(super) files: u64,
-    pub(super) bytes: u64,
+pub(crate) struct Written {
+    pub(crate) files: u64,
+    pub(crate) bytes: u64,
 }
 
 /// Writes the databases of a month to `dir`; what they hold, for truth.json.
-pub(super) fn write(month: &Month, loads: &[Load], dir: &Path) -> Result<(Written, Account)> {
+pub(crate) fn write(month: &Month, loads: &[Load], dir: &Path) -> Result<(Written, Account)> {
     let span = Span::of(month);
     let plants = Plants::of(month);
     let mut written = Written::default();
     let mut account = Account::default();
     for fs in 0..FILE_SYSTEMS.len() {
-        let mut counters = piece::Counters::new(month, fs);
-        for (number, (first, end)) in span.pieces().into_iter().enumerate() {
-            let piece = Piece::new(month, &plants, fs, (first, end), loads);
+        let mut counters = samples::Counters::new(month, fs);
+        for (number, (first, end)) in span.databases().into_iter().enumerate() {
+            let piece = DatabaseSamples::new(month, &plants, fs, (first, end), loads);
             let name = name(&span, fs, (first, end), number);
             account.add(&name, &piece, span);
             let path = dir.join(&name);
@@ -292,7 +293,7 @@ pub(super) fn write(month: &Month, loads: &[Load], dir: &Path) -> Result<(Writte
 }
 
 /// The databases of a month, each made when somebody asks for it.
-pub(super) struct Samples {
+pub(crate) struct Samples {
     month: Month,
     plants: Plants,
     loads: Vec<Load>,
@@ -305,19 +306,19 @@ struct Sampled {
     fs: usize,
     number: usize,
     samples: (i64, i64),
-    counters: piece::Counters,
+    counters: samples::Counters,
 }
 
 impl Samples {
     /// The databases that [`write()`] would write, and what they hold, for truth.json.
-    pub(super) fn new(month: &Month, loads: Vec<Load>) -> Result<(Self, Account)> {
+    pub(crate) fn new(month: &Month, loads: Vec<Load>) -> Result<(Self, Account)> {
         let span = Span::of(month);
         let plants = Plants::of(month);
         let (mut databases, mut account) = (vec![], Account::default());
         for fs in 0..FILE_SYSTEMS.len() {
-            let mut counters = piece::Counters::new(month, fs);
-            for (number, samples) in span.pieces().into_iter().enumerate() {
-                let piece = Piece::new(month, &plants, fs, samples, &loads);
+            let mut counters = samples::Counters::new(month, fs);
+            for (number, samples) in span.databases().into_iter().enumerate() {
+                let piece = DatabaseSamples::new(month, &plants, fs, samples, &loads);
                 let name = name(&span, fs, samples, number);
                 account.add(&name, &piece, span);
                 databases.push(Sampled {
@@ -341,16 +342,16 @@ impl Samples {
     }
 
     /// The name of each database, and when it would have been written, seconds since 1970.
-    pub(super) fn names(&self) -> impl Iterator<Item = (&str, i64)> {
+    pub(crate) fn names(&self) -> impl Iterator<Item = (&str, i64)> {
         let span = Span::of(&self.month);
         (self.databases.iter()).map(move |made| (&*made.name, span.stamp(made.samples.1)))
     }
 
     /// Writes database `at` to a path where nothing is.
-    pub(super) fn write(&self, at: usize, path: &Path) -> Result<()> {
+    pub(crate) fn write(&self, at: usize, path: &Path) -> Result<()> {
         let made = &self.databases[at];
         let (month, plants, fs) = (&self.month, &self.plants, made.fs);
-        let piece = Piece::new(month, plants, fs, made.samples, &self.loads);
+        let piece = DatabaseSamples::new(month, plants, fs, made.samples, &self.loads);
         let end = Span::of(month).stamp(made.samples.1);
         let mut database = create(path, fs, made.number, end)?;
         piece.write(&mut made.counters.clone(), database.as_mut())?;

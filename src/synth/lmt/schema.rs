@@ -4,14 +4,14 @@
 //! `scripts/create_schema-1.1.sql` of LMT 3: names, types and keys of columns.
 
 /// A table.
-pub(super) struct Table {
-    pub(super) name: &'static str,
+pub(crate) struct Table {
+    pub(crate) name: &'static str,
     /// Name and type of each column.
-    pub(super) columns: &'static [(&'static str, &'static str)],
+    pub(crate) columns: &'static [(&'static str, &'static str)],
     /// Columns of the primary key; none for operations of MDTs.
-    pub(super) key: &'static [&'static str],
+    pub(crate) key: &'static [&'static str],
     /// Columns that have an index.
-    pub(super) indexes: &'static [&'static str],
+    pub(crate) indexes: &'static [&'static str],
 }
 
 const ID: &str = "int(11) NOT NULL";
@@ -22,7 +22,7 @@ const PERCENT: &str = "float DEFAULT NULL";
 const NAME: &str = "varchar(128) NOT NULL";
 const MAYBE: &str = "varchar(128) DEFAULT NULL";
 
-pub(super) const FILESYSTEM_INFO: Table = Table {
+pub(crate) const FILESYSTEM_INFO: Table = Table {
     name: "FILESYSTEM_INFO",
     columns: &[
         ("FILESYSTEM_ID", OWN_ID),
@@ -34,7 +34,7 @@ pub(super) const FILESYSTEM_INFO: Table = Table {
     indexes: &["FILESYSTEM_ID"],
 };
 
-pub(super) const MDS_DATA: Table = Table {
+pub(crate) const MDS_DATA: Table = Table {
     name: "MDS_DATA",
     columns: &[
         ("MDS_ID", ID),
@@ -49,7 +49,7 @@ pub(super) const MDS_DATA: Table = Table {
     indexes: &["TS_ID", "MDS_ID"],
 };
 
-pub(super) const MDS_INFO: Table = Table {
+pub(crate) const MDS_INFO: Table = Table {
     name: "MDS_INFO",
     columns: &[
         ("MDS_ID", OWN_ID),
@@ -62,7 +62,7 @@ pub(super) const MDS_INFO: Table = Table {
     indexes: &["FILESYSTEM_ID", "MDS_ID"],
 };
 
-pub(super) const MDS_OPS_DATA: Table = Table {
+pub(crate) const MDS_OPS_DATA: Table = Table {
     name: "MDS_OPS_DATA",
     columns: &[
         ("MDS_ID", ID),
@@ -76,7 +76,7 @@ pub(super) const MDS_OPS_DATA: Table = Table {
     indexes: &["TS_ID", "MDS_ID", "OPERATION_ID"],
 };
 
-pub(super) const OPERATION_INFO: Table = Table {
+pub(crate) const OPERATION_INFO: Table = Table {
     name: "OPERATION_INFO",
     columns: &[
         ("OPERATION_ID", OWN_ID),
@@ -87,7 +87,7 @@ pub(super) const OPERATION_INFO: Table = Table {
     indexes: &["OPERATION_ID"],
 };
 
-pub(super) const OSS_DATA: Table = Table {
+pub(crate) const OSS_DATA: Table = Table {
     name: "OSS_DATA",
     columns: &[
         ("OSS_ID", ID),
@@ -99,7 +99,7 @@ pub(super) const OSS_DATA: Table = Table {
     indexes: &["TS_ID", "OSS_ID"],
 };
 
-pub(super) const OSS_INFO: Table = Table {
+pub(crate) const OSS_INFO: Table = Table {
     name: "OSS_INFO",
     columns: &[
         ("OSS_ID", OWN_ID),
@@ -111,7 +111,7 @@ pub(super) const OSS_INFO: Table = Table {
     indexes: &["FILESYSTEM_ID", "OSS_ID"],
 };
 
-pub(super) const OST_DATA: Table = Table {
+pub(crate) const OST_DATA: Table = Table {
     name: "OST_DATA",
     columns: &[
         ("OST_ID", ID),
@@ -128,7 +128,7 @@ pub(super) const OST_DATA: Table = Table {
     indexes: &["TS_ID", "OST_ID"],
 };
 
-pub(super) const OST_INFO: Table = Table {
+pub(crate) const OST_INFO: Table = Table {
     name: "OST_INFO",
     columns: &[
         ("OST_ID", OWN_ID),
@@ -142,7 +142,7 @@ pub(super) const OST_INFO: Table = Table {
     indexes: &["OSS_ID", "OST_ID"],
 };
 
-pub(super) const TIMESTAMP_INFO: Table = Table {
+pub(crate) const TIMESTAMP_INFO: Table = Table {
     name: "TIMESTAMP_INFO",
     columns: &[
         ("TS_ID", "int(10) unsigned NOT NULL AUTO_INCREMENT"),
@@ -153,7 +153,7 @@ pub(super) const TIMESTAMP_INFO: Table = Table {
 };
 
 /// Names of operations by number from 1 on: what Lustre may count, not only what MDTs do.
-pub(super) const OPERATIONS: [&str; 81] = [
+pub(crate) const OPERATIONS: [&str; 81] = [
     "open",
     "close",
     "mknod",
@@ -238,7 +238,7 @@ pub(super) const OPERATIONS: [&str; 81] = [
 ];
 
 /// The operations that an MDT counts, in the order in which LMT inserts them: the last of its string first.
-pub(super) const COUNTED: [&str; 21] = [
+pub(crate) const COUNTED: [&str; 21] = [
     "quotactl",
     "notify",
     "llog_init",
@@ -263,6 +263,6 @@ pub(super) const COUNTED: [&str; 21] = [
 ];
 
 /// Number of an operation.
-pub(super) fn operation_id(name: &str) -> i64 {
+pub(crate) fn operation_id(name: &str) -> i64 {
     (OPERATIONS.iter().position(|known| *known == name)).map_or(0, |at| at as i64 + 1)
 }

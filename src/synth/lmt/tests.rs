@@ -1,8 +1,8 @@
 //! The databases hold what the logs moved, what else was planted, and nothing more.
 
-use super::super::load::without_log;
-use super::super::tests::{Written, written};
 use super::*;
+use crate::synth::lmt::load::without_log;
+use crate::synth::tests::{Written, written};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -173,8 +173,8 @@ fn what_darshan_logs_moved_is_on_the_osts_that_they_name() {
         {
             continue;
         }
-        let (job, made) = super::super::scenes(&plan, index);
-        if job.plant == Some(super::super::plan::Plant::Partial) {
+        let (job, made) = crate::synth::workloads(&plan, index);
+        if job.plant == Some(crate::synth::scenario::plan::Plant::Partial) {
             continue;
         }
         for (made, _) in made {
@@ -232,7 +232,7 @@ fn what_darshan_logs_moved_is_on_the_osts_that_they_name() {
     assert!(sum > 1_000_000_000_000);
 }
 
-use super::super::plan::Plan;
+use crate::synth::scenario::plan::Plan;
 
 #[test]
 fn the_shares_of_a_window_sum_to_what_the_counters_say() {
@@ -386,7 +386,7 @@ fn both_forms_of_one_piece_have_the_same_rows() {
         Span::of(&month).start - 50,
         Span::of(&month).start + 90,
     );
-    let piece = Piece::new(&month, &plants, 0, (0, 20), &loads);
+    let piece = DatabaseSamples::new(&month, &plants, 0, (0, 20), &loads);
     let paths = ["a.sqlite3", "a.sql"].map(|name| dir.path().join(name));
     let forms: [Box<dyn Database>; 2] = [
         Box::new(Sqlite::create(&paths[0]).unwrap()),
@@ -394,7 +394,7 @@ fn both_forms_of_one_piece_have_the_same_rows() {
     ];
     for mut form in forms {
         piece
-            .write(&mut piece::Counters::new(&month, 0), form.as_mut())
+            .write(&mut samples::Counters::new(&month, 0), form.as_mut())
             .unwrap();
         form.finish().unwrap();
     }
@@ -473,21 +473,27 @@ fn a_span_lies_in_its_month_and_nothing_planted_lies_across_two_databases() {
             span.start >= month.start && span.start + seconds <= month.end(),
             "{seconds}"
         );
-        let pieces = span.pieces();
-        assert!(pieces.len() > 1 || seconds == DAY, "{seconds}: {pieces:?}");
-        assert!(pieces.windows(2).all(|pair| pair[0].1 == pair[1].0));
-        assert_eq!((pieces[0].0, pieces[pieces.len() - 1].1), (0, span.samples));
+        let databases = span.databases();
+        assert!(
+            databases.len() > 1 || seconds == DAY,
+            "{seconds}: {databases:?}"
+        );
+        assert!(databases.windows(2).all(|pair| pair[0].1 == pair[1].0));
+        assert_eq!(
+            (databases[0].0, databases[databases.len() - 1].1),
+            (0, span.samples)
+        );
         let (down, up) = Plants::of(&month).reboot;
         if seconds > 100 {
             assert!(
-                pieces
+                databases
                     .iter()
                     .any(|(first, end)| *first <= down && up < *end),
                 "{seconds}"
             );
         }
         if (DAY..30 * DAY).contains(&seconds) {
-            let midnights = pieces[..pieces.len() - 1]
+            let midnights = databases[..databases.len() - 1]
                 .iter()
                 .map(|piece| local(span.stamp(piece.0)));
             assert!(

@@ -1,15 +1,15 @@
 //! What the samples hold, for `truth.json`.
 
-use super::{FILE_SYSTEMS, Load, OSTS_PER_OSS, Origin, Piece, Plants, Span, What, noise};
-use crate::synth::load::write_back;
-use crate::synth::plan::Plan;
-use crate::synth::{Month, neighbour};
+use super::{DatabaseSamples, FILE_SYSTEMS, Load, OSTS_PER_OSS, Origin, Plants, Span, What, noise};
+use crate::synth::lmt::load::write_back;
+use crate::synth::scenario::plan::Plan;
+use crate::synth::{Month, scenario::neighbour};
 use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
 
 /// The sums of every database, and who had which share where it matters.
 #[derive(Default)]
-pub(in crate::synth) struct Account {
+pub(crate) struct Account {
     databases: Vec<Value>,
     shares: Vec<Value>,
 }
@@ -21,7 +21,7 @@ const CANDIDATES: usize = 20_000;
 
 impl Account {
     /// Adds the sums of a piece.
-    pub(super) fn add(&mut self, name: &str, piece: &Piece<'_>, span: Span) {
+    pub(crate) fn add(&mut self, name: &str, piece: &DatabaseSamples<'_>, span: Span) {
         let by = |who: usize, of: fn(&(i64, i64)) -> i64| -> Vec<i64> {
             piece.sums.iter().map(|sums| of(&sums[who])).collect()
         };
@@ -44,7 +44,7 @@ impl Account {
     }
 
     /// Who moved what on an OST while a file was read or written: for the files of planted neighbours and some large ones.
-    pub(super) fn shares(&mut self, month: &Month, loads: &[Load]) {
+    pub(crate) fn shares(&mut self, month: &Month, loads: &[Load]) {
         let span = Span::of(month);
         let plants = Plants::of(month);
         let plan = Plan::new(*month);
@@ -113,7 +113,7 @@ impl Account {
     }
 
     /// The part of `truth.json`.
-    pub(in crate::synth) fn truth(&self, month: &Month) -> Value {
+    pub(crate) fn truth(&self, month: &Month) -> Value {
         let span = Span::of(month);
         let plants = Plants::of(month);
         let plan = Plan::new(*month);

@@ -2,13 +2,13 @@
 
 use super::nodes;
 use super::record::{Limit, Record, State, Step, StepId};
-use crate::synth::neighbour::offset;
-use crate::synth::plan::{FIRST_ID, GOLDEN, Job, Plan, USERS, user_name};
 use crate::synth::random::{Random, mix};
+use crate::synth::scenario::neighbour::offset;
+use crate::synth::scenario::plan::{FIRST_ID, GOLDEN, Job, Plan, USERS, user_name};
 
 /// What a job is to Slurm.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Role {
+pub(crate) enum Role {
     Plain,
     /// Task of an array that was submitted then. `starts` are those of all tasks, for the last one; `name` is the number
     /// of the first.
@@ -72,7 +72,7 @@ fn layout(nprocs: i64) -> (i64, i64, i64, &'static str) {
 }
 
 /// Whether a job that is nothing else has two components: its leader's id must be followed by a free one.
-pub(super) fn is_het(plan: &Plan, job: &Job) -> bool {
+pub(crate) fn is_het(plan: &Plan, job: &Job) -> bool {
     job.plant.is_none()
         && layout(job.nprocs).0 >= 2
         && offset(job.job_id, job.index) < 2
@@ -128,7 +128,7 @@ fn wait(random: &mut Random) -> i64 {
 }
 
 /// The records of a job whose logs have these windows, seconds since 1970.
-pub(super) fn logged(plan: &Plan, job: &Job, windows: &[(f64, f64)], role: &Role) -> Vec<Record> {
+pub(crate) fn logged(plan: &Plan, job: &Job, windows: &[(f64, f64)], role: &Role) -> Vec<Record> {
     let seed = plan.month.seed;
     let random = &mut Random::new(seed ^ 0x51a, job.index);
     let user = (job.user.clone(), job.uid);
@@ -409,7 +409,7 @@ fn unfinished(plan: &Plan, block: u64) -> Option<u64> {
 }
 
 /// The job without a log whose id is one of those of a block of three, if there is one: a quarter of Slurm's jobs.
-pub(super) fn alone(plan: &Plan, block: u64) -> Option<Vec<Record>> {
+pub(crate) fn alone(plan: &Plan, block: u64) -> Option<Vec<Record>> {
     let seed = plan.month.seed;
     let neighbour = plan.job(block);
     let left = unfinished(plan, block);
@@ -498,7 +498,7 @@ fn at_the_end(mut record: Record, end: i64, left: u64, random: &mut Random) -> R
 }
 
 /// A job with the id that a process elsewhere has as its number, of another user and at another time.
-pub(super) fn trap(plan: &Plan, job: &Job) -> Record {
+pub(crate) fn trap(plan: &Plan, job: &Job) -> Record {
     let month = plan.month;
     let random = &mut Random::new(month.seed ^ 0x72a9, job.index);
     let user = (job.uid - 20_000) / 7 + 1;

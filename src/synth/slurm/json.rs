@@ -5,10 +5,10 @@ use crate::synth::site::CLUSTER;
 use serde_json::{Value, json};
 
 /// What stands before the jobs.
-pub(super) const HEAD: &str = "{\n  \"jobs\": [\n";
+pub(crate) const HEAD: &str = "{\n  \"jobs\": [\n";
 
 /// What stands behind them.
-pub(super) fn tail(from: i64, to: i64) -> String {
+pub(crate) fn tail(from: i64, to: i64) -> String {
     let meta = json!({
         "plugin": {
             "type": "",
@@ -72,7 +72,7 @@ fn tres(record: &Record, nodes: i64, billing: bool) -> Vec<Value> {
 }
 
 /// A job with its steps.
-pub(super) fn job(record: &Record, now: i64) -> Value {
+pub(crate) fn job(record: &Record, now: i64) -> Value {
     let nodes = record.nodes.len() as i64;
     let (array, task) = record.array.unzip();
     let (leader, offset) = record.het.unzip();

@@ -14,14 +14,14 @@ mod nodes;
 mod record;
 mod text;
 
-use super::Month;
-use super::job as any_job;
-use super::lmt::Span;
-use super::load::{Load, without_log};
-use super::plan::{FIRST_ID, Job, Plan};
-use super::random::mix;
-use super::site::CLUSTER;
 use crate::error::{Error, Result};
+use crate::synth::Month;
+use crate::synth::job as any_job;
+use crate::synth::lmt::Span;
+use crate::synth::lmt::load::{Load, without_log};
+use crate::synth::random::mix;
+use crate::synth::scenario::plan::{FIRST_ID, Job, Plan};
+use crate::synth::site::CLUSTER;
 use chrono::DateTime;
 use job::Role;
 use record::{Record, State};
@@ -31,11 +31,11 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Start and end of each log of a job, seconds since 1970.
-pub(super) type Windows = Vec<(f64, f64)>;
+pub(crate) type Windows = Vec<(f64, f64)>;
 
 /// Where records come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Entry {
+pub(crate) enum Entry {
     /// Job with logs.
     Logged(u64),
     /// Job without, by its block of ids.
@@ -45,7 +45,7 @@ pub(super) enum Entry {
 }
 
 /// Who has records. Records are made when they are asked for.
-pub(super) struct Ledger {
+pub(crate) struct Ledger {
     plan: Plan,
     windows: Vec<Windows>,
     roles: HashMap<u64, Role>,
@@ -59,7 +59,7 @@ const ARRAY: i64 = 5 * DAY;
 
 impl Ledger {
     /// The ledger of jobs whose logs have these windows: those of the month, then neighbours.
-    pub(super) fn new(month: &Month, windows: Vec<Windows>) -> Self {
+    pub(crate) fn new(month: &Month, windows: Vec<Windows>) -> Self {
         let plan = Plan::new(*month);
         let jobs = plan.month.jobs;
         let roles = arrays(&plan, &windows);
@@ -110,7 +110,7 @@ impl Ledger {
     }
 
     /// What the jobs without logs are to the servers.
-    pub(super) fn loads(&self, span: &Span) -> Vec<Load> {
+    pub(crate) fn loads(&self, span: &Span) -> Vec<Load> {
         let mut loads = vec![];
         for entry in &self.entries {
             let Entry::Alone(_) = entry else { continue };
@@ -125,7 +125,7 @@ impl Ledger {
     }
 
     /// Entries by the days whose dumps have them.
-    pub(super) fn days(&self) -> Vec<Vec<Entry>> {
+    pub(crate) fn days(&self) -> Vec<Vec<Entry>> {
         let month = self.plan.month;
         let mut days: Vec<Vec<Entry>> = vec![vec![]; month.days as usize];
         for entry in &self.entries {
@@ -141,7 +141,7 @@ impl Ledger {
     }
 
     /// Writes the dumps to `dir`, a file for each day: how many, and their bytes.
-    pub(super) fn write(&self, dir: &Path, threads: usize) -> Result<(u64, u64)> {
+    pub(crate) fn write(&self, dir: &Path, threads: usize) -> Result<(u64, u64)> {
         let days = self.days();
         let next = AtomicUsize::new(0);
         let work = || -> Result<(u64, u64)> {
@@ -171,7 +171,7 @@ impl Ledger {
     }
 
     /// Name of the dump of a day.
-    pub(super) fn name(&self, day: i64) -> String {
+    pub(crate) fn name(&self, day: i64) -> String {
         let month = self.plan.month;
         let date = DateTime::from_timestamp(month.start + day * DAY, 0).unwrap_or_default();
         let end = if self.is_text(day) { "psv" } else { "json" };
@@ -184,7 +184,7 @@ impl Ledger {
     }
 
     /// Text of the dump of a day, which has these entries.
-    pub(super) fn dump(&self, day: i64, entries: &[Entry]) -> String {
+    pub(crate) fn dump(&self, day: i64, entries: &[Entry]) -> String {
         let month = self.plan.month;
         let from = month.start + day * DAY;
         let to = from + DAY;
@@ -207,7 +207,7 @@ impl Ledger {
     }
 
     /// The part of `truth.json`.
-    pub(super) fn truth(&self) -> Value {
+    pub(crate) fn truth(&self) -> Value {
         let end = self.plan.month.end();
         let mut states: BTreeMap<&str, (u64, Vec<i64>)> = BTreeMap::new();
         let mut arrays: BTreeMap<i64, Vec<Value>> = BTreeMap::new();

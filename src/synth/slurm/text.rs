@@ -7,11 +7,11 @@ use chrono::DateTime;
 use std::fmt::Write;
 
 /// The columns, the one that may hold anything last.
-pub(super) const HEADER: &str = "Cluster|JobID|JobIDRaw|User|UID|Account|Partition|QOS|State|ExitCode|Submit|Eligible|Start|\
+pub(crate) const HEADER: &str = "Cluster|JobID|JobIDRaw|User|UID|Account|Partition|QOS|State|ExitCode|Submit|Eligible|Start|\
     End|ElapsedRaw|Suspended|TimelimitRaw|NNodes|NCPUS|NTasks|NodeList|ReqMem|MaxRSS|AllocTRES|JobName";
 
 /// The line of a job and those of its steps.
-pub(super) fn write(record: &Record, now: i64, into: &mut String) {
+pub(crate) fn write(record: &Record, now: i64, into: &mut String) {
     let (shown, id) = (record.shown(), record.id);
     let state = match record.state {
         State::Cancelled(Some(uid)) => format!("CANCELLED by {uid}"),

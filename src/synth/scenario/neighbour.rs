@@ -4,27 +4,27 @@
 //! 80 GB to each of a few OSTs; meanwhile the second writes little to the same OSTs and takes eight times as long as it
 //! should. When the first is through, the second writes as much again, and is fast.
 
-use super::app::{APPS, Interface};
-use super::fault::stretch;
-use super::lmt::{Plants, Span};
-use super::plan::{FIRST_ID, Job, Plan, Plant, USERS, dealt_share, user_name};
-use super::random::{Random, mix};
-use super::scene::{Api, Scene};
-use super::shape::{part, split};
-use super::system::{SCRATCH_OSTS, System};
-use super::{Month, MonthLog, only_log};
+use crate::synth::lmt::{Plants, Span};
+use crate::synth::random::{Random, mix};
+use crate::synth::scenario::fault::stretch;
+use crate::synth::scenario::plan::{FIRST_ID, Job, Plan, Plant, USERS, dealt_share, user_name};
+use crate::synth::system::{SCRATCH_OSTS, System};
+use crate::synth::workload::app::{APPS, Interface};
+use crate::synth::workload::shape::{part, split};
+use crate::synth::workload::{Api, Workload};
+use crate::synth::{Month, MonthLog, only_log};
 
 /// OSTs that a pair shares.
-pub(super) const SHARED_OSTS: i64 = 8;
+pub(crate) const SHARED_OSTS: i64 = 8;
 /// By how much the second of a pair is slowed down.
-pub(super) const SLOWED: f64 = 8.0;
+pub(crate) const SLOWED: f64 = 8.0;
 /// Seconds from the start of a job to its I/O.
 const LEAD: f64 = 40.0;
 /// Seconds for which a pair wants the OSTs for itself.
 const ROOM: i64 = 900;
 
 /// Jobs of all pairs: they need samples to be seen in, and a month that is worth it.
-pub(super) fn count(month: &Month) -> u64 {
+pub(crate) fn count(month: &Month) -> u64 {
     if month.jobs < 100 {
         return 0;
     }
@@ -32,14 +32,14 @@ pub(super) fn count(month: &Month) -> u64 {
 }
 
 /// When the first of the pair of neighbour `number` begins to write, seconds since 1970.
-pub(super) fn time(month: &Month, number: u64) -> f64 {
+pub(crate) fn time(month: &Month, number: u64) -> f64 {
     let span = Span::of(month);
     let slot = 0.8 * span.seconds() as f64 * (number / 2) as f64 / (count(month) / 2) as f64;
     span.start as f64 + 60.0 + slot
 }
 
 /// The first of the OSTs that the pair of neighbour `number` shares: nothing else is planted on them.
-pub(super) fn first_ost(month: &Month, number: u64) -> i64 {
+pub(crate) fn first_ost(month: &Month, number: u64) -> i64 {
     let plants = Plants::of(month);
     let slow = System::new(month.seed).slow_ost;
     let room = SCRATCH_OSTS / SHARED_OSTS;
@@ -55,7 +55,7 @@ pub(super) fn first_ost(month: &Month, number: u64) -> i64 {
 }
 
 /// What neighbour `number` is.
-pub(super) fn job(plan: &Plan, number: u64) -> Job {
+pub(crate) fn job(plan: &Plan, number: u64) -> Job {
     let month = plan.month;
     let random = &mut Random::new(month.seed ^ 0x6e65, number);
     let (name, nprocs) = match number % 2 {
@@ -102,26 +102,26 @@ fn id(plan: &Plan, number: u64) -> i64 {
 }
 
 /// Which of the three ids of its block the job of the month has; 0 if it has none.
-pub(super) fn offset(job_id: i64, block: u64) -> i64 {
+pub(crate) fn offset(job_id: i64, block: u64) -> i64 {
     match job_id - FIRST_ID - block as i64 * 3 {
         offset @ 0..3 => offset,
         _ => 0,
     }
 }
 
-/// The log of neighbour `number`, and the scene that it tells of.
-pub(super) fn scene(plan: &Plan, job: &Job, number: u64) -> Vec<(MonthLog, Scene)> {
+/// The log of neighbour `number`, and the workload that it tells of.
+pub(crate) fn workload(plan: &Plan, job: &Job, number: u64) -> Vec<(MonthLog, Workload)> {
     let mut random = Random::new(plan.month.seed ^ 0x6e67, number);
     let system = System::new(plan.month.seed);
-    let mut scene = Scene::new(job, system, Random::new(random.bits(), 0));
-    scene.lifelike = plan.month.lifelike;
-    (scene.slow, scene.small) = (false, 0.0);
-    (scene.clock, scene.consecutive) = (LEAD, 0.95);
+    let mut workload = Workload::new(job, system, Random::new(random.bits(), 0));
+    workload.realistic = plan.month.realistic;
+    (workload.slow, workload.small) = (false, 0.0);
+    (workload.clock, workload.consecutive) = (LEAD, 0.95);
     let first = first_ost(&plan.month, number);
     let dir = job.dir();
-    let write = |scene: &mut Scene, kind: &str, bytes: i64| {
-        scene.next_file_on(first);
-        let shares = split(scene, bytes * SHARED_OSTS, SHARED_OSTS);
+    let write = |workload: &mut Workload, kind: &str, bytes: i64| {
+        workload.next_file_on(first);
+        let shares = split(workload, bytes * SHARED_OSTS, SHARED_OSTS);
         let parts = shares.into_iter().zip(0..).map(|(bytes, at)| {
             let rank = at * job.nprocs / SHARED_OSTS;
             part(
@@ -133,17 +133,17 @@ pub(super) fn scene(plan: &Plan, job: &Job, number: u64) -> Vec<(MonthLog, Scene
             )
         });
         let parts: Vec<_> = parts.collect();
-        scene.phase(parts);
+        workload.phase(parts);
     };
     if number.is_multiple_of(2) {
-        write(&mut scene, "dump000", 80_000_000_000);
+        write(&mut workload, "dump000", 80_000_000_000);
     } else {
-        let from = scene.clock;
-        write(&mut scene, "slow", 3_000_000_000);
-        let took = scene.clock - from;
-        stretch(&mut scene, from, took * SLOWED);
-        scene.clock = LEAD + 400.0;
-        write(&mut scene, "fast", 3_000_000_000);
+        let from = workload.clock;
+        write(&mut workload, "slow", 3_000_000_000);
+        let took = workload.clock - from;
+        stretch(&mut workload, from, took * SLOWED);
+        workload.clock = LEAD + 400.0;
+        write(&mut workload, "fast", 3_000_000_000);
     }
-    vec![only_log(job, scene, &mut random)]
+    vec![only_log(job, workload, &mut random)]
 }

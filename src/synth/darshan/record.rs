@@ -1,9 +1,9 @@
 //! A file use as Darshan counts it: the records of POSIX, STDIO, MPI-IO and what sits on it.
 
-use super::random::Random;
-use super::scene::{Api, FileUse, Flow, Library};
 use crate::source::darshan::counters::{h5d, h5f, mpiio, pnetcdf_file, pnetcdf_var, posix, stdio};
 use crate::source::darshan::write::{Extra, Record};
+use crate::synth::random::Random;
+use crate::synth::workload::{Api, FileUse, Flow, Library};
 
 /// A record with room for a module's counters.
 fn empty(file: &FileUse, ints: usize, floats: usize) -> Record {
@@ -106,7 +106,7 @@ fn longest(file: &FileUse) -> f64 {
 }
 
 /// The POSIX record, also of what came through MPI-IO.
-pub(super) fn posix_record(file: &FileUse, random: &mut Random) -> Record {
+pub(crate) fn posix_record(file: &FileUse, random: &mut Random) -> Record {
     use posix as p;
     let mut record = empty(file, p::INTS.len(), p::FLOATS.len());
     let (ints, floats) = (&mut record.ints, &mut record.floats);
@@ -213,7 +213,7 @@ fn slowest_call(flow: &Flow, random: &mut Random) -> f64 {
 }
 
 /// The STDIO record.
-pub(super) fn stdio_record(file: &FileUse, random: &mut Random) -> Record {
+pub(crate) fn stdio_record(file: &FileUse, random: &mut Random) -> Record {
     use stdio as s;
     let mut record = empty(file, s::INTS.len(), s::FLOATS.len());
     let (ints, floats) = (&mut record.ints, &mut record.floats);
@@ -258,7 +258,7 @@ fn calls(bytes: i64, procs: i64, calls: i64) -> Vec<(i64, i64)> {
 }
 
 /// The MPI-IO record. What each process asked for lies just outside what POSIX did of it in time.
-pub(super) fn mpiio_record(
+pub(crate) fn mpiio_record(
     file: &FileUse,
     collective: bool,
     each: i64,
@@ -349,7 +349,7 @@ pub(super) fn mpiio_record(
 }
 
 /// The H5F record.
-pub(super) fn h5f_record(file: &FileUse, random: &mut Random) -> Record {
+pub(crate) fn h5f_record(file: &FileUse, random: &mut Random) -> Record {
     let mut record = empty(file, h5f::INTS.len(), h5f::FLOATS.len());
     record.ints[h5f::OPENS] = file.procs;
     record.ints[h5f::FLUSHES] = file.procs * random.int(0, 2);
@@ -363,7 +363,7 @@ pub(super) fn h5f_record(file: &FileUse, random: &mut Random) -> Record {
 }
 
 /// The H5D record of part `at` of `of` datasets of a file; every process accesses each of them once.
-pub(super) fn h5d_record(
+pub(crate) fn h5d_record(
     file: &FileUse,
     id: u64,
     at: i64,
@@ -429,7 +429,7 @@ pub(super) fn h5d_record(
 }
 
 /// The PNETCDF_FILE record.
-pub(super) fn pnetcdf_file_record(file: &FileUse, random: &mut Random) -> Record {
+pub(crate) fn pnetcdf_file_record(file: &FileUse, random: &mut Random) -> Record {
     use pnetcdf_file as f;
     let mut record = empty(file, f::INTS.len(), f::FLOATS.len());
     record.ints[if file.written.is_some() {
@@ -453,7 +453,7 @@ pub(super) fn pnetcdf_file_record(file: &FileUse, random: &mut Random) -> Record
 }
 
 /// The PNETCDF_VAR record of part `at` of `of` variables of a file.
-pub(super) fn pnetcdf_var_record(
+pub(crate) fn pnetcdf_var_record(
     file: &FileUse,
     id: u64,
     at: i64,
@@ -522,12 +522,12 @@ pub(super) fn pnetcdf_var_record(
 }
 
 /// Whether a use reached POSIX: everything but STDIO.
-pub(super) fn is_posix(file: &FileUse) -> bool {
+pub(crate) fn is_posix(file: &FileUse) -> bool {
     file.api != Api::Stdio
 }
 
 /// What a use has above POSIX.
-pub(super) fn mpi(file: &FileUse) -> Option<(bool, Library)> {
+pub(crate) fn mpi(file: &FileUse) -> Option<(bool, Library)> {
     match file.api {
         Api::Mpi {
             collective,

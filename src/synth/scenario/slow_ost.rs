@@ -1,13 +1,13 @@
 //! The month of one slow OST: every file that has it among its stripes takes three times as long, for a striped file waits for
 //! its slowest stripe. Some programs are slow or fast for reasons of their own, and always on the same few OSTs.
 
-use super::case::posix_job;
-use super::plan::{Job, Plan, Plant};
-use super::random::{Random, mix};
-use super::scene::Scene;
-use super::stage::{Direction, Piece, Requests, Stage, play};
-use super::system::{SCRATCH_OSTS, System, other_ost};
-use super::{Month, MonthLog, only_log};
+use crate::synth::random::{Random, mix};
+use crate::synth::scenario::case::posix_job;
+use crate::synth::scenario::plan::{Job, Plan, Plant};
+use crate::synth::system::{SCRATCH_OSTS, System, other_ost};
+use crate::synth::workload::Workload;
+use crate::synth::workload::stage::{Direction, Requests, Stage, TimedFile, phases};
+use crate::synth::{Month, MonthLog, only_log};
 use serde_json::{Value, json};
 
 /// By how much a file with a stripe on the slow OST takes longer.
@@ -15,7 +15,7 @@ const FACTOR: f64 = 3.0;
 
 /// What part a program has in the month.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Role {
+pub(crate) enum Role {
     /// One of the many, on OSTs all over the file system.
     Ordinary,
     /// Ten times as slow as others wherever it runs, and always on the same OST, which is not slow.
@@ -35,7 +35,7 @@ impl Role {
     ];
 
     /// The part of job `index`: nine in ten are ordinary.
-    pub(super) fn of(month: &Month, index: u64) -> Self {
+    pub(crate) fn of(month: &Month, index: u64) -> Self {
         let confounded = Random::new(month.seed ^ 0x901e, index).below(30);
         *Self::CONFOUNDED
             .get(confounded as usize)
@@ -89,14 +89,14 @@ impl Role {
     }
 
     /// What truth.json says of a job that has it.
-    pub(super) fn truth(self, program: &str) -> Value {
+    pub(crate) fn truth(self, program: &str) -> Value {
         let confounded = (self != Self::Ordinary).then(|| self.name());
         json!({"app": program, "confounded": confounded})
     }
 }
 
 /// What truth.json says of the month, but for its jobs.
-pub(super) fn truth(month: &Month) -> Value {
+pub(crate) fn truth(month: &Month) -> Value {
     let system = System::new(month.seed);
     let confounded = Role::CONFOUNDED.map(|role| {
         json!({
@@ -116,19 +116,19 @@ pub(super) fn truth(month: &Month) -> Value {
 }
 
 /// Job `index`.
-pub(super) fn job(plan: &Plan, index: u64) -> Job {
+pub(crate) fn job(plan: &Plan, index: u64) -> Job {
     let role = Role::of(&plan.month, index);
     let random = &mut Random::new(plan.month.seed ^ 0x510e, index);
     let nprocs = *random.pick(&[64, 128, 256, 512, 1024, 2048]);
     posix_job(plan, index, role.program(), nprocs, Plant::Role(role))
 }
 
-/// The log of a job, and the scene that it tells of.
-pub(super) fn logs(plan: &Plan, job: &Job, role: Role) -> Vec<(MonthLog, Scene)> {
+/// The log of a job, and the workload that it tells of.
+pub(crate) fn logs(plan: &Plan, job: &Job, role: Role) -> Vec<(MonthLog, Workload)> {
     let seed = plan.month.seed;
     let mut random = Random::new(seed ^ 0x510f, job.index);
     let system = System::new(seed);
-    let mut scene = Scene::new(job, system, Random::new(random.bits(), 0));
+    let mut workload = Workload::new(job, system, Random::new(random.bits(), 0));
     // What an ordinary program gets of an OST is its own; all of them vary from job to job.
     let program = mix(job
         .program
@@ -162,7 +162,7 @@ pub(super) fn logs(plan: &Plan, job: &Job, role: Role) -> Vec<(MonthLog, Scene)>
             random.shuffle(&mut order);
         }
         let mut next_ost = random.int(0, SCRATCH_OSTS);
-        let pieces = (0..files).map(|file| {
+        let files = (0..files).map(|file| {
             let osts = (0..stripes).map(|stripe| match (role, stripe) {
                 (Role::Ordinary, _) => order[((next_ost + stripe) % SCRATCH_OSTS) as usize],
                 (Role::AmongOthers, 1..) => other_ost(next_ost + stripe, system.slow_ost),
@@ -180,24 +180,24 @@ pub(super) fn logs(plan: &Plan, job: &Job, role: Role) -> Vec<(MonthLog, Scene)>
             } else {
                 1.0
             };
-            let mut piece = Piece::new(&mut random, name, rank, requests, osts);
-            piece.bytes *= bytes;
-            piece.length *= piece.bytes / (speed * stripes as f64) * waits;
-            piece
+            let mut file = TimedFile::new(&mut random, name, rank, requests, osts);
+            file.bytes *= bytes;
+            file.length *= file.bytes / (speed * stripes as f64) * waits;
+            file
         });
-        let pieces = pieces.collect();
-        Stage::together(&mut random, pieces, 30.0)
+        let files = files.collect();
+        Stage::together(&mut random, files, 30.0)
     });
     let stages = stages.collect();
-    play(&mut scene, &job.dir(), direction, stages);
-    vec![only_log(job, scene, &mut random)]
+    phases(&mut workload, &job.dir(), direction, stages);
+    vec![only_log(job, workload, &mut random)]
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::examined::files;
-    use super::super::kind::Kind;
     use super::*;
+    use crate::synth::scenario::kind::Kind;
+    use crate::synth::tests::examined::files;
     use std::collections::{BTreeMap, BTreeSet};
 
     /// Bandwidths of a stripe of files with and without the slow OST, and all OSTs, by program.

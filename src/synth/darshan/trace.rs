@@ -1,9 +1,9 @@
-//! A scene request by request (DXT) and by time (HEATMAP).
+//! A workload request by request (DXT) and by time (HEATMAP).
 
-use super::record::is_posix;
-use super::scene::{FileUse, Flow, Scene};
 use crate::source::darshan::counters::posix;
 use crate::source::darshan::write::{Heatmap, Record, Segment, Trace};
+use crate::synth::darshan::record::is_posix;
+use crate::synth::workload::{FileUse, Flow, Workload};
 
 /// Most bins of a heat map; the narrowest are 0.1 s.
 const BINS: f64 = 200.0;
@@ -15,16 +15,20 @@ fn share(number: i64, at: i64, of: i64) -> i64 {
 }
 
 /// Heat maps of the uses that `of` picks, one for each process that moved bytes.
-pub(super) fn heatmaps(scene: &Scene, id: u64, of: impl Fn(&FileUse) -> bool) -> Vec<Heatmap> {
+pub(crate) fn heatmaps(
+    workload: &Workload,
+    id: u64,
+    of: impl Fn(&FileUse) -> bool,
+) -> Vec<Heatmap> {
     let mut bin_width = 0.1;
-    while scene.clock / bin_width > BINS {
+    while workload.clock / bin_width > BINS {
         bin_width *= 2.0;
     }
-    let bins = (scene.clock / bin_width).ceil() as usize;
+    let bins = (workload.clock / bin_width).ceil() as usize;
     let mut found: Vec<Heatmap> = vec![];
-    for file in scene.uses.iter().filter(|file| of(file)) {
+    for file in workload.uses.iter().filter(|file| of(file)) {
         let ranks = if file.rank < 0 {
-            0..scene.nprocs
+            0..workload.nprocs
         } else {
             file.rank..file.rank + 1
         };
@@ -84,11 +88,11 @@ fn spread(flow: &Flow, bytes: i64, bin_width: f64, counts: &mut [i64]) {
 }
 
 /// Every request of every process to every POSIX file. The highest bytes of the records are set to those of the trace.
-pub(super) fn traces(scene: &Scene, records: &mut [Record], job: u64) -> Vec<Trace> {
+pub(crate) fn traces(workload: &Workload, records: &mut [Record], job: u64) -> Vec<Trace> {
     let mut traces = vec![];
-    for file in scene.uses.iter().filter(|file| is_posix(file)) {
+    for file in workload.uses.iter().filter(|file| is_posix(file)) {
         let ranks = if file.rank < 0 {
-            0..scene.nprocs
+            0..workload.nprocs
         } else {
             file.rank..file.rank + 1
         };

@@ -3,14 +3,14 @@
 //! Each way has at least two steps, of which none takes much more time than another: the files of a step are begun together,
 //! so that one of them may cover all of its step, and should not be all of the job.
 
-use super::random::Random;
-use super::scene::{Api, Library};
-use super::stage::{Direction, Piece, Requests, Stage};
-use super::system::other_ost;
+use crate::synth::random::Random;
+use crate::synth::system::other_ost;
+use crate::synth::workload::stage::{Direction, Requests, Stage, TimedFile};
+use crate::synth::workload::{Api, Library};
 
 /// A way of moving bytes well.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Healthy {
+pub(crate) enum Healthy {
     /// A file for each process, in each of some steps.
     OwnFiles,
     /// A widely striped file of all processes in each step, through POSIX.
@@ -26,11 +26,11 @@ pub(super) enum Healthy {
 }
 
 /// Most processes of a job with a file for each of them: more make large logs that say no more.
-pub(super) const MOST_OWN_FILES: i64 = 512;
+pub(crate) const MOST_OWN_FILES: i64 = 512;
 
 impl Healthy {
     /// One that suits; with `many`, one with at least ten files, none of which stands alone.
-    pub(super) fn pick(random: &mut Random, direction: Direction, nprocs: i64, many: bool) -> Self {
+    pub(crate) fn pick(random: &mut Random, direction: Direction, nprocs: i64, many: bool) -> Self {
         let mut ways = vec![Self::Fields, Self::Aggregators];
         if nprocs <= MOST_OWN_FILES {
             ways.extend([Self::OwnFiles, Self::OwnFiles]);
@@ -45,7 +45,7 @@ impl Healthy {
     }
 
     /// Its stages, and bytes per second that `nprocs` processes move so. One OST is left to others.
-    pub(super) fn stages(
+    pub(crate) fn stages(
         self,
         random: &mut Random,
         nprocs: i64,
@@ -81,7 +81,7 @@ impl Healthy {
         let pause = random.magnitude(2.0, 100.0);
         let mut next_ost = random.int(0, 10_000);
         let stages = (0..steps).map(|step| {
-            let pieces = (0..files).map(|file| {
+            let files = (0..files).map(|file| {
                 let osts = (0..stripes).map(|stripe| other_ost(next_ost + stripe, left_out));
                 let osts = osts.collect();
                 next_ost += stripes;
@@ -92,13 +92,13 @@ impl Healthy {
                     _ => -1,
                 };
                 let name = self.name(step, file);
-                Piece {
+                TimedFile {
                     api,
-                    ..Piece::new(random, name, rank, requests, osts)
+                    ..TimedFile::new(random, name, rank, requests, osts)
                 }
             });
-            let pieces = pieces.collect();
-            let mut stage = Stage::together(random, pieces, pause);
+            let files = files.collect();
+            let mut stage = Stage::together(random, files, pause);
             let length = random.float(0.8, 1.25);
             stage.fit(length, length * random.noise(0.1));
             stage

@@ -3,32 +3,32 @@
 //! Clocks are doubles of seconds since 1970, of which a double holds a quarter of a microsecond: every time in a log is a multiple
 //! of it, also a sum of times. Files that belong together have the same counts. And a node has dozens of mounts.
 
-use super::random::Random;
 use crate::source::darshan::counters::posix;
 use crate::source::darshan::job::Mount;
 use crate::source::darshan::module;
 use crate::source::darshan::write::{Module, Record, Records, mount};
+use crate::synth::random::Random;
 
 /// The smallest step of a clock, as a part of a second: 2^22 of them make one.
 const TICKS: f64 = 4_194_304.0;
 
 /// Share of logs whose files that belong together are alike.
-pub(super) const ALIKE: f64 = 0.8;
+pub(crate) const ALIKE: f64 = 0.8;
 
 /// What the size of a file is a multiple of, where files are alike: whole requests of any that [`request`] gives.
-pub(super) fn unit(bytes: i64) -> i64 {
+pub(crate) fn unit(bytes: i64) -> i64 {
     request(16 << 20, bytes)
 }
 
 /// The size of a request for files that are alike: a power of two, near `wanted`, of which a process makes at least 32.
-pub(super) fn request(wanted: i64, share: i64) -> i64 {
+pub(crate) fn request(wanted: i64, share: i64) -> i64 {
     let most = wanted.min(share / 32).max(1) as u64;
     1 << most.ilog2()
 }
 
 /// What a program says of its requests' alignment when all its files are alike: of memory mostly nothing, of files that all or
 /// none are aligned.
-pub(super) fn aligned(record: &mut Record, random: &mut Random) {
+pub(crate) fn aligned(record: &mut Record, random: &mut Random) {
     let ints = &mut record.ints;
     let requests = ints[posix::READS] + ints[posix::WRITES];
     ints[posix::MEM_NOT_ALIGNED] = if random.chance(0.75) { 0 } else { requests };
@@ -42,7 +42,7 @@ fn round(seconds: &mut f64) {
 }
 
 /// Rounds every time of a module as clocks do. Variances are no times.
-pub(super) fn by_the_clock(of: &mut Module) {
+pub(crate) fn by_the_clock(of: &mut Module) {
     match &mut of.records {
         Records::Counters(records) => {
             let known = module::module(of.id);
@@ -101,7 +101,7 @@ const MOUNTS: [(&str, &str); 26] = [
 ];
 
 /// The mounts of a node on which a job runs.
-pub(super) fn mounts(job_id: i64, random: &mut Random) -> Vec<Mount> {
+pub(crate) fn mounts(job_id: i64, random: &mut Random) -> Vec<Mount> {
     let mut mounts = vec![];
     for (kind, path) in MOUNTS {
         // Nodes differ.
@@ -119,7 +119,7 @@ pub(super) fn mounts(job_id: i64, random: &mut Random) -> Vec<Mount> {
 }
 
 /// What a command line says besides what a program needs.
-pub(super) fn arguments(dir: &str, random: &mut Random) -> String {
+pub(crate) fn arguments(dir: &str, random: &mut Random) -> String {
     let (seed, steps) = (random.int(1, 1_000_000_000), random.int(100, 500_000));
     let digest = random.bits();
     format!(

@@ -13,26 +13,26 @@ use crate::synth::random::{Random, mix};
 const OPS: usize = 10;
 
 /// What was moved on a file system from sample to sample of a piece.
-pub(super) struct Piece<'a> {
+pub(crate) struct DatabaseSamples<'a> {
     month: &'a Month,
     plants: &'a Plants,
-    pub(super) fs: usize,
+    pub(crate) fs: usize,
     /// First sample and end.
-    pub(super) first: i64,
-    pub(super) end: i64,
+    pub(crate) first: i64,
+    pub(crate) end: i64,
     /// Bytes read and written, OST by OST.
     moved: Vec<(i64, i64)>,
     /// Operations, MDT by MDT.
     ops: Vec<[i64; OPS]>,
     /// Sums over the piece by OST: read and written by jobs with logs, with unreadable logs, and without.
-    pub(super) sums: Vec<[(i64, i64); 3]>,
+    pub(crate) sums: Vec<[(i64, i64); 3]>,
     /// Sums over the piece of all MDTs by operation: by jobs with logs, and all.
-    pub(super) op_sums: [(i64, i64); OPS],
+    pub(crate) op_sums: [(i64, i64); OPS],
 }
 
 /// Counters of a file system at the end of the piece before.
 #[derive(Clone)]
-pub(super) struct Counters {
+pub(crate) struct Counters {
     /// Bytes read and written since the OST was started.
     osts: Vec<(i64, i64)>,
     /// Bytes written since the span began.
@@ -43,7 +43,7 @@ pub(super) struct Counters {
 }
 
 impl Counters {
-    pub(super) fn new(month: &Month, fs: usize) -> Self {
+    pub(crate) fn new(month: &Month, fs: usize) -> Self {
         let random = &mut Random::new(month.seed ^ 0xc0, fs as u64);
         let system = &FILE_SYSTEMS[fs];
         let osts = (0..system.osts).map(|_| {
@@ -71,8 +71,8 @@ impl Counters {
     }
 }
 
-impl<'a> Piece<'a> {
-    pub(super) fn new(
+impl<'a> DatabaseSamples<'a> {
+    pub(crate) fn new(
         month: &'a Month,
         plants: &'a Plants,
         fs: usize,
@@ -177,7 +177,7 @@ impl<'a> Piece<'a> {
     }
 
     /// Writes all tables, in the order of their names as mysqldump does, and moves the counters on.
-    pub(super) fn write(&self, counters: &mut Counters, into: &mut dyn Database) -> Result<()> {
+    pub(crate) fn write(&self, counters: &mut Counters, into: &mut dyn Database) -> Result<()> {
         let system = &FILE_SYSTEMS[self.fs];
         let (lmt, span) = (system.lmt, Span::of(self.month));
         let (int, text) = (Cell::Int, |text: String| Cell::Text(text));
@@ -416,7 +416,7 @@ fn percent(value: f64) -> Cell {
 }
 
 /// From 0 to 4, another for each server and sample.
-fn jitter(piece: &Piece<'_>, server: i64, sample: i64) -> f64 {
+fn jitter(piece: &DatabaseSamples<'_>, server: i64, sample: i64) -> f64 {
     let number = mix(piece.month.seed ^ mix((server as u64) << 32 ^ sample as u64 ^ 0x71));
     (number >> 40) as f64 / (1u64 << 24) as f64 * 4.0
 }

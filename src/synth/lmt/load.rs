@@ -1,20 +1,20 @@
 //! What the I/O of a log is to the servers: how much reaches which target, and when.
 
-use super::lmt::{FILE_SYSTEMS, Op, Span};
-use super::plan::{FIRST_ID, Job, Plant};
-use super::random::mix;
-use super::record::is_posix;
-use super::scene::{FileLayout, FileUse, Flow, Scene};
 use crate::source::darshan::ModuleId;
 use crate::source::darshan::counters::{posix, stdio};
 use crate::source::darshan::write::DarshanLog;
 use crate::source::darshan::write::Records;
+use crate::synth::darshan::record::is_posix;
+use crate::synth::lmt::{FILE_SYSTEMS, Op, Span};
+use crate::synth::random::mix;
+use crate::synth::scenario::plan::{FIRST_ID, Job, Plant};
+use crate::synth::workload::{FileLayout, FileUse, Flow, Workload};
 use std::collections::HashMap;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// What a server counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum What {
+pub(crate) enum What {
     /// Bytes read from an OST.
     Read,
     /// Bytes written to an OST.
@@ -25,7 +25,7 @@ pub(super) enum What {
 
 /// Who caused it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Origin {
+pub(crate) enum Origin {
     /// A job whose log says so.
     Darshan,
     /// A job whose log is damaged or partial.
@@ -37,28 +37,28 @@ pub(super) enum Origin {
 /// Something that is spread evenly over a time on one target. A month has some hundred for each log, which are held together, so it is
 /// kept small.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Load {
+pub(crate) struct Load {
     fs: u8,
-    pub(super) what: What,
-    pub(super) origin: Origin,
+    pub(crate) what: What,
+    pub(crate) origin: Origin,
     target: i32,
     /// Seconds since the start of the span.
-    pub(super) start: f64,
-    pub(super) end: f64,
-    pub(super) amount: i64,
-    pub(super) job_id: i64,
+    pub(crate) start: f64,
+    pub(crate) end: f64,
+    pub(crate) amount: i64,
+    pub(crate) job_id: i64,
     /// Record id of the file; 0 without a log.
-    pub(super) file: u64,
+    pub(crate) file: u64,
 }
 
 impl Load {
     /// Place in [`FILE_SYSTEMS`].
-    pub(super) fn fs(&self) -> usize {
+    pub(crate) fn fs(&self) -> usize {
         self.fs.into()
     }
 
     /// Index of the OST or MDT.
-    pub(super) fn target(&self) -> i64 {
+    pub(crate) fn target(&self) -> i64 {
         self.target.into()
     }
 
@@ -74,13 +74,13 @@ impl Load {
     }
 
     /// How much of it belongs to a sample: what came since the one before. Samples sum to the whole.
-    pub(super) fn in_sample(&self, sample: i64) -> i64 {
+    pub(crate) fn in_sample(&self, sample: i64) -> i64 {
         let moment = |sample: i64| (sample * Span::STEP) as f64;
         self.before(moment(sample)) - self.before(moment(sample - 1))
     }
 
     /// The first and the last sample that have a part of it.
-    pub(super) fn samples(&self) -> (i64, i64) {
+    pub(crate) fn samples(&self) -> (i64, i64) {
         let sample = |moment: f64| (moment / Span::STEP as f64).floor() as i64 + 1;
         (sample(self.start), sample(self.end))
     }
@@ -96,17 +96,17 @@ struct Metadata {
 }
 
 /// The loads of a log that started `start` seconds after 1970, as far as they lie in the span.
-pub(super) fn loads(
+pub(crate) fn loads(
     span: &Span,
     job: &Job,
     start: f64,
-    scene: &Scene,
+    workload: &Workload,
     log: &DarshanLog,
 ) -> Vec<Load> {
     let begin = start - span.start as f64;
     let mut found = vec![];
     // Dirty pages are written some seconds later.
-    if begin > span.seconds() as f64 || begin + scene.clock + 20.0 < 0.0 {
+    if begin > span.seconds() as f64 || begin + workload.clock + 20.0 < 0.0 {
         return found;
     }
     let origin = match job.plant {
@@ -114,7 +114,7 @@ pub(super) fn loads(
         _ => Origin::Darshan,
     };
     let late = write_back(job);
-    for file in &scene.uses {
+    for file in &workload.uses {
         let (Some(layout), Some(fs)) = (&file.layout, file_system(&file.path)) else {
             continue;
         };
@@ -139,13 +139,13 @@ pub(super) fn loads(
             }
         }
     }
-    found.extend(merged(operations(scene, log, begin, job.job_id, origin)));
+    found.extend(merged(operations(workload, log, begin, job.job_id, origin)));
     found.retain(|load| load.end >= 0.0 && load.start <= span.seconds() as f64);
     found
 }
 
 /// Seconds by which what a job writes reaches the servers late: 0 for most.
-pub(super) fn write_back(job: &Job) -> f64 {
+pub(crate) fn write_back(job: &Job) -> f64 {
     let number = mix(job.job_id as u64 ^ 0x1a7e);
     match job.plant {
         None if number.is_multiple_of(4) => 2.0 + (number >> 32) as f64 % 7.0,
@@ -196,7 +196,7 @@ fn spread(flow: &Flow, layout: &FileLayout, progressive: bool) -> Vec<(i64, i64)
 
 /// What the metadata targets do for a log: opens and stats as its records count them.
 fn operations(
-    scene: &Scene,
+    workload: &Workload,
     log: &DarshanLog,
     begin: f64,
     job_id: i64,
@@ -229,7 +229,7 @@ fn operations(
         }
     }
     let mut found = vec![];
-    for file in &scene.uses {
+    for file in &workload.uses {
         let Some(fs) = file_system(&file.path) else {
             continue;
         };
@@ -291,10 +291,10 @@ fn mdt(fs: usize, path: &str) -> i64 {
 }
 
 /// Loads of a job that left no log and runs in the span: writes again and again, and sometimes reads at its start.
-pub(super) fn without_log(span: &Span, job_id: i64, start: i64, end: i64) -> Vec<Load> {
+pub(crate) fn without_log(span: &Span, job_id: i64, start: i64, end: i64) -> Vec<Load> {
     let begin = (start - span.start) as f64;
     let lasts = (end - start) as f64;
-    let mut random = super::random::Random::new(job_id as u64, 0x10ad);
+    let mut random = crate::synth::random::Random::new(job_id as u64, 0x10ad);
     if begin > span.seconds() as f64 || begin + lasts < 0.0 || lasts < 10.0 || job_id < FIRST_ID {
         return vec![];
     }

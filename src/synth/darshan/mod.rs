@@ -1,18 +1,20 @@
-//! A played scene as a Darshan log.
+//! A played workload as a Darshan log.
 
-use super::lifelike::{self, by_the_clock};
-use super::plan::{Job, Library as Release, Plant};
-use super::random::Random;
-use super::record::{
-    h5d_record, h5f_record, is_posix, mpi, mpiio_record, pnetcdf_file_record, pnetcdf_var_record,
-    posix_record, stdio_record,
-};
-use super::scene::{FileUse, Library, Scene};
-use super::system::{lustre, mounts, record_id};
-use super::trace;
+pub(crate) mod record;
+pub(crate) mod trace;
+
 use crate::source::darshan::ModuleId;
 use crate::source::darshan::write::{Component, Layout, Module, Record, Records};
 use crate::source::darshan::write::{DarshanLog, Job as JobRegion};
+use crate::synth::darshan::record::{
+    h5d_record, h5f_record, is_posix, mpi, mpiio_record, pnetcdf_file_record, pnetcdf_var_record,
+    posix_record, stdio_record,
+};
+use crate::synth::random::Random;
+use crate::synth::scenario::plan::{Job, Library as Release, Plant};
+use crate::synth::system::{lustre, mounts, record_id};
+use crate::synth::workload::realistic::{self, by_the_clock};
+use crate::synth::workload::{FileUse, Library, Workload};
 use std::collections::HashSet;
 
 /// Records of a module in the order of their streams: those of the first process, with the shared ones, then the others.
@@ -116,9 +118,14 @@ fn version(release: &Release, id: ModuleId) -> u32 {
 }
 
 /// The log of one run of a job that started `start` seconds after 1970.
-pub(super) fn log(job: &Job, scene: &mut Scene, start: f64, parent: Option<i64>) -> DarshanLog {
-    let random = &mut Random::new(scene.random.bits(), 1);
-    let (alike, pattern) = (scene.alike, random.clone());
+pub(crate) fn log(
+    job: &Job,
+    workload: &mut Workload,
+    start: f64,
+    parent: Option<i64>,
+) -> DarshanLog {
+    let random = &mut Random::new(workload.random.bits(), 1);
+    let (alike, pattern) = (workload.alike, random.clone());
     let as_before = || pattern.clone();
     let release = &job.library;
     let mut names: Vec<(i64, u64, String)> = vec![];
@@ -132,12 +139,12 @@ pub(super) fn log(job: &Job, scene: &mut Scene, start: f64, parent: Option<i64>)
     let (mut pnetcdf, mut variables) = (Region::new(record), Region::new(record));
     let mut layouts = Region::new(|layout: &Layout| layout.rank);
     let mut placed = HashSet::new();
-    for file in &scene.uses {
+    for file in &workload.uses {
         names.push((file.rank, file.id, file.path.clone()));
         match is_posix(file) {
             true if alike => {
                 let mut record = posix_record(file, &mut as_before());
-                lifelike::aligned(&mut record, &mut as_before());
+                realistic::aligned(&mut record, &mut as_before());
                 posix.records.push(record);
             }
             true => posix.records.push(posix_record(file, random)),
@@ -185,7 +192,7 @@ pub(super) fn log(job: &Job, scene: &mut Scene, start: f64, parent: Option<i64>)
         partial = 1 << ModuleId::POSIX.0;
     }
 
-    let heat = release.release >= "3.4" && scene.nprocs <= 16 && random.chance(0.5);
+    let heat = release.release >= "3.4" && workload.nprocs <= 16 && random.chance(0.5);
     let mut heatmaps = Region::new(|heatmap: &crate::source::darshan::write::Heatmap| heatmap.rank);
     if heat {
         for (api, name) in [
@@ -193,15 +200,16 @@ pub(super) fn log(job: &Job, scene: &mut Scene, start: f64, parent: Option<i64>)
             (ModuleId::STDIO, "heatmap:STDIO"),
         ] {
             let id = record_id(name);
-            let found =
-                trace::heatmaps(scene, id, |file| is_posix(file) == (api == ModuleId::POSIX));
+            let found = trace::heatmaps(workload, id, |file| {
+                is_posix(file) == (api == ModuleId::POSIX)
+            });
             names.extend(found.iter().take(1).map(|_| (-1, id, name.to_string())));
             heatmaps.records.extend(found);
         }
     }
     let mut traces = Region::new(|trace: &crate::source::darshan::write::Trace| trace.rank);
-    if scene.traced.is_some() {
-        traces.records = trace::traces(scene, &mut posix.records, job.index);
+    if workload.traced.is_some() {
+        traces.records = trace::traces(workload, &mut posix.records, job.index);
     }
 
     let modules = [
@@ -250,13 +258,13 @@ pub(super) fn log(job: &Job, scene: &mut Scene, start: f64, parent: Option<i64>)
     ];
     let (names, name_streams) = name_region(names, release);
     let mut modules: Vec<Module> = modules.into_iter().flatten().collect();
-    if scene.lifelike {
+    if workload.realistic {
         modules.iter_mut().for_each(by_the_clock);
     }
     DarshanLog {
         version: release.log,
         partial,
-        job: job_region(job, scene, start, parent, random),
+        job: job_region(job, workload, start, parent, random),
         names,
         name_streams,
         modules,
@@ -361,7 +369,7 @@ fn name_region(
 /// The job region.
 fn job_region(
     job: &Job,
-    scene: &Scene,
+    workload: &Workload,
     start: f64,
     parent: Option<i64>,
     random: &mut Random,
@@ -387,15 +395,15 @@ fn job_region(
         String::new()
     };
     let (mut mounts, mut exe) = (mounts(), command + &arguments);
-    if scene.lifelike {
-        mounts.extend(lifelike::mounts(job.job_id, random));
-        exe += &lifelike::arguments(&job.dir(), random);
+    if workload.realistic {
+        mounts.extend(realistic::mounts(job.job_id, random));
+        exe += &realistic::arguments(&job.dir(), random);
     }
     JobRegion {
         uid: job.uid,
         start: instant(start),
-        end: instant(start + scene.clock),
-        nprocs: scene.nprocs,
+        end: instant(start + workload.clock),
+        nprocs: workload.nprocs,
         job_id: job.job_id,
         metadata: metadata.into_bytes(),
         exe: exe.into_bytes(),

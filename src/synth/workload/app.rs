@@ -2,7 +2,7 @@
 
 /// How a program lays out its I/O; `shape` has a function for each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Shape {
+pub(crate) enum Shape {
     /// Time steps into shared HDF5 files.
     Hdf5Steps,
     /// Time steps into shared PnetCDF files.
@@ -25,7 +25,7 @@ pub(super) enum Shape {
 
 /// Interface that a job uses for its data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Interface {
+pub(crate) enum Interface {
     Posix,
     Independent,
     Collective,
@@ -33,7 +33,7 @@ pub(super) enum Interface {
 
 /// Size of a job by processes, as the paper's figure 10 has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Class {
+pub(crate) enum Class {
     /// 1.
     One,
     /// 2 to 1,024.
@@ -46,7 +46,7 @@ pub(super) enum Class {
 
 /// What part of a job's bytes is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ratio {
+pub(crate) enum Ratio {
     WriteOnly,
     /// Under 90 %.
     Mixed,
@@ -56,35 +56,35 @@ pub(super) enum Ratio {
 }
 
 /// A program, and its jobs among [`BLOCK`].
-pub(super) struct App {
+pub(crate) struct App {
     /// Name of the program; empty: one of the many that run now and then.
-    pub(super) name: &'static str,
+    pub(crate) name: &'static str,
     /// Command line; `{user}` and `{run}` are filled in.
-    pub(super) command: &'static str,
-    pub(super) shape: Shape,
+    pub(crate) command: &'static str,
+    pub(crate) shape: Shape,
     /// Whether it may write several logs for a job side by side, without MPI.
-    pub(super) forks: bool,
+    pub(crate) forks: bool,
     /// Jobs by size and interface.
-    pub(super) jobs: &'static [(Class, Interface, u64)],
+    pub(crate) jobs: &'static [(Class, Interface, u64)],
     /// Jobs by [`Ratio`], in its order.
-    pub(super) ratios: [u64; 4],
+    pub(crate) ratios: [u64; 4],
     /// Jobs whose share of consecutive requests is under 50 %, from 50 to 80 %, above 80 %.
-    pub(super) consecutive: [u64; 3],
+    pub(crate) consecutive: [u64; 3],
     /// Bytes that a job moves, from the smallest to the largest.
-    pub(super) bytes: (f64, f64),
+    pub(crate) bytes: (f64, f64),
     /// Typical sizes of a request, smallest and largest.
-    pub(super) requests: (f64, f64),
+    pub(crate) requests: (f64, f64),
 }
 
 impl App {
     /// Its jobs among [`BLOCK`].
-    pub(super) fn count(&self) -> u64 {
+    pub(crate) fn count(&self) -> u64 {
         self.jobs.iter().map(|(_, _, count)| count).sum()
     }
 }
 
 /// Jobs after which the mixture repeats: the counts of [`APPS`] sum to it.
-pub(super) const BLOCK: u64 = 1000;
+pub(crate) const BLOCK: u64 = 1000;
 
 use Class::{Large, Medium, One, Small};
 use Interface::{Collective, Independent, Posix};
@@ -98,7 +98,7 @@ const MIB: f64 = 1048576.0;
 /// and 10: top ten programs near 72 % of the bytes read and 76 % of those written; 7 % of jobs write only, 23 % read
 /// only, 53 % read over 90 %; 10 % have under half of their requests consecutive and half of them over 80 %; MPI-IO in
 /// 1.2 % of jobs of one process, 0.4 % of small, 22.2 % of medium and 45.9 % of large ones, mostly collective.
-pub(super) const APPS: &[App] = &[
+pub(crate) const APPS: &[App] = &[
     App {
         name: "plasma_pic",
         command: "/home/{user}/bin/plasma_pic -in deck_{run}.nml -restart auto",
@@ -261,10 +261,10 @@ pub(super) const APPS: &[App] = &[
 ];
 
 /// Programs of the last entry of [`APPS`], by number.
-pub(super) const OTHERS: u64 = 160;
+pub(crate) const OTHERS: u64 = 160;
 
 /// Name of the program number `other` among those that run now and then.
-pub(super) fn other_name(other: u64) -> String {
+pub(crate) fn other_name(other: u64) -> String {
     const FIRST: [&str; 10] = ["ka", "lo", "mi", "ne", "pu", "ra", "so", "ti", "vu", "ze"];
     const LAST: [&str; 8] = ["dyn", "flow", "fit", "grid", "mesh", "mc", "sim", "spec"];
     let (first, last) = (

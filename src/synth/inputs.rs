@@ -3,18 +3,18 @@
 //! Everything is made twice. The first time tells how large each log is, whose it is and when it ran, which is what the accounting,
 //! the samples and the cuts of the lake depend on; nothing else is kept. The second time somebody reads it.
 
-use super::lmt::Samples;
-use super::plan::Plan;
-use super::slurm::{Entry, Ledger};
-use super::truth::Dumps;
-use super::write::{
-    Files, NOT_DARSHAN, all_loads, each_job, make_job, summary, truth_text, windows,
-};
-use super::{Kind, Month, Summary, site};
 use crate::error::{Error, Result};
 use crate::source::darshan::Darshan;
 use crate::source::darshan::write::Encoder;
 use crate::source::{Input, InputMeta, InputProvider, Peek, Source};
+use crate::synth::lmt::Samples;
+use crate::synth::scenario::plan::Plan;
+use crate::synth::slurm::{Entry, Ledger};
+use crate::synth::truth::Dumps;
+use crate::synth::write::{
+    Files, NOT_DARSHAN, all_loads, each_job, make_job, summary, truth_text, windows,
+};
+use crate::synth::{Kind, Month, Summary, site};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -23,8 +23,8 @@ use xxhash_rust::xxh3::xxh3_64;
 /// Bytes of logs that are kept because others of their jobs were asked for.
 const KEPT: usize = 16 << 20;
 
-/// The inputs of a month, made when they are read: the same bytes under the same paths as [`super::write()`] has them.
-pub struct Supply {
+/// The inputs of a month, made when they are read: the same bytes under the same paths as [`crate::synth::write()`] has them.
+pub struct GeneratedInputs {
     plan: Plan,
     root: PathBuf,
     ledger: Option<Ledger>,
@@ -73,7 +73,7 @@ struct Aside {
     bytes: usize,
 }
 
-impl Supply {
+impl GeneratedInputs {
     /// A month whose files would lie below `root`, an absolute path at which nothing needs to be. Every log is made once, on so many
     /// threads; `progress` is called on this one with the number of jobs done.
     ///
@@ -230,7 +230,7 @@ fn hash(path: &Path) -> u64 {
     xxh3_64(path.as_os_str().as_encoded_bytes())
 }
 
-impl InputProvider for Supply {
+impl InputProvider for GeneratedInputs {
     fn list(&self) -> Vec<InputMeta> {
         let listed = self.inputs.iter().map(|input| InputMeta {
             path: self.root.join(&input.path),

@@ -1,16 +1,16 @@
 //! Which job is what: program, size, bytes, time, and what is wrong with it.
 
-use super::Month;
-use super::app::{APPS, App, BLOCK, Class, Interface, OTHERS, Ratio, other_name};
-use super::case::{self, Case, Planted};
-use super::fault::Fault;
-use super::kind::Kind;
-use super::random::{Random, mix};
-use super::slow_ost::{self, Role};
+use crate::synth::Month;
+use crate::synth::random::{Random, mix};
+use crate::synth::scenario::case::{self, Case, Planted};
+use crate::synth::scenario::fault::Fault;
+use crate::synth::scenario::kind::Kind;
+use crate::synth::scenario::slow_ost::{self, Role};
+use crate::synth::workload::app::{APPS, App, BLOCK, Class, Interface, OTHERS, Ratio, other_name};
 
 /// What is special about a job.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Plant {
+pub(crate) enum Plant {
     /// A fault that somebody should find.
     Fault(Fault),
     /// Somebody set the striping of the output.
@@ -30,42 +30,42 @@ pub(super) enum Plant {
 }
 
 /// The jobs that are special, and where.
-pub(super) struct Plan {
-    pub(super) month: Month,
+pub(crate) struct Plan {
+    pub(crate) month: Month,
     plants: Vec<Plant>,
     /// What is planted in each job of a month of causes.
-    pub(super) cases: Vec<Planted>,
+    pub(crate) cases: Vec<Planted>,
 }
 
 /// What a job is, before its I/O is made up.
-pub(super) struct Job {
+pub(crate) struct Job {
     /// Number in the month.
-    pub(super) index: u64,
-    pub(super) plant: Option<Plant>,
-    pub(super) app: &'static App,
+    pub(crate) index: u64,
+    pub(crate) plant: Option<Plant>,
+    pub(crate) app: &'static App,
     /// Name of the program.
-    pub(super) program: String,
-    pub(super) interface: Interface,
-    pub(super) nprocs: i64,
-    pub(super) read: i64,
-    pub(super) written: i64,
+    pub(crate) program: String,
+    pub(crate) interface: Interface,
+    pub(crate) nprocs: i64,
+    pub(crate) read: i64,
+    pub(crate) written: i64,
     /// Share of requests that are consecutive.
-    pub(super) consecutive: f64,
+    pub(crate) consecutive: f64,
     /// Size of a typical request.
-    pub(super) request: i64,
-    pub(super) job_id: i64,
-    pub(super) user: String,
-    pub(super) uid: i64,
+    pub(crate) request: i64,
+    pub(crate) job_id: i64,
+    pub(crate) user: String,
+    pub(crate) uid: i64,
     /// Start, seconds since 1970.
-    pub(super) start: f64,
+    pub(crate) start: f64,
     /// Logs side by side (programs that fork), or one after another.
-    pub(super) logs: u64,
-    pub(super) library: Library,
+    pub(crate) logs: u64,
+    pub(crate) library: Library,
 }
 
 impl Job {
     /// Directory of the job's files.
-    pub(super) fn dir(&self) -> String {
+    pub(crate) fn dir(&self) -> String {
         format!(
             "/scratch/{}/{}/run{:05}",
             self.user, self.program, self.index
@@ -75,10 +75,10 @@ impl Job {
 
 /// A release of Darshan, and the versions that it writes.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Library {
-    pub(super) release: &'static str,
-    pub(super) log: (u16, u16),
-    pub(super) lustre: u32,
+pub(crate) struct Library {
+    pub(crate) release: &'static str,
+    pub(crate) log: (u16, u16),
+    pub(crate) lustre: u32,
     /// Share of the logs.
     share: f64,
 }
@@ -124,13 +124,13 @@ const LIBRARIES: [Library; 6] = [
 ];
 
 /// The first id that Slurm gives in the month; below are process ids.
-pub(super) const FIRST_ID: i64 = 6_100_000;
+pub(crate) const FIRST_ID: i64 = 6_100_000;
 
 /// Golden ratio: its multiples, modulo 1, fill the unit interval evenly however many are taken.
-pub(super) const GOLDEN: f64 = 0.618_033_988_749_894_9;
+pub(crate) const GOLDEN: f64 = 0.618_033_988_749_894_9;
 
 impl Plan {
-    pub(super) fn new(month: Month) -> Self {
+    pub(crate) fn new(month: Month) -> Self {
         if month.kind != Kind::Usual {
             return Self {
                 cases: case::deal(&month),
@@ -147,7 +147,7 @@ impl Plan {
         add(Plant::Damaged, 3 + thousands / 2);
         add(Plant::Partial, 3 + thousands);
         // On Cori 0.08 % of the jobs.
-        let custom = if month.lifelike { 8 } else { 15 };
+        let custom = if month.realistic { 8 } else { 15 };
         add(Plant::CustomStriping, 1 + month.jobs * custom / 10_000);
         add(Plant::Duplicate, 1);
         // A month of very few jobs has room for some only.
@@ -161,7 +161,7 @@ impl Plan {
     }
 
     /// What is special about job `index`: the plants are spread evenly over the month.
-    pub(super) fn plant(&self, index: u64) -> Option<Plant> {
+    pub(crate) fn plant(&self, index: u64) -> Option<Plant> {
         let count = self.plants.len() as u128;
         let place = |plant: u128| (2 * plant + 1) * u128::from(self.month.jobs) / (2 * count);
         let near = u128::from(index) * count / u128::from(self.month.jobs.max(1));
@@ -173,7 +173,7 @@ impl Plan {
     }
 
     /// What job `index` is.
-    pub(super) fn job(&self, index: u64) -> Job {
+    pub(crate) fn job(&self, index: u64) -> Job {
         match self.month.kind {
             Kind::Usual => {}
             Kind::Causes | Kind::Clean => return case::job(self, index),
@@ -288,10 +288,10 @@ impl Plan {
 }
 
 /// People who run jobs.
-pub(super) const USERS: u64 = 70;
+pub(crate) const USERS: u64 = 70;
 
 /// Name of a user.
-pub(super) fn user_name(user: u64) -> String {
+pub(crate) fn user_name(user: u64) -> String {
     const NAMES: [&str; 35] = [
         "abela", "bakker", "chen", "dietz", "eriksen", "fuchs", "garcia", "hansen", "ivanov",
         "jansen", "kim", "lopez", "meyer", "nowak", "okoye", "patel", "quinn", "rossi", "sato",
@@ -327,7 +327,7 @@ fn app_at(slot: u64) -> (&'static App, u64) {
     (&APPS[0], 0)
 }
 
-pub(super) fn dealt_share(mut unit: f64) -> Library {
+pub(crate) fn dealt_share(mut unit: f64) -> Library {
     for library in LIBRARIES {
         if unit < library.share {
             return library;
@@ -376,7 +376,7 @@ fn processes(class: Class, random: &mut Random) -> i64 {
 }
 
 /// Seconds into the month of the share `part` of its jobs: more start by day than by night, and more on working days.
-pub(super) fn office_hours(part: f64, days: i64) -> f64 {
+pub(crate) fn office_hours(part: f64, days: i64) -> f64 {
     const DAY: f64 = 86_400.0;
     let at = part * days as f64 * DAY;
     let wave = |period: f64, depth: f64| {

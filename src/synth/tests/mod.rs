@@ -1,5 +1,8 @@
 //! The month has the shape that the IOMiner paper found on Cori (section III), and what is planted in it can be found.
 
+pub(crate) mod examined;
+mod paper;
+
 use super::*;
 use crate::source::darshan::ModuleId;
 use crate::source::darshan::counters::{mpiio, posix, stdio};
@@ -18,25 +21,25 @@ fn month() -> &'static [DarshanLog] {
     })
 }
 
-pub(super) fn module(log: &DarshanLog, id: ModuleId) -> Option<&Module> {
+pub(crate) fn module(log: &DarshanLog, id: ModuleId) -> Option<&Module> {
     log.modules.iter().find(|module| module.id == id)
 }
 
-pub(super) fn records(log: &DarshanLog, id: ModuleId) -> &[Record] {
+pub(crate) fn records(log: &DarshanLog, id: ModuleId) -> &[Record] {
     match module(log, id).map(|module| &module.records) {
         Some(Records::Counters(records)) => records,
         _ => &[],
     }
 }
 
-pub(super) fn layouts(log: &DarshanLog) -> &[Layout] {
+pub(crate) fn layouts(log: &DarshanLog) -> &[Layout] {
     match module(log, ModuleId::LUSTRE).map(|module| &module.records) {
         Some(Records::Lustre(layouts)) => layouts,
         _ => &[],
     }
 }
 
-pub(super) fn sum(log: &DarshanLog, id: ModuleId, counters: &[usize]) -> i64 {
+pub(crate) fn sum(log: &DarshanLog, id: ModuleId, counters: &[usize]) -> i64 {
     records(log, id)
         .iter()
         .flat_map(|record| counters.iter().map(|counter| record.ints[*counter]))
@@ -44,7 +47,7 @@ pub(super) fn sum(log: &DarshanLog, id: ModuleId, counters: &[usize]) -> i64 {
 }
 
 /// Bytes read and written: POSIX and STDIO, for MPI-IO lies on POSIX.
-pub(super) fn bytes(log: &DarshanLog) -> (i64, i64) {
+pub(crate) fn bytes(log: &DarshanLog) -> (i64, i64) {
     let both = |p, s| sum(log, ModuleId::POSIX, &[p]) + sum(log, ModuleId::STDIO, &[s]);
     (
         both(posix::BYTES_READ, stdio::BYTES_READ),
@@ -53,7 +56,7 @@ pub(super) fn bytes(log: &DarshanLog) -> (i64, i64) {
 }
 
 /// The program: the script of an interpreter.
-pub(super) fn program(log: &DarshanLog) -> String {
+pub(crate) fn program(log: &DarshanLog) -> String {
     let exe = String::from_utf8(log.job.exe.clone()).unwrap();
     let word = exe
         .split(' ')
@@ -68,31 +71,31 @@ fn percent(of: impl Fn(&DarshanLog) -> bool) -> f64 {
 }
 
 /// A month with everything, as it was written.
-pub(super) struct Written {
-    pub(super) month: Month,
+pub(crate) struct Written {
+    pub(crate) month: Month,
     /// Files of slurm/ and lmt/, by their paths below the month.
-    pub(super) files: BTreeMap<PathBuf, Vec<u8>>,
-    pub(super) truth: serde_json::Value,
+    pub(crate) files: BTreeMap<PathBuf, Vec<u8>>,
+    pub(crate) truth: serde_json::Value,
     /// Every log.
-    pub(super) logs: Vec<LogFacts>,
+    pub(crate) logs: Vec<LogFacts>,
     /// Start and end of every log, by job.
-    pub(super) windows: Vec<Vec<(f64, f64)>>,
+    pub(crate) windows: Vec<Vec<(f64, f64)>>,
 }
 
 /// What Slurm and LMT have to agree with.
 #[derive(Debug)]
-pub(super) struct LogFacts {
-    pub(super) job_id: i64,
-    pub(super) uid: i64,
-    pub(super) nprocs: i64,
-    pub(super) start: f64,
-    pub(super) end: f64,
+pub(crate) struct LogFacts {
+    pub(crate) job_id: i64,
+    pub(crate) uid: i64,
+    pub(crate) nprocs: i64,
+    pub(crate) start: f64,
+    pub(crate) end: f64,
     /// Whether another log of its job is in the same step.
-    pub(super) side_by_side: bool,
+    pub(crate) side_by_side: bool,
 }
 
 /// The month of the tests of dumps, written once.
-pub(super) fn written() -> &'static Written {
+pub(crate) fn written() -> &'static Written {
     static WRITTEN: std::sync::OnceLock<Written> = std::sync::OnceLock::new();
     WRITTEN.get_or_init(|| {
         let month = Month {
@@ -115,7 +118,7 @@ pub(super) fn written() -> &'static Written {
         let plan = Plan::new(month);
         let (mut logs, mut windows) = (vec![], vec![]);
         for index in 0..month.all_jobs() {
-            let (job, made) = scenes(&plan, index);
+            let (job, made) = workloads(&plan, index);
             let moment = |(seconds, nanos): (i64, i64)| seconds as f64 + nanos as f64 * 1e-9;
             let of = |log: &DarshanLog| (moment(log.job.start), moment(log.job.end));
             windows.push(made.iter().map(|(made, _)| of(&made.log)).collect());
@@ -139,7 +142,7 @@ pub(super) fn written() -> &'static Written {
 }
 
 #[track_caller]
-pub(super) fn assert_near(what: &str, found: f64, expected: f64, tolerance: f64) {
+pub(crate) fn assert_near(what: &str, found: f64, expected: f64, tolerance: f64) {
     assert!(
         (found - expected).abs() <= tolerance,
         "{what}: {found:.2} instead of {expected}"
@@ -396,7 +399,7 @@ fn every_planted_fault_shows_in_the_counters_of_its_log() {
         let log = &month()[index as usize];
         *found.entry(fault.name()).or_insert(0) += 1;
         let osts: std::collections::BTreeSet<i64> = (layouts(log).iter())
-            .filter(|layout| layout.osts == system::SCRATCH_OSTS)
+            .filter(|layout| layout.osts == crate::synth::system::SCRATCH_OSTS)
             .flat_map(|layout| layout.components[0].osts.clone())
             .collect();
         assert_eq!(osts.len(), 248, "{}: on all OSTs", fault.name());
@@ -441,20 +444,26 @@ fn every_planted_fault_shows_in_the_counters_of_its_log() {
         ) as f64
             / requests;
         match fault {
-            fault::Fault::OneOst => assert!(largest.rank == -1 && share > 0.9),
-            fault::Fault::RootWrites => assert!(largest.rank == 0 && share > 0.9),
-            fault::Fault::Serial => {
+            crate::synth::scenario::fault::Fault::OneOst => {
+                assert!(largest.rank == -1 && share > 0.9)
+            }
+            crate::synth::scenario::fault::Fault::RootWrites => {
+                assert!(largest.rank == 0 && share > 0.9)
+            }
+            crate::synth::scenario::fault::Fault::Serial => {
                 assert!(
                     windows.len() > 200 && windows.windows(2).all(|pair| pair[0].1 < pair[1].0)
                 );
             }
-            fault::Fault::OneFile => {
+            crate::synth::scenario::fault::Fault::OneFile => {
                 let (start, end) = window(largest);
                 assert!((end - start) / critical > 0.93 && largest.rank == 0);
             }
-            fault::Fault::SmallRequests => assert!(small > 0.95 && consecutive < 0.25),
+            crate::synth::scenario::fault::Fault::SmallRequests => {
+                assert!(small > 0.95 && consecutive < 0.25)
+            }
         }
-        if fault != fault::Fault::SmallRequests {
+        if fault != crate::synth::scenario::fault::Fault::SmallRequests {
             assert!(
                 small < 0.1 && consecutive > 0.85,
                 "{}: nothing else is wrong",

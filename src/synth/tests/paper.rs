@@ -1,7 +1,5 @@
 //! Months of a machine at a scale, beside what the IOMiner paper found on Cori (section III), and beside real logs.
 
-use super::plan::{Plan, Plant};
-use super::tests::{assert_near, bytes, layouts, module, program, records, sum};
 use super::*;
 use crate::source::darshan::ModuleId;
 use crate::source::darshan::counters::{mpiio, posix};
@@ -9,6 +7,8 @@ use crate::source::darshan::log::{Log, ModuleSet};
 use crate::source::darshan::write::Encoder;
 use crate::source::tests::shared;
 use crate::source::{Input, Status};
+use crate::synth::scenario::plan::{Plan, Plant};
+use crate::synth::tests::{assert_near, bytes, layouts, module, program, records, sum};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The first logs of the jobs of a month with a thousandth of the machine's logs and more, made once for all tests.

@@ -4,23 +4,25 @@
 //! from the size of the effect; files have noise on their times and bytes, and the share a little, too. The two parts share
 //! no moment, so that the planted files' exclusive time is theirs whichever cover of the time is taken.
 
-use super::app::{APPS, Interface, OTHERS, other_name};
-use super::cause::{Cause, Decoy, EFFECTS, Manner, PLANTS, odds};
-use super::fault::deck;
-use super::healthy::Healthy;
-use super::kind::Kind;
-use super::plan::{FIRST_ID, Job, Plan, Plant, USERS, dealt_share, office_hours, user_name};
-use super::random::{Random, mix};
-use super::scene::{Api, Scene};
-use super::shape::part;
-use super::stage::{Direction, Piece, Requests, Stage, fit, play};
-use super::system::{SCRATCH_OSTS, System};
-use super::{Month, MonthLog, only_log};
+use crate::synth::random::{Random, mix};
+use crate::synth::scenario::cause::{Cause, Decoy, EFFECTS, Manner, PLANTS, odds};
+use crate::synth::scenario::fault::deck;
+use crate::synth::scenario::healthy::Healthy;
+use crate::synth::scenario::kind::Kind;
+use crate::synth::scenario::plan::{
+    FIRST_ID, Job, Plan, Plant, USERS, dealt_share, office_hours, user_name,
+};
+use crate::synth::system::{SCRATCH_OSTS, System};
+use crate::synth::workload::app::{APPS, Interface, OTHERS, other_name};
+use crate::synth::workload::shape::part;
+use crate::synth::workload::stage::{Direction, Requests, Stage, TimedFile, fit, phases};
+use crate::synth::workload::{Api, Workload};
+use crate::synth::{Month, MonthLog, only_log};
 use serde_json::{Value, json};
 
 /// What is planted in a job.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Planted {
+pub(crate) enum Planted {
     /// Nothing.
     Nothing,
     /// Causes in the same files, and the size of their effect.
@@ -31,17 +33,17 @@ pub(super) enum Planted {
 
 /// A job of a month of causes.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Case {
-    pub(super) planted: Planted,
+pub(crate) struct Case {
+    pub(crate) planted: Planted,
     /// Where it is planted; where most of the bytes go if nothing is.
-    pub(super) direction: Direction,
+    pub(crate) direction: Direction,
     /// Share of the time, while some file is in use, that is in the planted files.
-    pub(super) share: Option<f64>,
+    pub(crate) share: Option<f64>,
 }
 
 impl Case {
     /// What truth.json says of it.
-    pub(super) fn truth(&self) -> Value {
+    pub(crate) fn truth(&self) -> Value {
         let (causes, effect, decoy) = match self.planted {
             Planted::Nothing => (&[][..], None, None),
             Planted::Causes(causes, effect) => (causes, Some(effect), None),
@@ -58,7 +60,7 @@ impl Case {
 }
 
 /// What is planted in which job: half of them healthy, everything else equally often.
-pub(super) fn deal(month: &Month) -> Vec<Planted> {
+pub(crate) fn deal(month: &Month) -> Vec<Planted> {
     let mut all: Vec<Planted> = vec![];
     for causes in PLANTS {
         all.extend(EFFECTS.map(|effect| Planted::Causes(causes, effect)));
@@ -87,7 +89,7 @@ const SIZES: [i64; 14] = [
 ];
 
 /// Job `index`.
-pub(super) fn job(plan: &Plan, index: u64) -> Job {
+pub(crate) fn job(plan: &Plan, index: u64) -> Job {
     let random = &mut Random::new(plan.month.seed ^ 0xca5e, index);
     let planted = plan.cases.get(index as usize);
     let planted = *planted.unwrap_or(&Planted::Nothing);
@@ -126,7 +128,7 @@ pub(super) fn job(plan: &Plan, index: u64) -> Job {
 }
 
 /// A job of a month that is not the usual one: without a program's name any program runs, as any user.
-pub(super) fn posix_job(
+pub(crate) fn posix_job(
     plan: &Plan,
     index: u64,
     program: Option<&str>,
@@ -167,13 +169,13 @@ pub(super) fn posix_job(
     }
 }
 
-/// The log of a job, and the scene that it tells of.
-pub(super) fn logs(plan: &Plan, job: &Job, case: &Case) -> Vec<(MonthLog, Scene)> {
+/// The log of a job, and the workload that it tells of.
+pub(crate) fn logs(plan: &Plan, job: &Job, case: &Case) -> Vec<(MonthLog, Workload)> {
     let mut random = Random::new(plan.month.seed ^ 0xca5f, job.index);
     let system = System::new(plan.month.seed);
-    let mut scene = Scene::new(job, system, Random::new(random.bits(), 0));
+    let mut workload = Workload::new(job, system, Random::new(random.bits(), 0));
     let dir = job.dir();
-    scene.phase([deck(job)]);
+    workload.phase([deck(job)]);
     let few = case.planted == Planted::Decoy(Decoy::AlwaysOneOst);
     // What goes the other way is healthy, and comes first if it is input.
     let other = case.direction.other();
@@ -186,31 +188,31 @@ pub(super) fn logs(plan: &Plan, job: &Job, case: &Case) -> Vec<(MonthLog, Scene)
         Direction::Write => (None, beside),
     };
     if let Some(stages) = before {
-        play(&mut scene, &dir, other, stages);
+        phases(&mut workload, &dir, other, stages);
     }
     let stages = match few {
         true => slow_everywhere(plan, &mut random, job.nprocs),
         false => composed(&mut random, job.nprocs, case),
     };
-    let begin = scene.clock;
+    let begin = workload.clock;
     if case.planted == Planted::Decoy(Decoy::HalfIdle) {
-        scene.compute(2.0);
+        workload.compute(2.0);
     }
-    play(&mut scene, &dir, case.direction, stages);
+    phases(&mut workload, &dir, case.direction, stages);
     if case.planted == Planted::Decoy(Decoy::HalfIdle) {
-        held_open(&mut scene, &mut random, &dir, begin);
+        held_open(&mut workload, &mut random, &dir, begin);
     }
     if let Some(stages) = after {
-        play(&mut scene, &dir, other, stages);
+        phases(&mut workload, &dir, other, stages);
     }
-    let until = scene.clock + random.float(0.1, 2.0);
+    let until = workload.clock + random.float(0.1, 2.0);
     if case.planted == Planted::Decoy(Decoy::StdoutWindow) || random.chance(0.5) {
         let bytes = random.magnitude(200.0, 60_000.0) as i64;
         let words = part("<STDOUT>".into(), 0, Api::Stdio, 0, bytes);
-        scene.background(words, until);
+        workload.background(words, until);
     }
-    scene.clock = until;
-    vec![only_log(job, scene, &mut random)]
+    workload.clock = until;
+    vec![only_log(job, workload, &mut random)]
 }
 
 /// The healthy part of a job that takes so many seconds, with no more than `most` bytes per second.
@@ -295,23 +297,23 @@ fn slow_everywhere(plan: &Plan, random: &mut Random, nprocs: i64) -> Vec<Stage> 
 }
 
 /// A file that the first process opens before all others and closes after them, and uses now and then.
-fn held_open(scene: &mut Scene, random: &mut Random, dir: &str, begin: f64) {
-    let length = scene.clock - begin;
+fn held_open(workload: &mut Workload, random: &mut Random, dir: &str, begin: f64) {
+    let length = workload.clock - begin;
     let requests = Requests::good(random);
-    let piece = Piece {
+    let file = TimedFile {
         bytes: random.magnitude(2e6, 2e7),
         length,
         busy: random.float(0.0005, 0.002),
-        ..Piece::new(random, "history.dat".into(), 0, requests, vec![0, 1, 2, 3])
+        ..TimedFile::new(random, "history.dat".into(), 0, requests, vec![0, 1, 2, 3])
     };
-    let end = scene.clock;
-    scene.clock = begin;
+    let end = workload.clock;
+    workload.clock = begin;
     let stage = Stage {
-        pieces: vec![piece],
+        files: vec![file],
         pause: 0.0,
     };
-    play(scene, dir, Direction::Write, vec![stage]);
-    scene.clock = scene.clock.max(end);
+    phases(workload, dir, Direction::Write, vec![stage]);
+    workload.clock = workload.clock.max(end);
 }
 
 #[cfg(test)]

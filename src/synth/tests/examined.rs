@@ -1,35 +1,35 @@
 //! Looks for causes in a log, for tests: by brute force, from the records alone, and with no code of what plants them.
 
-use super::system::record_id;
 use crate::source::darshan::ModuleId;
 use crate::source::darshan::counters::{posix, stdio};
 use crate::source::darshan::write::DarshanLog;
 use crate::source::darshan::write::Records;
+use crate::synth::system::record_id;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A file in one direction, as the counters have it.
 #[derive(Debug, Default)]
-pub(super) struct File {
-    pub(super) bytes: f64,
+pub(crate) struct File {
+    pub(crate) bytes: f64,
     /// Bytes of each process; -1: of all together.
     ranks: BTreeMap<i64, f64>,
     requests: i64,
     small: i64,
     consecutive: i64,
-    pub(super) window: (f64, f64),
+    pub(crate) window: (f64, f64),
     busy_end: f64,
-    pub(super) osts: Vec<i64>,
+    pub(crate) osts: Vec<i64>,
 }
 
 /// How long a file counts as used.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Interval {
+pub(crate) enum Interval {
     Window,
     Busy,
 }
 
 impl File {
-    pub(super) fn interval(&self, interval: Interval) -> (f64, f64) {
+    pub(crate) fn interval(&self, interval: Interval) -> (f64, f64) {
         let (start, end) = self.window;
         match interval {
             Interval::Window => (start, end),
@@ -98,7 +98,7 @@ fn counters(module: ModuleId, reads: bool) -> Option<Counters> {
 }
 
 /// The files of a log that moved bytes in one direction, without streams.
-pub(super) fn files(log: &DarshanLog, reads: bool) -> Vec<File> {
+pub(crate) fn files(log: &DarshanLog, reads: bool) -> Vec<File> {
     let streams = ["<STDIN>", "<STDOUT>", "<STDERR>"].map(record_id);
     let mut files: BTreeMap<u64, File> = BTreeMap::new();
     for module in &log.modules {
@@ -146,7 +146,7 @@ pub(super) fn files(log: &DarshanLog, reads: bool) -> Vec<File> {
 }
 
 /// The exclusive time of each file in a minimum cover of the time: where one ends, that one follows which lasts longest.
-pub(super) fn exclusive(intervals: &[(f64, f64)]) -> Vec<f64> {
+pub(crate) fn exclusive(intervals: &[(f64, f64)]) -> Vec<f64> {
     let mut own = vec![0.0; intervals.len()];
     let mut until = f64::NEG_INFINITY;
     loop {
@@ -184,7 +184,7 @@ fn overlaps(intervals: &[(f64, f64)]) -> Vec<f64> {
 }
 
 /// The causes that the counters of one direction show, with their shares.
-pub(super) fn examine(
+pub(crate) fn examine(
     log: &DarshanLog,
     reads: bool,
     interval: Interval,

@@ -3,14 +3,14 @@
 //! Both are a [`Manner`]: who moves the files, where they lie, how they follow one another, in which requests. A cause has a
 //! share of the time: without it the job's I/O would take the rest alone, and everything else of the job is healthy.
 
-use super::healthy::MOST_OWN_FILES;
-use super::random::Random;
-use super::stage::{Piece, Requests, Stage};
-use super::system::other_ost;
+use crate::synth::random::Random;
+use crate::synth::scenario::healthy::MOST_OWN_FILES;
+use crate::synth::system::other_ost;
+use crate::synth::workload::stage::{Requests, Stage, TimedFile};
 
 /// A cause of slow I/O.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Cause {
+pub(crate) enum Cause {
     /// Many processes at files that lie on one OST.
     OneOst,
     /// One process moves far more than the others.
@@ -24,7 +24,7 @@ pub(super) enum Cause {
 }
 
 /// What is planted: a cause, or two in the same files.
-pub(super) const PLANTS: [&[Cause]; 9] = [
+pub(crate) const PLANTS: [&[Cause]; 9] = [
     &[Cause::OneOst],
     &[Cause::OneRank],
     &[Cause::SerialFiles],
@@ -37,11 +37,11 @@ pub(super) const PLANTS: [&[Cause]; 9] = [
 ];
 
 /// How many times as long a job's I/O takes because of a cause.
-pub(super) const EFFECTS: [f64; 3] = [1.2, 2.0, 5.0];
+pub(crate) const EFFECTS: [f64; 3] = [1.2, 2.0, 5.0];
 
 impl Cause {
     /// Its name in truth.json.
-    pub(super) fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::OneOst => "one_ost",
             Self::OneRank => "one_rank",
@@ -54,7 +54,7 @@ impl Cause {
 
 /// Seconds in the files of causes for each second in others. One file has most of the time in many a healthy job: it is a
 /// cause where it has 20 times as much as all others (at an effect of 5), and 4 times as much is none.
-pub(super) fn odds(causes: &[Cause], effect: f64) -> f64 {
+pub(crate) fn odds(causes: &[Cause], effect: f64) -> f64 {
     match causes.contains(&Cause::OneFile) {
         true => 4.0 * effect,
         false => effect - 1.0,
@@ -63,7 +63,7 @@ pub(super) fn odds(causes: &[Cause], effect: f64) -> f64 {
 
 /// Something in which nothing is to be found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Decoy {
+pub(crate) enum Decoy {
     /// Standard output is open as long as the job runs, and few bytes go there.
     StdoutWindow,
     /// Small requests that follow one another.
@@ -81,7 +81,7 @@ pub(super) enum Decoy {
 }
 
 impl Decoy {
-    pub(super) const ALL: [Self; 7] = [
+    pub(crate) const ALL: [Self; 7] = [
         Self::StdoutWindow,
         Self::SmallConsec,
         Self::AlwaysOneOst,
@@ -92,7 +92,7 @@ impl Decoy {
     ];
 
     /// Its name in truth.json.
-    pub(super) fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::StdoutWindow => "stdout_window",
             Self::SmallConsec => "small_consec",
@@ -105,7 +105,7 @@ impl Decoy {
     }
 
     /// The cause that it looks like and the size of that, if it is one that just misses.
-    pub(super) fn nearly(self) -> Option<(Cause, f64)> {
+    pub(crate) fn nearly(self) -> Option<(Cause, f64)> {
         match self {
             Self::NearOneFile => Some((Cause::OneFile, 1.0)),
             Self::NearOneOst => Some((Cause::OneOst, 5.0)),
@@ -144,7 +144,7 @@ enum Who {
 
 /// How a group of files is used.
 #[derive(Clone, Debug)]
-pub(super) struct Manner {
+pub(crate) struct Manner {
     order: Order,
     who: Who,
     /// The OSTs of every file; none if each file has OSTs of its own.
@@ -156,7 +156,7 @@ pub(super) struct Manner {
 
 impl Manner {
     /// That of causes in the same files. `ost` is an OST that nothing else of the job uses.
-    pub(super) fn of(random: &mut Random, causes: &[Cause], nprocs: i64, ost: i64) -> Self {
+    pub(crate) fn of(random: &mut Random, causes: &[Cause], nprocs: i64, ost: i64) -> Self {
         let has = |cause| causes.contains(&cause);
         let order = match () {
             () if has(Cause::OneFile) => Order::One,
@@ -195,7 +195,7 @@ impl Manner {
     }
 
     /// That of a cause, but for what makes it one.
-    pub(super) fn nearly(
+    pub(crate) fn nearly(
         random: &mut Random,
         decoy: Decoy,
         cause: Cause,
@@ -214,7 +214,7 @@ impl Manner {
     }
 
     /// That of the few processes of a program that is always on one OST.
-    pub(super) fn always_on(random: &mut Random, ost: i64) -> Self {
+    pub(crate) fn always_on(random: &mut Random, ost: i64) -> Self {
         Self {
             order: Order::Together,
             who: Who::Each,
@@ -225,7 +225,7 @@ impl Manner {
     }
 
     /// Its stages; `set` tells the files of one call from those of another.
-    pub(super) fn stages(
+    pub(crate) fn stages(
         &self,
         random: &mut Random,
         nprocs: i64,
@@ -240,7 +240,7 @@ impl Manner {
             (Order::Apart | Order::Touching, _) => random.int(24, 121),
         };
         let mut next_ost = random.int(0, 10_000);
-        let pieces = (0..files).map(|file| {
+        let files = (0..files).map(|file| {
             let osts = match self.osts.is_empty() {
                 true => (0..self.stripes)
                     .map(|stripe| other_ost(next_ost + stripe, left_out))
@@ -259,26 +259,26 @@ impl Manner {
                 Order::Chain => format!("wave{set}/band_{file:03}.dat"),
                 Order::Apart | Order::Touching => format!("plot{set}/plt_{file:05}.dat"),
             };
-            let mut piece = Piece::new(random, name, rank, self.requests, osts);
+            let mut file = TimedFile::new(random, name, rank, self.requests, osts);
             if self.order == Order::Touching {
                 // Nor may they lie apart because none was busy at its end.
-                piece.busy = random.float(0.985, 0.999);
+                file.busy = random.float(0.985, 0.999);
             }
-            piece
+            file
         });
-        let pieces: Vec<Piece> = pieces.collect();
+        let files: Vec<TimedFile> = files.collect();
         let pause = random.magnitude(2.0, 60.0);
         match self.order {
-            Order::One | Order::Together => vec![Stage::together(random, pieces, pause)],
-            Order::Chain => vec![Stage::chain(random, pieces, (0.4, 0.7), pause)],
-            Order::Touching => vec![Stage::chain(random, pieces, (0.9, 0.9), pause)],
+            Order::One | Order::Together => vec![Stage::together(random, files, pause)],
+            Order::Chain => vec![Stage::chain(random, files, (0.4, 0.7), pause)],
+            Order::Touching => vec![Stage::chain(random, files, (0.9, 0.9), pause)],
             Order::Apart => {
                 let gap = random.magnitude(0.05, 2.0);
-                let alone = |piece| Stage {
-                    pieces: vec![piece],
+                let alone = |file| Stage {
+                    files: vec![file],
                     pause: gap,
                 };
-                pieces.into_iter().map(alone).collect()
+                files.into_iter().map(alone).collect()
             }
         }
     }

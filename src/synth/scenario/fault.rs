@@ -1,17 +1,17 @@
 //! Faults that are planted so that somebody finds them: one cause for each, in jobs of more than 1,000 processes with at
 //! least 10 MB for each, on all OSTs, under 1 GB/s - what the paper's tables I and II look for.
 
-use super::app::{APPS, App};
-use super::plan::Job;
-use super::scene::{Api, Part, Scene};
-use super::shape::{part, some_ranks, split};
-use super::system::{SCRATCH_OSTS, other_ost};
-use super::truth::merged;
+use crate::synth::scenario::plan::Job;
+use crate::synth::system::{SCRATCH_OSTS, other_ost};
+use crate::synth::truth::merged;
+use crate::synth::workload::app::{APPS, App};
+use crate::synth::workload::shape::{part, some_ranks, split};
+use crate::synth::workload::{Api, Part, Workload};
 use serde_json::{Value, json};
 
 /// A cause of slow I/O.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fault {
+pub(crate) enum Fault {
     /// All processes write one file on one OST.
     OneOst,
     /// The root process writes far more than all others.
@@ -25,7 +25,7 @@ pub(super) enum Fault {
 }
 
 impl Fault {
-    pub(super) const ALL: [Self; 5] = [
+    pub(crate) const ALL: [Self; 5] = [
         Self::OneOst,
         Self::RootWrites,
         Self::Serial,
@@ -34,7 +34,7 @@ impl Fault {
     ];
 
     /// Its name in truth.json.
-    pub(super) fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::OneOst => "one_ost",
             Self::RootWrites => "root_writes_most",
@@ -45,7 +45,7 @@ impl Fault {
     }
 
     /// One line that says what was planted.
-    pub(super) fn doc(self) -> &'static str {
+    pub(crate) fn doc(self) -> &'static str {
         match self {
             Self::OneOst => "all processes write one shared file that lies on one OST",
             Self::RootWrites => "the root process writes far more than the other processes",
@@ -58,7 +58,7 @@ impl Fault {
     }
 
     /// The program that has it.
-    pub(super) fn app(self) -> &'static App {
+    pub(crate) fn app(self) -> &'static App {
         let name = match self {
             Self::OneOst => "flame_dns",
             Self::RootWrites => "quantum_dft",
@@ -70,22 +70,22 @@ impl Fault {
     }
 
     /// Processes of job `index`.
-    pub(super) fn nprocs(self, index: u64) -> i64 {
+    pub(crate) fn nprocs(self, index: u64) -> i64 {
         [1024, 1536, 2048, 4096][(index % 4) as usize]
     }
 
     /// Plays the job. Whatever else it does is good: large consecutive requests, files on all OSTs, in parallel.
-    pub(super) fn play(self, scene: &mut Scene, job: &Job) {
-        let (dir, nprocs) = (job.dir(), scene.nprocs);
-        scene.slow = false;
-        scene.small = 0.0;
-        scene.request = 8 << 20;
-        scene.consecutive = scene.random.float(0.93, 0.97);
+    pub(crate) fn phases(self, workload: &mut Workload, job: &Job) {
+        let (dir, nprocs) = (job.dir(), workload.nprocs);
+        workload.slow = false;
+        workload.small = 0.0;
+        workload.request = 8 << 20;
+        workload.consecutive = workload.random.float(0.93, 0.97);
         let files = SCRATCH_OSTS + 8;
-        let bytes = nprocs * scene.random.int(12_000_000, 30_000_000);
+        let bytes = nprocs * workload.random.int(12_000_000, 30_000_000);
         let ranks = some_ranks(nprocs, files);
-        let private = |scene: &mut Scene, bytes: i64, kind: &str, reads: bool| -> Vec<Part> {
-            let shares = split(scene, bytes, files).into_iter().zip(&ranks);
+        let private = |workload: &mut Workload, bytes: i64, kind: &str, reads: bool| -> Vec<Part> {
+            let shares = split(workload, bytes, files).into_iter().zip(&ranks);
             let file = |(bytes, rank): (i64, &i64)| {
                 let (read, written) = if reads { (bytes, 0) } else { (0, bytes) };
                 part(
@@ -98,15 +98,15 @@ impl Fault {
             };
             shares.map(file).collect()
         };
-        scene.phase([deck(job)]);
+        workload.phase([deck(job)]);
         match self {
             Self::OneOst => {
-                let parts = private(scene, bytes / 20, "out/diag", false);
-                scene.phase(parts);
-                scene.compute(30.0);
-                let ost = one_ost(scene);
-                scene.next_file_on(ost);
-                scene.phase([part(
+                let parts = private(workload, bytes / 20, "out/diag", false);
+                workload.phase(parts);
+                workload.compute(30.0);
+                let ost = one_ost(workload);
+                workload.next_file_on(ost);
+                workload.phase([part(
                     format!("{dir}/out/field.dat"),
                     -1,
                     Api::Posix,
@@ -115,9 +115,9 @@ impl Fault {
                 )]);
             }
             Self::RootWrites => {
-                let parts = private(scene, bytes / 20, "out/block", false);
-                scene.phase(parts);
-                scene.phase([part(
+                let parts = private(workload, bytes / 20, "out/block", false);
+                workload.phase(parts);
+                workload.phase([part(
                     format!("{dir}/out/wavefunction"),
                     0,
                     Api::Posix,
@@ -126,43 +126,46 @@ impl Fault {
                 )]);
             }
             Self::Serial => {
-                for part in private(scene, bytes, "out/plot", false) {
-                    scene.phase([part]);
-                    let pause = scene.random.float(0.3, 2.0);
-                    scene.compute(pause);
+                for part in private(workload, bytes, "out/plot", false) {
+                    workload.phase([part]);
+                    let pause = workload.random.float(0.3, 2.0);
+                    workload.compute(pause);
                 }
             }
             Self::OneFile => {
-                scene.phase([part(
+                workload.phase([part(
                     format!("{dir}/in/eigenvectors"),
                     0,
                     Api::Posix,
                     bytes,
                     0,
                 )]);
-                let file = scene.uses.last().and_then(|file| file.read.as_ref());
-                let (long, from) = (file.map_or(0.0, |flow| flow.end - flow.start), scene.clock);
-                let parts = private(scene, bytes / 20, "in/config", true);
-                scene.phase(parts);
+                let file = workload.uses.last().and_then(|file| file.read.as_ref());
+                let (long, from) = (
+                    file.map_or(0.0, |flow| flow.end - flow.start),
+                    workload.clock,
+                );
+                let parts = private(workload, bytes / 20, "in/config", true);
+                workload.phase(parts);
                 // The one file takes 95 % of the reading: the others together the twentieth that is left.
-                stretch(scene, from, long / 19.0);
+                stretch(workload, from, long / 19.0);
             }
             Self::SmallRequests => {
-                scene.request = scene.random.int(90, 320);
-                scene.consecutive = scene.random.float(0.05, 0.2);
-                let parts = private(scene, bytes, "in/station", true);
-                scene.phase(parts);
+                workload.request = workload.random.int(90, 320);
+                workload.consecutive = workload.random.float(0.05, 0.2);
+                let parts = private(workload, bytes, "in/station", true);
+                workload.phase(parts);
             }
         }
-        let until = scene.clock + 1.0;
-        scene.background(part("<STDOUT>".into(), 0, Api::Stdio, 0, 2_048), until);
-        scene.clock = until;
+        let until = workload.clock + 1.0;
+        workload.background(part("<STDOUT>".into(), 0, Api::Stdio, 0, 2_048), until);
+        workload.clock = until;
     }
 
     /// What was planted, in numbers that a query should find again.
-    pub(super) fn numbers(self, scene: &Scene) -> (Vec<String>, Value) {
+    pub(crate) fn numbers(self, workload: &Workload) -> (Vec<String>, Value) {
         let reads = matches!(self, Self::OneFile | Self::SmallRequests);
-        let flows: Vec<_> = (scene.uses.iter())
+        let flows: Vec<_> = (workload.uses.iter())
             .filter(|file| file.path.starts_with("/scratch/"))
             .filter_map(|file| {
                 Some((
@@ -195,7 +198,7 @@ impl Fault {
         };
         let numbers = json!({
             "direction": if reads { "read" } else { "write" },
-            "nprocs": scene.nprocs,
+            "nprocs": workload.nprocs,
             "bytes": bytes,
             "files": flows.len(),
             "critical_seconds": critical,
@@ -230,20 +233,20 @@ impl Fault {
 }
 
 /// The input deck that the first process reads.
-pub(super) fn deck(job: &Job) -> Part {
+pub(crate) fn deck(job: &Job) -> Part {
     let path = format!("/home/{}/{}.in", job.user, job.program);
     part(path, 0, Api::Stdio, 4_000, 0)
 }
 
 /// An OST of /scratch that is not slow.
-fn one_ost(scene: &mut Scene) -> i64 {
-    let at = scene.random.int(0, SCRATCH_OSTS - 1);
-    other_ost(at, scene.system.slow_ost)
+fn one_ost(workload: &mut Workload) -> i64 {
+    let at = workload.random.int(0, SCRATCH_OSTS - 1);
+    other_ost(at, workload.system.slow_ost)
 }
 
 /// Moves and scales what was played after `from` so that it takes `seconds`.
-pub(super) fn stretch(scene: &mut Scene, from: f64, seconds: f64) {
-    let factor = seconds / (scene.clock - from);
+pub(crate) fn stretch(workload: &mut Workload, from: f64, seconds: f64) {
+    let factor = seconds / (workload.clock - from);
     let moved = |time: f64| {
         if time > from {
             from + (time - from) * factor
@@ -251,18 +254,18 @@ pub(super) fn stretch(scene: &mut Scene, from: f64, seconds: f64) {
             time
         }
     };
-    for file in scene.uses.iter_mut().filter(|file| file.opened >= from) {
+    for file in workload.uses.iter_mut().filter(|file| file.opened >= from) {
         (file.opened, file.closed) = (moved(file.opened), moved(file.closed));
         for flow in [&mut file.read, &mut file.written].into_iter().flatten() {
             (flow.start, flow.end) = (moved(flow.start), moved(flow.end));
             flow.time *= factor;
         }
     }
-    scene.clock = moved(scene.clock);
+    workload.clock = moved(workload.clock);
 }
 
 /// Length of the union of windows; sorts them.
-pub(super) fn union(windows: &mut [(f64, f64)]) -> f64 {
+pub(crate) fn union(windows: &mut [(f64, f64)]) -> f64 {
     windows.sort_by(|a, b| a.0.total_cmp(&b.0));
     let (mut length, mut covered) = (0.0, f64::NEG_INFINITY);
     for (start, end) in windows.iter() {

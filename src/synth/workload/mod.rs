@@ -1,17 +1,21 @@
 //! The I/O of one log: which process moves how many bytes of which file, and when.
 //!
-//! A [`Scene`] is played in phases. All accesses of a phase start together; each takes as long as its bytes take from
+//! A [`Workload`] is played in phases. All accesses of a phase start together; each takes as long as its bytes take from
 //! the processes and OSTs that it has, and the clock goes on when the slowest is through.
 
-use super::lifelike;
-use super::plan::Job;
-use super::random::Random;
-use super::system::{DEFAULT_STRIPE, SLOWDOWN, System, lustre, record_id};
+pub(crate) mod app;
+pub(crate) mod realistic;
+pub(crate) mod shape;
+pub(crate) mod stage;
+
+use crate::synth::random::Random;
+use crate::synth::scenario::plan::Job;
+use crate::synth::system::{DEFAULT_STRIPE, SLOWDOWN, System, lustre, record_id};
 use std::collections::HashMap;
 
 /// Interface through which a file is accessed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Api {
+pub(crate) enum Api {
     Posix,
     Stdio,
     /// MPI-IO, on POSIX.
@@ -23,7 +27,7 @@ pub(super) enum Api {
 
 /// What sits on MPI-IO.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Library {
+pub(crate) enum Library {
     None,
     Hdf5,
     Pnetcdf,
@@ -31,42 +35,42 @@ pub(super) enum Library {
 
 /// What an access moves.
 #[derive(Clone, Debug)]
-pub(super) struct Part {
-    pub(super) path: String,
+pub(crate) struct Part {
+    pub(crate) path: String,
     /// Process; -1: all of them.
-    pub(super) rank: i64,
-    pub(super) api: Api,
-    pub(super) read: i64,
-    pub(super) written: i64,
+    pub(crate) rank: i64,
+    pub(crate) api: Api,
+    pub(crate) read: i64,
+    pub(crate) written: i64,
 }
 
 /// One direction of a file use, as POSIX or STDIO sees it.
 #[derive(Clone, Debug)]
-pub(super) struct Flow {
-    pub(super) bytes: i64,
+pub(crate) struct Flow {
+    pub(crate) bytes: i64,
     /// Size and number of requests; the bytes are their sum.
-    pub(super) sizes: Vec<(i64, i64)>,
+    pub(crate) sizes: Vec<(i64, i64)>,
     /// Requests that start where the one before ended.
-    pub(super) consecutive: i64,
+    pub(crate) consecutive: i64,
     /// Requests that start past the one before, the former included.
-    pub(super) sequential: i64,
+    pub(crate) sequential: i64,
     /// Bytes between the end of a request and the start of the next, where it is not consecutive.
-    pub(super) gap: i64,
+    pub(crate) gap: i64,
     /// First and last moment, seconds since the start.
-    pub(super) start: f64,
-    pub(super) end: f64,
+    pub(crate) start: f64,
+    pub(crate) end: f64,
     /// Seconds spent, summed over processes.
-    pub(super) time: f64,
+    pub(crate) time: f64,
 }
 
 impl Flow {
     /// Requests.
-    pub(super) fn count(&self) -> i64 {
+    pub(crate) fn count(&self) -> i64 {
         self.sizes.iter().map(|(_, count)| count).sum()
     }
 
     /// Byte after the highest one touched.
-    pub(super) fn extent(&self) -> i64 {
+    pub(crate) fn extent(&self) -> i64 {
         let jumps = self.sequential - self.consecutive;
         self.bytes + (jumps.max(0).saturating_mul(self.gap)).min(self.bytes)
     }
@@ -74,69 +78,69 @@ impl Flow {
 
 /// A process, or all of them, with one file.
 #[derive(Clone, Debug)]
-pub(super) struct FileUse {
-    pub(super) id: u64,
-    pub(super) path: String,
-    pub(super) rank: i64,
+pub(crate) struct FileUse {
+    pub(crate) id: u64,
+    pub(crate) path: String,
+    pub(crate) rank: i64,
     /// Processes that take part.
-    pub(super) procs: i64,
-    pub(super) api: Api,
-    pub(super) read: Option<Flow>,
-    pub(super) written: Option<Flow>,
+    pub(crate) procs: i64,
+    pub(crate) api: Api,
+    pub(crate) read: Option<Flow>,
+    pub(crate) written: Option<Flow>,
     /// Opening and closing.
-    pub(super) opened: f64,
-    pub(super) closed: f64,
+    pub(crate) opened: f64,
+    pub(crate) closed: f64,
     /// Seconds in metadata operations, summed over processes.
-    pub(super) meta: f64,
-    pub(super) layout: Option<FileLayout>,
+    pub(crate) meta: f64,
+    pub(crate) layout: Option<FileLayout>,
     /// Seconds of the slowest process, where they are given and not drawn.
-    pub(super) slowest: Option<f64>,
+    pub(crate) slowest: Option<f64>,
 }
 
 /// Where a file on Lustre lies.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct FileLayout {
-    pub(super) stripe_size: i64,
-    pub(super) osts: Vec<i64>,
+pub(crate) struct FileLayout {
+    pub(crate) stripe_size: i64,
+    pub(crate) osts: Vec<i64>,
     /// Made of two extents: the first of one stripe, the second of all.
-    pub(super) progressive: bool,
+    pub(crate) progressive: bool,
 }
 
 /// A log in the making.
-pub(super) struct Scene {
-    pub(super) random: Random,
-    pub(super) system: System,
-    pub(super) nprocs: i64,
+pub(crate) struct Workload {
+    pub(crate) random: Random,
+    pub(crate) system: System,
+    pub(crate) nprocs: i64,
     /// Share of requests that are consecutive.
-    pub(super) consecutive: f64,
+    pub(crate) consecutive: f64,
     /// Size of a typical request.
-    pub(super) request: i64,
+    pub(crate) request: i64,
     /// Share of requests of at most 1 KiB.
-    pub(super) small: f64,
+    pub(crate) small: f64,
     /// Stripe size and count of new files on /scratch.
-    pub(super) stripe: (i64, i64),
-    pub(super) progressive: bool,
+    pub(crate) stripe: (i64, i64),
+    pub(crate) progressive: bool,
     /// Whether the slow OST is slow: not in planted faults, which should show one thing.
-    pub(super) slow: bool,
+    pub(crate) slow: bool,
     /// Largest number of requests of one process in one file and direction, for logs whose requests are traced.
-    pub(super) traced: Option<i64>,
+    pub(crate) traced: Option<i64>,
     /// Whether the log is rounded and repeats itself as real ones do.
-    pub(super) lifelike: bool,
+    pub(crate) realistic: bool,
     /// Whether files that belong together have the same counts.
-    pub(super) alike: bool,
+    pub(crate) alike: bool,
     /// What is drawn anew for each file where they are alike.
-    pub(super) pattern: Random,
-    pub(super) clock: f64,
-    pub(super) uses: Vec<FileUse>,
+    pub(crate) pattern: Random,
+    pub(crate) clock: f64,
+    pub(crate) uses: Vec<FileUse>,
     layouts: HashMap<u64, FileLayout>,
     next_ost: i64,
 }
 
-impl Scene {
-    pub(super) fn new(job: &Job, system: System, random: Random) -> Self {
-        let mut scene = Self {
+impl Workload {
+    pub(crate) fn new(job: &Job, system: System, random: Random) -> Self {
+        let mut workload = Self {
             pattern: random.clone(),
-            lifelike: false,
+            realistic: false,
             alike: false,
             random,
             system,
@@ -153,27 +157,27 @@ impl Scene {
             layouts: HashMap::new(),
             next_ost: 0,
         };
-        scene.small = if scene.random.chance(0.3) {
-            scene.random.float(0.0, 0.4)
+        workload.small = if workload.random.chance(0.3) {
+            workload.random.float(0.0, 0.4)
         } else {
             0.0
         };
-        scene.clock = scene.random.float(0.05, 2.0);
-        scene.next_ost = scene.random.int(0, 10_000);
-        scene
+        workload.clock = workload.random.float(0.05, 2.0);
+        workload.next_ost = workload.random.int(0, 10_000);
+        workload
     }
 
     /// Lets time pass without I/O.
-    pub(super) fn compute(&mut self, seconds: f64) {
+    pub(crate) fn compute(&mut self, seconds: f64) {
         self.clock += seconds * self.random.float(0.7, 1.3);
     }
 
     /// Plays accesses that start together, and moves the clock to the end of the last.
-    pub(super) fn phase(&mut self, parts: impl IntoIterator<Item = Part>) {
+    pub(crate) fn phase(&mut self, parts: impl IntoIterator<Item = Part>) {
         let (from, mut to) = (self.clock, self.clock);
         for part in parts {
             let delay = self.random.float(0.0, 0.02);
-            let (end, file) = self.play(part, from + delay);
+            let (end, file) = self.phases(part, from + delay);
             to = to.max(end);
             self.uses.push(file);
         }
@@ -181,8 +185,8 @@ impl Scene {
     }
 
     /// A file that is open all the time and touched now and then, such as a log that is written line by line.
-    pub(super) fn background(&mut self, part: Part, until: f64) {
-        let (_, mut file) = self.play(part, 0.05);
+    pub(crate) fn background(&mut self, part: Part, until: f64) {
+        let (_, mut file) = self.phases(part, 0.05);
         for flow in [&mut file.read, &mut file.written].into_iter().flatten() {
             flow.end = until.max(flow.end) - 0.01;
         }
@@ -191,7 +195,7 @@ impl Scene {
     }
 
     /// One access from `start` on, and when it ends.
-    fn play(&mut self, part: Part, start: f64) -> (f64, FileUse) {
+    fn phases(&mut self, part: Part, start: f64) -> (f64, FileUse) {
         let Part {
             path,
             rank,
@@ -243,9 +247,9 @@ impl Scene {
 
     /// An access whose time is given: `seconds` from `start` on, of which each process that moves bytes is busy the share
     /// `busy`, the slowest one, too.
-    pub(super) fn timed(&mut self, part: Part, start: f64, seconds: f64, busy: f64) {
+    pub(crate) fn timed(&mut self, part: Part, start: f64, seconds: f64, busy: f64) {
         let opened = start - self.random.float(0.0003, 0.003);
-        let (_, mut file) = self.play(part, opened);
+        let (_, mut file) = self.phases(part, opened);
         let actors = actors(file.api, file.procs) as f64;
         for flow in [&mut file.read, &mut file.written].into_iter().flatten() {
             (flow.start, flow.end) = (start, start + seconds);
@@ -290,7 +294,7 @@ impl Scene {
                 },
                 _,
             ) => 4 << 20,
-            (_, None) if self.alike => lifelike::request(self.request, share),
+            (_, None) if self.alike => realistic::request(self.request, share),
             (_, None) => self.request.min((share / 24).max(1)),
             (_, Some(most)) => self.request.max(share / most),
         };
@@ -371,7 +375,7 @@ impl Scene {
     }
 
     /// Puts a new file on these OSTs.
-    pub(super) fn place(&mut self, path: &str, stripe_size: i64, osts: Vec<i64>) {
+    pub(crate) fn place(&mut self, path: &str, stripe_size: i64, osts: Vec<i64>) {
         let layout = FileLayout {
             stripe_size,
             osts,
@@ -381,7 +385,7 @@ impl Scene {
     }
 
     /// Puts the next new file on this OST of /scratch.
-    pub(super) fn next_file_on(&mut self, ost: i64) {
+    pub(crate) fn next_file_on(&mut self, ost: i64) {
         self.next_ost = ost;
     }
 }

@@ -1,8 +1,8 @@
 //! Each log is examined by brute force, from the counters alone: what is planted is there, and nothing else.
 
-use super::super::examined::{Interval, examine, exclusive, files};
 use super::*;
 use crate::source::darshan::write::DarshanLog;
+use crate::synth::tests::examined::{Interval, examine, exclusive, files};
 use std::collections::{BTreeMap, BTreeSet};
 
 const SEEDS: [u64; 3] = [1, 2, 3];

@@ -2,13 +2,13 @@
 //!
 //! A month has such logs anyway, but so few that a small one may have none. Like neighbours these come on top of the jobs.
 
-use super::Month;
-use super::app::{APPS, Interface};
-use super::plan::{Job, Plan, USERS, dealt_share, user_name};
-use super::random::Random;
+use crate::synth::Month;
+use crate::synth::random::Random;
+use crate::synth::scenario::plan::{Job, Plan, USERS, dealt_share, user_name};
+use crate::synth::workload::app::{APPS, Interface};
 
 /// How many there are: where there is no accounting nobody can tell.
-pub(super) fn count(month: &Month) -> u64 {
+pub(crate) fn count(month: &Month) -> u64 {
     match month.slurm && month.jobs >= 100 {
         true => 3 + month.jobs / 1000,
         false => 0,
@@ -16,7 +16,7 @@ pub(super) fn count(month: &Month) -> u64 {
 }
 
 /// What run `number` is: somebody looks at results on a login node.
-pub(super) fn job(plan: &Plan, number: u64, index: u64) -> Job {
+pub(crate) fn job(plan: &Plan, number: u64, index: u64) -> Job {
     let month = plan.month;
     let random = &mut Random::new(month.seed ^ 0x0d5, number);
     let app = APPS.iter().find(|app| app.name == "post_hist.py");

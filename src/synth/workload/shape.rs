@@ -1,18 +1,18 @@
 //! How each kind of program does its I/O.
 
-use super::app::{Interface, Shape};
-use super::lifelike;
-use super::plan::{Job, Plant};
-use super::random::mix;
-use super::scene::{Api, Library, Part, Scene};
+use crate::synth::random::mix;
+use crate::synth::scenario::plan::{Job, Plant};
+use crate::synth::workload::app::{Interface, Shape};
+use crate::synth::workload::realistic;
+use crate::synth::workload::{Api, Library, Part, Workload};
 
 /// Most records of one kind of use in a log: files of more processes are those of some of them.
 const RECORDS: i64 = 260;
 
 /// Plays the I/O of one log of a job. `read` and `written` are this log's part of the job's bytes.
-pub(super) fn play(scene: &mut Scene, job: &Job, read: i64, written: i64) {
+pub(crate) fn phases(workload: &mut Workload, job: &Job, read: i64, written: i64) {
     if let Some(Plant::Fault(fault)) = job.plant {
-        fault.play(scene, job);
+        fault.phases(workload, job);
         return;
     }
     let stage = Stage {
@@ -20,20 +20,20 @@ pub(super) fn play(scene: &mut Scene, job: &Job, read: i64, written: i64) {
         read,
         written,
     };
-    stage.configuration(scene, job);
+    stage.configuration(workload, job);
     let mpi = job.interface != Interface::Posix;
     match shape(job) {
-        Shape::Hdf5Steps if mpi => stage.steps(scene, Library::Hdf5, job.interface),
-        Shape::PnetcdfSteps if mpi => stage.steps(scene, Library::Pnetcdf, job.interface),
-        Shape::Configurations if mpi => stage.steps(scene, Library::None, job.interface),
-        Shape::Hdf5Steps | Shape::PrivateFiles => stage.private_files(scene),
-        Shape::PnetcdfSteps | Shape::Groups => stage.groups(scene),
-        Shape::Configurations | Shape::SharedFiles => stage.shared_files(scene),
-        Shape::Scratch => stage.scratch(scene),
-        Shape::Trajectories => stage.trajectories(scene),
-        Shape::ManyFiles => stage.many_files(scene),
+        Shape::Hdf5Steps if mpi => stage.steps(workload, Library::Hdf5, job.interface),
+        Shape::PnetcdfSteps if mpi => stage.steps(workload, Library::Pnetcdf, job.interface),
+        Shape::Configurations if mpi => stage.steps(workload, Library::None, job.interface),
+        Shape::Hdf5Steps | Shape::PrivateFiles => stage.private_files(workload),
+        Shape::PnetcdfSteps | Shape::Groups => stage.groups(workload),
+        Shape::Configurations | Shape::SharedFiles => stage.shared_files(workload),
+        Shape::Scratch => stage.scratch(workload),
+        Shape::Trajectories => stage.trajectories(workload),
+        Shape::ManyFiles => stage.many_files(workload),
     }
-    stage.words(scene, job);
+    stage.words(workload, job);
 }
 
 /// The shape of a job: that of its program; one of the many has one of its own.
@@ -66,47 +66,47 @@ struct Stage {
 
 impl Stage {
     /// Reads the configuration: every process, from /home. A job that only writes took it from its command line.
-    fn configuration(&self, scene: &mut Scene, job: &Job) {
+    fn configuration(&self, workload: &mut Workload, job: &Job) {
         if self.read == 0 {
             return;
         }
-        let bytes = scene.random.int(400, 20_000);
+        let bytes = workload.random.int(400, 20_000);
         let path = format!("/home/{}/{}/{:05}.cfg", job.user, job.program, job.index);
-        match scene.random.chance(0.5) {
-            true => scene.phase([part(path, 0, Api::Stdio, bytes, 0)]),
-            false => scene.phase([part(path, -1, Api::Posix, bytes * scene.nprocs, 0)]),
+        match workload.random.chance(0.5) {
+            true => workload.phase([part(path, 0, Api::Stdio, bytes, 0)]),
+            false => workload.phase([part(path, -1, Api::Posix, bytes * workload.nprocs, 0)]),
         }
     }
 
     /// What the program prints while it runs. A job that only reads prints nothing.
-    fn words(&self, scene: &mut Scene, job: &Job) {
-        let until = scene.clock + scene.random.float(0.1, 3.0);
+    fn words(&self, workload: &mut Workload, job: &Job) {
+        let until = workload.clock + workload.random.float(0.1, 3.0);
         if self.written > 0 {
-            let bytes = scene.random.magnitude(200.0, 60_000.0) as i64;
-            scene.background(part("<STDOUT>".into(), 0, Api::Stdio, 0, bytes), until);
-            if scene.random.chance(0.25) {
-                let bytes = scene.random.int(20, 400);
-                scene.background(part("<STDERR>".into(), 0, Api::Stdio, 0, bytes), until);
+            let bytes = workload.random.magnitude(200.0, 60_000.0) as i64;
+            workload.background(part("<STDOUT>".into(), 0, Api::Stdio, 0, bytes), until);
+            if workload.random.chance(0.25) {
+                let bytes = workload.random.int(20, 400);
+                workload.background(part("<STDERR>".into(), 0, Api::Stdio, 0, bytes), until);
             }
-            if scene.random.chance(0.3) {
-                let bytes = scene.random.magnitude(1e3, 2e5) as i64;
+            if workload.random.chance(0.3) {
+                let bytes = workload.random.magnitude(1e3, 2e5) as i64;
                 let path = format!(
                     "/home/{}/logs/{}.{:05}.log",
                     job.user, job.program, job.index
                 );
-                scene.background(part(path, 0, Api::Stdio, 0, bytes), until);
+                workload.background(part(path, 0, Api::Stdio, 0, bytes), until);
             }
         }
-        scene.clock = until;
+        workload.clock = until;
     }
 
     /// Seconds of computing in all: heavy-tailed, too.
-    fn computing(&self, scene: &mut Scene) -> f64 {
-        scene.random.magnitude(15.0, 20_000.0)
+    fn computing(&self, workload: &mut Workload) -> f64 {
+        workload.random.magnitude(15.0, 20_000.0)
     }
 
     /// Time steps, each a shared file of all processes through MPI-IO.
-    fn steps(&self, scene: &mut Scene, library: Library, interface: Interface) {
+    fn steps(&self, workload: &mut Workload, library: Library, interface: Interface) {
         let api = Api::Mpi {
             collective: interface == Interface::Collective,
             library,
@@ -117,12 +117,12 @@ impl Stage {
             Library::None => "lime",
         };
         let inputs = if self.read > self.written {
-            scene.random.int(4, 16)
+            workload.random.int(4, 16)
         } else {
-            scene.random.int(1, 3)
+            workload.random.int(1, 3)
         };
-        for (at, bytes) in split(scene, self.read, inputs).into_iter().enumerate() {
-            scene.phase([part(
+        for (at, bytes) in split(workload, self.read, inputs).into_iter().enumerate() {
+            workload.phase([part(
                 format!("{}/in/restart_{at:03}.{end}", self.dir),
                 -1,
                 api,
@@ -130,11 +130,11 @@ impl Stage {
                 0,
             )]);
         }
-        let steps = scene.random.int(3, 20);
-        let computing = self.computing(scene) / steps as f64;
-        for (at, bytes) in split(scene, self.written, steps).into_iter().enumerate() {
-            scene.compute(computing);
-            scene.phase([part(
+        let steps = workload.random.int(3, 20);
+        let computing = self.computing(workload) / steps as f64;
+        for (at, bytes) in split(workload, self.written, steps).into_iter().enumerate() {
+            workload.compute(computing);
+            workload.phase([part(
                 format!("{}/out/fields_{at:05}.{end}", self.dir),
                 -1,
                 api,
@@ -145,45 +145,45 @@ impl Stage {
     }
 
     /// A file for each process, or for each of some of them: restarts read, dumps written.
-    fn private_files(&self, scene: &mut Scene) {
-        let ranks = some_ranks(scene.nprocs, most(scene, RECORDS, 80));
+    fn private_files(&self, workload: &mut Workload) {
+        let ranks = some_ranks(workload.nprocs, most(workload, RECORDS, 80));
         let dumps = if ranks.len() < 40 {
-            scene.random.int(1, 4)
+            workload.random.int(1, 4)
         } else {
             1
         };
-        let parts = self.each(scene, &ranks, self.read, "in/restart", "bin", true);
-        scene.phase(parts);
-        let computing = self.computing(scene) / dumps as f64;
-        for (dump, bytes) in split(scene, self.written, dumps).into_iter().enumerate() {
-            scene.compute(computing);
+        let parts = self.each(workload, &ranks, self.read, "in/restart", "bin", true);
+        workload.phase(parts);
+        let computing = self.computing(workload) / dumps as f64;
+        for (dump, bytes) in split(workload, self.written, dumps).into_iter().enumerate() {
+            workload.compute(computing);
             let parts = self.each(
-                scene,
+                workload,
                 &ranks,
                 bytes,
                 &format!("out/dump{dump:03}"),
                 "bin",
                 false,
             );
-            scene.phase(parts);
+            workload.phase(parts);
         }
     }
 
     /// Files that groups of processes share: tiles read, parts written.
-    fn groups(&self, scene: &mut Scene) {
-        let width = scene.random.int(2, 9).min(scene.nprocs);
-        let files = (scene.nprocs / width).clamp(1, RECORDS / 8 / width);
-        let spacing = scene.nprocs / (files * width).max(1);
+    fn groups(&self, workload: &mut Workload) {
+        let width = workload.random.int(2, 9).min(workload.nprocs);
+        let files = (workload.nprocs / width).clamp(1, RECORDS / 8 / width);
+        let spacing = workload.nprocs / (files * width).max(1);
         let steps = (RECORDS / 8 / (files * width)).clamp(1, 6);
-        let computing = self.computing(scene) / steps as f64;
+        let computing = self.computing(workload) / steps as f64;
         let (read, written) = (
-            split(scene, self.read, steps),
-            split(scene, self.written, steps),
+            split(workload, self.read, steps),
+            split(workload, self.written, steps),
         );
         for step in 0..steps as usize {
             for (bytes, kind) in [(read.get(step), "in/tile"), (written.get(step), "out/part")] {
                 let Some(bytes) = bytes else { continue };
-                let shares = split(scene, *bytes, files * width);
+                let shares = split(workload, *bytes, files * width);
                 let parts = shares.into_iter().zip(0..).map(|(bytes, at)| {
                     let path = format!("{}/{kind}_{step:02}_{:04}.dat", self.dir, at / width);
                     let (read, written) = if kind.starts_with("in") {
@@ -193,17 +193,17 @@ impl Stage {
                     };
                     part(path, at * spacing, Api::Posix, read, written)
                 });
-                scene.phase(parts);
-                scene.compute(computing / 2.0);
+                workload.phase(parts);
+                workload.compute(computing / 2.0);
             }
         }
     }
 
     /// Shared files of all processes through POSIX.
-    fn shared_files(&self, scene: &mut Scene) {
-        let (inputs, outputs) = (scene.random.int(2, 12), scene.random.int(3, 30));
-        for (at, bytes) in split(scene, self.read, inputs).into_iter().enumerate() {
-            scene.phase([part(
+    fn shared_files(&self, workload: &mut Workload) {
+        let (inputs, outputs) = (workload.random.int(2, 12), workload.random.int(3, 30));
+        for (at, bytes) in split(workload, self.read, inputs).into_iter().enumerate() {
+            workload.phase([part(
                 format!("{}/in/state_{at:03}.dat", self.dir),
                 -1,
                 Api::Posix,
@@ -211,10 +211,13 @@ impl Stage {
                 0,
             )]);
         }
-        let computing = self.computing(scene) / outputs as f64;
-        for (at, bytes) in split(scene, self.written, outputs).into_iter().enumerate() {
-            scene.compute(computing);
-            scene.phase([part(
+        let computing = self.computing(workload) / outputs as f64;
+        for (at, bytes) in split(workload, self.written, outputs)
+            .into_iter()
+            .enumerate()
+        {
+            workload.compute(computing);
+            workload.phase([part(
                 format!("{}/out/slab_{at:04}.dat", self.dir),
                 -1,
                 Api::Posix,
@@ -225,11 +228,11 @@ impl Stage {
     }
 
     /// Files that a process writes and reads back.
-    fn scratch(&self, scene: &mut Scene) {
-        let ranks = some_ranks(scene.nprocs, most(scene, 36, 20));
+    fn scratch(&self, workload: &mut Workload) {
+        let ranks = some_ranks(workload.nprocs, most(workload, 36, 20));
         let (read, written) = (
-            split(scene, self.read, ranks.len() as i64),
-            split(scene, self.written, ranks.len() as i64),
+            split(workload, self.read, ranks.len() as i64),
+            split(workload, self.written, ranks.len() as i64),
         );
         let bytes = |of: &[i64], at: usize| of.get(at).copied().unwrap_or(0);
         // Something must be written to be read back; what is only read is basis sets.
@@ -238,8 +241,8 @@ impl Stage {
         } else {
             "scr/int"
         };
-        let computing = self.computing(scene);
-        scene.compute(computing);
+        let computing = self.computing(workload);
+        workload.compute(computing);
         let parts: Vec<Part> = (ranks.iter().enumerate())
             .map(|(at, rank)| {
                 part(
@@ -251,24 +254,24 @@ impl Stage {
                 )
             })
             .collect();
-        scene.phase(parts);
-        scene.compute(computing / 10.0);
+        workload.phase(parts);
+        workload.compute(computing / 10.0);
     }
 
     /// Replicas: each reads the topology, writes a trajectory, and says in a text log what it does.
-    fn trajectories(&self, scene: &mut Scene) {
-        let replicas = some_ranks(scene.nprocs, most(scene, 20, 12));
-        let inputs = self.each(scene, &replicas, self.read, "in/frames", "trr", true);
-        scene.phase(inputs);
-        let computing = self.computing(scene);
-        scene.compute(computing);
-        let outputs = self.each(scene, &replicas, self.written, "out/traj", "xtc", false);
+    fn trajectories(&self, workload: &mut Workload) {
+        let replicas = some_ranks(workload.nprocs, most(workload, 20, 12));
+        let inputs = self.each(workload, &replicas, self.read, "in/frames", "trr", true);
+        workload.phase(inputs);
+        let computing = self.computing(workload);
+        workload.compute(computing);
+        let outputs = self.each(workload, &replicas, self.written, "out/traj", "xtc", false);
         let logs = !outputs.is_empty();
-        scene.phase(outputs);
-        let until = scene.clock;
+        workload.phase(outputs);
+        let until = workload.clock;
         for rank in replicas.iter().filter(|_| logs) {
-            let bytes = scene.random.magnitude(500.0, 4e4) as i64;
-            scene.background(
+            let bytes = workload.random.magnitude(500.0, 4e4) as i64;
+            workload.background(
                 part(
                     format!("{}/out/md_{rank:04}.log", self.dir),
                     *rank,
@@ -282,18 +285,18 @@ impl Stage {
     }
 
     /// Many files read, a few written; with several processes each takes its share of the files.
-    fn many_files(&self, scene: &mut Scene) {
-        let (least, largest) = (most(scene, 10, 6), most(scene, 120, 60));
-        let inputs = scene.random.magnitude(least as f64, largest as f64) as i64;
-        let place = match scene.random.chance(0.12) {
+    fn many_files(&self, workload: &mut Workload) {
+        let (least, largest) = (most(workload, 10, 6), most(workload, 120, 60));
+        let inputs = workload.random.magnitude(least as f64, largest as f64) as i64;
+        let place = match workload.random.chance(0.12) {
             true => self.dir.replace("/scratch/", "/project/"),
             false => self.dir.clone(),
         };
-        let reading = split(scene, self.read, inputs);
-        let together = scene.random.int(4, 20) as usize;
-        let computing = self.computing(scene) / (1 + reading.len() / together) as f64;
+        let reading = split(workload, self.read, inputs);
+        let together = workload.random.int(4, 20) as usize;
+        let computing = self.computing(workload) / (1 + reading.len() / together) as f64;
         for (batch, bytes) in reading.chunks(together).enumerate() {
-            let nprocs = scene.nprocs;
+            let nprocs = workload.nprocs;
             let parts = bytes.iter().zip(0..).map(|(bytes, at)| {
                 let at = (batch * together) as i64 + at;
                 part(
@@ -305,16 +308,16 @@ impl Stage {
                 )
             });
             let parts: Vec<Part> = parts.collect();
-            scene.phase(parts);
-            scene.compute(computing);
+            workload.phase(parts);
+            workload.compute(computing);
         }
         let outputs = if self.read == 0 {
-            scene.random.int(8, 60)
+            workload.random.int(8, 60)
         } else {
-            scene.random.int(1, 9)
+            workload.random.int(1, 9)
         };
-        let nprocs = scene.nprocs;
-        let parts = split(scene, self.written, outputs).into_iter().zip(0..);
+        let nprocs = workload.nprocs;
+        let parts = split(workload, self.written, outputs).into_iter().zip(0..);
         let parts: Vec<Part> = parts
             .map(|(bytes, at)| {
                 part(
@@ -326,20 +329,20 @@ impl Stage {
                 )
             })
             .collect();
-        scene.phase(parts);
+        workload.phase(parts);
     }
 
     /// A private file of every rank.
     fn each(
         &self,
-        scene: &mut Scene,
+        workload: &mut Workload,
         ranks: &[i64],
         bytes: i64,
         name: &str,
         end: &str,
         reads: bool,
     ) -> Vec<Part> {
-        let shares = split(scene, bytes, ranks.len() as i64);
+        let shares = split(workload, bytes, ranks.len() as i64);
         let part = |(bytes, rank): (i64, &i64)| {
             let (read, written) = if reads { (bytes, 0) } else { (0, bytes) };
             part(
@@ -354,16 +357,16 @@ impl Stage {
     }
 }
 
-/// How many of something a log has: so few in lifelike ones that a log has some 30 files in the mean.
-fn most(scene: &Scene, usual: i64, lifelike: i64) -> i64 {
-    match scene.lifelike {
-        true => lifelike,
+/// How many of something a log has: so few in realistic ones that a log has some 30 files in the mean.
+fn most(workload: &Workload, usual: i64, realistic: i64) -> i64 {
+    match workload.realistic {
+        true => realistic,
         false => usual,
     }
 }
 
 /// An access.
-pub(super) fn part(path: String, rank: i64, api: Api, read: i64, written: i64) -> Part {
+pub(crate) fn part(path: String, rank: i64, api: Api, read: i64, written: i64) -> Part {
     Part {
         path,
         rank,
@@ -374,13 +377,13 @@ pub(super) fn part(path: String, rank: i64, api: Api, read: i64, written: i64) -
 }
 
 /// At most `most` ranks, evenly spread.
-pub(super) fn some_ranks(nprocs: i64, most: i64) -> Vec<i64> {
+pub(crate) fn some_ranks(nprocs: i64, most: i64) -> Vec<i64> {
     let count = nprocs.min(most);
     (0..count).map(|at| at * nprocs / count).collect()
 }
 
 /// `bytes` in `parts` parts of like size, each at least 1; none if there are no bytes.
-pub(super) fn split(scene: &mut Scene, bytes: i64, parts: i64) -> Vec<i64> {
+pub(crate) fn split(workload: &mut Workload, bytes: i64, parts: i64) -> Vec<i64> {
     let parts = parts.min(bytes).max(0);
     let mut left = bytes;
     (0..parts)
@@ -389,10 +392,10 @@ pub(super) fn split(scene: &mut Scene, bytes: i64, parts: i64) -> Vec<i64> {
             let mean = left / (others + 1);
             let part = if others == 0 {
                 left
-            } else if scene.alike {
-                mean - mean % lifelike::unit(mean)
+            } else if workload.alike {
+                mean - mean % realistic::unit(mean)
             } else {
-                (mean as f64 * scene.random.float(0.8, 1.2)) as i64
+                (mean as f64 * workload.random.float(0.8, 1.2)) as i64
             };
             let part = part.clamp(1, left - others);
             left -= part;
