@@ -1,7 +1,7 @@
 //! `site.toml`: what the logs of the month do not say and its site knows.
 
-use crate::synth::lmt::FILE_SYSTEMS;
 use crate::synth::system::DEFAULT_STRIPE;
+use crate::synth::system::FILE_SYSTEMS;
 use std::fmt::Write;
 
 /// Zone of the site: the stamps of LMT and the times of sacct are in it. Noon in UTC, when the month is busiest, is two in the afternoon there.

@@ -1,24 +1,47 @@
 //! The machine: its file systems and how fast they are.
 
+use crate::math::random::mix;
 use crate::source::darshan::job::Mount;
 use crate::source::darshan::write::mount;
-use crate::synth::random::mix;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// OSTs of /scratch.
 pub(crate) const SCRATCH_OSTS: i64 = 248;
-/// OSTs of /home, a Lustre of its own.
-pub(crate) const HOME_OSTS: i64 = 8;
+/// OSTs of a server.
+pub(crate) const OSTS_PER_OSS: i64 = 4;
 /// By how much a file on the slow OST takes longer.
 pub(crate) const SLOWDOWN: f64 = 5.0;
-/// OST number `at` of /scratch where one of them is left out, counted round and round.
-pub(crate) fn other_ost(at: i64, left_out: i64) -> i64 {
-    let ost = at % (SCRATCH_OSTS - 1);
-    if ost >= left_out { ost + 1 } else { ost }
-}
-
 /// Stripe size and count where nobody asked for others.
 pub(crate) const DEFAULT_STRIPE: (i64, i64) = (1 << 20, 1);
+
+/// A Lustre of the machine.
+pub(crate) struct FileSystem {
+    pub(crate) mount: &'static str,
+    /// The site's name.
+    pub(crate) name: &'static str,
+    /// LMT's name: what stands before the `-` in the names of its targets.
+    pub(crate) lmt: &'static str,
+    pub(crate) osts: i64,
+    pub(crate) mdts: i64,
+}
+
+/// Every Lustre of the machine.
+pub(crate) const FILE_SYSTEMS: [FileSystem; 2] = [
+    FileSystem {
+        mount: "/scratch",
+        name: "scratch",
+        lmt: "synscr",
+        osts: SCRATCH_OSTS,
+        mdts: 5,
+    },
+    FileSystem {
+        mount: "/home",
+        name: "home",
+        lmt: "synhom",
+        osts: 8,
+        mdts: 2,
+    },
+];
 
 /// The machine of a seed.
 #[derive(Clone, Copy, Debug)]
@@ -43,38 +66,36 @@ impl System {
     }
 }
 
+/// OST number `at` of /scratch where one of them is left out, counted round and round.
+pub(crate) fn other_ost(at: i64, left_out: i64) -> i64 {
+    let ost = at % (SCRATCH_OSTS - 1);
+    if ost >= left_out { ost + 1 } else { ost }
+}
+
 /// The mount table of every node.
 pub(crate) fn mounts() -> Vec<Mount> {
-    vec![
-        mount("ext4", "/"),
-        mount("lustre", "/scratch"),
-        mount("lustre", "/home"),
-        mount("gpfs", "/project"),
-        mount("xfs", "/tmp"),
-        mount("nfs", "/sw"),
-    ]
+    let lines = "ext4 / lustre /scratch lustre /home gpfs /project xfs /tmp nfs /sw";
+    mount_list(lines).collect()
 }
 
-/// The Lustre under a path: its OSTs and MDTs.
-pub(crate) fn lustre(path: &str) -> Option<(i64, i64)> {
-    match path.split('/').nth(1) {
-        Some("scratch") => Some((SCRATCH_OSTS, 5)),
-        Some("home") => Some((HOME_OSTS, 2)),
-        _ => None,
-    }
+/// Mounts from words: type and path in turns.
+pub(crate) fn mount_list(words: &str) -> impl Iterator<Item = Mount> {
+    let mut words = words.split_whitespace();
+    std::iter::from_fn(move || Some(mount(words.next()?, words.next()?)))
 }
 
-/// Darshan's ids of the standard streams.
-const STREAMS: [(&str, u64); 3] = [
-    ("<STDIN>", 14_734_109_647_742_566_553),
-    ("<STDOUT>", 15_920_181_672_442_173_319),
-    ("<STDERR>", 7_238_257_241_479_193_519),
-];
+/// The Lustre under a path, as a place in [`FILE_SYSTEMS`].
+pub(crate) fn file_system(path: &str) -> Option<usize> {
+    let below = |fs: &FileSystem| Some(path.strip_prefix(fs.mount)?.starts_with('/'));
+    FILE_SYSTEMS.iter().position(|fs| below(fs) == Some(true))
+}
 
 /// A record id for a name. Darshan has another hash; only the ids of the streams are its own, for readers know them.
 pub(crate) fn record_id(name: &str) -> u64 {
-    STREAMS
-        .iter()
-        .find(|(stream, _)| *stream == name)
-        .map_or_else(|| xxh3_64(name.as_bytes()), |(_, id)| *id)
+    match name {
+        "<STDIN>" => 14_734_109_647_742_566_553,
+        "<STDOUT>" => 15_920_181_672_442_173_319,
+        "<STDERR>" => 7_238_257_241_479_193_519,
+        name => xxh3_64(name.as_bytes()),
+    }
 }

@@ -20,13 +20,18 @@ pub(crate) enum Cell {
     Text(String),
 }
 
+/// A row of integers.
+pub(crate) fn ints<const N: usize>(values: [i64; N]) -> [Cell; N] {
+    values.map(Cell::Int)
+}
+
 /// What gives rows to a function, one after another.
 pub(crate) type Rows<'a> = dyn FnMut(&mut dyn FnMut(&[Cell]) -> Result<()>) -> Result<()> + 'a;
 
 /// A file that takes tables, one after another.
 pub(crate) trait Database {
-    /// Makes a table with its rows.
-    fn table(&mut self, table: &Table, rows: &mut Rows<'_>) -> Result<()>;
+    /// Makes the table of this name with its rows.
+    fn table(&mut self, name: &str, rows: &mut Rows<'_>) -> Result<()>;
 
     /// Writes what is still to be written.
     fn finish(self: Box<Self>) -> Result<()>;
@@ -36,7 +41,7 @@ pub(crate) trait Database {
 pub(crate) struct Nowhere;
 
 impl Database for Nowhere {
-    fn table(&mut self, _: &Table, rows: &mut Rows<'_>) -> Result<()> {
+    fn table(&mut self, _: &str, rows: &mut Rows<'_>) -> Result<()> {
         rows(&mut |_| Ok(()))
     }
 
@@ -69,17 +74,16 @@ impl Sqlite {
 }
 
 impl Database for Sqlite {
-    fn table(&mut self, table: &Table, rows: &mut Rows<'_>) -> Result<()> {
+    fn table(&mut self, name: &str, rows: &mut Rows<'_>) -> Result<()> {
         let failed = |e: rusqlite::Error| sqlite_error(&self.path, &e);
-        let columns: Vec<&str> = table.columns.iter().map(|(name, _)| *name).collect();
+        let table = Table::named(name);
+        let columns = &table.columns;
         // SQLite wants a key where the original has none.
-        let key = if table.key.is_empty() {
-            &columns[..3]
-        } else {
-            table.key
-        };
-        let (name, list, key) = (table.name, columns.join(", "), key.join(", "));
-        let create = format!("CREATE TABLE {name} ({list}, PRIMARY KEY({key}))");
+        let key = table.key.unwrap_or_else(|| columns[..3].join(", "));
+        let create = format!(
+            "CREATE TABLE {name} ({}, PRIMARY KEY({key}))",
+            columns.join(", ")
+        );
         self.connection.execute_batch(&create).map_err(failed)?;
         let places = vec!["?"; columns.len()].join(", ");
         let insert = format!("INSERT INTO {name} VALUES ({places})");
@@ -183,8 +187,7 @@ impl Dump {
 }
 
 impl Database for Dump {
-    fn table(&mut self, table: &Table, rows: &mut Rows<'_>) -> Result<()> {
-        let name = table.name;
+    fn table(&mut self, name: &str, rows: &mut Rows<'_>) -> Result<()> {
         self.put(&format!(
             "\n--\n-- Table structure for table `{name}`\n--\n\nDROP TABLE IF EXISTS `{name}`;\n\
              /*!40101 SET @saved_cs_client     = @@character_set_client */;\n\
@@ -192,32 +195,23 @@ impl Database for Dump {
              /*!40101 SET character_set_client = @saved_cs_client */;\n\n\
              --\n-- Dumping data for table `{name}`\n--\n\nLOCK TABLES `{name}` WRITE;\n\
              /*!40000 ALTER TABLE `{name}` DISABLE KEYS */;\n",
-            create(table)
+            Table::named(name).create
         ))?;
+        let begin = format!("INSERT INTO `{name}` VALUES\n(");
         let mut statement = 0;
         rows(&mut |cells| {
             let mut line = std::mem::take(&mut self.line);
             line.clear();
-            match statement {
-                0 => {
-                    let _ = write!(line, "INSERT INTO `{name}` VALUES\n(");
-                }
-                _ => line.push_str(",\n("),
-            }
+            line += if statement == 0 { &begin } else { ",\n(" };
             for (at, cell) in cells.iter().enumerate() {
-                if at > 0 {
-                    line.push(',');
-                }
+                line += if at > 0 { "," } else { "" };
                 let _ = match cell {
                     Cell::Null => write!(line, "NULL"),
                     Cell::Int(value) => write!(line, "{value}"),
                     Cell::Float(value) => write!(line, "{value}"),
                     Cell::Text(value) => {
-                        write!(
-                            line,
-                            "'{}'",
-                            value.replace('\\', "\\\\").replace('\'', "\\'")
-                        )
+                        let quoted = value.replace('\\', "\\\\").replace('\'', "\\'");
+                        write!(line, "'{quoted}'")
                     }
                 };
             }
@@ -244,21 +238,4 @@ impl Database for Dump {
         let written = self.out.flush();
         written.map_err(|e| Error::io(&self.path, "cannot write", e))
     }
-}
-
-/// The statement that makes a table.
-fn create(table: &Table) -> String {
-    let quoted = |names: &[&str]| format!("`{}`", names.join("`,`"));
-    let mut lines: Vec<String> = (table.columns.iter())
-        .map(|(name, kind)| format!("  `{name}` {kind}"))
-        .collect();
-    if !table.key.is_empty() {
-        lines.push(format!("  PRIMARY KEY ({})", quoted(table.key)));
-    }
-    lines.extend((table.indexes.iter()).map(|name| format!("  KEY `{name}` (`{name}`)")));
-    format!(
-        "CREATE TABLE `{}` (\n{}\n) ENGINE=InnoDB DEFAULT CHARSET=latin1 COLLATE=latin1_swedish_ci",
-        table.name,
-        lines.join(",\n")
-    )
 }

@@ -1,14 +1,13 @@
 //! What the I/O of a log is to the servers: how much reaches which target, and when.
 
+use super::span::{Op, Span};
+use crate::math::random::{Random, mix};
 use crate::source::darshan::ModuleId;
 use crate::source::darshan::counters::{posix, stdio};
-use crate::source::darshan::write::DarshanLog;
-use crate::source::darshan::write::Records;
-use crate::synth::darshan::record::is_posix;
-use crate::synth::lmt::{FILE_SYSTEMS, Op, Span};
-use crate::synth::random::mix;
-use crate::synth::scenario::plan::{FIRST_ID, Job, Plant};
-use crate::synth::workload::{FileLayout, FileUse, Flow, Workload};
+use crate::source::darshan::write::{DarshanLog, Records};
+use crate::synth::scenario::job::{FIRST_ID, Job, Scenario};
+use crate::synth::system::{FILE_SYSTEMS, file_system};
+use crate::synth::workload::{FileLayout, Transfer, Workload};
 use std::collections::HashMap;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -62,6 +61,11 @@ impl Load {
         self.target.into()
     }
 
+    /// Whether some of it lies in the span.
+    fn meets(&self, span: &Span) -> bool {
+        self.end >= 0.0 && self.start <= span.seconds() as f64
+    }
+
     /// How much of it came before a moment.
     fn before(&self, moment: f64) -> i64 {
         if moment >= self.end {
@@ -86,7 +90,7 @@ impl Load {
     }
 }
 
-/// Files that are opened, closed and looked at, by record id: how often, and when.
+/// Files that are opened, closed and looked at: how often, and when.
 #[derive(Default)]
 struct Metadata {
     opens: i64,
@@ -109,8 +113,8 @@ pub(crate) fn loads(
     if begin > span.seconds() as f64 || begin + workload.clock + 20.0 < 0.0 {
         return found;
     }
-    let origin = match job.plant {
-        Some(Plant::Damaged | Plant::Partial) => Origin::Unreadable,
+    let origin = match job.scenario {
+        Some(Scenario::Damaged | Scenario::Partial) => Origin::Unreadable,
         _ => Origin::Darshan,
     };
     let late = write_back(job);
@@ -118,20 +122,18 @@ pub(crate) fn loads(
         let (Some(layout), Some(fs)) = (&file.layout, file_system(&file.path)) else {
             continue;
         };
-        let progressive = layout.progressive && job.library.lustre > 1;
-        for (flow, what, late) in [
-            (&file.read, What::Read, 0.0),
-            (&file.written, What::Written, late),
-        ] {
-            let Some(flow) = flow else { continue };
-            for (ost, bytes) in spread(flow, layout, progressive) {
+        let progressive = layout.progressive && job.release.lustre > 1;
+        let whats = [(What::Read, 0.0), (What::Written, late)];
+        for (moved, (what, late)) in file.transfers.iter().zip(whats) {
+            let Some(moved) = moved else { continue };
+            for (ost, amount) in spread(moved, layout, progressive) {
                 found.push(Load {
                     fs: fs as u8,
                     target: ost as i32,
                     what,
-                    start: begin + flow.start + late,
-                    end: begin + flow.end + late,
-                    amount: bytes,
+                    start: begin + moved.start + late,
+                    end: begin + moved.end + late,
+                    amount,
                     origin,
                     job_id: job.job_id,
                     file: file.id,
@@ -139,162 +141,26 @@ pub(crate) fn loads(
             }
         }
     }
-    found.extend(merged(operations(workload, log, begin, job.job_id, origin)));
-    found.retain(|load| load.end >= 0.0 && load.start <= span.seconds() as f64);
+    let operations = operations(workload, log, begin, job.job_id, origin);
+    found.extend(merged(operations));
+    found.retain(|load| load.meets(span));
     found
 }
 
 /// Seconds by which what a job writes reaches the servers late: 0 for most.
 pub(crate) fn write_back(job: &Job) -> f64 {
     let number = mix(job.job_id as u64 ^ 0x1a7e);
-    match job.plant {
+    match job.scenario {
         None if number.is_multiple_of(4) => 2.0 + (number >> 32) as f64 % 7.0,
         _ => 0.0,
     }
-}
-
-/// The Lustre under a path, as a place in [`FILE_SYSTEMS`].
-fn file_system(path: &str) -> Option<usize> {
-    let below = |mount: &str| {
-        path.strip_prefix(mount)
-            .is_some_and(|rest| rest.starts_with('/'))
-    };
-    FILE_SYSTEMS.iter().position(|fs| below(fs.mount))
-}
-
-/// Bytes of a flow by OST: in proportion to what of the file, up to the highest byte touched, lies on each; shares sum to
-/// the bytes.
-fn spread(flow: &Flow, layout: &FileLayout, progressive: bool) -> Vec<(i64, i64)> {
-    let extent = flow.extent();
-    // First byte, end, and OSTs of each component.
-    let first = if progressive { extent.min(16 << 20) } else { 0 };
-    let mut weights: Vec<(i64, i64)> = vec![];
-    if progressive {
-        weights.push((layout.osts[0], first));
-    }
-    let round = layout.stripe_size * layout.osts.len() as i64;
-    let rest = extent - first;
-    for (slot, ost) in (0..).zip(&layout.osts) {
-        let tail = (rest % round - slot * layout.stripe_size).clamp(0, layout.stripe_size);
-        weights.push((*ost, rest / round * layout.stripe_size + tail));
-    }
-    let sum: i128 = weights.iter().map(|(_, weight)| i128::from(*weight)).sum();
-    if sum == 0 {
-        return vec![(layout.osts[0], flow.bytes)];
-    }
-    let share = |weight: i64| i128::from(weight) * i128::from(flow.bytes);
-    let mut shares: Vec<(i64, i64)> = (weights.iter())
-        .map(|(ost, weight)| (*ost, (share(*weight) / sum) as i64))
-        .collect();
-    let left = flow.bytes - shares.iter().map(|(_, bytes)| bytes).sum::<i64>();
-    let mut order: Vec<usize> = (0..weights.len()).collect();
-    order.sort_by_key(|at| (std::cmp::Reverse(share(weights[*at].1) % sum), *at));
-    (order.iter().take(left as usize)).for_each(|at| shares[*at].1 += 1);
-    shares.retain(|(_, bytes)| *bytes > 0);
-    shares
-}
-
-/// What the metadata targets do for a log: opens and stats as its records count them.
-fn operations(
-    workload: &Workload,
-    log: &DarshanLog,
-    begin: f64,
-    job_id: i64,
-    origin: Origin,
-) -> Vec<Load> {
-    let mut counted: HashMap<(u64, i64), Metadata> = HashMap::new();
-    for module in &log.modules {
-        let Records::Counters(records) = &module.records else {
-            continue;
-        };
-        for record in records {
-            let (opens, stats, opened, closed) = match module.id {
-                ModuleId::POSIX => (
-                    record.ints[posix::OPENS],
-                    record.ints[posix::STATS],
-                    record.floats[posix::F_OPEN_START_TIMESTAMP],
-                    record.floats[posix::F_CLOSE_END_TIMESTAMP],
-                ),
-                ModuleId::STDIO => (
-                    record.ints[stdio::OPENS],
-                    0,
-                    record.floats[stdio::F_OPEN_START_TIMESTAMP],
-                    record.floats[stdio::F_CLOSE_END_TIMESTAMP],
-                ),
-                _ => continue,
-            };
-            let all = counted.entry((record.id, record.rank)).or_default();
-            (all.opens, all.stats) = (all.opens + opens, all.stats + stats);
-            (all.opened, all.closed) = (opened, all.closed.max(closed));
-        }
-    }
-    let mut found = vec![];
-    for file in &workload.uses {
-        let Some(fs) = file_system(&file.path) else {
-            continue;
-        };
-        // The records of a process and a file are counted with its first use.
-        let Some(all) = counted.remove(&(file.id, file.rank)) else {
-            continue;
-        };
-        let mut add = |op: Op, moment: f64, lasts: f64, count: i64| {
-            if count > 0 {
-                found.push(Load {
-                    fs: fs as u8,
-                    target: mdt(fs, &file.path) as i32,
-                    what: What::Op(op),
-                    start: begin + moment,
-                    end: begin + moment + lasts,
-                    amount: count,
-                    origin,
-                    job_id,
-                    file: file.id,
-                });
-            }
-        };
-        add(Op::Open, all.opened, 0.01, all.opens);
-        add(Op::Close, all.closed, 0.01, all.opens);
-        add(Op::Getattr, all.opened, 0.5, all.stats);
-        if made(file) {
-            add(Op::Mknod, all.opened, 0.01, 1);
-            add(Op::Setattr, all.closed, 0.01, 1);
-        }
-    }
-    found
-}
-
-/// Operations, those of one kind, target and sample together: files are opened by the hundred.
-fn merged(mut loads: Vec<Load>) -> Vec<Load> {
-    let key = |load: &Load| (load.fs, load.target, load.what, load.samples());
-    loads.sort_by_key(key);
-    loads.dedup_by(|next, first| {
-        let (from, to) = next.samples();
-        let same = from == to && key(next) == key(first);
-        if same {
-            first.amount += next.amount;
-            (first.start, first.end) = (first.start.min(next.start), first.end.max(next.end));
-        }
-        same
-    });
-    loads
-}
-
-/// Whether a use makes the file.
-fn made(file: &FileUse) -> bool {
-    is_posix(file) && file.written.is_some()
-}
-
-/// The MDT of a file: that of its directory.
-fn mdt(fs: usize, path: &str) -> i64 {
-    let dir = path.rsplit_once('/').map_or("", |(dir, _)| dir);
-    (xxh3_64(dir.as_bytes()) % FILE_SYSTEMS[fs].mdts as u64) as i64
 }
 
 /// Loads of a job that left no log and runs in the span: writes again and again, and sometimes reads at its start.
 pub(crate) fn without_log(span: &Span, job_id: i64, start: i64, end: i64) -> Vec<Load> {
     let begin = (start - span.start) as f64;
     let lasts = (end - start) as f64;
-    let mut random = crate::synth::random::Random::new(job_id as u64, 0x10ad);
+    let mut random = Random::new(job_id as u64, 0x10ad);
     if begin > span.seconds() as f64 || begin + lasts < 0.0 || lasts < 10.0 || job_id < FIRST_ID {
         return vec![];
     }
@@ -327,16 +193,137 @@ pub(crate) fn without_log(span: &Span, job_id: i64, start: i64, end: i64) -> Vec
         }
         moment += took + every * random.float(0.7, 1.3);
     }
-    found.retain(|load| load.end >= 0.0 && load.start <= span.seconds() as f64);
+    found.retain(|load| load.meets(span));
     found
+}
+
+/// Bytes of a transfer by OST: in proportion to what of the file, up to the highest byte touched, lies on each; shares sum to
+/// the bytes.
+fn spread(moved: &Transfer, layout: &FileLayout, progressive: bool) -> Vec<(i64, i64)> {
+    let extent = moved.extent();
+    // First byte, end, and OSTs of each component.
+    let first = if progressive { extent.min(16 << 20) } else { 0 };
+    let mut weights: Vec<(i64, i64)> = vec![];
+    if progressive {
+        weights.push((layout.osts[0], first));
+    }
+    let round = layout.stripe_size * layout.osts.len() as i64;
+    let rest = extent - first;
+    for (slot, ost) in (0..).zip(&layout.osts) {
+        let tail = (rest % round - slot * layout.stripe_size).clamp(0, layout.stripe_size);
+        weights.push((*ost, rest / round * layout.stripe_size + tail));
+    }
+    let sum: i128 = weights.iter().map(|(_, weight)| i128::from(*weight)).sum();
+    if sum == 0 {
+        return vec![(layout.osts[0], moved.bytes)];
+    }
+    let share = |weight: i64| i128::from(weight) * i128::from(moved.bytes);
+    let mut shares: Vec<(i64, i64)> = (weights.iter())
+        .map(|(ost, weight)| (*ost, (share(*weight) / sum) as i64))
+        .collect();
+    let left = moved.bytes - shares.iter().map(|(_, bytes)| bytes).sum::<i64>();
+    let mut order: Vec<usize> = (0..weights.len()).collect();
+    order.sort_by_key(|at| (std::cmp::Reverse(share(weights[*at].1) % sum), *at));
+    (order.iter().take(left as usize)).for_each(|at| shares[*at].1 += 1);
+    shares.retain(|(_, bytes)| *bytes > 0);
+    shares
+}
+
+/// What the metadata targets do for a log: opens and stats as its records count them.
+fn operations(
+    workload: &Workload,
+    log: &DarshanLog,
+    begin: f64,
+    job_id: i64,
+    origin: Origin,
+) -> Vec<Load> {
+    let mut counted: HashMap<(u64, i64), Metadata> = HashMap::new();
+    for module in &log.modules {
+        let Records::Counters(records) = &module.records else {
+            continue;
+        };
+        for record in records {
+            let (ints, floats) = (&record.ints, &record.floats);
+            let (opens, stats, opened, closed) = match module.id {
+                ModuleId::POSIX => (
+                    ints[posix::OPENS],
+                    ints[posix::STATS],
+                    floats[posix::F_OPEN_START_TIMESTAMP],
+                    floats[posix::F_CLOSE_END_TIMESTAMP],
+                ),
+                ModuleId::STDIO => (
+                    ints[stdio::OPENS],
+                    0,
+                    floats[stdio::F_OPEN_START_TIMESTAMP],
+                    floats[stdio::F_CLOSE_END_TIMESTAMP],
+                ),
+                _ => continue,
+            };
+            let all = counted.entry((record.id, record.rank)).or_default();
+            (all.opens, all.stats) = (all.opens + opens, all.stats + stats);
+            (all.opened, all.closed) = (opened, all.closed.max(closed));
+        }
+    }
+    let mut found = vec![];
+    for file in &workload.uses {
+        let Some(fs) = file_system(&file.path) else {
+            continue;
+        };
+        // The records of a process and a file are counted with its first use.
+        let Some(all) = counted.remove(&(file.id, file.rank)) else {
+            continue;
+        };
+        // The MDT of a file is that of its directory.
+        let dir = file.path.rsplit_once('/').map_or("", |(dir, _)| dir);
+        let target = (xxh3_64(dir.as_bytes()) % FILE_SYSTEMS[fs].mdts as u64) as i32;
+        let is_made = file.is_posix() && file.written().is_some();
+        for (op, moment, lasts, amount) in [
+            (Op::Open, all.opened, 0.01, all.opens),
+            (Op::Close, all.closed, 0.01, all.opens),
+            (Op::Getattr, all.opened, 0.5, all.stats),
+            (Op::Mknod, all.opened, 0.01, i64::from(is_made)),
+            (Op::Setattr, all.closed, 0.01, i64::from(is_made)),
+        ] {
+            if amount > 0 {
+                found.push(Load {
+                    fs: fs as u8,
+                    target,
+                    what: What::Op(op),
+                    start: begin + moment,
+                    end: begin + moment + lasts,
+                    amount,
+                    origin,
+                    job_id,
+                    file: file.id,
+                });
+            }
+        }
+    }
+    found
+}
+
+/// Operations, those of one kind, target and sample together: files are opened by the hundred.
+fn merged(mut loads: Vec<Load>) -> Vec<Load> {
+    let key = |load: &Load| (load.fs, load.target, load.what, load.samples());
+    loads.sort_by_key(key);
+    loads.dedup_by(|next, first| {
+        let (from, to) = next.samples();
+        let same = from == to && key(next) == key(first);
+        if same {
+            first.amount += next.amount;
+            (first.start, first.end) = (first.start.min(next.start), first.end.max(next.end));
+        }
+        same
+    });
+    loads
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn flow(bytes: i64) -> Flow {
-        Flow {
+    fn transfer(bytes: i64) -> Transfer {
+        Transfer {
             bytes,
             sizes: vec![(bytes, 1)],
             consecutive: 0,
@@ -356,17 +343,17 @@ mod tests {
             progressive: false,
         };
         assert_eq!(
-            spread(&flow(65), &layout, false),
+            spread(&transfer(65), &layout, false),
             [(5, 25), (6, 20), (7, 20)]
         );
-        assert_eq!(spread(&flow(7), &layout, false), [(5, 7)]);
+        assert_eq!(spread(&transfer(7), &layout, false), [(5, 7)]);
         let half = 16 << 20;
         let wide = FileLayout {
             stripe_size: half,
             ..layout
         };
         assert_eq!(
-            spread(&flow(3 * half), &wide, true),
+            spread(&transfer(3 * half), &wide, true),
             [(5, half), (5, half), (6, half)]
         );
     }

@@ -2,7 +2,10 @@
 
 use super::*;
 use crate::synth::lmt::load::without_log;
+use crate::synth::scenario::job::Scenario;
 use crate::synth::tests::{Written, written};
+use crate::synth::{darshan, scenario, site};
+use chrono::TimeZone;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -173,11 +176,11 @@ fn what_darshan_logs_moved_is_on_the_osts_that_they_name() {
         {
             continue;
         }
-        let (job, made) = crate::synth::workloads(&plan, index);
-        if job.plant == Some(crate::synth::scenario::plan::Plant::Partial) {
+        let job = scenario::job(&plan, index);
+        if job.scenario == Some(Scenario::Partial) {
             continue;
         }
-        for (made, _) in made {
+        for (made, _) in darshan::logs(&plan, &job) {
             let log = made.log;
             let scratch: Vec<u64> = (log.names.iter())
                 .filter(|(_, name)| name.starts_with(b"/scratch/"))

@@ -3,9 +3,10 @@
 //! Each way has at least two steps, of which none takes much more time than another: the files of a step are begun together,
 //! so that one of them may cover all of its step, and should not be all of the job.
 
-use crate::synth::random::Random;
+use super::cause::Direction;
+use crate::math::random::Random;
 use crate::synth::system::other_ost;
-use crate::synth::workload::stage::{Direction, Requests, Stage, TimedFile};
+use crate::synth::workload::stage::{Requests, Stage, TimedFile};
 use crate::synth::workload::{Api, Library};
 
 /// A way of moving bytes well.

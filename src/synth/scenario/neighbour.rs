@@ -4,15 +4,14 @@
 //! 80 GB to each of a few OSTs; meanwhile the second writes little to the same OSTs and takes eight times as long as it
 //! should. When the first is through, the second writes as much again, and is fast.
 
-use crate::synth::lmt::{Plants, Span};
-use crate::synth::random::{Random, mix};
-use crate::synth::scenario::fault::stretch;
-use crate::synth::scenario::plan::{FIRST_ID, Job, Plan, Plant, USERS, dealt_share, user_name};
+use super::job::{Job, Release, Scenario, USERS, block_id, offset};
+use super::plan::Plan;
+use crate::math::random::{Random, mix};
+use crate::synth::lmt::span::{Plants, Span};
+use crate::synth::month::Month;
 use crate::synth::system::{SCRATCH_OSTS, System};
-use crate::synth::workload::app::{APPS, Interface};
-use crate::synth::workload::shape::{part, split};
-use crate::synth::workload::{Api, Workload};
-use crate::synth::{Month, MonthLog, only_log};
+use crate::synth::workload::app::App;
+use crate::synth::workload::{Access, Workload};
 
 /// OSTs that a pair shares.
 pub(crate) const SHARED_OSTS: i64 = 8;
@@ -29,13 +28,6 @@ pub(crate) fn count(month: &Month) -> u64 {
         return 0;
     }
     2 * (3 + month.jobs / 20_000).min((month.lmt_seconds / ROOM) as u64)
-}
-
-/// When the first of the pair of neighbour `number` begins to write, seconds since 1970.
-pub(crate) fn time(month: &Month, number: u64) -> f64 {
-    let span = Span::of(month);
-    let slot = 0.8 * span.seconds() as f64 * (number / 2) as f64 / (count(month) / 2) as f64;
-    span.start as f64 + 60.0 + slot
 }
 
 /// The first of the OSTs that the pair of neighbour `number` shares: nothing else is planted on them.
@@ -58,30 +50,56 @@ pub(crate) fn first_ost(month: &Month, number: u64) -> i64 {
 pub(crate) fn job(plan: &Plan, number: u64) -> Job {
     let month = plan.month;
     let random = &mut Random::new(month.seed ^ 0x6e65, number);
-    let (name, nprocs) = match number % 2 {
-        0 => ("cosmo_nbody", 2048),
-        _ => ("storm_les", 64),
+    let (name, nprocs, later) = match number % 2 {
+        0 => ("cosmo_nbody", 2048, 0.0),
+        _ => ("storm_les", 64, 25.0),
     };
-    let app = APPS.iter().find(|app| app.name == name).unwrap_or(&APPS[0]);
     let user = (mix(month.seed ^ 0x77) + number) % USERS;
     Job {
-        index: month.jobs + number,
-        plant: Some(Plant::Neighbour),
-        app,
-        program: app.name.to_string(),
-        interface: Interface::Posix,
-        nprocs,
-        read: 0,
-        written: 0,
-        consecutive: 0.9,
-        request: 4 << 20,
+        scenario: Some(Scenario::Neighbour),
         job_id: id(plan, number),
-        user: user_name(user),
-        uid: 20_000 + user as i64 * 7,
-        start: time(&month, number) - LEAD + if number % 2 == 1 { 25.0 } else { 0.0 },
-        logs: 1,
-        library: dealt_share(random.unit()),
+        start: time(&month, number) - LEAD + later,
+        release: Release::at(random.unit()),
+        ..Job::new(month.jobs + number, App::named(name), nprocs, user)
     }
+}
+
+/// The I/O of neighbour `number`, and the generator for what else its log has.
+pub(crate) fn workload(plan: &Plan, job: &Job, number: u64) -> (Workload, Random) {
+    let seed = plan.month.seed;
+    let mut random = Random::new(seed ^ 0x6e67, number);
+    let mut workload = Workload::new(job, seed, Random::new(random.bits(), 0));
+    workload.realistic = plan.month.realistic;
+    (workload.slow, workload.small) = (false, 0.0);
+    (workload.clock, workload.consecutive) = (LEAD, 0.95);
+    let first = first_ost(&plan.month, number);
+    let dir = job.dir();
+    let write = |workload: &mut Workload, kind: &str, bytes: i64| {
+        workload.next_file_on(first);
+        let shares = workload.split(bytes * SHARED_OSTS, SHARED_OSTS);
+        workload.phase(shares.into_iter().zip(0..).map(|(bytes, at)| {
+            let rank = at * job.nprocs / SHARED_OSTS;
+            Access::write(format!("{dir}/out/{kind}.{rank:05}"), rank, bytes)
+        }));
+    };
+    if number.is_multiple_of(2) {
+        write(&mut workload, "dump000", 80_000_000_000);
+    } else {
+        let from = workload.clock;
+        write(&mut workload, "slow", 3_000_000_000);
+        let took = workload.clock - from;
+        workload.stretch(from, took * SLOWED);
+        workload.clock = LEAD + 400.0;
+        write(&mut workload, "fast", 3_000_000_000);
+    }
+    (workload, random)
+}
+
+/// When the first of the pair of neighbour `number` begins to write, seconds since 1970.
+fn time(month: &Month, number: u64) -> f64 {
+    let span = Span::of(month);
+    let slot = 0.8 * span.seconds() as f64 * (number / 2) as f64 / (count(month) / 2) as f64;
+    span.start as f64 + 60.0 + slot
 }
 
 /// An id that no job of the month has, among those of its time.
@@ -98,52 +116,5 @@ fn id(plan: &Plan, number: u64) -> i64 {
     }
     // Times rise with the number, so that no two have the same block of ids.
     let block = (below + number) % jobs;
-    FIRST_ID + block as i64 * 3 + (offset(plan.job(block).job_id, block) + 2) % 3
-}
-
-/// Which of the three ids of its block the job of the month has; 0 if it has none.
-pub(crate) fn offset(job_id: i64, block: u64) -> i64 {
-    match job_id - FIRST_ID - block as i64 * 3 {
-        offset @ 0..3 => offset,
-        _ => 0,
-    }
-}
-
-/// The log of neighbour `number`, and the workload that it tells of.
-pub(crate) fn workload(plan: &Plan, job: &Job, number: u64) -> Vec<(MonthLog, Workload)> {
-    let mut random = Random::new(plan.month.seed ^ 0x6e67, number);
-    let system = System::new(plan.month.seed);
-    let mut workload = Workload::new(job, system, Random::new(random.bits(), 0));
-    workload.realistic = plan.month.realistic;
-    (workload.slow, workload.small) = (false, 0.0);
-    (workload.clock, workload.consecutive) = (LEAD, 0.95);
-    let first = first_ost(&plan.month, number);
-    let dir = job.dir();
-    let write = |workload: &mut Workload, kind: &str, bytes: i64| {
-        workload.next_file_on(first);
-        let shares = split(workload, bytes * SHARED_OSTS, SHARED_OSTS);
-        let parts = shares.into_iter().zip(0..).map(|(bytes, at)| {
-            let rank = at * job.nprocs / SHARED_OSTS;
-            part(
-                format!("{dir}/out/{kind}.{rank:05}"),
-                rank,
-                Api::Posix,
-                0,
-                bytes,
-            )
-        });
-        let parts: Vec<_> = parts.collect();
-        workload.phase(parts);
-    };
-    if number.is_multiple_of(2) {
-        write(&mut workload, "dump000", 80_000_000_000);
-    } else {
-        let from = workload.clock;
-        write(&mut workload, "slow", 3_000_000_000);
-        let took = workload.clock - from;
-        stretch(&mut workload, from, took * SLOWED);
-        workload.clock = LEAD + 400.0;
-        write(&mut workload, "fast", 3_000_000_000);
-    }
-    vec![only_log(job, workload, &mut random)]
+    block_id(block) + (offset(plan.job(block).job_id, block) + 2) % 3
 }

@@ -1,236 +1,81 @@
 //! Which job is what: program, size, bytes, time, and what is wrong with it.
 
-use crate::synth::Month;
-use crate::synth::random::{Random, mix};
-use crate::synth::scenario::case::{self, Case, Planted};
-use crate::synth::scenario::fault::Fault;
-use crate::synth::scenario::kind::Kind;
-use crate::synth::scenario::slow_ost::{self, Role};
-use crate::synth::workload::app::{APPS, App, BLOCK, Class, Interface, OTHERS, Ratio, other_name};
-
-/// What is special about a job.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Plant {
-    /// A fault that somebody should find.
-    Fault(Fault),
-    /// Somebody set the striping of the output.
-    CustomStriping,
-    /// The log is cut short.
-    Damaged,
-    /// Darshan ran out of memory for POSIX records.
-    Partial,
-    /// The log lies there twice.
-    Duplicate,
-    /// A job beside another one on the same OSTs; not among the month's jobs, but one more.
-    Neighbour,
-    /// One of a month of causes.
-    Case(Case),
-    /// One of the month of a slow OST.
-    Role(Role),
-}
+use super::cause::{Cause, Decoy, EFFECTS, PLANTS, Planted};
+use super::fault;
+use super::job::{Job, Release, Scenario, USERS, block_id};
+use crate::math::random::{Random, mix};
+use crate::synth::month::{Kind, Month};
+use crate::synth::workload::app::{APPS, App, BLOCK, Class, OTHERS, other_name};
 
 /// The jobs that are special, and where.
 pub(crate) struct Plan {
     pub(crate) month: Month,
-    plants: Vec<Plant>,
+    scenarios: Vec<Scenario>,
     /// What is planted in each job of a month of causes.
     pub(crate) cases: Vec<Planted>,
 }
-
-/// What a job is, before its I/O is made up.
-pub(crate) struct Job {
-    /// Number in the month.
-    pub(crate) index: u64,
-    pub(crate) plant: Option<Plant>,
-    pub(crate) app: &'static App,
-    /// Name of the program.
-    pub(crate) program: String,
-    pub(crate) interface: Interface,
-    pub(crate) nprocs: i64,
-    pub(crate) read: i64,
-    pub(crate) written: i64,
-    /// Share of requests that are consecutive.
-    pub(crate) consecutive: f64,
-    /// Size of a typical request.
-    pub(crate) request: i64,
-    pub(crate) job_id: i64,
-    pub(crate) user: String,
-    pub(crate) uid: i64,
-    /// Start, seconds since 1970.
-    pub(crate) start: f64,
-    /// Logs side by side (programs that fork), or one after another.
-    pub(crate) logs: u64,
-    pub(crate) library: Library,
-}
-
-impl Job {
-    /// Directory of the job's files.
-    pub(crate) fn dir(&self) -> String {
-        format!(
-            "/scratch/{}/{}/run{:05}",
-            self.user, self.program, self.index
-        )
-    }
-}
-
-/// A release of Darshan, and the versions that it writes.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Library {
-    pub(crate) release: &'static str,
-    pub(crate) log: (u16, u16),
-    pub(crate) lustre: u32,
-    /// Share of the logs.
-    share: f64,
-}
-
-/// Releases, versions as in real logs of theirs.
-const LIBRARIES: [Library; 6] = [
-    Library {
-        release: "3.4.7",
-        log: (3, 41),
-        lustre: 2,
-        share: 0.48,
-    },
-    Library {
-        release: "3.5.0",
-        log: (3, 41),
-        lustre: 2,
-        share: 0.12,
-    },
-    Library {
-        release: "3.4.4",
-        log: (3, 41),
-        lustre: 1,
-        share: 0.17,
-    },
-    Library {
-        release: "3.3.1",
-        log: (3, 21),
-        lustre: 1,
-        share: 0.10,
-    },
-    Library {
-        release: "3.2.1",
-        log: (3, 21),
-        lustre: 1,
-        share: 0.04,
-    },
-    Library {
-        release: "3.1.4",
-        log: (3, 10),
-        lustre: 1,
-        share: 0.09,
-    },
-];
-
-/// The first id that Slurm gives in the month; below are process ids.
-pub(crate) const FIRST_ID: i64 = 6_100_000;
 
 /// Golden ratio: its multiples, modulo 1, fill the unit interval evenly however many are taken.
 pub(crate) const GOLDEN: f64 = 0.618_033_988_749_894_9;
 
 impl Plan {
     pub(crate) fn new(month: Month) -> Self {
-        if month.kind != Kind::Usual {
-            return Self {
-                cases: case::deal(&month),
-                plants: vec![],
-                month,
-            };
-        }
-        let thousands = month.jobs / 1000;
-        let mut plants = vec![];
-        let mut add = |plant: Plant, count: u64| plants.extend((0..count).map(|_| plant));
-        Fault::ALL
-            .into_iter()
-            .for_each(|fault| add(Plant::Fault(fault), 1 + thousands));
-        add(Plant::Damaged, 3 + thousands / 2);
-        add(Plant::Partial, 3 + thousands);
-        // On Cori 0.08 % of the jobs.
-        let custom = if month.realistic { 8 } else { 15 };
-        add(Plant::CustomStriping, 1 + month.jobs * custom / 10_000);
-        add(Plant::Duplicate, 1);
-        // A month of very few jobs has room for some only.
-        Random::new(month.seed, u64::MAX).shuffle(&mut plants);
-        plants.truncate(month.jobs as usize);
-        Self {
+        let mut plan = Self {
             month,
-            plants,
+            scenarios: vec![],
             cases: vec![],
+        };
+        match month.kind {
+            Kind::Usual => plan.scenarios = scenarios(&month),
+            _ => plan.cases = deal(&month),
         }
+        plan
     }
 
-    /// What is special about job `index`: the plants are spread evenly over the month.
-    pub(crate) fn plant(&self, index: u64) -> Option<Plant> {
-        let count = self.plants.len() as u128;
-        let place = |plant: u128| (2 * plant + 1) * u128::from(self.month.jobs) / (2 * count);
+    /// What is special about job `index` of the usual month: the scenarios are spread evenly over it.
+    pub(crate) fn scenario(&self, index: u64) -> Option<Scenario> {
+        let count = self.scenarios.len() as u128;
+        let place = |at: u128| (2 * at + 1) * u128::from(self.month.jobs) / (2 * count);
         let near = u128::from(index) * count / u128::from(self.month.jobs.max(1));
-        let candidates = near.saturating_sub(1)..=near + 1;
-        let plant = candidates
-            .filter(|at| *at < count)
-            .find(|at| place(*at) == u128::from(index))?;
-        self.plants.get(plant as usize).copied()
+        let mut candidates = near.saturating_sub(1)..=near + 1;
+        let found = candidates.find(|at| *at < count && place(*at) == u128::from(index))?;
+        self.scenarios.get(found as usize).copied()
     }
 
-    /// What job `index` is.
+    /// What job `index` of the usual month is.
     pub(crate) fn job(&self, index: u64) -> Job {
-        match self.month.kind {
-            Kind::Usual => {}
-            Kind::Causes | Kind::Clean => return case::job(self, index),
-            Kind::SlowOst => return slow_ost::job(self, index),
-        }
-        let Month {
-            seed,
-            jobs,
-            start,
-            days,
-            ..
-        } = self.month;
+        let seed = self.month.seed;
         let random = &mut Random::new(seed, index);
-        let plant = self.plant(index);
-        let (block, slot) = (index / BLOCK, shuffled(seed, index / BLOCK, index % BLOCK));
+        let scenario = self.scenario(index);
+        // Each block of jobs has every program as often as it should be.
+        let block = index / BLOCK;
+        let slot = shuffled(seed, block, index % BLOCK);
         let (mut app, mut place) = app_at(slot);
-        match plant {
-            Some(Plant::Fault(fault)) => (app, place) = (fault.app(), 0),
+        match scenario {
+            Some(Scenario::Fault(cause)) => (app, place) = (fault::app(cause), 0),
             // The first jobs of the first program are collective and of medium size.
-            Some(Plant::CustomStriping) => (app, place) = (&APPS[0], slot % 14),
+            Some(Scenario::CustomStriping) => (app, place) = (&APPS[0], slot % 14),
             _ => {}
         }
         // Ratios and shares are dealt to an app's jobs in other orders than sizes and interfaces; 53 and 59 divide no
         // count.
-        let (class, interface) = dealt(
-            app.jobs
-                .iter()
-                .map(|(class, io, count)| ((*class, *io), *count)),
-            place,
-        );
+        let classes = app.jobs.iter();
+        let (class, interface) = dealt(classes.map(|(class, io, n)| ((*class, *io), *n)), place);
         let count = app.count();
-        let ratios = [
-            Ratio::WriteOnly,
-            Ratio::Mixed,
-            Ratio::MostlyRead,
-            Ratio::ReadOnly,
-        ];
-        let mut ratio = dealt(
-            ratios.into_iter().zip(app.ratios),
-            (place * 53 + block * 3) % count,
-        );
+        let ratio = dealt((0..4).zip(app.ratios), (place * 53 + block * 3) % count);
         let band = dealt(
             (0..3).zip(app.consecutive),
             (place * 59 + block * 5) % count,
         );
-        if plant == Some(Plant::CustomStriping) {
-            ratio = Ratio::Mixed;
-        }
-
         let quantile =
             ((block * count + place) as f64 * GOLDEN + unit(seed, app.bytes.1 as u64)).fract();
         let bytes = app.bytes.0 * (app.bytes.1 / app.bytes.0).powf(quantile.powf(1.3));
         let read_share = match ratio {
-            Ratio::WriteOnly => 0.0,
-            Ratio::Mixed => random.float(0.04, 0.88),
-            Ratio::MostlyRead => random.float(0.905, 0.999),
-            Ratio::ReadOnly => 1.0,
+            _ if scenario == Some(Scenario::CustomStriping) => random.float(0.04, 0.88),
+            0 => 0.0,
+            1 => random.float(0.04, 0.88),
+            2 => random.float(0.905, 0.999),
+            _ => 1.0,
         };
         let read = (bytes * read_share) as i64;
         let consecutive = match band {
@@ -238,15 +83,14 @@ impl Plan {
             1 => random.float(0.53, 0.79),
             _ => random.float(0.82, 0.985),
         };
-        let nprocs = match plant {
-            Some(Plant::Fault(fault)) => fault.nprocs(index),
+        let nprocs = match scenario {
+            Some(Scenario::Fault(_)) => fault::nprocs(index),
             _ => processes(class, random),
         };
         let other = mix(random.bits()) % OTHERS;
-        let program = if app.name.is_empty() {
-            other_name(other)
-        } else {
-            app.name.to_string()
+        let program = match &*app.name {
+            "" => other_name(other),
+            name => name.to_string(),
         };
         // A program has few users, and a user several programs.
         let user =
@@ -257,49 +101,111 @@ impl Plan {
             (false, 2..) if random.chance(0.02) => 2 + random.below(4),
             _ => 1,
         };
-        let logs = if plant.is_some() { 1 } else { several };
-        let outside = nprocs == 1 && plant.is_none() && random.chance(0.008);
-        let library = dealt_share(random.unit());
+        let outside = nprocs == 1 && scenario.is_none() && random.chance(0.008);
+        let release = Release::at(random.unit());
         Job {
-            index,
-            plant,
-            app,
+            scenario,
             program,
             interface,
-            nprocs,
             read,
             written: bytes as i64 - read,
             consecutive,
             request: random.magnitude(app.requests.0, app.requests.1) as i64 & !63,
             // Ids rise with time and have holes, for not every job leaves a log; without Slurm it is a process id.
-            job_id: if outside {
-                random.int(2_000, 4_000_000)
-            } else {
-                FIRST_ID + index as i64 * 3 + random.int(0, 3)
+            job_id: match outside {
+                true => random.int(2_000, 4_000_000),
+                false => block_id(index) + random.int(0, 3),
             },
-            user: user_name(user),
-            uid: 20_000 + user as i64 * 7,
-            start: start as f64
-                + office_hours((index as f64 + random.unit()) / jobs.max(1) as f64, days),
-            logs,
-            library,
+            start: self.start(index, random),
+            logs: if scenario.is_some() { 1 } else { several },
+            release,
+            ..Job::new(index, app, nprocs, user)
         }
+    }
+
+    /// A job of a month that is not the usual one: without a program's name any program runs, as any user.
+    pub(crate) fn posix_job(
+        &self,
+        index: u64,
+        program: Option<&str>,
+        nprocs: i64,
+        scenario: Scenario,
+    ) -> Job {
+        let seed = self.month.seed;
+        let random = &mut Random::new(seed ^ 0x90b, index);
+        let app = match program {
+            Some(_) => &APPS[APPS.len() - 1],
+            None => *random.pick(&APPS.iter().filter(|app| !app.forks).collect::<Vec<_>>()),
+        };
+        let program = match (program, &*app.name) {
+            (Some(program), _) => program.to_string(),
+            (None, "") => other_name(random.below(OTHERS)),
+            (None, name) => name.to_string(),
+        };
+        let user = mix(seed ^ random.below(USERS)) % USERS;
+        Job {
+            scenario: Some(scenario),
+            program,
+            start: self.start(index, random),
+            job_id: block_id(index) + random.int(0, 3),
+            release: Release::at(random.unit()),
+            ..Job::new(index, app, nprocs, user)
+        }
+    }
+
+    /// When a job starts, seconds since 1970.
+    fn start(&self, index: u64, random: &mut Random) -> f64 {
+        let Month {
+            jobs, start, days, ..
+        } = self.month;
+        start as f64 + office_hours((index as f64 + random.unit()) / jobs.max(1) as f64, days)
     }
 }
 
-/// People who run jobs.
-pub(crate) const USERS: u64 = 70;
+/// What is planted in the usual month.
+fn scenarios(month: &Month) -> Vec<Scenario> {
+    let thousands = month.jobs / 1000;
+    // On Cori 0.08 % of the jobs.
+    let custom = if month.realistic { 8 } else { 15 };
+    let mut counts = Cause::ALL
+        .map(|cause| (Scenario::Fault(cause), 1 + thousands))
+        .to_vec();
+    counts.extend([
+        (Scenario::Damaged, 3 + thousands / 2),
+        (Scenario::Partial, 3 + thousands),
+        (Scenario::CustomStriping, 1 + month.jobs * custom / 10_000),
+        (Scenario::Duplicate, 1),
+    ]);
+    let all = (counts.into_iter()).flat_map(|(scenario, count)| (0..count).map(move |_| scenario));
+    let mut all: Vec<_> = all.collect();
+    // A month of very few jobs has room for some only.
+    Random::new(month.seed, u64::MAX).shuffle(&mut all);
+    all.truncate(month.jobs as usize);
+    all
+}
 
-/// Name of a user.
-pub(crate) fn user_name(user: u64) -> String {
-    const NAMES: [&str; 35] = [
-        "abela", "bakker", "chen", "dietz", "eriksen", "fuchs", "garcia", "hansen", "ivanov",
-        "jansen", "kim", "lopez", "meyer", "nowak", "okoye", "patel", "quinn", "rossi", "sato",
-        "tran", "ueda", "virtanen", "weber", "xu", "yilmaz", "zhou", "aydin", "bose", "costa",
-        "dubois", "ekman", "farid", "greco", "horvat", "iyer",
-    ];
-    let suffix = if user >= 35 { "2" } else { "" };
-    format!("{}{suffix}", NAMES[(user % 35) as usize])
+/// What is planted in each job of a month of causes: half of them are healthy, everything else is equally frequent.
+pub(crate) fn deal(month: &Month) -> Vec<Planted> {
+    let mut all: Vec<Planted> = vec![];
+    for causes in PLANTS {
+        all.extend(EFFECTS.map(|effect| Planted::Causes(causes, effect)));
+    }
+    all.extend(Decoy::ALL.map(Planted::Decoy));
+    let planted = match month.kind {
+        Kind::Causes => month.jobs / 2,
+        _ => 0,
+    };
+    let random = &mut Random::new(month.seed, u64::MAX);
+    // Where there is no room for all, another seed plants others.
+    random.shuffle(&mut all);
+    let mut dealt: Vec<Planted> = (0..month.jobs)
+        .map(|at| match at < planted {
+            true => all[(at % all.len() as u64) as usize],
+            false => Planted::Nothing,
+        })
+        .collect();
+    random.shuffle(&mut dealt);
+    dealt
 }
 
 /// The part of a list of (value, count) in which the `place`-th item lies.
@@ -318,23 +224,13 @@ fn dealt<T>(parts: impl IntoIterator<Item = (T, u64)>, mut place: u64) -> T {
 /// The program of a slot of a block, and which of its jobs that is.
 fn app_at(slot: u64) -> (&'static App, u64) {
     let mut before = 0;
-    for app in APPS {
+    for app in &*APPS {
         if slot < before + app.count() {
             return (app, slot - before);
         }
         before += app.count();
     }
     (&APPS[0], 0)
-}
-
-pub(crate) fn dealt_share(mut unit: f64) -> Library {
-    for library in LIBRARIES {
-        if unit < library.share {
-            return library;
-        }
-        unit -= library.share;
-    }
-    LIBRARIES[0]
 }
 
 /// A permutation of the slots of a block, another one in each: rounds of a Feistel network over 1,024, walked until the
@@ -376,7 +272,7 @@ fn processes(class: Class, random: &mut Random) -> i64 {
 }
 
 /// Seconds into the month of the share `part` of its jobs: more start by day than by night, and more on working days.
-pub(crate) fn office_hours(part: f64, days: i64) -> f64 {
+fn office_hours(part: f64, days: i64) -> f64 {
     const DAY: f64 = 86_400.0;
     let at = part * days as f64 * DAY;
     let wave = |period: f64, depth: f64| {
@@ -401,13 +297,13 @@ mod tests {
     }
 
     #[test]
-    fn every_plant_has_one_job_and_no_job_two() {
+    fn every_scenario_has_one_job_and_no_job_two() {
         for jobs in [1, 7, 40, 1000, 2000, 54_321] {
             let plan = Plan::new(Month::new(jobs, 3));
             let planted = (0..jobs)
-                .filter(|index| plan.plant(*index).is_some())
+                .filter(|index| plan.scenario(*index).is_some())
                 .count();
-            assert_eq!(planted, plan.plants.len(), "{jobs} jobs");
+            assert_eq!(planted, plan.scenarios.len(), "{jobs} jobs");
         }
     }
 

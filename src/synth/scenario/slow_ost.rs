@@ -1,30 +1,18 @@
 //! The month of one slow OST: every file that has it among its stripes takes three times as long, for a striped file waits for
 //! its slowest stripe. Some programs are slow or fast for reasons of their own, and always on the same few OSTs.
 
-use crate::synth::random::{Random, mix};
-use crate::synth::scenario::case::posix_job;
-use crate::synth::scenario::plan::{Job, Plan, Plant};
+use super::cause::{Direction, Role};
+use super::job::{Job, Scenario};
+use super::plan::Plan;
+use crate::math::random::{Random, mix};
+use crate::synth::month::Month;
 use crate::synth::system::{SCRATCH_OSTS, System, other_ost};
 use crate::synth::workload::Workload;
-use crate::synth::workload::stage::{Direction, Requests, Stage, TimedFile, phases};
-use crate::synth::{Month, MonthLog, only_log};
+use crate::synth::workload::stage::{Requests, Stage, TimedFile, phases};
 use serde_json::{Value, json};
 
 /// By how much a file with a stripe on the slow OST takes longer.
 const FACTOR: f64 = 3.0;
-
-/// What part a program has in the month.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Role {
-    /// One of the many, on OSTs all over the file system.
-    Ordinary,
-    /// Ten times as slow as others wherever it runs, and always on the same OST, which is not slow.
-    SlowEverywhere,
-    /// Three times as fast as others, always on the OSTs next to the slow one.
-    FastNeighbours,
-    /// As others, but its files always have the slow OST among their stripes.
-    AmongOthers,
-}
 
 impl Role {
     /// Those who lead astray.
@@ -120,15 +108,15 @@ pub(crate) fn job(plan: &Plan, index: u64) -> Job {
     let role = Role::of(&plan.month, index);
     let random = &mut Random::new(plan.month.seed ^ 0x510e, index);
     let nprocs = *random.pick(&[64, 128, 256, 512, 1024, 2048]);
-    posix_job(plan, index, role.program(), nprocs, Plant::Role(role))
+    plan.posix_job(index, role.program(), nprocs, Scenario::SlowOst(role))
 }
 
-/// The log of a job, and the workload that it tells of.
-pub(crate) fn logs(plan: &Plan, job: &Job, role: Role) -> Vec<(MonthLog, Workload)> {
+/// The I/O of a job, and the generator for what else its log has.
+pub(crate) fn workload(plan: &Plan, job: &Job, role: Role) -> (Workload, Random) {
     let seed = plan.month.seed;
     let mut random = Random::new(seed ^ 0x510f, job.index);
     let system = System::new(seed);
-    let mut workload = Workload::new(job, system, Random::new(random.bits(), 0));
+    let mut workload = Workload::new(job, seed, Random::new(random.bits(), 0));
     // What an ordinary program gets of an OST is its own; all of them vary from job to job.
     let program = mix(job
         .program
@@ -190,13 +178,14 @@ pub(crate) fn logs(plan: &Plan, job: &Job, role: Role) -> Vec<(MonthLog, Workloa
     });
     let stages = stages.collect();
     phases(&mut workload, &job.dir(), direction, stages);
-    vec![only_log(job, workload, &mut random)]
+    (workload, random)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::synth::scenario::kind::Kind;
+    use crate::synth::darshan;
+    use crate::synth::month::Kind;
     use crate::synth::tests::examined::files;
     use std::collections::{BTreeMap, BTreeSet};
 
@@ -221,7 +210,9 @@ mod tests {
             // Each job's speed is its own: what the OST makes of it shows against its other files.
             let (mut with, mut without) = (vec![], vec![]);
             for log in month.logs(index) {
-                assert_eq!(log.log, logs(&plan, &plan.job(index), role)[0].0.log);
+                let job = job(&plan, index);
+                let (mut own, _) = workload(&plan, &job, role);
+                assert_eq!(log.log, darshan::log(&job, &mut own, job.start, None));
                 for file in [true, false]
                     .iter()
                     .flat_map(|reads| files(&log.log, *reads))

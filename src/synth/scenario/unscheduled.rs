@@ -2,10 +2,11 @@
 //!
 //! A month has such logs anyway, but so few that a small one may have none. Like neighbours these come on top of the jobs.
 
-use crate::synth::Month;
-use crate::synth::random::Random;
-use crate::synth::scenario::plan::{Job, Plan, USERS, dealt_share, user_name};
-use crate::synth::workload::app::{APPS, Interface};
+use super::job::{Job, Release, USERS};
+use super::plan::Plan;
+use crate::math::random::Random;
+use crate::synth::month::Month;
+use crate::synth::workload::app::App;
 
 /// How many there are: where there is no accounting nobody can tell.
 pub(crate) fn count(month: &Month) -> u64 {
@@ -19,26 +20,15 @@ pub(crate) fn count(month: &Month) -> u64 {
 pub(crate) fn job(plan: &Plan, number: u64, index: u64) -> Job {
     let month = plan.month;
     let random = &mut Random::new(month.seed ^ 0x0d5, number);
-    let app = APPS.iter().find(|app| app.name == "post_hist.py");
-    let app = app.unwrap_or(&APPS[0]);
     let user = random.below(USERS);
     let part = (number as f64 + random.float(0.1, 0.9)) / count(&month) as f64;
     Job {
-        index,
-        plant: None,
-        app,
-        program: app.name.to_string(),
-        interface: Interface::Posix,
-        nprocs: 1,
         read: random.magnitude(1e8, 2e10) as i64,
         written: random.magnitude(1e5, 1e8) as i64,
-        consecutive: 0.9,
         request: 1 << 20,
         job_id: random.int(2_000, 400_000),
-        user: user_name(user),
-        uid: 20_000 + user as i64 * 7,
         start: month.start as f64 + part * (month.days * 86_400 - 7_200) as f64,
-        logs: 1,
-        library: dealt_share(random.unit()),
+        release: Release::at(random.unit()),
+        ..Job::new(index, App::named("post_hist.py"), 1, user)
     }
 }

@@ -2,9 +2,9 @@
 
 use super::nodes;
 use super::record::{Limit, Record, State, Step, StepId};
-use crate::synth::random::{Random, mix};
-use crate::synth::scenario::neighbour::offset;
-use crate::synth::scenario::plan::{FIRST_ID, GOLDEN, Job, Plan, USERS, user_name};
+use crate::math::random::{Random, mix};
+use crate::synth::scenario::job::{FIRST_ID, Job, USERS, block_id, offset, user};
+use crate::synth::scenario::plan::{GOLDEN, Plan};
 
 /// What a job is to Slurm.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,7 +73,7 @@ fn layout(nprocs: i64) -> (i64, i64, i64, &'static str) {
 
 /// Whether a job that is nothing else has two components: its leader's id must be followed by a free one.
 pub(crate) fn is_het(plan: &Plan, job: &Job) -> bool {
-    job.plant.is_none()
+    job.scenario.is_none()
         && layout(job.nprocs).0 >= 2
         && offset(job.job_id, job.index) < 2
         && mix(plan.month.seed ^ mix(job.index ^ 0x4e7)).is_multiple_of(16)
@@ -418,23 +418,15 @@ pub(crate) fn alone(plan: &Plan, block: u64) -> Option<Vec<Record>> {
         return None;
     }
     let random = &mut Random::new(seed ^ 0xa10e, block);
-    let user = random.below(USERS);
+    let number = random.below(USERS);
     let nprocs = *random.pick(&[1, 1, 1, 4, 16, 32, 64, 64, 128, 256, 1024, 4096]);
-    let id = FIRST_ID + block as i64 * 3 + (offset(neighbour.job_id, block) + 1) % 3;
-    let user = (user_name(user), 20_000 + user as i64 * 7);
-    let mut record = blank(id, user, layout(nprocs), random);
+    let id = block_id(block) + (offset(neighbour.job_id, block) + 1) % 3;
+    let mut record = blank(id, user(number), layout(nprocs), random);
     record.tasks_asked = nprocs;
     // Elsewhere than the job with logs that starts at the same time.
     record.nodes = nodes::pick(seed ^ 1, block + 600, record.node_count);
-    let titles = [
-        "interactive",
-        "bash",
-        "wrap",
-        "build",
-        "jupyter",
-        "compress",
-        "transfer",
-    ];
+    const TITLES: &str = "interactive bash wrap build jupyter compress transfer";
+    let titles: Vec<&str> = TITLES.split(' ').collect();
     record.name = random.pick(&titles).to_string();
     let start = neighbour.start as i64 + random.int(-600, 600);
     let lasts = random.magnitude(20.0, 50_000.0) as i64;
@@ -501,9 +493,8 @@ fn at_the_end(mut record: Record, end: i64, left: u64, random: &mut Random) -> R
 pub(crate) fn trap(plan: &Plan, job: &Job) -> Record {
     let month = plan.month;
     let random = &mut Random::new(month.seed ^ 0x72a9, job.index);
-    let user = (job.uid - 20_000) / 7 + 1;
-    let user = user as u64 % USERS;
-    let user = (user_name(user), 20_000 + user as i64 * 7);
+    let other = (job.uid - 20_000) / 7 + 1;
+    let user = user(other as u64 % USERS);
     let mut record = blank(job.job_id, user, layout(32), random);
     record.nodes = nodes::pick(month.seed ^ 2, job.index, record.node_count);
     record.name = "held_for_months".to_string();

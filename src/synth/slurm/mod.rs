@@ -14,21 +14,19 @@ mod nodes;
 mod record;
 mod text;
 
-use crate::error::{Error, Result};
-use crate::synth::Month;
-use crate::synth::job as any_job;
-use crate::synth::lmt::Span;
-use crate::synth::lmt::load::{Load, without_log};
-use crate::synth::random::mix;
-use crate::synth::scenario::plan::{FIRST_ID, Job, Plan};
-use crate::synth::site::CLUSTER;
+use super::lmt::load::{Load, without_log};
+use super::lmt::span::Span;
+use super::month::Month;
+use super::scenario::job as any_job;
+use super::scenario::job::{FIRST_ID, Job};
+use super::scenario::plan::Plan;
+use super::site::CLUSTER;
+use crate::math::random::mix;
 use chrono::DateTime;
 use job::Role;
 use record::{Record, State};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap};
-use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Start and end of each log of a job, seconds since 1970.
 pub(crate) type Windows = Vec<(f64, f64)>;
@@ -61,26 +59,20 @@ impl Ledger {
     /// The ledger of jobs whose logs have these windows: those of the month, then neighbours.
     pub(crate) fn new(month: &Month, windows: Vec<Windows>) -> Self {
         let plan = Plan::new(*month);
-        let jobs = plan.month.jobs;
         let roles = arrays(&plan, &windows);
         let mut entries = vec![];
         let mut trapped = false;
         for index in 0..windows.len() as u64 {
-            let job = any_job(&plan, index);
-            if job.job_id >= FIRST_ID {
+            if any_job(&plan, index).job_id >= FIRST_ID {
                 entries.push(Entry::Logged(index));
             } else if !trapped {
                 trapped = true;
                 entries.push(Entry::Trap(index));
             }
-            if index < jobs {
+            if index < plan.month.jobs && job::alone(&plan, index).is_some() {
                 entries.push(Entry::Alone(index));
             }
         }
-        entries.retain(|entry| match entry {
-            Entry::Alone(block) => job::alone(&plan, *block).is_some(),
-            _ => true,
-        });
         Self {
             plan,
             windows,
@@ -140,36 +132,6 @@ impl Ledger {
         days
     }
 
-    /// Writes the dumps to `dir`, a file for each day: how many, and their bytes.
-    pub(crate) fn write(&self, dir: &Path, threads: usize) -> Result<(u64, u64)> {
-        let days = self.days();
-        let next = AtomicUsize::new(0);
-        let work = || -> Result<(u64, u64)> {
-            let mut done = (0, 0);
-            loop {
-                let day = next.fetch_add(1, Ordering::Relaxed);
-                let Some(entries) = days.get(day) else {
-                    return Ok(done);
-                };
-                let path = dir.join(self.name(day as i64));
-                let text = self.dump(day as i64, entries);
-                std::fs::write(&path, &text).map_err(|e| Error::io(&path, "cannot write", e))?;
-                done = (done.0 + 1, done.1 + text.len() as u64);
-            }
-        };
-        std::thread::scope(|scope| {
-            let workers: Vec<_> = (0..threads.max(1)).map(|_| scope.spawn(work)).collect();
-            let mut sum = (0, 0);
-            for worker in workers {
-                let done = worker
-                    .join()
-                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-                sum = (sum.0 + done.0, sum.1 + done.1);
-            }
-            Ok(sum)
-        })
-    }
-
     /// Name of the dump of a day.
     pub(crate) fn name(&self, day: i64) -> String {
         let month = self.plan.month;
@@ -212,17 +174,15 @@ impl Ledger {
         let mut states: BTreeMap<&str, (u64, Vec<i64>)> = BTreeMap::new();
         let mut arrays: BTreeMap<i64, Vec<Value>> = BTreeMap::new();
         let (mut het, mut requeued, mut suspended, mut odd) = (vec![], vec![], vec![], vec![]);
-        let (mut jobs, mut without, mut records, mut steps) = (0, 0, 0, 0);
+        let (mut jobs, mut without, mut records, mut steps) = (0u64, 0, 0, 0);
         for entry in &self.entries {
             let all = self.records(*entry);
             let shown: Vec<Record> = all.iter().filter_map(|record| record.at(end)).collect();
             // A task of an array that waits is told of with the others.
-            let Some(last) = shown.last() else { continue };
-            jobs += if last.het.is_some() {
-                1
-            } else {
-                shown.len().min(1) as u64
-            };
+            if shown.is_empty() {
+                continue;
+            }
+            jobs += 1;
             without += u64::from(!matches!(entry, Entry::Logged(_)));
             records += shown.len() as u64;
             for record in &shown {
@@ -326,7 +286,7 @@ fn arrays(plan: &Plan, windows: &[Windows]) -> HashMap<u64, Role> {
     };
     for index in 0..plan.month.jobs {
         let job = plan.job(index);
-        if job.job_id < FIRST_ID || job.plant.is_some() || job.nprocs > 1024 {
+        if job.job_id < FIRST_ID || job.scenario.is_some() || job.nprocs > 1024 {
             continue;
         }
         let Some((start, _)) = windows.get(index as usize).and_then(|logs| logs.first()) else {

@@ -1,6 +1,6 @@
 //! Which nodes a job has, and how Slurm writes them.
 
-use crate::synth::random::Random;
+use crate::math::random::Random;
 
 /// Nodes of the machine, as far as their numbers go.
 const NODES: i64 = 9_000;

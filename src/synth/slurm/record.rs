@@ -72,6 +72,13 @@ pub(crate) struct Step {
     pub(crate) max_rss: Option<i64>,
 }
 
+impl Step {
+    /// Seconds that it has run at `now`.
+    pub(crate) fn elapsed(&self, now: i64) -> i64 {
+        (self.end.unwrap_or(now) - self.start - self.suspended).max(0)
+    }
+}
+
 /// A record of a job.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Record {

@@ -1,8 +1,7 @@
 //! Records as `sacct -P` prints them.
 
 use super::record::{Limit, Record, State, Step, StepId};
-use crate::synth::site::CLUSTER;
-use crate::synth::site::ZONE;
+use crate::synth::site::{CLUSTER, ZONE};
 use chrono::DateTime;
 use std::fmt::Write;
 
@@ -63,7 +62,7 @@ pub(crate) fn write(record: &Record, now: i64, into: &mut String) {
 fn write_step(record: &Record, step: &Step, now: i64, into: &mut String) {
     let name = step.id.text();
     let count = step.nodes as i64;
-    let (start, until) = (time(Some(step.start)), step.end.unwrap_or(now));
+    let start = time(Some(step.start));
     let exit = step
         .exit
         .map_or(String::new(), |(code, signal)| format!("{code}:{signal}"));
@@ -76,7 +75,7 @@ fn write_step(record: &Record, step: &Step, now: i64, into: &mut String) {
         account = record.account,
         state = step.state.name(),
         end = time(step.end),
-        elapsed = (until - step.start - step.suspended).max(0),
+        elapsed = step.elapsed(now),
         suspended = clock(step.suspended),
         cpus = count * record.cpus_per_node,
         tasks = step.tasks,

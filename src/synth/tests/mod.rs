@@ -3,11 +3,18 @@
 pub(crate) mod examined;
 mod paper;
 
+use super::darshan;
+use super::scenario::cause::Cause;
+use super::scenario::job::Scenario;
+use super::scenario::plan::Plan;
+use super::scenario::{self, fault};
+use super::system::{self, System};
 use super::*;
 use crate::source::darshan::ModuleId;
 use crate::source::darshan::counters::{mpiio, posix, stdio};
-use crate::source::darshan::write::{Encoder, Layout, Module, Record, Records};
+use crate::source::darshan::write::{DarshanLog, Encoder, Layout, Module, Record, Records};
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 /// Jobs of the month that most tests look at.
 const JOBS: u64 = 2000;
@@ -117,8 +124,9 @@ pub(crate) fn written() -> &'static Written {
         }
         let plan = Plan::new(month);
         let (mut logs, mut windows) = (vec![], vec![]);
-        for index in 0..month.all_jobs() {
-            let (job, made) = workloads(&plan, index);
+        for index in 0..scenario::count(&month) {
+            let job = scenario::job(&plan, index);
+            let made = darshan::logs(&plan, &job);
             let moment = |(seconds, nanos): (i64, i64)| seconds as f64 + nanos as f64 * 1e-9;
             let of = |log: &DarshanLog| (moment(log.job.start), moment(log.job.end));
             windows.push(made.iter().map(|(made, _)| of(&made.log)).collect());
@@ -393,16 +401,17 @@ fn every_planted_fault_shows_in_the_counters_of_its_log() {
     let plan = Plan::new(Month::new(JOBS, 1));
     let mut found = BTreeMap::new();
     for index in 0..JOBS {
-        let Some(Plant::Fault(fault)) = plan.plant(index) else {
+        let Some(Scenario::Fault(cause)) = plan.scenario(index) else {
             continue;
         };
+        let (name, ..) = fault::doc(cause);
         let log = &month()[index as usize];
-        *found.entry(fault.name()).or_insert(0) += 1;
+        *found.entry(name).or_insert(0) += 1;
         let osts: std::collections::BTreeSet<i64> = (layouts(log).iter())
-            .filter(|layout| layout.osts == crate::synth::system::SCRATCH_OSTS)
+            .filter(|layout| layout.osts == system::SCRATCH_OSTS)
             .flat_map(|layout| layout.components[0].osts.clone())
             .collect();
-        assert_eq!(osts.len(), 248, "{}: on all OSTs", fault.name());
+        assert_eq!(osts.len(), 248, "{}: on all OSTs", name);
         let (read, written) = bytes(log);
         assert!(log.job.nprocs > 1000 && (read + written) / log.job.nprocs >= 10_000_000);
 
@@ -429,7 +438,7 @@ fn every_planted_fault_shows_in_the_counters_of_its_log() {
             covered = covered.max(*end);
         }
         let bandwidth = (read + written) as f64 / critical;
-        assert!(bandwidth < 1e9, "{}: {bandwidth} B/s", fault.name());
+        assert!(bandwidth < 1e9, "{}: {bandwidth} B/s", name);
         let requests = sum(log, ModuleId::POSIX, &[posix::READS, posix::WRITES]) as f64;
         let small = sum(
             log,
@@ -443,31 +452,31 @@ fn every_planted_fault_shows_in_the_counters_of_its_log() {
             &[posix::CONSEC_READS, posix::CONSEC_WRITES],
         ) as f64
             / requests;
-        match fault {
-            crate::synth::scenario::fault::Fault::OneOst => {
+        match cause {
+            Cause::OneOst => {
                 assert!(largest.rank == -1 && share > 0.9)
             }
-            crate::synth::scenario::fault::Fault::RootWrites => {
+            Cause::OneRank => {
                 assert!(largest.rank == 0 && share > 0.9)
             }
-            crate::synth::scenario::fault::Fault::Serial => {
+            Cause::SerialFiles => {
                 assert!(
                     windows.len() > 200 && windows.windows(2).all(|pair| pair[0].1 < pair[1].0)
                 );
             }
-            crate::synth::scenario::fault::Fault::OneFile => {
+            Cause::OneFile => {
                 let (start, end) = window(largest);
                 assert!((end - start) / critical > 0.93 && largest.rank == 0);
             }
-            crate::synth::scenario::fault::Fault::SmallRequests => {
+            Cause::SmallRequests => {
                 assert!(small > 0.95 && consecutive < 0.25)
             }
         }
-        if fault != crate::synth::scenario::fault::Fault::SmallRequests {
+        if cause != Cause::SmallRequests {
             assert!(
                 small < 0.1 && consecutive > 0.85,
                 "{}: nothing else is wrong",
-                fault.name()
+                name
             );
         }
     }

@@ -7,9 +7,9 @@ use crate::source::darshan::log::{Log, ModuleSet};
 use crate::source::darshan::write::Encoder;
 use crate::source::tests::shared;
 use crate::source::{Input, Status};
-use crate::synth::scenario::plan::{Plan, Plant};
 use crate::synth::tests::{assert_near, bytes, layouts, module, program, records, sum};
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 /// The first logs of the jobs of a month with a thousandth of the machine's logs and more, made once for all tests.
 fn logs() -> &'static [DarshanLog] {
@@ -145,7 +145,7 @@ fn most_jobs_share_files_among_some_processes_as_in_figure_9() {
 fn eight_of_ten_thousand_jobs_have_a_striping_of_their_own_and_all_osts_are_used() {
     let month = Month::scaled(0.1, None, 1);
     let plan = Plan::new(month);
-    let custom = (0..month.jobs).filter(|at| plan.plant(*at) == Some(Plant::CustomStriping));
+    let custom = (0..month.jobs).filter(|at| plan.scenario(*at) == Some(Scenario::CustomStriping));
     assert_near(
         "percent",
         100.0 * custom.count() as f64 / month.jobs as f64,

@@ -3,11 +3,12 @@
 //! Clocks are doubles of seconds since 1970, of which a double holds a quarter of a microsecond: every time in a log is a multiple
 //! of it, also a sum of times. Files that belong together have the same counts. And a node has dozens of mounts.
 
+use crate::math::random::Random;
 use crate::source::darshan::counters::posix;
 use crate::source::darshan::job::Mount;
 use crate::source::darshan::module;
 use crate::source::darshan::write::{Module, Record, Records, mount};
-use crate::synth::random::Random;
+use crate::synth::system::mount_list;
 
 /// The smallest step of a clock, as a part of a second: 2^22 of them make one.
 const TICKS: f64 = 4_194_304.0;
@@ -71,44 +72,17 @@ pub(crate) fn by_the_clock(of: &mut Module) {
 }
 
 /// What a node mounts besides its file systems: of a batch system, of containers, of the maker of the machine.
-const MOUNTS: [(&str, &str); 26] = [
-    ("tmpfs", "/dev/shm"),
-    ("tmpfs", "/run"),
-    ("devtmpfs", "/dev"),
-    ("hugetlbfs", "/dev/hugepages"),
-    ("mqueue", "/dev/mqueue"),
-    ("sysfs", "/sys"),
-    ("securityfs", "/sys/kernel/security"),
-    ("debugfs", "/sys/kernel/debug"),
-    ("pstore", "/sys/fs/pstore"),
-    ("cgroup", "/sys/fs/cgroup/memory"),
-    ("cgroup", "/sys/fs/cgroup/cpuset"),
-    ("cgroup", "/sys/fs/cgroup/devices"),
-    ("cgroup", "/sys/fs/cgroup/freezer"),
-    ("selinuxfs", "/sys/fs/selinux"),
-    ("configfs", "/sys/kernel/config"),
-    ("rpc_pipefs", "/var/lib/nfs/rpc_pipefs"),
-    ("tmpfs", "/var/lib/dhcp"),
-    ("overlay", "/etc/opt/vendor/release"),
-    ("squashfs", "/opt/modulefiles"),
-    ("squashfs", "/usr/lib64/mpi"),
-    ("dvs", "/global/common"),
-    ("dvs", "/global/homes"),
-    ("cvmfs2", "/cvmfs/software.example.org"),
-    ("autofs", "/misc"),
-    ("xfs", "/var/spool/slurmd"),
-    ("ext4", "/boot"),
-];
+const MOUNTS: &str = "tmpfs /dev/shm tmpfs /run devtmpfs /dev hugetlbfs /dev/hugepages mqueue /dev/mqueue sysfs /sys \
+    securityfs /sys/kernel/security debugfs /sys/kernel/debug pstore /sys/fs/pstore cgroup /sys/fs/cgroup/memory \
+    cgroup /sys/fs/cgroup/cpuset cgroup /sys/fs/cgroup/devices cgroup /sys/fs/cgroup/freezer selinuxfs /sys/fs/selinux \
+    configfs /sys/kernel/config rpc_pipefs /var/lib/nfs/rpc_pipefs tmpfs /var/lib/dhcp overlay /etc/opt/vendor/release \
+    squashfs /opt/modulefiles squashfs /usr/lib64/mpi dvs /global/common dvs /global/homes \
+    cvmfs2 /cvmfs/software.example.org autofs /misc xfs /var/spool/slurmd ext4 /boot";
 
 /// The mounts of a node on which a job runs.
 pub(crate) fn mounts(job_id: i64, random: &mut Random) -> Vec<Mount> {
-    let mut mounts = vec![];
-    for (kind, path) in MOUNTS {
-        // Nodes differ.
-        if random.chance(0.93) {
-            mounts.push(mount(kind, path));
-        }
-    }
+    // Nodes differ.
+    let mut mounts: Vec<Mount> = mount_list(MOUNTS).filter(|_| random.chance(0.93)).collect();
     let image = random.bits();
     mounts.push(mount("squashfs", &format!("/var/lib/images/{image:016x}")));
     mounts.push(mount(

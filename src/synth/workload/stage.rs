@@ -1,46 +1,13 @@
 //! Stages of I/O whose times are given.
 //!
-//! A workload's phases take as long as their bytes do. What is planted with a known share of the time goes the other way round:
-//! files and their times come first, in any unit, are scaled to the seconds and bytes that they should have, and are then
-//! played as they are.
+//! A workload's phases take as long as their bytes do. What is planted with a known share of the time goes the other way
+//! round: files and their times come first, in any unit, are scaled to the seconds and bytes that they should have, and are
+//! then added as they are.
 
-use crate::synth::random::Random;
-use crate::synth::scenario::fault::union;
+use super::{Access, Api, Workload, union};
+use crate::math::random::Random;
+use crate::synth::scenario::cause::Direction;
 use crate::synth::system::DEFAULT_STRIPE;
-use crate::synth::workload::shape::part;
-use crate::synth::workload::{Api, Workload};
-
-/// Where bytes go.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Direction {
-    Read,
-    Write,
-}
-
-impl Direction {
-    /// Its name in truth.json.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Read => "read",
-            Self::Write => "write",
-        }
-    }
-
-    /// The other one.
-    pub(crate) fn other(self) -> Self {
-        match self {
-            Self::Read => Self::Write,
-            Self::Write => Self::Read,
-        }
-    }
-
-    fn dir(self) -> &'static str {
-        match self {
-            Self::Read => "in",
-            Self::Write => "out",
-        }
-    }
-}
 
 /// The requests of a file.
 #[derive(Clone, Copy, Debug)]
@@ -180,34 +147,30 @@ pub(crate) fn fit(stages: &mut [Stage], seconds: f64, bytes: f64) {
     }
 }
 
-/// Plays stages one after another; their times are seconds now. Files lie below `dir`.
+/// Adds stages one after another; their times are seconds now. Files lie below `dir`.
 pub(crate) fn phases(workload: &mut Workload, dir: &str, direction: Direction, stages: Vec<Stage>) {
     // The times are given: nothing else may make a file slow, and no request be small by chance.
     (workload.slow, workload.small) = (false, 0.0);
     for stage in stages {
         let from = workload.clock + 0.01;
         for file in stage.files {
-            let path = format!("{dir}/{}/{}", direction.dir(), file.name);
             let stripe_size = match file.osts.len() {
                 0 | 1 => DEFAULT_STRIPE.0,
                 _ => 1 << workload.random.int(20, 25),
             };
+            let bytes = (file.bytes as i64).max(1);
+            let (below, moved) = match direction {
+                Direction::Read => ("in", [bytes, 0]),
+                Direction::Write => ("out", [0, bytes]),
+            };
+            let path = format!("{dir}/{below}/{}", file.name);
             workload.place(&path, stripe_size, file.osts);
             workload.request = file.requests.size;
             workload.consecutive = file.requests.consecutive;
-            let bytes = (file.bytes as i64).max(1);
-            let (read, written) = match direction {
-                Direction::Read => (bytes, 0),
-                Direction::Write => (0, bytes),
-            };
             let start = from + file.start;
             workload.clock = workload.clock.max(start + file.length);
-            workload.timed(
-                part(path, file.rank, file.api, read, written),
-                start,
-                file.length,
-                file.busy,
-            );
+            let access = Access::new(path, file.rank, file.api, moved);
+            workload.timed(access, start, file.length, file.busy);
         }
         workload.compute(stage.pause);
     }

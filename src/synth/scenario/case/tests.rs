@@ -2,6 +2,10 @@
 
 use super::*;
 use crate::source::darshan::write::DarshanLog;
+use crate::synth::darshan;
+use crate::synth::month::{Kind, Month};
+use crate::synth::scenario::cause::{EFFECTS, PLANTS};
+use crate::synth::scenario::plan::deal;
 use crate::synth::tests::examined::{Interval, examine, exclusive, files};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,11 +18,11 @@ const JOBS: u64 = 4 * 34;
 fn month(kind: Kind, jobs: u64, seed: u64) -> impl Iterator<Item = (Case, DarshanLog)> {
     let plan = Plan::new(Month::of(kind, jobs, seed));
     (0..jobs).map(move |index| {
-        let job = plan.job(index);
-        let Some(Plant::Case(case)) = job.plant else {
+        let job = job(&plan, index);
+        let Some(Scenario::Case(case)) = job.scenario else {
             panic!("{index} is no case");
         };
-        let mut logs = logs(&plan, &job, &case);
+        let mut logs = darshan::logs(&plan, &job);
         assert_eq!(logs.len(), 1);
         (case, logs.swap_remove(0).0.log)
     })
