@@ -4,7 +4,7 @@ use super::{record, trace};
 use crate::math::random::Random;
 use crate::source::darshan::ModuleId;
 use crate::source::darshan::write::{
-    Component, DarshanLog, Heatmap, Job as JobRegion, Layout, Module, Record, Records, Trace,
+    Component, DarshanLog, Job as JobRegion, Layout, Module, Record, Records,
 };
 use crate::synth::scenario::job::{Job, Release, Scenario};
 use crate::synth::system::{FILE_SYSTEMS, file_system, mounts, record_id};
@@ -124,21 +124,21 @@ pub(crate) fn log(
             ModuleId::LUSTRE,
             release.lustre,
             layouts,
-            |layout: &Layout| layout.rank,
+            |layout| layout.rank,
             Records::Lustre,
         ),
         module(
             ModuleId::HEATMAP,
             1,
             heatmaps,
-            |map: &Heatmap| map.rank,
+            |map| map.rank,
             Records::Heatmap,
         ),
         module(
             ModuleId::DXT_POSIX,
             1,
             traces,
-            |trace: &Trace| trace.rank,
+            |trace| trace.rank,
             Records::Dxt,
         ),
     ];

@@ -136,31 +136,6 @@ pub(crate) struct Dump {
 /// Bytes after which mysqldump begins another statement.
 const STATEMENT: usize = 1_000_000;
 
-const HEAD: &str = "\
-/*!40101 SET @OLD_CHARACTER_SET_CLIENT=@@CHARACTER_SET_CLIENT */;
-/*!40101 SET @OLD_CHARACTER_SET_RESULTS=@@CHARACTER_SET_RESULTS */;
-/*!40101 SET @OLD_COLLATION_CONNECTION=@@COLLATION_CONNECTION */;
-/*!40101 SET NAMES utf8mb4 */;
-/*!40103 SET @OLD_TIME_ZONE=@@TIME_ZONE */;
-/*!40103 SET TIME_ZONE='+00:00' */;
-/*!40014 SET @OLD_UNIQUE_CHECKS=@@UNIQUE_CHECKS, UNIQUE_CHECKS=0 */;
-/*!40014 SET @OLD_FOREIGN_KEY_CHECKS=@@FOREIGN_KEY_CHECKS, FOREIGN_KEY_CHECKS=0 */;
-/*!40101 SET @OLD_SQL_MODE=@@SQL_MODE, SQL_MODE='NO_AUTO_VALUE_ON_ZERO' */;
-/*!40111 SET @OLD_SQL_NOTES=@@SQL_NOTES, SQL_NOTES=0 */;
-";
-
-const TAIL: &str = "\
-/*!40103 SET TIME_ZONE=@OLD_TIME_ZONE */;
-
-/*!40101 SET SQL_MODE=@OLD_SQL_MODE */;
-/*!40014 SET FOREIGN_KEY_CHECKS=@OLD_FOREIGN_KEY_CHECKS */;
-/*!40014 SET UNIQUE_CHECKS=@OLD_UNIQUE_CHECKS */;
-/*!40101 SET CHARACTER_SET_CLIENT=@OLD_CHARACTER_SET_CLIENT */;
-/*!40101 SET CHARACTER_SET_RESULTS=@OLD_CHARACTER_SET_RESULTS */;
-/*!40101 SET COLLATION_CONNECTION=@OLD_COLLATION_CONNECTION */;
-/*!40111 SET SQL_NOTES=@OLD_SQL_NOTES */;
-";
-
 impl Dump {
     pub(crate) fn create(path: &Path, lmt: &str, made: i64) -> Result<Self> {
         let file = File::create(path).map_err(|e| Error::io(path, "cannot create", e))?;
@@ -170,13 +145,7 @@ impl Dump {
             line: String::new(),
             made,
         };
-        let server = "10.11.19-MariaDB-0+deb12u1";
-        dump.put(&format!(
-            "/*M!999999\\- enable the sandbox mode */ \n\
-             -- MariaDB dump 10.19  Distrib 10.11.19-MariaDB, for debian-linux-gnu (x86_64)\n--\n\
-             -- Host: localhost    Database: filesystem_{lmt}\n\
-             -- ------------------------------------------------------\n-- Server version\t{server}\n\n{HEAD}"
-        ))?;
+        dump.put(&include_str!("mysqldump/head.sql").replace("{lmt}", lmt))?;
         Ok(dump)
     }
 
@@ -188,15 +157,10 @@ impl Dump {
 
 impl Database for Dump {
     fn table(&mut self, name: &str, rows: &mut Rows<'_>) -> Result<()> {
-        self.put(&format!(
-            "\n--\n-- Table structure for table `{name}`\n--\n\nDROP TABLE IF EXISTS `{name}`;\n\
-             /*!40101 SET @saved_cs_client     = @@character_set_client */;\n\
-             /*!40101 SET character_set_client = utf8mb4 */;\n{};\n\
-             /*!40101 SET character_set_client = @saved_cs_client */;\n\n\
-             --\n-- Dumping data for table `{name}`\n--\n\nLOCK TABLES `{name}` WRITE;\n\
-             /*!40000 ALTER TABLE `{name}` DISABLE KEYS */;\n",
-            Table::named(name).create
-        ))?;
+        let text = include_str!("mysqldump/table.sql").replace("{name}", name);
+        let text = text.replace("{create}", Table::named(name).create);
+        let (before, after) = text.split_once("{rows}").unwrap_or_default();
+        self.put(before)?;
         let begin = format!("INSERT INTO `{name}` VALUES\n(");
         let mut statement = 0;
         rows(&mut |cells| {
@@ -225,16 +189,14 @@ impl Database for Dump {
             self.line = line;
             Ok(())
         })?;
-        let end = if statement > 0 { ";\n" } else { "" };
-        self.put(&format!(
-            "{end}/*!40000 ALTER TABLE `{name}` ENABLE KEYS */;\nUNLOCK TABLES;\n"
-        ))
+        self.put(if statement > 0 { ";\n" } else { "" })?;
+        self.put(after)
     }
 
     fn finish(mut self: Box<Self>) -> Result<()> {
         let made = DateTime::from_timestamp(self.made, 0).unwrap_or_default();
-        let made = made.format("%Y-%m-%d %k:%M:%S");
-        self.put(&format!("{TAIL}\n-- Dump completed on {made}\n"))?;
+        let made = made.format("%Y-%m-%d %k:%M:%S").to_string();
+        self.put(&include_str!("mysqldump/tail.sql").replace("{made}", &made))?;
         let written = self.out.flush();
         written.map_err(|e| Error::io(&self.path, "cannot write", e))
     }

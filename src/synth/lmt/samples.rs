@@ -37,7 +37,7 @@ pub(crate) struct Counters {
     osts: Vec<(i64, i64)>,
     /// Bytes written since the span began.
     filled: Vec<i64>,
-    mdts: Vec<[i64; 21]>,
+    mdts: Vec<Vec<i64>>,
     /// Number of the next stamp.
     stamp_id: i64,
 }
@@ -51,12 +51,14 @@ impl Counters {
             (0..system.osts).map(|_| (random.int(12 * TB, 38 * TB), random.int(15 * TB, 44 * TB)));
         let osts: Vec<_> = osts.collect();
         let mdts = (0..system.mdts).map(|_| {
-            std::array::from_fn(|at| match schema::COUNTED[at] {
+            let names = schema::COUNTED.split(' ');
+            let counters = names.map(|name| match name {
                 "open" | "close" | "getattr" => random.int(4_000_000_000, 9_000_000_000),
                 "quotactl" | "notify" | "llog_init" | "destroy" | "create" => 0,
                 "process_config" => 1,
                 _ => random.int(200_000, 60_000_000),
-            })
+            });
+            counters.collect()
         });
         let mdts: Vec<_> = mdts.collect();
         Self {
@@ -277,8 +279,9 @@ impl<'a> DatabaseSamples<'a> {
         into: &mut dyn Database,
         ids: &[Option<i64>],
     ) -> Result<()> {
-        let caused = schema::COUNTED.map(Op::named);
-        let numbers = schema::COUNTED.map(schema::operation_id);
+        let names = schema::COUNTED.split(' ');
+        let caused: Vec<Option<Op>> = names.clone().map(Op::named).collect();
+        let numbers: Vec<i64> = names.map(schema::operation_id).collect();
         into.table("MDS_OPS_DATA", &mut |put| {
             for (mdt, counters) in (0..).zip(&mut counters.mdts) {
                 for (sample, id) in (self.first..).zip(ids) {
@@ -287,8 +290,8 @@ impl<'a> DatabaseSamples<'a> {
                         *counter += op.map_or(0, |op| ops[op as usize]);
                     }
                     let Some(id) = id else { continue };
-                    for (counter, number) in counters.iter().zip(numbers) {
-                        put(&ints([mdt + 1, *id, number, *counter, 0, 0]))?;
+                    for (counter, number) in counters.iter().zip(&numbers) {
+                        put(&ints([mdt + 1, *id, *number, *counter, 0, 0]))?;
                     }
                 }
             }

@@ -1,10 +1,12 @@
 //! What may be planted in a job: causes of slow I/O that a program itself is to blame for, decoys that only look like one,
-//! and parts in the month of a slow OST. Data alone.
+//! and parts in the month of a slow OST. Data alone; the names of variants are those of truth.json.
 
+use serde::Serialize;
 use serde_json::{Value, json};
 
 /// A cause of slow I/O.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum Cause {
     /// Many processes at files that lie on one OST.
     OneOst,
@@ -19,7 +21,8 @@ pub(crate) enum Cause {
 }
 
 /// Something in which nothing is to be found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum Decoy {
     /// Standard output is open as long as the job runs, and few bytes go there.
     StdoutWindow,
@@ -72,7 +75,8 @@ pub(crate) enum Role {
 }
 
 /// Where bytes go.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum Direction {
     Read,
     Write,
@@ -102,17 +106,6 @@ impl Cause {
         Self::OneFile,
         Self::SmallRequests,
     ];
-
-    /// Its name in truth.json.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::OneOst => "one_ost",
-            Self::OneRank => "one_rank",
-            Self::SerialFiles => "serial_files",
-            Self::OneFile => "one_file",
-            Self::SmallRequests => "small_requests",
-        }
-    }
 }
 
 /// Seconds in the files of causes for each second in others. One file has most of the time in many a healthy job: it is a
@@ -134,19 +127,6 @@ impl Decoy {
         Self::NearOneOst,
         Self::NearSerial,
     ];
-
-    /// Its name in truth.json.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::StdoutWindow => "stdout_window",
-            Self::SmallConsec => "small_consec",
-            Self::AlwaysOneOst => "always_one_ost",
-            Self::HalfIdle => "half_idle",
-            Self::NearOneFile => "near_one_file",
-            Self::NearOneOst => "near_one_ost",
-            Self::NearSerial => "near_serial",
-        }
-    }
 
     /// The cause that it looks like and the size of that, if it is one that just misses.
     pub(crate) fn nearly(self) -> Option<(Cause, f64)> {
@@ -173,11 +153,11 @@ impl Case {
         let (causes, effect, decoy) = match self.planted {
             Planted::Nothing => (&[][..], None, None),
             Planted::Causes(causes, effect) => (causes, Some(effect), None),
-            Planted::Decoy(decoy) => (&[][..], None, Some(decoy.name())),
+            Planted::Decoy(decoy) => (&[][..], None, Some(decoy)),
         };
         json!({
-            "direction": self.direction.name(),
-            "causes": causes.iter().map(|cause| cause.name()).collect::<Vec<_>>(),
+            "direction": self.direction,
+            "causes": causes,
             "effect": effect,
             "decoy": decoy,
             "share": self.share,
@@ -186,14 +166,6 @@ impl Case {
 }
 
 impl Direction {
-    /// Its name in truth.json.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Read => "read",
-            Self::Write => "write",
-        }
-    }
-
     /// The other one.
     pub(crate) fn other(self) -> Self {
         match self {

@@ -124,7 +124,7 @@ pub(crate) fn truth(cause: Cause, workload: &Workload) -> (Vec<String>, Value) {
     let mut windows: Vec<(f64, f64)> = windows.collect();
     let critical = union(&mut windows);
     let mut numbers = json!({
-        "direction": direction.name(),
+        "direction": direction,
         "nprocs": workload.nprocs,
         "bytes": bytes,
         "files": moved.len(),

@@ -91,34 +91,21 @@ fn blank(
     (count, cpus, memory, partition): (i64, i64, i64, &'static str),
     random: &mut Random,
 ) -> Record {
+    let qos = ["normal", "normal", "normal", "premium", "low"];
     Record {
         id,
-        array: None,
-        tasks: vec![],
-        waiting: None,
-        het: None,
         account: account(user.1),
         dir: format!("/scratch/{}", user.0),
         user: user.0,
         uid: user.1,
         partition,
-        qos: random.pick::<&'static str>(&["normal", "normal", "normal", "premium", "low"]),
-        name: String::new(),
-        state: State::Completed,
-        exit: (0, 0),
-        submit: 0,
-        eligible: 0,
-        start: None,
-        end: None,
-        suspended: 0,
+        qos: *random.pick(&qos),
         limit: Limit::Minutes(30),
-        nodes: vec![],
         node_count: count,
         cpus_per_node: cpus,
         memory,
         tasks_asked: 1,
-        restarts: 0,
-        steps: vec![],
+        ..Record::default()
     }
 }
 
@@ -138,9 +125,8 @@ pub(crate) fn logged(plan: &Plan, job: &Job, windows: &[(f64, f64)], role: &Role
     record.name = name(job, job.index);
 
     let sruns = sruns(job, windows);
-    let (first, last) = (sruns.iter()).fold((i64::MAX, 0), |all, (start, end)| {
-        (all.0.min(*start), all.1.max(*end))
-    });
+    let first = sruns.iter().map(|srun| srun.0).min().unwrap_or(i64::MAX);
+    let last = sruns.iter().map(|srun| srun.1).fold(0, i64::max);
     let start = first - random.int(1, 9);
     let mut fate = fate(seed, job.index, true);
     if *role != Role::Plain && fate != Fate::Failed {

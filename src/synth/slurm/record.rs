@@ -3,10 +3,11 @@
 use super::nodes;
 
 /// State of a job or step.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum State {
     Pending,
     Running,
+    #[default]
     Completed,
     Failed,
     Timeout,
@@ -80,7 +81,7 @@ impl Step {
 }
 
 /// A record of a job.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Record {
     pub(crate) id: i64,
     /// Array and task.
@@ -121,11 +122,12 @@ pub(crate) struct Record {
 }
 
 /// Time limit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Limit {
     Minutes(i64),
     Unlimited,
     /// That of the partition.
+    #[default]
     Partition,
 }
 

@@ -28,6 +28,15 @@ fn month(kind: Kind, jobs: u64, seed: u64) -> impl Iterator<Item = (Case, Darsha
     })
 }
 
+/// The name of a cause in truth.json.
+fn name(cause: Cause) -> String {
+    serde_json::to_value(cause)
+        .unwrap()
+        .as_str()
+        .unwrap()
+        .to_string()
+}
+
 /// The names of what is found with one interval.
 fn names(log: &DarshanLog, direction: Direction, interval: Interval) -> Vec<&'static str> {
     let found = examine(log, direction == Direction::Read, interval);
@@ -41,7 +50,7 @@ fn a_large_effect_shows_its_causes_and_no_others_with_either_interval() {
             let Planted::Causes(causes, effect) = case.planted else {
                 continue;
             };
-            let mut expected: Vec<_> = causes.iter().map(|cause| cause.name()).collect();
+            let mut expected: Vec<String> = causes.iter().map(|cause| name(*cause)).collect();
             expected.sort_unstable();
             for interval in [Interval::Window, Interval::Busy] {
                 let found = examine(&log, case.direction == Direction::Read, interval);
@@ -57,7 +66,12 @@ fn a_large_effect_shows_its_causes_and_no_others_with_either_interval() {
                     }
                 } else {
                     // A smaller one may show, but nothing else does.
-                    assert!(names.iter().all(|name| expected.contains(name)), "{what}");
+                    assert!(
+                        names
+                            .iter()
+                            .all(|name| expected.iter().any(|other| other == name)),
+                        "{what}"
+                    );
                     // One file that has four fifths of the time is none, but lying on one OST it is one OST.
                     let large = effect > 1.5 || causes == [Cause::OneFile, Cause::OneOst];
                     assert!(large || names.is_empty(), "{what}");
@@ -77,7 +91,7 @@ fn the_planted_share_is_that_of_truth() {
         };
         let found = examine(&log, case.direction == Direction::Read, Interval::Window);
         for cause in causes {
-            let (share, planned) = (found[cause.name()], case.share.unwrap());
+            let (share, planned) = (found[&*name(*cause)], case.share.unwrap());
             assert!(
                 (share - planned).abs() < 0.001,
                 "{cause:?}: {share}, not {planned}"
