@@ -34,6 +34,12 @@ impl Random {
         ((u128::from(self.bits()) * u128::from(below)) >> 64) as u64
     }
 
+    /// A place in a list of this length.
+    #[cfg(test)]
+    pub(crate) fn index(&mut self, length: usize) -> usize {
+        self.below(length as u64) as usize
+    }
+
     /// In `[from, to)`.
     pub(crate) fn int(&mut self, from: i64, to: i64) -> i64 {
         from + self.below((to - from).max(0) as u64) as i64

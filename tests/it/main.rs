@@ -19,6 +19,10 @@ mod percentiles;
 mod program;
 #[cfg(feature = "engine")]
 mod questions;
+/// The generator of the library's own tests.
+#[allow(dead_code)]
+#[path = "../../src/math/random.rs"]
+mod random;
 #[cfg(feature = "engine")]
 mod random_sql;
 #[cfg(feature = "engine")]
