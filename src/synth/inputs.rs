@@ -39,7 +39,7 @@ pub struct GeneratedInputs {
     cache: Mutex<Cache>,
 }
 
-/// What there is of a month.
+/// What a month holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
     /// Jobs.
@@ -81,7 +81,7 @@ enum What {
     Lmt(usize),
 }
 
-/// What can be used again.
+/// Encoders, and logs that were generated with others of their jobs and are still to be read.
 #[derive(Default)]
 struct Cache {
     encoders: Vec<Encoder>,
@@ -156,7 +156,7 @@ impl GeneratedInputs {
         generate(month, root, threads, progress, false)
     }
 
-    /// What there is of it; the bytes of dumps are not known.
+    /// What the month holds; the bytes of dumps are 0, for they are not generated yet.
     pub fn summary(&self) -> Summary {
         self.summary
     }
@@ -390,7 +390,7 @@ impl Known {
     }
 }
 
-/// Where the rows of a log belong. Of what the reader does not take at once the lake finds out itself why.
+/// The partition of a log's rows. None for an input that the reader refuses: the lake finds the reason when it reads it.
 fn peek(path: &Path, bytes: Vec<u8>) -> Option<Peek> {
     let known = Darshan.probe(path, &bytes[..bytes.len().min(4096)]);
     let peek = known.then(|| Darshan.peek(&Input::from_bytes(path, bytes)).ok());
@@ -437,7 +437,7 @@ fn on_threads<T: Send>(
                         break;
                     }
                     let done = work(index, &mut encoder);
-                    // Nobody listens any more once one has failed.
+                    // The receiver is gone once one has failed.
                     let failed = done.is_err();
                     if sender.send((index, done)).is_err() || failed {
                         break;
@@ -456,7 +456,7 @@ fn on_threads<T: Send>(
     Ok(results.into_iter().flatten().collect())
 }
 
-/// What everything that ran was to the servers; that of the logs goes out of their facts.
+/// The loads of all jobs on the servers. Those of jobs with logs are moved out of their facts.
 fn all_loads(month: &Month, facts: &mut [Facts], ledger: &Ledger) -> Vec<Load> {
     let mut loads = Vec::with_capacity(facts.iter().map(|facts| facts.loads.len()).sum());
     for facts in facts {
@@ -486,7 +486,7 @@ fn make_job(plan: &Plan, index: u64, encoder: &mut Encoder) -> (Facts, Files) {
         }
         let mut bytes = log.log.to_bytes_with(encoder);
         if facts.damaged() {
-            // Somewhere behind the header and before the end, as a copy that was interrupted.
+            // It ends behind the header and before the end, as an interrupted copy.
             let whole = bytes.len();
             let share = Random::new(plan.month.seed, !index).float(0.4, 0.95);
             bytes.truncate(

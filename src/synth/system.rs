@@ -72,6 +72,13 @@ pub(crate) fn other_ost(at: i64, left_out: i64) -> i64 {
     if ost >= left_out { ost + 1 } else { ost }
 }
 
+/// The next `stripes` OSTs of /scratch where one of them is left out.
+pub(crate) fn next_osts(next: &mut i64, stripes: i64, left_out: i64) -> Vec<i64> {
+    *next += stripes;
+    let places = *next - stripes..*next;
+    places.map(|at| other_ost(at, left_out)).collect()
+}
+
 /// The mount table of every node.
 pub(crate) fn mounts() -> Vec<Mount> {
     let lines = "ext4 / lustre /scratch lustre /home gpfs /project xfs /tmp nfs /sw";

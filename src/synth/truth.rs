@@ -1,4 +1,4 @@
-//! What was planted, for those who look for it: `truth.json`.
+//! What was planted: `truth.json`. It is derived from the scenarios, never from the code that analyses logs.
 
 use super::lmt::load::Load;
 use super::month::{Kind, Month, MonthLog};
@@ -12,7 +12,7 @@ use crate::source::darshan::counters::{posix, stdio};
 use crate::source::darshan::write::Records;
 use serde_json::{Value, json};
 
-/// What is worth knowing of a job's logs.
+/// What truth.json, the accounting and the samples need of a job's logs.
 #[derive(Default)]
 pub(crate) struct Facts {
     pub(crate) logs: u64,
@@ -29,7 +29,7 @@ pub(crate) struct Facts {
     pub(crate) loads: Vec<Load>,
 }
 
-/// What is special about a job.
+/// A job with a scenario.
 pub(crate) struct Special {
     scenario: Scenario,
     path: String,

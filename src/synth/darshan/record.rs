@@ -42,12 +42,10 @@ pub(crate) fn posix(file: &FileUse, random: &mut Random) -> Record {
         ints[p::SEQ_READS + side] = moved.sequential;
         ints[p::MAX_READ_TIME_SIZE + side] = moved.sizes[0].0;
         count_sizes(ints, p::SIZE_READ_0_100 + 10 * side, &moved.sizes);
-        floats[p::F_READ_START_TIMESTAMP + side] = moved.start;
-        floats[p::F_READ_END_TIMESTAMP + side] = moved.end;
-        floats[p::F_READ_TIME + side] = moved.time;
         // The slowest call: some times the mean, never more than the window.
         let call = moved.time / moved.count() as f64 * random.float(1.5, 12.0);
-        floats[p::F_MAX_READ_TIME + side] = call.min(moved.window());
+        let call = call.min(moved.window());
+        set_moved(floats, side, [moved.start, moved.end, moved.time, call]);
         if side == 1 && random.chance(0.15) {
             ints[p::FSYNCS] = file.procs;
         }
@@ -72,11 +70,10 @@ pub(crate) fn posix(file: &FileUse, random: &mut Random) -> Record {
         ints[p::STRIDE1_STRIDE + at] = stride;
         ints[p::STRIDE1_COUNT + at] = count;
     }
-    floats[p::F_OPEN_START_TIMESTAMP] = file.opened;
-    floats[p::F_OPEN_END_TIMESTAMP] =
-        file.opened + (file.meta / file.procs as f64).min(0.5 * (file.closed - file.opened));
-    floats[p::F_CLOSE_START_TIMESTAMP] = file.closed - random.float(1e-5, 1e-4);
-    floats[p::F_CLOSE_END_TIMESTAMP] = file.closed;
+    let opening = (file.meta / file.procs as f64).min(0.5 * (file.closed - file.opened));
+    let closing = random.float(1e-5, 1e-4);
+    let (opened, closed) = (file.opened, file.closed);
+    set_open(floats, [opened, opened + opening, closed - closing, closed]);
     floats[p::F_META_TIME] = file.meta;
     if file.rank < 0 {
         let bytes = ints[p::BYTES_READ] + ints[p::BYTES_WRITTEN];
@@ -138,21 +135,31 @@ pub(crate) fn mpiio(file: &FileUse, collective: bool, each: i64, random: &mut Ra
         ints[m::BYTES_READ + side] = moved.bytes;
         ints[m::MAX_READ_TIME_SIZE + side] = sizes[0].0;
         count_sizes(ints, m::SIZE_READ_AGG_0_100 + 10 * side, &sizes);
-        floats[m::F_READ_START_TIMESTAMP + side] = moved.start - 1e-4;
-        floats[m::F_READ_END_TIMESTAMP + side] = moved.end + 1e-4;
-        floats[m::F_READ_TIME + side] = procs * moved.window() * random.float(0.7, 0.99);
-        floats[m::F_MAX_READ_TIME + side] = moved.window() / each as f64;
-        time += floats[m::F_READ_TIME + side];
+        let spent = procs * moved.window() * random.float(0.7, 0.99);
+        let call = moved.window() / each as f64;
+        set_moved(
+            floats,
+            side,
+            [moved.start - 1e-4, moved.end + 1e-4, spent, call],
+        );
+        time += spent;
         both.extend(sizes);
     }
     for (at, size, count) in common(&both) {
         ints[m::ACCESS1_ACCESS + at] = size;
         ints[m::ACCESS1_COUNT + at] = count;
     }
-    floats[m::F_OPEN_START_TIMESTAMP] = file.opened - 1e-4;
-    floats[m::F_OPEN_END_TIMESTAMP] = file.opened + file.meta / procs;
-    floats[m::F_CLOSE_START_TIMESTAMP] = file.closed - 1e-5;
-    floats[m::F_CLOSE_END_TIMESTAMP] = file.closed + 1e-4;
+    let (opened, closed) = (file.opened, file.closed);
+    let opening = file.meta / procs;
+    set_open(
+        floats,
+        [
+            opened - 1e-4,
+            opened + opening,
+            closed - 1e-5,
+            closed + 1e-4,
+        ],
+    );
     floats[m::F_META_TIME] = file.meta;
     if file.rank < 0 {
         let bytes = ints[m::BYTES_READ] + ints[m::BYTES_WRITTEN];
@@ -227,10 +234,8 @@ pub(crate) fn h5d(file: &FileUse, part: &Part, random: &mut Random) -> Record {
         ints[h5d::BYTES_READ + side] = bytes;
         ints[h5d::MAX_READ_TIME_SIZE + side] = sizes[0].0;
         count_sizes(ints, h5d::SIZE_READ_AGG_0_100 + 10 * side, &sizes);
-        floats[h5d::F_READ_START_TIMESTAMP + side] = start;
-        floats[h5d::F_READ_END_TIMESTAMP + side] = end;
-        floats[h5d::F_READ_TIME + side] = moved.time / part.of as f64 * random.float(0.9, 1.1);
-        floats[h5d::F_MAX_READ_TIME + side] = end - start;
+        let time = moved.time / part.of as f64 * random.float(0.9, 1.1);
+        set_moved(floats, side, [start, end, time, end - start]);
     }
     part_times(file, floats);
     floats[h5d::F_META_TIME] = file.meta * random.float(0.1, 0.3);
@@ -264,9 +269,9 @@ pub(crate) fn pnetcdf_var(file: &FileUse, part: &Part) -> Record {
             ints[v::ACCESS1_COUNT + place] = count;
         }
         let length = moved.window() / part.of as f64;
-        floats[v::F_READ_START_TIMESTAMP + side] = moved.start + length * part.at as f64;
-        floats[v::F_READ_END_TIMESTAMP + side] = moved.start + length * (part.at + 1) as f64;
-        floats[v::F_READ_TIME + side] = moved.time / part.of as f64;
+        let moment = |at: i64| moved.start + length * at as f64;
+        let (start, end) = (moment(part.at), moment(part.at + 1));
+        set_moved(floats, side, [start, end, moved.time / part.of as f64, 0.0]);
     }
     part_times(file, floats);
     record
@@ -361,12 +366,27 @@ fn library_times(file: &FileUse, floats: &mut [f64], at: [usize; 5], random: &mu
     floats[at[4]] = file.meta * random.float(1.1, 1.4);
 }
 
-/// When a dataset or variable was opened and closed: H5D and PNETCDF_VAR have these counters at the same places.
+/// Sets start and end of a direction, the time spent and that of the longest call. These counters have the same places in POSIX,
+/// MPI-IO, H5D and PNETCDF_VAR.
+fn set_moved(floats: &mut [f64], side: usize, [start, end, time, call]: [f64; 4]) {
+    floats[posix::F_READ_START_TIMESTAMP + side] = start;
+    floats[posix::F_READ_END_TIMESTAMP + side] = end;
+    floats[posix::F_READ_TIME + side] = time;
+    floats[posix::F_MAX_READ_TIME + side] = call;
+}
+
+/// Sets start and end of opening, and of closing; the same holds of these.
+fn set_open(floats: &mut [f64], times: [f64; 4]) {
+    floats[posix::F_OPEN_START_TIMESTAMP] = times[0];
+    floats[posix::F_OPEN_END_TIMESTAMP] = times[1];
+    floats[posix::F_CLOSE_START_TIMESTAMP] = times[2];
+    floats[posix::F_CLOSE_END_TIMESTAMP] = times[3];
+}
+
+/// When a dataset or variable was opened and closed.
 fn part_times(file: &FileUse, floats: &mut [f64]) {
-    floats[h5d::F_OPEN_START_TIMESTAMP] = file.opened;
-    floats[h5d::F_OPEN_END_TIMESTAMP] = file.opened + 1e-3;
-    floats[h5d::F_CLOSE_START_TIMESTAMP] = file.closed - 1e-4;
-    floats[h5d::F_CLOSE_END_TIMESTAMP] = file.closed;
+    let (opened, closed) = (file.opened, file.closed);
+    set_open(floats, [opened, opened + 1e-3, closed - 1e-4, closed]);
 }
 
 /// Darshan's bin of a request size: the upper edges belong to the bin.
@@ -433,8 +453,9 @@ mod tests {
                 assert_eq!(names[at + side], written(name));
             }
         }
-        let times = |floats: &[&'static str]| floats[..8].to_vec();
-        assert_eq!(times(h5d::FLOATS), times(pnetcdf_var::FLOATS));
+        for floats in [mpiio::FLOATS, h5d::FLOATS, pnetcdf_var::FLOATS] {
+            assert_eq!(floats, posix::FLOATS);
+        }
     }
 
     #[test]

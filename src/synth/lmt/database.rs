@@ -25,19 +25,19 @@ pub(crate) fn ints<const N: usize>(values: [i64; N]) -> [Cell; N] {
     values.map(Cell::Int)
 }
 
-/// What gives rows to a function, one after another.
+/// A source of rows, which calls its argument once for each.
 pub(crate) type Rows<'a> = dyn FnMut(&mut dyn FnMut(&[Cell]) -> Result<()>) -> Result<()> + 'a;
 
-/// A file that takes tables, one after another.
+/// A database file that is written table by table.
 pub(crate) trait Database {
     /// Makes the table of this name with its rows.
     fn table(&mut self, name: &str, rows: &mut Rows<'_>) -> Result<()>;
 
-    /// Writes what is still to be written.
+    /// Flushes and closes the file.
     fn finish(self: Box<Self>) -> Result<()>;
 }
 
-/// Takes rows for what comes of making them.
+/// Discards rows: generating them advances the counters to the start of the next database.
 pub(crate) struct Nowhere;
 
 impl Database for Nowhere {
@@ -50,7 +50,7 @@ impl Database for Nowhere {
     }
 }
 
-/// A copy of the database that somebody made with SQLite: columns have no types.
+/// A SQLite copy of the database. Its columns have no types.
 pub(crate) struct Sqlite {
     path: PathBuf,
     connection: Connection,
@@ -60,7 +60,7 @@ impl Sqlite {
     pub(crate) fn create(path: &Path) -> Result<Self> {
         let open = || -> rusqlite::Result<Connection> {
             let connection = Connection::open(path)?;
-            // Nobody reads it before it is done.
+            // No reader opens it before it is complete.
             connection.pragma_update(None, "journal_mode", "OFF")?;
             connection.pragma_update(None, "synchronous", "OFF")?;
             connection.execute_batch("BEGIN")?;
@@ -124,7 +124,7 @@ fn sqlite_error(path: &Path, error: &rusqlite::Error) -> Error {
     )
 }
 
-/// Statements that make the database anew in MySQL: what mysqldump writes.
+/// A dump of the database, as mysqldump writes it.
 pub(crate) struct Dump {
     path: PathBuf,
     out: BufWriter<File>,

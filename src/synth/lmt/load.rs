@@ -1,4 +1,4 @@
-//! What the I/O of a log is to the servers: how much reaches which target, and when.
+//! The load of a log's I/O on the servers: how much reaches which target, and when.
 
 use super::span::{Op, Span};
 use crate::math::random::{Random, mix};
@@ -11,7 +11,7 @@ use crate::synth::workload::{FileLayout, Transfer, Workload};
 use std::collections::HashMap;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// What a server counts.
+/// A quantity that a server counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum What {
     /// Bytes read from an OST.
@@ -22,7 +22,7 @@ pub(crate) enum What {
     Op(Op),
 }
 
-/// Who caused it.
+/// The cause of a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
     /// A job whose log says so.
@@ -33,8 +33,8 @@ pub(crate) enum Origin {
     Background,
 }
 
-/// Something that is spread evenly over a time on one target. A month has some hundred for each log, which are held together, so it is
-/// kept small.
+/// An amount that is spread evenly over an interval on one target. A month has some hundred for each log, all in memory at once, so it
+/// is small.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Load {
     fs: u8,
@@ -88,15 +88,6 @@ impl Load {
         let sample = |moment: f64| (moment / Span::STEP as f64).floor() as i64 + 1;
         (sample(self.start), sample(self.end))
     }
-}
-
-/// Files that are opened, closed and looked at: how often, and when.
-#[derive(Default)]
-struct Metadata {
-    opens: i64,
-    stats: i64,
-    opened: f64,
-    closed: f64,
 }
 
 /// The loads of a log that started `start` seconds after 1970, as far as they lie in the span.
@@ -227,6 +218,15 @@ fn spread(moved: &Transfer, layout: &FileLayout, progressive: bool) -> Vec<(i64,
     (order.iter().take(left as usize)).for_each(|at| shares[*at].1 += 1);
     shares.retain(|(_, bytes)| *bytes > 0);
     shares
+}
+
+/// Files that are opened, closed and looked at: how often, and when.
+#[derive(Default)]
+struct Metadata {
+    opens: i64,
+    stats: i64,
+    opened: f64,
+    closed: f64,
 }
 
 /// What the metadata targets do for a log: opens and stats as its records count them.

@@ -93,7 +93,7 @@ impl<'a> DatabaseSamples<'a> {
         };
         for load in loads.iter().filter(|load| load.fs() == fs) {
             let (from, to) = load.samples();
-            // Nobody knows what came before the first sample.
+            // What came before the first sample is unknown.
             for sample in from.max(first).max(1)..=to.min(end - 1) {
                 let amount = load.in_sample(sample);
                 samples.add(load.target(), load.what, sample, amount, load.origin);
@@ -145,7 +145,7 @@ impl<'a> DatabaseSamples<'a> {
         *sum += amount;
     }
 
-    /// What is asked of a server that is down is done when it is back.
+    /// Moves requests to a server that is down to the moment when it is back.
     fn wait_for_reboot(&mut self) {
         let (down, up) = self.plants.reboot;
         if self.fs != 0 || down < self.first || up >= self.end {

@@ -158,7 +158,7 @@ impl Plants {
         // Begins and ends in one database.
         let (mut down, lasts) = (at(0.58), (samples / 20).clamp(2, 48));
         let across = |(first, _): &(i64, i64)| down < *first && *first <= down + lasts;
-        if let Some((first, _)) = span.databases().iter().find(|piece| across(piece)) {
+        if let Some((first, _)) = span.databases().iter().find(|samples| across(samples)) {
             down = *first;
         }
         Self {
@@ -185,7 +185,7 @@ impl Plants {
     }
 }
 
-/// What an OST reads and writes for nobody in particular: system logs, idle sessions, a search.
+/// Background load of an OST: system logs, idle sessions, a search. Bytes read and written.
 pub(crate) fn noise(seed: u64, fs: usize, ost: i64, sample: i64) -> (i64, i64) {
     let number = mix(seed ^ mix((fs as u64) << 40 ^ (ost as u64) << 24 ^ sample as u64));
     let small = |number: u64| (number % 4096 * 509) as i64;
@@ -197,7 +197,7 @@ pub(crate) fn noise(seed: u64, fs: usize, ost: i64, sample: i64) -> (i64, i64) {
     }
 }
 
-/// Operations of an MDT for nobody in particular.
+/// Background operations of an MDT.
 pub(crate) fn noise_ops(seed: u64, fs: usize, mdt: i64, sample: i64) -> [(Op, i64); 10] {
     let random = &mut Random::new(
         seed ^ 0x0b5,

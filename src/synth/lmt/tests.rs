@@ -376,7 +376,7 @@ fn operations_of_the_targets_are_those_that_truth_counts() {
 }
 
 #[test]
-fn both_forms_of_one_piece_have_the_same_rows() {
+fn both_forms_of_one_database_have_the_same_rows() {
     let month = Month {
         lmt_seconds: 100,
         ..Month::new(200, 5)
@@ -389,15 +389,15 @@ fn both_forms_of_one_piece_have_the_same_rows() {
         Span::of(&month).start - 50,
         Span::of(&month).start + 90,
     );
-    let piece = DatabaseSamples::new(&month, &plants, 0, (0, 20), &loads);
+    let samples = DatabaseSamples::new(&month, &plants, 0, (0, 20), &loads);
     let paths = ["a.sqlite3", "a.sql"].map(|name| dir.path().join(name));
     let forms: [Box<dyn Database>; 2] = [
         Box::new(Sqlite::create(&paths[0]).unwrap()),
         Box::new(Dump::create(&paths[1], "synscr", 0).unwrap()),
     ];
     for mut form in forms {
-        piece
-            .write(&mut samples::Counters::new(&month, 0), form.as_mut())
+        samples
+            .write(&mut super::samples::Counters::new(&month, 0), form.as_mut())
             .unwrap();
         form.finish().unwrap();
     }
@@ -498,7 +498,7 @@ fn a_span_lies_in_its_month_and_nothing_planted_lies_across_two_databases() {
         if (DAY..30 * DAY).contains(&seconds) {
             let midnights = databases[..databases.len() - 1]
                 .iter()
-                .map(|piece| local(span.stamp(piece.0)));
+                .map(|(first, _)| local(span.stamp(*first)));
             assert!(
                 midnights
                     .into_iter()

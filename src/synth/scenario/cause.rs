@@ -20,7 +20,7 @@ pub(crate) enum Cause {
     SmallRequests,
 }
 
-/// Something in which nothing is to be found.
+/// A healthy job that resembles one with a cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Decoy {

@@ -5,7 +5,7 @@
 
 use super::cause::Direction;
 use crate::math::random::Random;
-use crate::synth::system::other_ost;
+use crate::synth::system::next_osts;
 use crate::synth::workload::stage::{Requests, Stage, TimedFile};
 use crate::synth::workload::{Api, Library};
 
@@ -83,9 +83,7 @@ impl Healthy {
         let mut next_ost = random.int(0, 10_000);
         let stages = (0..steps).map(|step| {
             let files = (0..files).map(|file| {
-                let osts = (0..stripes).map(|stripe| other_ost(next_ost + stripe, left_out));
-                let osts = osts.collect();
-                next_ost += stripes;
+                let osts = next_osts(&mut next_ost, stripes, left_out);
                 let rank = match self {
                     Self::OwnFiles => file,
                     // Never the first process, nor the last.

@@ -5,8 +5,20 @@
 use super::cause::{Cause, Decoy};
 use super::healthy::MOST_OWN_FILES;
 use crate::math::random::Random;
-use crate::synth::system::other_ost;
+use crate::synth::system::{next_osts, other_ost};
 use crate::synth::workload::stage::{Requests, Stage, TimedFile};
+
+/// How a group of files is used.
+#[derive(Clone, Debug)]
+pub(crate) struct Manner {
+    order: Order,
+    who: Who,
+    /// The OSTs of every file; none if each file has OSTs of its own.
+    osts: Vec<i64>,
+    /// Stripes of a file that has OSTs of its own.
+    stripes: i64,
+    requests: Requests,
+}
 
 /// How files follow one another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,18 +46,6 @@ enum Who {
     Each,
 }
 
-/// How a group of files is used.
-#[derive(Clone, Debug)]
-pub(crate) struct Manner {
-    order: Order,
-    who: Who,
-    /// The OSTs of every file; none if each file has OSTs of its own.
-    osts: Vec<i64>,
-    /// Stripes of a file that has OSTs of its own.
-    stripes: i64,
-    requests: Requests,
-}
-
 impl Manner {
     /// That of causes in the same files. `ost` is an OST that nothing else of the job uses.
     pub(crate) fn of(random: &mut Random, causes: &[Cause], nprocs: i64, ost: i64) -> Self {
@@ -58,7 +58,7 @@ impl Manner {
         };
         let own = order == Order::Together && nprocs <= MOST_OWN_FILES && random.chance(0.5);
         let who = match order {
-            // One that moves nothing of the healthy part for the others.
+            // A process that moves nothing for others in the healthy part.
             _ if has(Cause::OneRank) => Who::Rank(*random.pick(&[0, 0, nprocs - 1])),
             Order::Apart | Order::Touching => Who::Each,
             _ if own => Who::Each,
@@ -99,7 +99,7 @@ impl Manner {
             Decoy::SmallConsec => manner.requests = Requests::small_consecutive(random),
             Decoy::NearOneOst => manner.osts.push(other_ost(random.int(0, 10_000), ost)),
             Decoy::NearSerial => manner.order = Order::Touching,
-            // A fifth of the time is in other files.
+            // For these the share of the time alone decides.
             _ => {}
         }
         manner
@@ -133,13 +133,10 @@ impl Manner {
         };
         let mut next_ost = random.int(0, 10_000);
         let files = (0..files).map(|file| {
-            let osts = match self.osts.is_empty() {
-                true => (0..self.stripes)
-                    .map(|stripe| other_ost(next_ost + stripe, left_out))
-                    .collect(),
-                false => self.osts.clone(),
-            };
-            next_ost += self.stripes;
+            let mut osts = next_osts(&mut next_ost, self.stripes, left_out);
+            if !self.osts.is_empty() {
+                osts.clone_from(&self.osts);
+            }
             let rank = match self.who {
                 Who::All => -1,
                 Who::Rank(rank) => rank,
@@ -153,7 +150,7 @@ impl Manner {
             };
             let mut file = TimedFile::new(random, name, rank, self.requests, osts);
             if self.order == Order::Touching {
-                // Nor may they lie apart because none was busy at its end.
+                // They must overlap in the busy intervals, too.
                 file.busy = random.float(0.985, 0.999);
             }
             file

@@ -1,4 +1,4 @@
-//! Runs outside Slurm: Darshan takes the number of the process for the id of a job.
+//! Runs outside Slurm: Darshan records the process id as the job id.
 //!
 //! A month has such logs anyway, but so few that a small one may have none. Like neighbours these come on top of the jobs.
 
@@ -8,7 +8,7 @@ use crate::math::random::Random;
 use crate::synth::month::Month;
 use crate::synth::workload::app::App;
 
-/// How many there are: where there is no accounting nobody can tell.
+/// Their number. A month without accounting has none, for they could not be told from others.
 pub(crate) fn count(month: &Month) -> u64 {
     match month.slurm && month.jobs >= 100 {
         true => 3 + month.jobs / 1000,
@@ -16,7 +16,7 @@ pub(crate) fn count(month: &Month) -> u64 {
     }
 }
 
-/// What run `number` is: somebody looks at results on a login node.
+/// Run `number`: a look at results on a login node.
 pub(crate) fn job(plan: &Plan, number: u64, index: u64) -> Job {
     let month = plan.month;
     let random = &mut Random::new(month.seed ^ 0x0d5, number);

@@ -23,97 +23,6 @@ pub(crate) enum Role {
     Het,
 }
 
-/// How a job ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fate {
-    Completed,
-    Failed,
-    Timeout,
-    Cancelled,
-    NodeFail,
-    OutOfMemory,
-    Requeued,
-    Suspended,
-}
-
-/// Shares of the fates of jobs with logs, and of those without: these fail more often, which is why they left none.
-const FATES: [(Fate, f64, f64); 7] = [
-    (Fate::NodeFail, 0.005, 0.012),
-    (Fate::OutOfMemory, 0.008, 0.04),
-    (Fate::Requeued, 0.015, 0.01),
-    (Fate::Suspended, 0.01, 0.01),
-    (Fate::Cancelled, 0.025, 0.12),
-    (Fate::Timeout, 0.03, 0.08),
-    (Fate::Failed, 0.06, 0.16),
-];
-
-/// The fate of job `index`: dealt evenly, so that small months have some of each.
-fn fate(seed: u64, index: u64, logged: bool) -> Fate {
-    let shift = Random::new(seed ^ 0xfa7e, u64::from(logged)).unit();
-    let mut at = (index as f64 * GOLDEN + shift).fract();
-    for (fate, with, without) in FATES {
-        let share = if logged { with } else { without };
-        if at < share {
-            return fate;
-        }
-        at -= share;
-    }
-    Fate::Completed
-}
-
-/// Nodes of a job, CPUs and MiB of each, and the partition: 4 processes on a node for small jobs, as their traces say.
-fn layout(nprocs: i64) -> (i64, i64, i64, &'static str) {
-    let nodes = |each: i64| (nprocs + each - 1) / each;
-    match nprocs {
-        ..=16 => (nodes(4), 64, 122_880, "regular"),
-        _ if nprocs % 68 == 0 && nprocs % 32 != 0 => (nodes(68), 272, 90_112, "knl"),
-        _ => (nodes(32), 64, 122_880, "regular"),
-    }
-}
-
-/// Whether a job that is nothing else has two components: its leader's id must be followed by a free one.
-pub(crate) fn is_het(plan: &Plan, job: &Job) -> bool {
-    job.scenario.is_none()
-        && layout(job.nprocs).0 >= 2
-        && offset(job.job_id, job.index) < 2
-        && mix(plan.month.seed ^ mix(job.index ^ 0x4e7)).is_multiple_of(16)
-}
-
-fn account(uid: i64) -> &'static str {
-    const ACCOUNTS: [&str; 6] = ["astro", "chem", "climate", "fusion", "genomics", "physics"];
-    ACCOUNTS[(uid / 7 % 6) as usize]
-}
-
-/// A record of which only the user and the size are known.
-fn blank(
-    id: i64,
-    user: (String, i64),
-    (count, cpus, memory, partition): (i64, i64, i64, &'static str),
-    random: &mut Random,
-) -> Record {
-    let qos = ["normal", "normal", "normal", "premium", "low"];
-    Record {
-        id,
-        account: account(user.1),
-        dir: format!("/scratch/{}", user.0),
-        user: user.0,
-        uid: user.1,
-        partition,
-        qos: *random.pick(&qos),
-        limit: Limit::Minutes(30),
-        node_count: count,
-        cpus_per_node: cpus,
-        memory,
-        tasks_asked: 1,
-        ..Record::default()
-    }
-}
-
-/// Seconds in the queue: heavy-tailed.
-fn wait(random: &mut Random) -> i64 {
-    random.magnitude(2.0, 40_000.0) as i64
-}
-
 /// The records of a job whose logs have these windows, seconds since 1970.
 pub(crate) fn logged(plan: &Plan, job: &Job, windows: &[(f64, f64)], role: &Role) -> Vec<Record> {
     let seed = plan.month.seed;
@@ -170,7 +79,166 @@ pub(crate) fn logged(plan: &Plan, job: &Job, windows: &[(f64, f64)], role: &Role
     vec![record]
 }
 
-/// Name of a job: that of its program and run, mostly. A few are what breaks who splits lines at `|`.
+/// The job without a log whose id is one of those of a block of three, if there is one: a quarter of Slurm's jobs.
+pub(crate) fn alone(plan: &Plan, block: u64) -> Option<Vec<Record>> {
+    let seed = plan.month.seed;
+    let neighbour = plan.job(block);
+    let left = unfinished(plan, block);
+    let chosen = mix(seed ^ mix(block ^ 0xa10e)).is_multiple_of(3);
+    if !(chosen || left.is_some()) || neighbour.job_id >= FIRST_ID && is_het(plan, &neighbour) {
+        return None;
+    }
+    let random = &mut Random::new(seed ^ 0xa10e, block);
+    let number = random.below(USERS);
+    let nprocs = *random.pick(&[1, 1, 1, 4, 16, 32, 64, 64, 128, 256, 1024, 4096]);
+    let id = block_id(block) + (offset(neighbour.job_id, block) + 1) % 3;
+    let mut record = blank(id, user(number), layout(nprocs), random);
+    record.tasks_asked = nprocs;
+    // Elsewhere than the job with logs that starts at the same time.
+    record.nodes = nodes::pick(seed ^ 1, block + 600, record.node_count);
+    const TITLES: &str = "interactive bash wrap build jupyter compress transfer";
+    let titles: Vec<&str> = TITLES.split(' ').collect();
+    record.name = random.pick(&titles).to_string();
+    let start = neighbour.start as i64 + random.int(-600, 600);
+    let lasts = random.magnitude(20.0, 50_000.0) as i64;
+    if let Some(left) = left {
+        return Some(vec![at_the_end(record, plan.month.end(), left, random)]);
+    }
+    record.submit = start - wait(random);
+    record.eligible = record.submit;
+    let fate = fate(seed, block, false);
+    if fate == Fate::Cancelled && random.chance(0.4) {
+        // Before it started.
+        record.state = State::Cancelled(Some(record.uid));
+        (record.end, record.nodes) = (Some(start), vec![]);
+        return Some(vec![record]);
+    }
+    (record.start, record.end) = (Some(start), Some(start + lasts));
+    if random.chance(0.7) {
+        let one = step(StepId::Number(0), &record, start + 1, start + lasts, random);
+        record.steps = vec![Step {
+            name: "a.out".to_string(),
+            tasks: nprocs,
+            ..one
+        }];
+    }
+    finish(&mut record, fate, "a.out".to_string(), random);
+    Some(match fate {
+        Fate::Requeued => requeued(record, random),
+        _ => vec![record],
+    })
+}
+
+/// A job with the id that a process elsewhere has as its number, of another user and at another time.
+pub(crate) fn trap(plan: &Plan, job: &Job) -> Record {
+    let month = plan.month;
+    let random = &mut Random::new(month.seed ^ 0x72a9, job.index);
+    let other = (job.uid - 20_000) / 7 + 1;
+    let user = user(other as u64 % USERS);
+    let mut record = blank(job.job_id, user, layout(32), random);
+    record.nodes = nodes::pick(month.seed ^ 2, job.index, record.node_count);
+    record.name = "held_for_months".to_string();
+    let half = month.days * 86_400 / 2;
+    let moved = (job.start as i64 - month.start + half) % (2 * half);
+    let start = month.start + moved;
+    (record.submit, record.eligible) = (month.start - 60 * 86_400, month.start - 60 * 86_400);
+    (record.start, record.end) = (Some(start), Some(start + 1_800));
+    finish(&mut record, Fate::Completed, "a.out".to_string(), random);
+    record
+}
+
+/// Whether a job that is nothing else has two components: its leader's id must be followed by a free one.
+pub(crate) fn is_het(plan: &Plan, job: &Job) -> bool {
+    job.scenario.is_none()
+        && layout(job.nprocs).0 >= 2
+        && offset(job.job_id, job.index) < 2
+        && mix(plan.month.seed ^ mix(job.index ^ 0x4e7)).is_multiple_of(16)
+}
+
+/// How a job ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    Completed,
+    Failed,
+    Timeout,
+    Cancelled,
+    NodeFail,
+    OutOfMemory,
+    Requeued,
+    Suspended,
+}
+
+/// Shares of the fates of jobs with logs, and of those without: these fail more often, which is why they left none.
+const FATES: [(Fate, f64, f64); 7] = [
+    (Fate::NodeFail, 0.005, 0.012),
+    (Fate::OutOfMemory, 0.008, 0.04),
+    (Fate::Requeued, 0.015, 0.01),
+    (Fate::Suspended, 0.01, 0.01),
+    (Fate::Cancelled, 0.025, 0.12),
+    (Fate::Timeout, 0.03, 0.08),
+    (Fate::Failed, 0.06, 0.16),
+];
+
+/// The fate of job `index`: dealt evenly, so that small months have some of each.
+fn fate(seed: u64, index: u64, logged: bool) -> Fate {
+    let shift = Random::new(seed ^ 0xfa7e, u64::from(logged)).unit();
+    let mut at = (index as f64 * GOLDEN + shift).fract();
+    for (fate, with, without) in FATES {
+        let share = if logged { with } else { without };
+        if at < share {
+            return fate;
+        }
+        at -= share;
+    }
+    Fate::Completed
+}
+
+/// Nodes of a job, CPUs and MiB of each, and the partition: 4 processes on a node for small jobs, as their traces say.
+fn layout(nprocs: i64) -> (i64, i64, i64, &'static str) {
+    let nodes = |each: i64| (nprocs + each - 1) / each;
+    match nprocs {
+        ..=16 => (nodes(4), 64, 122_880, "regular"),
+        _ if nprocs % 68 == 0 && nprocs % 32 != 0 => (nodes(68), 272, 90_112, "knl"),
+        _ => (nodes(32), 64, 122_880, "regular"),
+    }
+}
+
+fn account(uid: i64) -> &'static str {
+    const ACCOUNTS: [&str; 6] = ["astro", "chem", "climate", "fusion", "genomics", "physics"];
+    ACCOUNTS[(uid / 7 % 6) as usize]
+}
+
+/// A record of which only the user and the size are known.
+fn blank(
+    id: i64,
+    user: (String, i64),
+    (count, cpus, memory, partition): (i64, i64, i64, &'static str),
+    random: &mut Random,
+) -> Record {
+    let qos = ["normal", "normal", "normal", "premium", "low"];
+    Record {
+        id,
+        account: account(user.1),
+        dir: format!("/scratch/{}", user.0),
+        user: user.0,
+        uid: user.1,
+        partition,
+        qos: *random.pick(&qos),
+        limit: Limit::Minutes(30),
+        node_count: count,
+        cpus_per_node: cpus,
+        memory,
+        tasks_asked: 1,
+        ..Record::default()
+    }
+}
+
+/// Seconds in the queue: heavy-tailed.
+fn wait(random: &mut Random) -> i64 {
+    random.magnitude(2.0, 40_000.0) as i64
+}
+
+/// Name of a job: mostly that of its program and run. A few contain `|` or a line break, which break naive parsers of `sacct -P`.
 fn name(job: &Job, index: u64) -> String {
     let program = job.program.trim_end_matches(".py");
     match index % 400 {
@@ -243,60 +311,64 @@ fn finish(record: &mut Record, fate: Fate, program: String, random: &mut Random)
         1 => Limit::Partition,
         _ => Limit::Minutes(minutes.max(30)),
     };
-    // What goes wrong goes wrong in one more run of the program, which leaves no log.
-    let mut more = |record: &mut Record, end: i64, state: State, exit: Option<(i64, i64)>| {
-        let number = record.steps.len() as i64;
-        let from = record.end.unwrap_or(0).min(end);
-        record.steps.push(Step {
-            name: program.clone(),
-            state,
-            exit,
-            tasks: record.tasks_asked,
-            ..step(StepId::Number(number), record, from, end, random)
-        });
-    };
+    // What goes wrong goes wrong in one more run of the program, which leaves no log: when it is over, how that run ends, how the
+    // job does, and how its batch step.
+    let completed = (State::Completed, Some((0, 0)));
     let killed = (State::Cancelled(None), Some((0, 15)));
-    let mut batch = (State::Completed, Some((0, 0)));
-    match fate {
-        Fate::Completed | Fate::Requeued | Fate::Suspended => {}
+    let (over, run, (state, exit), batch) = match fate {
+        Fate::Completed | Fate::Requeued | Fate::Suspended => {
+            (end, None, (State::Completed, (0, 0)), completed)
+        }
         Fate::Failed => {
-            let code = 1 + start % 3;
-            if start % 2 == 0 {
-                end += 2 + start % 90;
-                more(record, end, State::Failed, Some((code, 0)));
-            }
-            (record.state, record.exit) = (State::Failed, (code, 0));
-            batch = (State::Failed, Some((code, 0)));
+            let exit = (1 + start % 3, 0);
+            let failed = (State::Failed, Some(exit));
+            let again = start % 2 == 0;
+            let over = end + if again { 2 + start % 90 } else { 0 };
+            (over, again.then_some(failed), (State::Failed, exit), failed)
         }
         Fate::Timeout => {
             let limit = used(end).ceil() as i64 + 5 + start % 55;
-            end = start + limit * 60 + start % 31;
             record.limit = Limit::Minutes(limit);
-            more(record, end, killed.0, killed.1);
-            record.state = State::Timeout;
-            batch = killed;
+            let over = start + limit * 60 + start % 31;
+            (over, Some(killed), (State::Timeout, (0, 0)), killed)
         }
         Fate::Cancelled => {
-            end += 20 + start % 3000;
-            more(record, end, killed.0, killed.1);
             let by = if start % 7 == 0 { 0 } else { record.uid };
-            record.state = State::Cancelled(Some(by));
-            batch = killed;
+            let over = end + 20 + start % 3000;
+            (
+                over,
+                Some(killed),
+                (State::Cancelled(Some(by)), (0, 0)),
+                killed,
+            )
         }
         Fate::NodeFail => {
-            end += 60 + start % 3000;
-            more(record, end, State::Cancelled(None), None);
-            record.state = State::NodeFail;
-            batch = (State::Cancelled(None), None);
+            let lost = (State::Cancelled(None), None);
+            let over = end + 60 + start % 3000;
+            (over, Some(lost), (State::NodeFail, (0, 0)), lost)
         }
         Fate::OutOfMemory => {
-            end += 5 + start % 600;
-            let state = (State::OutOfMemory, (0, 125));
-            more(record, end, state.0, Some(state.1));
-            (record.state, record.exit) = state;
-            batch = (state.0, Some(state.1));
+            let exit = (0, 125);
+            let killed = (State::OutOfMemory, Some(exit));
+            (
+                end + 5 + start % 600,
+                Some(killed),
+                (State::OutOfMemory, exit),
+                killed,
+            )
         }
+    };
+    if let Some((state, exit)) = run {
+        let number = StepId::Number(record.steps.len() as i64);
+        record.steps.push(Step {
+            name: program,
+            state,
+            exit,
+            tasks: record.tasks_asked,
+            ..step(number, record, end.min(over), over, random)
+        });
     }
+    (record.state, record.exit, end) = (state, exit, over);
     if fate == Fate::Suspended {
         end = end.max(start + 40);
         record.suspended = ((end - start) / 4).min(3_600);
@@ -394,56 +466,6 @@ fn unfinished(plan: &Plan, block: u64) -> Option<u64> {
     (left < (2 + plan.month.jobs / 100).min(40)).then_some(left)
 }
 
-/// The job without a log whose id is one of those of a block of three, if there is one: a quarter of Slurm's jobs.
-pub(crate) fn alone(plan: &Plan, block: u64) -> Option<Vec<Record>> {
-    let seed = plan.month.seed;
-    let neighbour = plan.job(block);
-    let left = unfinished(plan, block);
-    let chosen = mix(seed ^ mix(block ^ 0xa10e)).is_multiple_of(3);
-    if !(chosen || left.is_some()) || neighbour.job_id >= FIRST_ID && is_het(plan, &neighbour) {
-        return None;
-    }
-    let random = &mut Random::new(seed ^ 0xa10e, block);
-    let number = random.below(USERS);
-    let nprocs = *random.pick(&[1, 1, 1, 4, 16, 32, 64, 64, 128, 256, 1024, 4096]);
-    let id = block_id(block) + (offset(neighbour.job_id, block) + 1) % 3;
-    let mut record = blank(id, user(number), layout(nprocs), random);
-    record.tasks_asked = nprocs;
-    // Elsewhere than the job with logs that starts at the same time.
-    record.nodes = nodes::pick(seed ^ 1, block + 600, record.node_count);
-    const TITLES: &str = "interactive bash wrap build jupyter compress transfer";
-    let titles: Vec<&str> = TITLES.split(' ').collect();
-    record.name = random.pick(&titles).to_string();
-    let start = neighbour.start as i64 + random.int(-600, 600);
-    let lasts = random.magnitude(20.0, 50_000.0) as i64;
-    if let Some(left) = left {
-        return Some(vec![at_the_end(record, plan.month.end(), left, random)]);
-    }
-    record.submit = start - wait(random);
-    record.eligible = record.submit;
-    let fate = fate(seed, block, false);
-    if fate == Fate::Cancelled && random.chance(0.4) {
-        // Before it started.
-        record.state = State::Cancelled(Some(record.uid));
-        (record.end, record.nodes) = (Some(start), vec![]);
-        return Some(vec![record]);
-    }
-    (record.start, record.end) = (Some(start), Some(start + lasts));
-    if random.chance(0.7) {
-        let one = step(StepId::Number(0), &record, start + 1, start + lasts, random);
-        record.steps = vec![Step {
-            name: "a.out".to_string(),
-            tasks: nprocs,
-            ..one
-        }];
-    }
-    finish(&mut record, fate, "a.out".to_string(), random);
-    Some(match fate {
-        Fate::Requeued => requeued(record, random),
-        _ => vec![record],
-    })
-}
-
 /// Waits, runs, or is what is left of an array when the month is over.
 fn at_the_end(mut record: Record, end: i64, left: u64, random: &mut Random) -> Record {
     let before = random.int(600, 50_000);
@@ -472,23 +494,5 @@ fn at_the_end(mut record: Record, end: i64, left: u64, random: &mut Random) -> R
         }
         _ => (record.state, record.nodes) = (State::Pending, vec![]),
     }
-    record
-}
-
-/// A job with the id that a process elsewhere has as its number, of another user and at another time.
-pub(crate) fn trap(plan: &Plan, job: &Job) -> Record {
-    let month = plan.month;
-    let random = &mut Random::new(month.seed ^ 0x72a9, job.index);
-    let other = (job.uid - 20_000) / 7 + 1;
-    let user = user(other as u64 % USERS);
-    let mut record = blank(job.job_id, user, layout(32), random);
-    record.nodes = nodes::pick(month.seed ^ 2, job.index, record.node_count);
-    record.name = "held_for_months".to_string();
-    let half = month.days * 86_400 / 2;
-    let moved = (job.start as i64 - month.start + half) % (2 * half);
-    let start = month.start + moved;
-    (record.submit, record.eligible) = (month.start - 60 * 86_400, month.start - 60 * 86_400);
-    (record.start, record.end) = (Some(start), Some(start + 1_800));
-    finish(&mut record, Fate::Completed, "a.out".to_string(), random);
     record
 }

@@ -31,7 +31,7 @@ use std::collections::{BTreeMap, HashMap};
 /// Start and end of each log of a job, seconds since 1970.
 pub(crate) type Windows = Vec<(f64, f64)>;
 
-/// Where records come from.
+/// A job with records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Entry {
     /// Job with logs.
@@ -42,7 +42,7 @@ pub(crate) enum Entry {
     Trap(u64),
 }
 
-/// Who has records. Records are made when they are asked for.
+/// The jobs that have records in the accounting. Records are generated on demand.
 pub(crate) struct Ledger {
     plan: Plan,
     windows: Vec<Windows>,
@@ -101,7 +101,7 @@ impl Ledger {
         }
     }
 
-    /// What the jobs without logs are to the servers.
+    /// The loads of the jobs without logs on the servers.
     pub(crate) fn loads(&self, span: &Span) -> Vec<Load> {
         let mut loads = vec![];
         for entry in &self.entries {
@@ -266,22 +266,19 @@ fn arrays(plan: &Plan, windows: &[Windows]) -> HashMap<u64, Role> {
         };
         let submit = first.start - 60 - (first.index % 4_000) as i64;
         for (number, task) in (0..).zip(&tasks) {
-            let is_last = task.index == last.index;
-            let starts = if is_last {
-                tasks.iter().map(|task| task.start).collect()
+            let all = if task.index == last.index {
+                &tasks[..]
             } else {
-                vec![]
+                &[]
             };
-            roles.insert(
-                task.index,
-                Role::Task {
-                    array: last.job_id,
-                    task: number,
-                    submit,
-                    starts,
-                    name: first.index,
-                },
-            );
+            let role = Role::Task {
+                array: last.job_id,
+                task: number,
+                submit,
+                starts: all.iter().map(|task| task.start).collect(),
+                name: first.index,
+            };
+            roles.insert(task.index, role);
         }
     };
     for index in 0..plan.month.jobs {

@@ -149,7 +149,7 @@ pub(crate) fn fit(stages: &mut [Stage], seconds: f64, bytes: f64) {
 
 /// Adds stages one after another; their times are seconds now. Files lie below `dir`.
 pub(crate) fn phases(workload: &mut Workload, dir: &str, direction: Direction, stages: Vec<Stage>) {
-    // The times are given: nothing else may make a file slow, and no request be small by chance.
+    // The times are given: the slow OST does not apply, and no request is small by chance.
     (workload.slow, workload.small) = (false, 0.0);
     for stage in stages {
         let from = workload.clock + 0.01;
