@@ -7,7 +7,7 @@
 use super::lmt::Databases;
 use super::lmt::load::{Load, loads};
 use super::lmt::span::Span;
-use super::month::{Kind, Month};
+use super::month::{DAY, Kind, Month};
 use super::scenario::plan::Plan;
 use super::slurm::{Entry, Ledger};
 use super::truth::{Dumps, Facts, truth};
@@ -327,7 +327,7 @@ fn generate(
             };
             let lengths = on_threads(threads, days.len() as u64, &one_day, &|_| ())?;
             for (day, length) in lengths.into_iter().enumerate() {
-                let printed = month.start + (day as i64 + 1) * 86_400;
+                let printed = month.start + (day as i64 + 1) * DAY;
                 let path = below.slurm.join(made.name(day as i64));
                 inputs.push(Known::new(path, length, printed, What::Slurm(day)));
             }

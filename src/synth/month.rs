@@ -65,6 +65,9 @@ pub struct MonthLog {
     pub log: DarshanLog,
 }
 
+/// Seconds of a day.
+pub(crate) const DAY: i64 = 86_400;
+
 /// Jobs with logs of a month that has a million logs.
 const LOGGED_JOBS: f64 = 870_000.0;
 
@@ -142,7 +145,7 @@ impl Month {
             days.unwrap_or_else(|| ((whole.days as f64 * scale - 1e-9).ceil() as i64).max(1));
         Self {
             slurm: true,
-            lmt_seconds: days.clamp(0, whole.days) * 86_400,
+            lmt_seconds: days.clamp(0, whole.days) * DAY,
             realistic: true,
             ..whole
         }
@@ -161,6 +164,6 @@ impl Month {
 
     /// When it is over, seconds since 1970.
     pub(crate) fn end(&self) -> i64 {
-        self.start + self.days * 86_400
+        self.start + self.days * DAY
     }
 }

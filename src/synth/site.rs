@@ -1,13 +1,19 @@
 //! `site.toml`: what the logs of the month do not say and its site knows.
 
-use crate::synth::system::DEFAULT_STRIPE;
-use crate::synth::system::FILE_SYSTEMS;
+use crate::synth::system::{DEFAULT_STRIPE, FILE_SYSTEMS};
+use chrono::{DateTime, NaiveDateTime};
 use std::fmt::Write;
 
 /// Zone of the site: the stamps of LMT and the times of sacct are in it. Noon in UTC, when the month is busiest, is two in the afternoon there.
 pub(crate) const ZONE: chrono_tz::Tz = chrono_tz::Europe::Berlin;
 /// Name of the cluster.
 pub(crate) const CLUSTER: &str = "synth";
+
+/// A moment, seconds since 1970, as the clocks of the site show it.
+pub(crate) fn local(seconds: i64) -> NaiveDateTime {
+    let time = DateTime::from_timestamp(seconds, 0).unwrap_or_default();
+    time.with_timezone(&ZONE).naive_local()
+}
 
 /// The text of `site.toml`.
 pub(crate) fn text() -> String {

@@ -6,7 +6,7 @@
 use crate::math::random::Random;
 use crate::source::darshan::counters::{h5d, h5f, mpiio, pnetcdf_file, pnetcdf_var, posix, stdio};
 use crate::source::darshan::write::{Extra, Record};
-use crate::synth::workload::{FileUse, Transfer, add_size};
+use crate::synth::workload::{FileUse, Transfer, add_size, share};
 
 /// A dataset or variable of a file; every process accesses it once.
 pub(crate) struct Part {
@@ -218,7 +218,7 @@ pub(crate) fn h5d(file: &FileUse, part: &Part, random: &mut Random) -> Record {
     ints[h5d::DATATYPE_SIZE] = 8;
     ints[h5d::USE_MPIIO_COLLECTIVE] = i64::from(part.collective);
     for (side, moved) in sides(file) {
-        let bytes = part.bytes(moved.bytes);
+        let bytes = share(moved.bytes, part.at, part.of);
         let sizes = calls(bytes, file.procs, 1);
         ints[h5d::DATASPACE_NPOINTS] = bytes / 8;
         for (place, size, count) in common(&sizes) {
@@ -257,7 +257,7 @@ pub(crate) fn pnetcdf_var(file: &FileUse, part: &Part) -> Record {
         v::INDEP_READS
     };
     for (side, moved) in sides(file) {
-        let bytes = part.bytes(moved.bytes);
+        let bytes = share(moved.bytes, part.at, part.of);
         let sizes = calls(bytes, file.procs, 1);
         ints[v::NPOINTS] = bytes / 4;
         ints[calls_of + side] = file.procs;
@@ -275,13 +275,6 @@ pub(crate) fn pnetcdf_var(file: &FileUse, part: &Part) -> Record {
     }
     part_times(file, floats);
     record
-}
-
-impl Part {
-    /// Its share of bytes.
-    fn bytes(&self, bytes: i64) -> i64 {
-        bytes * (self.at + 1) / self.of - bytes * self.at / self.of
-    }
 }
 
 /// Time of the fastest and the slowest process of a shared record, and the variances, for a sum of `time` seconds and `bytes`
@@ -308,15 +301,15 @@ impl Spread {
         let drawn = (mean * random.float(1.01, 1.6)).min(longest);
         let slow = slowest.unwrap_or(drawn);
         let fast = mean * random.float(0.55, 0.99);
-        let share = bytes / file.procs;
+        let each = bytes / file.procs;
         let uneven = match random.chance(0.5) {
             true => 0,
-            false => (share as f64 * random.float(0.0, 0.2)) as i64,
+            false => (each as f64 * random.float(0.0, 0.2)) as i64,
         };
         let (first, second) = (random.int(0, file.procs), random.int(0, file.procs));
         Self {
-            fastest: (first, share - uneven, fast),
-            slowest: (second, share + uneven, slow),
+            fastest: (first, each - uneven, fast),
+            slowest: (second, each + uneven, slow),
             time_variance: ((slow - fast) / random.float(3.0, 6.0)).powi(2),
             bytes_variance: (uneven as f64 / 2.0).powi(2),
         }

@@ -2,7 +2,7 @@
 
 use crate::source::darshan::counters::posix;
 use crate::source::darshan::write::{Heatmap, Record, Segment, Trace};
-use crate::synth::workload::{FileUse, Transfer, Workload};
+use crate::synth::workload::{FileUse, Transfer, Workload, share};
 use std::collections::BTreeMap;
 
 /// Most bins of a heat map; the narrowest are 0.1 s.
@@ -78,12 +78,6 @@ pub(crate) fn traces(workload: &Workload, records: &mut [Record], job: u64) -> V
         }
     }
     traces
-}
-
-/// Part `at` of `of` of a number; the parts sum to it.
-fn share(number: i64, at: i64, of: i64) -> i64 {
-    let edge = |at: i64| (i128::from(number) * i128::from(at) / i128::from(of)) as i64;
-    edge(at + 1) - edge(at)
 }
 
 /// Spreads bytes evenly over the bins of a transfer's window.

@@ -21,13 +21,14 @@ mod schema;
 pub(crate) mod span;
 mod truth;
 
-use super::month::Month;
+use super::month::{DAY, Month};
+use super::site::local;
 use super::system::FILE_SYSTEMS;
 use crate::error::Result;
 use database::{Database, Dump, Nowhere, Sqlite};
 use load::Load;
 use samples::{Counters, DatabaseSamples};
-use span::{DAY, Plants, Span, local};
+use span::{Plants, Span};
 use std::path::Path;
 use truth::Account;
 

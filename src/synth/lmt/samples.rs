@@ -3,10 +3,11 @@
 use super::database::{Cell, Database, ints};
 use super::load::{Load, Origin, What};
 use super::schema;
-use super::span::{Op, Plants, Span, local, noise, noise_ops};
+use super::span::{Op, Plants, Span, noise, noise_ops};
 use crate::error::Result;
 use crate::math::random::{Random, mix};
 use crate::synth::month::Month;
+use crate::synth::site::local;
 use crate::synth::system::{FILE_SYSTEMS, OSTS_PER_OSS};
 
 /// Operations that jobs cause, by [`Op`].

@@ -1,10 +1,9 @@
 //! The time that LMT samples, and what is planted in it and beside it: events of servers, and a little of everybody else.
 
 use crate::math::random::{Random, mix};
-use crate::synth::month::Month;
-use crate::synth::site::ZONE;
+use crate::synth::month::{DAY, Month};
+use crate::synth::site::local;
 use crate::synth::system::{OSTS_PER_OSS, SCRATCH_OSTS};
-use chrono::{DateTime, Offset, TimeZone};
 
 /// Operations of an MDT that jobs cause here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -51,9 +50,6 @@ pub(crate) struct Span {
     /// Samples, those included that are missing.
     pub(crate) samples: i64,
 }
-
-/// Seconds of a day.
-pub(crate) const DAY: i64 = 86_400;
 
 impl Span {
     /// Seconds from sample to sample, as LMT has them.
@@ -114,18 +110,8 @@ impl Span {
 }
 
 /// Seconds that the site's clocks are ahead of UTC.
-pub(crate) fn offset(stamp: i64) -> i64 {
-    let utc = DateTime::from_timestamp(stamp, 0)
-        .unwrap_or_default()
-        .naive_utc();
-    i64::from(ZONE.offset_from_utc_datetime(&utc).fix().local_minus_utc())
-}
-
-/// A stamp as the database has it: local, without zone.
-pub(crate) fn local(stamp: i64) -> chrono::NaiveDateTime {
-    DateTime::from_timestamp(stamp + offset(stamp), 0)
-        .unwrap_or_default()
-        .naive_utc()
+fn offset(stamp: i64) -> i64 {
+    local(stamp).and_utc().timestamp() - stamp
 }
 
 /// What is planted in the samples of /scratch. Ranges are of samples, ends excluded.

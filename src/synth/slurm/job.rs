@@ -215,7 +215,7 @@ fn blank(
     (count, cpus, memory, partition): (i64, i64, i64, &'static str),
     random: &mut Random,
 ) -> Record {
-    let qos = ["normal", "normal", "normal", "premium", "low"];
+    const QOS: [&str; 5] = ["normal", "normal", "normal", "premium", "low"];
     Record {
         id,
         account: account(user.1),
@@ -223,7 +223,7 @@ fn blank(
         user: user.0,
         uid: user.1,
         partition,
-        qos: *random.pick(&qos),
+        qos: random.pick::<&'static str>(&QOS),
         limit: Limit::Minutes(30),
         node_count: count,
         cpus_per_node: cpus,

@@ -16,7 +16,7 @@ mod text;
 
 use super::lmt::load::{Load, without_log};
 use super::lmt::span::Span;
-use super::month::Month;
+use super::month::{DAY, Month};
 use super::scenario::job as any_job;
 use super::scenario::job::{FIRST_ID, Job};
 use super::scenario::plan::Plan;
@@ -50,8 +50,6 @@ pub(crate) struct Ledger {
     entries: Vec<Entry>,
 }
 
-/// Seconds of a day.
-const DAY: i64 = 86_400;
 /// Seconds from the first task of an array to the last.
 const ARRAY: i64 = 5 * DAY;
 

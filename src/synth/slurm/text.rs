@@ -1,8 +1,7 @@
 //! Records as `sacct -P` prints them.
 
 use super::record::{Limit, Record, State, Step, StepId};
-use crate::synth::site::{CLUSTER, ZONE};
-use chrono::DateTime;
+use crate::synth::site::{CLUSTER, local};
 use std::fmt::Write;
 
 /// The columns, the one that may hold anything last.
@@ -91,10 +90,7 @@ fn time(seconds: Option<i64>) -> String {
     let Some(seconds) = seconds else {
         return "Unknown".to_string();
     };
-    let time = DateTime::from_timestamp(seconds, 0).unwrap_or_default();
-    time.with_timezone(&ZONE)
-        .format("%Y-%m-%dT%H:%M:%S")
-        .to_string()
+    local(seconds).format("%Y-%m-%dT%H:%M:%S").to_string()
 }
 
 /// Seconds as `[D-]HH:MM:SS`.

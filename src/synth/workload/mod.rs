@@ -497,6 +497,12 @@ pub(crate) fn union(windows: &mut [(f64, f64)]) -> f64 {
     length
 }
 
+/// Part `at` of `of` of a number; the parts sum to it.
+pub(crate) fn share(number: i64, at: i64, of: i64) -> i64 {
+    let edge = |at: i64| (i128::from(number) * i128::from(at) / i128::from(of)) as i64;
+    edge(at + 1) - edge(at)
+}
+
 /// Adds to the count of a size.
 pub(crate) fn add_size(sizes: &mut Vec<(i64, i64)>, size: i64, count: i64) {
     match sizes.iter_mut().find(|(known, _)| *known == size) {
