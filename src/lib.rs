@@ -196,7 +196,6 @@ pub mod cli;
 pub mod engine;
 pub mod error;
 pub mod lake;
-#[cfg(feature = "engine")]
 mod math;
 #[doc = include_str!("SEMANTICS.md")]
 pub mod semantics {}

@@ -6,7 +6,7 @@ use super::screen::Terminal;
 use super::{interrupt, size};
 use crate::error::Error;
 use crate::lake::{CreateOptions, IngestOptions, Lake};
-use crate::synth::{Kind, Month, Supply, write_with};
+use crate::synth::{GeneratedInputs, Kind, Month, write_with};
 use clap::ArgGroup;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -160,18 +160,18 @@ fn into_lake(
     let threads = threads(args.threads);
     // Where its files would lie if they had been written somewhere.
     let root = PathBuf::from(format!("/synth/seed-{}", args.seed));
-    let supply = Supply::new(month, &root, threads, &|jobs| bar.set_position(jobs));
+    let inputs = GeneratedInputs::new(month, &root, threads, &|jobs| bar.set_position(jobs));
     bar.finish_and_clear();
-    let supply = supply?;
-    std::fs::write(&truth, supply.truth()).map_err(|e| Error::io(&truth, "cannot write", e))?;
+    let inputs = inputs?;
+    std::fs::write(&truth, inputs.truth()).map_err(|e| Error::io(&truth, "cannot write", e))?;
     let options = CreateOptions {
-        settings: Supply::site(),
+        settings: GeneratedInputs::site(),
         ..CreateOptions::default()
     };
     let lake = Lake::create(path, &options)?;
     let (_during, cancel) = interrupt::during_ingest()?;
     let options = IngestOptions {
-        made: Some(&supply),
+        made: Some(&inputs),
         threads,
         memory: usize::try_from(args.memory).unwrap_or(usize::MAX),
         cancel,

@@ -1,3 +1,5 @@
 //! Numerics on slices, which know nothing of tables.
 
+pub(super) mod random;
+#[cfg(feature = "engine")]
 pub(super) mod sweep;

@@ -77,6 +77,7 @@ pub(crate) fn union(pruned: &[Interval], mut part: impl FnMut(i64, i64)) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::math::random::Random;
 
     fn pruned(intervals: &[(i64, i64)]) -> Vec<Interval> {
         let interval = |(id, (start, end)): (usize, &(i64, i64))| Interval {
@@ -118,15 +119,6 @@ mod tests {
         assert_eq!(shares(&[]), []);
     }
 
-    /// SplitMix64.
-    fn below(state: &mut u64, n: u64) -> i64 {
-        *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut x = *state;
-        x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((x ^ (x >> 31)) % n) as i64
-    }
-
     /// The unit cells of a line of 30 that intervals cover.
     fn cells<'a>(intervals: impl IntoIterator<Item = &'a (i64, i64)>) -> u32 {
         let cells =
@@ -139,13 +131,13 @@ mod tests {
     /// By trying all subsets, in all of 100,000 cases: the union is right, shares lie one after another, and no smaller set covers it.
     #[test]
     fn the_cover_is_minimum_and_the_union_right_against_all_subsets() {
-        let mut state = 7;
+        let random = &mut Random::new(7, 0);
         for _ in 0..100_000 {
-            let n = below(&mut state, 9) as usize;
+            let n = random.int(0, 9) as usize;
             let mut intervals = vec![];
             for _ in 0..n {
-                let start = below(&mut state, 20);
-                intervals.push((start, start + 1 + below(&mut state, 10)));
+                let start = random.int(0, 20);
+                intervals.push((start, start + 1 + random.int(0, 10)));
             }
             let whole = cells(&intervals);
             let least = (0u32..1 << n)
@@ -175,18 +167,18 @@ mod tests {
 
     #[test]
     fn pruned_parts_together_give_what_all_give() {
-        let mut state = 11;
+        let random = &mut Random::new(11, 0);
         for _ in 0..20_000 {
-            let intervals: Vec<(i64, i64)> = (0..below(&mut state, 12))
+            let intervals: Vec<(i64, i64)> = (0..random.int(0, 12))
                 .map(|_| {
-                    let start = below(&mut state, 20);
-                    (start, start + 1 + below(&mut state, 10))
+                    let start = random.int(0, 20);
+                    (start, start + 1 + random.int(0, 10))
                 })
                 .collect();
             let all = pruned(&intervals);
             let mut parts = [vec![], vec![], vec![]];
             for (id, (start, end)) in intervals.iter().enumerate() {
-                let part = below(&mut state, 3) as usize;
+                let part = random.int(0, 3) as usize;
                 parts[part].push(Interval {
                     start: *start,
                     end: *end,

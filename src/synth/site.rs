@@ -1,16 +1,22 @@
 //! `site.toml`: what the logs of the month do not say and its site knows.
 
-use super::lmt::FILE_SYSTEMS;
-use super::system::DEFAULT_STRIPE;
+use crate::synth::system::{DEFAULT_STRIPE, FILE_SYSTEMS};
+use chrono::{DateTime, NaiveDateTime};
 use std::fmt::Write;
 
 /// Zone of the site: the stamps of LMT and the times of sacct are in it. Noon in UTC, when the month is busiest, is two in the afternoon there.
-pub(super) const ZONE: chrono_tz::Tz = chrono_tz::Europe::Berlin;
+pub(crate) const ZONE: chrono_tz::Tz = chrono_tz::Europe::Berlin;
 /// Name of the cluster.
-pub(super) const CLUSTER: &str = "synth";
+pub(crate) const CLUSTER: &str = "synth";
+
+/// A moment, seconds since 1970, as the clocks of the site show it.
+pub(crate) fn local(seconds: i64) -> NaiveDateTime {
+    let time = DateTime::from_timestamp(seconds, 0).unwrap_or_default();
+    time.with_timezone(&ZONE).naive_local()
+}
 
 /// The text of `site.toml`.
-pub(super) fn text() -> String {
+pub(crate) fn text() -> String {
     let mut text =
         format!("# The site of a synthetic month.\ncluster = '{CLUSTER}'\ntimezone = '{ZONE}'\n");
     let (size, count) = DEFAULT_STRIPE;

@@ -35,6 +35,10 @@ mod joined_sources;
 mod percentiles;
 #[cfg(feature = "engine")]
 mod query_oracle;
+/// The generator of the library's own tests.
+#[allow(dead_code, unused_imports)]
+#[path = "../../src/math/random.rs"]
+mod random;
 #[cfg(feature = "engine")]
 mod random_sql;
 #[cfg(feature = "engine")]

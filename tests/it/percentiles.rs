@@ -1,5 +1,6 @@
 //! Exact percentiles against DuckDB's quantile_cont.
 
+use crate::random::Random;
 use crate::support::{python, run_python, write_parquet};
 use arrow::array::{ArrayRef, Float64Array, Int32Array};
 use arrow::record_batch::RecordBatch;
@@ -16,13 +17,8 @@ const ROWS: usize = 60_000;
 
 /// Groups of very different sizes and kinds of values: wide ranges, few distinct ones, negative ones, NULLs, one value alone.
 fn values() -> RecordBatch {
-    let mut state = 7u64;
-    let mut random = || {
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        state >> 11
-    };
+    let mut generator = Random::new(7, 0);
+    let mut random = || generator.bits() >> 11;
     let unit = |bits: u64| bits as f64 / (1u64 << 53) as f64;
     let (mut groups, mut numbers) = (vec![], vec![]);
     for row in 0..ROWS {

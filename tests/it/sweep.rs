@@ -1,5 +1,6 @@
 //! The sweep, merged from many partial states, against the reference that lies beside the real logs.
 
+use crate::random::Random;
 use crate::support::{python, run_python, shared_data, write_parquet};
 use arrow::array::{ArrayRef, Float64Array, Int32Array, StringArray};
 use arrow::record_batch::RecordBatch;
@@ -16,15 +17,8 @@ const GROUPS: u64 = 20_000;
 
 /// Intervals of whole seconds, so that ties, touching ends and zero lengths are frequent; rows of a group lie far apart.
 fn intervals() -> RecordBatch {
-    let mut state = 7u64;
-    let mut below = |n: u64| {
-        // SplitMix64.
-        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut x = state;
-        x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (x ^ (x >> 31)) % n
-    };
+    let mut random = Random::new(7, 0);
+    let mut below = |n: u64| random.below(n);
     let (mut groups, mut ids, mut starts, mut ends) = (vec![], vec![], vec![], vec![]);
     for name in ["H", "B", "F", "D", "A", "G", "C", "E"] {
         for group in 0..GROUPS {

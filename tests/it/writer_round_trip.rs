@@ -1,5 +1,6 @@
 //! Logs of every version that our own writer makes, read back through a lake: pydarshan and DuckDB must see the same.
 
+use crate::random::Random;
 use crate::support::{lake_of, python, run_python};
 use iolode::source::darshan::ModuleId;
 use iolode::source::darshan::header::ByteOrder;
@@ -39,22 +40,7 @@ const COUNTERS: [(ModuleId, u32, usize, usize); 10] = [
     (ModuleId::DAOS, 1, 64, 15),
 ];
 
-/// SplitMix64.
-struct Random(u64);
-
 impl Random {
-    fn bits(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut x = self.0;
-        x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        x ^ (x >> 31)
-    }
-
-    fn below(&mut self, n: u64) -> u64 {
-        self.bits() % n
-    }
-
     /// A count of any size, or one that is not available.
     fn count(&mut self) -> i64 {
         let bits = self.below(40);
@@ -185,7 +171,7 @@ fn traces(random: &mut Random) -> Records {
 
 /// A log of a version, its modules `back` versions behind the newest.
 fn log(version: (u16, u16), back: u32, byte_order: ByteOrder, seed: u64) -> DarshanLog {
-    let mut random = Random(seed);
+    let mut random = Random::new(seed, 0);
     let random = &mut random;
     let mut modules = vec![];
     for (id, newest, ints, floats) in COUNTERS {

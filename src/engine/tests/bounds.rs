@@ -6,7 +6,7 @@ use super::joins::{RANGES, Row, WIDTH, schema, session, sorted, write};
 use crate::engine::scan::job_partitions::JobPartitions;
 use crate::engine::scan::lake_table::{LakeTable, ScanFile, scanned};
 use crate::engine::session::state::runtime;
-use crate::synth::random::Random;
+use crate::math::random::Random;
 use datafusion::arrow::array::{ArrayRef, Int32Array, StringArray, TimestampMicrosecondArray};
 use datafusion::arrow::datatypes::{DataType, Field, Schema, TimeUnit};
 use datafusion::arrow::record_batch::RecordBatch;

@@ -4,7 +4,7 @@ use super::super::{Engine, EngineOptions};
 use super::joins::{session, sorted};
 use super::{batches, block_on, rows};
 use crate::engine::session::state::runtime;
-use crate::synth::random::Random;
+use crate::math::random::Random;
 use datafusion::arrow::array::{
     ArrayRef, Float64Array, Int64Array, StringArray, TimestampMicrosecondArray, UInt64Array,
 };

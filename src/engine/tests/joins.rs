@@ -7,7 +7,7 @@ use crate::engine::scan::job_partitions::JobPartitions;
 use crate::engine::scan::lake_table::{LakeTable, ScanFile};
 use crate::engine::session::names::NO_LAKE;
 use crate::engine::session::state::{runtime, session_state, without_copartitioned_joins};
-use crate::synth::random::Random;
+use crate::math::random::Random;
 use datafusion::arrow::array::Int64Array;
 use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::arrow::record_batch::RecordBatch;

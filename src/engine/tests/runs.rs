@@ -3,7 +3,7 @@
 use super::joins::{session, sorted};
 use super::{block_on, rows};
 use crate::engine::session::state::runtime;
-use crate::synth::random::Random;
+use crate::math::random::Random;
 use datafusion::arrow::array::{ArrayRef, Float64Array, Int64Array, StringArray, StringViewArray};
 use datafusion::arrow::record_batch::RecordBatch;
 use datafusion::common::{Result, resources_datafusion_err};

@@ -4,7 +4,7 @@ use super::super::functions::tests::ask;
 use super::block_on;
 use super::joins::{session, sorted};
 use crate::engine::session::state::runtime;
-use crate::synth::random::Random;
+use crate::math::random::Random;
 use datafusion::arrow::array::{ArrayRef, Int64Array, StringViewArray};
 use datafusion::arrow::record_batch::RecordBatch;
 use datafusion::datasource::MemTable;

@@ -4,7 +4,7 @@ use super::joins::session;
 use super::{block_on, rows};
 use crate::engine::logical::canonical_floats;
 use crate::engine::session::state::runtime;
-use crate::synth::random::Random;
+use crate::math::random::Random;
 use datafusion::arrow::array::{
     ArrayRef, BooleanArray, Float64Array, Int32Array, Int64Array, StringArray,
     TimestampMicrosecondArray, UInt64Array,

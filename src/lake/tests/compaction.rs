@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::lake::file::encoding::LAYOUT;
+use crate::math::random::Random;
 use arrow::array::Array;
 use arrow::compute::concat_batches;
 use arrow::record_batch::RecordBatch;
@@ -130,7 +131,7 @@ fn a_dry_run_says_what_would_be_done_and_does_nothing() {
 fn an_overfull_range_is_cut_into_about_equal_ones() {
     let bench = in_memory(RANGE_BYTES);
     // Names that do not compress, so that the rows outweigh what every file has.
-    let mut random = Random(7);
+    let mut random = Random::new(7, 0);
     for job in 0..100 {
         let names: Vec<String> = (0..40)
             .map(|_| format!("/{:016x}", random.below(u64::MAX)))
@@ -460,23 +461,10 @@ fn a_stopped_compaction_leaves_nothing_behind() {
     is_sound(&bench.lake);
 }
 
-/// Numbers that look random, the same for the same seed (splitmix64).
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ (z >> 31)) % end
-    }
-}
-
 #[test]
 fn any_order_of_ingests_compactions_and_vacuums_leaves_the_rows_that_the_logs_say() {
     for seed in 0..3 {
-        let mut random = Random(seed);
+        let mut random = Random::new(seed, 0);
         let bench = in_memory(1000 + random.below(7000));
         // What each log says: its job and its mounts.
         let mut model: BTreeMap<String, (i64, Vec<String>)> = BTreeMap::new();

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::source::{InputMeta, InputProvider, SOURCES};
-use crate::synth::{Month, Supply, write};
+use crate::synth::{GeneratedInputs, Month, write};
 use arrow::record_batch::RecordBatch;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,7 +26,7 @@ fn everything(lake: &Lake) -> BTreeMap<String, Vec<Place>> {
 }
 
 fn lake(at: &Path, range_bytes: u64) -> Lake {
-    let settings = Supply::site();
+    let settings = GeneratedInputs::site();
     let options = CreateOptions {
         range_bytes,
         settings,
@@ -63,10 +63,10 @@ fn a_month_made_into_a_lake_has_the_rows_of_its_files() {
         )
         .unwrap();
 
-    let supply = Supply::new(&month, &logs, 2, &|_| ()).unwrap();
+    let generated = GeneratedInputs::new(&month, &logs, 2, &|_| ()).unwrap();
     let made = lake(&directory.path().join("made"), 100_000);
     let from_made = IngestOptions {
-        made: Some(&supply),
+        made: Some(&generated),
         ..options(3)
     };
     let report = made.ingest(&from_made, &Silent).unwrap();
@@ -101,11 +101,11 @@ fn a_month_made_into_a_lake_has_the_rows_of_its_files() {
 
     // What was planted is what stands beside the files.
     assert_eq!(
-        supply.truth(),
+        generated.truth(),
         std::fs::read_to_string(&paths.truth).unwrap()
     );
     assert_eq!(
-        Supply::site(),
+        GeneratedInputs::site(),
         std::fs::read_to_string(&paths.site).unwrap()
     );
     let check = made.check().unwrap();
@@ -116,15 +116,16 @@ fn a_month_made_into_a_lake_has_the_rows_of_its_files() {
 
 #[test]
 fn an_input_that_a_month_does_not_have_is_an_error() {
-    let supply = Supply::new(&Month::new(3, 1), Path::new("/synth"), 1, &|_| ()).unwrap();
-    let listed = supply.list();
+    let generated =
+        GeneratedInputs::new(&Month::new(3, 1), Path::new("/synth"), 1, &|_| ()).unwrap();
+    let listed = generated.list();
     let Some(InputMeta { path, bytes, .. }) = listed.first() else {
         panic!("no inputs");
     };
-    let input = supply.open(path).unwrap();
+    let input = generated.open(path).unwrap();
     assert_eq!((input.len(), input.path()), (*bytes, &**path));
     for none in ["/synth/2026/9/1/none.darshan", "/other"] {
-        let error = supply.open(Path::new(none)).map(|_| ()).unwrap_err();
+        let error = generated.open(Path::new(none)).map(|_| ()).unwrap_err();
         assert_eq!(
             error.to_string(),
             format!("{none}: cannot open: the month has no such input")

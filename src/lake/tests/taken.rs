@@ -1,6 +1,7 @@
 //! What is taken in, and once: new logs, changed ones, copies, periods, registered sources, two ingests at once.
 
 use super::*;
+use crate::math::random::Random;
 use std::time::UNIX_EPOCH;
 
 #[test]
@@ -90,13 +91,8 @@ fn the_same_bytes_are_taken_once_and_stay_while_one_file_has_them() {
 #[test]
 fn the_lake_holds_each_log_once_through_any_history_of_copies_and_changes() {
     let bench = Bench::new();
-    let mut random = 12345u64;
-    let mut next = |n: u64| {
-        random = random
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        (random >> 33) % n
-    };
+    let mut random = Random::new(12345, 0);
+    let mut next = |n: u64| random.below(n);
     let mut inputs: std::collections::BTreeMap<u64, u64> = Default::default();
     for step in 0..60u64 {
         for _ in 0..=next(3) {

@@ -10,6 +10,7 @@ use super::log::{Log, ModuleSet};
 use super::reader::DarshanReader;
 use super::region::Regions;
 use super::tests::real_logs;
+use crate::math::random::Random;
 use crate::source::{BatchSink, Input, Reader, Site, Source, Status};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -68,23 +69,6 @@ fn set(bytes: &mut [u8], at: usize, number: u64, order: ByteOrder) {
     });
 }
 
-/// SplitMix64.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut x = self.0;
-        x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        x ^ (x >> 31)
-    }
-
-    fn below(&mut self, n: usize) -> usize {
-        (self.next() % n.max(1) as u64) as usize
-    }
-}
-
 #[test]
 fn no_mutant_of_a_real_log_panics_or_takes_memory_without_measure() {
     let compressed = small_logs();
@@ -103,7 +87,7 @@ fn no_mutant_of_a_real_log_panics_or_takes_memory_without_measure() {
         .ok()
         .and_then(|n| n.parse().ok())
         .unwrap_or(1);
-    let mut random = Random(seed);
+    let mut random = Random::new(seed, 0);
     let mut reader = Darshan.reader(Arc::new(Site::default()));
     let mut spilling = DarshanReader {
         log: Log::with_limits(tiny(4096)),
@@ -113,17 +97,17 @@ fn no_mutant_of_a_real_log_panics_or_takes_memory_without_measure() {
     for mutant in 0..mutants {
         // In turns: compressed bytes exercise header and streams, plain ones the counts in the records.
         let logs = if mutant % 2 == 0 { &compressed } else { &plain };
-        let (path, whole) = &logs[random.below(logs.len())];
+        let (path, whole) = &logs[random.index(logs.len())];
         let mut bytes = whole.clone();
         let header = header_length(&bytes);
-        match random.below(6) {
+        match random.index(6) {
             // A bit anywhere, a few bits, a number of the header, bytes taken out of the middle, junk put in.
-            0 => (0..1 + random.below(4)).for_each(|_| {
-                let at = random.below(bytes.len());
-                bytes[at] ^= 1 << random.below(8);
+            0 => (0..1 + random.index(4)).for_each(|_| {
+                let at = random.index(bytes.len());
+                bytes[at] ^= 1 << random.index(8);
             }),
             1 => {
-                let at = random.below(header / 8 - 2) * 8 + 16;
+                let at = random.index(header / 8 - 2) * 8 + 16;
                 let number = [
                     0,
                     1,
@@ -131,31 +115,31 @@ fn no_mutant_of_a_real_log_panics_or_takes_memory_without_measure() {
                     u64::MAX / 2,
                     1 << 40,
                     bytes.len() as u64,
-                    random.next(),
-                ][random.below(7)];
+                    random.bits(),
+                ][random.index(7)];
                 bytes[at..at + 8].copy_from_slice(&number.to_le_bytes());
             }
             2 => {
-                let at = header + random.below(bytes.len() - header);
-                let n = random.below(64).min(bytes.len() - at);
+                let at = header + random.index(bytes.len() - header);
+                let n = random.index(64).min(bytes.len() - at);
                 bytes.drain(at..at + n);
             }
             3 => {
-                let at = header + random.below(bytes.len() - header);
-                let junk: Vec<u8> = (0..random.below(64)).map(|_| random.next() as u8).collect();
+                let at = header + random.index(bytes.len() - header);
+                let junk: Vec<u8> = (0..random.index(64)).map(|_| random.bits() as u8).collect();
                 bytes.splice(at..at, junk);
             }
             // A number of a record, if the log is plain.
-            4 => (0..1 + random.below(3)).for_each(|_| {
+            4 => (0..1 + random.index(3)).for_each(|_| {
                 let words = (bytes.len() - header).saturating_sub(8) / 8;
-                let at = header + 8 * random.below(words) % bytes.len();
-                let number = [0, 1, 3, 1 << 33, u64::MAX, u64::MAX / 16, 1 << 60][random.below(7)];
-                let order = [ByteOrder::Little, ByteOrder::Big][random.below(2)];
+                let at = header + 8 * random.index(words) % bytes.len();
+                let number = [0, 1, 3, 1 << 33, u64::MAX, u64::MAX / 16, 1 << 60][random.index(7)];
+                let order = [ByteOrder::Little, ByteOrder::Big][random.index(2)];
                 if at + 8 <= bytes.len() {
                     set(&mut bytes, at, number, order);
                 }
             }),
-            _ => bytes.truncate(random.below(bytes.len())),
+            _ => bytes.truncate(random.index(bytes.len())),
         }
         let size = bytes.len();
         let mut tables = BatchSink::new(Darshan.tables().iter().copied()).unwrap();

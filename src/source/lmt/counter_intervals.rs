@@ -577,6 +577,7 @@ fn flags(values: &[Option<bool>]) -> BooleanArray {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::math::random::Random;
     use crate::source::lmt::Lmt;
     use crate::source::lmt::tests::{
         DUMP, H5LMT, SQLITE, floats, ints, real, resolved, rows, site, sorted,
@@ -936,13 +937,10 @@ mod tests {
                         filter_record_batch(&all, &inside.collect()).unwrap()
                     })
                     .collect();
-                let mut seed = 7u64;
+                let mut random = Random::new(7, 0);
                 for _ in 0..6 {
                     let mut order: Vec<usize> = (0..slices.len()).collect();
-                    for at in (1..order.len()).rev() {
-                        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-                        order.swap(at, (seed >> 33) as usize % (at + 1));
-                    }
+                    random.shuffle(&mut order);
                     let mut kept = RecordBatch::new_empty(whole.schema());
                     for at in &order {
                         // A slice twice changes nothing.

@@ -5,27 +5,11 @@
 
 use super::Lmt;
 use super::tests::{DUMP, H5LMT, SQLITE, TOKIO, real, site};
+use crate::math::random::Random;
 use crate::source::{BatchSink, Input, Source, Status};
 
 /// Mutants of each text, four times those of each binary file; the variables IOLODE_MUTANTS and IOLODE_SEED ask for more, and for others.
 const MUTANTS: usize = 400;
-
-/// SplitMix64.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut x = self.0;
-        x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        x ^ (x >> 31)
-    }
-
-    fn below(&mut self, n: usize) -> usize {
-        (self.next() % n.max(1) as u64) as usize
-    }
-}
 
 fn variable(name: &str, otherwise: u64) -> u64 {
     let value = std::env::var(name).ok().and_then(|n| n.parse().ok());
@@ -79,32 +63,32 @@ const WORDS: [&[u8]; 14] = [
 ];
 
 fn mutate(bytes: &mut Vec<u8>, ways: usize, random: &mut Random) {
-    match random.below(ways) {
-        0 => (0..1 + random.below(4)).for_each(|_| {
-            let at = random.below(bytes.len());
-            bytes[at] ^= 1 << random.below(8);
+    match random.index(ways) {
+        0 => (0..1 + random.index(4)).for_each(|_| {
+            let at = random.index(bytes.len());
+            bytes[at] ^= 1 << random.index(8);
         }),
         1 => {
-            let at = random.below(bytes.len());
-            let word = WORDS[random.below(WORDS.len())];
+            let at = random.index(bytes.len());
+            let word = WORDS[random.index(WORDS.len())];
             bytes.splice(at..at, word.iter().copied());
         }
         2 => {
-            let at = random.below(bytes.len());
-            let n = random.below(200).min(bytes.len() - at);
+            let at = random.index(bytes.len());
+            let n = random.index(200).min(bytes.len() - at);
             bytes.drain(at..at + n);
         }
         3 => {
-            let at = random.below(bytes.len());
-            let junk: Vec<u8> = (0..random.below(64)).map(|_| random.next() as u8).collect();
+            let at = random.index(bytes.len());
+            let junk: Vec<u8> = (0..random.index(64)).map(|_| random.bits() as u8).collect();
             bytes.splice(at..at, junk);
         }
         4 => {
-            let (from, to) = (random.below(bytes.len()), random.below(bytes.len()));
+            let (from, to) = (random.index(bytes.len()), random.index(bytes.len()));
             let piece: Vec<u8> = bytes[from..].iter().take(300).copied().collect();
             bytes.splice(to..to, piece);
         }
-        _ => bytes.truncate(random.below(bytes.len())),
+        _ => bytes.truncate(random.index(bytes.len())),
     }
 }
 
@@ -112,12 +96,12 @@ fn mutate(bytes: &mut Vec<u8>, ways: usize, random: &mut Random) {
 ///
 /// A binary file only has its bits flipped, but for one in ten: moved by a byte it is none any more.
 fn check(name: &str, whole: &[u8], mutants: u64, text: bool) {
-    let mut random = Random(variable("IOLODE_SEED", 1));
+    let mut random = Random::new(variable("IOLODE_SEED", 1), 0);
     let mut outcomes = [0usize; 4];
     for mutant in 0..mutants {
         let mut bytes = whole.to_vec();
         let ways = if text || mutant % 10 == 0 { 6 } else { 1 };
-        (0..1 + random.below(3)).for_each(|_| mutate(&mut bytes, ways, &mut random));
+        (0..1 + random.index(3)).for_each(|_| mutate(&mut bytes, ways, &mut random));
         if bytes.is_empty() {
             continue;
         }
@@ -206,9 +190,9 @@ fn a_text_that_is_cut_is_never_whole() {
                 .read(&Input::from_bytes(name, bytes.to_vec()), 1, &mut tables)
         };
         assert_ne!(read(&whole).unwrap().status, Status::Damaged, "{name}");
-        let mut random = Random(7);
+        let mut random = Random::new(7, 0);
         for _ in 0..100 {
-            let cut = 1 + random.below(whole.len() - 60);
+            let cut = 1 + random.index(whole.len() - 60);
             // A recording may end after any line: ltop writes until it is stopped.
             if whole[cut - 1] != b'\n' || name == "dump.sql" {
                 let outcome = read(&whole[..cut]);

@@ -223,6 +223,7 @@ mod tests {
     use super::super::samples::{TABLES, Table};
     use super::super::values::PADDING;
     use super::*;
+    use crate::math::random::Random;
     use crate::source::Period;
 
     /// What was read of a text: values column by column, and where something stood that is no row.
@@ -282,45 +283,30 @@ mod tests {
         check(text, TABLES[0].all, &TABLES[0])
     }
 
-    /// xorshift.
-    struct Random(u64);
-
     impl Random {
-        fn below(&mut self, n: usize) -> usize {
-            self.0 ^= self.0 << 13;
-            self.0 ^= self.0 >> 7;
-            self.0 ^= self.0 << 17;
-            (self.0 >> 11) as usize % n
-        }
-
-        fn pick<'a>(&mut self, of: &[&'a str]) -> &'a str {
-            of[self.below(of.len())]
-        }
-
         fn digits(&mut self, n: usize) -> String {
             (0..n)
-                .map(|_| char::from(b'0' + self.below(10) as u8))
+                .map(|_| char::from(b'0' + self.index(10) as u8))
                 .collect()
         }
 
         fn value(&mut self) -> String {
-            match self.below(60) {
-                0 => self.pick(&["-5", "1e5", "2.5e-3", "''", "'1'", "x"]).into(),
-                1 => self
-                    .pick(&["'a,1'", "'1),(2'", "'it\\'s 1'", "'1''2'", "_binary '1'"])
+            match self.index(60) {
+                0 => (*self.pick(&["-5", "1e5", "2.5e-3", "''", "'1'", "x"])).into(),
+                1 => (*self.pick(&["'a,1'", "'1),(2'", "'it\\'s 1'", "'1''2'", "_binary '1'"]))
                     .into(),
                 2 => format!("'{}'", self.digits(3)),
                 3..6 => "NULL".into(),
                 6..20 => {
-                    let (whole, fraction) = (self.below(9), self.below(9));
+                    let (whole, fraction) = (self.index(9), self.index(9));
                     format!("{}.{}", self.digits(whole), self.digits(fraction))
                 }
                 20 => {
-                    let length = self.below(25);
+                    let length = self.index(25);
                     self.digits(length)
                 }
                 _ => {
-                    let length = 1 + self.below(16);
+                    let length = 1 + self.index(16);
                     self.digits(length)
                 }
             }
@@ -336,7 +322,7 @@ mod tests {
         fn like(&mut self, row: &str) -> String {
             row.chars()
                 .map(|c| match c {
-                    '0'..='9' => char::from(b'0' + self.below(10) as u8),
+                    '0'..='9' => char::from(b'0' + self.index(10) as u8),
                     c => c,
                 })
                 .collect()
@@ -345,33 +331,33 @@ mod tests {
 
     #[test]
     fn rows_are_the_same_together_and_apart_whatever_they_hold() {
-        let (mut random, mut together) = (Random(0x2545_f491_4f6c_dd1d), 0);
+        let (mut random, mut together) = (Random::new(7, 0), 0);
         for _ in 0..600 {
-            let table = &TABLES[random.below(TABLES.len())];
+            let table = &TABLES[random.index(TABLES.len())];
             let mut columns = table.all.to_vec();
-            if random.below(4) == 0 {
+            if random.index(4) == 0 {
                 // A column that nobody wants in the place of one that is wanted.
-                let at = random.below(columns.len());
+                let at = random.index(columns.len());
                 columns[at] = "OTHER";
             }
-            let separator = random.pick(&[",", ",\n", ",\r\n", ", ", "\n", ";", ",x", ""]);
+            let separator = *random.pick(&[",", ",\n", ",\r\n", ", ", "\n", ";", ",x", ""]);
             let (mut text, mut row) = (String::new(), random.row(columns.len()));
-            for _ in 0..2 + random.below(150) {
-                row = match random.below(40) {
+            for _ in 0..2 + random.index(150) {
+                row = match random.index(40) {
                     0 => random.row(columns.len()),
                     _ => random.like(&row),
                 };
                 let mut bytes = row.clone();
-                if random.below(60) == 0 {
-                    let at = random.below(bytes.len());
+                if random.index(60) == 0 {
+                    let at = random.index(bytes.len());
                     let odd =
-                        random.pick(&["'", "-", ".", "e", ",", ")", "(", "N", "\\", "/", ":"]);
+                        *random.pick(&["'", "-", ".", "e", ",", ")", "(", "N", "\\", "/", ":"]);
                     bytes.replace_range(at..at + 1, odd);
                 }
                 text += &bytes;
                 text += separator;
             }
-            text.truncate(text.len() - random.below(text.len()) / 3);
+            text.truncate(text.len() - random.index(text.len()) / 3);
             together += usize::from(check(&text, &columns, table) > 1);
         }
         assert!(together > 100, "{together}");

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 /// A value of a row.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Cell {
+pub(crate) enum Cell {
     Null,
     Int(i64),
     /// At most six digits, for the database has 4-byte floats.
@@ -20,23 +20,28 @@ pub(super) enum Cell {
     Text(String),
 }
 
-/// What gives rows to a function, one after another.
-pub(super) type Rows<'a> = dyn FnMut(&mut dyn FnMut(&[Cell]) -> Result<()>) -> Result<()> + 'a;
+/// A row of integers.
+pub(crate) fn ints<const N: usize>(values: [i64; N]) -> [Cell; N] {
+    values.map(Cell::Int)
+}
 
-/// A file that takes tables, one after another.
-pub(super) trait Database {
-    /// Makes a table with its rows.
-    fn table(&mut self, table: &Table, rows: &mut Rows<'_>) -> Result<()>;
+/// A source of rows, which calls its argument once for each.
+pub(crate) type Rows<'a> = dyn FnMut(&mut dyn FnMut(&[Cell]) -> Result<()>) -> Result<()> + 'a;
 
-    /// Writes what is still to be written.
+/// A database file that is written table by table.
+pub(crate) trait Database {
+    /// Makes the table of this name with its rows.
+    fn table(&mut self, name: &str, rows: &mut Rows<'_>) -> Result<()>;
+
+    /// Flushes and closes the file.
     fn finish(self: Box<Self>) -> Result<()>;
 }
 
-/// Takes rows for what comes of making them.
-pub(super) struct Nowhere;
+/// Discards rows: generating them advances the counters to the start of the next database.
+pub(crate) struct Nowhere;
 
 impl Database for Nowhere {
-    fn table(&mut self, _: &Table, rows: &mut Rows<'_>) -> Result<()> {
+    fn table(&mut self, _: &str, rows: &mut Rows<'_>) -> Result<()> {
         rows(&mut |_| Ok(()))
     }
 
@@ -45,17 +50,17 @@ impl Database for Nowhere {
     }
 }
 
-/// A copy of the database that somebody made with SQLite: columns have no types.
-pub(super) struct Sqlite {
+/// A SQLite copy of the database. Its columns have no types.
+pub(crate) struct Sqlite {
     path: PathBuf,
     connection: Connection,
 }
 
 impl Sqlite {
-    pub(super) fn create(path: &Path) -> Result<Self> {
+    pub(crate) fn create(path: &Path) -> Result<Self> {
         let open = || -> rusqlite::Result<Connection> {
             let connection = Connection::open(path)?;
-            // Nobody reads it before it is done.
+            // No reader opens it before it is complete.
             connection.pragma_update(None, "journal_mode", "OFF")?;
             connection.pragma_update(None, "synchronous", "OFF")?;
             connection.execute_batch("BEGIN")?;
@@ -69,17 +74,16 @@ impl Sqlite {
 }
 
 impl Database for Sqlite {
-    fn table(&mut self, table: &Table, rows: &mut Rows<'_>) -> Result<()> {
+    fn table(&mut self, name: &str, rows: &mut Rows<'_>) -> Result<()> {
         let failed = |e: rusqlite::Error| sqlite_error(&self.path, &e);
-        let columns: Vec<&str> = table.columns.iter().map(|(name, _)| *name).collect();
+        let table = Table::named(name);
+        let columns = &table.columns;
         // SQLite wants a key where the original has none.
-        let key = if table.key.is_empty() {
-            &columns[..3]
-        } else {
-            table.key
-        };
-        let (name, list, key) = (table.name, columns.join(", "), key.join(", "));
-        let create = format!("CREATE TABLE {name} ({list}, PRIMARY KEY({key}))");
+        let key = table.key.unwrap_or_else(|| columns[..3].join(", "));
+        let create = format!(
+            "CREATE TABLE {name} ({}, PRIMARY KEY({key}))",
+            columns.join(", ")
+        );
         self.connection.execute_batch(&create).map_err(failed)?;
         let places = vec!["?"; columns.len()].join(", ");
         let insert = format!("INSERT INTO {name} VALUES ({places})");
@@ -120,8 +124,8 @@ fn sqlite_error(path: &Path, error: &rusqlite::Error) -> Error {
     )
 }
 
-/// Statements that make the database anew in MySQL: what mysqldump writes.
-pub(super) struct Dump {
+/// A dump of the database, as mysqldump writes it.
+pub(crate) struct Dump {
     path: PathBuf,
     out: BufWriter<File>,
     line: String,
@@ -132,33 +136,8 @@ pub(super) struct Dump {
 /// Bytes after which mysqldump begins another statement.
 const STATEMENT: usize = 1_000_000;
 
-const HEAD: &str = "\
-/*!40101 SET @OLD_CHARACTER_SET_CLIENT=@@CHARACTER_SET_CLIENT */;
-/*!40101 SET @OLD_CHARACTER_SET_RESULTS=@@CHARACTER_SET_RESULTS */;
-/*!40101 SET @OLD_COLLATION_CONNECTION=@@COLLATION_CONNECTION */;
-/*!40101 SET NAMES utf8mb4 */;
-/*!40103 SET @OLD_TIME_ZONE=@@TIME_ZONE */;
-/*!40103 SET TIME_ZONE='+00:00' */;
-/*!40014 SET @OLD_UNIQUE_CHECKS=@@UNIQUE_CHECKS, UNIQUE_CHECKS=0 */;
-/*!40014 SET @OLD_FOREIGN_KEY_CHECKS=@@FOREIGN_KEY_CHECKS, FOREIGN_KEY_CHECKS=0 */;
-/*!40101 SET @OLD_SQL_MODE=@@SQL_MODE, SQL_MODE='NO_AUTO_VALUE_ON_ZERO' */;
-/*!40111 SET @OLD_SQL_NOTES=@@SQL_NOTES, SQL_NOTES=0 */;
-";
-
-const TAIL: &str = "\
-/*!40103 SET TIME_ZONE=@OLD_TIME_ZONE */;
-
-/*!40101 SET SQL_MODE=@OLD_SQL_MODE */;
-/*!40014 SET FOREIGN_KEY_CHECKS=@OLD_FOREIGN_KEY_CHECKS */;
-/*!40014 SET UNIQUE_CHECKS=@OLD_UNIQUE_CHECKS */;
-/*!40101 SET CHARACTER_SET_CLIENT=@OLD_CHARACTER_SET_CLIENT */;
-/*!40101 SET CHARACTER_SET_RESULTS=@OLD_CHARACTER_SET_RESULTS */;
-/*!40101 SET COLLATION_CONNECTION=@OLD_COLLATION_CONNECTION */;
-/*!40111 SET SQL_NOTES=@OLD_SQL_NOTES */;
-";
-
 impl Dump {
-    pub(super) fn create(path: &Path, lmt: &str, made: i64) -> Result<Self> {
+    pub(crate) fn create(path: &Path, lmt: &str, made: i64) -> Result<Self> {
         let file = File::create(path).map_err(|e| Error::io(path, "cannot create", e))?;
         let mut dump = Self {
             path: path.to_path_buf(),
@@ -166,13 +145,7 @@ impl Dump {
             line: String::new(),
             made,
         };
-        let server = "10.11.19-MariaDB-0+deb12u1";
-        dump.put(&format!(
-            "/*M!999999\\- enable the sandbox mode */ \n\
-             -- MariaDB dump 10.19  Distrib 10.11.19-MariaDB, for debian-linux-gnu (x86_64)\n--\n\
-             -- Host: localhost    Database: filesystem_{lmt}\n\
-             -- ------------------------------------------------------\n-- Server version\t{server}\n\n{HEAD}"
-        ))?;
+        dump.put(&include_str!("mysqldump/head.sql").replace("{lmt}", lmt))?;
         Ok(dump)
     }
 
@@ -183,41 +156,26 @@ impl Dump {
 }
 
 impl Database for Dump {
-    fn table(&mut self, table: &Table, rows: &mut Rows<'_>) -> Result<()> {
-        let name = table.name;
-        self.put(&format!(
-            "\n--\n-- Table structure for table `{name}`\n--\n\nDROP TABLE IF EXISTS `{name}`;\n\
-             /*!40101 SET @saved_cs_client     = @@character_set_client */;\n\
-             /*!40101 SET character_set_client = utf8mb4 */;\n{};\n\
-             /*!40101 SET character_set_client = @saved_cs_client */;\n\n\
-             --\n-- Dumping data for table `{name}`\n--\n\nLOCK TABLES `{name}` WRITE;\n\
-             /*!40000 ALTER TABLE `{name}` DISABLE KEYS */;\n",
-            create(table)
-        ))?;
+    fn table(&mut self, name: &str, rows: &mut Rows<'_>) -> Result<()> {
+        let text = include_str!("mysqldump/table.sql").replace("{name}", name);
+        let text = text.replace("{create}", Table::named(name).create);
+        let (before, after) = text.split_once("{rows}").unwrap_or_default();
+        self.put(before)?;
+        let begin = format!("INSERT INTO `{name}` VALUES\n(");
         let mut statement = 0;
         rows(&mut |cells| {
             let mut line = std::mem::take(&mut self.line);
             line.clear();
-            match statement {
-                0 => {
-                    let _ = write!(line, "INSERT INTO `{name}` VALUES\n(");
-                }
-                _ => line.push_str(",\n("),
-            }
+            line += if statement == 0 { &begin } else { ",\n(" };
             for (at, cell) in cells.iter().enumerate() {
-                if at > 0 {
-                    line.push(',');
-                }
+                line += if at > 0 { "," } else { "" };
                 let _ = match cell {
                     Cell::Null => write!(line, "NULL"),
                     Cell::Int(value) => write!(line, "{value}"),
                     Cell::Float(value) => write!(line, "{value}"),
                     Cell::Text(value) => {
-                        write!(
-                            line,
-                            "'{}'",
-                            value.replace('\\', "\\\\").replace('\'', "\\'")
-                        )
+                        let quoted = value.replace('\\', "\\\\").replace('\'', "\\'");
+                        write!(line, "'{quoted}'")
                     }
                 };
             }
@@ -231,34 +189,15 @@ impl Database for Dump {
             self.line = line;
             Ok(())
         })?;
-        let end = if statement > 0 { ";\n" } else { "" };
-        self.put(&format!(
-            "{end}/*!40000 ALTER TABLE `{name}` ENABLE KEYS */;\nUNLOCK TABLES;\n"
-        ))
+        self.put(if statement > 0 { ";\n" } else { "" })?;
+        self.put(after)
     }
 
     fn finish(mut self: Box<Self>) -> Result<()> {
         let made = DateTime::from_timestamp(self.made, 0).unwrap_or_default();
-        let made = made.format("%Y-%m-%d %k:%M:%S");
-        self.put(&format!("{TAIL}\n-- Dump completed on {made}\n"))?;
+        let made = made.format("%Y-%m-%d %k:%M:%S").to_string();
+        self.put(&include_str!("mysqldump/tail.sql").replace("{made}", &made))?;
         let written = self.out.flush();
         written.map_err(|e| Error::io(&self.path, "cannot write", e))
     }
-}
-
-/// The statement that makes a table.
-fn create(table: &Table) -> String {
-    let quoted = |names: &[&str]| format!("`{}`", names.join("`,`"));
-    let mut lines: Vec<String> = (table.columns.iter())
-        .map(|(name, kind)| format!("  `{name}` {kind}"))
-        .collect();
-    if !table.key.is_empty() {
-        lines.push(format!("  PRIMARY KEY ({})", quoted(table.key)));
-    }
-    lines.extend((table.indexes.iter()).map(|name| format!("  KEY `{name}` (`{name}`)")));
-    format!(
-        "CREATE TABLE `{}` (\n{}\n) ENGINE=InnoDB DEFAULT CHARSET=latin1 COLLATE=latin1_swedish_ci",
-        table.name,
-        lines.join(",\n")
-    )
 }

@@ -1,8 +1,11 @@
 //! The databases hold what the logs moved, what else was planted, and nothing more.
 
-use super::super::load::without_log;
-use super::super::tests::{Written, written};
 use super::*;
+use crate::synth::lmt::load::without_log;
+use crate::synth::scenario::job::Scenario;
+use crate::synth::tests::{Written, written};
+use crate::synth::{darshan, scenario, site};
+use chrono::TimeZone;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -173,11 +176,11 @@ fn what_darshan_logs_moved_is_on_the_osts_that_they_name() {
         {
             continue;
         }
-        let (job, made) = super::super::scenes(&plan, index);
-        if job.plant == Some(super::super::plan::Plant::Partial) {
+        let job = scenario::job(&plan, index);
+        if job.scenario == Some(Scenario::Partial) {
             continue;
         }
-        for (made, _) in made {
+        for (made, _) in darshan::logs(&plan, &job) {
             let log = made.log;
             let scratch: Vec<u64> = (log.names.iter())
                 .filter(|(_, name)| name.starts_with(b"/scratch/"))
@@ -232,7 +235,7 @@ fn what_darshan_logs_moved_is_on_the_osts_that_they_name() {
     assert!(sum > 1_000_000_000_000);
 }
 
-use super::super::plan::Plan;
+use crate::synth::scenario::plan::Plan;
 
 #[test]
 fn the_shares_of_a_window_sum_to_what_the_counters_say() {
@@ -373,7 +376,7 @@ fn operations_of_the_targets_are_those_that_truth_counts() {
 }
 
 #[test]
-fn both_forms_of_one_piece_have_the_same_rows() {
+fn both_forms_of_one_database_have_the_same_rows() {
     let month = Month {
         lmt_seconds: 100,
         ..Month::new(200, 5)
@@ -386,15 +389,15 @@ fn both_forms_of_one_piece_have_the_same_rows() {
         Span::of(&month).start - 50,
         Span::of(&month).start + 90,
     );
-    let piece = Piece::new(&month, &plants, 0, (0, 20), &loads);
+    let samples = DatabaseSamples::new(&month, &plants, 0, (0, 20), &loads);
     let paths = ["a.sqlite3", "a.sql"].map(|name| dir.path().join(name));
     let forms: [Box<dyn Database>; 2] = [
         Box::new(Sqlite::create(&paths[0]).unwrap()),
         Box::new(Dump::create(&paths[1], "synscr", 0).unwrap()),
     ];
     for mut form in forms {
-        piece
-            .write(&mut piece::Counters::new(&month, 0), form.as_mut())
+        samples
+            .write(&mut super::samples::Counters::new(&month, 0), form.as_mut())
             .unwrap();
         form.finish().unwrap();
     }
@@ -473,23 +476,29 @@ fn a_span_lies_in_its_month_and_nothing_planted_lies_across_two_databases() {
             span.start >= month.start && span.start + seconds <= month.end(),
             "{seconds}"
         );
-        let pieces = span.pieces();
-        assert!(pieces.len() > 1 || seconds == DAY, "{seconds}: {pieces:?}");
-        assert!(pieces.windows(2).all(|pair| pair[0].1 == pair[1].0));
-        assert_eq!((pieces[0].0, pieces[pieces.len() - 1].1), (0, span.samples));
+        let databases = span.databases();
+        assert!(
+            databases.len() > 1 || seconds == DAY,
+            "{seconds}: {databases:?}"
+        );
+        assert!(databases.windows(2).all(|pair| pair[0].1 == pair[1].0));
+        assert_eq!(
+            (databases[0].0, databases[databases.len() - 1].1),
+            (0, span.samples)
+        );
         let (down, up) = Plants::of(&month).reboot;
         if seconds > 100 {
             assert!(
-                pieces
+                databases
                     .iter()
                     .any(|(first, end)| *first <= down && up < *end),
                 "{seconds}"
             );
         }
         if (DAY..30 * DAY).contains(&seconds) {
-            let midnights = pieces[..pieces.len() - 1]
+            let midnights = databases[..databases.len() - 1]
                 .iter()
-                .map(|piece| local(span.stamp(piece.0)));
+                .map(|(first, _)| local(span.stamp(*first)));
             assert!(
                 midnights
                     .into_iter()

@@ -1,15 +1,19 @@
 //! What the samples hold, for `truth.json`.
 
-use super::{FILE_SYSTEMS, Load, OSTS_PER_OSS, Origin, Piece, Plants, Span, What, noise};
-use crate::synth::load::write_back;
-use crate::synth::plan::Plan;
-use crate::synth::{Month, neighbour};
+use super::load::{Load, Origin, What, write_back};
+use super::samples::DatabaseSamples;
+use super::span::{Op, Plants, Span, noise};
+use crate::synth::month::Month;
+use crate::synth::scenario::neighbour;
+use crate::synth::scenario::plan::Plan;
+use crate::synth::site::ZONE;
+use crate::synth::system::{FILE_SYSTEMS, OSTS_PER_OSS};
 use serde_json::{Value, json};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// The sums of every database, and who had which share where it matters.
 #[derive(Default)]
-pub(in crate::synth) struct Account {
+pub(crate) struct Account {
     databases: Vec<Value>,
     shares: Vec<Value>,
 }
@@ -20,22 +24,23 @@ const LARGEST: usize = 12;
 const CANDIDATES: usize = 20_000;
 
 impl Account {
-    /// Adds the sums of a piece.
-    pub(super) fn add(&mut self, name: &str, piece: &Piece<'_>, span: Span) {
+    /// Adds the sums of a samples.
+    pub(crate) fn add(&mut self, name: &str, samples: &DatabaseSamples<'_>, span: Span) {
         let by = |who: usize, of: fn(&(i64, i64)) -> i64| -> Vec<i64> {
-            piece.sums.iter().map(|sums| of(&sums[who])).collect()
+            samples.sums.iter().map(|sums| of(&sums[who])).collect()
         };
         let (read, written) = (|sum: &(i64, i64)| sum.0, |sum: &(i64, i64)| sum.1);
-        let ops: serde_json::Map<String, Value> = OPS
-            .into_iter()
-            .zip(piece.op_sums)
-            .map(|(name, (logged, all))| (name.to_string(), json!({"darshan": logged, "all": all})))
+        let ops = Op::ALL.into_iter().zip(samples.op_sums);
+        let ops: serde_json::Map<String, Value> = ops
+            .map(|((name, _), (logged, all))| {
+                (name.to_string(), json!({"darshan": logged, "all": all}))
+            })
             .collect();
         self.databases.push(json!({
             "file": format!("lmt/{name}"),
-            "fs": FILE_SYSTEMS[piece.fs].name,
-            "first": span.stamp(piece.first),
-            "last": span.stamp(piece.end - 1),
+            "fs": FILE_SYSTEMS[samples.fs].name,
+            "first": span.stamp(samples.first),
+            "last": span.stamp(samples.end - 1),
             "darshan": {"read": by(0, read), "written": by(0, written)},
             "unreadable": {"read": by(1, read), "written": by(1, written)},
             "background": {"read": by(2, read), "written": by(2, written)},
@@ -44,17 +49,18 @@ impl Account {
     }
 
     /// Who moved what on an OST while a file was read or written: for the files of planted neighbours and some large ones.
-    pub(super) fn shares(&mut self, month: &Month, loads: &[Load]) {
+    pub(crate) fn shares(&mut self, month: &Month, loads: &[Load]) {
         let span = Span::of(month);
         let plants = Plants::of(month);
         let plan = Plan::new(*month);
-        let numbers = 0..neighbour::count(month);
-        let slow: HashSet<i64> = (numbers.clone().skip(1).step_by(2))
-            .map(|number| neighbour::job(&plan, number).job_id)
-            .collect();
-        let loud: HashSet<i64> = (numbers.step_by(2))
-            .map(|number| neighbour::job(&plan, number).job_id)
-            .collect();
+        // The first of a pair is loud, the second is slow.
+        let ids = |which: usize| -> HashSet<i64> {
+            let numbers = (0..neighbour::count(month)).skip(which).step_by(2);
+            numbers
+                .map(|number| neighbour::job(&plan, number).job_id)
+                .collect()
+        };
+        let (loud, slow) = (ids(0), ids(1));
         // Where rows tell it plainly: all samples are there, and nothing comes late.
         let plain = |load: &&Load| {
             let (from, to) = load.samples();
@@ -113,7 +119,7 @@ impl Account {
     }
 
     /// The part of `truth.json`.
-    pub(in crate::synth) fn truth(&self, month: &Month) -> Value {
+    pub(crate) fn truth(&self, month: &Month) -> Value {
         let span = Span::of(month);
         let plants = Plants::of(month);
         let plan = Plan::new(*month);
@@ -137,7 +143,7 @@ impl Account {
             "step_seconds": Span::STEP,
             "first": span.start,
             "last": span.stamp(span.samples - 1),
-            "timezone": crate::synth::site::ZONE.name(),
+            "timezone": ZONE.name(),
             "databases": self.databases,
             "reboot": {
                 "doc": "no samples of these OSTs from `from` on and before `to`; what is asked of them meanwhile is done in the \
@@ -169,12 +175,6 @@ impl Account {
     }
 }
 
-/// Names of operations, by `Op`.
-const OPS: [&str; 10] = [
-    "open", "close", "mknod", "unlink", "mkdir", "rename", "getxattr", "statfs", "setattr",
-    "getattr",
-];
-
 /// Who moved what on the OST of a load while it lasted.
 fn share(month: &Month, span: &Span, load: &Load, loads: &[Load]) -> Value {
     let (from, to) = load.samples();
@@ -184,7 +184,7 @@ fn share(month: &Month, span: &Span, load: &Load, loads: &[Load]) -> Value {
             && other.samples().1 >= from
             && other.samples().0 <= to
     };
-    let mut jobs = std::collections::BTreeSet::new();
+    let mut jobs = BTreeSet::new();
     for there in loads.iter().filter(here) {
         let bytes: i64 = (from..=to).map(|sample| there.in_sample(sample)).sum();
         *match there.origin {

@@ -2,13 +2,13 @@
 
 use super::nodes;
 use super::record::{Limit, Record, State, Step, StepId};
-use crate::synth::neighbour::offset;
-use crate::synth::plan::{FIRST_ID, GOLDEN, Job, Plan, USERS, user_name};
-use crate::synth::random::{Random, mix};
+use crate::math::random::{Random, mix};
+use crate::synth::scenario::job::{FIRST_ID, Job, USERS, block_id, offset, user};
+use crate::synth::scenario::plan::{GOLDEN, Plan};
 
 /// What a job is to Slurm.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Role {
+pub(crate) enum Role {
     Plain,
     /// Task of an array that was submitted then. `starts` are those of all tasks, for the last one; `name` is the number
     /// of the first.
@@ -21,6 +21,138 @@ pub(super) enum Role {
     },
     /// Two components.
     Het,
+}
+
+/// The records of a job whose logs have these windows, seconds since 1970.
+pub(crate) fn logged(plan: &Plan, job: &Job, windows: &[(f64, f64)], role: &Role) -> Vec<Record> {
+    let seed = plan.month.seed;
+    let random = &mut Random::new(seed ^ 0x51a, job.index);
+    let user = (job.user.clone(), job.uid);
+    let mut record = blank(job.job_id, user, layout(job.nprocs), random);
+    record.tasks_asked = job.nprocs;
+    record.nodes = nodes::pick(seed, job.index, record.node_count);
+    record.name = name(job, job.index);
+
+    let sruns = sruns(job, windows);
+    let first = sruns.iter().map(|srun| srun.0).min().unwrap_or(i64::MAX);
+    let last = sruns.iter().map(|srun| srun.1).fold(0, i64::max);
+    let start = first - random.int(1, 9);
+    let mut fate = fate(seed, job.index, true);
+    if *role != Role::Plain && fate != Fate::Failed {
+        fate = Fate::Completed;
+    }
+    // A serial program may run in the batch step itself.
+    let direct = job.nprocs == 1 && mix(job.index ^ seed).is_multiple_of(2);
+    let program = job.program.clone();
+    record.steps = (sruns.iter().zip(0..).filter(|_| !direct))
+        .map(|((start, end), number)| Step {
+            name: program.clone(),
+            tasks: job.nprocs,
+            ..step(StepId::Number(number), &record, *start, *end, random)
+        })
+        .collect();
+    let end = last + random.int(1, 5);
+    (record.start, record.end) = (Some(start), Some(end));
+    finish(&mut record, fate, program, random);
+
+    let submit = match role {
+        Role::Task { submit, .. } => *submit,
+        _ => start - wait(random),
+    };
+    (record.submit, record.eligible) = (submit, submit);
+    match role {
+        Role::Plain if fate == Fate::Requeued => return requeued(record, random),
+        Role::Plain => {}
+        Role::Het => return components(record, windows.len()),
+        Role::Task {
+            array,
+            task,
+            starts,
+            name: first,
+            ..
+        } => {
+            record.array = Some((*array, *task));
+            record.tasks = starts.clone();
+            record.name = name(job, *first);
+        }
+    }
+    vec![record]
+}
+
+/// The job without a log whose id is one of those of a block of three, if there is one: a quarter of Slurm's jobs.
+pub(crate) fn alone(plan: &Plan, block: u64) -> Option<Vec<Record>> {
+    let seed = plan.month.seed;
+    let neighbour = plan.job(block);
+    let left = unfinished(plan, block);
+    let chosen = mix(seed ^ mix(block ^ 0xa10e)).is_multiple_of(3);
+    if !(chosen || left.is_some()) || neighbour.job_id >= FIRST_ID && is_het(plan, &neighbour) {
+        return None;
+    }
+    let random = &mut Random::new(seed ^ 0xa10e, block);
+    let number = random.below(USERS);
+    let nprocs = *random.pick(&[1, 1, 1, 4, 16, 32, 64, 64, 128, 256, 1024, 4096]);
+    let id = block_id(block) + (offset(neighbour.job_id, block) + 1) % 3;
+    let mut record = blank(id, user(number), layout(nprocs), random);
+    record.tasks_asked = nprocs;
+    // Elsewhere than the job with logs that starts at the same time.
+    record.nodes = nodes::pick(seed ^ 1, block + 600, record.node_count);
+    const TITLES: &str = "interactive bash wrap build jupyter compress transfer";
+    let titles: Vec<&str> = TITLES.split(' ').collect();
+    record.name = random.pick(&titles).to_string();
+    let start = neighbour.start as i64 + random.int(-600, 600);
+    let lasts = random.magnitude(20.0, 50_000.0) as i64;
+    if let Some(left) = left {
+        return Some(vec![at_the_end(record, plan.month.end(), left, random)]);
+    }
+    record.submit = start - wait(random);
+    record.eligible = record.submit;
+    let fate = fate(seed, block, false);
+    if fate == Fate::Cancelled && random.chance(0.4) {
+        // Before it started.
+        record.state = State::Cancelled(Some(record.uid));
+        (record.end, record.nodes) = (Some(start), vec![]);
+        return Some(vec![record]);
+    }
+    (record.start, record.end) = (Some(start), Some(start + lasts));
+    if random.chance(0.7) {
+        let one = step(StepId::Number(0), &record, start + 1, start + lasts, random);
+        record.steps = vec![Step {
+            name: "a.out".to_string(),
+            tasks: nprocs,
+            ..one
+        }];
+    }
+    finish(&mut record, fate, "a.out".to_string(), random);
+    Some(match fate {
+        Fate::Requeued => requeued(record, random),
+        _ => vec![record],
+    })
+}
+
+/// A job with the id that a process elsewhere has as its number, of another user and at another time.
+pub(crate) fn trap(plan: &Plan, job: &Job) -> Record {
+    let month = plan.month;
+    let random = &mut Random::new(month.seed ^ 0x72a9, job.index);
+    let other = (job.uid - 20_000) / 7 + 1;
+    let user = user(other as u64 % USERS);
+    let mut record = blank(job.job_id, user, layout(32), random);
+    record.nodes = nodes::pick(month.seed ^ 2, job.index, record.node_count);
+    record.name = "held_for_months".to_string();
+    let half = month.days * 86_400 / 2;
+    let moved = (job.start as i64 - month.start + half) % (2 * half);
+    let start = month.start + moved;
+    (record.submit, record.eligible) = (month.start - 60 * 86_400, month.start - 60 * 86_400);
+    (record.start, record.end) = (Some(start), Some(start + 1_800));
+    finish(&mut record, Fate::Completed, "a.out".to_string(), random);
+    record
+}
+
+/// Whether a job that is nothing else has two components: its leader's id must be followed by a free one.
+pub(crate) fn is_het(plan: &Plan, job: &Job) -> bool {
+    job.scenario.is_none()
+        && layout(job.nprocs).0 >= 2
+        && offset(job.job_id, job.index) < 2
+        && mix(plan.month.seed ^ mix(job.index ^ 0x4e7)).is_multiple_of(16)
 }
 
 /// How a job ends.
@@ -71,14 +203,6 @@ fn layout(nprocs: i64) -> (i64, i64, i64, &'static str) {
     }
 }
 
-/// Whether a job that is nothing else has two components: its leader's id must be followed by a free one.
-pub(super) fn is_het(plan: &Plan, job: &Job) -> bool {
-    job.plant.is_none()
-        && layout(job.nprocs).0 >= 2
-        && offset(job.job_id, job.index) < 2
-        && mix(plan.month.seed ^ mix(job.index ^ 0x4e7)).is_multiple_of(16)
-}
-
 fn account(uid: i64) -> &'static str {
     const ACCOUNTS: [&str; 6] = ["astro", "chem", "climate", "fusion", "genomics", "physics"];
     ACCOUNTS[(uid / 7 % 6) as usize]
@@ -91,34 +215,21 @@ fn blank(
     (count, cpus, memory, partition): (i64, i64, i64, &'static str),
     random: &mut Random,
 ) -> Record {
+    const QOS: [&str; 5] = ["normal", "normal", "normal", "premium", "low"];
     Record {
         id,
-        array: None,
-        tasks: vec![],
-        waiting: None,
-        het: None,
         account: account(user.1),
         dir: format!("/scratch/{}", user.0),
         user: user.0,
         uid: user.1,
         partition,
-        qos: random.pick::<&'static str>(&["normal", "normal", "normal", "premium", "low"]),
-        name: String::new(),
-        state: State::Completed,
-        exit: (0, 0),
-        submit: 0,
-        eligible: 0,
-        start: None,
-        end: None,
-        suspended: 0,
+        qos: random.pick::<&'static str>(&QOS),
         limit: Limit::Minutes(30),
-        nodes: vec![],
         node_count: count,
         cpus_per_node: cpus,
         memory,
         tasks_asked: 1,
-        restarts: 0,
-        steps: vec![],
+        ..Record::default()
     }
 }
 
@@ -127,64 +238,7 @@ fn wait(random: &mut Random) -> i64 {
     random.magnitude(2.0, 40_000.0) as i64
 }
 
-/// The records of a job whose logs have these windows, seconds since 1970.
-pub(super) fn logged(plan: &Plan, job: &Job, windows: &[(f64, f64)], role: &Role) -> Vec<Record> {
-    let seed = plan.month.seed;
-    let random = &mut Random::new(seed ^ 0x51a, job.index);
-    let user = (job.user.clone(), job.uid);
-    let mut record = blank(job.job_id, user, layout(job.nprocs), random);
-    record.tasks_asked = job.nprocs;
-    record.nodes = nodes::pick(seed, job.index, record.node_count);
-    record.name = name(job, job.index);
-
-    let sruns = sruns(job, windows);
-    let (first, last) = (sruns.iter()).fold((i64::MAX, 0), |all, (start, end)| {
-        (all.0.min(*start), all.1.max(*end))
-    });
-    let start = first - random.int(1, 9);
-    let mut fate = fate(seed, job.index, true);
-    if *role != Role::Plain && fate != Fate::Failed {
-        fate = Fate::Completed;
-    }
-    // A serial program may run in the batch step itself.
-    let direct = job.nprocs == 1 && mix(job.index ^ seed).is_multiple_of(2);
-    let program = job.program.clone();
-    record.steps = (sruns.iter().zip(0..).filter(|_| !direct))
-        .map(|((start, end), number)| Step {
-            name: program.clone(),
-            tasks: job.nprocs,
-            ..step(StepId::Number(number), &record, *start, *end, random)
-        })
-        .collect();
-    let end = last + random.int(1, 5);
-    (record.start, record.end) = (Some(start), Some(end));
-    finish(&mut record, fate, program, random);
-
-    let submit = match role {
-        Role::Task { submit, .. } => *submit,
-        _ => start - wait(random),
-    };
-    (record.submit, record.eligible) = (submit, submit);
-    match role {
-        Role::Plain if fate == Fate::Requeued => return requeued(record, random),
-        Role::Plain => {}
-        Role::Het => return components(record, windows.len()),
-        Role::Task {
-            array,
-            task,
-            starts,
-            name: first,
-            ..
-        } => {
-            record.array = Some((*array, *task));
-            record.tasks = starts.clone();
-            record.name = name(job, *first);
-        }
-    }
-    vec![record]
-}
-
-/// Name of a job: that of its program and run, mostly. A few are what breaks who splits lines at `|`.
+/// Name of a job: mostly that of its program and run. A few contain `|` or a line break, which break naive parsers of `sacct -P`.
 fn name(job: &Job, index: u64) -> String {
     let program = job.program.trim_end_matches(".py");
     match index % 400 {
@@ -257,60 +311,64 @@ fn finish(record: &mut Record, fate: Fate, program: String, random: &mut Random)
         1 => Limit::Partition,
         _ => Limit::Minutes(minutes.max(30)),
     };
-    // What goes wrong goes wrong in one more run of the program, which leaves no log.
-    let mut more = |record: &mut Record, end: i64, state: State, exit: Option<(i64, i64)>| {
-        let number = record.steps.len() as i64;
-        let from = record.end.unwrap_or(0).min(end);
-        record.steps.push(Step {
-            name: program.clone(),
-            state,
-            exit,
-            tasks: record.tasks_asked,
-            ..step(StepId::Number(number), record, from, end, random)
-        });
-    };
+    // What goes wrong goes wrong in one more run of the program, which leaves no log: when it is over, how that run ends, how the
+    // job does, and how its batch step.
+    let completed = (State::Completed, Some((0, 0)));
     let killed = (State::Cancelled(None), Some((0, 15)));
-    let mut batch = (State::Completed, Some((0, 0)));
-    match fate {
-        Fate::Completed | Fate::Requeued | Fate::Suspended => {}
+    let (over, run, (state, exit), batch) = match fate {
+        Fate::Completed | Fate::Requeued | Fate::Suspended => {
+            (end, None, (State::Completed, (0, 0)), completed)
+        }
         Fate::Failed => {
-            let code = 1 + start % 3;
-            if start % 2 == 0 {
-                end += 2 + start % 90;
-                more(record, end, State::Failed, Some((code, 0)));
-            }
-            (record.state, record.exit) = (State::Failed, (code, 0));
-            batch = (State::Failed, Some((code, 0)));
+            let exit = (1 + start % 3, 0);
+            let failed = (State::Failed, Some(exit));
+            let again = start % 2 == 0;
+            let over = end + if again { 2 + start % 90 } else { 0 };
+            (over, again.then_some(failed), (State::Failed, exit), failed)
         }
         Fate::Timeout => {
             let limit = used(end).ceil() as i64 + 5 + start % 55;
-            end = start + limit * 60 + start % 31;
             record.limit = Limit::Minutes(limit);
-            more(record, end, killed.0, killed.1);
-            record.state = State::Timeout;
-            batch = killed;
+            let over = start + limit * 60 + start % 31;
+            (over, Some(killed), (State::Timeout, (0, 0)), killed)
         }
         Fate::Cancelled => {
-            end += 20 + start % 3000;
-            more(record, end, killed.0, killed.1);
             let by = if start % 7 == 0 { 0 } else { record.uid };
-            record.state = State::Cancelled(Some(by));
-            batch = killed;
+            let over = end + 20 + start % 3000;
+            (
+                over,
+                Some(killed),
+                (State::Cancelled(Some(by)), (0, 0)),
+                killed,
+            )
         }
         Fate::NodeFail => {
-            end += 60 + start % 3000;
-            more(record, end, State::Cancelled(None), None);
-            record.state = State::NodeFail;
-            batch = (State::Cancelled(None), None);
+            let lost = (State::Cancelled(None), None);
+            let over = end + 60 + start % 3000;
+            (over, Some(lost), (State::NodeFail, (0, 0)), lost)
         }
         Fate::OutOfMemory => {
-            end += 5 + start % 600;
-            let state = (State::OutOfMemory, (0, 125));
-            more(record, end, state.0, Some(state.1));
-            (record.state, record.exit) = state;
-            batch = (state.0, Some(state.1));
+            let exit = (0, 125);
+            let killed = (State::OutOfMemory, Some(exit));
+            (
+                end + 5 + start % 600,
+                Some(killed),
+                (State::OutOfMemory, exit),
+                killed,
+            )
         }
+    };
+    if let Some((state, exit)) = run {
+        let number = StepId::Number(record.steps.len() as i64);
+        record.steps.push(Step {
+            name: program,
+            state,
+            exit,
+            tasks: record.tasks_asked,
+            ..step(number, record, end.min(over), over, random)
+        });
     }
+    (record.state, record.exit, end) = (state, exit, over);
     if fate == Fate::Suspended {
         end = end.max(start + 40);
         record.suspended = ((end - start) / 4).min(3_600);
@@ -408,64 +466,6 @@ fn unfinished(plan: &Plan, block: u64) -> Option<u64> {
     (left < (2 + plan.month.jobs / 100).min(40)).then_some(left)
 }
 
-/// The job without a log whose id is one of those of a block of three, if there is one: a quarter of Slurm's jobs.
-pub(super) fn alone(plan: &Plan, block: u64) -> Option<Vec<Record>> {
-    let seed = plan.month.seed;
-    let neighbour = plan.job(block);
-    let left = unfinished(plan, block);
-    let chosen = mix(seed ^ mix(block ^ 0xa10e)).is_multiple_of(3);
-    if !(chosen || left.is_some()) || neighbour.job_id >= FIRST_ID && is_het(plan, &neighbour) {
-        return None;
-    }
-    let random = &mut Random::new(seed ^ 0xa10e, block);
-    let user = random.below(USERS);
-    let nprocs = *random.pick(&[1, 1, 1, 4, 16, 32, 64, 64, 128, 256, 1024, 4096]);
-    let id = FIRST_ID + block as i64 * 3 + (offset(neighbour.job_id, block) + 1) % 3;
-    let user = (user_name(user), 20_000 + user as i64 * 7);
-    let mut record = blank(id, user, layout(nprocs), random);
-    record.tasks_asked = nprocs;
-    // Elsewhere than the job with logs that starts at the same time.
-    record.nodes = nodes::pick(seed ^ 1, block + 600, record.node_count);
-    let titles = [
-        "interactive",
-        "bash",
-        "wrap",
-        "build",
-        "jupyter",
-        "compress",
-        "transfer",
-    ];
-    record.name = random.pick(&titles).to_string();
-    let start = neighbour.start as i64 + random.int(-600, 600);
-    let lasts = random.magnitude(20.0, 50_000.0) as i64;
-    if let Some(left) = left {
-        return Some(vec![at_the_end(record, plan.month.end(), left, random)]);
-    }
-    record.submit = start - wait(random);
-    record.eligible = record.submit;
-    let fate = fate(seed, block, false);
-    if fate == Fate::Cancelled && random.chance(0.4) {
-        // Before it started.
-        record.state = State::Cancelled(Some(record.uid));
-        (record.end, record.nodes) = (Some(start), vec![]);
-        return Some(vec![record]);
-    }
-    (record.start, record.end) = (Some(start), Some(start + lasts));
-    if random.chance(0.7) {
-        let one = step(StepId::Number(0), &record, start + 1, start + lasts, random);
-        record.steps = vec![Step {
-            name: "a.out".to_string(),
-            tasks: nprocs,
-            ..one
-        }];
-    }
-    finish(&mut record, fate, "a.out".to_string(), random);
-    Some(match fate {
-        Fate::Requeued => requeued(record, random),
-        _ => vec![record],
-    })
-}
-
 /// Waits, runs, or is what is left of an array when the month is over.
 fn at_the_end(mut record: Record, end: i64, left: u64, random: &mut Random) -> Record {
     let before = random.int(600, 50_000);
@@ -494,24 +494,5 @@ fn at_the_end(mut record: Record, end: i64, left: u64, random: &mut Random) -> R
         }
         _ => (record.state, record.nodes) = (State::Pending, vec![]),
     }
-    record
-}
-
-/// A job with the id that a process elsewhere has as its number, of another user and at another time.
-pub(super) fn trap(plan: &Plan, job: &Job) -> Record {
-    let month = plan.month;
-    let random = &mut Random::new(month.seed ^ 0x72a9, job.index);
-    let user = (job.uid - 20_000) / 7 + 1;
-    let user = user as u64 % USERS;
-    let user = (user_name(user), 20_000 + user as i64 * 7);
-    let mut record = blank(job.job_id, user, layout(32), random);
-    record.nodes = nodes::pick(month.seed ^ 2, job.index, record.node_count);
-    record.name = "held_for_months".to_string();
-    let half = month.days * 86_400 / 2;
-    let moved = (job.start as i64 - month.start + half) % (2 * half);
-    let start = month.start + moved;
-    (record.submit, record.eligible) = (month.start - 60 * 86_400, month.start - 60 * 86_400);
-    (record.start, record.end) = (Some(start), Some(start + 1_800));
-    finish(&mut record, Fate::Completed, "a.out".to_string(), random);
     record
 }

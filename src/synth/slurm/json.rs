@@ -3,12 +3,13 @@
 use super::record::{Limit, Record, State, Step, StepId};
 use crate::synth::site::CLUSTER;
 use serde_json::{Value, json};
+use std::sync::LazyLock;
 
 /// What stands before the jobs.
-pub(super) const HEAD: &str = "{\n  \"jobs\": [\n";
+pub(crate) const HEAD: &str = "{\n  \"jobs\": [\n";
 
 /// What stands behind them.
-pub(super) fn tail(from: i64, to: i64) -> String {
+pub(crate) fn tail(from: i64, to: i64) -> String {
     let meta = json!({
         "plugin": {
             "type": "",
@@ -27,14 +28,138 @@ pub(super) fn tail(from: i64, to: i64) -> String {
     format!("\n  ],\n  \"meta\": {meta},\n  \"errors\": [],\n  \"warnings\": []\n}}\n")
 }
 
+/// A job in which everything that differs from job to job is left out, and a step.
+static JOB: LazyLock<Value> = LazyLock::new(|| template(include_str!("job.json")));
+static STEP: LazyLock<Value> = LazyLock::new(|| template(include_str!("step.json")));
+
+fn template(text: &str) -> Value {
+    serde_json::from_str(text).expect("a template is JSON")
+}
+
+/// A job with its steps.
+pub(crate) fn job(record: &Record, now: i64) -> Value {
+    let nodes = record.nodes.len() as i64;
+    let (array, task) = record.array.unzip();
+    let (leader, offset) = record.het.unzip();
+    let mut job = JOB.clone();
+    let mut set = |path: &str, value: Value| put(&mut job, path, value);
+    set("/account", json!(record.account));
+    set("/allocation_nodes", json!(nodes));
+    set("/array/job_id", json!(array.unwrap_or(0)));
+    set(
+        "/array/task_id",
+        number(task.filter(|_| record.waiting.is_none())),
+    );
+    set(
+        "/array/task",
+        json!(record.waiting.clone().unwrap_or_default()),
+    );
+    set("/association/account", json!(record.account));
+    set("/association/cluster", json!(CLUSTER));
+    set("/association/user", json!(record.user));
+    set("/cluster", json!(CLUSTER));
+    set("/derived_exit_code", exit((0, 0), record.state));
+    set("/time/elapsed", json!(record.elapsed(now)));
+    set("/time/eligible", json!(record.eligible));
+    set("/time/end", json!(record.end.unwrap_or(0)));
+    let planned = record.start.map(|start| (start - record.eligible).max(0));
+    set("/time/planned", number(planned));
+    set("/time/start", json!(record.start.unwrap_or(0)));
+    set("/time/submission", json!(record.submit));
+    set("/time/suspended", json!(record.suspended));
+    set(
+        "/time/limit",
+        match record.limit {
+            Limit::Minutes(minutes) => number(Some(minutes)),
+            Limit::Unlimited => json!({"set": false, "infinite": true, "number": 0}),
+            Limit::Partition => number(None),
+        },
+    );
+    set("/exit_code", exit(record.exit, record.state));
+    set("/group", json!(record.user));
+    set("/het/job_id", json!(leader.unwrap_or(0)));
+    set("/het/job_offset", number(offset));
+    set("/job_id", json!(record.id));
+    set("/name", json!(record.name));
+    set("/nodes", json!(record.node_list(usize::MAX)));
+    set("/partition", json!(record.partition));
+    set("/qos", json!(record.qos));
+    set(
+        "/required/CPUs",
+        json!(record.node_count * record.cpus_per_node),
+    );
+    set("/required/memory_per_node", number(Some(record.memory)));
+    set(
+        "/kill_request_user",
+        match record.state {
+            State::Cancelled(Some(0)) => json!("root"),
+            State::Cancelled(Some(uid)) if uid == record.uid => json!(record.user),
+            State::Cancelled(Some(uid)) => json!(uid.to_string()),
+            _ => json!(""),
+        },
+    );
+    set("/restart_cnt", json!(record.restarts));
+    set("/state/current", json!([record.state.name()]));
+    set(
+        "/steps",
+        record.steps.iter().map(|s| step(record, s, now)).collect(),
+    );
+    if nodes > 0 {
+        set("/tres/allocated", tres(record, nodes, true));
+    }
+    set("/tres/requested", tres(record, record.node_count, true));
+    set("/user", json!(record.user));
+    set("/working_directory", json!(record.dir));
+    job
+}
+
+fn step(record: &Record, step: &Step, now: i64) -> Value {
+    let nodes = &record.nodes[..step.nodes.min(record.nodes.len())];
+    let node = |node: &i64| format!("nid{node:05}");
+    let mut made = STEP.clone();
+    let mut set = |path: &str, value: Value| put(&mut made, path, value);
+    set("/time/elapsed", json!(step.elapsed(now)));
+    set("/time/end", number(Some(step.end.unwrap_or(0))));
+    set("/time/start", number(Some(step.start)));
+    set("/time/suspended", json!(step.suspended));
+    set("/exit_code", exit(step.exit.unwrap_or((0, 0)), step.state));
+    set("/nodes/count", json!(step.nodes));
+    set("/nodes/range", json!(record.node_list(step.nodes)));
+    set("/nodes/list", nodes.iter().map(node).collect());
+    set("/tasks/count", json!(step.tasks));
+    set("/state", json!([step.state.name()]));
+    set(
+        "/step/id",
+        json!(format!("{}.{}", record.id, step.id.text())),
+    );
+    set("/step/name", json!(step.name));
+    if matches!(step.id, StepId::Number(_)) {
+        set("/task/distribution", json!("Cyclic"));
+    }
+    if let Some(kib) = step.max_rss {
+        // Bytes; the text has KiB.
+        let memory = json!({"type": "mem", "name": "", "id": 2, "count": kib * 1024});
+        let mut most = memory.clone();
+        most["node"] = json!(node(nodes.first().unwrap_or(&0)));
+        most["task"] = json!(0);
+        set("/tres/requested/max", json!([most]));
+        set("/tres/requested/average", json!([memory]));
+    }
+    let billing = step.id == StepId::Extern;
+    set("/tres/allocated", tres(record, step.nodes as i64, billing));
+    made
+}
+
+/// Puts a value at the place of a template that has this path.
+fn put(template: &mut Value, path: &str, value: Value) {
+    if let Some(place) = template.pointer_mut(path) {
+        *place = value;
+    }
+}
+
 /// A number that may not be there.
 fn number(value: Option<i64>) -> Value {
     json!({"set": value.is_some(), "infinite": false, "number": value.unwrap_or(0)})
-}
-
-/// Seconds since 1970; 0 where there is no time.
-fn time(seconds: Option<i64>) -> i64 {
-    seconds.unwrap_or(0)
 }
 
 /// How something ended.
@@ -57,148 +182,13 @@ fn exit((code, signal): (i64, i64), state: State) -> Value {
     })
 }
 
-fn tres(record: &Record, nodes: i64, billing: bool) -> Vec<Value> {
-    let number = |name: &str| match name {
-        "cpu" => 1,
-        "mem" => 2,
-        "node" => 4,
-        _ => 5,
-    };
-    let mut tres = record.tres(nodes, billing);
-    tres.sort_by_key(|(name, _)| number(name));
-    tres.into_iter()
-        .map(|(name, count)| json!({"type": name, "name": "", "id": number(name), "count": count}))
-        .collect()
-}
-
-/// A job with its steps.
-pub(super) fn job(record: &Record, now: i64) -> Value {
-    let nodes = record.nodes.len() as i64;
-    let (array, task) = record.array.unzip();
-    let (leader, offset) = record.het.unzip();
-    let by = match record.state {
-        State::Cancelled(Some(0)) => "root".to_string(),
-        State::Cancelled(Some(uid)) if uid == record.uid => record.user.clone(),
-        State::Cancelled(Some(uid)) => uid.to_string(),
-        _ => String::new(),
-    };
-    let limit = match record.limit {
-        Limit::Minutes(minutes) => number(Some(minutes)),
-        Limit::Unlimited => json!({"set": false, "infinite": true, "number": 0}),
-        Limit::Partition => number(None),
-    };
-    let zero = json!({"seconds": 0, "microseconds": 0});
-    let none = exit((0, 0), record.state);
-    json!({
-        "account": record.account,
-        "comment": {"administrator": "", "job": "", "system": ""},
-        "allocation_nodes": nodes,
-        "array": {
-            "job_id": array.unwrap_or(0),
-            "limits": {"max": {"running": {"tasks": 0}}},
-            "task_id": number(task.filter(|_| record.waiting.is_none())),
-            "task": record.waiting.clone().unwrap_or_default(),
-        },
-        "association": {"account": record.account, "cluster": CLUSTER, "partition": "", "user": record.user, "id": 0},
-        "block": "",
-        "cluster": CLUSTER,
-        "constraints": "",
-        "container": "",
-        "derived_exit_code": none,
-        "time": {
-            "elapsed": record.elapsed(now),
-            "eligible": record.eligible,
-            "end": time(record.end),
-            "planned": number(record.start.map(|start| (start - record.eligible).max(0))),
-            "start": time(record.start),
-            "submission": record.submit,
-            "suspended": record.suspended,
-            "system": zero,
-            "limit": limit,
-            "total": zero,
-            "user": zero,
-        },
-        "exit_code": exit(record.exit, record.state),
-        "extra": "",
-        "failed_node": "",
-        "flags": ["CLEAR_SCHEDULING", "STARTED_ON_SCHEDULE"],
-        "group": record.user,
-        "het": {"job_id": leader.unwrap_or(0), "job_offset": number(offset)},
-        "job_id": record.id,
-        "name": record.name,
-        "licenses": "",
-        "mcs": {"label": ""},
-        "nodes": record.node_list(usize::MAX),
-        "partition": record.partition,
-        "hold": false,
-        "priority": number(Some(10_000)),
-        "qos": record.qos,
-        "required": {
-            "CPUs": record.node_count * record.cpus_per_node,
-            "memory_per_cpu": number(None),
-            "memory_per_node": number(Some(record.memory)),
-        },
-        "kill_request_user": by,
-        "restart_cnt": record.restarts,
-        "reservation": {"id": 0, "name": ""},
-        "script": "",
-        "state": {"current": [record.state.name()], "reason": "None"},
-        "steps": record.steps.iter().map(|s| step(record, s, now)).collect::<Vec<_>>(),
-        "submit_line": "",
-        "tres": {
-            "allocated": if nodes > 0 { tres(record, nodes, true) } else { vec![] },
-            "requested": tres(record, record.node_count, true),
-        },
-        "used_gres": "",
-        "user": record.user,
-        "wckey": {"wckey": "", "flags": []},
-        "working_directory": record.dir,
-    })
-}
-
-fn step(record: &Record, step: &Step, now: i64) -> Value {
-    let nodes = &record.nodes[..step.nodes.min(record.nodes.len())];
-    let until = step.end.unwrap_or(now);
-    let zero = json!({"seconds": 0, "microseconds": 0});
-    // Bytes; the text has KiB.
-    let memory: Vec<Value> = (step.max_rss.iter())
-        .map(|kib| json!({"type": "mem", "name": "", "id": 2, "count": kib * 1024}))
-        .collect();
-    let placed: Vec<Value> = (memory.iter())
-        .map(|most| {
-            let mut most = most.clone();
-            most["node"] = json!(format!("nid{:05}", nodes.first().unwrap_or(&0)));
-            most["task"] = json!(0);
-            most
-        })
-        .collect();
-    let code = step.exit.unwrap_or((0, 0));
-    let names: Vec<String> = nodes.iter().map(|node| format!("nid{node:05}")).collect();
-    json!({
-        "time": {
-            "elapsed": (until - step.start - step.suspended).max(0),
-            "end": number(Some(time(step.end))),
-            "start": number(Some(step.start)),
-            "suspended": step.suspended,
-            "system": zero,
-            "limit": number(None),
-            "total": zero,
-            "user": zero,
-        },
-        "exit_code": exit(code, step.state),
-        "nodes": {"count": step.nodes, "range": record.node_list(step.nodes), "list": names},
-        "tasks": {"count": step.tasks},
-        "pid": "",
-        "CPU": {"requested_frequency": {"min": number(Some(0)), "max": number(Some(0))}, "governor": "0"},
-        "kill_request_user": "",
-        "state": [step.state.name()],
-        "statistics": {"CPU": {"actual_frequency": 0}, "energy": {"consumed": number(Some(0))}},
-        "step": {"id": format!("{}.{}", record.id, step.id.text()), "name": step.name},
-        "task": {"distribution": if matches!(step.id, StepId::Number(_)) { "Cyclic" } else { "Unknown" }},
-        "tres": {
-            "requested": {"max": placed, "min": [], "average": memory, "total": []},
-            "consumed": {"max": [], "min": [], "average": [], "total": []},
-            "allocated": tres(record, step.nodes as i64, step.id == StepId::Extern),
-        },
-    })
+fn tres(record: &Record, nodes: i64, billing: bool) -> Value {
+    // By the numbers that Slurm gives them.
+    let numbers = [("cpu", 1), ("mem", 2), ("node", 4), ("billing", 5)];
+    let tres = record.tres(nodes, billing);
+    let counts = numbers.iter().filter_map(|(name, id)| {
+        let (_, count) = tres.iter().find(|(known, _)| known == name)?;
+        Some(json!({"type": name, "name": "", "id": id, "count": count}))
+    });
+    counts.collect()
 }

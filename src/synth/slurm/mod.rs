@@ -14,28 +14,26 @@ mod nodes;
 mod record;
 mod text;
 
-use super::Month;
-use super::job as any_job;
-use super::lmt::Span;
-use super::load::{Load, without_log};
-use super::plan::{FIRST_ID, Job, Plan};
-use super::random::mix;
+use super::lmt::load::{Load, without_log};
+use super::lmt::span::Span;
+use super::month::{DAY, Month};
+use super::scenario::job as any_job;
+use super::scenario::job::{FIRST_ID, Job};
+use super::scenario::plan::Plan;
 use super::site::CLUSTER;
-use crate::error::{Error, Result};
+use crate::math::random::mix;
 use chrono::DateTime;
 use job::Role;
 use record::{Record, State};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap};
-use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Start and end of each log of a job, seconds since 1970.
-pub(super) type Windows = Vec<(f64, f64)>;
+pub(crate) type Windows = Vec<(f64, f64)>;
 
-/// Where records come from.
+/// A job with records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Entry {
+pub(crate) enum Entry {
     /// Job with logs.
     Logged(u64),
     /// Job without, by its block of ids.
@@ -44,43 +42,35 @@ pub(super) enum Entry {
     Trap(u64),
 }
 
-/// Who has records. Records are made when they are asked for.
-pub(super) struct Ledger {
+/// The jobs that have records in the accounting. Records are generated on demand.
+pub(crate) struct Ledger {
     plan: Plan,
     windows: Vec<Windows>,
     roles: HashMap<u64, Role>,
     entries: Vec<Entry>,
 }
 
-/// Seconds of a day.
-const DAY: i64 = 86_400;
 /// Seconds from the first task of an array to the last.
 const ARRAY: i64 = 5 * DAY;
 
 impl Ledger {
     /// The ledger of jobs whose logs have these windows: those of the month, then neighbours.
-    pub(super) fn new(month: &Month, windows: Vec<Windows>) -> Self {
+    pub(crate) fn new(month: &Month, windows: Vec<Windows>) -> Self {
         let plan = Plan::new(*month);
-        let jobs = plan.month.jobs;
         let roles = arrays(&plan, &windows);
         let mut entries = vec![];
         let mut trapped = false;
         for index in 0..windows.len() as u64 {
-            let job = any_job(&plan, index);
-            if job.job_id >= FIRST_ID {
+            if any_job(&plan, index).job_id >= FIRST_ID {
                 entries.push(Entry::Logged(index));
             } else if !trapped {
                 trapped = true;
                 entries.push(Entry::Trap(index));
             }
-            if index < jobs {
+            if index < plan.month.jobs && job::alone(&plan, index).is_some() {
                 entries.push(Entry::Alone(index));
             }
         }
-        entries.retain(|entry| match entry {
-            Entry::Alone(block) => job::alone(&plan, *block).is_some(),
-            _ => true,
-        });
         Self {
             plan,
             windows,
@@ -109,8 +99,8 @@ impl Ledger {
         }
     }
 
-    /// What the jobs without logs are to the servers.
-    pub(super) fn loads(&self, span: &Span) -> Vec<Load> {
+    /// The loads of the jobs without logs on the servers.
+    pub(crate) fn loads(&self, span: &Span) -> Vec<Load> {
         let mut loads = vec![];
         for entry in &self.entries {
             let Entry::Alone(_) = entry else { continue };
@@ -125,7 +115,7 @@ impl Ledger {
     }
 
     /// Entries by the days whose dumps have them.
-    pub(super) fn days(&self) -> Vec<Vec<Entry>> {
+    pub(crate) fn days(&self) -> Vec<Vec<Entry>> {
         let month = self.plan.month;
         let mut days: Vec<Vec<Entry>> = vec![vec![]; month.days as usize];
         for entry in &self.entries {
@@ -140,38 +130,8 @@ impl Ledger {
         days
     }
 
-    /// Writes the dumps to `dir`, a file for each day: how many, and their bytes.
-    pub(super) fn write(&self, dir: &Path, threads: usize) -> Result<(u64, u64)> {
-        let days = self.days();
-        let next = AtomicUsize::new(0);
-        let work = || -> Result<(u64, u64)> {
-            let mut done = (0, 0);
-            loop {
-                let day = next.fetch_add(1, Ordering::Relaxed);
-                let Some(entries) = days.get(day) else {
-                    return Ok(done);
-                };
-                let path = dir.join(self.name(day as i64));
-                let text = self.dump(day as i64, entries);
-                std::fs::write(&path, &text).map_err(|e| Error::io(&path, "cannot write", e))?;
-                done = (done.0 + 1, done.1 + text.len() as u64);
-            }
-        };
-        std::thread::scope(|scope| {
-            let workers: Vec<_> = (0..threads.max(1)).map(|_| scope.spawn(work)).collect();
-            let mut sum = (0, 0);
-            for worker in workers {
-                let done = worker
-                    .join()
-                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-                sum = (sum.0 + done.0, sum.1 + done.1);
-            }
-            Ok(sum)
-        })
-    }
-
     /// Name of the dump of a day.
-    pub(super) fn name(&self, day: i64) -> String {
+    pub(crate) fn name(&self, day: i64) -> String {
         let month = self.plan.month;
         let date = DateTime::from_timestamp(month.start + day * DAY, 0).unwrap_or_default();
         let end = if self.is_text(day) { "psv" } else { "json" };
@@ -184,7 +144,7 @@ impl Ledger {
     }
 
     /// Text of the dump of a day, which has these entries.
-    pub(super) fn dump(&self, day: i64, entries: &[Entry]) -> String {
+    pub(crate) fn dump(&self, day: i64, entries: &[Entry]) -> String {
         let month = self.plan.month;
         let from = month.start + day * DAY;
         let to = from + DAY;
@@ -207,22 +167,20 @@ impl Ledger {
     }
 
     /// The part of `truth.json`.
-    pub(super) fn truth(&self) -> Value {
+    pub(crate) fn truth(&self) -> Value {
         let end = self.plan.month.end();
         let mut states: BTreeMap<&str, (u64, Vec<i64>)> = BTreeMap::new();
         let mut arrays: BTreeMap<i64, Vec<Value>> = BTreeMap::new();
         let (mut het, mut requeued, mut suspended, mut odd) = (vec![], vec![], vec![], vec![]);
-        let (mut jobs, mut without, mut records, mut steps) = (0, 0, 0, 0);
+        let (mut jobs, mut without, mut records, mut steps) = (0u64, 0, 0, 0);
         for entry in &self.entries {
             let all = self.records(*entry);
             let shown: Vec<Record> = all.iter().filter_map(|record| record.at(end)).collect();
             // A task of an array that waits is told of with the others.
-            let Some(last) = shown.last() else { continue };
-            jobs += if last.het.is_some() {
-                1
-            } else {
-                shown.len().min(1) as u64
-            };
+            if shown.is_empty() {
+                continue;
+            }
+            jobs += 1;
             without += u64::from(!matches!(entry, Entry::Logged(_)));
             records += shown.len() as u64;
             for record in &shown {
@@ -306,27 +264,24 @@ fn arrays(plan: &Plan, windows: &[Windows]) -> HashMap<u64, Role> {
         };
         let submit = first.start - 60 - (first.index % 4_000) as i64;
         for (number, task) in (0..).zip(&tasks) {
-            let is_last = task.index == last.index;
-            let starts = if is_last {
-                tasks.iter().map(|task| task.start).collect()
+            let all = if task.index == last.index {
+                &tasks[..]
             } else {
-                vec![]
+                &[]
             };
-            roles.insert(
-                task.index,
-                Role::Task {
-                    array: last.job_id,
-                    task: number,
-                    submit,
-                    starts,
-                    name: first.index,
-                },
-            );
+            let role = Role::Task {
+                array: last.job_id,
+                task: number,
+                submit,
+                starts: all.iter().map(|task| task.start).collect(),
+                name: first.index,
+            };
+            roles.insert(task.index, role);
         }
     };
     for index in 0..plan.month.jobs {
         let job = plan.job(index);
-        if job.job_id < FIRST_ID || job.plant.is_some() || job.nprocs > 1024 {
+        if job.job_id < FIRST_ID || job.scenario.is_some() || job.nprocs > 1024 {
             continue;
         }
         let Some((start, _)) = windows.get(index as usize).and_then(|logs| logs.first()) else {

@@ -1,12 +1,12 @@
 //! Which nodes a job has, and how Slurm writes them.
 
-use crate::synth::random::Random;
+use crate::math::random::Random;
 
 /// Nodes of the machine, as far as their numbers go.
 const NODES: i64 = 9_000;
 
 /// So many nodes for job `index`, ascending: in a row for a few, as the traces of small jobs have them, else in some rows.
-pub(super) fn pick(seed: u64, index: u64, count: i64) -> Vec<i64> {
+pub(crate) fn pick(seed: u64, index: u64, count: i64) -> Vec<i64> {
     let random = &mut Random::new(seed ^ 0x40de, index);
     let mut next = match count {
         ..=4 => (index * 7) as i64 % NODES,
@@ -28,7 +28,7 @@ pub(super) fn pick(seed: u64, index: u64, count: i64) -> Vec<i64> {
 }
 
 /// Nodes in Slurm's short form: `nid01234`, `nid[01235-01238,01300]`.
-pub(super) fn list(nodes: &[i64]) -> String {
+pub(crate) fn list(nodes: &[i64]) -> String {
     if let [node] = nodes {
         return format!("nid{node:05}");
     }

@@ -3,10 +3,11 @@
 use super::nodes;
 
 /// State of a job or step.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) enum State {
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum State {
     Pending,
     Running,
+    #[default]
     Completed,
     Failed,
     Timeout,
@@ -18,7 +19,7 @@ pub(super) enum State {
 }
 
 impl State {
-    pub(super) fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Pending => "PENDING",
             Self::Running => "RUNNING",
@@ -35,7 +36,7 @@ impl State {
 
 /// Which step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum StepId {
+pub(crate) enum StepId {
     Batch,
     Extern,
     /// An srun.
@@ -43,7 +44,7 @@ pub(super) enum StepId {
 }
 
 impl StepId {
-    pub(super) fn text(self) -> String {
+    pub(crate) fn text(self) -> String {
         match self {
             Self::Batch => "batch".to_string(),
             Self::Extern => "extern".to_string(),
@@ -54,77 +55,85 @@ impl StepId {
 
 /// A step of a job.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Step {
-    pub(super) id: StepId,
-    pub(super) name: String,
-    pub(super) state: State,
+pub(crate) struct Step {
+    pub(crate) id: StepId,
+    pub(crate) name: String,
+    pub(crate) state: State,
     /// Exit code and signal; none for steps on a node that failed.
-    pub(super) exit: Option<(i64, i64)>,
-    pub(super) start: i64,
+    pub(crate) exit: Option<(i64, i64)>,
+    pub(crate) start: i64,
     /// None while it runs.
-    pub(super) end: Option<i64>,
+    pub(crate) end: Option<i64>,
     /// Seconds that it was suspended.
-    pub(super) suspended: i64,
+    pub(crate) suspended: i64,
     /// Nodes, the first ones of the job's.
-    pub(super) nodes: usize,
-    pub(super) tasks: i64,
+    pub(crate) nodes: usize,
+    pub(crate) tasks: i64,
     /// KiB; none where Slurm did not look before it was over.
-    pub(super) max_rss: Option<i64>,
+    pub(crate) max_rss: Option<i64>,
+}
+
+impl Step {
+    /// Seconds that it has run at `now`.
+    pub(crate) fn elapsed(&self, now: i64) -> i64 {
+        (self.end.unwrap_or(now) - self.start - self.suspended).max(0)
+    }
 }
 
 /// A record of a job.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Record {
-    pub(super) id: i64,
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Record {
+    pub(crate) id: i64,
     /// Array and task.
-    pub(super) array: Option<(i64, i64)>,
+    pub(crate) array: Option<(i64, i64)>,
     /// For the last task of an array, when each task starts: the tasks that wait are one record, with its id.
-    pub(super) tasks: Vec<i64>,
+    pub(crate) tasks: Vec<i64>,
     /// Tasks that wait and that this record stands for: `7-9%2`.
-    pub(super) waiting: Option<String>,
+    pub(crate) waiting: Option<String>,
     /// Leader and offset.
-    pub(super) het: Option<(i64, i64)>,
-    pub(super) user: String,
-    pub(super) uid: i64,
-    pub(super) account: &'static str,
-    pub(super) partition: &'static str,
-    pub(super) qos: &'static str,
-    pub(super) name: String,
-    pub(super) dir: String,
-    pub(super) state: State,
-    pub(super) exit: (i64, i64),
-    pub(super) submit: i64,
-    pub(super) eligible: i64,
+    pub(crate) het: Option<(i64, i64)>,
+    pub(crate) user: String,
+    pub(crate) uid: i64,
+    pub(crate) account: &'static str,
+    pub(crate) partition: &'static str,
+    pub(crate) qos: &'static str,
+    pub(crate) name: String,
+    pub(crate) dir: String,
+    pub(crate) state: State,
+    pub(crate) exit: (i64, i64),
+    pub(crate) submit: i64,
+    pub(crate) eligible: i64,
     /// None if it never started.
-    pub(super) start: Option<i64>,
+    pub(crate) start: Option<i64>,
     /// None while it runs or waits.
-    pub(super) end: Option<i64>,
-    pub(super) suspended: i64,
-    pub(super) limit: Limit,
+    pub(crate) end: Option<i64>,
+    pub(crate) suspended: i64,
+    pub(crate) limit: Limit,
     /// Nodes by number; none before it starts.
-    pub(super) nodes: Vec<i64>,
+    pub(crate) nodes: Vec<i64>,
     /// Nodes that it asked for.
-    pub(super) node_count: i64,
-    pub(super) cpus_per_node: i64,
+    pub(crate) node_count: i64,
+    pub(crate) cpus_per_node: i64,
     /// MiB of each node.
-    pub(super) memory: i64,
-    pub(super) tasks_asked: i64,
-    pub(super) restarts: i64,
-    pub(super) steps: Vec<Step>,
+    pub(crate) memory: i64,
+    pub(crate) tasks_asked: i64,
+    pub(crate) restarts: i64,
+    pub(crate) steps: Vec<Step>,
 }
 
 /// Time limit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Limit {
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Limit {
     Minutes(i64),
     Unlimited,
     /// That of the partition.
+    #[default]
     Partition,
 }
 
 impl Record {
     /// How sacct shows the job: 2, 3_4, 34_[7-9%2], 29+1.
-    pub(super) fn shown(&self) -> String {
+    pub(crate) fn shown(&self) -> String {
         match (self.array, &self.waiting, self.het) {
             (Some((array, _)), Some(waiting), _) => format!("{array}_[{waiting}]"),
             (Some((array, task)), None, _) => format!("{array}_{task}"),
@@ -134,19 +143,19 @@ impl Record {
     }
 
     /// Seconds that it has run at `now`.
-    pub(super) fn elapsed(&self, now: i64) -> i64 {
+    pub(crate) fn elapsed(&self, now: i64) -> i64 {
         let until = self.end.unwrap_or(now);
         self.start
             .map_or(0, |start| (until - start - self.suspended).max(0))
     }
 
     /// Whether a dump of the time `[from, to)` that is made at its end has it.
-    pub(super) fn seen(&self, from: i64, to: i64) -> bool {
+    pub(crate) fn seen(&self, from: i64, to: i64) -> bool {
         self.submit < to && self.end.is_none_or(|end| end >= from)
     }
 
     /// What the accounting knows of it at `now`; None if that is nothing yet.
-    pub(super) fn at(&self, now: i64) -> Option<Self> {
+    pub(crate) fn at(&self, now: i64) -> Option<Self> {
         if self.submit > now {
             return None;
         }
@@ -188,7 +197,7 @@ impl Record {
     }
 
     /// Its nodes as Slurm writes them.
-    pub(super) fn node_list(&self, count: usize) -> String {
+    pub(crate) fn node_list(&self, count: usize) -> String {
         match self.nodes.is_empty() {
             true => "None assigned".to_string(),
             false => nodes::list(&self.nodes[..count.min(self.nodes.len())]),
@@ -196,7 +205,7 @@ impl Record {
     }
 
     /// Trackable resources of so many of its nodes, in the order of sacct; billing for the job and its extern step only.
-    pub(super) fn tres(&self, nodes: i64, billing: bool) -> Vec<(&'static str, i64)> {
+    pub(crate) fn tres(&self, nodes: i64, billing: bool) -> Vec<(&'static str, i64)> {
         let cpus = nodes * self.cpus_per_node;
         let mut tres = vec![];
         if billing {

@@ -1,8 +1,8 @@
 //! The dumps of sacct say what was planted, and agree with the logs.
 
-use super::super::site::ZONE;
-use super::super::tests::{LogFacts, written};
 use super::*;
+use crate::synth::site::ZONE;
+use crate::synth::tests::{LogFacts, written};
 use std::collections::BTreeSet;
 
 /// A line of a dump: of a job, or of a step.

@@ -1,17 +1,15 @@
 //! Records as `sacct -P` prints them.
 
 use super::record::{Limit, Record, State, Step, StepId};
-use crate::synth::site::CLUSTER;
-use crate::synth::site::ZONE;
-use chrono::DateTime;
+use crate::synth::site::{CLUSTER, local};
 use std::fmt::Write;
 
 /// The columns, the one that may hold anything last.
-pub(super) const HEADER: &str = "Cluster|JobID|JobIDRaw|User|UID|Account|Partition|QOS|State|ExitCode|Submit|Eligible|Start|\
+pub(crate) const HEADER: &str = "Cluster|JobID|JobIDRaw|User|UID|Account|Partition|QOS|State|ExitCode|Submit|Eligible|Start|\
     End|ElapsedRaw|Suspended|TimelimitRaw|NNodes|NCPUS|NTasks|NodeList|ReqMem|MaxRSS|AllocTRES|JobName";
 
 /// The line of a job and those of its steps.
-pub(super) fn write(record: &Record, now: i64, into: &mut String) {
+pub(crate) fn write(record: &Record, now: i64, into: &mut String) {
     let (shown, id) = (record.shown(), record.id);
     let state = match record.state {
         State::Cancelled(Some(uid)) => format!("CANCELLED by {uid}"),
@@ -63,7 +61,7 @@ pub(super) fn write(record: &Record, now: i64, into: &mut String) {
 fn write_step(record: &Record, step: &Step, now: i64, into: &mut String) {
     let name = step.id.text();
     let count = step.nodes as i64;
-    let (start, until) = (time(Some(step.start)), step.end.unwrap_or(now));
+    let start = time(Some(step.start));
     let exit = step
         .exit
         .map_or(String::new(), |(code, signal)| format!("{code}:{signal}"));
@@ -76,7 +74,7 @@ fn write_step(record: &Record, step: &Step, now: i64, into: &mut String) {
         account = record.account,
         state = step.state.name(),
         end = time(step.end),
-        elapsed = (until - step.start - step.suspended).max(0),
+        elapsed = step.elapsed(now),
         suspended = clock(step.suspended),
         cpus = count * record.cpus_per_node,
         tasks = step.tasks,
@@ -92,10 +90,7 @@ fn time(seconds: Option<i64>) -> String {
     let Some(seconds) = seconds else {
         return "Unknown".to_string();
     };
-    let time = DateTime::from_timestamp(seconds, 0).unwrap_or_default();
-    time.with_timezone(&ZONE)
-        .format("%Y-%m-%dT%H:%M:%S")
-        .to_string()
+    local(seconds).format("%Y-%m-%dT%H:%M:%S").to_string()
 }
 
 /// Seconds as `[D-]HH:MM:SS`.

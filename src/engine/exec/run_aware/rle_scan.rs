@@ -497,7 +497,7 @@ impl Rows {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::synth::random::Random;
+    use crate::math::random::Random;
     use datafusion::arrow::array::{BooleanArray, StringArray};
     use datafusion::parquet::arrow::ArrowWriter;
     use datafusion::parquet::file::metadata::ParquetMetaDataReader;

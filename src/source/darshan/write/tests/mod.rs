@@ -4,8 +4,8 @@ mod pydarshan;
 mod round_trip;
 
 use super::*;
+use crate::math::random::Random;
 use crate::source::darshan::ModuleId;
-use crate::synth::random::Random;
 
 /// The versions of the format that exist.
 const VERSIONS: [(u16, u16); 5] = [(3, 0), (3, 10), (3, 20), (3, 21), (3, 41)];
