@@ -60,14 +60,19 @@ impl AnalyzerRule for CheckedArithmetic {
 }
 
 fn rewrite_plan(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
-    let mut schema = merge_schema(&plan.inputs());
-    if let LogicalPlan::TableScan(scan) = &plan {
-        let source = scan.source.schema();
-        schema.merge(&DFSchema::try_from_qualified_schema(
+    // A table may have many columns: its schema is made only where an expression needs it, and one input's is not copied.
+    let plan = match plan {
+        LogicalPlan::TableScan(scan) if scan.filters.is_empty() => return canonical_scan(scan),
+        plan => plan,
+    };
+    let schema = match (&plan, &plan.inputs()[..]) {
+        (LogicalPlan::TableScan(scan), _) => Arc::new(DFSchema::try_from_qualified_schema(
             scan.table_name.clone(),
-            &source,
-        )?);
-    }
+            &scan.source.schema(),
+        )?),
+        (_, [input]) => Arc::clone(input.schema()),
+        (_, inputs) => Arc::new(merge_schema(inputs)),
+    };
     let names = NamePreserver::new(&plan);
     let plan = plan.map_expressions(|expr| {
         let name = names.save(&expr);

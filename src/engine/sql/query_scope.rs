@@ -108,17 +108,14 @@ impl VisitorMut for OfLake<'_> {
 
     fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<()> {
         if let TableFactor::Table {
-            name,
-            alias,
-            args: None,
-            ..
+            name, args: None, ..
         } = factor
             && let [ObjectNamePart::Identifier(ident)] = &name.0[..]
             && of_a_lake(&ident.value)
         {
+            // No alias: `table.column` finds `lake.table.column`, and an alias of a table of many columns takes long to plan.
             let table = ident.clone();
-            *name = ObjectName::from(vec![Ident::with_quote('"', self.0), table.clone()]);
-            alias.get_or_insert_with(|| self::alias(table));
+            *name = ObjectName::from(vec![Ident::with_quote('"', self.0), table]);
         }
         ControlFlow::Continue(())
     }
