@@ -37,7 +37,7 @@ use std::time::{Duration, Instant};
 use tokio::runtime::Runtime;
 
 /// Sessions that are kept.
-const SESSIONS: usize = 8;
+const SESSIONS: usize = 32;
 
 /// What tells one session from another.
 #[derive(Clone, PartialEq, Eq)]
