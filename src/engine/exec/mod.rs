@@ -3,7 +3,6 @@
 //! They look at a node and what lies under it, so any process can apply them to any part of a plan: [`for_execution`].
 
 pub(super) mod compact_string_views;
-pub(super) mod one_stream;
 pub(super) mod radix_distinct;
 pub(super) mod run_aware;
 pub(super) mod semi_join;
@@ -16,13 +15,12 @@ use datafusion::physical_plan::ExecutionPlan;
 use std::sync::Arc;
 
 /// The rules of this folder, in the order in which they are applied.
-pub(super) fn rules() -> [Arc<dyn PhysicalOptimizerRule + Send + Sync>; 7] {
+pub(super) fn rules() -> [Arc<dyn PhysicalOptimizerRule + Send + Sync>; 6] {
     [
         switched(semi_join::RULE),
         switched(run_aware::JOIN_RUNS),
         switched(run_aware::TOP_OF_RUNS),
         switched(run_aware::GROUP_RUNS),
-        switched(one_stream::RULE),
         switched(radix_distinct::RULE),
         switched(compact_string_views::RULE),
     ]

@@ -72,10 +72,6 @@ pub const SWITCHES: &[(&str, &str)] = &[
         "groupings take rows of one key that stand together as one",
     ),
     (
-        "one_stream",
-        "what comes in one stream is not dealt out to threads for a batch",
-    ),
-    (
         "radix_distinct",
         "different ids are told apart in parts that fit into a processor's cache",
     ),
