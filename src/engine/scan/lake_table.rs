@@ -196,6 +196,8 @@ impl LakeTable {
     ) -> Result<ParquetSource> {
         let mut options = state.default_table_options().parquet;
         options.global.pushdown_filters |= filters.iter().any(singles_out);
+        // No file of a lake has one, and DataFusion prunes by what it has not read all the same.
+        options.global.bloom_filter_on_read = false;
         let hint = options.global.metadata_size_hint;
         let runtime = state.runtime_env();
         let read = CachedParquetFileReaderFactory::new(

@@ -133,8 +133,9 @@ impl RunScan {
         context: &Arc<TaskContext>,
     ) -> Result<Option<SendableRecordBatchStream>> {
         // DataFusion's scan may give a file to another partition than its own, so that all partitions must do the same.
-        let in_runs = self.in_runs.get_or_try_init(|| self.come_in_runs(context));
-        if !*in_runs.await? {
+        // What cannot be opened here is DataFusion's to read, or to refuse.
+        let in_runs = async || self.come_in_runs(context).await.unwrap_or(false);
+        if !*self.in_runs.get_or_init(in_runs).await {
             return Ok(None);
         }
         let files = self.groups.get(partition);
