@@ -129,6 +129,8 @@ pub struct Finding {
     pub direction: Option<String>,
     /// The finding in words.
     pub sentence: String,
+    /// What to do about it.
+    pub advice: String,
     /// How certain it is.
     pub holds: Holds,
     /// Seconds that it explains: by these findings are ordered.
@@ -261,6 +263,7 @@ impl Findings {
         };
         for (at, finding) in of(Holds::Certain).enumerate() {
             writeln!(page, "  {}. {}", at + 1, finding.sentence)?;
+            writeln!(page, "     {}", finding.advice)?;
         }
         if let Some(otherwise) = &self.otherwise {
             writeln!(page, "  {otherwise}")?;
@@ -400,6 +403,7 @@ mod tests {
             rule: rule.into(),
             direction: Some("read".into()),
             sentence: format!("{rule} it is."),
+            advice: "Do another.".into(),
             holds,
             weight: 1.5,
             evidence: json!({"files": 1}),
@@ -437,7 +441,7 @@ mod tests {
             \x20 read   2.00 KiB  1.00 KiB/s  /a\n\
             \x20 write       5 B           -  a file without a name\n\
             \x20 a note\n\n\
-            Likely causes\n  1. one_ost it is.\n  possible (by windows only; the file may only have been open): one_file it is.\n";
+            Likely causes\n  1. one_ost it is.\n     Do another.\n  possible (by windows only; the file may only have been open): one_file it is.\n";
         assert_eq!(answer().page(), expected);
     }
 

@@ -7,8 +7,8 @@ use super::period::{moment, period, zone};
 use super::screen::Terminal;
 use super::session::{QueryArgs, Session};
 use super::shell::{OutFile, Settings, Shell};
+use crate::answer::analysis::{ANALYSES, Analysis};
 use crate::answer::answer::Answer;
-use crate::answer::{ANALYSES, Analysis, Values};
 use crate::engine::queries::{FOLDERS, Param, ParamType, Query, queries, query};
 use crate::error::Error;
 use crate::lake::Lake;
@@ -20,15 +20,25 @@ use std::path::PathBuf;
 /// Run a built-in query; without a name, list them
 pub(super) struct Args {
     common: Common,
+    /// The values of its parameters, as they were typed.
+    given: Vec<(String, String)>,
     asked: Option<Asked>,
 }
 
 /// What is asked.
+#[derive(Clone, Copy)]
 enum Asked {
-    /// A named query, and the values of its parameters as they were typed.
-    Query(&'static Query, Vec<(String, String)>),
-    /// An analysis, and the values of its parameters.
-    Analysis(&'static Analysis, Values),
+    Query(&'static Query),
+    Analysis(&'static Analysis),
+}
+
+impl Asked {
+    fn params(self) -> Vec<Param> {
+        match self {
+            Self::Query(query) => query.params.clone(),
+            Self::Analysis(analysis) => (analysis.params)(),
+        }
+    }
 }
 
 #[derive(clap::Args)]
@@ -151,9 +161,8 @@ fn page_command(analysis: &'static Analysis) -> Command {
             "The answer is a page of text; with --format json an array of objects, whose blocks hold the numbers.\n\n\
              Example:\n  iolode query {name} --lake /scratch/lake{given}"
         ));
-    params
-        .iter()
-        .fold(command, |command, param| command.arg(option(param)))
+    let own = params.iter().filter(|param| !is_common(&param.name));
+    own.fold(command, |command, param| command.arg(option(param)))
 }
 
 /// The option for a parameter.
@@ -203,36 +212,28 @@ impl FromArgMatches for Args {
         let Some((name, values)) = matches.subcommand() else {
             return Ok(Self {
                 common,
+                given: vec![],
                 asked: None,
             });
         };
         let unknown =
             |e: Error| clap::Error::raw(clap::error::ErrorKind::InvalidSubcommand, e.to_string());
-        if let Some(analysis) = ANALYSES.iter().find(|analysis| analysis.name == name) {
-            let params = (analysis.params)();
-            let given = params.into_iter().filter_map(|param| {
-                let value = values.get_one::<String>(&param.name)?;
-                Some((param.name, value.clone()))
-            });
-            let asked = Asked::Analysis(analysis, Values(given.collect()));
-            return Ok(Self {
-                common,
-                asked: Some(asked),
-            });
-        }
-        let query = query(name).map_err(unknown)?;
-        let mut given = vec![];
-        for param in &query.params {
+        let asked = match ANALYSES.iter().find(|analysis| analysis.name == name) {
+            Some(analysis) => Asked::Analysis(analysis),
+            None => Asked::Query(query(name).map_err(unknown)?),
+        };
+        let given = asked.params().into_iter().filter_map(|param| {
             let value = match param.name.as_str() {
                 "from" => common.ask.from.clone(),
                 "to" => common.ask.to.clone(),
                 name => values.get_one::<String>(name).cloned(),
             };
-            given.extend(value.map(|value| (param.name.clone(), value)));
-        }
+            Some((param.name, value?))
+        });
         Ok(Self {
+            given: given.collect(),
             common,
-            asked: Some(Asked::Query(query, given)),
+            asked: Some(asked),
         })
     }
 
@@ -249,46 +250,16 @@ pub(super) fn run(args: &Args, screen: &mut Terminal) -> anyhow::Result<Exit> {
         output,
         expanded,
     } = &args.common;
-    let (query, values) = match &args.asked {
-        Some(Asked::Query(query, values)) => (query, values),
-        Some(Asked::Analysis(analysis, values)) => {
-            return write_answers(&args.common, analysis, values.clone(), screen);
-        }
-        None => return list(screen),
+    let Some(asked) = args.asked else {
+        return list(screen);
     };
-    let out = output.as_deref().map(OutFile::create).transpose()?;
-    // Times are those of the site.
-    let site = match (&ask.timezone, ask.lake.first()) {
-        (Some(name), _) => zone(name).map_err(Error::Invalid)?,
-        (None, Some(lake)) => Lake::open(super::session::named(lake).1)?.site()?.zone()?,
-        (None, None) => chrono_tz::UTC,
+    let typed = typed(&args.given, &asked.params(), ask)?;
+    let query = match asked {
+        Asked::Query(query) => query,
+        Asked::Analysis(analysis) => return write_answers(&args.common, analysis, &typed, screen),
     };
-    let value = |wanted: &str| {
-        let found = values.iter().find(|(name, _)| name == wanted);
-        found.map(|(_, value)| value.as_str())
-    };
-    period(value("from"), value("to"), site).map_err(Error::Invalid)?;
-    let mut typed = vec![];
-    for (name, value) in values {
-        let time = query
-            .params
-            .iter()
-            .any(|param| param.name == *name && param.kind == ParamType::Timestamp);
-        let value = match time {
-            true => {
-                let micros =
-                    moment(value, site).map_err(|why| Error::Invalid(format!("--{name} {why}")))?;
-                let time = chrono::DateTime::from_timestamp_micros(micros);
-                time.map_or_else(
-                    || value.clone(),
-                    |time| time.format("%Y-%m-%dT%H:%M:%S%.6fZ").to_string(),
-                )
-            }
-            false => value.clone(),
-        };
-        typed.push((name.clone(), value));
-    }
     let statement = query.statement(&typed)?;
+    let out = output.as_deref().map(OutFile::create).transpose()?;
     let session = Session::open_for(
         ask,
         query.params.iter().any(|param| is_common(&param.name)),
@@ -305,6 +276,43 @@ pub(super) fn run(args: &Args, screen: &mut Terminal) -> anyhow::Result<Exit> {
     shell.feed_all(&format!("{statement};"))?;
     shell.finish()?;
     Ok(exit)
+}
+
+/// Values as queries take them: times, which are those of the site, in UTC.
+fn typed(
+    given: &[(String, String)],
+    params: &[Param],
+    ask: &QueryArgs,
+) -> anyhow::Result<Vec<(String, String)>> {
+    let is_time = |name: &str| {
+        let mut params = params.iter();
+        params.any(|param| param.name == name && param.kind == ParamType::Timestamp)
+    };
+    if !given.iter().any(|(name, _)| is_time(name)) {
+        return Ok(given.to_vec());
+    }
+    let site = match (&ask.timezone, ask.lake.first()) {
+        (Some(name), _) => zone(name).map_err(Error::Invalid)?,
+        (None, Some(lake)) => Lake::open(super::session::named(lake).1)?.site()?.zone()?,
+        (None, None) => chrono_tz::UTC,
+    };
+    let value = |wanted: &str| {
+        let found = given.iter().find(|(name, _)| name == wanted);
+        found.map(|(_, value)| value.as_str())
+    };
+    period(value("from"), value("to"), site).map_err(Error::Invalid)?;
+    let typed = given.iter().map(|(name, value)| {
+        let mut value = value.clone();
+        if is_time(name) {
+            let micros =
+                moment(&value, site).map_err(|why| Error::Invalid(format!("--{name} {why}")))?;
+            if let Some(time) = chrono::DateTime::from_timestamp_micros(micros) {
+                value = time.format("%Y-%m-%dT%H:%M:%S%.6fZ").to_string();
+            }
+        }
+        Ok((name.clone(), value))
+    });
+    typed.collect()
 }
 
 /// The names of all questions.
@@ -339,7 +347,7 @@ fn list(screen: &mut Terminal) -> anyhow::Result<Exit> {
 fn write_answers(
     common: &Common,
     analysis: &'static Analysis,
-    values: Values,
+    given: &[(String, String)],
     screen: &mut Terminal,
 ) -> anyhow::Result<Exit> {
     let as_json = match common.format.name {
@@ -353,9 +361,11 @@ fn write_answers(
             .into());
         }
     };
-    analysis.check(&values)?;
+    let values = analysis.values(given)?;
     let out = common.output.as_deref().map(OutFile::create).transpose()?;
-    let session = Session::open(&common.ask, screen)?;
+    let takes_period = (analysis.params)();
+    let takes_period = takes_period.iter().any(|param| is_common(&param.name));
+    let session = Session::open_for(&common.ask, takes_period, screen)?;
     let exit = session.exit();
     let answers = session.answers(analysis, values)?;
     let text = match as_json {

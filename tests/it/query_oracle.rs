@@ -2,7 +2,7 @@
 
 use crate::cli_program::iolode;
 use crate::support::shared_data;
-use iolode::answer::ANALYSES;
+use iolode::answer::analysis::ANALYSES;
 use iolode::engine::queries::QUERIES;
 use std::path::Path;
 

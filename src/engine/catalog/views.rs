@@ -23,6 +23,7 @@ pub const VIEWS: &[(&str, &str)] = views![
     "darshan_log_twin",
     "job",
     "slurm_job_io",
+    "log_facts",
 ];
 
 /// A view.

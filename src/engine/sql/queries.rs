@@ -39,6 +39,7 @@ pub const QUERIES: &[(&str, &str, &str)] = queries! {
         "top_write", "sequential", "read_ratio", "sharing", "middleware", "low_read", "low_write", "high_bandwidth", "all_ost_low_read",
         "all_ost_low_write",
     }
+    "facts" { "file_facts", "job_facts" }
     "lustre" { "ost_load", "slow_osts", "ost_neighbours", "stripe_advice" }
     "jobs" { "top", "regressions", "rank_imbalance", "unreadable_logs" }
 };
@@ -47,6 +48,7 @@ pub const QUERIES: &[(&str, &str, &str)] = queries! {
 pub const FOLDERS: &[(&str, &str)] = &[
     ("slurm_lmt", "Slurm and LMT beside Darshan"),
     ("iominer", "Questions of the IOMiner paper"),
+    ("facts", "What the rules of root_causes look at"),
     ("lustre", "Storage targets"),
     ("jobs", "Jobs, programs and logs"),
 ];

@@ -1,18 +1,21 @@
-# What made the I/O of logs slow: five causes by the thresholds that stand in the query's comment, each from the exclusive times
-# (algorithm 2) of the files that it is about, by their windows and by the times for which they were busy (SEMANTICS.md 2).
+# What made the I/O of logs slow: five causes by the thresholds of queries/rules, each from the exclusive times (algorithm 2) of the files that it is
+# about, by their windows and by the times for which they were busy (SEMANTICS.md 2); and, if asked for, two by what others did (job_facts.py).
 # param job int NULL
 # param from timestamp NULL
 # param to timestamp NULL
 # param both bool true
 # param min_time float 1
 # param slow_bw float 1e9
+# param evidence text files
 # with both=false
 # with both=false min_time=0.01 slow_bw=1e12
 # with from=2026-09-10 to=2026-09-13 min_time=10
 # with job=6102090 both=false
+# with from=2026-09-10 to=2026-09-13 evidence=all
 from bisect import bisect_left
 from collections import defaultdict
 
+import job_facts
 import lake
 from factors import cover
 
@@ -22,7 +25,7 @@ SELECT l.job_id, l.log_id, l.app, l.start_time, l.nprocs, direction, record_id, 
   CASE direction WHEN 'read' THEN (f.bytes_read, f.posix_reads, consec_reads, f.size_read_0_100 + f.size_read_100_1k, readers, f.read_start, f.read_end, read_busy_end, critical_read_time)
     ELSE (f.bytes_written, f.posix_writes, consec_writes, f.size_write_0_100 + f.size_write_100_1k, writers, f.write_start, f.write_end, write_busy_end, critical_write_time) END AS v
 FROM darshan_file f JOIN darshan_log l USING (log_id), (VALUES ('read'), ('write')) d(direction)
-WHERE NOT is_stream AND l.nprocs > 1 AND coalesce(l.job_id = $job, $job IS NULL) AND coalesce(l.start_time >= $from, $from IS NULL) AND coalesce(l.start_time < $to, $to IS NULL)
+WHERE NOT is_stream AND l.nprocs >= $min_nprocs AND coalesce(l.job_id = $job, $job IS NULL) AND coalesce(l.start_time >= $from, $from IS NULL) AND coalesce(l.start_time < $to, $to IS NULL)
 """
 
 
@@ -78,29 +81,40 @@ def causes(files, critical_time, nprocs):
     return answer
 
 
-def rows(con, params):
+def sides(con, params):
+    """The files of each log and direction whose critical time by windows is long enough."""
     logs = defaultdict(list)
-    for f in lake.rows(con, FILES, {name: params[name] for name in ("job", "from", "to")}):
+    for f in lake.rows(con, FILES, {name: params[name] for name in ("job", "from", "to", "min_nprocs")}):
         f["bytes"], f["requests"], f["consec"], f["small"], active, f["a"], f["end"], f["busy_end"], f["critical"] = f["v"]
         f["procs"] = f["upper"] if active is None else active
-        if f["bytes"] > 0 and (f["critical"] or 0) >= params["min_time"]:
+        if f["bytes"] > 0 and f["critical"] is not None and f["critical"] >= params["min_time"]:
             logs[f["job_id"], f["log_id"], f["direction"]].append(f)
+    return logs
+
+
+def used(files, kind, least):
+    """Those that are in use by a kind of interval, with the time of their own, and the critical time; none if it is too short."""
+    some = []
+    for f in files:
+        ends = [end for end in (f["end"], f["busy_end"] if kind == "busy" else None) if end is not None]
+        if f["a"] is not None and ends and min(ends) > f["a"]:
+            some.append({**f, "b": min(ends), "own": 0.0})
+    by_id = {f["record_id"]: f for f in some}
+    for one, a, b in cover([(f["a"], f["b"], f["record_id"]) for f in some]):
+        by_id[one]["own"] += b - a
+    critical_time = sum(f["own"] for f in some)
+    return (some, critical_time) if critical_time >= least else ([], critical_time)
+
+
+def rows(con, params):
     answer = []
-    for (job, log, direction), files in logs.items():
+    for (job, log, direction), files in sides(con, {**params, "min_nprocs": 2}).items():
         found = defaultdict(dict)
         for kind, least in (("window", params["min_time"]), ("busy", params["min_time"] / 10)):
-            used = []
-            for f in files:
-                ends = [end for end in (f["end"], f["busy_end"] if kind == "busy" else None) if end is not None]
-                if f["a"] is not None and ends and min(ends) > f["a"]:
-                    used.append({**f, "b": min(ends), "own": 0.0})
-            by_id = {f["record_id"]: f for f in used}
-            for one, a, b in cover([(f["a"], f["b"], f["record_id"]) for f in used]):
-                by_id[one]["own"] += b - a
-            critical_time = sum(f["own"] for f in used)
-            if critical_time < least or not used:
+            some, critical_time = used(files, kind, least)
+            if not some:
                 continue
-            for cause, subject, time, some, number in causes(used, critical_time, files[0]["nprocs"]):
+            for cause, subject, time, some, number in causes(some, critical_time, files[0]["nprocs"]):
                 size = sum(f["bytes"] for f in some)
                 if time >= 0.5 * critical_time and size / time < params["slow_bw"]:
                     same = subject if cause in ("one_ost", "one_rank", "one_file") else None
@@ -112,4 +126,25 @@ def rows(con, params):
             share = {"share": kinds.get("window", {}).get("share"), "share_busy": kinds.get("busy", {}).get("share")}
             first = files[0]
             answer.append({"job_id": job, "log_id": log, "app": first["app"], "start_time": first["start_time"], "nprocs": first["nprocs"], "direction": direction, "cause": cause, **shown, **share})
+    if params["evidence"] == "all":
+        answer += by_others(con, params)
     return answer
+
+
+def by_others(con, params):
+    """Causes by what others did on the OSTs of a job."""
+    logs = {one["log_id"]: one for one in lake.rows(con, "SELECT log_id, app, start_time, nprocs FROM darshan_log")}
+    for f in job_facts.rows(con, params):
+        if f["critical_time"] < 1:
+            continue
+        found = None
+        if f["ost"] is not None and f["share"] >= 0.5:
+            found = ("slow_ost", f["share"], f["slowdown"], f"OST {f['ost']} of {f['fs']}")
+        elif f["ost"] is None and f["peak"] and (f["others_share"] or 0) >= 0.5 and (f["coverage"] or 0) >= 0.5 and f["others"] / f["seconds"] >= 0.1 * f["peak"]:
+            found = ("interference", f["others_share"], f["others"] / f["seconds"], f["fs"])
+        log = logs[f["log_id"]]
+        asked = (params["from"] is None or log["start_time"] >= params["from"]) and (params["to"] is None or log["start_time"] < params["to"])
+        if found and asked:
+            cause, share, number, subject = found
+            yield {"job_id": f["job_id"], "log_id": f["log_id"], "app": log["app"], "start_time": log["start_time"], "nprocs": log["nprocs"], "direction": f["direction"],
+                   "cause": cause, "share": share, "share_busy": share, "critical_time": f["critical_time"], "files": None, "bytes": None, "bw": None, "number": number, "subject": subject}

@@ -4,12 +4,12 @@
 //! bytes on its OSTs, whether the answer hangs on the kind of interval, and the likely causes in words with the numbers behind
 //! them - or that nothing stands out.
 
-mod causes;
 mod facts;
 mod neighbours;
 
-use super::amount::{count, counted, rate, seconds, share, significant, size};
-use super::answer::{Answer, Block, Cell, Column, Parameter, Period, SHOWN, Table};
+use crate::answer::amount::{count, counted, rate, seconds, share, significant, size};
+use crate::answer::answer::{Answer, Block, Cell, Column, Parameter, Period, SHOWN, Table};
+use crate::answer::rules;
 use crate::engine::Engine;
 use crate::error::Result;
 use chrono::SecondsFormat;
@@ -36,9 +36,8 @@ pub async fn answers(engine: &Engine, job: i64) -> Result<Vec<Answer>> {
             "darshan_file",
             "perf_factors",
             "root_causes",
-            "lmt_interference",
+            "job_facts",
             "ost_neighbours",
-            "slow_osts",
             "stripe_advice",
         ],
         citation: "T. Wang et al., IOMiner: Large-scale Analytics Framework for Gaining Knowledge from I/O Logs, CLUSTER 2018",
@@ -55,7 +54,12 @@ fn blocks(job: &Job) -> Vec<Block> {
     }
     blocks.push(neighbours::block(job));
     blocks.extend(advice(job));
-    blocks.push(causes::block(job));
+    let longest = job.flows.values().map(|flow| flow.critical_time);
+    blocks.push(Block::Findings(rules::findings(
+        &job.causes,
+        &job.others,
+        longest.fold(0.0, f64::max),
+    )));
     blocks
 }
 

@@ -1,7 +1,8 @@
 //! What is known of a job: the answers to the questions that its page is made of.
 
 use crate::answer::rows::rows;
-use crate::engine::Engine;
+use crate::answer::rules::Row;
+use crate::engine::{Engine, rules};
 use crate::error::{Error, Result};
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Deserializer};
@@ -82,40 +83,6 @@ pub(super) struct Rank {
     pub(super) below: Option<f64>,
 }
 
-/// A row of `root_causes`.
-#[derive(Debug, Deserialize)]
-pub(super) struct Cause {
-    log_id: i64,
-    pub(super) direction: String,
-    pub(super) cause: String,
-    pub(super) share: Option<f64>,
-    pub(super) share_busy: Option<f64>,
-    pub(super) critical_time: f64,
-    pub(super) files: i64,
-    pub(super) bw: f64,
-    pub(super) number: f64,
-    pub(super) subject: Option<String>,
-}
-
-/// A row of `lmt_interference`, and how fast the OSTs of that file system were seen to be.
-#[derive(Debug, Deserialize)]
-pub(super) struct Interference {
-    log_id: i64,
-    pub(super) direction: String,
-    pub(super) fs: String,
-    pub(super) osts: i64,
-    pub(super) seconds: f64,
-    pub(super) seen: i64,
-    pub(super) own: f64,
-    pub(super) same_job: f64,
-    pub(super) other_known: f64,
-    pub(super) unexplained: f64,
-    pub(super) others_share: Option<f64>,
-    pub(super) coverage: Option<f64>,
-    /// The most that one of its OSTs moved within a day around the job, B/s.
-    pub(super) peak: Option<f64>,
-}
-
 /// A row of `ost_neighbours`.
 #[derive(Debug, Deserialize)]
 pub(super) struct Neighbour {
@@ -127,34 +94,6 @@ pub(super) struct Neighbour {
     pub(super) osts: i64,
     pub(super) neighbour_bytes: f64,
     pub(super) share: f64,
-}
-
-/// An OST that is slow for everyone, on which the job moved bytes.
-#[derive(Debug)]
-pub(super) struct SlowOst {
-    pub(super) fs: String,
-    pub(super) ost: i64,
-    pub(super) direction: String,
-    pub(super) slowdown: f64,
-    /// Files of all jobs that it is known from.
-    pub(super) files: i64,
-    /// What the job's files on it moved, on all their OSTs.
-    pub(super) bytes: i64,
-    /// The part of the critical time that is theirs.
-    pub(super) share: f64,
-}
-
-/// A file of the job on such an OST.
-#[derive(Deserialize)]
-struct SlowFile {
-    log_id: i64,
-    record_id: u64,
-    fs: String,
-    ost: i64,
-    direction: String,
-    slowdown: f64,
-    files: i64,
-    bytes: i64,
 }
 
 /// A row of `stripe_advice`.
@@ -179,10 +118,11 @@ pub(super) struct Job {
     pub(super) flows: BTreeMap<(&'static str, &'static str), Flow>,
     /// By direction.
     pub(super) compared: BTreeMap<&'static str, Vec<Compared>>,
-    pub(super) causes: Vec<Cause>,
-    pub(super) interference: Vec<Interference>,
+    /// Rows of `root_causes`.
+    pub(super) causes: Vec<Row>,
+    /// Rows of `job_facts`, each with the `causes` that it meets.
+    pub(super) others: Vec<Row>,
     pub(super) neighbours: Vec<Neighbour>,
-    pub(super) slow_osts: Vec<SlowOst>,
     pub(super) advice: Vec<Advice>,
 }
 
@@ -255,9 +195,8 @@ async fn gather(engine: &Engine, job: i64, logs: Vec<Log>) -> Result<Job> {
         flows: BTreeMap::new(),
         compared: BTreeMap::new(),
         causes: vec![],
-        interference: vec![],
+        others: vec![],
         neighbours: vec![],
-        slow_osts: vec![],
         advice: vec![],
         logs: vec![],
     };
@@ -302,38 +241,23 @@ async fn gather(engine: &Engine, job: i64, logs: Vec<Log>) -> Result<Job> {
     {
         found.flows.retain(|(_, interval), _| *interval != "dxt");
     }
+    let of_row = |row: &Row| row["log_id"].as_i64().is_some_and(of);
     let causes = format!("SELECT * FROM root_causes(job => {job}, both => false)");
     found.causes = rows(engine, &causes).await?;
-    found.causes.retain(|cause| of(cause.log_id));
-    // Intervals of LMT of up to 30 s, with stamps that are up to 5 s late.
-    let during = period(first - TimeDelta::seconds(5), last + TimeDelta::seconds(40));
-    found.interference = rows(engine, &format!(
-        "SELECT i.*, CASE WHEN i.direction = 'read' THEN p.peak_read ELSE p.peak_write END AS peak FROM lmt_interference({during}, job => {job}) i \
-         LEFT JOIN (SELECT fs, max(bytes_read / interval_s) AS peak_read, max(bytes_written / interval_s) AS peak_write FROM lmt_ost \
-           WHERE time >= '{}' AND time < '{}' AND NOT gap AND NOT reset AND interval_s > 0 GROUP BY fs) p ON p.fs = i.fs",
-        stamp(first - TimeDelta::hours(12)),
-        stamp(last + TimeDelta::hours(12)),
-    )).await?;
-    found.interference.retain(|of_log| of(of_log.log_id));
+    found.causes.retain(of_row);
+    let others = format!(
+        "SELECT f.*, {} AS causes FROM job_facts({}, job => {job}) f",
+        rules::met_by_a_job(),
+        period(first, last)
+    );
+    found.others = rows(engine, &others).await?;
+    found.others.retain(of_row);
     found.neighbours = rows(
         engine,
         &format!("SELECT * FROM ost_neighbours(job => {job}) ORDER BY neighbour_bytes DESC"),
     )
     .await?;
     found.neighbours.retain(|neighbour| of(neighbour.log_id));
-    let files: Vec<SlowFile> = rows(engine, &format!(
-        "WITH placed AS ( \
-           SELECT DISTINCT log_id, record_id, fs, ost, bytes_read, bytes_written FROM ( \
-             SELECT log_id, record_id, fs, unnest(ost_list) AS ost, bytes_read, bytes_written FROM darshan_file WHERE job_id = {job} AND ost_list IS NOT NULL AND NOT is_stream) \
-         ) \
-         SELECT p.log_id, p.record_id, s.fs, s.ost, s.direction, s.slowdown, s.files, CASE WHEN s.direction = 'read' THEN p.bytes_read ELSE p.bytes_written END AS bytes \
-         FROM slow_osts({month}) s JOIN placed p ON p.fs = s.fs AND p.ost = s.ost \
-         WHERE s.slow AND CASE WHEN s.direction = 'read' THEN p.bytes_read ELSE p.bytes_written END > 0 ORDER BY s.slowdown DESC, s.fs, s.ost, p.record_id"
-    )).await?;
-    found.slow_osts = slow_osts(
-        files.into_iter().filter(|file| of(file.log_id)),
-        &found.flows,
-    );
     found.advice = rows(
         engine,
         &format!("SELECT * FROM stripe_advice(job => {job})"),
@@ -341,43 +265,6 @@ async fn gather(engine: &Engine, job: i64, logs: Vec<Log>) -> Result<Job> {
     .await?;
     found.logs = logs;
     Ok(found)
-}
-
-/// The slow OSTs of these files, slowest first, with the part of the critical time that waited for each.
-fn slow_osts(
-    files: impl Iterator<Item = SlowFile>,
-    flows: &BTreeMap<(&'static str, &'static str), Flow>,
-) -> Vec<SlowOst> {
-    let mut osts: Vec<SlowOst> = vec![];
-    for file in files {
-        let flow = DIRECTIONS.iter().find(|name| **name == file.direction);
-        let flow = flow.and_then(|direction| flows.get(&(*direction, "window")));
-        let critical = flow.and_then(|flow| {
-            flow.critical_files
-                .iter()
-                .find(|known| known.record_id == file.record_id)
-        });
-        let share = critical.map_or(0.0, |critical| critical.share);
-        let same = osts.iter_mut().find(|ost| {
-            ost.fs == file.fs && ost.ost == file.ost && ost.direction == file.direction
-        });
-        match same {
-            Some(ost) => {
-                ost.bytes += file.bytes;
-                ost.share += share;
-            }
-            None => osts.push(SlowOst {
-                fs: file.fs,
-                ost: file.ost,
-                direction: file.direction,
-                slowdown: file.slowdown,
-                files: file.files,
-                bytes: file.bytes,
-                share,
-            }),
-        }
-    }
-    osts
 }
 
 /// The job's numbers beside those of the other jobs of the month.

@@ -1,0 +1,142 @@
+//! Analyses: questions that are answered with pages. They take parameters as named queries do.
+//!
+//! # Adding an analysis
+//! One file here that makes an [`Answer`]; one line in [`ANALYSES`]. `iolode query NAME` then writes its page, or its JSON.
+
+pub mod diagnose;
+
+use crate::answer::answer::Answer;
+use crate::engine::Engine;
+use crate::engine::queries::{Param, ParamType};
+use crate::error::{Error, Result};
+use futures::future::BoxFuture;
+
+/// A question that is answered with [`Answer`]s.
+pub struct Analysis {
+    /// Its name.
+    pub name: &'static str,
+    /// What it answers, one line.
+    pub doc: &'static str,
+    /// Its parameters.
+    pub params: fn() -> Vec<Param>,
+    /// What it finds, given [`Analysis::values`].
+    ///
+    /// # Errors
+    /// Those of the lake; [`crate::Error::Unknown`] or [`crate::Error::Invalid`] for what the lake holds nothing of.
+    pub answers: for<'a> fn(&'a Engine, &'a Values) -> BoxFuture<'a, Result<Vec<Answer>>>,
+}
+
+/// Every analysis, in the order in which they are shown.
+pub const ANALYSES: &[Analysis] = &[Analysis {
+    name: "diagnose",
+    doc: "One job on one page: where its I/O time was spent, and likely causes of slow I/O",
+    params: || vec![job()],
+    answers: |engine, values| {
+        Box::pin(async move { diagnose::answers(engine, values.int("job")?).await })
+    },
+}];
+
+/// The values of an analysis's parameters.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Values(Vec<(String, String)>);
+
+impl Analysis {
+    /// The value of each parameter: what was given, as somebody types it, else its default. A parameter whose default is NULL has none.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] or [`Error::Unknown`] if a value is missing, is none of its parameter's type, or has no parameter.
+    pub fn values(&self, given: &[(String, String)]) -> Result<Values> {
+        let params = (self.params)();
+        for (name, value) in given {
+            let param = params.iter().find(|param| param.name == *name);
+            let known = params.iter().map(|param| param.name.as_str());
+            let param = param.ok_or_else(|| Error::unknown("parameter", name, known))?;
+            param.literal(value)?;
+        }
+        let mut values = vec![];
+        for param in params {
+            let found = given.iter().find(|(name, _)| *name == param.name);
+            match (found, param.default.as_deref()) {
+                (Some((_, value)), _) => values.push((param.name, value.clone())),
+                (None, Some("NULL")) => {}
+                // A default is SQL: a text stands in quotes.
+                (None, Some(default)) => {
+                    values.push((param.name, default.trim_matches('\'').into()))
+                }
+                (None, None) => {
+                    let (flag, doc) = (param.flag(), param.doc);
+                    let why = format!("{} needs --{flag}: {doc}", self.name);
+                    return Err(Error::Invalid(why));
+                }
+            }
+        }
+        Ok(Values(values))
+    }
+}
+
+impl Values {
+    /// A whole number.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if there is none.
+    pub fn int(&self, name: &str) -> Result<i64> {
+        let value = self.0.iter().find(|(known, _)| known == name);
+        let value = value.and_then(|(_, value)| value.trim().parse().ok());
+        value.ok_or_else(|| Error::Invalid(format!("--{name}: expected a whole number")))
+    }
+}
+
+fn job() -> Param {
+    Param {
+        name: "job".into(),
+        kind: ParamType::Int,
+        default: None,
+        values: vec![],
+        doc: "Job id".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_analysis_has_the_values_that_were_given_and_defaults() {
+        let analysis = Analysis {
+            params: || {
+                let param = |name: &str, kind, default: Option<&str>| Param {
+                    name: name.into(),
+                    kind,
+                    default: default.map(String::from),
+                    ..job()
+                };
+                vec![
+                    job(),
+                    param("top", ParamType::Int, Some("5")),
+                    param("unit", ParamType::Text, Some("'log'")),
+                    param("fs", ParamType::Text, Some("NULL")),
+                ]
+            },
+            ..ANALYSES[0]
+        };
+        let values = |given: &[(&str, &str)]| {
+            let given = given
+                .iter()
+                .map(|(name, value)| (name.to_string(), value.to_string()));
+            analysis.values(&given.collect::<Vec<_>>())
+        };
+        let expected = [("job", "7"), ("top", "3"), ("unit", "log")];
+        let expected = expected.map(|(name, value)| (name.to_string(), value.to_string()));
+        let found = values(&[("top", "3"), ("job", "7")]).unwrap();
+        assert_eq!(found, Values(expected.to_vec()));
+        assert_eq!(found.int("top").unwrap(), 3);
+        for (given, why) in [
+            (&[][..], "diagnose needs --job: Job id"),
+            (&[("job", "many")], "--job `many`: expected a whole number"),
+            (&[("jobs", "7")], "unknown parameter `jobs`"),
+        ] {
+            let error = values(given).unwrap_err().to_string();
+            assert!(error.contains(why), "{error}");
+        }
+    }
+}

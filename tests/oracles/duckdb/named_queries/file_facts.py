@@ -1,0 +1,29 @@
+# What rules look at of a file: its interval by windows and by busy times, the time of its own (algorithm 2), and how it lies among the others.
+# param job int NULL
+# param from timestamp NULL
+# param to timestamp NULL
+# param min_time float 0
+# param min_nprocs int 1
+# with min_time=1 min_nprocs=2
+# with from=2026-09-10 to=2026-09-13
+# with job=6102090
+# near lost critical_time
+import root_causes
+
+
+def rows(con, params):
+    return list(facts(con, params))
+
+
+def facts(con, params):
+    for (job, log, direction), files in root_causes.sides(con, params).items():
+        for kind, least in (("window", params["min_time"]), ("busy", params["min_time"] / 10)):
+            some, critical_time = root_causes.used(files, kind, least)
+            by_length = sorted(some, key=lambda f: (f["a"] - f["b"], f["record_id"]))
+            overlap = root_causes.together(some)
+            for f in some:
+                yield {"job_id": job, "log_id": log, "direction": direction, "kind": kind, "record_id": f["record_id"], "path": f["path"], "ost": f["ost"], "rank": f["rank"],
+                       "procs": f["procs"], "bytes": f["bytes"], "requests": f["requests"], "consec": f["consec"], "small": f["small"],
+                       "begins": f["a"], "ends": f["b"], "length": f["b"] - f["a"], "time": f["own"], "by_length": by_length.index(f) + 1,
+                       "alone": overlap(f) <= 0.05 * (f["b"] - f["a"]), "nprocs": f["nprocs"], "files": len(some), "all_bytes": sum(one["bytes"] for one in some),
+                       "critical_time": critical_time, "lost": critical_time - root_causes.union(by_length[1:])}
