@@ -8,6 +8,7 @@ use arrow::datatypes::Int64Type;
 use std::fs;
 use std::time::Duration;
 
+mod at_call;
 mod compaction;
 mod copy;
 mod daily;
