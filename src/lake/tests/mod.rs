@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::source::{BatchSink, Input, Outcome, Peek, Reader, Site, Source};
-use crate::table::Column;
+use crate::table::{Column, table};
 use arrow::array::AsArray;
 use arrow::datatypes::Int64Type;
 use std::fs;
@@ -27,6 +27,7 @@ mod racing;
 mod ranges;
 mod refused;
 mod retention;
+mod row_order;
 mod settings;
 mod signatures;
 mod taken;
