@@ -5,5 +5,7 @@ cd "$(dirname "$0")/.."
 cargo fmt --all -- --check
 cargo clippy --all-targets -- -D warnings
 cargo test --release
+# The tests of the crate itself that need the real logs.
+if [ -d "${IOLODE_SHARED_DATA:-../shared/data}/darshan" ]; then cargo test --release --lib -- --ignored; fi
 RUSTDOCFLAGS="-D warnings" cargo doc --no-deps
 cargo check --no-default-features

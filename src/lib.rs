@@ -185,8 +185,8 @@
 //!
 //! Errors of the library are typed and never printed by it. Versions: the log's format (`source::darshan::layout`), a table's
 //! schema (`version` in its schema file, kept for each data file), the reader (kept for each input), and the manifest.
-//! Tests stand beside what they test; what crosses modules, or compares with pydarshan and DuckDB, is in `tests/it`; SQL is
-//! tested in SQL, in `tests/slt`. Speed is measured by `scripts/bench.py` as a ratio of CPU seconds, never asserted in a test.
+//! Tests stand beside what they test; what crosses modules, needs real logs or another program, or compares with pydarshan and
+//! DuckDB, is in `tests/it`; SQL is tested in SQL, in `tests/slt`. Speed is measured by `scripts/bench.py` as a ratio of CPU seconds, never asserted in a test.
 
 #[cfg(feature = "engine")]
 pub mod answer;

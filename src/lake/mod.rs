@@ -28,8 +28,6 @@
 
 mod file;
 mod ingest;
-#[cfg(test)]
-mod kill;
 mod maintenance;
 #[cfg(test)]
 mod tests;

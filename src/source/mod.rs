@@ -34,17 +34,13 @@ pub const SOURCES: &[&dyn Source] = &[&darshan::Darshan, &slurm::Slurm, &lmt::Lm
 pub(crate) mod tests {
     use std::path::PathBuf;
 
-    /// A file or folder of the real logs; None, and a word about it, where they are not.
-    #[allow(clippy::print_stderr)]
-    pub(crate) fn shared(name: &str) -> Option<PathBuf> {
+    /// A file or folder of the real logs, for tests that need what only this crate sees. Others are in tests/it. They are ignored
+    /// unless asked for: `cargo test --lib -- --ignored`.
+    pub(crate) fn shared_data(name: &str) -> PathBuf {
         let folder = std::env::var_os("IOLODE_SHARED_DATA").map_or_else(
             || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/data"),
             PathBuf::from,
         );
-        let path = folder.join(name);
-        if !path.exists() {
-            eprintln!("skipped: {} is not there", path.display());
-        }
-        path.exists().then_some(path)
+        folder.join(name)
     }
 }

@@ -8,11 +8,10 @@ use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command};
+use std::process::{Child, Command, ExitCode};
 
 crate::tests! {
     [] => {
-        child,
         two_ingests_at_once_both_succeed_and_a_reader_beside_them_never_sees_half,
     }
 }
@@ -20,11 +19,9 @@ crate::tests! {
 /// Set for a child of a test: the lake, then the trees, separated by newlines.
 const CHILD: &str = "IOLODE_TEST_CONCURRENT";
 
-/// Does nothing, unless a test below has started it as a process of its own.
-fn child() {
-    let Ok(text) = std::env::var(CHILD) else {
-        return;
-    };
+/// One of the two ingests, if a test has started this process for it.
+pub(crate) fn child() -> Option<ExitCode> {
+    let text = std::env::var(CHILD).ok()?;
     let mut lines = text.lines();
     let lake = Lake::open(lines.next().unwrap()).unwrap();
     let options = IngestOptions {
@@ -33,6 +30,7 @@ fn child() {
         ..IngestOptions::default()
     };
     lake.ingest(&options, &Silent).unwrap();
+    Some(ExitCode::SUCCESS)
 }
 
 fn ingest_in_a_process(lake: &Path, trees: &[PathBuf]) -> Child {
@@ -41,7 +39,6 @@ fn ingest_in_a_process(lake: &Path, trees: &[PathBuf]) -> Child {
         .iter()
         .for_each(|tree| text += &format!("\n{}", tree.display()));
     Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "concurrent::child", "--nocapture"])
         .env(CHILD, text)
         .spawn()
         .unwrap()

@@ -16,6 +16,10 @@ pub(crate) enum Need {
     Packages,
     /// A checkout of git.
     Git,
+    /// bash.
+    Bash,
+    /// A MariaDB server that a test can start.
+    MariaDb,
 }
 
 /// A test, and what it needs.
@@ -43,7 +47,14 @@ macro_rules! tests {
 }
 
 impl Need {
-    const ALL: [Self; 4] = [Self::Data, Self::Python, Self::Packages, Self::Git];
+    const ALL: [Self; 6] = [
+        Self::Data,
+        Self::Python,
+        Self::Packages,
+        Self::Git,
+        Self::Bash,
+        Self::MariaDb,
+    ];
 
     /// What is missing; None if it is there.
     fn lacks(self) -> Option<&'static str> {
@@ -56,8 +67,17 @@ impl Need {
                 "python3 with pydarshan, DuckDB, Polars and PyArrow: scripts/venv.sh makes one, or IOLODE_PYTHON names it",
             ),
             Self::Git => (!is_checkout()).then_some("git, and a checkout of it"),
+            Self::Bash => (!can_start("bash")).then_some("bash"),
+            Self::MariaDb => {
+                let programs = ["mariadb-install-db", "mariadbd", "mariadb"];
+                (!programs.into_iter().all(can_start)).then_some("mariadb-server")
+            }
         }
     }
+}
+
+fn can_start(program: &str) -> bool {
+    Command::new(program).arg("--version").output().is_ok()
 }
 
 fn is_checkout() -> bool {
@@ -68,6 +88,15 @@ fn is_checkout() -> bool {
         .args(["rev-parse", "--git-dir"])
         .output();
     asked.is_ok_and(|output| output.status.success())
+}
+
+/// Whether the command line asks for a test of that name.
+fn is_asked(arguments: &Arguments, name: &str) -> bool {
+    let is_named = |part: &String| match arguments.exact {
+        true => part == name,
+        false => name.contains(part),
+    };
+    arguments.filter.iter().all(is_named) && !arguments.skip.iter().any(is_named)
 }
 
 /// Runs those that the command line asks for.
@@ -90,6 +119,9 @@ pub(crate) fn run(files: &[&'static [Test]]) -> ExitCode {
         });
         if let Some(lacks) = lacks(test) {
             trial = trial.with_ignored_flag(true);
+            if !is_asked(&arguments, trial.name()) {
+                continue;
+            }
             match ignored.iter_mut().find(|(known, _)| *known == lacks) {
                 Some((_, tests)) => *tests += 1,
                 None => ignored.push((lacks, 1)),

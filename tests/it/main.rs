@@ -1,5 +1,10 @@
-//! What crosses modules: the program from the outside, comparisons with pydarshan and DuckDB, ingests at the same time, and the
-//! rules of the house. One binary, for each one more would link the engine again.
+//! What crosses modules: the program from the outside, real logs, comparisons with pydarshan and DuckDB, ingests at the same time or
+//! killed (`tests/crash`), mutated logs (`tests/fuzz/mutants`), and the rules of the house. One binary, for each one more would link the
+//! engine again.
+//!
+//! A test says what it needs: see [`harness::Need`]. Without it the test is ignored, and the last lines say how many were, and why.
+//! The tests in `src` need nothing; those two that need real logs and what only the crate sees are ignored there, and run by
+//! `cargo test --lib -- --ignored`.
 //!
 //! # Environment variables of the tests
 //!
@@ -8,7 +13,7 @@
 //! | `IOLODE_SHARED_DATA` | the folder of the real logs; `../shared/data` if not set |
 //! | `IOLODE_PYTHON` | a Python with the packages of `tests/oracles/python/requirements.txt`; `target/venv` if not set |
 //! | `SLT_COMPLETE` | `tests/slt` writes the answers into its files |
-//! | `IOLODE_SEED`, `IOLODE_MUTANTS` | where mutated logs begin, and how many of each there are (`src/source/*/mutation.rs`) |
+//! | `IOLODE_SEED`, `IOLODE_MUTANTS` | seed of the mutated logs, and how many of each there are (`tests/fuzz/mutants`, `src/source/darshan/spilled_real_logs.rs`) |
 //! | `IOLODE_SEED`, `IOLODE_JOINS` | the same of random joins (`src/engine/tests/joins.rs`) |
 //! | `IOLODE_PATHS` | paths of the listing of an archive (`src/lake/tests/daily.rs`) |
 //!
@@ -22,7 +27,12 @@ mod circles;
 mod cli;
 #[cfg(feature = "engine")]
 mod cli_program;
+mod columns;
 mod concurrent;
+#[path = "../crash/ingest.rs"]
+mod crash;
+mod darshan_logs;
+mod darshan_reference;
 mod differential;
 #[cfg(feature = "engine")]
 mod failure;
@@ -31,8 +41,14 @@ mod harness;
 mod inspect;
 #[cfg(feature = "engine")]
 mod joined_sources;
+mod lmt_files;
+mod lmt_mysql;
+mod lmt_mysqldump;
+#[path = "../fuzz/mutants/mod.rs"]
+mod mutants;
 #[cfg(feature = "engine")]
 mod percentiles;
+mod pydarshan;
 #[cfg(feature = "engine")]
 mod query_oracle;
 /// The generator of the library's own tests.
@@ -43,15 +59,21 @@ mod random;
 mod random_sql;
 #[cfg(feature = "engine")]
 mod readers;
+mod real_lakes;
+#[cfg(feature = "engine")]
+mod real_views;
 #[cfg(feature = "engine")]
 mod reference;
 mod registry;
 #[cfg(feature = "engine")]
 mod root_cause_oracle;
 mod semantics;
+mod shell_paths;
+mod slurm_dumps;
 mod support;
 #[cfg(feature = "engine")]
 mod sweep;
+mod synth_beside_real;
 #[cfg(feature = "engine")]
 mod synth_scaled;
 mod tidy;
@@ -60,6 +82,10 @@ mod user_functions;
 mod writer_round_trip;
 
 fn main() -> std::process::ExitCode {
+    // A process that a test has started does what it was started for.
+    if let Some(done) = crash::child().or_else(concurrent::child) {
+        return done;
+    }
     harness::run(&[
         #[cfg(feature = "engine")]
         algorithm_1::TESTS,
@@ -67,6 +93,9 @@ fn main() -> std::process::ExitCode {
         #[cfg(feature = "engine")]
         cli::TESTS,
         concurrent::TESTS,
+        crash::TESTS,
+        darshan_logs::TESTS,
+        darshan_reference::TESTS,
         differential::TESTS,
         #[cfg(feature = "engine")]
         failure::TESTS,
@@ -74,22 +103,35 @@ fn main() -> std::process::ExitCode {
         inspect::TESTS,
         #[cfg(feature = "engine")]
         joined_sources::TESTS,
+        lmt_files::TESTS,
+        lmt_mysql::TESTS,
+        lmt_mysqldump::TESTS,
+        mutants::darshan::TESTS,
+        mutants::lmt::TESTS,
+        mutants::slurm::TESTS,
         #[cfg(feature = "engine")]
         percentiles::TESTS,
+        pydarshan::TESTS,
         #[cfg(feature = "engine")]
         query_oracle::TESTS,
         #[cfg(feature = "engine")]
         random_sql::TESTS,
         #[cfg(feature = "engine")]
         readers::TESTS,
+        real_lakes::TESTS,
+        #[cfg(feature = "engine")]
+        real_views::TESTS,
         #[cfg(feature = "engine")]
         reference::TESTS,
         registry::TESTS,
         #[cfg(feature = "engine")]
         root_cause_oracle::TESTS,
         semantics::TESTS,
+        shell_paths::TESTS,
+        slurm_dumps::TESTS,
         #[cfg(feature = "engine")]
         sweep::TESTS,
+        synth_beside_real::TESTS,
         #[cfg(feature = "engine")]
         synth_scaled::TESTS,
         tidy::TESTS,

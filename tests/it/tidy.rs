@@ -13,6 +13,7 @@ crate::tests! {
         no_file_is_a_drawer_for_the_rest,
         arrow_parquet_and_the_object_store_are_there_once,
         every_schema_file_is_a_table_and_every_table_has_one,
+        every_variable_that_tests_read_is_listed,
     }
     [Git] => {
         the_top_level_holds_what_the_design_allows,
@@ -257,4 +258,28 @@ fn every_schema_file_is_a_table_and_every_table_has_one() {
         TABLES.len(),
         "a table is registered twice"
     );
+}
+
+/// Names of environment variables of tests that stand alone between two marks.
+fn variables(text: &str, mark: char) -> impl Iterator<Item = &str> {
+    text.split(mark).filter(|word| {
+        let rest = word.strip_prefix("IOLODE_").or(word.strip_prefix("SLT_"));
+        rest.is_some_and(|rest| {
+            !rest.is_empty() && rest.bytes().all(|b| b == b'_' || b.is_ascii_uppercase())
+        })
+    })
+}
+
+/// The list stands at the head of main.rs.
+fn every_variable_that_tests_read_is_listed() {
+    let list = include_str!("main.rs");
+    let listed: BTreeSet<&str> = variables(list, '`').collect();
+    let mut sources = rust_sources();
+    sources.extend(files("tests"));
+    let read: BTreeSet<&str> = sources
+        .iter()
+        .filter(|(path, _)| path.extension().is_some_and(|e| e == "rs"))
+        .flat_map(|(_, text)| variables(text, '"'))
+        .collect();
+    assert_eq!(read, listed);
 }

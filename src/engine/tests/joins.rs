@@ -285,13 +285,13 @@ pub(super) async fn sorted(
 
 /// Runs 6 random queries in each of `cases` random settings; gives how many plans had the rule's node, how many a
 /// repartition, and how many queries DataFusion fails to answer with or without the rule.
-async fn fuzz(seed: u64, cases: u64) -> (u64, u64, u64) {
+async fn compare_random(seed: u64, cases: u64) -> (u64, u64, u64) {
     let (mut restated, mut repartitioned, mut failed) = (0, 0, 0);
     for case in 0..cases {
         let mut random = Random::new(seed, case);
         let plain = super::plain(1);
         let (store, runtime) = (Arc::new(InMemory::new()), runtime(2, None).unwrap());
-        let url = ObjectStoreUrl::parse("memory://fuzz/").unwrap();
+        let url = ObjectStoreUrl::parse("memory://joins/").unwrap();
         runtime.register_object_store(url.as_ref(), store.clone());
         let groups = *random.pick(&[2, 3, 5, 8, 12]);
         let target = *random.pick(&[2, 3, 4, 8, 16]);
@@ -437,7 +437,7 @@ fn random_joins_of_tables_cut_alike_give_the_rows_of_plain_tables_in_every_setti
         asked("IOLODE_SEED").unwrap_or(1),
         asked("IOLODE_JOINS").unwrap_or(120),
     );
-    let (restated, repartitioned, failed) = block_on(fuzz(seed, joins));
+    let (restated, repartitioned, failed) = block_on(compare_random(seed, joins));
     // The rule must have been at work in some of the plans, six for each join, and have been of no use in many others.
     assert!(
         restated > joins / 2 && repartitioned > joins && failed < joins / 3,

@@ -7,7 +7,6 @@ mod lakes;
 mod memory;
 mod names;
 mod plans;
-mod real;
 mod runs;
 mod semi_joins;
 mod stored_runs;

@@ -2,7 +2,6 @@
 
 use super::*;
 use crate::source::Period;
-use crate::source::tests::shared;
 use arrow::array::Array;
 use arrow::compute::concat_batches;
 use arrow::datatypes::TimestampMicrosecondType;
@@ -277,72 +276,6 @@ fn times(rows: &RecordBatch, name: &str) -> Vec<Option<i64>> {
         .as_primitive::<TimestampMicrosecondType>()
         .iter()
         .collect()
-}
-
-/// Bytes read and written by all rows.
-fn moved(rows: &RecordBatch) -> (i64, i64) {
-    let sum = |name: &str| {
-        arrow::compute::sum(
-            rows.column_by_name(name)
-                .unwrap()
-                .as_primitive::<Int64Type>(),
-        )
-        .unwrap_or(0)
-    };
-    (sum("bytes_read"), sum("bytes_written"))
-}
-
-pub(super) fn pacific() -> IngestOptions<'static> {
-    IngestOptions {
-        zone: Some(chrono_tz::America::Los_Angeles),
-        ..IngestOptions::default()
-    }
-}
-
-#[test]
-fn ten_slices_of_a_database_taken_one_by_one_and_shuffled_equal_the_whole() {
-    let (Some(dump), Some(sqlite)) = (
-        shared("lmt/filesystem_snx11025.mysqldump.sql"),
-        shared("lmt/snx11025_2018-01-28.sqlite3"),
-    ) else {
-        return;
-    };
-    let whole = Dumps::new();
-    whole.take_with(dump, pacific());
-    let expected = whole.rows("lmt_ost");
-    assert_eq!(expected.num_rows(), 1464);
-    assert_eq!(moved(&expected), (6_347_173_888, 119_037_925_429));
-    // 2018-01-28T08:00:00Z; slices of 30 s begin and end between samples, and the rows beside them come with them.
-    let begin = 1_517_126_400_000_000;
-    let slices = Dumps::new();
-    for slice in [7, 2, 9, 0, 4, 1, 8, 3, 6, 5] {
-        let from = begin + slice * 30_000_000;
-        let period = Period {
-            from: Some(from),
-            to: Some(from + 30_000_001),
-        };
-        slices.take_with(
-            &sqlite,
-            IngestOptions {
-                period,
-                ..pacific()
-            },
-        );
-    }
-    for table in ["lmt_ost", "lmt_oss", "lmt_mdt", "lmt_mdt_op"] {
-        let (found, expected) = (slices.rows(table), whole.rows(table));
-        for (at, column) in expected.schema().fields().iter().enumerate() {
-            // SQLite keeps doubles where the dump prints six digits.
-            if !column.name().starts_with("pct_") {
-                assert_eq!(
-                    found.column(at),
-                    expected.column(at),
-                    "{table}.{}",
-                    column.name()
-                );
-            }
-        }
-    }
 }
 
 /// A mysqldump of one OST with samples at these seconds of 2018-01-28 (UTC) and counters.

@@ -1,8 +1,8 @@
 //! The manifest of the newest version is gone, which the hint still names.
 
+use super::at_call::AtCall;
 use super::*;
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 const ALL: VacuumOptions = VacuumOptions {
     keep_versions: Duration::ZERO,
@@ -142,38 +142,6 @@ fn where_all_manifests_are_gone_no_lake_is_opened_or_made() {
     assert!(error.to_string().ends_with(there), "{error}");
 }
 
-/// Lets others act at the n-th time that the hint is read, right before or right after.
-#[derive(Debug)]
-struct AtHint {
-    root: PathBuf,
-    reads: AtomicUsize,
-    at: usize,
-    is_after: bool,
-}
-
-impl AtHint {
-    fn act_at(&self, call: Call, path: &Path, is_after: bool) {
-        if call != Call::Read || !path.ends_with("_last") || is_after != self.is_after {
-            return;
-        }
-        if self.reads.fetch_add(1, Ordering::SeqCst) == self.at {
-            commit_and_vacuum(&Lake::open(&self.root).unwrap(), self.at);
-        }
-    }
-}
-
-impl Calls for AtHint {
-    fn before(&self, call: Call, path: &Path) -> std::io::Result<()> {
-        self.act_at(call, path, false);
-        Ok(())
-    }
-
-    fn after(&self, call: Call, path: &Path) -> std::io::Result<()> {
-        self.act_at(call, path, true);
-        Ok(())
-    }
-}
-
 /// Two versions more, and none of those before.
 fn commit_and_vacuum(lake: &Lake, seed: usize) {
     for n in [1, 2] {
@@ -183,19 +151,19 @@ fn commit_and_vacuum(lake: &Lake, seed: usize) {
     lake.vacuum(&ALL).unwrap();
 }
 
+fn reads_hint(call: Call, path: &Path) -> bool {
+    call == Call::Read && path.ends_with("_last")
+}
+
 #[test]
 fn nothing_is_missing_while_others_commit_and_remove_old_versions() {
     for at in 0..4 {
         for is_after in [false, true] {
             let bench = Bench::new();
-            let root = bench.lake.root().unwrap().to_path_buf();
-            let calls = AtHint {
-                root: root.clone(),
-                reads: 0.into(),
-                at,
-                is_after,
-            };
-            let lake = Lake::open_store(Store::with_calls(root, Arc::new(calls))).unwrap();
+            let root = bench.lake.root().unwrap();
+            let lake = AtCall::lake(root, reads_hint, at, is_after, move |lake| {
+                commit_and_vacuum(lake, at);
+            });
             for _ in 0..3 {
                 assert_eq!(lake.missing_version().unwrap(), None, "{at} {is_after}");
             }
@@ -203,36 +171,20 @@ fn nothing_is_missing_while_others_commit_and_remove_old_versions() {
     }
 }
 
-/// Lets others commit and remove old versions when the manifest of a version is about to be read for the first time.
-#[derive(Debug)]
-struct AtManifest {
-    root: PathBuf,
-    acted: AtomicUsize,
-}
-
-impl Calls for AtManifest {
-    fn before(&self, call: Call, path: &Path) -> std::io::Result<()> {
-        let is_manifest = path.extension().is_some_and(|e| e == "json");
-        if call == Call::Read && is_manifest && self.acted.fetch_add(1, Ordering::SeqCst) == 0 {
-            let lake = Lake::open(&self.root).unwrap();
-            commit_and_vacuum(&lake, 0);
-            lake.store().delete("_iolode/_last").unwrap();
-        }
-        Ok(())
-    }
+fn reads_manifest(call: Call, path: &Path) -> bool {
+    call == Call::Read && path.extension().is_some_and(|e| e == "json")
 }
 
 #[test]
 fn a_newest_version_that_is_removed_between_two_looks_is_looked_for_again() {
     for hint in ["", "1 x"] {
         let bench = Bench::new();
-        let root = bench.lake.root().unwrap().to_path_buf();
+        let root = bench.lake.root().unwrap();
         bench.lake.store().hint("_iolode/_last", hint.as_bytes());
-        let calls = AtManifest {
-            root: root.clone(),
-            acted: 0.into(),
-        };
-        let lake = Lake::open_store(Store::with_calls(root, Arc::new(calls))).unwrap();
+        let lake = AtCall::lake(root, reads_manifest, 0, false, |lake| {
+            commit_and_vacuum(lake, 0);
+            lake.store().delete("_iolode/_last").unwrap();
+        });
         assert_eq!(lake.snapshot(None).unwrap().version(), 3, "{hint:?}");
     }
 }

@@ -2,12 +2,13 @@
 
 use super::*;
 use crate::source::{BatchSink, Input, Outcome, Peek, Reader, Site, Source};
-use crate::table::Column;
+use crate::table::{Column, table};
 use arrow::array::AsArray;
 use arrow::datatypes::Int64Type;
 use std::fs;
 use std::time::Duration;
 
+mod at_call;
 mod compaction;
 mod copy;
 mod daily;
@@ -26,6 +27,7 @@ mod racing;
 mod ranges;
 mod refused;
 mod retention;
+mod row_order;
 mod settings;
 mod signatures;
 mod taken;

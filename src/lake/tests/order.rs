@@ -1,83 +1,12 @@
 //! Rows lie in the order that their files declare, and no key is there twice.
 
 use super::dumps::Dumps;
+use super::row_order::rows_in_order;
 use super::*;
 use crate::source::darshan::ModuleId;
 use crate::source::darshan::write::{DarshanLog, Job};
 use crate::source::darshan::write::{Heatmap, Module, Records, Segment, Trace};
-use crate::source::tests::shared;
-use arrow::array::{Array, ArrayRef, make_comparator};
-use arrow::compute::{SortOptions, cast, concat_batches};
-use arrow::datatypes::DataType;
-use arrow::record_batch::RecordBatch;
-use arrow::util::display::array_value_to_string;
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
-use std::collections::{BTreeMap, HashSet};
-
-/// Reads each file of the lake whole; its rows must ascend by the columns that it declares as sorting columns, which must be the
-/// table's, and keys that are known must be unique over all files. How many there are of each table.
-fn rows_in_order(lake: &Lake) -> BTreeMap<String, usize> {
-    let mut keys: BTreeMap<String, HashSet<Vec<String>>> = BTreeMap::new();
-    for file in lake.snapshot(None).unwrap().files() {
-        let table = crate::table::table(&file.table).unwrap();
-        let path = lake.root().unwrap().join(&file.path);
-        let reader = ParquetRecordBatchReaderBuilder::try_new(fs::File::open(path).unwrap());
-        let reader = reader.unwrap();
-        for group in reader.metadata().row_groups() {
-            let declared: Vec<_> = group
-                .sorting_columns()
-                .unwrap()
-                .iter()
-                .map(|column| {
-                    assert!(!column.descending && !column.nulls_first);
-                    table.columns[column.column_idx as usize].name.clone()
-                })
-                .collect();
-            assert_eq!(declared, table.sort);
-        }
-        let schema = reader.schema().clone();
-        let batches: Vec<RecordBatch> = reader.build().unwrap().map(Result::unwrap).collect();
-        let rows = concat_batches(&schema, &batches).unwrap();
-        let columns = |names: &[String]| -> Vec<ArrayRef> {
-            let column = |name: &String| match rows.column_by_name(name).unwrap() {
-                times if times.data_type().is_temporal() => cast(times, &DataType::Int64).unwrap(),
-                column => column.clone(),
-            };
-            names.iter().map(column).collect()
-        };
-        let options = SortOptions {
-            descending: false,
-            nulls_first: false,
-        };
-        let compare: Vec<_> = columns(&table.sort)
-            .iter()
-            .map(|column| make_comparator(column, column, options).unwrap())
-            .collect();
-        for row in 1..rows.num_rows() {
-            let order = compare.iter().map(|compare| compare(row - 1, row));
-            let order = order.reduce(std::cmp::Ordering::then).unwrap();
-            assert!(order.is_le(), "{}: row {row} of {}", file.table, file.path);
-        }
-        let key = columns(&table.key);
-        let seen = keys.entry(file.table.clone()).or_default();
-        let known = columns(&table.sort);
-        for row in 0..rows.num_rows() {
-            // Of rows whose dumps did not say when they were submitted or started it is not known whether they are one.
-            if known.iter().any(|column| column.is_null(row)) {
-                continue;
-            }
-            let text = |column: &ArrayRef| match column.is_valid(row) {
-                true => array_value_to_string(column, row).unwrap(),
-                false => "NULL".into(),
-            };
-            let key: Vec<String> = key.iter().map(text).collect();
-            assert!(seen.insert(key.clone()), "{}: {key:?} twice", file.table);
-        }
-    }
-    keys.into_iter()
-        .map(|(table, keys)| (table, keys.len()))
-        .collect()
-}
+use std::collections::BTreeMap;
 
 fn sound(lake: &Lake) -> BTreeMap<String, usize> {
     assert_eq!(lake.check().unwrap().wrong, []);
@@ -361,41 +290,5 @@ fn check_finds_rows_out_of_order_and_keys_that_are_there_twice() {
         let found = bench.lake.check().unwrap().wrong;
         let found: Vec<&str> = found.iter().map(|finding| &*finding.what).collect();
         assert_eq!(found, wrong.into_iter().collect::<Vec<_>>(), "{positions}");
-    }
-}
-
-#[test]
-fn in_lakes_of_all_real_logs_rows_ascend_and_keys_are_unique() {
-    for (name, tables) in [
-        (
-            "darshan",
-            &[
-                "darshan_log",
-                "darshan_file",
-                "darshan_posix",
-                "darshan_dxt",
-                "darshan_heatmap",
-            ][..],
-        ),
-        ("slurm", &["slurm_job", "slurm_step"]),
-        ("lmt", &["lmt_ost", "lmt_oss", "lmt_mdt", "lmt_mdt_op"]),
-    ] {
-        let Some(path) = shared(name) else { return };
-        let dumps = Dumps::new();
-        dumps.take_with(
-            path,
-            IngestOptions {
-                dxt: true,
-                zone: Some(chrono_tz::UTC),
-                ..IngestOptions::default()
-            },
-        );
-        let rows = sound(&dumps.lake);
-        for table in tables {
-            assert!(
-                rows.get(*table).is_some_and(|rows| *rows > 0),
-                "{table}: {rows:?}"
-            );
-        }
     }
 }

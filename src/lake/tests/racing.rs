@@ -1,37 +1,10 @@
 //! Others that commit in the very moment in which a version is published.
 
+use super::at_call::AtCall;
 use super::*;
-use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Lets others act once, right before or right after a manifest gets its name.
-#[derive(Debug)]
-struct Others {
-    root: PathBuf,
-    is_after: bool,
-    acted: AtomicBool,
-    act: fn(&Lake),
-}
-
-impl Others {
-    fn act_at(&self, call: Call, path: &Path, is_after: bool) {
-        let publishes = call == Call::Link && path.extension().is_some_and(|e| e == "json");
-        let is_time = publishes && is_after == self.is_after;
-        if is_time && !self.acted.swap(true, Ordering::SeqCst) {
-            (self.act)(&Lake::open(&self.root).unwrap());
-        }
-    }
-}
-
-impl Calls for Others {
-    fn before(&self, call: Call, path: &Path) -> std::io::Result<()> {
-        self.act_at(call, path, false);
-        Ok(())
-    }
-
-    fn after(&self, call: Call, path: &Path) -> std::io::Result<()> {
-        self.act_at(call, path, true);
-        Ok(())
-    }
+fn publishes(call: Call, path: &Path) -> bool {
+    call == Call::Link && path.extension().is_some_and(|e| e == "json")
 }
 
 /// A lake of two versions with one row, and another log that is taken in while others act. The version that came of it.
@@ -40,14 +13,7 @@ fn ingest_among(is_after: bool, act: fn(&Lake)) -> (Bench, Option<u64>) {
     bench.log("a", "mounts 1 0 /a");
     bench.ingest();
     bench.log("b", "mounts 1 0 /b");
-    let root = bench.lake.root().unwrap().to_path_buf();
-    let others = Others {
-        root: root.clone(),
-        is_after,
-        acted: false.into(),
-        act,
-    };
-    let lake = Lake::open_store(Store::with_calls(root, Arc::new(others))).unwrap();
+    let lake = AtCall::lake(bench.lake.root().unwrap(), publishes, 0, is_after, act);
     let report = lake.ingest(&bench.options(), &Silent).unwrap();
     (bench, report.version)
 }

@@ -1,10 +1,8 @@
 //! What is older than a date goes for good; nothing else does.
 
-use super::dumps::{Dumps, dump, line, pacific, states};
+use super::dumps::{Dumps, dump, line, states};
 use super::*;
 use crate::source::SOURCES;
-use crate::source::tests::shared;
-use arrow::datatypes::TimestampMicrosecondType;
 
 /// Microseconds since 1970 of a second of 2026-09-01.
 fn second(second: i64) -> i64 {
@@ -187,33 +185,4 @@ fn jobs_that_had_not_ended_stay_with_all_their_steps() {
     let jobs = steps.column_by_name("job_id").unwrap();
     assert_eq!(jobs.as_primitive::<Int64Type>().values(), &[2, 2, 3]);
     assert!(dumps.lake.check().unwrap().wrong.is_empty());
-}
-
-#[test]
-fn intervals_that_ended_go_and_the_rest_of_their_day_stays() {
-    let Some(dump) = shared("lmt/filesystem_snx11025.mysqldump.sql") else {
-        return;
-    };
-    let dumps = Dumps::new();
-    dumps.take_with(dump, pacific());
-    // 24 OSTs with a sample each 5 s from 2018-01-28T08:00:00Z to 08:05:00Z.
-    let begin = 1_517_126_400;
-    assert_eq!(dumps.rows("lmt_ost").num_rows(), 24 * 61);
-    let lmt: Vec<&dyn Source> = vec![&crate::source::lmt::Lmt];
-    dumps
-        .lake
-        .forget_before(&lmt, (begin + 100) * 1_000_000)
-        .unwrap();
-    let rows = dumps.rows("lmt_ost");
-    assert_eq!(rows.num_rows(), 24 * 40);
-    let times = rows.column_by_name("time").unwrap();
-    let times = times.as_primitive::<TimestampMicrosecondType>().values();
-    assert_eq!(times.iter().min(), Some(&((begin + 105) * 1_000_000)));
-    assert!(dumps.lake.check().unwrap().wrong.is_empty());
-    // And the whole day.
-    dumps
-        .lake
-        .forget_before(&lmt, (begin + 300) * 1_000_000)
-        .unwrap();
-    assert!(dumps.lake.snapshot(None).unwrap().files().is_empty());
 }

@@ -1,11 +1,10 @@
-//! Logs that are larger than the memory they may take, and real ones read as if they were.
+//! Logs that are larger than the memory they may take. Real ones are read as if they were in `spilled_real_logs`.
 #![allow(unsafe_code)]
 
 use super::counters::posix;
 use super::log::{Limits, Log};
 use super::reader::DarshanReader;
 use super::spilled_records;
-use super::tests::real_logs;
 use super::write::{Apmpi, ApmpiRecord, Module, Record, Records, Segment, Trace};
 use super::write::{DarshanLog, Job};
 use super::{Darshan, ModuleId};
@@ -18,7 +17,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::sync::{Arc, Mutex};
 
-const MIB: usize = 1 << 20;
+pub(super) const MIB: usize = 1 << 20;
 
 /// Counts what each thread holds.
 struct Counting;
@@ -74,7 +73,7 @@ fn peak<T>(work: impl FnOnce() -> T) -> (T, usize) {
 }
 
 /// A reader of such limits.
-fn reader(limits: Option<Limits>) -> DarshanReader {
+pub(super) fn reader(limits: Option<Limits>) -> DarshanReader {
     DarshanReader {
         log: limits.map_or_else(Log::new, Log::with_limits),
         site: Arc::new(Site::default()),
@@ -82,7 +81,7 @@ fn reader(limits: Option<Limits>) -> DarshanReader {
 }
 
 /// All tables of one log.
-fn read(input: &Input, limits: Option<Limits>) -> (Outcome, Vec<RecordBatch>) {
+pub(super) fn read(input: &Input, limits: Option<Limits>) -> (Outcome, Vec<RecordBatch>) {
     let mut tables = BatchSink::new(Darshan.tables().iter().copied()).unwrap();
     let outcome = reader(limits).read(input, 1, &mut tables).unwrap();
     let batches = tables.builders().iter_mut().map(|b| b.finish().unwrap());
@@ -90,7 +89,7 @@ fn read(input: &Input, limits: Option<Limits>) -> (Outcome, Vec<RecordBatch>) {
 }
 
 /// Rows are equal; sums of floats may have been added up in another order in the log's row.
-fn assert_same(found: &[RecordBatch], expected: &[RecordBatch], what: &str) {
+pub(super) fn assert_same(found: &[RecordBatch], expected: &[RecordBatch], what: &str) {
     for (found, expected) in found.iter().zip(expected) {
         for (field, (found, expected)) in expected
             .schema()
@@ -135,24 +134,6 @@ pub(super) fn tiny(piece: usize) -> Limits {
             buffers: 0,
             totals: MIB,
         }),
-    }
-}
-
-#[test]
-fn real_logs_give_the_same_rows_whether_their_records_are_spilled_or_not() {
-    for (path, bytes) in real_logs() {
-        let input = Input::from_bytes(&path, bytes);
-        let (outcome, whole) = read(&input, None);
-        for piece in [4000, 4 * MIB] {
-            // Small pieces of a large log are more runs than there may be.
-            if input.len() > 100_000 && piece < MIB {
-                continue;
-            }
-            let what = format!("{} by {piece}", path.display());
-            let (found, batches) = read(&input, Some(tiny(piece)));
-            assert_eq!(found, outcome, "{what}");
-            assert_same(&batches, &whole, &what);
-        }
     }
 }
 

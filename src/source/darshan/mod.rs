@@ -36,8 +36,6 @@ pub mod log;
 pub mod module;
 mod module_region;
 mod module_state;
-#[cfg(test)]
-mod mutation;
 mod names;
 mod pieces;
 mod reader;
@@ -46,6 +44,8 @@ mod region;
 mod repeated;
 mod spill;
 mod spilled;
+#[cfg(test)]
+mod spilled_real_logs;
 mod spilled_records;
 #[cfg(test)]
 mod tests;

@@ -577,14 +577,12 @@ fn flags(values: &[Option<bool>]) -> BooleanArray {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::math::random::Random;
+
+    use crate::source::Source;
     use crate::source::lmt::Lmt;
-    use crate::source::lmt::tests::{
-        DUMP, H5LMT, SQLITE, floats, ints, real, resolved, rows, site, sorted,
-    };
-    use crate::source::{Input, Source};
+    use crate::source::lmt::tests::{floats, ints, resolved};
     use crate::table::TableBuilder;
-    use arrow::compute::{concat_batches, filter_record_batch};
+    use arrow::compute::concat_batches;
 
     /// A sample of OST 0 of lc1: seconds, counters, and what an HDF5 file says of it (begin, bytes).
     #[derive(Clone, Copy, Default)]
@@ -918,44 +916,6 @@ mod tests {
         let mut row_merger = Lmt.row_merger("lmt_ost").unwrap();
         row_merger.resolve(&whole).unwrap();
         assert_eq!(row_merger.resolve(&whole).unwrap(), whole);
-    }
-
-    #[test]
-    fn ten_slices_taken_in_one_by_one_in_any_order_are_the_whole() {
-        for name in Lmt.tables() {
-            for file in [SQLITE, DUMP, H5LMT] {
-                let Some(bytes) = real(file) else { return };
-                let (all, _) = rows(name, &Input::from_bytes(file, bytes), &site());
-                let whole = resolved(name, &[&all]);
-                let begin = ints(&whole, "time").into_iter().flatten().min().unwrap();
-                let slices: Vec<RecordBatch> = (0..=10)
-                    .map(|slice| {
-                        let from = begin + slice * 30_000_000;
-                        let inside = ints(&all, "time")
-                            .into_iter()
-                            .map(|t| t.map(|t| (from..from + 30_000_000).contains(&t)));
-                        filter_record_batch(&all, &inside.collect()).unwrap()
-                    })
-                    .collect();
-                let mut random = Random::new(7, 0);
-                for _ in 0..6 {
-                    let mut order: Vec<usize> = (0..slices.len()).collect();
-                    random.shuffle(&mut order);
-                    let mut kept = RecordBatch::new_empty(whole.schema());
-                    for at in &order {
-                        // A slice twice changes nothing.
-                        for _ in 0..2 {
-                            let both =
-                                concat_batches(&whole.schema(), [&kept, &slices[*at]]).unwrap();
-                            let mut row_merger = Lmt.row_merger(name).unwrap();
-                            kept = row_merger.resolve(&sorted(name, &both)).unwrap();
-                            assert_eq!(row_merger.contradictions(), None);
-                        }
-                    }
-                    assert_eq!(kept, whole, "{name} of {file} in the order {order:?}");
-                }
-            }
-        }
     }
 
     #[test]

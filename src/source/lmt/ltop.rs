@@ -437,14 +437,7 @@ fn append<'a>(builder: &mut TableBuilder, time: i64, value: impl Fn(&str) -> Val
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::source::lmt::tests::{indexes, ints, real, resolved, rows, site, texts};
-    use std::collections::BTreeSet;
-
-    const RECORDING: &str = "tycho-newrecov.log";
-
-    fn recording() -> Option<Input> {
-        Some(Input::from_bytes(RECORDING, real(RECORDING)?))
-    }
+    use crate::source::lmt::tests::{indexes, ints, resolved, rows, site, texts};
 
     /// One line of OST samples: two OSTs of lc1.
     fn line(poll: i64, received: i64, read: i64) -> String {
@@ -565,73 +558,5 @@ mod tests {
             why.starts_with("3 lines make no sense, the first at line 3: no poll time"),
             "{why}"
         );
-    }
-
-    #[test]
-    fn the_real_recording_has_each_sample_once_and_leaves_out_the_file_system_that_fell_silent() {
-        let Some(input) = recording() else { return };
-        let (found, outcome) = rows("lmt_ost", &input, &site());
-        // FORMAT.md 13: 96 OSTs lc1-OST0000..005f; replayed through LMT's own inserts the recording made
-        // 4800 rows of OST_DATA, 1600 of OSS_DATA, 46 of MDS_DATA and 966 of MDS_OPS_DATA.
-        let counts = ["lmt_ost", "lmt_oss", "lmt_mdt", "lmt_mdt_op"]
-            .map(|name| rows(name, &input, &site()).0.num_rows());
-        assert_eq!(counts, [4800, 1600, 46, 966]);
-        let osts: BTreeSet<i32> = indexes(&found, "ost").into_iter().collect();
-        assert!(osts.into_iter().eq(0..96));
-        assert!(
-            texts(&found, "fs")
-                .iter()
-                .all(|fs| fs.as_deref() == Some("lc1"))
-        );
-        assert_eq!(outcome.status, Status::Partial);
-        let why = outcome.why.unwrap();
-        assert_eq!(
-            why,
-            "122 samples (lmt_mdt) of the file system lc2 left out: its server stopped reporting, and they are up to 91289 s older than \
-             the poll that shows them"
-        );
-        // Byte counters do not move.
-        let kept = resolved("lmt_ost", &[&found]);
-        assert_eq!(kept.num_rows(), 4800);
-        assert!(
-            ints(&kept, "bytes_read")
-                .iter()
-                .all(|moved| moved.unwrap_or(0) == 0)
-        );
-        assert_eq!(
-            ints(&kept, "bytes_read")
-                .iter()
-                .filter(|moved| moved.is_none())
-                .count(),
-            96
-        );
-    }
-
-    #[test]
-    fn entries_of_the_real_recording_before_repetitions_are_left_out() {
-        let Some(input) = real(RECORDING) else { return };
-        // FORMAT.md 13.
-        let lines: Vec<&[u8]> = input
-            .split(|b| *b == b'\n')
-            .filter(|line| !line.is_empty())
-            .collect();
-        assert_eq!(lines.len(), 4880);
-        let (mut polls, mut entries, mut recovering) = (BTreeSet::new(), 0, 0);
-        for line in lines {
-            let line = Line::parse(line).unwrap();
-            polls.insert(line.poll);
-            let fields: Vec<&str> = line.fields.trim_end_matches(';').split(';').collect();
-            if (line.metric, fields[0]) != ("lmt_ost", "2") {
-                continue;
-            }
-            let sample = Sample::oss(&fields).unwrap();
-            entries += sample.targets.len();
-            recovering += sample
-                .targets
-                .iter()
-                .filter(|(_, fields)| fields[14].starts_with("RECOVERING"))
-                .count();
-        }
-        assert_eq!((polls.len(), entries, recovering), (122, 11_712, 677));
     }
 }

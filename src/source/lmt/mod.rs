@@ -26,8 +26,6 @@ mod h5lmt;
 mod hdf5;
 mod hdf5_forms;
 mod ltop;
-#[cfg(test)]
-mod mutation;
 mod mysql;
 mod mysqldump;
 mod names;

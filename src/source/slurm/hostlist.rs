@@ -189,23 +189,6 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn lists_are_those_that_scontrol_shows() {
-        let Some(path) = crate::source::tests::shared("slurm/hostlist_expected_by_scontrol.txt")
-        else {
-            return;
-        };
-        let text = std::fs::read_to_string(path).unwrap();
-        let mut lines = text.lines();
-        let mut cases = 0;
-        while let (Some(list), Some(expected)) = (lines.next(), lines.next()) {
-            let list = list.strip_prefix("== ").unwrap();
-            assert_eq!(expand(list).unwrap().join(","), expected, "{list}");
-            cases += 1;
-        }
-        assert_eq!(cases, 12);
-    }
-
-    #[test]
     fn what_is_no_list_of_names_gives_none() {
         for list in [
             "None assigned",

@@ -14,8 +14,6 @@ pub mod hostlist;
 mod json;
 mod latest_record;
 mod lines;
-#[cfg(test)]
-mod mutation;
 mod record;
 mod sacct_command;
 mod split;

@@ -424,34 +424,6 @@ fn both_forms_of_one_database_have_the_same_rows() {
 }
 
 #[test]
-fn the_real_copy_has_the_same_columns() {
-    let Some(data) = std::env::var_os("IOLODE_SHARED_DATA") else {
-        return;
-    };
-    let real = Path::new(&data).join("lmt/snx11025_2018-01-28.sqlite3");
-    let ours = copies(written()).remove(0).bytes;
-    let (real, ours) = (open(&std::fs::read(real).unwrap()), open(ours));
-    let columns = |of: &rusqlite::Connection, table: &str| -> Vec<String> {
-        let select = of.prepare(&format!("SELECT * FROM {table}")).unwrap();
-        select.column_names().map(str::to_string).collect()
-    };
-    for table in [
-        "OST_DATA",
-        "OSS_DATA",
-        "MDS_DATA",
-        "MDS_OPS_DATA",
-        "OST_INFO",
-        "OSS_INFO",
-        "MDS_INFO",
-        "TIMESTAMP_INFO",
-        "FILESYSTEM_INFO",
-        "OPERATION_INFO",
-    ] {
-        assert_eq!(columns(&real, table), columns(&ours, table), "{table}");
-    }
-}
-
-#[test]
 fn a_span_lies_in_its_month_and_nothing_planted_lies_across_two_databases() {
     for seconds in [
         10,

@@ -1,9 +1,36 @@
 //! Damaged dumps: nothing panics, and what is not damaged stays what it was.
 
-use super::tests::jobs_by_id;
-use super::*;
-use crate::source::tests::shared;
+use crate::columns::{ints, texts};
+use crate::support::shared_data;
+use iolode::source::slurm::{Slurm, hostlist};
+use iolode::source::{BatchSink, Input, Source};
 use proptest::prelude::*;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+crate::tests! {
+    [] => {
+        any_text_is_a_list_of_nodes_or_none,
+    }
+    [Data] => {
+        a_damaged_text_dump_never_panics_and_loses_only_what_is_damaged,
+        a_damaged_json_dump_never_panics,
+    }
+}
+
+/// State of each job of a dump.
+fn jobs_by_id(bytes: Vec<u8>) -> iolode::Result<BTreeMap<i64, Option<String>>> {
+    let mut tables = BatchSink::new(Slurm.tables().iter().copied())?;
+    Slurm
+        .reader(Arc::default())
+        .read(&Input::from_bytes("dump", bytes), 0, &mut tables)?;
+    let rows = tables.builders()[0].finish()?;
+    Ok(ints(&rows, "job_id")
+        .into_iter()
+        .flatten()
+        .zip(texts(&rows, "state"))
+        .collect())
+}
 
 /// Some bytes replaced, dropped or put in.
 fn damaged(bytes: &[u8], wounds: &[(f64, u8, u8)]) -> Vec<u8> {
@@ -38,15 +65,14 @@ fn wounds() -> impl Strategy<Value = Vec<(f64, u8, u8)>> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, rng_seed: prop::test_runner::RngSeed::Fixed(11), ..ProptestConfig::default() })]
 
-    #[test]
     fn a_damaged_text_dump_never_panics_and_loses_only_what_is_damaged(wounds in wounds()) {
-        let Some(path) = shared("slurm/run1/sacct_P_recommended.psv") else { return Ok(()) };
+        let path = shared_data().join("slurm/run1/sacct_P_recommended.psv");
         let whole = std::fs::read(path).unwrap();
         let bytes = damaged(&whole, &wounds);
         let expected = jobs_by_id(whole.clone()).unwrap();
         if let Ok(found) = jobs_by_id(bytes.clone()) {
             // A job whose lines are all there with their neighbours, as they were, is what it was.
-            let mut lines: std::collections::HashMap<&[u8], usize> = Default::default();
+            let mut lines: HashMap<&[u8], usize> = Default::default();
             bytes.split(|b| *b == b'\n').for_each(|line| *lines.entry(line).or_default() += 1);
             let header = whole.iter().position(|b| *b == b'\n').unwrap_or(0);
             let headed = bytes.starts_with(&whole[..=header]);
@@ -62,15 +88,13 @@ proptest! {
         }
     }
 
-    #[test]
     fn a_damaged_json_dump_never_panics(wounds in wounds()) {
-        let Some(path) = shared("slurm/run1/sacct.json") else { return Ok(()) };
+        let path = shared_data().join("slurm/run1/sacct.json");
         let mut bytes = std::fs::read(path).unwrap();
         bytes.truncate(60_000);
         let _ = jobs_by_id(damaged(&bytes, &wounds));
     }
 
-    #[test]
     fn any_text_is_a_list_of_nodes_or_none(text in "[a-z0-9,\\[\\]\\-]{0,24}") {
         let _ = hostlist::expand(&text);
     }

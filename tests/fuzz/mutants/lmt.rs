@@ -1,24 +1,26 @@
 //! Real files with bytes changed, cut or put in: readers must not panic, not take memory without measure, and never call a cut
 //! file whole.
 
-#![allow(clippy::print_stdout)]
+use super::variable;
+use crate::lmt_files::{DUMP, H5LMT, SQLITE, TOKIO, real, site, sorted};
+use crate::random::Random;
+use iolode::source::lmt::Lmt;
+use iolode::source::{BatchSink, Input, Source, Status};
 
-use super::Lmt;
-use super::tests::{DUMP, H5LMT, SQLITE, TOKIO, real, site};
-use crate::math::random::Random;
-use crate::source::{BatchSink, Input, Source, Status};
-
-/// Mutants of each text, four times those of each binary file; the variables IOLODE_MUTANTS and IOLODE_SEED ask for more, and for others.
-const MUTANTS: usize = 400;
-
-fn variable(name: &str, otherwise: u64) -> u64 {
-    let value = std::env::var(name).ok().and_then(|n| n.parse().ok());
-    value.unwrap_or(otherwise)
+crate::tests! {
+    [Data] => {
+        no_mutant_of_a_text_panics_or_takes_memory_without_measure,
+        no_mutant_of_a_binary_file_panics_or_takes_memory_without_measure,
+        a_text_that_is_cut_is_never_whole,
+    }
 }
 
+/// Mutants of each text, four times those of each binary file; the variables IOLODE_MUTANTS and IOLODE_SEED ask for more, and for others.
+const MUTANTS: u64 = 400;
+
 /// The real dump with three samples of each table, so that most bytes decide something.
-fn short_dump() -> Option<Vec<u8>> {
-    let text = String::from_utf8(real(DUMP)?).unwrap();
+fn short_dump() -> Vec<u8> {
+    let text = String::from_utf8(real(DUMP)).unwrap();
     let (mut short, mut row, mut in_definition, mut names) = (String::new(), 0, false, false);
     for line in text.lines() {
         row = if line.starts_with('(') { row + 1 } else { 0 };
@@ -34,14 +36,14 @@ fn short_dump() -> Option<Vec<u8>> {
             short += "\n";
         }
     }
-    Some(short.into_bytes())
+    short.into_bytes()
 }
 
-fn short_recording() -> Option<Vec<u8>> {
-    let mut recording = real("tycho-newrecov.log")?;
+fn short_recording() -> Vec<u8> {
+    let mut recording = real("tycho-newrecov.log");
     let lines: Vec<usize> = memchr::memchr_iter(b'\n', &recording).collect();
     recording.truncate(lines[80] + 1);
-    Some(recording)
+    recording
 }
 
 /// Words that mean something in one of the texts.
@@ -144,9 +146,7 @@ fn check(name: &str, whole: &[u8], mutants: u64, text: bool) {
             let name = builder.table().name.clone();
             let rows = builder.finish().unwrap();
             let mut row_merger = Lmt.row_merger(&name).unwrap();
-            row_merger
-                .resolve(&super::tests::sorted(&name, &rows))
-                .unwrap();
+            row_merger.resolve(&sorted(&name, &rows)).unwrap();
         }
     }
     println!(
@@ -155,34 +155,22 @@ fn check(name: &str, whole: &[u8], mutants: u64, text: bool) {
     );
 }
 
-#[test]
 fn no_mutant_of_a_text_panics_or_takes_memory_without_measure() {
-    let (Some(dump), Some(recording)) = (short_dump(), short_recording()) else {
-        return;
-    };
-    let mutants = variable("IOLODE_MUTANTS", MUTANTS as u64);
+    let (dump, recording) = (short_dump(), short_recording());
+    let mutants = variable("IOLODE_MUTANTS", MUTANTS);
     check("dump.sql", &dump, mutants, true);
     check("recording.log", &recording, mutants, true);
 }
 
-#[test]
 fn no_mutant_of_a_binary_file_panics_or_takes_memory_without_measure() {
     for file in [H5LMT, TOKIO, SQLITE] {
-        let Some(whole) = real(file) else { return };
-        check(
-            file,
-            &whole,
-            variable("IOLODE_MUTANTS", MUTANTS as u64) / 4,
-            false,
-        );
+        let whole = real(file);
+        check(file, &whole, variable("IOLODE_MUTANTS", MUTANTS) / 4, false);
     }
 }
 
-#[test]
 fn a_text_that_is_cut_is_never_whole() {
-    let (Some(dump), Some(recording)) = (short_dump(), short_recording()) else {
-        return;
-    };
+    let (dump, recording) = (short_dump(), short_recording());
     for (name, whole) in [("dump.sql", dump), ("recording.log", recording)] {
         let read = |bytes: &[u8]| {
             let mut tables = BatchSink::new(Lmt.tables().iter().copied()).unwrap();

@@ -1,29 +1,43 @@
 //! Processes that are killed, or run out of disk, in the middle of an ingest: a reader sees the version before or the one after, and
 //! the next one makes what an undisturbed one would have made.
 
-use super::*;
-use crate::synth;
-use crate::synth::Month;
 use arrow::compute::concat_batches;
 use arrow::record_batch::RecordBatch;
+use iolode::Error;
+use iolode::lake::{
+    CreateOptions, IngestOptions, InputPath, InputRow, Lake, Silent, VacuumOptions,
+};
+use iolode::synth::{self, Month};
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use std::collections::BTreeMap;
-use std::process::{Command, Stdio};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
-const DIRECTORY: &str = "IOLODE_KILL_DIRECTORY";
-/// The test that is the process to be killed.
-const CHILD: &str = "lake::kill::the_process_that_is_killed";
+crate::tests! {
+    [] => {
+        an_ingest_killed_at_any_moment_leaves_one_version_or_the_other,
+    }
+    [Bash] => {
+        a_disk_that_is_full_is_said_and_nothing_is_left_on_it,
+    }
+}
 
-#[test]
-fn the_process_that_is_killed() {
-    if let Ok(directory) = std::env::var(DIRECTORY) {
-        let lake = Lake::open(Path::new(&directory).join("lake")).unwrap();
-        match lake.ingest(&options(Path::new(&directory)), &Silent) {
-            Ok(_) => {}
-            // The parent reads this as the exit status; a panic would be 101.
-            Err(Error::Io { source, .. }) => std::process::exit(source.raw_os_error().unwrap_or(1)),
-            Err(e) => panic!("{e}"),
+/// Set for a process that a test starts: the directory of its lake.
+const DIRECTORY: &str = "IOLODE_KILL_DIRECTORY";
+
+/// The ingest that is killed, if a test has started this process for it.
+pub(crate) fn child() -> Option<ExitCode> {
+    let directory = PathBuf::from(std::env::var_os(DIRECTORY)?);
+    let lake = Lake::open(directory.join("lake")).unwrap();
+    match lake.ingest(&options(&directory), &Silent) {
+        Ok(_) => Some(ExitCode::SUCCESS),
+        // The parent reads this as the exit status; a panic would be 101.
+        Err(Error::Io { source, .. }) => {
+            let code = source.raw_os_error().and_then(|code| code.try_into().ok());
+            Some(ExitCode::from(code.unwrap_or(1)))
         }
+        Err(e) => panic!("{e}"),
     }
 }
 
@@ -37,7 +51,7 @@ fn options(directory: &Path) -> IngestOptions<'static> {
 }
 
 /// A lake with half of a small month, and the whole month beside it, with copies, damage and changed logs.
-struct Scene {
+struct Fixture {
     directory: tempfile::TempDir,
     before: Contents,
     after: Contents,
@@ -56,9 +70,10 @@ impl Contents {
         let snapshot = lake.snapshot(None).unwrap();
         let mut batches: BTreeMap<String, Vec<RecordBatch>> = BTreeMap::new();
         for file in snapshot.files() {
-            let rows = super::file::writer::read_data(lake.store(), &file.path, 65_536).unwrap();
             let of_table = batches.entry(file.table.clone()).or_default();
-            of_table.extend(rows.map(|batch| batch.unwrap()));
+            let file = std::fs::File::open(lake.root().unwrap().join(&file.path)).unwrap();
+            let rows = ParquetRecordBatchReaderBuilder::try_new(file).unwrap();
+            of_table.extend(rows.build().unwrap().map(Result::unwrap));
         }
         let tables = batches
             .into_iter()
@@ -72,7 +87,7 @@ impl Contents {
     }
 }
 
-impl Scene {
+impl Fixture {
     fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
         let at = |path: &str| directory.path().join(path);
@@ -134,7 +149,6 @@ impl Scene {
         copy(&self.at("template"), &self.at("lake"));
         let mut child = Command::new(std::env::current_exe().unwrap());
         child
-            .args([CHILD, "--exact", "--nocapture"])
             .env(DIRECTORY, self.directory.path())
             .stdout(Stdio::null())
             .stderr(Stdio::null());
@@ -155,7 +169,7 @@ impl Scene {
         assert_eq!(report.version.is_none(), published, "{what}");
         assert!(Contents::of(&lake) == self.after, "{what}: other rows");
         // The lease of a process that died holds for a while.
-        let _ = std::fs::remove_dir_all(self.at("lake").join(super::version::store::LEASES));
+        let _ = std::fs::remove_dir_all(self.at("lake").join("_iolode/lease"));
         let options = VacuumOptions {
             min_age: Duration::ZERO,
             ..VacuumOptions::default()
@@ -185,35 +199,32 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-#[test]
 fn an_ingest_killed_at_any_moment_leaves_one_version_or_the_other() {
-    let scene = Scene::new();
+    let fixture = Fixture::new();
     let start = Instant::now();
-    assert!(scene.child().status().unwrap().success());
+    assert!(fixture.child().status().unwrap().success());
     let whole = start.elapsed();
     for moment in 0..30 {
-        let mut child = scene.child().spawn().unwrap();
+        let mut child = fixture.child().spawn().unwrap();
         std::thread::sleep(whole * moment / 30);
         let _ = child.kill();
         child.wait().unwrap();
-        scene.survives(&format!("after {moment}/30 of {whole:?}"));
+        fixture.survives(&format!("after {moment}/30 of {whole:?}"));
     }
 }
 
-#[test]
 fn a_disk_that_is_full_is_said_and_nothing_is_left_on_it() {
-    let scene = Scene::new();
+    let fixture = Fixture::new();
     let exe = std::env::current_exe().unwrap();
     let mut refused = 0;
     // No file may grow beyond so many KiB: the system refuses the write, as on a full disk.
     for limit in [0, 4, 16, 64] {
-        drop(scene.child());
+        drop(fixture.child());
         let shell = format!("trap '' XFSZ; ulimit -f {limit}; exec \"$0\" \"$@\"");
         let status = Command::new("bash")
             .args(["-c", &shell])
             .arg(&exe)
-            .args([CHILD, "--exact", "--nocapture"])
-            .env(DIRECTORY, scene.directory.path())
+            .env(DIRECTORY, fixture.directory.path())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .status()
@@ -221,14 +232,14 @@ fn a_disk_that_is_full_is_said_and_nothing_is_left_on_it() {
         if !status.success() {
             refused += 1;
             assert_eq!(status.code(), Some(27), "{limit} KiB: file too large");
-            let report = Lake::open(scene.at("lake")).unwrap().check().unwrap();
+            let report = Lake::open(fixture.at("lake")).unwrap().check().unwrap();
             assert_eq!(
                 (report.version, report.unreferenced),
-                (scene.before.version, vec![]),
+                (fixture.before.version, vec![]),
                 "{limit} KiB"
             );
         }
-        scene.survives(&format!("{limit} KiB"));
+        fixture.survives(&format!("{limit} KiB"));
     }
     assert!(refused >= 2, "{refused}");
 }

@@ -1,4 +1,4 @@
-"""Compares logs with what they should hold, as pydarshan's library reads them: compare.py DIR.
+"""Compares logs with what they should hold, as pydarshan's library reads them: compare_written.py DIR.
 
 DIR holds logs and expect.json. Each log is read in a process of its own, for libdarshan remembers across logs whether
 it has seen the header of an APMPI module.
