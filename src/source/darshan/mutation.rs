@@ -145,8 +145,8 @@ fn no_mutant_of_a_real_log_panics_or_takes_memory_without_measure() {
         let mut tables = BatchSink::new(Darshan.tables().iter().copied()).unwrap();
         let mut spilled_tables = BatchSink::new(Darshan.tables().iter().copied()).unwrap();
         let input = Input::from_bytes(path, bytes.clone());
-        let by_pieces = spilling.read(&input, 1, &mut spilled_tables);
-        match reader.read(&Input::from_bytes(path, bytes), 1, &mut tables) {
+        let by_pieces = spilling.read(&input, 1, None, &mut spilled_tables);
+        match reader.read(&Input::from_bytes(path, bytes), 1, None, &mut tables) {
             Ok(outcome) => {
                 outcomes[outcome.status as usize] += 1;
                 let by_pieces = by_pieces.unwrap();

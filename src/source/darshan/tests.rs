@@ -150,7 +150,7 @@ fn rows_come_in_the_order_that_each_table_declares() {
     for (path, bytes) in logs {
         let mut tables = BatchSink::new(Darshan.tables().iter().copied()).unwrap();
         reader
-            .read(&Input::from_bytes(&path, bytes), 1, &mut tables)
+            .read(&Input::from_bytes(&path, bytes), 1, None, &mut tables)
             .unwrap();
         for builder in tables.builders() {
             let (table, batch) = (builder.table().clone(), builder.finish().unwrap());
@@ -401,7 +401,7 @@ fn rows(
     let input = Input::from_bytes("x.darshan", log.to_bytes());
     let mut tables = BatchSink::new(Darshan.tables().iter().copied()).unwrap();
     let mut reader = Darshan.reader(Arc::new(Site::default()));
-    let outcome = reader.read(&input, 7, &mut tables).unwrap();
+    let outcome = reader.read(&input, 7, None, &mut tables).unwrap();
     let rows = tables.builders().iter_mut().map(|b| b.finish().unwrap());
     (rows.collect(), outcome.status, outcome.why)
 }
@@ -537,4 +537,32 @@ proptest::proptest! {
         expected.sort_by_key(|r| key(*r as usize));
         proptest::prop_assert_eq!(order, expected);
     }
+}
+
+#[test]
+fn a_log_that_has_become_another_jobs_appends_nothing() {
+    let log = |job_id| DarshanLog {
+        job: Job {
+            job_id,
+            ..Job::default()
+        },
+        modules: vec![three(ModuleId::POSIX, &[0, 1, 2])],
+        ..DarshanLog::default()
+    };
+    let (before, now) = (log(1).to_bytes(), log(2).to_bytes());
+    let peeked = Darshan.peek(&Input::from_bytes("x.darshan", before));
+    let mut tables = BatchSink::new(Darshan.tables().iter().copied()).unwrap();
+    let mut reader = Darshan.reader(Arc::new(Site::default()));
+    let input = Input::from_bytes("x.darshan", now);
+    let error = reader.read(&input, 7, Some(peeked.unwrap()), &mut tables);
+    let error = error.unwrap_err();
+    assert!(
+        matches!(error, crate::Error::Io { .. })
+            && error.to_string().contains("it changed while it was read"),
+        "{error}"
+    );
+    assert!(tables.builders().iter().all(|builder| builder.rows() == 0));
+    let peeked = Darshan.peek(&input).unwrap();
+    reader.read(&input, 7, Some(peeked), &mut tables).unwrap();
+    assert!(tables.builders().iter().any(|builder| builder.rows() > 0));
 }

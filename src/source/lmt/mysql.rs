@@ -386,7 +386,7 @@ mod tests {
         let refused = |input: &Input| {
             let error = Lmt
                 .reader(site())
-                .read(input, 1, &mut BatchSink::new(["lmt_ost"]).unwrap())
+                .read(input, 1, None, &mut BatchSink::new(["lmt_ost"]).unwrap())
                 .unwrap_err();
             let error = error.to_string();
             assert!(!error.contains("wrong-secret"), "{error}");

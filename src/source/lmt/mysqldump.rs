@@ -584,7 +584,7 @@ mod tests {
         let mut tables = BatchSink::new(["lmt_ost"]).unwrap();
         let error = Lmt
             .reader(site())
-            .read(&input, 1, &mut tables)
+            .read(&input, 1, None, &mut tables)
             .unwrap_err()
             .to_string();
         assert!(

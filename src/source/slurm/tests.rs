@@ -30,7 +30,7 @@ fn read_with(site: Site, inputs: &[Input]) -> Result<Read> {
             input.path().display()
         );
         assert_eq!(Slurm.peek(input)?, Peek::Dump);
-        outcomes.push(reader.read(input, 0, &mut tables)?);
+        outcomes.push(reader.read(input, 0, None, &mut tables)?);
     }
     let mut kept = vec![];
     for (name, builder) in Slurm.tables().iter().zip(tables.builders()) {
@@ -64,7 +64,7 @@ pub(super) fn jobs_by_id(bytes: Vec<u8>) -> Result<BTreeMap<i64, Option<String>>
     let mut tables = BatchSink::new(Slurm.tables().iter().copied())?;
     Slurm
         .reader(Arc::default())
-        .read(&Input::from_bytes("dump", bytes), 0, &mut tables)?;
+        .read(&Input::from_bytes("dump", bytes), 0, None, &mut tables)?;
     let rows = tables.builders()[0].finish()?;
     Ok(ints(&rows, "job_id")
         .into_iter()
@@ -382,7 +382,10 @@ fn every_form_of_a_real_dump_gives_the_jobs_of_the_accounting_table() {
         };
         let columns = "JobID,JobIDRaw,User,Account,Partition,QOS,State,ExitCode,Submit,Eligible,Start,End,Elapsed,ElapsedRaw,Timelimit,NNodes,NCPUS,NTasks,NodeList,ReqMem,MaxRSS,JobName";
         let site = Site {
-            slurm_columns: columns.split(',').map(str::to_string).collect(),
+            hints: Hints {
+                slurm_columns: columns.split(',').map(str::to_string).collect(),
+                ..Hints::default()
+            },
             ..site(zone)
         };
         // Relative times are those of the day on which they were printed.
