@@ -129,7 +129,7 @@ fn read(directory: &Path, wanted: fn(&str) -> bool) -> iolode::Result<String> {
         .filter(|e| e.file_type().is_file())
     {
         let input = Input::open(entry.path())?.load(64 << 20, buffer)?;
-        match reader.read(&input, logs as i64, &mut tables) {
+        match reader.read(&input, logs as i64, None, &mut tables) {
             Ok(_) => logs += 1,
             Err(_) => refused += 1,
         }
@@ -385,7 +385,7 @@ fn sacct(file: &Path) -> iolode::Result<String> {
     let outcome =
         Slurm
             .reader(Arc::new(Site::default()))
-            .read(&Input::open(file)?, 1, &mut tables)?;
+            .read(&Input::open(file)?, 1, None, &mut tables)?;
     let mut rows = rows.load(Ordering::Relaxed);
     for builder in tables.builders() {
         rows += builder.finish()?.num_rows();
@@ -510,7 +510,7 @@ fn lmt(file: &Path, resolve: bool) -> iolode::Result<String> {
     });
     let outcome =
         Lmt.reader(Arc::new(Site::default()))
-            .read(&Input::open(file)?, 1, &mut tables)?;
+            .read(&Input::open(file)?, 1, None, &mut tables)?;
     let mut rows = rows.load(Ordering::Relaxed);
     for builder in tables.builders() {
         let batch = builder.finish()?;

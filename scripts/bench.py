@@ -314,7 +314,7 @@ def attribution(bench):
     ask = lambda sql: [IOLODE, "sql", "--lake", lake, "--format", "json", "-c", sql]
     known = json.loads(subprocess.run(ask("select min(time) as a, max(time) as b, count(*) as n, count(distinct ost) as osts from lmt_ost where fs = 'scratch'"), check=True, capture_output=True).stdout)[0]
     question = f"""select count(distinct concat(log_id, '/', record_id)) as files, count(*) as n, count(distinct ost) as osts, max(abs(own_file + same_job + other_known + unexplained - seen)) as worst
-        from file_ost_interval("from" => '{known["a"]}', "to" => '{known["b"]}', fs => 'scratch')"""
+        from file_traffic_on_osts("from" => '{known["a"]}', "to" => '{known["b"]}', fs => 'scratch')"""
     (cpu, wall, peak, text), (scan, *_) = bench.measure_in_turn("attribution", {
         "file_ost_interval": ask(question),
         "scan": ask("select sum(bytes_read), sum(bytes_written), sum(interval_s), max(start_time), max(ost) from lmt_ost where fs = 'scratch'"),

@@ -133,7 +133,7 @@
 //! assert_eq!(factors.filter(col("bw_critical").gt_eq(lit(1e9)))?.count().await?, 0);
 //!
 //! // Any other question that has a name, and any SQL.
-//! let low_read = miner.query("low_read", &[("min_nprocs", "64")]).await?;
+//! let low_read = miner.query("low_read_bandwidth", &[("min_nprocs", "64")]).await?;
 //! let days = miner.sql("SELECT date_trunc('day', start_time) AS day, count(*) FROM darshan_log GROUP BY day").await?;
 //! # assert!(low_read.schema().fields().len() > 5 && days.count().await? > 1);
 //! # Ok::<(), Box<dyn std::error::Error>>(())

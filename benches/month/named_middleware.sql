@@ -2,7 +2,7 @@
 -- class: named
 -- floor: darshan_log=files,streams,nprocs,mpiio_coll_opens,mpiio_coll_reads,mpiio_coll_writes,mpiio_indep_opens,mpiio_indep_reads,mpiio_indep_writes
 -- ordered: no
-SELECT class, logs, posix, independent, collective FROM middleware()
+SELECT class, logs, posix, independent, collective FROM interfaces_by_size()
 -- for duckdb, spark
 SELECT class, count(*) AS logs, sum(CASE WHEN NOT collective AND NOT independent THEN 1 ELSE 0 END) AS posix,
   sum(CASE WHEN NOT collective AND independent THEN 1 ELSE 0 END) AS independent, sum(CASE WHEN collective THEN 1 ELSE 0 END) AS collective

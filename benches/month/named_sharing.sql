@@ -2,7 +2,7 @@
 -- class: named
 -- floor: darshan_file=job_id,log_id,is_stream,bytes_read,bytes_written,sharing,file_nprocs_posix,file_nprocs_mpiio darshan_log=job_id,log_id,nprocs
 -- ordered: no
-SELECT class, ratio, logs FROM sharing()
+SELECT class, ratio, logs FROM file_sharing()
 -- for duckdb, spark
 SELECT class, ratio, count(*) AS logs
 FROM (SELECT CASE WHEN shared = files THEN 'N-1' WHEN own = files AND files >= nprocs THEN 'N-N' ELSE 'N-M' END AS class,

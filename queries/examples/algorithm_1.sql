@@ -31,7 +31,7 @@ FROM darshan_file WHERE ost_bits IS NOT NULL GROUP BY job_id, fs ORDER BY job_id
 
 -- Lines 18 and 19: how the sizes of writes are distributed over the jobs, in tenths.
 --     percents = job_tuples.percentile("bytes_written")
-SELECT percent, value FROM percentile(of => 'bytes_written', parts => 10);
+SELECT percent, value FROM log_percentiles(of => 'bytes_written', parts => 10);
 
 -- Lines 20 and 21: what each job moved, beside the nodes that Slurm gave it. The view `job` is this join; it knows which of the
 -- records of a requeued job, and which step, a log belongs to.

@@ -43,7 +43,7 @@
 -- What an OST saw in an interval is the same for all files of a log that moved bytes there: it counts once. Other jobs are looked at even if one job is asked for.
 WITH at_once AS (
   SELECT job_id, log_id, direction, fs, ost, time, max(interval_s) AS interval_s, max(seen) AS seen, sum(own_file) AS own, max(own_file + same_job) AS of_job, max(other_known) AS other_known, max(unexplained) AS unexplained
-  FROM file_ost_interval("from" => $from, "to" => $to, fs => $fs)
+  FROM file_traffic_on_osts("from" => $from, "to" => $to, fs => $fs)
   WHERE own_file > 0 AND seen IS NOT NULL AND ($job IS NULL OR job_id = $job)
   GROUP BY job_id, log_id, direction, fs, ost, time
 ), on_ost AS (

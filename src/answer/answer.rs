@@ -269,14 +269,8 @@ impl Findings {
             writeln!(page, "  {otherwise}")?;
         }
         for (holds, why) in [
-            (
-                Holds::ByWindows,
-                "by windows only; the file may only have been open",
-            ),
-            (
-                Holds::ByBusyTimes,
-                "by busy times only; by windows other files hide it",
-            ),
+            (Holds::ByWindows, "the file may only have been open"),
+            (Holds::ByBusyTimes, "by busy time only"),
         ] {
             for finding in of(holds) {
                 writeln!(page, "  possible ({why}): {}", finding.sentence)?;
@@ -441,7 +435,7 @@ mod tests {
             \x20 read   2.00 KiB  1.00 KiB/s  /a\n\
             \x20 write       5 B           -  a file without a name\n\
             \x20 a note\n\n\
-            Likely causes\n  1. one_ost it is.\n     Do another.\n  possible (by windows only; the file may only have been open): one_file it is.\n";
+            Likely causes\n  1. one_ost it is.\n     Do another.\n  possible (the file may only have been open): one_file it is.\n";
         assert_eq!(answer().page(), expected);
     }
 

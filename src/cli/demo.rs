@@ -102,7 +102,7 @@ limit 5",
 select job_id, ost, count(*) as intervals, round(sum(seen) / 1e9, 1) as seen_gb,
   round(sum(own_file) / 1e9, 1) as own_gb, round(sum(other_known) / 1e9, 1) as other_jobs_gb,
   round(sum(unexplained) / 1e9, 1) as unexplained_gb
-from file_ost_interval('2026-09-11', '2026-09-12', fs => 'scratch')
+from file_traffic_on_osts('2026-09-11', '2026-09-12', fs => 'scratch')
 where direction = 'write' and own_file > 0
 group by job_id, ost
 having sum(own_file) > 1e9

@@ -8,6 +8,7 @@ use super::screen::Terminal;
 use super::{interrupt, size};
 use crate::error::Error;
 use crate::lake::{CreateOptions, IngestOptions, InputPath, Lake, ReadOtherwise};
+use crate::source::Hints;
 use std::path::{Path, PathBuf};
 
 /// Import logs into a lake
@@ -128,8 +129,10 @@ pub(super) fn run(args: &Args, screen: &mut Terminal) -> anyhow::Result<Exit> {
     let mut options = IngestOptions {
         paths,
         zone: args.timezone.is_some().then_some(zone),
-        slurm_columns: args.slurm_columns.clone(),
-        slurm_delimiter: args.slurm_delimiter.clone(),
+        hints: Hints {
+            slurm_columns: args.slurm_columns.clone(),
+            slurm_delimiter: args.slurm_delimiter.clone(),
+        },
         period,
         dxt: args.dxt,
         refresh: args.refresh,

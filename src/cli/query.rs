@@ -64,7 +64,7 @@ the columns. In SQL a named query is a table function, and times without a zone 
 Examples:
   iolode query                                       lists the questions
   iolode query coverage --lake /scratch/lake
-  iolode query at_time --lake /scratch/lake --fs snx11168 --from 2026-09-01T12:00 --to 2026-09-01T12:10 --ost 17";
+  iolode query logs_at_time --lake /scratch/lake --fs snx11168 --from 2026-09-01T12:00 --to 2026-09-01T12:10 --ost 17";
 
 /// Parameters that have the name of an option that all commands with a lake have.
 fn is_common(name: &str) -> bool {
@@ -75,9 +75,9 @@ impl clap::Args for Args {
     fn augment_args(command: Command) -> Command {
         let command = Common::augment_args(command)
             .about("Run a built-in query; without a name, list them")
+            .before_help(listing())
             .after_help(EXAMPLES)
             .subcommand_value_name("NAME")
-            .subcommand_help_heading("Named queries")
             .disable_help_subcommand(true);
         // They may stand before the name or after it.
         let command = command.mut_args(|arg| arg.global(true)).mut_arg("from", |arg| {
@@ -89,14 +89,52 @@ impl clap::Args for Args {
         let command = queries().iter().fold(command, |command, query| {
             command.subcommand(subcommand(query))
         });
-        ANALYSES.iter().fold(command, |command, analysis| {
+        let command = ANALYSES.iter().fold(command, |command, analysis| {
             command.subcommand(page_command(analysis))
-        })
+        });
+        // clap knows one heading for all subcommands: they are listed by their folders before the options.
+        let options = command.get_styles().get_header();
+        let template = format!(
+            "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{{before-help}}{options}Options:{options:#}\n{{options}}{{after-help}}"
+        );
+        command.help_template(template)
     }
 
     fn augment_args_for_update(command: Command) -> Command {
         Self::augment_args(command)
     }
+}
+
+/// Titles, and the names and meanings of what can be asked under each: named queries by their folders, then pages.
+fn groups() -> Vec<(&'static str, Vec<(&'static str, String)>)> {
+    let mut groups = vec![];
+    for (folder, title) in FOLDERS {
+        let of_folder = queries().iter().filter(|query| query.folder == *folder);
+        let questions = of_folder.map(|query| (query.name, query.doc.clone()));
+        groups.push((*title, questions.collect()));
+    }
+    let pages = ANALYSES.iter();
+    let pages = pages.map(|analysis| (analysis.name, analysis.doc.to_string()));
+    groups.push(("Pages", pages.collect()));
+    groups
+}
+
+/// What can be asked, for the help: each meaning on a line of its own, which is wrapped.
+fn listing() -> String {
+    let mut text = String::new();
+    for (title, questions) in groups() {
+        text += &format!("{title}:\n");
+        for (name, doc) in questions {
+            let others = query(name).map_or(&[][..], |query| &query.aliases);
+            let others = match others.is_empty() {
+                true => String::new(),
+                false => format!(" (also {})", others.join(", ")),
+            };
+            text += &format!("  {name}{others}\n      {doc}\n");
+        }
+        text += "\n";
+    }
+    text.trim_end().into()
 }
 
 fn subcommand(query: &'static Query) -> Command {
@@ -317,15 +355,7 @@ fn typed(
 
 /// The names of all questions.
 fn list(screen: &mut Terminal) -> anyhow::Result<Exit> {
-    let mut groups: Vec<(&str, Vec<(&str, &str)>)> = vec![];
-    for (folder, title) in FOLDERS {
-        let of_folder = queries().iter().filter(|query| query.folder == *folder);
-        let questions = of_folder.map(|query| (query.name, query.doc.as_str()));
-        groups.push((title, questions.collect()));
-    }
-    let pages = ANALYSES.iter();
-    let pages = pages.map(|analysis| (analysis.name, analysis.doc));
-    groups.push(("Pages", pages.collect()));
+    let groups = groups();
     let names = groups.iter().flat_map(|(_, questions)| questions);
     let width = names.map(|(name, _)| name.len()).max().unwrap_or(0);
     for (at, (title, questions)) in groups.iter().enumerate() {

@@ -233,6 +233,12 @@ impl Input {
         Reading { input: self, at: 0 }
     }
 
+    /// The error for an input that is not what it was when it was looked at before.
+    pub(crate) fn changed(&self) -> Error {
+        let why = std::io::Error::other("it changed while it was read");
+        Error::io(self.path(), "cannot read", why)
+    }
+
     /// XXH3 (64 bit, seed 0) of all bytes.
     ///
     /// # Errors

@@ -25,7 +25,7 @@ pub(crate) use input::without_password;
 pub use input_provider::{InputMeta, InputProvider};
 pub use reader::{Outcome, Peek, Reader, RowMerger, Source, Status};
 pub use sink::BatchSink;
-pub use site::{Period, Site};
+pub use site::{Hints, Period, Site};
 
 /// Every kind of log, in the order in which an input is probed.
 pub const SOURCES: &[&dyn Source] = &[&darshan::Darshan, &slurm::Slurm, &lmt::Lmt];

@@ -1,7 +1,7 @@
 //! What a source of logs is to the lake: it recognises an input, says where its rows belong, and reads it.
 
 use super::input::Input;
-use super::{BatchSink, Site};
+use super::{BatchSink, Hints, Site};
 use crate::error::Result;
 use arrow::record_batch::RecordBatch;
 use std::path::Path;
@@ -15,6 +15,11 @@ pub trait Source: Send + Sync {
     /// Tables that it fills.
     fn tables(&self) -> &'static [&'static str];
 
+    /// Those of its tables that are filled only where they are asked for (`--dxt`), because they are large.
+    fn on_request(&self) -> &'static [&'static str] {
+        &[]
+    }
+
     /// Version of the reader: raised when the same input would give other rows.
     fn version(&self) -> u32;
 
@@ -24,6 +29,33 @@ pub trait Source: Send + Sync {
     /// Whether this is the address of something that it can ask, such as `sacct:`.
     fn serves(&self, _address: &str) -> bool {
         false
+    }
+
+    /// Why nothing is taken of an input that was said to be of this kind and was not recognised.
+    fn unrecognized(&self) -> &'static str {
+        "no log that iolode knows"
+    }
+
+    /// Whether its logs lie in directories by year, month and day of their start, of which those of other days than the ones that are
+    /// asked for need not be read.
+    fn is_filed_by_day(&self) -> bool {
+        false
+    }
+
+    /// Whether these hints may make an input readable that was not.
+    fn uses(&self, _hints: &Hints) -> bool {
+        false
+    }
+
+    /// Microseconds before and after a period in which rows are taken with it, of tables that are cut by day.
+    fn margin(&self) -> i64 {
+        0
+    }
+
+    /// What is to be said after an ingest into a lake that holds rows of this source: what it is about, and a sentence. `site` has
+    /// noted what the readers of all sources met.
+    fn warnings(&self, _site: &Site) -> Vec<(String, String)> {
+        vec![]
     }
 
     /// Where the rows of an input belong, without reading it whole.
@@ -55,6 +87,24 @@ pub enum Peek {
     Dump,
 }
 
+impl Peek {
+    /// Checks that an input is what it was when [`Source::peek`] looked at it: a dump, or a log of the same job.
+    ///
+    /// # Errors
+    /// [`crate::Error::Io`] if it changed since.
+    pub fn check(self, expected: Option<Self>, input: &Input) -> Result<()> {
+        let same = match (expected, self) {
+            (None, _) | (Some(Self::Dump), Self::Dump) => true,
+            (Some(Self::Log { job_id: then, .. }), Self::Log { job_id: now, .. }) => then == now,
+            _ => false,
+        };
+        match same {
+            true => Ok(()),
+            false => Err(input.changed()),
+        }
+    }
+}
+
 /// Reads inputs of one kind, one after another, keeping its buffers.
 pub trait Reader: Send {
     /// Appends the rows of `input` to those builders that `tables` holds: whole rows, those of a log sorted as each table
@@ -65,9 +115,19 @@ pub trait Reader: Send {
     /// outcome says what is missing. After an error nothing of this input has been appended, unless that is no fault of the input, such as
     /// a temporary file that cannot be read; a dump that fails after rows were taken is a damaged one.
     ///
+    /// `expected` is what [`Source::peek`] found of it, if it was asked: it is compared ([`Peek::check`]) with what is read before a
+    /// row is appended, so that a log is not looked at once more for that.
+    ///
     /// # Errors
-    /// Those of [`Source::peek`], and [`crate::Error::Io`] if the input cannot be read or has shrunk.
-    fn read(&mut self, input: &Input, id: i64, tables: &mut BatchSink) -> Result<Outcome>;
+    /// Those of [`Source::peek`], and [`crate::Error::Io`] if the input cannot be read, has shrunk, or is of another job than
+    /// expected.
+    fn read(
+        &mut self,
+        input: &Input,
+        id: i64,
+        expected: Option<Peek>,
+        tables: &mut BatchSink,
+    ) -> Result<Outcome>;
 }
 
 /// Makes the rows that a lake keeps of those that several dumps brought.

@@ -19,10 +19,8 @@ pub struct Site {
     pub osts: Vec<(String, i64)>,
     /// Zone of times without one.
     pub zone: chrono_tz::Tz,
-    /// Columns of sacct's text where it has no header.
-    pub slurm_columns: Vec<String>,
-    /// What separates the columns of sacct's text; found out where it is not said.
-    pub slurm_delimiter: Option<String>,
+    /// What inputs do not say themselves.
+    pub hints: Hints,
     /// What is wanted of dumps.
     pub period: Period,
     /// Bytes of memory that a reader may take for one log.
@@ -33,6 +31,15 @@ pub struct Site {
     pub unmapped: Arc<Mutex<BTreeSet<String>>>,
     /// Whether times were met that name no zone: what [`Site::note_local_times`] notes.
     pub local_times: Arc<AtomicBool>,
+}
+
+/// What is said of inputs by whoever imports them, because they do not say it themselves.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Hints {
+    /// Columns of sacct's text where it has no header.
+    pub slurm_columns: Vec<String>,
+    /// What separates the columns of sacct's text; found out where it is not said.
+    pub slurm_delimiter: Option<String>,
 }
 
 /// A time from `from` on and before `to`, microseconds since 1970, UTC; without end where one is None.
@@ -92,8 +99,7 @@ impl Default for Site {
             lmt_names: vec![],
             osts: vec![],
             zone: chrono_tz::UTC,
-            slurm_columns: vec![],
-            slurm_delimiter: None,
+            hints: Hints::default(),
             period: Period::default(),
             log_memory: 1 << 30,
             temp: None,

@@ -623,7 +623,7 @@ mod tests {
                 let path = Path::new(job["log"].as_str().unwrap());
                 let input = Input::from_bytes(path, written.remove(path).unwrap());
                 let id = input.hash().unwrap();
-                let outcome = reader.read(&input, id, &mut tables).unwrap();
+                let outcome = reader.read(&input, id, None, &mut tables).unwrap();
                 assert_eq!(outcome.status, Status::Ok);
                 assert_eq!(job["job_id"], month.log(at as u64).job.job_id);
                 match kind {
@@ -713,7 +713,7 @@ mod tests {
             }
             let input = Input::from_bytes(&path, bytes);
             let id = input.hash().unwrap();
-            let status = match reader.read(&input, id, &mut tables) {
+            let status = match reader.read(&input, id, None, &mut tables) {
                 _ if !seen.insert(id) => "duplicate",
                 Err(_) => "no log",
                 Ok(outcome) if outcome.status == Status::Damaged => "damaged",

@@ -45,7 +45,7 @@ fn real_log(name: &str) -> Log {
 fn read(input: &Input) -> (Outcome, Vec<RecordBatch>) {
     let mut tables = BatchSink::new(Darshan.tables().iter().copied()).unwrap();
     let mut reader = Darshan.reader(Arc::new(Site::default()));
-    let outcome = reader.read(input, 1, &mut tables).unwrap();
+    let outcome = reader.read(input, 1, None, &mut tables).unwrap();
     let batches = tables.builders().iter_mut().map(|b| b.finish().unwrap());
     (outcome, batches.collect())
 }
@@ -154,7 +154,7 @@ fn rows_of_real_logs_come_in_the_order_that_each_table_declares() {
     for (path, bytes) in logs {
         let mut tables = BatchSink::new(Darshan.tables().iter().copied()).unwrap();
         reader
-            .read(&Input::from_bytes(&path, bytes), 1, &mut tables)
+            .read(&Input::from_bytes(&path, bytes), 1, None, &mut tables)
             .unwrap();
         for builder in tables.builders() {
             let (table, batch) = (builder.table().clone(), builder.finish().unwrap());

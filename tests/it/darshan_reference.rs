@@ -29,7 +29,7 @@ fn read(path: &std::path::Path) -> (RecordBatch, RecordBatch) {
     .unwrap();
     let mut reader = Darshan.reader(Arc::new(Site::default()));
     reader
-        .read(&Input::open(path).unwrap(), 1, &mut tables)
+        .read(&Input::open(path).unwrap(), 1, None, &mut tables)
         .unwrap();
     let mut batch = |name: &str| tables.get(name).unwrap().finish().unwrap();
     (batch("darshan_file"), batch("darshan_log"))

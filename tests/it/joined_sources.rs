@@ -253,7 +253,7 @@ fn what_an_ost_saw_is_the_sum_of_its_parts_in_every_interval_of_a_month() {
         month(),
         "lake",
         "select count(*) as n, count(distinct time) as intervals, max(abs(own_file + same_job + other_known + unexplained - seen)) as worst, min(coverage) as least, max(coverage) as most \
-         from file_ost_interval(\"from\" => '2026-09-11', \"to\" => '2026-09-12')",
+         from file_traffic_on_osts(\"from\" => '2026-09-11', \"to\" => '2026-09-12')",
     );
     assert!(
         number(&sums[0], "n") > 5_000.0 && number(&sums[0], "intervals") > 1000.0,
@@ -283,7 +283,7 @@ fn planted_neighbours_are_found_with_about_the_bytes_that_were_planted() {
         };
         let sql = format!(
             "select sum(own_file) as own, sum(same_job) as same, sum(other_known) as other, sum(seen) as seen, min(coverage) as coverage \
-             from file_ost_interval(\"from\" => '2026-09-11', \"to\" => '2026-09-12') where job_id = {} and record_id = {} and ost = {} and direction = '{}' \
+             from file_traffic_on_osts(\"from\" => '2026-09-11', \"to\" => '2026-09-12') where job_id = {} and record_id = {} and ost = {} and direction = '{}' \
              and time > '{}' and time <= '{}'",
             window["job_id"],
             window["record_id"].as_str().unwrap(),
@@ -321,8 +321,20 @@ fn planted_neighbours_are_found_with_about_the_bytes_that_were_planted() {
             text(slow, "b").to_string(),
         );
         let args = [
-            "query", "at_time", "--lake", "lake", "--format", "json", "--fs", "scratch", "--ost",
-            &ost, "--from", &from, "--to", &to,
+            "query",
+            "logs_at_time",
+            "--lake",
+            "lake",
+            "--format",
+            "json",
+            "--fs",
+            "scratch",
+            "--ost",
+            &ost,
+            "--from",
+            &from,
+            "--to",
+            &to,
         ];
         let rows: Vec<Value> = serde_json::from_str(&iolode(month(), &args).ok()).unwrap();
         assert_eq!(
@@ -549,7 +561,10 @@ fn a_question_without_its_parameters_says_which() {
         "{listed}"
     );
     let failed = iolode(dir.path(), &["query", "at_time", "--fs", "x"]).failed();
-    assert!(failed.starts_with("at_time needs --from: "), "{failed}");
+    assert!(
+        failed.starts_with("logs_at_time needs --from: "),
+        "{failed}"
+    );
     let failed = iolode(dir.path(), &["query", "at_tmie"]).failed();
     assert!(failed.contains("at_time"), "{failed}");
     iolode(dir.path(), &["lake", "create", "l"]).ok();

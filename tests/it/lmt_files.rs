@@ -54,7 +54,7 @@ pub(crate) fn rows(name: &str, input: &Input, site: &Arc<Site>) -> (RecordBatch,
     let mut tables = BatchSink::new([name]).unwrap();
     let outcome = Lmt
         .reader(site.clone())
-        .read(input, 1, &mut tables)
+        .read(input, 1, None, &mut tables)
         .unwrap();
     (tables.get(name).unwrap().finish().unwrap(), outcome)
 }
@@ -464,7 +464,7 @@ fn entries_of_the_real_recording_before_repetitions_are_left_out() {
     for line in lines {
         polls.insert(line.split(|b| *b == b' ').next().unwrap());
         let input = Input::from_bytes("line.log", [line, b"\n"].concat());
-        let outcome = reader.read(&input, 1, &mut tables).unwrap();
+        let outcome = reader.read(&input, 1, None, &mut tables).unwrap();
         assert_ne!(outcome.status, Status::Damaged, "{outcome:?}");
         let rows = tables.get("lmt_ost").unwrap().finish().unwrap();
         entries += rows.num_rows();

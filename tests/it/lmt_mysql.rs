@@ -163,7 +163,7 @@ fn a_live_database_gives_the_rows_of_its_dump() {
     let refused = |input: &Input| {
         let error = Lmt
             .reader(site())
-            .read(input, 1, &mut BatchSink::new(["lmt_ost"]).unwrap())
+            .read(input, 1, None, &mut BatchSink::new(["lmt_ost"]).unwrap())
             .unwrap_err();
         let error = error.to_string();
         assert!(!error.contains("wrong-secret"), "{error}");

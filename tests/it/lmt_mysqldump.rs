@@ -95,7 +95,7 @@ fn a_file_that_becomes_shorter_while_it_is_read_is_damaged_or_refused() {
     let mut tables = BatchSink::new(["lmt_ost"]).unwrap();
     let error = Lmt
         .reader(site())
-        .read(&input, 1, &mut tables)
+        .read(&input, 1, None, &mut tables)
         .unwrap_err()
         .to_string();
     assert!(

@@ -50,7 +50,7 @@ impl Log {
         let mut tables = BatchSink::new(names()).unwrap();
         let mut reader = Darshan.reader(Arc::new(Site::default()));
         let input = Input::open(path).unwrap();
-        reader.read(&input, 1, &mut tables).unwrap();
+        reader.read(&input, 1, None, &mut tables).unwrap();
         let batches = names().map(|name| (name, tables.get(name).unwrap().finish().unwrap()));
         Self(batches.collect())
     }

@@ -7,7 +7,7 @@ use arrow::compute::{SortColumn, lexsort_to_indices, take_record_batch};
 use arrow::record_batch::RecordBatch;
 use iolode::Result;
 use iolode::source::slurm::{Slurm, hostlist};
-use iolode::source::{BatchSink, Input, Outcome, Peek, Site, Source, Status};
+use iolode::source::{BatchSink, Hints, Input, Outcome, Peek, Site, Source, Status};
 use iolode::table::table;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -45,7 +45,7 @@ fn read_with(site: Site, inputs: &[Input]) -> Result<Read> {
             input.path().display()
         );
         assert_eq!(Slurm.peek(input)?, Peek::Dump);
-        outcomes.push(reader.read(input, 0, &mut tables)?);
+        outcomes.push(reader.read(input, 0, None, &mut tables)?);
     }
     let mut kept = vec![];
     for (name, builder) in Slurm.tables().iter().zip(tables.builders()) {
@@ -334,7 +334,10 @@ fn every_form_of_a_real_dump_gives_the_jobs_of_the_accounting_table() {
         let input = file(&format!("slurm/run1/{name}"));
         let columns = "JobID,JobIDRaw,User,Account,Partition,QOS,State,ExitCode,Submit,Eligible,Start,End,Elapsed,ElapsedRaw,Timelimit,NNodes,NCPUS,NTasks,NodeList,ReqMem,MaxRSS,JobName";
         let site = Site {
-            slurm_columns: columns.split(',').map(str::to_string).collect(),
+            hints: Hints {
+                slurm_columns: columns.split(',').map(str::to_string).collect(),
+                ..Hints::default()
+            },
             ..site(zone)
         };
         // Relative times are those of the day on which they were printed.

@@ -74,10 +74,15 @@ pub(super) fn run(args: &Args, screen: &mut Terminal) -> anyhow::Result<Exit> {
 /// A log that was read.
 struct Inspected {
     input: Input,
-    /// The log itself, where the text form of darshan-parser is wanted.
-    log: Option<Log>,
+    content: Content,
+}
+
+/// What is shown of a log.
+enum Content {
+    /// The log itself, for the text form of darshan-parser.
+    Log(Box<Log>),
     /// Rows of the tables that say what is in it.
-    rows: Rows,
+    Rows(Box<Rows>),
 }
 
 /// Logs up to this size are read into memory at once.
@@ -88,12 +93,8 @@ fn read(args: &Args, path: &Path) -> Result<Inspected> {
     if args.darshan_parser {
         let mut log = Log::new();
         log.read(&input, ModuleSet::DEFAULT)?;
-        let rows = rows(&input, &[])?;
-        return Ok(Inspected {
-            input,
-            log: Some(log),
-            rows,
-        });
+        let content = Content::Log(Box::new(log));
+        return Ok(Inspected { input, content });
     }
     let rows = rows(
         &input,
@@ -104,17 +105,14 @@ fn read(args: &Args, path: &Path) -> Result<Inspected> {
             "darshan_file",
         ],
     )?;
-    Ok(Inspected {
-        input,
-        log: None,
-        rows,
-    })
+    let content = Content::Rows(Box::new(rows));
+    Ok(Inspected { input, content })
 }
 
 impl Inspected {
     fn show(&self, args: &Args, screen: &mut Terminal) -> anyhow::Result<()> {
-        match &self.log {
-            Some(log) => {
+        match &self.content {
+            Content::Log(log) => {
                 let show = parser::Show {
                     base: args.base || !(args.perf || args.file),
                     perf: args.perf,
@@ -122,10 +120,10 @@ impl Inspected {
                 };
                 parser::print(log, &self.input, show, &mut screen.data)?;
             }
-            None if args.json => json::print(&self.rows, &mut screen.data)?,
-            None => summary::print(
+            Content::Rows(rows) if args.json => json::print(rows, &mut screen.data)?,
+            Content::Rows(rows) => summary::print(
                 self.input.path(),
-                &self.rows,
+                rows,
                 args.top,
                 screen.look,
                 &mut screen.data,

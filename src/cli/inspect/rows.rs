@@ -38,7 +38,7 @@ pub(super) fn rows(input: &Input, names: &[&str]) -> Result<Rows> {
 pub(super) fn tables(input: &Input, names: &[&str]) -> Result<(BatchSink, Option<String>)> {
     let mut tables = BatchSink::new(names.iter().copied())?;
     let mut reader: Box<dyn Reader> = Darshan.reader(Arc::new(Site::default()));
-    let outcome = reader.read(input, input.hash()?, &mut tables)?;
+    let outcome = reader.read(input, input.hash()?, None, &mut tables)?;
     Ok((tables, outcome.why))
 }
 

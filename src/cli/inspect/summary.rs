@@ -192,12 +192,17 @@ fn modules(batch: &RecordBatch) -> anyhow::Result<RecordBatch> {
                 .collect::<Int64Array>(),
         )
     };
+    let status = Row::all(batch).map(|row| match row.text("status") {
+        Some("not_taken") => Some("not read (use iolode sql or ingest)"),
+        status => status,
+    });
+    let status: StringArray = status.collect();
     Ok(RecordBatch::try_from_iter_with_nullable([
         ("module", text("module"), true),
         ("version", int("module_version"), true),
         ("records", int("records"), true),
         ("bytes", int("bytes"), true),
-        ("status", text("status"), true),
+        ("status", Arc::new(status), true),
     ])?)
 }
 

@@ -32,16 +32,16 @@ macro_rules! queries {
 /// Every named query, in the order in which they are shown: its folder, its name, and its file.
 pub const QUERIES: &[(&str, &str, &str)] = queries! {
     "slurm_lmt" {
-        "coverage", "at_time", "metadata_load", "ost_fullness", "file_ost_interval", "lmt_interference",
+        "coverage", "logs_at_time", "metadata_load", "ost_fullness", "file_traffic_on_osts", "lmt_interference",
     }
     "iominer" {
-        "perf_factors", "root_causes", "filter_write_lt", "bin_workload", "ost_count", "percentile", "join_nodes", "custom_stripe", "top_read",
-        "top_write", "sequential", "read_ratio", "sharing", "middleware", "low_read", "low_write", "high_bandwidth", "all_ost_low_read",
-        "all_ost_low_write",
+        "perf_factors", "root_causes", "logs_that_wrote_less", "logs_by_bytes_written", "osts_per_log", "log_percentiles", "bytes_and_nodes", "custom_stripe", "top_read",
+        "top_write", "consecutive_requests", "read_ratio", "file_sharing", "interfaces_by_size", "low_read_bandwidth", "low_write_bandwidth", "high_bandwidth", "low_read_bandwidth_on_all_osts",
+        "low_write_bandwidth_on_all_osts",
     }
     "facts" { "file_facts", "job_facts" }
     "lustre" { "ost_load", "slow_osts", "ost_neighbours", "stripe_advice" }
-    "jobs" { "top", "regressions", "rank_imbalance", "unreadable_logs" }
+    "jobs" { "top_users_and_programs", "regressions", "rank_imbalance", "unreadable_logs" }
 };
 
 /// The folders of `queries/` that hold named queries, and what their queries are about.
@@ -103,7 +103,7 @@ pub fn queries() -> &'static [Query] {
 /// [`Error::Unknown`] with the nearest name.
 pub fn query(name: &str) -> Result<&'static Query> {
     let found = queries().iter().find(|query| query.is_called(name));
-    found.ok_or_else(|| Error::unknown("query", name, queries().iter().map(|query| query.name)))
+    found.ok_or_else(|| Error::unknown("query", name, queries().iter().flat_map(Query::names)))
 }
 
 fn parse(folder: &'static str, name: &'static str, text: &str) -> Result<Query> {
@@ -171,10 +171,19 @@ impl Query {
         ))))
     }
 
+    /// Its name, then the others that it is known by.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        std::iter::once(self.name).chain(self.aliases.iter().map(String::as_str))
+    }
+
+    /// That of its names which this is, in whatever case.
+    fn called(&self, name: &str) -> Option<&str> {
+        self.names().find(|known| known.eq_ignore_ascii_case(name))
+    }
+
     /// Whether this is its name, or another that it is known by.
     pub fn is_called(&self, name: &str) -> bool {
-        let mut names = std::iter::once(self.name).chain(self.aliases.iter().map(String::as_str));
-        names.any(|known| known.eq_ignore_ascii_case(name))
+        self.called(name).is_some()
     }
 
     fn param(&self, name: &str) -> Result<&Param> {
@@ -332,19 +341,23 @@ struct Expand<'a> {
 }
 
 impl Expand<'_> {
-    /// What stands instead of a table with arguments; None if it is no named query.
+    /// What stands instead of a table with arguments, and that of the query's names by which it was called; None if it is no named
+    /// query.
     fn expanded(
         &self,
         name: &ObjectName,
         args: &[FunctionArg],
-    ) -> Result<Option<(&'static Query, SqlQuery)>> {
+    ) -> Result<Option<(&'static str, SqlQuery)>> {
         let idents: Vec<&Ident> = name.0.iter().filter_map(ObjectNamePart::as_ident).collect();
         let (lake, ident) = match idents[..] {
             [ident] => (None, ident),
             [lake, ident] => (Some(normal(lake)), ident),
             _ => return Ok(None),
         };
-        let Some(query) = queries().iter().find(|query| query.is_called(&ident.value)) else {
+        let mut named = queries().iter();
+        let Some((query, called)) =
+            named.find_map(|query| Some((query, query.called(&ident.value)?)))
+        else {
             return Ok(None);
         };
         let lakes = match (lake, self.lakes) {
@@ -360,7 +373,7 @@ impl Expand<'_> {
             .checked_sub(1)
             .ok_or_else(|| Error::Invalid(format!("{} asks itself", query.name)))?;
         let given = args.iter().map(argument).collect::<Result<Vec<_>>>()?;
-        Ok(Some((query, query.with(given, lakes, depth)?)))
+        Ok(Some((called, query.with(given, lakes, depth)?)))
     }
 }
 
@@ -385,14 +398,14 @@ impl VisitorMut for Expand<'_> {
         else {
             return ControlFlow::Continue(());
         };
-        let (query, subquery) = match self.expanded(name, &args.args) {
-            Ok(Some((query, subquery))) => (query, Box::new(subquery)),
+        let (called, subquery) = match self.expanded(name, &args.args) {
+            Ok(Some((called, subquery))) => (called, Box::new(subquery)),
             Ok(None) => return ControlFlow::Continue(()),
             Err(error) => return ControlFlow::Break(error),
         };
         let alias = alias
             .take()
-            .unwrap_or_else(|| scope::alias(Ident::new(query.name)));
+            .unwrap_or_else(|| scope::alias(Ident::new(called)));
         *factor = TableFactor::Derived {
             lateral: false,
             subquery,
@@ -493,6 +506,24 @@ mod tests {
     }
 
     #[test]
+    fn every_name_is_that_of_one_query() {
+        let mut names: Vec<String> = queries()
+            .iter()
+            .flat_map(Query::names)
+            .map(str::to_lowercase)
+            .collect();
+        let all = names.len();
+        for query in queries() {
+            let mut names = query.names();
+            assert!(names.all(|name| super::query(name).unwrap().name == query.name));
+        }
+        names.sort();
+        names.dedup();
+        assert_eq!(names.len(), all);
+        assert_eq!(super::query("TOP").unwrap().name, "top_users_and_programs");
+    }
+
+    #[test]
     fn what_is_wrong_with_a_call_is_said() {
         let call = |sql: &str| {
             let mut statements = Parser::parse_sql(&GenericDialect {}, sql).unwrap();
@@ -515,10 +546,10 @@ mod tests {
             "unknown parameter `abov`; did you mean `above`?"
         );
         assert!(
-            call("SELECT * FROM at_time('fs1')")
+            call("SELECT * FROM logs_at_time('fs1')")
                 .unwrap_err()
                 .starts_with(
-                    "at_time needs from (start of the period): at_time(fs => .., from => .., to => .., "
+                    "logs_at_time needs from (start of the period): logs_at_time(fs => .., from => .., to => .., "
                 )
         );
         assert!(

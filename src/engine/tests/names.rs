@@ -43,8 +43,8 @@ fn what_a_named_query_or_a_view_reads_is_the_lakes_whatever_names_stand_around_i
                 // `critical` is a part of perf_factors, `log` one of others, and low_read asks another query.
                 (
                     "WITH darshan_log AS (SELECT 1), critical AS (SELECT 1), darshan_file AS (SELECT 1), log AS (SELECT 2)
-                     SELECT count(*) FROM low_read(min_nprocs => 1, min_bytes => 1, max_bw => 1e18)",
-                    "SELECT count(*) FROM low_read(min_nprocs => 1, min_bytes => 1, max_bw => 1e18)",
+                     SELECT count(*) FROM low_read_bandwidth(min_nprocs => 1, min_bytes => 1, max_bw => 1e18)",
+                    "SELECT count(*) FROM low_read_bandwidth(min_nprocs => 1, min_bytes => 1, max_bw => 1e18)",
                 ),
                 // Views: their tables, and their parts.
                 (
@@ -68,34 +68,35 @@ fn the_values_of_parameters_are_the_users() {
     let lake = lake(directory.path(), 40, 1, 1 << 30);
     block_on(async {
         let engine = engine(&lake, 2);
-        let all = "SELECT count(*), sum(bytes_written) FROM filter_write_lt(limit => 100000000)";
+        let all =
+            "SELECT count(*), sum(bytes_written) FROM logs_that_wrote_less(limit => 100000000)";
         same(
             &engine,
             &[
                 // The user's table, though the lake has one of that name.
                 (
                     "WITH darshan_log AS (SELECT 100000000 AS most)
-                     SELECT count(*), sum(bytes_written) FROM filter_write_lt(limit => (SELECT most FROM darshan_log))",
+                     SELECT count(*), sum(bytes_written) FROM logs_that_wrote_less(limit => (SELECT most FROM darshan_log))",
                     all,
                 ),
                 // The user's parts, though the query has one of that name.
                 (
                     "WITH unit AS (SELECT 100000000 AS bytes_written)
-                     SELECT count(*), sum(bytes_written) FROM filter_write_lt(limit => (SELECT max(bytes_written) FROM unit))",
+                     SELECT count(*), sum(bytes_written) FROM logs_that_wrote_less(limit => (SELECT max(bytes_written) FROM unit))",
                     all,
                 ),
                 // Through a query that another asks.
                 (
-                    "WITH p AS (SELECT 1e18 AS bw) SELECT count(*) FROM low_read(min_nprocs => 1, min_bytes => 1, max_bw => (SELECT bw FROM p))",
-                    "SELECT count(*) FROM low_read(min_nprocs => 1, min_bytes => 1, max_bw => 1e18)",
+                    "WITH p AS (SELECT 1e18 AS bw) SELECT count(*) FROM low_read_bandwidth(min_nprocs => 1, min_bytes => 1, max_bw => (SELECT bw FROM p))",
+                    "SELECT count(*) FROM low_read_bandwidth(min_nprocs => 1, min_bytes => 1, max_bw => 1e18)",
                 ),
                 // A query within a value, and itself within its own.
                 (
-                    "SELECT count(*) FROM filter_write_lt(limit => (SELECT max(bytes_written) + 1 FROM filter_write_lt(limit => 100000000)))",
-                    "SELECT count(*) FROM filter_write_lt(limit => 100000000)",
+                    "SELECT count(*) FROM logs_that_wrote_less(limit => (SELECT max(bytes_written) + 1 FROM logs_that_wrote_less(limit => 100000000)))",
+                    "SELECT count(*) FROM logs_that_wrote_less(limit => 100000000)",
                 ),
                 (
-                    "SELECT count(*), sum(bytes_written) FROM filter_write_lt(limit => 1e8 + 0)",
+                    "SELECT count(*), sum(bytes_written) FROM logs_that_wrote_less(limit => 1e8 + 0)",
                     all,
                 ),
             ],
@@ -104,14 +105,17 @@ fn the_values_of_parameters_are_the_users() {
         // Columns of the query are not there for a value.
         for (sql, error) in [
             (
-                "SELECT * FROM filter_write_lt(limit => bytes_written)",
+                "SELECT * FROM logs_that_wrote_less(limit => bytes_written)",
                 "unknown column `bytes_written`",
             ),
             (
-                "SELECT * FROM filter_write_lt(limit => (SELECT max(x) FROM (VALUES (1)) AS t(x) WHERE x < bytes_written))",
+                "SELECT * FROM logs_that_wrote_less(limit => (SELECT max(x) FROM (VALUES (1)) AS t(x) WHERE x < bytes_written))",
                 "unknown column `bytes_written`",
             ),
-            ("SELECT * FROM top(by => user)", "unknown column `user`"),
+            (
+                "SELECT * FROM top_users_and_programs(by => user)",
+                "unknown column `user`",
+            ),
         ] {
             assert_eq!(batches(&engine, sql).await.unwrap_err(), error, "{sql}");
         }
@@ -136,27 +140,33 @@ fn a_named_query_asks_the_lake_whose_name_stands_before_it() {
         let logs = ask(&engine, "SELECT count(*) FROM \"B.c\".darshan_log").await;
         assert_ne!(logs, ["0"]);
         for (sql, answer) in [
-            ("SELECT count(*) FROM filter_write_lt(limit => 1e18)", "0"),
-            ("SELECT count(*) FROM a.filter_write_lt(limit => 1e18)", "0"),
             (
-                "SELECT count(*) FROM \"B.c\".filter_write_lt(limit => 1e18)",
+                "SELECT count(*) FROM logs_that_wrote_less(limit => 1e18)",
+                "0",
+            ),
+            (
+                "SELECT count(*) FROM a.logs_that_wrote_less(limit => 1e18)",
+                "0",
+            ),
+            (
+                "SELECT count(*) FROM \"B.c\".logs_that_wrote_less(limit => 1e18)",
                 logs[0].as_str(),
             ),
             // A value's tables are those of the statement, not those of the query.
             (
-                "SELECT count(*) FROM \"B.c\".filter_write_lt(limit => (SELECT count(*) + 1e18 FROM darshan_log))",
+                "SELECT count(*) FROM \"B.c\".logs_that_wrote_less(limit => (SELECT count(*) + 1e18 FROM darshan_log))",
                 logs[0].as_str(),
             ),
             (
-                "SELECT count(*) FROM \"B.c\".filter_write_lt(limit => (SELECT count(*) FROM darshan_log))",
+                "SELECT count(*) FROM \"B.c\".logs_that_wrote_less(limit => (SELECT count(*) FROM darshan_log))",
                 "0",
             ),
             // A query that asks another.
             (
-                "SELECT count(*) > 0 FROM \"B.c\".low_write(0, 0, 1e18)",
+                "SELECT count(*) > 0 FROM \"B.c\".low_write_bandwidth(0, 0, 1e18)",
                 "true",
             ),
-            ("SELECT count(*) FROM low_write(0, 0, 1e18)", "0"),
+            ("SELECT count(*) FROM low_write_bandwidth(0, 0, 1e18)", "0"),
         ] {
             assert_eq!(ask(&engine, sql).await, [answer], "{sql}");
         }

@@ -175,6 +175,7 @@ pub(in crate::lake) fn list(
         let scope = Scope {
             ours,
             days: Days::of(options.period),
+            sources: options.sources,
             threads: options.threads.max(1),
         };
         walk(lister, paths, &scope, &mut |what| {
@@ -325,8 +326,7 @@ fn is_wanted(
         // It may be of any kind now.
         None => row.status == InputStatus::Skipped && row.source.is_some() && !row.is_forgotten(),
     };
-    let told = row.source.as_deref() == Some("slurm")
-        && !(options.slurm_columns.is_empty() && options.slurm_delimiter.is_none());
+    let told = source.is_some_and(|source| source.uses(&options.hints));
     // Read in another zone, records and samples have other keys, and those of one dump cannot be told from those of others: they are
     // taken back with `iolode lake forget` first.
     let is_log = row.job_id.is_some();
@@ -336,7 +336,8 @@ fn is_wanted(
         && (nothing_taken
             || other_settings
             || source.is_some_and(|s| row.reader_version < s.version()));
-    let without_dxt = options.dxt && row.status.has_rows() && !row.dxt && row.job_id.is_some();
+    let has_more = source.is_some_and(|source| !source.on_request().is_empty());
+    let without_dxt = options.dxt && has_more && is_log && row.status.has_rows() && !row.dxt;
     // A server may know more each time; of a dump another period may be wanted.
     let dump = row.status.has_rows() && row.job_id.is_none();
     let more = is_address(&file.name) || dump && !row.period.covers(options.period);
@@ -379,6 +380,11 @@ pub(in crate::lake) fn peek(
     Ok(peeked.into_iter().flatten().collect())
 }
 
+/// The source of this name.
+pub(in crate::lake) fn named<'s>(name: &str, sources: &[&'s dyn Source]) -> Option<&'s dyn Source> {
+    sources.iter().copied().find(|source| source.name() == name)
+}
+
 /// Whether a source reads dumps, of which any part may be of any job.
 fn takes_dumps(source: &dyn Source) -> bool {
     let tables = source.tables();
@@ -387,13 +393,12 @@ fn takes_dumps(source: &dyn Source) -> bool {
         .any(|table| source.row_merger(table).is_some())
 }
 
-fn nothing_known(kind: Option<&str>, input: &Input) -> String {
-    match (kind, input.is_server()) {
-        (_, true) => "an address that iolode cannot ask".into(),
-        (None | Some("darshan"), _) => "no log that iolode knows".into(),
-        (Some("slurm"), _) => "no output of sacct -P or sacct --json".into(),
-        (Some("lmt"), _) => "none of the forms of LMT data that iolode knows".into(),
-        (Some(_), _) => "no dump that iolode knows".into(),
+/// Why nothing is taken of an input that no source recognises.
+fn unrecognized(kind: Option<&dyn Source>, input: &Input) -> &'static str {
+    match kind {
+        _ if input.is_server() => "an address that iolode cannot ask",
+        Some(source) => source.unrecognized(),
+        None => "no log that iolode knows",
     }
 }
 
@@ -429,6 +434,8 @@ fn peek_one(
     input
         .read_at(0, length, head)
         .map_err(|e| refuse(None, InputStatus::Failed, e))?;
+    let kind = file.kind.as_deref();
+    let kind = kind.and_then(|kind| named(kind, options.sources));
     let recognised = |head: &[u8], dumps: bool| {
         let wanted = |source: &dyn Source| {
             let kind = file.kind.as_deref();
@@ -443,7 +450,7 @@ fn peek_one(
     };
     let mut found = recognised(head, false);
     let mut unpacked = None;
-    if found.is_none() && file.kind.as_deref() != Some("darshan") && Packing::of(head).is_some() {
+    if found.is_none() && kind.is_none_or(takes_dumps) && Packing::of(head).is_some() {
         let whole = file
             .open_unpacked(options)
             .map_err(|e| refuse(None, InputStatus::Failed, e))?;
@@ -456,7 +463,7 @@ fn peek_one(
     }
     let input = unpacked.as_ref().unwrap_or(&input);
     let Some((number, source)) = found else {
-        let e = Error::Invalid(nothing_known(file.kind.as_deref(), input));
+        let e = Error::Invalid(unrecognized(kind, input).into());
         let status = if input.is_server() {
             InputStatus::Failed
         } else {

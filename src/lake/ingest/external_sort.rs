@@ -31,8 +31,6 @@ use xxhash_rust::xxh3::Xxh3;
 const BLOCK: usize = 1 << 20;
 /// Microseconds of a day.
 pub(in crate::lake) const DAY: i64 = 86_400_000_000;
-/// Samples so long before and after a period are taken with it: of an interval that overlaps it both ends are needed.
-const BESIDE: i64 = 60_000_000;
 
 /// Sorted rows of one table, all of one input, and of one file system and day if the table is cut by these.
 pub(in crate::lake) struct SortedRun {
@@ -268,6 +266,7 @@ impl<'o> Worker<'o> {
             end: 0,
             input: 0,
             period: options.period,
+            margin: 0,
             runs: vec![],
             failure: None,
         }));
@@ -299,6 +298,7 @@ impl<'o> Worker<'o> {
         let source = source.ok_or_else(|| Error::Invalid("an input's source is gone".into()))?;
         if let Ok(mut spilling) = self.spilling.lock() {
             spilling.input = number;
+            spilling.margin = source.margin();
         }
         let row = self.read_whole(dump, source);
         if self.options.is_cancelled() {
@@ -336,7 +336,7 @@ impl<'o> Worker<'o> {
             .readers
             .entry(dump.source)
             .or_insert_with(|| source.reader(self.site.clone()));
-        let outcome = reader.read(&input, hash.unwrap_or_default(), &mut self.tables)?;
+        let outcome = reader.read(&input, hash.unwrap_or_default(), None, &mut self.tables)?;
         let mut row = failed_row(
             &dump.file,
             Some(source),
@@ -375,6 +375,8 @@ struct Spilling {
     end: u64,
     input: usize,
     period: Period,
+    /// What is taken on either side of it, of the source that is read.
+    margin: i64,
     runs: Vec<Arc<SortedRun>>,
     /// Why rows could not be spilled.
     failure: Option<Error>,
@@ -419,8 +421,8 @@ impl Spilling {
             .column(table.index("time")?)
             .as_primitive::<TimestampMicrosecondType>();
         let wide = Period {
-            from: self.period.from.map(|t| t.saturating_sub(BESIDE)),
-            to: self.period.to.map(|t| t.saturating_add(BESIDE)),
+            from: self.period.from.map(|t| t.saturating_sub(self.margin)),
+            to: self.period.to.map(|t| t.saturating_add(self.margin)),
         };
         let mut places: BTreeMap<(&str, i64), Vec<u32>> = BTreeMap::new();
         let mut before: Option<((&str, i64), Vec<u32>)> = None;

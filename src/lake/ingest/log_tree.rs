@@ -1,4 +1,5 @@
-//! The tree into which Darshan writes its logs: a directory for each year, month and day.
+//! The tree into which a source may write its logs, as Darshan does: a directory for each year, month and day
+//! ([`crate::source::Source::is_filed_by_day`]).
 
 use crate::source::Period;
 use chrono::NaiveDate;

@@ -1,7 +1,7 @@
 //! What an ingest is asked to do, and how it says how far it is.
 
 use crate::lake::file::temp;
-use crate::source::{InputProvider, Period, SOURCES, Source};
+use crate::source::{Hints, InputProvider, Period, SOURCES, Source};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -34,10 +34,8 @@ pub struct IngestOptions<'a> {
     pub sources: &'a [&'a dyn Source],
     /// Zone of times without one; that of the site if None. The first that a site without one is given stays its zone.
     pub zone: Option<chrono_tz::Tz>,
-    /// Columns of sacct's text where it has no header.
-    pub slurm_columns: Vec<String>,
-    /// What separates the columns of sacct's text; found out where it is not said.
-    pub slurm_delimiter: Option<String>,
+    /// What inputs do not say themselves.
+    pub hints: Hints,
 }
 
 /// Where inputs lie.
@@ -45,7 +43,7 @@ pub struct IngestOptions<'a> {
 pub struct InputPath {
     /// A file, a directory or an address.
     pub path: PathBuf,
-    /// Kind of input that is looked for there: `darshan`, `slurm`, `lmt`; any if None.
+    /// Name of the source ([`Source::name`]) that is looked for there; any if None.
     pub kind: Option<String>,
 }
 
@@ -73,8 +71,7 @@ impl Default for IngestOptions<'_> {
             cancel: Arc::default(),
             sources: SOURCES,
             zone: None,
-            slurm_columns: vec![],
-            slurm_delimiter: None,
+            hints: Hints::default(),
         }
     }
 }

@@ -18,7 +18,7 @@ use crate::lake::version::lease::Lease;
 use crate::lake::version::list_file::{InputRow, InputStatus};
 use crate::lake::version::site::{RegisteredSource, SettingsEdit, SiteFile};
 use crate::lake::version::snapshot::Snapshot;
-use crate::source::{Site, without_password};
+use crate::source::{SOURCES, Site, Source, without_password};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -83,9 +83,7 @@ impl Lake {
             false => registered.collect(),
         };
         if paths.is_empty() && options.made.is_none() {
-            return Err(Error::Invalid(
-                "nothing to import: give --darshan, --slurm or --lmt; --register stores the paths for later ingests".into(),
-            ));
+            return Err(nothing_to_import());
         }
         // Where logs usually appear may be empty or away today; what somebody asks for by name must be there.
         let file = |path: &&InputPath| given && !is_address(&path.path.to_string_lossy());
@@ -131,8 +129,7 @@ impl Lake {
         let rules = site.site()?;
         let rules = Arc::new(Site {
             zone: options.zone.unwrap_or(rules.zone),
-            slurm_columns: options.slurm_columns.clone(),
-            slurm_delimiter: options.slurm_delimiter.clone(),
+            hints: options.hints.clone(),
             period: options.period,
             log_memory: log_memory(options),
             temp: Some(temp::for_readers(options.temp())),
@@ -225,7 +222,11 @@ impl Lake {
             nothing
                 .warnings
                 .extend(results.iter().flat_map(|r| &r.warnings).cloned());
-            nothing.warnings.extend(unmapped(&snapshot, stage, &rules));
+            for source in options.sources {
+                if has_rows(*source, &snapshot, stage) {
+                    nothing.warnings.extend(source.warnings(&rules));
+                }
+            }
             nothing.warnings.extend(zone(site, &rules, options));
             let changes_files = results
                 .iter()
@@ -275,19 +276,21 @@ impl Lake {
     }
 }
 
-/// A word about Lustre mounts whose file systems LMT may know by another name, in a lake that has its samples.
-fn unmapped(snapshot: &Snapshot, stage: &ExternalSort, site: &Site) -> Option<(String, String)> {
-    let sampled = snapshot.files().iter().any(|file| file.day.is_some())
-        || stage.runs.iter().any(|run| run.day.is_some());
-    let mounts = site.unmapped_mounts();
-    (sampled && !mounts.is_empty()).then(|| {
-        let why = format!(
-            "{} {} no entry in the settings, so that samples of LMT are not found for its files; add [[mount]] with path, fs and lmt: `iolode lake set`",
-            mounts.join(", "),
-            if mounts.len() == 1 { "has" } else { "have" }
-        );
-        ("mounts".to_string(), why)
-    })
+/// The error where no input was named.
+fn nothing_to_import() -> Error {
+    let flags: Vec<String> = SOURCES.iter().map(|s| format!("--{}", s.name())).collect();
+    let (last, others) = flags.split_last().map_or(("", &[][..]), |(a, b)| (a, b));
+    Error::Invalid(format!(
+        "nothing to import: give {} or {last}; --register stores the paths for later ingests",
+        others.join(", ")
+    ))
+}
+
+/// Whether the lake holds rows of a source, or is about to.
+fn has_rows(source: &dyn Source, snapshot: &Snapshot, stage: &ExternalSort) -> bool {
+    let fills = |table: &str| source.tables().contains(&table);
+    snapshot.files().iter().any(|file| fills(&file.table))
+        || stage.runs.iter().any(|run| fills(&run.table))
 }
 
 /// A word about times that name no zone, if nobody has said which it is, or another than the site's.

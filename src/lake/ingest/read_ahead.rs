@@ -5,6 +5,7 @@
 
 use super::lister::{Kind, Lister, name, why};
 use super::log_tree::{Days, Place};
+use crate::source::Source;
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsString;
 use std::io;
@@ -19,8 +20,10 @@ const READ_AHEAD: usize = 1 << 16;
 pub(in crate::lake) struct Scope<'a> {
     /// Directories in which this lake puts files.
     pub(in crate::lake) ours: &'a [PathBuf],
-    /// Days of which Darshan's own directories are read.
+    /// Days of which directories are read where a source's logs are filed by day.
     pub(in crate::lake) days: Days,
+    /// Kinds of log.
+    pub(in crate::lake) sources: &'a [&'a dyn Source],
     /// Threads that read directories, the caller's among them.
     pub(in crate::lake) threads: usize,
 }
@@ -151,6 +154,12 @@ impl<'a> Reading<'a> {
 
     fn sleep<'g>(&self, state: MutexGuard<'g, State>) -> MutexGuard<'g, State> {
         self.changed.wait(state).unwrap_or_else(|e| e.into_inner())
+    }
+
+    /// Whether the logs of this kind lie in directories by day.
+    pub(in crate::lake) fn is_filed_by_day(&self, kind: &str) -> bool {
+        let mut sources = self.scope.sources.iter();
+        sources.any(|source| source.name() == kind && source.is_filed_by_day())
     }
 
     /// Reads directories until all is done, always the one that comes first by name.

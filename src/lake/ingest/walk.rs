@@ -168,7 +168,9 @@ impl Walk {
             Ok(Kind::Directory) => {
                 let prefix = format!("{}/", own.trim_end_matches('/'));
                 // What a dump in a directory of a day says may be of any day.
-                let by_day = kind.as_deref() == Some("darshan");
+                let by_day = kind
+                    .as_deref()
+                    .is_some_and(|kind| reading.is_filed_by_day(kind));
                 What::Directory(Arc::new(Directory {
                     place: by_day.then(|| Place::of(&path)),
                     path: path.clone(),
@@ -256,7 +258,7 @@ mod tests {
     use super::super::lister::Disk;
     use super::super::log_tree::Days;
     use super::*;
-    use crate::source::Period;
+    use crate::source::{Period, SOURCES};
     use proptest::prelude::*;
     use std::ffi::{OsStr, OsString};
     use std::io;
@@ -271,6 +273,7 @@ mod tests {
         let scope = Scope {
             ours,
             days: Days::of(Period::default()),
+            sources: SOURCES,
             threads,
         };
         walk(&Disk, paths, &scope, &mut |found| {
@@ -398,6 +401,7 @@ mod tests {
         let scope = Scope {
             ours: &[],
             days: Days::of(Period::default()),
+            sources: SOURCES,
             threads: 2,
         };
         let mut kinds = vec![];
@@ -460,6 +464,7 @@ mod tests {
         let scope = Scope {
             ours: &[],
             days: Days::of(period),
+            sources: SOURCES,
             threads: 3,
         };
         let (mut files, mut last) = (0, String::new());

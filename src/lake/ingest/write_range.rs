@@ -289,7 +289,7 @@ impl<'o> Worker<'o> {
         let input = self.load(file)?;
         match input.hash()? == hash {
             true => Ok(input),
-            false => Err(changed(file)),
+            false => Err(input.changed()),
         }
     }
 
@@ -305,17 +305,18 @@ impl<'o> Worker<'o> {
         let Some(source) = self.options.sources.get(log.source).copied() else {
             return Err(Error::Invalid("an input's source is gone".into()));
         };
-        self.tables.leave_out("darshan_dxt", !log.dxt);
+        for table in source.on_request() {
+            self.tables.leave_out(table, !log.dxt);
+        }
         let reader = self
             .readers
             .entry(log.source)
             .or_insert_with(|| source.reader(self.site.clone()));
-        let read = source.peek(&input).and_then(|peek| match peek {
-            Peek::Log { job_id, .. } if job_id == log.job_id => {
-                reader.read(&input, hash, &mut self.tables)
-            }
-            _ => Err(changed(&log.file)),
-        });
+        let expected = Peek::Log {
+            job_id: log.job_id,
+            start_time: log.start_time,
+        };
+        let read = reader.read(&input, hash, Some(expected), &mut self.tables);
         self.reuse(input);
         let outcome = read?;
         Ok(InputRow {
@@ -410,9 +411,4 @@ pub(in crate::lake) fn contradictions(
 /// The writers, which only one thread uses.
 fn lock(writers: &Mutex<RangeWriters>) -> Result<MutexGuard<'_, RangeWriters>> {
     writers.lock().map_err(|_| Error::Interrupted)
-}
-
-fn changed(file: &Candidate) -> Error {
-    let why = std::io::Error::other("it changed while it was read");
-    Error::io(file.path(), "cannot read", why)
 }

@@ -7,6 +7,7 @@ use crate::lake::file::writer::read_jobs;
 use crate::lake::version::list_file::DataFile;
 use crate::lake::version::ranges::splits_for;
 use crate::lake::version::snapshot::Snapshot;
+use crate::table::table;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ops::Range;
 
@@ -106,7 +107,9 @@ pub(in crate::lake) fn ideal(snapshot: &Snapshot) -> u64 {
     for file in of_ranges() {
         *rows.entry(&file.table).or_default() += file.rows;
     }
-    let logs = rows.get("darshan_log").copied().unwrap_or(0);
+    let is_of_logs = |name: &str| table(name).is_ok_and(|table| table.key == ["log_id"]);
+    let logs = rows.iter().filter(|(name, _)| is_of_logs(name));
+    let logs = logs.map(|(_, rows)| *rows).max().unwrap_or(0);
     let most = rows.values().copied().max().unwrap_or(0);
     let enough = logs >= (FEWEST * LOGS) as u64 || most >= (FEWEST * ROWS) as u64;
     let all: u64 = of_ranges().map(|file| file.bytes).sum();

@@ -21,7 +21,7 @@ use crate::lake::version::ranges::range_of;
 use crate::lake::version::site::SiteFile;
 use crate::lake::version::snapshot::Snapshot;
 use crate::source::Source;
-use crate::table::table;
+use crate::table::{Table, table};
 use arrow::array::{Array, AsArray, BooleanArray, RecordBatch};
 use arrow::compute::filter_record_batch;
 use arrow::datatypes::{Int64Type, TimestampMicrosecondType};
@@ -181,7 +181,10 @@ fn groups(snapshot: &Snapshot, sources: &[&dyn Source]) -> BTreeMap<Place, Vec<D
 /// The jobs that had not ended by then.
 fn jobs_that_stay(snapshot: &Snapshot, files: &[DataFile], before: i64) -> Result<HashSet<i64>> {
     let mut jobs = HashSet::new();
-    for file in files.iter().filter(|file| file.table == "slurm_job") {
+    for file in files {
+        if !has_ends_of_jobs(table(&file.table)?) {
+            continue;
+        }
         each_row(snapshot, file, |rows, row| {
             if !is_before(rows, "end_time", row, before.saturating_add(1)) {
                 jobs.extend(number(rows, "job_id", row));
@@ -189,6 +192,12 @@ fn jobs_that_stay(snapshot: &Snapshot, files: &[DataFile], before: i64) -> Resul
         })?;
     }
     Ok(jobs)
+}
+
+/// Whether a table says of each job when it ended.
+fn has_ends_of_jobs(table: &Table) -> bool {
+    let has = |column: &str| table.position(column).is_some();
+    has("job_id") && has("end_time") && !has("log_id") && !has("step_id")
 }
 
 impl Old {

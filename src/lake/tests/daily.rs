@@ -26,6 +26,14 @@ impl Source for AsDarshan {
         MountList.tables()
     }
 
+    fn on_request(&self) -> &'static [&'static str] {
+        MountList.on_request()
+    }
+
+    fn is_filed_by_day(&self) -> bool {
+        true
+    }
+
     fn version(&self) -> u32 {
         MountList.version()
     }

@@ -2,6 +2,7 @@
 
 use super::dumps::{Dumps, HEADER, dump, line, states};
 use super::*;
+use crate::source::Hints;
 use arrow::datatypes::TimestampMicrosecondType;
 use arrow::record_batch::RecordBatch;
 use std::fs;
@@ -80,7 +81,10 @@ fn lines_without_a_header_are_taken_once_somebody_names_their_columns() {
     let path = dumps.write("day.psv", &text);
     assert_eq!(dumps.take(&path).failures.len(), 1);
     let told = || IngestOptions {
-        slurm_columns: HEADER.trim().split('|').map(str::to_string).collect(),
+        hints: Hints {
+            slurm_columns: HEADER.trim().split('|').map(str::to_string).collect(),
+            ..Hints::default()
+        },
         ..IngestOptions::default()
     };
     assert_eq!(dumps.take_with(&path, told()).rows, 2);

@@ -48,6 +48,10 @@ impl Source for MountList {
         &["darshan_mount", "darshan_dxt"]
     }
 
+    fn on_request(&self) -> &'static [&'static str] {
+        &["darshan_dxt"]
+    }
+
     fn version(&self) -> u32 {
         1
     }
@@ -79,9 +83,17 @@ impl Source for MountList {
 struct MountReader;
 
 impl Reader for MountReader {
-    fn read(&mut self, input: &Input, id: i64, tables: &mut BatchSink) -> Result<Outcome> {
+    fn read(
+        &mut self,
+        input: &Input,
+        id: i64,
+        expected: Option<Peek>,
+        tables: &mut BatchSink,
+    ) -> Result<Outcome> {
         let words = words(input)?;
-        let Peek::Log { job_id: job, .. } = MountList.peek(input)? else {
+        let found = MountList.peek(input)?;
+        found.check(expected, input)?;
+        let Peek::Log { job_id: job, .. } = found else {
             return Err(Error::Invalid("a dump".into()));
         };
         let builder = tables.get("darshan_mount").unwrap();

@@ -256,7 +256,14 @@ impl Source for Positions {
 }
 
 impl Reader for Positions {
-    fn read(&mut self, input: &Input, id: i64, tables: &mut BatchSink) -> Result<Outcome> {
+    fn read(
+        &mut self,
+        input: &Input,
+        id: i64,
+        expected: Option<Peek>,
+        tables: &mut BatchSink,
+    ) -> Result<Outcome> {
+        MountList.peek(input)?.check(expected, input)?;
         let words = words(input)?;
         let builder = tables.get("darshan_mount").unwrap();
         for position in words.iter().skip(3) {

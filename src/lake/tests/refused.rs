@@ -106,6 +106,10 @@ impl Source for Refusing {
         MountList.tables()
     }
 
+    fn on_request(&self) -> &'static [&'static str] {
+        MountList.on_request()
+    }
+
     fn version(&self) -> u32 {
         2
     }
@@ -130,9 +134,15 @@ impl Source for Refusing {
 struct RefusingReader(Refusing);
 
 impl Reader for RefusingReader {
-    fn read(&mut self, input: &Input, id: i64, tables: &mut BatchSink) -> Result<Outcome> {
+    fn read(
+        &mut self,
+        input: &Input,
+        id: i64,
+        expected: Option<Peek>,
+        tables: &mut BatchSink,
+    ) -> Result<Outcome> {
         match words(input)?.contains(&"fine".to_string()) {
-            true => MountReader.read(input, id, tables),
+            true => MountReader.read(input, id, expected, tables),
             false => Err(self.0.refuse(input)),
         }
     }

@@ -83,7 +83,7 @@ pub(super) fn reader(limits: Option<Limits>) -> DarshanReader {
 /// All tables of one log.
 pub(super) fn read(input: &Input, limits: Option<Limits>) -> (Outcome, Vec<RecordBatch>) {
     let mut tables = BatchSink::new(Darshan.tables().iter().copied()).unwrap();
-    let outcome = reader(limits).read(input, 1, &mut tables).unwrap();
+    let outcome = reader(limits).read(input, 1, None, &mut tables).unwrap();
     let batches = tables.builders().iter_mut().map(|b| b.finish().unwrap());
     (outcome, batches.collect())
 }
@@ -310,7 +310,7 @@ fn read_within(input: &Input, names: &[&'static str]) -> (Outcome, Seen, Darshan
             log: Log::with_memory(16 * MIB, None),
             site: Arc::new(Site::default()),
         };
-        let outcome = reader.read(input, 1, &mut tables).unwrap();
+        let outcome = reader.read(input, 1, None, &mut tables).unwrap();
         (outcome, reader)
     });
     assert!(most < 16 * MIB, "{most} bytes were held");

@@ -14,7 +14,7 @@ use super::records::Records;
 use super::region::{Damage, MOST_KEPT, Regions, missing};
 use super::spilled_records::{Limits as SpillLimits, Spilled};
 use crate::error::{Error, Result};
-use crate::source::Input;
+use crate::source::{Input, Peek};
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
@@ -228,6 +228,15 @@ impl Log {
     /// The job; None before a log was read.
     pub fn job(&self) -> Option<&Job> {
         self.job.as_ref()
+    }
+
+    /// Where the rows of the log belong.
+    pub(super) fn peek(&self) -> Peek {
+        let job = self.job();
+        Peek::Log {
+            job_id: job.map_or(0, |job| job.job_id),
+            start_time: job.and_then(Job::start_micros),
+        }
     }
 
     /// The name of a record; None if the log holds none.

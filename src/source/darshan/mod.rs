@@ -94,6 +94,14 @@ impl Source for Darshan {
         ]
     }
 
+    fn on_request(&self) -> &'static [&'static str] {
+        &["darshan_dxt"]
+    }
+
+    fn is_filed_by_day(&self) -> bool {
+        true
+    }
+
     fn version(&self) -> u32 {
         4
     }
@@ -111,11 +119,7 @@ impl Source for Darshan {
         thread_local! { static LOG: RefCell<Log> = RefCell::new(Log::new()); }
         LOG.with_borrow_mut(|log| {
             log.read_head(input)?;
-            let job = log.job();
-            Ok(Peek::Log {
-                job_id: job.map_or(0, |job| job.job_id),
-                start_time: job.and_then(job::Job::start_micros),
-            })
+            Ok(log.peek())
         })
     }
 

@@ -4,7 +4,7 @@ use super::ModuleId;
 use super::log::{Log, ModuleSet};
 use super::module::{MODULES, Module, Shape};
 use crate::error::Result;
-use crate::source::{BatchSink, Input, Outcome, Reader, Site};
+use crate::source::{BatchSink, Input, Outcome, Peek, Reader, Site};
 use crate::table::TableBuilder;
 use std::sync::Arc;
 
@@ -25,7 +25,13 @@ pub(super) struct DarshanReader {
 }
 
 impl Reader for DarshanReader {
-    fn read(&mut self, input: &Input, id: i64, tables: &mut BatchSink) -> Result<Outcome> {
+    fn read(
+        &mut self,
+        input: &Input,
+        id: i64,
+        expected: Option<Peek>,
+        tables: &mut BatchSink,
+    ) -> Result<Outcome> {
         let mut want = ModuleSet::default();
         for module in MODULES {
             let derived = FILE_MODULES.contains(&module.id)
@@ -35,6 +41,7 @@ impl Reader for DarshanReader {
             }
         }
         self.log.read(input, want)?;
+        self.log.peek().check(expected, input)?;
         let job_id = self.log.job().map_or(0, |job| job.job_id);
         if let Some(spilled) = self.log.spilled.take() {
             self.fill_spilled(spilled, input, id, job_id, tables)?;

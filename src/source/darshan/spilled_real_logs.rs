@@ -59,8 +59,8 @@ fn mutants_give_as_many_rows_whether_their_records_are_spilled_or_not() {
         let input = Input::from_bytes(path, bytes);
         let [mut tables, mut spilled_tables] =
             [(); 2].map(|()| BatchSink::new(Darshan.tables().iter().copied()).unwrap());
-        let by_pieces = spilling.read(&input, 1, &mut spilled_tables);
-        match whole.read(&input, 1, &mut tables) {
+        let by_pieces = spilling.read(&input, 1, None, &mut spilled_tables);
+        match whole.read(&input, 1, None, &mut tables) {
             Ok(outcome) => {
                 let by_pieces = by_pieces.unwrap();
                 assert_eq!(

@@ -19,7 +19,7 @@ fn rows_come_in_the_order_that_each_table_declares() {
     let mut tables = BatchSink::new(Darshan.tables().iter().copied()).unwrap();
     let input = Input::from_bytes("both.darshan", traced_by_both_modules());
     let mut reader = Darshan.reader(Arc::new(Site::default()));
-    reader.read(&input, 1, &mut tables).unwrap();
+    reader.read(&input, 1, None, &mut tables).unwrap();
     for builder in tables.builders() {
         let (table, batch) = (builder.table().clone(), builder.finish().unwrap());
         let columns: Vec<_> = table
@@ -268,7 +268,7 @@ fn rows(
     let input = Input::from_bytes("x.darshan", log.to_bytes());
     let mut tables = BatchSink::new(Darshan.tables().iter().copied()).unwrap();
     let mut reader = Darshan.reader(Arc::new(Site::default()));
-    let outcome = reader.read(&input, 7, &mut tables).unwrap();
+    let outcome = reader.read(&input, 7, None, &mut tables).unwrap();
     let rows = tables.builders().iter_mut().map(|b| b.finish().unwrap());
     (rows.collect(), outcome.status, outcome.why)
 }

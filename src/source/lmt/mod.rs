@@ -107,6 +107,29 @@ impl Source for Lmt {
         Form::of(head).is_some()
     }
 
+    fn unrecognized(&self) -> &'static str {
+        "not recognized as LMT data (mysqldump, SQLite, ltop, h5lmt, TOKIO HDF5)"
+    }
+
+    /// Of an interval that overlaps a period both samples are needed.
+    fn margin(&self) -> i64 {
+        60_000_000
+    }
+
+    /// Lustre mounts whose file systems LMT may know by another name.
+    fn warnings(&self, site: &Site) -> Vec<(String, String)> {
+        let mounts = site.unmapped_mounts();
+        if mounts.is_empty() {
+            return vec![];
+        }
+        let why = format!(
+            "{} {} no entry in the settings, so that samples of LMT are not found for its files; add [[mount]] with path, fs and lmt: `iolode lake set`",
+            mounts.join(", "),
+            if mounts.len() == 1 { "has" } else { "have" }
+        );
+        vec![("mounts".to_string(), why)]
+    }
+
     fn serves(&self, address: &str) -> bool {
         mysql::probe(Path::new(address))
     }
@@ -136,7 +159,13 @@ struct LmtReader {
 }
 
 impl Reader for LmtReader {
-    fn read(&mut self, input: &Input, _id: i64, tables: &mut BatchSink) -> Result<Outcome> {
+    fn read(
+        &mut self,
+        input: &Input,
+        _: i64,
+        _: Option<Peek>,
+        tables: &mut BatchSink,
+    ) -> Result<Outcome> {
         match Form::of_input(input)? {
             Form::Mysqldump => mysqldump::read(input, &self.site, tables),
             Form::Sqlite => sqlite::read(input, &self.site, tables),

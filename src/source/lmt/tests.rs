@@ -23,7 +23,7 @@ pub(super) fn rows(name: &str, input: &Input, site: &Arc<Site>) -> (RecordBatch,
     let mut tables = BatchSink::new([name]).unwrap();
     let outcome = Lmt
         .reader(site.clone())
-        .read(input, 1, &mut tables)
+        .read(input, 1, None, &mut tables)
         .unwrap();
     (tables.get(name).unwrap().finish().unwrap(), outcome)
 }
@@ -129,7 +129,7 @@ fn another_sqlite_database_or_hdf5_file_is_refused_with_the_tables_that_it_lacks
     );
     let error = Lmt
         .reader(site())
-        .read(&input, 1, &mut BatchSink::default())
+        .read(&input, 1, None, &mut BatchSink::default())
         .unwrap_err()
         .to_string();
     assert!(error.contains("not LMT's"), "{error}");

@@ -22,7 +22,7 @@ mod tests;
 mod text;
 mod value;
 
-use super::{BatchSink, Input, Outcome, Peek, Reader, RowMerger, Site, Source};
+use super::{BatchSink, Hints, Input, Outcome, Peek, Reader, RowMerger, Site, Source};
 use crate::error::{Error, Result};
 use split::Layout;
 use std::path::Path;
@@ -54,6 +54,14 @@ impl Source for Slurm {
             || Layout::of_header(first).is_some()
             || is_fixed_width(first)
             || text::is_record(first)
+    }
+
+    fn unrecognized(&self) -> &'static str {
+        "not recognized as sacct -P or --json output"
+    }
+
+    fn uses(&self, hints: &Hints) -> bool {
+        !hints.slurm_columns.is_empty() || hints.slurm_delimiter.is_some()
     }
 
     fn serves(&self, address: &str) -> bool {
@@ -110,7 +118,13 @@ struct SlurmReader {
 }
 
 impl Reader for SlurmReader {
-    fn read(&mut self, input: &Input, _: i64, tables: &mut BatchSink) -> Result<Outcome> {
+    fn read(
+        &mut self,
+        input: &Input,
+        _: i64,
+        _: Option<Peek>,
+        tables: &mut BatchSink,
+    ) -> Result<Outcome> {
         if input.is_server() {
             return sacct_command::read(&self.site, tables);
         }

@@ -2,7 +2,7 @@
 
 use super::text;
 use crate::error::{Error, Result};
-use crate::source::{BatchSink, Input, Outcome, Site};
+use crate::source::{BatchSink, Hints, Input, Outcome, Site};
 use chrono::{DateTime, Utc};
 use std::io::{Read, Seek};
 use std::process::{Command, Stdio};
@@ -83,8 +83,7 @@ pub(super) fn read(site: &Site, tables: &mut BatchSink) -> Result<Outcome> {
     let input = Input::from_file(ADDRESS, printed)?;
     let site = Site {
         zone: chrono_tz::UTC,
-        slurm_columns: vec![],
-        slurm_delimiter: None,
+        hints: Hints::default(),
         // Its times are in our zone: there is nothing to say of them.
         local_times: Arc::default(),
         ..site.clone()

@@ -28,7 +28,7 @@ fn read_with(site: Site, inputs: &[Input]) -> Result<Read> {
             input.path().display()
         );
         assert_eq!(Slurm.peek(input)?, Peek::Dump);
-        outcomes.push(reader.read(input, 0, &mut tables)?);
+        outcomes.push(reader.read(input, 0, None, &mut tables)?);
     }
     let mut kept = vec![];
     for (name, builder) in Slurm.tables().iter().zip(tables.builders()) {

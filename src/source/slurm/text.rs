@@ -80,17 +80,22 @@ impl Layout {
             at: None,
             reason,
         };
-        if site.slurm_columns.is_empty() {
+        if site.hints.slurm_columns.is_empty() {
             let reason = "no header with sacct's column names; name the columns with --slurm-columns JobID,JobIDRaw,..";
             return Err(refuse(reason.into()));
         }
-        let names: Vec<&str> = site.slurm_columns.iter().map(String::as_str).collect();
+        let names: Vec<&str> = site
+            .hints
+            .slurm_columns
+            .iter()
+            .map(String::as_str)
+            .collect();
         if let Some(unknown) = names.iter().find(|name| Column::named(name).is_none()) {
             return Err(Error::Invalid(format!(
                 "--slurm-columns: sacct has no column `{unknown}`"
             )));
         }
-        let given = site.slurm_delimiter.as_deref();
+        let given = site.hints.slurm_delimiter.as_deref();
         let usual = ["|", "\x1f", "\t", ";", ",", "^", "~", "!"];
         let fits = |delimiter: &&str| first.matches(*delimiter).count() + 1 >= names.len();
         let delimiter = given

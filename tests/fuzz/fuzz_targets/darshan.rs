@@ -13,7 +13,7 @@ fuzz_target!(|data: &[u8]| {
     let mut tables = BatchSink::new(Darshan.tables().iter().copied()).unwrap();
     let outcome = Darshan
         .reader(Arc::new(Site::default()))
-        .read(&input, 1, &mut tables);
+        .read(&input, 1, None, &mut tables);
     for builder in tables.builders() {
         assert!(
             outcome.is_ok() || builder.rows() == 0,

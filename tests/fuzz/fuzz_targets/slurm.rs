@@ -15,7 +15,7 @@ fuzz_target!(|data: &[u8]| {
     let mut tables = BatchSink::new(Slurm.tables().iter().copied()).unwrap();
     let _ = Slurm
         .reader(Arc::new(Site::default()))
-        .read(&input, 1, &mut tables);
+        .read(&input, 1, None, &mut tables);
     for (name, builder) in Slurm.tables().iter().zip(tables.builders()) {
         let rows = builder.finish().unwrap();
         // One by one: what a lake does beside sorting.

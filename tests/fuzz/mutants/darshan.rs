@@ -35,7 +35,7 @@ fn no_mutant_of_a_real_log_panics_or_takes_memory_without_measure() {
         mutate(&mut bytes, &mut random);
         let size = bytes.len();
         let mut tables = BatchSink::new(Darshan.tables().iter().copied()).unwrap();
-        match reader.read(&Input::from_bytes(path, bytes), 1, &mut tables) {
+        match reader.read(&Input::from_bytes(path, bytes), 1, None, &mut tables) {
             Ok(outcome) => {
                 outcomes[outcome.status as usize] += 1;
                 assert_eq!(

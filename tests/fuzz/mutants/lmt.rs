@@ -111,7 +111,7 @@ fn check(name: &str, whole: &[u8], mutants: u64, text: bool) {
         let mut tables = BatchSink::new(Lmt.tables().iter().copied()).unwrap();
         match Lmt
             .reader(site())
-            .read(&Input::from_bytes(name, bytes), 1, &mut tables)
+            .read(&Input::from_bytes(name, bytes), 1, None, &mut tables)
         {
             Ok(outcome) => {
                 outcomes[outcome.status as usize] += 1;
@@ -174,8 +174,12 @@ fn a_text_that_is_cut_is_never_whole() {
     for (name, whole) in [("dump.sql", dump), ("recording.log", recording)] {
         let read = |bytes: &[u8]| {
             let mut tables = BatchSink::new(Lmt.tables().iter().copied()).unwrap();
-            Lmt.reader(site())
-                .read(&Input::from_bytes(name, bytes.to_vec()), 1, &mut tables)
+            Lmt.reader(site()).read(
+                &Input::from_bytes(name, bytes.to_vec()),
+                1,
+                None,
+                &mut tables,
+            )
         };
         assert_ne!(read(&whole).unwrap().status, Status::Damaged, "{name}");
         let mut random = Random::new(7, 0);

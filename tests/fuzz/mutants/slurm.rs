@@ -23,7 +23,7 @@ fn jobs_by_id(bytes: Vec<u8>) -> iolode::Result<BTreeMap<i64, Option<String>>> {
     let mut tables = BatchSink::new(Slurm.tables().iter().copied())?;
     Slurm
         .reader(Arc::default())
-        .read(&Input::from_bytes("dump", bytes), 0, &mut tables)?;
+        .read(&Input::from_bytes("dump", bytes), 0, None, &mut tables)?;
     let rows = tables.builders()[0].finish()?;
     Ok(ints(&rows, "job_id")
         .into_iter()

@@ -1,7 +1,7 @@
 //! A physical optimizer rule: the keys of the build side of a join bound the scan of its probe side.
 //!
-//! A join reads its build side before the first row of its probe side. By then the least and the greatest of each key are known, and
-//! files, row groups and pages of the probe side outside of them are not read.
+//! A join reads its build side before the first row of its probe side. By then the least and the greatest of each key are known
+//! ([`key_bounds`] says of which partitions, and what of others), and files, row groups and pages of the probe side outside of them are not read.
 //!
 //! ```text
 //! HashJoinExec: mode=Partitioned, join_type=Inner, on=[(fs, fs), (ost, ost), (time, time)]
@@ -88,14 +88,13 @@ fn instead(node: &Node, _: &ConfigOptions) -> Result<Option<Node>> {
             places.push(Some(column.index()));
         }
     }
-    let noted = Arc::new(KeyBounds::of(
-        join.left().output_partitioning().partition_count(),
-    ));
+    let parts = join.left().output_partitioning().partition_count();
+    let noted = Arc::new(KeyBounds::of(held, parts));
     let beside = *join.partition_mode() == PartitionMode::Partitioned;
     let Some(right) = bounded(join.right(), &places, beside, &noted)? else {
         return Ok(None);
     };
-    let left = Arc::new(KeyBoundsExec::new(join.left().clone(), held, noted));
+    let left = Arc::new(KeyBoundsExec::new(join.left().clone(), noted));
     replace_children_if_necessary(node.clone(), vec![left, right]).map(Some)
 }
 

@@ -150,7 +150,7 @@ impl Bounds {
             true => (partition..partition + 1, partition..partition + 1),
             false => (self.noted.all(), 0..config.file_groups.len()),
         };
-        let reach = self.noted.reach(parts).await.unwrap_or_default();
+        let reach = self.noted.bounds(parts).await.unwrap_or_default();
         let mut conditions: Vec<Arc<dyn PhysicalExpr>> = vec![];
         for (column, reach) in self.columns.iter().zip(&reach) {
             let (Some((of_scan, of_files)), Some((least, most))) = (column, reach) else {

@@ -111,7 +111,7 @@ fn a_trace_tells_the_writers_of_a_shared_file_at_the_level_of_its_source() {
     let input = Input::from_bytes("traced.darshan", log.to_bytes());
     Darshan
         .reader(Arc::default())
-        .read(&input, 1, &mut tables)
+        .read(&input, 1, None, &mut tables)
         .unwrap();
     let files = tables.get("darshan_file").unwrap().finish().unwrap();
     let found: Vec<_> = (0..2)

@@ -1,4 +1,4 @@
-# Large logs that move much, slowly or fast: what low_read, low_write, high_bandwidth and the tables of all OSTs have in common.
+# Large logs that move much, slowly or fast: what low_read_bandwidth, low_write_bandwidth, high_bandwidth and the tables of all OSTs have in common.
 import factors
 import lake
 

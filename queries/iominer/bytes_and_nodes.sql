@@ -1,0 +1,15 @@
+--- doc = "Bytes that each log moved, with the node count of its Slurm record"
+--- grain = "one log"
+--- aliases = ["join_nodes"]
+--- source = "IOMiner, algorithm 1, line 21"
+--- columns = [
+---   { name = "job_id", type = "Int64", doc = "Job id as Darshan stored it" },
+---   { name = "log_id", type = "Int64", doc = "The log" },
+---   { name = "app", type = "Utf8", doc = "Program" },
+---   { name = "nprocs", type = "Int64", unit = "count", doc = "Processes" },
+---   { name = "node_count", type = "Int64", unit = "count", doc = "Nodes of the step that holds the log's window, else of the job; NULL without a Slurm record" },
+---   { name = "match", type = "Utf8", doc = "How its Slurm record was found: see the view job" },
+---   { name = "bytes_read", type = "Int64", unit = "B", doc = "Bytes read, streams included" },
+---   { name = "bytes_written", type = "Int64", unit = "B", doc = "Bytes written, streams included" },
+--- ]
+SELECT job_id, log_id, app, nprocs, node_count, match, bytes_read, bytes_written FROM job ORDER BY job_id, log_id
