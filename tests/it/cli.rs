@@ -21,6 +21,7 @@ crate::tests! {
         a_lake_says_what_it_holds,
         a_lake_of_two_ingests_is_compacted_once,
         a_damaged_lake_is_reported_by_check_with_exit_code_1,
+        a_data_file_that_cannot_be_opened_is_told_and_not_called_damaged,
         a_copied_root_of_a_placed_lake_is_not_written_and_a_copy_or_a_moved_one_is,
         names_of_files_neither_steer_a_terminal_nor_end_a_line,
         a_lake_is_created_as_asked_and_never_over_something,
@@ -373,6 +374,31 @@ fn a_damaged_lake_is_reported_by_check_with_exit_code_1() {
         check.stderr.contains(" found wrong; `iolode lake restore "),
         "{check:?}"
     );
+}
+
+fn a_data_file_that_cannot_be_opened_is_told_and_not_called_damaged() {
+    let (dir, small) = (fresh(), small());
+    let logs = small.logs.to_str().unwrap();
+    let ingest = ["ingest", "--create", "--lake", "lake", "--darshan", logs];
+    iolode(dir.path(), &ingest);
+    let table = std::fs::read_dir(dir.path().join("lake/darshan_log"));
+    let file = table.unwrap().next().unwrap().unwrap().path();
+    std::fs::remove_file(&file).unwrap();
+    // Whoever runs the tests may open everything but this.
+    std::os::unix::fs::symlink(&file, &file).unwrap();
+    let check = iolode(dir.path(), &["lake", "check", "lake"]);
+    assert_eq!(check.code, Some(1), "{check:?}");
+    assert!(check.stdout.contains(": cannot read: "), "{check:?}");
+    let told = "nothing found wrong, 1 could not be read";
+    assert!(check.stderr.contains(told), "{check:?}");
+    let sql = ["sql", "--lake", "lake", "-c", "select app from darshan_log"];
+    let asked = iolode(dir.path(), &sql);
+    assert!(asked.stderr.contains(": cannot read: "), "{asked:?}");
+    for run in [check, asked] {
+        for word in ["restore", "damaged", "missing", "is gone"] {
+            assert!(!run.stderr.contains(word), "{word}: {run:?}");
+        }
+    }
 }
 
 fn a_lake_without_its_newest_version_answers_with_a_warning_and_is_not_changed() {

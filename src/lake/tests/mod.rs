@@ -29,6 +29,7 @@ mod retention;
 mod settings;
 mod signatures;
 mod taken;
+mod unread;
 mod upkeep;
 
 /// So many logs are enough to be cut into ranges.
