@@ -119,7 +119,7 @@ struct Info {
 /// Verify all files of a lake and report problems; exit code 1 if there are any
 #[derive(clap::Args)]
 #[command(after_help = "\
-What is wrong with the newest version goes to stdout and gives exit code 1. An older version that can be neither read nor restored is
+What is wrong with the newest version, or could not be read, goes to stdout and gives exit code 1. An older version that can be neither read nor restored is
 noted on stderr: the newest needs nothing of it, as after `iolode lake restore`, and `iolode lake vacuum` removes it.
 
 Example:
@@ -406,7 +406,7 @@ fn forget(args: &Forget, screen: &mut Terminal) -> anyhow::Result<Exit> {
 
 fn check(args: &Check, screen: &mut Terminal) -> anyhow::Result<Exit> {
     let report = Lake::open(&args.lake)?.check()?;
-    for finding in &report.wrong {
+    for finding in report.wrong.iter().chain(&report.unread) {
         writeln!(
             screen.data,
             "{}: {}",
@@ -427,7 +427,7 @@ fn check(args: &Check, screen: &mut Terminal) -> anyhow::Result<Exit> {
         ));
     }
     screen.say(format_args!(
-        "lake {}, version {}: {}, {}, {} found wrong{}",
+        "lake {}, version {}: {}, {}, {} found wrong{}{}",
         shown_path(&args.lake),
         report.version,
         size::counted(report.files, "file", "files"),
@@ -435,6 +435,10 @@ fn check(args: &Check, screen: &mut Terminal) -> anyhow::Result<Exit> {
         match report.wrong.len() {
             0 => "nothing".to_string(),
             n => size::count(n as u64),
+        },
+        match report.unread.len() {
+            0 => String::new(),
+            n => format!(", {} could not be read", size::count(n as u64)),
         },
         match report.wrong.len() {
             0 => String::new(),
@@ -444,7 +448,7 @@ fn check(args: &Check, screen: &mut Terminal) -> anyhow::Result<Exit> {
             ),
         }
     ));
-    Ok(if report.wrong.is_empty() {
+    Ok(if report.wrong.is_empty() && report.unread.is_empty() {
         Exit::Done
     } else {
         Exit::SomeFailed

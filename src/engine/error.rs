@@ -350,8 +350,8 @@ fn size(bytes: usize) -> String {
     }
 }
 
-/// What an error says that others were wrapped around: one of ours (a shared one cannot be taken out, but its words can), or
-/// that a file is gone.
+/// What an error says that others were wrapped around: one of ours (a shared one cannot be taken out, but its words can), that a file is
+/// gone, or that the file system does not let it be read.
 fn beneath(error: &DataFusionError) -> Option<String> {
     use datafusion::object_store::Error::NotFound;
     let mut next: Option<&(dyn std::error::Error + 'static)> = Some(error);
@@ -369,7 +369,24 @@ fn beneath(error: &DataFusionError) -> Option<String> {
     let path = text
         .split_once("Object at location ")
         .and_then(|(_, rest)| rest.split_once(" not found: "));
-    path.map(|(path, _)| gone(path))
+    path.map(|(path, _)| gone(path)).or_else(|| unread(&text))
+}
+
+/// The file that the file system did not let be read, and its reason. Only wrong bytes are damage.
+fn unread(text: &str) -> Option<String> {
+    const TRIED: [&str; 4] = [
+        "Unable to open file ",
+        "Unable to read data from file ",
+        "Unable to access metadata for ",
+        "Error seeking file ",
+    ];
+    let tried = |tried: &&str| text.split_once(*tried);
+    let (_, rest) = TRIED.iter().find_map(tried)?;
+    let (path, code) = rest.split_once(" (os error ")?;
+    let (path, _) = path.rsplit_once(": ")?;
+    let code = code.split_once(')')?.0.parse().ok()?;
+    let reason = std::io::Error::from_raw_os_error(code);
+    Some(Error::io(path, "cannot read", reason).to_string())
 }
 
 fn gone(path: &str) -> String {
@@ -469,6 +486,32 @@ mod tests {
             memory: Some(512 << 20),
         };
         translate(error, &known).to_string()
+    }
+
+    #[test]
+    fn a_file_that_the_file_system_refuses_is_not_called_damaged() {
+        // EACCES, EIO and ESTALE, as the object store, and the Parquet reader and the scan above it, pass them on.
+        for (code, what, why) in [
+            (13, "Unable to open file", "permission denied"),
+            (5, "Unable to read data from file", "input/output error"),
+            (116, "Unable to access metadata for", "stale file handle"),
+        ] {
+            let reason = std::io::Error::from_raw_os_error(code);
+            let text = format!("Generic LocalFileSystem error: {what} /l/a: b.parquet: {reason}");
+            let expected = format!("/l/a: b.parquet: cannot read: {why}");
+            let parquet = datafusion::arrow::error::ArrowError::ParquetError(text.clone());
+            let of_scan = format!("Failed to fetch metadata for file l/a: b.parquet: {text}");
+            for error in [
+                DataFusionError::ArrowError(Box::new(parquet), None),
+                DataFusionError::External(of_scan.into()),
+                exec_datafusion_err!("{text}"),
+            ] {
+                assert_eq!(told(error), expected);
+            }
+        }
+        let wrong = datafusion::arrow::error::ArrowError::ParquetError("EOF".into());
+        let told = told(DataFusionError::ArrowError(Box::new(wrong), None));
+        assert!(told.starts_with("damaged data file"), "{told}");
     }
 
     #[test]

@@ -45,6 +45,7 @@ pub use maintenance::copy::{CopyOptions, CopyReport};
 pub use maintenance::forget::Forgotten;
 pub use maintenance::settings::{ReadOtherwise, SettingsChange};
 pub use maintenance::vacuum::{VacuumOptions, VacuumReport};
+pub use version::calls::{Call, Calls};
 pub use version::list_file::{
     DataFile, InputRow, InputStatus, batch_to_files, batch_to_inputs, files_to_batch,
     inputs_to_batch,
@@ -56,7 +57,7 @@ pub use version::ranges::{range_of, splits_for};
 pub use version::recovery::MissingVersion;
 pub use version::site::{App, Mount, RegisteredSource, SettingsEdit, SiteFile};
 pub use version::snapshot::Snapshot;
-pub use version::store::{Call, Calls, Directory, Entry, Store};
+pub use version::store::{Directory, Entry, Store};
 pub use version::user_function::{UserFunction, UserParameter};
 
 use crate::error::{Error, Result};

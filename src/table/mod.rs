@@ -11,4 +11,6 @@ mod builder;
 mod schema;
 
 pub use builder::{Column, Lists, TableBuilder};
+#[cfg(test)]
+pub(crate) use schema::NEWER;
 pub use schema::{ColumnDef, Partition, TABLES, Table, table, tables};

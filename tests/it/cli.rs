@@ -2,6 +2,8 @@
 
 use crate::cli_program::{PROGRAM, fresh, iolode, program, small};
 use crate::support::{any_python, run_python};
+use iolode::source::darshan::ModuleId;
+use iolode::source::darshan::write::{DarshanLog, Job, Module, Record, Records};
 use std::io::Write;
 use std::path::Path;
 use std::process::Stdio;
@@ -21,8 +23,10 @@ crate::tests! {
         a_lake_says_what_it_holds,
         a_lake_of_two_ingests_is_compacted_once,
         a_damaged_lake_is_reported_by_check_with_exit_code_1,
+        a_data_file_that_cannot_be_opened_is_told_and_not_called_damaged,
         a_copied_root_of_a_placed_lake_is_not_written_and_a_copy_or_a_moved_one_is,
         names_of_files_neither_steer_a_terminal_nor_end_a_line,
+        names_in_a_log_neither_steer_a_terminal_nor_turn_its_text,
         a_lake_is_created_as_asked_and_never_over_something,
         the_schema_lists_tables_views_and_columns,
         a_demo_answers_its_questions_and_can_be_run_again,
@@ -375,6 +379,31 @@ fn a_damaged_lake_is_reported_by_check_with_exit_code_1() {
     );
 }
 
+fn a_data_file_that_cannot_be_opened_is_told_and_not_called_damaged() {
+    let (dir, small) = (fresh(), small());
+    let logs = small.logs.to_str().unwrap();
+    let ingest = ["ingest", "--create", "--lake", "lake", "--darshan", logs];
+    iolode(dir.path(), &ingest);
+    let table = std::fs::read_dir(dir.path().join("lake/darshan_log"));
+    let file = table.unwrap().next().unwrap().unwrap().path();
+    std::fs::remove_file(&file).unwrap();
+    // Whoever runs the tests may open everything but this.
+    std::os::unix::fs::symlink(&file, &file).unwrap();
+    let check = iolode(dir.path(), &["lake", "check", "lake"]);
+    assert_eq!(check.code, Some(1), "{check:?}");
+    assert!(check.stdout.contains(": cannot read: "), "{check:?}");
+    let told = "nothing found wrong, 1 could not be read";
+    assert!(check.stderr.contains(told), "{check:?}");
+    let sql = ["sql", "--lake", "lake", "-c", "select app from darshan_log"];
+    let asked = iolode(dir.path(), &sql);
+    assert!(asked.stderr.contains(": cannot read: "), "{asked:?}");
+    for run in [check, asked] {
+        for word in ["restore", "damaged", "missing", "is gone"] {
+            assert!(!run.stderr.contains(word), "{word}: {run:?}");
+        }
+    }
+}
+
 fn a_lake_without_its_newest_version_answers_with_a_warning_and_is_not_changed() {
     let (dir, small) = (fresh(), small());
     let logs = small.logs.to_str().unwrap();
@@ -497,6 +526,54 @@ fn names_of_files_neither_steer_a_terminal_nor_end_a_line() {
     );
     // The path is said once.
     assert_eq!(first.matches("\\x1b").count(), 1, "{first}");
+}
+
+fn names_in_a_log_neither_steer_a_terminal_nor_turn_its_text() {
+    let dir = fresh();
+    let name = "a\u{1b}[31m\u{202e}b";
+    let counters = Record {
+        id: 1,
+        ints: vec![1; 69],
+        floats: vec![1.0; 17],
+        ..Record::default()
+    };
+    let log = DarshanLog {
+        job: Job {
+            nprocs: 1,
+            job_id: 5,
+            start: (1_500_000_000, 0),
+            end: (1_500_000_010, 0),
+            exe: format!("/bin/{name} --to {name}").into_bytes(),
+            ..Job::default()
+        },
+        names: vec![(1, format!("/scratch/{name}").into_bytes())],
+        modules: vec![Module::new(
+            ModuleId::POSIX,
+            4,
+            Records::Counters(vec![counters]),
+        )],
+        ..DarshanLog::default()
+    };
+    std::fs::write(dir.path().join("log.darshan"), log.to_bytes()).unwrap();
+    let ingest = ["ingest", "--create", "--lake", "lake", "--darshan"];
+    iolode(dir.path(), &[&ingest[..], &["log.darshan"]].concat()).ok();
+    for run in [
+        &["inspect", "log.darshan"][..],
+        &["query", "diagnose", "--lake", "lake", "--job", "5"],
+        &["sql", "--lake", "lake", "-c", "select exe from darshan_log"],
+        &[
+            "sql",
+            "--lake",
+            "lake",
+            "-c",
+            "select path from darshan_file",
+        ],
+    ] {
+        let told = iolode(dir.path(), run);
+        let text = format!("{}{}", told.stdout, told.stderr);
+        assert!(text.contains("a\\x1b[31m\\u{202e}b"), "{run:?}: {text:?}");
+        assert!(!text.contains(['\u{1b}', '\u{202e}']), "{run:?}: {text:?}");
+    }
 }
 
 fn a_lake_is_created_as_asked_and_never_over_something() {

@@ -401,6 +401,26 @@ fn a_data_file_that_is_gone_is_named() {
     });
 }
 
+#[test]
+fn a_data_file_that_cannot_be_opened_is_not_called_damaged() {
+    let directory = tempfile::tempdir().unwrap();
+    let lake = lake(directory.path(), 3, 1, 1 << 30);
+    let snapshot = lake.snapshot(None).unwrap();
+    let files = snapshot.files().iter();
+    let mut logs = files.filter(|file| file.table == "darshan_log");
+    let path = lake.root().unwrap().join(&logs.next().unwrap().path);
+    fs::remove_file(&path).unwrap();
+    // Whoever runs the tests may open everything but this.
+    std::os::unix::fs::symlink(&path, &path).unwrap();
+    block_on(async {
+        let asked = batches(&engine(&lake, 2), "SELECT app FROM darshan_log").await;
+        let why = std::io::Error::from_raw_os_error(40).to_string();
+        let why = why.split(" (os").next().unwrap().to_lowercase();
+        let expected = format!("{}: cannot read: {why}", path.display());
+        assert_eq!(asked.unwrap_err(), expected);
+    });
+}
+
 /// Writes a Parquet file with the given columns and says what a manifest would.
 fn file(
     directory: &std::path::Path,

@@ -3,8 +3,9 @@
 use super::descriptors::{Spare, spare};
 use super::target::Target;
 use crate::error::{Error, Result};
+use crate::lake::version::calls::Call;
 use crate::lake::version::list_file::DataFile;
-use crate::lake::version::store::{Call, Store, sync_directory};
+use crate::lake::version::store::{Store, sync_directory};
 use object_store::{ObjectStoreExt, PutPayload, path::Path as ObjectPath};
 use std::collections::BTreeSet;
 use std::fs::File;

@@ -1,7 +1,7 @@
 //! Rows of one (table, range) to one Parquet file.
 
 use super::adapt_schema::adapt_schema;
-use super::data_reader::DataReader;
+use super::data_reader::{DataReader, Refused};
 use super::data_sink::{Finished, Sink};
 use super::downcast::bytes_of;
 use super::encoding::{Encoder, LAYOUT};
@@ -381,25 +381,37 @@ fn read_columns(
     batch: usize,
     only: Option<&str>,
 ) -> Result<Box<dyn Iterator<Item = Result<RecordBatch>> + Send>> {
-    let missing = || Error::Lake {
-        lake: store.show(""),
-        reason: format!("{path} is missing"),
-    };
+    let (shown, lake, name) = (store.show(path), store.show(""), path.to_string());
     let damaged = damaged(store, path);
-    let reader = match store {
-        Store::Local(_) => {
-            let shown = store.show(path);
-            let file = DataReader::open(shown.clone()).map_err(|e| match e.kind() {
-                std::io::ErrorKind::NotFound => missing(),
-                _ => Error::io(&shown, "cannot read", e),
-            })?;
-            reader(file, batch, only)
-        }
-        Store::Memory(_) => reader(store.read(path)?.ok_or_else(missing)?, batch, only),
+    // Only wrong bytes and a missing file are damage; of what the file system refuses its reason is all that is known.
+    let refused = move |e: std::io::Error| match e.kind() {
+        std::io::ErrorKind::NotFound => Error::Lake {
+            lake: lake.clone(),
+            reason: format!("{name} is missing"),
+        },
+        _ => Error::io(&shown, "cannot read", e),
     };
-    let reader = reader.map_err(|e| Error::columns(damaged.clone(), e))?;
+    let (reader, noted) = match store {
+        Store::Local(_) => {
+            let file = DataReader::open(store, store.show(path)).map_err(&refused)?;
+            let noted = file.refused();
+            (reader(file, batch, only), noted)
+        }
+        Store::Memory(_) => {
+            let bytes = store.read(path)?;
+            let bytes = bytes.ok_or_else(|| refused(std::io::ErrorKind::NotFound.into()))?;
+            (reader(bytes, batch, only), Refused::default())
+        }
+    };
+    let reader = reader.map_err(|e| match noted.take() {
+        Some(e) => refused(e),
+        None => Error::columns(damaged.clone(), e),
+    })?;
     Ok(Box::new(reader.map(move |batch| {
-        batch.map_err(|e| Error::columns(damaged.clone(), e))
+        batch.map_err(|e| match noted.take() {
+            Some(e) => refused(e),
+            None => Error::columns(damaged.clone(), e),
+        })
     })))
 }
 

@@ -86,6 +86,16 @@ impl<'a> KnownInputs<'a> {
     }
 }
 
+/// Whether both say of the same file that it is nothing that iolode knows, though it was looked at as different kinds of input.
+fn is_skipped_again(known: &InputRow, row: &InputRow) -> bool {
+    let skipped = |row: &InputRow| row.status == InputStatus::Skipped && row.content_hash.is_none();
+    skipped(known)
+        && skipped(row)
+        && (known.bytes, known.modified) == (row.bytes, row.modified)
+        && !known.is_forgotten()
+        && !known.is_taken_back()
+}
+
 /// What is to be done in one try.
 pub(in crate::lake) struct ChangeSet {
     pub(in crate::lake) logs: Vec<Planned>,
@@ -98,6 +108,12 @@ pub(in crate::lake) struct ChangeSet {
     pub(in crate::lake) unreadable: Vec<(String, String)>,
     /// Logs that lie outside the period.
     pub(in crate::lake) outside: u64,
+    /// Inputs that are still nothing that iolode knows, as which kind they were looked at now: noted by the next version, but no reason for one.
+    pub(in crate::lake) skipped_again: Vec<InputRow>,
+    /// Inputs that were looked at again and are what the lake knows.
+    pub(in crate::lake) unchanged: u64,
+    /// Those of them of which nothing can be taken.
+    pub(in crate::lake) failed_before: u64,
 }
 
 impl ChangeSet {
@@ -114,6 +130,9 @@ impl ChangeSet {
             drops: vec![],
             unreadable: vec![],
             outside: 0,
+            skipped_again: vec![],
+            unchanged: 0,
+            failed_before: 0,
         };
         // What each of the inputs was, and whether its file is still the same.
         let mut before: Vec<(&InputRow, bool)> = vec![];
@@ -156,7 +175,18 @@ impl ChangeSet {
                     work.unreadable.push((file.name.to_string(), why));
                     continue;
                 }
-                Peeked::Refused(refused) if memory.knows(&refused.row) => continue,
+                Peeked::Refused(refused) if memory.knows(&refused.row) => {
+                    work.unchanged += 1;
+                    work.failed_before += u64::from(refused.row.status == InputStatus::Failed);
+                    continue;
+                }
+                Peeked::Refused(refused)
+                    if known.is_some_and(|row| is_skipped_again(row, &refused.row)) =>
+                {
+                    work.unchanged += 1;
+                    work.skipped_again.push(refused.row);
+                    continue;
+                }
                 Peeked::Refused(refused) => work.rows.push(refused.row),
                 Peeked::Outside => {
                     work.outside += 1;

@@ -158,8 +158,8 @@ impl Lake {
             let peeked = peek(candidates, options, told)?;
             let mut work = ChangeSet::new(listing, peeked, &memory, options)?;
             let mut nothing = IngestReport {
-                unchanged: listing.files - candidates.len() as u64,
-                failed_before: listing.failed_before,
+                unchanged: listing.files - candidates.len() as u64 + work.unchanged,
+                failed_before: listing.failed_before + work.failed_before,
                 outside: work.outside,
                 failures: std::mem::take(&mut work.unreadable),
                 ..IngestReport::default()
@@ -188,8 +188,11 @@ impl Lake {
             nothing.failures.extend(stage.unreadable.iter().cloned());
             let taken: HashSet<&str> = work.dumps.iter().map(|dump| &*dump.file.name).collect();
             let dumps = stage.rows.iter().filter(|row| taken.contains(&*row.path));
-            work.rows
-                .extend(dumps.filter(|row| !memory.knows(row)).cloned());
+            let (known, new): (Vec<_>, Vec<_>) = dumps.partition(|row| memory.knows(row));
+            let failed = |row: &&&InputRow| row.status == InputStatus::Failed;
+            nothing.unchanged += known.len() as u64;
+            nothing.failed_before += known.iter().filter(failed).count() as u64;
+            work.rows.extend(new.into_iter().cloned());
             // Nothing but new logs is looked for in what the lake holds.
             let none = Hashes::default();
             let hashes = match work.logs.is_empty() {
@@ -232,6 +235,9 @@ impl Lake {
                 .iter()
                 .any(|r| !r.files.is_empty() || !r.replaced.is_empty());
             if !changes_files && rows().all(|row| memory.knows(row)) {
+                let failed = rows().filter(|row| row.status == InputStatus::Failed);
+                nothing.unchanged += rows().count() as u64;
+                nothing.failed_before += failed.count() as u64;
                 return Ok(nothing);
             }
             let inputs: Vec<&InputRow> = rows().collect();
@@ -239,7 +245,7 @@ impl Lake {
                 operation: "ingest",
                 ranges: Some(ranges),
                 results: results.clone(),
-                inputs: inputs.clone(),
+                inputs: inputs.iter().copied().chain(&work.skipped_again).collect(),
                 read_with: Some(read_with),
                 settings: settled(&snapshot, options)?,
                 cancel: Some(&options.cancel),

@@ -2,7 +2,7 @@
 
 use super::referenced::Referenced;
 use super::referenced::real;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::lake::Lake;
 use crate::lake::file::writer::{damaged, read_rows};
 use crate::lake::ingest::external_sort::{DAY, Keys};
@@ -39,6 +39,8 @@ pub struct CheckReport {
     pub rows: u64,
     /// What is wrong with the newest version; empty in a sound lake.
     pub wrong: Vec<Finding>,
+    /// What the file system did not let be read, and its reason: whether that is right is not known.
+    pub unread: Vec<Finding>,
     /// Older versions that can be neither read nor restored. Those after them need nothing of theirs, and a vacuum removes them.
     pub superseded: Vec<Finding>,
     /// Files that no version names: left by a killed or beaten writer, or being written now. `vacuum` removes old ones.
@@ -83,15 +85,20 @@ impl Lake {
                     None if what.ends_with(&format!("{path} is missing")) => "it is missing".into(),
                     None => what,
                 };
-            match check_file(&snapshot, file, &taken, &mut seen).map_err(plain) {
+            let path = file.path.clone();
+            match check_file(&snapshot, file, &taken, &mut seen) {
                 Ok(rows) => {
                     report.files += 1;
                     report.rows += rows;
                 }
-                Err(what) => report.wrong.push(Finding {
-                    path: file.path.clone(),
-                    what,
-                }),
+                Err(Flaw::Wrong(what)) => {
+                    let what = plain(what);
+                    report.wrong.push(Finding { path, what });
+                }
+                Err(Flaw::Unread(what)) => {
+                    let what = plain(what);
+                    report.unread.push(Finding { path, what });
+                }
             }
         }
         for (directory, files) in unreachable {
@@ -103,8 +110,9 @@ impl Lake {
             });
         }
         let lost = taken.iter().flatten().filter(|log| !seen.contains(log));
-        // What a damaged file held is not known.
-        if let (Some(least), true) = (lost.clone().min(), report.wrong.is_empty()) {
+        // What a damaged file held is not known, and neither what one holds that cannot be read.
+        let all_known = report.wrong.is_empty() && report.unread.is_empty();
+        if let (Some(least), true) = (lost.clone().min(), all_known) {
             report.wrong.push(Finding {
                 path: Manifest::path(snapshot.version()),
                 what: format!(
@@ -148,10 +156,13 @@ impl Lake {
                 Ok(rows)
             });
             match rows {
-                Err(e) => report.wrong.push(Finding {
-                    path: part.path.clone(),
-                    what: e.to_string(),
-                }),
+                Err(e) => {
+                    let path = part.path.clone();
+                    match Flaw::from(e) {
+                        Flaw::Wrong(what) => report.wrong.push(Finding { path, what }),
+                        Flaw::Unread(what) => report.unread.push(Finding { path, what }),
+                    }
+                }
                 Ok(rows) if rows != part.rows => {
                     report.wrong.push(Finding {
                         path: part.path.clone(),
@@ -188,6 +199,12 @@ impl Lake {
         }
         for version in versions {
             if let Err(e) = named.add(store, version) {
+                if let Error::Io { path, .. } = &e {
+                    let path = path.to_string_lossy().into_owned();
+                    let what = format!("version {version}: {e}");
+                    report.unread.push(Finding { path, what });
+                    continue;
+                }
                 let why = e.to_string();
                 let (lake, rest) = (shown_path(&store.show("")), why.as_str());
                 let rest = rest.strip_prefix(&format!("lake {lake}: ")).unwrap_or(rest);
@@ -220,9 +237,26 @@ impl Lake {
 fn missing(file: &Path) -> Option<PathBuf> {
     let above = file.ancestors().skip(1);
     above
-        .take_while(|directory| !directory.exists())
+        .take_while(|directory| directory.try_exists().is_ok_and(|there| !there))
         .last()
         .map(Path::to_path_buf)
+}
+
+/// Why a file is not known to be right.
+enum Flaw {
+    /// It is not what was written.
+    Wrong(String),
+    /// The file system did not let it be read.
+    Unread(String),
+}
+
+impl From<Error> for Flaw {
+    fn from(e: Error) -> Self {
+        match e {
+            Error::Io { .. } => Self::Unread(e.to_string()),
+            e => Self::Wrong(e.to_string()),
+        }
+    }
 }
 
 /// Reads a data file whole; the number of its rows, or what is wrong. `taken` are the logs that the lake knows to hold, `seen`
@@ -232,19 +266,16 @@ fn check_file(
     file: &DataFile,
     taken: &Option<HashSet<i64>>,
     seen: &mut HashSet<i64>,
-) -> Result<u64, String> {
-    let damaged = || "its bytes are not those that were written".to_string();
+) -> Result<u64, Flaw> {
+    let wrong = |what: &str| Err(Flaw::Wrong(what.into()));
     if let Some(hash) = file.content_hash {
-        let found = snapshot
-            .store()
-            .hash(&file.path)
-            .map_err(|e| e.to_string())?;
+        let found = snapshot.store().hash(&file.path)?;
         if found.is_some_and(|found| found != hash) {
-            return Err(damaged());
+            return wrong("its bytes are not those that were written");
         }
     }
-    let table = table(&file.table).map_err(|e| e.to_string())?;
-    let keys = Keys::new(table).map_err(|e| e.to_string())?;
+    let table = table(&file.table)?;
+    let keys = Keys::new(table)?;
     // Whether it is known where a row stands, and so which one it is.
     let is_keyed = |rows: &RecordBatch, row: usize| {
         let known = |name: &String| {
@@ -258,18 +289,18 @@ fn check_file(
     // Key of the last row.
     let mut last: Option<Box<[u8]>> = None;
     let batches = read_rows(snapshot.store(), table, &file.path, 65_536);
-    for batch in batches.map_err(|e| e.to_string())? {
-        let batch = batch.map_err(|e| e.to_string())?;
-        let key = keys.of(&batch).map_err(|e| e.to_string())?;
+    for batch in batches? {
+        let batch = batch?;
+        let key = keys.of(&batch)?;
         for row in 0..key.num_rows() {
             let (before, here) = (row.checked_sub(1).map(|row| key.row(row)), key.row(row));
             let before = before.as_ref().map(|row| row.as_ref()).or(last.as_deref());
             let number = rows + row as u64;
             match before.map(|before| before.cmp(here.as_ref())) {
-                Some(Ordering::Greater) => return Err(format!("row {number} is out of order")),
+                Some(Ordering::Greater) => return wrong(&format!("row {number} is out of order")),
                 // Of rows whose dumps did not say when they were submitted or started it is not known whether they are one.
                 Some(Ordering::Equal) if is_keyed(&batch, row) => {
-                    return Err(format!("row {number} has the key of the row before"));
+                    return wrong(&format!("row {number} has the key of the row before"));
                 }
                 _ => {}
             }
@@ -283,14 +314,14 @@ fn check_file(
         let column = |name: &str| Some(batch.column(table.position(name)?));
         if let Some((fs, day)) = &file.day {
             let (Some(names), Some(times)) = (column("fs"), column("time")) else {
-                return Err("it lacks fs or time".into());
+                return wrong("it lacks fs or time");
             };
             let times = times.as_primitive::<TimestampMicrosecondType>().values();
             let here = |(name, time): (Option<&str>, &i64)| {
                 name == Some(fs) && time.div_euclid(DAY) == *day
             };
             if !names.as_string::<i32>().iter().zip(times).all(here) {
-                return Err(format!("rows that are not of {fs} on {}", day_name(*day)));
+                return wrong(&format!("rows that are not of {fs} on {}", day_name(*day)));
             }
         }
         let Some(ids) = column("job_id").map(|c| c.as_primitive::<Int64Type>().values()) else {
@@ -304,7 +335,7 @@ fn check_file(
             file.range.is_some_and(|of_file| of_file != range)
         };
         if let Some(job) = [least, most].into_iter().find(outside) {
-            return Err(format!(
+            return wrong(&format!(
                 "job {job} does not belong to range {:?}",
                 file.range
             ));
@@ -319,7 +350,7 @@ fn check_file(
                 continue;
             }
             if taken.as_ref().is_some_and(|taken| !taken.contains(log)) {
-                return Err(format!(
+                return wrong(&format!(
                     "log {log} of job {job} is no input's; it would be taken twice"
                 ));
             }
@@ -327,14 +358,17 @@ fn check_file(
         }
     }
     if jobs != file.job_id {
-        return Err(format!(
+        return wrong(&format!(
             "jobs {jobs:?}; the list of files says {:?}",
             file.job_id
         ));
     }
     match rows == file.rows {
         true => Ok(rows),
-        false => Err(format!("{rows} rows; the list of files says {}", file.rows)),
+        false => wrong(&format!(
+            "{rows} rows; the list of files says {}",
+            file.rows
+        )),
     }
 }
 

@@ -114,10 +114,12 @@ pub(in crate::lake) fn flaw_of_file(store: &Store, file: &DataFile) -> Result<Op
     if !store.exists(&file.path)? {
         return Ok(Some("is missing".into()));
     }
-    let found = store
-        .local(&file.path)
-        .and_then(|path| path.metadata().ok());
+    let found = store.local(&file.path).map(|path| {
+        let found = path.metadata();
+        found.map_err(|e| Error::io(path, "cannot look for", e))
+    });
     let found = found
+        .transpose()?
         .map(|found| found.len())
         .filter(|found| *found != file.bytes);
     Ok(found.map(|found| {

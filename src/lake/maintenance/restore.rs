@@ -32,15 +32,18 @@ impl Lake {
                 quoted(&self.store.show(""))
             ))
         };
+        // A vacuum that runs at the same time may have decided to remove what this version alone names: it leaves what became young since.
         for file in old.files() {
             if let Some(what) = flaw_of_file(&self.store, file)? {
                 return Err(flawed(&file.path, &what));
             }
+            self.store.touch(&file.path)?;
         }
-        for list in &old.manifest.inputs {
+        for list in old.manifest.inputs.iter().chain(&old.manifest.files) {
             if let Some(what) = flaw_of_list(&self.store, list)? {
                 return Err(flawed(&list.path, what));
             }
+            self.store.touch(&list.path)?;
         }
         let newest = Manifest::versions(&self.store)?.last().copied();
         let newest = newest.unwrap_or(version);

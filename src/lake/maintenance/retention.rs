@@ -4,7 +4,7 @@
 //! job by its end, and one without an end stays; a step by its end, and it stays as long as its job does; an interval of LMT by
 //! its end. A file of which all rows go is not read, and one of which none go stays.
 
-use super::forget::Forgotten;
+use super::forget::{Forgotten, TRIES};
 use crate::error::{Error, Result};
 use crate::lake::Lake;
 use crate::lake::file::data_sink::{Finished, Syncing};
@@ -28,8 +28,6 @@ use arrow::datatypes::{Int64Type, TimestampMicrosecondType};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-/// How often it begins anew when others commit meanwhile.
-const TRIES: usize = 5;
 /// Bytes of memory for rows that are not in a file yet.
 const MEMORY: usize = 16 << 20;
 

@@ -158,6 +158,10 @@ const OPERATIONS: &[Operation] = &[
         run: |_, lake| lake.forget(SOURCE).map(drop),
     },
     Operation {
+        name: "forget --before",
+        run: |_, lake| lake.forget_before(SOURCE, 3).map(drop),
+    },
+    Operation {
         name: "function",
         run: |_, lake| {
             let function = UserFunction {
@@ -190,11 +194,12 @@ fn bench() -> Bench {
         ..CreateOptions::default()
     });
     for job in 0..6 {
-        bench.log(&format!("{job}"), &format!("mounts {job} 0 /{job} /a /b"));
+        let text = format!("mounts {job} {job} /{job} /a /b");
+        bench.log(&format!("{job}"), &text);
     }
     bench.ingest();
-    bench.log("6", "mounts 6 0 /6");
-    bench.log("again", "mounts 2 0 /2 /a /b");
+    bench.log("6", "mounts 6 6 /6");
+    bench.log("again", "mounts 2 2 /2 /a /b");
     bench.ingest();
     bench.log("7", "mounts 9 0 /7");
     bench.log("1", "mounts 1 0 /changed");
@@ -260,6 +265,45 @@ fn whichever_call_fails_a_version_is_whole_and_what_is_run_again_ends_well() {
                 );
                 assert!(said(&lake) == after, "{what}: the vacuum took rows");
             }
+        }
+    }
+}
+
+#[test]
+fn whichever_call_of_making_a_lake_fails_there_is_a_lake_or_one_can_be_made() {
+    let directory = tempfile::tempdir().unwrap();
+    let (root, disk) = (directory.path().join("lake"), directory.path().join("disk"));
+    let options = CreateOptions {
+        settings: format!("[place]\nkind = 'dirs'\ndirs = ['{}']\n", disk.display()),
+        ..CreateOptions::default()
+    };
+    let start = |calls: Arc<Faulty>| {
+        let _ = (fs::remove_dir_all(&root), fs::remove_dir_all(&disk));
+        Lake::start(Store::with_calls(&root, calls), &options)
+    };
+    let counting = Faulty::new(Fault::Stops, usize::MAX);
+    start(counting.clone()).unwrap();
+    let calls = counting.passed.load(Ordering::SeqCst);
+    assert!(calls > 2, "{calls}");
+    for fault in [Fault::Stops, Fault::Fails, Fault::IsLost] {
+        for number in 0..calls {
+            let faulty = Faulty::new(fault, number);
+            let made = start(faulty.clone());
+            let what = format!("{fault:?} at {number}: {:?} {made:?}", faulty.met);
+            let lake = match Lake::open(&root) {
+                Ok(lake) => lake,
+                Err(_) => {
+                    assert!(made.is_err(), "{what}");
+                    Lake::create(&root, &options).unwrap_or_else(|e| panic!("{what}: again: {e}"))
+                }
+            };
+            if let Ok(made) = made {
+                assert_eq!(made.id(), lake.id(), "{what}");
+            }
+            let check = lake.check().unwrap();
+            assert!(check.wrong.is_empty(), "{what}: {check:?}");
+            lake.set_settings(&options.settings.replace("disk", "disk2"), None)
+                .unwrap_or_else(|e| panic!("{what}: {e}"));
         }
     }
 }

@@ -66,11 +66,39 @@ fn what_was_no_log_of_a_directory_is_looked_at_again_when_another_kind_is_named_
     assert_eq!(take(&["darshan"]).rows, 0);
     assert_eq!(take(&["darshan", "slurm"]).rows, 1);
     assert_eq!(take(&["darshan", "slurm"]).unchanged, 1);
-    // What is neither is looked at once.
+    // What is neither is noted once.
     dumps.write("notes", "nothing");
-    assert_eq!(take(&["darshan"]).unchanged, 1);
-    assert_eq!(take(&["darshan", "slurm"]).version, Some(5));
-    assert_eq!(take(&["darshan", "slurm"]).version, None);
+    assert_eq!(take(&["darshan"]).version, Some(4));
+    let kind = || {
+        let inputs = dumps.lake.snapshot(None).unwrap().inputs().unwrap();
+        let notes = inputs.into_iter().find(|row| row.path.ends_with("notes"));
+        notes.unwrap().source.map(|kind| kind.to_string())
+    };
+    let first = kind();
+    assert_eq!(first.as_deref(), Some("darshan"));
+    for kinds in [
+        &["slurm"][..],
+        &["darshan"],
+        &["lmt"],
+        &["slurm", "darshan"],
+    ] {
+        for _ in 0..2 {
+            let report = take(kinds);
+            assert_eq!((report.version, report.unchanged), (None, 2), "{kinds:?}");
+            assert!(report.failures.is_empty(), "{report:?}");
+        }
+    }
+    assert_eq!(kind(), first);
+    // As what it was looked at last is noted beside something new: as any kind.
+    dumps.write(
+        "later.psv",
+        &dump(&[line(2, "COMPLETED", 0, Some(1), Some(50))]),
+    );
+    let report = take(&["lmt", "slurm"]);
+    assert_eq!((report.version, report.unchanged), (Some(5), 2));
+    assert_eq!(report.inputs.values().sum::<u64>(), 1);
+    assert_eq!(kind(), None);
+    assert_eq!(take(&["lmt", "slurm"]).version, None);
 }
 
 #[test]

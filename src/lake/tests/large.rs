@@ -1,10 +1,13 @@
 //! A log that is larger than the memory of an ingest.
 
 use super::*;
+use crate::source::darshan::bounded::{BOMB_RECORDS, BOMB_STREAMS, bomb, of_process};
 use crate::source::darshan::write::{DarshanLog, Job};
 use crate::source::darshan::write::{Module, Records};
 use crate::source::darshan::{Darshan, ModuleId};
 use arrow::datatypes::UInt64Type;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use std::process::Command;
 
 /// Bytes of a record of POSIX, version 4.
 const RECORD: usize = 16 + 8 * (69 + 17);
@@ -96,4 +99,56 @@ fn a_log_that_exceeds_the_memory_is_damaged_and_says_where_and_is_not_read_again
     assert_eq!(keys(&bench.lake, "darshan_posix").len(), 3);
     let again = bench.lake.ingest(&options, &Silent).unwrap();
     assert_eq!(again.version, None);
+}
+
+const DIRECTORY: &str = "IOLODE_LARGE_DIRECTORY";
+/// The test that is the process with little memory.
+const CHILD: &str = "lake::tests::large::the_process_with_little_memory";
+/// What it may map beyond what it has when it begins. A region of 1 GiB that was inflated as a whole took 3.9 GiB.
+const LITTLE: u64 = 512 << 20;
+
+#[test]
+fn the_process_with_little_memory() {
+    let Some(directory) = std::env::var_os(DIRECTORY) else {
+        return;
+    };
+    let mapped = of_process("VmSize:").unwrap() as u64;
+    let little = Rlimit {
+        current: Some(mapped + LITTLE),
+        ..getrlimit(Resource::As)
+    };
+    setrlimit(Resource::As, little).unwrap();
+    let directory = Path::new(&directory);
+    let lake = Lake::open(directory.join("lake")).unwrap();
+    let options = IngestOptions {
+        paths: vec![directory.join("logs").into()],
+        sources: &[&Darshan],
+        memory: 64 << 20,
+        threads: 1,
+        ..IngestOptions::default()
+    };
+    lake.ingest(&options, &Silent).unwrap();
+}
+
+#[test]
+fn a_log_that_inflates_to_more_than_may_be_mapped_stops_no_ingest() {
+    let bench = Bench::new();
+    fs::write(bench.logs().join("bomb.darshan"), bomb()).unwrap();
+    fs::write(bench.logs().join("small.darshan"), log(9, 3, 0)).unwrap();
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args([CHILD, "--exact", "--test-threads=1"])
+        .env(DIRECTORY, bench.directory.path())
+        .env("MALLOC_ARENA_MAX", "1")
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let repeated = (BOMB_STREAMS - 1) * BOMB_RECORDS;
+    let why = format!("POSIX region: {repeated} records twice, the first was taken");
+    let expected = [
+        ("bomb.darshan".to_string(), "damaged", why),
+        ("small.darshan".to_string(), "ok", String::new()),
+    ];
+    assert_eq!(bench.statuses(), expected);
+    assert_eq!(keys(&bench.lake, "darshan_posix").len(), BOMB_RECORDS + 3);
+    assert!(bench.lake.check().unwrap().wrong.is_empty());
 }

@@ -117,6 +117,35 @@ fn what_was_written_since_the_start_of_a_lease_stays() {
     assert_eq!(bench.rows().len(), 2);
 }
 
+/// Has all leases look as if nobody had renewed them for 16 minutes, as those of a laptop that was closed.
+struct Sleeps(PathBuf);
+
+impl Progress for Sleeps {
+    fn done(&self, _: u64, _: bool) {
+        for lease in fs::read_dir(&self.0).unwrap() {
+            let path = lease.unwrap().path();
+            let then =
+                fs::metadata(&path).unwrap().modified().unwrap() - Duration::from_secs(16 * 60);
+            let file = fs::File::options().append(true).open(&path).unwrap();
+            file.set_modified(then).unwrap();
+        }
+    }
+}
+
+#[test]
+fn an_ingest_that_was_stopped_for_longer_than_its_lease_publishes_nothing() {
+    let bench = bench();
+    bench.log("c", "mounts 1 0 /c");
+    let leases = bench.lake.root().unwrap().join("_iolode/lease");
+    let stopped = bench.lake.ingest(&bench.options(), &Sleeps(leases));
+    let told = stopped.unwrap_err().to_string();
+    assert!(told.contains("stopped for more than 15 minutes"), "{told}");
+    let check = bench.lake.check().unwrap();
+    assert_eq!((check.version, check.unreferenced), (3, vec![]));
+    assert_eq!(bench.ingest().version, Some(4));
+    assert_eq!(bench.rows().len(), 3);
+}
+
 #[test]
 fn a_dry_run_removes_no_lease_and_a_vacuum_those_that_have_expired() {
     let bench = bench();

@@ -21,6 +21,7 @@ mod large;
 mod lifetime;
 mod made;
 mod missing;
+mod newer;
 mod order;
 mod owner;
 mod racing;
@@ -31,6 +32,7 @@ mod row_order;
 mod settings;
 mod signatures;
 mod taken;
+mod unread;
 mod upkeep;
 
 /// So many logs are enough to be cut into ranges.
@@ -103,6 +105,10 @@ impl Reader for MountReader {
             builder.column(2).int64().push(position as i64);
             builder.column(3).utf8().append_value(name);
             builder.column(4).utf8().append_value("x");
+            // Only a newer program has it.
+            if builder.table().position("quota").is_some() {
+                builder.column(5).int64().push(7);
+            }
         }
         // One segment for each log.
         if let Some(builder) = tables.get("darshan_dxt") {

@@ -17,11 +17,13 @@ use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader,
     ParquetRecordBatchReaderBuilder,
 };
+use parquet::file::metadata::ColumnChunkMetaData;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-/// Columns that tell which input a row is of, which of its bytes, and whether these were taken back.
-const KEYS: [&str; 4] = ["path", "version", "content_hash", "error"];
+/// Columns that tell which input a row is of and which of its bytes. Whether these were taken back says a fourth, `error`, which may hold a
+/// long text for each input and is read only of row groups that have such an input.
+const KEYS: [&str; 3] = ["path", "version", "content_hash"];
 
 /// What of a row is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,8 +58,8 @@ impl Newest<'_> {
 
     /// Whether the next ingest takes it in anew, as if the lake had never seen it.
     pub(in crate::lake) fn is_taken_back(&self) -> bool {
-        let errors = &self.rows.errors;
-        errors.is_valid(self.at) && errors.value(self.at) == TAKEN_BACK
+        let errors = self.rows.errors.as_ref();
+        errors.is_some_and(|errors| errors.is_valid(self.at) && errors.value(self.at) == TAKEN_BACK)
     }
 
     /// The whole row, of an index that reads whole rows.
@@ -75,7 +77,7 @@ impl InputIndex {
         Self::of(store, lists, Wanted::All)
     }
 
-    /// Of paths, content hashes and errors alone: there is no [`Newest::row`].
+    /// Of paths, content hashes and whether they were taken back alone: there is no [`Newest::row`].
     pub(in crate::lake) fn keys<'a>(
         store: &Store,
         lists: impl IntoIterator<Item = &'a ListFile>,
@@ -175,7 +177,8 @@ struct Rows {
     paths: StringArray,
     versions: Int64Array,
     hashes: Int64Array,
-    errors: StringArray,
+    /// None if none of them says that an input was taken back.
+    errors: Option<StringArray>,
 }
 
 impl PartialEq for Cursor {
@@ -316,7 +319,11 @@ impl Open {
     fn begin(&mut self, part: &ListFile, wanted: Wanted) -> Result<()> {
         let columns = match wanted {
             Wanted::All => ProjectionMask::all(),
-            Wanted::Keys => ProjectionMask::columns(self.footer.parquet_schema(), KEYS),
+            Wanted::Keys => {
+                let errors = self.may_be_taken_back().then_some("error");
+                let columns = KEYS.into_iter().chain(errors);
+                ProjectionMask::columns(self.footer.parquet_schema(), columns)
+            }
         };
         let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(
             self.bytes.clone(),
@@ -331,10 +338,37 @@ impl Open {
     }
 }
 
+impl Open {
+    /// Whether an input of the group that comes next may have been taken back: whether that lies between the least and the greatest of its errors.
+    fn may_be_taken_back(&self) -> bool {
+        let errors = || {
+            let group = self.footer.metadata().row_groups().get(self.group)?;
+            let column = |column: &&ColumnChunkMetaData| column.column_path().string() == "error";
+            group.columns().iter().find(column)?.statistics()
+        };
+        let Some(errors) = errors() else {
+            return true;
+        };
+        match (errors.min_bytes_opt(), errors.max_bytes_opt()) {
+            (Some(least), Some(most)) => (least..=most).contains(&TAKEN_BACK.as_bytes()),
+            // Without an error there is no least one.
+            _ => errors
+                .null_count_opt()
+                .is_none_or(|nulls| nulls < self.rows()),
+        }
+    }
+
+    /// Rows of the group that comes next.
+    fn rows(&self) -> u64 {
+        let group = self.footer.metadata().row_groups().get(self.group);
+        group.map_or(0, |group| group.num_rows().unsigned_abs())
+    }
+}
+
 impl Rows {
     fn new(part: &ListFile, batch: RecordBatch) -> Result<Self> {
         // A row of fewer columns is never asked for.
-        if batch.num_columns() > KEYS.len() {
+        if batch.num_columns() > KEYS.len() + 1 {
             check_inputs(&batch)?;
         }
         let lacks = |name: &str| Error::Invalid(format!("{} lacks the column {name}", part.path));
@@ -350,7 +384,7 @@ impl Rows {
         };
         Ok(Self {
             paths: text("path")?,
-            errors: text("error")?,
+            errors: text("error").ok(),
             versions: int("version")?,
             hashes: int("content_hash")?,
             batch,
@@ -382,7 +416,7 @@ impl Rows {
 
 #[cfg(test)]
 mod tests {
-    use super::super::input_lists::{merge, write_inputs};
+    use super::super::input_lists::{GROUP, merge, write_inputs};
     use super::super::list_file::InputStatus;
     use super::*;
     use crate::source::Period;
@@ -476,6 +510,38 @@ mod tests {
             merge(&store, &some, &mut rest).unwrap();
             prop_assert_eq!(&all(&store, &rest), &expected);
         }
+    }
+
+    #[test]
+    fn errors_are_read_only_of_groups_of_which_an_input_was_taken_back() {
+        let store = store();
+        let rows = (0..3 * GROUP).map(|number| {
+            let (status, error) = match number {
+                // Of the first group nothing has an error, of the second some have, of the third one was taken back.
+                n if n < GROUP => (InputStatus::Ok, None),
+                n if n == 2 * GROUP + 5 => (InputStatus::Skipped, Some(TAKEN_BACK)),
+                n if n % 2 == 0 => (InputStatus::Skipped, Some("the same bytes as /a")),
+                _ => (InputStatus::Ok, None),
+            };
+            InputRow {
+                status,
+                error: error.map(str::to_string),
+                ..row(&format!("/{number:07}"), 1, number as i64)
+            }
+        });
+        let lists = write(&store, rows.collect());
+        let mut keys = InputIndex::keys(&store, &lists);
+        let (mut read, mut taken_back) = ([0; 3], vec![]);
+        let mut number = 0;
+        while let Some(newest) = keys.next().unwrap() {
+            read[number / GROUP] += usize::from(newest.rows.errors.is_some());
+            if newest.is_taken_back() {
+                taken_back.push(number);
+            }
+            number += 1;
+        }
+        assert_eq!((number, read), (3 * GROUP, [0, 0, GROUP]));
+        assert_eq!(taken_back, [2 * GROUP + 5]);
     }
 
     #[test]

@@ -3,8 +3,9 @@
 //! A `manifest` names the lists of a version: `list_file` reads and writes them, `file_index` and `input_index` put them together.
 //! A `pinned` version reads what a question needs of them, a `snapshot` all. `commit` publishes the next version, under a `lease`; `recovery` is about a
 //! newest version that is gone.
-//! `store` is the only file that knows where the bytes lie.
+//! `store` is the only file that knows where the bytes lie; `calls` tells of what it does to them.
 
+pub(super) mod calls;
 pub(super) mod commit;
 pub(super) mod file_index;
 pub(super) mod file_list;

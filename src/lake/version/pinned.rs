@@ -90,7 +90,7 @@ impl Version {
         InputIndex::new(&self.store, &self.manifest.inputs)
     }
 
-    /// As [`Version::input_index`], of paths, content hashes and errors alone.
+    /// As [`Version::input_index`], of paths, content hashes and whether they were taken back alone.
     pub(in crate::lake) fn input_keys(&self) -> InputIndex {
         InputIndex::keys(&self.store, &self.manifest.inputs)
     }

@@ -1,5 +1,6 @@
 //! Where a lake's bytes lie: a directory, or memory.
 
+use super::calls::{AllCalls, Call, Calls};
 use crate::error::{Error, Result, os_reason};
 use bytes::Bytes;
 use futures::{StreamExt, executor::block_on};
@@ -47,52 +48,6 @@ impl Directory {
         Ok(made)
     }
 }
-
-/// Told of each call that changes a directory: tests let calls fail here, be lost, or be the last.
-pub trait Calls: std::fmt::Debug + Send + Sync {
-    /// Before a call; an error is the call's, which is not made then.
-    ///
-    /// # Errors
-    /// Whatever the call shall fail with.
-    fn before(&self, _call: Call, _path: &Path) -> std::io::Result<()> {
-        Ok(())
-    }
-
-    /// After a call that was made; an error is the call's, although it was made.
-    ///
-    /// # Errors
-    /// Whatever the call shall fail with.
-    fn after(&self, _call: Call, _path: &Path) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
-/// A call that changes a directory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Call {
-    /// A file was written whole and synced.
-    Write,
-    /// A data file was created.
-    Create,
-    /// A data file, or a directory, was synced.
-    Sync,
-    /// A file got its name, if that was free.
-    Link,
-    /// A file took the place of another.
-    Rename,
-    /// A file was deleted.
-    Delete,
-    /// A file's time became now.
-    Touch,
-    /// A file was read: no change, but its answer may be lost, too.
-    Read,
-}
-
-/// Every call is made.
-#[derive(Debug)]
-struct AllCalls;
-
-impl Calls for AllCalls {}
 
 /// Something in a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -181,7 +136,8 @@ impl Store {
             Self::Local(directory) => {
                 let path = directory.root.join(path);
                 let failed = |e| Error::io(&path, "cannot read", e);
-                let mut file = match fs::File::open(&path) {
+                let open = directory.call(Call::Read, &path, || fs::File::open(&path));
+                let mut file = match open {
                     Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
                     file => file.map_err(failed)?,
                 };
@@ -328,7 +284,8 @@ impl Store {
         match self {
             Self::Local(Directory { root, .. }) => {
                 let top = root.join(directory);
-                if !top.exists() {
+                let there = top.try_exists();
+                if !there.map_err(|e| Error::io(&top, "cannot list", e))? {
                     return Ok(entries);
                 }
                 for entry in walkdir::WalkDir::new(&top) {
@@ -337,8 +294,11 @@ impl Store {
                         continue;
                     }
                     // A file may be deleted while the directory is listed.
-                    let Ok(metadata) = entry.metadata() else {
-                        continue;
+                    let metadata = match entry.metadata().map_err(std::io::Error::from) {
+                        Err(e) if e.kind() == std::io::ErrorKind::NotFound => continue,
+                        metadata => {
+                            metadata.map_err(|e| Error::io(entry.path(), "cannot look for", e))?
+                        }
                     };
                     let path = entry
                         .path()
@@ -441,11 +401,18 @@ impl Store {
     /// # Errors
     /// [`Error::Io`].
     pub(in crate::lake) fn time(&self) -> Result<SystemTime> {
-        let path = format!("{LEASES}/{}{TEMPORARY}", uuid::Uuid::new_v4());
-        self.put_unsynced(&path, b"")?;
-        let time = self.modified(&path);
-        self.delete(&path)?;
-        Ok(time?.unwrap_or(SystemTime::now()))
+        for _ in 0..TRIES {
+            let path = format!("{LEASES}/{}{TEMPORARY}", uuid::Uuid::new_v4());
+            self.put_unsynced(&path, b"")?;
+            let time = self.modified(&path);
+            self.delete(&path)?;
+            // A vacuum that spares nothing may have removed it already. The clock of this machine says nothing of the file system's.
+            if let Some(time) = time? {
+                return Ok(time);
+            }
+        }
+        let gone = std::io::ErrorKind::NotFound.into();
+        Err(Error::io(self.show(LEASES), "cannot tell the time", gone))
     }
 
     /// Deletes what is at a path; that nothing is there is no error.
@@ -491,6 +458,9 @@ impl Store {
         Error::io(self.show(path), what, std::io::Error::other(e))
     }
 }
+
+/// How often a file is written to tell the time if others remove it.
+const TRIES: usize = 5;
 
 /// Where whoever changes a lake says that it does.
 pub(in crate::lake) const LEASES: &str = "_iolode/lease";
@@ -679,6 +649,32 @@ mod tests {
         let error = store.put_if_absent("list", b"1").unwrap_err().to_string();
         assert!(error.contains("cannot sync: input/output error"), "{error}");
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
+    }
+
+    /// Removes each file as soon as it has its name, so many times.
+    #[derive(Debug)]
+    struct Removes(std::sync::atomic::AtomicUsize);
+
+    impl Calls for Removes {
+        fn after(&self, call: Call, path: &Path) -> std::io::Result<()> {
+            let one_less = |left: usize| left.checked_sub(1);
+            let (set, get) = (Ordering::SeqCst, Ordering::SeqCst);
+            match call == Call::Link && self.0.fetch_update(set, get, one_less).is_ok() {
+                true => fs::remove_file(path),
+                false => Ok(()),
+            }
+        }
+    }
+
+    #[test]
+    fn the_time_is_that_of_the_file_system_even_if_others_remove_the_file_that_tells_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let open =
+            |times: usize| Store::with_calls(directory.path(), Arc::new(Removes(times.into())));
+        let before = fs::metadata(directory.path()).unwrap().modified().unwrap();
+        assert!(open(TRIES - 1).time().unwrap() >= before);
+        let error = open(TRIES).time().unwrap_err().to_string();
+        assert!(error.contains("cannot tell the time"), "{error}");
     }
 
     /// A directory in which nobody may write.

@@ -1,5 +1,4 @@
 //! Logs that are larger than the memory they may take. Real ones are read as if they were in `spilled_real_logs`.
-#![allow(unsafe_code)]
 
 use super::counters::posix;
 use super::log::{Limits, Log};
@@ -13,63 +12,71 @@ use crate::source::{BatchSink, Input, Outcome, Reader, Site, Source, Status};
 use arrow::array::AsArray;
 use arrow::datatypes::{DataType, Float64Type, UInt64Type};
 use arrow::record_batch::RecordBatch;
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
+use std::process::Command;
 use std::sync::{Arc, Mutex};
 
 pub(super) const MIB: usize = 1 << 20;
 
-/// Counts what each thread holds.
-struct Counting;
+/// Memory that a log may take here.
+const MEMORY: usize = 16 * MIB;
 
-#[global_allocator]
-static COUNTING: Counting = Counting;
+/// Where the process that is measured finds the log, and of which tables it wants rows.
+const LOG: &str = "IOLODE_BOUNDED_LOG";
+const TABLES: &str = "IOLODE_BOUNDED_TABLES";
+/// The test that is this process.
+const CHILD: &str = "source::darshan::bounded::the_process_that_reads_one_log";
 
-thread_local! {
-    /// Bytes that the thread holds, and most that it held.
-    static HELD: Cell<(isize, isize)> = const { Cell::new((0, 0)) };
+/// What the process may hold beyond the memory of a log: what the allocator keeps, and pages of code.
+const SLACK: usize = 4 * MIB;
+
+/// A number of bytes that Linux tells of this process.
+pub(crate) fn of_process(name: &str) -> Option<usize> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix(name))?;
+    let kib: usize = line.trim().trim_end_matches(" kB").parse().ok()?;
+    Some(kib * 1024)
 }
 
-fn count(bytes: isize) {
-    _ = HELD.try_with(|held| {
-        let now = held.get().0 + bytes;
-        held.set((now, held.get().1.max(now)));
-    });
+#[test]
+fn the_process_that_reads_one_log() {
+    let (Some(path), Ok(names)) = (std::env::var_os(LOG), std::env::var(TABLES)) else {
+        return;
+    };
+    let wanted = |name: &&str| names.split(',').any(|wanted| wanted == *name);
+    let names: Vec<&str> = Darshan.tables().iter().copied().filter(wanted).collect();
+    let input = Input::from_bytes("large.darshan", std::fs::read(&path).unwrap());
+    // What reading needs of code, and once, is there before.
+    let small = log_of(large(10, |n| n as u64), vec![]).to_bytes();
+    read_with_memory(&Input::from_bytes("small.darshan", small), &names);
+    let before = of_process("VmRSS:").unwrap();
+    read_with_memory(&input, &names);
+    let most = of_process("VmHWM:").unwrap().saturating_sub(before);
+    std::fs::write(path, most.to_string()).unwrap();
 }
 
-// SAFETY: everything is done by the system's allocator.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count(layout.size() as isize);
-        // SAFETY: as the caller's.
-        unsafe { System.alloc(layout) }
+/// Reads a log in a process of its own, which must not hold more than it may. Of the system's allocator, as of the libraries that inflate, only
+/// the system knows what it holds.
+#[track_caller]
+fn stays_within_the_memory(bytes: &[u8], names: &[&str]) {
+    if of_process("VmHWM:").is_none() {
+        return;
     }
-
-    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        count(layout.size() as isize);
-        // SAFETY: as the caller's.
-        unsafe { System.alloc_zeroed(layout) }
-    }
-
-    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        count(-(layout.size() as isize));
-        // SAFETY: as the caller's.
-        unsafe { System.dealloc(at, layout) }
-    }
-
-    unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        count(size as isize - layout.size() as isize);
-        // SAFETY: as the caller's.
-        unsafe { System.realloc(at, layout, size) }
-    }
-}
-
-/// Most bytes that this thread held at once while `work` ran, beyond what it held before.
-fn peak<T>(work: impl FnOnce() -> T) -> (T, usize) {
-    let before = HELD.get().0;
-    HELD.set((before, before));
-    let result = work();
-    (result, (HELD.get().1 - before) as usize)
+    let log = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(log.path(), bytes).unwrap();
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args([CHILD, "--exact", "--test-threads=1"])
+        .env(LOG, log.path())
+        .env(TABLES, names.join(","))
+        // What is given back is given back to the system, so that it does not hide what is taken afterwards.
+        .env("MALLOC_ARENA_MAX", "1")
+        .env("MALLOC_TRIM_THRESHOLD_", "0")
+        .env("MALLOC_MMAP_THRESHOLD_", "65536")
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let most = std::fs::read_to_string(log.path()).unwrap();
+    let most: usize = most.parse().unwrap();
+    assert!(most < MEMORY + SLACK, "{most} bytes were held");
 }
 
 /// A reader of such limits.
@@ -275,14 +282,19 @@ struct Seen {
     ids: Vec<u64>,
 }
 
-/// Reads a log with 16 MiB of memory, and gives rows away where there are more than 64 KiB of them in a table. Also tells the most memory
-/// that was held.
+/// Reads a log with 16 MiB of memory, and gives rows away where there are more than 64 KiB of them in a table. Another process does the
+/// same, and must not hold more.
 fn read_large(log: &DarshanLog, names: &[&'static str]) -> (Outcome, Seen, DarshanReader) {
-    read_within(&Input::from_bytes("large.darshan", log.to_bytes()), names)
+    read_within(log.to_bytes(), names)
 }
 
 /// The same for the bytes of a log.
-fn read_within(input: &Input, names: &[&'static str]) -> (Outcome, Seen, DarshanReader) {
+fn read_within(bytes: Vec<u8>, names: &[&'static str]) -> (Outcome, Seen, DarshanReader) {
+    stays_within_the_memory(&bytes, names);
+    read_with_memory(&Input::from_bytes("large.darshan", bytes), names)
+}
+
+fn read_with_memory(input: &Input, names: &[&'static str]) -> (Outcome, Seen, DarshanReader) {
     let mut tables = BatchSink::new(names.iter().copied()).unwrap();
     let seen = Arc::new(Mutex::new(Seen::default()));
     let take = |seen: &Mutex<Seen>, builders: &mut [crate::table::TableBuilder], least| {
@@ -305,15 +317,11 @@ fn read_within(input: &Input, names: &[&'static str]) -> (Outcome, Seen, Darshan
         take(&drain, builders, 64 << 10);
         Ok(())
     });
-    let ((outcome, reader), most) = peak(|| {
-        let mut reader = DarshanReader {
-            log: Log::with_memory(16 * MIB, None),
-            site: Arc::new(Site::default()),
-        };
-        let outcome = reader.read(input, 1, None, &mut tables).unwrap();
-        (outcome, reader)
-    });
-    assert!(most < 16 * MIB, "{most} bytes were held");
+    let mut reader = DarshanReader {
+        log: Log::with_memory(MEMORY, None),
+        site: Arc::new(Site::default()),
+    };
+    let outcome = reader.read(input, 1, None, &mut tables).unwrap();
     take(&seen, tables.builders(), 0);
     tables.remove_drain();
     let seen = std::mem::take(&mut *seen.lock().unwrap());
@@ -321,7 +329,7 @@ fn read_within(input: &Input, names: &[&'static str]) -> (Outcome, Seen, Darshan
 }
 
 /// A log with a region of POSIX that inflates to 1 GiB, or to a quarter of that in a slow build: so many times the same stream of 4 MiB.
-fn bomb() -> Vec<u8> {
+pub(crate) fn bomb() -> Vec<u8> {
     let log = DarshanLog {
         modules: vec![Module::new(
             ModuleId::POSIX,
@@ -341,17 +349,17 @@ fn bomb() -> Vec<u8> {
     bytes
 }
 
-const BOMB_STREAMS: usize = if cfg!(debug_assertions) { 64 } else { 256 };
+pub(crate) const BOMB_STREAMS: usize = if cfg!(debug_assertions) { 64 } else { 256 };
 
 /// Records in 4 MiB, less what is left over.
-const BOMB_RECORDS: usize = 4 * MIB / RECORD;
+pub(crate) const BOMB_RECORDS: usize = 4 * MIB / RECORD;
 
 #[test]
 fn a_region_of_many_times_the_memory_that_repeats_its_records_gives_each_once() {
-    let input = Input::from_bytes("bomb.darshan", bomb());
-    assert!(input.len() < 20 * MIB as u64, "{} bytes", input.len());
+    let bytes = bomb();
+    assert!(bytes.len() < 20 * MIB, "{} bytes", bytes.len());
     let names = ["darshan_posix", "darshan_file", "darshan_log"];
-    let (outcome, seen, reader) = read_within(&input, &names);
+    let (outcome, seen, reader) = read_within(bytes, &names);
     let why = format!(
         "POSIX region: {} records twice, the first was taken",
         (BOMB_STREAMS - 1) * BOMB_RECORDS

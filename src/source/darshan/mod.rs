@@ -25,7 +25,7 @@
 pub mod format {}
 
 #[cfg(test)]
-mod bounded;
+pub(crate) mod bounded;
 pub mod counters;
 pub mod derive;
 pub mod header;
