@@ -75,4 +75,4 @@ FROM lmt_interference("from" => $from - INTERVAL '5 seconds', "to" => $to + INTE
 UNION ALL
 SELECT o.job_id, o.first_log, o.direction, o.fs, o.ost, s.critical_time, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, o.slowdown, o.files, o.bytes, o.time / s.critical_time
 FROM on_slow o JOIN swept s ON s.job_id = o.job_id AND s.first_log = o.first_log AND s.direction = o.direction
-ORDER BY slowdown DESC, fs, ost, others DESC, job_id, log_id, direction
+ORDER BY slowdown DESC, others DESC, fs, ost, job_id, log_id, direction

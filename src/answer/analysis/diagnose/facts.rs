@@ -246,7 +246,7 @@ async fn gather(engine: &Engine, job: i64, logs: Vec<Log>) -> Result<Job> {
     found.causes = rows(engine, &causes).await?;
     found.causes.retain(of_row);
     let others = format!(
-        "SELECT f.*, {} AS causes FROM job_facts({}, job => {job}) f",
+        "SELECT f.*, {} AS causes FROM job_facts({}, job => {job}) f ORDER BY f.slowdown DESC, f.others DESC, f.fs, f.ost, f.log_id, f.direction",
         rules::met_by_a_job(),
         period(first, last)
     );

@@ -19,11 +19,13 @@ def facts(con, params):
     for (job, log, direction), files in root_causes.sides(con, params).items():
         for kind, least in (("window", params["min_time"]), ("busy", params["min_time"] / 10)):
             some, critical_time = root_causes.used(files, kind, least)
-            by_length = sorted(some, key=lambda f: (f["a"] - f["b"], f["record_id"]))
+            longest_first = sorted(some, key=lambda f: (f["a"] - f["b"], f["record_id"]))
+            place = {f["record_id"]: at for at, f in enumerate(longest_first, 1)}
+            moved, lost = sum(f["bytes"] for f in some), critical_time - root_causes.union(longest_first[1:])
             overlap = root_causes.together(some)
             for f in some:
                 yield {"job_id": job, "log_id": log, "direction": direction, "kind": kind, "record_id": f["record_id"], "path": f["path"], "ost": f["ost"], "rank": f["rank"],
                        "procs": f["procs"], "bytes": f["bytes"], "requests": f["requests"], "consec": f["consec"], "small": f["small"],
-                       "begins": f["a"], "ends": f["b"], "length": f["b"] - f["a"], "time": f["own"], "by_length": by_length.index(f) + 1,
-                       "alone": overlap(f) <= 0.05 * (f["b"] - f["a"]), "nprocs": f["nprocs"], "files": len(some), "all_bytes": sum(one["bytes"] for one in some),
-                       "critical_time": critical_time, "lost": critical_time - root_causes.union(by_length[1:])}
+                       "begins": f["a"], "ends": f["b"], "length": f["b"] - f["a"], "time": f["own"], "by_length": place[f["record_id"]],
+                       "alone": overlap(f) <= 0.05 * (f["b"] - f["a"]), "nprocs": f["nprocs"], "files": len(some), "all_bytes": moved,
+                       "critical_time": critical_time, "lost": lost}
