@@ -3,7 +3,7 @@
 use crate::cli_program::iolode;
 use crate::support::shared_data;
 use iolode::answer::analysis::ANALYSES;
-use iolode::engine::queries::QUERIES;
+use iolode::engine::queries::{FOLDERS, QUERIES};
 use std::path::Path;
 
 crate::tests! {
@@ -31,6 +31,21 @@ fn every_question_is_listed_once_and_has_help() {
     assert_eq!(listed, names);
     let distinct: std::collections::BTreeSet<&str> = names.iter().copied().collect();
     assert_eq!(distinct.len(), names.len());
+    // The help has them by the same folders, and the names of the paper.
+    let help = iolode(here, &["query", "--help"]).ok();
+    let shown: Vec<&str> = help
+        .lines()
+        .take_while(|line| *line != "Options:")
+        .filter_map(|line| line.strip_prefix("  ")?.split(' ').next())
+        .filter(|name| !name.is_empty())
+        .collect();
+    assert_eq!(shown, names);
+    for (_, title) in FOLDERS {
+        assert!(help.contains(&format!("\n{title}:\n")), "{help}");
+    }
+    assert!(help.contains("  file_sharing (also sharing)\n"), "{help}");
+    let page = iolode(here, &["query", "bin_workload", "--help"]).ok();
+    assert!(page.contains("[default: "), "{page}");
     for analysis in ANALYSES {
         let help = iolode(here, &["query", analysis.name, "--help"]).ok();
         assert!(
