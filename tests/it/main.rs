@@ -17,7 +17,8 @@
 //! | `IOLODE_SEED`, `IOLODE_JOINS` | the same of random joins (`src/engine/tests/joins.rs`) |
 //! | `IOLODE_PATHS` | paths of the listing of an archive (`src/lake/tests/daily.rs`) |
 //!
-//! `IOLODE_KILL_DIRECTORY`, `IOLODE_DESCRIPTORS_DIRECTORY` and `IOLODE_TEST_CONCURRENT` are set by tests for processes that they start.
+//! `IOLODE_BOUNDED_LOG`, `IOLODE_BOUNDED_TABLES`, `IOLODE_DESCRIPTORS_DIRECTORY`, `IOLODE_KILL_DIRECTORY`, `IOLODE_LARGE_DIRECTORY`,
+//! `IOLODE_NEWER_DIRECTORY`, `IOLODE_NEWER_TABLES` and `IOLODE_TEST_CONCURRENT` are set by tests for processes that they start.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 #[cfg(feature = "engine")]

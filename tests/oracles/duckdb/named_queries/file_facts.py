@@ -8,6 +8,8 @@
 # with from=2026-09-10 to=2026-09-13
 # with job=6102090
 # near lost critical_time
+from itertools import accumulate
+
 import root_causes
 
 
@@ -22,10 +24,14 @@ def facts(con, params):
             longest_first = sorted(some, key=lambda f: (f["a"] - f["b"], f["record_id"]))
             place = {f["record_id"]: at for at, f in enumerate(longest_first, 1)}
             moved, lost = sum(f["bytes"] for f in some), critical_time - root_causes.union(longest_first[1:])
-            overlap = root_causes.together(some)
+            by_begin = sorted(some, key=lambda f: (f["a"], f["b"], f["record_id"]))
+            latest = list(accumulate((f["b"] for f in by_begin), max))
+            before = {f["record_id"]: latest[at - 1] if at else f["a"] for at, f in enumerate(by_begin)}
+            after = {f["record_id"]: following["a"] for f, following in zip(by_begin, by_begin[1:])}
             for f in some:
+                shared = max(min(before[f["record_id"]], f["b"]) - f["a"], 0) + max(f["b"] - after.get(f["record_id"], f["b"]), 0)
                 yield {"job_id": job, "log_id": log, "direction": direction, "kind": kind, "record_id": f["record_id"], "path": f["path"], "ost": f["ost"], "rank": f["rank"],
                        "procs": f["procs"], "bytes": f["bytes"], "requests": f["requests"], "consec": f["consec"], "small": f["small"],
                        "begins": f["a"], "ends": f["b"], "length": f["b"] - f["a"], "time": f["own"], "by_length": place[f["record_id"]],
-                       "alone": overlap(f) <= 0.05 * (f["b"] - f["a"]), "nprocs": f["nprocs"], "files": len(some), "all_bytes": moved,
+                       "alone": shared <= 0.05 * (f["b"] - f["a"]), "nprocs": f["nprocs"], "files": len(some), "all_bytes": moved,
                        "critical_time": critical_time, "lost": lost}
