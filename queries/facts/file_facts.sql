@@ -19,7 +19,7 @@
 ---   { name = "ends", type = "Float64", unit = "s", doc = "End of the interval" },
 ---   { name = "length", type = "Float64", unit = "s", doc = "Its length" },
 ---   { name = "time", type = "Float64", unit = "s", doc = "Exclusive time: that part of the critical time that falls to the file if the fewest files are to cover it" },
----   { name = "by_length", type = "UInt64", doc = "1 for the longest interval, and so on" },
+---   { name = "by_length", type = "Int64", doc = "1 for the longest interval, and so on" },
 ---   { name = "alone", type = "Boolean", doc = "What lies before the end of the files that began earlier, and what lies behind the begin of the next one, is at most 5 % of the interval" },
 ---   { name = "nprocs", type = "Int64", unit = "count", doc = "Processes of the log" },
 ---   { name = "files", type = "Int64", unit = "count", doc = "Files of the log in this direction" },

@@ -227,7 +227,7 @@ mod tests {
         name_the_lake(&mut query, "My lake");
         assert_eq!(
             query.to_string(),
-            "WITH a AS (SELECT darshan_log.uid FROM \"My lake\".darshan_log AS darshan_log) SELECT * FROM a, \"My lake\".job AS j WHERE j.job_id IN (SELECT job_id FROM UNNEST([1]), \"My lake\".slurm_job AS slurm_job)"
+            "WITH a AS (SELECT darshan_log.uid FROM \"My lake\".darshan_log) SELECT * FROM a, \"My lake\".job AS j WHERE j.job_id IN (SELECT job_id FROM UNNEST([1]), \"My lake\".slurm_job)"
         );
     }
 
