@@ -316,7 +316,7 @@ def attribution(bench):
     question = f"""select count(distinct concat(log_id, '/', record_id)) as files, count(*) as n, count(distinct ost) as osts, max(abs(own_file + same_job + other_known + unexplained - seen)) as worst
         from file_traffic_on_osts("from" => '{known["a"]}', "to" => '{known["b"]}', fs => 'scratch')"""
     (cpu, wall, peak, text), (scan, *_) = bench.measure_in_turn("attribution", {
-        "file_ost_interval": ask(question),
+        "file_traffic_on_osts": ask(question),
         "scan": ask("select sum(bytes_read), sum(bytes_written), sum(interval_s), max(start_time), max(ost) from lmt_ost where fs = 'scratch'"),
     }, runs=3)
     answer = json.loads(text)[0]

@@ -57,7 +57,7 @@
 WITH log AS (
   SELECT job_id, log_id, direction, nprocs FROM log_facts
   WHERE ($job IS NULL OR job_id = $job) AND ($from IS NULL OR start_time >= $from) AND ($to IS NULL OR start_time < $to)
-    AND nprocs >= $min_nprocs AND critical_time >= $min_time
+    AND coalesce(nprocs, 1) >= $min_nprocs AND critical_time >= $min_time
 ), side AS (
   SELECT f.job_id, f.log_id, 'read' AS direction, f.record_id, f.path, CASE WHEN f.ost_count = 1 THEN 'OST ' || f.ost_list[1] || ' of ' || f.fs END AS ost,
     f.bytes_read AS bytes, f.posix_reads AS requests, f.consec_reads AS consec, f.size_read_0_100 + f.size_read_100_1k AS small,

@@ -18,7 +18,7 @@
 ---   { name = "others_share", type = "Float64", doc = "LMT: others / seen" },
 ---   { name = "coverage", type = "Float64", doc = "LMT: part of the log's bytes that the intervals hold" },
 ---   { name = "peak", type = "Float64", unit = "B/s", doc = "LMT: the most that an OST of the file system moved in an interval within half a day of the period" },
----   { name = "slowdown", type = "Float64", doc = "Slow OST: as in slow_osts, over the logs of 15 days before and after the period begins" },
+---   { name = "slowdown", type = "Float64", doc = "Slow OST: as in slow_osts, over the logs from 15 days before the period begins to its end, at least 15 days later" },
 ---   { name = "files_of_all_jobs", type = "Int64", unit = "count", doc = "Slow OST: files that this is known from" },
 ---   { name = "bytes", type = "Int64", unit = "B", doc = "Slow OST: bytes of the job's files on it" },
 ---   { name = "share", type = "Float64", doc = "Slow OST: part of the critical time that these files have for themselves" },
@@ -26,11 +26,11 @@
 --- [[param]]
 --- name = "from"
 --- type = "timestamp"
---- doc = "Logs that start then or later"
+--- doc = "Logs that start then or later; a job is judged by its logs in the period alone"
 --- [[param]]
 --- name = "to"
 --- type = "timestamp"
---- doc = "Logs that start before; of a job, when it ends"
+--- doc = "Logs that start before; LMT is looked at until then, so give the end of a job that is asked for"
 --- [[param]]
 --- name = "job"
 --- type = "int"
@@ -73,6 +73,6 @@ FROM lmt_interference("from" => $from - INTERVAL '5 seconds', "to" => $to + INTE
   JOIN log l ON l.job_id = i.job_id AND l.log_id = i.log_id JOIN swept s ON s.job_id = l.job_id AND s.first_log = l.first_log AND s.direction = i.direction
   LEFT JOIN peak p ON p.fs = i.fs
 UNION ALL
-SELECT o.job_id, o.first_log, o.direction, o.fs, o.ost, s.critical_time, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, o.slowdown, o.files, o.bytes, o.time / s.critical_time
+SELECT o.job_id, o.first_log, o.direction, o.fs, o.ost, s.critical_time, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, o.slowdown, o.files, o.bytes, o.time / nullif(s.critical_time, 0)
 FROM on_slow o JOIN swept s ON s.job_id = o.job_id AND s.first_log = o.first_log AND s.direction = o.direction
 ORDER BY slowdown DESC, others DESC, fs, ost, job_id, log_id, direction

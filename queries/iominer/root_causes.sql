@@ -10,14 +10,14 @@
 ---   { name = "nprocs", type = "Int64", unit = "count", doc = "Processes" },
 ---   { name = "direction", type = "Utf8", doc = "read or write" },
 ---   { name = "cause", type = "Utf8", doc = "" },
----   { name = "share", type = "Float64", doc = "Part of the critical time that the files of the cause have for themselves, by their windows; NULL if it does not hold so" },
----   { name = "share_busy", type = "Float64", doc = "The same by the times for which the files were busy; NULL if it does not hold so" },
+---   { name = "share", type = "Float64", doc = "Part of the critical time that the files of the cause have for themselves, by their windows, NULL if it does not hold so; of a cause by others the part that is theirs" },
+---   { name = "share_busy", type = "Float64", doc = "The same by the times for which the files were busy; of a cause by others as share" },
 ---   { name = "critical_time", type = "Float64", unit = "s", doc = "Time in which at least one file was in use in that direction, by windows; by busy times if share is NULL" },
----   { name = "files", type = "Int64", unit = "count", doc = "Files of the cause" },
----   { name = "bytes", type = "Int64", unit = "B", doc = "Their bytes in that direction" },
+---   { name = "files", type = "Int64", unit = "count", doc = "Files of the cause; NULL of a cause by others" },
+---   { name = "bytes", type = "Int64", unit = "B", doc = "Their bytes in that direction; NULL of a cause by others" },
 ---   { name = "bw", type = "Float64", unit = "B/s", doc = "These bytes / the time that the files have for themselves" },
 ---   { name = "number", type = "Float64", doc = "" },
----   { name = "subject", type = "Utf8", doc = "The OST, the process or the file; of several the one with most time" },
+---   { name = "subject", type = "Utf8", doc = "The OST, the process or the file, of several the one with most time; the file system or OST of a cause by others" },
 --- ]
 --- [[param]]
 --- name = "job"
@@ -44,7 +44,7 @@
 --- type = "text"
 --- default = "'files'"
 --- values = ["files", "all"]
---- doc = "files: causes by the files of a log; all: also by what others did on its OSTs (job_facts; needs from and to)"
+--- doc = "files: causes by the files of a log; all: also by what others did on its OSTs (job_facts; without from and to all of the lake is looked at)"
 --- [[param]]
 --- name = "min_time"
 --- type = "float"
@@ -54,7 +54,7 @@
 --- name = "slow_bw"
 --- type = "float"
 --- default = "1e9"
---- doc = "Bandwidth, B/s, from which files are not considered slow; the default is the threshold of the IOMiner paper"
+--- doc = "Causes by files: bandwidth, B/s, from which files are not considered slow; the default is the threshold of the IOMiner paper"
 
 -- The rules of queries/rules over file_facts: each from the costs of the files that it is about, by default their exclusive times (algorithm 2), which
 -- must be at least half of the critical time.
@@ -88,8 +88,8 @@ WITH file AS (
   SELECT job_id, log_id, direction, cause, share, share_busy, critical_time, files, bytes, bw, number, subject FROM both_kinds
   UNION ALL
   SELECT job_id, log_id, direction, met['cause'], met['cost'] / critical_time, met['cost'] / critical_time, critical_time, NULL, NULL, NULL, met['number'], met['subject']
-  FROM (SELECT job_id, log_id, direction, critical_time, unnest(/* causes of a job */) AS met FROM job_facts("from" => $from, "to" => $to, job => $job))
-  WHERE $evidence = 'all' AND met IS NOT NULL
+  FROM (SELECT job_id, log_id, direction, critical_time, unnest(/* causes of a job */) AS met FROM job_facts("from" => coalesce($from, TIMESTAMP '1970-01-01'), "to" => coalesce($to, TIMESTAMP '2100-01-01'), job => $job))
+  WHERE $evidence = 'all' AND met IS NOT NULL AND critical_time >= $min_time
 )
 SELECT c.job_id, c.log_id, l.app, l.start_time, l.nprocs, c.direction, c.cause, c.share, c.share_busy, c.critical_time, c.files, c.bytes, c.bw, c.number, c.subject
 FROM cause c JOIN log_facts l ON l.job_id = c.job_id AND l.log_id = c.log_id AND l.direction = c.direction

@@ -1,4 +1,4 @@
---- doc = "What rules look at of a log in one direction: its files, times and bandwidths"
+--- doc = "A log in one direction: its files, times and bandwidths"
 --- key = ["log_id", "direction"]
 --- columns = [
 ---   { name = "job_id", type = "Int64", doc = "Job id as Darshan stored it" },

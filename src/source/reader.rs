@@ -115,7 +115,7 @@ pub trait Reader: Send {
     /// outcome says what is missing. After an error nothing of this input has been appended, unless that is no fault of the input, such as
     /// a temporary file that cannot be read; a dump that fails after rows were taken is a damaged one.
     ///
-    /// `expected` is what [`Source::peek`] found of it, if it was asked: it is compared ([`Peek::check`]) with what is read before a
+    /// `expected` is what [`Source::peek`] found of a log, if it was asked; dumps have nothing to compare. It is compared ([`Peek::check`]) with what is read before a
     /// row is appended, so that a log is not looked at once more for that.
     ///
     /// # Errors

@@ -10,6 +10,7 @@ pub mod queries;
 pub(super) mod query_params;
 pub(super) mod query_scope;
 pub(in crate::engine) mod refused_clauses;
+pub(super) mod ruled_out;
 pub mod rules;
 pub(in crate::engine) mod time_zone;
 pub(super) mod user_column;

@@ -260,6 +260,8 @@ impl Query {
             casts.push((format!("${name}"), cast));
         }
         let mut query = self.read()?;
+        // Before values stand in it, for a value may be a query that is not ours to change.
+        super::ruled_out::leave_out(&mut query, &casts);
         if let Some(lakes) = lakes {
             scope::name_the_lake(&mut query, lakes.first);
         }

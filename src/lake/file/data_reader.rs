@@ -35,9 +35,9 @@ impl Refused {
     }
 
     fn note<T>(&self, read: std::io::Result<T>) -> std::io::Result<T> {
-        // A file that ends too early is damaged.
+        // A file that ends too early is damaged, and what a signal interrupts is read again.
         if let Err(e) = &read
-            && e.kind() != ErrorKind::UnexpectedEof
+            && !matches!(e.kind(), ErrorKind::UnexpectedEof | ErrorKind::Interrupted)
             && let Ok(mut noted) = self.0.lock()
         {
             let same = match e.raw_os_error() {

@@ -35,7 +35,7 @@ impl Lake {
     pub fn forget(&self, sources: &[&dyn Source]) -> Result<Forgotten> {
         self.check_owner()?;
         let lease = Lease::take(&self.store)?;
-        for _ in 0..TRIES {
+        for tried in 0..TRIES {
             let snapshot = self.snapshot_to_change()?;
             let inputs = taken_back(&snapshot, sources)?;
             let of_tables = |table: &str| {
@@ -53,6 +53,14 @@ impl Lake {
                 ..RangeResult::default()
             };
             if inputs.is_empty() && gone.replaced.is_empty() {
+                // Others forgot the same meanwhile.
+                if tried > 0 {
+                    return Ok(Forgotten {
+                        version: snapshot.version(),
+                        inputs: 0,
+                        rows: 0,
+                    });
+                }
                 let names: Vec<&str> = sources.iter().map(|source| source.name()).collect();
                 let why = format!("nothing of {} is in the lake", names.join(" or "));
                 return Err(Error::Invalid(why));

@@ -32,7 +32,8 @@ impl Lake {
                 quoted(&self.store.show(""))
             ))
         };
-        // A vacuum that runs at the same time may have decided to remove what this version alone names: it leaves what became young since.
+        // A vacuum that runs at the same time may have decided to remove what this version alone names: it leaves what became young before it
+        // looks at it once more, which is right before it removes it.
         for file in old.files() {
             if let Some(what) = flaw_of_file(&self.store, file)? {
                 return Err(flawed(&file.path, &what));

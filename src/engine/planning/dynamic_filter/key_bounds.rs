@@ -1,16 +1,16 @@
 //! The bounds of the keys of a build side, gathered as its rows come.
 //!
 //! A scan of the probe side needs the bounds of all partitions that its rows may meet, and asks for them when the join has the whole of
-//! one of them; of the others nobody may have asked yet. It waits for nobody: rows that are missing it reads itself, and they are kept
-//! until the join asks for them, which holds all of them anyway. So the bounds are known however the partitions are scheduled, and a
-//! scan never waits for a partition that no task reads on.
+//! one of them; of the others nobody may have asked yet. A scan never waits for another task: rows that are missing it reads itself, up to
+//! 32 MiB of a partition ([`AHEAD`]), and they are kept until the join asks for them. So the bounds of small build sides are known however the
+//! partitions are scheduled.
 //!
 //! | state of a partition | a scan that needs its bounds |
 //! |---|---|
 //! | `NotStarted`: nobody has asked for its rows | starts it, as the join would |
 //! | `Running`: it is read, by the join or ahead of it | reads on until all rows have come; one task reads at a time, which one does not matter |
 //! | `Complete`: all rows were read | has its bounds |
-//! | `Unavailable`: it failed, the join wants no more of it, it came twice, or there is no memory for rows read ahead | reads everything |
+//! | `Unavailable`: it failed, the join wants no more of it, it came twice, or what was read ahead is too large | reads everything |
 
 use crate::engine::rule::Node;
 use datafusion::arrow::array::{Array, RecordBatch};
@@ -28,6 +28,10 @@ use std::collections::VecDeque;
 use std::fmt::{Debug, Formatter};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
+
+/// Bytes of a partition that are read ahead of the join at most. The bounds of larger build sides rule little out, and a join that takes one
+/// partition after another would not hold all of them.
+const AHEAD: usize = 32 << 20;
 
 /// The least and the greatest of a key. None if there is none that is not NULL.
 pub(super) type MinMax = Option<(ScalarValue, ScalarValue)>;
@@ -57,7 +61,7 @@ struct Part {
     bounds: Vec<MinMax>,
     /// Rows that the join has not taken yet, and the bytes that are reserved for them.
     rows: VecDeque<(Result<RecordBatch>, usize)>,
-    /// Memory for rows that were read before the join asked.
+    /// Memory for rows that the join has not taken yet; None before the partition is started.
     memory: Option<MemoryReservation>,
     /// Reads more rows; None before it is started and after its last row.
     next: Option<Next>,
@@ -124,9 +128,7 @@ impl KeyBounds {
                         let (build, context) = self.build.get()?;
                         // The join is told why when it asks.
                         let rows = build.execute(partition, context.clone()).ok()?;
-                        let memory = MemoryConsumer::new(format!("KeyBoundsExec[{partition}]"));
-                        part.memory = Some(memory.register(context.memory_pool()));
-                        self.start(partition, &mut part, rows);
+                        self.start(partition, &mut part, rows, context);
                     }
                 }
                 part.next.clone()?
@@ -135,8 +137,16 @@ impl KeyBounds {
         }
     }
 
-    fn start(&self, partition: usize, part: &mut Part, rows: SendableRecordBatchStream) {
+    fn start(
+        &self,
+        partition: usize,
+        part: &mut Part,
+        rows: SendableRecordBatchStream,
+        context: &TaskContext,
+    ) {
         part.state = State::Running;
+        let memory = MemoryConsumer::new(format!("KeyBoundsExec[{partition}]"));
+        part.memory = Some(memory.register(context.memory_pool()));
         part.next = self.parts.get(partition).map(|of| {
             let of = Arc::downgrade(of);
             next(of, self.keys.clone(), rows)
@@ -160,8 +170,8 @@ impl KeyBounds {
             return Ok(None);
         }
         if matches!(part.state, State::NotStarted) {
-            let rows = build.execute(partition, context)?;
-            self.start(partition, &mut part, rows);
+            let rows = build.execute(partition, context.clone())?;
+            self.start(partition, &mut part, rows, &context);
         }
         part.asked = true;
         Ok(Some(Asked(shared.clone())))
@@ -223,11 +233,12 @@ impl Part {
             .map(|(a, b)| wider(a, b))
             .collect();
         let mut reserved = 0;
-        if let Some(memory) = self.memory.as_mut().filter(|_| !self.asked) {
+        if let Some(memory) = &mut self.memory {
             let bytes = batch.get_array_memory_size();
-            match memory.try_grow(bytes) {
-                Ok(()) => reserved = bytes,
-                Err(_) => self.state = State::Unavailable,
+            let fits = memory.size() + bytes <= AHEAD && memory.try_grow(bytes).is_ok();
+            match fits {
+                true => reserved = bytes,
+                false => self.state = State::Unavailable,
             }
         }
         self.rows.push_back((Ok(batch), reserved));

@@ -12,6 +12,7 @@
 # with from=2026-09-10 to=2026-09-13 min_time=10
 # with job=6102090 both=false
 # with from=2026-09-10 to=2026-09-13 evidence=all
+# with evidence=all min_time=20
 from bisect import bisect_left
 from collections import defaultdict
 
@@ -25,7 +26,7 @@ SELECT l.job_id, l.log_id, l.app, l.start_time, l.nprocs, direction, record_id, 
   CASE direction WHEN 'read' THEN (f.bytes_read, f.posix_reads, consec_reads, f.size_read_0_100 + f.size_read_100_1k, readers, f.read_start, f.read_end, read_busy_end, critical_read_time)
     ELSE (f.bytes_written, f.posix_writes, consec_writes, f.size_write_0_100 + f.size_write_100_1k, writers, f.write_start, f.write_end, write_busy_end, critical_write_time) END AS v
 FROM darshan_file f JOIN darshan_log l USING (log_id), (VALUES ('read'), ('write')) d(direction)
-WHERE NOT is_stream AND l.nprocs >= $min_nprocs AND coalesce(l.job_id = $job, $job IS NULL) AND coalesce(l.start_time >= $from, $from IS NULL) AND coalesce(l.start_time < $to, $to IS NULL)
+WHERE NOT is_stream AND coalesce(l.nprocs, 1) >= $min_nprocs AND coalesce(l.job_id = $job, $job IS NULL) AND coalesce(l.start_time >= $from, $from IS NULL) AND coalesce(l.start_time < $to, $to IS NULL)
 """
 
 
@@ -135,7 +136,7 @@ def by_others(con, params):
     """Causes by what others did on the OSTs of a job."""
     logs = {one["log_id"]: one for one in lake.rows(con, "SELECT log_id, app, start_time, nprocs FROM darshan_log")}
     for f in job_facts.rows(con, params):
-        if f["critical_time"] < 1:
+        if f["critical_time"] < max(1, params["min_time"]):
             continue
         found = None
         if f["ost"] is not None and f["share"] >= 0.5:
