@@ -5,7 +5,7 @@
 
 For each seed a month with planted causes, near misses and decoys, and a clean month, are written, taken into lakes and
 asked. A finding is a row of `root_causes` for a log and direction. Exit 1 unless, over all seeds, precision and recall
-at effect 5 are at least 0.99 and the clean months have no finding. The thresholds stand in queries/iominer/root_causes.sql;
+at effect 5 are at least 0.99 and the clean months have no finding. The thresholds stand in queries/rules;
 what an effect means is written in src/synth/cause.rs.
 """
 
