@@ -67,8 +67,9 @@ WITH log AS (
   SELECT fs, max(bytes_read / interval_s) AS read, max(bytes_written / interval_s) AS write FROM lmt_ost
   WHERE time >= $from - INTERVAL '12 hours' AND time < $to + INTERVAL '12 hours' AND NOT gap AND NOT reset AND interval_s > 0 GROUP BY fs
 )
-SELECT i.job_id, i.log_id, i.direction, i.fs, NULL AS ost, s.critical_time, i.osts, i.seconds, i.seen, i.own, i.same_job, i.other_known, i.unexplained, i.other_known + i.unexplained AS others,
-  i.others_share, i.coverage, CASE WHEN i.direction = 'read' THEN p.read ELSE p.write END AS peak, NULL AS slowdown, NULL AS files_of_all_jobs, NULL AS bytes, NULL AS share
+SELECT i.job_id, i.log_id, i.direction, i.fs, CAST(NULL AS INTEGER) AS ost, s.critical_time, i.osts, i.seconds, i.seen, i.own, i.same_job, i.other_known, i.unexplained, i.other_known + i.unexplained AS others,
+  i.others_share, i.coverage, CASE WHEN i.direction = 'read' THEN p.read ELSE p.write END AS peak, CAST(NULL AS DOUBLE) AS slowdown, CAST(NULL AS BIGINT) AS files_of_all_jobs,
+  CAST(NULL AS BIGINT) AS bytes, CAST(NULL AS DOUBLE) AS share
 FROM lmt_interference("from" => $from - INTERVAL '5 seconds', "to" => $to + INTERVAL '40 seconds', job => $job) i
   JOIN log l ON l.job_id = i.job_id AND l.log_id = i.log_id JOIN swept s ON s.job_id = l.job_id AND s.first_log = l.first_log AND s.direction = i.direction
   LEFT JOIN peak p ON p.fs = i.fs
