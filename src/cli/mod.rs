@@ -16,6 +16,7 @@ mod interrupt;
 mod lake;
 mod open;
 mod output;
+mod panics;
 mod period;
 mod progress;
 mod query;
@@ -89,13 +90,21 @@ impl Command {
 
 /// Runs the command that the process was started with.
 pub fn main() -> ExitCode {
+    panics::report();
     // Queries are planned here, and as deep as their expressions go.
     let whole = std::thread::Builder::new().stack_size(crate::engine::STACK);
-    match whole.spawn(run) {
-        Ok(thread) => thread.join().unwrap_or(ExitCode::from(101)),
+    let exit = match whole.spawn(run) {
+        Ok(thread) => thread.join().unwrap_or(ExitCode::from(FAILED)),
         Err(_) => run(),
+    };
+    match exit == ExitCode::SUCCESS && panics::happened() {
+        true => ExitCode::from(FAILED),
+        false => exit,
     }
 }
+
+/// The exit code of what could not be done.
+const FAILED: u8 = 2;
 
 fn run() -> ExitCode {
     let mut screen = Terminal::new();
@@ -111,13 +120,17 @@ fn run() -> ExitCode {
         (_, Some((io::ErrorKind::BrokenPipe, _))) => ExitCode::SUCCESS,
         (_, Some((_, why))) => {
             screen.say(format_args!("iolode: stdout: cannot write: {why}"));
-            ExitCode::from(2)
+            ExitCode::from(FAILED)
         }
         (Ok(Exit::Done), None) => ExitCode::SUCCESS,
         (Ok(Exit::SomeFailed), None) => ExitCode::from(1),
         (Err(error), None) => {
             screen.say(message(&error));
-            ExitCode::from(if interrupt::has_stopped() { 130 } else { 2 })
+            ExitCode::from(if interrupt::has_stopped() {
+                130
+            } else {
+                FAILED
+            })
         }
     }
 }

@@ -229,22 +229,28 @@ impl Session {
         }
     }
 
+    /// Whether a task that sends nothing more has sent all: one that panicked has not.
+    fn ended(&self, task: &mut Task<()>) -> anyhow::Result<()> {
+        let ended = self.waiting.block_on(&mut task.0);
+        ended.map_err(|_| anyhow::anyhow!("the statement has no answer: a thread failed"))
+    }
+
     /// Sends the parts of an answer as they come, from a task of its own: a computation that does not pause would keep
     /// anything else on its task from being done, noticing Ctrl-C included.
     fn start(
         &self,
         runtime: &Runtime,
         sql: &str,
-    ) -> (Task<()>, mpsc::Receiver<Result<ListFile, Error>>) {
+    ) -> (Task<()>, mpsc::Receiver<Result<Part, Error>>) {
         let (sender, receiver) = mpsc::channel(2);
         let (engine, sql) = (self.engine.clone(), sql.to_string());
         let task = runtime.spawn(async move {
             let rows = async {
                 let mut rows = engine.run(&sql).await?;
                 // Nobody listens any more when the answer is not wanted any more.
-                let _ = sender.send(Ok(ListFile::Columns(rows.schema()))).await;
+                let _ = sender.send(Ok(Part::Columns(rows.schema()))).await;
                 while let Some(batch) = rows.next().await? {
-                    if sender.send(Ok(ListFile::Rows(batch))).await.is_err() {
+                    if sender.send(Ok(Part::Rows(batch))).await.is_err() {
                         break;
                     }
                 }
@@ -309,7 +315,8 @@ fn fallbacks(before: [usize; 2], after: [usize; 2]) -> impl Iterator<Item = Stri
         .map(|(_, note)| note.to_string())
 }
 
-enum ListFile {
+/// What an answer is sent as.
+enum Part {
     Columns(SchemaRef),
     Rows(RecordBatch),
 }
@@ -336,11 +343,14 @@ impl Executor for Session {
         };
         let before = self.engine.fallbacks().counts();
         let (_during, stop) = interrupt::during_statement()?;
-        let (_task, mut receiver) = self.start(runtime, sql);
+        let (mut task, mut receiver) = self.start(runtime, sql);
         let first = self.waiting.block_on(next(&mut receiver, &stop));
         let schema = match first.map_err(|error| self.explain(error))? {
-            Some(ListFile::Columns(schema)) => schema,
-            Some(ListFile::Rows(_)) | None => return Ok(Ran::default()),
+            Some(Part::Columns(schema)) => schema,
+            Some(Part::Rows(_)) | None => {
+                self.ended(&mut task)?;
+                return Ok(Ran::default());
+            }
         };
         let mut ran = Ran::default();
         // Statements such as SET answer with no columns at all.
@@ -349,11 +359,12 @@ impl Executor for Session {
             false => Some(format.writer(sink, &schema, style)?),
         };
         while let Some(part) = self.waiting.block_on(next(&mut receiver, &stop))? {
-            if let (ListFile::Rows(batch), Some(writer)) = (part, &mut writer) {
+            if let (Part::Rows(batch), Some(writer)) = (part, &mut writer) {
                 ran.rows += batch.num_rows() as u64;
                 writer.write(&batch)?;
             }
         }
+        self.ended(&mut task)?;
         if let Some(writer) = writer {
             ran.answered = true;
             ran.notes.extend(writer.finish()?);
@@ -415,9 +426,9 @@ impl Executor for Session {
 
 /// The next part of an answer; None after the last.
 async fn next(
-    receiver: &mut mpsc::Receiver<Result<ListFile, Error>>,
+    receiver: &mut mpsc::Receiver<Result<Part, Error>>,
     stop: &Notify,
-) -> anyhow::Result<Option<ListFile>> {
+) -> anyhow::Result<Option<Part>> {
     tokio::select! {
         biased;
         () = stop.notified() => Err(anyhow::anyhow!("interrupted")),

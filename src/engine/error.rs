@@ -369,7 +369,23 @@ fn beneath(error: &DataFusionError) -> Option<String> {
     let path = text
         .split_once("Object at location ")
         .and_then(|(_, rest)| rest.split_once(" not found: "));
-    path.map(|(path, _)| gone(path)).or_else(|| unread(&text))
+    path.map(|(path, _)| gone(path))
+        .or_else(|| unread(&text))
+        .or_else(|| of_parquet(error))
+}
+
+/// Wrong bytes in a data file, as the Parquet reader finds them, which does not know the file's name.
+fn of_parquet(error: &(dyn std::error::Error + 'static)) -> Option<String> {
+    use datafusion::parquet::errors::ParquetError;
+    let found = error.downcast_ref::<ParquetError>();
+    match found {
+        Some(found) => Some(damaged(&found.to_string())),
+        None => of_parquet(error.source()?),
+    }
+}
+
+fn damaged(reason: &str) -> String {
+    format!("damaged data file, which `iolode lake check` names: {reason}")
 }
 
 /// The file that the file system did not let be read, and its reason. Only wrong bytes are damage.
@@ -406,9 +422,7 @@ fn arrow(error: &datafusion::arrow::error::ArrowError) -> String {
         | A::SchemaError(text) => text.clone(),
         A::ArithmeticOverflow(text) => text.clone(),
         A::DivideByZero => "division by zero".to_string(),
-        A::ParquetError(text) => {
-            format!("damaged data file, which `iolode lake check` names: {text}")
-        }
+        A::ParquetError(text) => damaged(text),
         error => error.to_string(),
     }
 }
@@ -476,6 +490,7 @@ mod tests {
     use super::super::functions::tests::ask;
     use super::*;
     use datafusion::common::{Column, exec_datafusion_err};
+    use datafusion::parquet::errors::ParquetError;
     use std::sync::Arc;
 
     fn told(error: DataFusionError) -> String {
@@ -510,8 +525,12 @@ mod tests {
             }
         }
         let wrong = datafusion::arrow::error::ArrowError::ParquetError("EOF".into());
-        let told = told(DataFusionError::ArrowError(Box::new(wrong), None));
-        assert!(told.starts_with("damaged data file"), "{told}");
+        let in_arrow = DataFusionError::ArrowError(Box::new(wrong), None);
+        let in_parquet = ParquetError::External("Src size is incorrect".into());
+        for error in [in_arrow, in_parquet.into()] {
+            let told = told(error);
+            assert!(told.starts_with("damaged data file"), "{told}");
+        }
     }
 
     #[test]

@@ -42,6 +42,8 @@ mod harness;
 mod inspect;
 #[cfg(feature = "engine")]
 mod joined_sources;
+#[cfg(feature = "engine")]
+mod limits;
 mod lmt_files;
 mod lmt_mysql;
 mod lmt_mysqldump;
@@ -104,6 +106,8 @@ fn main() -> std::process::ExitCode {
         inspect::TESTS,
         #[cfg(feature = "engine")]
         joined_sources::TESTS,
+        #[cfg(feature = "engine")]
+        limits::TESTS,
         lmt_files::TESTS,
         lmt_mysql::TESTS,
         lmt_mysqldump::TESTS,
