@@ -251,7 +251,7 @@ fn failed_inputs_are_listed_up_to_ten_and_then_counted() {
         (again.code, again.stderr.as_str()),
         (
             Some(0),
-            &*format!("nothing new: 13 inputs unchanged, 13 of them failed before\n{reasons}")
+            &*format!("nothing new: 13 inputs known already, 13 of them failed before\n{reasons}")
         )
     );
 }

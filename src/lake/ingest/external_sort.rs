@@ -4,7 +4,7 @@
 //! are read. So they are read once, sorted piece by piece, and spilled; [`super::merge`] brings the pieces of a range or a day
 //! together.
 
-use super::discover::{Candidate, failed_row};
+use super::discover::{Candidate, failed, failed_row};
 use super::options::{IngestOptions, Progress};
 use crate::error::{Error, Result};
 use crate::lake::file::temp;
@@ -144,8 +144,8 @@ pub(in crate::lake) struct Dump {
     pub(in crate::lake) file: Candidate,
     /// Place in the list of sources.
     pub(in crate::lake) source: usize,
-    /// What the lake has taken of it before, if it is the same file still.
-    pub(in crate::lake) taken: Option<Period>,
+    /// What the lake has taken of it before, if it is the same file still, and with which version of the reader.
+    pub(in crate::lake) taken: Option<(Period, u32)>,
     /// Whether the lake holds rows of it, the same file or not.
     pub(in crate::lake) known: bool,
 }
@@ -314,13 +314,7 @@ impl<'o> Worker<'o> {
             Err(e) => {
                 // Of a dump that cannot be read to its end nothing is taken, unless its reader says that what there is is good.
                 self.runs();
-                let why = super::discover::without_path(&e, &dump.file);
-                Ok(failed_row(
-                    &dump.file,
-                    Some(source),
-                    InputStatus::Failed,
-                    why,
-                ))
+                Ok(failed(&dump.file, Some(source), &e))
             }
         }
     }
@@ -350,11 +344,15 @@ impl<'o> Worker<'o> {
             row.bytes = input.len();
         }
         // What was taken before stays, and if both are one period that is what was taken.
-        let period = self.options.period;
-        row.period = dump
-            .taken
-            .filter(|taken| taken.touches(period))
-            .map_or(period, |taken| taken.with(period));
+        row.period = self.options.period;
+        if let Some((taken, reader_version)) = dump.taken {
+            if !row.period.covers(taken) {
+                row.reader_version = row.reader_version.min(reader_version);
+            }
+            if taken.touches(row.period) {
+                row.period = taken.with(row.period);
+            }
+        }
         Ok(row)
     }
 

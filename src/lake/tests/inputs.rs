@@ -2,10 +2,11 @@
 
 use super::dumps::{Dumps, HEADER, dump, line, states};
 use super::*;
-use crate::source::Hints;
+use crate::source::{Hints, InputMeta, InputProvider};
 use arrow::datatypes::TimestampMicrosecondType;
 use arrow::record_batch::RecordBatch;
 use std::fs;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 fn hours(rows: &RecordBatch, name: &str) -> Vec<i64> {
     let column = rows.column_by_name(name).unwrap();
@@ -38,7 +39,8 @@ fn a_file_that_was_taken_for_something_else_is_looked_at_again_as_what_it_is() {
     let report = take("darshan");
     assert_eq!(report.failures.len(), 1, "{report:?}");
     assert!(report.failures[0].1.contains("no log that iolode knows"));
-    assert_eq!(take("darshan").unchanged, 1);
+    assert_eq!((report.version, report.not_logs), (None, 1));
+    assert_eq!(take("darshan").failures, report.failures);
     assert_eq!(take("slurm").rows, 1);
     // And is not lost by being taken for something else again.
     assert_eq!(take("darshan").unchanged, 1);
@@ -66,38 +68,42 @@ fn what_was_no_log_of_a_directory_is_looked_at_again_when_another_kind_is_named_
     assert_eq!(take(&["darshan"]).rows, 0);
     assert_eq!(take(&["darshan", "slurm"]).rows, 1);
     assert_eq!(take(&["darshan", "slurm"]).unchanged, 1);
-    // What is neither is noted once.
+    // What is neither is no reason for a version, as whatever it is looked at.
     dumps.write("notes", "nothing");
-    assert_eq!(take(&["darshan"]).version, Some(4));
     let kind = || {
         let inputs = dumps.lake.snapshot(None).unwrap().inputs().unwrap();
         let notes = inputs.into_iter().find(|row| row.path.ends_with("notes"));
-        notes.unwrap().source.map(|kind| kind.to_string())
+        notes.map(|row| row.source.map(|kind| kind.to_string()))
     };
-    let first = kind();
-    assert_eq!(first.as_deref(), Some("darshan"));
-    for kinds in [
-        &["slurm"][..],
-        &["darshan"],
-        &["lmt"],
-        &["slurm", "darshan"],
-    ] {
+    for kinds in [&["slurm"][..], &["lmt"], &["slurm", "darshan"]] {
         for _ in 0..2 {
             let report = take(kinds);
-            assert_eq!((report.version, report.unchanged), (None, 2), "{kinds:?}");
+            let counts = (report.version, report.unchanged, report.not_logs);
+            assert_eq!(counts, (None, 1, 1), "{kinds:?}");
             assert!(report.failures.is_empty(), "{report:?}");
         }
     }
-    assert_eq!(kind(), first);
-    // As what it was looked at last is noted beside something new: as any kind.
-    dumps.write(
-        "later.psv",
-        &dump(&[line(2, "COMPLETED", 0, Some(1), Some(50))]),
-    );
-    let report = take(&["lmt", "slurm"]);
-    assert_eq!((report.version, report.unchanged), (Some(5), 2));
-    assert_eq!(report.inputs.values().sum::<u64>(), 1);
     assert_eq!(kind(), None);
+    // It is noted beside something new, as what it was looked at.
+    let later = |name: &str, job: i64| {
+        let text = dump(&[line(job, "COMPLETED", 0, Some(1), Some(50))]);
+        dumps.write(name, &text);
+    };
+    later("later.psv", 2);
+    let report = take(&["slurm"]);
+    assert_eq!((report.version, report.not_logs), (Some(3), 1));
+    assert_eq!(kind(), Some(Some("slurm".into())));
+    for kinds in [&["darshan"][..], &["lmt"], &["lmt", "slurm"]] {
+        let report = take(kinds);
+        let counts = (report.version, report.unchanged, report.not_logs);
+        assert_eq!(counts, (None, 3, 0), "{kinds:?}");
+    }
+    // As what it was looked at last: as any kind.
+    later("last.psv", 3);
+    let report = take(&["lmt", "slurm"]);
+    assert_eq!((report.version, report.unchanged), (Some(4), 3));
+    assert_eq!(report.inputs.values().sum::<u64>(), 1);
+    assert_eq!(kind(), Some(None));
     assert_eq!(take(&["lmt", "slurm"]).version, None);
 }
 
@@ -201,4 +207,129 @@ fn compressed_dumps_are_those_that_were_compressed() {
         1,
         "what it brought stays"
     );
+}
+
+/// Logs and dumps that cannot be read for a while, for a reason of the system.
+struct Unreadable {
+    directory: PathBuf,
+    peeks: bool,
+    is_broken: AtomicBool,
+}
+
+impl InputProvider for Unreadable {
+    fn list(&self) -> Vec<InputMeta> {
+        let meta = |name: &str| InputMeta {
+            path: self.directory.join(name),
+            bytes: 14,
+            modified: 7,
+        };
+        vec![meta("day.psv"), meta("log")]
+    }
+
+    fn peek(&self, path: &Path) -> Option<(&'static str, Peek)> {
+        let log = Peek::Log {
+            job_id: 1,
+            start_time: Some(0),
+        };
+        self.peeks.then_some(match path.ends_with("log") {
+            true => ("mounts", log),
+            false => ("slurm", Peek::Dump),
+        })
+    }
+
+    fn open(&self, path: &Path) -> Result<Input> {
+        if self.is_broken.load(Ordering::Relaxed) {
+            let denied = std::io::Error::from_raw_os_error(13);
+            return Err(Error::io(path, "cannot open", denied));
+        }
+        let dump = dump(&[line(1, "COMPLETED", 0, Some(1), Some(2))]);
+        let text = match path.ends_with("log") {
+            true => "mounts 1 0 /a",
+            false => &dump,
+        };
+        Ok(Input::from_bytes(path, text.as_bytes().to_vec()))
+    }
+}
+
+#[test]
+fn what_cannot_be_read_is_tried_again_by_each_ingest_and_is_a_failure_each_time() {
+    let sources: &[&dyn Source] = &[&MountList, &crate::source::slurm::Slurm];
+    for peeks in [true, false] {
+        let lake = Lake::in_memory().unwrap();
+        let made = Unreadable {
+            directory: "/made".into(),
+            peeks,
+            is_broken: true.into(),
+        };
+        let options = IngestOptions {
+            made: Some(&made),
+            sources,
+            threads: 2,
+            ..IngestOptions::default()
+        };
+        let why = "cannot open: permission denied";
+        let failures =
+            ["/made/day.psv", "/made/log"].map(|path| (path.to_string(), why.to_string()));
+        let mut versions = vec![];
+        for _ in 0..3 {
+            let report = lake.ingest(&options, &Silent).unwrap();
+            let mut found = report.failures.clone();
+            found.sort();
+            assert_eq!(found, failures, "{peeks}");
+            assert_eq!(report.failed_before, 0);
+            versions.push(report.version);
+        }
+        assert_eq!(versions, [Some(2), None, None], "{peeks}");
+        made.is_broken.store(false, Ordering::Relaxed);
+        let report = lake.ingest(&options, &Silent).unwrap();
+        assert_eq!(report.inputs, [(InputStatus::Ok, 2)].into(), "{peeks}");
+        assert!(report.failures.is_empty());
+        assert_eq!(lake.ingest(&options, &Silent).unwrap().version, None);
+    }
+}
+
+#[test]
+fn files_that_are_no_logs_make_no_version_and_are_noted_by_the_next() {
+    let bench = Bench::new();
+    bench.log("README", "how to");
+    let report = bench.ingest();
+    assert_eq!(
+        (report.version, report.not_logs, report.unchanged),
+        (None, 1, 0)
+    );
+    assert!(report.failures.is_empty() && bench.statuses().is_empty());
+    // Of one that is asked for by name somebody must hear, each time.
+    let named = IngestOptions {
+        paths: vec![bench.logs().join("README").into()],
+        ..bench.options()
+    };
+    for _ in 0..2 {
+        let report = bench.lake.ingest(&named, &Silent).unwrap();
+        assert_eq!((report.version, report.failures.len()), (None, 1));
+    }
+    bench.log("log", "mounts 1 0 /a");
+    bench.log("copy", "mounts 1 0 /a");
+    let report = bench.ingest();
+    assert_eq!(
+        (report.version, report.not_logs, report.copies),
+        (Some(2), 1, 1)
+    );
+    let expected = [(InputStatus::Ok, 1), (InputStatus::Skipped, 2)];
+    assert_eq!(report.inputs, expected.into());
+    let report = bench.ingest();
+    assert_eq!(
+        (report.version, report.not_logs, report.unchanged),
+        (None, 0, 3)
+    );
+    // It was changed and is still none.
+    bench.log("README", "how to do it");
+    let report = bench.ingest();
+    assert_eq!(
+        (report.version, report.not_logs, report.unchanged),
+        (None, 1, 2)
+    );
+    // What was a log is none now.
+    bench.log("log", "gone");
+    fs::remove_file(bench.logs().join("copy")).unwrap();
+    assert_eq!(bench.ingest().version, Some(3));
 }
