@@ -195,6 +195,7 @@ impl Lake {
                 Some(known) => stage.insert(known),
                 None => stage.insert(ExternalSort::read(&work.dumps, &rules, options, told)?),
             };
+            stage.resolve_stand_ins(&snapshot, options)?;
             nothing.failures.extend(stage.unreadable.iter().cloned());
             let taken: HashSet<&str> = work.dumps.iter().map(|dump| &*dump.file.name).collect();
             let dumps = stage.rows.iter().filter(|row| taken.contains(&*row.path));
@@ -419,7 +420,7 @@ pub(in crate::lake) fn signature(task: &Task) -> u64 {
                 .iter()
                 .for_each(|file| text += &format!("\n{}", file.path));
             let drop: BTreeSet<&i64> = task.drop.iter().collect();
-            text += &format!("\n{drop:?}");
+            text += &format!("\n{drop:?} {:?}", task.moved);
             task.runs.iter().for_each(|run| text += &staged(run));
         }
         Task::Days(task) => {

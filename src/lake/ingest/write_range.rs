@@ -376,7 +376,7 @@ fn merge_dumps(
         .filter(|run| run.table == name)
         .cloned()
         .collect();
-    if runs.is_empty() && !task.rewrite {
+    if runs.is_empty() && !task.rewrite && task.moved.is_empty() {
         return Ok(None);
     }
     let old = old_of(task, name);
@@ -387,6 +387,7 @@ fn merge_dumps(
         &runs,
         row_merger,
         task.rewrite,
+        &task.moved,
     )?;
     if merged.changed || task.rewrite {
         result

@@ -333,3 +333,81 @@ fn files_that_are_no_logs_make_no_version_and_are_noted_by_the_next() {
     fs::remove_file(bench.logs().join("copy")).unwrap();
     assert_eq!(bench.ingest().version, Some(3));
 }
+
+/// Array tasks and a het job, with and without JobIDRaw. The tasks of array 3 have the raw ids 8 and 3, the components of 29 have 29 and 30.
+fn parts(with_ids: bool, state: &str, end: &str, cluster: &str) -> String {
+    let ids = [
+        ("3_0", "8"),
+        ("3_1", "3"),
+        ("29+0", "29"),
+        ("29+1", "30"),
+        ("5", "5"),
+    ];
+    let mut text = "JobID|JobIDRaw|Cluster|State|Submit|Start|End\n".to_string();
+    for (shown, raw) in ids {
+        let times = "2026-09-01T00:00:00|2026-09-01T00:00:10";
+        text += &format!("{shown}|{raw}|{cluster}|{state}|{times}|{end}\n");
+        text += &format!("{shown}.batch|{raw}.batch|{cluster}|{state}|{times}|{end}\n");
+    }
+    let without = |line: &str| {
+        let mut fields: Vec<&str> = line.split('|').collect();
+        fields.remove(1);
+        fields.join("|") + "\n"
+    };
+    match with_ids {
+        true => text,
+        false => text.lines().map(without).collect(),
+    }
+}
+
+#[test]
+fn records_without_a_raw_id_take_the_one_that_another_dump_says_whichever_comes_first() {
+    let with = parts(true, "RUNNING", "Unknown", "c");
+    let without = parts(false, "COMPLETED", "2026-09-01T01:00:00", "c");
+    let expected: Vec<_> = [3, 5, 8, 29, 30]
+        .map(|job| (job, "COMPLETED".to_string(), true))
+        .into();
+    let steps = |dumps: &Dumps| {
+        let rows = dumps.rows("slurm_step");
+        let jobs = rows.column_by_name("job_id").unwrap();
+        jobs.as_primitive::<Int64Type>().values().to_vec()
+    };
+    for order in [[&with, &without], [&without, &with]] {
+        let dumps = Dumps::new();
+        for (at, text) in order.into_iter().enumerate() {
+            let report = dumps.take(dumps.write(&format!("{at}.psv"), text));
+            assert!(report.version.is_some());
+        }
+        assert_eq!(states(&dumps.rows("slurm_job")), expected);
+        assert_eq!(steps(&dumps), [3, 5, 8, 29, 30]);
+        assert_eq!(dumps.lake.check().unwrap().wrong, []);
+        // The same once more changes nothing.
+        dumps.take(dumps.write("again.psv", &without));
+        assert_eq!(states(&dumps.rows("slurm_job")), expected);
+    }
+    let at_once = Dumps::new();
+    at_once.write("a.psv", &with);
+    at_once.write("b.psv", &without);
+    at_once.take(at_once.directory.path());
+    assert_eq!(states(&at_once.rows("slurm_job")), expected);
+    assert_eq!(steps(&at_once), [3, 5, 8, 29, 30]);
+}
+
+#[test]
+fn a_raw_id_that_may_be_of_another_job_is_not_taken() {
+    // 3_0 is 8 and 3_1 is 3 in one cluster; the other says nothing of its own.
+    let dumps = Dumps::new();
+    let end = "2026-09-01T01:00:00";
+    dumps.take(dumps.write("a.psv", &parts(true, "COMPLETED", end, "a")));
+    dumps.take(dumps.write("b.psv", &parts(false, "FAILED", end, "b")));
+    let found = states(&dumps.rows("slurm_job"));
+    assert_eq!(found.iter().filter(|(job, ..)| *job < 0).count(), 3);
+    // 2^24 x 3 + 1, 2^24 x 3 + 2 x 1 + 1, and 2^24 x 29 + 2 x 1 + 2.
+    let below: Vec<i64> = found
+        .iter()
+        .map(|row| row.0)
+        .filter(|job| *job < 0)
+        .collect();
+    assert_eq!(below, [-486_539_268, -50_331_651, -50_331_649]);
+    assert_eq!(found.len(), 10);
+}

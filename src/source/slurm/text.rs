@@ -537,7 +537,7 @@ impl Text<'_> {
         }
         if self.without_id > 0 {
             why.push(format!(
-                "{} records of array tasks and het components have no raw id: the dump lacks JobIDRaw, so these records get a negative job_id and cannot be joined with logs",
+                "{} records of array tasks and het components have no raw id, for the dump lacks JobIDRaw: where no other dump says it they get a negative job_id and cannot be joined with logs",
                 self.without_id
             ));
         }
