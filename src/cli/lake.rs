@@ -450,9 +450,10 @@ fn check(args: &Check, screen: &mut Terminal) -> anyhow::Result<Exit> {
             0 => String::new(),
             n => format!(", {} could not be read", size::count(n as u64)),
         },
-        match report.wrong.len() {
-            0 => String::new(),
-            _ => format!(
+        match (&report.remedy, report.wrong.len()) {
+            (_, 0) => String::new(),
+            (Some(remedy), _) => format!("; {remedy}"),
+            (None, _) => format!(
                 "; `iolode lake restore {0} --version N` goes back to a version whose files are whole, `iolode lake history {0}` lists all",
                 quoted(&args.lake)
             ),
@@ -548,8 +549,8 @@ fn vacuum(args: &Vacuum, screen: &mut Terminal) -> anyhow::Result<Exit> {
     ));
     if let (1.., Some(until)) = (report.held, report.held_until) {
         screen.say(format_args!(
-            "{} left, for a command that changes the lake began before they were written and may still run; if it was killed its lease ends {}",
-            size::counted(report.held, "file was", "files were"),
+            "{} to no version and stayed: an ingest or another command that writes this lake may still need what it has written. If none is running, as after a kill, run this again after {}",
+            size::counted(report.held, "file belongs", "files belong"),
             time(until)
         ));
     }

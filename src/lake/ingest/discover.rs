@@ -272,11 +272,12 @@ impl Listing {
             if options.is_cancelled() {
                 return Err(Error::Interrupted);
             }
-            if row.is_taken_back()
-                || !is_outdated(&row, read_with, options)
-                || is_address(&row.path)
-                || roots.iter().any(|root| path.starts_with(root))
-            {
+            let elsewhere = !roots.iter().any(|root| path.starts_with(root));
+            if row.is_taken_back() || is_address(&row.path) || !elsewhere {
+                continue;
+            }
+            if !is_outdated(&row, read_with, options) {
+                self.files += 1;
                 continue;
             }
             match lister.look(path) {
