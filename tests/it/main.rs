@@ -30,6 +30,8 @@ mod cli;
 mod cli_program;
 mod columns;
 mod concurrent;
+/// How the library's own tests look at rows.
+#[path = "../../src/table/tests/columns.rs"]
 #[path = "../crash/ingest.rs"]
 mod crash;
 mod darshan_logs;
