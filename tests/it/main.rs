@@ -94,7 +94,13 @@ fn main() -> std::process::ExitCode {
         algorithm_1::TESTS,
         circles::TESTS,
         #[cfg(feature = "engine")]
-        cli::TESTS,
+        cli::help::TESTS,
+        #[cfg(feature = "engine")]
+        cli::lake::TESTS,
+        #[cfg(feature = "engine")]
+        cli::output::TESTS,
+        #[cfg(feature = "engine")]
+        cli::sql::TESTS,
         concurrent::TESTS,
         crash::TESTS,
         darshan_logs::TESTS,
