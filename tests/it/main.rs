@@ -8,6 +8,8 @@
 //!
 //! # Environment variables of the tests
 //!
+//! It is an error if one of the first two names something that is not there.
+//!
 //! | variable | what it does |
 //! |---|---|
 //! | `IOLODE_SHARED_DATA` | the folder of the real logs; `../shared/data` if not set |
@@ -28,10 +30,10 @@ mod circles;
 mod cli;
 #[cfg(feature = "engine")]
 mod cli_program;
-mod columns;
-mod concurrent;
 /// How the library's own tests look at rows.
 #[path = "../../src/table/tests/columns.rs"]
+mod columns;
+mod concurrent;
 #[path = "../crash/ingest.rs"]
 mod crash;
 mod darshan_logs;
