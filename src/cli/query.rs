@@ -205,8 +205,8 @@ fn page_command(analysis: &'static Analysis) -> Command {
 
 /// The option for a parameter.
 fn option(param: &Param) -> Arg {
-    let help = match param.default.as_deref() {
-        None | Some("NULL") => param.doc.clone(),
+    let help = match param.typed_default() {
+        None => param.doc.clone(),
         Some(default) => format!("{} [default: {default}]", param.doc),
     };
     let arg = Arg::new(param.name.clone())
