@@ -73,8 +73,9 @@ type Otherwise = (
     fn(Statement) -> Option<Statement>,
 );
 
-const OTHERWISE: [Otherwise; 3] = [
+const OTHERWISE: [Otherwise; 4] = [
     (headings::clash, headings::distinct),
+    (headings::clash, headings::distinct_beside_all),
     (order_positions::refused, order_positions::written_out),
     (using::is_ambiguous, using::qualified),
 ];

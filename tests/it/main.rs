@@ -40,6 +40,8 @@ mod darshan_logs;
 mod darshan_reference;
 mod differential;
 #[cfg(feature = "engine")]
+mod drishti;
+#[cfg(feature = "engine")]
 mod failure;
 mod harness;
 #[cfg(feature = "engine")]
@@ -110,6 +112,8 @@ fn main() -> std::process::ExitCode {
         darshan_logs::TESTS,
         darshan_reference::TESTS,
         differential::TESTS,
+        #[cfg(feature = "engine")]
+        drishti::TESTS,
         #[cfg(feature = "engine")]
         failure::TESTS,
         #[cfg(feature = "engine")]

@@ -19,13 +19,27 @@ pub(in crate::engine) fn clash(error: &DataFusionError) -> bool {
 }
 
 /// The statement with names of their own for the columns of each SELECT that need one; None if it is no query.
-pub(in crate::engine) fn distinct(mut statement: Statement) -> Option<Statement> {
-    let mut names = Names { found: false };
+pub(in crate::engine) fn distinct(statement: Statement) -> Option<Statement> {
+    named(statement, false)
+}
+
+/// The same with names of their own also for the columns beside a `*`, which may hold them too. What stands around such a SELECT may
+/// need the names that they had.
+pub(in crate::engine) fn distinct_beside_all(statement: Statement) -> Option<Statement> {
+    named(statement, true)
+}
+
+fn named(mut statement: Statement, beside_all: bool) -> Option<Statement> {
+    let mut names = Names {
+        beside_all,
+        found: false,
+    };
     let _ = super::visit::visit_mut(&mut statement, &mut names);
     names.found.then_some(statement)
 }
 
 struct Names {
+    beside_all: bool,
     found: bool,
 }
 
@@ -39,7 +53,7 @@ impl VisitorMut for Names {
                 SelectItem::Wildcard(_) | SelectItem::QualifiedWildcard(..)
             )
         };
-        let has_all = select.projection.iter().any(all);
+        let has_all = self.beside_all && select.projection.iter().any(all);
         let mut seen: HashMap<String, usize> = HashMap::new();
         for item in &mut select.projection {
             let SelectItem::UnnamedExpr(expr) = item else {

@@ -41,6 +41,7 @@ pub const QUERIES: &[(&str, &str, &str)] = queries! {
     }
     "facts" { "file_facts", "job_facts" }
     "lustre" { "ost_load", "slow_osts", "ost_neighbours", "stripe_advice" }
+    "advice" { "drishti" }
     "jobs" { "top_users_and_programs", "regressions", "rank_imbalance", "unreadable_logs" }
 };
 
@@ -50,6 +51,7 @@ pub const FOLDERS: &[(&str, &str)] = &[
     ("iominer", "Questions of the IOMiner paper"),
     ("facts", "What the rules of root_causes look at"),
     ("lustre", "Storage targets"),
+    ("advice", "Habits of I/O"),
     ("jobs", "Jobs, programs and logs"),
 ];
 

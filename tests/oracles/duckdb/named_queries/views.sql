@@ -56,7 +56,7 @@ SELECT l.job_id, l.log_id,
     WHEN b.records > 1 OR (NOT b.f.sure_user AND b.f.record."user" <> b.f.guess) THEN 'ambiguous'
     WHEN b.f.record.het_job_id IS NOT NULL THEN 'leader'
     WHEN step.node_count IS NOT NULL THEN 'step' ELSE 'job' END AS match,
-  step.step_id, coalesce(step.node_count, b.f.record.node_count) AS node_count, step.ntasks, b.f.record.job_id_text AS job_id_text,
+  step.step_id, coalesce(step.node_count, b.f.record.node_count) AS node_count, b.f.record.node_count AS job_node_count, step.ntasks, b.f.record.job_id_text AS job_id_text,
   b.f.record.submit_time AS submit_time, b.f.record.start_time AS slurm_start, b.f.record.end_time AS slurm_end, b.f.record.cluster AS cluster,
   b.f.record.account AS account, b.f.record.partition AS partition, b.f.record.job_name AS job_name, b.f.record.state AS state,
   l.uid, coalesce(b.f.record."user", l."user") AS "user", l.app, l.nprocs, l.start_time, l.end_time, l.run_time, l.bytes_read, l.bytes_written,
