@@ -55,7 +55,7 @@ pub struct Scalar {
     pub(super) coerce: fn(&[DataType]) -> Result<Vec<DataType>>,
     /// The type that it gives.
     pub(super) return_type: fn() -> DataType,
-    /// One result for each row; the arguments have equal lengths, and the types that `takes` named.
+    /// One result for each row; the arguments have equal lengths, and the types that `coerce` gave.
     pub(super) kernel: fn(&[ArrayRef]) -> Result<ArrayRef>,
 }
 
@@ -77,7 +77,7 @@ pub struct Aggregate {
     pub page: FunctionDoc,
     /// The types that it takes in place of those given, or why it cannot take them.
     pub(super) coerce: fn(&[DataType]) -> Result<Vec<DataType>>,
-    /// The type that it gives for arguments of the types that `takes` named.
+    /// The type that it gives for arguments of the types that `coerce` gave.
     pub(super) return_type: fn(&[DataType]) -> DataType,
     /// Names and types of a partial state, for the same.
     pub(super) state: fn(&[DataType]) -> Vec<(&'static str, DataType)>,

@@ -2,8 +2,9 @@
 //!
 //! # Adding a function
 //! One file with a `static` [`Scalar`] or [`Aggregate`]: its page (what it is, how it is called, an example with its
-//! answer), the types it takes, and its kernel over whole arrays. One line in [`SCALAR`] or [`AGGREGATE`]. The registry
-//! test then runs the example, `information_schema.routines` shows the page, and every session has the function.
+//! answer), the types it takes, and its kernel over whole arrays. One line in [`SCALAR`] or [`AGGREGATE`]; its call as an
+//! expression in [`call`], in the same order; and `tests/slt/functions/NAME.slt`. Tests fail without these, and run the example.
+//! `information_schema.routines` shows the page, and every session has the function.
 //!
 //! An aggregate implements [`GroupsAccumulator`](datafusion::logical_expr::GroupsAccumulator) over flat vectors with an honest `size()`, and its partial states merge
 //! to the same answer in whatever order they come; `single::Single` makes of it the accumulator that windows need.
@@ -13,8 +14,6 @@ mod arguments;
 mod bin;
 mod bin_counts;
 pub mod call;
-pub(super) mod date_part;
-pub(super) mod date_trunc;
 mod definition;
 mod erfc;
 mod grouped;
