@@ -122,7 +122,7 @@ fn parse(folder: &'static str, name: &'static str, text: &str) -> Result<Query> 
     let (front, sql) = front_matter(text);
     let front: Front = toml::from_str(&front).map_err(|e| bad(e.to_string()))?;
     let (sql, columns) = super::factors::insert(&sql, front.columns)?;
-    let (sql, columns) = super::rules::insert(sql, columns);
+    let (sql, columns) = super::root_causes::insert(sql, columns);
     Ok(Query {
         folder,
         name,
