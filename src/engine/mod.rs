@@ -24,8 +24,9 @@ mod error;
 mod exec;
 pub mod functions;
 mod logical;
+mod physical_rule;
 mod planning;
-mod rule;
+
 mod scan;
 mod session;
 mod sql;
@@ -40,7 +41,7 @@ pub use catalog::views;
 pub use dataframe::{Direction, LakeSession, PerfFactors};
 pub use exec::for_execution;
 pub use session::options;
-pub use sql::{factors, queries, rules};
+pub use sql::{factors, queries, root_causes};
 
 use crate::error::{Error, Result};
 use catalog::lakes::{AttachedLake, Catalog, SessionTables};
