@@ -13,7 +13,7 @@
 //! | `IOLODE_SHARED_DATA` | the folder of the real logs; `../shared/data` if not set |
 //! | `IOLODE_PYTHON` | a Python with the packages of `tests/oracles/python/requirements.txt`; `target/venv` if not set |
 //! | `SLT_COMPLETE` | `tests/slt` writes the answers into its files |
-//! | `IOLODE_SEED`, `IOLODE_MUTANTS` | seed of the mutated logs, and how many of each there are (`tests/fuzz/mutants`, `src/source/darshan/spilled_real_logs.rs`) |
+//! | `IOLODE_SEED`, `IOLODE_MUTANTS` | seed of the mutated logs, and how many of each there are (`tests/fuzz/mutants`, `src/source/darshan/tests/spilled_real_logs.rs`) |
 //! | `IOLODE_SEED`, `IOLODE_JOINS` | the same of random joins (`src/engine/tests/joins.rs`) |
 //! | `IOLODE_PATHS` | paths of the listing of an archive (`src/lake/tests/daily.rs`) |
 //!

@@ -1,7 +1,7 @@
 //! A log that is larger than the memory of an ingest.
 
 use super::*;
-use crate::source::darshan::bounded::{BOMB_RECORDS, BOMB_STREAMS, bomb, of_process};
+use crate::source::darshan::tests::bounded::{BOMB_RECORDS, BOMB_STREAMS, bomb, of_process};
 use crate::source::darshan::write::{DarshanLog, Job};
 use crate::source::darshan::write::{Module, Records};
 use crate::source::darshan::{Darshan, ModuleId};
