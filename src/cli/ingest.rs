@@ -14,8 +14,9 @@ use std::path::{Path, PathBuf};
 /// Import logs into a lake
 #[derive(clap::Args)]
 #[command(after_help = "\
-Inputs already in the lake are skipped. Inputs that cannot be read are recorded with the reason
-and listed, and the exit code is 1. Ctrl-C aborts and leaves the lake unchanged. Temporary files
+Inputs already in the lake are not read again. Inputs that cannot be read are recorded with the
+reason and listed, and the exit code is 1; what the system did not let be read, such as a file
+without the right to read it, is tried again by each ingest. Ctrl-C aborts and leaves the lake unchanged. Temporary files
 take some hundred MiB for each thread. They are in --temp, else in TMPDIR or /tmp, or in the lake
 if /tmp is in memory.
 
@@ -74,7 +75,8 @@ pub(super) struct Args {
     /// Import traced accesses (DXT) as well; they are added to logs that were imported without them
     #[arg(long)]
     dxt: bool,
-    /// Read inputs again that were read by an older version of iolode or with other settings of the lake
+    /// Read inputs again that were read by an older version of iolode or with other settings of the lake, and dumps of which
+    /// `lake forget --before` removed rows; without paths all such inputs of the lake
     #[arg(long)]
     refresh: bool,
     /// Store the paths in the settings; an ingest without paths imports what is new there

@@ -186,9 +186,11 @@ struct Vacuum {
 #[command(group(clap::ArgGroup::new("forgotten").required(true).multiple(true).args(["before", "darshan", "slurm", "lmt"])))]
 #[command(after_help = "\
 --before removes Darshan logs that began before that date, accounting records of jobs that ended by
-then, and LMT samples up to then. Records of jobs without an end stay. The logs are recorded as
-forgotten: no later ingest imports them or copies of them again, also if all Darshan logs are
-forgotten before or afterwards. Records and samples do come back if their dump is imported again.
+then, and LMT samples up to then. Records of jobs without an end stay. If nothing is older, the lake
+stays as it is. The logs are recorded as forgotten: no later ingest imports them or copies of them
+again, also if all Darshan logs are forgotten before or afterwards. A dump that is in the lake is
+still skipped, so its records and samples come back only if it is ingested again with --refresh, if
+the file has changed, or if another dump, `sacct:` or a live database says them again.
 Older versions of the lake keep the rows until `iolode lake vacuum` removes these versions;
 `iolode lake restore` goes back to one.
 
@@ -386,7 +388,8 @@ fn forget(args: &Forget, screen: &mut Terminal) -> anyhow::Result<Exit> {
         .filter(|source| wanted(source.name()))
         .collect();
     let lake = Lake::open(&args.lake)?;
-    let forgotten = match &args.before {
+    let before = args.before.as_deref();
+    let forgotten = match before {
         None => lake.forget(&sources)?,
         Some(date) => {
             let zone = lake.site()?.zone()?;
@@ -395,6 +398,13 @@ fn forget(args: &Forget, screen: &mut Terminal) -> anyhow::Result<Exit> {
             lake.forget_before(&sources, before)?
         }
     };
+    if let Some(date) = before.filter(|_| (forgotten.inputs, forgotten.rows) == (0, 0)) {
+        screen.say(format_args!(
+            "nothing in the lake is older than {date}; version {} stays",
+            forgotten.version
+        ));
+        return Ok(Exit::Done);
+    }
     screen.say(format_args!(
         "{} and {} forgotten, version {}; older versions keep them until `iolode lake vacuum` removes these",
         size::counted(forgotten.inputs, "input", "inputs"),
@@ -440,9 +450,10 @@ fn check(args: &Check, screen: &mut Terminal) -> anyhow::Result<Exit> {
             0 => String::new(),
             n => format!(", {} could not be read", size::count(n as u64)),
         },
-        match report.wrong.len() {
-            0 => String::new(),
-            _ => format!(
+        match (&report.remedy, report.wrong.len()) {
+            (_, 0) => String::new(),
+            (Some(remedy), _) => format!("; {remedy}"),
+            (None, _) => format!(
                 "; `iolode lake restore {0} --version N` goes back to a version whose files are whole, `iolode lake history {0}` lists all",
                 quoted(&args.lake)
             ),
@@ -538,8 +549,8 @@ fn vacuum(args: &Vacuum, screen: &mut Terminal) -> anyhow::Result<Exit> {
     ));
     if let (1.., Some(until)) = (report.held, report.held_until) {
         screen.say(format_args!(
-            "{} left, for a command that changes the lake began before they were written and may still run; if it was killed its lease ends {}",
-            size::counted(report.held, "file was", "files were"),
+            "{} to no version and stayed: an ingest or another command that writes this lake may still need what it has written. If none is running, as after a kill, run this again after {}",
+            size::counted(report.held, "file belongs", "files belong"),
             time(until)
         ));
     }

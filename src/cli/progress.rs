@@ -121,25 +121,38 @@ impl Progress for Bar {
     }
 }
 
+/// What was found and not taken in, and why not.
+fn left_out(report: &IngestReport) -> Vec<String> {
+    let parts = [
+        (report.copies, "with the bytes of a known log"),
+        (report.not_logs, "not a log"),
+        (report.outside, "outside the period"),
+    ];
+    let some = parts.into_iter().filter(|(n, _)| *n > 0);
+    some.map(|(n, what)| format!("{} {what}", size::count(n)))
+        .collect()
+}
+
 /// The line at the end of an ingest.
 pub(crate) fn summary(report: &IngestReport, took: Duration) -> String {
     let Some(version) = report.version else {
-        let mut line = format!(
-            "nothing new: {} unchanged",
-            size::counted(report.unchanged, "input", "inputs")
-        );
-        for (n, what) in [
-            (report.failed_before, "of them failed before"),
-            (report.outside, "outside the period"),
-        ] {
-            if n > 0 {
-                let _ = write!(line, ", {} {what}", size::count(n));
-            }
+        let mut parts = vec![];
+        if report.unchanged > 0 {
+            let known = size::counted(report.unchanged, "input", "inputs");
+            parts.push(format!("{known} known already"));
         }
-        if report.unchanged + report.outside == 0 {
-            line = "nothing new: no files there".into();
+        if report.failed_before > 0 {
+            let failed = size::count(report.failed_before);
+            parts.push(format!("{failed} of them failed before"));
         }
-        return line;
+        parts.extend(left_out(report));
+        if parts.is_empty() {
+            parts.push(match report.failures.is_empty() {
+                true => "no files there".into(),
+                false => "nothing could be read".into(),
+            });
+        }
+        return format!("nothing new: {}", parts.join(", "));
     };
     let of = |status: InputStatus| report.inputs.get(&status).copied().unwrap_or(0);
     let taken: u64 = report
@@ -154,7 +167,6 @@ pub(crate) fn summary(report: &IngestReport, took: Duration) -> String {
         (InputStatus::Partial, "partial"),
         (InputStatus::Damaged, "damaged"),
         (InputStatus::Failed, "failed"),
-        (InputStatus::Skipped, "skipped"),
     ] {
         match of(status) {
             0 => {}
@@ -162,14 +174,9 @@ pub(crate) fn summary(report: &IngestReport, took: Duration) -> String {
         }
     }
     if report.unchanged > 0 {
-        parts.push(format!("{} unchanged", size::count(report.unchanged)));
+        parts.push(format!("{} known already", size::count(report.unchanged)));
     }
-    if report.outside > 0 {
-        parts.push(format!(
-            "{} outside the period",
-            size::count(report.outside)
-        ));
-    }
+    parts.extend(left_out(report));
     if !parts.is_empty() {
         let _ = write!(line, " ({})", parts.join(", "));
     }
@@ -274,12 +281,18 @@ mod tests {
             .inputs
             .extend([(InputStatus::Damaged, 2), (InputStatus::Failed, 1)]);
         report.unchanged = 7;
-        assert!(
-            summary(&report, took)
-                .starts_with("1 202 inputs imported (2 damaged, 1 failed, 7 unchanged): ")
-        );
+        (report.copies, report.not_logs, report.outside) = (2, 4, 5);
+        let left_out = "2 with the bytes of a known log, 4 not a log, 5 outside the period";
+        assert!(summary(&report, took).starts_with(&format!(
+            "1 202 inputs imported (2 damaged, 1 failed, 7 known already, {left_out}): "
+        )));
         report.version = None;
-        assert_eq!(summary(&report, took), "nothing new: 7 inputs unchanged");
+        assert_eq!(
+            summary(&report, took),
+            format!("nothing new: 7 inputs known already, {left_out}")
+        );
+        let nothing = IngestReport::default();
+        assert_eq!(summary(&nothing, took), "nothing new: no files there");
     }
 
     #[test]

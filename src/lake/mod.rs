@@ -103,8 +103,7 @@ impl Lake {
     /// [`Error::Lake`] if a lake or anything else is there, [`Error::Io`], [`Error::Invalid`] for options that make no sense.
     pub fn create(root: impl AsRef<Path>, options: &CreateOptions) -> Result<Self> {
         let root = absolute(root.as_ref())?;
-        // The paths of an object store, through which queries read, have none of these.
-        if root.to_string_lossy().contains(char::is_control) {
+        if has_control(&root) {
             return Err(Error::Lake {
                 lake: root,
                 reason: "its path has a control character; give it another name".into(),
@@ -174,10 +173,13 @@ impl Lake {
         };
         match std::fs::metadata(&root) {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
-                return Err(refuse(format!(
-                    "there is none; make one with `iolode lake create {}`",
-                    quoted(&root)
-                )));
+                return Err(refuse(match has_control(&root) {
+                    true => "there is none".into(),
+                    false => format!(
+                        "there is none; make one with `iolode lake create {}`",
+                        quoted(&root)
+                    ),
+                }));
             }
             Err(e) => return Err(Error::io(&root, "cannot open the lake", e)),
             Ok(metadata) if !metadata.is_dir() => {
@@ -315,6 +317,11 @@ impl Lake {
     pub fn site(&self) -> Result<SiteFile> {
         SiteFile::parse(&self.manifest(None)?.settings)
     }
+}
+
+/// Whether a path is refused for a new lake: those of an object store, through which queries read, have no control characters.
+fn has_control(path: &Path) -> bool {
+    path.to_string_lossy().contains(char::is_control)
 }
 
 /// Numbers in ascending order as text: `1 to 3, 5`.

@@ -21,6 +21,19 @@ pub struct Input {
     temporary: Option<tempfile::TempPath>,
 }
 
+/// Opens a regular file to be read. Of anything else the bytes might be waited for.
+pub(crate) fn open_regular(path: &Path) -> std::io::Result<File> {
+    // A pipe without a writer would be waited for here.
+    let flags = rustix::fs::OFlags::NONBLOCK.bits() as i32;
+    let file = File::options().read(true).custom_flags(flags).open(path)?;
+    let metadata = file.metadata()?;
+    match metadata.is_file() {
+        true => Ok(file),
+        false if metadata.is_dir() => Err(std::io::ErrorKind::IsADirectory.into()),
+        false => Err(std::io::Error::other("not a regular file")),
+    }
+}
+
 enum Bytes {
     File(File),
     Memory(Vec<u8>),
@@ -36,19 +49,12 @@ impl Input {
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref().to_path_buf();
         let open = || -> std::io::Result<(File, u64, Option<i64>)> {
-            // A pipe without a writer would be waited for.
-            let flags = rustix::fs::OFlags::NONBLOCK.bits() as i32;
-            let file = File::options().read(true).custom_flags(flags).open(&path)?;
+            let file = open_regular(&path)?;
             let metadata = file.metadata()?;
-            match metadata.is_file() {
-                true => {
-                    let modified = metadata.modified().ok();
-                    let modified = modified.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-                    let modified = modified.and_then(|d| i64::try_from(d.as_micros()).ok());
-                    Ok((file, metadata.len(), modified))
-                }
-                false => Err(std::io::Error::other("not a regular file")),
-            }
+            let modified = metadata.modified().ok();
+            let modified = modified.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+            let modified = modified.and_then(|d| i64::try_from(d.as_micros()).ok());
+            Ok((file, metadata.len(), modified))
         };
         let (file, len, modified) = open().map_err(|e| Error::io(&path, "cannot open", e))?;
         Ok(Self {

@@ -21,7 +21,7 @@ mod site;
 pub mod slurm;
 
 pub use input::Input;
-pub(crate) use input::without_password;
+pub(crate) use input::{open_regular, without_password};
 pub use input_provider::{InputMeta, InputProvider};
 pub use reader::{Outcome, Peek, Reader, RowMerger, Source, Status};
 pub use sink::BatchSink;

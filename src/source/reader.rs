@@ -52,6 +52,12 @@ pub trait Source: Send + Sync {
         0
     }
 
+    /// The id below 0 under which a record of a dump stands if the dump does not say its id, of one that is shown as this (`job_id_text`); None
+    /// if it needs none.
+    fn stand_in(&self, _shown: &str) -> Option<i64> {
+        None
+    }
+
     /// What is to be said after an ingest into a lake that holds rows of this source: what it is about, and a sentence. `site` has
     /// noted what the readers of all sources met.
     fn warnings(&self, _site: &Site) -> Vec<(String, String)> {

@@ -13,6 +13,7 @@ crate::tests! {
         a_mistake_in_a_file_of_statements_is_said_with_its_line,
         what_is_no_file_is_not_waited_for,
         a_source_without_logs_says_so,
+        what_was_forgotten_comes_back_with_refresh_and_a_retention_without_old_rows_is_done,
         a_directory_that_cannot_be_listed_is_a_failed_input_and_the_rest_is_taken,
         failed_inputs_are_listed_up_to_ten_and_then_counted,
         a_mistake_in_sql_is_one_line_with_the_nearest_name,
@@ -125,6 +126,36 @@ fn what_is_no_file_is_not_waited_for() {
     assert_eq!(error, "pipe: cannot read: neither a file nor a directory");
 }
 
+fn what_was_forgotten_comes_back_with_refresh_and_a_retention_without_old_rows_is_done() {
+    let dir = fresh();
+    let run = |args: &[&str]| {
+        let run = iolode(dir.path(), args);
+        assert_eq!(run.code, Some(0), "{run:?}");
+        run.stderr
+    };
+    run(&["lake", "create", "lake", "--timezone", "UTC"]);
+    let dump = "JobIDRaw|JobID|State|Submit|Start|End\n\
+        1|1|COMPLETED|2024-01-01T00:00:00|2024-01-01T00:00:00|2024-01-01T01:00:00\n\
+        2|2|COMPLETED|2026-01-01T00:00:00|2026-01-01T00:00:00|2026-01-01T01:00:00\n";
+    std::fs::write(dir.path().join("sacct.psv"), dump).unwrap();
+    run(&["ingest", "--lake", "lake", "--slurm", "sacct.psv"]);
+    let forget = |date: &str| run(&["lake", "forget", "lake", "--before", date]);
+    assert_eq!(
+        forget("2023-01-01"),
+        "nothing in the lake is older than 2023-01-01; version 2 stays\n"
+    );
+    assert!(forget("2025-01-01").starts_with("0 inputs and 1 row forgotten, version 3;"));
+    let said = run(&["ingest", "--lake", "lake", "--slurm", "sacct.psv"]);
+    assert_eq!(said, "nothing new: 1 input known already\n");
+    let refresh = || run(&["ingest", "--lake", "lake", "--refresh"]);
+    let said = refresh();
+    assert!(
+        said.starts_with("1 input imported: 2 rows written"),
+        "{said}"
+    );
+    assert_eq!(refresh(), "nothing new: 1 input known already\n");
+}
+
 fn a_source_without_logs_says_so() {
     let dir = fresh();
     std::fs::create_dir(dir.path().join("logs")).unwrap();
@@ -142,7 +173,7 @@ fn a_source_without_logs_says_so() {
     .ok();
     // In a tree of years, months and days those of other days are not looked at.
     let said = ingest(&["--to", "2001-01-01"]);
-    assert!(said.starts_with("0 inputs imported ("), "{said}");
+    assert_eq!(said, "nothing new: 2 not a log\n");
     assert!(!said.contains("outside the period"), "{said}");
     for entry in walkdir::WalkDir::new(dir.path().join("logs")) {
         let path = entry.unwrap().into_path();
@@ -251,7 +282,7 @@ fn failed_inputs_are_listed_up_to_ten_and_then_counted() {
         (again.code, again.stderr.as_str()),
         (
             Some(0),
-            &*format!("nothing new: 13 inputs unchanged, 13 of them failed before\n{reasons}")
+            &*format!("nothing new: 13 inputs known already, 13 of them failed before\n{reasons}")
         )
     );
 }

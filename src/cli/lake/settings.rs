@@ -83,8 +83,9 @@ pub(in crate::cli) fn otherwise(read: ReadOtherwise, lake: &Path) -> Vec<String>
     let mut lines = vec![];
     if read.logs > 0 {
         lines.push(format!(
-            "{} read with other settings; `iolode ingest --refresh` reads what is still there again",
-            size::counted(read.logs, "log was", "logs were")
+            "{} read with other settings; `iolode ingest --lake {} --refresh` reads what is still there again",
+            size::counted(read.logs, "log was", "logs were"),
+            quoted(lake)
         ));
     }
     if read.dumps > 0 {

@@ -24,6 +24,7 @@ use crate::engine::workarounds::count_distinct;
 use crate::engine::workarounds::date_part::DatePart;
 use crate::engine::workarounds::date_trunc::UtcTrunc;
 use crate::engine::workarounds::durations::PartsOfDurations;
+use crate::engine::workarounds::function_orders;
 use crate::engine::workarounds::functional_dependencies::{ForgetDependencies, SAME};
 use crate::engine::workarounds::in_lists::SeparateLists;
 use crate::engine::workarounds::kept_nulls::KeptNulls;
@@ -139,6 +140,7 @@ pub(crate) fn session_state(
     let mut window = builder.window_functions().take().unwrap_or_default();
     let scalar = builder.scalar_functions().get_or_insert_default();
     signed_counts::sign(scalar, &mut window);
+    function_orders::correct(scalar);
     scalar.extend(SCALAR.iter().map(|function| Arc::new(function.udf())));
     scalar.extend(checked_arithmetic::functions());
     scalar.push(SAME.clone());

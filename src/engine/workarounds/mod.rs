@@ -13,6 +13,7 @@ pub(in crate::engine) mod date_part;
 pub(in crate::engine) mod date_trunc;
 pub(in crate::engine) mod distinct_from;
 pub(in crate::engine) mod durations;
+pub(in crate::engine) mod function_orders;
 pub(in crate::engine) mod functional_dependencies;
 pub(in crate::engine) mod in_lists;
 pub(in crate::engine) mod kept_nulls;

@@ -6,6 +6,7 @@
 use super::descriptors::{Spare, spare};
 use crate::lake::version::calls::Call;
 use crate::lake::version::store::Store;
+use crate::source::open_regular;
 use bytes::Bytes;
 use parquet::errors::Result;
 use parquet::file::reader::{ChunkReader, Length};
@@ -60,7 +61,7 @@ pub(in crate::lake) struct Bytewise {
 impl DataReader {
     /// Opens a file of a store.
     pub(in crate::lake) fn open(store: &Store, path: PathBuf) -> std::io::Result<Self> {
-        let file = store.call(Call::Read, &path, || File::open(&path))?;
+        let file = store.call(Call::Read, &path, || open_regular(&path))?;
         Ok(Self {
             store: store.clone(),
             length: file.metadata()?.len(),
@@ -79,7 +80,7 @@ impl DataReader {
         self.store
             .call(Call::Read, &self.path, || match &self.open {
                 Some((file, _)) => Ok(file.clone()),
-                None => File::open(&self.path).map(Arc::new),
+                None => open_regular(&self.path).map(Arc::new),
             })
     }
 }

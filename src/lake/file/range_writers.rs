@@ -33,6 +33,7 @@ impl RangeWriters {
             runs: vec![],
             old: task.old.clone(),
             drop: task.drop.clone(),
+            moved: std::sync::Arc::default(),
             rewrite: task.rewrite,
         };
         Self {

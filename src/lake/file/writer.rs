@@ -356,7 +356,16 @@ pub(in crate::lake) fn read_data(
     path: &str,
     batch: usize,
 ) -> Result<Box<dyn Iterator<Item = Result<RecordBatch>> + Send>> {
-    read_columns(store, path, batch, None)
+    read_columns(store, path, batch, &[])
+}
+
+/// Some columns of a data file, batch by batch.
+pub(in crate::lake) fn read_named(
+    store: &Store,
+    path: &str,
+    columns: &[&str],
+) -> Result<Box<dyn Iterator<Item = Result<RecordBatch>> + Send>> {
+    read_columns(store, path, 65_536, columns)
 }
 
 /// The job ids of a data file, batch by batch.
@@ -364,7 +373,7 @@ pub(in crate::lake) fn read_jobs(
     store: &Store,
     path: &str,
 ) -> Result<impl Iterator<Item = Result<Vec<i64>>> + use<>> {
-    let batches = read_columns(store, path, 65_536, Some("job_id"))?;
+    let batches = read_named(store, path, &["job_id"])?;
     Ok(batches.map(|batch| {
         let batch = batch?;
         let jobs = batch
@@ -374,12 +383,12 @@ pub(in crate::lake) fn read_jobs(
     }))
 }
 
-/// The rows of a data file with one of its columns, or with all.
+/// The rows of a data file with some of its columns, or with all if none are named.
 fn read_columns(
     store: &Store,
     path: &str,
     batch: usize,
-    only: Option<&str>,
+    only: &[&str],
 ) -> Result<Box<dyn Iterator<Item = Result<RecordBatch>> + Send>> {
     let (shown, lake, name) = (store.show(path), store.show(""), path.to_string());
     let damaged = damaged(store, path);
@@ -426,11 +435,11 @@ pub(in crate::lake) fn damaged(store: &Store, path: &str) -> String {
 fn reader<R: ChunkReader + 'static>(
     bytes: R,
     batch: usize,
-    only: Option<&str>,
+    only: &[&str],
 ) -> parquet::errors::Result<ParquetRecordBatchReader> {
     let mut builder = ParquetRecordBatchReaderBuilder::try_new(bytes)?.with_batch_size(batch);
-    if let Some(column) = only {
-        let mask = ProjectionMask::columns(builder.parquet_schema(), [column]);
+    if !only.is_empty() {
+        let mask = ProjectionMask::columns(builder.parquet_schema(), only.iter().copied());
         builder = builder.with_projection(mask);
     }
     builder.build()

@@ -70,6 +70,19 @@ impl<'a> KnownInputs<'a> {
         Ok(self.hashes.get_or_init(|| hashes))
     }
 
+    /// Whether an input whose rows change no file needs no new version: the lake knows exactly this, or of a dump another period.
+    pub(in crate::lake) fn needs_no_version(&self, row: &InputRow) -> bool {
+        let known = self.known.get(&row.path);
+        let known = known.filter(|known| has_as_much(known, row));
+        self.knows(row)
+            || known.is_some_and(|known| {
+                self.knows(&InputRow {
+                    period: known.period,
+                    ..row.clone()
+                })
+            })
+    }
+
     /// Whether the lake knows exactly this already.
     pub(in crate::lake) fn knows(&self, row: &InputRow) -> bool {
         let known = self.known.get(&row.path);
@@ -86,13 +99,16 @@ impl<'a> KnownInputs<'a> {
     }
 }
 
+/// Whether a dump's row says of it what is known, and of what was taken no more than that.
+fn has_as_much(known: &InputRow, row: &InputRow) -> bool {
+    row.is_dump() && known.is_dump() && !row.period.covers(known.period)
+}
+
 /// Whether both say of the same file that it is nothing that iolode knows, though it was looked at as different kinds of input.
 fn is_skipped_again(known: &InputRow, row: &InputRow) -> bool {
-    let skipped = |row: &InputRow| row.status == InputStatus::Skipped && row.content_hash.is_none();
-    skipped(known)
-        && skipped(row)
+    known.is_no_log()
+        && row.is_no_log()
         && (known.bytes, known.modified) == (row.bytes, row.modified)
-        && !known.is_forgotten()
         && !known.is_taken_back()
 }
 
@@ -108,8 +124,10 @@ pub(in crate::lake) struct ChangeSet {
     pub(in crate::lake) unreadable: Vec<(String, String)>,
     /// Logs that lie outside the period.
     pub(in crate::lake) outside: u64,
-    /// Inputs that are still nothing that iolode knows, as which kind they were looked at now: noted by the next version, but no reason for one.
-    pub(in crate::lake) skipped_again: Vec<InputRow>,
+    /// Inputs that are nothing that iolode knows, as which kind they were looked at now: noted by the next version, but no reason for one.
+    pub(in crate::lake) no_logs: Vec<InputRow>,
+    /// How many of them the lake did not know as such.
+    pub(in crate::lake) new_no_logs: u64,
     /// Inputs that were looked at again and are what the lake knows.
     pub(in crate::lake) unchanged: u64,
     /// Those of them of which nothing can be taken.
@@ -130,7 +148,8 @@ impl ChangeSet {
             drops: vec![],
             unreadable: vec![],
             outside: 0,
-            skipped_again: vec![],
+            no_logs: vec![],
+            new_no_logs: 0,
             unchanged: 0,
             failed_before: 0,
         };
@@ -154,7 +173,7 @@ impl ChangeSet {
                     work.dumps.push(Dump {
                         file: file.clone(),
                         source,
-                        taken: known.filter(same).map(|row| row.period),
+                        taken: (known.filter(same)).map(|row| (row.period, row.reader_version)),
                         known: known.is_some_and(|row| row.status.has_rows()),
                     });
                     continue;
@@ -175,6 +194,11 @@ impl ChangeSet {
                     work.unreadable.push((file.name.to_string(), why));
                     continue;
                 }
+                Peeked::Refused(refused) if memory.knows(&refused.row) && refused.unread => {
+                    let why = refused.row.error.clone().unwrap_or_default();
+                    work.unreadable.push((file.name.to_string(), why));
+                    continue;
+                }
                 Peeked::Refused(refused) if memory.knows(&refused.row) => {
                     work.unchanged += 1;
                     work.failed_before += u64::from(refused.row.status == InputStatus::Failed);
@@ -184,7 +208,14 @@ impl ChangeSet {
                     if known.is_some_and(|row| is_skipped_again(row, &refused.row)) =>
                 {
                     work.unchanged += 1;
-                    work.skipped_again.push(refused.row);
+                    work.no_logs.push(refused.row);
+                    continue;
+                }
+                Peeked::Refused(refused)
+                    if refused.row.is_no_log() && known.is_none_or(InputRow::is_no_log) =>
+                {
+                    work.new_no_logs += 1;
+                    work.no_logs.push(refused.row);
                     continue;
                 }
                 Peeked::Refused(refused) => work.rows.push(refused.row),

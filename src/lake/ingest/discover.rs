@@ -1,6 +1,6 @@
 //! Finding the inputs of an ingest.
 
-use super::lister::{Lister, is_address, name};
+use super::lister::{Kind, Lister, is_address, name};
 use super::log_tree::Days;
 use super::options::{IngestOptions, InputPath, Progress};
 use super::read_ahead::Scope;
@@ -144,6 +144,8 @@ pub(in crate::lake) struct Listing {
     pub(in crate::lake) files: u64,
     /// How many of those that are not to be taken could not be taken before.
     pub(in crate::lake) failed_before: u64,
+    /// What is to be said of inputs that the lake knows and that are no longer there.
+    pub(in crate::lake) gone: Option<(String, String)>,
 }
 
 /// Lists all paths beside the inputs that the lake knows, which are as sorted as the paths: what is known and has not changed is
@@ -186,6 +188,9 @@ pub(in crate::lake) fn list(
             }
             Ok(())
         })?;
+    }
+    if options.refreshes_known() {
+        listing.add_known(lister, snapshot, paths, read_with, options)?;
     }
     listing.candidates.shrink_to_fit();
     let unlisted = &mut listing.unlisted;
@@ -248,6 +253,66 @@ impl Listing {
         self.candidates.push(file);
     }
 
+    /// Adds the inputs that the lake knows and has read in another way than it would now, as far as they lie below none of the paths.
+    fn add_known(
+        &mut self,
+        lister: &dyn Lister,
+        snapshot: &Snapshot,
+        paths: &[InputPath],
+        read_with: i64,
+        options: &IngestOptions<'_>,
+    ) -> Result<()> {
+        let roots: Vec<PathBuf> = (paths.iter())
+            .filter_map(|root| std::path::absolute(&root.path).ok())
+            .collect();
+        let (mut gone, mut first) = (0, None);
+        for row in snapshot.input_index().rows() {
+            let row = row?;
+            let path = Path::new(&*row.path);
+            if options.is_cancelled() {
+                return Err(Error::Interrupted);
+            }
+            let elsewhere = !roots.iter().any(|root| path.starts_with(root));
+            if row.is_taken_back() || is_address(&row.path) || !elsewhere {
+                continue;
+            }
+            if !is_outdated(&row, read_with, options) {
+                self.files += 1;
+                continue;
+            }
+            match lister.look(path) {
+                Ok(Kind::File { bytes, modified }) => {
+                    let file = File {
+                        name: row.path.to_string(),
+                        odd: None,
+                        kind: row.source.as_deref().map(Arc::from),
+                        bytes,
+                        modified,
+                    };
+                    self.add(file, Some(row), read_with, options);
+                }
+                // It had no rows to keep.
+                _ if !row.status.has_rows() => {}
+                _ => {
+                    gone += 1;
+                    first.get_or_insert(row.path);
+                }
+            }
+        }
+        self.candidates.sort_by(|a, b| a.name.cmp(&b.name));
+        self.gone = first.map(|first| match gone {
+            1 => (
+                "1 input that is no longer there".into(),
+                format!("its rows stay as they were read: {first}"),
+            ),
+            gone => (
+                format!("{gone} inputs that are no longer there"),
+                format!("their rows stay as they were read; the first is {first}"),
+            ),
+        });
+        Ok(())
+    }
+
     /// Looks up what cannot be listed, and the directories that could not be: a walk tells them in another order than files.
     fn know_others(&mut self, snapshot: &Snapshot) -> Result<()> {
         let mut undated = snapshot.undated_inputs();
@@ -303,6 +368,24 @@ pub(in crate::lake) fn failed_row(
     }
 }
 
+/// The row of an input that failed with an error. What the system would not let be read is noted without size and time, so that the next
+/// ingest tries it again.
+pub(in crate::lake) fn failed(
+    file: &Candidate,
+    source: Option<&dyn Source>,
+    error: &Error,
+) -> InputRow {
+    let row = failed_row(file, source, InputStatus::Failed, without_path(error, file));
+    match error {
+        Error::Io { .. } => InputRow {
+            bytes: 0,
+            modified: 0,
+            ..row
+        },
+        _ => row,
+    }
+}
+
 /// What the lake knows of some inputs, by path.
 pub(in crate::lake) type Known = HashMap<Arc<str>, InputRow>;
 
@@ -314,10 +397,7 @@ fn is_wanted(
     options: &IngestOptions<'_>,
 ) -> bool {
     let changed = row.bytes != file.bytes || row.modified != file.modified;
-    let source = options
-        .sources
-        .iter()
-        .find(|s| Some(s.name()) == row.source.as_deref());
+    let source = source_of(row, options);
     // A file that nothing was taken of may have become readable, or known, without having changed.
     let nothing_taken = row.content_hash.is_none();
     // It was looked at as something else, or had columns that nobody had named.
@@ -327,21 +407,32 @@ fn is_wanted(
         None => row.status == InputStatus::Skipped && row.source.is_some() && !row.is_forgotten(),
     };
     let told = source.is_some_and(|source| source.uses(&options.hints));
-    // Read in another zone, records and samples have other keys, and those of one dump cannot be told from those of others: they are
-    // taken back with `iolode lake forget` first.
     let is_log = row.job_id.is_some();
-    let other_settings = is_log && row.settings.is_some_and(|settings| settings != read_with);
-    let older = options.refresh
-        && !row.is_forgotten()
-        && (nothing_taken
-            || other_settings
-            || source.is_some_and(|s| row.reader_version < s.version()));
+    let older = options.refresh && is_outdated(row, read_with, options);
     let has_more = source.is_some_and(|source| !source.on_request().is_empty());
     let without_dxt = options.dxt && has_more && is_log && row.status.has_rows() && !row.dxt;
     // A server may know more each time; of a dump another period may be wanted.
-    let dump = row.status.has_rows() && row.job_id.is_none();
-    let more = is_address(&file.name) || dump && !row.period.covers(options.period);
+    let more = is_address(&file.name) || row.is_dump() && !row.period.covers(options.period);
     changed || older || without_dxt || more || nothing_taken && (otherwise || told)
+}
+
+fn source_of<'s>(row: &InputRow, options: &IngestOptions<'s>) -> Option<&'s dyn Source> {
+    named(row.source.as_deref()?, options.sources)
+}
+
+/// Whether an input that the lake knows was read in another way than it would be now, or nothing was taken of it.
+fn is_outdated(row: &InputRow, read_with: i64, options: &IngestOptions<'_>) -> bool {
+    let nothing_taken = row.content_hash.is_none();
+    let other_settings = row.settings.is_some_and(|settings| settings != read_with);
+    let source = source_of(row, options);
+    let older_reader = source.is_some_and(|s| row.reader_version < s.version());
+    // Read in another zone, records and samples have other keys, and those of one dump cannot be told from those of others: they are
+    // taken back with `iolode lake forget` first.
+    !row.is_forgotten()
+        && match row.job_id.is_some() {
+            true => nothing_taken || other_settings || older_reader,
+            false => nothing_taken || older_reader && !other_settings,
+        }
 }
 
 /// Recognises the candidates and finds where their rows belong, on all threads. Logs outside the period are left out
@@ -409,8 +500,10 @@ fn peek_one(
 ) -> Result<Peeked, Box<Refused>> {
     let refuse = |source: Option<&dyn Source>, status, e: Error| {
         // The row has the path already.
-        let why = without_path(&e, file);
-        let mut row = failed_row(file, source, status, why);
+        let mut row = InputRow {
+            status,
+            ..failed(file, source, &e)
+        };
         // What it is not is a kind of input, too: as another one it may be looked at again.
         if row.source.is_none() {
             row.source = file.kind.as_deref().map(|kind| kind.to_string().into());

@@ -4,7 +4,7 @@
 //! are read. So they are read once, sorted piece by piece, and spilled; [`super::merge`] brings the pieces of a range or a day
 //! together.
 
-use super::discover::{Candidate, failed_row};
+use super::discover::{Candidate, failed, failed_row};
 use super::options::{IngestOptions, Progress};
 use crate::error::{Error, Result};
 use crate::lake::file::temp;
@@ -19,7 +19,7 @@ use arrow::ipc::reader::StreamReader;
 use arrow::ipc::writer::StreamWriter;
 use arrow::record_batch::RecordBatch;
 use arrow::row::{RowConverter, Rows, SortField};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
@@ -69,6 +69,23 @@ impl SortedRun {
         self.blocks
             .iter()
             .any(|block| block.jobs.is_some_and(inside))
+    }
+
+    /// The run of some of its blocks.
+    pub(in crate::lake) fn with_blocks(&self, blocks: Vec<Block>) -> Self {
+        let mut hash = Xxh3::new();
+        hash.update(&self.hash.to_le_bytes());
+        blocks
+            .iter()
+            .for_each(|block| hash.update(&block.at.to_le_bytes()));
+        Self {
+            table: self.table.clone(),
+            day: self.day.clone(),
+            input: self.input,
+            blocks,
+            hash: hash.digest(),
+            file: self.file.clone(),
+        }
     }
 
     /// The rows of a block.
@@ -134,6 +151,8 @@ pub(in crate::lake) struct ExternalSort {
     pub(in crate::lake) rows: Vec<InputRow>,
     /// The inputs, by name.
     names: HashSet<Arc<str>>,
+    /// Ids of rows that the lake holds under them and the runs under others ([`super::stand_ins`]).
+    pub(in crate::lake) moved: Arc<BTreeSet<i64>>,
     /// Inputs of which nothing new could be had, and why: what the lake holds of them stays.
     pub(in crate::lake) unreadable: Vec<(String, String)>,
 }
@@ -144,8 +163,8 @@ pub(in crate::lake) struct Dump {
     pub(in crate::lake) file: Candidate,
     /// Place in the list of sources.
     pub(in crate::lake) source: usize,
-    /// What the lake has taken of it before, if it is the same file still.
-    pub(in crate::lake) taken: Option<Period>,
+    /// What the lake has taken of it before, if it is the same file still, and with which version of the reader.
+    pub(in crate::lake) taken: Option<(Period, u32)>,
     /// Whether the lake holds rows of it, the same file or not.
     pub(in crate::lake) known: bool,
 }
@@ -259,17 +278,7 @@ impl<'o> Worker<'o> {
             );
         }
         let most = (options.memory / options.threads.max(1) / 16).clamp(1 << 20, 16 << 20);
-        let temp = options.temp();
-        let spilling = Arc::new(Mutex::new(Spilling {
-            file: Arc::new(temp::file(&temp)?),
-            temp,
-            end: 0,
-            input: 0,
-            period: options.period,
-            margin: 0,
-            runs: vec![],
-            failure: None,
-        }));
+        let spilling = Arc::new(Mutex::new(Spilling::new(options)?));
         let mut tables = BatchSink::new(names)?;
         let (drain, cancel) = (spilling.clone(), options.cancel.clone());
         tables.set_drain(move |builders| {
@@ -314,13 +323,7 @@ impl<'o> Worker<'o> {
             Err(e) => {
                 // Of a dump that cannot be read to its end nothing is taken, unless its reader says that what there is is good.
                 self.runs();
-                let why = super::discover::without_path(&e, &dump.file);
-                Ok(failed_row(
-                    &dump.file,
-                    Some(source),
-                    InputStatus::Failed,
-                    why,
-                ))
+                Ok(failed(&dump.file, Some(source), &e))
             }
         }
     }
@@ -350,11 +353,15 @@ impl<'o> Worker<'o> {
             row.bytes = input.len();
         }
         // What was taken before stays, and if both are one period that is what was taken.
-        let period = self.options.period;
-        row.period = dump
-            .taken
-            .filter(|taken| taken.touches(period))
-            .map_or(period, |taken| taken.with(period));
+        row.period = self.options.period;
+        if let Some((taken, reader_version)) = dump.taken {
+            if !row.period.covers(taken) {
+                row.reader_version = row.reader_version.min(reader_version);
+            }
+            if taken.touches(row.period) {
+                row.period = taken.with(row.period);
+            }
+        }
         Ok(row)
     }
 
@@ -368,7 +375,7 @@ impl<'o> Worker<'o> {
 }
 
 /// Where rows are put while dumps are read.
-struct Spilling {
+pub(in crate::lake) struct Spilling {
     file: Arc<File>,
     /// Its directory.
     temp: PathBuf,
@@ -377,7 +384,7 @@ struct Spilling {
     period: Period,
     /// What is taken on either side of it, of the source that is read.
     margin: i64,
-    runs: Vec<Arc<SortedRun>>,
+    pub(in crate::lake) runs: Vec<Arc<SortedRun>>,
     /// Why rows could not be spilled.
     failure: Option<Error>,
 }
@@ -400,6 +407,31 @@ fn spill_rows(
 }
 
 impl Spilling {
+    pub(in crate::lake) fn new(options: &IngestOptions<'_>) -> Result<Self> {
+        let temp = options.temp();
+        Ok(Self {
+            file: Arc::new(temp::file(&temp)?),
+            temp,
+            end: 0,
+            input: 0,
+            period: options.period,
+            margin: 0,
+            runs: vec![],
+            failure: None,
+        })
+    }
+
+    /// Spills rows of an input.
+    pub(in crate::lake) fn put_of(
+        &mut self,
+        input: usize,
+        table: &Arc<Table>,
+        rows: &RecordBatch,
+    ) -> Result<()> {
+        self.input = input;
+        self.put(table, rows)
+    }
+
     fn put(&mut self, table: &Arc<Table>, rows: &RecordBatch) -> Result<()> {
         let keys = Keys::new(table)?;
         match table.partition {

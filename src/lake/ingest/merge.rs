@@ -8,13 +8,13 @@ use crate::lake::file::writer::{RangeWriter, read_rows};
 use crate::lake::version::list_file::DataFile;
 use crate::source::RowMerger;
 use crate::table::Table;
-use arrow::array::BooleanArray;
+use arrow::array::{AsArray, BooleanArray};
 use arrow::compute::{concat_batches, interleave_record_batch};
-use arrow::datatypes::DataType;
+use arrow::datatypes::{DataType, Int64Type};
 use arrow::record_batch::RecordBatch;
 use arrow::row::Rows;
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashSet};
+use std::collections::{BTreeSet, BinaryHeap, HashSet};
 use std::sync::Arc;
 
 /// Rows that are resolved at once, at least.
@@ -29,7 +29,7 @@ pub(in crate::lake) struct Merged {
 }
 
 /// Merges the rows of `old` and of `runs` that belong to the target, and writes the file that takes the place of `old`, if that is
-/// another or `rewrite` is wanted. `row_merger` may have seen the rows of days before.
+/// another or `rewrite` is wanted; rows of the ids that `moved` says go. `row_merger` may have seen the rows of days before.
 pub(in crate::lake) fn merge(
     table: &Arc<Table>,
     target: &Target,
@@ -37,6 +37,7 @@ pub(in crate::lake) fn merge(
     runs: &[Arc<SortedRun>],
     row_merger: &mut dyn RowMerger,
     rewrite: bool,
+    moved: &BTreeSet<i64>,
 ) -> Result<Merged> {
     let mut writer = RangeWriter::new(table, target.clone(), &[], Arc::new(HashSet::new()))?;
     let mut changed = false;
@@ -47,7 +48,7 @@ pub(in crate::lake) fn merge(
         runs,
         row_merger.group(),
         |rows, ours| {
-            let kept = row_merger.resolve(&rows)?;
+            let kept = without(row_merger.resolve(&rows)?, table, moved)?;
             if !changed {
                 let before = if ours.true_count() == rows.num_rows() {
                     rows
@@ -66,6 +67,16 @@ pub(in crate::lake) fn merge(
         None
     };
     Ok(Merged { file, changed })
+}
+
+/// The rows that are of none of these jobs.
+fn without(rows: RecordBatch, table: &Table, moved: &BTreeSet<i64>) -> Result<RecordBatch> {
+    let Some(at) = table.position("job_id").filter(|_| !moved.is_empty()) else {
+        return Ok(rows);
+    };
+    let jobs = rows.column(at).as_primitive::<Int64Type>().values();
+    let stays: BooleanArray = jobs.iter().map(|job| Some(!moved.contains(job))).collect();
+    filtered(&rows, &stays)
 }
 
 /// Feeds the previous day to the merger, so that the first interval of a day has a predecessor.

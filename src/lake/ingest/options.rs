@@ -17,7 +17,8 @@ pub struct IngestOptions<'a> {
     pub period: Period,
     /// Take the DXT modules as well; logs that were taken without them are taken anew.
     pub dxt: bool,
-    /// Take inputs anew that an older reader has read, or one with other settings, and try those again of which nothing was taken.
+    /// Take inputs anew that an older reader has read, or one with other settings, and try those again of which nothing was taken. Without
+    /// paths these are all such inputs that the lake knows and that are still there.
     pub refresh: bool,
     /// Add the paths to the sources in the settings.
     pub register: bool,
@@ -79,6 +80,11 @@ impl Default for IngestOptions<'_> {
 impl IngestOptions<'_> {
     pub(in crate::lake) fn is_cancelled(&self) -> bool {
         self.cancel.load(Ordering::Relaxed)
+    }
+
+    /// Whether inputs are read again that the lake knows, wherever they lie.
+    pub(in crate::lake) fn refreshes_known(&self) -> bool {
+        self.refresh && self.paths.is_empty() && self.made.is_none()
     }
 
     /// Where temporary files go.

@@ -45,6 +45,10 @@ pub struct IngestReport {
     pub failed_before: u64,
     /// Logs that lie outside the period.
     pub outside: u64,
+    /// Files that are nothing that iolode knows, of those that the lake did not know as such.
+    pub not_logs: u64,
+    /// Logs with the bytes of another that the lake has, or has forgotten for good.
+    pub copies: u64,
     /// Inputs taken in, by what became of them.
     pub inputs: BTreeMap<InputStatus, u64>,
     /// Bytes of the logs that were read.
@@ -82,7 +86,8 @@ impl Lake {
             true => options.paths.clone(),
             false => registered.collect(),
         };
-        if paths.is_empty() && options.made.is_none() {
+        let is_known = options.refreshes_known() && !self.manifest(None)?.inputs.is_empty();
+        if paths.is_empty() && options.made.is_none() && !is_known {
             return Err(nothing_to_import());
         }
         // Where logs usually appear may be empty or away today; what somebody asks for by name must be there.
@@ -161,9 +166,14 @@ impl Lake {
                 unchanged: listing.files - candidates.len() as u64 + work.unchanged,
                 failed_before: listing.failed_before + work.failed_before,
                 outside: work.outside,
+                not_logs: work.new_no_logs,
                 failures: std::mem::take(&mut work.unreadable),
+                warnings: listing.gone.iter().cloned().collect(),
                 ..IngestReport::default()
             };
+            let named = named(options);
+            let asked_for = work.no_logs.iter().filter(|row| named.contains(&row.path));
+            nothing.failures.extend(asked_for.map(failure));
             if work.is_empty() {
                 return Ok(nothing);
             }
@@ -185,13 +195,12 @@ impl Lake {
                 Some(known) => stage.insert(known),
                 None => stage.insert(ExternalSort::read(&work.dumps, &rules, options, told)?),
             };
+            stage.resolve_stand_ins(&snapshot, options)?;
             nothing.failures.extend(stage.unreadable.iter().cloned());
             let taken: HashSet<&str> = work.dumps.iter().map(|dump| &*dump.file.name).collect();
             let dumps = stage.rows.iter().filter(|row| taken.contains(&*row.path));
             let (known, new): (Vec<_>, Vec<_>) = dumps.partition(|row| memory.knows(row));
-            let failed = |row: &&&InputRow| row.status == InputStatus::Failed;
-            nothing.unchanged += known.len() as u64;
-            nothing.failed_before += known.iter().filter(failed).count() as u64;
+            nothing.add_known(known);
             work.rows.extend(new.into_iter().cloned());
             // Nothing but new logs is looked for in what the lake holds.
             let none = Hashes::default();
@@ -234,10 +243,8 @@ impl Lake {
             let changes_files = results
                 .iter()
                 .any(|r| !r.files.is_empty() || !r.replaced.is_empty());
-            if !changes_files && rows().all(|row| memory.knows(row)) {
-                let failed = rows().filter(|row| row.status == InputStatus::Failed);
-                nothing.unchanged += rows().count() as u64;
-                nothing.failed_before += failed.count() as u64;
+            if !changes_files && rows().all(|row| memory.needs_no_version(row)) {
+                nothing.add_known(rows());
                 return Ok(nothing);
             }
             let inputs: Vec<&InputRow> = rows().collect();
@@ -245,7 +252,7 @@ impl Lake {
                 operation: "ingest",
                 ranges: Some(ranges),
                 results: results.clone(),
-                inputs: inputs.iter().copied().chain(&work.skipped_again).collect(),
+                inputs: inputs.iter().copied().chain(&work.no_logs).collect(),
                 read_with: Some(read_with),
                 settings: settled(&snapshot, options)?,
                 cancel: Some(&options.cancel),
@@ -261,7 +268,7 @@ impl Lake {
                     .filter(|file| replaced.contains(&file.path))
                     .map(|file| file.rows)
                     .sum();
-                return Ok(report(version, &inputs, &results, &named(options), nothing));
+                return Ok(report(version, &inputs, &results, &named, nothing));
             }
         }
         Err(self.conflict("ingest", TRIES))
@@ -280,6 +287,26 @@ impl Lake {
             kept
         });
     }
+}
+
+impl IngestReport {
+    /// Counts inputs that are what the lake knows. What could not be read again is a failure again.
+    fn add_known<'a>(&mut self, rows: impl IntoIterator<Item = &'a InputRow>) {
+        for row in rows {
+            match row.is_unread() {
+                true => self.failures.push(failure(row)),
+                false => {
+                    self.unchanged += 1;
+                    self.failed_before += u64::from(row.status == InputStatus::Failed);
+                }
+            }
+        }
+    }
+}
+
+/// An input of which nothing was taken, and why.
+fn failure(row: &InputRow) -> (String, String) {
+    (row.path.to_string(), row.error.clone().unwrap_or_default())
 }
 
 /// The error where no input was named.
@@ -393,7 +420,7 @@ pub(in crate::lake) fn signature(task: &Task) -> u64 {
                 .iter()
                 .for_each(|file| text += &format!("\n{}", file.path));
             let drop: BTreeSet<&i64> = task.drop.iter().collect();
-            text += &format!("\n{drop:?}");
+            text += &format!("\n{drop:?} {:?}", task.moved);
             task.runs.iter().for_each(|run| text += &staged(run));
         }
         Task::Days(task) => {
@@ -425,14 +452,22 @@ fn report(
         version: Some(version),
         ..nothing
     };
+    if report.not_logs > 0 {
+        report.inputs.insert(InputStatus::Skipped, report.not_logs);
+    }
     for row in inputs {
         *report.inputs.entry(row.status).or_default() += 1;
         report.bytes_in += row.bytes;
-        let refused = row.status == InputStatus::Skipped && row.content_hash.is_none();
-        if row.status == InputStatus::Failed || refused && named.contains(&row.path) {
-            report
-                .failures
-                .push((row.path.to_string(), row.error.clone().unwrap_or_default()));
+        if row.status == InputStatus::Skipped {
+            match row.content_hash {
+                Some(_) => report.copies += 1,
+                // A directory has no time.
+                None => report.not_logs += u64::from(row.modified != 0),
+            }
+        }
+        let is_named = row.is_no_log() && named.contains(&row.path);
+        if row.status == InputStatus::Failed || is_named {
+            report.failures.push(failure(row));
         } else if let Some(why) = row
             .error
             .clone()

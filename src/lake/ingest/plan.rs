@@ -171,7 +171,12 @@ pub(in crate::lake) fn plan(
             .filter(|run| run.touches(from, to))
             .cloned()
             .collect();
-        if logs.is_empty() && drop.is_empty() && runs.is_empty() && !rewrite {
+        let (least, most) = (from.unwrap_or(i64::MIN), to.unwrap_or(i64::MAX));
+        let moved = match stage.moved.range(least..most).next() {
+            Some(_) => stage.moved.clone(),
+            None => Arc::default(),
+        };
+        if logs.is_empty() && drop.is_empty() && runs.is_empty() && moved.is_empty() && !rewrite {
             continue;
         }
         let place: Placement = site.place.clone();
@@ -194,6 +199,7 @@ pub(in crate::lake) fn plan(
             runs,
             old,
             drop: Arc::new(drop.into_iter().collect()),
+            moved,
             rewrite,
         }));
     }

@@ -35,8 +35,6 @@ pub(in crate::lake) struct Directory {
     pub(in crate::lake) prefix: Arc<str>,
     /// Place of the given path that it lies below.
     pub(in crate::lake) root: usize,
-    /// How many directories it lies in, from the given path on.
-    pub(in crate::lake) depth: usize,
     /// What the names of the directories say; None where those of other days are not left out.
     pub(in crate::lake) place: Option<Place>,
 }
@@ -46,11 +44,13 @@ impl Directory {
         (self.prefix.clone(), self.root)
     }
 
-    /// Whether a directory in it is one of those that it lies in, or itself.
+    /// Whether a directory in it is one of those that it lies in, or itself, also above the path that was given.
     fn leads_back(&self, path: &Path) -> Option<PathBuf> {
         let id = |path: &Path| std::fs::metadata(path).ok().map(|m| (m.dev(), m.ino()));
         let here = id(path)?;
-        let mut above = self.path.ancestors().take(self.depth + 1);
+        // What was reached by a link lies in other directories than its path says.
+        let real = self.path.canonicalize().unwrap_or_default();
+        let mut above = self.path.ancestors().chain(real.ancestors());
         let found = above.find(|above| id(above) == Some(here))?;
         Some(found.to_path_buf())
     }
@@ -254,7 +254,6 @@ impl<'a> Reading<'a> {
                     path,
                     prefix: format!("{}{own}", directory.prefix).into(),
                     root: directory.root,
-                    depth: directory.depth + 1,
                     place,
                 }))
             }

@@ -4,7 +4,7 @@ use crate::lake::file::target::Target;
 use crate::lake::ingest::discover::Planned;
 use crate::lake::ingest::external_sort::SortedRun;
 use crate::lake::version::list_file::{DataFile, InputRow};
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
 /// What is to be done by one thread.
@@ -41,6 +41,8 @@ pub(in crate::lake) struct RangeTask {
     pub(in crate::lake) old: Vec<DataFile>,
     /// Logs whose rows go.
     pub(in crate::lake) drop: Arc<HashSet<i64>>,
+    /// Ids whose rows go, because dumps say that they are of others.
+    pub(in crate::lake) moved: Arc<BTreeSet<i64>>,
     /// Every table is rewritten, not only those with new rows: the range is being cut.
     pub(in crate::lake) rewrite: bool,
 }

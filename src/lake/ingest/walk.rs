@@ -176,7 +176,6 @@ impl Walk {
                     path: path.clone(),
                     prefix: prefix.into(),
                     root,
-                    depth: 0,
                 }))
             }
             Ok(_) => {
@@ -332,6 +331,31 @@ mod tests {
             prop_assert_eq!(directories, below(Path::is_dir));
             prop_assert!(unlisted.is_empty());
         }
+    }
+
+    #[test]
+    fn links_to_what_a_directory_lies_in_are_not_followed_also_above_the_given_path() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        std::fs::create_dir_all(at("logs/day")).unwrap();
+        std::fs::create_dir_all(at("else/where")).unwrap();
+        for name in ["logs/day/log", "else/where/log", "beside"] {
+            std::fs::write(at(name), name).unwrap();
+        }
+        let link = |to: &str, name: &str| std::os::unix::fs::symlink(to, at(name)).unwrap();
+        link("..", "logs/up.d");
+        link("../..", "logs/day/up");
+        link("/", "logs/top");
+        // Its target lies in a directory that its own path does not name.
+        link("../else/where", "logs/far");
+        link("..", "else/where/up");
+        let (files, _, unlisted) = found(&[given(at("logs"))], &[], 2);
+        let below = |name: &str| at(name).display().to_string();
+        assert_eq!(files, ["logs/day/log", "logs/far/log"].map(below));
+        let mut unlisted: Vec<String> = unlisted.into_iter().map(|(path, _)| path).collect();
+        unlisted.sort();
+        let links = ["logs/day/up", "logs/far/up", "logs/top", "logs/up.d"];
+        assert_eq!(unlisted, links.map(below));
     }
 
     #[test]

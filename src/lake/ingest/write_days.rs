@@ -12,7 +12,7 @@ use crate::lake::file::data_sink::Syncing;
 use crate::lake::file::target::Target;
 use crate::lake::version::list_file::DataFile;
 use crate::table::table;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Converts the days of one table and file system.
@@ -57,6 +57,7 @@ fn convert(
         }
     }
     let mut todo: BTreeMap<i64, Option<i64>> = task.days.iter().copied().collect();
+    let none = BTreeSet::new();
     // The last day that the merger has seen.
     let mut seen = None;
     while let Some((day, ost)) = todo.pop_first() {
@@ -82,7 +83,7 @@ fn convert(
             .cloned()
             .collect();
         let old = held.get(&day).cloned().unwrap_or_default();
-        let merged = merge(table, &target, &old, &runs, &mut *row_merger, false)?;
+        let merged = merge(table, &target, &old, &runs, &mut *row_merger, false, &none)?;
         seen = Some(day);
         if !merged.changed {
             continue;

@@ -1,7 +1,7 @@
 //! One range: its logs, and the rows that it has, to one Parquet file for each table.
 
 use super::change_set::Hashes;
-use super::discover::{Candidate, Planned, failed_row, without_path};
+use super::discover::{Candidate, Planned, failed, failed_row, without_path};
 use super::external_sort::SortedRun;
 use super::merge::merge;
 use super::options::{IngestOptions, Progress};
@@ -340,16 +340,15 @@ impl<'o> Worker<'o> {
     /// Notes that nothing could be taken of a log.
     fn fail(&self, log: &Planned, e: Error, result: &mut RangeResult, progress: &dyn Progress) {
         progress.done(log.file.bytes, true);
-        let why = without_path(&e, &log.file);
         let unread = matches!(e, Error::Io { .. });
         if let Some(held) = log.held.filter(|held| held.stays(unread)) {
+            let why = without_path(&e, &log.file);
             result.unreadable.push((log.file.name.to_string(), why));
             result.retained.insert(held.hash);
             return;
         }
         let source = self.options.sources.get(log.source).copied();
-        let row = failed_row(&log.file, source, InputStatus::Failed, why);
-        result.inputs.push(row);
+        result.inputs.push(failed(&log.file, source, &e));
     }
 }
 
@@ -377,7 +376,7 @@ fn merge_dumps(
         .filter(|run| run.table == name)
         .cloned()
         .collect();
-    if runs.is_empty() && !task.rewrite {
+    if runs.is_empty() && !task.rewrite && task.moved.is_empty() {
         return Ok(None);
     }
     let old = old_of(task, name);
@@ -388,6 +387,7 @@ fn merge_dumps(
         &runs,
         row_merger,
         task.rewrite,
+        &task.moved,
     )?;
     if merged.changed || task.rewrite {
         result

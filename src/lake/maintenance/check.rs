@@ -7,7 +7,7 @@ use crate::lake::Lake;
 use crate::lake::file::writer::{damaged, read_rows};
 use crate::lake::ingest::external_sort::{DAY, Keys};
 use crate::lake::version::list_file::{DataFile, batch_to_inputs, day_name, read_list};
-use crate::lake::version::manifest::{Manifest, VERSION_HINT, hint};
+use crate::lake::version::manifest::{Manifest, VERSION_HINT, go_back, hint};
 use crate::lake::version::snapshot::Snapshot;
 use crate::lake::version::store::{Entry, TEMPORARY};
 use crate::table::{TABLES, table};
@@ -39,6 +39,8 @@ pub struct CheckReport {
     pub rows: u64,
     /// What is wrong with the newest version; empty in a sound lake.
     pub wrong: Vec<Finding>,
+    /// To which version to go back if files of the newest are wrong: the newest that needs none of them.
+    pub remedy: Option<String>,
     /// What the file system did not let be read, and its reason: whether that is right is not known.
     pub unread: Vec<Finding>,
     /// Older versions that can be neither read nor restored. Those after them need nothing of theirs, and a vacuum removes them.
@@ -70,6 +72,8 @@ impl Lake {
         let mut seen = HashSet::new();
         // Data files below a directory that is not there, such as one on a file system that is not mounted.
         let mut unreachable: BTreeMap<PathBuf, u64> = BTreeMap::new();
+        // The oldest version that has written a wrong data file, and the lists that are wrong.
+        let (mut oldest, mut lists): (Option<u64>, Vec<&str>) = (None, vec![]);
         for file in snapshot.files() {
             if let Some(directory) = store.local(&file.path).as_deref().and_then(missing) {
                 *unreachable.entry(directory).or_default() += 1;
@@ -93,6 +97,7 @@ impl Lake {
                 }
                 Err(Flaw::Wrong(what)) => {
                     let what = plain(what);
+                    oldest = Some(oldest.map_or(file.version, |oldest| oldest.min(file.version)));
                     report.wrong.push(Finding { path, what });
                 }
                 Err(Flaw::Unread(what)) => {
@@ -159,7 +164,10 @@ impl Lake {
                 Err(e) => {
                     let path = part.path.clone();
                     match Flaw::from(e) {
-                        Flaw::Wrong(what) => report.wrong.push(Finding { path, what }),
+                        Flaw::Wrong(what) => {
+                            lists.push(&part.path);
+                            report.wrong.push(Finding { path, what });
+                        }
                         Flaw::Unread(what) => report.unread.push(Finding { path, what }),
                     }
                 }
@@ -175,6 +183,12 @@ impl Lake {
                 }),
                 Ok(_) => {}
             }
+        }
+        if oldest.is_some() || !lists.is_empty() {
+            report.remedy = Some(go_back(store, |manifest| {
+                oldest.is_none_or(|oldest| manifest.version < oldest)
+                    && !lists.iter().any(|list| manifest.has_list(list))
+            }));
         }
         let mut named = Referenced::default();
         let versions = Manifest::versions(store)?;

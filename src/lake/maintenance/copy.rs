@@ -9,15 +9,16 @@ use crate::lake::file::placement::Placement;
 use crate::lake::version::file_index::next_lists;
 use crate::lake::version::input_lists::write_inputs;
 use crate::lake::version::list_file::{DataFile, InputRow, InputStatus};
-use crate::lake::version::manifest::{JobRange, Manifest, Summary};
+use crate::lake::version::manifest::{JobRange, Manifest, Summary, go_back};
 use crate::lake::version::site::SettingsEdit;
 use crate::lake::version::snapshot::Snapshot;
 use crate::lake::version::store::{Store, create_directory, sync_directory};
 use crate::lake::version::time::micros;
 use crate::lake::{Lake, absolute, vacant};
+use crate::source::open_regular;
 use crate::table::table;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::fs::{self, File};
+use std::fs;
 use std::io::{Cursor, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -64,6 +65,10 @@ impl Lake {
         let mut place = placement(snapshot.site()?.place, options.dirs.as_deref());
         place.check()?;
         place.make_absolute()?;
+        let mut made = missing_above(&root);
+        if let Placement::Dirs { dirs } = &place {
+            dirs.iter().for_each(|dir| made.extend(missing_above(dir)));
+        }
         create_directory(&root).map_err(|e| Error::io(&root, "cannot create", e))?;
         let mut copy = Copy {
             snapshot: &snapshot,
@@ -73,6 +78,7 @@ impl Lake {
             place,
             cancel: &options.cancel,
             written: vec![],
+            made,
         };
         let copied = copy.run();
         if copied.is_err() {
@@ -104,6 +110,8 @@ struct Copy<'a> {
     cancel: &'a AtomicBool,
     /// Paths of what was written.
     written: Vec<String>,
+    /// Directories that were not there before, those within others first.
+    made: Vec<PathBuf>,
 }
 
 impl Copy<'_> {
@@ -170,7 +178,7 @@ impl Copy<'_> {
     fn data_file(&mut self, file: &DataFile, target: Option<i64>) -> Result<DataFile> {
         let name = Path::new(&file.path).file_name().unwrap_or_default();
         let path = format!("{}/{}", table(&file.table)?.name, name.to_string_lossy());
-        let mut from = self.open(&file.path)?;
+        let mut from = self.open(file)?;
         let (mut to, path, ost) = self
             .place
             .create(&self.root, &self.lake_id, &path, target)?;
@@ -197,8 +205,9 @@ impl Copy<'_> {
         let hash = hash.digest() as i64;
         if bytes != file.bytes || file.content_hash.is_some_and(|known| known != hash) {
             return Err(self.damaged(&format!(
-                "the bytes of {} are not those that were written; run `iolode lake check`",
-                file.path
+                "the bytes of {} are not those that were written: `iolode lake check` names all such files, {} without it",
+                file.path,
+                go_back(self.snapshot.store(), |manifest| manifest.version < file.version)
             )));
         }
         Ok(DataFile {
@@ -210,11 +219,12 @@ impl Copy<'_> {
         })
     }
 
-    fn open(&self, path: &str) -> Result<Box<dyn Read>> {
-        let store = self.snapshot.store();
-        let missing = || self.damaged(&format!("{path} is missing"));
+    fn open(&self, file: &DataFile) -> Result<Box<dyn Read>> {
+        let (store, path) = (self.snapshot.store(), &*file.path);
+        let remedy = || go_back(store, |manifest| manifest.version < file.version);
+        let missing = || self.damaged(&format!("{path} is missing; {}", remedy()));
         match store.local(path) {
-            Some(path) => match File::open(&path) {
+            Some(path) => match open_regular(&path) {
                 Ok(file) => Ok(Box::new(file)),
                 Err(e) if e.kind() == std::io::ErrorKind::NotFound => Err(missing()),
                 Err(e) => Err(Error::io(path, "cannot read", e)),
@@ -306,9 +316,22 @@ impl Copy<'_> {
         }
         for path in &self.written {
             let _ = self.store.delete(path);
-            let directory = self.store.show(path);
-            // Only one that is empty goes.
-            let _ = directory.parent().map(fs::remove_dir);
+        }
+        // Of directories only those go that are empty.
+        let below = walkdir::WalkDir::new(&self.root)
+            .min_depth(1)
+            .contents_first(true);
+        for entry in below.into_iter().flatten() {
+            let _ = fs::remove_dir(entry.path());
+        }
+        for directory in &self.made {
+            let _ = fs::remove_dir(directory);
         }
     }
+}
+
+/// A directory and those above it, as far as they are not there.
+fn missing_above(directory: &Path) -> Vec<PathBuf> {
+    let missing = directory.ancestors().take_while(|above| !above.exists());
+    missing.map(Path::to_path_buf).collect()
 }

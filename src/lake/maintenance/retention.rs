@@ -3,6 +3,9 @@
 //! What is older is said by the meaning of each table: a Darshan log goes by its start, with all its rows; an accounting record of a
 //! job by its end, and one without an end stays; a step by its end, and it stays as long as its job does; an interval of LMT by
 //! its end. A file of which all rows go is not read, and one of which none go stays.
+//!
+//! A log is noted as forgotten, since all its rows go together. A dump is noted as read by no reader's version ([`InputRow::is_incomplete`]): an
+//! ingest skips it, and one with `--refresh` takes it in again.
 
 use super::forget::{Forgotten, TRIES};
 use crate::error::{Error, Result};
@@ -43,10 +46,11 @@ struct Old {
 
 impl Lake {
     /// Removes what some sources brought that is older than a time, in microseconds since 1970, and notes its logs as forgotten, so that no
-    /// later ingest of the same files brings them back; also those that [`Lake::forget`] has taken out of the lake before. Readers and ingests may go on meanwhile.
+    /// later ingest of the same files brings them back; also those that [`Lake::forget`] has taken out of the lake before. Of a dump only an
+    /// ingest with `refresh` brings them back. If nothing is older, no version is made. Readers and ingests may go on meanwhile.
     ///
     /// # Errors
-    /// [`Error::Invalid`] if nothing is older, [`Error::Conflict`] if others commit all the time, [`Error::Io`].
+    /// [`Error::Conflict`] if others commit all the time, [`Error::Io`].
     pub fn forget_before(&self, sources: &[&dyn Source], before: i64) -> Result<Forgotten> {
         self.check_owner()?;
         let lease = Lease::take(&self.store)?;
@@ -56,14 +60,20 @@ impl Lake {
             let inputs = old_inputs(&snapshot, sources, before)?;
             let mut result = RangeResult::default();
             let removed = remove(&snapshot, &site, sources, &inputs, before, &mut result);
-            let published = removed.and_then(|rows| {
+            let published = removed.and_then(|removed| {
+                let rows = removed.values().sum();
                 if rows == 0 && inputs.is_empty() {
-                    return Err(Error::Invalid("nothing in the lake is older".into()));
+                    return Ok(Some(Forgotten {
+                        version: snapshot.version(),
+                        inputs: 0,
+                        rows,
+                    }));
                 }
+                let dumps = old_dumps(&snapshot, sources, &removed, before)?;
                 let change = Change {
                     operation: "forget",
                     results: vec![&result],
-                    inputs: inputs.iter().collect(),
+                    inputs: inputs.iter().chain(&dumps).collect(),
                     lease: Some(&lease),
                     ..Change::default()
                 };
@@ -105,7 +115,37 @@ fn old_inputs(snapshot: &Snapshot, sources: &[&dyn Source], before: i64) -> Resu
     Ok(forgotten.collect())
 }
 
-/// Writes anew what holds old rows and others. How many rows are gone then.
+/// The dumps that may have brought the rows that are removed, as they are noted from then on.
+fn old_dumps(
+    snapshot: &Snapshot,
+    sources: &[&dyn Source],
+    removed: &BTreeMap<String, u64>,
+    before: i64,
+) -> Result<Vec<InputRow>> {
+    let loses_rows = |source: &&dyn Source| {
+        let mut tables = source.tables().iter();
+        tables.any(|table| removed.contains_key(*table))
+    };
+    let sources: Vec<&str> = (sources.iter().filter(|source| loses_rows(source)))
+        .map(|source| source.name())
+        .collect();
+    if sources.is_empty() {
+        return Ok(vec![]);
+    }
+    let is_old = |row: &InputRow| {
+        row.is_dump()
+            && !row.is_incomplete()
+            && row.period.from.is_none_or(|from| from < before)
+            && row
+                .source
+                .as_deref()
+                .is_some_and(|name| sources.contains(&name))
+    };
+    let rows = snapshot.inputs()?.into_iter().filter(is_old);
+    Ok(rows.map(InputRow::incomplete).collect())
+}
+
+/// Writes anew what holds old rows and others. How many rows of each table are gone then.
 fn remove(
     snapshot: &Snapshot,
     site: &SiteFile,
@@ -113,7 +153,7 @@ fn remove(
     inputs: &[InputRow],
     before: i64,
     result: &mut RangeResult,
-) -> Result<u64> {
+) -> Result<BTreeMap<String, u64>> {
     // The id of a log is the hash of its bytes.
     let mut logs: HashMap<usize, HashSet<i64>> = HashMap::new();
     for (job, log) in inputs
@@ -124,7 +164,7 @@ fn remove(
         logs.entry(range).or_default().insert(log);
     }
     let mut syncing = Syncing::new(snapshot.store());
-    let mut rows = 0;
+    let mut removed: BTreeMap<String, u64> = BTreeMap::new();
     for ((range, _), files) in groups(snapshot, sources) {
         let old = Old {
             before,
@@ -150,14 +190,16 @@ fn remove(
                 result.files.push(file.data);
                 syncing.push(file.unsynced)?;
             }
-            rows += had - left_rows;
+            if had > left_rows {
+                *removed.entry(name.to_string()).or_default() += had - left_rows;
+            }
             result
                 .replaced
                 .extend(files.into_iter().map(|file| file.path));
         }
     }
     syncing.finish()?;
-    Ok(rows)
+    Ok(removed)
 }
 
 /// A range of job ids, or a file system and day.

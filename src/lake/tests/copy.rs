@@ -238,10 +238,10 @@ fn what_keeps_a_copy_from_being_made_leaves_nothing_of_it() {
         let root = at(&bench, "copy");
         let refused = bench.lake.copy(&root, options).unwrap_err();
         assert!(Lake::open(&root).is_err());
-        let left = ["copy", "copy-a"].map(|name| at(&bench, name));
-        let left = left.iter().flat_map(walkdir::WalkDir::new).flatten();
-        let left: Vec<_> = left.filter(|entry| entry.file_type().is_file()).collect();
-        assert!(left.is_empty(), "{left:?}");
+        // Neither do directories stay that the copy has made.
+        for name in ["copy", "copy-a"] {
+            assert!(!at(&bench, name).exists(), "{name}");
+        }
         refused.to_string()
     };
     let cancelled = options();
@@ -252,21 +252,39 @@ fn what_keeps_a_copy_from_being_made_leaves_nothing_of_it() {
 
     let snapshot = bench.lake.snapshot(None).unwrap();
     let path = &snapshot.files()[5].path;
+    let root = bench.lake.root().unwrap().display();
+    let remedy = format!("`iolode lake restore {root} --version 1` goes back to version 1");
     let bytes = fs::read(path).unwrap();
     let mut flipped = bytes.clone();
     flipped[20] ^= 1;
     for damaged in [&flipped[..], &bytes[..bytes.len() - 1], b""] {
         fs::write(path, damaged).unwrap();
         let expected = format!(
-            "lake {}: the bytes of {path} are not those that were written; run `iolode lake check`",
-            bench.lake.root().unwrap().display()
+            "lake {root}: the bytes of {path} are not those that were written: `iolode lake check` names all such files, {remedy} without it",
         );
         assert_eq!(refused(&options()), expected);
-        assert!(refused(&CopyOptions::default()).ends_with("run `iolode lake check`"));
+        assert_eq!(refused(&CopyOptions::default()), expected);
     }
     fs::remove_file(path).unwrap();
-    assert!(refused(&options()).ends_with("is missing"));
+    let missing = format!("lake {root}: {path} is missing; {remedy}");
+    assert_eq!(refused(&options()), missing);
+    let made = std::process::Command::new("mkfifo").arg(path).status();
+    assert!(made.unwrap().success());
+    let pipe = format!("{path}: cannot read: not a regular file");
+    assert_eq!(refused(&options()), pipe);
+    let report = bench.lake.check().unwrap();
+    let found = Finding {
+        path: path.clone(),
+        what: "cannot read: not a regular file".into(),
+    };
+    assert_eq!((report.wrong, report.unread), (vec![], vec![found]));
+    fs::remove_file(path).unwrap();
     fs::write(path, &bytes).unwrap();
+    // A directory that was there stays.
+    fs::create_dir(at(&bench, "copy")).unwrap();
+    let missing = bench.lake.copy(at(&bench, "copy"), &cancelled);
+    assert!(missing.is_err());
+    assert_eq!(fs::read_dir(at(&bench, "copy")).unwrap().count(), 0);
 
     let inside = bench.lake.root().unwrap().join("copy");
     let refused = bench.lake.copy(&inside, &CopyOptions::default());

@@ -255,6 +255,37 @@ fn of_a_dump_another_period_can_be_taken_later() {
 }
 
 #[test]
+fn two_periods_that_are_asked_for_by_turns_make_no_versions_without_rows() {
+    let dumps = Dumps::new();
+    let lines: Vec<String> = (0..24)
+        .map(|hour| hour * 3600)
+        .map(|at| line(at, "COMPLETED", at, Some(at), Some(at + 60)))
+        .collect();
+    let path = dumps.write("a.psv", &dump(&lines));
+    let hour = |hour: i64| Some(1_788_220_800_000_000 + hour * 3_600_000_000);
+    let take = |from: i64, to: i64| {
+        let period = Period {
+            from: hour(from),
+            to: hour(to),
+        };
+        let options = IngestOptions {
+            period,
+            ..IngestOptions::default()
+        };
+        dumps.take_with(&path, options).version
+    };
+    assert_eq!((take(2, 4), take(8, 10)), (Some(2), Some(3)));
+    for _ in 0..2 {
+        assert_eq!((take(2, 4), take(8, 10)), (None, None));
+    }
+    assert_eq!(dumps.rows("slurm_job").num_rows(), 4);
+    // A longer one says more of the dump, also where it has no rows.
+    dumps.take(&path);
+    assert_eq!(dumps.rows("slurm_job").num_rows(), 24);
+    assert_eq!(take(2, 4), None);
+}
+
+#[test]
 fn a_dump_that_was_cut_off_is_recorded_and_what_it_has_is_kept() {
     let dumps = Dumps::new();
     let whole = dump(&[

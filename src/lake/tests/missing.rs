@@ -200,3 +200,30 @@ fn nothing_is_missing_while_a_thread_commits_and_removes_old_versions() {
         }
     });
 }
+
+#[test]
+fn a_check_that_finds_damage_says_which_version_to_go_back_to() {
+    let bench = Bench::new();
+    for (job, name) in [(1, "a"), (2, "b")] {
+        bench.log(name, &format!("mounts {job} 0 /{name}"));
+        bench.ingest();
+    }
+    assert_eq!(bench.lake.check().unwrap().remedy, None);
+    // The file of version 3 holds the rows of both.
+    let path = bench.lake.snapshot(None).unwrap().files()[0].path.clone();
+    fs::remove_file(bench.lake.root().unwrap().join(path)).unwrap();
+    let root = bench.lake.root().unwrap().display().to_string();
+    let remedy = format!("`iolode lake restore {root} --version 2` goes back to version 2");
+    assert_eq!(bench.lake.check().unwrap().remedy, Some(remedy));
+    bench.lake.restore(2).unwrap();
+    assert_eq!(bench.lake.check().unwrap().remedy, None);
+}
+
+#[test]
+fn no_lake_is_advised_under_a_name_that_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path().join("a\u{7}b");
+    let opened = Lake::open(&root).unwrap_err().to_string();
+    assert!(opened.ends_with("there is none"), "{opened}");
+    assert!(Lake::create(&root, &CreateOptions::default()).is_err());
+}

@@ -1,5 +1,6 @@
 //! What could not be read, and what is read again.
 
+use super::dumps::{dump, line};
 use super::*;
 
 #[test]
@@ -39,11 +40,17 @@ fn what_nothing_was_taken_of_is_tried_again_when_asked_for() {
     let bench = Bench::new();
     bench.log("a", "mounts 1 0 /a");
     bench.log("bad", "mounts x");
+    // They were noted as no logs beside a dump, by a program that did not know them.
+    let slurm: &[&dyn Source] = &[&crate::source::slurm::Slurm];
+    let known = line(1, "COMPLETED", 0, Some(1), Some(2));
+    bench.log("day.psv", &dump(&[known]));
     let unaware = IngestOptions {
-        sources: &[],
+        sources: slurm,
         ..bench.options()
     };
     bench.lake.ingest(&unaware, &Silent).unwrap();
+    bench.lake.forget(slurm).unwrap();
+    fs::remove_file(bench.logs().join("day.psv")).unwrap();
     assert_eq!(bench.ingest().version, None);
     let again = || IngestOptions {
         refresh: true,
@@ -51,7 +58,7 @@ fn what_nothing_was_taken_of_is_tried_again_when_asked_for() {
     };
     assert_eq!(
         bench.lake.ingest(&again(), &Silent).unwrap().version,
-        Some(3)
+        Some(4)
     );
     assert_eq!(bench.rows(), [row(1, "/a")]);
     assert_eq!(bench.statuses()[1].1, "failed");

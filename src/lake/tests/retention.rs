@@ -1,8 +1,8 @@
 //! What is older than a date goes for good; nothing else does.
 
-use super::dumps::{Dumps, dump, line, states};
+use super::dumps::{Dumps, dump, line, samples, states};
 use super::*;
-use crate::source::SOURCES;
+use crate::source::{Period, SOURCES};
 
 /// Microseconds since 1970 of a second of 2026-09-01.
 fn second(second: i64) -> i64 {
@@ -41,8 +41,12 @@ fn logs_that_began_before_go_and_no_ingest_brings_them_back() {
     };
     bench.lake.ingest(&refresh, &Silent).unwrap();
     assert_eq!(bench.rows(), [row(1, "/new"), row(3, "/unknown")]);
-    let nothing = bench.lake.forget_before(SOURCE, 100).unwrap_err();
-    assert_eq!(nothing.to_string(), "nothing in the lake is older");
+    let nothing = bench.lake.forget_before(SOURCE, 100).unwrap();
+    assert_eq!((nothing.inputs, nothing.rows), (0, 0));
+    assert_eq!(
+        nothing.version,
+        bench.lake.snapshot(None).unwrap().version()
+    );
     // The version before still has them.
     let before = bench.lake.snapshot(Some(forgotten.version - 1)).unwrap();
     let rows: u64 = before.files().iter().map(|file| file.rows).sum();
@@ -185,4 +189,82 @@ fn jobs_that_had_not_ended_stay_with_all_their_steps() {
     let jobs = steps.column_by_name("job_id").unwrap();
     assert_eq!(jobs.as_primitive::<Int64Type>().values(), &[2, 2, 3]);
     assert!(dumps.lake.check().unwrap().wrong.is_empty());
+}
+
+#[test]
+fn a_dump_of_which_rows_were_forgotten_comes_back_with_refresh_and_not_before() {
+    let dumps = Dumps::new();
+    let refresh = |period: Period| IngestOptions {
+        refresh: true,
+        period,
+        ..IngestOptions::default()
+    };
+    let text = dump(&[
+        line(1, "COMPLETED", 0, Some(10), Some(100)),
+        line(2, "COMPLETED", 0, Some(190), Some(200)),
+        line(3, "COMPLETED", 0, Some(290), Some(300)),
+    ]);
+    let path = dumps.write("day.psv", &text);
+    let jobs = || -> Vec<i64> {
+        let jobs = states(&dumps.rows("slurm_job")).into_iter();
+        jobs.map(|job| job.0).collect()
+    };
+    dumps.take(&path);
+    dumps.lake.forget_before(SOURCES, second(250)).unwrap();
+    // Neither the nightly ingest of the directory nor one of the file.
+    assert_eq!(dumps.take(dumps.directory.path()).version, None);
+    assert_eq!(dumps.take(&path).version, None);
+    assert_eq!(jobs(), [3]);
+    // A part of it leaves the rest as forgotten as it was.
+    let part = Period {
+        from: Some(second(150)),
+        to: Some(second(250)),
+    };
+    dumps.take_with(&path, refresh(part));
+    assert_eq!(jobs(), [2, 3]);
+    assert_eq!(dumps.take(&path).version, None);
+    dumps.take_with(&path, refresh(Period::default()));
+    assert_eq!(jobs(), [1, 2, 3]);
+    let again = dumps.take_with(&path, refresh(Period::default()));
+    assert_eq!((again.version, again.unchanged), (None, 1));
+    assert!(dumps.lake.check().unwrap().wrong.is_empty());
+}
+
+#[test]
+fn a_dump_of_which_no_row_was_forgotten_is_not_read_again() {
+    let dumps = Dumps::new();
+    let old = dump(&[line(1, "COMPLETED", 0, Some(10), Some(100))]);
+    let path = dumps.write("day.psv", &old);
+    dumps.take(&path);
+    dumps.take(dumps.write("lmt.sql", &samples(&[(10, 100)])));
+    // The samples are of 2018, the record of 2026.
+    let forgotten = dumps.lake.forget_before(SOURCES, second(0)).unwrap();
+    assert_eq!((forgotten.inputs, forgotten.rows), (0, 1));
+    let refresh = IngestOptions {
+        refresh: true,
+        ..IngestOptions::default()
+    };
+    assert_eq!(dumps.take_with(&path, refresh).version, None);
+}
+
+#[test]
+fn a_dump_that_was_read_in_another_zone_does_not_come_back_beside_its_rows() {
+    let dumps = Dumps::new();
+    let text = dump(&[
+        line(1, "COMPLETED", 0, Some(10), Some(100)),
+        line(2, "COMPLETED", 0, Some(190), Some(200)),
+    ]);
+    let path = dumps.write("day.psv", &text);
+    dumps.take(&path);
+    dumps.lake.forget_before(SOURCES, second(150)).unwrap();
+    dumps
+        .lake
+        .set_settings("timezone = 'Europe/Berlin'\n", None)
+        .unwrap();
+    let refresh = IngestOptions {
+        refresh: true,
+        ..IngestOptions::default()
+    };
+    assert_eq!(dumps.take_with(&path, refresh).version, None);
+    assert_eq!(dumps.rows("slurm_job").num_rows(), 1);
 }

@@ -112,6 +112,83 @@ fn a_change_says_which_inputs_were_read_otherwise_and_refresh_reads_them_again()
     assert_eq!(bench.lake.ingest(&refresh, &Silent).unwrap().version, None);
 }
 
+#[test]
+fn without_paths_refresh_reads_what_the_lake_knows_and_was_read_otherwise() {
+    let bench = with("");
+    for job in 0..3 {
+        bench.log(&format!("{job}"), &format!("mounts {job} 0 /{job}"));
+    }
+    bench.ingest();
+    // Neither of these is asked for: the lake does not know the first, and forgot the second for good.
+    bench.log("new", "mounts 9 0 /new");
+    bench
+        .lake
+        .set_settings("timezone = 'Europe/Berlin'\n", None)
+        .unwrap();
+    fs::remove_file(bench.logs().join("1")).unwrap();
+    let refresh = |paths: Vec<InputPath>| IngestOptions {
+        refresh: true,
+        paths,
+        ..bench.options()
+    };
+    let report = bench.lake.ingest(&refresh(vec![]), &Silent).unwrap();
+    assert_eq!(report.inputs, [(InputStatus::Ok, 2)].into());
+    assert_eq!((report.unchanged, &report.failures[..]), (0, &[][..]));
+    let (what, why) = &report.warnings[0];
+    let gone = bench.logs().join("1").display().to_string();
+    assert_eq!(what, "1 input that is no longer there");
+    assert_eq!(*why, format!("its rows stay as they were read: {gone}"));
+    // What a file that is gone has brought stays.
+    assert_eq!(bench.rows(), [row(0, "/0"), row(1, "/1"), row(2, "/2")]);
+    assert_eq!(bench.lake.read_otherwise().unwrap().logs, 1);
+    let again = bench.lake.ingest(&refresh(vec![]), &Silent).unwrap();
+    assert_eq!((again.version, again.warnings.len()), (None, 1));
+    // What was taken back is not known, and an empty lake knows nothing.
+    bench.lake.forget(SOURCE).unwrap();
+    assert_eq!(
+        bench
+            .lake
+            .ingest(&refresh(vec![]), &Silent)
+            .unwrap()
+            .version,
+        None
+    );
+    let empty = Lake::in_memory().unwrap();
+    assert!(empty.ingest(&refresh(vec![]), &Silent).is_err());
+}
+
+#[test]
+fn registered_sources_are_refreshed_with_what_lies_elsewhere() {
+    let bench = with("");
+    let other = bench.directory.path().join("other");
+    fs::create_dir(&other).unwrap();
+    bench.log("b", "mounts 1 0 /b");
+    for (name, text) in [("a", "mounts 2 0 /a"), ("z", "mounts 3 0 /z")] {
+        fs::write(other.join(name), text).unwrap();
+    }
+    let of = |path: PathBuf, register: bool| IngestOptions {
+        paths: vec![path.into()],
+        register,
+        ..bench.options()
+    };
+    bench.lake.ingest(&of(other, false), &Silent).unwrap();
+    bench.lake.ingest(&of(bench.logs(), true), &Silent).unwrap();
+    let text = bench.lake.settings().unwrap();
+    let text = format!("timezone = 'Europe/Berlin'\n{text}");
+    let changed = bench.lake.set_settings(&text, None).unwrap();
+    assert_eq!(changed.read_otherwise.logs, 3);
+    bench.log("c", "mounts 4 0 /c");
+    let refresh = IngestOptions {
+        refresh: true,
+        paths: vec![],
+        ..bench.options()
+    };
+    let report = bench.lake.ingest(&refresh, &Silent).unwrap();
+    assert_eq!(report.inputs, [(InputStatus::Ok, 4)].into());
+    assert_eq!(bench.lake.read_otherwise().unwrap().logs, 0);
+    assert_eq!(bench.lake.ingest(&refresh, &Silent).unwrap().version, None);
+}
+
 /// In another zone the same records have other keys. A refresh would let them stand twice.
 #[test]
 fn dumps_that_were_read_in_another_zone_are_not_read_beside_themselves() {

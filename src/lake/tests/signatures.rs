@@ -55,6 +55,7 @@ fn stages_of_as_many_runs_with_other_rows_have_other_signatures() {
             runs,
             old: vec![],
             drop: Arc::default(),
+            moved: Arc::default(),
             rewrite: false,
         }))
     };

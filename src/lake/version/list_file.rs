@@ -75,7 +75,7 @@ pub struct InputRow {
     pub dxt: bool,
     /// What was taken of a dump.
     pub period: Period,
-    /// Version of the reader.
+    /// Version of the reader; 0 of a dump some of whose rows were forgotten.
     pub reader_version: u32,
     /// Lake version that took it.
     pub version: u64,
@@ -113,6 +113,34 @@ impl InputRow {
     /// Whether the next ingest takes it in anew, as if the lake had never seen it.
     pub(in crate::lake) fn is_taken_back(&self) -> bool {
         self.status == InputStatus::Skipped && self.error.as_deref() == Some(TAKEN_BACK)
+    }
+
+    /// Whether its bytes could not be had, for a reason that may pass: it has neither size nor time, so that each ingest tries it again.
+    pub(in crate::lake) fn is_unread(&self) -> bool {
+        self.status == InputStatus::Failed && (self.bytes, self.modified) == (0, 0)
+    }
+
+    /// Whether it is nothing that iolode knows.
+    pub(in crate::lake) fn is_no_log(&self) -> bool {
+        self.status == InputStatus::Skipped && self.content_hash.is_none() && !self.is_forgotten()
+    }
+
+    /// Whether it is a dump of which rows are in the lake.
+    pub(in crate::lake) fn is_dump(&self) -> bool {
+        self.status.has_rows() && self.job_id.is_none()
+    }
+
+    /// Whether `lake forget --before` removed rows of this dump: an ingest with `--refresh` takes it in again, as what an older reader has read.
+    pub(in crate::lake) fn is_incomplete(&self) -> bool {
+        self.is_dump() && self.reader_version == 0
+    }
+
+    /// It as a dump of which rows were forgotten.
+    pub(in crate::lake) fn incomplete(self) -> Self {
+        Self {
+            reader_version: 0,
+            ..self
+        }
     }
 }
 

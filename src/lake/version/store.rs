@@ -2,6 +2,7 @@
 
 use super::calls::{AllCalls, Call, Calls};
 use crate::error::{Error, Result, os_reason};
+use crate::source::open_regular;
 use bytes::Bytes;
 use futures::{StreamExt, executor::block_on};
 use object_store::{
@@ -110,7 +111,12 @@ impl Store {
         match self {
             Self::Local(directory) => {
                 let path = directory.root.join(path);
-                match directory.call(Call::Read, &path, || fs::read(&path)) {
+                let read = || {
+                    let mut bytes = vec![];
+                    open_regular(&path)?.read_to_end(&mut bytes)?;
+                    Ok(bytes)
+                };
+                match directory.call(Call::Read, &path, read) {
                     Ok(bytes) => Ok(Some(bytes.into())),
                     Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
                     Err(e) => Err(Error::io(path, "cannot read", e)),
@@ -136,7 +142,7 @@ impl Store {
             Self::Local(directory) => {
                 let path = directory.root.join(path);
                 let failed = |e| Error::io(&path, "cannot read", e);
-                let open = directory.call(Call::Read, &path, || fs::File::open(&path));
+                let open = directory.call(Call::Read, &path, || open_regular(&path));
                 let mut file = match open {
                     Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
                     file => file.map_err(failed)?,

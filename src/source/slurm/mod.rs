@@ -64,6 +64,13 @@ impl Source for Slurm {
         !hints.slurm_columns.is_empty() || hints.slurm_delimiter.is_some()
     }
 
+    fn stand_in(&self, shown: &str) -> Option<i64> {
+        // Most are plain jobs.
+        let is_part = shown.bytes().any(|b| b == b'_' || b == b'+');
+        let id = value::id(shown, None).filter(|_| is_part)?;
+        (id.job_id < 0).then_some(id.job_id)
+    }
+
     fn serves(&self, address: &str) -> bool {
         address == sacct_command::ADDRESS
     }

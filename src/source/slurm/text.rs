@@ -536,8 +536,12 @@ impl Text<'_> {
             ));
         }
         if self.without_id > 0 {
+            let (s, have) = match self.without_id {
+                1 => ("", "has"),
+                _ => ("s", "have"),
+            };
             why.push(format!(
-                "{} records of array tasks and het components have no raw id: the dump lacks JobIDRaw, so these records get a negative job_id and cannot be joined with logs",
+                "{} record{s} of array tasks and het components {have} no raw id, for the dump lacks JobIDRaw: without another dump that says it, job_id is negative and there is no join with logs",
                 self.without_id
             ));
         }
