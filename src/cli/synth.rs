@@ -171,7 +171,7 @@ fn into_lake(
     let lake = Lake::create(path, &options)?;
     let (_during, cancel) = interrupt::during_ingest()?;
     let options = IngestOptions {
-        made: Some(&inputs),
+        provider: Some(&inputs),
         threads,
         memory: usize::try_from(args.memory).unwrap_or(usize::MAX),
         cancel,

@@ -1,5 +1,5 @@
 //! What crosses modules: the program from the outside, real logs, comparisons with pydarshan and DuckDB, ingests at the same time or
-//! killed (`tests/crash`), mutated logs (`tests/fuzz/mutants`), and the rules of the house. One binary, for each one more would link the
+//! killed (`tests/crash`), mutated logs (`tests/fuzz/mutants`), and the conventions of the code. One binary, for each one more would link the
 //! engine again.
 //!
 //! A test says what it needs: see [`harness::Need`]. Without it the test is ignored, and the last lines say how many were, and why.

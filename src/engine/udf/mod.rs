@@ -24,9 +24,9 @@
 
 mod change;
 mod list;
-pub(super) mod mine;
 mod resolve;
 pub(super) mod session;
+pub(super) mod session_functions;
 pub(super) mod statement;
 
 use datafusion::arrow::compute::can_cast_types;

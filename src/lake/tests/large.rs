@@ -37,7 +37,9 @@ fn keys(lake: &Lake, table: &str) -> Vec<(i64, u64)> {
     let snapshot = lake.snapshot(None).unwrap();
     let mut keys = vec![];
     for file in snapshot.files().iter().filter(|file| file.table == table) {
-        for batch in crate::lake::file::writer::read_data(lake.store(), &file.path, 1000).unwrap() {
+        for batch in
+            crate::lake::file::data_reader::read_data(lake.store(), &file.path, 1000).unwrap()
+        {
             let batch = batch.unwrap();
             let column = |name: &str| batch.column_by_name(name).unwrap().clone();
             let (jobs, ids) = (column("job_id"), column("record_id"));

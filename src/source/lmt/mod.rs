@@ -113,7 +113,7 @@ impl Source for Lmt {
 
     /// Of an interval that overlaps a period both samples are needed.
     fn margin(&self) -> i64 {
-        60_000_000
+        samples::MARGIN
     }
 
     /// Lustre mounts whose file systems LMT may know by another name.
