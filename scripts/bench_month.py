@@ -384,7 +384,7 @@ def main():
     parser.add_argument("--engines", nargs="+", choices=ENGINES, default=ENGINES)
     parser.add_argument("--no-spark", action="store_true")
     parser.add_argument("--modes", nargs="+", choices=MODES, default=MODES, help="warm or cold, and the number of cores")
-    parser.add_argument("--out", help="results go to OUT.csv and OUT.md")
+    parser.add_argument("--out", help="results go to OUT.csv, as a table to the .md beside it")
     parser.add_argument("--scratch", help="where intermediate files lie")
     options = parser.parse_args()
     options.engines, options.versions = available([engine for engine in options.engines if not (options.no_spark and engine == "spark")])

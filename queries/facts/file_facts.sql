@@ -5,7 +5,7 @@
 ---   { name = "job_id", type = "Int64", doc = "Job id as Darshan stored it" },
 ---   { name = "log_id", type = "Int64", doc = "The log" },
 ---   { name = "direction", type = "Utf8", doc = "read or write" },
----   { name = "kind", type = "Utf8", doc = "window: from the first access to the last; busy: from the first access on for as long as processes spent in I/O calls" },
+---   { name = "interval_kind", type = "Utf8", doc = "window: from the first access to the last; busy: from the first access on for as long as processes spent in I/O calls" },
 ---   { name = "record_id", type = "UInt64", doc = "The file" },
 ---   { name = "path", type = "Utf8", doc = "Its path" },
 ---   { name = "ost", type = "Utf8", doc = "Its OST and file system, such as OST 6 of scratch; NULL if there are several, or none is known" },
@@ -18,14 +18,14 @@
 ---   { name = "begins", type = "Float64", unit = "s", doc = "Start of the interval, from the start of the program" },
 ---   { name = "ends", type = "Float64", unit = "s", doc = "End of the interval" },
 ---   { name = "length", type = "Float64", unit = "s", doc = "Its length" },
----   { name = "time", type = "Float64", unit = "s", doc = "Exclusive time: that part of the critical time that falls to the file if the fewest files are to cover it" },
+---   { name = "exclusive_time", type = "Float64", unit = "s", doc = "That part of the critical time that falls to the file if the fewest files are to cover it" },
 ---   { name = "by_length", type = "Int64", doc = "1 for the longest interval, and so on" },
 ---   { name = "alone", type = "Boolean", doc = "What lies before the end of the files that began earlier, and what lies behind the begin of the next one, is at most 5 % of the interval" },
 ---   { name = "nprocs", type = "Int64", unit = "count", doc = "Processes of the log" },
 ---   { name = "files", type = "Int64", unit = "count", doc = "Files of the log in this direction" },
 ---   { name = "all_bytes", type = "Int64", unit = "B", doc = "Their bytes" },
 ---   { name = "critical_time", type = "Float64", unit = "s", doc = "Length of the union of their intervals" },
----   { name = "lost", type = "Float64", unit = "s", doc = "By how much it were shorter without the longest interval" },
+---   { name = "lost", type = "Float64", unit = "s", doc = "How much shorter critical_time would be without the longest interval" },
 --- ]
 --- [[param]]
 --- name = "job"
@@ -73,31 +73,32 @@ WITH log AS (
   FROM log l JOIN darshan_file f ON f.job_id = l.job_id AND f.log_id = l.log_id
   WHERE l.direction = 'write' AND NOT f.is_stream AND f.bytes_written > 0 AND ($job IS NULL OR f.job_id = $job)
 ), used AS (
-  SELECT job_id, log_id, direction, record_id, a, unnest(make_array(b, least(busy_end, b))) AS b, unnest(make_array('window', 'busy')) AS kind FROM side
+  SELECT job_id, log_id, direction, record_id, a, unnest(make_array(b, least(busy_end, b))) AS b, unnest(make_array('window', 'busy')) AS interval_kind FROM side
 ), laid AS (
   -- A file whose removal halves the time is the longest one.
-  SELECT *, row_number() OVER (PARTITION BY kind, job_id, log_id, direction ORDER BY b - a DESC, record_id) AS by_length,
-    max(b) OVER (PARTITION BY kind, job_id, log_id, direction ORDER BY a, b, record_id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before_end,
-    lead(a) OVER (PARTITION BY kind, job_id, log_id, direction ORDER BY a, b, record_id) AS next_start
+  SELECT *, row_number() OVER (PARTITION BY interval_kind, job_id, log_id, direction ORDER BY b - a DESC, record_id) AS by_length,
+    max(b) OVER (PARTITION BY interval_kind, job_id, log_id, direction ORDER BY a, b, record_id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before_end,
+    lead(a) OVER (PARTITION BY interval_kind, job_id, log_id, direction ORDER BY a, b, record_id) AS next_start
   FROM used WHERE b > a
 ), swept AS (
-  SELECT kind, job_id, log_id, direction, critical_files(record_id, a, b) AS cover, io_time(a, b) AS critical_time, io_time(a, b) FILTER (WHERE by_length > 1) AS without
-  FROM laid GROUP BY kind, job_id, log_id, direction
+  SELECT interval_kind, job_id, log_id, direction, critical_files(record_id, a, b) AS cover, io_time(a, b) AS critical_time, io_time(a, b) FILTER (WHERE by_length > 1) AS without
+  FROM laid GROUP BY interval_kind, job_id, log_id, direction
 ), part AS (
-  SELECT kind, job_id, log_id, direction, critical_time, critical_time - coalesce(without, 0.0) AS lost, unnest(cover) AS part FROM swept
-  WHERE critical_time >= CASE WHEN kind = 'window' THEN $min_time ELSE $min_time / 10.0 END
+  SELECT interval_kind, job_id, log_id, direction, critical_time, critical_time - coalesce(without, 0.0) AS lost, unnest(cover) AS part FROM swept
+  WHERE critical_time >= CASE WHEN interval_kind = 'window' THEN $min_time ELSE $min_time / 10.0 END
 ), own AS (
-  SELECT kind, job_id, log_id, direction, critical_time, lost, part['id'] AS record_id, sum(part['end'] - part['start']) AS time
-  FROM part GROUP BY kind, job_id, log_id, direction, critical_time, lost, part['id']
+  SELECT interval_kind, job_id, log_id, direction, critical_time, lost, part['id'] AS record_id, sum(part['end'] - part['start']) AS exclusive_time
+  FROM part GROUP BY interval_kind, job_id, log_id, direction, critical_time, lost, part['id']
 ), timed AS (
-  SELECT u.kind, u.job_id, u.log_id, u.direction, u.record_id, u.a, u.b, u.by_length, u.b - u.a AS length, coalesce(o.time, 0.0) AS time,
+  SELECT u.interval_kind, u.job_id, u.log_id, u.direction, u.record_id, u.a, u.b, u.by_length, u.b - u.a AS length, coalesce(o.exclusive_time, 0.0) AS exclusive_time,
     greatest(least(coalesce(u.before_end, u.a), u.b) - u.a, 0.0) + greatest(u.b - coalesce(u.next_start, u.b), 0.0) <= 0.05 * (u.b - u.a) AS alone,
-    max(o.critical_time) OVER (PARTITION BY u.kind, u.job_id, u.log_id, u.direction) AS critical_time, max(o.lost) OVER (PARTITION BY u.kind, u.job_id, u.log_id, u.direction) AS lost
-  FROM laid u LEFT JOIN own o ON o.kind = u.kind AND o.job_id = u.job_id AND o.log_id = u.log_id AND o.direction = u.direction AND o.record_id = u.record_id
+    max(o.critical_time) OVER (PARTITION BY u.interval_kind, u.job_id, u.log_id, u.direction) AS critical_time, max(o.lost) OVER (PARTITION BY u.interval_kind, u.job_id, u.log_id, u.direction) AS lost
+  FROM laid u LEFT JOIN own o ON o.interval_kind = u.interval_kind AND o.job_id = u.job_id AND o.log_id = u.log_id AND o.direction = u.direction AND o.record_id = u.record_id
 )
-SELECT s.job_id, s.log_id, s.direction, t.kind, s.record_id, s.path, s.ost, s.rank, s.procs, s.bytes, s.requests, s.consec, s.small,
-  t.a AS begins, t.b AS ends, t.length, t.time, t.by_length, t.alone, s.nprocs,
-  count(*) OVER (PARTITION BY t.kind, s.job_id, s.log_id, s.direction) AS files, sum(s.bytes) OVER (PARTITION BY t.kind, s.job_id, s.log_id, s.direction) AS all_bytes,
+SELECT s.job_id, s.log_id, s.direction, t.interval_kind, s.record_id, s.path, s.ost, s.rank, s.procs, s.bytes, s.requests, s.consec, s.small,
+  t.a AS begins, t.b AS ends, t.length, t.exclusive_time, t.by_length, t.alone, s.nprocs,
+  count(*) OVER (PARTITION BY t.interval_kind, s.job_id, s.log_id, s.direction) AS files, sum(s.bytes) OVER (PARTITION BY t.interval_kind, s.job_id, s.log_id, s.direction) AS all_bytes,
   t.critical_time, t.lost
 FROM timed t JOIN side s ON s.job_id = t.job_id AND s.log_id = t.log_id AND s.direction = t.direction AND s.record_id = t.record_id
 WHERE t.critical_time IS NOT NULL
+ORDER BY s.job_id, s.log_id, s.direction, t.interval_kind, t.exclusive_time DESC, s.record_id

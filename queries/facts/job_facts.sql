@@ -26,22 +26,24 @@
 --- [[param]]
 --- name = "from"
 --- type = "timestamp"
---- doc = "Logs that start then or later; a job is judged by its logs in the period alone"
+--- default = "TIMESTAMP '1970-01-01'"
+--- doc = "Logs that start then or later, and what LMT saw from then on"
 --- [[param]]
 --- name = "to"
 --- type = "timestamp"
---- doc = "Logs that start before; LMT is looked at until then, so give the end of a job that is asked for"
+--- default = "TIMESTAMP '2100-01-01'"
+--- doc = "Logs that start before, and what LMT saw until then"
 --- [[param]]
 --- name = "job"
 --- type = "int"
 --- default = "NULL"
---- doc = "Job id, whenever its logs start (default: all)"
+--- doc = "Job id, whenever its logs start (default: all); with its start and end as from and to less of the lake is read"
 
--- Intervals of LMT have up to 30 s, and stamps that are up to 5 s late.
+-- No WINDOW clause: DataFusion 55.2 does not find its windows in a scalar subquery. Intervals of LMT have up to 30 s, and stamps that are up to 5 s late.
 WITH log AS (
-  SELECT job_id, log_id, first_value(log_id) OVER w AS first_log, CAST(CAST(start_time AS BIGINT) - min(CAST(start_time AS BIGINT)) OVER w AS DOUBLE) / 1000000.0 AS offset
+  SELECT job_id, log_id, first_value(log_id) OVER (PARTITION BY job_id, uid, log_group ORDER BY start_time, log_id) AS first_log,
+    CAST(CAST(start_time AS BIGINT) - min(CAST(start_time AS BIGINT)) OVER (PARTITION BY job_id, uid, log_group ORDER BY start_time, log_id) AS DOUBLE) / 1000000.0 AS offset
   FROM darshan_log_group WHERE start_time IS NOT NULL AND ($job IS NULL AND start_time >= $from AND start_time < $to OR job_id = $job)
-  WINDOW w AS (PARTITION BY job_id, uid, log_group ORDER BY start_time, log_id)
 ), side AS (
   SELECT f.job_id, l.first_log, f.log_id, 'read' AS direction, f.record_id, f.fs, f.ost_list, f.bytes_read AS bytes, l.offset + f.read_start AS a, l.offset + f.read_end AS b
   FROM log l JOIN darshan_file f ON f.job_id = l.job_id AND f.log_id = l.log_id WHERE NOT f.is_stream AND f.bytes_read > 0 AND ($job IS NULL OR f.job_id = $job)

@@ -89,10 +89,9 @@ WITH grouped AS (
       WHEN $bw = 'span' THEN CASE WHEN $direction = 'read' THEN read_bw_span ELSE write_bw_span END
       ELSE CASE WHEN $direction = 'read' THEN read_bw_slowest_rank ELSE write_bw_slowest_rank END END BETWEEN $min_bw * 0.999999 AND $max_bw * 1.000001)
   UNION ALL
-  SELECT job_id, log_id, first_value(log_id) OVER w AS grp,
-    CAST(CAST(start_time AS BIGINT) - min(CAST(start_time AS BIGINT)) OVER w AS DOUBLE) / 1000000.0 AS offset
+  SELECT job_id, log_id, first_value(log_id) OVER (PARTITION BY job_id, uid, log_group ORDER BY start_time, log_id) AS grp,
+    CAST(CAST(start_time AS BIGINT) - min(CAST(start_time AS BIGINT)) OVER (PARTITION BY job_id, uid, log_group ORDER BY start_time, log_id) AS DOUBLE) / 1000000.0 AS offset
   FROM darshan_log_group WHERE $grain = 'job' AND start_time IS NOT NULL AND ($job IS NULL OR job_id = $job) AND ($from IS NULL OR start_time >= $from) AND ($to IS NULL OR start_time < $to)
-  WINDOW w AS (PARTITION BY job_id, uid, log_group ORDER BY start_time, log_id)
 ), file AS (
   SELECT f.job_id, f.log_id, g.grp, g.offset, f.record_id, f.path, f.fs, f.ost_bits, f.ost_count AS osts,
     CASE WHEN $direction = 'read' THEN f.bytes_read ELSE f.bytes_written END AS bytes,

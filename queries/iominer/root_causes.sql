@@ -64,24 +64,24 @@ WITH file AS (
   SELECT *, unnest(make_array(/* causes of a file */)) AS cause
   FROM file
 ), subject AS (
-  SELECT kind, job_id, log_id, direction, cause, critical_time, nprocs, all_bytes, /* about */ AS about,
+  SELECT interval_kind, job_id, log_id, direction, cause, critical_time, nprocs, all_bytes, /* about */ AS about,
     first_value(path ORDER BY /* cost */ DESC, record_id) AS path, sum(/* cost */) AS time, max(length) AS longest, count(*) AS files, sum(bytes) AS bytes, sum(procs) AS procs,
     sum(small) AS small, sum(requests) AS requests
   FROM member WHERE cause IS NOT NULL
-  GROUP BY kind, job_id, log_id, direction, cause, critical_time, nprocs, all_bytes, /* about */
+  GROUP BY interval_kind, job_id, log_id, direction, cause, critical_time, nprocs, all_bytes, /* about */
 ), met AS (
   SELECT *, /* value */ AS number FROM subject WHERE time > 0 AND /* condition */
 ), found AS (
-  SELECT kind, job_id, log_id, direction, cause, critical_time, first_value(coalesce(about, path) ORDER BY time DESC, about) AS subject,
+  SELECT interval_kind, job_id, log_id, direction, cause, critical_time, first_value(coalesce(about, path) ORDER BY time DESC, about) AS subject,
     first_value(number ORDER BY time DESC, about) AS number, sum(time) AS time, sum(files) AS files, sum(bytes) AS bytes
-  FROM met GROUP BY kind, job_id, log_id, direction, cause, critical_time, /* each */
+  FROM met GROUP BY interval_kind, job_id, log_id, direction, cause, critical_time, /* each */
   HAVING sum(time) >= 0.5 * critical_time AND sum(bytes) / sum(time) < $slow_bw
 ), both_kinds AS (
   -- What is about one OST, process or file must be so for the same one by both kinds of interval.
   SELECT job_id, log_id, direction, cause, CASE WHEN /* same */ THEN subject END AS same,
-    max(CASE WHEN kind = 'window' THEN time / critical_time END) AS share, max(CASE WHEN kind = 'busy' THEN time / critical_time END) AS share_busy,
-    first_value(critical_time ORDER BY kind DESC) AS critical_time, first_value(files ORDER BY kind DESC) AS files, first_value(bytes ORDER BY kind DESC) AS bytes,
-    first_value(bytes / time ORDER BY kind DESC) AS bw, first_value(number ORDER BY kind DESC) AS number, first_value(subject ORDER BY kind DESC) AS subject
+    max(CASE WHEN interval_kind = 'window' THEN time / critical_time END) AS share, max(CASE WHEN interval_kind = 'busy' THEN time / critical_time END) AS share_busy,
+    first_value(critical_time ORDER BY interval_kind DESC) AS critical_time, first_value(files ORDER BY interval_kind DESC) AS files, first_value(bytes ORDER BY interval_kind DESC) AS bytes,
+    first_value(bytes / time ORDER BY interval_kind DESC) AS bw, first_value(number ORDER BY interval_kind DESC) AS number, first_value(subject ORDER BY interval_kind DESC) AS subject
   FROM found GROUP BY job_id, log_id, direction, cause, CASE WHEN /* same */ THEN subject END
 ), cause AS (
   SELECT job_id, log_id, direction, cause, share, share_busy, critical_time, files, bytes, bw, number, subject FROM both_kinds

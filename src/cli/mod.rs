@@ -31,6 +31,8 @@ mod statement;
 mod synth;
 
 use self::exit::{Exit, message};
+use crate::engine::views::VIEWS;
+use crate::table::TABLES;
 use clap::{CommandFactory, Parser, Subcommand};
 use screen::Terminal;
 use std::io::{self, Write};
@@ -184,12 +186,26 @@ fn complaint(text: &str, words: impl IntoIterator<Item = String>) -> String {
     let command = named_command(words);
     // The commands below `query` are the named queries.
     if command == "iolode query" {
+        let name = line.strip_prefix("unrecognized subcommand '");
+        let name = name.and_then(|name| name.split('\'').next());
+        if let Some((name, relation)) = name.and_then(|name| Some((name, relation(name)?))) {
+            return format!(
+                "`{name}` is a {relation}, not a query; ask `iolode sql --lake LAKE -c \"select * from {name} limit 10\"`"
+            );
+        }
         line = line
             .replace("unrecognized subcommand", "unknown query")
             .replace("similar subcommand exists", "similar one exists")
             .replace("similar subcommands exist", "similar ones exist");
     }
     format!("{line}; see `{command} --help`")
+}
+
+/// What every lake has under this name.
+fn relation(name: &str) -> Option<&'static str> {
+    let is = |known: &[(&str, &str)]| known.iter().any(|(known, _)| *known == name);
+    let view = is(VIEWS).then_some("view");
+    view.or_else(|| is(TABLES).then_some("table"))
 }
 
 /// The command that the words of a command line name, as far as there is such a one.
@@ -283,6 +299,14 @@ mod tests {
         let line = complain(&["iolode", "query", "top_writ"]);
         assert!(line.starts_with("unknown query 'top_writ'"), "{line}");
         assert!(line.ends_with("; see `iolode query --help`"), "{line}");
+        for (name, what) in [("log_facts", "view"), ("darshan_file", "table")] {
+            assert_eq!(
+                complain(&["iolode", "query", name]),
+                format!(
+                    "`{name}` is a {what}, not a query; ask `iolode sql --lake LAKE -c \"select * from {name} limit 10\"`"
+                )
+            );
+        }
         let line = complain(&["iolode", "sqk"]);
         assert!(
             line.starts_with("unrecognized subcommand 'sqk'; a similar subcommand exists: 'sql'"),

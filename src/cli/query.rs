@@ -67,7 +67,7 @@ Examples:
   iolode query coverage --lake /scratch/lake
   iolode query logs_at_time --lake /scratch/lake --fs snx11168 --from 2026-09-01T12:00 --to 2026-09-01T12:10 --ost 17";
 
-/// Parameters that have the name of an option that all commands with a lake have.
+/// Parameters that have the name of an option that all commands with a lake have: they may stand before the name of the query as well.
 fn is_common(name: &str) -> bool {
     ["from", "to"].contains(&name)
 }
@@ -80,8 +80,10 @@ impl clap::Args for Args {
             .after_help(EXAMPLES)
             .subcommand_value_name("NAME")
             .disable_help_subcommand(true);
-        // They may stand before the name or after it.
-        let command = command.mut_args(|arg| arg.global(true)).mut_arg("from", |arg| {
+        // They may stand before the name or after it; the help of a query shows them behind its parameters.
+        let mut places = 100..;
+        let common = |arg: Arg| arg.global(true).display_order(places.next().unwrap_or(100));
+        let command = command.mut_args(common).mut_arg("from", |arg| {
             arg.help("Start time, for queries that take one; with --logs or --ingest: only logs that start then or later")
         });
         let command = command.mut_arg("to", |arg| {
@@ -172,8 +174,8 @@ fn subcommand(query: &'static Query) -> Command {
         .about(query.doc.clone())
         .override_usage(usage)
         .after_help(examples);
-    let own = query.params.iter().filter(|param| !is_common(&param.name));
-    own.fold(command, |command, param| command.arg(option(param)))
+    let params = query.params.iter();
+    params.fold(command, |command, param| command.arg(option(param)))
 }
 
 /// The command of an analysis.
@@ -200,14 +202,14 @@ fn page_command(analysis: &'static Analysis) -> Command {
             "The answer is a page of text; with --format json an array of objects, whose blocks hold the numbers.\n\n\
              Example:\n  iolode query {name} --lake /scratch/lake{given}"
         ));
-    let own = params.iter().filter(|param| !is_common(&param.name));
-    own.fold(command, |command, param| command.arg(option(param)))
+    let params = params.iter();
+    params.fold(command, |command, param| command.arg(option(param)))
 }
 
 /// The option for a parameter.
 fn option(param: &Param) -> Arg {
-    let help = match param.default.as_deref() {
-        None | Some("NULL") => param.doc.clone(),
+    let help = match param.typed_default() {
+        None => param.doc.clone(),
         Some(default) => format!("{} [default: {default}]", param.doc),
     };
     let arg = Arg::new(param.name.clone())
@@ -220,7 +222,7 @@ fn option(param: &Param) -> Arg {
     };
     arg.value_name(placeholder(param.kind))
         .allow_hyphen_values(true)
-        .required(param.default.is_none())
+        .required(param.default.is_none() && !is_common(&param.name))
 }
 
 fn placeholder(kind: ParamType) -> &'static str {
@@ -411,4 +413,41 @@ fn write_answers(
         None => screen.data.write_all(text.as_bytes())?,
     }
     Ok(exit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Args as _;
+
+    fn command() -> Command {
+        Args::augment_args(Command::new("query"))
+    }
+
+    #[test]
+    fn a_period_may_stand_before_the_name_of_a_query_or_after_it() {
+        let period = ["--from", "2026-09-01", "--to", "2026-09-02"];
+        let before = [&["query"], &period[..], &["coverage"]].concat();
+        let after = [&["query", "coverage"], &period[..]].concat();
+        for words in [before, after] {
+            let matches = command().try_get_matches_from(&words).unwrap();
+            let args = Args::from_arg_matches(&matches).unwrap();
+            let given = [("from", "2026-09-01"), ("to", "2026-09-02")];
+            let given = given.map(|(name, value)| (name.to_string(), value.to_string()));
+            assert_eq!(args.given, given, "{words:?}");
+            assert_eq!(args.common.ask.from.as_deref(), Some("2026-09-01"));
+        }
+    }
+
+    #[test]
+    fn the_help_of_a_query_begins_with_all_of_its_parameters() {
+        for query in queries() {
+            let help = command().try_get_matches_from(["query", query.name, "--help"]);
+            let help = help.unwrap_err().to_string();
+            let place = |flag: &str| help.find(&format!("\n      --{flag} <")).unwrap();
+            for param in &query.params {
+                assert!(place(&param.flag()) < place("lake"), "{help}");
+            }
+        }
+    }
 }

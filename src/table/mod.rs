@@ -8,6 +8,9 @@
 //! or unit: a newer version of a table adds nullable columns, with `since` one higher and `version` of the table raised.
 
 mod builder;
+#[cfg(test)]
+#[path = "tests/columns.rs"]
+pub(crate) mod columns;
 mod schema;
 
 pub use builder::{Column, Lists, TableBuilder};

@@ -1,8 +1,9 @@
 //! `darshan_file` and `darshan_log` of real logs, against an independent computation.
 
+use crate::semantics::Row;
 use crate::support::shared_data;
-use arrow::array::{Array, AsArray};
-use arrow::datatypes::{Float64Type, Int64Type, UInt64Type};
+use arrow::array::AsArray;
+use arrow::datatypes::UInt64Type;
 use arrow::record_batch::RecordBatch;
 use iolode::source::darshan::Darshan;
 use iolode::source::{BatchSink, Input, Site, Source};
@@ -33,36 +34,6 @@ fn read(path: &std::path::Path) -> (RecordBatch, RecordBatch) {
         .unwrap();
     let mut batch = |name: &str| tables.get(name).unwrap().finish().unwrap();
     (batch("darshan_file"), batch("darshan_log"))
-}
-
-struct Row<'a>(&'a RecordBatch, usize);
-
-impl Row<'_> {
-    fn column(&self, name: &str) -> &dyn Array {
-        self.0
-            .column_by_name(name)
-            .unwrap_or_else(|| panic!("no column {name}"))
-            .as_ref()
-    }
-
-    fn int(&self, name: &str) -> Option<i64> {
-        let column = self.column(name).as_primitive::<Int64Type>();
-        column.is_valid(self.1).then(|| column.value(self.1))
-    }
-
-    fn float(&self, name: &str) -> Option<f64> {
-        let column = self.column(name).as_primitive::<Float64Type>();
-        column.is_valid(self.1).then(|| column.value(self.1))
-    }
-
-    fn text(&self, name: &str) -> Option<&str> {
-        let column = self.column(name).as_string::<i32>();
-        column.is_valid(self.1).then(|| column.value(self.1))
-    }
-
-    fn flag(&self, name: &str) -> bool {
-        self.column(name).as_boolean().value(self.1)
-    }
 }
 
 fn near(a: Option<f64>, b: Option<f64>) -> bool {

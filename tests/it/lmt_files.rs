@@ -1,16 +1,20 @@
 //! Real files of LMT: totals that were worked out outside of this program, and that every form says the same.
 
-use crate::columns::{floats, indexes, ints, texts};
+use crate::columns::{self, floats, indexes, ints, texts};
 use crate::random::Random;
 use crate::support::shared_data;
-use arrow::array::{Array, ArrayRef, AsArray, UInt32Array};
-use arrow::compute::{SortColumn, concat_batches, filter_record_batch, lexsort_to_indices, take};
+use arrow::array::{Array, AsArray};
+use arrow::compute::{concat_batches, filter_record_batch};
 use arrow::record_batch::RecordBatch;
 use iolode::source::lmt::Lmt;
 use iolode::source::{BatchSink, Input, Outcome, Peek, Site, Source, Status};
 use iolode::table::table;
+pub(crate) use rows::{resolved, rows, site, sorted};
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+
+/// How the reader's own tests read.
+#[path = "../../src/source/lmt/tests/rows.rs"]
+mod rows;
 
 crate::tests! {
     [Data] => {
@@ -39,60 +43,6 @@ const RECORDING: &str = "tycho-newrecov.log";
 /// A real file of LMT.
 pub(crate) fn real(name: &str) -> Vec<u8> {
     std::fs::read(shared_data().join("lmt").join(name)).unwrap()
-}
-
-/// A site in the zone of the real files.
-pub(crate) fn site() -> Arc<Site> {
-    Arc::new(Site {
-        zone: chrono_tz::America::Los_Angeles,
-        ..Site::default()
-    })
-}
-
-/// The rows of an input as the reader gives them.
-pub(crate) fn rows(name: &str, input: &Input, site: &Arc<Site>) -> (RecordBatch, Outcome) {
-    let mut tables = BatchSink::new([name]).unwrap();
-    let outcome = Lmt
-        .reader(site.clone())
-        .read(input, 1, None, &mut tables)
-        .unwrap();
-    (tables.get(name).unwrap().finish().unwrap(), outcome)
-}
-
-/// Rows sorted as the table asks, those with one key in the order in which they came.
-pub(crate) fn sorted(name: &str, rows: &RecordBatch) -> RecordBatch {
-    let table = table(name).unwrap();
-    let mut keys: Vec<ArrayRef> = table
-        .sort
-        .iter()
-        .map(|column| rows.column(table.index(column).unwrap()).clone())
-        .collect();
-    keys.push(Arc::new(UInt32Array::from_iter_values(
-        0..rows.num_rows() as u32,
-    )));
-    let keys: Vec<SortColumn> = keys
-        .into_iter()
-        .map(|values| SortColumn {
-            values,
-            options: None,
-        })
-        .collect();
-    let order = lexsort_to_indices(&keys, None).unwrap();
-    let columns = rows
-        .columns()
-        .iter()
-        .map(|column| take(column, &order, None).unwrap())
-        .collect();
-    RecordBatch::try_new(rows.schema(), columns).unwrap()
-}
-
-/// What a lake keeps of batches that come one after another.
-pub(crate) fn resolved(name: &str, batches: &[&RecordBatch]) -> RecordBatch {
-    let rows = concat_batches(&batches[0].schema(), batches.iter().copied()).unwrap();
-    Lmt.row_merger(name)
-        .unwrap()
-        .resolve(&sorted(name, &rows))
-        .unwrap()
 }
 
 /// The rows of a real file as a lake keeps them.

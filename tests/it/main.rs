@@ -8,6 +8,8 @@
 //!
 //! # Environment variables of the tests
 //!
+//! It is an error if one of the first two names something that is not there.
+//!
 //! | variable | what it does |
 //! |---|---|
 //! | `IOLODE_SHARED_DATA` | the folder of the real logs; `../shared/data` if not set |
@@ -28,6 +30,8 @@ mod circles;
 mod cli;
 #[cfg(feature = "engine")]
 mod cli_program;
+/// How the library's own tests look at rows.
+#[path = "../../src/table/tests/columns.rs"]
 mod columns;
 mod concurrent;
 #[path = "../crash/ingest.rs"]
@@ -94,7 +98,13 @@ fn main() -> std::process::ExitCode {
         algorithm_1::TESTS,
         circles::TESTS,
         #[cfg(feature = "engine")]
-        cli::TESTS,
+        cli::help::TESTS,
+        #[cfg(feature = "engine")]
+        cli::lake::TESTS,
+        #[cfg(feature = "engine")]
+        cli::output::TESTS,
+        #[cfg(feature = "engine")]
+        cli::sql::TESTS,
         concurrent::TESTS,
         crash::TESTS,
         darshan_logs::TESTS,

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 /// The generator of the writer's own tests.
 #[path = "../../src/source/darshan/write/tests/any_log.rs"]
-mod any_log;
+pub(crate) mod any_log;
 
 crate::tests! {
     [Packages] => {
@@ -170,20 +170,24 @@ fn log_json(log: &DarshanLog) -> Value {
     })
 }
 
+/// The library in the wheel refuses DXT segments with a thread, which came after its release.
+pub(crate) fn without_threads(log: &mut DarshanLog) {
+    for module in &mut log.modules {
+        match module.id {
+            ModuleId::DXT_POSIX => module.version = 1,
+            ModuleId::DXT_MPIIO => module.version = module.version.min(2),
+            _ => {}
+        }
+    }
+}
+
 fn pydarshan_reads_every_value() {
     let dir = tempfile::tempdir().unwrap();
     let mut expect = serde_json::Map::new();
     for (number, version) in VERSIONS.into_iter().enumerate() {
         for back in 0..4 {
             let mut log = log(number as u64, version, back, 2 + back as usize * 3);
-            for module in &mut log.modules {
-                // The library in the wheel refuses DXT segments with a thread, which came after its release.
-                match module.id {
-                    ModuleId::DXT_POSIX => module.version = 1,
-                    ModuleId::DXT_MPIIO => module.version = module.version.min(2),
-                    _ => {}
-                }
-            }
+            without_threads(&mut log);
             if back == 0 {
                 log.compression = Compression::Bzip2;
                 let file = format!("{}.{:02}-{back}.bzip2", version.0, version.1);

@@ -1,13 +1,16 @@
 //! Lakes of real logs and dumps: the order of their rows, and what comes of dumps that are taken in piece by piece or forgotten.
 
-use crate::columns::{ints, rows_of};
+use crate::columns::ints;
 use crate::support::shared_data;
 use arrow::array::AsArray;
+use arrow::compute::{cast, concat_batches};
 use arrow::datatypes::TimestampMicrosecondType;
+use arrow::record_batch::RecordBatch;
 use iolode::lake::{CreateOptions, IngestOptions, Lake, Silent};
 use iolode::source::lmt::Lmt;
 use iolode::source::{Period, Source};
 use iolode::table::table;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use row_order::rows_in_order;
 
 /// What the lake's own tests check of its rows.
@@ -47,6 +50,29 @@ impl Taken {
         };
         self.lake.ingest(&options, &Silent).unwrap();
     }
+}
+
+/// All rows of a table, in the order of its ranges or days.
+fn rows_of(lake: &Lake, name: &str) -> RecordBatch {
+    let snapshot = lake.snapshot(None).unwrap();
+    let mut files: Vec<_> = snapshot.files().iter().collect();
+    files.retain(|file| file.table == name);
+    files.sort_by_key(|file| (file.job_id, file.day.clone()));
+    let schema = &table(name).unwrap().schema;
+    let mut batches = vec![];
+    for file in files {
+        let file = std::fs::File::open(lake.root().unwrap().join(&file.path)).unwrap();
+        let reader = ParquetRecordBatchReaderBuilder::try_new(file).unwrap();
+        for batch in reader.build().unwrap() {
+            let batch = batch.unwrap();
+            let columns = schema.fields().iter().map(|field| {
+                let column = batch.column_by_name(field.name()).unwrap();
+                cast(column, field.data_type()).unwrap()
+            });
+            batches.push(RecordBatch::try_new(schema.clone(), columns.collect()).unwrap());
+        }
+    }
+    concat_batches(schema, &batches).unwrap()
 }
 
 fn pacific() -> IngestOptions<'static> {

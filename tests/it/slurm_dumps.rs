@@ -1,16 +1,19 @@
 //! Real dumps of sacct against the accounting tables that they were made from.
 
-use crate::columns::{floats, ints, seconds, texts};
+use crate::columns::{floats, ints, sorted, texts};
 use crate::support::shared_data;
 use arrow::array::AsArray;
-use arrow::compute::{SortColumn, lexsort_to_indices, take_record_batch};
 use arrow::record_batch::RecordBatch;
 use iolode::Result;
 use iolode::source::slurm::{Slurm, hostlist};
 use iolode::source::{BatchSink, Hints, Input, Outcome, Peek, Site, Source, Status};
 use iolode::table::table;
+use read::read_with;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+
+/// How the reader's own tests read.
+#[path = "../../src/source/slurm/tests/read.rs"]
+mod read;
 
 crate::tests! {
     [Data] => {
@@ -25,53 +28,10 @@ crate::tests! {
     }
 }
 
-/// What a lake would hold of some inputs: jobs, steps, and what became of each input.
-struct Read {
-    jobs: RecordBatch,
-    steps: RecordBatch,
-    outcomes: Vec<Outcome>,
-}
-
-fn read_with(site: Site, inputs: &[Input]) -> Result<Read> {
-    let mut tables = BatchSink::new(Slurm.tables().iter().copied())?;
-    let mut reader = Slurm.reader(Arc::new(site));
-    let mut outcomes = vec![];
-    for input in inputs {
-        let mut head = vec![];
-        input.read_at(0, input.len().min(4096) as usize, &mut head)?;
-        assert!(
-            Slurm.probe(input.path(), &head),
-            "{}",
-            input.path().display()
-        );
-        assert_eq!(Slurm.peek(input)?, Peek::Dump);
-        outcomes.push(reader.read(input, 0, None, &mut tables)?);
-    }
-    let mut kept = vec![];
-    for (name, builder) in Slurm.tables().iter().zip(tables.builders()) {
-        let rows = builder.finish()?;
-        let table = table(name)?;
-        let sort: Vec<SortColumn> = table
-            .sort
-            .iter()
-            .map(|name| SortColumn {
-                values: rows.column_by_name(name).unwrap().clone(),
-                options: Some(arrow::compute::SortOptions {
-                    descending: false,
-                    nulls_first: false,
-                }),
-            })
-            .collect();
-        let order = lexsort_to_indices(&sort, None).unwrap();
-        let rows = take_record_batch(&rows, &order).unwrap();
-        kept.push(Slurm.row_merger(name).unwrap().resolve(&rows)?);
-    }
-    let steps = kept.pop().unwrap();
-    Ok(Read {
-        jobs: kept.pop().unwrap(),
-        steps,
-        outcomes,
-    })
+/// Times in whole seconds.
+fn seconds(rows: &RecordBatch, name: &str) -> Vec<Option<i64>> {
+    let times = ints(rows, name).into_iter();
+    times.map(|time| time.map(|t| t / 1_000_000)).collect()
 }
 
 fn site(zone: &str) -> Site {

@@ -5,14 +5,19 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-/// The real logs; None where they are absent.
+/// The real logs; None where they are absent. A folder that is named must have them.
 pub(crate) fn find_data() -> Option<PathBuf> {
-    let named = std::env::var_os("IOLODE_SHARED_DATA").map(PathBuf::from);
+    let is_there = |data: &PathBuf| data.join("darshan").is_dir();
+    if let Some(named) = std::env::var_os("IOLODE_SHARED_DATA").map(PathBuf::from) {
+        assert!(
+            is_there(&named),
+            "IOLODE_SHARED_DATA: {} has no folder `darshan`",
+            named.display()
+        );
+        return Some(named);
+    }
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data");
-    [named, Some(beside)]
-        .into_iter()
-        .flatten()
-        .find(|data| data.join("darshan").is_dir())
+    Some(beside).filter(is_there)
 }
 
 /// Any python3.
@@ -21,21 +26,30 @@ pub(crate) fn find_python() -> Option<PathBuf> {
     found.then(|| "python3".into())
 }
 
-/// Python with the packages of tests/oracles/python/requirements.txt: `IOLODE_PYTHON`, or target/venv as scripts/venv.sh makes it.
+/// Python with the packages of tests/oracles/python/requirements.txt: `IOLODE_PYTHON`, which must have them, or target/venv as
+/// scripts/venv.sh makes it, or python3.
 pub(crate) fn find_packages() -> Option<PathBuf> {
     static FOUND: OnceLock<Option<PathBuf>> = OnceLock::new();
     let find = || {
-        let named = std::env::var_os("IOLODE_PYTHON").map(PathBuf::from);
-        let made = Path::new(env!("CARGO_TARGET_TMPDIR")).join("../venv/bin/python");
-        let mut pythons = [named, Some(made), Some("python3".into())]
-            .into_iter()
-            .flatten();
-        pythons.find(|python| {
+        let lacks = |python: &PathBuf| -> Option<String> {
             let packages = Command::new(python)
                 .args(["-c", "import darshan, duckdb, polars, pyarrow"])
                 .output();
-            packages.is_ok_and(|output| output.status.success())
-        })
+            match packages {
+                Ok(output) if output.status.success() => None,
+                Ok(output) => Some(String::from_utf8_lossy(&output.stderr).into_owned()),
+                Err(error) => Some(error.to_string()),
+            }
+        };
+        if let Some(named) = std::env::var_os("IOLODE_PYTHON").map(PathBuf::from) {
+            let lacking = lacks(&named);
+            assert_eq!(lacking, None, "IOLODE_PYTHON: {}", named.display());
+            return Some(named);
+        }
+        let made = Path::new(env!("CARGO_TARGET_TMPDIR")).join("../venv/bin/python");
+        [made, "python3".into()]
+            .into_iter()
+            .find(|python| lacks(python).is_none())
     };
     FOUND.get_or_init(find).clone()
 }

@@ -16,6 +16,7 @@ crate::tests! {
         every_variable_that_tests_read_is_listed,
     }
     [Git] => {
+        every_document_and_section_that_is_cited_is_there,
         the_top_level_holds_what_the_design_allows,
     }
 }
@@ -230,17 +231,23 @@ fn arrow_parquet_and_the_object_store_are_there_once() {
     }
 }
 
-fn the_top_level_holds_what_the_design_allows() {
+/// Paths of the files that are in the repository.
+fn tracked() -> Vec<String> {
     let listed = Command::new("git")
         .arg("-C")
         .arg(root())
         .args(["ls-files", "-z"])
         .output();
     let listed = String::from_utf8_lossy(&listed.unwrap().stdout).into_owned();
-    let top: BTreeSet<&str> = listed
-        .split('\0')
+    let paths = listed.split('\0').filter(|path| !path.is_empty());
+    paths.map(str::to_string).collect()
+}
+
+fn the_top_level_holds_what_the_design_allows() {
+    let tracked = tracked();
+    let top: BTreeSet<&str> = tracked
+        .iter()
         .filter_map(|path| path.split('/').next())
-        .filter(|name| !name.is_empty())
         .collect();
     let foreign: Vec<_> = top.iter().filter(|name| !TOP.contains(name)).collect();
     assert!(foreign.is_empty(), "{foreign:?}");
@@ -258,6 +265,83 @@ fn every_schema_file_is_a_table_and_every_table_has_one() {
         TABLES.len(),
         "a table is registered twice"
     );
+}
+
+/// Documents that a text cites, with the number of the section if one follows: `FORMAT.md 12.3`.
+fn cited(text: &str) -> Vec<(&str, &str)> {
+    let is_path = |c: char| c.is_ascii_alphanumeric() || "_-./".contains(c);
+    let mut cited = vec![];
+    for (at, _) in text.match_indices(".md") {
+        let start = text[..at].rfind(|c| !is_path(c)).map_or(0, |at| at + 1);
+        let name = text[start..at + 3].trim_start_matches('/');
+        let after = &text[at + 3..];
+        // Not a field such as `layout.mdts`, nor a call such as `self.md(..)`.
+        let is_word = |c: char| c.is_alphanumeric() || c == '_' || c == '(';
+        if after.starts_with(is_word) || name.starts_with('.') {
+            continue;
+        }
+        let number = after.strip_prefix(' ').unwrap_or_default();
+        let end = number.find(|c: char| !c.is_ascii_digit() && c != '.');
+        let number = &number[..end.unwrap_or(number.len())];
+        cited.push((name, number.trim_end_matches('.')));
+    }
+    cited
+}
+
+/// Numbers of the sections of a document, and of the entries of lists in them: 12, 7.1, 12.3.
+fn sections(document: &str) -> BTreeSet<String> {
+    let number = |line: &str| -> Option<String> {
+        let (number, _) = line.split_once(' ')?;
+        let is_number = number.starts_with(|c: char| c.is_ascii_digit());
+        is_number.then(|| number.trim_end_matches('.').to_string())
+    };
+    let (mut sections, mut section) = (BTreeSet::new(), String::new());
+    for line in document.lines() {
+        if line.starts_with('#') {
+            section = number(line.trim_start_matches(['#', ' '])).unwrap_or_default();
+            sections.insert(section.clone());
+        } else if let Some(entry) = number(line) {
+            sections.insert(format!("{section}.{entry}"));
+        }
+    }
+    sections
+}
+
+fn every_document_and_section_that_is_cited_is_there() {
+    assert_eq!(
+        cited("// a/FORMAT.md 12.3, layout.mdts, self.md() and peers.md."),
+        [("a/FORMAT.md", "12.3"), ("peers.md", "")]
+    );
+    let documents: Vec<(PathBuf, BTreeSet<String>)> = tracked()
+        .into_iter()
+        .filter(|path| path.ends_with(".md"))
+        .map(|path| {
+            let text = std::fs::read_to_string(root().join(&path)).unwrap();
+            (PathBuf::from(path), sections(&text))
+        })
+        .collect();
+    let mut wrong = vec![];
+    let folders = ["src", "schemas", "queries", "scripts", "tests", "benches"];
+    for (path, text) in folders.into_iter().flat_map(files) {
+        // The examples above.
+        if path.ends_with("it/tidy.rs") {
+            continue;
+        }
+        for (name, number) in cited(&text) {
+            // A name alone is that of a document beside the file or in a folder above it, if there is one.
+            let mut above = path.ancestors().map(|folder| folder.join(name));
+            let above = above.find(|path| documents.iter().any(|(document, _)| document == path));
+            let mut named = documents.iter().filter(|(document, _)| match &above {
+                Some(above) => document == above,
+                None => document.ends_with(name),
+            });
+            if !named.any(|(_, sections)| number.is_empty() || sections.contains(number)) {
+                let cited = format!("{name} {number}");
+                wrong.push(format!("{}: no {}", path.display(), cited.trim_end()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 /// Names of environment variables of tests that stand alone between two marks.

@@ -56,12 +56,10 @@ impl Analysis {
         let mut values = vec![];
         for param in params {
             let found = given.iter().find(|(name, _)| *name == param.name);
-            match (found, param.default.as_deref()) {
+            match (found, &param.default) {
                 (Some((_, value)), _) => values.push((param.name, value.clone())),
-                (None, Some("NULL")) => {}
-                // A default is SQL: a text stands in quotes.
-                (None, Some(default)) => {
-                    values.push((param.name, default.trim_matches('\'').into()))
+                (None, Some(_)) => {
+                    values.extend(param.typed_default().map(|value| (param.name, value)))
                 }
                 (None, None) => {
                     let (flag, doc) = (param.flag(), param.doc);
@@ -114,6 +112,7 @@ mod tests {
                     job(),
                     param("top", ParamType::Int, Some("5")),
                     param("unit", ParamType::Text, Some("'log'")),
+                    param("name", ParamType::Text, Some("'the user''s'''")),
                     param("fs", ParamType::Text, Some("NULL")),
                 ]
             },
@@ -125,7 +124,12 @@ mod tests {
                 .map(|(name, value)| (name.to_string(), value.to_string()));
             analysis.values(&given.collect::<Vec<_>>())
         };
-        let expected = [("job", "7"), ("top", "3"), ("unit", "log")];
+        let expected = [
+            ("job", "7"),
+            ("top", "3"),
+            ("unit", "log"),
+            ("name", "the user's'"),
+        ];
         let expected = expected.map(|(name, value)| (name.to_string(), value.to_string()));
         let found = values(&[("top", "3"), ("job", "7")]).unwrap();
         assert_eq!(found, Values(expected.to_vec()));

@@ -9,7 +9,7 @@
 //! module; HEATMAP and APMPI records come by record id and rank.
 //!
 //! # Source
-//! source/darshan/FORMAT.md 3, 7 and 12; darshan-peers.md, section E.
+//! source/darshan/FORMAT.md 3, 7 and 12; SEMANTICS.md 2.
 
 use super::performance::{BY_SLOWEST, print_files, print_performance};
 use super::rows::{Row, tables};

@@ -1,7 +1,7 @@
 //! The sections `--perf` and `--file` of darshan-parser's text form.
 //!
 //! # Source
-//! darshan-peers.md, section E.
+//! SEMANTICS.md 2 (`darshan-parser --perf`); darshan-util/darshan-parser.c (`--file`).
 
 use crate::source::darshan::ModuleId;
 use crate::source::darshan::counters::{daos, dfs, mpiio, posix, stdio};

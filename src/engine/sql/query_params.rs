@@ -62,6 +62,16 @@ impl Param {
         self.name.replace('_', "-")
     }
 
+    /// Its default, which is SQL, as somebody would type it: a text or a time without its quotes. None if there is none, or it is NULL.
+    pub fn typed_default(&self) -> Option<String> {
+        let default = self.default.as_deref().filter(|sql| *sql != "NULL")?;
+        let quoted = default
+            .trim_start_matches("TIMESTAMP ")
+            .strip_prefix('\'')
+            .and_then(|rest| rest.strip_suffix('\''));
+        Some(quoted.map_or_else(|| default.into(), |text| text.replace("''", "'")))
+    }
+
     /// A value as it was typed, in SQL.
     ///
     /// # Errors

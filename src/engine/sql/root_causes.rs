@@ -185,7 +185,7 @@ impl Rule {
     }
 
     fn cost(&self) -> String {
-        self.with_thresholds(self.cost.as_deref().unwrap_or("time"))
+        self.with_thresholds(self.cost.as_deref().unwrap_or("exclusive_time"))
     }
 
     fn value(&self) -> String {

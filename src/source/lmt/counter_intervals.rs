@@ -580,8 +580,9 @@ mod tests {
 
     use crate::source::Source;
     use crate::source::lmt::Lmt;
-    use crate::source::lmt::tests::{floats, ints, resolved};
+    use crate::source::lmt::tests::resolved;
     use crate::table::TableBuilder;
+    use crate::table::columns::{floats, ints};
     use arrow::compute::concat_batches;
 
     /// A sample of OST 0 of lc1: seconds, counters, and what an HDF5 file says of it (begin, bytes).

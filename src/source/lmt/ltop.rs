@@ -437,7 +437,8 @@ fn append<'a>(builder: &mut TableBuilder, time: i64, value: impl Fn(&str) -> Val
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::source::lmt::tests::{indexes, ints, resolved, rows, site, texts};
+    use crate::source::lmt::tests::{resolved, rows, site};
+    use crate::table::columns::{indexes, ints, texts};
 
     /// One line of OST samples: two OSTs of lc1.
     fn line(poll: i64, received: i64, read: i64) -> String {

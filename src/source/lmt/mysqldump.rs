@@ -269,7 +269,8 @@ mod tests {
     use super::*;
 
     use crate::source::Period;
-    use crate::source::lmt::tests::{indexes, ints, rows, texts};
+    use crate::source::lmt::tests::rows;
+    use crate::table::columns::{indexes, ints, texts};
 
     /// A dump of 2 OSTs, with these rows of OST_DATA; stamp n of 100,000 is n times 5 s after 2018-01-28T00:00:00Z.
     fn dump(database: &str, data: &str) -> String {

@@ -1,61 +1,12 @@
 //! Dumps of sacct as text and as JSON; real ones are read in tests/it/slurm_dumps.rs.
 
+mod read;
+
 use super::*;
 use crate::source::Status;
+use crate::table::columns::{floats, ints, sorted, texts};
 use crate::table::table;
-use arrow::array::AsArray;
-use arrow::compute::{SortColumn, lexsort_to_indices, take_record_batch};
-use arrow::datatypes::{Float64Type, Int64Type};
-use arrow::record_batch::RecordBatch;
-
-/// What a lake would hold of some inputs: jobs, steps, and what became of each input.
-struct Read {
-    jobs: RecordBatch,
-    steps: RecordBatch,
-    outcomes: Vec<Outcome>,
-}
-
-fn read_with(site: Site, inputs: &[Input]) -> Result<Read> {
-    let mut tables = BatchSink::new(Slurm.tables().iter().copied())?;
-    let mut reader = Slurm.reader(Arc::new(site));
-    let mut outcomes = vec![];
-    for input in inputs {
-        let mut head = vec![];
-        input.read_at(0, input.len().min(4096) as usize, &mut head)?;
-        assert!(
-            Slurm.probe(input.path(), &head),
-            "{}",
-            input.path().display()
-        );
-        assert_eq!(Slurm.peek(input)?, Peek::Dump);
-        outcomes.push(reader.read(input, 0, None, &mut tables)?);
-    }
-    let mut kept = vec![];
-    for (name, builder) in Slurm.tables().iter().zip(tables.builders()) {
-        let rows = builder.finish()?;
-        let table = table(name)?;
-        let sort: Vec<SortColumn> = table
-            .sort
-            .iter()
-            .map(|name| SortColumn {
-                values: rows.column_by_name(name).unwrap().clone(),
-                options: Some(arrow::compute::SortOptions {
-                    descending: false,
-                    nulls_first: false,
-                }),
-            })
-            .collect();
-        let order = lexsort_to_indices(&sort, None).unwrap();
-        let rows = take_record_batch(&rows, &order).unwrap();
-        kept.push(Slurm.row_merger(name).unwrap().resolve(&rows)?);
-    }
-    let steps = kept.pop().unwrap();
-    Ok(Read {
-        jobs: kept.pop().unwrap(),
-        steps,
-        outcomes,
-    })
-}
+use read::{Read, read_with};
 
 fn read(texts: &[&str]) -> Read {
     let inputs: Vec<Input> = texts
@@ -63,31 +14,6 @@ fn read(texts: &[&str]) -> Read {
         .map(|text| Input::from_bytes("dump.psv", text.as_bytes().to_vec()))
         .collect();
     read_with(Site::default(), &inputs).unwrap()
-}
-
-fn ints(rows: &RecordBatch, name: &str) -> Vec<Option<i64>> {
-    rows.column_by_name(name)
-        .unwrap()
-        .as_primitive::<Int64Type>()
-        .iter()
-        .collect()
-}
-
-fn floats(rows: &RecordBatch, name: &str) -> Vec<Option<f64>> {
-    rows.column_by_name(name)
-        .unwrap()
-        .as_primitive::<Float64Type>()
-        .iter()
-        .collect()
-}
-
-fn texts(rows: &RecordBatch, name: &str) -> Vec<Option<String>> {
-    rows.column_by_name(name)
-        .unwrap()
-        .as_string::<i32>()
-        .iter()
-        .map(|t| t.map(str::to_string))
-        .collect()
 }
 
 #[test]

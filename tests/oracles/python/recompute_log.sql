@@ -1,5 +1,4 @@
--- darshan_log from the table file of recompute_file.sql and the tables of the modules, after SEMANTICS.md 1 and 2 and
--- darshan-peers.md E.
+-- darshan_log from the table file of recompute_file.sql and the tables of the modules, after SEMANTICS.md 1 and 2.
 
 create or replace table windows as
     select log_id, 'read' as direction, read_start as first, read_end as last from file where not is_stream and bytes_read > 0 and read_start is not null

@@ -9,7 +9,7 @@ use crate::answer::rules::{Row, fill};
 const LMT: &str = "LMT, {direction} on {fs}: its {osts:osts} moved {seen:size} in its windows: {own:size} its own, {same_job:size} other logs of the job, {other_known:size} other jobs, {unexplained:size} unexplained; others {others_share:share} of all; LMT samples for {coverage:share} of its bytes";
 
 /// An OST that is slow for all jobs.
-const SLOW: &str = "OST {ost} of {fs} is slow this month ({direction}): {slowdown:times} times slower than the other OSTs, by {files_of_all_jobs:files}; the job's files on it account for {share:share} of the critical time";
+const SLOW: &str = "OST {ost} of {fs} is slow ({direction}): {slowdown:times} times slower than the other OSTs in the 15 days before and after, by {files_of_all_jobs:files}; the job's files on it account for {share:share} of the critical time";
 
 /// What LMT saw on them, other jobs that moved bytes there meanwhile, and those that are slow for everyone.
 pub(super) fn block(job: &Job) -> Block {

@@ -328,12 +328,12 @@ pub(super) fn number(value: &ScalarValue) -> Option<i128> {
 /// Rows as they come, and the bounds of their keys.
 pub(super) struct KeyBoundsExec {
     input: Node,
-    noted: Arc<KeyBounds>,
+    key_bounds: Arc<KeyBounds>,
 }
 
 impl KeyBoundsExec {
-    pub(super) fn new(input: Node, noted: Arc<KeyBounds>) -> Self {
-        Self { input, noted }
+    pub(super) fn new(input: Node, key_bounds: Arc<KeyBounds>) -> Self {
+        Self { input, key_bounds }
     }
 }
 
@@ -345,7 +345,12 @@ impl Debug for KeyBoundsExec {
 
 impl DisplayAs for KeyBoundsExec {
     fn fmt_as(&self, _: DisplayFormatType, f: &mut Formatter<'_>) -> std::fmt::Result {
-        let keys: Vec<String> = self.noted.keys.iter().map(ToString::to_string).collect();
+        let keys: Vec<String> = self
+            .key_bounds
+            .keys
+            .iter()
+            .map(ToString::to_string)
+            .collect();
         write!(f, "KeyBoundsExec: [{}]", keys.join(", "))
     }
 }
@@ -367,7 +372,7 @@ impl ExecutionPlan for KeyBoundsExec {
         &self,
         f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
     ) -> Result<TreeNodeRecursion> {
-        for key in self.noted.keys.iter() {
+        for key in self.key_bounds.keys.iter() {
             if f(key)? == TreeNodeRecursion::Stop {
                 return Ok(TreeNodeRecursion::Stop);
             }
@@ -378,7 +383,7 @@ impl ExecutionPlan for KeyBoundsExec {
     fn with_new_children(self: Arc<Self>, mut children: Vec<Node>) -> Result<Node> {
         Ok(Arc::new(Self {
             input: children.swap_remove(0),
-            noted: self.noted.clone(),
+            key_bounds: self.key_bounds.clone(),
         }))
     }
 
@@ -387,7 +392,10 @@ impl ExecutionPlan for KeyBoundsExec {
         partition: usize,
         context: Arc<TaskContext>,
     ) -> Result<SendableRecordBatchStream> {
-        let Some(asked) = self.noted.ask(partition, &self.input, context.clone())? else {
+        let Some(asked) = self
+            .key_bounds
+            .ask(partition, &self.input, context.clone())?
+        else {
             return self.input.execute(partition, context);
         };
         let rows = stream::unfold(asked, async |asked| Some((asked.rows().await?, asked)));

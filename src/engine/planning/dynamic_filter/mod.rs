@@ -5,7 +5,7 @@
 //!
 //! ```text
 //! HashJoinExec: mode=Partitioned, join_type=Inner, on=[(fs, fs), (ost, ost), (time, time)]
-//!   KeyBoundsExec: [ost, time]                     notes the bounds
+//!   KeyBoundsExec: [ost, time]                     records the bounds
 //!     AggregateExec                                the last sample of each OST
 //!   RepartitionExec: Hash([fs, ost, time])
 //!     BoundedScanExec: [ost, time]                 reads what lies within
@@ -76,29 +76,29 @@ fn instead(node: &Node, _: &ConfigOptions) -> Result<Option<Node>> {
     if !leaves_out_the_unmatched(join) {
         return Ok(None);
     }
-    let (mut held, mut places) = (vec![], vec![]);
+    let (mut keys, mut places) = (vec![], vec![]);
     let (left, right) = (join.left().schema(), join.right().schema());
-    for (key, looking) in join.on() {
-        let types = (key.data_type(&left)?, looking.data_type(&right)?);
-        if let Some(column) = looking.downcast_ref::<Column>()
+    for (key, probe) in join.on() {
+        let types = (key.data_type(&left)?, probe.data_type(&right)?);
+        if let Some(column) = probe.downcast_ref::<Column>()
             && types.0 == types.1
             && has_bounds(&types.0)
         {
-            held.push(key.clone());
+            keys.push(key.clone());
             places.push(Some(column.index()));
         }
     }
-    let parts = join.left().output_partitioning().partition_count();
-    let noted = Arc::new(KeyBounds::of(held, parts));
+    let partitions = join.left().output_partitioning().partition_count();
+    let key_bounds = Arc::new(KeyBounds::of(keys, partitions));
     let beside = *join.partition_mode() == PartitionMode::Partitioned;
-    let Some(right) = bounded(join.right(), &places, beside, &noted)? else {
+    let Some(right) = bounded(join.right(), &places, beside, &key_bounds)? else {
         return Ok(None);
     };
-    let left = Arc::new(KeyBoundsExec::new(join.left().clone(), noted));
+    let left = Arc::new(KeyBoundsExec::new(join.left().clone(), key_bounds));
     replace_children_if_necessary(node.clone(), vec![left, right]).map(Some)
 }
 
-/// Whether nothing comes of a row of the right side that has no equal on the left, which is held.
+/// Whether nothing comes of a row of the probe side, on the right, that has no equal on the build side.
 fn leaves_out_the_unmatched(join: &HashJoinExec) -> bool {
     use JoinType::*;
     matches!(
@@ -120,22 +120,24 @@ fn has_bounds(key: &DataType) -> bool {
 }
 
 /// The plan with a bounded scan below, if all of the way to one lets every row of a key through or none; `places` are the columns of
-/// the keys, None where a key is lost on the way, and `beside` says whether group `i` of the plan meets partition `i` of what is held alone.
+/// the keys, None where a key is lost on the way, and `beside` says whether group `i` of the plan meets partition `i` of the build side alone.
 fn bounded(
     plan: &Node,
     places: &[Option<usize>],
     beside: bool,
-    noted: &Arc<KeyBounds>,
+    key_bounds: &Arc<KeyBounds>,
 ) -> Result<Option<Node>> {
     if places.iter().all(Option::is_none) {
         return Ok(None);
     }
     if let Some(scan) = plan.downcast_ref::<DataSourceExec>() {
-        return Ok(BoundedScanExec::of(scan, places, beside, noted).map(|scan| Arc::new(scan) as _));
+        return Ok(
+            BoundedScanExec::of(scan, places, beside, key_bounds).map(|scan| Arc::new(scan) as _)
+        );
     }
     if let Some(scan) = plan.downcast_ref::<BoundedScanExec>() {
         return Ok(scan
-            .and(places, beside, noted)
+            .and(places, beside, key_bounds)
             .map(|scan| Arc::new(scan) as _));
     }
     let Some(below) = below(plan, places) else {
@@ -146,7 +148,7 @@ fn bounded(
     let Some(last) = inputs.pop() else {
         return Ok(None);
     };
-    let Some(input) = bounded(&last, &below, beside, noted)? else {
+    let Some(input) = bounded(&last, &below, beside, key_bounds)? else {
         return Ok(None);
     };
     inputs.push(input);

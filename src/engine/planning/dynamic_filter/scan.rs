@@ -19,23 +19,23 @@ use std::ops::Range;
 use std::sync::Arc;
 use tokio::sync::OnceCell;
 
-/// A scan that leaves out rows that meet none of those that are held, of one join or of several.
+/// A scan that leaves out rows that match no row of the build side, of one join or of several.
 #[derive(Clone)]
 pub(super) struct BoundedScanExec {
     scan: Node,
     bounds: Vec<Bounds>,
-    /// What reads the rows, for each partition or, where there is no saying which of the held rows they meet, once for all.
+    /// What reads the rows, for each partition or, where it is not known which rows of the build side they meet, once for all.
     chosen: Arc<Vec<OnceCell<Node>>>,
 }
 
-/// What one join says of the rows that it looks for.
+/// What one join says of the rows of its probe side.
 #[derive(Clone)]
 struct Bounds {
     /// The columns that are keys, each as a column of the scan and of its files.
     columns: Vec<Option<(Column, Column)>>,
-    /// Whether group `i` of the scan meets partition `i` of what is held and no other.
+    /// Whether group `i` of the scan meets partition `i` of the build side and no other.
     beside: bool,
-    noted: Arc<KeyBounds>,
+    key_bounds: Arc<KeyBounds>,
 }
 
 impl BoundedScanExec {
@@ -44,9 +44,9 @@ impl BoundedScanExec {
         scan: &DataSourceExec,
         places: &[Option<usize>],
         beside: bool,
-        noted: &Arc<KeyBounds>,
+        key_bounds: &Arc<KeyBounds>,
     ) -> Option<Self> {
-        let bounds = Bounds::of(scan, places, beside, noted)?;
+        let bounds = Bounds::of(scan, places, beside, key_bounds)?;
         let groups = scan.properties().partitioning.partition_count();
         Some(Self {
             scan: Arc::new(scan.clone()),
@@ -60,9 +60,9 @@ impl BoundedScanExec {
         &self,
         places: &[Option<usize>],
         beside: bool,
-        noted: &Arc<KeyBounds>,
+        key_bounds: &Arc<KeyBounds>,
     ) -> Option<Self> {
-        let bounds = Bounds::of(self.scan.downcast_ref()?, places, beside, noted)?;
+        let bounds = Bounds::of(self.scan.downcast_ref()?, places, beside, key_bounds)?;
         let mut both = self.clone();
         both.bounds.push(bounds);
         Some(both)
@@ -114,10 +114,10 @@ impl Bounds {
         scan: &DataSourceExec,
         places: &[Option<usize>],
         beside: bool,
-        noted: &Arc<KeyBounds>,
+        key_bounds: &Arc<KeyBounds>,
     ) -> Option<Self> {
         let config = scan.data_source().downcast_ref::<FileScanConfig>()?;
-        // The first of its rows would be others. And files that another group may read meet any of what is held.
+        // The first of its rows would be others. And files that another group may read meet any partition of the build side.
         if config.limit.is_some() || (beside && config.output_partitioning.is_none()) {
             return None;
         }
@@ -137,23 +137,23 @@ impl Bounds {
         columns.iter().any(Option::is_some).then(|| Self {
             columns,
             beside,
-            noted: noted.clone(),
+            key_bounds: key_bounds.clone(),
         })
     }
 
-    /// What is true of the rows of a partition that meet what is held, of columns of which it leaves out enough.
+    /// What is true of the rows of a partition that match the build side, of columns of which it leaves out enough.
     async fn conditions(&self, scan: &Node, partition: usize) -> Vec<Arc<dyn PhysicalExpr>> {
         let Some(config) = config(scan) else {
             return vec![];
         };
-        let (parts, groups) = match self.beside {
+        let (partitions, groups) = match self.beside {
             true => (partition..partition + 1, partition..partition + 1),
-            false => (self.noted.all(), 0..config.file_groups.len()),
+            false => (self.key_bounds.all(), 0..config.file_groups.len()),
         };
-        let reach = self.noted.bounds(parts).await.unwrap_or_default();
+        let bounds = self.key_bounds.bounds(partitions).await.unwrap_or_default();
         let mut conditions: Vec<Arc<dyn PhysicalExpr>> = vec![];
-        for (column, reach) in self.columns.iter().zip(&reach) {
-            let (Some((of_scan, of_files)), Some((least, most))) = (column, reach) else {
+        for (column, min_max) in self.columns.iter().zip(&bounds) {
+            let (Some((of_scan, of_files)), Some((least, most))) = (column, min_max) else {
                 continue;
             };
             if leaves_out_enough(config, groups.clone(), of_files.name(), (least, most)) {
@@ -175,7 +175,7 @@ fn config(scan: &Node) -> Option<&FileScanConfig> {
     scan.data_source().downcast_ref()
 }
 
-/// Whether a quarter at least of what a column reaches over in these files lies outside of the bounds. Of a column of which the manifest says
+/// Whether a quarter at least of the range of a column in these files lies outside of the bounds. Of a column of which the manifest says
 /// nothing only a single value is taken to leave out enough.
 fn leaves_out_enough(
     config: &FileScanConfig,

@@ -2,31 +2,8 @@
 
 use crate::source::darshan::Darshan;
 use crate::source::{BatchSink, Input, Source};
-use arrow::array::{Array, AsArray};
-use arrow::datatypes::{Float64Type, Int64Type};
-use arrow::record_batch::RecordBatch;
+use crate::table::columns::{floats, ints};
 use std::sync::Arc;
-
-struct Row<'a>(&'a RecordBatch, usize);
-
-impl Row<'_> {
-    fn column(&self, name: &str) -> &dyn Array {
-        self.0
-            .column_by_name(name)
-            .unwrap_or_else(|| panic!("no column {name}"))
-            .as_ref()
-    }
-
-    fn int(&self, name: &str) -> Option<i64> {
-        let column = self.column(name).as_primitive::<Int64Type>();
-        column.is_valid(self.1).then(|| column.value(self.1))
-    }
-
-    fn float(&self, name: &str) -> Option<f64> {
-        let column = self.column(name).as_primitive::<Float64Type>();
-        column.is_valid(self.1).then(|| column.value(self.1))
-    }
-}
 
 #[test]
 fn a_trace_tells_the_writers_of_a_shared_file_at_the_level_of_its_source() {
@@ -114,9 +91,6 @@ fn a_trace_tells_the_writers_of_a_shared_file_at_the_level_of_its_source() {
         .read(&input, 1, None, &mut tables)
         .unwrap();
     let files = tables.get("darshan_file").unwrap().finish().unwrap();
-    let found: Vec<_> = (0..2)
-        .map(|at| Row(&files, at))
-        .map(|f| (f.int("writers"), f.float("write_busy")))
-        .collect();
-    assert_eq!(found, [(Some(1), Some(0.5)), (Some(3), Some(1.0 / 6.0))]);
+    assert_eq!(ints(&files, "writers"), [Some(1), Some(3)]);
+    assert_eq!(floats(&files, "write_busy"), [Some(0.5), Some(1.0 / 6.0)]);
 }

@@ -52,7 +52,7 @@ pub(super) struct Direction {
 /// the slowest rank's time in each shared one.
 ///
 /// # Source
-/// darshan-peers.md, section E (darshan-parser --perf).
+/// SEMANTICS.md 2 (`darshan-parser --perf`).
 #[derive(Default)]
 pub(super) struct BySlowest {
     pub(super) bytes: i64,

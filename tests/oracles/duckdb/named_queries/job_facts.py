@@ -1,8 +1,8 @@
 # What others did on the OSTs of a job: lmt_interference.sql with the time in which the job's files were in use and the most that an OST did within half
 # a day, and the OSTs that are slow by slow_osts.py over the logs of 15 days around the start, with the time that the job's files on them have for
 # themselves (algorithm 2 over the logs of a job on the clock).
-# param from timestamp
-# param to timestamp
+# param from timestamp NULL
+# param to timestamp NULL
 # param job int NULL
 # with from=2026-09-11 to=2026-09-12
 # with from=2026-09-11T10:00:00 to=2026-09-11T14:00:00 job=6102090

@@ -1,10 +1,11 @@
-//! Logs with every module, in every version, filled with random values. tests/it/pydarshan.rs takes this file in as well.
+//! Logs with every module, in every version, filled with random values. tests/it/pydarshan.rs takes this file in as well,
+//! and tests/it/writer_round_trip.rs from there.
 
 use super::{Apmpi, ApmpiRecord, Component, DarshanLog, Extra, Heatmap, Job, Layout, Mdhim, mount};
 use super::{Module, ModuleId, Random, Record, Records, Segment, Trace};
 
 /// The versions of the format that exist.
-pub(super) const VERSIONS: [(u16, u16); 5] = [(3, 0), (3, 10), (3, 20), (3, 21), (3, 41)];
+pub(crate) const VERSIONS: [(u16, u16); 5] = [(3, 0), (3, 10), (3, 20), (3, 21), (3, 41)];
 
 /// Modules with counters: id, newest version, integers and doubles in the current numbering.
 const FIXED: [(ModuleId, u32, usize, usize); 11] = [
@@ -21,7 +22,8 @@ const FIXED: [(ModuleId, u32, usize, usize); 11] = [
     (ModuleId::MDHIM, 1, 0, 0),
 ];
 
-const NPROCS: i64 = 5;
+/// Processes of a log.
+pub(crate) const NPROCS: i64 = 5;
 
 fn ints(random: &mut Random, n: usize) -> Vec<i64> {
     (0..n)
@@ -144,7 +146,7 @@ fn heatmap(random: &mut Random, at: usize) -> Heatmap {
 }
 
 /// A log with every module, each in the version that is `back` before its newest.
-pub(super) fn log(seed: u64, version: (u16, u16), back: u32, records: usize) -> DarshanLog {
+pub(crate) fn log(seed: u64, version: (u16, u16), back: u32, records: usize) -> DarshanLog {
     let random = &mut Random::new(seed, u64::from(back));
     let streams = if records > 2 {
         vec![1, 0, records - 2]
@@ -251,7 +253,7 @@ pub(super) fn log(seed: u64, version: (u16, u16), back: u32, records: usize) -> 
 }
 
 /// Counters as a reader of the current numbering sees them: what the version lacks is -1.
-pub(super) fn expected(
+pub(crate) fn expected(
     id: ModuleId,
     version: u32,
     record: &Record,

@@ -1,0 +1,6 @@
+//! The commands: what they print where, and how they exit.
+
+pub(crate) mod help;
+pub(crate) mod lake;
+pub(crate) mod output;
+pub(crate) mod sql;
