@@ -8,7 +8,7 @@
 //!
 //! # Adding a source
 //! One file or folder here and one line in [`SOURCES`]; for each of its tables a schema, a line in [`TABLES`](crate::table::TABLES) and
-//! `tests/slt/tables/NAME.slt`; and the options `--NAME` of `iolode ingest` and `iolode lake forget`.
+//! `tests/slt/tables/NAME.slt`. The options `--NAME` of the command line are made of [`SOURCES`].
 
 pub(crate) mod compression;
 pub mod darshan;

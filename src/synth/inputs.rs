@@ -116,6 +116,21 @@ pub fn write(month: &Month, out: &Path, progress: &dyn Fn(u64)) -> Result<Summar
     write_with(month, out, threads, progress)
 }
 
+/// Checks that a directory is not there yet, or empty.
+///
+/// # Errors
+/// [`Error::Invalid`] if it is not.
+pub fn check_new(directory: &Path) -> Result<()> {
+    let filled = |entries: std::fs::ReadDir| entries.into_iter().next().is_some();
+    match std::fs::read_dir(directory).is_ok_and(filled) {
+        true => Err(Error::Invalid(format!(
+            "{}: the directory is not empty; give one that is new",
+            directory.display()
+        ))),
+        false => Ok(()),
+    }
+}
+
 /// As [`write()`], with so many threads: the files are the same.
 ///
 /// # Errors
@@ -126,13 +141,7 @@ pub fn write_with(
     threads: usize,
     progress: &dyn Fn(u64),
 ) -> Result<Summary> {
-    let filled = |dir: std::fs::ReadDir| dir.into_iter().next().is_some();
-    if std::fs::read_dir(out).is_ok_and(filled) {
-        return Err(Error::Invalid(format!(
-            "{}: the directory is not empty; give one that is new",
-            out.display()
-        )));
-    }
+    check_new(out)?;
     create_dir(out)?;
     let made = generate(month, out, threads, progress, true)?;
     let paths = Month::paths(out);

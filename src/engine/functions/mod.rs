@@ -111,43 +111,43 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn every_example_gives_the_answer_on_its_page() {
-        for page in SCALAR
+    fn every_example_gives_the_answer_in_its_doc() {
+        for doc in SCALAR
             .iter()
             .map(|f| &f.doc)
             .chain(AGGREGATE.iter().map(|f| &f.doc))
         {
             assert_eq!(
-                ask(page.example).unwrap().join("\n"),
-                page.answer,
+                ask(doc.example).unwrap().join("\n"),
+                doc.answer,
                 "{}",
-                page.name
+                doc.name
             );
         }
     }
 
     #[test]
-    fn every_page_says_what_its_function_is_and_takes() {
-        for page in SCALAR
+    fn every_doc_says_what_its_function_is_and_takes() {
+        for doc in SCALAR
             .iter()
             .map(|f| &f.doc)
             .chain(AGGREGATE.iter().map(|f| &f.doc))
         {
             assert!(
-                page.syntax.starts_with(&format!("{}(", page.name)),
+                doc.syntax.starts_with(&format!("{}(", doc.name)),
                 "{}",
-                page.name
+                doc.name
             );
             assert!(
-                page.description.ends_with('.') && page.example.contains(page.name),
+                doc.description.ends_with('.') && doc.example.contains(doc.name),
                 "{}",
-                page.name
+                doc.name
             );
-            for (argument, text) in page.arguments {
+            for (argument, text) in doc.arguments {
                 assert!(
-                    page.syntax.contains(argument) && !text.is_empty(),
+                    doc.syntax.contains(argument) && !text.is_empty(),
                     "{}: {argument}",
-                    page.name
+                    doc.name
                 );
             }
         }

@@ -42,6 +42,14 @@ const MANY: usize = 4200;
 struct MountList;
 
 impl Source for MountList {
+    fn inputs(&self) -> &'static str {
+        ""
+    }
+
+    fn rows(&self) -> &'static str {
+        ""
+    }
+
     fn name(&self) -> &'static str {
         "mounts"
     }

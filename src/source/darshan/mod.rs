@@ -61,6 +61,14 @@ use std::sync::Arc;
 pub struct Darshan;
 
 impl Source for Darshan {
+    fn inputs(&self) -> &'static str {
+        "Darshan logs, or directories of them; without any, the lake's registered sources"
+    }
+
+    fn rows(&self) -> &'static str {
+        "Darshan logs"
+    }
+
     fn name(&self) -> &'static str {
         "darshan"
     }

@@ -90,6 +90,14 @@ impl Form {
 }
 
 impl Source for Lmt {
+    fn inputs(&self) -> &'static str {
+        "LMT data: files, directories of them, or mysql://user@host:port/filesystem_NAME"
+    }
+
+    fn rows(&self) -> &'static str {
+        "LMT samples"
+    }
+
     fn name(&self) -> &'static str {
         "lmt"
     }
