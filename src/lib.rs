@@ -1,13 +1,13 @@
 //! iolode turns the logs that a supercomputer already keeps into one lake of Parquet files, and answers from it, in SQL,
 //! why I/O was slow.
 //!
-//! This page is the map of the code. A command's way through it is the order of the modules:
+//! This page is the map of the code. The way of a log to an answer:
 //!
 //! ```text
-//!    log  -->  source  -->  table  -->  lake  -->  engine  -->  answer
-//!              bytes        typed       Parquet    SQL and      pages
-//!              to rows      rows        and        functions      |
-//!                                       versions                 cli
+//!    log  -->  source  -->  lake  -->  engine  -->  answer  -->  cli
+//!              bytes to     versions   SQL and      reports      what is
+//!              rows of a    of         functions                 printed
+//!              `table`      Parquet
 //! ```
 //!
 //! # Entry points
@@ -148,6 +148,8 @@
 //! [`error`]: one enum, a variant for each thing a caller can act on. A message names the place, what is wrong there, and
 //! what to do.
 //!
+//! `math`: functions on slices and generators of numbers, which know no tables.
+//!
 //! [`table`]: what a column is called, its type, its unit and its meaning, read from `schemas/*/*.toml`; and the builders that
 //! readers fill. The only place that knows columns.
 //!
@@ -170,7 +172,8 @@
 //!
 //! # Invariants
 //!
-//! 1. A module imports only from modules to its left in: text, error, table, source, lake, engine, answer, cli. A test keeps this.
+//! 1. A module imports only from modules to its left in: text, error, math, table, source, synth, lake, engine,
+//!    answer, cli. A test keeps this.
 //! 2. A reader never panics, never allocates from a length it has not checked, and keeps what it could read.
 //! 3. A lake shows version N or N + 1 of all its tables, never a mixture. Files are written under new names and never
 //!    changed; the manifest that names them is published by create-if-absent.
@@ -178,8 +181,8 @@
 //!    for each key, the same in whatever order and pieces they came.
 //! 5. Tables only grow: a newer version adds nullable columns.
 //! 6. Time is UTC in microseconds, sizes are bytes, durations are seconds. Not available is NULL.
-//! 7. An extension is one file and one line in an explicit list: [`source::SOURCES`], [`table::TABLES`], `engine::queries::QUERIES`,
-//!    `engine::rules::RULES`, `answer::analysis::ANALYSES`, and the lists of functions and output formats. A test walks each list.
+//! 7. An extension is a file and a line in an explicit list: [`source::SOURCES`], [`table::TABLES`], `engine::queries::QUERIES`,
+//!    `engine::root_causes::RULES`, `answer::analysis::ANALYSES`, and the lists of functions and output formats. A test walks each list.
 //!
 //! # Cross-cutting concerns
 //!

@@ -147,8 +147,8 @@ fn test(path: &Path) -> Result<(), Failed> {
 
 /// Whether every function, view and table has a file.
 fn complete(files: &[PathBuf]) -> Result<(), Failed> {
-    let wanted = SCALAR.iter().map(|f| ("functions", f.page.name));
-    let wanted = wanted.chain(AGGREGATE.iter().map(|f| ("functions", f.page.name)));
+    let wanted = SCALAR.iter().map(|f| ("functions", f.doc.name));
+    let wanted = wanted.chain(AGGREGATE.iter().map(|f| ("functions", f.doc.name)));
     let wanted = wanted
         .chain(QUERIES.iter().map(|(_, name, _)| ("queries", *name)))
         .chain(VIEWS.iter().map(|(name, _)| ("views", *name)))

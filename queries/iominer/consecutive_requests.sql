@@ -2,7 +2,6 @@
 --- grain = "one percent of that share, from 0 to 100"
 --- aliases = ["sequential"]
 --- source = "IOMiner, figure 7 and equation 3; the paper's words mean Darshan's CONSEC counters, SEQ ones allow gaps"
---- chart = "line percent share_of_logs"
 --- columns = [
 ---   { name = "percent", type = "Int64", unit = "%", doc = "Share of a log's POSIX requests, rounded down" },
 ---   { name = "logs", type = "Int64", unit = "count", doc = "Logs with that share" },

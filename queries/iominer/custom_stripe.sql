@@ -1,7 +1,6 @@
 --- doc = "Share of logs on Lustre with a file whose stripe size or count differs from the default of the file system"
 --- grain = "one file system"
 --- source = "IOMiner, figure 4 and section III-B"
---- chart = "bar fs share"
 --- columns = [
 ---   { name = "fs", type = "Utf8", doc = "File system" },
 ---   { name = "logs", type = "Int64", unit = "count", doc = "Logs with a file of which the layout is known" },

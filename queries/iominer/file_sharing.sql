@@ -2,7 +2,6 @@
 --- grain = "one class and power of two of files / processes; logs of one process are left out"
 --- aliases = ["sharing"]
 --- source = "IOMiner, figure 9 and equation 5, whose ratio is taken as files / processes"
---- chart = "bar ratio logs"
 --- columns = [
 ---   { name = "class", type = "Utf8", doc = "N-1: all processes share each file; N-N: each file is one process's, and there are as many or more; N-M: all else" },
 ---   { name = "ratio", type = "Float64", doc = "Files / processes from here on, to twice as much" },

@@ -1,7 +1,6 @@
 --- doc = "Logs of many processes that moved much data at high bandwidth"
 --- grain = "one log; with grain => 'job' one job"
 --- source = "IOMiner, section III-F"
---- chart = "parallel app small non_consec coll ost_count proc_per_ost node_count"
 --- columns = [
 ---   { name = "job_id", type = "Int64", doc = "Job id as Darshan stored it" },
 ---   { name = "log_id", type = "Int64", doc = "The log; of a job the first of them" },

@@ -2,7 +2,6 @@
 --- grain = "one class of sizes"
 --- aliases = ["middleware"]
 --- source = "IOMiner, figure 10: one process, small up to 1,024, medium up to 8,192, large beyond"
---- chart = "bar class collective_share"
 --- columns = [
 ---   { name = "class", type = "Utf8", doc = "one, small, medium or large" },
 ---   { name = "logs", type = "Int64", unit = "count", doc = "Logs that opened a file through POSIX, STDIO or MPI-IO" },

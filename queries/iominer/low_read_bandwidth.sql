@@ -2,7 +2,6 @@
 --- grain = "one log; with grain => 'job' one job"
 --- aliases = ["low_read"]
 --- source = "IOMiner, figure 11 and section III-F"
---- chart = "parallel app small non_consec coll ost_count proc_per_ost node_count"
 --- columns = [
 ---   { name = "job_id", type = "Int64", doc = "Job id as Darshan stored it" },
 ---   { name = "log_id", type = "Int64", doc = "The log; of a job the first of them" },

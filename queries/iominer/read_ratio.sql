@@ -1,7 +1,6 @@
 --- doc = "Distribution of the share of bytes read: logs with each percentage of read bytes in all bytes"
 --- grain = "one percent of bytes read, from 0 to 100"
 --- source = "IOMiner, figure 8 and equation 4"
---- chart = "bar percent logs"
 --- columns = [
 ---   { name = "percent", type = "Int64", unit = "%", doc = "Bytes read of all that were read and written, rounded down; 0 has only logs that read nothing, those below one percent are in 1" },
 ---   { name = "logs", type = "Int64", unit = "count", doc = "Logs" },

@@ -1,7 +1,6 @@
 --- doc = "Causes of slow I/O: the root causes of the IOMiner paper that account for most of the critical time of a log"
 --- grain = "one log, direction and cause; a log for which nothing stands out has no row"
 --- source = "IOMiner, section III-F"
---- chart = "bar cause logs"
 --- columns = [
 ---   { name = "job_id", type = "Int64", doc = "Job id as Darshan stored it" },
 ---   { name = "log_id", type = "Int64", doc = "The log" },

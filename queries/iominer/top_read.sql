@@ -1,7 +1,6 @@
 --- doc = "The programs that read most, and their share of all that was read"
 --- grain = "one program"
 --- source = "IOMiner, figure 5"
---- chart = "bar app share"
 --- columns = [
 ---   { name = "app", type = "Utf8", doc = "Program; NULL where no log says" },
 ---   { name = "logs", type = "Int64", unit = "count", doc = "Its logs" },

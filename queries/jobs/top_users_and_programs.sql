@@ -1,7 +1,6 @@
 --- doc = "Users, accounts, programs, directories or file systems that moved the most bytes, with their node-hours of I/O"
 --- grain = "one user, account, program, directory or file system"
 --- aliases = ["top"]
---- chart = "bar name total_bytes"
 --- columns = [
 ---   { name = "name", type = "Utf8", doc = "The user, account, program, directory (the first two levels of it) or file system; NULL where it is not known" },
 ---   { name = "jobs", type = "Int64", unit = "count", doc = "Job ids" },

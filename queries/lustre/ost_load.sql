@@ -1,6 +1,5 @@
 --- doc = "Bytes that the logs moved on each OST, and the time that their processes spent there"
 --- grain = "one OST; NULL for stripes of which the log does not say the OST"
---- chart = "bar ost bytes_written"
 --- columns = [
 ---   { name = "fs", type = "Utf8", doc = "File system" },
 ---   { name = "ost", type = "Int32", doc = "Index of the OST" },

@@ -1,6 +1,5 @@
 --- doc = "Other jobs that moved bytes on the OSTs of a job during its I/O, ranked by these bytes"
 --- grain = "one log of the job, and one log of another job that moved bytes on an OST that they share at a time at which the first did"
---- chart = "bar neighbour_job_id neighbour_bytes"
 --- columns = [
 ---   { name = "job_id", type = "Int64", doc = "The job that was asked for" },
 ---   { name = "log_id", type = "Int64", doc = "Its log" },

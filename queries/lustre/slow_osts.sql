@@ -1,6 +1,5 @@
 --- doc = "OSTs on which files are slower than other files of the same log, with slowdown and false discovery rate"
 --- grain = "one OST and direction, where logs have files on it and files elsewhere"
---- chart = "bar ost slowdown"
 --- columns = [
 ---   { name = "fs", type = "Utf8", doc = "File system" },
 ---   { name = "ost", type = "Int32", doc = "Index of the OST" },

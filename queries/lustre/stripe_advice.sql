@@ -1,7 +1,6 @@
 --- doc = "Files with too small or too large a stripe count: large shared files on few OSTs, small or single-process files on many"
 --- grain = "one program, file system, kind of advice and layout"
 --- source = "The sizes are those that NERSC gave its users for Cori: 8 OSTs from 1 GB, 24 from 10 GB, 72 from 100 GB"
---- chart = "bar app time"
 --- columns = [
 ---   { name = "app", type = "Utf8", doc = "Program" },
 ---   { name = "fs", type = "Utf8", doc = "File system" },

@@ -1,7 +1,6 @@
 --- doc = "Other traffic on the OSTs of a log during its I/O: bytes by LMT, split into this log, other jobs and unexplained"
 --- grain = "one log, direction and file system, over the intervals in which it moved bytes"
 --- source = "IOMiner, section II-B"
---- chart = "bar job_id others_share"
 --- columns = [
 ---   { name = "job_id", type = "Int64", doc = "Job id as Darshan stored it" },
 ---   { name = "log_id", type = "Int64", doc = "The log" },

@@ -45,9 +45,10 @@ pub fn count(n: u64) -> String {
 }
 
 /// A count with its noun: `1 file`, `1 234 files`.
-pub fn counted(n: i64, one: &str, several: &str) -> String {
+pub fn counted(n: impl TryInto<u64>, one: &str, several: &str) -> String {
+    let n = n.try_into().unwrap_or(0);
     let noun = if n == 1 { one } else { several };
-    format!("{} {noun}", count(n.max(0) as u64))
+    format!("{} {noun}", count(n))
 }
 
 /// A number with two digits that count.

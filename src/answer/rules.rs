@@ -5,7 +5,7 @@
 
 use super::amount::{count, counted, rate, seconds, share, significant, size};
 use super::answer::{Finding, Findings, Holds};
-use crate::engine::rules::{Rule, rules};
+use crate::engine::root_causes::{Rule, rules};
 use serde_json::{Map, Value};
 
 /// A direction with less critical time, seconds, is not worth a cause.
@@ -219,7 +219,7 @@ fn number(row: &Row, column: &str) -> f64 {
 mod tests {
     use super::*;
     use crate::engine::queries::query;
-    use crate::engine::rules::Facts;
+    use crate::engine::root_causes::Facts;
     use serde_json::json;
 
     fn row(value: Value) -> Row {

@@ -1,6 +1,6 @@
 //! `iolode demo`: a synthetic month, a lake of it, seven questions.
 
-use super::executor::Executor;
+use super::executor::{Ask, Executor};
 use super::exit::Exit;
 use super::interrupt;
 use super::output::FORMATS;
@@ -192,7 +192,7 @@ pub(super) fn run(args: &Args, screen: &mut Terminal) -> anyhow::Result<Exit> {
             writeln!(screen.data, "    {line}")?;
         }
         writeln!(screen.data)?;
-        let ran = session.run(question.sql, &FORMATS[0], style, &mut screen.data)?;
+        let ran = session.run(Ask::Sql(question.sql), &FORMATS[0], style, &mut screen.data)?;
         for note in ran.notes {
             writeln!(screen.data, "{note}")?;
         }

@@ -2,7 +2,16 @@
 
 use crate::cli::output::Format;
 use crate::cli::output::writer::{Sink, Style};
+use datafusion::sql::parser::Statement;
 use std::collections::BTreeMap;
+
+/// One statement.
+pub(crate) enum Ask<'a> {
+    /// As it was typed.
+    Sql(&'a str),
+    /// A named query with the values of its parameters.
+    Query(Box<Statement>),
+}
 
 /// Runs statements.
 pub(crate) trait Executor {
@@ -12,7 +21,7 @@ pub(crate) trait Executor {
     /// Whatever keeps it from being answered; `interrupted` if the user stopped it.
     fn run(
         &mut self,
-        sql: &str,
+        ask: Ask<'_>,
         format: &Format,
         style: Style,
         sink: Sink<'_>,

@@ -5,6 +5,7 @@ use super::lake::settings::otherwise;
 use super::period::{period, zone};
 use super::progress::{self, Bar};
 use super::screen::Terminal;
+use super::source_args::SourcePaths;
 use super::{interrupt, size};
 use crate::error::Error;
 use crate::lake::{CreateOptions, IngestOptions, InputPath, Lake, ReadOtherwise};
@@ -44,15 +45,8 @@ pub(super) struct Args {
     /// The lake
     #[arg(long, value_name = "LAKE")]
     lake: PathBuf,
-    /// Darshan logs, or directories of them; without any, the lake's registered sources
-    #[arg(long, value_name = "PATH", num_args = 1..)]
-    darshan: Vec<PathBuf>,
-    /// Dumps of Slurm's accounting, or directories of them; `sacct:` runs sacct
-    #[arg(long, value_name = "SRC", num_args = 1..)]
-    slurm: Vec<PathBuf>,
-    /// LMT data: files, directories of them, or mysql://user@host:port/filesystem_NAME
-    #[arg(long, value_name = "SRC", num_args = 1..)]
-    lmt: Vec<PathBuf>,
+    #[command(flatten)]
+    paths: SourcePaths,
     /// Columns of sacct's output that has no header, such as JobID,JobIDRaw,State,Start,End
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     slurm_columns: Vec<String>,
@@ -94,20 +88,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, screen: &mut Terminal) -> anyhow::Result<Exit> {
-    let given = [
-        ("darshan", &args.darshan),
-        ("slurm", &args.slurm),
-        ("lmt", &args.lmt),
-    ];
-    let paths: Vec<InputPath> = given
-        .into_iter()
-        .flat_map(|(kind, paths)| {
-            paths.iter().map(move |path| InputPath {
-                path: path.clone(),
-                kind: Some(kind.into()),
-            })
-        })
-        .collect();
+    let paths = args.paths.0.clone();
     let file = |path: &&InputPath| {
         let text = path.path.to_string_lossy();
         !text.contains("://") && text != "sacct:"

@@ -9,13 +9,13 @@ use super::exit::Exit;
 use super::open::open_to_read;
 use super::period::moment;
 use super::screen::Terminal;
+use super::source_args::Chosen;
 use super::{interrupt, size};
 use crate::error::Error;
 use crate::lake::{
     CompactOptions, CreateOptions, Lake, OstSet, Placement, RANGE_BYTES, SettingsEdit, Shape,
     Silent, VacuumOptions,
 };
-use crate::source::{SOURCES, Source};
 use crate::text::{quoted, shown, shown_path};
 use chrono::{DateTime, SecondsFormat};
 use clap::{Subcommand, ValueEnum};
@@ -207,15 +207,8 @@ struct Forget {
     /// Remove rows older than this date, in the time zone of the lake (default: of all sources)
     #[arg(long, value_name = "DATE")]
     before: Option<String>,
-    /// Remove rows of Darshan logs
-    #[arg(long)]
-    darshan: bool,
-    /// Remove rows of Slurm accounting
-    #[arg(long)]
-    slurm: bool,
-    /// Remove rows of LMT samples
-    #[arg(long)]
-    lmt: bool,
+    #[command(flatten)]
+    sources: Chosen,
 }
 
 pub(super) fn run(args: &Args, screen: &mut Terminal) -> anyhow::Result<Exit> {
@@ -376,26 +369,16 @@ fn info(args: &Info, screen: &mut Terminal) -> anyhow::Result<Exit> {
 }
 
 fn forget(args: &Forget, screen: &mut Terminal) -> anyhow::Result<Exit> {
-    let any = args.darshan || args.slurm || args.lmt;
-    let wanted = |name: &str| match name {
-        "darshan" => args.darshan || !any,
-        "slurm" => args.slurm || !any,
-        _ => args.lmt || !any,
-    };
-    let sources: Vec<&dyn Source> = SOURCES
-        .iter()
-        .copied()
-        .filter(|source| wanted(source.name()))
-        .collect();
+    let sources = &args.sources.0;
     let lake = Lake::open(&args.lake)?;
     let before = args.before.as_deref();
     let forgotten = match before {
-        None => lake.forget(&sources)?,
+        None => lake.forget(sources)?,
         Some(date) => {
             let zone = lake.site()?.zone()?;
             let before =
                 moment(date, zone).map_err(|why| Error::Invalid(format!("--before {why}")))?;
-            lake.forget_before(&sources, before)?
+            lake.forget_before(sources, before)?
         }
     };
     if let Some(date) = before.filter(|_| (forgotten.inputs, forgotten.rows) == (0, 0)) {

@@ -26,6 +26,7 @@ mod screen;
 mod session;
 mod shell;
 mod size;
+mod source_args;
 mod sql;
 mod statement;
 mod synth;

@@ -1,5 +1,6 @@
 //! `iolode query`: questions that have a name.
 
+use super::executor::Ask;
 use super::exit::Exit;
 use super::output::Format;
 use super::output::format_parser;
@@ -313,7 +314,7 @@ pub(super) fn run(args: &Args, screen: &mut Terminal) -> anyhow::Result<Exit> {
     };
     let look = screen.look;
     let mut shell = Shell::new(session, settings, &mut screen.data, look, out);
-    shell.feed_all(&format!("{statement};"))?;
+    shell.run(Ask::Query(Box::new(statement)))?;
     shell.finish()?;
     Ok(exit)
 }

@@ -196,8 +196,8 @@ pub(super) fn of_names(names: &Names) -> anyhow::Result<RecordBatch> {
 fn pages() -> impl Iterator<Item = &'static FunctionDoc> {
     SCALAR
         .iter()
-        .map(|function| &function.page)
-        .chain(AGGREGATE.iter().map(|function| &function.page))
+        .map(|function| &function.doc)
+        .chain(AGGREGATE.iter().map(|function| &function.doc))
 }
 
 /// Every SQL function that users made or iolode adds: how it is called, and what it gives.

@@ -1,6 +1,6 @@
 //! Lakes opened for questions, and a statement run from its text to the last row written.
 
-use super::executor::{Executor, Names, Ran};
+use super::executor::{Ask, Executor, Names, Ran};
 use super::exit::Exit;
 use super::interrupt;
 use super::open::open_to_read;
@@ -240,13 +240,20 @@ impl Session {
     fn start(
         &self,
         runtime: &Runtime,
-        sql: &str,
+        ask: Ask<'_>,
     ) -> (Task<()>, mpsc::Receiver<Result<Part, Error>>) {
         let (sender, receiver) = mpsc::channel(2);
-        let (engine, sql) = (self.engine.clone(), sql.to_string());
+        let engine = self.engine.clone();
+        let statement = match ask {
+            Ask::Sql(sql) => Err(sql.to_string()),
+            Ask::Query(statement) => Ok(statement),
+        };
         let task = runtime.spawn(async move {
             let rows = async {
-                let mut rows = engine.run(&sql).await?;
+                let mut rows = match statement {
+                    Ok(statement) => engine.run_statement(*statement).await?,
+                    Err(sql) => engine.run(&sql).await?,
+                };
                 // Nobody listens any more when the answer is not wanted any more.
                 let _ = sender.send(Ok(Part::Columns(rows.schema()))).await;
                 while let Some(batch) = rows.next().await? {
@@ -333,7 +340,7 @@ impl<T> Drop for Task<T> {
 impl Executor for Session {
     fn run(
         &mut self,
-        sql: &str,
+        ask: Ask<'_>,
         format: &Format,
         style: Style,
         sink: Sink<'_>,
@@ -343,7 +350,7 @@ impl Executor for Session {
         };
         let before = self.engine.fallbacks().counts();
         let (_during, stop) = interrupt::during_statement()?;
-        let (mut task, mut receiver) = self.start(runtime, sql);
+        let (mut task, mut receiver) = self.start(runtime, ask);
         let first = self.waiting.block_on(next(&mut receiver, &stop));
         let schema = match first.map_err(|error| self.explain(error))? {
             Some(Part::Columns(schema)) => schema,

@@ -3,7 +3,7 @@
 //! A line that begins with a backslash, where no statement is open, is a command; everything else is SQL up to its semicolon.
 //! What statements are asked of is an [`Executor`], so that the shell can be tested without a lake.
 
-use super::executor::Executor;
+use super::executor::{Ask, Executor};
 use super::output::writer::{Sink, Style};
 use super::output::{FORMATS, Format, format};
 use super::schema;
@@ -150,7 +150,7 @@ impl<'a, E: Executor> Shell<'a, E> {
         let text = std::mem::take(&mut self.buffer);
         let statements = split(&text);
         for statement in statements.complete {
-            self.statement(statement)?;
+            self.run(Ask::Sql(statement))?;
         }
         if statements.rest.is_empty() {
             return Ok(Step::Ready);
@@ -181,7 +181,7 @@ impl<'a, E: Executor> Shell<'a, E> {
         }
         let rest = std::mem::take(&mut self.buffer);
         if !rest.trim().is_empty() {
-            self.statement(rest.trim()).map_err(|e| at(begin, e))?;
+            self.run(Ask::Sql(rest.trim())).map_err(|e| at(begin, e))?;
         }
         Ok(Step::Ready)
     }
@@ -199,7 +199,11 @@ impl<'a, E: Executor> Shell<'a, E> {
         self.out.take().map_or(Ok(()), OutFile::finish)
     }
 
-    fn statement(&mut self, sql: &str) -> anyhow::Result<()> {
+    /// Runs one statement.
+    ///
+    /// # Errors
+    /// Those of the statement.
+    pub(crate) fn run(&mut self, ask: Ask<'_>) -> anyhow::Result<()> {
         let format = self.settings.format;
         let style = Style {
             look: if self.out.is_some() {
@@ -225,7 +229,7 @@ impl<'a, E: Executor> Shell<'a, E> {
             Some(file) => &mut file.file,
             None => self.stdout,
         };
-        let ran = self.executor.run(sql, format, style, sink);
+        let ran = self.executor.run(ask, format, style, sink);
         match &mut self.out {
             Some(file) => file.flush()?,
             None => self.stdout.flush()?,
@@ -454,11 +458,14 @@ mod tests {
     impl Executor for Asked {
         fn run(
             &mut self,
-            sql: &str,
+            ask: Ask<'_>,
             format: &Format,
             _: Style,
             sink: Sink<'_>,
         ) -> anyhow::Result<Ran> {
+            let Ask::Sql(sql) = ask else {
+                bail!("nothing typed is parsed before it is run")
+            };
             self.0.push(sql.to_string());
             if sql == "fail" {
                 bail!("no");

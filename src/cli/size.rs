@@ -1,14 +1,6 @@
 //! Sizes as people write them; as people read them they are in [`crate::answer::amount`].
 
-pub(crate) use crate::answer::amount::{count, size as show};
-
-/// A number with its noun: `1 file`, `2 000 files`.
-pub(crate) fn counted(n: u64, one: &str, many: &str) -> String {
-    match n {
-        1 => format!("1 {one}"),
-        n => format!("{} {many}", count(n)),
-    }
-}
+pub(crate) use crate::answer::amount::{count, counted, size as show};
 
 /// The bytes that `512M`, `2GiB`, `1.5 GB` or `4096` stand for.
 ///

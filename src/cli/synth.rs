@@ -6,7 +6,7 @@ use super::screen::Terminal;
 use super::{interrupt, size};
 use crate::error::Error;
 use crate::lake::{CreateOptions, IngestOptions, Lake};
-use crate::synth::{GeneratedInputs, Kind, Month, write_with};
+use crate::synth::{GeneratedInputs, Kind, Month, check_new, write_with};
 use clap::ArgGroup;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -149,11 +149,7 @@ fn into_lake(
     args: &Args,
     screen: &mut Terminal,
 ) -> anyhow::Result<Exit> {
-    let filled = |dir: std::fs::ReadDir| dir.into_iter().next().is_some();
-    if std::fs::read_dir(path).is_ok_and(filled) {
-        let what = "the directory is not empty; give one that is new";
-        return Err(Error::Invalid(format!("{}: {what}", path.display())).into());
-    }
+    check_new(path)?;
     let truth = args.truth.clone().unwrap_or_else(|| beside(path));
     let begin = Instant::now();
     let bar = jobs_bar(month, screen);
@@ -171,7 +167,7 @@ fn into_lake(
     let lake = Lake::create(path, &options)?;
     let (_during, cancel) = interrupt::during_ingest()?;
     let options = IngestOptions {
-        made: Some(&inputs),
+        provider: Some(&inputs),
         threads,
         memory: usize::try_from(args.memory).unwrap_or(usize::MAX),
         cancel,

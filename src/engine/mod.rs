@@ -24,8 +24,9 @@ mod error;
 mod exec;
 pub mod functions;
 mod logical;
+mod physical_rule;
 mod planning;
-mod rule;
+
 mod scan;
 mod session;
 mod sql;
@@ -40,7 +41,7 @@ pub use catalog::views;
 pub use dataframe::{Direction, LakeSession, PerfFactors};
 pub use exec::for_execution;
 pub use session::options;
-pub use sql::{factors, queries, rules};
+pub use sql::{factors, queries, root_causes};
 
 use crate::error::{Error, Result};
 use catalog::lakes::{AttachedLake, Catalog, SessionTables};
@@ -63,7 +64,7 @@ use session::state;
 use sql::{all_sets, headings, long_chains, order_positions, refused_clauses, time_zone, using};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use udf::mine::Mine;
+use udf::session_functions::SessionFunctions;
 use udf::statement;
 use workarounds::{correlated, distinct_from, keywords};
 
@@ -102,7 +103,7 @@ pub struct Engine {
     context: SessionContext,
     sources: Vec<Arc<AttachedLake>>,
     own: Arc<SessionTables>,
-    mine: Arc<Mine>,
+    session_functions: Arc<SessionFunctions>,
     planner: Arc<SessionState>,
     memory: Option<usize>,
     fallbacks: Arc<Fallbacks>,
@@ -180,7 +181,7 @@ impl Engine {
             context: SessionContext::new_with_state(state),
             sources,
             own,
-            mine: Arc::default(),
+            session_functions: Arc::default(),
             planner,
             memory: options.memory,
             fallbacks: Arc::default(),
@@ -407,7 +408,7 @@ impl Engine {
                 .chain(state.window_functions().keys())
                 .cloned(),
         );
-        functions.extend(self.mine.names());
+        functions.extend(self.session_functions.names());
         // The nearest of several equally near names must not depend on the order of a hash map.
         functions.sort();
         Known {

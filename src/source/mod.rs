@@ -7,7 +7,8 @@
 //! say again what others have said: there a [`RowMerger`] makes one row of several.
 //!
 //! # Adding a source
-//! One file or folder here, one line in [`SOURCES`], one schema for each of its tables.
+//! One file or folder here and one line in [`SOURCES`]; for each of its tables a schema, a line in [`TABLES`](crate::table::TABLES) and
+//! `tests/slt/tables/NAME.slt`. The options `--NAME` of the command line are made of [`SOURCES`].
 
 pub(crate) mod compression;
 pub mod darshan;

@@ -58,6 +58,12 @@ pub trait Source: Send + Sync {
         None
     }
 
+    /// What `iolode ingest --NAME` takes, for its help.
+    fn inputs(&self) -> &'static str;
+
+    /// What its rows are about, for the help of `iolode lake forget --NAME`: `Darshan logs`.
+    fn rows(&self) -> &'static str;
+
     /// What is to be said after an ingest into a lake that holds rows of this source: what it is about, and a sentence. `site` has
     /// noted what the readers of all sources met.
     fn warnings(&self, _site: &Site) -> Vec<(String, String)> {

@@ -9,7 +9,7 @@ use super::lmt::load::{Load, loads};
 use super::lmt::span::Span;
 use super::month::{DAY, Kind, Month};
 use super::scenario::plan::Plan;
-use super::slurm::{Entry, Ledger};
+use super::slurm::{Accounting, Entry};
 use super::truth::{Dumps, Facts, truth};
 use super::{darshan, scenario, site};
 use crate::error::{Error, Result};
@@ -27,7 +27,7 @@ use xxhash_rust::xxh3::xxh3_64;
 pub struct GeneratedInputs {
     plan: Plan,
     root: PathBuf,
-    ledger: Option<Ledger>,
+    accounting: Option<Accounting>,
     /// Entries of each day's dump.
     days: Vec<Vec<Entry>>,
     databases: Option<Databases>,
@@ -116,6 +116,21 @@ pub fn write(month: &Month, out: &Path, progress: &dyn Fn(u64)) -> Result<Summar
     write_with(month, out, threads, progress)
 }
 
+/// Checks that a directory is not there yet, or empty.
+///
+/// # Errors
+/// [`Error::Invalid`] if it is not.
+pub fn check_new(directory: &Path) -> Result<()> {
+    let filled = |entries: std::fs::ReadDir| entries.into_iter().next().is_some();
+    match std::fs::read_dir(directory).is_ok_and(filled) {
+        true => Err(Error::Invalid(format!(
+            "{}: the directory is not empty; give one that is new",
+            directory.display()
+        ))),
+        false => Ok(()),
+    }
+}
+
 /// As [`write()`], with so many threads: the files are the same.
 ///
 /// # Errors
@@ -126,13 +141,7 @@ pub fn write_with(
     threads: usize,
     progress: &dyn Fn(u64),
 ) -> Result<Summary> {
-    let filled = |dir: std::fs::ReadDir| dir.into_iter().next().is_some();
-    if std::fs::read_dir(out).is_ok_and(filled) {
-        return Err(Error::Invalid(format!(
-            "{}: the directory is not empty; give one that is new",
-            out.display()
-        )));
-    }
+    check_new(out)?;
     create_dir(out)?;
     let made = generate(month, out, threads, progress, true)?;
     let paths = Month::paths(out);
@@ -237,8 +246,8 @@ impl InputProvider for GeneratedInputs {
             What::Log { job, number, .. } => Input::from_bytes(path, self.log(job, number)),
             What::NotDarshan => Input::from_bytes(path, NOT_DARSHAN.1.into()),
             What::Slurm(day) => {
-                let ledger = self.ledger.as_ref().ok_or_else(nothing)?;
-                let text = ledger.dump(day as i64, &self.days[day]);
+                let accounting = self.accounting.as_ref().ok_or_else(nothing)?;
+                let text = accounting.dump(day as i64, &self.days[day]);
                 Input::from_bytes(path, text.into_bytes())
             }
             What::Lmt(at) => {
@@ -301,13 +310,13 @@ fn generate(
     }
 
     let (mut dumps, mut days) = (Dumps::default(), vec![]);
-    let (mut ledger, mut databases) = (None, None);
+    let (mut accounting, mut databases) = (None, None);
     let usual = month.kind == Kind::Usual;
     if usual && (month.slurm || month.lmt_seconds > 0) {
         let windows = facts
             .iter_mut()
             .map(|facts| std::mem::take(&mut facts.windows));
-        let made = Ledger::new(month, windows.collect());
+        let made = Accounting::new(month, windows.collect());
         if month.slurm {
             dumps.slurm = Some(made.truth());
             days = made.days();
@@ -354,7 +363,7 @@ fn generate(
             }
             databases = Some(list);
         }
-        ledger = Some(made).filter(|_| month.slurm);
+        accounting = Some(made).filter(|_| month.slurm);
     }
     for input in &inputs {
         if let What::Slurm(_) | What::Lmt(_) = input.what {
@@ -373,7 +382,7 @@ fn generate(
         summary: summary(month, &facts, &dumps),
         truth: truth + "\n",
         cache: Mutex::default(),
-        ledger,
+        accounting,
         inputs,
         plan,
     })
@@ -457,12 +466,12 @@ fn on_threads<T: Send>(
 }
 
 /// The loads of all jobs on the servers. Those of jobs with logs are moved out of their facts.
-fn all_loads(month: &Month, facts: &mut [Facts], ledger: &Ledger) -> Vec<Load> {
+fn all_loads(month: &Month, facts: &mut [Facts], accounting: &Accounting) -> Vec<Load> {
     let mut loads = Vec::with_capacity(facts.iter().map(|facts| facts.loads.len()).sum());
     for facts in facts {
         loads.append(&mut std::mem::take(&mut facts.loads));
     }
-    loads.extend(ledger.loads(&Span::of(month)));
+    loads.extend(accounting.loads(&Span::of(month)));
     loads
 }
 

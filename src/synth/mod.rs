@@ -34,7 +34,7 @@ mod system;
 mod truth;
 mod workload;
 
-pub use inputs::{GeneratedInputs, Summary, write, write_with};
+pub use inputs::{GeneratedInputs, Summary, check_new, write, write_with};
 pub use month::{Kind, Month, MonthLog, Paths};
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
 //! What crosses modules: the program from the outside, real logs, comparisons with pydarshan and DuckDB, ingests at the same time or
-//! killed (`tests/crash`), mutated logs (`tests/fuzz/mutants`), and the rules of the house. One binary, for each one more would link the
+//! killed (`tests/crash`), mutated logs (`tests/fuzz/mutants`), and the conventions of the code. One binary, for each one more would link the
 //! engine again.
 //!
 //! A test says what it needs: see [`harness::Need`]. Without it the test is ignored, and the last lines say how many were, and why.
@@ -15,7 +15,7 @@
 //! | `IOLODE_SHARED_DATA` | the folder of the real logs; `../shared/data` if not set |
 //! | `IOLODE_PYTHON` | a Python with the packages of `tests/oracles/python/requirements.txt`; `target/venv` if not set |
 //! | `SLT_COMPLETE` | `tests/slt` writes the answers into its files |
-//! | `IOLODE_SEED`, `IOLODE_MUTANTS` | seed of the mutated logs, and how many of each there are (`tests/fuzz/mutants`, `src/source/darshan/spilled_real_logs.rs`) |
+//! | `IOLODE_SEED`, `IOLODE_MUTANTS` | seed of the mutated logs, and how many of each there are (`tests/fuzz/mutants`, `src/source/darshan/tests/spilled_real_logs.rs`) |
 //! | `IOLODE_SEED`, `IOLODE_JOINS` | the same of random joins (`src/engine/tests/joins.rs`) |
 //! | `IOLODE_PATHS` | paths of the listing of an archive (`src/lake/tests/daily.rs`) |
 //!

@@ -1,4 +1,4 @@
-//! The rules of the house that a compiler does not keep.
+//! The conventions of this code that a compiler does not check.
 
 use iolode::table::TABLES;
 use std::collections::BTreeSet;

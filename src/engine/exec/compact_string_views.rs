@@ -13,7 +13,7 @@
 //! Only sessions with a budget have the rule, as those of the command line have: the copy takes time, and without a budget nobody
 //! counts.
 
-use crate::engine::rule::{Node, Rule};
+use crate::engine::physical_rule::{Node, Rule};
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, GenericByteViewArray, RecordBatch};
 use datafusion::arrow::datatypes::{BinaryViewType, ByteViewType, DataType, StringViewType};
 use datafusion::common::Result;

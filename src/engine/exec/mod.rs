@@ -1,6 +1,6 @@
 //! Physical optimizer rules, and their nodes, that replace one node of a plan by an equal one.
 //!
-//! They look at a node and what lies under it, so any process can apply them to any part of a plan: [`for_execution`].
+//! They look at a node and what lies under it, so they apply to a part of a plan as to the whole: [`for_execution`].
 
 pub(super) mod compact_string_views;
 pub(super) mod radix_distinct;

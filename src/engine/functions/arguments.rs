@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 /// Checks the number of arguments, then asks `each` for the type that stands for argument `i` of type `t`; None refuses it.
 pub(super) fn taken(
-    page: &FunctionDoc,
+    doc: &FunctionDoc,
     numbers: &[usize],
     given: &[DataType],
     each: impl Fn(usize, &DataType) -> Option<DataType>,
@@ -20,18 +20,18 @@ pub(super) fn taken(
             .join(" or ");
         return plan_err!(
             "{} takes {wanted} arguments, {} were given: {}",
-            page.name,
+            doc.name,
             given.len(),
-            page.syntax
+            doc.syntax
         );
     }
     let each = |(i, data_type): (usize, &DataType)| match each(i, data_type) {
         Some(taken) => Ok(taken),
         None => plan_err!(
             "{}: argument {} cannot be of type {data_type}: {}",
-            page.name,
+            doc.name,
             i + 1,
-            page.syntax
+            doc.syntax
         ),
     };
     given.iter().enumerate().map(each).collect()

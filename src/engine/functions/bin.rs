@@ -8,7 +8,7 @@ use datafusion::common::{Result, exec_err};
 use std::sync::Arc;
 
 pub(super) static BIN: Scalar = Scalar {
-    page: FunctionDoc {
+    doc: FunctionDoc {
         name: "bin",
         description: "The number of the half-open bin that x lies in: how many of the edges are at most x. 0 is below the first edge, \
             1 from the first edge (included) to the second (left out), and so on. NULL for NULL and for NaN.",
@@ -39,7 +39,7 @@ fn bin_types(given: &[DataType]) -> Result<Vec<DataType>> {
         given.len() == 2 && whole(&given[0]) && item(&given[1]).is_some_and(|t| whole(&t));
     let number =
         |t: &DataType| number_type(t).map(|float| if integers { DataType::Int64 } else { float });
-    taken(&BIN.page, &[2], given, |i, t| {
+    taken(&BIN.doc, &[2], given, |i, t| {
         if i == 0 {
             number(t)
         } else {

@@ -16,7 +16,7 @@ use datafusion::logical_expr::{ColumnarValue, EmitTo, GroupsAccumulator};
 use std::sync::Arc;
 
 pub(super) static BIN_COUNTS: Aggregate = Aggregate {
-    page: FunctionDoc {
+    doc: FunctionDoc {
         name: "bin_counts",
         description: "How many values of x lie in each of n bins of equal width from least to most, as a list that is also long enough where \
             bins are empty. Element 0 counts what is below least, elements 1 to n the bins, each with its lower edge and without its upper one, \
@@ -32,7 +32,7 @@ pub(super) static BIN_COUNTS: Aggregate = Aggregate {
         answer: "[0, 2, 1, 0, 1, 1]",
     },
     coerce: |given| {
-        taken(&BIN_COUNTS.page, &[4], given, |i, t| match i {
+        taken(&BIN_COUNTS.doc, &[4], given, |i, t| match i {
             3 => integer_type(t),
             0 if fits_int64(t) => Some(DataType::Int64),
             _ => number_type(t),

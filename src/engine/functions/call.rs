@@ -1,6 +1,6 @@
 //! Calls of iolode's functions as expressions, for DataFrames: `bin(col("bytes_written"), &[1e9, 1e10])`.
 //!
-//! What each gives is on its page, which [`Scalar`] and [`Aggregate`] have, and `SHOW FUNCTIONS` shows.
+//! What each gives says its `doc` in [`Scalar`] and [`Aggregate`], which `\df` shows.
 
 use super::definition::{Aggregate, Scalar};
 use super::interval::{critical_files as critical, io_time as time};
@@ -167,13 +167,13 @@ mod tests {
             critical_files(x(), x(), x()),
             io_time(x(), x()),
         ];
-        let pages = SCALAR.iter().map(|f| &f.page);
-        let pages: Vec<_> = pages.chain(AGGREGATE.iter().map(|f| &f.page)).collect();
-        assert_eq!(calls.len(), pages.len());
-        for (call, page) in calls.iter().zip(pages) {
+        let docs = SCALAR.iter().map(|f| &f.doc);
+        let docs: Vec<_> = docs.chain(AGGREGATE.iter().map(|f| &f.doc)).collect();
+        assert_eq!(calls.len(), docs.len());
+        for (call, doc) in calls.iter().zip(docs) {
             let text = call.to_string();
-            assert!(text.starts_with(&format!("{}(", page.name)), "{text}");
-            let args = page.arguments.len();
+            assert!(text.starts_with(&format!("{}(", doc.name)), "{text}");
+            let args = doc.arguments.len();
             assert_eq!(text.matches(", ").count() + 1, args.max(1), "{text}");
         }
     }

@@ -49,20 +49,20 @@ impl FunctionDoc {
 
 /// A function of the values of one row.
 pub struct Scalar {
-    /// Its page.
-    pub page: FunctionDoc,
+    /// What it is, and how it is called.
+    pub doc: FunctionDoc,
     /// The types that it takes in place of those given, or why it cannot take them.
     pub(super) coerce: fn(&[DataType]) -> Result<Vec<DataType>>,
     /// The type that it gives.
     pub(super) return_type: fn() -> DataType,
-    /// One result for each row; the arguments have equal lengths, and the types that `takes` named.
+    /// One result for each row; the arguments have equal lengths, and the types that `coerce` gave.
     pub(super) kernel: fn(&[ArrayRef]) -> Result<ArrayRef>,
 }
 
 impl Scalar {
     /// The function as DataFusion has it.
     pub fn udf(&'static self) -> ScalarUDF {
-        let documentation = self.page.documentation("OST and statistics functions");
+        let documentation = self.doc.documentation("OST and statistics functions");
         ScalarUDF::from(ScalarImpl {
             function: self,
             signature: Signature::user_defined(Volatility::Immutable),
@@ -73,11 +73,11 @@ impl Scalar {
 
 /// A function of the values of many rows.
 pub struct Aggregate {
-    /// Its page.
-    pub page: FunctionDoc,
+    /// What it is, and how it is called.
+    pub doc: FunctionDoc,
     /// The types that it takes in place of those given, or why it cannot take them.
     pub(super) coerce: fn(&[DataType]) -> Result<Vec<DataType>>,
-    /// The type that it gives for arguments of the types that `takes` named.
+    /// The type that it gives for arguments of the types that `coerce` gave.
     pub(super) return_type: fn(&[DataType]) -> DataType,
     /// Names and types of a partial state, for the same.
     pub(super) state: fn(&[DataType]) -> Vec<(&'static str, DataType)>,
@@ -91,12 +91,12 @@ impl Aggregate {
     /// Whether DataFusion's function is this one.
     pub(in crate::engine) fn is(&self, function: &AggregateUDF) -> bool {
         let ours = function.inner().downcast_ref::<AggregateImpl>();
-        ours.is_some_and(|ours| ours.function.page.name == self.page.name)
+        ours.is_some_and(|ours| ours.function.doc.name == self.doc.name)
     }
 
     /// The function as DataFusion has it.
     pub fn udaf(&'static self) -> AggregateUDF {
-        let documentation = self.page.documentation("OST and statistics functions");
+        let documentation = self.doc.documentation("OST and statistics functions");
         AggregateUDF::from(AggregateImpl {
             function: self,
             signature: Signature::user_defined(Volatility::Immutable),
@@ -118,7 +118,7 @@ struct ScalarImpl {
 
 impl ScalarUDFImpl for ScalarImpl {
     fn name(&self) -> &str {
-        self.function.page.name
+        self.function.doc.name
     }
 
     fn signature(&self) -> &Signature {
@@ -169,7 +169,7 @@ impl AggregateImpl {
 
 impl AggregateUDFImpl for AggregateImpl {
     fn name(&self) -> &str {
-        self.function.page.name
+        self.function.doc.name
     }
 
     fn signature(&self) -> &Signature {
@@ -239,18 +239,18 @@ macro_rules! known_by_name {
     ($type:ty) => {
         impl PartialEq for $type {
             fn eq(&self, other: &Self) -> bool {
-                self.function.page.name == other.function.page.name
+                self.function.doc.name == other.function.doc.name
             }
         }
         impl Eq for $type {}
         impl Hash for $type {
             fn hash<H: Hasher>(&self, state: &mut H) {
-                self.function.page.name.hash(state);
+                self.function.doc.name.hash(state);
             }
         }
         impl std::fmt::Debug for $type {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str(self.function.page.name)
+                f.write_str(self.function.doc.name)
             }
         }
     };

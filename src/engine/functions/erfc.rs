@@ -8,7 +8,7 @@ use datafusion::common::Result;
 use std::sync::Arc;
 
 pub(super) static ERFC: Scalar = Scalar {
-    page: FunctionDoc {
+    doc: FunctionDoc {
         name: "erfc",
         description: "The complementary error function, as in PostgreSQL. Half of erfc(z / sqrt(2)) is the probability that a value of a normal \
             distribution lies more than z standard deviations above its mean.",
@@ -17,7 +17,7 @@ pub(super) static ERFC: Scalar = Scalar {
         example: "SELECT round(erfc(0), 6), round(erfc(1.959964 / sqrt(2)) / 2, 6)",
         answer: "1.0 | 0.025",
     },
-    coerce: |given| taken(&ERFC.page, &[1], given, |_, t| number_type(t)),
+    coerce: |given| taken(&ERFC.doc, &[1], given, |_, t| number_type(t)),
     return_type: || DataType::Float64,
     kernel: erfc,
 };

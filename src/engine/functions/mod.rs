@@ -1,9 +1,10 @@
 //! SQL functions, one file each.
 //!
 //! # Adding a function
-//! One file with a `static` [`Scalar`] or [`Aggregate`]: its page (what it is, how it is called, an example with its
-//! answer), the types it takes, and its kernel over whole arrays. One line in [`SCALAR`] or [`AGGREGATE`]. The registry
-//! test then runs the example, `information_schema.routines` shows the page, and every session has the function.
+//! One file with a `static` [`Scalar`] or [`Aggregate`]: its [`FunctionDoc`] (what it is, how it is called, an example with its
+//! answer), the types it takes, and its kernel over whole arrays. One line in [`SCALAR`] or [`AGGREGATE`]; its call as an
+//! expression in [`call`], in the same order; and `tests/slt/functions/NAME.slt`. Tests fail without these, and run the example.
+//! `information_schema.routines` shows it, and every session has the function.
 //!
 //! An aggregate implements [`GroupsAccumulator`](datafusion::logical_expr::GroupsAccumulator) over flat vectors with an honest `size()`, and its partial states merge
 //! to the same answer in whatever order they come; `single::Single` makes of it the accumulator that windows need.
@@ -13,8 +14,6 @@ mod arguments;
 mod bin;
 mod bin_counts;
 pub mod call;
-pub(super) mod date_part;
-pub(super) mod date_trunc;
 mod definition;
 mod erfc;
 mod grouped;
@@ -112,43 +111,43 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn every_example_gives_the_answer_on_its_page() {
-        for page in SCALAR
+    fn every_example_gives_the_answer_in_its_doc() {
+        for doc in SCALAR
             .iter()
-            .map(|f| &f.page)
-            .chain(AGGREGATE.iter().map(|f| &f.page))
+            .map(|f| &f.doc)
+            .chain(AGGREGATE.iter().map(|f| &f.doc))
         {
             assert_eq!(
-                ask(page.example).unwrap().join("\n"),
-                page.answer,
+                ask(doc.example).unwrap().join("\n"),
+                doc.answer,
                 "{}",
-                page.name
+                doc.name
             );
         }
     }
 
     #[test]
-    fn every_page_says_what_its_function_is_and_takes() {
-        for page in SCALAR
+    fn every_doc_says_what_its_function_is_and_takes() {
+        for doc in SCALAR
             .iter()
-            .map(|f| &f.page)
-            .chain(AGGREGATE.iter().map(|f| &f.page))
+            .map(|f| &f.doc)
+            .chain(AGGREGATE.iter().map(|f| &f.doc))
         {
             assert!(
-                page.syntax.starts_with(&format!("{}(", page.name)),
+                doc.syntax.starts_with(&format!("{}(", doc.name)),
                 "{}",
-                page.name
+                doc.name
             );
             assert!(
-                page.description.ends_with('.') && page.example.contains(page.name),
+                doc.description.ends_with('.') && doc.example.contains(doc.name),
                 "{}",
-                page.name
+                doc.name
             );
-            for (argument, text) in page.arguments {
+            for (argument, text) in doc.arguments {
                 assert!(
-                    page.syntax.contains(argument) && !text.is_empty(),
+                    doc.syntax.contains(argument) && !text.is_empty(),
                     "{}: {argument}",
-                    page.name
+                    doc.name
                 );
             }
         }
@@ -160,8 +159,8 @@ pub(crate) mod tests {
         let mut seen = std::collections::HashSet::new();
         for name in SCALAR
             .iter()
-            .map(|f| f.page.name)
-            .chain(AGGREGATE.iter().map(|f| f.page.name))
+            .map(|f| f.doc.name)
+            .chain(AGGREGATE.iter().map(|f| f.doc.name))
         {
             assert!(seen.insert(name), "{name} is listed twice");
             assert!(

@@ -9,7 +9,7 @@ use datafusion::common::Result;
 use std::sync::Arc;
 
 pub(super) static RATIO: Scalar = Scalar {
-    page: FunctionDoc {
+    doc: FunctionDoc {
         name: "ratio",
         description: "a divided by b, with a fraction also where both are integers; NULL where b is 0 or either is NULL.",
         syntax: "ratio(a, b)",
@@ -17,7 +17,7 @@ pub(super) static RATIO: Scalar = Scalar {
         example: "SELECT ratio(1, 4), ratio(3, 0), ratio(0, 0)",
         answer: "0.25 | NULL | NULL",
     },
-    coerce: |given| taken(&RATIO.page, &[2], given, |_, t| number_type(t)),
+    coerce: |given| taken(&RATIO.doc, &[2], given, |_, t| number_type(t)),
     return_type: || DataType::Float64,
     kernel: ratio,
 };

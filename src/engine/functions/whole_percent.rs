@@ -11,7 +11,7 @@ use datafusion::common::{Result, exec_err};
 use std::sync::Arc;
 
 pub(super) static WHOLE_PERCENT: Scalar = Scalar {
-    page: FunctionDoc {
+    doc: FunctionDoc {
         name: "whole_percent",
         description: "How many whole percent of a total a part is, rounded down, but 1 for anything below one percent: so 0 means nothing, \
             and 100 or more everything. Unsigned 64-bit integers are taken as floats. NULL where the total is 0 or less, the part is negative, or either is NULL, NaN or infinite.",
@@ -22,7 +22,7 @@ pub(super) static WHOLE_PERCENT: Scalar = Scalar {
     },
     coerce: |given| {
         let integers = given.iter().all(|t| fits_int64(t) || t.is_null());
-        taken(&WHOLE_PERCENT.page, &[2], given, |_, t| {
+        taken(&WHOLE_PERCENT.doc, &[2], given, |_, t| {
             number_type(t).map(|float| if integers { DataType::Int64 } else { float })
         })
     },

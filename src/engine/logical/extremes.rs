@@ -165,7 +165,7 @@ fn with_extremes(
 mod tests {
     use crate::engine::functions::tests::ask;
 
-    /// What else the rows must be, `tests/semi_joins.rs` tells by brute force.
+    /// What else the rows must be, `engine/tests/semi_joins.rs` tells by brute force.
     #[test]
     fn only_one_inequality_of_integers_times_or_texts_needs_no_more_than_extremes() {
         let plan = |condition: &str| {

@@ -26,7 +26,7 @@ const LOOKED_AT: usize = 4 << 30;
 const RESULTS: usize = 2 << 30;
 /// States up to this size cost nothing: looking at one is a part of what each row takes anyway.
 const SMALL: usize = 4 << 10;
-/// How much dearer than looking at a value once it is to copy and sort it, too.
+/// How much more expensive than looking at a value once it is to copy and sort it, too.
 const SORTED: usize = 16;
 
 /// Puts the bound on those aggregates that need it, where they are window functions.

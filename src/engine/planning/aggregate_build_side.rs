@@ -14,7 +14,7 @@
 //!
 //! The rule stands behind the one that chooses sides by statistics.
 
-use crate::engine::rule::{Node, Rule};
+use crate::engine::physical_rule::{Node, Rule};
 use datafusion::common::tree_node::TreeNode;
 use datafusion::common::{JoinType, Result};
 use datafusion::config::ConfigOptions;

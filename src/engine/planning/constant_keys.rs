@@ -11,7 +11,7 @@
 //! The rule stands before `EnsureRequirements`; [`plain_input`] takes the node out where runs of rows are grouped, which makes use of no order.
 
 use super::drop_join_ordering::DropOrderingExec;
-use crate::engine::rule::{Node, Rule};
+use crate::engine::physical_rule::{Node, Rule};
 use datafusion::common::Result;
 use datafusion::config::ConfigOptions;
 use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode};

@@ -24,7 +24,7 @@
 //! `EnsureRequirements` repartitions the inputs whatever they state.
 
 use crate::engine::exec::run_aware::JoinRunsExec;
-use crate::engine::rule::{Node, Rule};
+use crate::engine::physical_rule::{Node, Rule};
 use datafusion::arrow::compute::SortOptions;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{JoinType, Result, ScalarValue, Statistics};

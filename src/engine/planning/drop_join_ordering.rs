@@ -35,7 +35,7 @@
 //!
 //! The rule stands before `EnsureRequirements`, which adds the sorts.
 
-use crate::engine::rule::{Node, Rule};
+use crate::engine::physical_rule::{Node, Rule};
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{JoinType, Result, Statistics};
 use datafusion::config::ConfigOptions;

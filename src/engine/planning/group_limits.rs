@@ -12,7 +12,7 @@
 //!
 //! Without its limit a grouping groups as always, and the limit above is left. The rule stands behind those that give groupings a limit.
 
-use crate::engine::rule::{Node, Rule};
+use crate::engine::physical_rule::{Node, Rule};
 use datafusion::common::Result;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::config::ConfigOptions;

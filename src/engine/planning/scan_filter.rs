@@ -15,7 +15,7 @@
 //! the last step, from a `FilterExec` into the `DataSourceExec` right under it, which skips row groups and pages by it. DataFusion's own rule
 //! does that step here, and sees these two nodes alone.
 
-use crate::engine::rule::{Node, Rule};
+use crate::engine::physical_rule::{Node, Rule};
 use datafusion::common::Result;
 use datafusion::config::ConfigOptions;
 use datafusion::datasource::source::DataSourceExec;

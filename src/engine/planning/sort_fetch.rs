@@ -14,7 +14,7 @@
 //!
 //! Delete when sorts keep their limits above such nodes: `a_limit_passes_a_window` then fails.
 
-use crate::engine::rule::{Node, Rule};
+use crate::engine::physical_rule::{Node, Rule};
 use datafusion::common::Result;
 use datafusion::config::ConfigOptions;
 use datafusion::physical_plan::execution_plan::{CardinalityEffect, replace_children_if_necessary};

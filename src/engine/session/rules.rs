@@ -1,8 +1,8 @@
 //! The physical optimizer rules of every session: one list, in the order in which they are applied.
 //!
-//! | part | where it may run |
+//! | part | what it is applied to |
 //! |---|---|
-//! | [`planning`] | over a whole plan, before it is cut into stages |
+//! | [`planning`] | over a whole plan |
 //! | [`exec::rules`] | over a whole plan or any part of one: [`exec::for_execution`] |
 //! | [`SanityCheckPlan`] | last, over what is run |
 //!

@@ -4,8 +4,6 @@ use super::memory_pool::TieredPool;
 use super::names::CATALOG;
 use super::options::Options;
 use super::rules::rules;
-use crate::engine::functions::date_part::DatePart;
-use crate::engine::functions::date_trunc::UtcTrunc;
 use crate::engine::functions::{AGGREGATE, SCALAR};
 use crate::engine::logical::anti_join::OuterToAnti;
 use crate::engine::logical::bottom_up::BottomUp;
@@ -23,6 +21,8 @@ use crate::engine::udf::WriteOut;
 use crate::engine::workarounds::aggregates;
 use crate::engine::workarounds::cast_bounds::CastBounds;
 use crate::engine::workarounds::count_distinct;
+use crate::engine::workarounds::date_part::DatePart;
+use crate::engine::workarounds::date_trunc::UtcTrunc;
 use crate::engine::workarounds::durations::PartsOfDurations;
 use crate::engine::workarounds::function_orders;
 use crate::engine::workarounds::functional_dependencies::{ForgetDependencies, SAME};
@@ -117,8 +117,7 @@ fn optimizer_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
     rules
 }
 
-/// The session state: local engine, scheduler and executor all use this one, so a function or a rule is everywhere.
-/// It has no tables yet; [`crate::engine::catalog::lakes`] adds them.
+/// The state of every session: functions, rules and options. It has no tables yet; [`crate::engine::catalog::lakes`] adds them.
 pub(crate) fn session_state(
     threads: usize,
     memory: Option<usize>,

@@ -3,9 +3,9 @@
 //! # Adding a query
 //! One file `queries/FOLDER/NAME.sql` that begins with its front matter (TOML in lines that begin with `---`): what it answers, what a
 //! row is, its columns, which a test compares with the plan, and its parameters, which stand in the SQL as `$name`; one line in
-//! [`QUERIES`]; an `.slt`.
+//! [`QUERIES`]; and `tests/slt/queries/NAME.slt`, or under `tests/slt/troubled` if it needs faults.
 //!
-//! In a statement a named query is replaced by its SQL before the statement is planned, so that nothing of it has to cross a wire.
+//! In a statement a named query is replaced by its SQL before the statement is planned: no plan contains one.
 
 use super::front_matter::front_matter;
 pub use super::query_params::{Param, ParamType, QueryColumn};
@@ -77,8 +77,6 @@ pub struct Query {
     pub source: String,
     /// Other names that it is known by.
     pub aliases: Vec<String>,
-    /// How its answer is drawn: a form, then the columns, such as `bar app share`; empty if it is a table.
-    pub chart: String,
     /// Its SQL, in which `$name` stands for a parameter.
     pub sql: String,
     /// The same, read; once it was asked.
@@ -121,14 +119,12 @@ fn parse(folder: &'static str, name: &'static str, text: &str) -> Result<Query> 
         source: String,
         #[serde(default)]
         aliases: Vec<String>,
-        #[serde(default)]
-        chart: String,
     }
     let bad = |why: String| Error::Invalid(format!("queries/{folder}/{name}.sql: {why}"));
     let (front, sql) = front_matter(text);
     let front: Front = toml::from_str(&front).map_err(|e| bad(e.to_string()))?;
     let (sql, columns) = super::factors::insert(&sql, front.columns)?;
-    let (sql, columns) = super::rules::insert(sql, columns);
+    let (sql, columns) = super::root_causes::insert(sql, columns);
     Ok(Query {
         folder,
         name,
@@ -138,7 +134,6 @@ fn parse(folder: &'static str, name: &'static str, text: &str) -> Result<Query> 
         params: front.param,
         source: front.source,
         aliases: front.aliases,
-        chart: front.chart,
         sql,
         read: OnceLock::new(),
     })

@@ -1,7 +1,7 @@
 //! Halves of a UNION ALL that the parameters of a named query rule out: they are left out before the statement is planned.
 //!
 //! A query that answers for logs and for jobs is a UNION ALL of both, and with `grain => 'log'` the half of the jobs is
-//! `WHERE 'log' = 'job'`. The optimizer finds that it has no rows, but only after it was planned, and views are dear to plan: 4 of
+//! `WHERE 'log' = 'job'`. The optimizer finds that it has no rows, but only after it was planned, and views are expensive to plan: 4 of
 //! the 18 ms of bin_workload over 100,000 logs, and half of planning root_causes, of which job_facts is a half.
 
 use datafusion::sql::sqlparser::ast::{

@@ -103,6 +103,13 @@ fn percentiles_are_rounded_to_a_millionth_of_the_way() {
     assert_eq!(answer(sql), ["333333000000.0"]);
 }
 
+/// Right would be 1.
+#[test]
+fn years_become_a_range_of_times_that_wraps() {
+    let sql = "SELECT count(*) FROM (VALUES (TIMESTAMP '2026-09-11 12:00:00')) AS v(t) WHERE date_part('year', t) > 0";
+    assert_eq!(answer(sql), ["0"]);
+}
+
 /// Right would be one row.
 #[test]
 fn distinct_on_an_expression_of_two_names_has_no_answer() {

@@ -33,11 +33,11 @@ pub(super) fn list(
             format!("RETURN {}", function.body),
         ]);
     }
-    let pages = SCALAR.iter().map(|function| ("scalar", &function.page));
+    let pages = SCALAR.iter().map(|function| ("scalar", &function.doc));
     let pages = pages.chain(
         AGGREGATE
             .iter()
-            .map(|function| ("aggregate", &function.page)),
+            .map(|function| ("aggregate", &function.doc)),
     );
     for (kind, page) in pages {
         let cells = [page.name, "iolode", kind, page.syntax, page.description];
@@ -80,8 +80,8 @@ pub(super) fn list(
 /// DataFusion's functions; of those that it describes not, the name alone.
 fn foreign(state: &SessionState) -> Vec<[String; 5]> {
     let ours = |name: &str| {
-        SCALAR.iter().any(|function| function.page.name == name)
-            || AGGREGATE.iter().any(|function| function.page.name == name)
+        SCALAR.iter().any(|function| function.doc.name == name)
+            || AGGREGATE.iter().any(|function| function.doc.name == name)
     };
     let mut rows: BTreeMap<(String, &str), [String; 5]> = BTreeMap::new();
     let mut add = |name: &str, kind: &'static str, documentation: Option<&Documentation>| {

@@ -2,7 +2,7 @@
 //!
 //! A call is planned as the call of a scalar function, and written out before any other rule sees it: an analyzer's rewrite
 //! puts the function's expression in its place, with the arguments, cast to the types of the parameters, where the parameters
-//! stood. Nothing of it is left in a plan that runs or crosses a wire.
+//! stood. Nothing of it is left in an optimized plan.
 //!
 //! Why not in the text, as named queries are: a call in the plan is an expression like any other, so it may stand wherever one
 //! may, keeps its own words as the heading of its column, can be made by [`Engine::call`](super::Engine::call) for a
@@ -24,9 +24,9 @@
 
 mod change;
 mod list;
-pub(super) mod mine;
 mod resolve;
 pub(super) mod session;
+pub(super) mod session_functions;
 pub(super) mod statement;
 
 use datafusion::arrow::compute::can_cast_types;

@@ -24,7 +24,7 @@ impl Engine {
     /// # Errors
     /// Those of the lakes.
     pub async fn functions(&self) -> Result<Vec<(String, UserFunction)>> {
-        let of_session = self.mine.functions().into_iter();
+        let of_session = self.session_functions.functions().into_iter();
         let mut all: Vec<_> = of_session.map(|f| (SESSION.to_string(), f)).collect();
         let catalog = Catalog::new(&self.sources, self.own.clone(), self.planner.clone());
         for source in &self.sources {
@@ -92,7 +92,7 @@ impl Engine {
 
     /// Those of some functions that are users'.
     async fn called(&self, called: Vec<Called>, catalog: &Catalog) -> Result<Vec<Arc<ScalarUDF>>> {
-        let mine = self.mine.functions();
+        let session_functions = self.session_functions.functions();
         let mut found = vec![];
         for Called { lake, name, key } in called {
             let of = lake.as_deref().or(self.first());
@@ -101,7 +101,7 @@ impl Engine {
                 None => vec![],
             };
             let keepers = match lake {
-                None => vec![mine.as_slice(), &kept],
+                None => vec![session_functions.as_slice(), &kept],
                 Some(_) => vec![kept.as_slice()],
             };
             found.extend(Resolver::new(&self.planner, keepers).function(&name, &key)?);
@@ -154,9 +154,12 @@ impl Engine {
                 }
                 None => vec![],
             };
-            let mut mine = self.mine.functions.write();
-            let mine = mine.as_mut().unwrap_or_else(|poison| poison.get_mut());
-            **mine = created(mine, &behind, &function, replace, &planner)?;
+            let mut session_functions = self.session_functions.functions.write();
+            let session_functions = session_functions
+                .as_mut()
+                .unwrap_or_else(|poison| poison.get_mut());
+            **session_functions =
+                created(session_functions, &behind, &function, replace, &planner)?;
             return Ok(());
         };
         let lake = source.lake_to_change("make functions", ", or make them TEMPORARY")?;
@@ -178,13 +181,20 @@ impl Engine {
         let names: Vec<String> = names.into_iter().map(|(_, name)| name).collect();
         let planner = self.planner.clone();
         // What the session keeps is what a name alone means.
-        let of_session = |name: &String| self.mine.functions().iter().any(|f| f.name == *name);
+        let of_session = |name: &String| {
+            self.session_functions
+                .functions()
+                .iter()
+                .any(|f| f.name == *name)
+        };
         let source = self.keeper(lake.clone())?;
         let Some(source) = source.filter(|_| lake.is_some() || !names.iter().all(of_session))
         else {
-            let mut mine = self.mine.functions.write();
-            let mine = mine.as_mut().unwrap_or_else(|poison| poison.get_mut());
-            **mine = dropped(mine, &names, if_exists, &planner)?;
+            let mut session_functions = self.session_functions.functions.write();
+            let session_functions = session_functions
+                .as_mut()
+                .unwrap_or_else(|poison| poison.get_mut());
+            **session_functions = dropped(session_functions, &names, if_exists, &planner)?;
             return Ok(());
         };
         let lake = source.lake_to_change("drop functions", "")?;
@@ -220,7 +230,7 @@ impl Engine {
         let of = name.clone();
         let kept = blocking(move || catalog.functions(&of)).await?;
         if self.first() == Some(name.as_str()) {
-            self.mine.hear(&kept);
+            self.session_functions.learn_names(&kept);
         }
         Ok(kept)
     }

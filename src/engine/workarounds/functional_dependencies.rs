@@ -23,7 +23,7 @@
 //!
 //! Delete when `a_key_of_a_side_is_taken_for_one_of_a_grouping` fails and the pull request is in.
 
-use crate::engine::rule::{Node, Rule};
+use crate::engine::physical_rule::{Node, Rule};
 use datafusion::arrow::datatypes::{DataType, FieldRef};
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};

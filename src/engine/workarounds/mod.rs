@@ -1,4 +1,5 @@
-//! What DataFusion 55.2 gets wrong: it answers wrongly without a word, or not at all where other databases do.
+//! What DataFusion 55.2 gets wrong: it answers wrongly without an error, or not at all where other databases do, or needs far more
+//! time (`date_trunc`) or memory (`count_distinct`).
 //!
 //! Each file says what is wrong, with the number of DataFusion's issue where there is one, and makes it right. A file goes when
 //! DataFusion is right. A physical rule of this kind lies in `planning` or `exec`. What is only switched off, because a setting
@@ -8,6 +9,8 @@ pub(in crate::engine) mod aggregates;
 pub(in crate::engine) mod cast_bounds;
 pub(in crate::engine) mod correlated;
 pub(in crate::engine) mod count_distinct;
+pub(in crate::engine) mod date_part;
+pub(in crate::engine) mod date_trunc;
 pub(in crate::engine) mod distinct_from;
 pub(in crate::engine) mod durations;
 pub(in crate::engine) mod function_orders;

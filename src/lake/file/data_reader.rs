@@ -1,14 +1,21 @@
-//! A data file that is read: open as long as descriptors are spare, else opened for each access.
+//! A data file, and its rows. It is open as long as descriptors are spare, else opened for each access.
 //!
 //! Parquet passes on the words of an error only. So the reader notes which of its errors came from the file system: the file is not damaged
 //! then, and nobody knows what it holds.
 
+use super::adapt_schema::adapt_schema;
 use super::descriptors::{Spare, spare};
+use crate::error::{Error, Result};
 use crate::lake::version::calls::Call;
 use crate::lake::version::store::Store;
 use crate::source::open_regular;
+use crate::table::Table;
+use arrow::array::AsArray;
+use arrow::datatypes::Int64Type;
+use arrow::record_batch::RecordBatch;
 use bytes::Bytes;
-use parquet::errors::Result;
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 use parquet::file::reader::{ChunkReader, Length};
 use std::fs::File;
 use std::io::{BufReader, ErrorKind, Read};
@@ -94,7 +101,7 @@ impl Length for DataReader {
 impl ChunkReader for DataReader {
     type T = BufReader<Bytewise>;
 
-    fn get_read(&self, start: u64) -> Result<Self::T> {
+    fn get_read(&self, start: u64) -> parquet::errors::Result<Self::T> {
         let file = self.refused.note(self.file())?;
         Ok(BufReader::new(Bytewise {
             file,
@@ -103,7 +110,7 @@ impl ChunkReader for DataReader {
         }))
     }
 
-    fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes> {
+    fn get_bytes(&self, start: u64, length: usize) -> parquet::errors::Result<Bytes> {
         let read = self.file().and_then(|file| {
             let mut bytes = vec![0; length];
             file.read_exact_at(&mut bytes, start)?;
@@ -119,4 +126,111 @@ impl Read for Bytewise {
         self.at += read as u64;
         Ok(read)
     }
+}
+
+/// The rows of a table's data file as the table has them today, batch by batch.
+pub(in crate::lake) fn read_rows(
+    store: &Store,
+    table: &Arc<Table>,
+    path: &str,
+    batch: usize,
+) -> Result<impl Iterator<Item = Result<RecordBatch>> + Send + use<>> {
+    let (table, shown) = (table.clone(), store.show(path).display().to_string());
+    let batches = read_data(store, path, batch)?;
+    Ok(batches.map(move |batch| adapt_schema(&batch?, &table, &shown)))
+}
+
+/// The rows of a data file as they lie there, batch by batch.
+pub(in crate::lake) fn read_data(
+    store: &Store,
+    path: &str,
+    batch: usize,
+) -> Result<Box<dyn Iterator<Item = Result<RecordBatch>> + Send>> {
+    read_columns(store, path, batch, &[])
+}
+
+/// Some columns of a data file, batch by batch.
+pub(in crate::lake) fn read_named(
+    store: &Store,
+    path: &str,
+    columns: &[&str],
+) -> Result<Box<dyn Iterator<Item = Result<RecordBatch>> + Send>> {
+    read_columns(store, path, 65_536, columns)
+}
+
+/// The job ids of a data file, batch by batch.
+pub(in crate::lake) fn read_jobs(
+    store: &Store,
+    path: &str,
+) -> Result<impl Iterator<Item = Result<Vec<i64>>> + use<>> {
+    let batches = read_named(store, path, &["job_id"])?;
+    Ok(batches.map(|batch| {
+        let batch = batch?;
+        let jobs = batch
+            .column_by_name("job_id")
+            .and_then(|column| column.as_primitive_opt::<Int64Type>());
+        Ok(jobs.map_or(vec![], |jobs| jobs.values().to_vec()))
+    }))
+}
+
+/// The rows of a data file with some of its columns, or with all if none are named.
+fn read_columns(
+    store: &Store,
+    path: &str,
+    batch: usize,
+    only: &[&str],
+) -> Result<Box<dyn Iterator<Item = Result<RecordBatch>> + Send>> {
+    let (shown, lake, name) = (store.show(path), store.show(""), path.to_string());
+    let damaged = damaged(store, path);
+    // Only wrong bytes and a missing file are damage; of what the file system refuses its reason is all that is known.
+    let refused = move |e: std::io::Error| match e.kind() {
+        std::io::ErrorKind::NotFound => Error::Lake {
+            lake: lake.clone(),
+            reason: format!("{name} is missing"),
+        },
+        _ => Error::io(&shown, "cannot read", e),
+    };
+    let (reader, noted) = match store {
+        Store::Local(_) => {
+            let file = DataReader::open(store, store.show(path)).map_err(&refused)?;
+            let noted = file.refused();
+            (reader(file, batch, only), noted)
+        }
+        Store::Memory(_) => {
+            let bytes = store.read(path)?;
+            let bytes = bytes.ok_or_else(|| refused(std::io::ErrorKind::NotFound.into()))?;
+            (reader(bytes, batch, only), Refused::default())
+        }
+    };
+    let reader = reader.map_err(|e| match noted.take() {
+        Some(e) => refused(e),
+        None => Error::columns(damaged.clone(), e),
+    })?;
+    Ok(Box::new(reader.map(move |batch| {
+        batch.map_err(|e| match noted.take() {
+            Some(e) => refused(e),
+            None => Error::columns(damaged.clone(), e),
+        })
+    })))
+}
+
+/// What is said before Parquet's reason when a data file cannot be read.
+pub(in crate::lake) fn damaged(store: &Store, path: &str) -> String {
+    format!(
+        "damaged data file {} (`iolode lake check` finds all of them)",
+        store.show(path).display()
+    )
+}
+
+fn reader<R: ChunkReader + 'static>(
+    bytes: R,
+    batch: usize,
+    only: &[&str],
+) -> parquet::errors::Result<ParquetRecordBatchReader> {
+    let mut builder = ParquetRecordBatchReaderBuilder::try_new(bytes)?.with_batch_size(batch);
+    if !only.is_empty() {
+        let mask = ProjectionMask::columns(builder.parquet_schema(), only.iter().copied());
+        builder = builder.with_projection(mask);
+    }
+    builder.build()
 }

@@ -16,12 +16,12 @@ use arrow::record_batch::RecordBatch;
 use std::sync::Arc;
 
 /// The rows of a batch, each column narrowed.
-pub(in crate::lake) struct Narrow {
+pub(in crate::lake) struct Downcast {
     columns: Vec<ArrayRef>,
     rows: usize,
 }
 
-impl Narrow {
+impl Downcast {
     /// Narrows the columns of a batch.
     pub(in crate::lake) fn new(batch: &RecordBatch) -> Self {
         Self {
@@ -42,13 +42,13 @@ impl Narrow {
 
     /// A column as it was.
     pub(in crate::lake) fn column(&self, at: usize, data_type: &DataType) -> ArrayRef {
-        widen(&self.columns[at], data_type)
+        upcast(&self.columns[at], data_type)
     }
 }
 
 /// A column of several batches as one, narrowed; at least one batch.
 pub(in crate::lake) fn gathered(
-    batches: &[Narrow],
+    batches: &[Downcast],
     at: usize,
     field: &FieldRef,
 ) -> Result<ArrayRef, ArrowError> {
@@ -59,14 +59,14 @@ pub(in crate::lake) fn gathered(
         return concat(&columns);
     }
     let wide: Vec<ArrayRef> = columns()
-        .map(|column| widen(column, field.data_type()))
+        .map(|column| upcast(column, field.data_type()))
         .collect();
     let wide: Vec<&dyn Array> = wide.iter().map(AsRef::as_ref).collect();
     Ok(narrow(&concat(&wide)?))
 }
 
 /// A column as it was before it was narrowed to another type.
-pub(in crate::lake) fn widen(column: &ArrayRef, data_type: &DataType) -> ArrayRef {
+pub(in crate::lake) fn upcast(column: &ArrayRef, data_type: &DataType) -> ArrayRef {
     match (column.data_type(), data_type) {
         (DataType::Null, _) => new_null_array(data_type, column.len()),
         (DataType::Int8, DataType::Float64) => wider::<Int8Type, Float64Type>(column),
@@ -148,7 +148,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn back(column: ArrayRef) -> ArrayRef {
-        widen(&narrow(&column), column.data_type())
+        upcast(&narrow(&column), column.data_type())
     }
 
     proptest! {

@@ -1,13 +1,20 @@
 //! The files of one range: a writer for each table, which takes the rows out of a builder.
 
+use super::target::Target;
 use super::writer::RangeWriter;
 use crate::error::{Error, Result};
-use crate::lake::ingest::task::{RangeTask, old_of};
+use crate::lake::version::list_file::DataFile;
 use crate::table::TableBuilder;
+use std::collections::HashSet;
+use std::sync::Arc;
 
 /// The writers of a range, in the order of the builders.
 pub(in crate::lake) struct RangeWriters {
-    task: RangeTask,
+    target: Target,
+    /// The data files whose rows are kept but for those of `drop`.
+    old: Vec<DataFile>,
+    /// Logs whose rows go.
+    drop: Arc<HashSet<i64>>,
     writers: Vec<Option<RangeWriter>>,
     /// Bytes that a builder may hold.
     flush_at: usize,
@@ -22,22 +29,17 @@ pub(in crate::lake) struct RangeWriters {
 impl RangeWriters {
     /// No files yet, for so many builders.
     pub(in crate::lake) fn new(
-        task: &RangeTask,
+        target: Target,
+        old: Vec<DataFile>,
+        drop: Arc<HashSet<i64>>,
         builders: usize,
         flush_at: usize,
         write_at: usize,
     ) -> Self {
-        let task = RangeTask {
-            target: task.target.clone(),
-            logs: vec![],
-            runs: vec![],
-            old: task.old.clone(),
-            drop: task.drop.clone(),
-            moved: std::sync::Arc::default(),
-            rewrite: task.rewrite,
-        };
         Self {
-            task,
+            target,
+            old,
+            drop,
             writers: (0..builders).map(|_| None).collect(),
             flush_at,
             write_at,
@@ -99,12 +101,12 @@ impl RangeWriters {
             let writer = match writer {
                 Some(writer) => writer,
                 None => {
-                    let old = old_of(&self.task, &builder.table().name);
+                    let old = old_of(&self.old, &builder.table().name);
                     writer.insert(RangeWriter::new(
                         builder.table(),
-                        self.task.target.clone(),
+                        self.target.clone(),
                         &old,
-                        self.task.drop.clone(),
+                        self.drop.clone(),
                     )?)
                 }
             };
@@ -136,4 +138,12 @@ impl RangeWriters {
     pub(in crate::lake) fn take(&mut self) -> Vec<Option<RangeWriter>> {
         std::mem::take(&mut self.writers)
     }
+}
+
+/// The data files of one table.
+pub(in crate::lake) fn old_of(old: &[DataFile], table: &str) -> Vec<DataFile> {
+    old.iter()
+        .filter(|file| file.table == table)
+        .cloned()
+        .collect()
 }

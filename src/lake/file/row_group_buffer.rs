@@ -4,7 +4,7 @@
 //! ingest fills one for each table on each thread. What they hold goes through memory a few MiB at a time, so that neither the size of
 //! row groups nor that of an ingest has a part in its memory.
 
-use super::downcast::{Narrow, gathered, widen};
+use super::downcast::{Downcast, gathered, upcast};
 use super::temp::{Piece, Spill};
 use crate::error::{Error, Result};
 use arrow::array::ArrayRef;
@@ -24,7 +24,7 @@ pub(in crate::lake) struct RowGroupBuffer {
     schema: SchemaRef,
     /// Rows in the file, which come before those in memory.
     aside: Vec<Vec<Column>>,
-    held: Vec<Narrow>,
+    held: Vec<Downcast>,
     spill: Arc<Spill>,
     rows: usize,
     bytes: usize,
@@ -69,7 +69,7 @@ impl RowGroupBuffer {
 
     /// Appends rows.
     pub(in crate::lake) fn push(&mut self, rows: &RecordBatch) {
-        let rows = Narrow::new(rows);
+        let rows = Downcast::new(rows);
         let bytes = rows.bytes();
         self.rows += rows.rows();
         self.bytes += bytes;
@@ -115,7 +115,7 @@ impl RowGroupBuffer {
             } = &aside[at];
             let bytes = piece.read(*from, *length)?;
             let column = decode(bytes).map_err(no_rows)?;
-            Ok(widen(&column, data_type))
+            Ok(upcast(&column, data_type))
         });
         let held = self.held.iter();
         aside.chain(held.map(move |rows| Ok(rows.column(at, data_type))))

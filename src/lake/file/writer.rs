@@ -1,7 +1,6 @@
 //! Rows of one (table, range) to one Parquet file.
 
-use super::adapt_schema::adapt_schema;
-use super::data_reader::{DataReader, Refused};
+use super::data_reader::read_rows;
 use super::data_sink::{Finished, Sink};
 use super::downcast::bytes_of;
 use super::encoding::{Encoder, LAYOUT};
@@ -9,15 +8,11 @@ use super::row_group_buffer::RowGroupBuffer;
 use super::target::Target;
 use crate::error::{Error, Result};
 use crate::lake::version::list_file::{DataFile, day_name};
-use crate::lake::version::store::Store;
 use crate::table::Table;
 use arrow::array::{AsArray, BooleanArray};
 use arrow::compute::filter_record_batch;
 use arrow::datatypes::{Int64Type, TimestampMicrosecondType};
 use arrow::record_batch::RecordBatch;
-use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
-use parquet::file::reader::ChunkReader;
 use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
@@ -257,7 +252,7 @@ fn create(table: &Table, target: &Target) -> Result<(Sink, String, Option<i64>)>
     Sink::create(target, path)
 }
 
-/// A file that was not finished is nobody's.
+/// A file that was not finished is not referenced: it is deleted.
 impl Drop for RangeWriter {
     fn drop(&mut self) {
         self.encoder = None;
@@ -336,113 +331,6 @@ impl OldRows {
     fn advance(&mut self, to: usize) {
         self.at = to;
     }
-}
-
-/// The rows of a table's data file as the table has them today, batch by batch.
-pub(in crate::lake) fn read_rows(
-    store: &Store,
-    table: &Arc<Table>,
-    path: &str,
-    batch: usize,
-) -> Result<impl Iterator<Item = Result<RecordBatch>> + Send + use<>> {
-    let (table, shown) = (table.clone(), store.show(path).display().to_string());
-    let batches = read_data(store, path, batch)?;
-    Ok(batches.map(move |batch| adapt_schema(&batch?, &table, &shown)))
-}
-
-/// The rows of a data file as they lie there, batch by batch.
-pub(in crate::lake) fn read_data(
-    store: &Store,
-    path: &str,
-    batch: usize,
-) -> Result<Box<dyn Iterator<Item = Result<RecordBatch>> + Send>> {
-    read_columns(store, path, batch, &[])
-}
-
-/// Some columns of a data file, batch by batch.
-pub(in crate::lake) fn read_named(
-    store: &Store,
-    path: &str,
-    columns: &[&str],
-) -> Result<Box<dyn Iterator<Item = Result<RecordBatch>> + Send>> {
-    read_columns(store, path, 65_536, columns)
-}
-
-/// The job ids of a data file, batch by batch.
-pub(in crate::lake) fn read_jobs(
-    store: &Store,
-    path: &str,
-) -> Result<impl Iterator<Item = Result<Vec<i64>>> + use<>> {
-    let batches = read_named(store, path, &["job_id"])?;
-    Ok(batches.map(|batch| {
-        let batch = batch?;
-        let jobs = batch
-            .column_by_name("job_id")
-            .and_then(|column| column.as_primitive_opt::<Int64Type>());
-        Ok(jobs.map_or(vec![], |jobs| jobs.values().to_vec()))
-    }))
-}
-
-/// The rows of a data file with some of its columns, or with all if none are named.
-fn read_columns(
-    store: &Store,
-    path: &str,
-    batch: usize,
-    only: &[&str],
-) -> Result<Box<dyn Iterator<Item = Result<RecordBatch>> + Send>> {
-    let (shown, lake, name) = (store.show(path), store.show(""), path.to_string());
-    let damaged = damaged(store, path);
-    // Only wrong bytes and a missing file are damage; of what the file system refuses its reason is all that is known.
-    let refused = move |e: std::io::Error| match e.kind() {
-        std::io::ErrorKind::NotFound => Error::Lake {
-            lake: lake.clone(),
-            reason: format!("{name} is missing"),
-        },
-        _ => Error::io(&shown, "cannot read", e),
-    };
-    let (reader, noted) = match store {
-        Store::Local(_) => {
-            let file = DataReader::open(store, store.show(path)).map_err(&refused)?;
-            let noted = file.refused();
-            (reader(file, batch, only), noted)
-        }
-        Store::Memory(_) => {
-            let bytes = store.read(path)?;
-            let bytes = bytes.ok_or_else(|| refused(std::io::ErrorKind::NotFound.into()))?;
-            (reader(bytes, batch, only), Refused::default())
-        }
-    };
-    let reader = reader.map_err(|e| match noted.take() {
-        Some(e) => refused(e),
-        None => Error::columns(damaged.clone(), e),
-    })?;
-    Ok(Box::new(reader.map(move |batch| {
-        batch.map_err(|e| match noted.take() {
-            Some(e) => refused(e),
-            None => Error::columns(damaged.clone(), e),
-        })
-    })))
-}
-
-/// What is said before Parquet's reason when a data file cannot be read.
-pub(in crate::lake) fn damaged(store: &Store, path: &str) -> String {
-    format!(
-        "damaged data file {} (`iolode lake check` finds all of them)",
-        store.show(path).display()
-    )
-}
-
-fn reader<R: ChunkReader + 'static>(
-    bytes: R,
-    batch: usize,
-    only: &[&str],
-) -> parquet::errors::Result<ParquetRecordBatchReader> {
-    let mut builder = ParquetRecordBatchReaderBuilder::try_new(bytes)?.with_batch_size(batch);
-    if !only.is_empty() {
-        let mask = ProjectionMask::columns(builder.parquet_schema(), only.iter().copied());
-        builder = builder.with_projection(mask);
-    }
-    builder.build()
 }
 
 /// The rows whose job lies in `[from, to)` and whose log is not in `drop`.

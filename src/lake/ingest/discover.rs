@@ -49,7 +49,7 @@ impl Candidate {
 
     /// Opens it, be it a file, a server, or made for this ingest.
     pub(in crate::lake) fn open(&self, options: &IngestOptions<'_>) -> Result<Input> {
-        match options.made {
+        match options.provider {
             Some(made) => made.open(self.path()),
             None if is_address(&self.name) => Ok(Input::server(&self.path().to_string_lossy())),
             None => Input::open(self.path()),
@@ -169,7 +169,7 @@ pub(in crate::lake) fn list(
         listing.add(file, known, read_with, options);
         Ok(())
     };
-    if let Some(made) = options.made {
+    if let Some(made) = options.provider {
         for file in made_files(made) {
             add(&mut listing, file)?;
         }
@@ -340,11 +340,11 @@ fn unlisted(path: &Path, why: String) -> InputRow {
         bytes: 0,
         modified: 0,
     };
-    failed_row(&nothing.into(), None, InputStatus::Failed, why)
+    input_row(&nothing.into(), None, InputStatus::Failed, why)
 }
 
 /// The row of an input of which nothing was taken.
-pub(in crate::lake) fn failed_row(
+pub(in crate::lake) fn input_row(
     file: &Candidate,
     source: Option<&dyn Source>,
     status: InputStatus,
@@ -375,7 +375,7 @@ pub(in crate::lake) fn failed(
     source: Option<&dyn Source>,
     error: &Error,
 ) -> InputRow {
-    let row = failed_row(file, source, InputStatus::Failed, without_path(error, file));
+    let row = input_row(file, source, InputStatus::Failed, without_path(error, file));
     match error {
         Error::Io { .. } => InputRow {
             bytes: 0,
@@ -513,7 +513,7 @@ fn peek_one(
             unread: matches!(e, Error::Io { .. }),
         })
     };
-    let known = options.made.and_then(|made| made.peek(file.path()));
+    let known = options.provider.and_then(|made| made.peek(file.path()));
     if let Some((name, peek)) = known
         && let Some(number) = options.sources.iter().position(|s| s.name() == name)
     {

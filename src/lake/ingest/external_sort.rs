@@ -4,12 +4,13 @@
 //! are read. So they are read once, sorted piece by piece, and spilled; [`super::merge`] brings the pieces of a range or a day
 //! together.
 
-use super::discover::{Candidate, failed, failed_row};
+use super::discover::{Candidate, failed, input_row};
 use super::options::{IngestOptions, Progress};
 use crate::error::{Error, Result};
 use crate::lake::file::temp;
 use crate::lake::file::writer::bytes;
 use crate::lake::version::list_file::{InputRow, InputStatus};
+use crate::lake::version::time::DAY;
 use crate::source::{BatchSink, Period, Reader, Site, Source};
 use crate::table::{Partition, Table, TableBuilder};
 use arrow::array::{AsArray, BooleanArray, UInt32Array};
@@ -29,9 +30,6 @@ use xxhash_rust::xxh3::Xxh3;
 
 /// Bytes of memory of a block, about.
 const BLOCK: usize = 1 << 20;
-/// Microseconds of a day.
-pub(in crate::lake) const DAY: i64 = 86_400_000_000;
-
 /// Sorted rows of one table, all of one input, and of one file system and day if the table is cut by these.
 pub(in crate::lake) struct SortedRun {
     /// Name of the table.
@@ -340,7 +338,7 @@ impl<'o> Worker<'o> {
             .entry(dump.source)
             .or_insert_with(|| source.reader(self.site.clone()));
         let outcome = reader.read(&input, hash.unwrap_or_default(), None, &mut self.tables)?;
-        let mut row = failed_row(
+        let mut row = input_row(
             &dump.file,
             Some(source),
             outcome.status.into(),
@@ -348,7 +346,7 @@ impl<'o> Worker<'o> {
         );
         row.error = outcome.why;
         row.content_hash = hash;
-        if self.options.made.is_some() {
+        if self.options.provider.is_some() {
             // Nobody knew how large it would be.
             row.bytes = input.len();
         }

@@ -1,12 +1,10 @@
 //! The tree into which a source may write its logs, as Darshan does: a directory for each year, month and day
 //! ([`crate::source::Source::is_filed_by_day`]).
 
+use crate::lake::version::time::DAY;
 use crate::source::Period;
 use chrono::NaiveDate;
 use std::path::Path;
-
-/// Microseconds of a day.
-const DAY: i64 = 86_400_000_000;
 
 /// What the names of a directory and of those above it say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,9 +2,10 @@
 
 use super::external_sort::{Block, Keys, SortedRun, filtered, of_jobs};
 use crate::error::{Error, Result};
+use crate::lake::file::data_reader::read_rows;
 use crate::lake::file::data_sink::Finished;
 use crate::lake::file::target::Target;
-use crate::lake::file::writer::{RangeWriter, read_rows};
+use crate::lake::file::writer::RangeWriter;
 use crate::lake::version::list_file::DataFile;
 use crate::source::RowMerger;
 use crate::table::Table;
@@ -60,7 +61,7 @@ pub(in crate::lake) fn merge(
             writer.write(&kept)
         },
     )?;
-    // A file that says what the old one says is nobody's.
+    // A file that says what the old one says stays unreferenced.
     let file = if changed || rewrite {
         writer.finish()?
     } else {

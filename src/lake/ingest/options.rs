@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub struct IngestOptions<'a> {
     /// Files, directories and addresses; the sources in the settings if there are none.
     pub paths: Vec<InputPath>,
-    /// Inputs that are made rather than read from files; then there are no others.
-    pub made: Option<&'a dyn InputProvider>,
+    /// Gives inputs that do not lie in files; then there are no others.
+    pub provider: Option<&'a dyn InputProvider>,
     /// Only logs that start in it, and what dumps say of it.
     pub period: Period,
     /// Take the DXT modules as well; logs that were taken without them are taken anew.
@@ -61,7 +61,7 @@ impl Default for IngestOptions<'_> {
     fn default() -> Self {
         Self {
             paths: vec![],
-            made: None,
+            provider: None,
             period: Period::default(),
             dxt: false,
             refresh: false,
@@ -84,7 +84,7 @@ impl IngestOptions<'_> {
 
     /// Whether inputs are read again that the lake knows, wherever they lie.
     pub(in crate::lake) fn refreshes_known(&self) -> bool {
-        self.refresh && self.paths.is_empty() && self.made.is_none()
+        self.refresh && self.paths.is_empty() && self.provider.is_none()
     }
 
     /// Where temporary files go.

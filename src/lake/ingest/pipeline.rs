@@ -87,7 +87,7 @@ impl Lake {
             false => registered.collect(),
         };
         let is_known = options.refreshes_known() && !self.manifest(None)?.inputs.is_empty();
-        if paths.is_empty() && options.made.is_none() && !is_known {
+        if paths.is_empty() && options.provider.is_none() && !is_known {
             return Err(nothing_to_import());
         }
         // Where logs usually appear may be empty or away today; what somebody asks for by name must be there.
@@ -131,22 +131,22 @@ impl Lake {
     ) -> Result<IngestReport> {
         let mut ours = site.place.directories(&self.lake_id);
         ours.extend(self.root().map(PathBuf::from));
-        let rules = site.site()?;
-        let rules = Arc::new(Site {
-            zone: options.zone.unwrap_or(rules.zone),
+        let reader_site = site.site()?;
+        let reader_site = Arc::new(Site {
+            zone: options.zone.unwrap_or(reader_site.zone),
             hints: options.hints.clone(),
             period: options.period,
             log_memory: log_memory(options),
             temp: Some(temp::for_readers(options.temp())),
-            ..rules
+            ..reader_site
         });
         let read_with = SiteFile {
-            timezone: Some(rules.zone.name().into()),
+            timezone: Some(reader_site.zone.name().into()),
             ..site.clone()
         }
         .reading_hash()?;
         let mut listing: Option<Listing> = None;
-        let (mut stage, mut lease): (Option<ExternalSort>, Option<Lease>) = (None, None);
+        let (mut sorted, mut lease): (Option<ExternalSort>, Option<Lease>) = (None, None);
         for attempt in 0..TRIES {
             let told: &dyn Progress = if attempt == 0 { progress } else { &Silent };
             let snapshot = self.snapshot_to_change()?;
@@ -159,10 +159,10 @@ impl Lake {
             };
             let candidates = &listing.candidates;
             told.listed(listing.files);
-            let memory = KnownInputs::new(&snapshot, &listing.known, read_with);
+            let known_inputs = KnownInputs::new(&snapshot, &listing.known, read_with);
             let peeked = peek(candidates, options, told)?;
-            let mut work = ChangeSet::new(listing, peeked, &memory, options)?;
-            let mut nothing = IngestReport {
+            let mut work = ChangeSet::new(listing, peeked, &known_inputs, options)?;
+            let mut so_far = IngestReport {
                 unchanged: listing.files - candidates.len() as u64 + work.unchanged,
                 failed_before: listing.failed_before + work.failed_before,
                 outside: work.outside,
@@ -173,9 +173,9 @@ impl Lake {
             };
             let named = named(options);
             let asked_for = work.no_logs.iter().filter(|row| named.contains(&row.path));
-            nothing.failures.extend(asked_for.map(failure));
+            so_far.failures.extend(asked_for.map(failure));
             if work.is_empty() {
-                return Ok(nothing);
+                return Ok(so_far);
             }
             // Before the first file is written.
             let lease = match lease.take() {
@@ -191,30 +191,35 @@ impl Lake {
             };
             told.planned(files().count() as u64, files().map(|file| file.bytes).sum());
             // Dumps are read once, however often a commit is tried.
-            let stage = match stage.take().filter(|stage| stage.has(&work.dumps)) {
-                Some(known) => stage.insert(known),
-                None => stage.insert(ExternalSort::read(&work.dumps, &rules, options, told)?),
+            let sorted = match sorted.take().filter(|sorted| sorted.has(&work.dumps)) {
+                Some(known) => sorted.insert(known),
+                None => sorted.insert(ExternalSort::read(
+                    &work.dumps,
+                    &reader_site,
+                    options,
+                    told,
+                )?),
             };
-            stage.resolve_stand_ins(&snapshot, options)?;
-            nothing.failures.extend(stage.unreadable.iter().cloned());
+            sorted.resolve_stand_ins(&snapshot, options)?;
+            so_far.failures.extend(sorted.unreadable.iter().cloned());
             let taken: HashSet<&str> = work.dumps.iter().map(|dump| &*dump.file.name).collect();
-            let dumps = stage.rows.iter().filter(|row| taken.contains(&*row.path));
-            let (known, new): (Vec<_>, Vec<_>) = dumps.partition(|row| memory.knows(row));
-            nothing.add_known(known);
+            let dumps = sorted.rows.iter().filter(|row| taken.contains(&*row.path));
+            let (known, new): (Vec<_>, Vec<_>) = dumps.partition(|row| known_inputs.knows(row));
+            so_far.add_known(known);
             work.rows.extend(new.into_iter().cloned());
             // Nothing but new logs is looked for in what the lake holds.
             let none = Hashes::default();
             let hashes = match work.logs.is_empty() {
                 true => &none,
-                false => memory.hashes()?,
+                false => known_inputs.hashes()?,
             };
             let Plan { ranges, tasks } =
-                plan(&snapshot, &snapshot.site()?, &mut work, stage, options)?;
+                plan(&snapshot, &snapshot.site()?, &mut work, sorted, options)?;
             let signatures = run(
                 tasks,
                 done,
                 hashes,
-                rules.clone(),
+                reader_site.clone(),
                 noted(candidates),
                 options,
                 progress,
@@ -230,22 +235,22 @@ impl Lake {
                     .chain(results.iter().flat_map(|r| &r.inputs))
             };
             let kept = results.iter().flat_map(|r| &r.unreadable);
-            nothing.failures.extend(kept.cloned());
-            nothing
+            so_far.failures.extend(kept.cloned());
+            so_far
                 .warnings
                 .extend(results.iter().flat_map(|r| &r.warnings).cloned());
             for source in options.sources {
-                if has_rows(*source, &snapshot, stage) {
-                    nothing.warnings.extend(source.warnings(&rules));
+                if has_rows(*source, &snapshot, sorted) {
+                    so_far.warnings.extend(source.warnings(&reader_site));
                 }
             }
-            nothing.warnings.extend(zone(site, &rules, options));
+            so_far.warnings.extend(zone(site, &reader_site, options));
             let changes_files = results
                 .iter()
                 .any(|r| !r.files.is_empty() || !r.replaced.is_empty());
-            if !changes_files && rows().all(|row| memory.needs_no_version(row)) {
-                nothing.add_known(rows());
-                return Ok(nothing);
+            if !changes_files && rows().all(|row| known_inputs.needs_no_version(row)) {
+                so_far.add_known(rows());
+                return Ok(so_far);
             }
             let inputs: Vec<&InputRow> = rows().collect();
             let change = Change {
@@ -260,15 +265,15 @@ impl Lake {
                 ..Change::default()
             };
             if let Some(committed) = self.commit_with_warning(&snapshot, change)? {
-                nothing.warnings.extend(committed.warning);
+                so_far.warnings.extend(committed.warning);
                 let version = committed.version;
                 let replaced: HashSet<&String> = results.iter().flat_map(|r| &r.replaced).collect();
                 let files = snapshot.files().iter();
-                nothing.rows_replaced = files
+                so_far.rows_replaced = files
                     .filter(|file| replaced.contains(&file.path))
                     .map(|file| file.rows)
                     .sum();
-                return Ok(report(version, &inputs, &results, &named, nothing));
+                return Ok(report(version, &inputs, &results, &named, so_far));
             }
         }
         Err(self.conflict("ingest", TRIES))

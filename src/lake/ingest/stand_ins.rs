@@ -8,7 +8,8 @@
 use super::external_sort::{Block, ExternalSort, SortedRun, Spilling};
 use super::options::IngestOptions;
 use crate::error::{Error, Result};
-use crate::lake::file::writer::{bytes, read_named, read_rows};
+use crate::lake::file::data_reader::{read_named, read_rows};
+use crate::lake::file::writer::bytes;
 use crate::lake::version::list_file::DataFile;
 use crate::lake::version::snapshot::Snapshot;
 use crate::source::Source;

@@ -62,14 +62,6 @@ pub(in crate::lake) struct RangeResult {
     pub(in crate::lake) retained: HashSet<i64>,
 }
 
-pub(in crate::lake) fn old_of(task: &RangeTask, table: &str) -> Vec<DataFile> {
-    task.old
-        .iter()
-        .filter(|file| file.table == table)
-        .cloned()
-        .collect()
-}
-
 /// What is to be done for one table and file system.
 pub(in crate::lake) struct DaysTask {
     pub(in crate::lake) table: String,

@@ -27,7 +27,7 @@ pub(in crate::lake) fn convert_days(
     let mut syncing = Syncing::new(&task.target.store);
     let converted = convert(task, options, &mut result, &mut syncing);
     if let Err(e) = converted.and_then(|()| syncing.finish()) {
-        // Files that were whole already are nobody's now.
+        // Files that were whole already are unreferenced now.
         result
             .files
             .iter()

@@ -1,21 +1,22 @@
 //! One range: its logs, and the rows that it has, to one Parquet file for each table.
 
 use super::change_set::Hashes;
-use super::discover::{Candidate, Planned, failed, failed_row, without_path};
+use super::discover::{Candidate, Planned, failed, input_row, without_path};
 use super::external_sort::SortedRun;
 use super::merge::merge;
 use super::options::{IngestOptions, Progress};
-use super::task::{RangeResult, RangeTask, old_of};
+use super::task::{RangeResult, RangeTask};
 use crate::error::{Error, Result};
 use crate::lake::file::data_sink::{Finished, Syncing};
 use crate::lake::file::range_writers::RangeWriters;
+use crate::lake::file::range_writers::old_of;
 use crate::lake::file::writer::RangeWriter;
 use crate::lake::version::list_file::{InputRow, InputStatus};
 use crate::source::{BatchSink, Input, Peek, Period, Reader, RowMerger, SOURCES, Site};
 use crate::table::table;
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Logs up to this size are read into memory whole, once, for hashing and reading.
 const WHOLE: u64 = 64 << 20;
@@ -96,7 +97,7 @@ impl<'o> Worker<'o> {
         if converted.is_ok() && retained.is_empty() {
             return Ok(result);
         }
-        // Files that were whole already are nobody's now.
+        // Files that were whole already are unreferenced now.
         let store = &task.target.store;
         result
             .files
@@ -131,7 +132,7 @@ impl<'o> Worker<'o> {
             self.convert_job(job, known, task, &writers, result, progress)?;
         }
         let mut writers = {
-            let mut writers = lock(&writers)?;
+            let mut writers = lock(&writers);
             writers.flush(self.tables.builders(), 0)?;
             writers.take()
         };
@@ -161,17 +162,17 @@ impl<'o> Worker<'o> {
                 let writer = RangeWriter::new(
                     table(&name)?,
                     task.target.clone(),
-                    &old_of(task, &name),
+                    &old_of(&task.old, &name),
                     task.drop.clone(),
                 )?;
                 writers.push(Some(writer));
                 result
                     .replaced
-                    .extend(old_of(task, &name).into_iter().map(|file| file.path));
+                    .extend(old_of(&task.old, &name).into_iter().map(|file| file.path));
             } else if has_new {
                 result
                     .replaced
-                    .extend(old_of(task, &name).into_iter().map(|file| file.path));
+                    .extend(old_of(&task.old, &name).into_iter().map(|file| file.path));
             }
         }
         for writer in writers.into_iter().flatten() {
@@ -223,7 +224,7 @@ impl<'o> Worker<'o> {
                 .map(|(_, name)| name);
             if twin.is_some() || known.contains(hash) && !task.drop.contains(&hash) {
                 let source = self.options.sources.get(log.source).copied();
-                let mut row = failed_row(&log.file, source, InputStatus::Skipped, String::new());
+                let mut row = input_row(&log.file, source, InputStatus::Skipped, String::new());
                 // Of one in the lake the path is looked up at the end, for all together.
                 row.error = twin.map(|twin| format!("the same bytes as {twin}"));
                 row.content_hash = Some(hash);
@@ -238,7 +239,7 @@ impl<'o> Worker<'o> {
                 Some(input) => Ok(input),
                 None => self.load_again(&log.file, hash),
             };
-            lock(writers)?.begin();
+            lock(writers).begin();
             let rows = self.rows();
             match input.and_then(|input| self.read(input, hash, log)) {
                 Ok(row) => {
@@ -247,14 +248,14 @@ impl<'o> Worker<'o> {
                     result.inputs.push(row);
                 }
                 Err(e) => {
-                    let e = lock(writers)?.failed(e)?;
+                    let e = lock(writers).failed(e)?;
                     if self.rows() != rows || self.options.is_cancelled() {
                         return Err(e);
                     }
                     self.fail(log, e, result, progress);
                 }
             }
-            lock(writers)?.flush_full(self.tables.builders())?;
+            lock(writers).flush_full(self.tables.builders())?;
         }
         Ok(())
     }
@@ -262,14 +263,21 @@ impl<'o> Worker<'o> {
     /// The writers of a range, which take rows also while a log is read that has more of them than there should be in memory.
     fn writers(&mut self, task: &RangeTask) -> Arc<Mutex<RangeWriters>> {
         let builders = self.tables.builders().len();
-        let writers = RangeWriters::new(task, builders, self.flush_at, self.write_at);
+        let writers = RangeWriters::new(
+            task.target.clone(),
+            task.old.clone(),
+            task.drop.clone(),
+            builders,
+            self.flush_at,
+            self.write_at,
+        );
         let writers = Arc::new(Mutex::new(writers));
         let (drain, cancel) = (writers.clone(), self.options.cancel.clone());
         self.tables.set_drain(move |builders| {
             if cancel.load(Ordering::Relaxed) {
                 return Err(Error::Interrupted);
             }
-            lock(&drain)?.flush_while_read(builders)
+            lock(&drain).flush_while_read(builders)
         });
         writers
     }
@@ -379,7 +387,7 @@ fn merge_dumps(
     if runs.is_empty() && !task.rewrite && task.moved.is_empty() {
         return Ok(None);
     }
-    let old = old_of(task, name);
+    let old = old_of(&task.old, name);
     let merged = merge(
         table(name)?,
         &task.target,
@@ -409,6 +417,6 @@ pub(in crate::lake) fn contradictions(
 }
 
 /// The writers, which only one thread uses.
-fn lock(writers: &Mutex<RangeWriters>) -> Result<MutexGuard<'_, RangeWriters>> {
-    writers.lock().map_err(|_| Error::Interrupted)
+fn lock(writers: &Mutex<RangeWriters>) -> MutexGuard<'_, RangeWriters> {
+    writers.lock().unwrap_or_else(PoisonError::into_inner)
 }

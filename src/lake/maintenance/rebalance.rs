@@ -1,9 +1,9 @@
 //! Which ranges of job ids are too small, too large or not where they belong, and what becomes of them.
 
 use crate::error::Result;
+use crate::lake::file::data_reader::read_jobs;
 use crate::lake::file::encoding::LAYOUT;
 use crate::lake::file::placement::Placement;
-use crate::lake::file::writer::read_jobs;
 use crate::lake::version::list_file::DataFile;
 use crate::lake::version::ranges::splits_for;
 use crate::lake::version::snapshot::Snapshot;

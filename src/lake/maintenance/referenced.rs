@@ -1,4 +1,4 @@
-//! What versions name: a file that none names is nobody's.
+//! What versions reference: a file that none names is unreferenced.
 
 use crate::error::{Error, Result};
 use crate::lake::version::file_list::FileList;

@@ -10,11 +10,12 @@
 use super::forget::{Forgotten, TRIES};
 use crate::error::{Error, Result};
 use crate::lake::Lake;
+use crate::lake::file::data_reader::read_rows;
 use crate::lake::file::data_sink::{Finished, Syncing};
 use crate::lake::file::target::Target;
 use crate::lake::file::temp;
 use crate::lake::file::temp::Spill;
-use crate::lake::file::writer::{RangeWriter, read_rows};
+use crate::lake::file::writer::RangeWriter;
 use crate::lake::ingest::merge::in_order;
 use crate::lake::ingest::task::RangeResult;
 use crate::lake::version::commit::{Change, is_unknown};

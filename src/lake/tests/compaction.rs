@@ -17,7 +17,8 @@ pub(super) fn contents(lake: &Lake, version: Option<u64>) -> BTreeMap<String, Re
     files.sort_by_key(|file| (file.table.clone(), file.range, file.day.clone()));
     let mut tables: BTreeMap<String, Vec<RecordBatch>> = BTreeMap::new();
     for file in files {
-        let rows = crate::lake::file::writer::read_data(lake.store(), &file.path, 65_536).unwrap();
+        let rows =
+            crate::lake::file::data_reader::read_data(lake.store(), &file.path, 65_536).unwrap();
         let of_table = tables.entry(file.table).or_default();
         of_table.extend(rows.map(|batch| batch.unwrap()));
     }
@@ -519,7 +520,7 @@ fn any_order_of_ingests_compactions_and_vacuums_leaves_the_rows_that_the_logs_sa
                 .filter(|f| f.table == "darshan_mount")
             {
                 for batch in
-                    crate::lake::file::writer::read_data(bench.lake.store(), &file.path, 1000)
+                    crate::lake::file::data_reader::read_data(bench.lake.store(), &file.path, 1000)
                         .unwrap()
                 {
                     let batch = batch.unwrap();

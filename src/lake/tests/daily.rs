@@ -18,6 +18,14 @@ const ELEVENTH: i64 = 20_707;
 struct AsDarshan;
 
 impl Source for AsDarshan {
+    fn inputs(&self) -> &'static str {
+        ""
+    }
+
+    fn rows(&self) -> &'static str {
+        ""
+    }
+
     fn name(&self) -> &'static str {
         "darshan"
     }

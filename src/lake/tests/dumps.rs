@@ -96,7 +96,7 @@ fn rows(lake: &Lake, name: &str) -> RecordBatch {
     files.sort_by_key(|file| (file.job_id, file.day.clone()));
     let table = crate::table::table(name).unwrap();
     let batches = files.into_iter().flat_map(|file| {
-        crate::lake::file::writer::read_rows(lake.store(), table, &file.path, 1000).unwrap()
+        crate::lake::file::data_reader::read_rows(lake.store(), table, &file.path, 1000).unwrap()
     });
     let batches: Vec<RecordBatch> = batches.map(Result::unwrap).collect();
     concat_batches(&table.schema, &batches).unwrap()

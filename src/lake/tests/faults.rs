@@ -82,7 +82,8 @@ fn said(lake: &Lake) -> Said {
     let snapshot = lake.snapshot(None).unwrap();
     let mut rows: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for file in snapshot.files() {
-        for batch in crate::lake::file::writer::read_data(lake.store(), &file.path, 65_536).unwrap()
+        for batch in
+            crate::lake::file::data_reader::read_data(lake.store(), &file.path, 65_536).unwrap()
         {
             let batch = batch.unwrap();
             let of_table = rows.entry(file.table.clone()).or_default();

@@ -262,7 +262,7 @@ fn what_cannot_be_read_is_tried_again_by_each_ingest_and_is_a_failure_each_time(
             is_broken: true.into(),
         };
         let options = IngestOptions {
-            made: Some(&made),
+            provider: Some(&made),
             sources,
             threads: 2,
             ..IngestOptions::default()

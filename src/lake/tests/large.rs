@@ -1,7 +1,7 @@
 //! A log that is larger than the memory of an ingest.
 
 use super::*;
-use crate::source::darshan::bounded::{BOMB_RECORDS, BOMB_STREAMS, bomb, of_process};
+use crate::source::darshan::tests::bounded::{BOMB_RECORDS, BOMB_STREAMS, bomb, of_process};
 use crate::source::darshan::write::{DarshanLog, Job};
 use crate::source::darshan::write::{Module, Records};
 use crate::source::darshan::{Darshan, ModuleId};
@@ -37,7 +37,9 @@ fn keys(lake: &Lake, table: &str) -> Vec<(i64, u64)> {
     let snapshot = lake.snapshot(None).unwrap();
     let mut keys = vec![];
     for file in snapshot.files().iter().filter(|file| file.table == table) {
-        for batch in crate::lake::file::writer::read_data(lake.store(), &file.path, 1000).unwrap() {
+        for batch in
+            crate::lake::file::data_reader::read_data(lake.store(), &file.path, 1000).unwrap()
+        {
             let batch = batch.unwrap();
             let column = |name: &str| batch.column_by_name(name).unwrap().clone();
             let (jobs, ids) = (column("job_id"), column("record_id"));

@@ -345,7 +345,7 @@ fn files_of_a_newer_program_are_read_and_not_written_anew() {
     let bench = bench();
     let snapshot = bench.lake.snapshot(None).unwrap();
     let file = &snapshot.files()[0];
-    let read = crate::lake::file::writer::read_data(bench.lake.store(), &file.path, 1000)
+    let read = crate::lake::file::data_reader::read_data(bench.lake.store(), &file.path, 1000)
         .unwrap()
         .next();
     let known = read.unwrap().unwrap();

@@ -17,7 +17,7 @@ fn everything(lake: &Lake) -> BTreeMap<String, Vec<Place>> {
     let mut tables: BTreeMap<String, Vec<_>> = BTreeMap::new();
     for file in files {
         let batches =
-            crate::lake::file::writer::read_data(lake.store(), &file.path, 1 << 16).unwrap();
+            crate::lake::file::data_reader::read_data(lake.store(), &file.path, 1 << 16).unwrap();
         let batches = batches.map(|batch| batch.unwrap()).collect();
         let place = (file.range, batches);
         tables.entry(file.table.clone()).or_default().push(place);
@@ -66,7 +66,7 @@ fn a_month_made_into_a_lake_has_the_rows_of_its_files() {
     let generated = GeneratedInputs::new(&month, &logs, 2, &|_| ()).unwrap();
     let made = lake(&directory.path().join("made"), 100_000);
     let from_made = IngestOptions {
-        made: Some(&generated),
+        provider: Some(&generated),
         ..options(3)
     };
     let report = made.ingest(&from_made, &Silent).unwrap();

@@ -42,6 +42,14 @@ const MANY: usize = 4200;
 struct MountList;
 
 impl Source for MountList {
+    fn inputs(&self) -> &'static str {
+        ""
+    }
+
+    fn rows(&self) -> &'static str {
+        ""
+    }
+
     fn name(&self) -> &'static str {
         "mounts"
     }
@@ -207,7 +215,7 @@ fn rows(lake: &Lake) -> Vec<(i64, String)> {
     let snapshot = lake.snapshot(None).unwrap();
     let mut rows = vec![];
     for file in snapshot.files() {
-        for batch in super::file::writer::read_data(lake.store(), &file.path, 1000).unwrap() {
+        for batch in super::file::data_reader::read_data(lake.store(), &file.path, 1000).unwrap() {
             let batch = batch.unwrap();
             let jobs = batch.column(1).as_primitive::<Int64Type>().values();
             rows.extend(

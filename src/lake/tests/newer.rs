@@ -35,7 +35,9 @@ fn quotas(lake: &Lake) -> Vec<Option<i64>> {
         .iter()
         .filter(|file| file.table == "darshan_mount")
     {
-        for batch in crate::lake::file::writer::read_data(lake.store(), &file.path, 1000).unwrap() {
+        for batch in
+            crate::lake::file::data_reader::read_data(lake.store(), &file.path, 1000).unwrap()
+        {
             let batch = batch.unwrap();
             if let Some(column) = batch.column_by_name("quota") {
                 quotas.extend(column.as_primitive::<Int64Type>().iter());

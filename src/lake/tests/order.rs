@@ -230,6 +230,14 @@ fn records_that_a_log_holds_twice_count_once_and_its_status_says_so() {
 struct Positions;
 
 impl Source for Positions {
+    fn inputs(&self) -> &'static str {
+        ""
+    }
+
+    fn rows(&self) -> &'static str {
+        ""
+    }
+
     fn name(&self) -> &'static str {
         "positions"
     }

@@ -105,6 +105,14 @@ impl Refusing {
 }
 
 impl Source for Refusing {
+    fn inputs(&self) -> &'static str {
+        ""
+    }
+
+    fn rows(&self) -> &'static str {
+        ""
+    }
+
     fn name(&self) -> &'static str {
         MountList.name()
     }

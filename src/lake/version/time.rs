@@ -2,6 +2,9 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+/// A day in microseconds.
+pub(in crate::lake) const DAY: i64 = 86_400_000_000;
+
 /// A file's time as microseconds since 1970.
 pub(in crate::lake) fn micros(time: SystemTime) -> i64 {
     match time.duration_since(UNIX_EPOCH) {

@@ -61,7 +61,7 @@ pub struct Log {
     lost: Option<String>,
     states: Vec<ModuleState>,
     /// Inflated regions and where their records begin, by module number; empty where not read.
-    bodies: Vec<ModuleRegion>,
+    module_regions: Vec<ModuleRegion>,
     regions: Option<Regions>,
     /// First bytes of an input that is not in memory.
     head: Vec<u8>,
@@ -340,13 +340,9 @@ impl Log {
     /// The records of a module with counters in fixed places; None if the log has none, they were not asked for, or damage left
     /// none, so that nobody takes what is not known for zero.
     pub fn records(&self, id: ModuleId) -> Option<Records<'_>> {
-        let body = self.body(id)?;
-        let layout = layout(id, body.version)?;
-        let n = if body.starts.is_empty() {
-            body.bytes.len() / layout.size
-        } else {
-            body.starts.len()
-        };
+        let region = self.region(id)?;
+        let layout = layout(id, region.version)?;
+        let n = region.count();
         if n == 0
             && self
                 .states
@@ -356,52 +352,45 @@ impl Log {
             return None;
         }
         Some(Records {
-            bytes: &body.bytes,
+            bytes: &region.bytes,
             layout,
-            starts: &body.starts,
+            starts: &region.starts,
             n,
         })
     }
 
     /// The LUSTRE records, in the order of the log.
     pub fn lustre(&self) -> impl Iterator<Item = lustre::Layout<'_>> + Clone {
-        let body = self.body(ModuleId::LUSTRE);
-        let version = body.map_or(0, |body| body.version);
+        let region = self.region(ModuleId::LUSTRE);
+        let version = region.map_or(0, |region| region.version);
         self.pieces(ModuleId::LUSTRE)
             .map(move |piece| lustre::Layout::read(piece, version))
     }
 
     /// The traced accesses of DXT_POSIX or DXT_MPIIO, a record for each file and process, in the order of the log.
     pub fn dxt(&self, id: ModuleId) -> impl Iterator<Item = DxtRecord<'_>> + Clone {
-        let form = Form::new(id, self.body(id).map_or(0, |body| body.version));
+        let form = Form::new(id, self.region(id).map_or(0, |region| region.version));
         self.pieces(id)
             .map(move |piece| DxtRecord::read(piece, form))
     }
 
     /// The records of a module of variable records, little-endian.
     pub(super) fn pieces(&self, id: ModuleId) -> impl Iterator<Item = &[u8]> + Clone {
-        let body = self.body(id);
-        let n = body.map_or(0, |body| body.starts.len());
-        (0..n).filter_map(move |i| {
-            let body = body?;
-            let end = body.starts.get(i + 1).copied().unwrap_or(body.bytes.len());
-            body.bytes.get(*body.starts.get(i)?..end)
-        })
-    }
-
-    /// The inflated region of a module and where its records begin.
-    pub(super) fn whole(&self, id: ModuleId) -> Option<(&[u8], &[usize])> {
-        self.body(id)
-            .map(|body| (body.bytes.as_slice(), body.starts.as_slice()))
+        let region = self.region(id);
+        let n = region.map_or(0, |region| region.starts.len());
+        (0..n).filter_map(move |record| Some(region?.record(record)))
     }
 
     /// The numbers of a module's records by ascending record id, then rank; no two have both in common.
     pub(super) fn order(&self, id: ModuleId) -> &[u32] {
-        self.body(id).map_or(&[], |body| &body.order)
+        self.region(id).map_or(&[], |region| &region.order)
     }
 
-    fn body(&self, id: ModuleId) -> Option<&ModuleRegion> {
-        self.bodies.get(usize::from(id.0)).filter(|body| body.read)
+    /// The inflated region of a module; None if it was not read.
+    pub(super) fn region(&self, id: ModuleId) -> Option<&ModuleRegion> {
+        self.module_regions
+            .get(usize::from(id.0))
+            .filter(|region| region.read)
     }
 
     fn clear(&mut self) {
@@ -420,14 +409,14 @@ impl Log {
     fn clear_modules(&mut self) {
         self.spilled = None;
         self.states.clear();
-        self.bodies
+        self.module_regions
             .resize_with(MODULES.len() + 1, ModuleRegion::default);
-        for body in &mut self.bodies {
+        for region in &mut self.module_regions {
             // One huge log must not hold its memory for the rest of the run.
-            if body.bytes.capacity() > MOST_KEPT {
-                *body = ModuleRegion::default();
+            if region.bytes.capacity() > MOST_KEPT {
+                *region = ModuleRegion::default();
             }
-            body.clear();
+            region.clear();
         }
     }
 
@@ -508,41 +497,45 @@ impl Log {
             }
             return Ok(true);
         }
-        let mut body = self.take_body(module.id);
-        let held: usize = self.bodies.iter().map(|body| body.bytes.len()).sum();
+        let mut region = self.take_region(module.id);
+        let held: usize = self
+            .module_regions
+            .iter()
+            .map(|region| region.bytes.len())
+            .sum();
         let most = self.limits.whole.saturating_sub(held);
-        let damage = self.inflate(input, header, place, &mut body.bytes, most)?;
+        let damage = self.inflate(input, header, place, &mut region.bytes, most)?;
         if self.limits.spill.is_some() && self.regions.as_ref().is_some_and(|r| r.exceeded) {
             return Ok(false);
         }
-        state.inflated_bytes = Some(body.bytes.len() as u64);
-        body.version = state.version;
-        body.read = true;
-        let cut = body.find_records(module, header.order, nprocs);
+        state.inflated_bytes = Some(region.bytes.len() as u64);
+        region.version = state.version;
+        region.read = true;
+        let cut = region.find_records(module, header.order, nprocs);
         match (damage, cut) {
             // Where the bytes end too early, the last record is cut as well: that is no second fault.
             (Some(damage), _) => fail(state, damage),
             (None, Some((at, reason))) => fail(state, Damage::corrupt(at, reason)),
             (None, None) => {}
         }
-        if let Some((at, n)) = body.drop_repeated(module) {
+        if let Some((at, n)) = region.drop_repeated(module) {
             note_repeated(state, Some(at), n);
         }
-        state.records = Some(body.count() as u64);
-        self.put_body(module.id, body);
+        state.records = Some(region.count() as u64);
+        self.put_region(module.id, region);
         Ok(true)
     }
 
     /// Takes the records of a module out.
-    pub(super) fn take_body(&mut self, id: ModuleId) -> ModuleRegion {
-        let body = self.bodies.get_mut(usize::from(id.0));
-        body.map(std::mem::take).unwrap_or_default()
+    pub(super) fn take_region(&mut self, id: ModuleId) -> ModuleRegion {
+        let region = self.module_regions.get_mut(usize::from(id.0));
+        region.map(std::mem::take).unwrap_or_default()
     }
 
     /// Puts the records of a module in.
-    pub(super) fn put_body(&mut self, id: ModuleId, body: ModuleRegion) {
-        if let Some(slot) = self.bodies.get_mut(usize::from(id.0)) {
-            *slot = body;
+    pub(super) fn put_region(&mut self, id: ModuleId, region: ModuleRegion) {
+        if let Some(slot) = self.module_regions.get_mut(usize::from(id.0)) {
+            *slot = region;
         }
     }
 

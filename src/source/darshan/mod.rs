@@ -24,10 +24,9 @@
 #[doc = include_str!("FORMAT.md")]
 pub mod format {}
 
-#[cfg(test)]
-pub(crate) mod bounded;
 pub mod counters;
 pub mod derive;
+mod fill_spilled;
 pub mod header;
 mod inflate;
 pub mod job;
@@ -43,12 +42,9 @@ pub mod records;
 mod region;
 mod repeated;
 mod spill;
-mod spilled;
-#[cfg(test)]
-mod spilled_real_logs;
 mod spilled_records;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 pub mod write;
 
 use self::reader::DarshanReader;
@@ -65,6 +61,14 @@ use std::sync::Arc;
 pub struct Darshan;
 
 impl Source for Darshan {
+    fn inputs(&self) -> &'static str {
+        "Darshan logs, or directories of them; without any, the lake's registered sources"
+    }
+
+    fn rows(&self) -> &'static str {
+        "Darshan logs"
+    }
+
     fn name(&self) -> &'static str {
         "darshan"
     }

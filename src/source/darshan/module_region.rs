@@ -6,7 +6,7 @@ use super::module::dxt::Form;
 use super::module::{
     Module, ModuleId, Shape, Walk, apmpi, apxc, dxt, heatmap, int, lustre, mdhim, swap_words,
 };
-use super::repeated::drop_repeated;
+use super::repeated::{begin, count, drop_repeated};
 
 /// The inflated region of a module and where its records begin; empty where not read.
 #[derive(Default)]
@@ -141,7 +141,8 @@ impl ModuleRegion {
 
     /// A record, by its number.
     pub(super) fn record(&self, record: usize) -> &[u8] {
-        let range = self.begin_of(record)..self.begin_of(record + 1);
+        let begin = |record| begin(&self.starts, self.size, record, self.bytes.len());
+        let range = begin(record)..begin(record + 1);
         self.bytes.get(range).unwrap_or_default()
     }
 
@@ -150,20 +151,9 @@ impl ModuleRegion {
         self.bytes.get(..self.head).unwrap_or_default()
     }
 
-    fn begin_of(&self, record: usize) -> usize {
-        match self.size {
-            0 => self.starts.get(record).copied(),
-            size => Some(record * size),
-        }
-        .unwrap_or(self.bytes.len())
-    }
-
     /// How many records there are.
     pub(super) fn count(&self) -> usize {
-        match self.size {
-            0 => self.starts.len(),
-            size => self.bytes.len() / size,
-        }
+        count(&self.bytes, &self.starts, self.size)
     }
 }
 

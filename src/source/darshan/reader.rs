@@ -1,6 +1,7 @@
 //! The reader of Darshan logs: a log's bytes to rows of the tables that are asked for.
 
 use super::ModuleId;
+use super::derive::Row;
 use super::log::{Log, ModuleSet};
 use super::module::{MODULES, Module, Shape};
 use crate::error::Result;
@@ -46,7 +47,7 @@ impl Reader for DarshanReader {
         if let Some(spilled) = self.log.spilled.take() {
             self.fill_spilled(spilled, input, id, job_id, tables)?;
         } else {
-            super::derive::fill_file_and_log(&self.log, id, input, &self.site, tables)?;
+            super::derive::fill_file_and_log(&self.log, id, input, &self.site, tables);
             // Backwards: DXT_MPIIO and DXT_POSIX share a table, in which MPIIO comes first.
             for module in MODULES.iter().rev() {
                 if let Some(builder) = tables.get(module.table) {
@@ -85,16 +86,11 @@ impl DarshanReader {
             }
             return Ok(());
         }
-        let Some((bytes, starts)) = log.whole(module.id) else {
+        let Some(region) = log.region(module.id) else {
             return Ok(());
         };
-        let piece = |r: &u32| {
-            let end = starts.get(*r as usize + 1).copied().unwrap_or(bytes.len());
-            starts
-                .get(*r as usize)
-                .and_then(|from| bytes.get(*from..end))
-                .unwrap_or_default()
-        };
+        let (bytes, starts) = (&region.bytes, &region.starts);
+        let piece = |r: &u32| region.record(*r as usize);
         let version = log
             .modules()
             .iter()
@@ -147,53 +143,37 @@ impl DarshanReader {
     }
 
     fn fill_mounts(&self, log_id: i64, job_id: i64, builder: &mut TableBuilder) {
-        for (position, mount) in self
-            .log
-            .job()
-            .map_or(&[][..], |job| &job.mounts)
-            .iter()
-            .enumerate()
-        {
-            builder.column(0).int64().push(log_id);
-            builder.column(1).int64().push(job_id);
-            builder.column(2).int64().push(position as i64);
-            builder
-                .column(3)
-                .utf8()
-                .append_value(String::from_utf8_lossy(&mount.path));
-            builder
-                .column(4)
-                .utf8()
-                .append_value(String::from_utf8_lossy(&mount.fs_type));
+        let mounts = self.log.job().map_or(&[][..], |job| &job.mounts);
+        for (position, mount) in mounts.iter().enumerate() {
+            let mut row = Row::new(builder);
+            row.int("log_id", log_id);
+            row.int("job_id", job_id);
+            row.int("position", position as i64);
+            row.text("mount_point", Some(&String::from_utf8_lossy(&mount.path)));
+            row.text("fs_type", Some(&String::from_utf8_lossy(&mount.fs_type)));
+            row.end();
         }
     }
 
     fn fill_modules(&mut self, log_id: i64, job_id: i64, builder: &mut TableBuilder) {
         let mut states: Vec<_> = self.log.modules().iter().collect();
         states.sort_by(|a, b| a.name.cmp(&b.name));
+        let known = |v: Option<u64>| v.and_then(|v| i64::try_from(v).ok());
         for state in states {
-            let known = |v: Option<u64>| v.and_then(|v| i64::try_from(v).ok());
-            builder.column(0).int64().push(log_id);
-            builder.column(1).int64().push(job_id);
-            builder.column(2).utf8().append_value(&state.name);
-            builder.column(3).int64().push(i64::from(state.version));
-            builder.column(4).utf8().append_value(state.status.name());
-            builder.column(5).boolean().append_value(state.partial);
-            builder
-                .column(6)
-                .int64()
-                .push(known(Some(state.bytes)).unwrap_or(i64::MAX));
-            builder.column(7).int64().push(known(state.inflated_bytes));
-            builder.column(8).int64().push(known(state.records));
-            builder.column(9).int64().push(known(state.error_at));
-            builder
-                .column(10)
-                .utf8()
-                .append_option(state.error.as_deref());
-            builder
-                .column(11)
-                .utf8()
-                .append_option(self.log.warning(state.id));
+            let mut row = Row::new(builder);
+            row.int("log_id", log_id);
+            row.int("job_id", job_id);
+            row.text("module", Some(&state.name));
+            row.int("module_version", i64::from(state.version));
+            row.text("status", Some(state.status.name()));
+            row.flag("partial", state.partial);
+            row.int("bytes", known(Some(state.bytes)).unwrap_or(i64::MAX));
+            row.int("inflated_bytes", known(state.inflated_bytes));
+            row.int("records", known(state.records));
+            row.int("error_at", known(state.error_at));
+            row.text("error", state.error.as_deref());
+            row.text("warning", self.log.warning(state.id));
+            row.end();
         }
     }
 }

@@ -69,24 +69,16 @@ impl<'a> Records<'a> {
     #[inline]
     pub(super) fn bytes_of(&self, record: usize) -> &'a [u8] {
         self.bytes
-            .get(self.start(record)..self.end(record))
+            .get(self.start(record)..self.start(record + 1))
             .unwrap_or_default()
     }
 
-    /// Where a record begins.
+    /// Where a record begins; the end for the one after the last.
     #[inline]
     pub(super) fn start(&self, record: usize) -> usize {
         match self.starts {
             [] => record * self.layout.size,
             starts => starts.get(record).copied().unwrap_or(self.bytes.len()),
-        }
-    }
-
-    /// Where a record ends.
-    pub(super) fn end(&self, record: usize) -> usize {
-        match self.starts {
-            [] => (record + 1) * self.layout.size,
-            starts => starts.get(record + 1).copied().unwrap_or(self.bytes.len()),
         }
     }
 }

@@ -62,12 +62,13 @@ fn sort_records(bytes: &[u8], starts: &[usize], size: usize, order: &mut Vec<u32
     })
 }
 
-fn count(bytes: &[u8], starts: &[usize], size: usize) -> usize {
+/// How many records there are.
+pub(super) fn count(bytes: &[u8], starts: &[usize], size: usize) -> usize {
     bytes.len().checked_div(size).unwrap_or(starts.len())
 }
 
 /// Where a record begins; the end for the one after the last.
-fn begin(starts: &[usize], size: usize, record: usize, end: usize) -> usize {
+pub(super) fn begin(starts: &[usize], size: usize, record: usize, end: usize) -> usize {
     match size {
         0 => starts.get(record).copied().unwrap_or(end),
         size => size * record,

@@ -90,6 +90,14 @@ impl Form {
 }
 
 impl Source for Lmt {
+    fn inputs(&self) -> &'static str {
+        "LMT data: files, directories of them, or mysql://user@host:port/filesystem_NAME"
+    }
+
+    fn rows(&self) -> &'static str {
+        "LMT samples"
+    }
+
     fn name(&self) -> &'static str {
         "lmt"
     }
@@ -113,7 +121,7 @@ impl Source for Lmt {
 
     /// Of an interval that overlaps a period both samples are needed.
     fn margin(&self) -> i64 {
-        60_000_000
+        samples::MARGIN
     }
 
     /// Lustre mounts whose file systems LMT may know by another name.

@@ -1,7 +1,7 @@
 //! How the rows of an INSERT into a table of samples are read: which of their values go where.
 
 use super::dimensions::Field;
-use super::row_template::Shape;
+use super::row_template::RowTemplate;
 use super::row_template::Step;
 use super::samples::{Holds, NULL, Samples, Table, float_bits};
 use super::values;
@@ -12,7 +12,7 @@ pub(super) struct Plan {
     /// Wanted columns that the rows lack, with what stands for NULL in them.
     lacking: Vec<(usize, i64)>,
     /// What rows before looked like, if the next ones may look the same.
-    shape: Option<Shape>,
+    shape: Option<RowTemplate>,
     /// How long the last row was that did not.
     length: usize,
 }
@@ -69,7 +69,7 @@ impl Plan {
         // Where rows differ all the time it is not worth it to look at each of them so closely.
         let length = end - at;
         if std::mem::replace(&mut self.length, length) == length {
-            self.shape = Shape::of(text, at, length, &self.steps);
+            self.shape = RowTemplate::of(text, at, length, &self.steps);
         }
         Some(end)
     }

@@ -12,7 +12,7 @@ use super::values::POWERS;
 const ROWS: usize = 64;
 
 /// What rows look like, with what stands between them.
-pub(super) struct Shape {
+pub(super) struct RowTemplate {
     blocks: Vec<Block>,
     /// Bytes of a row, parentheses included.
     length: usize,
@@ -49,7 +49,7 @@ struct Place {
     end: usize,
 }
 
-impl Shape {
+impl RowTemplate {
     /// That of the row whose parenthesis stands at `at`, so long with the other one, if another row follows. None if it holds what
     /// takes a closer look.
     pub(super) fn of(text: &[u8], at: usize, length: usize, steps: &[Step]) -> Option<Self> {

@@ -18,7 +18,7 @@ pub(super) const ROWS: usize = 1024;
 pub(super) const NULL: i64 = i64::MIN;
 
 /// How much more than the period is read on both sides: the sample before the first belongs to its interval.
-const MARGIN: i64 = 60_000_000;
+pub(super) const MARGIN: i64 = 60_000_000;
 
 /// One of LMT's tables of samples.
 #[derive(Debug)]

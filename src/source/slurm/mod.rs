@@ -32,6 +32,14 @@ use std::sync::Arc;
 pub struct Slurm;
 
 impl Source for Slurm {
+    fn inputs(&self) -> &'static str {
+        "Dumps of Slurm's accounting, or directories of them; `sacct:` runs sacct"
+    }
+
+    fn rows(&self) -> &'static str {
+        "Slurm accounting"
+    }
+
     fn name(&self) -> &'static str {
         "slurm"
     }

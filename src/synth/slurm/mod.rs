@@ -43,7 +43,7 @@ pub(crate) enum Entry {
 }
 
 /// The jobs that have records in the accounting. Records are generated on demand.
-pub(crate) struct Ledger {
+pub(crate) struct Accounting {
     plan: Plan,
     windows: Vec<Windows>,
     roles: HashMap<u64, Role>,
@@ -53,8 +53,8 @@ pub(crate) struct Ledger {
 /// Seconds from the first task of an array to the last.
 const ARRAY: i64 = 5 * DAY;
 
-impl Ledger {
-    /// The ledger of jobs whose logs have these windows: those of the month, then neighbours.
+impl Accounting {
+    /// The accounting of jobs whose logs have these windows: those of the month, then neighbours.
     pub(crate) fn new(month: &Month, windows: Vec<Windows>) -> Self {
         let plan = Plan::new(*month);
         let roles = arrays(&plan, &windows);

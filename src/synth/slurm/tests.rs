@@ -385,13 +385,13 @@ fn a_job_that_runs_past_midnight_is_running_first_and_done_the_next_day() {
 #[test]
 fn text_and_json_say_the_same_of_a_day() {
     let month = written().month;
-    let ledger = Ledger::new(&month, written().windows.clone());
+    let accounting = Accounting::new(&month, written().windows.clone());
     let to = month.start + 11 * DAY;
     let (mut text, mut json) = (format!("{}\n", text::HEADER), String::from(json::HEAD));
-    let records = ledger
+    let records = accounting
         .entries
         .iter()
-        .flat_map(|entry| ledger.records(*entry));
+        .flat_map(|entry| accounting.records(*entry));
     for (at, record) in records.filter_map(|record| record.at(to)).enumerate() {
         text::write(&record, to, &mut text);
         json.push_str(if at > 0 { ",\n" } else { "" });
@@ -432,11 +432,11 @@ fn the_hosts_of_traces_are_nodes_of_the_job() {
     use crate::source::darshan::write::Records;
     let month = written().month;
     let plan = Plan::new(month);
-    let ledger = Ledger::new(&month, written().windows.clone());
+    let accounting = Accounting::new(&month, written().windows.clone());
     let small = (0..month.jobs).filter(|index| plan.job(*index).nprocs <= 16);
     let mut traced = 0;
     for index in small.filter(|index| plan.job(*index).job_id >= FIRST_ID) {
-        let records = ledger.records(Entry::Logged(index));
+        let records = accounting.records(Entry::Logged(index));
         let nodes: Vec<String> = (records.iter().flat_map(|record| &record.nodes))
             .map(|node| format!("nid{node:05}"))
             .collect();

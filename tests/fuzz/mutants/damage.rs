@@ -1,4 +1,4 @@
-//! Darshan logs with bytes changed or cut. The crate's own tests of what is spilled (src/source/darshan/spilled_real_logs.rs) take this file in as well.
+//! Darshan logs with bytes changed or cut. The crate's own tests of what is spilled (src/source/darshan/tests/spilled_real_logs.rs) take this file in as well.
 
 use super::{ByteOrder, Compression, Input, Log, Random};
 use std::io::Read;

@@ -2,7 +2,7 @@
 
 use crate::answer::rows::rows;
 use crate::answer::rules::Row;
-use crate::engine::{Engine, rules};
+use crate::engine::{Engine, root_causes};
 use crate::error::{Error, Result};
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Deserializer};
@@ -247,7 +247,7 @@ async fn gather(engine: &Engine, job: i64, logs: Vec<Log>) -> Result<Job> {
     found.causes.retain(of_row);
     let others = format!(
         "SELECT f.*, {} AS causes FROM job_facts({}, job => {job}) f ORDER BY f.slowdown DESC, f.others DESC, f.fs, f.ost, f.log_id, f.direction",
-        rules::met_by_a_job(),
+        root_causes::met_by_a_job(),
         period(first, last)
     );
     found.others = rows(engine, &others).await?;

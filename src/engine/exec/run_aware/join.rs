@@ -15,7 +15,7 @@ use super::build_table::{Found, Held, NONE, Search};
 use super::fixed_keys::runs_of;
 use super::replay::{Begun, Shown, batches, begin};
 use super::sample::RUN;
-use crate::engine::rule::{Node, Rule};
+use crate::engine::physical_rule::{Node, Rule};
 use datafusion::arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions, UInt32Array};
 use datafusion::arrow::compute::{BatchCoalescer, concat_batches, take};
 use datafusion::arrow::datatypes::{DataType, SchemaRef};

@@ -23,7 +23,7 @@
 
 use super::fixed_keys::runs_of;
 use super::sample::RUN;
-use crate::engine::rule::{Node, Rule};
+use crate::engine::physical_rule::{Node, Rule};
 use datafusion::arrow::array::{
     ArrayRef, DynComparator, RecordBatch, UInt32Array, make_comparator,
 };

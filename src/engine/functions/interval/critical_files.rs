@@ -5,7 +5,7 @@ use super::intervals::{Asked, Ids, Intervals, Time, list};
 use crate::engine::functions::definition::{Aggregate, FunctionDoc, types};
 
 pub(in crate::engine::functions) static CRITICAL_FILES: Aggregate = Aggregate {
-    page: FunctionDoc {
+    doc: FunctionDoc {
         name: "critical_files",
         description: "The least number of intervals that together cover all of the time in which at least one was open, each with the part of \
             it that is its own: a list of structs (id, start, end), ascending and without overlap; NULL if there is no interval. The first is \
@@ -24,7 +24,7 @@ pub(in crate::engine::functions) static CRITICAL_FILES: Aggregate = Aggregate {
             FROM (VALUES ('File1', 0, 10), ('File2', 6, 12), ('File3', 4, 8), ('File4', 16, 18)) AS t(file, a, b))",
         answer: "File1 | 0.0 | 10.0\nFile2 | 10.0 | 12.0\nFile4 | 16.0 | 18.0",
     },
-    coerce: |given| interval_types(&CRITICAL_FILES.page, true, given),
+    coerce: |given| interval_types(&CRITICAL_FILES.doc, true, given),
     return_type: |taken| list(Ids::of(&taken[0]).data_type(), Time::of_both(&taken[1..])),
     state: |taken| {
         let state = list(Ids::of(&taken[0]).data_type(), Time::of_both(&taken[1..]));

@@ -6,7 +6,7 @@ use crate::engine::functions::definition::{Aggregate, FunctionDoc, types};
 use datafusion::arrow::datatypes::DataType;
 
 pub(in crate::engine::functions) static IO_TIME: Aggregate = Aggregate {
-    page: FunctionDoc {
+    doc: FunctionDoc {
         name: "io_time",
         description: "Seconds for which at least one of the intervals was open: the length of their union; NULL if there is no interval. Which \
             count is as for critical_files, whose parts add up to it.",
@@ -18,7 +18,7 @@ pub(in crate::engine::functions) static IO_TIME: Aggregate = Aggregate {
         example: "SELECT io_time(a, b) FROM (VALUES (0, 10), (6, 12), (4, 8), (16, 18)) AS t(a, b)",
         answer: "14.0",
     },
-    coerce: |given| interval_types(&IO_TIME.page, false, given),
+    coerce: |given| interval_types(&IO_TIME.doc, false, given),
     return_type: |_| DataType::Float64,
     state: |taken| vec![("parts", list(None, Time::of_both(taken)))],
     distinct_is_same: true,

@@ -9,7 +9,7 @@ use datafusion::common::Result;
 use std::sync::Arc;
 
 pub(in crate::engine::functions) static OST_AND: Scalar = Scalar {
-    page: FunctionDoc {
+    doc: FunctionDoc {
         name: "ost_and",
         description: "The OSTs that both sets have, as a roaring bitmap. OST indexes belong to a file system: both sets must be of the same one.",
         syntax: "ost_and(bits, other)",
@@ -20,7 +20,7 @@ pub(in crate::engine::functions) static OST_AND: Scalar = Scalar {
         example: "SELECT ost_list(ost_and(ost_bits([3, 7]), ost_bits([7, 9])))",
         answer: "[7]",
     },
-    coerce: |given| taken(&OST_AND.page, &[2], given, |_, t| bits_type(t)),
+    coerce: |given| taken(&OST_AND.doc, &[2], given, |_, t| bits_type(t)),
     return_type: || DataType::Binary,
     kernel: ost_and,
 };

@@ -10,7 +10,7 @@ use roaring::RoaringBitmap;
 use std::sync::Arc;
 
 pub(in crate::engine::functions) static OST_BITS: Scalar = Scalar {
-    page: FunctionDoc {
+    doc: FunctionDoc {
         name: "ost_bits",
         description: "The set of the OSTs of a list, as a roaring bitmap. Elements that are NULL (unknown) are left out.",
         syntax: "ost_bits(list)",
@@ -21,7 +21,7 @@ pub(in crate::engine::functions) static OST_BITS: Scalar = Scalar {
         example: "SELECT ost_list(ost_bits([7, 3, 7, NULL]))",
         answer: "[3, 7]",
     },
-    coerce: |given| taken(&OST_BITS.page, &[1], given, |_, t| list_type(t)),
+    coerce: |given| taken(&OST_BITS.doc, &[1], given, |_, t| list_type(t)),
     return_type: || DataType::Binary,
     kernel: ost_bits,
 };

@@ -9,7 +9,7 @@ use datafusion::common::Result;
 use std::sync::Arc;
 
 pub(in crate::engine::functions) static OST_CONTAINS: Scalar = Scalar {
-    page: FunctionDoc {
+    doc: FunctionDoc {
         name: "ost_contains",
         description: "Whether an OST is in a set.",
         syntax: "ost_contains(bits, ost)",
@@ -24,7 +24,7 @@ pub(in crate::engine::functions) static OST_CONTAINS: Scalar = Scalar {
         answer: "true | false",
     },
     coerce: |given| {
-        taken(&OST_CONTAINS.page, &[2], given, |i, t| {
+        taken(&OST_CONTAINS.doc, &[2], given, |i, t| {
             if i == 0 {
                 bits_type(t)
             } else {

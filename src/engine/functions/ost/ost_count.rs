@@ -9,7 +9,7 @@ use datafusion::common::Result;
 use std::sync::Arc;
 
 pub(in crate::engine::functions) static OST_COUNT: Scalar = Scalar {
-    page: FunctionDoc {
+    doc: FunctionDoc {
         name: "ost_count",
         description: "How many OSTs a set has.",
         syntax: "ost_count(bits)",
@@ -20,7 +20,7 @@ pub(in crate::engine::functions) static OST_COUNT: Scalar = Scalar {
         example: "SELECT ost_count(ost_bits([3, 7, 7, 200]))",
         answer: "3",
     },
-    coerce: |given| taken(&OST_COUNT.page, &[1], given, |_, t| bits_type(t)),
+    coerce: |given| taken(&OST_COUNT.doc, &[1], given, |_, t| bits_type(t)),
     return_type: || DataType::Int64,
     kernel: ost_count,
 };

@@ -6,7 +6,7 @@ use crate::engine::functions::definition::{Aggregate, FunctionDoc};
 use datafusion::arrow::datatypes::DataType;
 
 pub(in crate::engine::functions) static OST_INTERSECT: Aggregate = Aggregate {
-    page: FunctionDoc {
+    doc: FunctionDoc {
         name: "ost_intersect",
         description: "The OSTs that all of the sets have, as a roaring bitmap; NULL if there is no set. OST indexes belong to a file \
             system, so all sets of a group must be of the same one: group by fs.",
@@ -23,7 +23,7 @@ pub(in crate::engine::functions) static OST_INTERSECT: Aggregate = Aggregate {
         answer: "home | [1]\nscratch | [2]",
     },
     coerce: |given| {
-        taken(&OST_INTERSECT.page, &[2], given, |i, t| {
+        taken(&OST_INTERSECT.doc, &[2], given, |i, t| {
             if i == 0 { text_type(t) } else { bits_type(t) }
         })
     },

@@ -9,7 +9,7 @@ use datafusion::common::Result;
 use std::sync::Arc;
 
 pub(in crate::engine::functions) static OST_LIST: Scalar = Scalar {
-    page: FunctionDoc {
+    doc: FunctionDoc {
         name: "ost_list",
         description: "The OSTs of a set as a list, ascending.",
         syntax: "ost_list(bits)",
@@ -20,7 +20,7 @@ pub(in crate::engine::functions) static OST_LIST: Scalar = Scalar {
         example: "SELECT unnest(ost_list(ost_bits([200, 3])))",
         answer: "3\n200",
     },
-    coerce: |given| taken(&OST_LIST.page, &[1], given, |_, t| bits_type(t)),
+    coerce: |given| taken(&OST_LIST.doc, &[1], given, |_, t| bits_type(t)),
     return_type: || list_of(DataType::Int64),
     kernel: ost_list,
 };

@@ -9,7 +9,7 @@ use datafusion::common::Result;
 use std::sync::Arc;
 
 pub(in crate::engine::functions) static OST_OR: Scalar = Scalar {
-    page: FunctionDoc {
+    doc: FunctionDoc {
         name: "ost_or",
         description: "The OSTs that at least one of two sets has, as a roaring bitmap. OST indexes belong to a file system: both sets must be of the same one.",
         syntax: "ost_or(bits, other)",
@@ -20,7 +20,7 @@ pub(in crate::engine::functions) static OST_OR: Scalar = Scalar {
         example: "SELECT ost_list(ost_or(ost_bits([3, 7]), ost_bits([7, 9])))",
         answer: "[3, 7, 9]",
     },
-    coerce: |given| taken(&OST_OR.page, &[2], given, |_, t| bits_type(t)),
+    coerce: |given| taken(&OST_OR.doc, &[2], given, |_, t| bits_type(t)),
     return_type: || DataType::Binary,
     kernel: ost_or,
 };

@@ -9,7 +9,7 @@ use datafusion::common::{Result, exec_err};
 use std::sync::Arc;
 
 pub(in crate::engine::functions) static OST_OVERLAP: Scalar = Scalar {
-    page: FunctionDoc {
+    doc: FunctionDoc {
         name: "ost_overlap",
         description: "How many OSTs two sets have in common. OST indexes belong to a file system, so both must be of the same one: \
             ask for a.fs = b.fs in the join. Without file systems it is ost_count(ost_and(a, b)).",
@@ -24,7 +24,7 @@ pub(in crate::engine::functions) static OST_OVERLAP: Scalar = Scalar {
         answer: "2",
     },
     coerce: |given| {
-        taken(&OST_OVERLAP.page, &[4], given, |i, t| {
+        taken(&OST_OVERLAP.doc, &[4], given, |i, t| {
             if i % 2 == 0 {
                 text_type(t)
             } else {

@@ -16,7 +16,7 @@ use datafusion::logical_expr::{EmitTo, GroupsAccumulator};
 use std::sync::Arc;
 
 pub(in crate::engine::functions) static APPROX_PERCENTILES: Aggregate = Aggregate {
-    page: FunctionDoc {
+    doc: FunctionDoc {
         name: "approx_percentiles",
         description: "As percentiles, from a t-digest of at most 300 means (5 KiB) for each group: off by at most half a percent of the ranks, \
             less towards the ends; least and greatest value are exact, and so is all for up to 50 values. The last digits may depend on \
@@ -33,7 +33,7 @@ pub(in crate::engine::functions) static APPROX_PERCENTILES: Aggregate = Aggregat
         answer: "[1.0, 2.0, 3.0, 4.0, 10.0]",
     },
     coerce: |given| {
-        taken(&APPROX_PERCENTILES.page, &[1, 2], given, |i, t| {
+        taken(&APPROX_PERCENTILES.doc, &[1, 2], given, |i, t| {
             if i == 0 {
                 number_type(t)
             } else {

@@ -18,7 +18,7 @@ use datafusion::logical_expr::{ColumnarValue, EmitTo, GroupsAccumulator};
 use std::sync::Arc;
 
 pub(in crate::engine::functions) static PERCENTILES: Aggregate = Aggregate {
-    page: FunctionDoc {
+    doc: FunctionDoc {
         name: "percentiles",
         description: "The n + 1 values that cut the values of x into n parts of equal size: element i (from 0) is the quantile at i/n, the first \
             the least value and the last the greatest. Exact, interpolated between neighbors as DuckDB's quantile_cont. NULLs are left out, \
@@ -35,7 +35,7 @@ pub(in crate::engine::functions) static PERCENTILES: Aggregate = Aggregate {
         answer: "[1.0, 2.0, 3.0, 4.0, 10.0]",
     },
     coerce: |given| {
-        taken(&PERCENTILES.page, &[1, 2], given, |i, t| {
+        taken(&PERCENTILES.doc, &[1, 2], given, |i, t| {
             if i == 0 {
                 number_type(t)
             } else {

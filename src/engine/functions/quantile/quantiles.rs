@@ -10,7 +10,7 @@ use datafusion::logical_expr::function::AccumulatorArgs;
 use std::sync::Arc;
 
 pub(in crate::engine) static QUANTILES: Aggregate = Aggregate {
-    page: FunctionDoc {
+    doc: FunctionDoc {
         name: "quantiles",
         description: "The quantiles of x at each p, as a list in their order: 0.5 is the median. Exact, interpolated between neighbors as \
             DuckDB's quantile_cont. NULLs are left out, NaN counts as greater than all; NULL if there is no value. Keeps all values in memory, once \
@@ -25,7 +25,7 @@ pub(in crate::engine) static QUANTILES: Aggregate = Aggregate {
     },
     coerce: |given| {
         let number = given.len().max(2);
-        taken(&QUANTILES.page, &[number], given, |_, t| number_type(t))
+        taken(&QUANTILES.doc, &[number], given, |_, t| number_type(t))
     },
     return_type: |_| floats(),
     state: |_| vec![("values", floats())],

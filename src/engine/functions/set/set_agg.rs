@@ -5,7 +5,7 @@ use crate::engine::functions::arguments::{id_type, taken};
 use crate::engine::functions::definition::{Aggregate, FunctionDoc};
 
 pub(in crate::engine) static SET_AGG: Aggregate = Aggregate {
-    page: FunctionDoc {
+    doc: FunctionDoc {
         name: "set_agg",
         description: "The different values of id, as a list in ascending order; NULL if there is none. NULLs are left out. Numbers of \
             different values cannot be added up; sets of groups can be united by set_union, so that what is counted once in each of them is \
@@ -16,7 +16,7 @@ pub(in crate::engine) static SET_AGG: Aggregate = Aggregate {
             GROUP BY fs ORDER BY fs",
         answer: "home | [3]\nscratch | [3, 8]",
     },
-    coerce: |given| taken(&SET_AGG.page, &[1], given, |_, t| id_type(t)),
+    coerce: |given| taken(&SET_AGG.doc, &[1], given, |_, t| id_type(t)),
     return_type: |taken| set_of(&taken[0]),
     state: |taken| vec![("ids", set_of(&taken[0]))],
     distinct_is_same: true,

@@ -6,7 +6,7 @@ use crate::engine::functions::definition::{Aggregate, FunctionDoc};
 use datafusion::arrow::datatypes::DataType;
 
 pub(in crate::engine::functions) static SET_UNION: Aggregate = Aggregate {
-    page: FunctionDoc {
+    doc: FunctionDoc {
         name: "set_union",
         description: "The different values that at least one of the lists has, as a list in ascending order; NULL if there is none. The \
             lists are those of set_agg, or any others of integers.",
@@ -15,7 +15,7 @@ pub(in crate::engine::functions) static SET_UNION: Aggregate = Aggregate {
         example: "SELECT set_union(logs) FROM (VALUES ([3, 8]), ([3]), ([5, 8])) AS layout(logs)",
         answer: "[3, 5, 8]",
     },
-    coerce: |given| taken(&SET_UNION.page, &[1], given, |_, t| list_type(t)),
+    coerce: |given| taken(&SET_UNION.doc, &[1], given, |_, t| list_type(t)),
     return_type: |taken| taken[0].clone(),
     state: |taken| vec![("ids", taken[0].clone())],
     distinct_is_same: true,

@@ -21,7 +21,7 @@ mod key_bounds;
 mod scan;
 
 use super::copartitioned_join::DeclarePartitioningExec;
-use crate::engine::rule::{Node, Rule};
+use crate::engine::physical_rule::{Node, Rule};
 use datafusion::arrow::datatypes::{DataType, TimeUnit};
 use datafusion::common::tree_node::TreeNode;
 use datafusion::common::{JoinType, NullEquality, Result};

@@ -18,25 +18,21 @@ mod tests;
 mod totals;
 
 use super::log::Log;
-use crate::error::Result;
 use crate::source::{BatchSink, Input, Site};
+pub(super) use row::Row;
 pub(super) use totals::Totals;
 
-/// Appends one log's rows to `darshan_file` and its row to `darshan_log`, where they are asked for.
-///
-/// # Errors
-/// None today: what a damaged log lacks is NULL.
+/// Appends one log's rows to `darshan_file` and its row to `darshan_log`, where they are asked for. What a damaged log lacks is NULL.
 pub fn fill_file_and_log(
     log: &Log,
     log_id: i64,
     input: &Input,
     site: &Site,
     tables: &mut BatchSink,
-) -> Result<()> {
+) {
     let mut totals = Totals::default();
     fill_files(log, log_id, site, &mut totals, tables);
     fill_log(log, totals, log_id, input, site, tables);
-    Ok(())
 }
 
 /// Appends to `darshan_file` the rows of the files whose records the log holds, and adds them to what `darshan_log` says.

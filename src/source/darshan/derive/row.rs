@@ -4,13 +4,13 @@ use crate::table::{Column, TableBuilder};
 
 /// A row on its way into a builder. Columns are written in the order of the schema; each call names its column, and the
 /// tests check that the names are the schema's.
-pub(super) struct Row<'a> {
+pub(in crate::source::darshan) struct Row<'a> {
     builder: &'a mut TableBuilder,
     at: usize,
 }
 
 impl<'a> Row<'a> {
-    pub(super) fn new(builder: &'a mut TableBuilder) -> Self {
+    pub(in crate::source::darshan) fn new(builder: &'a mut TableBuilder) -> Self {
         Self { builder, at: 0 }
     }
 
@@ -28,42 +28,50 @@ impl<'a> Row<'a> {
         self.builder.column(self.at - 1)
     }
 
-    pub(super) fn int(&mut self, name: &str, value: impl Into<Option<i64>>) {
+    pub(in crate::source::darshan) fn int(&mut self, name: &str, value: impl Into<Option<i64>>) {
         self.next(name).int64().push(value);
     }
 
-    pub(super) fn id(&mut self, name: &str, value: u64) {
+    pub(in crate::source::darshan) fn id(&mut self, name: &str, value: u64) {
         self.next(name).uint64().push(value);
     }
 
-    pub(super) fn float(&mut self, name: &str, value: impl Into<Option<f64>>) {
+    pub(in crate::source::darshan) fn float(&mut self, name: &str, value: impl Into<Option<f64>>) {
         self.next(name).float64().push(value);
     }
 
-    pub(super) fn time(&mut self, name: &str, micros: impl Into<Option<i64>>) {
+    pub(in crate::source::darshan) fn time(&mut self, name: &str, micros: impl Into<Option<i64>>) {
         self.next(name).timestamp().push(micros);
     }
 
-    pub(super) fn flag(&mut self, name: &str, value: impl Into<Option<bool>>) {
+    pub(in crate::source::darshan) fn flag(&mut self, name: &str, value: impl Into<Option<bool>>) {
         self.next(name).boolean().append_option(value.into());
     }
 
-    pub(super) fn text(&mut self, name: &str, value: Option<&str>) {
+    pub(in crate::source::darshan) fn text(&mut self, name: &str, value: Option<&str>) {
         self.next(name).utf8().append_option(value);
     }
 
-    pub(super) fn bytes(&mut self, name: &str, value: Option<&[u8]>) {
+    pub(in crate::source::darshan) fn bytes(&mut self, name: &str, value: Option<&[u8]>) {
         self.next(name).binary().append_option(value);
     }
 
-    pub(super) fn texts<'t>(&mut self, name: &str, values: impl Iterator<Item = &'t str>) {
+    pub(in crate::source::darshan) fn texts<'t>(
+        &mut self,
+        name: &str,
+        values: impl Iterator<Item = &'t str>,
+    ) {
         let list = self.next(name).list();
         let items = list.items(0).utf8();
         let length = values.map(|value| items.append_value(value)).count();
         list.push(length);
     }
 
-    pub(super) fn int32s(&mut self, name: &str, values: Option<&[Option<i32>]>) {
+    pub(in crate::source::darshan) fn int32s(
+        &mut self,
+        name: &str,
+        values: Option<&[Option<i32>]>,
+    ) {
         let list = self.next(name).list();
         match values {
             Some(values) => {
@@ -75,7 +83,7 @@ impl<'a> Row<'a> {
         }
     }
 
-    pub(super) fn int64s(&mut self, name: &str, values: Option<&[i64]>) {
+    pub(in crate::source::darshan) fn int64s(&mut self, name: &str, values: Option<&[i64]>) {
         let list = self.next(name).list();
         match values {
             Some(values) => {
@@ -88,7 +96,7 @@ impl<'a> Row<'a> {
     }
 
     /// Every column must have been written.
-    pub(super) fn end(self) {
+    pub(in crate::source::darshan) fn end(self) {
         debug_assert_eq!(self.at, self.builder.table().columns.len());
     }
 }

@@ -182,7 +182,7 @@ fn tails(
             }
         }
         if module.shape == Shape::Mdhim {
-            let end = records.end(*record as usize);
+            let end = records.start(*record as usize + 1);
             let histogram = records.bytes.get(at + mdhim::HEAD..end).unwrap_or_default();
             let (bins, _) = histogram.as_chunks::<8>();
             let list = builder.column(column).list();

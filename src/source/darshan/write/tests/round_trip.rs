@@ -107,7 +107,7 @@ fn assert_module_read_back(read: &Log, module: &Module, partial: u64) {
                 let got_floats: Vec<_> =
                     (0..floats.len()).map(|c| Some(got.float(at, c))).collect();
                 assert_eq!(got_floats, floats, "{what}");
-                let raw = &got.bytes[got.start(at)..got.end(at)];
+                let raw = &got.bytes[got.start(at)..got.start(at + 1)];
                 let file = got.layout.file_record_id.map(|at| number(raw, at) as u64);
                 match (&record.extra, file) {
                     (Extra::File(wrote), Some(file)) => assert_eq!(file, *wrote, "{what}"),

@@ -5,7 +5,8 @@
 //! did on the OSTs of a job.
 //!
 //! # Adding a rule
-//! One file `queries/rules/NAME.toml`, one line in [`RULES`], and an `.slt`. `root_causes` and `diagnose` then know it.
+//! One file `queries/rules/NAME.toml`, one line in [`RULES`], and a job for it in `tests/slt/troubled_lake.rs`, whose row stands in
+//! `tests/slt/troubled/queries/root_causes.slt`. `root_causes` and `diagnose` then know it.
 //!
 //! | key | what it is |
 //! |---|---|

@@ -1,16 +1,16 @@
 //! Real logs, and mutants of them, give the same rows whether their records fit into memory or are spilled: by limits that only the crate
 //! can set.
 
-use super::Darshan;
 use super::bounded::{MIB, assert_same, read, reader, tiny};
-use super::header::{ByteOrder, Compression};
-use super::log::Log;
 use crate::math::random::Random;
+use crate::source::darshan::Darshan;
+use crate::source::darshan::header::{ByteOrder, Compression};
+use crate::source::darshan::log::Log;
 use crate::source::tests::shared_data;
 use crate::source::{BatchSink, Input, Reader, Source};
 use std::path::PathBuf;
 
-#[path = "../../../tests/fuzz/mutants/damage.rs"]
+#[path = "../../../../tests/fuzz/mutants/damage.rs"]
 mod damage;
 
 /// Every real log, by path.

@@ -1,13 +1,13 @@
 //! Logs that are larger than the memory they may take. Real ones are read as if they were in `spilled_real_logs`.
 
-use super::counters::posix;
-use super::log::{Limits, Log};
-use super::reader::DarshanReader;
-use super::spilled_records;
-use super::write::{Apmpi, ApmpiRecord, Module, Record, Records, Segment, Trace};
-use super::write::{DarshanLog, Job};
-use super::{Darshan, ModuleId};
+use crate::source::darshan::counters::posix;
 use crate::source::darshan::header::{ByteOrder, Compression};
+use crate::source::darshan::log::{Limits, Log};
+use crate::source::darshan::reader::DarshanReader;
+use crate::source::darshan::spilled_records;
+use crate::source::darshan::write::{Apmpi, ApmpiRecord, Module, Record, Records, Segment, Trace};
+use crate::source::darshan::write::{DarshanLog, Job};
+use crate::source::darshan::{Darshan, ModuleId};
 use crate::source::{BatchSink, Input, Outcome, Reader, Site, Source, Status};
 use arrow::array::AsArray;
 use arrow::datatypes::{DataType, Float64Type, UInt64Type};
@@ -24,7 +24,7 @@ const MEMORY: usize = 16 * MIB;
 const LOG: &str = "IOLODE_BOUNDED_LOG";
 const TABLES: &str = "IOLODE_BOUNDED_TABLES";
 /// The test that is this process.
-const CHILD: &str = "source::darshan::bounded::the_process_that_reads_one_log";
+const CHILD: &str = "source::darshan::tests::bounded::the_process_that_reads_one_log";
 
 /// What the process may hold beyond the memory of a log: what the allocator keeps, and pages of code.
 const SLACK: usize = 4 * MIB;
@@ -479,21 +479,21 @@ fn records_of_every_kind_that_fill_the_memory_stay_within_it() {
         writes: (0..32_000).map(segment).collect(),
         ..Trace::default()
     });
-    let layouts = (0..24).map(|rank| super::write::Layout {
+    let layouts = (0..24).map(|rank| crate::source::darshan::write::Layout {
         id: 3 + rank as u64 % 8,
         rank,
-        components: vec![super::write::Component::plain(
+        components: vec![crate::source::darshan::write::Component::plain(
             1 << 20,
             (0..128_000).collect(),
         )],
-        ..super::write::Layout::default()
+        ..crate::source::darshan::write::Layout::default()
     });
-    let heatmaps = (0..24).map(|rank| super::write::Heatmap {
+    let heatmaps = (0..24).map(|rank| crate::source::darshan::write::Heatmap {
         id: 3,
         rank,
         reads: vec![1; 64_000],
         writes: vec![2; 64_000],
-        ..super::write::Heatmap::default()
+        ..crate::source::darshan::write::Heatmap::default()
     });
     let of = |id, version, records| DarshanLog {
         modules: vec![Module::new(id, version, records)],
@@ -556,7 +556,7 @@ fn a_directory_of_temporary_files_that_is_not_there_is_told() {
     let directory = tempfile::tempdir().unwrap().path().join("none");
     let mut log = Log::with_memory(16 * MIB, Some(&directory));
     let error = log
-        .read(&input, super::log::ModuleSet::ALL)
+        .read(&input, crate::source::darshan::log::ModuleSet::ALL)
         .unwrap_err()
         .to_string();
     assert!(

@@ -5,14 +5,14 @@ use std::sync::{PoisonError, RwLock};
 
 /// The functions of a session.
 #[derive(Default)]
-pub(in crate::engine) struct Mine {
+pub(in crate::engine) struct SessionFunctions {
     /// What it keeps itself.
     pub(super) functions: RwLock<Vec<UserFunction>>,
     /// Names of the first lake's functions, as they were when last looked at; for suggestions.
-    heard: RwLock<Vec<String>>,
+    known_names: RwLock<Vec<String>>,
 }
 
-impl Mine {
+impl SessionFunctions {
     pub(super) fn functions(&self) -> Vec<UserFunction> {
         let functions = self.functions.read();
         functions.unwrap_or_else(PoisonError::into_inner).clone()
@@ -21,9 +21,9 @@ impl Mine {
     /// Every user's function that is known of.
     pub(in crate::engine) fn names(&self) -> Vec<String> {
         let mut names: Vec<String> = self.functions().into_iter().map(|f| f.name).collect();
-        let heard = self.heard.read();
+        let known_names = self.known_names.read();
         names.extend(
-            heard
+            known_names
                 .unwrap_or_else(PoisonError::into_inner)
                 .iter()
                 .cloned(),
@@ -31,8 +31,11 @@ impl Mine {
         names
     }
 
-    pub(super) fn hear(&self, functions: &[UserFunction]) {
+    pub(super) fn learn_names(&self, functions: &[UserFunction]) {
         let names = functions.iter().map(|function| function.name.clone());
-        *self.heard.write().unwrap_or_else(PoisonError::into_inner) = names.collect();
+        *self
+            .known_names
+            .write()
+            .unwrap_or_else(PoisonError::into_inner) = names.collect();
     }
 }

@@ -53,7 +53,7 @@ impl DarshanReader {
                 while part.bytes.len() < limits.part && cursor.id().is_some() {
                     take(&mut cursor, &mut part)?;
                 }
-                self.log.put_body(module, part);
+                self.log.put_region(module, part);
                 self.fill_part(&cursor, id, job_id, tables)?;
             }
             self.end(&cursor);
@@ -88,7 +88,7 @@ impl DarshanReader {
                 self.take_file(file, &mut cursors, &mut parts, limits.file)?;
             }
             for (cursor, part) in cursors.iter().zip(parts) {
-                self.log.put_body(cursor.region.module.id, part);
+                self.log.put_region(cursor.region.module.id, part);
             }
             derive::fill_files(&self.log, id, &self.site, totals, tables);
             for cursor in cursors.iter().filter(|c| !traces(c.region.module.id)) {
@@ -135,7 +135,7 @@ impl DarshanReader {
     /// The records of a module that the log holds, without any.
     fn begin(&mut self, cursor: &Cursor<'_>) -> ModuleRegion {
         let region = cursor.region;
-        let mut part = self.log.take_body(region.module.id);
+        let mut part = self.log.take_region(region.module.id);
         part.begin(region.module, region.version, &region.head);
         part
     }
