@@ -16,6 +16,7 @@ mod interrupt;
 mod lake;
 mod open;
 mod output;
+mod output_args;
 mod panics;
 mod period;
 mod progress;

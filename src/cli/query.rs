@@ -2,12 +2,11 @@
 
 use super::executor::Ask;
 use super::exit::Exit;
-use super::output::Format;
-use super::output::format_parser;
+use super::output_args::OutputArgs;
 use super::period::{moment, period, zone};
 use super::screen::Terminal;
 use super::session::{QueryArgs, Session};
-use super::shell::{OutFile, Settings, Shell};
+use super::shell::Shell;
 use crate::answer::analysis::{ANALYSES, Analysis};
 use crate::answer::answer::Answer;
 use crate::engine::queries::{FOLDERS, Param, ParamType, Query, queries, query};
@@ -16,7 +15,6 @@ use crate::lake::Lake;
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgMatches, Command, FromArgMatches};
 use std::io::Write;
-use std::path::PathBuf;
 
 /// Run a built-in query; without a name, list them
 pub(super) struct Args {
@@ -46,15 +44,8 @@ impl Asked {
 struct Common {
     #[command(flatten)]
     ask: QueryArgs,
-    /// Output format
-    #[arg(long, value_name = "FORMAT", default_value = "table", value_parser = format_parser())]
-    format: &'static Format,
-    /// Write results to this file (created only when complete)
-    #[arg(short, long, value_name = "FILE")]
-    output: Option<PathBuf>,
-    /// With table output: one line per value (vertical)
-    #[arg(short = 'x', long)]
-    expanded: bool,
+    #[command(flatten)]
+    output: OutputArgs,
 }
 
 const EXAMPLES: &str = "\
@@ -285,12 +276,7 @@ impl FromArgMatches for Args {
 }
 
 pub(super) fn run(args: &Args, screen: &mut Terminal) -> anyhow::Result<Exit> {
-    let Common {
-        ask,
-        format,
-        output,
-        expanded,
-    } = &args.common;
+    let Common { ask, output } = &args.common;
     let Some(asked) = args.asked else {
         return list(screen);
     };
@@ -300,20 +286,15 @@ pub(super) fn run(args: &Args, screen: &mut Terminal) -> anyhow::Result<Exit> {
         Asked::Analysis(analysis) => return write_answers(&args.common, analysis, &typed, screen),
     };
     let statement = query.statement(&typed)?;
-    let out = output.as_deref().map(OutFile::create).transpose()?;
+    let out = output.file()?;
     let session = Session::open_for(
         ask,
         query.params.iter().any(|param| is_common(&param.name)),
         screen,
     )?;
     let exit = session.exit();
-    let settings = Settings {
-        format,
-        expanded: *expanded,
-        timing: true,
-    };
     let look = screen.look;
-    let mut shell = Shell::new(session, settings, &mut screen.data, look, out);
+    let mut shell = Shell::new(session, output.settings(), &mut screen.data, look, out);
     shell.run(Ask::Query(Box::new(statement)))?;
     shell.finish()?;
     Ok(exit)
@@ -383,7 +364,7 @@ fn write_answers(
     given: &[(String, String)],
     screen: &mut Terminal,
 ) -> anyhow::Result<Exit> {
-    let as_json = match common.format.name {
+    let as_json = match common.output.format().name {
         "table" => false,
         "json" => true,
         other => {
@@ -395,7 +376,7 @@ fn write_answers(
         }
     };
     let values = analysis.values(given)?;
-    let out = common.output.as_deref().map(OutFile::create).transpose()?;
+    let out = common.output.file()?;
     let takes_period = (analysis.params)();
     let takes_period = takes_period.iter().any(|param| is_common(&param.name));
     let session = Session::open_for(&common.ask, takes_period, screen)?;

@@ -1,12 +1,11 @@
 //! `iolode sql`: questions in SQL, from the command line, a file, a pipe, or at a prompt.
 
 use super::exit::Exit;
-use super::output::Format;
-use super::output::format_parser;
+use super::output_args::OutputArgs;
 use super::repl;
 use super::screen::Terminal;
 use super::session::{QueryArgs, Session};
-use super::shell::{OutFile, Settings, Shell};
+use super::shell::Shell;
 use crate::error::Error;
 use std::io::{IsTerminal, Read};
 use std::path::PathBuf;
@@ -35,19 +34,12 @@ pub(super) struct Args {
     /// Run the statements of this file and exit; - is stdin
     #[arg(short, long, value_name = "FILE")]
     file: Option<PathBuf>,
-    /// Output format
-    #[arg(long, value_name = "FORMAT", default_value = "table", value_parser = format_parser())]
-    format: &'static Format,
-    /// Write results to this file (created only when complete)
-    #[arg(short, long, value_name = "FILE")]
-    output: Option<PathBuf>,
-    /// With table output: one line per value (vertical)
-    #[arg(short = 'x', long)]
-    expanded: bool,
+    #[command(flatten)]
+    output: OutputArgs,
 }
 
 pub(super) fn run(args: &Args, screen: &mut Terminal) -> anyhow::Result<Exit> {
-    let out = args.output.as_deref().map(OutFile::create).transpose()?;
+    let out = args.output.file()?;
     // What is to be run is read before anything is opened: a missing file must not cost an ingest.
     let stdin = std::io::stdin();
     let script = match (&args.file, args.command.as_slice()) {
@@ -63,11 +55,7 @@ pub(super) fn run(args: &Args, screen: &mut Terminal) -> anyhow::Result<Exit> {
     let session = Session::open(&args.ask, screen)?;
     let exit = session.exit();
     let described = session.describe().to_string();
-    let settings = Settings {
-        format: args.format,
-        expanded: args.expanded,
-        timing: true,
-    };
+    let settings = args.output.settings();
     let look = screen.look;
     let mut shell = Shell::new(session, settings, &mut screen.data, look, out);
     match script {

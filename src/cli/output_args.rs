@@ -1,0 +1,83 @@
+//! Where an answer goes to, and in which form: the options of all commands that answer with rows.
+
+use super::output::{FORMATS, Format, format_parser};
+use super::shell::{OutFile, Settings};
+use std::path::{Path, PathBuf};
+
+/// Form and place of answers.
+#[derive(clap::Args)]
+pub(crate) struct OutputArgs {
+    /// Output format (default: table, or what the ending of the output file says, such as .csv)
+    #[arg(long, value_name = "FORMAT", value_parser = format_parser())]
+    format: Option<&'static Format>,
+    /// Write results to this file (created only when complete)
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// With table output: one line per value (vertical)
+    #[arg(short = 'x', long)]
+    expanded: bool,
+}
+
+impl OutputArgs {
+    /// The form asked for, else that of the file's ending, else a table.
+    pub(crate) fn format(&self) -> &'static Format {
+        let of_file = || self.output.as_deref().and_then(by_ending);
+        self.format.or_else(of_file).unwrap_or(&FORMATS[0])
+    }
+
+    /// The file, not there under its name yet; None for stdout.
+    ///
+    /// # Errors
+    /// If it cannot be created.
+    pub(crate) fn file(&self) -> anyhow::Result<Option<OutFile>> {
+        self.output.as_deref().map(OutFile::create).transpose()
+    }
+
+    /// How a shell shows answers.
+    pub(crate) fn settings(&self) -> Settings {
+        Settings {
+            format: self.format(),
+            expanded: self.expanded,
+            timing: true,
+        }
+    }
+}
+
+/// The format whose files have that ending.
+fn by_ending(file: &Path) -> Option<&'static Format> {
+    let ending = file.extension()?.to_str()?.to_lowercase();
+    let name = match ending.as_str() {
+        "jsonl" => "ndjson",
+        "arrows" => "arrow",
+        ending => ending,
+    };
+    FORMATS.iter().find(|format| format.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::{Args, Command, FromArgMatches};
+
+    #[test]
+    fn a_file_has_the_format_of_its_ending_unless_another_is_asked_for() {
+        for (line, format) in [
+            ("", "table"),
+            ("-o a.csv", "csv"),
+            ("-o a/b.TSV", "tsv"),
+            ("-o a.jsonl", "ndjson"),
+            ("-o a.json", "json"),
+            ("-o a.arrows", "arrow"),
+            ("-o a.parquet", "parquet"),
+            ("-o a.txt", "table"),
+            ("-o csv", "table"),
+            ("-o a.csv --format json", "json"),
+            ("-o a.csv --format table", "table"),
+        ] {
+            let words = std::iter::once("x").chain(line.split_whitespace());
+            let matches = OutputArgs::augment_args(Command::new("x")).get_matches_from(words);
+            let given = OutputArgs::from_arg_matches(&matches).unwrap();
+            assert_eq!(given.format().name, format, "{line}");
+        }
+    }
+}
