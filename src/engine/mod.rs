@@ -41,7 +41,7 @@ pub use catalog::views;
 pub use dataframe::{Direction, LakeSession, PerfFactors};
 pub use exec::for_execution;
 pub use session::options;
-pub use sql::{factors, queries, root_causes};
+pub use sql::{factors, habits, queries, root_causes};
 
 use crate::error::{Error, Result};
 use catalog::lakes::{AttachedLake, Catalog, SessionTables};

@@ -8,15 +8,14 @@ use std::collections::{BTreeMap, BTreeSet};
 crate::tests! {
     [Data] => {
         each_real_log_has_the_triggers_that_the_tool_gives_it,
+        each_real_log_has_the_habits_that_an_independent_computation_finds,
     }
 }
 
 /// 56 logs by the tool itself, the others by a computation that agrees with it on these. The tool's library does not swap the bytes of one time of
 /// big-endian logs, so that it gives P19 to one of them; by the bytes of the log it has none.
 fn each_real_log_has_the_triggers_that_the_tool_gives_it() {
-    let (dir, data) = (fresh(), shared_data());
-    let text = std::fs::read_to_string(data.join("reference/drishti_triggers.json")).unwrap();
-    let reference: Value = serde_json::from_str(&text).unwrap();
+    let reference = reference();
     let verdicts = |kind: &str| reference[kind]["values"].as_object().unwrap().clone();
     let mut expected: BTreeMap<String, BTreeSet<String>> = verdicts("reference_tool")
         .into_iter()
@@ -33,16 +32,9 @@ fn each_real_log_has_the_triggers_that_the_tool_gives_it() {
     let big_endian = expected.get_mut("mpi-io-test-ppc64-3.0.0.darshan").unwrap();
     assert!(big_endian.remove("P19"));
 
-    let logs = data.join("darshan").display().to_string();
-    let ingest = ["ingest", "--create", "--lake", "lake", "--darshan", &logs];
-    iolode(dir.path(), &ingest).ok();
-    let sql = "select l.log_path, d.* from drishti() d join darshan_log l on l.job_id = d.job_id and l.log_id = d.log_id";
-    let rows = iolode(
-        dir.path(),
-        &["sql", "--lake", "lake", "--format", "json", "-c", sql],
-    )
-    .ok();
-    let rows: Vec<Map<String, Value>> = serde_json::from_str(&rows).unwrap();
+    let rows = asked(
+        "select l.log_path, d.* from drishti() d join darshan_log l on l.job_id = d.job_id and l.log_id = d.log_id",
+    );
     let found: BTreeMap<String, BTreeSet<String>> = rows
         .iter()
         .map(|row| {
@@ -56,4 +48,66 @@ fn each_real_log_has_the_triggers_that_the_tool_gives_it() {
         })
         .collect();
     assert_eq!(found, expected);
+}
+
+/// Section 4 of its rules with their defaults, and the number that decides of each. It knows no Slurm and no layouts, so that it leaves out M09
+/// and M10.
+fn each_real_log_has_the_habits_that_an_independent_computation_finds() {
+    let reference = reference();
+    let expected = reference["corrected"]["values"].as_object().unwrap();
+    assert_eq!(expected.len(), 72);
+    let sql = "select l.log_path, a.code, a.value from advice(severity => 'ok') a join darshan_log l on l.job_id = a.job_id and l.log_id = a.log_id";
+    let mut found: BTreeMap<String, Map<String, Value>> = BTreeMap::new();
+    for row in asked(sql) {
+        let log = row["log_path"]
+            .as_str()
+            .unwrap()
+            .rsplit('/')
+            .next()
+            .unwrap();
+        let code = row["code"].as_str().unwrap();
+        if !["M09", "M10"].contains(&code) {
+            let codes = found.entry(log.into()).or_default();
+            assert!(codes.insert(code.into(), row["value"].clone()).is_none());
+        }
+    }
+    for (log, codes) in expected {
+        let codes = codes.as_object().unwrap();
+        let found = found.remove(log).unwrap_or_default();
+        let names = |codes: &Map<String, Value>| codes.keys().cloned().collect::<BTreeSet<_>>();
+        assert_eq!(names(&found), names(codes), "{log}");
+        for (code, value) in codes {
+            let [value, ours] = [value, &found[code]].map(|value| value.as_f64().unwrap());
+            // Seconds have three digits there, shares four; counts and bytes are exact.
+            let near = if ["M06", "M07", "P17"].contains(&code.as_str()) {
+                1e-3
+            } else {
+                1e-4
+            };
+            assert!(
+                (value - ours).abs() <= near,
+                "{log}: {code}: {ours}, not {value}"
+            );
+        }
+    }
+    assert!(found.is_empty(), "{found:?}");
+}
+
+fn reference() -> Value {
+    let text = std::fs::read_to_string(shared_data().join("reference/drishti_triggers.json"));
+    serde_json::from_str(&text.unwrap()).unwrap()
+}
+
+/// The rows of a statement over a lake of the real logs.
+fn asked(sql: &str) -> Vec<Map<String, Value>> {
+    let dir = fresh();
+    let logs = shared_data().join("darshan").display().to_string();
+    let ingest = ["ingest", "--create", "--lake", "lake", "--darshan", &logs];
+    iolode(dir.path(), &ingest).ok();
+    let rows = iolode(
+        dir.path(),
+        &["sql", "--lake", "lake", "--format", "json", "-c", sql],
+    )
+    .ok();
+    serde_json::from_str(&rows).unwrap()
 }

@@ -3,6 +3,7 @@
 pub(in crate::engine) mod all_sets;
 pub mod factors;
 pub(super) mod front_matter;
+pub mod habits;
 pub(in crate::engine) mod headings;
 pub(in crate::engine) mod long_chains;
 pub(in crate::engine) mod order_positions;

@@ -41,7 +41,7 @@ pub const QUERIES: &[(&str, &str, &str)] = queries! {
     }
     "facts" { "file_facts", "job_facts" }
     "lustre" { "ost_load", "slow_osts", "ost_neighbours", "stripe_advice" }
-    "advice" { "drishti" }
+    "advice" { "advice", "drishti" }
     "jobs" { "top_users_and_programs", "regressions", "rank_imbalance", "unreadable_logs" }
 };
 
@@ -125,6 +125,7 @@ fn parse(folder: &'static str, name: &'static str, text: &str) -> Result<Query> 
     let front: Front = toml::from_str(&front).map_err(|e| bad(e.to_string()))?;
     let (sql, columns) = super::factors::insert(&sql, front.columns)?;
     let (sql, columns) = super::root_causes::insert(sql, columns);
+    let (sql, columns) = super::habits::insert(sql, columns);
     Ok(Query {
         folder,
         name,

@@ -1,0 +1,124 @@
+--- doc = "Habits that cost I/O time, log by log, with what they cost and what to do: the rules of Drishti, corrected and weighed by time"
+--- grain = "one log and habit"
+--- source = "Bez, Ather and Byna (2022), Drishti: Guiding End-Users in the I/O Optimization Journey, PDSW; the rules differ as GUIDE.md says"
+--- columns = [
+---   { name = "job_id", type = "Int64", doc = "Job id as Darshan stored it" },
+---   { name = "log_id", type = "Int64", doc = "The log" },
+---   { name = "app", type = "Utf8", doc = "Program" },
+---   { name = "user", type = "Utf8", doc = "User name, a guess from the log's file name" },
+---   { name = "start_time", type = "Timestamp", doc = "Start of the program" },
+---   { name = "code", type = "Utf8", doc = "Code of Drishti" },
+---   { name = "rule", type = "Utf8", doc = "" },
+---   { name = "direction", type = "Utf8", doc = "read or write; NULL of a rule about both" },
+---   { name = "severity", type = "Utf8", doc = "critical, warning, info or ok; info where it costs less than min_cost seconds or 1 % of the run time" },
+---   { name = "value", type = "Float64", doc = "" },
+---   { name = "share", type = "Float64", doc = "What the rule counts / what it is a part of; NULL of a rule without such a part" },
+---   { name = "cost", type = "Float64", unit = "s", doc = "Time of the process with most of it in the files concerned: an upper bound of what can be saved; NULL where the rule does not say" },
+---   { name = "io_hours", type = "Float64", unit = "h", doc = "cost x processes: process hours" },
+---   { name = "files", type = "Int64", unit = "count", doc = "Files that the finding rests on" },
+---   { name = "subject", type = "Utf8", doc = "The file with most of it" },
+---   { name = "sentence", type = "Utf8", doc = "The finding in words" },
+---   { name = "advice", type = "Utf8", doc = "What to do; NULL where there is nothing to do" },
+---   { name = "flags", type = "List<Utf8>", doc = "partial: records are missing, counts are lower bounds; threads: the cost exceeded the run time and was cut to it" },
+--- ]
+--- [[param]]
+--- name = "job"
+--- type = "int"
+--- default = "NULL"
+--- doc = "Job id (default: all)"
+--- [[param]]
+--- name = "from"
+--- type = "timestamp"
+--- default = "NULL"
+--- doc = "Logs that start then or later"
+--- [[param]]
+--- name = "to"
+--- type = "timestamp"
+--- default = "NULL"
+--- doc = "Logs that start before"
+--- [[param]]
+--- name = "min_cost"
+--- type = "float"
+--- default = "1"
+--- doc = "Cost, s, below which a finding is info"
+--- [[param]]
+--- name = "severity"
+--- type = "text"
+--- default = "'warning'"
+--- values = ["critical", "warning", "info", "ok"]
+--- doc = "The least severity of a finding; ok: also what is well"
+
+WITH log AS (
+  SELECT l.job_id, l.log_id, l.app, l."user", l.start_time, CAST(l.nprocs AS DOUBLE) AS nprocs, l.run_time, array_has(l.modules, 'MPI-IO') AS has_mpiio,
+    array_has(l.partial_modules, 'POSIX') AS posix_partial, array_has(l.partial_modules, 'MPI-IO') AS mpiio_partial, j.job_node_count AS nodes
+  FROM darshan_log l LEFT JOIN job j ON j.job_id = l.job_id AND j.log_id = l.log_id
+  WHERE ($job IS NULL OR l.job_id = $job) AND ($from IS NULL OR l.start_time >= $from) AND ($to IS NULL OR l.start_time < $to)
+), posix_record AS (
+  -- Requests that are neither sequential nor the first of their process are random for certain.
+  SELECT r.job_id, r.log_id, r.record_id, r.rank, l.nprocs, r.posix_bytes_read AS bytes_read, r.posix_bytes_written AS bytes_written,
+    CAST(r.posix_bytes_read + r.posix_bytes_written AS DOUBLE) AS bytes, r.posix_f_variance_rank_bytes AS variance,
+    greatest(r.posix_reads - r.posix_seq_reads - CASE WHEN r.rank = -1 THEN l.nprocs WHEN r.posix_reads > 0 THEN 1 ELSE 0 END, 0) AS random_reads,
+    greatest(r.posix_writes - r.posix_seq_writes - CASE WHEN r.rank = -1 THEN l.nprocs WHEN r.posix_writes > 0 THEN 1 ELSE 0 END, 0) AS random_writes,
+    r.posix_mem_not_aligned, r.posix_max_byte_read, r.posix_max_byte_written, r.posix_f_meta_time, r.posix_f_slowest_rank_time,
+    (r.posix_f_read_time + r.posix_f_write_time + r.posix_f_meta_time) / l.nprocs AS mean_time
+  FROM log l JOIN darshan_posix r ON r.job_id = l.job_id AND r.log_id = l.log_id WHERE $job IS NULL OR r.job_id = $job
+), posix AS (
+  SELECT job_id, log_id, record_id, sum(random_reads) AS random_reads, sum(random_writes) AS random_writes, sum(posix_mem_not_aligned) AS mem_not_aligned,
+    max(posix_max_byte_read) AS posix_max_byte_read, max(posix_max_byte_written) AS posix_max_byte_written, sum(posix_f_meta_time) AS posix_meta_time,
+    max(posix_f_slowest_rank_time) FILTER (WHERE rank = -1) AS slowest_time, max(posix_f_slowest_rank_time - mean_time) FILTER (WHERE rank = -1) AS waited,
+    max(ratio(sqrt(variance) * nprocs, bytes)) FILTER (WHERE rank = -1) AS posix_cv,
+    coalesce(max(nprocs / (1 + power(ratio(sqrt(variance) * nprocs, bytes), 2))) FILTER (WHERE rank = -1), ratio(power(sum(bytes), 2), sum(bytes * bytes))) AS k_eff,
+    ratio(max(bytes_read) - avg(bytes_read), max(bytes_read)) AS read_gap, ratio(max(bytes_written) - avg(bytes_written), max(bytes_written)) AS write_gap
+  FROM posix_record GROUP BY job_id, log_id, record_id
+), mpiio AS (
+  SELECT r.job_id, r.log_id, r.record_id, sum(r.mpiio_f_read_time) AS mpiio_read_time, sum(r.mpiio_f_write_time) AS mpiio_write_time, sum(r.mpiio_nb_reads) AS mpiio_nb_reads,
+    sum(r.mpiio_nb_writes) AS mpiio_nb_writes,
+    max(ratio(sqrt(r.mpiio_f_variance_rank_bytes) * l.nprocs, r.mpiio_bytes_read + r.mpiio_bytes_written)) FILTER (WHERE r.rank = -1) AS mpiio_cv
+  FROM log l JOIN darshan_mpiio r ON r.job_id = l.job_id AND r.log_id = l.log_id WHERE $job IS NULL OR r.job_id = $job
+  GROUP BY r.job_id, r.log_id, r.record_id
+), file AS (
+  SELECT f.*, l.nprocs, l.has_mpiio, l.posix_partial, l.mpiio_partial, l.nodes, f.sharing IN ('shared', 'part_shared') AS several,
+    coalesce(f.mpiio_coll_reads, 0) + coalesce(f.mpiio_coll_writes, 0) > 0 AS collective,
+    f.size_read_0_100 + f.size_read_100_1k + f.size_read_1k_10k + f.size_read_10k_100k + f.size_read_100k_1m AS small_reads,
+    f.size_write_0_100 + f.size_write_100_1k + f.size_write_1k_10k + f.size_write_10k_100k + f.size_write_100k_1m AS small_writes,
+    greatest(coalesce(p.posix_max_byte_read, 0), coalesce(p.posix_max_byte_written, 0)) + 1 > f.file_alignment AS reaches,
+    p.random_reads, p.random_writes, p.mem_not_aligned, p.posix_max_byte_read, p.posix_max_byte_written, p.posix_meta_time, p.slowest_time, p.waited, p.posix_cv, p.k_eff, p.read_gap, p.write_gap,
+    m.mpiio_read_time, m.mpiio_write_time, m.mpiio_nb_reads, m.mpiio_nb_writes, m.mpiio_cv
+  FROM log l JOIN darshan_file f ON f.job_id = l.job_id AND f.log_id = l.log_id
+    LEFT JOIN posix p ON p.job_id = f.job_id AND p.log_id = f.log_id AND p.record_id = f.record_id
+    LEFT JOIN mpiio m ON m.job_id = f.job_id AND m.log_id = f.log_id AND m.record_id = f.record_id
+  WHERE NOT f.is_stream AND ($job IS NULL OR f.job_id = $job)
+), weighed AS (
+  SELECT job_id, log_id, record_id, waited, k_eff, /* weights */ FROM file
+), summed AS (
+  SELECT job_id, log_id, /* sums */ FROM weighed GROUP BY job_id, log_id
+), record AS (
+  SELECT job_id, log_id, record_id, rank, posix_f_read_time, posix_f_write_time, posix_f_meta_time, CAST(NULL AS DOUBLE) AS mpiio_f_read_time, CAST(NULL AS DOUBLE) AS mpiio_f_write_time,
+    CAST(NULL AS DOUBLE) AS stdio_f_read_time, CAST(NULL AS DOUBLE) AS stdio_f_write_time, CAST(NULL AS DOUBLE) AS stdio_f_meta_time FROM darshan_posix WHERE $job IS NULL OR job_id = $job
+  UNION ALL
+  SELECT job_id, log_id, record_id, rank, CAST(NULL AS DOUBLE), CAST(NULL AS DOUBLE), CAST(NULL AS DOUBLE), mpiio_f_read_time, mpiio_f_write_time, CAST(NULL AS DOUBLE), CAST(NULL AS DOUBLE), CAST(NULL AS DOUBLE) FROM darshan_mpiio WHERE $job IS NULL OR job_id = $job
+  UNION ALL
+  SELECT job_id, log_id, record_id, rank, CAST(NULL AS DOUBLE), CAST(NULL AS DOUBLE), CAST(NULL AS DOUBLE), CAST(NULL AS DOUBLE), CAST(NULL AS DOUBLE), stdio_f_read_time, stdio_f_write_time, stdio_f_meta_time FROM darshan_stdio WHERE $job IS NULL OR job_id = $job
+), process AS (
+  SELECT r.job_id, r.log_id, r.rank, /* times */
+  FROM weighed w JOIN record r ON r.job_id = w.job_id AND r.log_id = w.log_id AND r.record_id = w.record_id GROUP BY r.job_id, r.log_id, r.rank
+), timed AS (
+  SELECT job_id, log_id, /* processes */ FROM process GROUP BY job_id, log_id
+), found AS (
+  SELECT l.job_id, l.log_id, l.app, l."user", l.start_time, l.nprocs, l.run_time, l.posix_partial OR l.mpiio_partial AS partial, unnest(make_array(/* findings */)) AS finding
+  FROM log l JOIN summed s ON s.job_id = l.job_id AND s.log_id = l.log_id
+    LEFT JOIN timed t ON t.job_id = l.job_id AND t.log_id = l.log_id
+), costed AS (
+  SELECT *, finding['code'] AS code, CASE WHEN finding['cost'] > run_time THEN run_time ELSE finding['cost'] END AS cost FROM found WHERE finding IS NOT NULL
+), judged AS (
+  SELECT *, CASE WHEN finding['severity'] <> 'ok' AND (cost < $min_cost OR cost < 0.01 * run_time) THEN 'info' ELSE finding['severity'] END AS severity FROM costed
+), named AS (
+  SELECT w.*, coalesce(f.path, 'a file without a name') AS subject
+  FROM (SELECT * FROM judged WHERE array_position(make_array('critical', 'warning', 'info', 'ok'), severity) <= array_position(make_array('critical', 'warning', 'info', 'ok'), $severity)) w LEFT JOIN darshan_file f ON f.job_id = w.job_id AND f.log_id = w.log_id AND f.record_id = w.finding['record_id']
+)
+SELECT job_id, log_id, app, "user", start_time, code, finding['rule'] AS rule, finding['direction'] AS direction, severity,
+  finding['value'] AS value, finding['share'] AS share, cost, cost * nprocs / 3600.0 AS io_hours, finding['files'] AS files, subject,
+  replace(finding['sentence'], '{subject}', subject) AS sentence, finding['advice'] AS advice,
+  array_remove_all(make_array(CASE WHEN partial THEN 'partial' ELSE '' END, CASE WHEN finding['cost'] > run_time THEN 'threads' ELSE '' END), '') AS flags
+FROM named
+ORDER BY job_id, log_id, array_position(make_array('critical', 'warning', 'info', 'ok'), severity), cost DESC, code, direction

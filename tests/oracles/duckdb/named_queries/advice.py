@@ -1,0 +1,212 @@
+# Habits that cost I/O time: Drishti's rules, corrected, in Python over the records of each log (Bez et al. 2022; GUIDE.md says how they differ).
+# param job int NULL
+# param from timestamp NULL
+# param to timestamp NULL
+# param min_cost float 1
+# param severity text warning
+# with severity=ok
+# with severity=info min_cost=0.001
+# with severity=critical min_cost=10
+# leaves sentence advice
+from collections import defaultdict
+from math import sqrt
+
+import lake
+from drishti import SMALL, records
+
+# Code, name, direction, severity; what is not said here stands in `rules`.
+RULES = {
+    "S01": ("stdio_high_usage", None, "critical"), "P01": ("write_count_intensive", "write", "info"), "P02": ("read_count_intensive", "read", "info"),
+    "P03": ("write_size_intensive", "write", "info"), "P04": ("read_size_intensive", "read", "info"), "P05": ("small_reads", "read", "critical"),
+    "P06": ("small_writes", "write", "critical"), "P07": ("misaligned_memory", None, "info"), "P08": ("misaligned_file", None, "critical"),
+    "P09": ("redundant_reads", "read", "warning"), "P10": ("redundant_writes", "write", "warning"), "P11": ("random_reads", "read", "critical"),
+    "P12": ("sequential_reads", "read", "ok"), "P13": ("random_writes", "write", "critical"), "P14": ("sequential_writes", "write", "ok"),
+    "P15": ("small_reads_shared", "read", "critical"), "P16": ("small_writes_shared", "write", "critical"), "P17": ("metadata_time", None, "critical"),
+    "P18": ("size_imbalance", None, "critical"), "P19": ("time_imbalance", None, "critical"), "P21": ("individual_write_imbalance", "write", "critical"),
+    "P22": ("individual_read_imbalance", "read", "critical"), "M01": ("no_mpi_io", None, "warning"), "M02": ("independent_reads", "read", "critical"),
+    "M03": ("independent_writes", "write", "critical"), "M04": ("collective_reads", "read", "ok"), "M05": ("collective_writes", "write", "ok"),
+    "M06": ("blocking_reads", "read", "warning"), "M07": ("blocking_writes", "write", "warning"), "M08": ("few_aggregators", None, "warning"),
+    "M09": ("many_aggregators", None, "warning"), "M10": ("aggregators_fit", None, "ok"),
+}
+
+
+SEVERITIES = ("critical", "warning", "info", "ok")
+
+
+def rows(con, p):
+    shown = SEVERITIES[: SEVERITIES.index(p["severity"]) + 1]
+    nodes = {row["log_id"]: row["job_node_count"] for row in lake.rows(con, "SELECT log_id, job_node_count FROM job")}
+    tables = {name: records(con, name) for name in ("posix", "mpiio", "stdio")}
+    files = defaultdict(list)
+    for file in lake.rows(con, "SELECT * FROM darshan_file WHERE NOT is_stream ORDER BY record_id"):
+        files[file["log_id"]].append(file)
+    answer = []
+    for log in lake.rows(con, "SELECT * FROM darshan_log"):
+        start = log["start_time"]
+        if p["job"] is not None and log["job_id"] != p["job"] or p["from"] and (not start or start < p["from"]) or p["to"] and (not start or start >= p["to"]):
+            continue
+        own = {name: by_file(table[log["log_id"]]) for name, table in tables.items()}
+        for code, (value, share, weights, cost) in rules(log, files[log["log_id"]], own, nodes.get(log["log_id"])).items():
+            answer.append(finding(log, code, value, share, weights, cost, p["min_cost"]))
+    return [row for row in answer if row["severity"] in shown]
+
+
+def by_file(of_log):
+    found = defaultdict(list)
+    for record in of_log:
+        found[record["record_id"]].append(record)
+    return found
+
+
+def finding(log, code, value, share, weights, cost, min_cost):
+    name, direction, severity = RULES[code]
+    run_time, threads = log["run_time"], False
+    if cost is not None:
+        threads = run_time is not None and cost > run_time
+        cost = run_time if threads else cost
+        if severity != "ok" and (cost < min_cost or run_time is not None and cost < 0.01 * run_time):
+            severity = "info"
+    most = max(weights, key=lambda one: (one[0], -one[1]["record_id"]))[1]
+    flags = ["partial"] if {"POSIX", "MPI-IO"} & set(log["partial_modules"] or []) else []
+    return {
+        "job_id": log["job_id"], "log_id": log["log_id"], "app": log["app"], "user": log["user"], "start_time": log["start_time"], "code": code, "rule": name,
+        "direction": direction, "severity": severity, "value": value, "share": share, "cost": cost,
+        "io_hours": None if cost is None or log["nprocs"] is None else cost * log["nprocs"] / 3600, "files": sum(weight > 0 for weight, _ in weights),
+        "subject": most["path"] or "a file without a name", "flags": flags + (["threads"] if threads else []),
+    }
+
+
+def rules(log, files, own, nodes):
+    """The rules that hold: value, share, the weight of each file, and the cost."""
+    P, found = log["nprocs"] or 0, {}
+    modules, partial = log["modules"] or [], log["partial_modules"] or []
+    run_time = log["run_time"] or 0
+    posix, mpiio, stdio = own["posix"], own["mpiio"], own["stdio"]
+    share_of = lambda part, whole: None if not whole else part / whole
+    exceeds = lambda share, least: share is not None and share > least
+
+    def weigh(weight, where=lambda f: True):
+        """The files that count, with their weights; a weight that is not known is none."""
+        return [(float(w), f) for f in files if where(f) for w in [weight(f)] if w is not None]
+
+    def time(weights, module, *counters):
+        """By process: shared records have the time of all processes."""
+        shared, single = 0.0, defaultdict(float)
+        for weight, f in weights:
+            for record in module[f["record_id"]] if weight > 0 else []:
+                spent = sum(record[name] for name in counters)
+                if record["rank"] == -1:
+                    shared += spent
+                else:
+                    single[record["rank"]] += spent
+        return shared / P + max(single.values(), default=0)
+
+    total = lambda weights: sum(weight for weight, _ in weights)
+    counted = lambda name: sum(f[name] or 0 for f in files if f[name] is not None)
+    pair = lambda f, a, b: None if f[a] is None or f[b] is None else f[a] + f[b]
+    has_posix = lambda f: f["posix_reads"] is not None
+    several = lambda f: f["sharing"] in ("shared", "part_shared")
+    collective = lambda f: (f["mpiio_coll_reads"] or 0) + (f["mpiio_coll_writes"] or 0) > 0
+    moved = lambda f: f["bytes_read"] + f["bytes_written"]
+    R, W = counted("posix_reads"), counted("posix_writes")
+
+    def add(code, holds, value, share, weights, cost=None):
+        if holds and weights:
+            found[code] = (float(value), share, weights, cost)
+
+    weights = weigh(lambda f: (f["stdio_bytes_read"] or 0) + (f["stdio_bytes_written"] or 0))
+    share = share_of(total(weights), sum(moved(f) for f in files))
+    add("S01", total(weights) >= 1e8 and exceeds(share, 0.1), share or 0, share, weights, time(weights, stdio, "f_read_time", "f_write_time", "f_meta_time"))
+    for code, more, less in (("P01", "posix_writes", "posix_reads"), ("P02", "posix_reads", "posix_writes")):
+        weights = weigh(lambda f: f[more] - f[less], has_posix)
+        share = share_of(total(weights), R + W)
+        add(code, R + W > 1000 and exceeds(share, 0.1), share or 0, share, weights)
+    for code, more, less in (("P03", "bytes_written", "bytes_read"), ("P04", "bytes_read", "bytes_written")):
+        weights, whole = weigh(lambda f: f[more] - f[less]), sum(moved(f) for f in files)
+        share = share_of(total(weights), whole)
+        add(code, whole >= 1e8 and exceeds(share, 0.1), share or 0, share, weights)
+    for word, all_requests, codes in (("read", R, ("P05", "P15", "P11", "P12", "P09")), ("write", W, ("P06", "P16", "P13", "P14", "P10"))):
+        small, mixed, jumps, forward, again = codes
+        clock, past = f"f_{word}_time", {"read": "read", "write": "written"}[word]
+        for code, where in ((small, has_posix), (mixed, lambda f: has_posix(f) and several(f))):
+            weights = weigh(lambda f: sum(f[f"size_{word}_{size}"] for size in SMALL), where)
+            share = share_of(total(weights), sum(f[f"posix_{word}s"] for f in files if where(f)))
+            add(code, total(weights) > 1000 and exceeds(share, 0.1), total(weights), share, weights, time(weights, posix, clock))
+        certain = lambda r: max(r[f"{word}s"] - r[f"seq_{word}s"] - (P if r["rank"] == -1 else r[f"{word}s"] > 0), 0)
+        weights = weigh(lambda f: sum(certain(r) for r in posix[f["record_id"]]), has_posix)
+        share = share_of(total(weights), all_requests)
+        add(jumps, total(weights) > 1000 and exceeds(share, 0.2), total(weights), share, weights, time(weights, posix, clock))
+        if "POSIX" not in partial:
+            weights = weigh(lambda f: f[f"seq_{word}s"], has_posix)
+            share = share_of(total(weights), all_requests)
+            add(forward, all_requests > 1000 and share is not None and 1 - share <= 0.2, share or 0, share, weights)
+        counter = f"posix_bytes_{past}"
+        end = lambda f: max((r[f"max_byte_{past}"] for r in posix[f["record_id"]]), default=None)
+        weights = weigh(lambda f: None if end(f) is None else max(f[counter] - (end(f) + 1), 0), lambda f: (f[counter] or 0) > 0)
+        share = share_of(total(weights), sum(f[counter] for f in files if (f[counter] or 0) > 0))
+        add(again, total(weights) >= 1e8 and exceeds(share, 0.1), total(weights), share, weights, time(weights, posix, clock))
+    weights = weigh(lambda f: sum(r["mem_not_aligned"] for r in posix[f["record_id"]]), has_posix)
+    share = share_of(total(weights), R + W)
+    add("P07", total(weights) > 1000 and exceeds(share, 0.1), total(weights), share, weights)
+    reach = lambda f: max((max(r["max_byte_read"], r["max_byte_written"]) for r in posix[f["record_id"]]), default=0) + 1
+    reaches = lambda f: has_posix(f) and f["file_alignment"] is not None and reach(f) > f["file_alignment"]
+    weights = weigh(lambda f: f["not_aligned"], reaches)
+    share = share_of(total(weights), sum(pair(f, "posix_reads", "posix_writes") or 0 for f in files if reaches(f)))
+    add("P08", total(weights) > 1000 and exceeds(share, 0.1), total(weights), share, weights, time(weights, posix, "f_read_time", "f_write_time"))
+    weights = weigh(lambda f: sum(r["f_meta_time"] for r in posix[f["record_id"]]), lambda f: posix[f["record_id"]])
+    spent = time(weights, posix, "f_meta_time")
+    add("P17", spent > 30 or spent > 1 and spent > 0.1 * run_time, spent, None, weights, spent)
+
+    def cv(module, f):
+        found = [r for r in module[f["record_id"]] if r["rank"] == -1 and r["bytes_read"] + r["bytes_written"]]
+        return max((sqrt(r["f_variance_rank_bytes"]) * P / (r["bytes_read"] + r["bytes_written"]) for r in found), default=None)
+
+    mean = lambda r: (r["f_read_time"] + r["f_write_time"] + r["f_meta_time"]) / P
+    shared_of = lambda f: [r for r in posix[f["record_id"]] if r["rank"] == -1]
+    waited = lambda f: max((r["f_slowest_rank_time"] - mean(r) for r in shared_of(f)), default=None)
+    slowest = lambda f: max((r["f_slowest_rank_time"] for r in shared_of(f)), default=None)
+    lost = lambda weights: sum(waited(f) for _, f in weights if waited(f) is not None) if any(waited(f) is not None for _, f in weights) else None
+    weights = weigh(lambda f: 1, lambda f: f["sharing"] == "shared" and moved(f) >= 1e8 and (cv(mpiio if collective(f) else posix, f) or 0) > 0.5)
+    add("P18", weights, len(weights), None, weights, lost(weights))
+    weights = weigh(lambda f: 1, lambda f: slowest(f) is not None and slowest(f) >= 1 and waited(f) > 0.5 * slowest(f))
+    add("P19", weights, len(weights), None, weights, lost(weights))
+    for code, word, past in (("P21", "write", "written"), ("P22", "read", "read")):
+        def gap(f):
+            values = [r[f"bytes_{past}"] for r in posix[f["record_id"]]]
+            return (max(values) - sum(values) / len(values)) / max(values) if values and max(values) else 0
+        weights = weigh(lambda f: 1, lambda f: f["sharing"] == "part_shared" and not collective(f) and moved(f) >= 1e8 and gap(f) > 0.3)
+        add(code, weights, len(weights), None, weights, time(weights, posix, f"f_{word}_time"))
+    weights = weigh(lambda f: pair(f, "posix_bytes_read", "posix_bytes_written"), lambda f: several(f) and has_posix(f))
+    add("M01", P > 1 and "MPI-IO" not in modules and total(weights) >= 1e8, total(weights), None, weights)
+    for word, alone, joint, waits in (("read", "M02", "M04", "M06"), ("write", "M03", "M05", "M07")):
+        indep, coll = f"mpiio_indep_{word}s", f"mpiio_coll_{word}s"
+        calls = lambda f: pair(f, indep, coll)
+        where = lambda f: several(f) and (f[indep] or 0) > 1000 and f[indep] / calls(f) > 0.5
+        weights = weigh(lambda f: f[indep], where)
+        add(alone, total(weights) > 0, total(weights), share_of(total(weights), sum(calls(f) for f in files if where(f))), weights, time(weights, mpiio, f"f_{word}_time"))
+        if "MPI-IO" not in partial:
+            weights = weigh(lambda f: f[coll])
+            share = share_of(total(weights), sum(calls(f) or 0 for f in files))
+            add(joint, total(weights) > 0 and share >= 0.5, share or 0, share, weights)
+        weights = weigh(lambda f: sum(r[f"f_{word}_time"] for r in mpiio[f["record_id"]]), lambda f: mpiio[f["record_id"]])
+        spent, without_waiting = time(weights, mpiio, f"f_{word}_time"), sum(r[f"nb_{word}s"] for _, f in weights for r in mpiio[f["record_id"]])
+        add(waits, "MPI-IO" in modules and not without_waiting and spent >= 1 and spent >= 0.1 * run_time, spent, None, weights, spent)
+
+    def k_eff(f):
+        shared = shared_of(f)
+        known = [cv(posix, f)] if shared and cv(posix, f) is not None else []
+        if known:
+            return P / (1 + known[0] ** 2)
+        moves = [r["bytes_read"] + r["bytes_written"] for r in posix[f["record_id"]]]
+        return sum(moves) ** 2 / sum(b * b for b in moves) if any(moves) else None
+
+    joined = lambda f: collective(f) and has_posix(f) and (pair(f, "posix_bytes_read", "posix_bytes_written") or 0) >= 1e8 and k_eff(f) is not None
+    few = lambda f: k_eff(f) < 2 and P >= 16 if nodes is None else k_eff(f) < nodes / 2
+    many = lambda f: f["ost_count"] is not None and k_eff(f) > 4 * f["ost_count"]
+    for code, where in (("M08", few), ("M09", many)):
+        weights = weigh(lambda f: 1, lambda f: joined(f) and where(f))
+        add(code, weights, min((k_eff(f) for _, f in weights), default=0), None, weights, time(weights, mpiio, "f_read_time", "f_write_time"))
+    if "POSIX" not in partial:
+        weights = weigh(lambda f: 1, lambda f: joined(f) and not few(f) and not many(f) and (nodes is not None or f["ost_count"] is not None))
+        add("M10", weights, min((k_eff(f) for _, f in weights), default=0), None, weights)
+    return found
