@@ -61,7 +61,10 @@ use error::{Known, is_exhausted, translate};
 use futures::StreamExt;
 use session::options::{Fallback, Options};
 use session::state;
-use sql::{all_sets, headings, long_chains, order_positions, refused_clauses, time_zone, using};
+use sql::{
+    all_sets, headings, long_chains, order_aliases, order_positions, refused_clauses, time_zone,
+    using,
+};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use udf::session_functions::SessionFunctions;
@@ -340,6 +343,13 @@ impl Engine {
         self.register_called(&statement, &pinned, &mut state)
             .await?;
         let mut plan = state.statement_to_plan(statement.clone()).await;
+        let is_aggregate = |name: &str| state.aggregate_functions().contains_key(name);
+        for qualified in order_aliases::qualified(&statement, &is_aggregate) {
+            if let Ok(planned) = state.statement_to_plan(qualified).await {
+                plan = Ok(planned);
+                break;
+            }
+        }
         for (is_refused, otherwise) in OTHERWISE {
             if plan.as_ref().is_err_and(is_refused)
                 && let Some(changed) = otherwise(statement.clone())

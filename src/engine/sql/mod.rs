@@ -6,6 +6,7 @@ pub(super) mod front_matter;
 pub mod habits;
 pub(in crate::engine) mod headings;
 pub(in crate::engine) mod long_chains;
+pub(in crate::engine) mod order_aliases;
 pub(in crate::engine) mod order_positions;
 pub mod queries;
 pub(super) mod query_params;

@@ -92,7 +92,7 @@ impl Keys {
 }
 
 /// What the columns of a table are called by.
-fn name_of(table: &TableFactor) -> Option<Ident> {
+pub(super) fn name_of(table: &TableFactor) -> Option<Ident> {
     match table {
         TableFactor::Table {
             alias: Some(alias), ..
