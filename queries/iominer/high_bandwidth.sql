@@ -1,5 +1,5 @@
 --- doc = "Logs of many processes that moved much data at high bandwidth"
---- grain = "one log; with grain => 'job' one job"
+--- grain = "one log; with grain job one job"
 --- source = "IOMiner, section III-F"
 --- chart = "parallel app small non_consec coll ost_count proc_per_ost node_count"
 --- columns = [

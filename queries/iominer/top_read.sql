@@ -12,6 +12,7 @@
 --- ]
 --- [[param]]
 --- name = "n"
+--- aliases = ["limit"]
 --- type = "int"
 --- default = "10"
 --- doc = "How many programs"
