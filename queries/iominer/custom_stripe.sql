@@ -7,7 +7,7 @@
 ---   { name = "custom_logs", type = "Int64", unit = "count", doc = "Those with such a file" },
 ---   { name = "share", type = "Float64", doc = "custom_logs of logs" },
 ---   { name = "files", type = "Int64", unit = "count", doc = "Files of which the layout is known, each once for each log" },
----   { name = "custom_files", type = "Int64", unit = "count", doc = "Those that have another layout; with strict => true those of which it is known" },
+---   { name = "custom_files", type = "Int64", unit = "count", doc = "Those that have another layout; if strict those of which it is known" },
 ---   { name = "stripe_size", type = "Int64", unit = "B", doc = "The default stripe size, from the settings of the lake; 1 MiB where they do not say" },
 ---   { name = "stripe_count", type = "Int64", unit = "count", doc = "The default stripe count, from the settings of the lake; 1 where they do not say" },
 --- ]

@@ -1,5 +1,5 @@
 --- doc = "Logs of many processes that moved much data at high bandwidth"
---- grain = "one log; with grain => 'job' one job"
+--- grain = "one log; with grain job one job"
 --- source = "IOMiner, section III-F"
 --- columns = [
 ---   { name = "job_id", type = "Int64", doc = "Job id as Darshan stored it" },

@@ -1,10 +1,10 @@
 --- doc = "Logs classified by bytes written: workload 0 below the first edge, 1 up to the second edge, 2 above"
---- grain = "one log; with grain => 'job' one job"
+--- grain = "one log; with grain job one job"
 --- aliases = ["bin_workload"]
 --- source = "IOMiner, algorithm 1, line 15"
 --- columns = [
 ---   { name = "job_id", type = "Int64", doc = "Job id as Darshan stored it" },
----   { name = "log_id", type = "Int64", doc = "The log; NULL with grain => 'job'" },
+---   { name = "log_id", type = "Int64", doc = "The log; NULL with grain job" },
 ---   { name = "bytes_written", type = "Int64", unit = "B", doc = "Bytes written, streams included" },
 ---   { name = "workload", type = "Int64", doc = "0, 1 or 2" },
 --- ]

@@ -1,10 +1,10 @@
 --- doc = "Logs that wrote less than a limit"
---- grain = "one log; with grain => 'job' one job: its logs that overlap or lie within 24 hours of each other"
+--- grain = "one log; with grain job one job: its logs that overlap or lie within 24 hours of each other"
 --- aliases = ["filter_write_lt"]
 --- source = "IOMiner, algorithm 1, line 14"
 --- columns = [
 ---   { name = "job_id", type = "Int64", doc = "Job id as Darshan stored it" },
----   { name = "log_id", type = "Int64", doc = "The log; NULL with grain => 'job'" },
+---   { name = "log_id", type = "Int64", doc = "The log; NULL with grain job" },
 ---   { name = "app", type = "Utf8", doc = "Program; of a job the first of its programs in alphabetical order" },
 ---   { name = "bytes_written", type = "Int64", unit = "B", doc = "Bytes written, streams included" },
 --- ]
@@ -12,7 +12,7 @@
 --- name = "limit"
 --- type = "float"
 --- default = "1e9"
---- doc = "Bytes"
+--- doc = "Bytes written (exclusive)"
 --- [[param]]
 --- name = "grain"
 --- type = "text"

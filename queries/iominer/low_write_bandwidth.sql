@@ -1,5 +1,5 @@
 --- doc = "Logs of many processes that wrote much data at low bandwidth, with the factors of the IOMiner paper"
---- grain = "one log; with grain => 'job' one job"
+--- grain = "one log; with grain job one job"
 --- aliases = ["low_write"]
 --- source = "IOMiner, figure 12 and section III-F"
 --- columns = [

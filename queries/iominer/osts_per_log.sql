@@ -1,5 +1,5 @@
 --- doc = "Number of OSTs on which the files of a log lie"
---- grain = "one log and file system with a Lustre layout; with grain => 'job' one job and file system"
+--- grain = "one log and file system with a Lustre layout; with grain job one job and file system"
 --- aliases = ["ost_count"]
 --- source = "IOMiner, algorithm 1, line 17"
 --- columns = [

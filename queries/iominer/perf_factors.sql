@@ -1,5 +1,5 @@
 --- doc = "Logs with a bandwidth in a given range, with their critical files and the factors of the IOMiner paper, weighted by exclusive time"
---- grain = "one log that moved bytes in that direction (streams left out); with grain => 'job' the logs of one job together, on the clock"
+--- grain = "one log that moved bytes in that direction (streams left out); with grain job the logs of one job together, on the clock"
 --- source = "IOMiner, section III-F, equations 1 and 2, algorithm 2"
 --- aliases = ["extract_perf_factors"]
 --- columns = [
@@ -56,7 +56,7 @@
 --- type = "text"
 --- default = "'critical'"
 --- values = ["critical", "span", "slowest_rank"]
---- doc = "Bandwidth that min_bw and max_bw limit: by critical time, by the span of the I/O, or by the slowest process"
+--- doc = "Bandwidth that the limits are for: by critical time, by the span of the I/O, or by the slowest process"
 --- [[param]]
 --- name = "small_bytes"
 --- type = "int"

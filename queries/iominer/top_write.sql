@@ -11,6 +11,7 @@
 --- ]
 --- [[param]]
 --- name = "n"
+--- aliases = ["limit"]
 --- type = "int"
 --- default = "10"
 --- doc = "How many programs"

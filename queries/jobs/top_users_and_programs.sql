@@ -20,6 +20,7 @@
 --- doc = "Whose bytes are added up"
 --- [[param]]
 --- name = "n"
+--- aliases = ["limit"]
 --- type = "int"
 --- default = "10"
 --- doc = "How many"

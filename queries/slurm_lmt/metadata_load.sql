@@ -34,10 +34,11 @@
 --- default = "NULL"
 --- doc = "File system (default: all)"
 --- [[param]]
---- name = "limit"
+--- name = "n"
+--- aliases = ["limit"]
 --- type = "int"
 --- default = "20"
---- doc = "Logs"
+--- doc = "How many logs"
 
 -- Darshan does not count creates: a file that was written is one at most. What the servers did is that of all MDTs of the file
 -- system in the intervals that end while the log runs, and one more.
@@ -50,7 +51,7 @@ WITH asked AS (
     greatest(j.run_time, 1.0) AS seconds, a.opens, a.stats, a.creates_at_most
   FROM asked a JOIN job j ON j.job_id = a.job_id AND j.log_id = a.log_id
   WHERE ($from IS NULL OR j.end_time >= $from) AND ($to IS NULL OR j.start_time < $to)
-  ORDER BY (coalesce(a.opens, 0) + coalesce(a.stats, 0)) / greatest(j.run_time, 1.0) DESC NULLS LAST, a.job_id, a.log_id LIMIT $limit
+  ORDER BY (coalesce(a.opens, 0) + coalesce(a.stats, 0)) / greatest(j.run_time, 1.0) DESC NULLS LAST, a.job_id, a.log_id LIMIT $n
 ), op AS (
   SELECT fs, time, max(interval_s) AS interval_s, CAST(time AS BIGINT) AS d, CAST(time AS BIGINT) - CAST(max(interval_s) * 1000000.0 AS BIGINT) AS c, sum(CASE WHEN op = 'open' THEN samples ELSE 0 END) AS opens,
     sum(CASE WHEN op = 'getattr' THEN samples ELSE 0 END) AS getattrs, sum(CASE WHEN op = 'mknod' THEN samples ELSE 0 END) AS mknods,

@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 /// Try iolode: make a synthetic month of logs, import it, run seven queries
 #[derive(clap::Args)]
 #[command(after_help = "\
-All files stay below DIR: logs, accounting, samples, the list of planted faults
+All files stay below DIR: logs, accounting, samples, the list of planted faults \
 (logs/truth.json), and the lake. A second run makes only what is missing.
 
 Examples:

@@ -15,32 +15,42 @@ use std::path::{Path, PathBuf};
 /// Import logs into a lake
 #[derive(clap::Args)]
 #[command(after_help = "\
-Inputs already in the lake are not read again. Inputs that cannot be read are recorded with the
-reason and listed, and the exit code is 1; what the system did not let be read, such as a file
-without the right to read it, is tried again by each ingest. Ctrl-C aborts and leaves the lake unchanged. Temporary files
-take some hundred MiB for each thread. They are in --temp, else in TMPDIR or /tmp, or in the lake
-if /tmp is in memory.
+Inputs already in the lake are not read again. Inputs that cannot be read are recorded with the \
+reason and listed, and the exit code is 1; what the system did not let be read, such as a file \
+without the right to read it, is tried again by each ingest. Ctrl-C aborts and \
+leaves the lake unchanged. Temporary files take some hundred MiB for each thread. They are in \
+--temp, else in TMPDIR or /tmp, or in the lake if /tmp is in memory.
 
-Dates are days in the time zone of the lake's settings or of --timezone; --to is exclusive.
+Dates are days in the time zone of the lake's settings or of --timezone; --to is exclusive. \
 Timestamps of sacct and LMT that carry no zone are in that zone too.
 
-Slurm: output of `sacct -P`, `sacct -p` or `sacct --json` with any columns. Recommended, because
+Slurm: output of `sacct -P`, `sacct -p` or `sacct --json` with any columns. Recommended, because \
 epoch times need no zone:
+  columns=Cluster,JobID,JobIDRaw,User,UID,Account,Partition,QOS,State,ExitCode
+  columns=$columns,Submit,Eligible,Start,End,ElapsedRaw,Suspended,TimelimitRaw
+  columns=$columns,NNodes,NCPUS,NTasks,NodeList,ReqMem,MaxRSS,AllocTRES,JobName
   SLURM_TIME_FORMAT=%s sacct -a -D -P -S 2026-09-01 -E 2026-10-01 \\
-  --format=Cluster,JobID,JobIDRaw,User,UID,Account,Partition,QOS,State,\
-  ExitCode,Submit,Eligible,Start,End,ElapsedRaw,Suspended,TimelimitRaw,NNodes,NCPUS,NTasks,NodeList,ReqMem,MaxRSS,AllocTRES,JobName
-LMT: a database in MySQL or MariaDB (mysql://user@host:port/filesystem_NAME, password in
+    --format=$columns > sacct-2026-09.psv
+
+LMT: a database in MySQL or MariaDB (mysql://user@host:port/filesystem_NAME, password in \
 MYSQL_PWD), its SQLite copy, a mysqldump, h5lmt and TOKIO HDF5 files, and recordings of ltop -r.
 
 Examples:
   iolode ingest --lake /scratch/lake --darshan /darshan/logs
-  iolode ingest --lake /scratch/lake --darshan /darshan/logs --from 2026-09-01 --to 2026-10-01
-  iolode ingest --lake /scratch/lake --slurm sacct-2026-09.psv --timezone Europe/Berlin
-  iolode ingest --lake /scratch/lake --slurm sacct: --from 2026-09-01 --to 2026-09-02     runs sacct here
-  iolode ingest --lake /scratch/lake --lmt /lmt/2026-09-01.h5lmt mysql://reader@lmt/filesystem_snx11168
+  iolode ingest --lake /scratch/lake --darshan /darshan/logs \\
+    --from 2026-09-01 --to 2026-10-01
+  iolode ingest --lake /scratch/lake --slurm sacct-2026-09.psv
+  iolode ingest --lake /scratch/lake --lmt /lmt/2026-09-01.h5lmt
   iolode ingest --lake new-lake --create --darshan job1.darshan job2.darshan
-  iolode ingest --lake /scratch/lake --darshan /darshan/logs --register     store the path, then
-  iolode ingest --lake /scratch/lake                                        imports what is new")]
+
+Examples with the programs of the site, sacct and the LMT database:
+  iolode ingest --lake /scratch/lake --slurm sacct: \\
+    --from 2026-09-01 --to 2026-09-02
+  iolode ingest --lake /scratch/lake --lmt mysql://reader@lmt/filesystem_scratch
+
+Examples with a path that the lake remembers; the second imports what is new:
+  iolode ingest --lake /scratch/lake --darshan /darshan/logs --register
+  iolode ingest --lake /scratch/lake")]
 pub(super) struct Args {
     /// The lake
     #[arg(long, value_name = "LAKE")]

@@ -119,7 +119,7 @@ struct Info {
 /// Verify all files of a lake and report problems; exit code 1 if there are any
 #[derive(clap::Args)]
 #[command(after_help = "\
-What is wrong with the newest version, or could not be read, goes to stdout and gives exit code 1. An older version that can be neither read nor restored is
+What is wrong with the newest version, or could not be read, goes to stdout and gives exit code 1. An older version that can be neither read nor restored is \
 noted on stderr: the newest needs nothing of it, as after `iolode lake restore`, and `iolode lake vacuum` removes it.
 
 Example:
@@ -132,10 +132,10 @@ struct Check {
 /// Rewrite files that are too small or too large after many ingests
 #[derive(clap::Args)]
 #[command(after_help = "\
-Adjacent ranges of job ids are merged or split until each has about the size given by --range-bytes
-when the lake was created, or a sixteenth of a small lake. Files whose placement differs from the
-settings, and files with the layout of an older iolode, are rewritten. Lists of inputs are merged.
-Queries and ingests may run at the same time. The old files stay until `iolode lake vacuum`, so the
+Adjacent ranges of job ids are merged or split until each has about the size given by --range-bytes \
+when the lake was created, or a sixteenth of a small lake. Files whose placement differs from the \
+settings, and files with the layout of an older iolode, are rewritten. Lists of inputs are merged. \
+Queries and ingests may run at the same time. The old files stay until `iolode lake vacuum`, so the \
 rewritten files need additional space.
 
 Examples:
@@ -161,7 +161,7 @@ struct Compact {
 /// Remove old versions of a lake and the files that only they use
 #[derive(clap::Args)]
 #[command(after_help = "\
-While a version within --keep cannot be read nothing is removed, for nobody knows which files it needs: go back to an older one with
+While a version within --keep cannot be read nothing is removed, for nobody knows which files it needs: go back to an older one with \
 `iolode lake restore`, or shorten --keep if a later version has superseded it.
 
 Examples:
@@ -185,13 +185,13 @@ struct Vacuum {
 #[derive(clap::Args)]
 #[command(group(clap::ArgGroup::new("forgotten").required(true).multiple(true).args(["before", "darshan", "slurm", "lmt"])))]
 #[command(after_help = "\
---before removes Darshan logs that began before that date, accounting records of jobs that ended by
-then, and LMT samples up to then. Records of jobs without an end stay. If nothing is older, the lake
-stays as it is. The logs are recorded as forgotten: no later ingest imports them or copies of them
-again, also if all Darshan logs are forgotten before or afterwards. A dump that is in the lake is
-still skipped, so its records and samples come back only if it is ingested again with --refresh, if
-the file has changed, or if another dump, `sacct:` or a live database says them again.
-Older versions of the lake keep the rows until `iolode lake vacuum` removes these versions;
+--before removes Darshan logs that began before that date, accounting records of jobs that ended by \
+then, and LMT samples up to then. Records of jobs without an end stay. If nothing is older, the lake \
+stays as it is. The logs are recorded as forgotten: no later ingest imports them or copies of them \
+again, also if all Darshan logs are forgotten before or afterwards. A dump that is in the lake is \
+still skipped, so its records and samples come back only if it is ingested again with --refresh, if \
+the file has changed, or if another dump, `sacct:` or a live database says them again. \
+Older versions of the lake keep the rows until `iolode lake vacuum` removes these versions; \
 `iolode lake restore` goes back to one.
 
 Examples:

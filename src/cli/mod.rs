@@ -49,12 +49,12 @@ use std::process::ExitCode;
     disable_help_subcommand = true,
     after_help = "\
 Examples:
-  iolode demo                                          try it on a synthetic month
+  iolode demo                        # try it on a synthetic month
   iolode lake create /scratch/lake
   iolode ingest --lake /scratch/lake --darshan /darshan/logs
   iolode sql --lake /scratch/lake
   iolode query coverage --lake /scratch/lake
-  iolode inspect job.darshan                           one log, without a lake"
+  iolode inspect job.darshan         # one log, without a lake"
 )]
 struct Cli {
     #[command(subcommand)]
@@ -259,6 +259,171 @@ mod tests {
         }
         command().debug_assert();
         walk(&command(), "");
+    }
+
+    /// All commands as they are built, with their names.
+    fn all_commands() -> Vec<(String, clap::Command)> {
+        fn walk(command: &clap::Command, path: &str, all: &mut Vec<(String, clap::Command)>) {
+            let path = format!("{path}{}", command.get_name());
+            for sub in command.get_subcommands() {
+                walk(sub, &format!("{path} "), all);
+            }
+            all.push((path, command.clone()));
+        }
+        let (mut root, mut all) = (command().term_width(80), vec![]);
+        root.build();
+        walk(&root, "", &mut all);
+        all
+    }
+
+    /// The texts before and after the options of a command.
+    fn texts(command: &clap::Command) -> String {
+        let texts = [command.get_before_help(), command.get_after_help()];
+        let texts = texts.into_iter().flatten().map(ToString::to_string);
+        texts.collect::<Vec<_>>().join("\n\n")
+    }
+
+    /// The lines below `Example:` and `Examples:`, with what continues them.
+    fn examples(command: &clap::Command) -> Vec<String> {
+        let texts = texts(command);
+        let lines = texts.lines();
+        let lines = lines.skip_while(|line| !line.starts_with("Example"));
+        let lines = lines.filter(|line| line.starts_with("  "));
+        let mut examples: Vec<String> = vec![];
+        for line in lines {
+            match examples.last_mut() {
+                Some(begun) if begun.ends_with('\\') => {
+                    begun.pop();
+                    begun.push_str(line.trim_start());
+                }
+                _ => examples.push(line.trim_start().into()),
+            }
+        }
+        examples
+    }
+
+    /// The words of a command line up to a comment, a pipe or a redirection.
+    fn words(line: &str) -> Vec<String> {
+        let (mut words, mut word, mut quote) = (vec![], String::new(), None);
+        for c in line.chars().chain([' ']) {
+            match (quote, c) {
+                (Some(open), _) if open == c => quote = None,
+                (None, '\'' | '"') => quote = Some(c),
+                (None, ' ') => words.extend((!word.is_empty()).then(|| std::mem::take(&mut word))),
+                (None, '#' | '|' | '>') if word.is_empty() => break,
+                _ => word.push(c),
+            }
+        }
+        words
+    }
+
+    #[test]
+    fn each_paragraph_of_a_help_is_one_line_which_clap_wraps() {
+        for (path, command) in all_commands() {
+            let texts = texts(&command);
+            for (line, next) in texts.lines().zip(texts.lines().skip(1)) {
+                let is_text = |line: &str| !line.is_empty() && !line.starts_with(' ');
+                assert!(
+                    !is_text(line) || !is_text(next),
+                    "{path} --help:\n{line}\n{next}"
+                );
+            }
+            for argument in command.get_arguments() {
+                let help = argument.get_help().map(ToString::to_string);
+                assert!(!help.unwrap_or_default().contains('\n'), "{path}");
+            }
+        }
+    }
+
+    #[test]
+    fn help_fits_a_terminal_of_80_columns() {
+        for (path, mut command) in all_commands() {
+            let help = command.render_long_help().to_string();
+            for line in help.lines() {
+                assert!(line.chars().count() <= 80, "{path} --help:\n{line}");
+            }
+        }
+    }
+
+    #[test]
+    fn examples_can_be_pasted() {
+        for (path, command) in all_commands() {
+            let texts = texts(&command);
+            for line in texts.lines().filter(|line| line.starts_with(' ')) {
+                // What is longer is wrapped, and a line that is wrapped is two commands.
+                let is_listed = line.starts_with("      ");
+                assert!(
+                    is_listed || line.chars().count() <= 80,
+                    "{path} --help:\n{line}"
+                );
+            }
+            for example in examples(&command) {
+                if let Some((_, rest)) = example.split_once("  ") {
+                    let rest = rest.trim_start();
+                    assert!(rest.starts_with("# "), "{path} --help:\n{example}");
+                }
+                if !example.starts_with("iolode") {
+                    continue;
+                }
+                if let Err(error) = Cli::try_parse_from(words(&example)) {
+                    panic!("{path} --help:\n{example}\n{error}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_help_of_a_query_has_its_own_options_apart_from_those_of_all_queries() {
+        let commands = all_commands();
+        let help = |name: &str| {
+            let path = format!("iolode query {name}");
+            let found = commands.iter().find(|(known, _)| *known == path);
+            found.unwrap().1.clone().render_long_help().to_string()
+        };
+        let common = "\nOptions of all queries:\n";
+        let text = help("perf_factors");
+        let (own, of_all) = text.split_once(common).unwrap();
+        for flag in ["--direction", "--min-bw", "--from", "--to"] {
+            assert!(own.contains(&format!("\n      {flag} <")), "{own}");
+            assert!(!of_all.contains(&format!("\n      {flag} <")), "{of_all}");
+        }
+        for flag in ["--lake <", "--logs <", "--version <", "--format <"] {
+            assert!(of_all.contains(flag), "{of_all}");
+            assert!(!own.contains(&format!("\n      {flag}")), "{own}");
+        }
+        assert!(
+            own.contains("Usage: iolode query perf_factors <--lake LAKE|--logs PATH>"),
+            "{own}"
+        );
+        // A query without a period takes none but that of --logs and --ingest.
+        for name in ["top_read", "diagnose"] {
+            let text = help(name);
+            let (own, of_all) = text.split_once(common).unwrap();
+            assert!(!own.contains("--from"), "{own}");
+            let from =
+                "--from <DATE>\n          With --logs or --ingest: only logs that start at this";
+            assert!(of_all.contains(from), "{of_all}");
+        }
+    }
+
+    #[test]
+    fn the_help_of_a_query_names_flags_and_no_parameters_of_sql() {
+        for (path, command) in all_commands() {
+            let is_query = path.starts_with("iolode query ");
+            let mut of_query = command.get_arguments().map(|argument| {
+                let help = argument.get_help().map(ToString::to_string);
+                help.unwrap_or_default()
+            });
+            let all = of_query.by_ref().collect::<Vec<_>>().join("\n") + &texts(&command);
+            if is_query {
+                assert!(!all.contains("=>"), "{path}: {all}");
+            }
+            for argument in command.get_arguments().filter(|_| is_query) {
+                let id = argument.get_id().as_str();
+                let named = id.contains('_') && all.contains(&format!(" {id} "));
+                assert!(!named, "{path}: {id} in {all}");
+            }
+        }
     }
 
     #[test]

@@ -49,14 +49,18 @@ struct Common {
 }
 
 const EXAMPLES: &str = "\
-Times are dates, or dates with a time, in the time zone of the lake. `iolode schema NAME` describes
+Times are dates, or dates with a time, in the time zone of the lake. `iolode schema NAME` describes \
 the columns. In SQL a named query is a table function, and times without a zone are UTC:
-  select * from ost_fullness(above => 80) where fs = 'snx11168'
+  select * from ost_fullness(above => 80) where fs = 'scratch'
 
 Examples:
-  iolode query                                       lists the questions
+  iolode query                       # lists the questions
   iolode query coverage --lake /scratch/lake
-  iolode query logs_at_time --lake /scratch/lake --fs snx11168 --from 2026-09-01T12:00 --to 2026-09-01T12:10 --ost 17";
+  iolode query logs_at_time --lake /scratch/lake --fs scratch --ost 17 \\
+    --from 2026-09-11T12:00 --to 2026-09-11T13:00";
+
+/// The heading of what all queries take, in the help of one.
+const COMMON: &str = "Options of all queries";
 
 /// Parameters that have the name of an option that all commands with a lake have: they may stand before the name of the query as well.
 fn is_common(name: &str) -> bool {
@@ -73,7 +77,10 @@ impl clap::Args for Args {
             .disable_help_subcommand(true);
         // They may stand before the name or after it; the help of a query shows them behind its parameters.
         let mut places = 100..;
-        let common = |arg: Arg| arg.global(true).display_order(places.next().unwrap_or(100));
+        let common = |arg: Arg| {
+            let place = places.next().unwrap_or(100);
+            arg.global(true).help_heading(COMMON).display_order(place)
+        };
         let command = command.mut_args(common).mut_arg("from", |arg| {
             arg.help("Start time, for queries that take one; with --logs or --ingest: only logs that start then or later")
         });
@@ -81,10 +88,10 @@ impl clap::Args for Args {
             arg.help("End (exclusive); with --logs or --ingest: only logs that start before")
         });
         let command = queries().iter().fold(command, |command, query| {
-            command.subcommand(subcommand(query))
+            command.subcommand(without_period(subcommand(query)))
         });
         let command = ANALYSES.iter().fold(command, |command, analysis| {
-            command.subcommand(page_command(analysis))
+            command.subcommand(without_period(page_command(analysis)))
         });
         // clap knows one heading for all subcommands: they are listed by their folders before the options.
         let options = command.get_styles().get_header();
@@ -131,34 +138,80 @@ fn listing() -> String {
     text.trim_end().into()
 }
 
+/// With --from and --to as they are for a query that has no period of its own: those of the logs that are read or imported first.
+fn without_period(command: Command) -> Command {
+    let taken = |name: &str| command.get_arguments().any(|arg| arg.get_id() == name);
+    let described = <QueryArgs as clap::Args>::augment_args(Command::new(""));
+    let order = |arg: &Arg| {
+        described
+            .get_arguments()
+            .position(|known| known.get_id() == arg.get_id())
+    };
+    let added = described.get_arguments().filter(|arg| {
+        let name = arg.get_id().as_str();
+        is_common(name) && !taken(name)
+    });
+    let added = added.map(|arg| {
+        let place = 100 + order(arg).unwrap_or(0);
+        arg.clone().help_heading(COMMON).display_order(place)
+    });
+    let added: Vec<Arg> = added.collect();
+    command.args(added)
+}
+
+/// Words behind a command, on lines of at most 80 columns together with `before` characters in front of the first, and `indent`
+/// blanks in front of the others; `end` stands where a line is continued.
+fn wrapped(command: &str, words: Vec<String>, before: usize, indent: usize, end: &str) -> String {
+    let mut lines = command.to_string();
+    let mut length = before + command.len();
+    for word in words {
+        if length + 1 + word.len() + end.len() > 80 {
+            lines += &format!("{end}\n{}{word}", " ".repeat(indent));
+            length = indent + word.len();
+        } else {
+            lines += &format!(" {word}");
+            length += 1 + word.len();
+        }
+    }
+    lines
+}
+
+/// How a query is called, with the values that it needs.
+fn usage(name: &str, params: &[Param]) -> String {
+    let needed = params.iter().filter(|param| param.default.is_none());
+    let needed = needed.map(|param| format!("--{} <{}>", param.flag(), placeholder(param.kind)));
+    let mut words = vec!["<--lake LAKE|--logs PATH>".to_string()];
+    words.extend(needed);
+    words.push("[OPTIONS]".into());
+    wrapped(
+        &format!("iolode query {name}"),
+        words,
+        "Usage: ".len(),
+        9,
+        "",
+    )
+}
+
+/// A call with example values.
+fn example_of(name: &str, params: &[Param]) -> String {
+    let needed = params.iter().filter(|param| param.default.is_none());
+    let needed = needed.map(|param| format!("--{} {}", param.flag(), example(param)));
+    let mut words = vec!["--lake /scratch/lake".to_string()];
+    words.extend(needed);
+    wrapped(&format!("iolode query {name}"), words, 2, 4, " \\")
+}
+
 fn subcommand(query: &'static Query) -> Command {
-    let given: Vec<String> = query
-        .params
-        .iter()
-        .filter(|param| param.default.is_none())
-        .map(|param| format!(" --{} {}", param.flag(), example(param)))
-        .collect();
-    let needed: Vec<String> = query
-        .params
-        .iter()
-        .filter(|param| param.default.is_none())
-        .map(|param| format!(" --{} <{}>", param.flag(), placeholder(param.kind)))
-        .collect();
-    let usage = format!(
-        "iolode query {} --lake <[NAME=]LAKE>{} [OPTIONS]",
-        query.name,
-        needed.concat()
-    );
+    let usage = usage(query.name, &query.params);
     let source = match query.source.as_str() {
         "" => String::new(),
-        source => format!("Source: {source}\n"),
+        source => format!("\nSource: {source}\n"),
     };
     let examples = format!(
-        "A row is {}; its columns: iolode schema {}\n{source}\nExample:\n  iolode query {} --lake /scratch/lake{}",
+        "A row is {}; its columns: iolode schema {}\n{source}\nExample:\n  {}",
         query.grain,
         query.name,
-        query.name,
-        given.concat()
+        example_of(query.name, &query.params)
     );
     let command = Command::new(query.name)
         .visible_aliases(query.aliases.iter().map(String::as_str))
@@ -173,25 +226,13 @@ fn subcommand(query: &'static Query) -> Command {
 fn page_command(analysis: &'static Analysis) -> Command {
     let params = (analysis.params)();
     let name = analysis.name;
-    let needed = |shown: fn(&Param) -> String| {
-        let needed = params.iter().filter(|param| param.default.is_none());
-        needed
-            .map(|param| format!(" --{} {}", param.flag(), shown(param)))
-            .collect::<String>()
-    };
-    let usage = needed(|param| format!("<{}>", placeholder(param.kind)));
-    let given = needed(|param| match param.name.as_str() {
-        "job" => "6100047".into(),
-        _ => example(param).into(),
-    });
     let command = Command::new(name)
         .about(analysis.doc)
-        .override_usage(format!(
-            "iolode query {name} --lake <[NAME=]LAKE>{usage} [OPTIONS]"
-        ))
+        .override_usage(usage(name, &params))
         .after_help(format!(
             "The answer is a page of text; with --format json an array of objects, whose blocks hold the numbers.\n\n\
-             Example:\n  iolode query {name} --lake /scratch/lake{given}"
+             Example:\n  {}",
+            example_of(name, &params)
         ));
     let params = params.iter();
     params.fold(command, |command, param| command.arg(option(param)))
@@ -206,6 +247,7 @@ fn option(param: &Param) -> Arg {
     let arg = Arg::new(param.name.clone())
         .long(param.flag())
         .alias(param.name.clone())
+        .aliases(param.aliases.clone())
         .help(help);
     let arg = match param.values.is_empty() {
         true => arg,
@@ -229,9 +271,10 @@ fn placeholder(kind: ParamType) -> &'static str {
 fn example(param: &Param) -> &str {
     match param.kind {
         ParamType::Text if !param.values.is_empty() => &param.values[0],
-        ParamType::Text => "snx11168",
-        ParamType::Timestamp if param.name == "to" => "2026-09-02",
-        ParamType::Timestamp => "2026-09-01",
+        ParamType::Text => "scratch",
+        ParamType::Timestamp if param.name == "to" => "2026-09-12",
+        ParamType::Timestamp => "2026-09-11",
+        ParamType::Int if param.name == "job" => "6102078",
         ParamType::Int => "17",
         ParamType::Float => "0.5",
         ParamType::Bool => "true",
@@ -352,7 +395,7 @@ fn list(screen: &mut Terminal) -> anyhow::Result<Exit> {
         }
     }
     screen.say(
-        "ask one with: iolode query NAME --lake LAKE; what it takes says iolode query NAME --help",
+        "ask one with: iolode query NAME --lake LAKE; for its options: iolode query NAME --help",
     );
     Ok(Exit::Done)
 }

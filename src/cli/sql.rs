@@ -14,10 +14,10 @@ use std::path::PathBuf;
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
-  iolode sql --lake /scratch/lake                    a prompt; \\? there lists its commands
-  iolode sql --lake /scratch/lake -c 'select app, count(*) from darshan_log group by app'
+  iolode sql --lake /scratch/lake    # a prompt; \\? there lists its commands
+  iolode sql --lake /scratch/lake -c 'select app, nprocs from darshan_log'
   iolode sql --lake /scratch/lake -f questions.sql --format csv > answers.csv
-  iolode sql --logs /darshan/2026/9/1 -c 'select path, bytes_written from darshan_file'
+  iolode sql --logs /darshan/2026/9/1 -c 'select count(*) from darshan_file'
   echo 'select 1' | iolode sql --format json")]
 pub(super) struct Args {
     #[command(flatten)]

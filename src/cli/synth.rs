@@ -15,43 +15,52 @@ use std::time::Instant;
 
 /// Write Darshan logs, Slurm accounting and LMT samples of a synthetic month, with known faults planted
 #[derive(clap::Args)]
+#[command(override_usage = "iolode synth [OPTIONS] <--jobs N|--scale F> <--out DIR|--lake LAKE>")]
 #[command(group = ArgGroup::new("size").required(true).args(["jobs", "scale"]))]
 #[command(group = ArgGroup::new("target").required(true).args(["out", "lake"]))]
 #[command(after_help = "\
-All files have the formats of the real programs and agree with each other: the servers counted the
+All files have the formats of the real programs and agree with each other: the servers counted the \
 bytes that the logs moved.
 
-  DIR/YYYY/M/D/    Darshan logs
-  DIR/slurm/       dumps of sacct, one a day: text until the middle of the month, JSON from there on
-  DIR/lmt/         LMT databases with a sample every 5 s, SQLite and mysqldump in turns
-  DIR/site.toml    mounts, file systems and zone
-  DIR/truth.json   what was planted
+  DIR/YYYY/M/D/
+      Darshan logs
+  DIR/slurm/
+      dumps of sacct, one a day: text until the middle of the month, JSON from there on
+  DIR/lmt/
+      LMT databases with a sample every 5 s, SQLite and mysqldump in turns
+  DIR/site.toml
+      mounts, file systems and zone
+  DIR/truth.json
+      what was planted
 
-By default LMT samples are written for the busiest hours only: each hour takes 20 MB. The same
+By default LMT samples are written for the busiest hours only: each hour takes 20 MB. The same \
 options give the same bytes.
 
---lake writes a lake instead of files, the same lake that `iolode ingest` would make of the files.
+--lake writes a lake instead of files, the same lake that `iolode ingest` would make of the files. \
 LAKE.truth.json lists what was planted.
 
---scale 1 is a month of a machine like Cori: a million logs with 30 million files, a million jobs in
-Slurm, 248 OSTs and 30 days of LMT with 4.3 million rows of OSTs each. Its logs compress as real
+--scale 1 is a month of a machine like Cori: a million logs with 30 million files, a million jobs in \
+Slurm, 248 OSTs and 30 days of LMT with 4.3 million rows of OSTs each. Its logs compress as real \
 ones do, and 0.08 % of its jobs have custom striping.
 
-The other kinds of months have Darshan logs only, one for each job, and site.toml. truth.json lists
+The other kinds of months have Darshan logs only, one for each job, and site.toml. truth.json lists \
 what was planted in each job:
 
-  causes           half of the jobs are healthy; the others have one or two causes of slow I/O that
-                   make it 1.2, 2 or 5 times as slow, or are decoys without a cause
-  clean            healthy jobs of the same shapes and sizes
-  slow-ost         an OST that slows down each file that is striped over it, and programs that are
-                   slow or fast for other reasons, always on the same OSTs
+  causes
+      half of the jobs are healthy; the others have one or two causes of slow I/O that make it 1.2, 2 or 5 times as slow, or \
+are decoys, which nearly show one
+  clean
+      healthy jobs of the same shapes and sizes
+  slow-ost
+      an OST that slows down each file that is striped over it, and programs that are slow or fast for other reasons, always \
+on the same OSTs
 
 Examples:
   iolode synth --jobs 2000 --out month --seed 7
   iolode synth --jobs 100000 --out month --lmt-days 3
   iolode synth --jobs 2000 --out month --darshan-only
   iolode synth --scale 0.1 --lake month-lake
-  iolode synth --scale 0.01 --days 2 --lake month-lake --truth planted.json
+  iolode synth --scale 0.01 --days 2 --lake small-lake --truth planted.json
   iolode synth --month causes --jobs 1360 --out causes")]
 pub(super) struct Args {
     /// Number of jobs; there are about 1.15 logs for each job

@@ -309,6 +309,12 @@ fn every_form_of_a_real_dump_gives_the_jobs_of_the_accounting_table() {
             "{name}: {:?}",
             read.outcomes[0]
         );
+        // Nothing in the dump says which day that is.
+        let why = read.outcomes[0].why.as_deref().unwrap_or_default();
+        let says = why.contains(
+            "times without a date are taken for those of 2026-11-21, when the file was last changed",
+        );
+        assert_eq!(says, name == "sacct_P_relative.psv", "{name}: {why}");
         let found = jobs_of(&read.jobs);
         let shape = |jobs: &[Job]| {
             without(jobs, |job| {

@@ -48,14 +48,14 @@ impl Analysis {
     pub fn values(&self, given: &[(String, String)]) -> Result<Values> {
         let params = (self.params)();
         for (name, value) in given {
-            let param = params.iter().find(|param| param.name == *name);
+            let param = params.iter().find(|param| param.is_called(name));
             let known = params.iter().map(|param| param.name.as_str());
             let param = param.ok_or_else(|| Error::unknown("parameter", name, known))?;
             param.literal(value)?;
         }
         let mut values = vec![];
         for param in params {
-            let found = given.iter().find(|(name, _)| *name == param.name);
+            let found = given.iter().find(|(name, _)| param.is_called(name));
             match (found, &param.default) {
                 (Some((_, value)), _) => values.push((param.name, value.clone())),
                 (None, Some(_)) => {
@@ -87,6 +87,7 @@ impl Values {
 fn job() -> Param {
     Param {
         name: "job".into(),
+        aliases: vec![],
         kind: ParamType::Int,
         default: None,
         values: vec![],

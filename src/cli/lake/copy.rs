@@ -11,11 +11,11 @@ use std::path::PathBuf;
 /// Copy a version of a lake into a new, independent lake
 #[derive(clap::Args)]
 #[command(after_help = "\
-The copy is an independent lake with its own id: changes of one lake do not affect the other. The
+The copy is an independent lake with its own id: changes of one lake do not affect the other. The \
 hashes of the copied files are verified. The new directory is a lake only when the copy is complete.
 
-A lake whose files lie below its root can also be copied as a directory, with cp -a or rsync. A lake
-whose files lie in the directories of --dirs cannot: the copied root would refer to the files of the
+A lake whose files lie below its root can also be copied as a directory, with cp -a or rsync. A lake \
+whose files lie in the directories of --dirs cannot: the copied root would refer to the files of the \
 original, and refuses every write.
 
 Examples:
@@ -38,9 +38,9 @@ pub(super) struct Copy {
 /// Record the path of a lake that was moved, so that it can be written again
 #[derive(clap::Args)]
 #[command(after_help = "\
-Each directory of a lake with --place dirs stores the path of the lake's root. If that path is not
-the lake's own, the lake can be read but not written: it may be a copy, whose vacuum would remove
-files of the original. This command stores the present path, unless a lake with the same id is at
+Each directory of a lake with --place dirs stores the path of the lake's root. If that path is not \
+the lake's own, the lake can be read but not written: it may be a copy, whose vacuum would remove \
+files of the original. This command stores the present path, unless a lake with the same id is at \
 the old path.
 
 Example:

@@ -15,7 +15,7 @@ use std::path::PathBuf;
 /// List the Parquet files of a lake, with range and storage target
 #[derive(clap::Args)]
 #[command(after_help = "\
-A reader without iolode must open exactly these paths: other files in the same directories belong
+A reader without iolode must open exactly these paths: other files in the same directories belong \
 to other versions.
 
 Examples:

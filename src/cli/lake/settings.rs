@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 /// Change the settings of a lake: cluster, time zone, mounts and their file systems, names of programs, sources, placement
 #[derive(clap::Args)]
 #[command(after_help = "\
-Each version of a lake keeps its settings. Rows that are in the lake were read with the settings of
+Each version of a lake keeps its settings. Rows that are in the lake were read with the settings of \
 their time; `iolode ingest --refresh` reads logs again.
 
 Examples:
@@ -32,7 +32,7 @@ pub(super) struct Set {
 /// Go back to an older version, as a new version with the same content
 #[derive(clap::Args)]
 #[command(after_help = "\
-This works also if the newest version is damaged, missing or lacks files. The versions in between
+This works also if the newest version is damaged, missing or lacks files. The versions in between \
 stay until `iolode lake vacuum`.
 
 Examples:

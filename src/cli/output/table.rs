@@ -11,8 +11,8 @@
 
 use super::writer::{RowWriter, Sink, Style};
 use crate::text;
-use datafusion::arrow::array::RecordBatch;
-use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::arrow::array::{Array, AsArray, RecordBatch};
+use datafusion::arrow::datatypes::{DataType, Float64Type, SchemaRef};
 use datafusion::arrow::util::display::{ArrayFormatter, FormatOptions};
 use std::fmt::Write as _;
 
@@ -37,6 +37,9 @@ pub(super) struct Table<'a> {
 struct Column {
     name: String,
     right: bool,
+    is_float: bool,
+    /// Whether it holds floats that are all whole in the first rows: then they have no fraction. Else all have one, aligned.
+    is_whole: bool,
 }
 
 /// The text of a value; None for NULL.
@@ -55,6 +58,8 @@ impl<'a> Table<'a> {
         let columns = schema.fields().iter().map(|field| Column {
             name: text::shown(field.name()).into_owned(),
             right: field.data_type().is_numeric(),
+            is_float: *field.data_type() == DataType::Float64,
+            is_whole: false,
         });
         Self {
             sink,
@@ -72,10 +77,15 @@ impl<'a> Table<'a> {
         if self.widths.is_some() || self.style.expanded {
             return Ok(());
         }
+        for (at, column) in self.columns.iter_mut().enumerate() {
+            let mut cells = self.head.iter().filter_map(|row| row[at].as_ref());
+            column.is_whole = column.is_float && cells.all(|cell| cell.ends_with(".0"));
+        }
         let mut widths: Vec<usize> = self.columns.iter().map(|c| width(&c.name)).collect();
         for row in &self.head {
-            for (cell, width_so_far) in row.iter().zip(&mut widths) {
-                let widest = shown(cell).lines().map(width).max().unwrap_or(0);
+            let cells = row.iter().zip(&self.columns);
+            for ((cell, column), width_so_far) in cells.zip(&mut widths) {
+                let widest = column.shown(cell).lines().map(width).max().unwrap_or(0);
                 *width_so_far = (*width_so_far).max(widest);
             }
         }
@@ -103,8 +113,9 @@ impl<'a> Table<'a> {
         let Some(widths) = &self.widths else {
             return Ok(());
         };
-        let lines = |cell: &Cell| shown(cell).lines().count();
-        let most = row.iter().map(lines).max().unwrap_or(0).max(1);
+        let lines = row.iter().zip(&self.columns);
+        let lines = lines.map(|(cell, column)| column.shown(cell).lines().count());
+        let most = lines.max().unwrap_or(0).max(1);
         for part in 0..most {
             let mut line = String::new();
             for (at, ((cell, column), width)) in
@@ -112,7 +123,7 @@ impl<'a> Table<'a> {
             {
                 separate(&mut line, &mut String::new(), at);
                 let limit = self.style.look.width.map_or(usize::MAX, |_| *width);
-                let text = shown(cell).lines().nth(part).unwrap_or_default();
+                let text = column.shown(cell).lines().nth(part).unwrap_or_default();
                 let text = pad(&cut(text, limit), *width, column.right);
                 match cell {
                     Some(_) => line.push_str(&text),
@@ -141,6 +152,7 @@ impl<'a> Table<'a> {
                 .push(&mut text, "1", &pad(&column.name, names, false));
             text.push_str(" | ");
             match cell {
+                Some(value) if column.is_float => text.push_str(as_whole(value)),
                 Some(value) => text.push_str(value),
                 None => self.style.push(&mut text, "2", "NULL"),
             }
@@ -166,7 +178,14 @@ impl RowWriter for Table<'_> {
                 .zip(&formatters)
                 .map(|(column, formatter)| {
                     (!column.is_null(row))
-                        .then(|| formatter.value(row).try_to_string())
+                        .then(|| match column.data_type() {
+                            DataType::Float64 => {
+                                let value = column.as_primitive::<Float64Type>().value(row);
+                                let text = formatter.value(row).try_to_string();
+                                text.map(|text| shortened(text, value))
+                            }
+                            _ => formatter.value(row).try_to_string(),
+                        })
                         .transpose()
                         .map(|text| text.map(|text| printable(&text, is_plan)))
                 });
@@ -213,8 +232,14 @@ fn separate(line: &mut String, rule: &mut String, at: usize) {
     rule.push_str(if at == 0 { "-" } else { "-+-" });
 }
 
-fn shown(cell: &Cell) -> &str {
-    cell.as_deref().unwrap_or("NULL")
+impl Column {
+    fn shown<'c>(&self, cell: &'c Cell) -> &'c str {
+        let text = cell.as_deref().unwrap_or("NULL");
+        match self.is_whole {
+            true => as_whole(text),
+            false => text,
+        }
+    }
 }
 
 /// Widths of the leading columns such that a row takes at most `room`: the widest are cut first, to [`NARROW`] at least, and
@@ -271,6 +296,46 @@ fn cut(text: &str, to: usize) -> String {
     kept + "…"
 }
 
+/// Digits that a person reads of a number with a fraction.
+const DIGITS: usize = 6;
+
+/// The text of a number with [`DIGITS`] significant digits at most; those in front of the point all stay, and so does a number without
+/// a fraction.
+fn shortened(text: String, value: f64) -> String {
+    let (mantissa, exponent) = match text.split_once('e') {
+        Some((mantissa, _)) => (mantissa, true),
+        None => (text.as_str(), false),
+    };
+    let digits = mantissa.chars().filter(char::is_ascii_digit);
+    let significant = digits.skip_while(|c| *c == '0').count();
+    if !value.is_finite() || significant <= DIGITS || (value.fract() == 0.0 && !exponent) {
+        return text;
+    }
+    if exponent {
+        let rounded = format!("{value:.*e}", DIGITS - 1);
+        return match rounded.split_once('e') {
+            Some((mantissa, power)) => format!("{}e{power}", without_zeros(mantissa)),
+            None => rounded,
+        };
+    }
+    let before = value.abs().log10().floor() as i64 + 1;
+    let after = usize::try_from(DIGITS as i64 - before).unwrap_or(0);
+    without_zeros(&format!("{value:.after$}")).to_string()
+}
+
+/// A number without the zeros that end its fraction.
+fn without_zeros(number: &str) -> &str {
+    match number.contains('.') {
+        true => number.trim_end_matches('0').trim_end_matches('.'),
+        false => number,
+    }
+}
+
+/// A number without a fraction that is 0.
+fn as_whole(number: &str) -> &str {
+    number.strip_suffix(".0").unwrap_or(number)
+}
+
 /// The text with escapes in it: a path in a log must not steer the terminal. Lines of a query plan stay lines.
 fn printable(value: &str, is_plan: bool) -> String {
     match is_plan {
@@ -285,7 +350,7 @@ mod tests {
     use super::super::writer::Style;
     use super::fit;
     use crate::cli::screen::TerminalStyle;
-    use datafusion::arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray};
+    use datafusion::arrow::array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
     use std::sync::Arc;
 
     fn batch(columns: Vec<(&str, ArrayRef)>) -> RecordBatch {
@@ -327,6 +392,45 @@ mod tests {
         let (text, note) = shown(&two_rows(), Style::default());
         assert_eq!(text.lines().collect::<Vec<_>>(), expected);
         assert_eq!(note, None);
+    }
+
+    #[test]
+    fn a_fraction_has_six_digits_and_a_column_of_whole_numbers_none() {
+        let numbers = |values: &[f64]| -> Vec<String> {
+            let column = Float64Array::from(values.to_vec());
+            let (text, _) = shown(&batch(vec![("x", Arc::new(column))]), Style::default());
+            let lines = text.lines().skip(2);
+            lines.map(|line| line.trim().to_string()).collect()
+        };
+        let values = [
+            (0.160_577_285_029_703_28, "0.160577"),
+            (0.021_739_130_434_782_608, "0.0217391"),
+            (-12.345_678_9, "-12.3457"),
+            (123_456_789.125, "123456789"),
+            (0.999_999_99, "1"),
+            (1.234_567_89e-7, "1.23457e-7"),
+            (0.5, "0.5"),
+            (1_234.5, "1234.5"),
+            (98_304.0, "98304.0"),
+            (f64::NAN, "NaN"),
+            (f64::INFINITY, "inf"),
+        ];
+        let given = values.map(|(value, _)| value);
+        assert_eq!(numbers(&given), values.map(|(_, text)| text));
+        assert_eq!(
+            numbers(&[98_304.0, 0.0, 182_882_520_928_186.0]),
+            ["98304", "0", "182882520928186"]
+        );
+        // Other formats are read by programs.
+        let column: ArrayRef = Arc::new(Float64Array::from(vec![0.160_577_285_029_703_28, 2.0]));
+        let mut out = vec![];
+        let csv = format("csv").unwrap();
+        csv.write(&mut out, &batch(vec![("x", column)]), Style::default())
+            .unwrap();
+        assert_eq!(
+            String::from_utf8(out).unwrap(),
+            "x\n0.16057728502970328\n2.0\n"
+        );
     }
 
     #[test]

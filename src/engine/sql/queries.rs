@@ -147,7 +147,7 @@ impl Query {
     /// [`Error::Invalid`] or [`Error::Unknown`] if a value is missing, is none of its parameter's type, or has no parameter.
     pub fn statement(&self, values: &[(String, String)]) -> Result<Statement> {
         let missing = |param: &&Param| {
-            param.default.is_none() && !values.iter().any(|(name, _)| *name == param.name)
+            param.default.is_none() && !values.iter().any(|(name, _)| param.is_called(name))
         };
         if let Some(param) = self.params.iter().find(missing) {
             return Err(Error::Invalid(format!(
@@ -185,7 +185,7 @@ impl Query {
     }
 
     fn param(&self, name: &str) -> Result<&Param> {
-        let found = self.params.iter().find(|param| param.name == name);
+        let found = self.params.iter().find(|param| param.is_called(name));
         found.ok_or_else(|| {
             Error::unknown(
                 "parameter",
@@ -210,8 +210,8 @@ impl Query {
         for (at, (name, expr)) in given.into_iter().enumerate() {
             let place = match name {
                 Some(name) => {
-                    self.param(&name)?;
-                    values.iter().position(|(known, _)| *known == name)
+                    let known = &self.param(&name)?.name;
+                    values.iter().position(|(name, _)| name == known)
                 }
                 None => (at < values.len()).then_some(at),
             };
@@ -502,6 +502,37 @@ mod tests {
                     && crate::engine::catalog::views::view(name).is_none(),
                 "{name} is a table, too"
             );
+        }
+    }
+
+    #[test]
+    fn a_parameter_has_one_place_by_whichever_of_its_names() {
+        for name in [
+            "top_read",
+            "top_write",
+            "top_users_and_programs",
+            "metadata_load",
+        ] {
+            let query = super::query(name).unwrap();
+            let statement = |name: &str| {
+                let given = [(name.to_string(), "3".to_string())];
+                query.statement(&given).unwrap().to_string()
+            };
+            assert_eq!(statement("limit"), statement("n"), "{name}");
+            let twice = ["n", "limit"].map(|name| (name.to_string(), "3".to_string()));
+            let why = query.statement(&twice).unwrap_err().to_string();
+            assert!(why.contains("n is given twice"), "{why}");
+        }
+        for query in queries() {
+            let names = query.params.iter().flat_map(|param| {
+                let aliases = param.aliases.iter().map(String::as_str);
+                aliases.chain([param.name.as_str()])
+            });
+            let mut names: Vec<&str> = names.collect();
+            let all = names.len();
+            names.sort_unstable();
+            names.dedup();
+            assert_eq!(names.len(), all, "{}", query.name);
         }
     }
 

@@ -27,6 +27,9 @@ pub struct QueryColumn {
 pub struct Param {
     /// Its name.
     pub name: String,
+    /// Other names that it is known by.
+    #[serde(default)]
+    pub aliases: Vec<String>,
     /// What its values are.
     #[serde(rename = "type")]
     pub kind: ParamType,
@@ -57,6 +60,11 @@ pub enum ParamType {
 }
 
 impl Param {
+    /// Whether this is its name, or another that it is known by.
+    pub fn is_called(&self, name: &str) -> bool {
+        self.name == name || self.aliases.iter().any(|alias| alias == name)
+    }
+
     /// Its name on the command line, without the two dashes.
     pub fn flag(&self) -> String {
         self.name.replace('_', "-")

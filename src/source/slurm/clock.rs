@@ -52,12 +52,14 @@ pub(super) fn start_and_end(start: Moment, end: Moment, ran: Option<f64>) -> (i6
 /// Reads times of one zone.
 pub(super) struct Clock {
     /// The day on which relative times were printed.
-    today: NaiveDate,
+    pub(super) today: NaiveDate,
     local: LocalTime,
     /// Whether a time was met that names no zone.
     pub(super) met_local: bool,
     /// Whether a time was met that lies in an hour that the zone does not have.
     pub(super) met_skipped: bool,
+    /// Whether a time was met whose date, or its year, is that of [`Clock::today`].
+    pub(super) met_relative: bool,
     /// The date that was read last, as text, and the days from 1970 to it.
     date: ([u8; 10], i64),
 }
@@ -75,6 +77,7 @@ impl Clock {
             today: printed.with_timezone(&zone).date_naive(),
             local: LocalTime::new(zone),
             met_skipped: false,
+            met_relative: false,
             met_local: false,
             date: (*b"1970-01-01", 0),
         }
@@ -185,6 +188,8 @@ impl Clock {
             }
             _ => return None,
         };
+        // `9 Nov 2024` alone is a whole date.
+        self.met_relative |= text.contains(':');
         Some(self.local(local.and_utc().timestamp()))
     }
 }

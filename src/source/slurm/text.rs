@@ -535,6 +535,12 @@ impl Text<'_> {
                 self.site.zone
             ));
         }
+        if self.clock.met_relative {
+            why.push(format!(
+                "times without a date are taken for those of {}, when the file was last changed; sacct prints dates with SLURM_TIME_FORMAT=standard",
+                self.clock.today
+            ));
+        }
         if self.without_id > 0 {
             let (s, have) = match self.without_id {
                 1 => ("", "has"),
