@@ -209,7 +209,7 @@ class Renderer:
     def tail(self, q):
         words = []
         if q.order:
-            keys = [f"{name(one.key) if isinstance(one.key, str) else one.key}{' DESC' if one.descending else ''}{one.nulls or ''}" for one in q.order]
+            keys = [f"{one.form.format(name(one.key)) if isinstance(one.key, str) else one.key}{' DESC' if one.descending else ''}{one.nulls or ''}" for one in q.order]
             words.append(f" ORDER BY {', '.join(keys)}")
         if q.limit is not None:
             words.append(f" LIMIT {q.limit}")

@@ -44,7 +44,8 @@ def edits_of(root):
                 yield lambda node=node: setattr(node, "offset", None)
             for at in range(len(node.ctes)):
                 yield lambda node=node, at=at: node.ctes.pop(at)
-            for at in range(0 if fixed(node, root) else len(node.order)):
+            # A key that is a function of an output needs those behind it.
+            for at in range(0 if fixed(node, root) or any(one.form != "{0}" for one in node.order) else len(node.order)):
                 yield lambda node=node, at=at: node.order.pop(at)
         if isinstance(node, Edge):
             for at in range(len(node.rows)):

@@ -7,6 +7,14 @@ from .syntax import (BOOL, DBL, I32, INT, LIST, TS, TXT, U64, WHOLE, WILD, Colum
 # Rows of an answer at most, by estimate; rows of a join; rows that windows go over.
 ANSWER, JOINED, WINDOWED = 3000, 3e6, 3e5
 
+# Sort keys that are functions of an output, by its type. None of them can overflow.
+FORMS = {
+    INT: ["abs({0} % 1000)", "{0} % 7", "sqrt(abs({0} % 1000))", "abs(coalesce({0}, 1) % 10)", "-({0} % 5)"],
+    I32: ["abs({0} % 1000)", "{0} % 7", "sqrt(abs({0} % 1000))"],
+    TXT: ["length({0})", "upper({0})", "coalesce({0}, 'm')", "abs(length({0}) - 4)"],
+    BOOL: ["NOT {0}", "coalesce({0}, true)"],
+}
+
 
 class Relation:
     """Something that can stand in FROM: its node, what it offers, the columns that tell its rows apart, about how many rows it has."""
@@ -540,6 +548,16 @@ class Statements:
         places = list(range(len(columns)))
         self.rng.shuffle(places)
         query.order = [self.key(columns, at) for at in places if not columns[at].rough]
+        if isinstance(query, Select) and not query.distinct and self.chance(0.2):
+            self.order_by_function(query, columns)
+
+    def order_by_function(self, query, columns):
+        """A function of an output stands before the keys of a total order."""
+        names = [c.name for c in columns]
+        fit = [c for c in columns if not c.rough and c.type in FORMS and names.count(c.name) == 1]
+        if fit:
+            column = self.rng.choice(fit)
+            query.order.insert(0, Order(column.name, self.chance(0.4), " NULLS LAST", self.rng.choice(FORMS[column.type])))
 
     def key(self, columns, at):
         nulls = self.rng.choice([None, None, None, " NULLS FIRST", " NULLS LAST"])

@@ -71,11 +71,12 @@ class Item:
 
 @dataclass
 class Order:
-    """A sort key: the number of an output, or the alias of one."""
+    """A sort key: the number of an output, or the alias of one. `form` is an expression with the alias in its `{0}`."""
 
     key: object
     descending: bool
     nulls: str | None
+    form: str = "{0}"
 
 
 @dataclass
