@@ -75,6 +75,8 @@ fn shown(value: &Value, form: &str) -> String {
         "count" => count(number.max(0.0) as u64),
         "files" if number == 1.0 => "one file".into(),
         "files" => counted(number as i64, "file", "files"),
+        "files_each" if number == 1.0 => "one file".into(),
+        "files_each" => format!("{}, each", counted(number as i64, "file", "files")),
         "osts" => counted(number as i64, "OST", "OSTs"),
         "rate" => rate(number),
         "seconds" => seconds(number),
@@ -269,6 +271,16 @@ mod tests {
                     "/{subject} is the last one in use, with 50 % of the bytes. That is 90 % of the 20.0 s of writing, at 9.54 MiB/s."
                 ),
             ]
+        );
+        let one = json!({"direction": "write", "cause": "one_ost", "share": 0.6, "share_busy": 0.75, "critical_time": 9.0, "files": 1, "bw": 2048.0,
+            "number": 32.0, "subject": "OST 6 of scratch"});
+        let one = findings(&[row(one)], &[], 9.0);
+        assert!(
+            one.findings[0]
+                .sentence
+                .starts_with("one file on a single OST that many processes share: 32 on"),
+            "{}",
+            one.findings[0].sentence
         );
         assert_eq!(found.findings[2].holds, Holds::ByWindows);
         assert_eq!(found.findings[1].evidence["logs"], 2);

@@ -14,6 +14,7 @@ crate::tests! {
     [Data] => {
         the_bad_ost_of_a_real_log_is_named_and_a_good_log_names_none,
         the_page_of_a_job_names_the_bad_ost_and_never_a_stream,
+        the_page_of_a_job_says_what_is_not_known_and_of_what_its_sums_are,
     }
 }
 
@@ -203,6 +204,67 @@ fn the_page_of_a_job_names_the_bad_ost_and_never_a_stream() {
         "{}",
         refused.stderr
     );
+}
+
+/// Pages of logs without layouts, without a user name, with few others, and of many logs.
+fn the_page_of_a_job_says_what_is_not_known_and_of_what_its_sums_are() {
+    let dir = tempfile::tempdir().unwrap();
+    let logs = shared_data().join("darshan");
+    let ingest = ["ingest", "--create", "--lake", "lake", "--darshan"];
+    iolode(
+        dir.path(),
+        &[&ingest[..], &[logs.to_str().unwrap()]].concat(),
+    )
+    .ok();
+    let page = |job: &str| {
+        let arguments = ["query", "diagnose", "--lake", "lake", "--job", job];
+        iolode(dir.path(), &arguments).ok()
+    };
+    let gpfs = page("1797024");
+    let others = gpfs.split("Others on its OSTs\n").nth(1).unwrap();
+    assert!(
+        others.starts_with("  the log does not name OSTs: others on them were not looked at\n\n"),
+        "{gpfs}"
+    );
+    // None of the other logs of its month is of its program, and few are of its month.
+    assert!(!gpfs.contains("percentile"), "{gpfs}");
+    let calls = |page: &str, direction: &str| {
+        let factors = page.split(&format!("Factors, {direction}\n")).nth(1);
+        let line = factors
+            .unwrap()
+            .lines()
+            .find(|line| line.contains("collective MPI-IO"));
+        let words = line.unwrap().trim().trim_start_matches("collective MPI-IO");
+        words.trim().to_string()
+    };
+    assert_eq!(calls(&gpfs, "read"), "no");
+    let sql = "select round(100 * sum(mpiio_coll_writes) / (sum(mpiio_coll_writes) + sum(mpiio_indep_writes) + 0.0)) as percent \
+               from darshan_file where job_id = 1797024";
+    let percent = iolode(
+        dir.path(),
+        &["sql", "--lake", "lake", "--format", "csv", "-c", sql],
+    )
+    .ok();
+    let percent: f64 = percent.lines().nth(1).unwrap().parse().unwrap();
+    assert_eq!(calls(&gpfs, "write"), format!("{percent} % of calls"));
+    let unnamed = page("4478544");
+    assert!(
+        unnamed.starts_with("job 4478544: vpicio_uni, uid 69615\n"),
+        "{unnamed}"
+    );
+    assert!(unnamed.contains("\n  OSTs of critical files "), "{unnamed}");
+    let many = page("3116902");
+    for words in [
+        "\n  17 logs of 1 process each; no Slurm record\n",
+        "UTC; run times added up over logs: 31 min 49 s\n",
+        "in use for 58 min 49 s added up over files; ",
+    ] {
+        assert!(many.contains(words), "{words}: {many}");
+    }
+    let log =
+        logs.join("snyder_python3_id3116902-2110365_12-19-66957-188958432683465822_1.darshan");
+    let summary = iolode(dir.path(), &["inspect", log.to_str().unwrap()]).ok();
+    assert!(summary.contains(", 1 process\n"), "{summary}");
 }
 
 /// One OST of 248 takes three times as long, under wide files as under narrow ones, beside programs that are slow, or fast, on OSTs

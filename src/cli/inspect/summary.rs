@@ -4,7 +4,7 @@ use super::rows::{Row, Rows};
 use crate::cli::output::FORMATS;
 use crate::cli::output::writer::Style;
 use crate::cli::screen::TerminalStyle;
-use crate::cli::size::{count, show};
+use crate::cli::size::{count, counted, show};
 use crate::text::{shown, shown_path};
 use arrow::array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
 use chrono::{DateTime, SecondsFormat};
@@ -76,6 +76,14 @@ fn head(log: &Row<'_>, why: Option<&str>, out: &mut dyn Write) -> std::io::Resul
         log.int(name)
             .map_or_else(|| "?".to_string(), |v| v.to_string())
     };
+    let of = |name: &str, one: &str, several: &str| {
+        let noun = if log.int(name) == Some(1) {
+            one
+        } else {
+            several
+        };
+        format!("{} {noun}", int(name))
+    };
     let text = |name: &'static str| log.text(name).unwrap_or("?");
     // A person does not read a command line of thousands of characters.
     let exe: String = text("exe").chars().take(200).collect();
@@ -92,10 +100,10 @@ fn head(log: &Row<'_>, why: Option<&str>, out: &mut dyn Write) -> std::io::Resul
         out,
         "job",
         format_args!(
-            "{}, user {}{user}, {} processes",
+            "{}, user {}{user}, {}",
             int("job_id"),
             int("uid"),
-            int("nprocs")
+            of("nprocs", "process", "processes")
         ),
     )?;
     let time = |name: &str| {
@@ -145,9 +153,9 @@ fn head(log: &Row<'_>, why: Option<&str>, out: &mut dyn Write) -> std::io::Resul
         ),
     ] {
         let mut text = format!(
-            "{} in {} calls",
+            "{} in {}",
             bytes(log.int(bytes_name)),
-            count(log.int(calls).unwrap_or(0).max(0) as u64)
+            counted(log.int(calls).unwrap_or(0).max(0) as u64, "call", "calls")
         );
         if let (Some(start), Some(end)) = (log.float(window[0]), log.float(window[1])) {
             text += &format!(", from {start:.3} to {end:.3} s");
@@ -161,12 +169,12 @@ fn head(log: &Row<'_>, why: Option<&str>, out: &mut dyn Write) -> std::io::Resul
         out,
         "files",
         format_args!(
-            "{}: {} shared by all processes, {} by several, {} by one process; {} streams",
+            "{}: {} shared by all processes, {} by several, {} by one process; {}",
             int("files"),
             int("files_shared"),
             int("files_part_shared"),
             int("files_unique"),
-            int("streams")
+            of("streams", "stream", "streams")
         ),
     )
 }

@@ -83,6 +83,14 @@ impl Clock {
         }
     }
 
+    /// Whether the text is a time, or stands for none; it is only looked at, and is no time that was met.
+    pub(super) fn is_time(&mut self, text: &str) -> bool {
+        let met = (self.met_local, self.met_skipped, self.met_relative);
+        let is_time = self.read(text).is_some();
+        (self.met_local, self.met_skipped, self.met_relative) = met;
+        is_time
+    }
+
     /// A time; None inside where there is none, or none that the zone has. None if the text is not a time.
     ///
     /// Read are ISO times, with or without an offset, seconds since 1970, and those of `SLURM_TIME_FORMAT=relative`, which

@@ -9,7 +9,7 @@ use super::value::{self, Tres};
 pub(super) fn holds(column: Column, text: &str, clock: &mut Clock) -> bool {
     match column.kind() {
         Kind::Id => value::id(text, None).is_some(),
-        Kind::Time => clock.read(text).is_some(),
+        Kind::Time => clock.is_time(text),
         Kind::Duration => value::duration(text).is_some(),
         Kind::Limit => value::duration(text).is_some() || is_no_limit(text),
         Kind::Int => value::int(text).is_some(),

@@ -116,6 +116,10 @@ pub(super) struct Job {
     pub(super) logs: Vec<Log>,
     /// By direction, for each kind of interval.
     pub(super) flows: BTreeMap<(&'static str, &'static str), Flow>,
+    /// Whether its logs say on which OSTs a file lies.
+    pub(super) names_osts: bool,
+    /// By direction: part of the MPI-IO calls that is collective. None where there is no such call.
+    pub(super) collective: BTreeMap<&'static str, f64>,
     /// By direction.
     pub(super) compared: BTreeMap<&'static str, Vec<Compared>>,
     /// Rows of `root_causes`.
@@ -193,6 +197,8 @@ async fn gather(engine: &Engine, job: i64, logs: Vec<Log>) -> Result<Job> {
     let mut found = Job {
         job_id: job,
         flows: BTreeMap::new(),
+        names_osts: false,
+        collective: BTreeMap::new(),
         compared: BTreeMap::new(),
         causes: vec![],
         others: vec![],
@@ -205,6 +211,7 @@ async fn gather(engine: &Engine, job: i64, logs: Vec<Log>) -> Result<Job> {
         .iter()
         .filter_map(|log| log.end_time.or(log.start_time))
         .max();
+    layout_and_calls(engine, job, &logs, &mut found).await?;
     let (Some(first), Some(last)) = (first, last) else {
         // Without a clock there is nothing to lay beside others.
         found.logs = logs;
@@ -265,6 +272,35 @@ async fn gather(engine: &Engine, job: i64, logs: Vec<Log>) -> Result<Job> {
     .await?;
     found.logs = logs;
     Ok(found)
+}
+
+/// Whether OSTs are known, and how much of the MPI-IO calls is collective.
+async fn layout_and_calls(engine: &Engine, job: i64, logs: &[Log], found: &mut Job) -> Result<()> {
+    #[derive(Deserialize)]
+    struct Known {
+        layouts: i64,
+        read: Option<f64>,
+        write: Option<f64>,
+    }
+    let ids: Vec<String> = logs.iter().map(|log| log.log_id.to_string()).collect();
+    let part = |direction: &str| {
+        format!(
+            "ratio(sum(mpiio_coll_{direction}s), sum(mpiio_coll_{direction}s) + sum(mpiio_indep_{direction}s)) AS \"{direction}\""
+        )
+    };
+    let sql = format!(
+        "SELECT count(ost_count) AS layouts, {}, {} FROM darshan_file WHERE job_id = {job} AND log_id IN ({}) AND NOT is_stream",
+        part("read"),
+        part("write"),
+        ids.join(", ")
+    );
+    for known in rows::<Known>(engine, &sql).await? {
+        found.names_osts = known.layouts > 0;
+        for (direction, part) in DIRECTIONS.into_iter().zip([known.read, known.write]) {
+            found.collective.extend(part.map(|part| (direction, part)));
+        }
+    }
+    Ok(())
 }
 
 /// The job's numbers beside those of the other jobs of the month.

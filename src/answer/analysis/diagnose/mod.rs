@@ -93,18 +93,14 @@ fn head(job: &Job) -> Block {
             counted(rest.len() as i64, "other program", "other programs")
         ),
     };
-    let user = job
-        .logs
-        .iter()
-        .find_map(|log| log.user.as_deref())
-        .unwrap_or("unknown");
-    let nprocs = job
-        .logs
-        .iter()
-        .filter_map(|log| log.nprocs)
-        .max()
-        .unwrap_or(0);
-    let processes = counted(nprocs, "process", "processes");
+    let user = job.logs.iter().find_map(|log| log.user.as_deref());
+    let uid = job.logs.iter().find_map(|log| log.uid);
+    let user = match (user, uid) {
+        (Some(user), _) => format!("user {user}"),
+        (None, Some(uid)) => format!("uid {uid}"),
+        (None, None) => "user unknown".into(),
+    };
+    let processes = processes(job);
     let slurm = match job.logs.iter().find(|log| log.node_count.is_some()) {
         Some(log) => format!(
             " on {}, {} (Slurm record: {})",
@@ -124,10 +120,13 @@ fn head(job: &Job) -> Block {
     let logs = counted(job.logs.len() as i64, "log", "logs");
     lines.push(match (first, last) {
         (Some(first), Some(last)) => format!(
-            "{} to {} UTC; {logs} with {} of run time",
+            "{} to {} UTC; {}",
             first.format("%Y-%m-%d %H:%M:%S"),
             last.format("%Y-%m-%d %H:%M:%S"),
-            seconds(run_time(job)),
+            match job.logs.len() {
+                1 => format!("{logs} with {} of run time", seconds(run_time(job))),
+                _ => format!("run times added up over logs: {}", seconds(run_time(job))),
+            }
         ),
         _ => format!("{logs} without a start time: the job regions are damaged"),
     });
@@ -149,7 +148,23 @@ fn head(job: &Job) -> Block {
             (bad, _) => lines.push(format!("{bad} of them are {what}: sums are lower bounds")),
         }
     }
-    Block::text(format!("job {}: {app}, user {user}", job.job_id), lines)
+    Block::text(format!("job {}: {app}, {user}", job.job_id), lines)
+}
+
+/// `64 processes`; of several logs `17 logs of 1 process each`, `3 logs of 1 to 64 processes`.
+fn processes(job: &Job) -> String {
+    let all = || job.logs.iter().filter_map(|log| log.nprocs);
+    let (least, most) = (all().min().unwrap_or(0), all().max().unwrap_or(0));
+    let most_of_them = counted(most, "process", "processes");
+    match job.logs.len() {
+        1 => most_of_them,
+        logs if least == most => format!("{} logs of {most_of_them} each", count(logs as u64)),
+        logs => format!(
+            "{} logs of {} to {most_of_them}",
+            count(logs as u64),
+            count(least.max(0) as u64)
+        ),
+    }
 }
 
 fn run_time(job: &Job) -> f64 {
@@ -366,34 +381,26 @@ fn factors(job: &Job, direction: &'static str) -> Option<Block> {
     );
     let others = |of: fn(&Compared) -> i64| compared.iter().map(of).max().unwrap_or(0);
     const BELOW: &str = "Part of them that has a smaller value; of equal ones half";
-    let mut table = Table::new(
-        format!("Factors, {direction}"),
-        vec![
-            Column::new("factor", "", "", "The factor"),
-            Column::new("value", "this job", "", "Its value"),
-            Column::new(
-                "own_program",
-                format!(
-                    "percentile of own program ({})",
-                    others(|c| c.own_app.others)
-                ),
-                "",
-                BELOW,
-            ),
-            Column::new(
-                "month",
-                format!("percentile of month ({})", others(|c| c.month.others)),
-                "",
-                BELOW,
-            ),
-        ],
-    );
+    let mut columns = vec![
+        Column::new("factor", "", "", "The factor"),
+        Column::new("value", "this job", "", "Its value"),
+    ];
+    let (own, month) = (others(|c| c.own_app.others), others(|c| c.month.others));
+    if own >= FEW {
+        let heading = format!("percentile of own program ({own})");
+        columns.push(Column::new("own_program", heading, "", BELOW));
+    }
+    if month >= FEW {
+        let heading = format!("percentile of month ({month})");
+        columns.push(Column::new("month", heading, "", BELOW));
+    }
+    let mut table = Table::new(format!("Factors, {direction}"), columns);
     for number in compared {
         let name = match number.name {
             "small" => "requests <= 1 KiB",
             "non_consec" => "non-consecutive requests",
             "coll" => "collective MPI-IO",
-            "ost_count" => "OSTs",
+            "ost_count" => "OSTs of critical files",
             "proc_per_ost" if flow.proc_upper == Some(true) => "processes per OST, at most",
             "proc_per_ost" => "processes per OST",
             "bw_critical" => "bandwidth",
@@ -401,21 +408,25 @@ fn factors(job: &Job, direction: &'static str) -> Option<Block> {
         };
         let shown = |value: f64| match number.name {
             "small" | "non_consec" => share(value),
-            "coll" if value > 0.0 => "yes".into(),
-            "coll" => "no".into(),
+            "coll" => match job.collective.get(direction) {
+                Some(part) if *part > 0.0 => format!("{} of calls", share(*part)),
+                _ if value > 0.0 => "yes".into(),
+                _ => "no".into(),
+            },
             "bw_critical" => rate(value),
             "ost_count" => count(value.max(0.0) as u64),
             _ => significant(value),
         };
-        table.push(vec![
-            Cell::text(Some(name), ""),
-            Cell::of(number.value, shown),
-            percentile(&number.own_app),
-            percentile(&number.month),
-        ]);
+        let mut cells = vec![Cell::text(Some(name), ""), Cell::of(number.value, shown)];
+        cells.extend((own >= FEW).then(|| percentile(&number.own_app)));
+        cells.extend((month >= FEW).then(|| percentile(&number.month)));
+        table.push(cells);
     }
     Some(Block::Table(table))
 }
+
+/// Among fewer others a percentile says nothing.
+const FEW: i64 = 10;
 
 /// `P98`: larger than 98 % of the others.
 fn percentile(rank: &Rank) -> Cell {
@@ -425,12 +436,16 @@ fn percentile(rank: &Rank) -> Cell {
 fn advice(job: &Job) -> Option<Block> {
     let lines = job.advice.iter().take(SHOWN).map(|advice| {
         format!(
-            "{}: {} on {} with stripe count {}, in use for {}; {} would fit the largest, {} of {}",
+            "{}: {} on {} with stripe count {}, in use for {}{}; {} would fit the largest, {} of {}",
             advice.advice,
             counted(advice.files, "file", "files"),
             advice.fs,
             advice.stripe_count,
             seconds(advice.time),
+            match advice.files {
+                1 => "",
+                _ => " added up over files",
+            },
             advice.advised_count,
             advice.largest_path.as_deref().unwrap_or(NO_PATH),
             size(advice.largest_size.max(0) as u64)

@@ -6,7 +6,7 @@ use crate::answer::answer::{Block, SHOWN};
 use crate::answer::rules::{Row, fill};
 
 /// What LMT saw during the windows of a log.
-const LMT: &str = "LMT, {direction} on {fs}: its {osts:osts} moved {seen:size} in its windows: {own:size} its own, {same_job:size} other logs of the job, {other_known:size} other jobs, {unexplained:size} unexplained; others {others_share:share} of all; LMT samples for {coverage:share} of its bytes";
+const LMT: &str = "LMT, {direction} on {fs}: the {osts:osts} that it used moved {seen:size} in its windows: {own:size} its own, {same_job:size} other logs of the job, {other_known:size} other jobs, {unexplained:size} unexplained; others {others_share:share} of all; LMT samples for {coverage:share} of its bytes";
 
 /// An OST that is slow for all jobs.
 const SLOW: &str = "OST {ost} of {fs} is slow ({direction}): {slowdown:times} times slower than the other OSTs in the 15 days before and after, by {files_of_all_jobs:files}; the job's files on it account for {share:share} of the critical time";
@@ -16,6 +16,13 @@ pub(super) fn block(job: &Job) -> Block {
     let mut lines = vec![];
     let (slow, lmt): (Vec<&Row>, Vec<&Row>) =
         job.others.iter().partition(|row| row.contains_key("ost"));
+    if !job.names_osts {
+        let line = match job.logs.len() {
+            1 => "the log does not name OSTs: others on them were not looked at",
+            _ => "the logs do not name OSTs: others on them were not looked at",
+        };
+        return Block::text("Others on its OSTs", vec![line.into()]);
+    }
     if lmt.is_empty() {
         lines.push("LMT has no samples of its OSTs in its windows".into());
     }
