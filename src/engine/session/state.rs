@@ -32,6 +32,7 @@ use crate::engine::workarounds::order_twice::OrderOnce;
 use crate::engine::workarounds::percentile_cont::ExactPercentileCont;
 use crate::engine::workarounds::range_frames::RangeFrames;
 use crate::engine::workarounds::signed_counts;
+use crate::engine::workarounds::single_distinct::SingleDistinct;
 use crate::engine::workarounds::to_char::ToCharPatterns;
 use crate::engine::workarounds::window_identity::WindowIdentity;
 use crate::error::{Error, Result};
@@ -103,9 +104,15 @@ fn config(threads: usize, memory: Option<usize>, first: &str) -> SessionConfig {
     config
 }
 
-/// DataFusion's logical rules in their order, and one of ours among them.
+/// DataFusion's logical rules in their order, one of them corrected, and one of ours among them.
 fn optimizer_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
     let mut rules = Optimizer::new().rules;
+    let distinct = SingleDistinct::default();
+    for rule in &mut rules {
+        if rule.name() == distinct.name() {
+            *rule = Arc::new(SingleDistinct::default());
+        }
+    }
     let outer = rules
         .iter()
         .position(|rule| rule.name() == EliminateOuterJoin::new().name());
