@@ -182,7 +182,7 @@
 //! 5. Tables only grow: a newer version adds nullable columns.
 //! 6. Time is UTC in microseconds, sizes are bytes, durations are seconds. Not available is NULL.
 //! 7. An extension is a file and a line in an explicit list: [`source::SOURCES`], [`table::TABLES`], `engine::queries::QUERIES`,
-//!    `engine::root_causes::RULES`, `engine::habits::HABITS`, `answer::analysis::ANALYSES`, and the lists of functions and output formats. A test walks each list.
+//!    `engine::rules::RULES`, `answer::analysis::ANALYSES`, and the lists of functions and output formats. A test walks each list.
 //!
 //! # Cross-cutting concerns
 //!

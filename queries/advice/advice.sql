@@ -14,7 +14,8 @@
 ---   { name = "value", type = "Float64", doc = "" },
 ---   { name = "share", type = "Float64", doc = "What the rule counts / what it is a part of; NULL of a rule without such a part" },
 ---   { name = "cost", type = "Float64", unit = "s", doc = "Time of the process with most of it in the files concerned: an upper bound of what can be saved; NULL where the rule does not say" },
----   { name = "io_hours", type = "Float64", unit = "h", doc = "cost x processes: process hours" },
+---   { name = "io_hours", type = "Float64", unit = "h", doc = "Time that all processes spent in the files concerned, in the direction of the rule; NULL of a rule that says what is well, or what a log is about" },
+---   { name = "io_share", type = "Float64", doc = "The same / the I/O time of all files of the log, streams left out: reading, writing and metadata operations of all processes" },
 ---   { name = "files", type = "Int64", unit = "count", doc = "Files that the finding rests on" },
 ---   { name = "subject", type = "Utf8", doc = "The file with most of it" },
 ---   { name = "sentence", type = "Utf8", doc = "The finding in words" },
@@ -89,9 +90,9 @@ WITH log AS (
     LEFT JOIN mpiio m ON m.job_id = f.job_id AND m.log_id = f.log_id AND m.record_id = f.record_id
   WHERE NOT f.is_stream AND ($job IS NULL OR f.job_id = $job)
 ), weighed AS (
-  SELECT job_id, log_id, record_id, waited, k_eff, /* weights */ FROM file
+  SELECT job_id, log_id, record_id, waited, k_eff, read_time, write_time, meta_time, /* weights */ FROM file
 ), summed AS (
-  SELECT job_id, log_id, /* sums */ FROM weighed GROUP BY job_id, log_id
+  SELECT job_id, log_id, sum(read_time + write_time + meta_time) AS io_time, /* sums */ FROM weighed GROUP BY job_id, log_id
 ), record AS (
   SELECT job_id, log_id, record_id, rank, posix_f_read_time, posix_f_write_time, posix_f_meta_time, CAST(NULL AS DOUBLE) AS mpiio_f_read_time, CAST(NULL AS DOUBLE) AS mpiio_f_write_time,
     CAST(NULL AS DOUBLE) AS stdio_f_read_time, CAST(NULL AS DOUBLE) AS stdio_f_write_time, CAST(NULL AS DOUBLE) AS stdio_f_meta_time FROM darshan_posix WHERE $job IS NULL OR job_id = $job
@@ -105,20 +106,25 @@ WITH log AS (
 ), timed AS (
   SELECT job_id, log_id, /* processes */ FROM process GROUP BY job_id, log_id
 ), found AS (
-  SELECT l.job_id, l.log_id, l.app, l."user", l.start_time, l.nprocs, l.run_time, l.posix_partial OR l.mpiio_partial AS partial, unnest(make_array(/* findings */)) AS finding
+  SELECT l.job_id, l.log_id, l.app, l."user", l.start_time, l.nprocs, l.run_time, l.posix_partial OR l.mpiio_partial AS partial, s.io_time, unnest(make_array(/* findings */)) AS finding
   FROM log l JOIN summed s ON s.job_id = l.job_id AND s.log_id = l.log_id
     LEFT JOIN timed t ON t.job_id = l.job_id AND t.log_id = l.log_id
 ), costed AS (
-  SELECT *, finding['code'] AS code, CASE WHEN finding['cost'] > run_time THEN run_time ELSE finding['cost'] END AS cost FROM found WHERE finding IS NOT NULL
+  SELECT job_id, log_id, app, "user", start_time, nprocs, run_time, partial, io_time, finding['code'] AS code, finding['value'] AS value, finding['share'] AS share,
+    CASE WHEN finding['cost'] > run_time THEN run_time ELSE finding['cost'] END AS cost, finding['cost'] > run_time AS threads, finding['touched'] AS touched,
+    finding['files'] AS files, finding['record_id'] AS record_id, finding['sum'] AS sum, finding['whole'] AS whole, finding['least'] AS least, finding['time'] AS time
+  FROM found WHERE finding IS NOT NULL
+), rule(code, rule, direction, severity, advice) AS (
+  VALUES /* rules */
 ), judged AS (
-  SELECT *, CASE WHEN finding['severity'] <> 'ok' AND (cost < $min_cost OR cost < 0.01 * run_time) THEN 'info' ELSE finding['severity'] END AS severity FROM costed
+  SELECT c.*, r.rule, r.direction, r.advice, CASE WHEN r.severity <> 'ok' AND (c.cost < $min_cost OR c.cost < 0.01 * c.run_time) THEN 'info' ELSE r.severity END AS severity
+  FROM costed c JOIN rule r ON r.code = c.code
 ), named AS (
   SELECT w.*, coalesce(f.path, 'a file without a name') AS subject
-  FROM (SELECT * FROM judged WHERE array_position(make_array('critical', 'warning', 'info', 'ok'), severity) <= array_position(make_array('critical', 'warning', 'info', 'ok'), $severity)) w LEFT JOIN darshan_file f ON f.job_id = w.job_id AND f.log_id = w.log_id AND f.record_id = w.finding['record_id']
+  FROM (SELECT * FROM judged WHERE array_position(make_array('critical', 'warning', 'info', 'ok'), severity) <= array_position(make_array('critical', 'warning', 'info', 'ok'), $severity)) w LEFT JOIN darshan_file f ON f.job_id = w.job_id AND f.log_id = w.log_id AND f.record_id = w.record_id
 )
-SELECT job_id, log_id, app, "user", start_time, code, finding['rule'] AS rule, finding['direction'] AS direction, severity,
-  finding['value'] AS value, finding['share'] AS share, cost, cost * nprocs / 3600.0 AS io_hours, finding['files'] AS files, subject,
-  replace(finding['sentence'], '{subject}', subject) AS sentence, finding['advice'] AS advice,
-  array_remove_all(make_array(CASE WHEN partial THEN 'partial' ELSE '' END, CASE WHEN finding['cost'] > run_time THEN 'threads' ELSE '' END), '') AS flags
+SELECT job_id, log_id, app, "user", start_time, code, rule, direction, severity, value, share, cost, touched / 3600.0 AS io_hours, ratio(touched, io_time) AS io_share, files, subject,
+  rule_sentence(rule, subject, sum, whole, share, CAST(files AS DOUBLE), least, time, nprocs, run_time) AS sentence, advice,
+  array_remove_all(make_array(CASE WHEN partial THEN 'partial' ELSE '' END, CASE WHEN threads THEN 'threads' ELSE '' END), '') AS flags
 FROM named
 ORDER BY job_id, log_id, array_position(make_array('critical', 'warning', 'info', 'ok'), severity), cost DESC, code, direction

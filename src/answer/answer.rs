@@ -3,8 +3,8 @@
 //! An analysis makes an [`Answer`]; its page ([`Answer::page`]) and its JSON ([`serde::Serialize`]) are two views of it, so that what a person reads
 //! and what a program reads cannot differ.
 
-use super::amount::{count, rate, seconds, share, size};
 use crate::engine::LakeVersion;
+use crate::text::amount::{count, rate, seconds, share, size};
 use serde::Serialize;
 use serde::ser::{SerializeMap, SerializeSeq, Serializer};
 use serde_json::Value;

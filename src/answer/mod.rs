@@ -1,9 +1,8 @@
 //! Answers that are more than one table: made of the answers to several questions, as blocks of a page.
 //!
 //! [`analysis`] asks questions and makes an [`answer::Answer`] of them; `rules` makes findings of the rows that rules are met by; `rows` are rows as
-//! Rust values, and [`amount`] is how people read numbers.
+//! Rust values.
 
-pub mod amount;
 pub mod analysis;
 #[allow(clippy::module_inception)]
 pub mod answer;

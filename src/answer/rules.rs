@@ -3,10 +3,12 @@
 //! In: rows of `root_causes` and of `job_facts`, as maps from column to value. Out: [`Findings`], the weightiest first. Causes hold by all kinds of
 //! interval; those that hold by one of them are only possible and stand behind. The rules themselves lie in `queries/rules`.
 
-use super::amount::{count, counted, rate, seconds, share, significant, size};
 use super::answer::{Finding, Findings, Holds};
-use crate::engine::root_causes::{Rule, rules};
-use serde_json::{Map, Value};
+use crate::engine::rules::{
+    Rule, rule,
+    sentence::{Row, fill},
+};
+use serde_json::Value;
 
 /// A direction with less critical time, seconds, is not worth a cause.
 const MIN_TIME: f64 = 1.0;
@@ -14,9 +16,6 @@ const MIN_TIME: f64 = 1.0;
 /// What follows the sentence of a rule about files.
 const OF_THE_TIME: &str =
     ". That is {share:share} of the {critical_time:seconds} of {doing}, at {bw:rate}";
-
-/// A row of an answer by the names of its columns; those that are NULL are left out.
-pub(super) type Row = Map<String, Value>;
 
 /// What made a job slow, given its rows of `root_causes`, those of `job_facts` with the `causes` that each of them meets, and the critical time of
 /// that direction which has most.
@@ -47,56 +46,6 @@ pub(super) fn findings(causes: &[Row], others: &[Row], longest: f64) -> Findings
         findings,
         otherwise: otherwise.map(String::from),
     }
-}
-
-/// A text with the values of a row in its places: `{column}` as it is, `{column:form}` as a person reads it. `{doing}` and `{done}` are words
-/// for its direction. A value that the row lacks is `-`.
-pub(super) fn fill(text: &str, row: &Row) -> String {
-    let mut pieces = text.split('{');
-    let mut filled = pieces.next().unwrap_or_default().to_string();
-    for piece in pieces {
-        let (place, rest) = piece.split_once('}').unwrap_or((piece, ""));
-        let (column, form) = place.split_once(':').unwrap_or((place, ""));
-        filled += &match column {
-            "doing" | "done" => direction(row, column),
-            _ => row
-                .get(column)
-                .map_or("-".into(), |value| shown(value, form)),
-        };
-        filled += rest;
-    }
-    filled
-}
-
-/// The forms of [`fill`].
-fn shown(value: &Value, form: &str) -> String {
-    let number = value.as_f64().unwrap_or(0.0);
-    match form {
-        "count" => count(number.max(0.0) as u64),
-        "files" if number == 1.0 => "one file".into(),
-        "files" => counted(number as i64, "file", "files"),
-        "files_each" if number == 1.0 => "one file".into(),
-        "files_each" => format!("{}, each", counted(number as i64, "file", "files")),
-        "osts" => counted(number as i64, "OST", "OSTs"),
-        "rate" => rate(number),
-        "seconds" => seconds(number),
-        "share" => share(number),
-        // Bytes that may be below 0.
-        "size" if number < -0.5 => format!("-{}", size(-number.round() as u64)),
-        "size" => size(number.max(0.0).round() as u64),
-        "times" => significant(number),
-        _ => value.as_str().map_or(value.to_string(), String::from),
-    }
-}
-
-fn direction(row: &Row, word: &str) -> String {
-    let word = match (text(row, "direction"), word) {
-        ("read", "doing") => "reading",
-        ("read", _) => "read",
-        (_, "doing") => "writing",
-        _ => "written",
-    };
-    word.into()
 }
 
 /// A row of `root_causes`, which so many logs of the job have.
@@ -173,7 +122,7 @@ fn finding(rule: &Rule, mut row: Row) -> Finding {
         rule: rule.name.into(),
         direction: Some(direction),
         sentence: String::new(),
-        advice: rule.advice.clone(),
+        advice: rule.advice.clone().unwrap_or_default(),
         holds: Holds::Certain,
         weight: 0.0,
         evidence: row.into(),
@@ -205,10 +154,6 @@ fn grouped(causes: &[Row]) -> Vec<(&Row, usize)> {
     groups
 }
 
-fn rule(name: &str) -> Option<&'static Rule> {
-    rules().iter().find(|rule| rule.name == name)
-}
-
 fn text<'r>(row: &'r Row, column: &str) -> &'r str {
     row.get(column).and_then(Value::as_str).unwrap_or_default()
 }
@@ -220,8 +165,6 @@ fn number(row: &Row, column: &str) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::queries::query;
-    use crate::engine::root_causes::Facts;
     use serde_json::json;
 
     fn row(value: Value) -> Row {
@@ -295,34 +238,5 @@ mod tests {
                 .unwrap()
                 .contains("too little I/O")
         );
-    }
-
-    #[test]
-    fn sentences_name_columns_that_their_rows_have() {
-        for rule in rules() {
-            let relation = match rule.facts {
-                Facts::File => "root_causes",
-                Facts::Job => "job_facts",
-            };
-            let columns = &query(relation).unwrap().columns;
-            for place in rule.sentence.split('{').skip(1) {
-                let place = place.split('}').next().unwrap();
-                let (column, form) = place.split_once(':').unwrap_or((place, ""));
-                let of_the_row = columns.iter().any(|known| known.name == column);
-                let of_the_rule = ["number", "subject", "doing", "done"].contains(&column);
-                assert!(of_the_row || of_the_rule, "{}: {place}", rule.name);
-                assert!(
-                    form.is_empty() || shown(&json!(7.5), form) != "7.5" || form == "times",
-                    "{}: {form}",
-                    rule.name
-                );
-            }
-            assert!(rule.sentence.contains("{subject}") || rule.facts == Facts::Job);
-            assert!(
-                !rule.sentence.ends_with('.') && rule.advice.ends_with('.'),
-                "{}",
-                rule.name
-            );
-        }
     }
 }

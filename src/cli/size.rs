@@ -1,6 +1,6 @@
-//! Sizes as people write them; as people read them they are in [`crate::answer::amount`].
+//! Sizes as people write them; as people read them they are in [`crate::text::amount`].
 
-pub(crate) use crate::answer::amount::{count, counted, size as show};
+pub(crate) use crate::text::amount::{count, counted, size as show};
 
 /// The bytes that `512M`, `2GiB`, `1.5 GB` or `4096` stand for.
 ///

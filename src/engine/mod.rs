@@ -6,6 +6,7 @@
 //! | folder | what it is |
 //! |---|---|
 //! | `sql` | SQL text and named queries, before DataFusion plans them |
+//! | [`rules`] | what may have made I/O slow, a file each, and the SQL of it |
 //! | `catalog` | names to tables, at one version of each lake for each query; system tables and [`views`] |
 //! | `session` | options, memory, functions and rules of every session |
 //! | `scan` | scans of a table in groups of job ids, the same for all tables |
@@ -26,7 +27,7 @@ pub mod functions;
 mod logical;
 mod physical_rule;
 mod planning;
-
+pub mod rules;
 mod scan;
 mod session;
 mod sql;
@@ -41,7 +42,7 @@ pub use catalog::views;
 pub use dataframe::{Direction, LakeSession, PerfFactors};
 pub use exec::for_execution;
 pub use session::options;
-pub use sql::{factors, habits, queries, root_causes};
+pub use sql::{factors, queries};
 
 use crate::error::{Error, Result};
 use catalog::lakes::{AttachedLake, Catalog, SessionTables};

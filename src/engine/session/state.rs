@@ -17,6 +17,7 @@ use crate::engine::logical::null_safe_keys::NullSafeKeys;
 use crate::engine::logical::semi_join_pushdown::PushDownSemiJoin;
 use crate::engine::logical::utc_times::UtcTimes;
 use crate::engine::logical::window_cost::BoundWindows;
+use crate::engine::rules::sentence::RuleSentence;
 use crate::engine::udf::WriteOut;
 use crate::engine::workarounds::aggregates;
 use crate::engine::workarounds::cast_bounds::CastBounds;
@@ -153,6 +154,7 @@ pub(crate) fn session_state(
     scalar.push(SAME.clone());
     scalar.push(Arc::new(UtcTrunc::default().into()));
     scalar.push(Arc::new(DatePart::default().into()));
+    scalar.push(Arc::new(RuleSentence::default().into()));
     *builder.window_functions() = Some(window);
     let aggregate = builder.aggregate_functions().get_or_insert_default();
     aggregate.extend(AGGREGATE.iter().map(|function| Arc::new(function.udaf())));

@@ -3,7 +3,6 @@
 pub(in crate::engine) mod all_sets;
 pub mod factors;
 pub(super) mod front_matter;
-pub mod habits;
 pub(in crate::engine) mod headings;
 pub(in crate::engine) mod long_chains;
 pub(in crate::engine) mod order_aliases;
@@ -12,7 +11,6 @@ pub mod queries;
 pub(super) mod query_params;
 pub(super) mod query_scope;
 pub(in crate::engine) mod refused_clauses;
-pub mod root_causes;
 pub(super) mod ruled_out;
 pub(in crate::engine) mod time_zone;
 pub(super) mod user_column;

@@ -10,6 +10,7 @@
 use super::front_matter::front_matter;
 pub use super::query_params::{Param, ParamType, QueryColumn};
 use super::query_scope as scope;
+use crate::engine::rules::{counters, intervals};
 use crate::engine::udf::statement::normal;
 use crate::error::{Error, Result};
 use datafusion::sql::parser::{CopyToSource, Statement};
@@ -124,8 +125,8 @@ fn parse(folder: &'static str, name: &'static str, text: &str) -> Result<Query> 
     let (front, sql) = front_matter(text);
     let front: Front = toml::from_str(&front).map_err(|e| bad(e.to_string()))?;
     let (sql, columns) = super::factors::insert(&sql, front.columns)?;
-    let (sql, columns) = super::root_causes::insert(sql, columns);
-    let (sql, columns) = super::habits::insert(sql, columns);
+    let (sql, columns) = intervals::insert(sql, columns);
+    let (sql, columns) = counters::insert(sql, columns);
     Ok(Query {
         folder,
         name,

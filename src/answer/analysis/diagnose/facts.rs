@@ -1,8 +1,9 @@
 //! What is known of a job: the answers to the questions that its page is made of.
 
 use crate::answer::rows::rows;
-use crate::answer::rules::Row;
-use crate::engine::{Engine, root_causes};
+use crate::engine::Engine;
+use crate::engine::rules::intervals;
+use crate::engine::rules::sentence::Row;
 use crate::error::{Error, Result};
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Deserializer};
@@ -254,7 +255,7 @@ async fn gather(engine: &Engine, job: i64, logs: Vec<Log>) -> Result<Job> {
     found.causes.retain(of_row);
     let others = format!(
         "SELECT f.*, {} AS causes FROM job_facts({}, job => {job}) f ORDER BY f.slowdown DESC, f.others DESC, f.fs, f.ost, f.log_id, f.direction",
-        root_causes::met_by_a_job(),
+        intervals::met_by_a_job(),
         period(first, last)
     );
     found.others = rows(engine, &others).await?;

@@ -7,11 +7,11 @@
 mod facts;
 mod neighbours;
 
-use crate::answer::amount::{count, counted, rate, seconds, share, significant, size};
 use crate::answer::answer::{Answer, Block, Cell, Column, Parameter, Period, SHOWN, Table};
 use crate::answer::rules;
 use crate::engine::Engine;
 use crate::error::Result;
+use crate::text::amount::{count, counted, rate, seconds, share, significant, size};
 use chrono::SecondsFormat;
 use facts::{Compared, DIRECTIONS, Flow, Job, Rank};
 

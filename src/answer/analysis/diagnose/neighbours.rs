@@ -1,9 +1,9 @@
 //! What else moved bytes on the OSTs of a job.
 
 use super::facts::Job;
-use crate::answer::amount::{counted, share, size};
 use crate::answer::answer::{Block, SHOWN};
-use crate::answer::rules::{Row, fill};
+use crate::engine::rules::sentence::{Row, fill};
+use crate::text::amount::{counted, share, size};
 
 /// What LMT saw during the windows of a log.
 const LMT: &str = "LMT, {direction} on {fs}: the {osts:osts} that it used moved {seen:size} in its windows: {own:size} its own, {same_job:size} other logs of the job, {other_known:size} other jobs, {unexplained:size} unexplained; others {others_share:share} of all; LMT samples for {coverage:share} of its bytes";

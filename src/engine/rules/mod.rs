@@ -1,0 +1,307 @@
+//! Rules: what may have made the I/O of a job slow, and what to do about it, a file each.
+//!
+//! A rule looks at one of three relations:
+//!
+//! | `facts` | a row | asked as |
+//! |---|---|---|
+//! | `file` (`file_facts`) | a file of a log and direction, laid beside the others in time by windows, and again by busy times | `root_causes` |
+//! | `job` (`job_facts`) | what others did on the OSTs of a job | `root_causes` |
+//! | `counters` (`file` in `queries/advice/advice.sql`) | a file of a log with its counters | `advice` |
+//!
+//! A rule about `file` holds where the files that it is about have at least half of the critical time for themselves. A rule about `counters` weighs
+//! each file of a log (`weight`: what it counts there), and looks at the sum over the files.
+//!
+//! | file | what it is |
+//! |---|---|
+//! | `intervals` | rules about `file` and `job` as SQL, in `queries/iominer/root_causes.sql` |
+//! | `counters` | rules about `counters` as SQL, in `queries/advice/advice.sql` |
+//! | `sentence` | a finding in words |
+//!
+//! # Adding a rule
+//! One file `queries/rules/NAME.toml`, one line in [`RULES`], and a log on which it holds: of `file` and `job` in `tests/slt/troubled_lake.rs`. The
+//! queries and `diagnose` then know it.
+//!
+//! | key | what it is |
+//! |---|---|
+//! | `doc` | one line about it |
+//! | `source` | where it comes from |
+//! | `code` | a short name; of a rule of Drishti's its code there, so that its users find their way |
+//! | `facts` | the relation that it looks at |
+//! | `severity` | critical, warning, info or ok |
+//! | `direction` | read or write, of a rule about counters that has one |
+//! | `files` | SQL: which files it is about; all if not given |
+//! | `condition` | SQL: when it holds; always if not given |
+//! | `thresholds.NAME` | a number that stands in the SQL as `{NAME}` |
+//! | `value.sql`, `value.doc` | the number that decides, or tells how bad it is; what it means |
+//! | `sentence` | in words, without the last full stop, with places (`sentence`) |
+//! | `advice` | a sentence or two: what to do |
+//! | `unless` | what would show that it is no fault |
+//!
+//! Of rules about `file` and `job`, whose SQL is over the columns of `subject` in `queries/iominer/root_causes.sql` and of `job_facts`:
+//!
+//! | key | what it is |
+//! |---|---|
+//! | `about` | SQL: the subject. Files of one subject are put together; all files of a log and direction if not given |
+//! | `each` | whether each of these subjects stands for itself, instead of all together |
+//! | `same` | whether it must be about the same subject by windows and by busy times |
+//! | `cost` | SQL: the seconds that a file, or a row of `job_facts`, accounts for; the exclusive time of a file (algorithm 2) if not given |
+//!
+//! Of rules about `counters`, whose SQL is over the columns of `file`, and in `condition` and `value` over those of `log` and the places `{sum}` of
+//! the weights, `{whole}` what it is a part of, `{share}` their quotient, `{files}` with weight, `{least}`, and `{time}` by process:
+//!
+//! | key | what it is |
+//! |---|---|
+//! | `weight`, `of` | SQL: what is counted of a file, and what it is a part of |
+//! | `least` | SQL: a number of which the least of the files with weight is taken |
+//! | `time` | SQL over the times of records, such as `posix_f_read_time`: what the cost is added up from, by process |
+//! | `cost` | instead of it: the cost of a file, as SQL |
+//! | `touches` | SQL: the part of a file's I/O time that it is about; the time in its direction, or all of it, if not given |
+
+pub mod counters;
+pub mod intervals;
+pub mod sentence;
+
+use crate::error::{Error, Result};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+macro_rules! rules {
+    ($($name:literal),* $(,)?) => { &[$(($name, include_str!(concat!("../../../queries/rules/", $name, ".toml")))),*] };
+}
+
+/// Every rule, in the order in which they are listed: its name, and its file.
+pub const RULES: &[(&str, &str)] = rules![
+    // The causes of the IOMiner paper.
+    "one_ost",
+    "one_rank",
+    "serial_files",
+    "one_file",
+    "small_requests",
+    "interference",
+    "slow_ost",
+    // Those of Drishti, by its codes.
+    "stdio_high_usage",
+    "write_count_intensive",
+    "read_count_intensive",
+    "write_size_intensive",
+    "read_size_intensive",
+    "small_reads",
+    "small_writes",
+    "misaligned_memory",
+    "misaligned_file",
+    "redundant_reads",
+    "redundant_writes",
+    "random_reads",
+    "sequential_reads",
+    "random_writes",
+    "sequential_writes",
+    "small_reads_shared",
+    "small_writes_shared",
+    "metadata_time",
+    "size_imbalance",
+    "time_imbalance",
+    "individual_write_imbalance",
+    "individual_read_imbalance",
+    "no_mpi_io",
+    "independent_reads",
+    "independent_writes",
+    "collective_reads",
+    "collective_writes",
+    "blocking_reads",
+    "blocking_writes",
+    "few_aggregators",
+    "many_aggregators",
+    "aggregators_fit",
+];
+
+/// A rule.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rule {
+    /// Its name: the `cause` of a row of `root_causes`, the `rule` of a row of `advice`.
+    #[serde(skip)]
+    pub name: &'static str,
+    /// A short name; the code that Drishti has for it.
+    #[serde(default)]
+    pub code: String,
+    /// What it says, one line.
+    pub doc: String,
+    /// Where it comes from.
+    #[serde(default)]
+    pub source: String,
+    /// What it looks at.
+    pub facts: Facts,
+    /// How much it matters where it costs time.
+    #[serde(default)]
+    pub severity: Severity,
+    direction: Option<String>,
+    files: Option<String>,
+    condition: Option<String>,
+    /// The numbers of its condition by their names.
+    #[serde(default)]
+    pub thresholds: BTreeMap<String, toml::Value>,
+    /// The number that decides.
+    pub value: RuleValue,
+    /// The finding in words, with places for its numbers.
+    pub sentence: String,
+    /// What to do about it; none of a rule that says what is well, or what a log is about.
+    pub advice: Option<String>,
+    /// What would show that it is no fault.
+    pub unless: Option<String>,
+    cost: Option<String>,
+    about: Option<String>,
+    #[serde(default)]
+    each: bool,
+    #[serde(default)]
+    same: bool,
+    weight: Option<String>,
+    of: Option<String>,
+    least: Option<String>,
+    time: Option<String>,
+    touches: Option<String>,
+}
+
+/// The number of a rule.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RuleValue {
+    sql: String,
+    /// What it means.
+    pub doc: String,
+}
+
+/// What a rule looks at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Facts {
+    /// `file_facts`: the files of a log, in time.
+    File,
+    /// `job_facts`: what others did.
+    Job,
+    /// `file` in `queries/advice/advice.sql`: the counters of files.
+    Counters,
+}
+
+/// How much a finding matters.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize, serde::Serialize,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Severity {
+    /// Mostly the first thing to mend.
+    #[default]
+    Critical,
+    /// Worth a look.
+    Warning,
+    /// What the log is about.
+    Info,
+    /// As it should be.
+    Ok,
+}
+
+impl Severity {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Critical => "critical",
+            Self::Warning => "warning",
+            Self::Info => "info",
+            Self::Ok => "ok",
+        }
+    }
+}
+
+/// All rules.
+pub fn rules() -> &'static [Rule] {
+    static PARSED: OnceLock<Vec<Rule>> = OnceLock::new();
+    // A rule's file is part of the program: that each of them parses is a test of this module.
+    PARSED.get_or_init(|| {
+        let rules = RULES.iter().map(|(name, text)| parse(name, text));
+        rules
+            .collect::<Result<_>>()
+            .expect("rules are checked by a test")
+    })
+}
+
+/// The rule of that name.
+pub fn rule(name: &str) -> Option<&'static Rule> {
+    rules().iter().find(|rule| rule.name == name)
+}
+
+fn of(facts: Facts) -> impl Iterator<Item = &'static Rule> {
+    rules().iter().filter(move |rule| rule.facts == facts)
+}
+
+fn parse(name: &'static str, text: &str) -> Result<Rule> {
+    let rule: Rule = toml::from_str(text)
+        .map_err(|e| Error::Invalid(format!("queries/rules/{name}.toml: {e}")))?;
+    Ok(Rule { name, ..rule })
+}
+
+impl Rule {
+    fn with_thresholds(&self, sql: &str) -> String {
+        let numbers = self.thresholds.iter();
+        numbers.fold(sql.to_string(), |sql, (name, number)| {
+            sql.replace(&format!("{{{name}}}"), &number.to_string())
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_rule_has_the_keys_of_its_facts_and_uses_its_thresholds() {
+        for (name, text) in RULES {
+            let rule = parse(name, text).unwrap();
+            for (threshold, number) in &rule.thresholds {
+                assert!(
+                    number.is_integer() || number.is_float(),
+                    "{name}: {threshold}"
+                );
+                assert!(
+                    text.contains(&format!("{{{threshold}}}")),
+                    "{name}: {threshold} is not used"
+                );
+            }
+            assert!(
+                !rule.doc.ends_with('.') && !rule.sentence.ends_with('.'),
+                "{name}"
+            );
+            for text in rule.advice.iter().chain(&rule.unless) {
+                assert!(text.ends_with('.'), "{name}: {text}");
+            }
+            let of_counters = rule.weight.is_some();
+            assert_eq!(of_counters, rule.facts == Facts::Counters, "{name}");
+            let of_intervals = rule.about.is_some() || rule.each || rule.same;
+            assert!(!(of_counters && of_intervals), "{name}");
+            let only_counters = [
+                &rule.of,
+                &rule.least,
+                &rule.time,
+                &rule.touches,
+                &rule.direction,
+            ];
+            assert!(
+                of_counters || only_counters.iter().all(|key| key.is_none()),
+                "{name}"
+            );
+            assert!(
+                !of_counters || !rule.code.is_empty() && rule.condition.is_some(),
+                "{name}"
+            );
+            assert_eq!(
+                rule.facts == Facts::Job,
+                rule.files.is_none() && !of_counters,
+                "{name}"
+            );
+            let is_finding = matches!(rule.severity, Severity::Critical | Severity::Warning);
+            assert!(!is_finding || rule.advice.is_some(), "{name}");
+        }
+        let mut codes: Vec<&str> = of(Facts::Counters).map(|rule| rule.code.as_str()).collect();
+        codes.sort_unstable();
+        codes.dedup();
+        assert_eq!(codes.len(), of(Facts::Counters).count());
+    }
+}
