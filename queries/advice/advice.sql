@@ -90,7 +90,7 @@ WITH log AS (
     LEFT JOIN mpiio m ON m.job_id = f.job_id AND m.log_id = f.log_id AND m.record_id = f.record_id
   WHERE NOT f.is_stream AND ($job IS NULL OR f.job_id = $job)
 ), weighed AS (
-  SELECT job_id, log_id, record_id, waited, k_eff, read_time, write_time, meta_time, /* weights */ FROM file
+  SELECT job_id, log_id, record_id, waited, k_eff, coalesce(read_time, 0.0) AS read_time, coalesce(write_time, 0.0) AS write_time, coalesce(meta_time, 0.0) AS meta_time, /* weights */ FROM file
 ), summed AS (
   SELECT job_id, log_id, sum(read_time + write_time + meta_time) AS io_time, /* sums */ FROM weighed GROUP BY job_id, log_id
 ), record AS (

@@ -12,6 +12,7 @@
 ---   { name = "rank", type = "Utf8", doc = "Its process, such as rank 0; NULL if there are several" },
 ---   { name = "procs", type = "Int64", unit = "count", doc = "Processes that moved bytes; where that is not known those that opened it, an upper bound" },
 ---   { name = "bytes", type = "Int64", unit = "B", doc = "Bytes moved" },
+---   { name = "process_time", type = "Float64", unit = "s", doc = "Time that processes spent in the direction, added up" },
 ---   { name = "requests", type = "Int64", unit = "count", doc = "POSIX requests" },
 ---   { name = "consec", type = "Int64", unit = "count", doc = "Those that begin where the one before ended" },
 ---   { name = "small", type = "Int64", unit = "count", doc = "Those of at most 1 KiB" },
@@ -60,14 +61,14 @@ WITH log AS (
     AND coalesce(nprocs, 1) >= $min_nprocs AND critical_time >= $min_time
 ), side AS (
   SELECT f.job_id, f.log_id, 'read' AS direction, f.record_id, f.path, CASE WHEN f.ost_count = 1 THEN 'OST ' || f.ost_list[1] || ' of ' || f.fs END AS ost,
-    f.bytes_read AS bytes, f.posix_reads AS requests, f.consec_reads AS consec, f.size_read_0_100 + f.size_read_100_1k AS small,
+    f.bytes_read AS bytes, f.read_time AS process_time, f.posix_reads AS requests, f.consec_reads AS consec, f.size_read_0_100 + f.size_read_100_1k AS small,
     coalesce(f.readers, CASE WHEN f.bytes_source = 'mpiio' THEN f.file_nprocs_mpiio ELSE f.file_nprocs_posix END) AS procs,
     CASE WHEN f.sharing = 'unique' THEN 'rank ' || f.slowest_rank END AS rank, l.nprocs, f.read_start AS a, f.read_end AS b, f.read_busy_end AS busy_end
   FROM log l JOIN darshan_file f ON f.job_id = l.job_id AND f.log_id = l.log_id
   WHERE l.direction = 'read' AND NOT f.is_stream AND f.bytes_read > 0 AND ($job IS NULL OR f.job_id = $job)
   UNION ALL
   SELECT f.job_id, f.log_id, 'write', f.record_id, f.path, CASE WHEN f.ost_count = 1 THEN 'OST ' || f.ost_list[1] || ' of ' || f.fs END,
-    f.bytes_written, f.posix_writes, f.consec_writes, f.size_write_0_100 + f.size_write_100_1k,
+    f.bytes_written, f.write_time, f.posix_writes, f.consec_writes, f.size_write_0_100 + f.size_write_100_1k,
     coalesce(f.writers, CASE WHEN f.bytes_source = 'mpiio' THEN f.file_nprocs_mpiio ELSE f.file_nprocs_posix END),
     CASE WHEN f.sharing = 'unique' THEN 'rank ' || f.slowest_rank END, l.nprocs, f.write_start, f.write_end, f.write_busy_end
   FROM log l JOIN darshan_file f ON f.job_id = l.job_id AND f.log_id = l.log_id
@@ -95,7 +96,7 @@ WITH log AS (
     max(o.critical_time) OVER (PARTITION BY u.interval_kind, u.job_id, u.log_id, u.direction) AS critical_time, max(o.lost) OVER (PARTITION BY u.interval_kind, u.job_id, u.log_id, u.direction) AS lost
   FROM laid u LEFT JOIN own o ON o.interval_kind = u.interval_kind AND o.job_id = u.job_id AND o.log_id = u.log_id AND o.direction = u.direction AND o.record_id = u.record_id
 )
-SELECT s.job_id, s.log_id, s.direction, t.interval_kind, s.record_id, s.path, s.ost, s.rank, s.procs, s.bytes, s.requests, s.consec, s.small,
+SELECT s.job_id, s.log_id, s.direction, t.interval_kind, s.record_id, s.path, s.ost, s.rank, s.procs, s.bytes, s.process_time, s.requests, s.consec, s.small,
   t.a AS begins, t.b AS ends, t.length, t.exclusive_time, t.by_length, t.alone, s.nprocs,
   count(*) OVER (PARTITION BY t.interval_kind, s.job_id, s.log_id, s.direction) AS files, sum(s.bytes) OVER (PARTITION BY t.interval_kind, s.job_id, s.log_id, s.direction) AS all_bytes,
   t.critical_time, t.lost

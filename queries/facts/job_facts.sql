@@ -20,6 +20,7 @@
 ---   { name = "peak", type = "Float64", unit = "B/s", doc = "LMT: the most that an OST of the file system moved in an interval within half a day of the period" },
 ---   { name = "slowdown", type = "Float64", doc = "Slow OST: as in slow_osts, over the logs from 15 days before the period begins to its end, at least 15 days later" },
 ---   { name = "files_of_all_jobs", type = "Int64", unit = "count", doc = "Slow OST: files that this is known from" },
+---   { name = "jobs", type = "Int64", unit = "count", doc = "Slow OST: job ids of these files" },
 ---   { name = "bytes", type = "Int64", unit = "B", doc = "Slow OST: bytes of the job's files on it" },
 ---   { name = "share", type = "Float64", doc = "Slow OST: part of the critical time that these files have for themselves" },
 --- ]
@@ -60,22 +61,22 @@ WITH log AS (
   FROM (SELECT DISTINCT job_id, first_log, log_id, direction, record_id, fs, bytes, ost FROM (SELECT *, unnest(ost_list) AS ost FROM side))
   GROUP BY job_id, first_log, direction, record_id, fs, ost
 ), on_slow AS (
-  SELECT p.job_id, p.first_log, p.direction, p.fs, p.ost, s.slowdown, s.files, sum(p.bytes) AS bytes, sum(coalesce(o.time, 0.0)) AS time
+  SELECT p.job_id, p.first_log, p.direction, p.fs, p.ost, s.slowdown, s.files, s.jobs, sum(p.bytes) AS bytes, sum(coalesce(o.time, 0.0)) AS time
   FROM slow_osts("from" => $from - INTERVAL '15 days', "to" => greatest($to, $from + INTERVAL '15 days')) s
     JOIN placed p ON p.fs = s.fs AND p.ost = s.ost AND p.direction = s.direction
     LEFT JOIN own o ON o.job_id = p.job_id AND o.first_log = p.first_log AND o.direction = p.direction AND o.record_id = p.record_id
-  WHERE s.slow GROUP BY p.job_id, p.first_log, p.direction, p.fs, p.ost, s.slowdown, s.files
+  WHERE s.slow GROUP BY p.job_id, p.first_log, p.direction, p.fs, p.ost, s.slowdown, s.files, s.jobs
 ), peak AS (
   SELECT fs, max(bytes_read / interval_s) AS read, max(bytes_written / interval_s) AS write FROM lmt_ost
   WHERE time >= $from - INTERVAL '12 hours' AND time < $to + INTERVAL '12 hours' AND NOT gap AND NOT reset AND interval_s > 0 GROUP BY fs
 )
 SELECT i.job_id, i.log_id, i.direction, i.fs, CAST(NULL AS INTEGER) AS ost, s.critical_time, i.osts, i.seconds, i.seen, i.own, i.same_job, i.other_known, i.unexplained, i.other_known + i.unexplained AS others,
-  i.others_share, i.coverage, CASE WHEN i.direction = 'read' THEN p.read ELSE p.write END AS peak, CAST(NULL AS DOUBLE) AS slowdown, CAST(NULL AS BIGINT) AS files_of_all_jobs,
+  i.others_share, i.coverage, CASE WHEN i.direction = 'read' THEN p.read ELSE p.write END AS peak, CAST(NULL AS DOUBLE) AS slowdown, CAST(NULL AS BIGINT) AS files_of_all_jobs, CAST(NULL AS BIGINT) AS jobs,
   CAST(NULL AS BIGINT) AS bytes, CAST(NULL AS DOUBLE) AS share
 FROM lmt_interference("from" => $from - INTERVAL '5 seconds', "to" => $to + INTERVAL '40 seconds', job => $job) i
   JOIN log l ON l.job_id = i.job_id AND l.log_id = i.log_id JOIN swept s ON s.job_id = l.job_id AND s.first_log = l.first_log AND s.direction = i.direction
   LEFT JOIN peak p ON p.fs = i.fs
 UNION ALL
-SELECT o.job_id, o.first_log, o.direction, o.fs, o.ost, s.critical_time, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, o.slowdown, o.files, o.bytes, o.time / nullif(s.critical_time, 0)
+SELECT o.job_id, o.first_log, o.direction, o.fs, o.ost, s.critical_time, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, o.slowdown, o.files, o.jobs, o.bytes, o.time / nullif(s.critical_time, 0)
 FROM on_slow o JOIN swept s ON s.job_id = o.job_id AND s.first_log = o.first_log AND s.direction = o.direction
 ORDER BY slowdown DESC, others DESC, fs, ost, job_id, log_id, direction

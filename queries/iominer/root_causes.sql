@@ -12,6 +12,8 @@
 ---   { name = "share", type = "Float64", doc = "Part of the critical time that the files of the cause have for themselves, by their windows, NULL if it does not hold so; of a cause by others the part that is theirs" },
 ---   { name = "share_busy", type = "Float64", doc = "The same by the times for which the files were busy; of a cause by others as share" },
 ---   { name = "critical_time", type = "Float64", unit = "s", doc = "Time in which at least one file was in use in that direction, by windows; by busy times if share is NULL" },
+---   { name = "cost", type = "Float64", unit = "s", doc = "Time that the files of the cause have for themselves, by the times for which they were busy, by their windows if share_busy is NULL; of a cause by others share x critical_time: at most so much can be saved" },
+---   { name = "io_hours", type = "Float64", unit = "h", doc = "Time that all processes spent in these files in that direction; NULL of a cause by others" },
 ---   { name = "files", type = "Int64", unit = "count", doc = "Files of the cause; NULL of a cause by others" },
 ---   { name = "bytes", type = "Int64", unit = "B", doc = "Their bytes in that direction; NULL of a cause by others" },
 ---   { name = "bw", type = "Float64", unit = "B/s", doc = "These bytes / the time that the files have for themselves" },
@@ -65,7 +67,7 @@ WITH file AS (
   FROM file
 ), subject AS (
   SELECT interval_kind, job_id, log_id, direction, cause, critical_time, nprocs, all_bytes, /* about */ AS about,
-    first_value(path ORDER BY /* cost */ DESC, record_id) AS path, sum(/* cost */) AS time, max(length) AS longest, count(*) AS files, sum(bytes) AS bytes, sum(procs) AS procs,
+    first_value(path ORDER BY /* cost */ DESC, record_id) AS path, sum(/* cost */) AS time, max(length) AS longest, count(*) AS files, sum(bytes) AS bytes, sum(process_time) AS process_time, sum(procs) AS procs,
     sum(small) AS small, sum(requests) AS requests
   FROM member WHERE cause IS NOT NULL
   GROUP BY interval_kind, job_id, log_id, direction, cause, critical_time, nprocs, all_bytes, /* about */
@@ -73,24 +75,25 @@ WITH file AS (
   SELECT *, /* value */ AS number FROM subject WHERE time > 0 AND /* condition */
 ), found AS (
   SELECT interval_kind, job_id, log_id, direction, cause, critical_time, first_value(coalesce(about, path) ORDER BY time DESC, about) AS subject,
-    first_value(number ORDER BY time DESC, about) AS number, sum(time) AS time, sum(files) AS files, sum(bytes) AS bytes
+    first_value(number ORDER BY time DESC, about) AS number, sum(time) AS time, sum(files) AS files, sum(bytes) AS bytes, sum(process_time) AS process_time
   FROM met GROUP BY interval_kind, job_id, log_id, direction, cause, critical_time, /* each */
   HAVING sum(time) >= 0.5 * critical_time AND sum(bytes) / sum(time) < $slow_bw
 ), both_kinds AS (
   -- What is about one OST, process or file must be so for the same one by both kinds of interval.
   SELECT job_id, log_id, direction, cause, CASE WHEN /* same */ THEN subject END AS same,
     max(CASE WHEN interval_kind = 'window' THEN time / critical_time END) AS share, max(CASE WHEN interval_kind = 'busy' THEN time / critical_time END) AS share_busy,
-    first_value(critical_time ORDER BY interval_kind DESC) AS critical_time, first_value(files ORDER BY interval_kind DESC) AS files, first_value(bytes ORDER BY interval_kind DESC) AS bytes,
+    first_value(critical_time ORDER BY interval_kind DESC) AS critical_time, first_value(time ORDER BY interval_kind) AS cost,
+    first_value(process_time ORDER BY interval_kind) / 3600.0 AS io_hours, first_value(files ORDER BY interval_kind DESC) AS files, first_value(bytes ORDER BY interval_kind DESC) AS bytes,
     first_value(bytes / time ORDER BY interval_kind DESC) AS bw, first_value(number ORDER BY interval_kind DESC) AS number, first_value(subject ORDER BY interval_kind DESC) AS subject
   FROM found GROUP BY job_id, log_id, direction, cause, CASE WHEN /* same */ THEN subject END
 ), cause AS (
-  SELECT job_id, log_id, direction, cause, share, share_busy, critical_time, files, bytes, bw, number, subject FROM both_kinds
+  SELECT job_id, log_id, direction, cause, share, share_busy, critical_time, cost, io_hours, files, bytes, bw, number, subject FROM both_kinds
   UNION ALL
-  SELECT job_id, log_id, direction, met['cause'], met['cost'] / critical_time, met['cost'] / critical_time, critical_time, NULL, NULL, NULL, met['number'], met['subject']
+  SELECT job_id, log_id, direction, met['cause'], met['cost'] / critical_time, met['cost'] / critical_time, critical_time, met['cost'], NULL, NULL, NULL, NULL, met['number'], met['subject']
   FROM (SELECT job_id, log_id, direction, critical_time, unnest(/* causes of a job */) AS met FROM job_facts("from" => coalesce($from, TIMESTAMP '1970-01-01'), "to" => coalesce($to, TIMESTAMP '2100-01-01'), job => $job))
   WHERE $evidence = 'all' AND met IS NOT NULL AND critical_time >= $min_time
 )
-SELECT c.job_id, c.log_id, l.app, l.start_time, l.nprocs, c.direction, c.cause, c.share, c.share_busy, c.critical_time, c.files, c.bytes, c.bw, c.number, c.subject
+SELECT c.job_id, c.log_id, l.app, l.start_time, l.nprocs, c.direction, c.cause, c.share, c.share_busy, c.critical_time, c.cost, c.io_hours, c.files, c.bytes, c.bw, c.number, c.subject
 FROM cause c JOIN log_facts l ON l.job_id = c.job_id AND l.log_id = c.log_id AND l.direction = c.direction
 WHERE (NOT $both OR c.share IS NOT NULL AND c.share_busy IS NOT NULL)
   AND ($job IS NULL OR l.job_id = $job) AND ($from IS NULL OR l.start_time >= $from) AND ($to IS NULL OR l.start_time < $to)

@@ -8,6 +8,7 @@
 ---   { name = "slowdown", type = "Float64", doc = "How many times as long a byte takes as on the other OSTs of the same logs; geometric mean" },
 ---   { name = "files", type = "Int64", unit = "count", doc = "Files that this is known from: those that lie on this OST and on none that is slower" },
 ---   { name = "logs", type = "Int64", unit = "count", doc = "Logs of these files" },
+---   { name = "jobs", type = "Int64", unit = "count", doc = "Job ids of these logs" },
 ---   { name = "z", type = "Float64", doc = "By how many standard errors the logarithm of slowdown exceeds that of min_slowdown" },
 ---   { name = "q", type = "Float64", doc = "False discovery rate if this OST and those with a smaller q are called slow (Benjamini and Hochberg)" },
 --- ]
@@ -64,16 +65,16 @@ WITH file AS (
 ), inside AS (
   SELECT job_id, log_id, fs, direction, ost, count(*) AS n, sum(y) AS s, sum(y * y) AS ss FROM placed GROUP BY job_id, log_id, fs, direction, ost
 ), first AS (
-  SELECT i.fs, i.direction, i.ost, i.n, i.s / i.n - (l.s - i.s) / (l.n - i.n) AS d,
+  SELECT i.job_id, i.fs, i.direction, i.ost, i.n, i.s / i.n - (l.s - i.s) / (l.n - i.n) AS d,
     (greatest(i.ss - i.s * i.s / i.n, 0.0) + greatest(l.ss - i.ss - (l.s - i.s) * (l.s - i.s) / (l.n - i.n), 0.0)) / greatest(l.n - 2, 1) AS v, l.n - i.n AS others
   FROM inside i JOIN log l ON l.job_id = i.job_id AND l.log_id = i.log_id AND l.fs = i.fs AND l.direction = i.direction WHERE l.n > i.n
 ), first_look AS (
-  SELECT fs, direction, ost, n, d, 1.0 / ((greatest(v, 0.01)) * (1.0 / n + 1.0 / others)) AS w FROM first
+  SELECT job_id, fs, direction, ost, n, d, 1.0 / ((greatest(v, 0.01)) * (1.0 / n + 1.0 / others)) AS w FROM first
 ), first_ost AS (
-  SELECT fs, direction, ost, sum(n) AS files, count(*) AS logs, sum(w * d) / sum(w) AS d, sum(w) AS w, sum(w * w * d * d) AS w2d2, sum(w * w * d) AS w2d, sum(w * w) AS w2
+  SELECT fs, direction, ost, sum(n) AS files, count(*) AS logs, count(DISTINCT job_id) AS jobs, sum(w * d) / sum(w) AS d, sum(w) AS w, sum(w * w * d * d) AS w2d2, sum(w * w * d) AS w2d, sum(w * w) AS w2
   FROM first_look GROUP BY fs, direction, ost
 ), suspect AS (
-  SELECT fs, direction, ost, files, logs, d, sqrt(greatest(1.0 / w, (w2d2 - 2.0 * d * w2d + d * d * w2) / (w * w))) AS se FROM first_ost
+  SELECT fs, direction, ost, files, logs, jobs, d, sqrt(greatest(1.0 / w, (w2d2 - 2.0 * d * w2d + d * d * w2) / (w * w))) AS se FROM first_ost
 ), looks_slow AS (
   SELECT fs, direction, ost, row_number() OVER (PARTITION BY fs, direction ORDER BY d DESC, ost) AS nth FROM suspect WHERE d - ln($min_slowdown) > 1.645 * se
 ), worst AS (
@@ -82,18 +83,18 @@ WITH file AS (
 ), parted AS (
   SELECT job_id, log_id, fs, direction, nth, count(*) AS n, sum(y) AS s, sum(y * y) AS ss FROM worst GROUP BY job_id, log_id, fs, direction, nth
 ), again AS (
-  SELECT i.fs, i.direction, i.nth, i.n, i.s / i.n - o.s / o.n AS d,
+  SELECT i.job_id, i.fs, i.direction, i.nth, i.n, i.s / i.n - o.s / o.n AS d,
     (greatest(i.ss - i.s * i.s / i.n, 0.0) + greatest(o.ss - o.s * o.s / o.n, 0.0)) / greatest(i.n + o.n - 2, 1) AS v, o.n AS others
   FROM parted i JOIN parted o ON o.job_id = i.job_id AND o.log_id = i.log_id AND o.fs = i.fs AND o.direction = i.direction WHERE i.nth IS NOT NULL AND o.nth IS NULL
 ), again_look AS (
-  SELECT fs, direction, nth, n, d, 1.0 / ((greatest(v, 0.01)) * (1.0 / n + 1.0 / others)) AS w FROM again
+  SELECT job_id, fs, direction, nth, n, d, 1.0 / ((greatest(v, 0.01)) * (1.0 / n + 1.0 / others)) AS w FROM again
 ), again_ost AS (
-  SELECT fs, direction, nth, sum(n) AS files, count(*) AS logs, sum(w * d) / sum(w) AS d, sum(w) AS w, sum(w * w * d * d) AS w2d2, sum(w * w * d) AS w2d, sum(w * w) AS w2
+  SELECT fs, direction, nth, sum(n) AS files, count(*) AS logs, count(DISTINCT job_id) AS jobs, sum(w * d) / sum(w) AS d, sum(w) AS w, sum(w * w * d * d) AS w2d2, sum(w * w * d) AS w2d, sum(w * w) AS w2
   FROM again_look GROUP BY fs, direction, nth
 ), known AS (
-  SELECT s.fs, s.direction, s.ost, s.files, s.logs, s.d, s.se FROM suspect s LEFT JOIN looks_slow l ON l.fs = s.fs AND l.direction = s.direction AND l.ost = s.ost WHERE l.nth IS NULL
+  SELECT s.fs, s.direction, s.ost, s.files, s.logs, s.jobs, s.d, s.se FROM suspect s LEFT JOIN looks_slow l ON l.fs = s.fs AND l.direction = s.direction AND l.ost = s.ost WHERE l.nth IS NULL
   UNION ALL
-  SELECT l.fs, l.direction, l.ost, a.files, a.logs, a.d, sqrt(greatest(1.0 / a.w, (a.w2d2 - 2.0 * a.d * a.w2d + a.d * a.d * a.w2) / (a.w * a.w)))
+  SELECT l.fs, l.direction, l.ost, a.files, a.logs, a.jobs, a.d, sqrt(greatest(1.0 / a.w, (a.w2d2 - 2.0 * a.d * a.w2d + a.d * a.d * a.w2) / (a.w * a.w)))
   FROM looks_slow l LEFT JOIN again_ost a ON a.fs = l.fs AND a.direction = l.direction AND a.nth = l.nth
 ), tested AS (
   SELECT *, (d - ln($min_slowdown)) / se AS z, erfc((d - ln($min_slowdown)) / se / sqrt(2.0)) / 2.0 AS p FROM known
@@ -102,5 +103,5 @@ WITH file AS (
 ), judged AS (
   SELECT *, least(min(raw_q) OVER (PARTITION BY fs ORDER BY p DESC ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW), 1.0) AS q FROM ranked
 )
-SELECT fs, ost, direction, coalesce(q <= $max_q, false) AS slow, exp(d) AS slowdown, coalesce(files, 0) AS files, coalesce(logs, 0) AS logs, z, q
+SELECT fs, ost, direction, coalesce(q <= $max_q, false) AS slow, exp(d) AS slowdown, coalesce(files, 0) AS files, coalesce(logs, 0) AS logs, coalesce(jobs, 0) AS jobs, z, q
 FROM judged ORDER BY q <= $max_q AND q IS NOT NULL DESC, CASE WHEN q <= $max_q THEN d END DESC, fs, ost, direction

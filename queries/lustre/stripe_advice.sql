@@ -8,6 +8,7 @@
 ---   { name = "stripe_size", type = "Int64", unit = "B", doc = "Stripe size that the files have" },
 ---   { name = "stripe_count", type = "Int64", unit = "count", doc = "Stripe count that they have" },
 ---   { name = "advised_count", type = "Int64", unit = "count", doc = "Stripe count for the largest of them, at most the OSTs of the file system" },
+---   { name = "fs_osts", type = "Int64", unit = "count", doc = "OSTs of the file system; NULL where they are not known, so that advised_count may exceed them" },
 ---   { name = "files", type = "Int64", unit = "count", doc = "Files, each once for each log" },
 ---   { name = "logs", type = "Int64", unit = "count", doc = "Logs" },
 ---   { name = "bytes", type = "Int64", unit = "B", doc = "Bytes that they moved, read and written" },
@@ -59,7 +60,7 @@ WITH file AS (
     WHEN stripe_count > 1 AND (size < 1000000000 OR NOT several AND nprocs >= $many_procs) THEN 'narrower' END AS advice
   FROM wanted
 )
-SELECT app, fs, advice, stripe_size, stripe_count, max(wanted) AS advised_count, count(*) AS files, count(DISTINCT log_id) AS logs, sum(bytes) AS bytes, sum(time) AS time,
+SELECT app, fs, advice, stripe_size, stripe_count, max(wanted) AS advised_count, max(fs_osts) AS fs_osts, count(*) AS files, count(DISTINCT log_id) AS logs, sum(bytes) AS bytes, sum(time) AS time,
   max(CAST(procs AS DOUBLE) / nullif(ost_count, 0)) AS proc_per_ost, first_value(path ORDER BY size DESC, log_id, record_id) AS largest_path, max(size) AS largest_size
 FROM advised WHERE advice IS NOT NULL GROUP BY app, fs, advice, stripe_size, stripe_count HAVING sum(time) >= $min_time
 ORDER BY time DESC, app, fs, advice, stripe_size, stripe_count

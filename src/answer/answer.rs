@@ -1,14 +1,14 @@
 //! An answer that is more than one table: titled blocks, in the order of a page.
 //!
-//! An analysis makes an [`Answer`]; its page ([`Answer::page`]) and its JSON ([`serde::Serialize`]) are two views of it, so that what a person reads
-//! and what a program reads cannot differ.
+//! An analysis makes an [`Answer`]; its page ([`Answer::page`]), its Markdown ([`Answer::markdown`]) and its JSON ([`serde::Serialize`]) are three views
+//! of it, so that what a person reads and what a program reads cannot differ.
 
 use crate::engine::LakeVersion;
+use crate::engine::rules::Severity;
 use crate::text::amount::{count, rate, seconds, share, size};
 use serde::Serialize;
 use serde::ser::{SerializeMap, SerializeSeq, Serializer};
 use serde_json::Value;
-use std::fmt::Write;
 
 /// Rows of a list that a page shows; the rest is one row.
 pub const SHOWN: usize = 5;
@@ -28,6 +28,8 @@ pub struct Answer {
     pub rests_on: &'static [&'static str],
     /// Who described the method.
     pub citation: &'static str,
+    /// The numbers that the blocks are made of.
+    pub facts: Value,
     /// The blocks.
     pub blocks: Vec<Block>,
 }
@@ -80,7 +82,7 @@ pub struct Table {
     pub columns: Vec<Column>,
     /// The rows, each with a cell for each column.
     #[serde(serialize_with = "objects")]
-    rows: Rows,
+    pub(super) rows: Rows,
     /// Sentences below the table.
     pub notes: Vec<String>,
 }
@@ -102,21 +104,21 @@ pub struct Column {
 /// A value, and how a person reads it.
 #[derive(Clone, Debug)]
 pub struct Cell {
-    value: Value,
-    text: String,
+    pub(super) value: Value,
+    pub(super) text: String,
 }
 
 #[derive(Debug)]
-struct Rows(Vec<(Vec<&'static str>, Vec<Cell>)>);
+pub(super) struct Rows(pub(super) Vec<(Vec<&'static str>, Vec<Cell>)>);
 
 /// What is the matter, the weightiest first.
 #[derive(Debug, Serialize)]
 pub struct Findings {
     /// The title.
     pub title: String,
-    /// The findings.
+    /// The findings: causes, then notes.
     pub findings: Vec<Finding>,
-    /// What is said where there are none that hold.
+    /// What is said where there is no cause.
     pub otherwise: Option<String>,
 }
 
@@ -127,44 +129,54 @@ pub struct Finding {
     pub rule: String,
     /// read or write; None where it is about neither.
     pub direction: Option<String>,
+    /// critical or warning.
+    pub severity: Severity,
+    /// Whether it is a cause; else it is a note: it touches little of the I/O time, or holds by windows or busy times alone.
+    pub is_cause: bool,
     /// The finding in words.
     pub sentence: String,
     /// What to do about it.
     pub advice: String,
-    /// How certain it is.
-    pub holds: Holds,
-    /// Seconds that it explains: by these findings are ordered.
-    pub weight: f64,
+    /// What would show that it is no fault.
+    pub unless: String,
+    /// What it is known from.
+    pub known_by: KnownBy,
+    /// Seconds that can be saved at most: of the process with most of it. By these findings are ordered.
+    pub cost: Option<f64>,
+    /// Part of the job's I/O time that it touches.
+    pub io_share: Option<f64>,
     /// The numbers behind it.
     pub evidence: Value,
 }
 
-/// By which kinds of interval a finding holds.
+/// What a finding is known from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Holds {
-    /// By all.
-    Certain,
-    /// By windows alone; the file may only have been open.
-    ByWindows,
-    /// By busy times alone; by windows other files hide it.
-    ByBusyTimes,
+pub enum KnownBy {
+    /// The counters of files.
+    Counters,
+    /// How files lie in time, by windows and by busy times.
+    Intervals,
+    /// How files lie in time by windows alone; a file may only have been open.
+    Windows,
+    /// How files lie in time by busy times alone; by windows other files hide it.
+    BusyTimes,
+    /// What LMT saw on the OSTs.
+    Lmt,
+    /// Files of other jobs and logs.
+    Comparison,
 }
 
-impl Answer {
-    /// The page, with a line end after each line.
-    pub fn page(&self) -> String {
-        let mut page = String::new();
-        // Writing to a String cannot fail.
-        let _ = self
-            .blocks
-            .iter()
-            .enumerate()
-            .try_for_each(|(at, block)| match at {
-                0 => block.write(&mut page),
-                _ => page.write_char('\n').and_then(|()| block.write(&mut page)),
-            });
-        page
+impl KnownBy {
+    pub(super) fn words(self) -> &'static str {
+        match self {
+            Self::Counters => "counters",
+            Self::Intervals => "windows and busy times",
+            Self::Windows => "windows only, the file may only have been open",
+            Self::BusyTimes => "busy times only, by windows other files hide it",
+            Self::Lmt => "LMT",
+            Self::Comparison => "comparison with other files",
+        }
     }
 }
 
@@ -175,19 +187,6 @@ impl Block {
             title: title.into(),
             lines,
         })
-    }
-
-    fn write(&self, page: &mut String) -> std::fmt::Result {
-        match self {
-            Self::Text(text) => {
-                writeln!(page, "{}", text.title)?;
-                text.lines
-                    .iter()
-                    .try_for_each(|line| writeln!(page, "  {line}"))
-            }
-            Self::Table(table) => table.write(page),
-            Self::Findings(findings) => findings.write(page),
-        }
     }
 }
 
@@ -209,74 +208,14 @@ impl Table {
         self.rows.0.push((names, cells));
     }
 
+    /// How many rows it has.
+    pub fn len(&self) -> usize {
+        self.rows.0.len()
+    }
+
     /// Whether it has no row.
     pub fn is_empty(&self) -> bool {
         self.rows.0.is_empty()
-    }
-
-    /// Columns of numbers to the right, of texts to the left.
-    fn write(&self, page: &mut String) -> std::fmt::Result {
-        writeln!(page, "{}", self.title)?;
-        let rows = self.rows.0.iter();
-        let is_text = |at: usize| {
-            let mut rows = self.rows.0.iter();
-            at == 0 && rows.len() > 0 && rows.all(|(_, row)| row[at].value.is_string())
-                || at + 1 == self.columns.len()
-                    && rows.all(|(_, row)| row[at].value.is_string() || row[at].value.is_null())
-        };
-        let headings = self.columns.iter().map(|column| column.heading.as_str());
-        let lines = std::iter::once(headings.collect::<Vec<_>>())
-            .chain(rows.map(|(_, row)| row.iter().map(|cell| cell.text.as_str()).collect()));
-        let lines: Vec<Vec<&str>> = match self.is_empty() {
-            true => vec![],
-            false => lines.collect(),
-        };
-        let width = |at: usize| {
-            let widths = lines.iter().map(|line| line[at].chars().count());
-            widths.max().unwrap_or(0)
-        };
-        let columns: Vec<(usize, bool)> = (0..self.columns.len())
-            .map(|at| (width(at), is_text(at)))
-            .collect();
-        for line in &lines {
-            let mut text = String::new();
-            for (cell, (width, is_text)) in line.iter().zip(&columns) {
-                match is_text {
-                    true => write!(text, "  {cell:<width$}")?,
-                    false => write!(text, "  {cell:>width$}")?,
-                }
-            }
-            writeln!(page, "{}", text.trim_end())?;
-        }
-        self.notes
-            .iter()
-            .try_for_each(|note| writeln!(page, "  {note}"))
-    }
-}
-
-impl Findings {
-    fn write(&self, page: &mut String) -> std::fmt::Result {
-        writeln!(page, "{}", self.title)?;
-        let of = |holds: Holds| {
-            let all = self.findings.iter();
-            all.filter(move |finding| finding.holds == holds)
-        };
-        for (at, finding) in of(Holds::Certain).enumerate() {
-            writeln!(page, "  {}. {}", at + 1, finding.sentence)?;
-            writeln!(page, "     {}", finding.advice)?;
-        }
-        if let Some(otherwise) = &self.otherwise {
-            writeln!(page, "  {otherwise}")?;
-        }
-        for (holds, why) in [
-            (Holds::ByWindows, "the file may only have been open"),
-            (Holds::ByBusyTimes, "by busy time only"),
-        ] {
-            for finding in of(holds) {
-                writeln!(page, "  possible ({why}): {}", finding.sentence)?;
-            }
-        }
-        Ok(())
     }
 }
 
@@ -368,11 +307,11 @@ fn objects<S: Serializer>(rows: &Rows, to: S) -> Result<S::Ok, S::Error> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use serde_json::json;
 
-    fn answer() -> Answer {
+    pub(in crate::answer) fn answer() -> Answer {
         let mut table = Table::new(
             "Where the time went",
             vec![
@@ -393,13 +332,17 @@ mod tests {
         table.push(row("read", 2048, Some(1024.0), Some("/a")));
         table.push(row("write", 5, None, None));
         table.notes.push("a note".into());
-        let finding = |rule: &str, holds| Finding {
+        let finding = |rule: &str, is_cause| Finding {
             rule: rule.into(),
             direction: Some("read".into()),
-            sentence: format!("{rule} it is."),
+            sentence: format!("{rule} it is"),
+            severity: Severity::Critical,
+            is_cause,
             advice: "Do another.".into(),
-            holds,
-            weight: 1.5,
+            unless: "It rains.".into(),
+            known_by: KnownBy::Counters,
+            cost: Some(1.5),
+            io_share: Some(0.5),
             evidence: json!({"files": 1}),
         };
         Answer {
@@ -412,31 +355,25 @@ mod tests {
             period: None,
             rests_on: &["darshan_log"],
             citation: "",
+            facts: Value::Null,
             blocks: vec![
                 Block::text("job 7", vec!["one process".into()]),
                 Block::Table(table),
                 Block::Findings(Findings {
                     title: "Likely causes".into(),
                     findings: vec![
-                        finding("one_ost", Holds::Certain),
-                        finding("one_file", Holds::ByWindows),
+                        finding("one_ost", true),
+                        Finding {
+                            cost: None,
+                            io_share: None,
+                            known_by: KnownBy::Windows,
+                            ..finding("one_file", false)
+                        },
                     ],
                     otherwise: None,
                 }),
             ],
         }
-    }
-
-    #[test]
-    fn the_page_has_a_line_between_blocks_and_aligned_columns() {
-        let expected = "job 7\n  one process\n\n\
-            Where the time went\n\
-            \x20           bytes   bandwidth  file\n\
-            \x20 read   2.00 KiB  1.00 KiB/s  /a\n\
-            \x20 write       5 B           -  a file without a name\n\
-            \x20 a note\n\n\
-            Likely causes\n  1. one_ost it is.\n     Do another.\n  possible (the file may only have been open): one_file it is.\n";
-        assert_eq!(answer().page(), expected);
     }
 
     #[test]
@@ -448,8 +385,8 @@ mod tests {
             json!([{"direction": "read", "bytes": 2048, "bw": 1024.0, "path": "/a"}, {"direction": "write", "bytes": 5, "bw": null, "path": null}])
         );
         assert_eq!(json["blocks"][1]["columns"][1]["unit"], "B");
-        assert_eq!(json["blocks"][2]["findings"][0]["holds"], "certain");
-        assert_eq!(json["blocks"][2]["findings"][1]["holds"], "by_windows");
+        assert_eq!(json["blocks"][2]["findings"][0]["is_cause"], true);
+        assert_eq!(json["blocks"][2]["findings"][1]["known_by"], "windows");
         assert_eq!(json["parameters"][0], json!({"name": "job", "value": "7"}));
     }
 }

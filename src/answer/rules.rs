@@ -1,45 +1,67 @@
-//! From the rows that rules are met by to findings: their sentences, and their order.
+//! From the rows that rules are met by to findings: which of them are causes, and their order.
 //!
-//! In: rows of `root_causes` and of `job_facts`, as maps from column to value. Out: [`Findings`], the weightiest first. Causes hold by all kinds of
-//! interval; those that hold by one of them are only possible and stand behind. The rules themselves lie in `queries/rules`.
+//! In: rows of `root_causes`, `advice` and `job_facts`, as maps from column to value. Out: [`Findings`], by severity, those that cost most first. A finding that
+//! touches little of the I/O time, or that holds by windows or by busy times alone, is a note and stands behind. The rules themselves lie in
+//! `queries/rules`.
 
-use super::answer::{Finding, Findings, Holds};
-use crate::engine::rules::{
-    Rule, rule,
-    sentence::{Row, fill},
-};
+use super::answer::{Finding, Findings, KnownBy};
+use crate::engine::rules::sentence::{Row, fill};
+use crate::engine::rules::{Rule, Severity, rule};
 use serde_json::Value;
 
-/// A direction with less critical time, seconds, is not worth a cause.
+/// A job whose slowest process spends less, in seconds, is not worth a cause.
 const MIN_TIME: f64 = 1.0;
+
+/// A finding that touches a smaller part of the I/O time is a note.
+const MIN_SHARE: f64 = 0.05;
 
 /// What follows the sentence of a rule about files.
 const OF_THE_TIME: &str =
     ". That is {share:share} of the {critical_time:seconds} of {doing}, at {bw:rate}";
 
-/// What made a job slow, given its rows of `root_causes`, those of `job_facts` with the `causes` that each of them meets, and the critical time of
-/// that direction which has most.
-pub(super) fn findings(causes: &[Row], others: &[Row], longest: f64) -> Findings {
-    let mut findings: Vec<Finding> = grouped(causes)
-        .into_iter()
-        .filter_map(|(row, logs)| of_files(row, logs))
-        .collect();
-    findings.extend(others.iter().flat_map(of_others));
-    // Those that do not hold by both kinds of interval stand behind, in the order of `root_causes`.
+/// What is known of a job.
+pub(super) struct Known<'a> {
+    /// Rows of `root_causes`.
+    pub(super) causes: &'a [Row],
+    /// Rows of `advice`.
+    pub(super) habits: &'a [Row],
+    /// Rows of `job_facts` with the `causes` that each of them meets.
+    pub(super) others: &'a [Row],
+    /// I/O time of all processes, s.
+    pub(super) io_time: f64,
+    /// I/O time of the slowest process, s.
+    pub(super) slowest: f64,
+    /// The logs of the job: those of a group ran side by side.
+    pub(super) side_by_side: &'a [Vec<i64>],
+}
+
+/// What made a job slow.
+pub(super) fn findings(known: &Known<'_>) -> Findings {
+    let mut findings: Vec<Finding> = vec![];
+    let of_intervals = grouped(known.causes, &["cause", "direction"]);
+    findings.extend(of_intervals.iter().filter_map(|rows| of_files(known, rows)));
+    let of_counters = grouped(known.habits, &["rule", "direction"]);
+    findings.extend(
+        of_counters
+            .iter()
+            .filter_map(|rows| of_counter(known, rows)),
+    );
+    findings.extend(known.others.iter().flat_map(of_others));
+    let covered = covered(&findings);
+    findings.retain(|finding| !covered.contains(&key(finding)));
     findings.sort_by(|a, b| {
-        let certain = |finding: &Finding| finding.holds == Holds::Certain;
-        match (certain(a), certain(b)) {
-            (true, true) => b.weight.total_cmp(&a.weight),
-            (a, b) => b.cmp(&a),
-        }
+        let by_cost = |finding: &Finding| finding.cost.unwrap_or(0.0);
+        let first = (!a.is_cause, a.severity).cmp(&(!b.is_cause, b.severity));
+        first.then(by_cost(b).total_cmp(&by_cost(a)))
     });
-    let otherwise = match findings.first() {
-        Some(finding) if finding.holds == Holds::Certain => None,
-        _ if longest < MIN_TIME => {
-            Some("too little I/O to judge: no direction has 1 s of critical time")
+    let has_cause = findings.first().is_some_and(|finding| finding.is_cause);
+    let otherwise = match (has_cause, findings.is_empty()) {
+        (true, _) => None,
+        _ if known.slowest < MIN_TIME => {
+            Some("too little I/O to judge: no process spends 1 s in it")
         }
-        Some(_) => Some("nothing stands out for certain"),
-        None => Some("nothing stands out"),
+        (false, true) => Some("nothing stands out: no rule holds"),
+        (false, false) => Some("no cause is known for 5 % of the I/O time or more"),
     };
     Findings {
         title: "Likely causes".into(),
@@ -48,11 +70,83 @@ pub(super) fn findings(causes: &[Row], others: &[Row], longest: f64) -> Findings
     }
 }
 
-/// A row of `root_causes`, which so many logs of the job have.
-fn of_files(row: &Row, logs: usize) -> Option<Finding> {
+fn key(finding: &Finding) -> (String, Option<String>) {
+    (finding.rule.clone(), finding.direction.clone())
+}
+
+/// Findings that say less of what another one says of the same direction.
+fn covered(findings: &[Finding]) -> Vec<(String, Option<String>)> {
+    let mut covered = vec![];
+    for finding in findings {
+        let covers = rule(&finding.rule).map_or(&[][..], |rule| &rule.covers);
+        for less in findings.iter().filter(|less| covers.contains(&less.rule)) {
+            let same = finding.direction.is_none() || less.direction == finding.direction;
+            // A note says nothing better than a cause.
+            if same && (finding.is_cause || !less.is_cause) {
+                covered.push(key(less));
+            }
+        }
+    }
+    covered
+}
+
+/// Rows of one rule and direction: those of several logs. What holds by one kind of interval stands apart from what holds by both.
+fn grouped<'a>(rows: &'a [Row], columns: &[&str]) -> Vec<Vec<&'a Row>> {
+    let mut groups: Vec<Vec<&Row>> = vec![];
+    let key = |row: &Row| {
+        let values: Vec<Option<Value>> =
+            columns.iter().map(|name| row.get(*name).cloned()).collect();
+        (values, known_by(row))
+    };
+    for row in rows {
+        match groups.iter_mut().find(|group| key(group[0]) == key(row)) {
+            Some(group) => group.push(row),
+            None => groups.push(vec![row]),
+        }
+    }
+    groups
+}
+
+fn known_by(row: &Row) -> KnownBy {
+    match (row.contains_key("share"), row.contains_key("share_busy")) {
+        _ if row.contains_key("code") => KnownBy::Counters,
+        (true, true) => KnownBy::Intervals,
+        (true, false) => KnownBy::Windows,
+        (false, _) => KnownBy::BusyTimes,
+    }
+}
+
+/// Of the rows of a rule by log: the one with most cost; what all cost, and the part of the I/O time that they touch.
+///
+/// Of logs that ran side by side the greatest cost counts, for they wait at the same time.
+fn together<'a>(
+    known: &Known<'_>,
+    rows: &[&'a Row],
+) -> Option<(&'a Row, Option<f64>, Option<f64>)> {
+    let cost = |row: &Row| number(row, "cost");
+    let first = rows
+        .iter()
+        .max_by(|a, b| cost(a).unwrap_or(0.0).total_cmp(&cost(b).unwrap_or(0.0)))?;
+    let groups = known.side_by_side.iter().filter_map(|group| {
+        let of_group = rows.iter().filter(|row| {
+            let log = row.get("log_id").and_then(Value::as_i64);
+            log.is_some_and(|log| group.contains(&log))
+        });
+        of_group.filter_map(|row| cost(row)).reduce(f64::max)
+    });
+    let cost = groups.reduce(|a, b| a + b);
+    let hours = rows.iter().filter_map(|row| number(row, "io_hours"));
+    let touched = hours.reduce(|a, b| a + b).map(|hours| hours * 3600.0);
+    let io_share = touched.filter(|_| known.io_time > 0.0);
+    Some((first, cost, io_share.map(|touched| touched / known.io_time)))
+}
+
+/// Rows of `root_causes`.
+fn of_files(known: &Known<'_>, rows: &[&Row]) -> Option<Finding> {
+    let (row, cost, io_share) = together(known, rows)?;
     let (by_windows, by_busy_times) = (row.get("share"), row.get("share_busy"));
     let mut facts = row.clone();
-    facts.insert("logs".into(), logs.into());
+    facts.insert("logs".into(), rows.len().into());
     for (column, otherwise) in [
         ("share", Value::Null),
         ("share_busy", Value::Null),
@@ -61,27 +155,45 @@ fn of_files(row: &Row, logs: usize) -> Option<Finding> {
         facts.entry(column).or_insert(otherwise);
     }
     let mut said = facts.clone();
-    let share = by_windows.or(by_busy_times)?.clone();
-    said.insert("share".into(), share.clone());
+    said.insert("share".into(), by_windows.or(by_busy_times)?.clone());
     let rule = rule(text(row, "cause"))?;
-    let of_logs = match logs {
-        1 => String::new(),
-        n => format!("; so in {n} logs of the job, this is the one with most time"),
-    };
+    let known_by = known_by(row);
+    let is_cause = known_by == KnownBy::Intervals && io_share.is_none_or(|part| part >= MIN_SHARE);
     Some(Finding {
         sentence: format!(
-            "{}{}{of_logs}.",
+            "{}{}{}",
             fill(&rule.sentence, &said),
-            fill(OF_THE_TIME, &said)
+            fill(OF_THE_TIME, &said),
+            of_logs(rows.len())
         ),
-        holds: match (by_windows, by_busy_times) {
-            (Some(_), Some(_)) => Holds::Certain,
-            (Some(_), None) => Holds::ByWindows,
-            (None, _) => Holds::ByBusyTimes,
-        },
-        weight: share.as_f64().unwrap_or(0.0) * number(row, "critical_time"),
+        is_cause,
+        known_by,
+        cost,
+        io_share,
         ..finding(rule, facts)
     })
+}
+
+/// Rows of `advice`.
+fn of_counter(known: &Known<'_>, rows: &[&Row]) -> Option<Finding> {
+    let (row, cost, io_share) = together(known, rows)?;
+    let rule = rule(text(row, "rule"))?;
+    let mut facts = row.clone();
+    facts.insert("logs".into(), rows.len().into());
+    Some(Finding {
+        sentence: format!("{}{}", text(row, "sentence"), of_logs(rows.len())),
+        is_cause: io_share.is_none_or(|part| part >= MIN_SHARE),
+        cost,
+        io_share,
+        ..finding(rule, facts)
+    })
+}
+
+fn of_logs(logs: usize) -> String {
+    match logs {
+        1 => String::new(),
+        n => format!("; so in {n} logs of the job, this is the one with most time"),
+    }
 }
 
 /// The causes that a row of `job_facts` meets.
@@ -96,70 +208,65 @@ fn of_others(row: &Row) -> Vec<Finding> {
             facts.insert(column.into(), value.unwrap_or_default());
         }
         Some(Finding {
-            sentence: fill(&rule.sentence, &facts) + ".",
-            weight: number(met, "cost"),
+            sentence: fill(&rule.sentence, &facts),
+            known_by: match row.contains_key("ost") {
+                true => KnownBy::Comparison,
+                false => KnownBy::Lmt,
+            },
+            cost: number(met, "cost"),
             ..finding(rule, facts)
         })
     });
     found.collect()
 }
 
-/// A finding of a rule whose evidence is a row, less what says whose it is.
+/// A finding of a rule whose evidence is a row, less what says whose it is and what the rule says.
 fn finding(rule: &Rule, mut row: Row) -> Finding {
-    let direction = text(&row, "direction").to_string();
-    const WHOSE: [&str; 8] = [
+    let direction = row
+        .get("direction")
+        .and_then(Value::as_str)
+        .map(String::from);
+    const NO_EVIDENCE: [&str; 17] = [
         "job_id",
         "log_id",
         "app",
+        "user",
         "start_time",
         "nprocs",
         "direction",
         "cause",
         "causes",
+        "code",
+        "rule",
+        "severity",
+        "cost",
+        "io_hours",
+        "io_share",
+        "sentence",
+        "advice",
     ];
-    row.retain(|column, _| !WHOSE.contains(&column.as_str()));
+    row.retain(|column, _| !NO_EVIDENCE.contains(&column.as_str()));
     Finding {
         rule: rule.name.into(),
-        direction: Some(direction),
+        direction,
+        severity: rule.severity,
+        is_cause: matches!(rule.severity, Severity::Critical | Severity::Warning),
         sentence: String::new(),
         advice: rule.advice.clone().unwrap_or_default(),
-        holds: Holds::Certain,
-        weight: 0.0,
+        unless: rule.unless.clone().unwrap_or_default(),
+        known_by: KnownBy::Counters,
+        cost: None,
+        io_share: None,
         evidence: row.into(),
     }
-}
-
-/// Each cause of a direction once: the log with most critical time, and how many logs have it.
-fn grouped(causes: &[Row]) -> Vec<(&Row, usize)> {
-    let mut groups: Vec<(&Row, usize)> = vec![];
-    let key = |row: &Row| {
-        let has = |column| row.contains_key(column);
-        let (cause, direction) = (row.get("cause").cloned(), row.get("direction").cloned());
-        (cause, direction, has("share"), has("share_busy"))
-    };
-    for cause in causes {
-        match groups
-            .iter_mut()
-            .find(|(known, _)| key(known) == key(cause))
-        {
-            Some((known, logs)) => {
-                *logs += 1;
-                if number(cause, "critical_time") > number(known, "critical_time") {
-                    *known = cause;
-                }
-            }
-            None => groups.push((cause, 1)),
-        }
-    }
-    groups
 }
 
 fn text<'r>(row: &'r Row, column: &str) -> &'r str {
     row.get(column).and_then(Value::as_str).unwrap_or_default()
 }
 
-fn number(row: &Row, column: &str) -> f64 {
-    row.get(column).and_then(Value::as_f64).unwrap_or(0.0)
+fn number(row: &Row, column: &str) -> Option<f64> {
+    row.get(column).and_then(Value::as_f64)
 }
 
 #[cfg(test)]
@@ -171,72 +278,109 @@ mod tests {
         value.as_object().unwrap().clone()
     }
 
-    /// Windows alone: 0.9 of 20 s; both: 0.6 of 10 s and, with more time, of 40 s. LMT: 0.75 of 40 s.
+    fn found(causes: &[Row], habits: &[Row], others: &[Row], slowest: f64) -> Findings {
+        findings(&Known {
+            causes,
+            habits,
+            others,
+            io_time: 3600.0,
+            slowest,
+            side_by_side: &[vec![1, 2], vec![3]],
+        })
+    }
+
+    /// What holds by windows alone is a note, though it has most time; of logs 1 and 2, which ran side by side, the greater cost counts, and log 3
+    /// comes on top.
     #[test]
-    fn the_weightiest_cause_comes_first_and_what_is_only_possible_last() {
-        let file = json!({"log_id": 1, "direction": "write", "cause": "one_file", "share": 0.9, "critical_time": 20.0, "files": 1, "bw": 1e7,
-            "number": 0.5, "subject": "/{subject}"});
-        let ost = |critical_time: f64| {
-            json!({"direction": "write", "cause": "one_ost", "share": 0.6, "share_busy": 0.75, "critical_time": critical_time, "files": 3, "bw": 2048.0,
-                "number": 32.0, "subject": "OST 6 of scratch"})
+    fn what_costs_most_comes_first_and_notes_last() {
+        let file = json!({"log_id": 1, "direction": "write", "cause": "one_file", "share": 0.9, "critical_time": 200.0, "files": 1, "bw": 1e7,
+            "number": 0.5, "subject": "/{subject}", "cost": 180.0, "io_hours": 0.5});
+        let ost = |log: i64, cost: f64| {
+            json!({"log_id": log, "direction": "write", "cause": "one_ost", "share": 0.6, "share_busy": 0.75, "critical_time": 40.0, "files": 3, "bw": 2048.0,
+                "number": 32.0, "subject": "OST 6 of scratch", "cost": cost, "io_hours": 0.25})
         };
-        let other = json!({"direction": "read", "fs": "scratch", "osts": 2, "own": 1024.0, "others": 4096.0, "others_share": 0.75, "peak": 2048.0,
+        let other = json!({"log_id": 1, "direction": "read", "fs": "scratch", "osts": 2, "own": 1024.0, "others": 4096.0, "others_share": 0.75, "peak": 2048.0,
             "causes": [{"cause": "interference", "cost": 30.0, "number": 1024.0, "subject": "scratch"}, null]});
-        let causes = [row(file), row(ost(10.0)), row(ost(40.0))];
-        let found = findings(&causes, &[row(other)], 40.0);
-        let said: Vec<(&str, f64, &str)> = found
-            .findings
-            .iter()
-            .map(|finding| {
+        let causes = [
+            row(file),
+            row(ost(1, 9.0)),
+            row(ost(2, 24.0)),
+            row(ost(3, 2.5)),
+        ];
+        let all = found(&causes, &[], &[row(other)], 40.0);
+        let said = all.findings.iter().map(|finding| {
+            (
+                finding.rule.as_str(),
+                finding.is_cause,
+                finding.cost,
+                finding.io_share,
+                finding.sentence.as_str(),
+            )
+        });
+        assert_eq!(
+            said.collect::<Vec<_>>(),
+            [
                 (
-                    finding.rule.as_str(),
-                    finding.weight,
-                    finding.sentence.as_str(),
-                )
-            })
+                    "interference",
+                    true,
+                    Some(30.0),
+                    None,
+                    "Others used its OSTs: while it moved 1.00 KiB (read), the 2 OSTs of scratch moved 4.00 KiB for others, 75 % of all, at 1.00 KiB/s per OST; the highest rate of any OST there is 2.00 KiB/s"
+                ),
+                (
+                    "one_ost",
+                    true,
+                    Some(26.5),
+                    Some(0.75),
+                    "3 files, each on a single OST that many processes share: 32 on OST 6 of scratch. That is 60 % of the 40.0 s of writing, at 2.00 KiB/s; so in 3 logs of the job, this is the one with most time"
+                ),
+                (
+                    "one_file",
+                    false,
+                    Some(180.0),
+                    Some(0.5),
+                    "/{subject} is the last one in use, with 50 % of the bytes. That is 90 % of the 200 s of writing, at 9.54 MiB/s"
+                ),
+            ]
+        );
+        assert_eq!(all.findings[1].evidence["logs"], 3);
+        assert_eq!(all.otherwise, None);
+        let only_a_note = found(&causes[..1], &[], &[], 40.0);
+        assert_eq!(
+            only_a_note.otherwise.as_deref(),
+            Some("no cause is known for 5 % of the I/O time or more")
+        );
+        let little = found(&[], &[], &[], 0.5);
+        assert!(little.otherwise.unwrap().contains("too little I/O"));
+    }
+
+    /// Of 3,600 s of I/O 0.06 h are 6 %, 0.04 h are 4 %. Metadata operations as most of the I/O time say more than their time by itself.
+    #[test]
+    fn a_finding_that_touches_less_than_a_twentieth_is_a_note_and_what_another_says_is_left_out() {
+        let habit = |rule: &str, direction: Value, hours: f64| {
+            row(
+                json!({"log_id": 1, "code": "x", "rule": rule, "direction": direction, "severity": "critical", "value": 1.0, "cost": 2.0,
+                "io_hours": hours, "sentence": rule}),
+            )
+        };
+        let habits = [
+            habit("small_reads", json!("read"), 0.06),
+            habit("small_writes", json!("write"), 0.04),
+            habit("metadata_time", Value::Null, 0.5),
+            habit("metadata_bound", Value::Null, 0.5),
+        ];
+        let all = found(&[], &habits, &[], 40.0);
+        let said = all.findings.iter();
+        let said: Vec<(&str, bool)> = said
+            .map(|finding| (finding.rule.as_str(), finding.is_cause))
             .collect();
         assert_eq!(
             said,
             [
-                (
-                    "interference",
-                    30.0,
-                    "Others used its OSTs: while it moved 1.00 KiB (read), the 2 OSTs of scratch moved 4.00 KiB for others, 75 % of all, at 1.00 KiB/s per OST; the highest rate of any OST there is 2.00 KiB/s."
-                ),
-                (
-                    "one_ost",
-                    24.0,
-                    "3 files, each on a single OST that many processes share: 32 on OST 6 of scratch. That is 60 % of the 40.0 s of writing, at 2.00 KiB/s; so in 2 logs of the job, this is the one with most time."
-                ),
-                (
-                    "one_file",
-                    18.0,
-                    "/{subject} is the last one in use, with 50 % of the bytes. That is 90 % of the 20.0 s of writing, at 9.54 MiB/s."
-                ),
+                ("small_reads", true),
+                ("metadata_bound", true),
+                ("small_writes", false)
             ]
-        );
-        let one = json!({"direction": "write", "cause": "one_ost", "share": 0.6, "share_busy": 0.75, "critical_time": 9.0, "files": 1, "bw": 2048.0,
-            "number": 32.0, "subject": "OST 6 of scratch"});
-        let one = findings(&[row(one)], &[], 9.0);
-        assert!(
-            one.findings[0]
-                .sentence
-                .starts_with("one file on a single OST that many processes share: 32 on"),
-            "{}",
-            one.findings[0].sentence
-        );
-        assert_eq!(found.findings[2].holds, Holds::ByWindows);
-        assert_eq!(found.findings[1].evidence["logs"], 2);
-        assert_eq!(found.otherwise, None);
-        assert_eq!(
-            findings(&causes[..1], &[], 40.0).otherwise.as_deref(),
-            Some("nothing stands out for certain")
-        );
-        assert!(
-            findings(&[], &[], 0.5)
-                .otherwise
-                .unwrap()
-                .contains("too little I/O")
         );
     }
 }

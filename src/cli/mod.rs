@@ -8,6 +8,7 @@
 
 mod completions;
 mod demo;
+mod diagnose;
 mod executor;
 mod exit;
 mod ingest;
@@ -67,6 +68,7 @@ enum Command {
     Ingest(ingest::Args),
     Sql(sql::Args),
     Query(query::Args),
+    Diagnose(diagnose::Args),
     Inspect(inspect::Args),
     Synth(synth::Args),
     Lake(lake::Args),
@@ -82,6 +84,7 @@ impl Command {
             Self::Ingest(args) => ingest::run(&args, screen),
             Self::Sql(args) => sql::run(&args, screen),
             Self::Query(args) => query::run(&args, screen),
+            Self::Diagnose(args) => diagnose::run(args, screen),
             Self::Inspect(args) => inspect::run(&args, screen),
             Self::Synth(args) => synth::run(&args, screen),
             Self::Lake(args) => lake::run(&args, screen),

@@ -49,6 +49,7 @@ fn by_ending(file: &Path) -> Option<&'static Format> {
     let name = match ending.as_str() {
         "jsonl" => "ndjson",
         "arrows" => "arrow",
+        "md" => "markdown",
         ending => ending,
     };
     FORMATS.iter().find(|format| format.name == name)
@@ -69,6 +70,7 @@ mod tests {
             ("-o a.json", "json"),
             ("-o a.arrows", "arrow"),
             ("-o a.parquet", "parquet"),
+            ("-o a.md", "markdown"),
             ("-o a.txt", "table"),
             ("-o csv", "table"),
             ("-o a.csv --format json", "json"),

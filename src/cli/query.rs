@@ -40,10 +40,11 @@ impl Asked {
     }
 }
 
+/// What is asked, and where the answer goes.
 #[derive(clap::Args)]
-struct Common {
+pub(super) struct Common {
     #[command(flatten)]
-    ask: QueryArgs,
+    pub(super) ask: QueryArgs,
     #[command(flatten)]
     output: OutputArgs,
 }
@@ -230,7 +231,8 @@ fn page_command(analysis: &'static Analysis) -> Command {
         .about(analysis.doc)
         .override_usage(usage(name, &params))
         .after_help(format!(
-            "The answer is a page of text; with --format json an array of objects, whose blocks hold the numbers.\n\n\
+            "The answer is a page of text; with --format markdown the same as Markdown, with --format json an array of objects, whose facts and blocks \
+             hold the numbers.\n\n\
              Example:\n  {}",
             example_of(name, &params)
         ));
@@ -253,8 +255,12 @@ fn option(param: &Param) -> Arg {
         true => arg,
         false => arg.value_parser(PossibleValuesParser::new(param.values.clone())),
     };
+    // `--long` alone is `--long true`.
+    let arg = match param.kind {
+        ParamType::Bool => arg.num_args(0..=1).default_missing_value("true"),
+        _ => arg.allow_hyphen_values(true),
+    };
     arg.value_name(placeholder(param.kind))
-        .allow_hyphen_values(true)
         .required(param.default.is_none() && !is_common(&param.name))
 }
 
@@ -401,18 +407,22 @@ fn list(screen: &mut Terminal) -> anyhow::Result<Exit> {
 }
 
 /// What an analysis finds, as a page or as JSON.
-fn write_answers(
+///
+/// # Errors
+/// If the form is none of a page, and those of the analysis.
+pub(super) fn write_answers(
     common: &Common,
     analysis: &'static Analysis,
     given: &[(String, String)],
     screen: &mut Terminal,
 ) -> anyhow::Result<Exit> {
-    let as_json = match common.output.format().name {
-        "table" => false,
-        "json" => true,
+    let text: fn(&[Answer]) -> anyhow::Result<String> = match common.output.format().name {
+        "table" => |answers| Ok(pages(answers, Answer::page)),
+        "markdown" => |answers| Ok(pages(answers, Answer::markdown)),
+        "json" => |answers| Ok(serde_json::to_string_pretty(answers)? + "\n"),
         other => {
             return Err(Error::Invalid(format!(
-                "{} is a page; --format {other} is for questions that are answered with rows: write table or json",
+                "{} is a page; --format {other} is for questions that are answered with rows: write table, markdown or json",
                 analysis.name
             ))
             .into());
@@ -425,18 +435,17 @@ fn write_answers(
     let session = Session::open_for(&common.ask, takes_period, screen)?;
     let exit = session.exit();
     let answers = session.answers(analysis, values)?;
-    let text = match as_json {
-        true => serde_json::to_string_pretty(&answers)? + "\n",
-        false => {
-            let pages: Vec<String> = answers.iter().map(Answer::page).collect();
-            pages.join("\n")
-        }
-    };
+    let text = text(&answers)?;
     match out {
         Some(out) => out.write(&text)?,
         None => screen.data.write_all(text.as_bytes())?,
     }
     Ok(exit)
+}
+
+fn pages(answers: &[Answer], page: fn(&Answer) -> String) -> String {
+    let pages: Vec<String> = answers.iter().map(page).collect();
+    pages.join("\n")
 }
 
 #[cfg(test)]

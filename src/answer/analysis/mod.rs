@@ -30,9 +30,33 @@ pub struct Analysis {
 pub const ANALYSES: &[Analysis] = &[Analysis {
     name: "diagnose",
     doc: "One job on one page: where its I/O time was spent, and likely causes of slow I/O",
-    params: || vec![job()],
+    params: || {
+        vec![
+            param(
+                "job",
+                ParamType::Int,
+                Some("NULL"),
+                "Job id (default: each job, where there are few)",
+            ),
+            param(
+                "log",
+                ParamType::Int,
+                Some("NULL"),
+                "One log of it, by its log_id",
+            ),
+            param(
+                "long",
+                ParamType::Bool,
+                Some("false"),
+                "Also the critical path by busy times, and the factors beside those of other jobs",
+            ),
+        ]
+    },
     answers: |engine, values| {
-        Box::pin(async move { diagnose::answers(engine, values.int("job")?).await })
+        Box::pin(async move {
+            let (job, log) = (values.int("job")?, values.int("log")?);
+            diagnose::answers(engine, job, log, values.is("long")?).await
+        })
     },
 }];
 
@@ -73,25 +97,45 @@ impl Analysis {
 }
 
 impl Values {
-    /// A whole number.
+    /// A whole number; None if the parameter has no value.
     ///
     /// # Errors
-    /// [`Error::Invalid`] if there is none.
-    pub fn int(&self, name: &str) -> Result<i64> {
+    /// [`Error::Invalid`] if it is none.
+    pub fn int(&self, name: &str) -> Result<Option<i64>> {
+        let parse = |value: &str| {
+            let value = value.trim().parse();
+            value.map_err(|_| Error::Invalid(format!("--{name}: expected a whole number")))
+        };
+        self.value(name).map(parse).transpose()
+    }
+
+    /// Whether it is set; not if the parameter has no value.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if it is neither true nor false.
+    pub fn is(&self, name: &str) -> Result<bool> {
+        match self.value(name).map(|value| value.trim().to_lowercase()) {
+            None => Ok(false),
+            Some(value) => value
+                .parse()
+                .map_err(|_| Error::Invalid(format!("--{name}: expected true or false"))),
+        }
+    }
+
+    fn value(&self, name: &str) -> Option<&str> {
         let value = self.0.iter().find(|(known, _)| known == name);
-        let value = value.and_then(|(_, value)| value.trim().parse().ok());
-        value.ok_or_else(|| Error::Invalid(format!("--{name}: expected a whole number")))
+        value.map(|(_, value)| value.as_str())
     }
 }
 
-fn job() -> Param {
+fn param(name: &str, kind: ParamType, default: Option<&str>, doc: &str) -> Param {
     Param {
-        name: "job".into(),
+        name: name.into(),
         aliases: vec![],
-        kind: ParamType::Int,
-        default: None,
+        kind,
+        default: default.map(String::from),
         values: vec![],
-        doc: "Job id".into(),
+        doc: doc.into(),
     }
 }
 
@@ -103,18 +147,13 @@ mod tests {
     fn an_analysis_has_the_values_that_were_given_and_defaults() {
         let analysis = Analysis {
             params: || {
-                let param = |name: &str, kind, default: Option<&str>| Param {
-                    name: name.into(),
-                    kind,
-                    default: default.map(String::from),
-                    ..job()
-                };
                 vec![
-                    job(),
-                    param("top", ParamType::Int, Some("5")),
-                    param("unit", ParamType::Text, Some("'log'")),
-                    param("name", ParamType::Text, Some("'the user''s'''")),
-                    param("fs", ParamType::Text, Some("NULL")),
+                    param("job", ParamType::Int, None, "Job id"),
+                    param("top", ParamType::Int, Some("5"), ""),
+                    param("unit", ParamType::Text, Some("'log'"), ""),
+                    param("name", ParamType::Text, Some("'the user''s'''"), ""),
+                    param("fs", ParamType::Text, Some("NULL"), ""),
+                    param("all", ParamType::Bool, Some("false"), ""),
                 ]
             },
             ..ANALYSES[0]
@@ -130,11 +169,20 @@ mod tests {
             ("top", "3"),
             ("unit", "log"),
             ("name", "the user's'"),
+            ("all", "false"),
         ];
         let expected = expected.map(|(name, value)| (name.to_string(), value.to_string()));
         let found = values(&[("top", "3"), ("job", "7")]).unwrap();
         assert_eq!(found, Values(expected.to_vec()));
-        assert_eq!(found.int("top").unwrap(), 3);
+        assert_eq!(found.int("top").unwrap(), Some(3));
+        assert_eq!(found.int("fs").unwrap(), None);
+        assert!(!found.is("all").unwrap());
+        assert!(
+            values(&[("job", "7"), ("all", "TRUE")])
+                .unwrap()
+                .is("all")
+                .unwrap()
+        );
         for (given, why) in [
             (&[][..], "diagnose needs --job: Job id"),
             (&[("job", "many")], "--job `many`: expected a whole number"),

@@ -10,6 +10,7 @@
 
 mod columnar;
 mod json;
+mod markdown;
 mod table;
 mod text;
 pub(super) mod writer;
@@ -63,6 +64,12 @@ pub(crate) const FORMATS: &[Format] = &[
         doc: "one object on each line; 64-bit ids are strings",
         binary: false,
         open: |sink, schema, _| Ok(Box::new(json::Lines::new(sink, schema))),
+    },
+    Format {
+        name: "markdown",
+        doc: "a Markdown table",
+        binary: false,
+        open: |sink, schema, _| markdown::open(sink, schema),
     },
     Format {
         name: "arrow",

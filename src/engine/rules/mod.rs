@@ -36,6 +36,7 @@
 //! | `sentence` | in words, without the last full stop, with places (`sentence`) |
 //! | `advice` | a sentence or two: what to do |
 //! | `unless` | what would show that it is no fault |
+//! | `covers` | rules that say less of the same thing: a page leaves them out where this one holds |
 //!
 //! Of rules about `file` and `job`, whose SQL is over the columns of `subject` in `queries/iominer/root_causes.sql` and of `job_facts`:
 //!
@@ -113,6 +114,19 @@ pub const RULES: &[(&str, &str)] = rules![
     "few_aggregators",
     "many_aggregators",
     "aggregators_fit",
+    // Others of counters.
+    "read_modify_write",
+    "write_amplification",
+    "read_amplification",
+    "reads_without_bytes",
+    "metadata_bound",
+    "repeated_opens",
+    "many_small_files",
+    "many_stats",
+    "many_seeks",
+    "many_syncs",
+    "small_appends",
+    "random_reads_of_all",
 ];
 
 /// A rule.
@@ -149,6 +163,9 @@ pub struct Rule {
     pub advice: Option<String>,
     /// What would show that it is no fault.
     pub unless: Option<String>,
+    /// Rules that say less of the same thing: where this one holds a page leaves them out.
+    #[serde(default)]
+    pub covers: Vec<String>,
     cost: Option<String>,
     about: Option<String>,
     #[serde(default)]
@@ -235,7 +252,11 @@ fn of(facts: Facts) -> impl Iterator<Item = &'static Rule> {
 fn parse(name: &'static str, text: &str) -> Result<Rule> {
     let rule: Rule = toml::from_str(text)
         .map_err(|e| Error::Invalid(format!("queries/rules/{name}.toml: {e}")))?;
-    Ok(Rule { name, ..rule })
+    Ok(Rule {
+        name,
+        sentence: rule.with_thresholds(&rule.sentence),
+        ..rule
+    })
 }
 
 impl Rule {
@@ -296,8 +317,15 @@ mod tests {
                 rule.files.is_none() && !of_counters,
                 "{name}"
             );
+            for covered in &rule.covers {
+                assert!(
+                    RULES.iter().any(|(known, _)| known == covered),
+                    "{name}: {covered}"
+                );
+            }
             let is_finding = matches!(rule.severity, Severity::Critical | Severity::Warning);
-            assert!(!is_finding || rule.advice.is_some(), "{name}");
+            let says_all = rule.advice.is_some() && rule.unless.is_some();
+            assert_eq!(is_finding, says_all, "{name}");
         }
         let mut codes: Vec<&str> = of(Facts::Counters).map(|rule| rule.code.as_str()).collect();
         codes.sort_unstable();

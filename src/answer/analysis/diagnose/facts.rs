@@ -1,173 +1,94 @@
 //! What is known of a job: the answers to the questions that its page is made of.
 
+use super::compared;
+use super::job::{CriticalFile, DIRECTIONS, File, Flow, Job, Log, Slowest};
+use super::others::{self, Others};
+use crate::answer::answer::SHOWN;
 use crate::answer::rows::rows;
 use crate::engine::Engine;
-use crate::engine::rules::intervals;
 use crate::engine::rules::sentence::Row;
 use crate::error::{Error, Result};
-use chrono::{DateTime, TimeDelta, Utc};
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
 use std::collections::BTreeMap;
 
-/// The directions, in the order of the page.
-pub(super) const DIRECTIONS: [&str; 2] = ["read", "write"];
-
-/// Days before and after a job whose jobs it is compared with: a month.
-const AROUND: i64 = 15;
-
-/// One log of the job, with its Slurm record.
-#[derive(Debug, Deserialize)]
-pub(super) struct Log {
-    pub(super) log_id: i64,
-    pub(super) uid: Option<i64>,
-    log_group: i64,
-    pub(super) user: Option<String>,
-    pub(super) app: Option<String>,
-    pub(super) nprocs: Option<i64>,
-    pub(super) node_count: Option<i64>,
-    #[serde(rename = "match")]
-    pub(super) matched: String,
-    pub(super) state: Option<String>,
-    #[serde(default, deserialize_with = "time")]
-    pub(super) start_time: Option<DateTime<Utc>>,
-    #[serde(default, deserialize_with = "time")]
-    pub(super) end_time: Option<DateTime<Utc>>,
-    pub(super) run_time: Option<f64>,
-    pub(super) partial: Option<bool>,
-    pub(super) status: String,
-    pub(super) read_time: Option<f64>,
-    pub(super) write_time: Option<f64>,
-    pub(super) meta_time: Option<f64>,
+/// What a page is about.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Asked {
+    /// All jobs of an id.
+    Job(i64),
+    /// One log.
+    Log(i64),
 }
 
-/// What `perf_factors` knows of the job in one direction.
-#[derive(Debug, Deserialize)]
-pub(super) struct Flow {
-    log_id: i64,
-    pub(super) files: i64,
-    pub(super) bytes: i64,
-    pub(super) bw_span: Option<f64>,
-    pub(super) bw_critical: Option<f64>,
-    pub(super) bw_slowest_rank: Option<f64>,
-    pub(super) critical_time: f64,
-    pub(super) busy: Option<f64>,
-    pub(super) proc_upper: Option<bool>,
-    pub(super) critical_files: Vec<CriticalFile>,
-}
-
-/// A file with the time that is its own.
-#[derive(Debug, Deserialize)]
-pub(super) struct CriticalFile {
-    pub(super) record_id: u64,
-    pub(super) path: Option<String>,
-    pub(super) time: f64,
-    pub(super) share: f64,
-    pub(super) bytes: i64,
-}
-
-/// A number of the job beside those of others.
-#[derive(Debug)]
-pub(super) struct Compared {
-    /// Column of `perf_factors`.
-    pub(super) name: &'static str,
-    pub(super) value: Option<f64>,
-    pub(super) own_app: Rank,
-    pub(super) month: Rank,
-}
-
-/// Where a value lies among others.
-#[derive(Debug, Default)]
-pub(super) struct Rank {
-    /// How many others there are.
-    pub(super) others: i64,
-    /// Part of them that has a smaller value; of equal ones half.
-    pub(super) below: Option<f64>,
-}
-
-/// A row of `ost_neighbours`.
-#[derive(Debug, Deserialize)]
-pub(super) struct Neighbour {
-    log_id: i64,
-    pub(super) fs: String,
-    pub(super) neighbour_job_id: i64,
-    pub(super) neighbour_app: Option<String>,
-    pub(super) neighbour_user: Option<String>,
-    pub(super) osts: i64,
-    pub(super) neighbour_bytes: f64,
-    pub(super) share: f64,
-}
-
-/// A row of `stripe_advice`.
-#[derive(Debug, Deserialize)]
-pub(super) struct Advice {
-    pub(super) fs: String,
-    pub(super) advice: String,
-    pub(super) stripe_count: i64,
-    pub(super) advised_count: i64,
-    pub(super) files: i64,
-    pub(super) time: f64,
-    pub(super) largest_path: Option<String>,
-    pub(super) largest_size: i64,
-}
-
-/// A job: the logs of one id and user that belong together.
-#[derive(Debug)]
-pub(super) struct Job {
-    pub(super) job_id: i64,
-    pub(super) logs: Vec<Log>,
-    /// By direction, for each kind of interval.
-    pub(super) flows: BTreeMap<(&'static str, &'static str), Flow>,
-    /// Whether its logs say on which OSTs a file lies.
-    pub(super) names_osts: bool,
-    /// By direction: part of the MPI-IO calls that is collective. None where there is no such call.
-    pub(super) collective: BTreeMap<&'static str, f64>,
-    /// By direction.
-    pub(super) compared: BTreeMap<&'static str, Vec<Compared>>,
-    /// Rows of `root_causes`.
-    pub(super) causes: Vec<Row>,
-    /// Rows of `job_facts`, each with the `causes` that it meets.
-    pub(super) others: Vec<Row>,
-    pub(super) neighbours: Vec<Neighbour>,
-    pub(super) advice: Vec<Advice>,
-}
-
-/// Columns of `perf_factors` in which a job is compared with others.
-const COMPARED: [&str; 6] = [
-    "small",
-    "non_consec",
-    "coll",
-    "ost_count",
-    "proc_per_ost",
-    "bw_critical",
-];
-
-/// The jobs of that id: one, unless an id came again, as process ids do outside Slurm.
+/// The jobs that are asked for: of an id one, unless it came again, as process ids do outside Slurm.
 ///
 /// # Errors
-/// Those of the lake; [`Error::Invalid`] if it has no log of that job.
-pub(super) async fn jobs(engine: &Engine, job: i64) -> Result<Vec<Job>> {
+/// Those of the lake; [`Error::Invalid`] if it has no such log.
+pub(super) async fn jobs(engine: &Engine, asked: Asked, long: bool) -> Result<Vec<Job>> {
+    let job = match asked {
+        Asked::Job(job) => job,
+        Asked::Log(log) => job_of(engine, log).await?,
+    };
     let logs: Vec<Log> = rows(engine, &format!(
-        "SELECT j.log_id, j.uid, g.log_group, j.\"user\", j.app, j.nprocs, j.node_count, j.match, j.state, j.start_time, j.end_time, j.run_time, j.partial, j.status, \
-           l.read_time, l.write_time, l.meta_time \
+        "SELECT j.log_id, j.uid, g.log_group, j.\"user\", j.app, j.nprocs, j.node_count, j.match, j.state, j.start_time, j.end_time, j.run_time, j.partial, j.status, l.modules \
          FROM job j JOIN darshan_log l ON l.job_id = j.job_id AND l.log_id = j.log_id JOIN darshan_log_group g ON g.job_id = j.job_id AND g.log_id = j.log_id \
-         WHERE j.job_id = {job} ORDER BY j.start_time, j.log_id"
+         WHERE j.job_id = {job} AND l.job_id = {job} AND g.job_id = {job} ORDER BY j.start_time, j.log_id"
     )).await?;
     if logs.is_empty() {
         return Err(nothing(engine, job).await?);
     }
+    let all = logs.len();
     let mut groups: BTreeMap<(Option<i64>, i64), Vec<Log>> = BTreeMap::new();
     for log in logs {
-        groups
-            .entry((log.uid, log.log_group))
-            .or_default()
-            .push(log);
+        let is_asked = !matches!(asked, Asked::Log(id) if id != log.log_id);
+        if is_asked {
+            let group = groups.entry((log.uid, log.log_group)).or_default();
+            group.push(log);
+        }
     }
     let mut jobs = vec![];
     for logs in groups.into_values() {
-        jobs.push(gather(engine, job, logs).await?);
+        let only = match asked {
+            Asked::Log(log) if all > 1 => Some(log),
+            _ => None,
+        };
+        let of_id = logs.len() < all;
+        jobs.push(gather(engine, job, only, logs, of_id, long).await?);
     }
     jobs.sort_by_key(|job| job.logs.first().and_then(|log| log.start_time));
     Ok(jobs)
+}
+
+/// The ids of all jobs of a lake, at most `most`; None if there are more.
+///
+/// # Errors
+/// Those of the lake; [`Error::Invalid`] if it has no log.
+pub(super) async fn ids(engine: &Engine, most: usize) -> Result<Option<Vec<i64>>> {
+    #[derive(Deserialize)]
+    struct Id {
+        job_id: i64,
+    }
+    let sql = format!(
+        "SELECT job_id FROM darshan_log GROUP BY job_id ORDER BY min(start_time), job_id LIMIT {}",
+        most + 1
+    );
+    let ids: Vec<Id> = rows(engine, &sql).await?;
+    match ids.len() {
+        0 => Err(Error::Invalid("there is no Darshan log".into())),
+        found if found > most => Ok(None),
+        _ => Ok(Some(ids.iter().map(|id| id.job_id).collect())),
+    }
+}
+
+async fn job_of(engine: &Engine, log: i64) -> Result<i64> {
+    #[derive(Deserialize)]
+    struct Known {
+        job_id: i64,
+    }
+    let sql = format!("SELECT job_id FROM darshan_log WHERE log_id = {log}");
+    let known: Vec<Known> = rows(engine, &sql).await?;
+    let job = known.first().map(|known| known.job_id);
+    job.ok_or_else(|| Error::Invalid(format!("log {log}: the lake has no such log")))
 }
 
 /// Why there is nothing to say of a job.
@@ -182,194 +103,333 @@ async fn nothing(engine: &Engine, job: i64) -> Result<Error> {
         "SELECT job_id_text, job_id, state FROM slurm_job WHERE job_id = {job} OR job_id_text = '{job}' ORDER BY submit_time DESC LIMIT 1"
     );
     let known: Vec<Known> = rows(engine, &sql).await?;
-    Ok(Error::Invalid(match known.first() {
-        None => format!("job {job}: the lake has no Darshan log of it, and no Slurm record either"),
-        Some(known) => format!(
+    if let Some(known) = known.first() {
+        return Ok(Error::Invalid(format!(
             "job {job}: the lake has no Darshan log of it; Slurm knows it as {} (raw id {}), {}",
             known.job_id_text.as_deref().unwrap_or("a job"),
             known.job_id,
             known.state.as_deref().unwrap_or("in an unknown state")
-        ),
-    }))
+        )));
+    }
+    #[derive(Deserialize)]
+    struct Near {
+        below: Option<i64>,
+        above: Option<i64>,
+    }
+    let sql = format!(
+        "SELECT max(job_id) FILTER (WHERE job_id < {job}) AS below, min(job_id) FILTER (WHERE job_id > {job}) AS above FROM darshan_log"
+    );
+    let near: Vec<Near> = rows(engine, &sql).await?;
+    let near = near.into_iter().flat_map(|near| [near.below, near.above]);
+    let near: Vec<String> = near.flatten().map(|id| id.to_string()).collect();
+    let near = match near.is_empty() {
+        true => String::new(),
+        false => format!("; the nearest jobs with a log are {}", near.join(" and ")),
+    };
+    Ok(Error::Invalid(format!(
+        "job {job}: the lake has no Darshan log of it, and no Slurm record either{near}"
+    )))
 }
 
-async fn gather(engine: &Engine, job: i64, logs: Vec<Log>) -> Result<Job> {
+/// `of_id`: whether other jobs have logs of the same id.
+async fn gather(
+    engine: &Engine,
+    job: i64,
+    only: Option<i64>,
+    logs: Vec<Log>,
+    of_id: bool,
+    long: bool,
+) -> Result<Job> {
     let of = |log_id: i64| logs.iter().any(|log| log.log_id == log_id);
+    let ids: Vec<String> = logs.iter().map(|log| log.log_id.to_string()).collect();
+    let of_logs = match of_id {
+        true => format!("job_id = {job} AND log_id IN ({})", ids.join(", ")),
+        false => format!("job_id = {job}"),
+    };
+    let of_files = format!("{of_logs} AND NOT is_stream");
+    let totals = rows(engine, &totals(&of_files)).await?;
+    let slowest = slowest(engine, &of_files, job, &logs).await?;
+    let flows = flows(engine, &of_files, &logs).await?;
+    let files = files(engine, &of_files, &flows).await?;
     let mut found = Job {
         job_id: job,
-        flows: BTreeMap::new(),
-        names_osts: false,
-        collective: BTreeMap::new(),
+        only,
+        totals,
+        slowest,
+        files,
+        flows,
         compared: BTreeMap::new(),
         causes: vec![],
-        others: vec![],
-        neighbours: vec![],
-        advice: vec![],
+        habits: vec![],
+        others: Others::default(),
+        striping: vec![],
         logs: vec![],
     };
-    let first = logs.iter().filter_map(|log| log.start_time).min();
-    let last = logs
-        .iter()
-        .filter_map(|log| log.end_time.or(log.start_time))
-        .max();
-    layout_and_calls(engine, job, &logs, &mut found).await?;
-    let (Some(first), Some(last)) = (first, last) else {
-        // Without a clock there is nothing to lay beside others.
-        found.logs = logs;
-        return Ok(found);
-    };
-    let month = period(
-        first - TimeDelta::days(AROUND),
-        first + TimeDelta::days(AROUND),
-    );
-    for direction in DIRECTIONS {
-        for interval in ["window", "busy", "dxt"] {
-            let sql = format!(
-                "SELECT * FROM perf_factors(direction => '{direction}', grain => 'job', interval => '{interval}', job => {job})"
-            );
-            let flows: Vec<Flow> = rows(engine, &sql).await?;
-            if let Some(flow) = flows.into_iter().find(|flow| of(flow.log_id)) {
-                found.flows.insert((direction, interval), flow);
-            }
-        }
-        if let Some(flow) = found.flows.get(&(direction, "window")) {
-            let compared = compare(engine, direction, job, flow.log_id, &month).await?;
-            found.compared.insert(direction, compared);
-        }
-    }
-    let traced = format!("SELECT count(*) AS segments FROM darshan_dxt WHERE job_id = {job}");
-    #[derive(Deserialize)]
-    struct Traced {
-        segments: i64,
-    }
-    if rows::<Traced>(engine, &traced)
-        .await?
-        .iter()
-        .all(|traced| traced.segments == 0)
-    {
-        found.flows.retain(|(_, interval), _| *interval != "dxt");
-    }
     let of_row = |row: &Row| row["log_id"].as_i64().is_some_and(of);
     let causes = format!("SELECT * FROM root_causes(job => {job}, both => false)");
     found.causes = rows(engine, &causes).await?;
     found.causes.retain(of_row);
-    let others = format!(
-        "SELECT f.*, {} AS causes FROM job_facts({}, job => {job}) f ORDER BY f.slowdown DESC, f.others DESC, f.fs, f.ost, f.log_id, f.direction",
-        intervals::met_by_a_job(),
-        period(first, last)
-    );
-    found.others = rows(engine, &others).await?;
-    found.others.retain(of_row);
-    found.neighbours = rows(
-        engine,
-        &format!("SELECT * FROM ost_neighbours(job => {job}) ORDER BY neighbour_bytes DESC"),
-    )
-    .await?;
-    found.neighbours.retain(|neighbour| of(neighbour.log_id));
-    found.advice = rows(
-        engine,
-        &format!("SELECT * FROM stripe_advice(job => {job})"),
-    )
-    .await?;
+    let habits = format!("SELECT * FROM advice(job => {job})");
+    found.habits = rows(engine, &habits).await?;
+    found.habits.retain(of_row);
+    if found.sum(|totals| totals.layouts) > 0 {
+        found.striping = rows(
+            engine,
+            &format!("SELECT * FROM stripe_advice(job => {job})"),
+        )
+        .await?;
+        found.others = others::gather(engine, job, &logs).await?;
+    }
+    let first = logs.iter().filter_map(|log| log.start_time).min();
+    if let (true, Some(first)) = (long, first) {
+        for direction in DIRECTIONS {
+            let compared = compared::gather(engine, direction, job, first, of).await?;
+            found
+                .compared
+                .extend(compared.map(|compared| (direction, compared)));
+        }
+    }
     found.logs = logs;
     Ok(found)
 }
 
-/// Whether OSTs are known, and how much of the MPI-IO calls is collective.
-async fn layout_and_calls(engine: &Engine, job: i64, logs: &[Log], found: &mut Job) -> Result<()> {
-    #[derive(Deserialize)]
-    struct Known {
-        layouts: i64,
-        read: Option<f64>,
-        write: Option<f64>,
-    }
-    let ids: Vec<String> = logs.iter().map(|log| log.log_id.to_string()).collect();
-    let part = |direction: &str| {
-        format!(
-            "ratio(sum(mpiio_coll_{direction}s), sum(mpiio_coll_{direction}s) + sum(mpiio_indep_{direction}s)) AS \"{direction}\""
-        )
+fn totals(of_files: &str) -> String {
+    let mut columns: Vec<String> = vec!["count(*) AS files".into()];
+    let mut sum = |sql: &str, name: &str| {
+        columns.push(format!("sum({sql}) AS {name}"));
     };
-    let sql = format!(
-        "SELECT count(ost_count) AS layouts, {}, {} FROM darshan_file WHERE job_id = {job} AND log_id IN ({}) AND NOT is_stream",
-        part("read"),
-        part("write"),
-        ids.join(", ")
-    );
-    for known in rows::<Known>(engine, &sql).await? {
-        found.names_osts = known.layouts > 0;
-        for (direction, part) in DIRECTIONS.into_iter().zip([known.read, known.write]) {
-            found.collective.extend(part.map(|part| (direction, part)));
+    for name in [
+        "read_time",
+        "write_time",
+        "meta_time",
+        "bytes_read",
+        "bytes_written",
+        "mpiio_bytes_read",
+        "mpiio_bytes_written",
+        "posix_bytes_read",
+        "posix_bytes_written",
+        "stdio_bytes_read",
+        "stdio_bytes_written",
+        "not_aligned",
+        "opens",
+        "stats",
+        "seeks",
+        "syncs",
+    ] {
+        sum(name, name);
+    }
+    for (direction, moved) in [("read", "read"), ("write", "written")] {
+        let size = |names: &[&str]| {
+            let sizes = names.iter().map(|name| format!("size_{direction}_{name}"));
+            sizes.collect::<Vec<_>>().join(" + ")
+        };
+        sum(
+            &format!("CASE WHEN mpiio_bytes_{moved} IS NOT NULL THEN posix_bytes_{moved} END"),
+            &format!("below_{moved}"),
+        );
+        sum(
+            &format!("CASE WHEN bytes_{moved} > 0 THEN 1 ELSE 0 END"),
+            &format!("files_{moved}"),
+        );
+        sum(
+            &format!("posix_{direction}s"),
+            &format!("requests_{direction}"),
+        );
+        sum(&size(&["0_100", "100_1k"]), &format!("small_{direction}"));
+        let up_to_a_mib = ["0_100", "100_1k", "1k_10k", "10k_100k", "100k_1m"];
+        sum(&size(&up_to_a_mib), &format!("mib_{direction}"));
+        for kind in ["seq", "consec"] {
+            sum(
+                &format!("{kind}_{direction}s"),
+                &format!("{kind}_{direction}"),
+            );
+        }
+        for kind in ["coll", "indep"] {
+            sum(
+                &format!("mpiio_{kind}_{direction}s"),
+                &format!("{kind}_{direction}"),
+            );
         }
     }
-    Ok(())
+    sum(
+        "CASE WHEN reads > 0 AND bytes_read = 0 THEN reads ELSE 0 END",
+        "empty_reads",
+    );
+    sum("CASE WHEN ost_count IS NULL THEN 0 ELSE 1 END", "layouts");
+    format!(
+        "SELECT log_id, {} FROM darshan_file WHERE {of_files} GROUP BY log_id ORDER BY log_id",
+        columns.join(", ")
+    )
 }
 
-/// The job's numbers beside those of the other jobs of the month.
-async fn compare(
+/// Modules with times by record, and the names of their tables.
+const TIMED: [(&str, &str); 5] = [
+    ("POSIX", "posix"),
+    ("STDIO", "stdio"),
+    ("MPI-IO", "mpiio"),
+    ("DFS", "dfs"),
+    ("DAOS", "daos"),
+];
+
+/// By the records of each file's source: a process's own are added up; of a record of all processes the slowest one's time counts, divided as the
+/// time of all is.
+async fn slowest(engine: &Engine, of_files: &str, job: i64, logs: &[Log]) -> Result<Slowest> {
+    #[derive(Deserialize)]
+    struct Part {
+        read: Option<f64>,
+        write: Option<f64>,
+        meta: Option<f64>,
+        time: Option<f64>,
+    }
+    let has = |module: &str| {
+        logs.iter()
+            .any(|log| log.modules.iter().any(|m| m == module))
+    };
+    let records = TIMED.into_iter().filter(|(module, _)| has(module));
+    let records = records.map(|(_, table)| {
+        let time = |what: &str| format!("{table}_f_{what}_time");
+        let (read, write, meta) = (time("read"), time("write"), time("meta"));
+        let part = |time: &str| {
+            format!(
+                "CASE WHEN rank = -1 THEN {table}_f_slowest_rank_time * ratio({time}, {read} + {write} + {meta}) ELSE {time} END"
+            )
+        };
+        format!(
+            "SELECT log_id, record_id, rank, '{table}' AS source, {} AS read, {} AS write, {} AS meta FROM darshan_{table} WHERE job_id = {job}",
+            part(&read),
+            part(&write),
+            part(&meta)
+        )
+    });
+    let records: Vec<String> = records.collect();
+    if records.is_empty() {
+        return Ok(Slowest::default());
+    }
+    let sql = format!(
+        "WITH file AS (SELECT log_id, record_id, bytes_source FROM darshan_file WHERE {of_files})          SELECT log_id, rank = -1 AS is_shared, max(read) AS read, max(write) AS write, max(meta) AS meta, max(read + write + meta) AS time FROM (           SELECT r.log_id, r.rank, coalesce(sum(r.read), 0) AS read, coalesce(sum(r.write), 0) AS write, coalesce(sum(r.meta), 0) AS meta            FROM ({}) r JOIN file f ON f.log_id = r.log_id AND f.record_id = r.record_id WHERE strpos(f.bytes_source, r.source) > 0 GROUP BY r.log_id, r.rank)          GROUP BY log_id, rank = -1",
+        records.join(" UNION ALL ")
+    );
+    let mut slowest = Slowest::default();
+    for part in rows::<Part>(engine, &sql).await? {
+        slowest.read += part.read.unwrap_or(0.0);
+        slowest.write += part.write.unwrap_or(0.0);
+        slowest.meta += part.meta.unwrap_or(0.0);
+        slowest.all += part.time.unwrap_or(0.0);
+    }
+    Ok(slowest)
+}
+
+/// Intervals of a job's logs are counted from the start of the first.
+async fn flows(
     engine: &Engine,
-    direction: &str,
-    job: i64,
-    log_id: i64,
-    month: &str,
-) -> Result<Vec<Compared>> {
+    of_files: &str,
+    logs: &[Log],
+) -> Result<BTreeMap<(&'static str, &'static str), Flow>> {
     #[derive(Deserialize)]
     struct Row {
-        name: String,
-        value: Option<f64>,
-        app_others: i64,
-        app_below: Option<f64>,
-        others: i64,
-        below: Option<f64>,
+        direction: String,
+        kind: String,
+        files: i64,
+        bytes: i64,
+        critical_time: Option<f64>,
+        span: f64,
+        #[serde(default)]
+        cover: Vec<Part>,
     }
-    let numbers = |name: &str| {
-        let below = format!(
-            "CASE WHEN a.{name} < m.{name} THEN 1.0 WHEN a.{name} = m.{name} THEN 0.5 WHEN a.{name} > m.{name} THEN 0.0 END"
-        );
-        format!(
-            "named_struct('name', '{name}', 'value', CAST(max(m.{name}) AS DOUBLE), 'app_others', count({below}) FILTER (WHERE a.app = m.app), \
-             'app_below', avg({below}) FILTER (WHERE a.app = m.app), 'others', count({below}), 'below', avg({below}))"
-        )
-    };
-    let numbers: Vec<String> = COMPARED.iter().map(|name| numbers(name)).collect();
-    let sql = format!(
-        "WITH a AS (SELECT * FROM perf_factors(direction => '{direction}', grain => 'job', {month})), \
-         m AS (SELECT * FROM perf_factors(direction => '{direction}', grain => 'job', job => {job}) WHERE log_id = {log_id}), \
-         c AS (SELECT unnest(make_array({})) AS row FROM m LEFT JOIN a ON a.job_id <> m.job_id OR a.log_id <> m.log_id) \
-         SELECT row['name'] AS name, row['value'] AS value, row['app_others'] AS app_others, row['app_below'] AS app_below, row['others'] AS others, row['below'] AS below FROM c",
-        numbers.join(", ")
-    );
-    let found: Vec<Row> = rows(engine, &sql).await?;
-    let compared = COMPARED.into_iter().filter_map(|name| {
-        let row = found.iter().find(|row| row.name == name)?;
-        Some(Compared {
-            name,
-            value: row.value,
-            own_app: Rank {
-                others: row.app_others,
-                below: row.app_below,
-            },
-            month: Rank {
-                others: row.others,
-                below: row.below,
-            },
-        })
+    #[derive(Deserialize)]
+    struct Part {
+        id: u64,
+        start: f64,
+        end: f64,
+    }
+    let first = logs.iter().filter_map(|log| log.start_time).min();
+    let offsets = logs.iter().filter_map(|log| {
+        let offset = (log.start_time? - first?).num_microseconds()? as f64 / 1e6;
+        Some(format!("({}, CAST({offset} AS DOUBLE))", log.log_id))
     });
-    Ok(compared.collect())
+    let offsets: Vec<String> = offsets.collect();
+    let source = match logs.len() {
+        1 => format!("(SELECT *, 0.0 AS begins FROM darshan_file WHERE {of_files})"),
+        _ if offsets.is_empty() => return Ok(BTreeMap::new()),
+        _ => format!(
+            "(SELECT f.*, o.begins FROM darshan_file f JOIN (VALUES {}) AS o(log, begins) ON o.log = f.log_id WHERE {of_files})",
+            offsets.join(", ")
+        ),
+    };
+    let sides = [("read", "read"), ("write", "written")].map(|(direction, moved)| {
+        format!(
+            "SELECT '{direction}' AS direction, record_id, bytes_{moved} AS bytes, begins + {direction}_start AS a, \
+               unnest(make_array('window', 'busy')) AS kind, unnest(make_array(begins + {direction}_end, begins + least({direction}_busy_end, {direction}_end))) AS b \
+             FROM file WHERE bytes_{moved} > 0"
+        )
+    });
+    let sql = format!(
+        "WITH file AS {source} SELECT direction, kind, count(DISTINCT record_id) AS files, sum(bytes) AS bytes, io_time(a, b) AS critical_time, \
+         max(b) - min(a) AS span, critical_files(record_id, a, b) AS cover \
+         FROM ({}) WHERE b > a GROUP BY direction, kind",
+        sides.join(" UNION ALL ")
+    );
+    let mut flows = BTreeMap::new();
+    for row in rows::<Row>(engine, &sql).await? {
+        let direction = DIRECTIONS.into_iter().find(|d| **d == row.direction);
+        let kind = ["window", "busy"].into_iter().find(|k| **k == row.kind);
+        let (Some(direction), Some(kind)) = (direction, kind) else {
+            continue;
+        };
+        let mut own: BTreeMap<u64, f64> = BTreeMap::new();
+        for part in &row.cover {
+            *own.entry(part.id).or_default() += part.end - part.start;
+        }
+        let own = own.into_iter();
+        let mut critical_files: Vec<CriticalFile> = own
+            .map(|(record_id, time)| CriticalFile { record_id, time })
+            .collect();
+        critical_files.sort_by(|a, b| b.time.total_cmp(&a.time));
+        let flow = Flow {
+            files: row.files,
+            bytes: row.bytes,
+            critical_time: row.critical_time.unwrap_or(0.0),
+            span: row.span,
+            critical_files,
+            parts: row
+                .cover
+                .iter()
+                .map(|part| (part.start, part.end))
+                .collect(),
+        };
+        flows.insert((direction, kind), flow);
+    }
+    Ok(flows)
 }
 
-fn period(from: DateTime<Utc>, to: DateTime<Utc>) -> String {
-    format!("\"from\" => '{}', \"to\" => '{}'", stamp(from), stamp(to))
-}
-
-fn stamp(time: DateTime<Utc>) -> String {
-    time.format("%Y-%m-%dT%H:%M:%S%.6fZ").to_string()
-}
-
-/// A time as answers write it.
-fn time<'de, D: Deserializer<'de>>(
-    from: D,
-) -> std::result::Result<Option<DateTime<Utc>>, D::Error> {
-    let text = Option::<String>::deserialize(from)?;
-    let time = text.map(|text| DateTime::parse_from_rfc3339(&text).map(|time| time.to_utc()));
-    time.transpose().map_err(serde::de::Error::custom)
+/// Those with most I/O time, and those of the critical path that are shown.
+async fn files(
+    engine: &Engine,
+    of_files: &str,
+    flows: &BTreeMap<(&'static str, &'static str), Flow>,
+) -> Result<Vec<File>> {
+    let columns = "record_id, min(path) AS path, sum(bytes_read) AS bytes_read, sum(bytes_written) AS bytes_written, \
+                   sum(read_time) AS read_time, sum(write_time) AS write_time, sum(meta_time) AS meta_time";
+    let of_all = "coalesce(sum(read_time), 0.0) + coalesce(sum(write_time), 0.0) + coalesce(sum(meta_time), 0.0)";
+    let most = format!(
+        "SELECT {columns} FROM darshan_file WHERE {of_files} GROUP BY record_id ORDER BY {of_all} DESC, record_id LIMIT {}",
+        SHOWN
+    );
+    let mut files: Vec<File> = rows(engine, &most).await?;
+    let shown = flows
+        .values()
+        .flat_map(|flow| flow.critical_files.iter().take(SHOWN));
+    let mut named: Vec<u64> = shown.map(|file| file.record_id).collect();
+    named.retain(|id| !files.iter().any(|file| file.record_id == *id));
+    named.sort_unstable();
+    named.dedup();
+    if !named.is_empty() {
+        let ids: Vec<String> = named.iter().map(u64::to_string).collect();
+        let sql = format!(
+            "SELECT {columns} FROM darshan_file WHERE {of_files} AND record_id IN ({}) GROUP BY record_id ORDER BY record_id",
+            ids.join(", ")
+        );
+        files.extend(rows::<File>(engine, &sql).await?);
+    }
+    Ok(files)
 }

@@ -27,7 +27,14 @@ RULES = {
     "M03": ("independent_writes", "write", "critical"), "M04": ("collective_reads", "read", "ok"), "M05": ("collective_writes", "write", "ok"),
     "M06": ("blocking_reads", "read", "warning"), "M07": ("blocking_writes", "write", "warning"), "M08": ("few_aggregators", None, "warning"),
     "M09": ("many_aggregators", None, "warning"), "M10": ("aggregators_fit", None, "ok"),
+    "I01": ("read_modify_write", "read", "critical"), "I02": ("write_amplification", "write", "critical"), "I03": ("read_amplification", "read", "critical"),
+    "I04": ("reads_without_bytes", "read", "warning"), "I05": ("metadata_bound", None, "critical"), "I06": ("repeated_opens", None, "warning"),
+    "I07": ("many_small_files", None, "warning"), "I08": ("many_stats", None, "warning"), "I09": ("many_seeks", None, "warning"),
+    "I10": ("many_syncs", "write", "warning"), "I11": ("small_appends", "write", "warning"), "I12": ("random_reads_of_all", "read", "critical"),
 }
+ALL = ("read_time", "write_time", "meta_time")
+# The part of a file's I/O time that a rule is about, where it is another than that of its direction.
+TOUCHES = {"P08": ("read_time", "write_time"), **{code: ("meta_time",) for code in ("P17", "I05", "I06", "I08", "I09")}}
 
 
 SEVERITIES = ("critical", "warning", "info", "ok")
@@ -47,7 +54,7 @@ def rows(con, p):
             continue
         own = {name: by_file(table[log["log_id"]]) for name, table in tables.items()}
         for code, (value, share, weights, cost) in rules(log, files[log["log_id"]], own, nodes.get(log["log_id"])).items():
-            answer.append(finding(log, code, value, share, weights, cost, p["min_cost"]))
+            answer.append(finding(log, code, value, share, weights, cost, p["min_cost"], spent(files[log["log_id"]], ALL)))
     return [row for row in answer if row["severity"] in shown]
 
 
@@ -58,8 +65,15 @@ def by_file(of_log):
     return found
 
 
-def finding(log, code, value, share, weights, cost, min_cost):
+def spent(files, times):
+    return sum(f[time] or 0 for f in files for time in times)
+
+
+def finding(log, code, value, share, weights, cost, min_cost, io_time):
     name, direction, severity = RULES[code]
+    touched = None
+    if severity in ("critical", "warning"):
+        touched = spent([f for weight, f in weights if weight > 0], TOUCHES.get(code) or ((f"{direction}_time",) if direction else ALL))
     run_time, threads = log["run_time"], False
     if cost is not None:
         threads = run_time is not None and cost > run_time
@@ -71,7 +85,7 @@ def finding(log, code, value, share, weights, cost, min_cost):
     return {
         "job_id": log["job_id"], "log_id": log["log_id"], "app": log["app"], "user": log["user"], "start_time": log["start_time"], "code": code, "rule": name,
         "direction": direction, "severity": severity, "value": value, "share": share, "cost": cost,
-        "io_hours": None if cost is None or log["nprocs"] is None else cost * log["nprocs"] / 3600, "files": sum(weight > 0 for weight, _ in weights),
+        "io_hours": None if touched is None else touched / 3600, "io_share": None if touched is None or not io_time else touched / io_time, "files": sum(weight > 0 for weight, _ in weights),
         "subject": most["path"] or "a file without a name", "flags": flags + (["threads"] if threads else []),
     }
 
@@ -108,6 +122,7 @@ def rules(log, files, own, nodes):
     several = lambda f: f["sharing"] in ("shared", "part_shared")
     collective = lambda f: (f["mpiio_coll_reads"] or 0) + (f["mpiio_coll_writes"] or 0) > 0
     moved = lambda f: f["bytes_read"] + f["bytes_written"]
+    certain = lambda r, word: max(r[f"{word}s"] - r[f"seq_{word}s"] - (P if r["rank"] == -1 else r[f"{word}s"] > 0), 0)
     R, W = counted("posix_reads"), counted("posix_writes")
 
     def add(code, holds, value, share, weights, cost=None):
@@ -132,8 +147,7 @@ def rules(log, files, own, nodes):
             weights = weigh(lambda f: sum(f[f"size_{word}_{size}"] for size in SMALL), where)
             share = share_of(total(weights), sum(f[f"posix_{word}s"] for f in files if where(f)))
             add(code, total(weights) > 1000 and exceeds(share, 0.1), total(weights), share, weights, time(weights, posix, clock))
-        certain = lambda r: max(r[f"{word}s"] - r[f"seq_{word}s"] - (P if r["rank"] == -1 else r[f"{word}s"] > 0), 0)
-        weights = weigh(lambda f: sum(certain(r) for r in posix[f["record_id"]]), has_posix)
+        weights = weigh(lambda f: sum(certain(r, word) for r in posix[f["record_id"]]), has_posix)
         share = share_of(total(weights), all_requests)
         add(jumps, total(weights) > 1000 and exceeds(share, 0.2), total(weights), share, weights, time(weights, posix, clock))
         if "POSIX" not in partial:
@@ -209,4 +223,40 @@ def rules(log, files, own, nodes):
     if "POSIX" not in partial:
         weights = weigh(lambda f: 1, lambda f: joined(f) and not few(f) and not many(f) and (nodes is not None or f["ost_count"] is not None))
         add("M10", weights, min((k_eff(f) for _, f in weights), default=0), None, weights)
+
+    at_least = lambda code, weights, of, least, *clock, strict=True: add(
+        code, total(weights) > least if strict else total(weights) >= least, total(weights), None if of is None else share_of(total(weights), sum(of(f) for _, f in weights)), weights, time(weights, *clock))
+    n = lambda f, name: f[name] or 0
+    weights = weigh(lambda f: f["posix_bytes_read"], lambda f: n(f, "mpiio_bytes_written") > 0 and not n(f, "mpiio_bytes_read") and n(f, "posix_bytes_read") > 0)
+    at_least("I01", weights, lambda f: f["mpiio_bytes_written"], 1e8, posix, "f_read_time", strict=False)
+    for code, word, past in (("I02", "write", "written"), ("I03", "read", "read")):
+        asked, moved_below = f"mpiio_bytes_{past}", f"posix_bytes_{past}"
+        weights = weigh(lambda f: f[moved_below] - f[asked], lambda f: n(f, asked) > 0 and n(f, moved_below) > 1.5 * f[asked] and f["bytes_source"] != "mpiio")
+        at_least(code, weights, lambda f: f[asked], 1e8, posix, f"f_{word}_time", strict=False)
+
+    def both(weights, *clock):
+        """By process, over the records of POSIX and of STDIO."""
+        joined = {f["record_id"]: posix[f["record_id"]] + stdio[f["record_id"]] for _, f in weights}
+        return time(weights, joined, *clock)
+
+    meta, everything = ("f_meta_time",), ("f_read_time", "f_write_time", "f_meta_time")
+    for code, weights, least, clock in (
+        ("I04", weigh(lambda f: f["reads"], lambda f: f["reads"] > 0 and f["bytes_read"] == 0), 1000, ("f_read_time",)),
+        ("I06", weigh(lambda f: f["opens"], lambda f: n(f, "opens") > 10 * max(f["file_nprocs_posix"], f["file_nprocs_mpiio"], 1)), 1000, meta),
+        ("I07", weigh(lambda f: 1, lambda f: moved(f) <= 2**20 and n(f, "opens") > 0), 1000, everything),
+        ("I09", weigh(lambda f: f["seeks"], lambda f: n(f, "seeks") > f["reads"] + f["writes"]), 10000, meta),
+        ("I10", weigh(lambda f: f["syncs"], lambda f: n(f, "syncs") > 0 and f["syncs"] * 10 >= f["writes"]), 100, ("f_write_time",)),
+    ):
+        add(code, total(weights) > least, total(weights), None, weights, both(weights, *clock))
+    weights = weigh(lambda f: n(f, "meta_time"))
+    share, cost = share_of(total(weights), spent(files, ALL)), both(weights, *meta)
+    add("I05", share is not None and share >= 0.5 and cost >= 1, share, share, weights, cost)
+    weights = weigh(lambda f: f["stats"], lambda f: n(f, "stats") > 10 * max(n(f, "opens"), f["file_nprocs_posix"], 1))
+    at_least("I08", weights, None, 1000, posix, "f_meta_time")
+    weights = weigh(lambda f: f["posix_writes"], lambda f: n(f, "posix_writes") > 0 and f["consec_writes"] >= 0.9 * f["posix_writes"] and f["posix_bytes_written"] <= 65536 * f["posix_writes"])
+    at_least("I11", weights, None, 1000, posix, "f_write_time")
+    jumps = lambda f: sum(certain(r, "read") for r in posix[f["record_id"]])
+    end = lambda f: max((r["max_byte_read"] for r in posix[f["record_id"]]), default=None)
+    weights = weigh(jumps, lambda f: n(f, "posix_reads") > 0 and jumps(f) > 0.2 * f["posix_reads"] and f["posix_bytes_read"] >= 1e8 and end(f) is not None and f["posix_bytes_read"] >= 0.9 * (end(f) + 1))
+    at_least("I12", weights, lambda f: f["posix_reads"], 1000, posix, "f_read_time")
     return found

@@ -31,7 +31,7 @@ def facts(con, params):
             for f in some:
                 shared = max(min(before[f["record_id"]], f["b"]) - f["a"], 0) + max(f["b"] - after.get(f["record_id"], f["b"]), 0)
                 yield {"job_id": job, "log_id": log, "direction": direction, "interval_kind": kind, "record_id": f["record_id"], "path": f["path"], "ost": f["ost"], "rank": f["rank"],
-                       "procs": f["procs"], "bytes": f["bytes"], "requests": f["requests"], "consec": f["consec"], "small": f["small"],
+                       "procs": f["procs"], "bytes": f["bytes"], "process_time": f["process_time"], "requests": f["requests"], "consec": f["consec"], "small": f["small"],
                        "begins": f["a"], "ends": f["b"], "length": f["b"] - f["a"], "exclusive_time": f["own"], "by_length": place[f["record_id"]],
                        "alone": shared <= 0.05 * (f["b"] - f["a"]), "nprocs": f["nprocs"], "files": len(some), "all_bytes": moved,
                        "critical_time": critical_time, "lost": lost}

@@ -66,7 +66,7 @@ def facts(con, params):
                 on_it = [f for f in used if one["direction"] == direction and f["fs"] == one["fs"] and one["ost"] in (f["osts"] or [])]
                 if on_it:
                     yield {"job_id": job, "log_id": log_id, "direction": direction, "fs": one["fs"], "ost": one["ost"], "critical_time": time, **nothing,
-                           "slowdown": one["slowdown"], "files_of_all_jobs": one["files"], "bytes": sum(f["bytes"] for f in on_it),
+                           "slowdown": one["slowdown"], "files_of_all_jobs": one["files"], "jobs": one["jobs"], "bytes": sum(f["bytes"] for f in on_it),
                            "share": sum(own[record] for record in {f["record_id"] for f in on_it}) / time}
     day = timedelta(hours=12)
     peak = {one["fs"]: one for one in lake.rows(con, PEAK, {"from": first - day, "to": last + day})}
@@ -76,4 +76,4 @@ def facts(con, params):
         if (one["log_id"], one["direction"]) in times:
             yield {"job_id": one["job_id"], "log_id": one["log_id"], "direction": one["direction"], "fs": one["fs"], "ost": None,
                    "critical_time": times[one["log_id"], one["direction"]], **{name: one[name] for name in LMT}, "others": one["other_known"] + one["unexplained"],
-                   "peak": peak.get(one["fs"], {}).get(one["direction"]), "slowdown": None, "files_of_all_jobs": None, "bytes": None, "share": None}
+                   "peak": peak.get(one["fs"], {}).get(one["direction"]), "slowdown": None, "files_of_all_jobs": None, "jobs": None, "bytes": None, "share": None}

@@ -23,8 +23,8 @@ from factors import cover
 FILES = """
 SELECT l.job_id, l.log_id, l.app, l.start_time, l.nprocs, direction, record_id, path, CASE WHEN ost_count = 1 THEN 'OST ' || ost_list[1] || ' of ' || fs END AS ost,
   CASE WHEN sharing = 'unique' THEN 'rank ' || f.slowest_rank END AS rank, CASE bytes_source WHEN 'mpiio' THEN file_nprocs_mpiio ELSE file_nprocs_posix END AS upper,
-  CASE direction WHEN 'read' THEN (f.bytes_read, f.posix_reads, consec_reads, f.size_read_0_100 + f.size_read_100_1k, readers, f.read_start, f.read_end, read_busy_end, critical_read_time)
-    ELSE (f.bytes_written, f.posix_writes, consec_writes, f.size_write_0_100 + f.size_write_100_1k, writers, f.write_start, f.write_end, write_busy_end, critical_write_time) END AS v
+  CASE direction WHEN 'read' THEN (f.bytes_read, f.posix_reads, consec_reads, f.size_read_0_100 + f.size_read_100_1k, readers, f.read_start, f.read_end, read_busy_end, critical_read_time, f.read_time)
+    ELSE (f.bytes_written, f.posix_writes, consec_writes, f.size_write_0_100 + f.size_write_100_1k, writers, f.write_start, f.write_end, write_busy_end, critical_write_time, f.write_time) END AS v
 FROM darshan_file f JOIN darshan_log l USING (log_id), (VALUES ('read'), ('write')) d(direction)
 WHERE NOT is_stream AND coalesce(l.nprocs, 1) >= $min_nprocs AND coalesce(l.job_id = $job, $job IS NULL) AND coalesce(l.start_time >= $from, $from IS NULL) AND coalesce(l.start_time < $to, $to IS NULL)
 """
@@ -86,7 +86,7 @@ def sides(con, params):
     """The files of each log and direction whose critical time by windows is long enough."""
     logs = defaultdict(list)
     for f in lake.rows(con, FILES, {name: params[name] for name in ("job", "from", "to", "min_nprocs")}):
-        f["bytes"], f["requests"], f["consec"], f["small"], active, f["a"], f["end"], f["busy_end"], f["critical"] = f["v"]
+        f["bytes"], f["requests"], f["consec"], f["small"], active, f["a"], f["end"], f["busy_end"], f["critical"], f["process_time"] = f["v"]
         f["procs"] = f["upper"] if active is None else active
         if f["bytes"] > 0 and f["critical"] is not None and f["critical"] >= params["min_time"]:
             logs[f["job_id"], f["log_id"], f["direction"]].append(f)
@@ -119,14 +119,17 @@ def rows(con, params):
                 size = sum(f["bytes"] for f in some)
                 if time >= 0.5 * critical_time and size / time < params["slow_bw"]:
                     same = subject if cause in ("one_ost", "one_rank", "one_file") else None
-                    found[cause, same][kind] = {"critical_time": critical_time, "files": len(some), "bytes": size, "bw": size / time, "number": number, "subject": subject, "share": time / critical_time}
+                    found[cause, same][kind] = {"critical_time": critical_time, "files": len(some), "bytes": size, "bw": size / time, "number": number, "subject": subject, "share": time / critical_time,
+                                                "cost": time, "io_hours": sum(f["process_time"] or 0 for f in some) / 3600}
         for (cause, _), kinds in found.items():
             if params["both"] and len(kinds) < 2:
                 continue
             shown = kinds.get("window") or kinds["busy"]
             share = {"share": kinds.get("window", {}).get("share"), "share_busy": kinds.get("busy", {}).get("share")}
             first = files[0]
-            answer.append({"job_id": job, "log_id": log, "app": first["app"], "start_time": first["start_time"], "nprocs": first["nprocs"], "direction": direction, "cause": cause, **shown, **share})
+            least = kinds.get("busy") or kinds["window"]
+            spent = {"cost": least["cost"], "io_hours": least["io_hours"]}
+            answer.append({"job_id": job, "log_id": log, "app": first["app"], "start_time": first["start_time"], "nprocs": first["nprocs"], "direction": direction, "cause": cause, **shown, **share, **spent})
     if params["evidence"] == "all":
         answer += by_others(con, params)
     return answer
@@ -148,4 +151,4 @@ def by_others(con, params):
         if found and asked:
             cause, share, number, subject = found
             yield {"job_id": f["job_id"], "log_id": f["log_id"], "app": log["app"], "start_time": log["start_time"], "nprocs": log["nprocs"], "direction": f["direction"],
-                   "cause": cause, "share": share, "share_busy": share, "critical_time": f["critical_time"], "files": None, "bytes": None, "bw": None, "number": number, "subject": subject}
+                   "cause": cause, "share": share, "share_busy": share, "critical_time": f["critical_time"], "cost": share * f["critical_time"], "io_hours": None, "files": None, "bytes": None, "bw": None, "number": number, "subject": subject}

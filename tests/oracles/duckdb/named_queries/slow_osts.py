@@ -18,7 +18,7 @@ from math import erfc, exp, fsum, isnan, log, sqrt
 import lake
 
 FILES = """
-SELECT f.log_id, f.fs, direction, list_distinct(list_filter(ost_list, lambda o: o IS NOT NULL)) AS osts,
+SELECT f.job_id, f.log_id, f.fs, direction, list_distinct(list_filter(ost_list, lambda o: o IS NOT NULL)) AS osts,
   CASE direction WHEN 'read' THEN f.read_time / coalesce(readers, procs) / f.bytes_read ELSE f.write_time / coalesce(writers, procs) / f.bytes_written END AS seconds
 FROM (SELECT *, CASE bytes_source WHEN 'mpiio' THEN file_nprocs_mpiio ELSE file_nprocs_posix END AS procs FROM darshan_file) f JOIN darshan_log l USING (log_id), (VALUES ('read'), ('write')) d(direction)
 WHERE ost_list IS NOT NULL AND NOT is_stream AND coalesce(fs = $fs, $fs IS NULL)
@@ -43,47 +43,47 @@ def contrast(slow, others):
 
 
 def pooled(looks):
-    """The mean over logs and its error: [(files, difference, weight)] to (files, logs, mean, error)."""
-    weight = fsum(w for _, _, w in looks)
-    middle = fsum(w * d for _, d, w in looks) / weight
-    scatter = fsum((w * (d - middle)) ** 2 for _, d, w in looks) / weight**2
-    return sum(n for n, _, _ in looks), len(looks), middle, sqrt(max(1 / weight, scatter))
+    """The mean over logs and its error: [(job, files, difference, weight)] to (files, logs, jobs, mean, error)."""
+    weight = fsum(w for *_, w in looks)
+    middle = fsum(w * d for *_, d, w in looks) / weight
+    scatter = fsum((w * (d - middle)) ** 2 for *_, d, w in looks) / weight**2
+    return sum(n for _, n, _, _ in looks), len(looks), len({job for job, *_ in looks}), middle, sqrt(max(1 / weight, scatter))
 
 
 def rows(con, params):
     used = {name: params[name] for name in ("fs", "from", "to", "min_bytes")}
     logs = defaultdict(list)
     for file in lake.rows(con, FILES, used):
-        logs[file["fs"], file["direction"], file["log_id"]].append((log(file["seconds"]), set(file["osts"])))
+        logs[file["fs"], file["direction"], (file["job_id"], file["log_id"])].append((log(file["seconds"]), set(file["osts"])))
     logs = {key: files for key, files in logs.items() if len(files) > 1}
 
     first = defaultdict(list)
-    for (fs, direction, _), files in logs.items():
+    for (fs, direction, (job, _)), files in logs.items():
         for ost in {one for _, osts in files for one in osts}:
             slow = [y for y, osts in files if ost in osts]
             others = [y for y, osts in files if ost not in osts]
             if others:
-                first[fs, direction, ost].append((len(slow), *contrast(slow, others)))
+                first[fs, direction, ost].append((job, len(slow), *contrast(slow, others)))
     known = {key: pooled(looks) for key, looks in first.items()}
     limit = log(params["min_slowdown"])
-    suspects = {key: d for key, (_, _, d, error) in known.items() if d - limit > 1.645 * error}
+    suspects = {key: d for key, (*_, d, error) in known.items() if d - limit > 1.645 * error}
 
     again = defaultdict(list)
-    for (fs, direction, _), files in logs.items():
+    for (fs, direction, (job, _)), files in logs.items():
         worst = defaultdict(list)
         for y, osts in files:
             ours = [one for one in osts if (fs, direction, one) in suspects]
             worst[max(ours, key=lambda one: (suspects[fs, direction, one], -one)) if ours else None].append(y)
         others = worst.pop(None, None)
         for ost, slow in worst.items() if others else ():
-            again[fs, direction, ost].append((len(slow), *contrast(slow, others)))
+            again[fs, direction, ost].append((job, len(slow), *contrast(slow, others)))
     for key in suspects:
-        known[key] = pooled(again[key]) if key in again else (0, 0, None, None)
+        known[key] = pooled(again[key]) if key in again else (0, 0, 0, None, None)
 
     answer = []
-    for (fs, direction, ost), (files, count, d, error) in known.items():
+    for (fs, direction, ost), (files, count, jobs, d, error) in known.items():
         z = None if d is None else (d - limit) / error
-        answer.append({"fs": fs, "ost": ost, "direction": direction, "slowdown": None if d is None else exp(d), "files": files, "logs": count, "z": z, "q": None, "slow": False})
+        answer.append({"fs": fs, "ost": ost, "direction": direction, "slowdown": None if d is None else exp(d), "files": files, "logs": count, "jobs": jobs, "z": z, "q": None, "slow": False})
     for fs in {row["fs"] for row in answer}:
         ours = [row for row in answer if row["fs"] == fs]
         tested = sorted((row for row in ours if row["z"] is not None), key=lambda row: row["z"])

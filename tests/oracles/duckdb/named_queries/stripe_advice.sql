@@ -19,6 +19,6 @@ WITH file AS (
 ), advised AS (
   SELECT *, CASE WHEN several AND size >= 1e9 AND stripe_count < wanted THEN 'wider' WHEN stripe_count > 1 AND (size < 1e9 OR (NOT several AND nprocs >= $many_procs)) THEN 'narrower' END AS advice FROM wish
 )
-SELECT app, fs, advice, stripe_size, stripe_count, max(wanted) AS advised_count, count(*) AS files, count(DISTINCT log_id) AS logs, sum(bytes) AS bytes, sum(time) AS time, max(procs / ost_count) AS proc_per_ost,
+SELECT app, fs, advice, stripe_size, stripe_count, max(wanted) AS advised_count, max(fs_osts) AS fs_osts, count(*) AS files, count(DISTINCT log_id) AS logs, sum(bytes) AS bytes, sum(time) AS time, max(procs / ost_count) AS proc_per_ost,
   arg_max(path, (size, -log_id::HUGEINT, -record_id::HUGEINT)) AS largest_path, max(size) AS largest_size
 FROM advised WHERE advice IS NOT NULL GROUP BY ALL HAVING sum(time) >= $min_time

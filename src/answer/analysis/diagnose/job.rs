@@ -1,0 +1,323 @@
+//! A job as its page sees it: its logs, its sums, its files, and what follows from them.
+
+use super::compared::Compared;
+use super::others::Others;
+use crate::engine::rules::sentence::Row;
+use chrono::{DateTime, SecondsFormat, Utc};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+/// The directions, in the order of the page.
+pub(super) const DIRECTIONS: [&str; 2] = ["read", "write"];
+
+/// One log of the job, with its Slurm record.
+#[derive(Debug, Deserialize, Serialize)]
+pub(super) struct Log {
+    #[serde(serialize_with = "as_text")]
+    pub(super) log_id: i64,
+    pub(super) uid: Option<i64>,
+    pub(super) log_group: i64,
+    pub(super) user: Option<String>,
+    pub(super) app: Option<String>,
+    pub(super) nprocs: Option<i64>,
+    pub(super) node_count: Option<i64>,
+    #[serde(rename = "match")]
+    pub(super) matched: String,
+    pub(super) state: Option<String>,
+    #[serde(default, deserialize_with = "time", serialize_with = "stamp")]
+    pub(super) start_time: Option<DateTime<Utc>>,
+    #[serde(default, deserialize_with = "time", serialize_with = "stamp")]
+    pub(super) end_time: Option<DateTime<Utc>>,
+    pub(super) run_time: Option<f64>,
+    pub(super) partial: Option<bool>,
+    pub(super) status: String,
+    #[serde(default)]
+    pub(super) modules: Vec<String>,
+}
+
+/// Sums over the files of a log, streams left out. What no file has is None.
+#[derive(Debug, Default, Deserialize, Serialize)]
+#[serde(default)]
+pub(super) struct Totals {
+    #[serde(serialize_with = "as_text")]
+    pub(super) log_id: i64,
+    pub(super) files: i64,
+    pub(super) read_time: f64,
+    pub(super) write_time: f64,
+    pub(super) meta_time: f64,
+    /// Bytes by the source of each file.
+    pub(super) bytes_read: i64,
+    pub(super) bytes_written: i64,
+    pub(super) files_read: i64,
+    pub(super) files_written: i64,
+    pub(super) mpiio_bytes_read: Option<i64>,
+    pub(super) mpiio_bytes_written: Option<i64>,
+    pub(super) posix_bytes_read: Option<i64>,
+    pub(super) posix_bytes_written: Option<i64>,
+    pub(super) stdio_bytes_read: Option<i64>,
+    pub(super) stdio_bytes_written: Option<i64>,
+    /// POSIX bytes of files that MPI-IO has, too.
+    pub(super) below_read: Option<i64>,
+    pub(super) below_written: Option<i64>,
+    /// POSIX requests: all, those of up to 1 KiB and 1 MiB, sequential and consecutive ones.
+    pub(super) requests_read: i64,
+    pub(super) small_read: i64,
+    pub(super) mib_read: i64,
+    pub(super) seq_read: i64,
+    pub(super) consec_read: i64,
+    pub(super) requests_write: i64,
+    pub(super) small_write: i64,
+    pub(super) mib_write: i64,
+    pub(super) seq_write: i64,
+    pub(super) consec_write: i64,
+    pub(super) coll_read: i64,
+    pub(super) indep_read: i64,
+    pub(super) coll_write: i64,
+    pub(super) indep_write: i64,
+    /// Reads of files from which no byte came.
+    pub(super) empty_reads: i64,
+    pub(super) not_aligned: i64,
+    pub(super) opens: i64,
+    pub(super) stats: i64,
+    pub(super) seeks: i64,
+    pub(super) syncs: i64,
+    /// Files whose OSTs are known.
+    pub(super) layouts: i64,
+}
+
+/// I/O time of the slowest process, seconds: most in files of its own, plus the part of the slowest in each shared file. Of several logs the sum.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct Slowest {
+    pub(super) read: f64,
+    pub(super) write: f64,
+    pub(super) meta: f64,
+    pub(super) all: f64,
+}
+
+/// The files of the job in one direction, laid beside each other in time.
+#[derive(Debug, Serialize)]
+pub(super) struct Flow {
+    pub(super) files: i64,
+    pub(super) bytes: i64,
+    /// Length of the union of the intervals, s.
+    pub(super) critical_time: f64,
+    /// Last end - first start, s.
+    pub(super) span: f64,
+    /// The fewest files that cover it, the one with most time first.
+    pub(super) critical_files: Vec<CriticalFile>,
+    #[serde(skip)]
+    pub(super) parts: Vec<(f64, f64)>,
+}
+
+/// A file with the time that is its own.
+#[derive(Debug, Serialize)]
+pub(super) struct CriticalFile {
+    #[serde(serialize_with = "as_text")]
+    pub(super) record_id: u64,
+    pub(super) time: f64,
+}
+
+/// A file of the job, over all its logs.
+#[derive(Debug, Deserialize, Serialize)]
+pub(super) struct File {
+    #[serde(serialize_with = "as_text")]
+    pub(super) record_id: u64,
+    pub(super) path: Option<String>,
+    #[serde(default)]
+    pub(super) bytes_read: i64,
+    #[serde(default)]
+    pub(super) bytes_written: i64,
+    #[serde(default)]
+    pub(super) read_time: f64,
+    #[serde(default)]
+    pub(super) write_time: f64,
+    #[serde(default)]
+    pub(super) meta_time: f64,
+}
+
+impl File {
+    pub(super) fn time(&self) -> f64 {
+        self.read_time + self.write_time + self.meta_time
+    }
+}
+
+/// A job: the logs of one id and user that belong together.
+#[derive(Debug)]
+pub(super) struct Job {
+    pub(super) job_id: i64,
+    /// The log, if the page is about one of several.
+    pub(super) only: Option<i64>,
+    pub(super) logs: Vec<Log>,
+    pub(super) totals: Vec<Totals>,
+    pub(super) slowest: Slowest,
+    /// Those with most I/O time, then others that are named.
+    pub(super) files: Vec<File>,
+    /// By direction, for each kind of interval.
+    pub(super) flows: BTreeMap<(&'static str, &'static str), Flow>,
+    /// By direction; none unless all is asked for.
+    pub(super) compared: BTreeMap<&'static str, Vec<Compared>>,
+    /// Rows of `root_causes` and of `advice`.
+    pub(super) causes: Vec<Row>,
+    pub(super) habits: Vec<Row>,
+    pub(super) others: Others,
+    pub(super) striping: Vec<Striping>,
+}
+
+/// A row of `stripe_advice`.
+#[derive(Debug, Deserialize, Serialize)]
+pub(super) struct Striping {
+    pub(super) fs: String,
+    pub(super) advice: String,
+    pub(super) stripe_count: i64,
+    pub(super) advised_count: i64,
+    pub(super) fs_osts: Option<i64>,
+    pub(super) files: i64,
+    pub(super) time: f64,
+    pub(super) largest_path: Option<String>,
+    pub(super) largest_size: i64,
+}
+
+impl Job {
+    /// A sum over its logs.
+    pub(super) fn sum<N: std::iter::Sum>(&self, of: impl Fn(&Totals) -> N) -> N {
+        self.totals.iter().map(of).sum()
+    }
+
+    /// The same of what no file may have.
+    pub(super) fn known(&self, of: impl Fn(&Totals) -> Option<i64>) -> Option<i64> {
+        let known = self.totals.iter().filter_map(of);
+        known.reduce(i64::saturating_add)
+    }
+
+    /// Seconds that processes spent in I/O, added up.
+    pub(super) fn io_time(&self) -> f64 {
+        self.sum(|t| t.read_time + t.write_time + t.meta_time)
+    }
+
+    /// Part of it in a direction.
+    pub(super) fn part(&self, direction: &str) -> f64 {
+        let time = self.sum(|t| match direction {
+            "read" => t.read_time,
+            _ => t.write_time,
+        });
+        let all = self.io_time();
+        if all > 0.0 { time / all } else { 0.0 }
+    }
+
+    /// Seconds that its programs ran, added up over logs.
+    pub(super) fn run_time(&self) -> f64 {
+        self.logs.iter().filter_map(|log| log.run_time).sum()
+    }
+
+    /// Processes x run time, added up over logs, s.
+    pub(super) fn process_seconds(&self) -> f64 {
+        let logs = self.logs.iter();
+        let of_log = |log: &Log| Some(log.nprocs? as f64 * log.run_time?);
+        logs.filter_map(of_log).sum()
+    }
+
+    /// Seconds on the clock in which at least one of its programs ran.
+    pub(super) fn clock_time(&self) -> f64 {
+        let runs = self.logs.iter().filter_map(|log| {
+            let start = log.start_time?.timestamp_micros() as f64 / 1e6;
+            Some((start, start + log.run_time?))
+        });
+        match self.logs.len() {
+            1 => self.run_time(),
+            _ => union(runs.collect()),
+        }
+    }
+
+    /// Seconds on the clock in which at least one file was in use, in whichever direction, by windows.
+    pub(super) fn in_use(&self) -> f64 {
+        let windows = self.flows.iter().filter(|((_, kind), _)| *kind == "window");
+        union(windows.flat_map(|(_, flow)| flow.parts.clone()).collect())
+    }
+
+    /// The logs in groups: those of one ran side by side, the groups one after another.
+    pub(super) fn side_by_side(&self) -> Vec<Vec<i64>> {
+        let mut groups: Vec<Vec<i64>> = vec![];
+        let mut until = None;
+        for log in &self.logs {
+            let overlaps =
+                matches!((log.start_time, until), (Some(start), Some(until)) if start < until);
+            match groups.last_mut() {
+                Some(group) if overlaps => group.push(log.log_id),
+                _ => groups.push(vec![log.log_id]),
+            }
+            until = until.max(log.end_time.or(log.start_time));
+        }
+        groups
+    }
+
+    /// The numbers that its page is made of, for JSON.
+    pub(super) fn facts(&self) -> Value {
+        let flows = self.flows.iter().map(|((direction, kind), flow)| {
+            json!({"direction": direction, "interval": kind, "flow": flow})
+        });
+        json!({
+            "logs": self.logs,
+            "totals": self.totals,
+            "slowest": self.slowest,
+            "run_time": self.run_time(),
+            "process_seconds": self.process_seconds(),
+            "clock_time": self.clock_time(),
+            "io_time": self.io_time(),
+            "in_use": self.in_use(),
+            "files": self.files,
+            "intervals": flows.collect::<Vec<_>>(),
+            "compared": self.compared,
+            "others": self.others,
+            "striping": self.striping,
+        })
+    }
+
+    pub(super) fn flow(&self, direction: &'static str, kind: &'static str) -> Option<&Flow> {
+        self.flows.get(&(direction, kind))
+    }
+
+    pub(super) fn path(&self, record_id: u64) -> Option<&str> {
+        self.file(record_id)?.path.as_deref()
+    }
+
+    pub(super) fn file(&self, record_id: u64) -> Option<&File> {
+        self.files.iter().find(|file| file.record_id == record_id)
+    }
+}
+
+/// Length of the union of intervals.
+fn union(mut parts: Vec<(f64, f64)>) -> f64 {
+    parts.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let (mut length, mut until) = (0.0, f64::NEG_INFINITY);
+    for (start, end) in parts {
+        length += (end - start.max(until)).max(0.0);
+        until = until.max(end);
+    }
+    length
+}
+
+/// JSON's numbers do not hold ids.
+fn as_text<S: serde::Serializer>(
+    id: &impl std::fmt::Display,
+    to: S,
+) -> std::result::Result<S::Ok, S::Error> {
+    to.collect_str(id)
+}
+
+/// A time as answers write it.
+fn time<'de, D: Deserializer<'de>>(
+    from: D,
+) -> std::result::Result<Option<DateTime<Utc>>, D::Error> {
+    let text = Option::<String>::deserialize(from)?;
+    let time = text.map(|text| DateTime::parse_from_rfc3339(&text).map(|time| time.to_utc()));
+    time.transpose().map_err(serde::de::Error::custom)
+}
+
+fn stamp<S: serde::Serializer>(
+    time: &Option<DateTime<Utc>>,
+    to: S,
+) -> std::result::Result<S::Ok, S::Error> {
+    let text = time.map(|time| time.to_rfc3339_opts(SecondsFormat::AutoSi, true));
+    text.serialize(to)
+}

@@ -1,0 +1,113 @@
+//! What else moved bytes on the OSTs of a job.
+
+use super::job::{Job, Log};
+use crate::answer::answer::{Block, SHOWN};
+use crate::answer::rows::rows;
+use crate::engine::Engine;
+use crate::engine::rules::intervals;
+use crate::engine::rules::sentence::{Row, fill};
+use crate::error::Result;
+use crate::text::amount::{counted, share, size};
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+
+/// What LMT saw during the windows of a log.
+const LMT: &str = "LMT, {direction} on {fs}: the {osts:osts} that it used moved {seen:size} in its windows: {own:size} its own, {same_job:size} other logs of the job, {other_known:size} other jobs, {unexplained:size} unexplained; others {others_share:share} of all; LMT samples for {coverage:share} of its bytes";
+
+/// An OST that is slow for the files on it.
+const SLOW: &str = "OST {ost} of {fs} is slow ({direction}): a byte takes {slowdown:times} times as long as on the other OSTs of the same logs, in {files_of_all_jobs:files} of {jobs:jobs} in the 15 days before and after; the job's files on it account for {share:share} of its critical time by windows";
+
+/// Rows of `job_facts` and `ost_neighbours`.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct Others {
+    /// Each with the `causes` that it meets.
+    pub(super) facts: Vec<Row>,
+    pub(super) neighbours: Vec<Neighbour>,
+}
+
+/// A row of `ost_neighbours`.
+#[derive(Debug, Deserialize, Serialize)]
+pub(super) struct Neighbour {
+    log_id: i64,
+    pub(super) fs: String,
+    pub(super) neighbour_job_id: i64,
+    pub(super) neighbour_app: Option<String>,
+    pub(super) neighbour_user: Option<String>,
+    pub(super) osts: i64,
+    pub(super) neighbour_bytes: f64,
+    pub(super) share: f64,
+}
+
+/// What is known of others during a job. Without a clock there is nothing to lay beside others.
+///
+/// # Errors
+/// Those of the lake.
+pub(super) async fn gather(engine: &Engine, job: i64, logs: &[Log]) -> Result<Others> {
+    let of = |log_id: i64| logs.iter().any(|log| log.log_id == log_id);
+    let first = logs.iter().filter_map(|log| log.start_time).min();
+    let ends = logs.iter();
+    let last = ends.filter_map(|log| log.end_time.or(log.start_time)).max();
+    let (Some(first), Some(last)) = (first, last) else {
+        return Ok(Others::default());
+    };
+    let facts = format!(
+        "SELECT f.*, {} AS causes FROM job_facts({}, job => {job}) f ORDER BY f.slowdown DESC, f.others DESC, f.fs, f.ost, f.log_id, f.direction",
+        intervals::met_by_a_job(),
+        period(first, last)
+    );
+    let mut facts: Vec<Row> = rows(engine, &facts).await?;
+    facts.retain(|row| row["log_id"].as_i64().is_some_and(of));
+    let neighbours =
+        format!("SELECT * FROM ost_neighbours(job => {job}) ORDER BY neighbour_bytes DESC");
+    let mut neighbours: Vec<Neighbour> = rows(engine, &neighbours).await?;
+    neighbours.retain(|neighbour| of(neighbour.log_id));
+    Ok(Others { facts, neighbours })
+}
+
+/// The parameters `from` and `to`.
+pub(super) fn period(from: DateTime<Utc>, to: DateTime<Utc>) -> String {
+    let stamp = |time: DateTime<Utc>| time.format("%Y-%m-%dT%H:%M:%S%.6fZ").to_string();
+    format!("\"from\" => '{}', \"to\" => '{}'", stamp(from), stamp(to))
+}
+
+/// What LMT saw on them, other jobs that moved bytes there meanwhile, and those that are slow for everyone. Nothing of a job whose OSTs are not known.
+pub(super) fn block(job: &Job) -> Option<Block> {
+    if job.sum(|totals| totals.layouts) == 0 {
+        return None;
+    }
+    let mut lines = vec![];
+    let facts = job.others.facts.iter();
+    let (slow, lmt): (Vec<&Row>, Vec<&Row>) = facts.partition(|row| row.contains_key("ost"));
+    if lmt.is_empty() {
+        lines.push("LMT has no samples of its OSTs in its windows".into());
+    }
+    lines.extend(lmt.into_iter().map(|row| fill(LMT, row)));
+    let neighbours = &job.others.neighbours;
+    if neighbours.is_empty() {
+        lines.push("no other job in the lake moved bytes there at the same time".into());
+    }
+    for neighbour in neighbours.iter().take(SHOWN) {
+        lines.push(format!(
+            "job {} ({}, {}) moved {} on {} of {} at the same time, {} of the bytes of all other jobs there",
+            neighbour.neighbour_job_id,
+            neighbour
+                .neighbour_app
+                .as_deref()
+                .unwrap_or("unknown program"),
+            neighbour
+                .neighbour_user
+                .as_deref()
+                .unwrap_or("unknown user"),
+            size(neighbour.neighbour_bytes.max(0.0).round() as u64),
+            counted(neighbour.osts, "OST", "OSTs"),
+            neighbour.fs,
+            share(neighbour.share)
+        ));
+    }
+    if neighbours.len() > SHOWN {
+        let more = (neighbours.len() - SHOWN) as i64;
+        lines.push(format!("and {}", counted(more, "more job", "more jobs")));
+    }
+    lines.extend(slow.into_iter().take(SHOWN).map(|row| fill(SLOW, row)));
+    Some(Block::text("Others on its OSTs", lines))
+}
