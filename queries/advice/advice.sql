@@ -105,10 +105,13 @@ WITH log AS (
   FROM weighed w JOIN record r ON r.job_id = w.job_id AND r.log_id = w.log_id AND r.record_id = w.record_id GROUP BY r.job_id, r.log_id, r.rank
 ), timed AS (
   SELECT job_id, log_id, /* processes */ FROM process GROUP BY job_id, log_id
-), found AS (
-  SELECT l.job_id, l.log_id, l.app, l."user", l.start_time, l.nprocs, l.run_time, l.posix_partial OR l.mpiio_partial AS partial, s.io_time, unnest(make_array(/* findings */)) AS finding
+), listed AS (
+  -- A name of its own: what is unnested is called by its whole text otherwise, which took most of the time of planning.
+  SELECT l.job_id, l.log_id, l.app, l."user", l.start_time, l.nprocs, l.run_time, l.posix_partial OR l.mpiio_partial AS partial, s.io_time, make_array(/* findings */) AS findings
   FROM log l JOIN summed s ON s.job_id = l.job_id AND s.log_id = l.log_id
     LEFT JOIN timed t ON t.job_id = l.job_id AND t.log_id = l.log_id
+), found AS (
+  SELECT job_id, log_id, app, "user", start_time, nprocs, run_time, partial, io_time, unnest(findings) AS finding FROM listed
 ), costed AS (
   SELECT job_id, log_id, app, "user", start_time, nprocs, run_time, partial, io_time, finding['code'] AS code, finding['value'] AS value, finding['share'] AS share,
     CASE WHEN finding['cost'] > run_time THEN run_time ELSE finding['cost'] END AS cost, finding['cost'] > run_time AS threads, finding['touched'] AS touched,

@@ -63,8 +63,7 @@
 WITH file AS (
   SELECT * FROM file_facts(job => $job, "from" => $from, "to" => $to, min_time => $min_time, min_nprocs => 2)
 ), member AS (
-  SELECT *, unnest(make_array(/* causes of a file */)) AS cause
-  FROM file
+  SELECT *, unnest(causes) AS cause FROM (SELECT *, make_array(/* causes of a file */) AS causes FROM file)
 ), subject AS (
   SELECT interval_kind, job_id, log_id, direction, cause, critical_time, nprocs, all_bytes, /* about */ AS about,
     first_value(path ORDER BY /* cost */ DESC, record_id) AS path, sum(/* cost */) AS time, max(length) AS longest, count(*) AS files, sum(bytes) AS bytes, sum(process_time) AS process_time, sum(procs) AS procs,
@@ -90,7 +89,7 @@ WITH file AS (
   SELECT job_id, log_id, direction, cause, share, share_busy, critical_time, cost, io_hours, files, bytes, bw, number, subject FROM both_kinds
   UNION ALL
   SELECT job_id, log_id, direction, met['cause'], met['cost'] / critical_time, met['cost'] / critical_time, critical_time, met['cost'], NULL, NULL, NULL, NULL, met['number'], met['subject']
-  FROM (SELECT job_id, log_id, direction, critical_time, unnest(/* causes of a job */) AS met FROM job_facts("from" => coalesce($from, TIMESTAMP '1970-01-01'), "to" => coalesce($to, TIMESTAMP '2100-01-01'), job => $job))
+  FROM (SELECT job_id, log_id, direction, critical_time, unnest(causes) AS met FROM (SELECT *, /* causes of a job */ AS causes FROM job_facts("from" => coalesce($from, TIMESTAMP '1970-01-01'), "to" => coalesce($to, TIMESTAMP '2100-01-01'), job => $job)))
   WHERE $evidence = 'all' AND met IS NOT NULL AND critical_time >= $min_time
 )
 SELECT c.job_id, c.log_id, l.app, l.start_time, l.nprocs, c.direction, c.cause, c.share, c.share_busy, c.critical_time, c.cost, c.io_hours, c.files, c.bytes, c.bw, c.number, c.subject

@@ -12,7 +12,8 @@ use serde_json::Value;
 /// A job whose slowest process spends less, in seconds, is not worth a cause.
 const MIN_TIME: f64 = 1.0;
 
-/// A finding that touches a smaller part of the I/O time is a note.
+/// A finding is a note if it touches a smaller part of the I/O time, and costs a smaller part of that of the slowest process. The second counts what
+/// one process does while the others wait, which is little of the time of all.
 const MIN_SHARE: f64 = 0.05;
 
 /// What follows the sentence of a rule about files.
@@ -158,7 +159,7 @@ fn of_files(known: &Known<'_>, rows: &[&Row]) -> Option<Finding> {
     said.insert("share".into(), by_windows.or(by_busy_times)?.clone());
     let rule = rule(text(row, "cause"))?;
     let known_by = known_by(row);
-    let is_cause = known_by == KnownBy::Intervals && io_share.is_none_or(|part| part >= MIN_SHARE);
+    let is_cause = known_by == KnownBy::Intervals && matters(known, cost, io_share);
     Some(Finding {
         sentence: format!(
             "{}{}{}",
@@ -182,11 +183,18 @@ fn of_counter(known: &Known<'_>, rows: &[&Row]) -> Option<Finding> {
     facts.insert("logs".into(), rows.len().into());
     Some(Finding {
         sentence: format!("{}{}", text(row, "sentence"), of_logs(rows.len())),
-        is_cause: io_share.is_none_or(|part| part >= MIN_SHARE),
+        // A rule that does not say what it costs is only a hint.
+        is_cause: cost.is_some() && matters(known, cost, io_share),
         cost,
         io_share,
         ..finding(rule, facts)
     })
+}
+
+fn matters(known: &Known<'_>, cost: Option<f64>, io_share: Option<f64>) -> bool {
+    let of_slowest = cost.map(|cost| cost / known.slowest);
+    io_share.is_none_or(|part| part >= MIN_SHARE)
+        || of_slowest.is_some_and(|part| part >= MIN_SHARE)
 }
 
 fn of_logs(logs: usize) -> String {
@@ -366,6 +374,9 @@ mod tests {
         let habits = [
             habit("small_reads", json!("read"), 0.06),
             habit("small_writes", json!("write"), 0.04),
+            row(
+                json!({"log_id": 1, "code": "x", "rule": "few_aggregators", "cost": 3.0, "io_hours": 0.01, "sentence": "costs 7 % of the slowest process"}),
+            ),
             habit("metadata_time", Value::Null, 0.5),
             habit("metadata_bound", Value::Null, 0.5),
         ];
@@ -379,6 +390,7 @@ mod tests {
             [
                 ("small_reads", true),
                 ("metadata_bound", true),
+                ("few_aggregators", true),
                 ("small_writes", false)
             ]
         );

@@ -38,6 +38,8 @@ mod concurrent;
 mod crash;
 mod darshan_logs;
 mod darshan_reference;
+#[cfg(feature = "engine")]
+mod diagnose;
 mod differential;
 #[cfg(feature = "engine")]
 mod drishti;
@@ -111,6 +113,8 @@ fn main() -> std::process::ExitCode {
         crash::TESTS,
         darshan_logs::TESTS,
         darshan_reference::TESTS,
+        #[cfg(feature = "engine")]
+        diagnose::TESTS,
         differential::TESTS,
         #[cfg(feature = "engine")]
         drishti::TESTS,

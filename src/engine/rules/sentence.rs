@@ -44,6 +44,7 @@ fn shown(value: &Value, form: &str) -> String {
         "files" => counted(number as i64, "file", "files"),
         "files_each" if number == 1.0 => "one file".into(),
         "files_each" => format!("{}, each", counted(number as i64, "file", "files")),
+        "jobs" => counted(number as i64, "job", "jobs"),
         "osts" => counted(number as i64, "OST", "OSTs"),
         "rate" => rate(number),
         "seconds" => seconds(number),

@@ -111,7 +111,7 @@ fn blocks(job: &Job, long: bool) -> Vec<Block> {
     for direction in time::directions(job) {
         blocks.extend(compared::block(job, direction));
     }
-    blocks.extend(others::block(job));
+    blocks.push(others::block(job));
     let findings = rules::findings(&Known {
         causes: &job.causes,
         habits: &job.habits,

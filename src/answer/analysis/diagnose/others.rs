@@ -70,10 +70,17 @@ pub(super) fn period(from: DateTime<Utc>, to: DateTime<Utc>) -> String {
     format!("\"from\" => '{}', \"to\" => '{}'", stamp(from), stamp(to))
 }
 
-/// What LMT saw on them, other jobs that moved bytes there meanwhile, and those that are slow for everyone. Nothing of a job whose OSTs are not known.
-pub(super) fn block(job: &Job) -> Option<Block> {
+/// What LMT saw on them, other jobs that moved bytes there meanwhile, and those that are slow for the files on them.
+pub(super) fn block(job: &Job) -> Block {
+    const TITLE: &str = "Others on its OSTs";
     if job.sum(|totals| totals.layouts) == 0 {
-        return None;
+        let logs = if job.logs.len() == 1 {
+            "the log does"
+        } else {
+            "the logs do"
+        };
+        let line = format!("{logs} not name OSTs: layout, and others on them, are not judged");
+        return Block::text(TITLE, vec![line]);
     }
     let mut lines = vec![];
     let facts = job.others.facts.iter();
@@ -109,5 +116,5 @@ pub(super) fn block(job: &Job) -> Option<Block> {
         lines.push(format!("and {}", counted(more, "more job", "more jobs")));
     }
     lines.extend(slow.into_iter().take(SHOWN).map(|row| fill(SLOW, row)));
-    Some(Block::text("Others on its OSTs", lines))
+    Block::text(TITLE, lines)
 }

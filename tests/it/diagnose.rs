@@ -1,0 +1,398 @@
+//! The page of a job: what it says of real logs, and that its numbers are those of the facts.
+
+use crate::cli_program::iolode;
+use crate::support::shared_data;
+use serde_json::Value;
+use std::path::Path;
+
+crate::tests! {
+    [Data] => {
+        the_bad_ost_is_the_cause_and_streams_are_never_named,
+        data_sieving_metadata_and_single_writers_are_named,
+        a_log_held_open_is_not_what_took_the_time,
+        a_page_says_what_is_not_known_and_of_what_its_sums_are,
+        shares_times_and_bandwidths_follow_from_the_facts,
+        the_facts_are_those_of_the_tables,
+        jobs_and_logs_that_are_not_there_are_named_with_the_nearest,
+    }
+}
+
+fn log(name: &str) -> String {
+    let path = shared_data()
+        .join("darshan")
+        .join(format!("{name}.darshan"));
+    path.to_str().unwrap().into()
+}
+
+/// The page of one log without a lake.
+fn page(name: &str, options: &[&str]) -> String {
+    let log = log(name);
+    let arguments = [&["diagnose", log.as_str()][..], options].concat();
+    iolode(Path::new("."), &arguments).ok()
+}
+
+fn answer(name: &str) -> Value {
+    let answers: Value = serde_json::from_str(&page(name, &["--format", "json"])).unwrap();
+    answers[0].clone()
+}
+
+/// Rules of its causes, in their order.
+fn causes(answer: &Value) -> Vec<(String, Option<String>)> {
+    let block = answer["blocks"].as_array().unwrap().last().unwrap();
+    let findings = block["findings"].as_array().unwrap().iter();
+    let causes = findings.filter(|finding| finding["is_cause"] == true);
+    causes
+        .map(|finding| {
+            let text = |name: &str| finding[name].as_str().map(String::from);
+            (text("rule").unwrap(), text("direction"))
+        })
+        .collect()
+}
+
+/// Of a file per process on each OST the bad one is the cause: its files wait, whatever the other processes do.
+fn the_bad_ost_is_the_cause_and_streams_are_never_named() {
+    let bad = answer("sample-badost");
+    assert_eq!(causes(&bad), [("slow_ost".into(), Some("write".into()))]);
+    let findings = &bad["blocks"].as_array().unwrap().last().unwrap()["findings"];
+    assert_eq!(findings[0]["evidence"]["ost"], 14);
+    assert_eq!(findings[0]["known_by"], "comparison");
+    let bad = page("sample-badost", &[]);
+    assert!(bad.contains("\n  1. OST 14 of "), "{bad}");
+    // Whose files say so.
+    assert!(
+        bad.replace("\n  ", " ")
+            .contains("in 85 files of 1 job in the 15 days"),
+        "{bad}"
+    );
+    let good = page("sample-goodost", &[]);
+    assert!(
+        good.ends_with("Likely causes\n  nothing stands out: no rule holds\n"),
+        "{good}"
+    );
+    for name in ["sample", "sample-badost", "imbalanced-io"] {
+        let page = page(name, &["--long"]);
+        assert!(page.contains("Critical path by windows, write:"), "{page}");
+        assert!(!page.contains("<STD"), "{page}");
+    }
+}
+
+/// By the counters of the logs: jlbez reads 16.6 GB by POSIX though MPI-IO reads nothing, and no request is aligned; a java program waits in open;
+/// fopen writes 16 GiB; imbalanced-io has one process for 49 GiB that 496 ask for.
+fn data_sieving_metadata_and_single_writers_are_named() {
+    let sieving = causes(&answer("jlbez_IO_test5"));
+    let has = |causes: &[(String, Option<String>)], rule: &str| {
+        causes.iter().any(|(known, _)| known == rule)
+    };
+    assert!(
+        has(&sieving, "read_modify_write") && has(&sieving, "misaligned_file"),
+        "{sieving:?}"
+    );
+    // The reads are those of the sieving.
+    assert!(
+        !sieving.contains(&("small_reads_shared".into(), Some("read".into()))),
+        "{sieving:?}"
+    );
+    let single = causes(&answer("imbalanced-io"));
+    assert!(has(&single, "few_aggregators"), "{single:?}");
+    let metadata = causes(&answer("dxt"));
+    assert_eq!(metadata, [("metadata_bound".into(), None)]);
+    let stdio = causes(&answer("mpi-io-fopen-too-many"));
+    assert_eq!(stdio.first(), Some(&("stdio_high_usage".into(), None)));
+}
+
+/// A text log of 44 KiB that one process has open for 11 minutes comes first by windows; the time went to a data file that 496 processes write.
+fn a_log_held_open_is_not_what_took_the_time() {
+    let page = page("imbalanced-io", &["--long"]);
+    // The rest of the title, the names of the columns, the first file.
+    let first = |heading: &str| {
+        let list = page.split(heading).nth(1).unwrap();
+        list.lines().nth(2).unwrap().to_string()
+    };
+    let busiest = first("Files with most I/O time:");
+    assert!(busiest.ends_with("/lus/theta-fs0/312046190"), "{page}");
+    assert!(
+        first("Critical path by windows, write:").contains("43.7 KiB"),
+        "{page}"
+    );
+    let busy = first("Critical path by busy times, write:");
+    assert!(busy.contains(" GiB  /lus/theta-fs0/312046190"), "{page}");
+    assert!(page.find("Files with most I/O time").unwrap() < page.find("Critical path").unwrap());
+}
+
+/// Pages of logs without layouts, without a user name, with few others, and of many logs.
+fn a_page_says_what_is_not_known_and_of_what_its_sums_are() {
+    let (dir, page) = lake_of_all();
+    let gpfs = page("1797024");
+    let others = gpfs.split("Others on its OSTs\n").nth(1).unwrap();
+    assert!(
+        others.starts_with(
+            "  the log does not name OSTs: layout, and others on them, are not judged\n\n"
+        ),
+        "{gpfs}"
+    );
+    // None of the other logs of its month is of its program, and few are of its month.
+    assert!(!gpfs.contains("percentile"), "{gpfs}");
+    let sql = "select round(100 * sum(mpiio_coll_writes) / (sum(mpiio_coll_writes) + sum(mpiio_indep_writes) + 0.0)) as percent \
+               from darshan_file where job_id = 1797024";
+    let percent = iolode(
+        dir.path(),
+        &["sql", "--lake", "lake", "--format", "csv", "-c", sql],
+    )
+    .ok();
+    let percent: f64 = percent.lines().nth(1).unwrap().parse().unwrap();
+    let requests = gpfs.split("\nRequests\n").nth(1).unwrap();
+    let writes = requests
+        .lines()
+        .find(|line| line.starts_with("  write "))
+        .unwrap();
+    assert!(writes.ends_with(&format!(" {percent} %")), "{gpfs}");
+    let unnamed = page("4478544");
+    assert!(
+        unnamed.starts_with("job 4478544: vpicio_uni, uid 69615\n"),
+        "{unnamed}"
+    );
+    // 17 programs, of which 16 run one after another within 31 min 49 s added up.
+    let many = page("3116902");
+    for words in [
+        "\n  17 logs of 1 process each; no Slurm record\n",
+        "; 17 logs, in which programs ran for ",
+        " and 31 min 49 s added up\n",
+        "in use for 58 min 49 s added up over files;",
+        "of run time: of run times added up over logs;",
+    ] {
+        assert!(
+            many.replace("\n  added", " added").contains(words),
+            "{words}: {many}"
+        );
+    }
+    for line in [gpfs, unnamed, many].iter().flat_map(|page| page.lines()) {
+        assert!(line.chars().count() <= 100, "{line}");
+    }
+}
+
+type Page = Box<dyn Fn(&str) -> String>;
+
+fn lake_of_all() -> (std::rc::Rc<tempfile::TempDir>, Page) {
+    let dir = std::rc::Rc::new(tempfile::tempdir().unwrap());
+    let logs = shared_data().join("darshan");
+    let ingest = ["ingest", "--create", "--lake", "lake", "--darshan"];
+    iolode(
+        dir.path(),
+        &[&ingest[..], &[logs.to_str().unwrap()]].concat(),
+    )
+    .ok();
+    let of = dir.clone();
+    let page = move |job: &str| {
+        let arguments = ["query", "diagnose", "--lake", "lake", "--job", job];
+        iolode(of.path(), &arguments).ok()
+    };
+    (dir, Box::new(page))
+}
+
+fn number(value: &Value) -> f64 {
+    value
+        .as_f64()
+        .unwrap_or_else(|| panic!("{value} is no number"))
+}
+
+fn near(found: &Value, expected: f64, what: &str) {
+    let found = number(found);
+    let near = (found - expected).abs() <= 1e-9 * expected.abs().max(1.0);
+    assert!(near, "{what}: {found}, not {expected}");
+}
+
+/// Every number of a table, by numerators and denominators that stand in `facts`; and the sentences' bandwidths.
+fn shares_times_and_bandwidths_follow_from_the_facts() {
+    for name in [
+        "jlbez_IO_test5",
+        "imbalanced-io",
+        "sample-badost",
+        "sample",
+        "dxt",
+        "mpi-io-fopen-too-many",
+    ] {
+        let answer = answer(name);
+        let facts = &answer["facts"];
+        let sum = |of: &[&str]| -> f64 {
+            let logs = facts["totals"].as_array().unwrap().iter();
+            logs.flat_map(|log| of.iter().map(|name| log[*name].as_f64().unwrap_or(0.0)))
+                .sum()
+        };
+        let all = sum(&["read_time", "write_time", "meta_time"]);
+        let logs = facts["logs"].as_array().unwrap();
+        let run_time: f64 = logs.iter().map(|log| number(&log["run_time"])).sum();
+        let processes: f64 = logs
+            .iter()
+            .map(|log| number(&log["run_time"]) * number(&log["nprocs"]))
+            .sum();
+        near(&facts["process_seconds"], processes, name);
+        let flow = |direction: &str, kind: &str| {
+            let flows = facts["intervals"].as_array().unwrap().iter();
+            let mut of = flows.filter(|f| f["direction"] == direction && f["interval"] == kind);
+            of.next().map(|flow| &flow["flow"])
+        };
+        for block in answer["blocks"].as_array().unwrap() {
+            let title = block["title"].as_str().unwrap();
+            let rows = block["rows"].as_array().map_or(&[][..], |rows| rows);
+            let notes = block["notes"].as_array().map_or(String::new(), |notes| {
+                let notes = notes.iter().map(|note| note.as_str().unwrap());
+                notes.collect::<Vec<_>>().join("\n")
+            });
+            let what = format!("{name}: {title}");
+            if title == "I/O time" {
+                for row in rows {
+                    let (time, slowest) = match row["what"].as_str().unwrap() {
+                        "read" => (sum(&["read_time"]), "read"),
+                        "write" => (sum(&["write_time"]), "write"),
+                        "metadata" => (sum(&["meta_time"]), "meta"),
+                        _ => (all, "all"),
+                    };
+                    near(&row["process_time"], time, &what);
+                    near(&row["of_io_time"], time / all, &what);
+                    let slowest = number(&facts["slowest"][slowest]);
+                    near(&row["slowest_time"], slowest, &what);
+                    near(&row["slowest_of_run_time"], slowest / run_time, &what);
+                    if let Some(flow) = flow(row["what"].as_str().unwrap(), "window") {
+                        let window = number(&flow["critical_time"]);
+                        near(&row["window_time"], window, &what);
+                        near(&row["windows_of_clock"], window / run_time, &what);
+                    }
+                }
+                let percent = 100.0 * all / processes;
+                let shown = match percent {
+                    p if p < 9.95 => format!("{p:.1} %"),
+                    p => format!("{p:.0} %"),
+                };
+                assert!(
+                    notes.starts_with(&format!("I/O is {shown} of ")),
+                    "{what}: {notes}"
+                );
+            } else if title.starts_with("Files with most I/O time") {
+                for row in rows {
+                    let time: f64 = ["read_time", "write_time", "meta_time"]
+                        .iter()
+                        .map(|part| number(&row[*part]))
+                        .sum();
+                    near(&row["process_time"], time, &what);
+                    near(&row["share"], time / all, &what);
+                }
+                let times: Vec<f64> = rows
+                    .iter()
+                    .map(|row| number(&row["process_time"]))
+                    .collect();
+                assert!(times.is_sorted_by(|a, b| a >= b), "{what}: {times:?}");
+            } else if let Some(rest) = title.strip_prefix("Critical path by windows, ") {
+                let direction = rest.split(':').next().unwrap();
+                let flow = flow(direction, "window").unwrap();
+                let critical = number(&flow["critical_time"]);
+                let shares: f64 = rows.iter().map(|row| number(&row["share"])).sum();
+                assert!((shares - 1.0).abs() < 1e-6, "{what}: {shares}");
+                for row in rows {
+                    near(&row["share"], number(&row["time"]) / critical, &what);
+                }
+                let bytes = number(&flow["bytes"]);
+                let slowest = number(&facts["slowest"][direction]);
+                let rates = [slowest, critical, number(&flow["span"])];
+                let rates = rates.map(|time| iolode::text::amount::rate(bytes / time));
+                let expected = format!(
+                    "bandwidth: {} by the slowest process, {} by files in use, {} from the first",
+                    rates[0], rates[1], rates[2]
+                );
+                assert!(notes.contains(&expected), "{what}: {notes}");
+            } else if title == "Requests" {
+                for row in rows {
+                    let direction = row["direction"].as_str().unwrap();
+                    let of = |name: &str| sum(&[&format!("{name}_{direction}")]);
+                    near(&row["requests"], of("requests"), &what);
+                    let calls = of("coll") + of("indep");
+                    for (cell, part, whole) in [
+                        ("small", of("small"), of("requests")),
+                        ("up_to_1m", of("mib"), of("requests")),
+                        ("sequential", of("seq"), of("requests")),
+                        ("consecutive", of("consec"), of("requests")),
+                        ("collective", of("coll"), calls),
+                    ] {
+                        match whole > 0.0 {
+                            true => near(&row[cell], part / whole, &what),
+                            false => assert!(row[cell].is_null(), "{what}: {row}"),
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Sums, the slowest process and the union, asked of the tables in another way.
+fn the_facts_are_those_of_the_tables() {
+    let (dir, _) = lake_of_all();
+    let ask = |sql: &str| -> Vec<Value> {
+        let arguments = ["sql", "--lake", "lake", "--format", "json", "-c", sql];
+        serde_json::from_str(&iolode(dir.path(), &arguments).ok()).unwrap()
+    };
+    for job in ["1797024", "6265799", "3116902", "1537455", "2110533"] {
+        let arguments = [
+            "query", "diagnose", "--lake", "lake", "--format", "json", "--job", job,
+        ];
+        let answers: Value = serde_json::from_str(&iolode(dir.path(), &arguments).ok()).unwrap();
+        let Some([answer]) = answers.as_array().map(Vec::as_slice) else {
+            // An id that came again.
+            continue;
+        };
+        let facts = &answer["facts"];
+        let sums = &ask(&format!(
+            "select sum(read_time) + sum(write_time) + sum(meta_time) as io, count(*) as files from darshan_file where job_id = {job} and not is_stream"
+        ))[0];
+        near(&facts["io_time"], number(&sums["io"]), job);
+        // By darshan-parser's way: of shared records the slowest rank, of the others the rank with most.
+        let slowest = &ask(&format!(
+            "with r as (select p.log_id, p.rank, case when p.rank = -1 then p.posix_f_slowest_rank_time else p.posix_f_read_time + p.posix_f_write_time + p.posix_f_meta_time end as t \
+                from darshan_posix p join darshan_file f on f.log_id = p.log_id and f.record_id = p.record_id where p.job_id = {job} and not f.is_stream and f.bytes_source like '%posix%' \
+              union all select p.log_id, p.rank, case when p.rank = -1 then p.stdio_f_slowest_rank_time else p.stdio_f_read_time + p.stdio_f_write_time + p.stdio_f_meta_time end \
+                from darshan_stdio p join darshan_file f on f.log_id = p.log_id and f.record_id = p.record_id where p.job_id = {job} and not f.is_stream and f.bytes_source like '%stdio%' \
+              union all select p.log_id, p.rank, case when p.rank = -1 then p.mpiio_f_slowest_rank_time else p.mpiio_f_read_time + p.mpiio_f_write_time + p.mpiio_f_meta_time end \
+                from darshan_mpiio p join darshan_file f on f.log_id = p.log_id and f.record_id = p.record_id where p.job_id = {job} and not f.is_stream and f.bytes_source = 'mpiio'), \
+             s as (select log_id, rank, sum(t) as t from r group by log_id, rank) \
+             select sum(t) as t from (select log_id, rank = -1 as shared, max(t) as t from s group by log_id, rank = -1)"
+        ))[0];
+        near(&facts["slowest"]["all"], number(&slowest["t"]), job);
+        let union = &ask(&format!(
+            "select io_time(a, b) as t from (select read_start_time as a, read_end_time as b from darshan_file where job_id = {job} and not is_stream and bytes_read > 0 \
+             union all select write_start_time, write_end_time from darshan_file where job_id = {job} and not is_stream and bytes_written > 0)"
+        ))[0];
+        // Times on the clock are whole microseconds.
+        let (found, expected) = (number(&facts["in_use"]), number(&union["t"]));
+        assert!(
+            (found - expected).abs() < 1e-4,
+            "{job}: {found}, not {expected}"
+        );
+    }
+}
+
+fn jobs_and_logs_that_are_not_there_are_named_with_the_nearest() {
+    let log = log("sample");
+    for (options, words) in [
+        (
+            ["--job", "5"],
+            "job 5: the lake has no Darshan log of it, and no Slurm record either; the nearest jobs with a log are 4478544",
+        ),
+        (["--log", "-5"], "log -5: the lake has no such log"),
+        (["--format", "csv"], "diagnose is a page; --format csv"),
+    ] {
+        let refused = iolode(
+            Path::new("."),
+            &[&["diagnose", log.as_str()][..], &options].concat(),
+        );
+        assert_eq!(refused.code, Some(2), "{refused:?}");
+        assert!(refused.stderr.contains(words), "{}", refused.stderr);
+    }
+    let logs = shared_data().join("darshan");
+    let refused = iolode(Path::new("."), &["diagnose", logs.to_str().unwrap()]);
+    assert!(
+        refused
+            .stderr
+            .contains("diagnose needs --job or --log where there are more than 20 jobs"),
+        "{}",
+        refused.stderr
+    );
+}
