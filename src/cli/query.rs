@@ -328,7 +328,7 @@ pub(super) fn run(args: &Args, screen: &mut Terminal) -> anyhow::Result<Exit> {
         Asked::Query(query) => query,
         Asked::Analysis(analysis) => return write_answers(&args.common, analysis, &typed, screen),
     };
-    let statement = query.statement(&typed)?;
+    let question = query.question(&typed)?;
     let out = output.file()?;
     let session = Session::open_for(
         ask,
@@ -338,7 +338,7 @@ pub(super) fn run(args: &Args, screen: &mut Terminal) -> anyhow::Result<Exit> {
     let exit = session.exit();
     let look = screen.look;
     let mut shell = Shell::new(session, output.settings(), &mut screen.data, look, out);
-    shell.run(Ask::Query(Box::new(statement)))?;
+    shell.run(Ask::Query(Box::new(question)))?;
     shell.finish()?;
     Ok(exit)
 }

@@ -244,14 +244,14 @@ impl Session {
     ) -> (Task<()>, mpsc::Receiver<Result<Part, Error>>) {
         let (sender, receiver) = mpsc::channel(2);
         let engine = self.engine.clone();
-        let statement = match ask {
+        let question = match ask {
             Ask::Sql(sql) => Err(sql.to_string()),
-            Ask::Query(statement) => Ok(statement),
+            Ask::Query(question) => Ok(question),
         };
         let task = runtime.spawn(async move {
             let rows = async {
-                let mut rows = match statement {
-                    Ok(statement) => engine.run_statement(*statement).await?,
+                let mut rows = match question {
+                    Ok(question) => engine.run_question(*question).await?,
                     Err(sql) => engine.run(&sql).await?,
                 };
                 // Nobody listens any more when the answer is not wanted any more.
@@ -261,6 +261,7 @@ impl Session {
                         break;
                     }
                 }
+                let _ = sender.send(Ok(Part::Notes(rows.notes().to_vec()))).await;
                 Ok(())
             };
             if let Err(error) = rows.await {
@@ -326,6 +327,8 @@ fn fallbacks(before: [usize; 2], after: [usize; 2]) -> impl Iterator<Item = Stri
 enum Part {
     Columns(SchemaRef),
     Rows(RecordBatch),
+    /// What is to be said of it.
+    Notes(Vec<String>),
 }
 
 /// A task that ends with the value.
@@ -354,24 +357,41 @@ impl Executor for Session {
         let first = self.waiting.block_on(next(&mut receiver, &stop));
         let schema = match first.map_err(|error| self.explain(error))? {
             Some(Part::Columns(schema)) => schema,
-            Some(Part::Rows(_)) | None => {
+            Some(Part::Rows(_) | Part::Notes(_)) | None => {
                 self.ended(&mut task)?;
                 return Ok(Ran::default());
             }
         };
         let mut ran = Ran::default();
-        // Statements such as SET answer with no columns at all.
-        let mut writer: Option<Box<dyn RowWriter + '_>> = match schema.fields().is_empty() {
-            true => None,
-            false => Some(format.writer(sink, &schema, style)?),
+        let mut sink = Some(sink);
+        let mut begin = || match sink.take() {
+            // Statements such as SET answer with no columns at all.
+            Some(sink) if !schema.fields().is_empty() => {
+                format.writer(sink, &schema, style).map(Some)
+            }
+            _ => Ok(None),
         };
+        // Written to from the first row on: an answer without rows may turn out to be an error.
+        let mut writer: Option<Box<dyn RowWriter + '_>> = None;
         while let Some(part) = self.waiting.block_on(next(&mut receiver, &stop))? {
-            if let (Part::Rows(batch), Some(writer)) = (part, &mut writer) {
-                ran.rows += batch.num_rows() as u64;
-                writer.write(&batch)?;
+            match part {
+                Part::Rows(batch) if batch.num_rows() > 0 => {
+                    ran.rows += batch.num_rows() as u64;
+                    if writer.is_none() {
+                        writer = begin()?;
+                    }
+                    if let Some(writer) = &mut writer {
+                        writer.write(&batch)?;
+                    }
+                }
+                Part::Rows(_) | Part::Columns(_) => {}
+                Part::Notes(notes) => ran.notes.extend(notes),
             }
         }
         self.ended(&mut task)?;
+        if writer.is_none() {
+            writer = begin()?;
+        }
         if let Some(writer) = writer {
             ran.answered = true;
             ran.notes.extend(writer.finish()?);

@@ -96,7 +96,8 @@ impl LakeSession {
     pub async fn query(&self, name: &str, parameters: &[(&str, &str)]) -> Result<DataFrame> {
         let text = |(name, value): &(&str, &str)| (name.to_string(), value.to_string());
         let parameters: Vec<(String, String)> = parameters.iter().map(text).collect();
-        self.engine.plan(query(name)?.statement(&parameters)?).await
+        let question = query(name)?.question(&parameters)?;
+        self.engine.plan(question.statement).await
     }
 
     /// The logs whose bandwidth lies in a band, with what may have made their I/O slow, and their critical files: the question

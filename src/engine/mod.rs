@@ -15,6 +15,7 @@
 //! | [`functions`] | SQL functions |
 //! | `udf` | the functions that users make in SQL |
 //! | `workarounds` | what DataFusion gets wrong, put right |
+//! | `known_names` | why an answer is empty |
 //! | `dataframe` | a lake from Rust: tables and questions as DataFrames |
 //! | `error` | DataFusion's errors as one clear line |
 
@@ -23,6 +24,7 @@ mod dataframe;
 mod error;
 mod exec;
 pub mod functions;
+mod known_names;
 mod logical;
 mod physical_rule;
 mod planning;
@@ -41,6 +43,7 @@ pub use catalog::views;
 pub use dataframe::{Direction, LakeSession, PerfFactors};
 pub use exec::for_execution;
 pub use session::options;
+pub use sql::question::Question;
 pub use sql::{factors, habits, queries, root_causes};
 
 use crate::error::{Error, Result};
@@ -61,6 +64,7 @@ use error::{Known, is_exhausted, translate};
 use futures::StreamExt;
 use session::options::{Fallback, Options};
 use session::state;
+use sql::param_names::CallNames;
 use sql::{
     all_sets, headings, long_chains, order_aliases, order_positions, refused_clauses, time_zone,
     using,
@@ -225,7 +229,7 @@ impl Engine {
     ///
     /// # Errors
     /// [`Error::Invalid`] if it cannot be read.
-    pub fn parse(&self, sql: &str) -> Result<Vec<Statement>> {
+    pub fn parse(&self, sql: &str) -> Result<Vec<Question>> {
         let options = self.context.copied_config();
         let limit = options.options().sql_parser.recursion_limit.get();
         let sql = keywords::quoted(sql);
@@ -246,9 +250,12 @@ impl Engine {
             first: named.or(lakes.first()).unwrap_or(&session::names::NO_LAKE),
             all: &lakes,
         };
-        statements
-            .iter_mut()
-            .try_for_each(|statement| sql::queries::expand(statement, lakes))?;
+        let mut calls = vec![];
+        for statement in &mut statements {
+            let mut names = vec![];
+            sql::queries::expand(statement, lakes, &mut names)?;
+            calls.push(names);
+        }
         statements.iter().try_for_each(using::check)?;
         statements.iter().try_for_each(all_sets::check)?;
         statements.iter().try_for_each(distinct_from::check)?;
@@ -263,7 +270,9 @@ impl Engine {
             .iter()
             .try_for_each(|statement| refused_clauses::check(statement, is_scalar))?;
         statements.iter().try_for_each(time_zone::check)?;
-        Ok(statements)
+        let questions = statements.into_iter().zip(calls);
+        let questions = questions.map(|(statement, calls)| Question { statement, calls });
+        Ok(questions.collect())
     }
 
     /// The plan of one statement, over one version of each lake; statements that change the session or the lake (`SET`,
@@ -272,7 +281,7 @@ impl Engine {
     /// # Errors
     /// [`Error::Invalid`] if it cannot be read or planned, or is not one statement; those of the lake.
     pub async fn sql(&self, sql: &str) -> Result<DataFrame> {
-        self.plan(self.one(sql)?).await
+        self.plan(self.one(sql)?.statement).await
     }
 
     /// The rows of one statement, as they come.
@@ -282,15 +291,23 @@ impl Engine {
     /// # Errors
     /// As [`Engine::sql`]; [`Error::Invalid`] if the memory does not suffice.
     pub async fn run(&self, sql: &str) -> Result<Rows> {
-        self.run_statement(self.one(sql)?).await
+        self.run_question(self.one(sql)?).await
     }
 
-    /// As [`Engine::run`], of a statement that [`Engine::parse`] gave.
+    /// As [`Engine::run`], of a question that [`Engine::parse`] or a named query gave.
     ///
     /// # Errors
     /// As [`Engine::run`].
-    pub async fn run_statement(&self, statement: Statement) -> Result<Rows> {
-        self.run_frame(self.plan(statement).await?).await
+    pub async fn run_question(&self, question: Question) -> Result<Rows> {
+        let Question { statement, calls } = question;
+        if calls.is_empty() {
+            return self.run_frame(self.plan(statement).await?).await;
+        }
+        // Names are looked up in the version that has no rows of them.
+        let engine = self.clone();
+        let (pinned, _) = blocking(move || engine.pinned()).await?;
+        let rows = pinned.run_frame(pinned.plan(statement).await?).await?;
+        Ok(Rows { calls, ..rows })
     }
 
     /// As [`Engine::run`], of a DataFrame of this session.
@@ -321,7 +338,7 @@ impl Engine {
         translate(error, &self.known())
     }
 
-    fn one(&self, sql: &str) -> Result<Statement> {
+    fn one(&self, sql: &str) -> Result<Question> {
         let mut statements = self.parse(sql)?;
         match (statements.pop(), statements.is_empty()) {
             (Some(statement), true) => Ok(statement),
@@ -337,9 +354,7 @@ impl Engine {
         if let Some(request) = statement::read(&statement)? {
             return self.about_functions(request).await;
         }
-        let mut state = self.context.state();
-        let pinned = Catalog::new(&self.sources, self.own.clone(), self.planner.clone());
-        state.register_catalog_list(pinned.clone().list());
+        let (mut state, pinned) = self.state();
         self.register_called(&statement, &pinned, &mut state)
             .await?;
         let mut plan = state.statement_to_plan(statement.clone()).await;
@@ -365,6 +380,14 @@ impl Engine {
             .execute_logical_plan(plan)
             .await
             .map_err(|e| self.error(e))
+    }
+
+    /// The state of the session over the lakes as they are from now on.
+    fn state(&self) -> (SessionState, Catalog) {
+        let mut state = self.context.state();
+        let pinned = Catalog::new(&self.sources, self.own.clone(), self.planner.clone());
+        state.register_catalog_list(pinned.clone().list());
+        (state, pinned)
     }
 
     /// Runs a plan until its first rows are there: from then on a failure is final.
@@ -397,6 +420,9 @@ impl Engine {
             first,
             stream,
             engine: self.clone(),
+            calls: vec![],
+            has_rows: false,
+            notes: vec![],
         })
     }
 
@@ -436,6 +462,10 @@ pub struct Rows {
     first: Option<RecordBatch>,
     stream: SendableRecordBatchStream,
     engine: Engine,
+    /// The names that its named queries were given.
+    calls: Vec<CallNames>,
+    has_rows: bool,
+    notes: Vec<String>,
 }
 
 impl Rows {
@@ -447,13 +477,38 @@ impl Rows {
     /// The next rows; None after the last.
     ///
     /// # Errors
-    /// As [`Engine::run`]. After an error there are no more rows.
+    /// As [`Engine::run`], and [`Error::Unknown`] where there are no rows at all and a named query was given a name that is not in the lake.
+    /// After an error there are no more rows.
     pub async fn next(&mut self) -> Result<Option<RecordBatch>> {
-        if let Some(first) = self.first.take() {
-            return Ok(Some(first));
+        let next = match self.first.take() {
+            Some(first) => Some(first),
+            None => {
+                let next = self.stream.next().await.transpose();
+                next.map_err(|e| self.engine.error(e))?
+            }
+        };
+        match &next {
+            Some(batch) => self.has_rows |= batch.num_rows() > 0,
+            None => self.explain().await?,
         }
-        let next = self.stream.next().await.transpose();
-        next.map_err(|e| self.engine.error(e))
+        Ok(next)
+    }
+
+    /// What is to be said of an answer without rows, once its end was reached.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// Looks up the names of named queries, if there are no rows. A statement without columns, such as CREATE VIEW, never has any.
+    async fn explain(&mut self) -> Result<()> {
+        let calls = std::mem::take(&mut self.calls);
+        if self.has_rows || calls.is_empty() || self.schema.fields().is_empty() {
+            return Ok(());
+        }
+        let (state, _) = self.engine.state();
+        let explained = known_names::explain(&state, &calls, |e| self.engine.error(e));
+        self.notes = explained.await?;
+        Ok(())
     }
 
     /// All rows that are left.

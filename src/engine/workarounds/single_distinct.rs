@@ -37,7 +37,10 @@ impl OptimizerRule for SingleDistinct {
         if let LogicalPlan::Aggregate(aggregate) = &plan {
             let mut names = HashSet::new();
             let keys = &aggregate.group_expr;
-            if !keys.iter().all(|key| names.insert(key.schema_name().to_string())) {
+            if !keys
+                .iter()
+                .all(|key| names.insert(key.schema_name().to_string()))
+            {
                 return Ok(Transformed::no(plan));
             }
         }
