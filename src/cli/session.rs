@@ -5,8 +5,9 @@ use super::exit::Exit;
 use super::interrupt;
 use super::open::open_to_read;
 use super::output::Format;
-use super::output::writer::{RowWriter, Sink, Style};
-use super::period::period;
+use super::output::times::in_zone;
+use super::output::writer::{RowWriter, Sink, Style, as_schema};
+use super::period::{period, zone};
 use super::progress::{self, Bar};
 use super::screen::Terminal;
 use crate::answer::analysis::{Analysis, Values};
@@ -45,7 +46,7 @@ pub(crate) struct QueryArgs {
     /// With --logs or --ingest: only logs that start before this date
     #[arg(long, value_name = "DATE")]
     pub(crate) to: Option<String>,
-    /// Time zone of these dates, such as Europe/Berlin (default: the lake's, else UTC)
+    /// Time zone of dates that name no offset, and of times in answers of named queries, such as Europe/Berlin (default: the lake's, else UTC)
     #[arg(long, value_name = "ZONE")]
     pub(crate) timezone: Option<String>,
     /// With --logs or --ingest: import traced accesses (DXT) as well
@@ -96,6 +97,8 @@ impl Session {
         dated: bool,
         screen: &Terminal,
     ) -> anyhow::Result<Self> {
+        let zone = ask.timezone.as_deref().map(zone).transpose();
+        let zone = zone.map_err(Error::Invalid)?;
         let mut exit = Exit::Done;
         let mut lakes: Vec<(String, Arc<Lake>, Option<u64>)> = vec![];
         for given in &ask.lake {
@@ -154,6 +157,7 @@ impl Session {
             lakes,
             memory,
             threads,
+            zone,
             ..EngineOptions::default()
         };
         Ok(Self {
@@ -284,7 +288,7 @@ impl Drop for Session {
 impl QueryArgs {
     fn take_in(&self, lake: &Lake, paths: &[PathBuf], screen: &Terminal) -> anyhow::Result<Exit> {
         let zone = match &self.timezone {
-            Some(name) => super::period::zone(name).map_err(Error::Invalid)?,
+            Some(name) => zone(name).map_err(Error::Invalid)?,
             None => lake.site()?.zone()?,
         };
         let period =
@@ -351,6 +355,11 @@ impl Executor for Session {
         let Some(runtime) = &self.runtime else {
             return Ok(Ran::default());
         };
+        // SQL has its times in UTC, in every format; files of Arrow and Parquet say the zone of theirs.
+        let zone = match ask {
+            Ask::Query(_) if !format.binary => Some(self.engine.zone()?),
+            _ => None,
+        };
         let before = self.engine.fallbacks().counts();
         let (_during, stop) = interrupt::during_statement()?;
         let (mut task, mut receiver) = self.start(runtime, ask);
@@ -362,12 +371,14 @@ impl Executor for Session {
                 return Ok(Ran::default());
             }
         };
+        let local = zone.map(|zone| in_zone(&schema, zone));
+        let schema = local.as_ref().unwrap_or(&schema);
         let mut ran = Ran::default();
         let mut sink = Some(sink);
         let mut begin = || match sink.take() {
             // Statements such as SET answer with no columns at all.
             Some(sink) if !schema.fields().is_empty() => {
-                format.writer(sink, &schema, style).map(Some)
+                format.writer(sink, schema, style).map(Some)
             }
             _ => Ok(None),
         };
@@ -381,7 +392,10 @@ impl Executor for Session {
                         writer = begin()?;
                     }
                     if let Some(writer) = &mut writer {
-                        writer.write(&batch)?;
+                        match &local {
+                            Some(local) => writer.write(&as_schema(&batch, local)?)?,
+                            None => writer.write(&batch)?,
+                        }
                     }
                 }
                 Part::Rows(_) | Part::Columns(_) => {}

@@ -32,6 +32,7 @@ mod planning;
 mod scan;
 mod session;
 mod sql;
+mod threads;
 mod udf;
 
 #[cfg(test)]
@@ -45,9 +46,11 @@ pub use exec::for_execution;
 pub use session::options;
 pub use sql::question::Question;
 pub use sql::{factors, habits, queries, root_causes};
+pub use threads::{STACK, runtime};
 
 use crate::error::{Error, Result};
 use catalog::lakes::{AttachedLake, Catalog, SessionTables};
+use chrono_tz::Tz;
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::arrow::record_batch::RecordBatch;
 use datafusion::catalog::{CatalogProvider, MemorySchemaProvider};
@@ -69,8 +72,8 @@ use sql::{
     all_sets, headings, long_chains, order_aliases, order_positions, refused_clauses, time_zone,
     using,
 };
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 use udf::session_functions::SessionFunctions;
 use udf::statement;
 use workarounds::{correlated, distinct_from, keywords};
@@ -99,6 +102,8 @@ pub struct EngineOptions {
     pub threads: Option<usize>,
     /// Options that hold from the beginning, as `SET` would set them: `("iolode.fallback", "error")`.
     pub settings: Vec<(String, String)>,
+    /// The zone of times without an offset that named queries are given; that of each lake's site if None.
+    pub zone: Option<Tz>,
 }
 
 /// A session that answers SQL.
@@ -113,6 +118,7 @@ pub struct Engine {
     session_functions: Arc<SessionFunctions>,
     planner: Arc<SessionState>,
     memory: Option<usize>,
+    zone: Option<Tz>,
     fallbacks: Arc<Fallbacks>,
 }
 
@@ -191,6 +197,7 @@ impl Engine {
             session_functions: Arc::default(),
             planner,
             memory: options.memory,
+            zone: options.zone,
             fallbacks: Arc::default(),
         })
     }
@@ -217,6 +224,22 @@ impl Engine {
             ..self.clone()
         };
         Ok((pinned, versions))
+    }
+
+    /// The zone of the session, else that of the first lake's site; UTC without a lake. Rows are in UTC whatever it is.
+    ///
+    /// # Errors
+    /// Those of the lake.
+    pub fn zone(&self) -> Result<Tz> {
+        self.zone_of(self.sources.first())
+    }
+
+    fn zone_of(&self, lake: Option<&Arc<AttachedLake>>) -> Result<Tz> {
+        match (self.zone, lake) {
+            (Some(zone), _) => Ok(zone),
+            (None, Some(lake)) => lake.zone(),
+            (None, None) => Ok(Tz::UTC),
+        }
     }
 
     /// The DataFusion session. Lakes without a fixed version are seen there as they were at the first look; [`Engine::sql`]
@@ -246,9 +269,14 @@ impl Engine {
         let lakes: Vec<&str> = self.sources.iter().map(|lake| lake.name.as_str()).collect();
         let named = options.options().catalog.default_schema.as_str();
         let named = Some(&named).filter(|named| lakes.contains(named));
+        let zone = |name: &str| {
+            let lake = self.sources.iter().find(|lake| lake.name == name);
+            self.zone_of(lake)
+        };
         let lakes = sql::queries::Lakes {
             first: named.or(lakes.first()).unwrap_or(&session::names::NO_LAKE),
             all: &lakes,
+            zone: &zone,
         };
         let mut calls = vec![];
         for statement in &mut statements {
@@ -522,48 +550,6 @@ impl Rows {
         }
         Ok(batches)
     }
-}
-
-/// Bytes of stack of a thread that plans or runs queries: an expression of thousands of terms, as programs write them, goes as
-/// deep. What is not used takes no memory.
-pub const STACK: usize = 64 << 20;
-
-/// A tokio runtime with so many threads, or those of the machine.
-///
-/// # Errors
-/// [`Error::Invalid`] if the system gives no threads.
-pub fn runtime(threads: Option<usize>) -> Result<tokio::runtime::Runtime> {
-    let threads = state::threads(threads);
-    let no_threads = |why| {
-        Error::Invalid(format!(
-            "the system does not give the query engine {threads} threads with stacks of {} MiB ({why}): raise the limits on \
-             processes (`ulimit -u`) and on memory (`ulimit -v`), or ask for fewer with --threads",
-            STACK >> 20
-        ))
-    };
-    // One more than the workers: files are opened on a thread of its own.
-    spare(threads + 1).map_err(no_threads)?;
-    let built = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(threads)
-        .thread_stack_size(STACK)
-        .enable_all()
-        .build();
-    built.map_err(no_threads)
-}
-
-/// Whether the system gives so many threads at once. Where it does not, tokio panics, and then waits for ever for those of its workers
-/// that have started.
-fn spare(threads: usize) -> std::io::Result<()> {
-    let gate = Mutex::new(());
-    std::thread::scope(|scope| {
-        // Each waits until all are there; if one is not, those before it end when this is dropped.
-        let _closed = gate.lock();
-        for _ in 0..threads {
-            let thread = std::thread::Builder::new().stack_size(STACK);
-            thread.spawn_scoped(scope, || drop(gate.lock()))?;
-        }
-        Ok(())
-    })
 }
 
 /// Whether running a plan again changes nothing outside.

@@ -12,6 +12,7 @@ mod columnar;
 mod json;
 mod table;
 mod text;
+pub(super) mod times;
 pub(super) mod writer;
 
 use self::writer::{RowWriter, Sink, Style};

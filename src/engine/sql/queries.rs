@@ -19,6 +19,7 @@ use super::query_scope as scope;
 use super::question::Question;
 use crate::engine::udf::statement::normal;
 use crate::error::{Error, Result};
+use chrono_tz::Tz;
 use datafusion::sql::parser::{CopyToSource, Statement};
 use datafusion::sql::sqlparser::ast::{
     Expr, FunctionArg, Ident, ObjectName, ObjectNamePart, Query as SqlQuery,
@@ -146,11 +147,12 @@ fn parse(folder: &'static str, name: &'static str, text: &str) -> Result<Query> 
 }
 
 impl Query {
-    /// The query with these values, to be asked. Values are as somebody types them: `80`, `snx11168`, `2018-01-28T08:00`.
+    /// The query with these values, to be asked. Values are as somebody types them: `80`, `snx11168`, `2018-01-28T08:00`; times without
+    /// an offset are in `zone`.
     ///
     /// # Errors
     /// [`Error::Invalid`] or [`Error::Unknown`] if a value is missing, is none of its parameter's type, or has no parameter.
-    pub fn question(&self, values: &[(String, String)]) -> Result<Question> {
+    pub fn question(&self, values: &[(String, String)], zone: Tz) -> Result<Question> {
         let missing = |param: &&Param| {
             param.default.is_none() && !values.iter().any(|(name, _)| param.is_called(name))
         };
@@ -169,7 +171,7 @@ impl Query {
         }
         let mut calls = vec![];
         // No other statement stands around it, so that names alone mean the lake's tables.
-        let query = self.with(given, None, DEPTH, &mut calls)?;
+        let query = self.with(given, None, &|| Ok(zone), DEPTH, &mut calls)?;
         let query = SqlStatement::Query(Box::new(query));
         Ok(Question {
             statement: Statement::Statement(Box::new(query)),
@@ -204,11 +206,12 @@ impl Query {
     }
 
     /// The query with these values in the place of its parameters. Its tables are those of `lakes.first`, if lakes are given. What the values
-    /// name is added to `calls`.
+    /// name is added to `calls`. `zone` is that of times without an offset.
     fn with(
         &self,
         given: Vec<(Option<String>, Expr)>,
         lakes: Option<Lakes<'_>>,
+        zone: &dyn Fn() -> Result<Tz>,
         depth: usize,
         calls: &mut Vec<CallNames>,
     ) -> Result<SqlQuery> {
@@ -245,9 +248,10 @@ impl Query {
         calls.extend(CallNames::of(lakes.map(|lakes| lakes.first), written));
         let (mut casts, mut parts) = (vec![], vec![]);
         for (param, (name, value)) in self.params.iter().zip(values) {
-            let value = match (value, &param.default) {
-                (Some(value), _) => value,
-                (None, Some(default)) => expression(default)?,
+            let (value, zone) = match (value, &param.default) {
+                (Some(value), _) if param.kind == ParamType::Timestamp => (value, zone()?),
+                (Some(value), _) => (value, Tz::UTC),
+                (None, Some(default)) => (expression(default)?, Tz::UTC),
                 (None, None) => {
                     let why = format!(
                         "{} needs {name} ({}): {}",
@@ -259,7 +263,7 @@ impl Query {
                 }
             };
             param.check(&value)?;
-            let cast = expression(&param.kind.cast(&value))?;
+            let cast = expression(&param.kind.cast(&value, zone))?;
             let cast = match scope::names_columns_or_tables(&value) {
                 false => cast,
                 true => {
@@ -278,7 +282,7 @@ impl Query {
         }
         substitute(&mut query, &casts);
         // What a query asks of others is what it was asked, or its own.
-        expand_in(&mut query, lakes, depth, &mut vec![])?;
+        expand_in(&mut query, lakes.map(Lakes::in_utc), depth, &mut vec![])?;
         scope::put_first(&mut query, parts);
         Ok(query)
     }
@@ -386,7 +390,8 @@ impl Expand<'_, '_> {
             .checked_sub(1)
             .ok_or_else(|| Error::Invalid(format!("{} asks itself", query.name)))?;
         let given = args.iter().map(argument).collect::<Result<Vec<_>>>()?;
-        let query = query.with(given, lakes, depth, self.calls)?;
+        let zone = || lakes.map_or(Ok(Tz::UTC), |lakes| (lakes.zone)(lakes.first));
+        let query = query.with(given, lakes, &zone, depth, self.calls)?;
         Ok(Some((called, query)))
     }
 }
@@ -484,11 +489,15 @@ mod tests {
             let query = super::query(name).unwrap();
             let statement = |name: &str| {
                 let given = [(name.to_string(), "3".to_string())];
-                query.question(&given).unwrap().statement.to_string()
+                query
+                    .question(&given, Tz::UTC)
+                    .unwrap()
+                    .statement
+                    .to_string()
             };
             assert_eq!(statement("limit"), statement("n"), "{name}");
             let twice = ["n", "limit"].map(|name| (name.to_string(), "3".to_string()));
-            let why = query.question(&twice).unwrap_err().to_string();
+            let why = query.question(&twice, Tz::UTC).unwrap_err().to_string();
             assert!(why.contains("n is given twice"), "{why}");
         }
         for query in queries() {
@@ -530,6 +539,7 @@ mod tests {
             let lakes = Lakes {
                 first: "month",
                 all: &["month"],
+                zone: &|_| Ok(Tz::Europe__Berlin),
             };
             expand(&mut statement, lakes, &mut vec![])
                 .map(|()| statement.to_string())
@@ -540,6 +550,10 @@ mod tests {
                 .unwrap()
                 .contains("CAST(80 AS DOUBLE)")
         );
+        // A query that asks another hands a time over as it is.
+        let nested = call("SELECT * FROM root_causes(\"from\" => '2026-09-11')").unwrap();
+        assert!(nested.contains("'2026-09-10T22:00:00Z'"), "{nested}");
+        assert!(!nested.contains("Europe/Berlin"), "{nested}");
         assert_eq!(
             call("SELECT * FROM ost_fullness(abov => 80)").unwrap_err(),
             "unknown parameter `abov`; did you mean `above`?"

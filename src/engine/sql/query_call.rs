@@ -1,6 +1,7 @@
 //! A call of a named query: the lake that is asked, the arguments, and SQL with values in the places of parameters.
 
 use crate::error::{Error, Result};
+use chrono_tz::Tz;
 use datafusion::sql::sqlparser::ast::{
     Expr, FunctionArg, FunctionArgExpr, Query, Value, VisitMut, VisitorMut,
 };
@@ -15,6 +16,8 @@ pub(in crate::engine) struct Lakes<'a> {
     pub(in crate::engine) first: &'a str,
     /// All of them.
     pub(in crate::engine) all: &'a [&'a str],
+    /// The zone of each, which times without an offset are in. It is asked only where there are such.
+    pub(in crate::engine) zone: &'a (dyn Fn(&str) -> Result<Tz> + Sync),
 }
 
 impl<'a> Lakes<'a> {
@@ -23,6 +26,15 @@ impl<'a> Lakes<'a> {
         let first = self.all.iter().find(|known| **known == name)?;
         Some(Self { first, ..self })
     }
+
+    /// The lakes, for SQL in which times without an offset are in UTC: ours.
+    pub(super) fn in_utc(self) -> Self {
+        Self { zone: &utc, ..self }
+    }
+}
+
+fn utc(_: &str) -> Result<Tz> {
+    Ok(Tz::UTC)
 }
 
 /// The name of an argument, if it has one, and its value.

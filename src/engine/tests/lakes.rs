@@ -29,6 +29,7 @@ fn with(lakes: Vec<(&str, &Lake, Option<u64>)>) -> crate::Result<Engine> {
         threads: Some(2),
         memory: None,
         settings: vec![("iolode.fallback".into(), "error".into())],
+        ..EngineOptions::default()
     })
 }
 
