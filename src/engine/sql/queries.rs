@@ -47,7 +47,7 @@ pub const QUERIES: &[(&str, &str, &str)] = queries! {
     }
     "facts" { "file_facts", "job_facts" }
     "lustre" { "ost_load", "slow_osts", "ost_neighbours", "stripe_advice" }
-    "advice" { "advice", "drishti" }
+    "advice" { "advice", "advice_month", "drishti" }
     "jobs" { "top_users_and_programs", "regressions", "rank_imbalance", "unreadable_logs" }
 };
 
