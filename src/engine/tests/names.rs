@@ -133,7 +133,6 @@ fn a_named_query_asks_the_lake_whose_name_stands_before_it() {
                 .map(|(name, lake)| (name.to_string(), Arc::new(lake), None))
                 .into(),
             threads: Some(2),
-            memory: None,
             settings: vec![("iolode.fallback".into(), "error".into())],
             ..EngineOptions::default()
         })
