@@ -112,9 +112,9 @@ fn session(is_troubled: bool, own: Option<&Kept>) -> Result<Session, Error> {
     let lakes = vec![(name.to_string(), lake.clone(), None)];
     Engine::new(EngineOptions {
         lakes,
-        memory: None,
         threads: Some(2),
         settings: vec![("iolode.fallback".into(), "error".into())],
+        ..EngineOptions::default()
     })
     .map(Session)
 }

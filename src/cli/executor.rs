@@ -2,7 +2,7 @@
 
 use crate::cli::output::Format;
 use crate::cli::output::writer::{Sink, Style};
-use datafusion::sql::parser::Statement;
+use crate::engine::Question;
 use std::collections::BTreeMap;
 
 /// One statement.
@@ -10,7 +10,7 @@ pub(crate) enum Ask<'a> {
     /// As it was typed.
     Sql(&'a str),
     /// A named query with the values of its parameters.
-    Query(Box<Statement>),
+    Query(Box<Question>),
 }
 
 /// Runs statements.
@@ -41,7 +41,8 @@ pub(crate) struct Ran {
     pub(crate) rows: u64,
     /// Whether the statement has an answer at all.
     pub(crate) answered: bool,
-    /// What was left out for want of room, and with `--verbose` how the statement was run in another way than planned.
+    /// What was left out for want of room, why there are no rows, and with `--verbose` how the statement was run in another way than
+    /// planned.
     pub(crate) notes: Vec<String>,
 }
 

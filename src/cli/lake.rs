@@ -7,7 +7,6 @@ pub(in crate::cli) mod settings;
 
 use super::exit::Exit;
 use super::open::open_to_read;
-use super::period::moment;
 use super::screen::Terminal;
 use super::source_args::Chosen;
 use super::{interrupt, size};
@@ -16,6 +15,7 @@ use crate::lake::{
     CompactOptions, CreateOptions, Lake, OstSet, Placement, RANGE_BYTES, SettingsEdit, Shape,
     Silent, VacuumOptions,
 };
+use crate::source::moment::moment;
 use crate::text::{quoted, shown, shown_path};
 use chrono::{DateTime, SecondsFormat};
 use clap::{Subcommand, ValueEnum};

@@ -3,7 +3,7 @@
 use super::executor::Ask;
 use super::exit::Exit;
 use super::output_args::OutputArgs;
-use super::period::{moment, period, zone};
+use super::period::{period, zone};
 use super::screen::Terminal;
 use super::session::{QueryArgs, Session};
 use super::shell::Shell;
@@ -12,6 +12,8 @@ use crate::answer::answer::Answer;
 use crate::engine::queries::{FOLDERS, Param, ParamType, Query, queries, query};
 use crate::error::Error;
 use crate::lake::Lake;
+use crate::source::moment::moment;
+use chrono_tz::Tz;
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgMatches, Command, FromArgMatches};
 use std::io::Write;
@@ -50,8 +52,9 @@ pub(super) struct Common {
 }
 
 const EXAMPLES: &str = "\
-Times are dates, or dates with a time, in the time zone of the lake. `iolode schema NAME` describes \
-the columns. In SQL a named query is a table function, and times without a zone are UTC:
+Times are dates, or dates with a time, in the time zone of the lake; an offset or Z behind them is honoured, \
+as in 2026-09-11T12:00Z. Times in the answer are in the zone of the lake too, with their offset. \
+`iolode schema NAME` describes the columns. In SQL a named query is a table function, whose times are UTC:
   select * from ost_fullness(above => 80) where fs = 'scratch'
 
 Examples:
@@ -334,7 +337,7 @@ pub(super) fn run(args: &Args, screen: &mut Terminal) -> anyhow::Result<Exit> {
         Asked::Query(query) => query,
         Asked::Analysis(analysis) => return write_answers(&args.common, analysis, &typed, screen),
     };
-    let statement = query.statement(&typed)?;
+    let question = query.question(&typed, Tz::UTC)?;
     let out = output.file()?;
     let session = Session::open_for(
         ask,
@@ -344,12 +347,12 @@ pub(super) fn run(args: &Args, screen: &mut Terminal) -> anyhow::Result<Exit> {
     let exit = session.exit();
     let look = screen.look;
     let mut shell = Shell::new(session, output.settings(), &mut screen.data, look, out);
-    shell.run(Ask::Query(Box::new(statement)))?;
+    shell.run(Ask::Query(Box::new(question)))?;
     shell.finish()?;
     Ok(exit)
 }
 
-/// Values as queries take them: times, which are those of the site, in UTC.
+/// Values as queries take them: times, which are in the zone of the site if they say no offset, in UTC.
 fn typed(
     given: &[(String, String)],
     params: &[Param],
@@ -364,7 +367,10 @@ fn typed(
     }
     let site = match (&ask.timezone, ask.lake.first()) {
         (Some(name), _) => zone(name).map_err(Error::Invalid)?,
-        (None, Some(lake)) => Lake::open(super::session::named(lake).1)?.site()?.zone()?,
+        (None, Some(lake)) => {
+            let lake = Lake::open(super::session::named(lake).1)?;
+            lake.version_or(ask.version, None)?.site()?.zone()?
+        }
         (None, None) => chrono_tz::UTC,
     };
     let value = |wanted: &str| {

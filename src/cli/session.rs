@@ -5,8 +5,9 @@ use super::exit::Exit;
 use super::interrupt;
 use super::open::open_to_read;
 use super::output::Format;
-use super::output::writer::{RowWriter, Sink, Style};
-use super::period::period;
+use super::output::times::in_zone;
+use super::output::writer::{RowWriter, Sink, Style, as_schema};
+use super::period::{period, zone};
 use super::progress::{self, Bar};
 use super::screen::Terminal;
 use crate::answer::analysis::{Analysis, Values};
@@ -45,7 +46,7 @@ pub(crate) struct QueryArgs {
     /// With --logs or --ingest: only logs that start before this date
     #[arg(long, value_name = "DATE")]
     pub(crate) to: Option<String>,
-    /// Time zone of these dates, such as Europe/Berlin (default: the lake's, else UTC)
+    /// Time zone of dates that name no offset, and of times in answers of named queries, such as Europe/Berlin (default: the lake's, else UTC)
     #[arg(long, value_name = "ZONE")]
     pub(crate) timezone: Option<String>,
     /// With --logs or --ingest: import traced accesses (DXT) as well
@@ -96,6 +97,8 @@ impl Session {
         dated: bool,
         screen: &Terminal,
     ) -> anyhow::Result<Self> {
+        let zone = ask.timezone.as_deref().map(zone).transpose();
+        let zone = zone.map_err(Error::Invalid)?;
         let mut exit = Exit::Done;
         let mut lakes: Vec<(String, Arc<Lake>, Option<u64>)> = vec![];
         for given in &ask.lake {
@@ -154,6 +157,7 @@ impl Session {
             lakes,
             memory,
             threads,
+            zone,
             ..EngineOptions::default()
         };
         Ok(Self {
@@ -244,14 +248,14 @@ impl Session {
     ) -> (Task<()>, mpsc::Receiver<Result<Part, Error>>) {
         let (sender, receiver) = mpsc::channel(2);
         let engine = self.engine.clone();
-        let statement = match ask {
+        let question = match ask {
             Ask::Sql(sql) => Err(sql.to_string()),
-            Ask::Query(statement) => Ok(statement),
+            Ask::Query(question) => Ok(question),
         };
         let task = runtime.spawn(async move {
             let rows = async {
-                let mut rows = match statement {
-                    Ok(statement) => engine.run_statement(*statement).await?,
+                let mut rows = match question {
+                    Ok(question) => engine.run_question(*question).await?,
                     Err(sql) => engine.run(&sql).await?,
                 };
                 // Nobody listens any more when the answer is not wanted any more.
@@ -261,6 +265,7 @@ impl Session {
                         break;
                     }
                 }
+                let _ = sender.send(Ok(Part::Notes(rows.notes().to_vec()))).await;
                 Ok(())
             };
             if let Err(error) = rows.await {
@@ -283,7 +288,7 @@ impl Drop for Session {
 impl QueryArgs {
     fn take_in(&self, lake: &Lake, paths: &[PathBuf], screen: &Terminal) -> anyhow::Result<Exit> {
         let zone = match &self.timezone {
-            Some(name) => super::period::zone(name).map_err(Error::Invalid)?,
+            Some(name) => zone(name).map_err(Error::Invalid)?,
             None => lake.site()?.zone()?,
         };
         let period =
@@ -326,6 +331,8 @@ fn fallbacks(before: [usize; 2], after: [usize; 2]) -> impl Iterator<Item = Stri
 enum Part {
     Columns(SchemaRef),
     Rows(RecordBatch),
+    /// What is to be said of it.
+    Notes(Vec<String>),
 }
 
 /// A task that ends with the value.
@@ -348,30 +355,57 @@ impl Executor for Session {
         let Some(runtime) = &self.runtime else {
             return Ok(Ran::default());
         };
+        // SQL has its times in UTC, in every format; files of Arrow and Parquet say the zone of theirs.
+        let zone = match ask {
+            Ask::Query(_) if !format.binary => Some(self.engine.zone()?),
+            _ => None,
+        };
         let before = self.engine.fallbacks().counts();
         let (_during, stop) = interrupt::during_statement()?;
         let (mut task, mut receiver) = self.start(runtime, ask);
         let first = self.waiting.block_on(next(&mut receiver, &stop));
         let schema = match first.map_err(|error| self.explain(error))? {
             Some(Part::Columns(schema)) => schema,
-            Some(Part::Rows(_)) | None => {
+            Some(Part::Rows(_) | Part::Notes(_)) | None => {
                 self.ended(&mut task)?;
                 return Ok(Ran::default());
             }
         };
+        let local = zone.map(|zone| in_zone(&schema, zone));
+        let schema = local.as_ref().unwrap_or(&schema);
         let mut ran = Ran::default();
-        // Statements such as SET answer with no columns at all.
-        let mut writer: Option<Box<dyn RowWriter + '_>> = match schema.fields().is_empty() {
-            true => None,
-            false => Some(format.writer(sink, &schema, style)?),
+        let mut sink = Some(sink);
+        let mut begin = || match sink.take() {
+            // Statements such as SET answer with no columns at all.
+            Some(sink) if !schema.fields().is_empty() => {
+                format.writer(sink, schema, style).map(Some)
+            }
+            _ => Ok(None),
         };
+        // Written to from the first row on: an answer without rows may turn out to be an error.
+        let mut writer: Option<Box<dyn RowWriter + '_>> = None;
         while let Some(part) = self.waiting.block_on(next(&mut receiver, &stop))? {
-            if let (Part::Rows(batch), Some(writer)) = (part, &mut writer) {
-                ran.rows += batch.num_rows() as u64;
-                writer.write(&batch)?;
+            match part {
+                Part::Rows(batch) if batch.num_rows() > 0 => {
+                    ran.rows += batch.num_rows() as u64;
+                    if writer.is_none() {
+                        writer = begin()?;
+                    }
+                    if let Some(writer) = &mut writer {
+                        match &local {
+                            Some(local) => writer.write(&as_schema(&batch, local)?)?,
+                            None => writer.write(&batch)?,
+                        }
+                    }
+                }
+                Part::Rows(_) | Part::Columns(_) => {}
+                Part::Notes(notes) => ran.notes.extend(notes),
             }
         }
         self.ended(&mut task)?;
+        if writer.is_none() {
+            writer = begin()?;
+        }
         if let Some(writer) = writer {
             ran.answered = true;
             ran.notes.extend(writer.finish()?);

@@ -89,14 +89,17 @@ impl LakeSession {
         self.engine.sql(sql).await
     }
 
-    /// The answer to a question that has a name, with parameters as somebody types them: see [`super::sql::queries`].
+    /// The answer to a question that has a name, with parameters as somebody types them: see [`super::sql::queries`]. Times without an offset
+    /// are in the zone of the lake.
     ///
     /// # Errors
     /// [`Error::Unknown`] or [`Error::Invalid`] for a question or a parameter that is not there, or lacks; those of the lake.
     pub async fn query(&self, name: &str, parameters: &[(&str, &str)]) -> Result<DataFrame> {
         let text = |(name, value): &(&str, &str)| (name.to_string(), value.to_string());
         let parameters: Vec<(String, String)> = parameters.iter().map(text).collect();
-        self.engine.plan(query(name)?.statement(&parameters)?).await
+        let zone = self.engine.zone()?;
+        let question = query(name)?.question(&parameters, zone)?;
+        self.engine.plan(question.statement).await
     }
 
     /// The logs whose bandwidth lies in a band, with what may have made their I/O slow, and their critical files: the question

@@ -16,6 +16,7 @@
 //! | [`functions`] | SQL functions |
 //! | `udf` | the functions that users make in SQL |
 //! | `workarounds` | what DataFusion gets wrong, put right |
+//! | `known_names` | why an answer is empty |
 //! | `dataframe` | a lake from Rust: tables and questions as DataFrames |
 //! | `error` | DataFusion's errors as one clear line |
 
@@ -24,6 +25,7 @@ mod dataframe;
 mod error;
 mod exec;
 pub mod functions;
+mod known_names;
 mod logical;
 mod physical_rule;
 mod planning;
@@ -31,6 +33,7 @@ pub mod rules;
 mod scan;
 mod session;
 mod sql;
+mod threads;
 mod udf;
 
 #[cfg(test)]
@@ -42,10 +45,13 @@ pub use catalog::views;
 pub use dataframe::{Direction, LakeSession, PerfFactors};
 pub use exec::for_execution;
 pub use session::options;
+pub use sql::question::Question;
 pub use sql::{factors, queries};
+pub use threads::{STACK, runtime};
 
 use crate::error::{Error, Result};
 use catalog::lakes::{AttachedLake, Catalog, SessionTables};
+use chrono_tz::Tz;
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::arrow::record_batch::RecordBatch;
 use datafusion::catalog::{CatalogProvider, MemorySchemaProvider};
@@ -62,12 +68,13 @@ use error::{Known, is_exhausted, translate};
 use futures::StreamExt;
 use session::options::{Fallback, Options};
 use session::state;
+use sql::param_names::CallNames;
 use sql::{
     all_sets, headings, long_chains, order_aliases, order_positions, refused_clauses, time_zone,
     using,
 };
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 use udf::session_functions::SessionFunctions;
 use udf::statement;
 use workarounds::{correlated, distinct_from, keywords};
@@ -96,6 +103,8 @@ pub struct EngineOptions {
     pub threads: Option<usize>,
     /// Options that hold from the beginning, as `SET` would set them: `("iolode.fallback", "error")`.
     pub settings: Vec<(String, String)>,
+    /// The zone of times without an offset that named queries are given; that of each lake's site if None.
+    pub zone: Option<Tz>,
 }
 
 /// A session that answers SQL.
@@ -110,6 +119,7 @@ pub struct Engine {
     session_functions: Arc<SessionFunctions>,
     planner: Arc<SessionState>,
     memory: Option<usize>,
+    zone: Option<Tz>,
     fallbacks: Arc<Fallbacks>,
 }
 
@@ -188,6 +198,7 @@ impl Engine {
             session_functions: Arc::default(),
             planner,
             memory: options.memory,
+            zone: options.zone,
             fallbacks: Arc::default(),
         })
     }
@@ -216,6 +227,22 @@ impl Engine {
         Ok((pinned, versions))
     }
 
+    /// The zone of the session, else that of the first lake's site; UTC without a lake. Rows are in UTC whatever it is.
+    ///
+    /// # Errors
+    /// Those of the lake.
+    pub fn zone(&self) -> Result<Tz> {
+        self.zone_of(self.sources.first())
+    }
+
+    fn zone_of(&self, lake: Option<&Arc<AttachedLake>>) -> Result<Tz> {
+        match (self.zone, lake) {
+            (Some(zone), _) => Ok(zone),
+            (None, Some(lake)) => lake.zone(),
+            (None, None) => Ok(Tz::UTC),
+        }
+    }
+
     /// The DataFusion session. Lakes without a fixed version are seen there as they were at the first look; [`Engine::sql`]
     /// and [`Engine::run`] see the newest version each time.
     pub fn context(&self) -> &SessionContext {
@@ -226,7 +253,7 @@ impl Engine {
     ///
     /// # Errors
     /// [`Error::Invalid`] if it cannot be read.
-    pub fn parse(&self, sql: &str) -> Result<Vec<Statement>> {
+    pub fn parse(&self, sql: &str) -> Result<Vec<Question>> {
         let options = self.context.copied_config();
         let limit = options.options().sql_parser.recursion_limit.get();
         let sql = keywords::quoted(sql);
@@ -243,13 +270,21 @@ impl Engine {
         let lakes: Vec<&str> = self.sources.iter().map(|lake| lake.name.as_str()).collect();
         let named = options.options().catalog.default_schema.as_str();
         let named = Some(&named).filter(|named| lakes.contains(named));
+        let zone = |name: &str| {
+            let lake = self.sources.iter().find(|lake| lake.name == name);
+            self.zone_of(lake)
+        };
         let lakes = sql::queries::Lakes {
             first: named.or(lakes.first()).unwrap_or(&session::names::NO_LAKE),
             all: &lakes,
+            zone: &zone,
         };
-        statements
-            .iter_mut()
-            .try_for_each(|statement| sql::queries::expand(statement, lakes))?;
+        let mut calls = vec![];
+        for statement in &mut statements {
+            let mut names = vec![];
+            sql::queries::expand(statement, lakes, &mut names)?;
+            calls.push(names);
+        }
         statements.iter().try_for_each(using::check)?;
         statements.iter().try_for_each(all_sets::check)?;
         statements.iter().try_for_each(distinct_from::check)?;
@@ -264,7 +299,9 @@ impl Engine {
             .iter()
             .try_for_each(|statement| refused_clauses::check(statement, is_scalar))?;
         statements.iter().try_for_each(time_zone::check)?;
-        Ok(statements)
+        let questions = statements.into_iter().zip(calls);
+        let questions = questions.map(|(statement, calls)| Question { statement, calls });
+        Ok(questions.collect())
     }
 
     /// The plan of one statement, over one version of each lake; statements that change the session or the lake (`SET`,
@@ -273,7 +310,7 @@ impl Engine {
     /// # Errors
     /// [`Error::Invalid`] if it cannot be read or planned, or is not one statement; those of the lake.
     pub async fn sql(&self, sql: &str) -> Result<DataFrame> {
-        self.plan(self.one(sql)?).await
+        self.plan(self.one(sql)?.statement).await
     }
 
     /// The rows of one statement, as they come.
@@ -283,15 +320,23 @@ impl Engine {
     /// # Errors
     /// As [`Engine::sql`]; [`Error::Invalid`] if the memory does not suffice.
     pub async fn run(&self, sql: &str) -> Result<Rows> {
-        self.run_statement(self.one(sql)?).await
+        self.run_question(self.one(sql)?).await
     }
 
-    /// As [`Engine::run`], of a statement that [`Engine::parse`] gave.
+    /// As [`Engine::run`], of a question that [`Engine::parse`] or a named query gave.
     ///
     /// # Errors
     /// As [`Engine::run`].
-    pub async fn run_statement(&self, statement: Statement) -> Result<Rows> {
-        self.run_frame(self.plan(statement).await?).await
+    pub async fn run_question(&self, question: Question) -> Result<Rows> {
+        let Question { statement, calls } = question;
+        if calls.is_empty() {
+            return self.run_frame(self.plan(statement).await?).await;
+        }
+        // Names are looked up in the version that has no rows of them.
+        let engine = self.clone();
+        let (pinned, _) = blocking(move || engine.pinned()).await?;
+        let rows = pinned.run_frame(pinned.plan(statement).await?).await?;
+        Ok(Rows { calls, ..rows })
     }
 
     /// As [`Engine::run`], of a DataFrame of this session.
@@ -322,7 +367,7 @@ impl Engine {
         translate(error, &self.known())
     }
 
-    fn one(&self, sql: &str) -> Result<Statement> {
+    fn one(&self, sql: &str) -> Result<Question> {
         let mut statements = self.parse(sql)?;
         match (statements.pop(), statements.is_empty()) {
             (Some(statement), true) => Ok(statement),
@@ -338,9 +383,7 @@ impl Engine {
         if let Some(request) = statement::read(&statement)? {
             return self.about_functions(request).await;
         }
-        let mut state = self.context.state();
-        let pinned = Catalog::new(&self.sources, self.own.clone(), self.planner.clone());
-        state.register_catalog_list(pinned.clone().list());
+        let (mut state, pinned) = self.state();
         self.register_called(&statement, &pinned, &mut state)
             .await?;
         let mut plan = state.statement_to_plan(statement.clone()).await;
@@ -366,6 +409,14 @@ impl Engine {
             .execute_logical_plan(plan)
             .await
             .map_err(|e| self.error(e))
+    }
+
+    /// The state of the session over the lakes as they are from now on.
+    fn state(&self) -> (SessionState, Catalog) {
+        let mut state = self.context.state();
+        let pinned = Catalog::new(&self.sources, self.own.clone(), self.planner.clone());
+        state.register_catalog_list(pinned.clone().list());
+        (state, pinned)
     }
 
     /// Runs a plan until its first rows are there: from then on a failure is final.
@@ -398,6 +449,9 @@ impl Engine {
             first,
             stream,
             engine: self.clone(),
+            calls: vec![],
+            has_rows: false,
+            notes: vec![],
         })
     }
 
@@ -437,6 +491,10 @@ pub struct Rows {
     first: Option<RecordBatch>,
     stream: SendableRecordBatchStream,
     engine: Engine,
+    /// The names that its named queries were given.
+    calls: Vec<CallNames>,
+    has_rows: bool,
+    notes: Vec<String>,
 }
 
 impl Rows {
@@ -448,13 +506,38 @@ impl Rows {
     /// The next rows; None after the last.
     ///
     /// # Errors
-    /// As [`Engine::run`]. After an error there are no more rows.
+    /// As [`Engine::run`], and [`Error::Unknown`] where there are no rows at all and a named query was given a name that is not in the lake.
+    /// After an error there are no more rows.
     pub async fn next(&mut self) -> Result<Option<RecordBatch>> {
-        if let Some(first) = self.first.take() {
-            return Ok(Some(first));
+        let next = match self.first.take() {
+            Some(first) => Some(first),
+            None => {
+                let next = self.stream.next().await.transpose();
+                next.map_err(|e| self.engine.error(e))?
+            }
+        };
+        match &next {
+            Some(batch) => self.has_rows |= batch.num_rows() > 0,
+            None => self.explain().await?,
         }
-        let next = self.stream.next().await.transpose();
-        next.map_err(|e| self.engine.error(e))
+        Ok(next)
+    }
+
+    /// What is to be said of an answer without rows, once its end was reached.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// Looks up the names of named queries, if there are no rows. A statement without columns, such as CREATE VIEW, never has any.
+    async fn explain(&mut self) -> Result<()> {
+        let calls = std::mem::take(&mut self.calls);
+        if self.has_rows || calls.is_empty() || self.schema.fields().is_empty() {
+            return Ok(());
+        }
+        let (state, _) = self.engine.state();
+        let explained = known_names::explain(&state, &calls, |e| self.engine.error(e));
+        self.notes = explained.await?;
+        Ok(())
     }
 
     /// All rows that are left.
@@ -468,48 +551,6 @@ impl Rows {
         }
         Ok(batches)
     }
-}
-
-/// Bytes of stack of a thread that plans or runs queries: an expression of thousands of terms, as programs write them, goes as
-/// deep. What is not used takes no memory.
-pub const STACK: usize = 64 << 20;
-
-/// A tokio runtime with so many threads, or those of the machine.
-///
-/// # Errors
-/// [`Error::Invalid`] if the system gives no threads.
-pub fn runtime(threads: Option<usize>) -> Result<tokio::runtime::Runtime> {
-    let threads = state::threads(threads);
-    let no_threads = |why| {
-        Error::Invalid(format!(
-            "the system does not give the query engine {threads} threads with stacks of {} MiB ({why}): raise the limits on \
-             processes (`ulimit -u`) and on memory (`ulimit -v`), or ask for fewer with --threads",
-            STACK >> 20
-        ))
-    };
-    // One more than the workers: files are opened on a thread of its own.
-    spare(threads + 1).map_err(no_threads)?;
-    let built = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(threads)
-        .thread_stack_size(STACK)
-        .enable_all()
-        .build();
-    built.map_err(no_threads)
-}
-
-/// Whether the system gives so many threads at once. Where it does not, tokio panics, and then waits for ever for those of its workers
-/// that have started.
-fn spare(threads: usize) -> std::io::Result<()> {
-    let gate = Mutex::new(());
-    std::thread::scope(|scope| {
-        // Each waits until all are there; if one is not, those before it end when this is dropped.
-        let _closed = gate.lock();
-        for _ in 0..threads {
-            let thread = std::thread::Builder::new().stack_size(STACK);
-            thread.spawn_scoped(scope, || drop(gate.lock()))?;
-        }
-        Ok(())
-    })
 }
 
 /// Whether running a plan again changes nothing outside.

@@ -16,6 +16,7 @@ mod input;
 mod input_provider;
 pub mod lmt;
 mod local_time;
+pub mod moment;
 mod reader;
 mod sink;
 mod site;

@@ -108,6 +108,8 @@ fn main() -> std::process::ExitCode {
         #[cfg(feature = "engine")]
         cli::output::TESTS,
         #[cfg(feature = "engine")]
+        cli::query::TESTS,
+        #[cfg(feature = "engine")]
         cli::sql::TESTS,
         concurrent::TESTS,
         crash::TESTS,

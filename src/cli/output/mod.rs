@@ -13,6 +13,7 @@ mod json;
 mod markdown;
 mod table;
 mod text;
+pub(super) mod times;
 pub(super) mod writer;
 
 use self::writer::{RowWriter, Sink, Style};

@@ -6,9 +6,12 @@
 //!  ior |   12
 //! ```
 //!
+//! A column of times in UTC says so in its heading; other times have their offset from UTC behind them.
+//!
 //! Widths are those of the first rows ([`HEAD`]); a wider value further down shifts its row, so that no result has to be held
 //! in memory whole. On a terminal, values are cut and columns left out until a row fits; elsewhere nothing is.
 
+use super::times::{LOCAL, has_local_times, heading};
 use super::writer::{RowWriter, Sink, Style};
 use crate::text;
 use datafusion::arrow::array::{Array, AsArray, RecordBatch};
@@ -56,7 +59,7 @@ impl<'a> Table<'a> {
             style.look.width = None;
         }
         let columns = schema.fields().iter().map(|field| Column {
-            name: text::shown(field.name()).into_owned(),
+            name: heading(field),
             right: field.data_type().is_numeric(),
             is_float: *field.data_type() == DataType::Float64,
             is_whole: false,
@@ -166,10 +169,14 @@ impl<'a> Table<'a> {
 impl RowWriter for Table<'_> {
     fn write(&mut self, batch: &RecordBatch) -> anyhow::Result<()> {
         let (options, is_plan) = (FormatOptions::default().with_null("NULL"), self.is_plan);
+        let local = options.clone().with_timestamp_tz_format(Some(LOCAL));
         let formatters = batch
             .columns()
             .iter()
-            .map(|column| ArrayFormatter::try_new(column, &options))
+            .map(|column| {
+                let is_local = has_local_times(column.data_type());
+                ArrayFormatter::try_new(column, if is_local { &local } else { &options })
+            })
             .collect::<Result<Vec<_>, _>>()?;
         for row in 0..batch.num_rows() {
             let cells = batch

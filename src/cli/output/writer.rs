@@ -48,7 +48,7 @@ pub(super) fn distinct_names(schema: &Schema, types: impl Fn(&Field) -> DataType
 }
 
 /// The rows with the names and types of another schema of as many columns.
-pub(super) fn as_schema(batch: &RecordBatch, schema: &SchemaRef) -> anyhow::Result<RecordBatch> {
+pub(crate) fn as_schema(batch: &RecordBatch, schema: &SchemaRef) -> anyhow::Result<RecordBatch> {
     let convert = |(column, field): (&ArrayRef, &FieldRef)| {
         if column.data_type() == field.data_type() {
             Ok(column.clone())

@@ -13,6 +13,7 @@ use crate::error::{Error, Result};
 use crate::lake::{Lake, Store, UserFunction};
 use crate::table::{Partition, TABLES, table};
 use async_trait::async_trait;
+use chrono_tz::Tz;
 use datafusion::catalog::{
     CatalogProvider, CatalogProviderList, MemoryCatalogProviderList, MemorySchemaProvider,
     SchemaProvider, TableProvider,
@@ -103,6 +104,14 @@ impl AttachedLake {
             last: Mutex::new(Some(contents)),
         };
         Ok((pinned, version))
+    }
+
+    /// The zone of the site, in the settings of the version that is asked.
+    ///
+    /// # Errors
+    /// Those of the lake.
+    pub(crate) fn zone(&self) -> Result<Tz> {
+        self.contents()?.version.site()?.zone()
     }
 
     fn contents(&self) -> Result<Arc<SnapshotTables>> {

@@ -2,12 +2,13 @@
 //!
 //! # Adding a view
 //! One file `queries/views/NAME.sql`: its front matter (what a row is, the columns that identify it, all columns as they come, which a test compares
-//! with the plan), then its SQL with the key columns of the tables first, so that a condition on job_id reaches the scans; one line in [`VIEWS`]; an
+//! with the plan; `TABLE.*` stands for those of a table that are not there yet), then its SQL with the key columns of the tables first, so that a condition on job_id reaches the scans; one line in [`VIEWS`]; an
 //! `.slt`.
 
 use crate::engine::queries::QueryColumn;
 use crate::engine::sql::front_matter::front_matter;
 use crate::error::{Error, Result};
+use crate::table::table;
 use serde::Deserialize;
 use std::sync::OnceLock;
 
@@ -22,6 +23,7 @@ pub const VIEWS: &[(&str, &str)] = views![
     "darshan_file_category",
     "darshan_log_twin",
     "job",
+    "file",
     "slurm_job_io",
     "log_facts",
 ];
@@ -73,9 +75,31 @@ fn parse(name: &'static str, text: &str) -> Result<View> {
         name,
         doc: front.doc,
         key: front.key,
-        columns: front.columns,
+        columns: written_out(front.columns)?,
         sql,
     })
+}
+
+/// The columns, those of tables in the places of `TABLE.*`.
+fn written_out(columns: Vec<QueryColumn>) -> Result<Vec<QueryColumn>> {
+    let mut all: Vec<QueryColumn> = vec![];
+    for column in columns {
+        let Some(of) = column.name.strip_suffix(".*") else {
+            all.push(column);
+            continue;
+        };
+        for column in &table(of)?.columns {
+            if all.iter().all(|known| known.name != column.name) {
+                all.push(QueryColumn {
+                    name: column.name.clone(),
+                    type_name: column.type_name.clone(),
+                    unit: column.unit.clone(),
+                    doc: column.doc.clone(),
+                });
+            }
+        }
+    }
+    Ok(all)
 }
 
 #[cfg(test)]

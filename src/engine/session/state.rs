@@ -35,6 +35,7 @@ use crate::engine::workarounds::range_frames::RangeFrames;
 use crate::engine::workarounds::signed_counts;
 use crate::engine::workarounds::single_distinct::SingleDistinct;
 use crate::engine::workarounds::to_char::ToCharPatterns;
+use crate::engine::workarounds::total_filters::TotalFilters;
 use crate::engine::workarounds::window_identity::WindowIdentity;
 use crate::error::{Error, Result};
 use datafusion::execution::SessionStateBuilder;
@@ -105,13 +106,16 @@ fn config(threads: usize, memory: Option<usize>, first: &str) -> SessionConfig {
     config
 }
 
-/// DataFusion's logical rules in their order, one of them corrected, and one of ours among them.
+/// DataFusion's logical rules in their order, two of them corrected, and one of ours among them.
 fn optimizer_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
     let mut rules = Optimizer::new().rules;
-    let distinct = SingleDistinct::default();
+    let corrected: [Arc<dyn OptimizerRule + Send + Sync>; 2] = [
+        Arc::new(SingleDistinct::default()),
+        Arc::new(TotalFilters::default()),
+    ];
     for rule in &mut rules {
-        if rule.name() == distinct.name() {
-            *rule = Arc::new(SingleDistinct::default());
+        if let Some(ours) = corrected.iter().find(|ours| ours.name() == rule.name()) {
+            *rule = ours.clone();
         }
     }
     let outer = rules

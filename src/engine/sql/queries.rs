@@ -5,21 +5,27 @@
 //! row is, its columns, which a test compares with the plan, and its parameters, which stand in the SQL as `$name`; one line in
 //! [`QUERIES`]; and `tests/slt/queries/NAME.slt`, or under `tests/slt/troubled` if it needs faults.
 //!
+//! A parameter that names something of a lake has the name that all such have: `fs`, `ost`, `mdt`, `user`, `app`, `job`, `log`. Where an answer is
+//! empty, these names are looked up: see `param_names`.
+//!
 //! In a statement a named query is replaced by its SQL before the statement is planned: no plan contains one.
 
 use super::front_matter::front_matter;
+use super::param_names::CallNames;
+pub(in crate::engine) use super::query_call::Lakes;
+use super::query_call::{argument, expression, parse_query, substitute};
 pub use super::query_params::{Param, ParamType, QueryColumn};
 use super::query_scope as scope;
 use crate::engine::rules::{counters, intervals};
+use super::question::Question;
 use crate::engine::udf::statement::normal;
 use crate::error::{Error, Result};
+use chrono_tz::Tz;
 use datafusion::sql::parser::{CopyToSource, Statement};
 use datafusion::sql::sqlparser::ast::{
-    Expr, FunctionArg, FunctionArgExpr, Ident, ObjectName, ObjectNamePart, Query as SqlQuery,
-    Statement as SqlStatement, TableFactor, Value, VisitMut, VisitorMut,
+    Expr, FunctionArg, Ident, ObjectName, ObjectNamePart, Query as SqlQuery,
+    Statement as SqlStatement, TableFactor, VisitMut, VisitorMut,
 };
-use datafusion::sql::sqlparser::dialect::GenericDialect;
-use datafusion::sql::sqlparser::parser::Parser;
 use serde::Deserialize;
 use std::ops::ControlFlow;
 use std::sync::OnceLock;
@@ -42,7 +48,7 @@ pub const QUERIES: &[(&str, &str, &str)] = queries! {
     }
     "facts" { "file_facts", "job_facts" }
     "lustre" { "ost_load", "slow_osts", "ost_neighbours", "stripe_advice" }
-    "advice" { "advice", "drishti" }
+    "advice" { "advice", "advice_month", "drishti" }
     "jobs" { "top_users_and_programs", "regressions", "rank_imbalance", "unreadable_logs" }
 };
 
@@ -142,11 +148,12 @@ fn parse(folder: &'static str, name: &'static str, text: &str) -> Result<Query> 
 }
 
 impl Query {
-    /// The query with these values, as a statement. Values are as somebody types them: `80`, `snx11168`, `2018-01-28T08:00`.
+    /// The query with these values, to be asked. Values are as somebody types them: `80`, `snx11168`, `2018-01-28T08:00`; times without
+    /// an offset are in `zone`.
     ///
     /// # Errors
     /// [`Error::Invalid`] or [`Error::Unknown`] if a value is missing, is none of its parameter's type, or has no parameter.
-    pub fn statement(&self, values: &[(String, String)]) -> Result<Statement> {
+    pub fn question(&self, values: &[(String, String)], zone: Tz) -> Result<Question> {
         let missing = |param: &&Param| {
             param.default.is_none() && !values.iter().any(|(name, _)| param.is_called(name))
         };
@@ -163,11 +170,14 @@ impl Query {
             let param = self.param(name)?;
             given.push((Some(name.clone()), expression(&param.literal(value)?)?));
         }
+        let mut calls = vec![];
         // No other statement stands around it, so that names alone mean the lake's tables.
-        let query = self.with(given, None, DEPTH)?;
-        Ok(Statement::Statement(Box::new(SqlStatement::Query(
-            Box::new(query),
-        ))))
+        let query = self.with(given, None, &|| Ok(zone), DEPTH, &mut calls)?;
+        let query = SqlStatement::Query(Box::new(query));
+        Ok(Question {
+            statement: Statement::Statement(Box::new(query)),
+            calls,
+        })
     }
 
     /// Its name, then the others that it is known by.
@@ -196,12 +206,15 @@ impl Query {
         })
     }
 
-    /// The query with these values in the place of its parameters. Its tables are those of `lakes.first`, if lakes are given.
+    /// The query with these values in the place of its parameters. Its tables are those of `lakes.first`, if lakes are given. What the values
+    /// name is added to `calls`. `zone` is that of times without an offset.
     fn with(
         &self,
         given: Vec<(Option<String>, Expr)>,
         lakes: Option<Lakes<'_>>,
+        zone: &dyn Fn() -> Result<Tz>,
         depth: usize,
+        calls: &mut Vec<CallNames>,
     ) -> Result<SqlQuery> {
         let mut values: Vec<(String, Option<Expr>)> = self
             .params
@@ -231,11 +244,15 @@ impl Query {
                 )));
             }
         }
+        let written = self.params.iter().zip(&values);
+        let written = written.filter_map(|(param, (_, value))| Some((param, value.as_ref()?)));
+        calls.extend(CallNames::of(lakes.map(|lakes| lakes.first), written));
         let (mut casts, mut parts) = (vec![], vec![]);
         for (param, (name, value)) in self.params.iter().zip(values) {
-            let value = match (value, &param.default) {
-                (Some(value), _) => value,
-                (None, Some(default)) => expression(default)?,
+            let (value, zone) = match (value, &param.default) {
+                (Some(value), _) if param.kind == ParamType::Timestamp => (value, zone()?),
+                (Some(value), _) => (value, Tz::UTC),
+                (None, Some(default)) => (expression(default)?, Tz::UTC),
                 (None, None) => {
                     let why = format!(
                         "{} needs {name} ({}): {}",
@@ -247,7 +264,7 @@ impl Query {
                 }
             };
             param.check(&value)?;
-            let cast = expression(&param.kind.cast(&value))?;
+            let cast = expression(&param.kind.cast(&value, zone))?;
             let cast = match scope::names_columns_or_tables(&value) {
                 false => cast,
                 true => {
@@ -264,8 +281,9 @@ impl Query {
         if let Some(lakes) = lakes {
             scope::name_the_lake(&mut query, lakes.first);
         }
-        let _ = query.visit(&mut Substitute(&casts));
-        expand_in(&mut query, lakes, depth)?;
+        substitute(&mut query, &casts);
+        // What a query asks of others is what it was asked, or its own.
+        expand_in(&mut query, lakes.map(Lakes::in_utc), depth, &mut vec![])?;
         scope::put_first(&mut query, parts);
         Ok(query)
     }
@@ -295,57 +313,56 @@ impl Query {
     }
 }
 
-/// The schemas of a session that are lakes.
-#[derive(Clone, Copy)]
-pub(in crate::engine) struct Lakes<'a> {
-    /// The one that a name alone means.
-    pub(in crate::engine) first: &'a str,
-    /// All of them.
-    pub(in crate::engine) all: &'a [&'a str],
-}
-
-impl<'a> Lakes<'a> {
-    /// The lakes, of which names alone mean this one.
-    fn with_first(self, name: &str) -> Option<Self> {
-        let first = self.all.iter().find(|known| **known == name)?;
-        Some(Self { first, ..self })
-    }
-}
-
-/// Puts the SQL of named queries in the places where a statement asks them as tables: `top_write()`, or `lake.top_write()`.
+/// Puts the SQL of named queries in the places where a statement asks them as tables: `top_write()`, or `lake.top_write()`. What their values
+/// name is added to `calls`.
 ///
 /// # Errors
 /// [`Error::Invalid`] or [`Error::Unknown`] for parameters that a query does not have or lacks, lakes that are not there, and a name
 /// in WITH that is the full name of a lake's table.
-pub(in crate::engine) fn expand(statement: &mut Statement, lakes: Lakes<'_>) -> Result<()> {
+pub(in crate::engine) fn expand(
+    statement: &mut Statement,
+    lakes: Lakes<'_>,
+    calls: &mut Vec<CallNames>,
+) -> Result<()> {
     match statement {
-        Statement::Statement(inner) => expand_in(inner.as_mut(), Some(lakes), DEPTH),
-        Statement::Explain(explain) => expand(&mut explain.statement, lakes),
+        Statement::Statement(inner) => expand_in(inner.as_mut(), Some(lakes), DEPTH, calls),
+        Statement::Explain(explain) => expand(&mut explain.statement, lakes, calls),
         Statement::CopyTo(copy) => match &mut copy.source {
-            CopyToSource::Query(query) => expand_in(query.as_mut(), Some(lakes), DEPTH),
+            CopyToSource::Query(query) => expand_in(query.as_mut(), Some(lakes), DEPTH, calls),
             CopyToSource::Relation(_) => Ok(()),
         },
         _ => Ok(()),
     }
 }
 
-fn expand_in(node: &mut impl VisitMut, lakes: Option<Lakes<'_>>, depth: usize) -> Result<()> {
-    match node.visit(&mut Expand { lakes, depth }) {
+fn expand_in(
+    node: &mut impl VisitMut,
+    lakes: Option<Lakes<'_>>,
+    depth: usize,
+    calls: &mut Vec<CallNames>,
+) -> Result<()> {
+    let mut expand = Expand {
+        lakes,
+        depth,
+        calls,
+    };
+    match node.visit(&mut expand) {
         ControlFlow::Continue(()) => Ok(()),
         ControlFlow::Break(error) => Err(error),
     }
 }
 
-struct Expand<'a> {
+struct Expand<'a, 'c> {
     lakes: Option<Lakes<'a>>,
     depth: usize,
+    calls: &'c mut Vec<CallNames>,
 }
 
-impl Expand<'_> {
+impl Expand<'_, '_> {
     /// What stands instead of a table with arguments, and that of the query's names by which it was called; None if it is no named
     /// query.
     fn expanded(
-        &self,
+        &mut self,
         name: &ObjectName,
         args: &[FunctionArg],
     ) -> Result<Option<(&'static str, SqlQuery)>> {
@@ -374,11 +391,13 @@ impl Expand<'_> {
             .checked_sub(1)
             .ok_or_else(|| Error::Invalid(format!("{} asks itself", query.name)))?;
         let given = args.iter().map(argument).collect::<Result<Vec<_>>>()?;
-        Ok(Some((called, query.with(given, lakes, depth)?)))
+        let zone = || lakes.map_or(Ok(Tz::UTC), |lakes| (lakes.zone)(lakes.first));
+        let query = query.with(given, lakes, &zone, depth, self.calls)?;
+        Ok(Some((called, query)))
     }
 }
 
-impl VisitorMut for Expand<'_> {
+impl VisitorMut for Expand<'_, '_> {
     type Break = Error;
 
     fn pre_visit_query(&mut self, query: &mut SqlQuery) -> ControlFlow<Error> {
@@ -417,57 +436,11 @@ impl VisitorMut for Expand<'_> {
     }
 }
 
-/// The name of an argument, if it has one, and its value.
-fn argument(argument: &FunctionArg) -> Result<(Option<String>, Expr)> {
-    let (name, value) = match argument {
-        FunctionArg::Named { name, arg, .. } => (Some(name.value.to_lowercase()), arg),
-        FunctionArg::ExprNamed { name, arg, .. } => (Some(name.to_string().to_lowercase()), arg),
-        FunctionArg::Unnamed(arg) => (None, arg),
-    };
-    match value {
-        FunctionArgExpr::Expr(value) => Ok((name, value.clone())),
-        other => Err(Error::Invalid(format!(
-            "`{other}` is not a valid parameter value"
-        ))),
-    }
-}
-
-/// Puts values in the places of `$name`.
-struct Substitute<'a>(&'a [(String, Expr)]);
-
-impl VisitorMut for Substitute<'_> {
-    type Break = ();
-
-    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
-        if let Expr::Value(value) = expr
-            && let Value::Placeholder(name) = &value.value
-            && let Some((_, given)) = self.0.iter().find(|(known, _)| known == name)
-        {
-            *expr = given.clone();
-        }
-        ControlFlow::Continue(())
-    }
-}
-
-fn expression(sql: &str) -> Result<Expr> {
-    let parsed = Parser::new(&GenericDialect {})
-        .try_with_sql(sql)
-        .and_then(|mut parser| parser.parse_expr());
-    parsed.map_err(|e| Error::Invalid(format!("`{sql}`: {e}")))
-}
-
-fn parse_query(sql: &str) -> Result<SqlQuery> {
-    let parsed = Parser::new(&GenericDialect {})
-        .try_with_sql(sql)
-        .and_then(|mut parser| parser.parse_query());
-    parsed
-        .map(|query| *query)
-        .map_err(|e| Error::Invalid(e.to_string()))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use datafusion::sql::sqlparser::dialect::GenericDialect;
+    use datafusion::sql::sqlparser::parser::Parser;
 
     #[test]
     fn every_query_has_a_meaning_and_uses_each_of_its_parameters() {
@@ -517,11 +490,15 @@ mod tests {
             let query = super::query(name).unwrap();
             let statement = |name: &str| {
                 let given = [(name.to_string(), "3".to_string())];
-                query.statement(&given).unwrap().to_string()
+                query
+                    .question(&given, Tz::UTC)
+                    .unwrap()
+                    .statement
+                    .to_string()
             };
             assert_eq!(statement("limit"), statement("n"), "{name}");
             let twice = ["n", "limit"].map(|name| (name.to_string(), "3".to_string()));
-            let why = query.statement(&twice).unwrap_err().to_string();
+            let why = query.question(&twice, Tz::UTC).unwrap_err().to_string();
             assert!(why.contains("n is given twice"), "{why}");
         }
         for query in queries() {
@@ -563,8 +540,9 @@ mod tests {
             let lakes = Lakes {
                 first: "month",
                 all: &["month"],
+                zone: &|_| Ok(Tz::Europe__Berlin),
             };
-            expand(&mut statement, lakes)
+            expand(&mut statement, lakes, &mut vec![])
                 .map(|()| statement.to_string())
                 .map_err(|e| e.to_string())
         };
@@ -573,6 +551,10 @@ mod tests {
                 .unwrap()
                 .contains("CAST(80 AS DOUBLE)")
         );
+        // A query that asks another hands a time over as it is.
+        let nested = call("SELECT * FROM root_causes(\"from\" => '2026-09-11')").unwrap();
+        assert!(nested.contains("'2026-09-10T22:00:00Z'"), "{nested}");
+        assert!(!nested.contains("Europe/Berlin"), "{nested}");
         assert_eq!(
             call("SELECT * FROM ost_fullness(abov => 80)").unwrap_err(),
             "unknown parameter `abov`; did you mean `above`?"

@@ -1,7 +1,10 @@
 //! The columns and the parameters of a named query, as its front matter says them.
 
 use crate::error::{Error, Result};
-use datafusion::sql::sqlparser::ast::{Expr, Value};
+use crate::source::moment::moment;
+use chrono::DateTime;
+use chrono_tz::Tz;
+use datafusion::sql::sqlparser::ast::{DataType, Expr, Value};
 use serde::Deserialize;
 
 /// A column of a named query; types are written as in the schema files.
@@ -49,7 +52,7 @@ pub struct Param {
 pub enum ParamType {
     /// Text.
     Text,
-    /// A time; one without a zone is UTC in SQL, and in the site's zone on the command line.
+    /// A time; one without an offset is in the site's zone.
     Timestamp,
     /// A whole number.
     Int,
@@ -136,14 +139,11 @@ impl ParamType {
         }
     }
 
-    /// An expression of this type.
-    pub(in crate::engine) fn cast(self, expr: &Expr) -> String {
+    /// An expression of this type; a time without an offset is one of `zone`.
+    pub(in crate::engine) fn cast(self, expr: &Expr, zone: Tz) -> String {
         match self {
             Self::Text => format!("CAST({expr} AS VARCHAR)"),
-            Self::Timestamp => {
-                let time = whole_minute(expr).unwrap_or_else(|| expr.to_string());
-                format!("arrow_cast({time}, 'Timestamp(Microsecond, Some(\"UTC\"))')")
-            }
+            Self::Timestamp => time(expr, zone),
             // Where a literal must stand, as after LIMIT, one does.
             Self::Int if matches!(expr, Expr::Value(v) if matches!(v.value, Value::Number(..))) => {
                 expr.to_string()
@@ -155,17 +155,79 @@ impl ParamType {
     }
 }
 
-/// A time that leaves out the seconds, `'2026-09-01T12:00'`, with them; None if it is none.
-fn whole_minute(expr: &Expr) -> Option<String> {
-    let Expr::Value(value) = expr else {
-        return None;
+/// A time in UTC. What is written down is read here; of anything else the type decides, once it is known, whether it has an offset.
+fn time(expr: &Expr, zone: Tz) -> String {
+    let in_zone = |value: &str, zone: &str| {
+        format!("arrow_cast({value}, 'Timestamp(Microsecond, Some(\"{zone}\"))')")
     };
-    let Value::SingleQuotedString(text) = &value.value else {
-        return None;
+    let written = written(expr).and_then(|text| moment(text, zone).ok());
+    if let Some(time) = written.and_then(DateTime::from_timestamp_micros) {
+        let time = time.format("%Y-%m-%dT%H:%M:%S%.fZ");
+        return in_zone(&format!("'{time}'"), "UTC");
+    }
+    match zone {
+        Tz::UTC => in_zone(&expr.to_string(), "UTC"),
+        zone => in_zone(&in_zone(&expr.to_string(), zone.name()), "UTC"),
+    }
+}
+
+/// The text of a time or date that is written down: `'2026-09-01'`, `DATE '2026-09-01'`.
+fn written(expr: &Expr) -> Option<&str> {
+    let value = match expr {
+        Expr::Value(value) => value,
+        Expr::TypedString(typed) => match typed.data_type {
+            DataType::Date | DataType::Timestamp(..) => &typed.value,
+            _ => return None,
+        },
+        _ => return None,
     };
-    let formats = ["%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M"];
-    let mut times = formats
-        .iter()
-        .filter_map(|format| chrono::NaiveDateTime::parse_from_str(text, format).ok());
-    Some(format!("'{}'", times.next()?.format("%Y-%m-%dT%H:%M:%S")))
+    match &value.value {
+        Value::SingleQuotedString(text) => Some(text),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::query_call::expression;
+    use super::*;
+
+    #[test]
+    fn a_time_without_an_offset_is_in_the_zone() {
+        let cast = |sql: &str, zone: Tz| {
+            let expr = expression(sql).unwrap();
+            ParamType::Timestamp.cast(&expr, zone)
+        };
+        let utc = "'Timestamp(Microsecond, Some(\"UTC\"))')";
+        for sql in [
+            "'2026-09-11'",
+            "'2026-09-11T00:00'",
+            "'2026-09-11 00:00:00'",
+            "'2026-09-10T22:00:00Z'",
+            "'2026-09-11 00:00:00+02:00'",
+            "DATE '2026-09-11'",
+            "TIMESTAMP '2026-09-11 00:00:00'",
+        ] {
+            assert_eq!(
+                cast(sql, Tz::Europe__Berlin),
+                format!("arrow_cast('2026-09-10T22:00:00Z', {utc}"),
+                "{sql}"
+            );
+        }
+        assert_eq!(
+            cast("'2026-09-11 00:30'", Tz::UTC),
+            format!("arrow_cast('2026-09-11T00:30:00Z', {utc}")
+        );
+        // What is no date is DataFusion's to refuse.
+        assert_eq!(
+            cast("'yesterday'", Tz::UTC),
+            format!("arrow_cast('yesterday', {utc}")
+        );
+        assert_eq!(
+            cast("now()", Tz::Europe__Berlin),
+            format!(
+                "arrow_cast(arrow_cast(now(), 'Timestamp(Microsecond, Some(\"Europe/Berlin\"))'), {utc}"
+            )
+        );
+    }
 }

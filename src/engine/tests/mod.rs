@@ -57,8 +57,8 @@ pub(super) fn engine(lake: &Lake, threads: usize) -> Engine {
     Engine::new(EngineOptions {
         lakes,
         threads: Some(threads),
-        memory: None,
         settings: vec![("iolode.fallback".into(), "error".into())],
+        ..EngineOptions::default()
     })
     .unwrap()
 }

@@ -26,4 +26,5 @@ pub(in crate::engine) mod signed_counts;
 pub(in crate::engine) mod single_distinct;
 pub(in crate::engine) mod sum;
 pub(in crate::engine) mod to_char;
+pub(in crate::engine) mod total_filters;
 pub(in crate::engine) mod window_identity;

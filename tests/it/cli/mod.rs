@@ -3,4 +3,5 @@
 pub(crate) mod help;
 pub(crate) mod lake;
 pub(crate) mod output;
+pub(crate) mod query;
 pub(crate) mod sql;
