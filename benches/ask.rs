@@ -155,6 +155,7 @@ impl Sessions {
             memory: wanted.memory,
             threads: Some(wanted.threads),
             settings,
+            ..EngineOptions::default()
         })?;
         if self.kept.len() == SESSIONS {
             self.kept.remove(0);

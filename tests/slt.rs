@@ -115,6 +115,7 @@ fn session(is_troubled: bool, own: Option<&Kept>) -> Result<Session, Error> {
         memory: None,
         threads: Some(2),
         settings: vec![("iolode.fallback".into(), "error".into())],
+        ..EngineOptions::default()
     })
     .map(Session)
 }

@@ -154,6 +154,8 @@ impl Session {
             lakes,
             memory,
             threads,
+            // Whoever runs the command may read them anyway.
+            local_files: true,
             ..EngineOptions::default()
         };
         Ok(Self {

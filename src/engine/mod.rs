@@ -45,6 +45,7 @@ pub use sql::{factors, habits, queries, root_causes};
 
 use crate::error::{Error, Result};
 use catalog::lakes::{AttachedLake, Catalog, SessionTables};
+use catalog::local_files;
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::arrow::record_batch::RecordBatch;
 use datafusion::catalog::{CatalogProvider, MemorySchemaProvider};
@@ -62,8 +63,8 @@ use futures::StreamExt;
 use session::options::{Fallback, Options};
 use session::state;
 use sql::{
-    all_sets, headings, long_chains, order_aliases, order_positions, refused_clauses, time_zone,
-    using,
+    all_sets, headings, long_chains, order_aliases, order_all, order_positions, refused_clauses,
+    summarize, time_zone, using,
 };
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -95,6 +96,8 @@ pub struct EngineOptions {
     pub threads: Option<usize>,
     /// Options that hold from the beginning, as `SET` would set them: `("iolode.fallback", "error")`.
     pub settings: Vec<(String, String)>,
+    /// Whether SQL may read CSV and Parquet files of this machine, `FROM 'x.csv'`: where whoever writes it may read them anyway.
+    pub local_files: bool,
 }
 
 /// A session that answers SQL.
@@ -109,6 +112,7 @@ pub struct Engine {
     session_functions: Arc<SessionFunctions>,
     planner: Arc<SessionState>,
     memory: Option<usize>,
+    local_files: bool,
     fallbacks: Arc<Fallbacks>,
 }
 
@@ -187,6 +191,7 @@ impl Engine {
             session_functions: Arc::default(),
             planner,
             memory: options.memory,
+            local_files: options.local_files,
             fallbacks: Arc::default(),
         })
     }
@@ -233,10 +238,9 @@ impl Engine {
             .with_dialect(&GenericDialect {})
             .with_recursion_limit(limit)
             .build();
-        let statements = parser
-            .and_then(|mut parser| parser.parse_statements())
+        let mut statements = parser
+            .and_then(|mut parser| summarize::parse_statements(&mut parser))
             .map_err(|e| self.error(e))?;
-        let mut statements = Vec::from(statements);
         statements.iter_mut().try_for_each(long_chains::bracket)?;
         statements.iter_mut().for_each(plain_user);
         let lakes: Vec<&str> = self.sources.iter().map(|lake| lake.name.as_str()).collect();
@@ -333,13 +337,16 @@ impl Engine {
         }
     }
 
-    async fn plan(&self, statement: Statement) -> Result<DataFrame> {
+    async fn plan(&self, mut statement: Statement) -> Result<DataFrame> {
         if let Some(request) = statement::read(&statement)? {
             return self.about_functions(request).await;
         }
         let mut state = self.context.state();
         let pinned = Catalog::new(&self.sources, self.own.clone(), self.planner.clone());
-        state.register_catalog_list(pinned.clone().list());
+        let catalogs = pinned.clone().list();
+        local_files::add(&mut statement, self.local_files, &state, catalogs.as_ref()).await?;
+        state.register_catalog_list(catalogs);
+        let by_all = order_all::mark(&mut statement)?;
         self.register_called(&statement, &pinned, &mut state)
             .await?;
         let mut plan = state.statement_to_plan(statement.clone()).await;
@@ -357,6 +364,12 @@ impl Engine {
             {
                 plan = Ok(planned);
             }
+        }
+        if by_all {
+            plan = plan.and_then(order_all::written_out);
+        }
+        if summarize::is_asked(&statement) {
+            plan = plan.and_then(|plan| summarize::of(plan, &state));
         }
         let plan = plan.map_err(|e| self.error(e))?;
         catalog::lakes::refuse_drop(&plan)?;

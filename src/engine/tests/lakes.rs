@@ -27,8 +27,8 @@ fn with(lakes: Vec<(&str, &Lake, Option<u64>)>) -> crate::Result<Engine> {
     Engine::new(EngineOptions {
         lakes,
         threads: Some(2),
-        memory: None,
         settings: vec![("iolode.fallback".into(), "error".into())],
+        ..EngineOptions::default()
     })
 }
 

@@ -59,6 +59,7 @@ pub(super) fn engine(lake: &Lake, threads: usize) -> Engine {
         threads: Some(threads),
         memory: None,
         settings: vec![("iolode.fallback".into(), "error".into())],
+        ..EngineOptions::default()
     })
     .unwrap()
 }

@@ -135,6 +135,7 @@ fn a_named_query_asks_the_lake_whose_name_stands_before_it() {
             threads: Some(2),
             memory: None,
             settings: vec![("iolode.fallback".into(), "error".into())],
+            ..EngineOptions::default()
         })
         .unwrap();
         let logs = ask(&engine, "SELECT count(*) FROM \"B.c\".darshan_log").await;
