@@ -2,6 +2,7 @@
 
 use super::executor::Ask;
 use super::exit::Exit;
+use super::lake_args::none_given;
 use super::output_args::OutputArgs;
 use super::period::{moment, period, zone};
 use super::screen::Terminal;
@@ -180,7 +181,7 @@ fn wrapped(command: &str, words: Vec<String>, before: usize, indent: usize, end:
 fn usage(name: &str, params: &[Param]) -> String {
     let needed = params.iter().filter(|param| param.default.is_none());
     let needed = needed.map(|param| format!("--{} <{}>", param.flag(), placeholder(param.kind)));
-    let mut words = vec!["<--lake LAKE|--logs PATH>".to_string()];
+    let mut words = vec!["[--lake LAKE|--logs PATH]".to_string()];
     words.extend(needed);
     words.push("[OPTIONS]".into());
     wrapped(
@@ -319,14 +320,20 @@ impl FromArgMatches for Args {
 }
 
 pub(super) fn run(args: &Args, screen: &mut Terminal) -> anyhow::Result<Exit> {
-    let Common { ask, output } = &args.common;
+    let output = &args.common.output;
     let Some(asked) = args.asked else {
         return list(screen);
     };
+    let ask = &args.common.ask.or_default_lake()?;
+    if ask.lake.is_empty() && ask.logs.is_empty() {
+        return Err(none_given("--lake LAKE, or logs as --logs PATH").into());
+    }
     let typed = typed(&args.given, &asked.params(), ask)?;
     let query = match asked {
         Asked::Query(query) => query,
-        Asked::Analysis(analysis) => return write_answers(&args.common, analysis, &typed, screen),
+        Asked::Analysis(analysis) => {
+            return write_answers(ask, output, analysis, &typed, screen);
+        }
     };
     let statement = query.statement(&typed)?;
     let out = output.file()?;
@@ -402,12 +409,13 @@ fn list(screen: &mut Terminal) -> anyhow::Result<Exit> {
 
 /// What an analysis finds, as a page or as JSON.
 fn write_answers(
-    common: &Common,
+    ask: &QueryArgs,
+    output: &OutputArgs,
     analysis: &'static Analysis,
     given: &[(String, String)],
     screen: &mut Terminal,
 ) -> anyhow::Result<Exit> {
-    let as_json = match common.output.format().name {
+    let as_json = match output.format().name {
         "table" => false,
         "json" => true,
         other => {
@@ -419,10 +427,10 @@ fn write_answers(
         }
     };
     let values = analysis.values(given)?;
-    let out = common.output.file()?;
+    let out = output.file()?;
     let takes_period = (analysis.params)();
     let takes_period = takes_period.iter().any(|param| is_common(&param.name));
-    let session = Session::open_for(&common.ask, takes_period, screen)?;
+    let session = Session::open_for(ask, takes_period, screen)?;
     let exit = session.exit();
     let answers = session.answers(analysis, values)?;
     let text = match as_json {

@@ -3,6 +3,7 @@
 use super::executor::{Ask, Executor, Names, Ran};
 use super::exit::Exit;
 use super::interrupt;
+use super::lake_args::{default_lake, none_given};
 use super::open::open_to_read;
 use super::output::Format;
 use super::output::writer::{RowWriter, Sink, Style};
@@ -25,9 +26,9 @@ use tokio::runtime::Runtime;
 use tokio::sync::{Notify, mpsc};
 
 /// What questions are asked of, and with how much.
-#[derive(clap::Args, Debug, Default)]
+#[derive(clap::Args, Clone, Debug, Default)]
 pub(crate) struct QueryArgs {
-    /// The lake; several may be given, each is then a SQL schema under the name of its directory, or under NAME=DIR
+    /// The lake; several may be given, each is then a SQL schema under the name of its directory, or under NAME=DIR (default: IOLODE_LAKE, else that of the config file)
     #[arg(long, value_name = "LAKE")]
     pub(crate) lake: Vec<String>,
     /// Read this version of the lake instead of its newest
@@ -37,7 +38,7 @@ pub(crate) struct QueryArgs {
     #[arg(long, value_name = "PATH", num_args = 1..)]
     pub(crate) logs: Vec<PathBuf>,
     /// First import what is new in the registered sources of the lake
-    #[arg(long, requires = "lake")]
+    #[arg(long)]
     pub(crate) ingest: bool,
     /// With --logs or --ingest: only logs that start at this date or later
     #[arg(long, value_name = "DATE")]
@@ -60,6 +61,9 @@ pub(crate) struct QueryArgs {
     /// Report when a statement was planned again, for example for lack of memory
     #[arg(short, long)]
     pub(crate) verbose: bool,
+    /// What names the lake, if it is the default one.
+    #[arg(skip)]
+    pub(crate) lake_by: Option<String>,
 }
 
 /// An engine with threads of its own.
@@ -124,7 +128,12 @@ impl Session {
             lake.snapshot(Some(version))?;
             *asked = Some(version);
         }
-        let mut asked: Vec<String> = ask.lake.iter().map(|lake| format!("lake {lake}")).collect();
+        let by = match &ask.lake_by {
+            Some(by) => format!(" ({by})"),
+            None => String::new(),
+        };
+        let asked = ask.lake.iter().map(|lake| format!("lake {lake}{by}"));
+        let mut asked: Vec<String> = asked.collect();
         if !ask.logs.is_empty() {
             asked.push(match ask.logs.as_slice() {
                 [one] => format!("the logs of {}", one.display()),
@@ -134,6 +143,14 @@ impl Session {
             exit = ask.take_in(&lake, &ask.logs, screen)?;
             lakes.insert(0, ("logs".to_string(), Arc::new(lake), None));
         } else if ask.ingest {
+            if lakes.is_empty() {
+                return Err(none_given("--lake LAKE").into());
+            }
+            if let [(_, lake, _)] = &lakes[..]
+                && let (Some(by), Some(root)) = (&ask.lake_by, lake.root())
+            {
+                screen.say(format_args!("lake {}, named by {by}", shown_path(root)));
+            }
             for (_, lake, _) in &lakes {
                 if ask.take_in(lake, &[], screen)? == Exit::SomeFailed {
                     exit = Exit::SomeFailed;
@@ -144,7 +161,9 @@ impl Session {
         }
         let nothing = lakes.is_empty();
         if nothing {
-            asked.push("no lake; give one with --lake, or logs with --logs".to_string());
+            asked.push(
+                "no lake; give one with --lake or IOLODE_LAKE, or logs with --logs".to_string(),
+            );
         }
         let threads = ask.threads.map(usize::from);
         let memory = ask
@@ -224,7 +243,7 @@ impl Session {
         match text.split("; ").next() {
             Some(unknown) if self.nothing && unknown.starts_with("unknown table `") => {
                 anyhow::anyhow!(
-                    "{unknown}; there is no lake: give one with --lake, or logs with --logs"
+                    "{unknown}; there is no lake: give one with --lake or IOLODE_LAKE, or logs with --logs"
                 )
             }
             _ => error,
@@ -283,6 +302,22 @@ impl Drop for Session {
 }
 
 impl QueryArgs {
+    /// The same with the default lake, if neither a lake nor logs are given and there is one.
+    ///
+    /// # Errors
+    /// Those of the config file.
+    pub(crate) fn or_default_lake(&self) -> anyhow::Result<Self> {
+        let mut ask = self.clone();
+        if self.lake.is_empty()
+            && self.logs.is_empty()
+            && let Some(chosen) = default_lake()?
+        {
+            ask.lake.push(chosen.path.display().to_string());
+            ask.lake_by = chosen.by;
+        }
+        Ok(ask)
+    }
+
     fn take_in(&self, lake: &Lake, paths: &[PathBuf], screen: &Terminal) -> anyhow::Result<Exit> {
         let zone = match &self.timezone {
             Some(name) => super::period::zone(name).map_err(Error::Invalid)?,

@@ -52,7 +52,7 @@ pub(super) fn run(args: &Args, screen: &mut Terminal) -> anyhow::Result<Exit> {
         (None, []) => Some(read_stdin()?),
         (None, _) => None,
     };
-    let session = Session::open(&args.ask, screen)?;
+    let session = Session::open(&args.ask.or_default_lake()?, screen)?;
     let exit = session.exit();
     let described = session.describe().to_string();
     let settings = args.output.settings();

@@ -26,7 +26,8 @@ class Terminal:
         self.pid, self.keys = pty.fork()
         if self.pid == 0:
             os.environ.update(HOME=home, TERM="xterm", NO_COLOR="1", TZ="UTC")
-            os.environ.pop("XDG_STATE_HOME", None)
+            for name in ("XDG_STATE_HOME", "XDG_CONFIG_HOME", "IOLODE_LAKE"):
+                os.environ.pop(name, None)
             os.execv(program, [program, *arguments])
         fcntl.ioctl(self.keys, termios.TIOCSWINSZ, struct.pack("4H", 40, 100, 0, 0))
         self.shown = ""
