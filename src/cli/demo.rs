@@ -184,7 +184,7 @@ pub(super) fn run(args: &Args, screen: &mut Terminal) -> anyhow::Result<Exit> {
     let mut session = Session::open(&ask, screen)?;
     let style = Style {
         look: screen.look,
-        expanded: false,
+        ..Style::default()
     };
     for question in QUESTIONS {
         writeln!(screen.data, "\n{}\n", question.title)?;

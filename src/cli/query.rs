@@ -345,7 +345,9 @@ pub(super) fn run(args: &Args, screen: &mut Terminal) -> anyhow::Result<Exit> {
     let exit = session.exit();
     let look = screen.look;
     let mut shell = Shell::new(session, output.settings(), &mut screen.data, look, out);
-    shell.run(Ask::Query(Box::new(statement)))?;
+    let units = query.columns.iter().map(|column| &column.unit);
+    let units = units.map(|unit| (!unit.is_empty()).then(|| unit.clone()));
+    shell.run(Ask::Query(Box::new(statement), units.collect()))?;
     shell.finish()?;
     Ok(exit)
 }

@@ -18,7 +18,7 @@ use crate::lake::{IngestOptions, Lake};
 use crate::text::{quoted, shown_path};
 use anyhow::Context;
 use datafusion::arrow::array::{AsArray, RecordBatch};
-use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::arrow::datatypes::{Schema, SchemaRef};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -265,9 +265,9 @@ impl Session {
     ) -> (Task<()>, mpsc::Receiver<Result<Part, Error>>) {
         let (sender, receiver) = mpsc::channel(2);
         let engine = self.engine.clone();
-        let statement = match ask {
-            Ask::Sql(sql) => Err(sql.to_string()),
-            Ask::Query(statement) => Ok(statement),
+        let (statement, declared) = match ask {
+            Ask::Sql(sql) => (Err(sql.to_string()), None),
+            Ask::Query(statement, units) => (Ok(statement), Some(units)),
         };
         let task = runtime.spawn(async move {
             let rows = async {
@@ -276,7 +276,9 @@ impl Session {
                     Err(sql) => engine.run(&sql).await?,
                 };
                 // Nobody listens any more when the answer is not wanted any more.
-                let _ = sender.send(Ok(Part::Columns(rows.schema()))).await;
+                let units = declared.unwrap_or_else(|| rows.units().to_vec());
+                let columns = Part::Columns(rows.schema(), units);
+                let _ = sender.send(Ok(columns)).await;
                 while let Some(batch) = rows.next().await? {
                     if sender.send(Ok(Part::Rows(batch))).await.is_err() {
                         break;
@@ -361,7 +363,7 @@ fn fallbacks(before: [usize; 2], after: [usize; 2]) -> impl Iterator<Item = Stri
 
 /// What an answer is sent as.
 enum Part {
-    Columns(SchemaRef),
+    Columns(SchemaRef, Vec<Option<String>>),
     Rows(RecordBatch),
 }
 
@@ -372,6 +374,19 @@ impl<T> Drop for Task<T> {
     fn drop(&mut self) {
         self.0.abort();
     }
+}
+
+/// The columns with their units.
+fn with_units(schema: &SchemaRef, units: &[Option<String>]) -> SchemaRef {
+    let fields = schema.fields().iter().enumerate().map(|(at, field)| {
+        let mut metadata = field.metadata().clone();
+        match units.get(at).cloned().flatten() {
+            Some(unit) => metadata.insert("unit".into(), unit),
+            None => metadata.remove("unit"),
+        };
+        field.as_ref().clone().with_metadata(metadata)
+    });
+    Arc::new(Schema::new(fields.collect::<Vec<_>>()))
 }
 
 impl Executor for Session {
@@ -390,7 +405,11 @@ impl Executor for Session {
         let (mut task, mut receiver) = self.start(runtime, ask);
         let first = self.waiting.block_on(next(&mut receiver, &stop));
         let schema = match first.map_err(|error| self.explain(error))? {
-            Some(Part::Columns(schema)) => schema,
+            // Units are for a person: files say what DataFusion says of their columns.
+            Some(Part::Columns(schema, units)) => match format.name {
+                "table" => with_units(&schema, &units),
+                _ => schema,
+            },
             Some(Part::Rows(_)) | None => {
                 self.ended(&mut task)?;
                 return Ok(Ran::default());

@@ -31,6 +31,7 @@ mod scan;
 mod session;
 mod sql;
 mod udf;
+mod units;
 
 #[cfg(test)]
 mod tests;
@@ -406,6 +407,7 @@ impl Engine {
         let mut stream = execute_stream(physical, state.task_ctx())?;
         let first = stream.next().await.transpose()?;
         Ok(Rows {
+            units: units::units(plan),
             schema,
             first,
             stream,
@@ -446,6 +448,7 @@ impl Engine {
 /// The rows of an answer, batch by batch.
 pub struct Rows {
     schema: SchemaRef,
+    units: Vec<Option<String>>,
     first: Option<RecordBatch>,
     stream: SendableRecordBatchStream,
     engine: Engine,
@@ -455,6 +458,11 @@ impl Rows {
     /// The columns.
     pub fn schema(&self) -> SchemaRef {
         self.schema.clone()
+    }
+
+    /// The unit of each column, such as `B` or `s`, as far as the tables and what is done with their columns say it for certain.
+    pub fn units(&self) -> &[Option<String>] {
+        &self.units
     }
 
     /// The next rows; None after the last.

@@ -42,7 +42,7 @@ pub(super) fn print(
     }
     let style = Style {
         look,
-        expanded: false,
+        ..Style::default()
     };
     let mut table = |title: &str, batch: RecordBatch| -> anyhow::Result<()> {
         if batch.num_rows() > 0 {

@@ -74,7 +74,7 @@ pub(super) fn list(
 ) -> anyhow::Result<Exit> {
     let style = Style {
         look: screen.look,
-        expanded: false,
+        ..Style::default()
     };
     let note = format.write(&mut screen.data, batch, style)?;
     note.into_iter().for_each(|note| screen.say(note));
