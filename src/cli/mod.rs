@@ -22,6 +22,7 @@ mod panics;
 mod period;
 mod progress;
 mod query;
+mod query_args;
 mod repl;
 mod schema;
 mod screen;

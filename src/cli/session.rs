@@ -3,68 +3,27 @@
 use super::executor::{Ask, Executor, Names, Ran};
 use super::exit::Exit;
 use super::interrupt;
-use super::lake_args::{default_lake, none_given};
+use super::lake_args::none_given;
 use super::open::open_to_read;
 use super::output::Format;
 use super::output::writer::{RowWriter, Sink, Style};
-use super::period::period;
-use super::progress::{self, Bar};
+use super::query_args::QueryArgs;
 use super::screen::Terminal;
 use crate::answer::analysis::{Analysis, Values};
 use crate::answer::answer::Answer;
 use crate::engine::{Engine, EngineOptions, runtime};
 use crate::error::Error;
-use crate::lake::{IngestOptions, Lake};
+use crate::lake::Lake;
 use crate::text::{quoted, shown_path};
 use anyhow::Context;
 use datafusion::arrow::array::{AsArray, RecordBatch};
 use datafusion::arrow::datatypes::{Schema, SchemaRef};
 use std::collections::HashSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::runtime::Runtime;
 use tokio::sync::{Notify, mpsc};
-
-/// What questions are asked of, and with how much.
-#[derive(clap::Args, Clone, Debug, Default)]
-pub(crate) struct QueryArgs {
-    /// The lake; several may be given, each is then a SQL schema under the name of its directory, or under NAME=DIR (default: IOLODE_LAKE, else that of the config file)
-    #[arg(long, value_name = "LAKE")]
-    pub(crate) lake: Vec<String>,
-    /// Read this version of the lake instead of its newest
-    #[arg(long, value_name = "N")]
-    pub(crate) version: Option<u64>,
-    /// Query these logs or directories of logs, without a lake
-    #[arg(long, value_name = "PATH", num_args = 1..)]
-    pub(crate) logs: Vec<PathBuf>,
-    /// First import what is new in the registered sources of the lake
-    #[arg(long)]
-    pub(crate) ingest: bool,
-    /// With --logs or --ingest: only logs that start at this date or later
-    #[arg(long, value_name = "DATE")]
-    pub(crate) from: Option<String>,
-    /// With --logs or --ingest: only logs that start before this date
-    #[arg(long, value_name = "DATE")]
-    pub(crate) to: Option<String>,
-    /// Time zone of these dates, such as Europe/Berlin (default: the lake's, else UTC)
-    #[arg(long, value_name = "ZONE")]
-    pub(crate) timezone: Option<String>,
-    /// With --logs or --ingest: import traced accesses (DXT) as well
-    #[arg(long)]
-    pub(crate) dxt: bool,
-    /// Memory for sorts, joins and groupings, such as 2GiB (default: half of the machine's)
-    #[arg(long, value_name = "SIZE", value_parser = super::size::parse)]
-    pub(crate) memory: Option<u64>,
-    /// Number of threads (default: all cores)
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
-    pub(crate) threads: Option<u16>,
-    /// Report when a statement was planned again, for example for lack of memory
-    #[arg(short, long)]
-    pub(crate) verbose: bool,
-    /// What names the lake, if it is the default one.
-    #[arg(skip)]
-    pub(crate) lake_by: Option<String>,
-}
 
 /// An engine with threads of its own.
 pub(crate) struct Session {
@@ -80,7 +39,17 @@ pub(crate) struct Session {
     nothing: bool,
     /// Whether to say when a statement was run in another way than planned.
     verbose: bool,
+    /// Threads of `runtime`, if that was asked for.
+    threads: Option<usize>,
 }
+
+/// The user has stopped a statement.
+#[derive(Debug, thiserror::Error)]
+#[error("interrupted")]
+struct Interrupted;
+
+/// How long the threads of a statement that was stopped are waited for.
+const END: Duration = Duration::from_millis(400);
 
 impl Session {
     /// Opens what is to be asked; takes in logs first where that is wanted.
@@ -187,6 +156,7 @@ impl Session {
             described: asked.join(", "),
             nothing,
             verbose: ask.verbose,
+            threads,
         })
     }
 
@@ -230,11 +200,74 @@ impl Session {
         let answers = self.waiting.block_on(async {
             tokio::select! {
                 biased;
-                () = stop.notified() => Err(anyhow::anyhow!("interrupted")),
+                () = stop.notified() => Err(anyhow::Error::new(Interrupted)),
                 answers = &mut task.0 => Ok(answers?),
             }
         })?;
         answers.map_err(|error| self.explain(error.into()))
+    }
+
+    /// Gives up the statement that runs. What of it ends in no other way goes on, on threads that nothing else waits for.
+    ///
+    /// # Errors
+    /// If the system gives no others.
+    fn abandon(&mut self) -> anyhow::Result<()> {
+        self.engine.interrupt();
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_timeout(END);
+        }
+        self.runtime = Some(runtime(self.threads)?);
+        Ok(())
+    }
+
+    /// Runs a statement and writes its rows.
+    fn run_to_its_end(
+        &self,
+        ask: Ask<'_>,
+        format: &Format,
+        style: Style,
+        sink: Sink<'_>,
+    ) -> anyhow::Result<Ran> {
+        let Some(runtime) = &self.runtime else {
+            return Ok(Ran::default());
+        };
+        let before = self.engine.fallbacks().counts();
+        let (_during, stop) = interrupt::during_statement()?;
+        let (mut task, mut receiver) = self.start(runtime, ask);
+        let first = self.waiting.block_on(next(&mut receiver, &stop));
+        let schema = match first.map_err(|error| self.explain(error))? {
+            // Units are for a person: files say what DataFusion says of their columns.
+            Some(Part::Columns(schema, units)) => match format.name {
+                "table" => with_units(&schema, &units),
+                _ => schema,
+            },
+            Some(Part::Rows(_)) | None => {
+                self.ended(&mut task)?;
+                return Ok(Ran::default());
+            }
+        };
+        let mut ran = Ran::default();
+        // Statements such as SET answer with no columns at all.
+        let mut writer: Option<Box<dyn RowWriter + '_>> = match schema.fields().is_empty() {
+            true => None,
+            false => Some(format.writer(sink, &schema, style)?),
+        };
+        while let Some(part) = self.waiting.block_on(next(&mut receiver, &stop))? {
+            if let (Part::Rows(batch), Some(writer)) = (part, &mut writer) {
+                ran.rows += batch.num_rows() as u64;
+                writer.write(&batch)?;
+            }
+        }
+        self.ended(&mut task)?;
+        if let Some(writer) = writer {
+            ran.answered = true;
+            ran.notes.extend(writer.finish()?);
+        }
+        if self.verbose {
+            let after = self.engine.fallbacks().counts();
+            ran.notes.extend(fallbacks(before, after));
+        }
+        Ok(ran)
     }
 
     /// A table cannot be known where there is nothing to ask.
@@ -303,52 +336,6 @@ impl Drop for Session {
     }
 }
 
-impl QueryArgs {
-    /// The same with the default lake, if neither a lake nor logs are given and there is one.
-    ///
-    /// # Errors
-    /// Those of the config file.
-    pub(crate) fn or_default_lake(&self) -> anyhow::Result<Self> {
-        let mut ask = self.clone();
-        if self.lake.is_empty()
-            && self.logs.is_empty()
-            && let Some(chosen) = default_lake()?
-        {
-            ask.lake.push(chosen.path.display().to_string());
-            ask.lake_by = chosen.by;
-        }
-        Ok(ask)
-    }
-
-    fn take_in(&self, lake: &Lake, paths: &[PathBuf], screen: &Terminal) -> anyhow::Result<Exit> {
-        let zone = match &self.timezone {
-            Some(name) => super::period::zone(name).map_err(Error::Invalid)?,
-            None => lake.site()?.zone()?,
-        };
-        let period =
-            period(self.from.as_deref(), self.to.as_deref(), zone).map_err(Error::Invalid)?;
-        let (_during, cancel) = interrupt::during_ingest()?;
-        let mut options = IngestOptions {
-            paths: paths.iter().cloned().map(Into::into).collect(),
-            period,
-            dxt: self.dxt,
-            cancel,
-            ..IngestOptions::default()
-        };
-        if let Some(threads) = self.threads {
-            options.threads = usize::from(threads);
-        }
-        let bar = Bar::new(screen);
-        let report = lake.ingest(&options, &bar);
-        bar.clear();
-        let report = report?;
-        Ok(match report.version {
-            Some(_) => progress::end(&report, lake, bar.elapsed(), screen),
-            None => progress::failures(&report, screen),
-        })
-    }
-}
-
 /// What a statement that was run in another way than planned says of it.
 fn fallbacks(before: [usize; 2], after: [usize; 2]) -> impl Iterator<Item = String> {
     let notes = [
@@ -397,46 +384,11 @@ impl Executor for Session {
         style: Style,
         sink: Sink<'_>,
     ) -> anyhow::Result<Ran> {
-        let Some(runtime) = &self.runtime else {
-            return Ok(Ran::default());
-        };
-        let before = self.engine.fallbacks().counts();
-        let (_during, stop) = interrupt::during_statement()?;
-        let (mut task, mut receiver) = self.start(runtime, ask);
-        let first = self.waiting.block_on(next(&mut receiver, &stop));
-        let schema = match first.map_err(|error| self.explain(error))? {
-            // Units are for a person: files say what DataFusion says of their columns.
-            Some(Part::Columns(schema, units)) => match format.name {
-                "table" => with_units(&schema, &units),
-                _ => schema,
-            },
-            Some(Part::Rows(_)) | None => {
-                self.ended(&mut task)?;
-                return Ok(Ran::default());
-            }
-        };
-        let mut ran = Ran::default();
-        // Statements such as SET answer with no columns at all.
-        let mut writer: Option<Box<dyn RowWriter + '_>> = match schema.fields().is_empty() {
-            true => None,
-            false => Some(format.writer(sink, &schema, style)?),
-        };
-        while let Some(part) = self.waiting.block_on(next(&mut receiver, &stop))? {
-            if let (Part::Rows(batch), Some(writer)) = (part, &mut writer) {
-                ran.rows += batch.num_rows() as u64;
-                writer.write(&batch)?;
-            }
+        let ran = self.run_to_its_end(ask, format, style, sink);
+        if ran.as_ref().is_err_and(|error| error.is::<Interrupted>()) {
+            self.abandon()?;
         }
-        self.ended(&mut task)?;
-        if let Some(writer) = writer {
-            ran.answered = true;
-            ran.notes.extend(writer.finish()?);
-        }
-        if self.verbose {
-            let after = self.engine.fallbacks().counts();
-            ran.notes.extend(fallbacks(before, after));
-        }
-        Ok(ran)
+        ran
     }
 
     fn names(&mut self) -> anyhow::Result<Names> {
@@ -494,7 +446,7 @@ async fn next(
 ) -> anyhow::Result<Option<Part>> {
     tokio::select! {
         biased;
-        () = stop.notified() => Err(anyhow::anyhow!("interrupted")),
+        () = stop.notified() => Err(Interrupted.into()),
         part = receiver.recv() => Ok(part.transpose()?),
     }
 }

@@ -2,9 +2,10 @@
 
 use super::exit::Exit;
 use super::output_args::OutputArgs;
+use super::query_args::QueryArgs;
 use super::repl;
 use super::screen::Terminal;
-use super::session::{QueryArgs, Session};
+use super::session::Session;
 use super::shell::Shell;
 use crate::error::Error;
 use std::io::{IsTerminal, Read};

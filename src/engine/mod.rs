@@ -60,6 +60,7 @@ use datafusion::prelude::SessionContext;
 use datafusion::sql::parser::{DFParserBuilder, Statement};
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use error::{Known, is_exhausted, translate};
+use exec::interruptible::{Stop, interruptible};
 use futures::StreamExt;
 use session::options::{Fallback, Options};
 use session::state;
@@ -114,6 +115,7 @@ pub struct Engine {
     planner: Arc<SessionState>,
     memory: Option<usize>,
     local_files: bool,
+    stop: Arc<Stop>,
     fallbacks: Arc<Fallbacks>,
 }
 
@@ -193,6 +195,7 @@ impl Engine {
             planner,
             memory: options.memory,
             local_files: options.local_files,
+            stop: Arc::default(),
             fallbacks: Arc::default(),
         })
     }
@@ -316,6 +319,12 @@ impl Engine {
         }
     }
 
+    /// Has the statements that run now end soon, also in a join that looks at very many pairs of rows. Whoever waits for one of them gives
+    /// up its task as well: most of it can end in no other way.
+    pub fn interrupt(&self) {
+        self.stop.stop();
+    }
+
     /// How often this session had to answer in another way than it had planned.
     pub fn fallbacks(&self) -> &Fallbacks {
         &self.fallbacks
@@ -403,6 +412,7 @@ impl Engine {
                 physical
             }
         };
+        let physical = interruptible(physical, &self.stop.flag())?;
         let schema = physical.schema();
         let mut stream = execute_stream(physical, state.task_ctx())?;
         let first = stream.next().await.transpose()?;
