@@ -71,8 +71,8 @@ pub(super) struct Described {
 const OF_COLUMNS: &[&str] = &["column", "type", "unit", "null", "meaning", "source"];
 /// What is said of a parameter.
 const OF_PARAMETERS: &[&str] = &["parameter", "type", "default", "meaning"];
-/// What takes several lines where the terminal is narrow.
-const SENTENCES: &[&str] = &["meaning", "source", "a row is", "gives"];
+/// What takes several lines where the terminal is narrow; the types of structures are long, too.
+const SENTENCES: &[&str] = &["type", "meaning", "source", "a row is", "gives"];
 
 /// What is known about a table, view, named query or analysis of that name; None if it is none of them.
 pub(super) fn described(name: &str) -> Option<Described> {
@@ -361,7 +361,10 @@ mod tests {
             );
             let header = table.lines().next().unwrap();
             assert!(!text.contains('…') && !header.contains("source"), "{text}");
-            assert!(note.is_some_and(|note| note.starts_with("without source")));
+            assert!(
+                note.is_some_and(|note| note.starts_with("without source")),
+                "{text}"
+            );
             for column in &crate::table::table(name).unwrap().columns {
                 assert!(
                     table.contains(&format!("\n {} ", column.name)),
@@ -369,7 +372,9 @@ mod tests {
                     column.name
                 );
                 let last = column.doc.split(' ').next_back().unwrap();
-                assert!(table.contains(last), "{}: {last}", column.name);
+                // A word that is longer than its column is cut in two.
+                let is_whole = last.len() <= 16;
+                assert!(!is_whole || table.contains(last), "{}: {last}", column.name);
             }
         }
     }

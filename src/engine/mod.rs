@@ -47,6 +47,7 @@ pub use sql::{factors, habits, queries, root_causes};
 use crate::error::{Error, Result};
 use catalog::lakes::{AttachedLake, Catalog, SessionTables};
 use catalog::local_files;
+use datafusion::arrow::compute::concat_batches;
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::arrow::record_batch::RecordBatch;
 use datafusion::catalog::{CatalogProvider, MemorySchemaProvider};
@@ -275,7 +276,7 @@ impl Engine {
     }
 
     /// The plan of one statement, over one version of each lake; statements that change the session or the lake (`SET`,
-    /// `CREATE VIEW`, `CREATE FUNCTION`) have then done so.
+    /// `CREATE VIEW`, `CREATE FUNCTION`) have then done so, and SUMMARIZE has looked at its rows.
     ///
     /// # Errors
     /// [`Error::Invalid`] if it cannot be read or planned, or is not one statement; those of the lake.
@@ -378,16 +379,28 @@ impl Engine {
         if by_all {
             plan = plan.and_then(order_all::written_out);
         }
-        if summarize::is_asked(&statement) {
-            plan = plan.and_then(|plan| summarize::of(plan, &state));
-        }
         let plan = plan.map_err(|e| self.error(e))?;
+        if summarize::is_asked(&statement) {
+            return self.summary(state, plan).await;
+        }
         catalog::lakes::refuse_drop(&plan)?;
         options::check(&plan)?;
         self.context
             .execute_logical_plan(plan)
             .await
             .map_err(|e| self.error(e))
+    }
+
+    /// What SUMMARIZE says of what a plan gives. It is run for that: the answer is small.
+    async fn summary(&self, state: SessionState, plan: LogicalPlan) -> Result<DataFrame> {
+        let summarized = plan.schema().clone();
+        let figures = summarize::figures(plan, &state).map_err(|e| self.error(e))?;
+        let rows = Box::pin(self.run_frame(DataFrame::new(state, figures))).await?;
+        let figures = concat_batches(&rows.schema(), &rows.collect().await?);
+        let figures = figures.map_err(DataFusionError::from);
+        let answer = figures.and_then(|figures| summarize::rows(&summarized, &figures));
+        let answer = answer.and_then(|answer| self.context.read_batch(answer));
+        answer.map_err(|e| self.error(e))
     }
 
     /// Runs a plan until its first rows are there: from then on a failure is final.

@@ -6,7 +6,9 @@
 use crate::engine::sql::visit::visit_mut;
 use crate::error::{Error, Result};
 use crate::table::tables;
+use datafusion::arrow::csv::reader::Format;
 use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use datafusion::arrow::error::ArrowError;
 use datafusion::catalog::{
     CatalogProvider, CatalogProviderList, MemoryCatalogProvider, MemorySchemaProvider,
     SchemaProvider, TableProvider,
@@ -53,7 +55,8 @@ impl VisitorMut for Files {
         let [ObjectNamePart::Identifier(ident)] = &name.0[..] else {
             return ControlFlow::Continue(());
         };
-        if ident.quote_style != Some('\'') {
+        // A name without a dot is that of a table, whatever quotes it has.
+        if ident.quote_style != Some('\'') || !ident.value.contains(['.', '/']) {
             return ControlFlow::Continue(());
         }
         let path = ident.value.clone();
@@ -112,12 +115,13 @@ async fn table(path: &str, state: &SessionState) -> Result<Arc<dyn TableProvider
     let ending = ending.to_string_lossy().to_lowercase();
     let separated = |by: u8| -> Arc<dyn FileFormat> {
         let csv = CsvFormat::default().with_has_header(true);
-        Arc::new(csv.with_delimiter(by).with_schema_infer_max_rec(INFERRED))
+        // A text in quotes may have several lines: the file is not cut into parts.
+        Arc::new(csv.with_delimiter(by).with_newlines_in_values(true))
     };
-    let (format, is_text): (Arc<dyn FileFormat>, bool) = match ending.as_str() {
-        "csv" => (separated(b','), true),
-        "tsv" => (separated(b'\t'), true),
-        "parquet" => (Arc::new(ParquetFormat::default()), false),
+    let (format, separator): (Arc<dyn FileFormat>, Option<u8>) = match ending.as_str() {
+        "csv" => (separated(b','), Some(b',')),
+        "tsv" => (separated(b'\t'), Some(b'\t')),
+        "parquet" => (Arc::new(ParquetFormat::default()), None),
         _ => {
             return Err(Error::Invalid(format!(
                 "{path}: expected a file whose name ends in .csv, .tsv or .parquet"
@@ -138,13 +142,20 @@ async fn table(path: &str, state: &SessionState) -> Result<Arc<dyn TableProvider
     };
     let url = ListingTableUrl::parse(url(&whole)).map_err(|e| refused(&e))?;
     let options = ListingOptions::new(format).with_file_extension("");
-    let inferred = options.infer_schema(state, &url).await;
-    let mut schema = inferred.map_err(|e| refused(&e.strip_backtrace()))?;
+    let schema = match separator {
+        None => {
+            let inferred = options.infer_schema(state, &url).await;
+            inferred.map_err(|e| refused(&e.strip_backtrace()))?
+        }
+        Some(by) => {
+            let inferred = tokio::task::spawn_blocking(move || columns(file, by)).await;
+            inferred
+                .map_err(|e| refused(&e))?
+                .map_err(|e| refused(&e))?
+        }
+    };
     if schema.fields().is_empty() {
         return Err(refused(&"it has no columns"));
-    }
-    if is_text {
-        schema = with_ids(&schema);
     }
     let config = ListingTableConfig::new(url)
         .with_listing_options(options)
@@ -166,19 +177,27 @@ fn url(path: &Path) -> String {
     url
 }
 
-/// The columns of a CSV file, ids as unsigned integers: those above 2^63 look like fractions, which would not be equal to the ids of a lake.
-fn with_ids(schema: &Schema) -> SchemaRef {
+/// The columns of a CSV file by its first rows. DataFusion 55.2 cuts the file at line ends for that, also at those inside of texts.
+///
+/// Ids are unsigned: those above 2^63 look like fractions, which would not be equal to the ids of a lake.
+fn columns(file: std::fs::File, separator: u8) -> Result<SchemaRef, ArrowError> {
+    let format = Format::default().with_header(true);
+    let format = format.with_delimiter(separator);
+    let (schema, _) = format.infer_schema(std::io::BufReader::new(file), Some(INFERRED))?;
     let is_id = |name: &str| {
         let mut columns = tables().flat_map(|table| table.schema.fields());
         columns.any(|known| known.name() == name && *known.data_type() == DataType::UInt64)
     };
     let fields = schema.fields().iter().map(|field| {
-        match *field.data_type() == DataType::Float64 && is_id(field.name()) {
-            true => Arc::new(Field::new(field.name(), DataType::UInt64, true)),
-            false => field.clone(),
-        }
+        let kind = match field.data_type() {
+            DataType::Float64 if is_id(field.name()) => DataType::UInt64,
+            // Without any value.
+            DataType::Null => DataType::Utf8,
+            kind => kind.clone(),
+        };
+        Field::new(field.name(), kind, true)
     });
-    Arc::new(Schema::new(fields.collect::<Vec<_>>()))
+    Ok(Arc::new(Schema::new(fields.collect::<Vec<_>>())))
 }
 
 #[cfg(test)]

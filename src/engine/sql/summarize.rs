@@ -1,19 +1,20 @@
 //! `SUMMARIZE t`, `SUMMARIZE TABLE t` and `SUMMARIZE SELECT ..`: a row for each column, under the names that DuckDB gives them.
 //!
 //! Neither sqlparser 0.62 nor DataFusion knows the statement. It is read as `SELECT * FROM (..)` under an alias that no user can type, and
-//! its plan, which says what the columns are, is put under an aggregate of one row. Lists of that row are unnested to the rows of the answer.
+//! its plan, which says what the columns are, is put under an aggregate of one row, of which the answer is made.
 //!
 //! Values are text where columns of several types share a place. `approx_unique` is an estimate, and so are `q25`, `q50` and `q75` above 50
-//! values. Averages are of numbers, quantiles of numbers and times; lists, structures and binary values have a count and NULL.
+//! values. Averages and quantiles are of numbers and times; lists, structures and binary values have a count and NULL.
 
-use datafusion::arrow::datatypes::{DataType, TimeUnit};
-use datafusion::common::{Column, Result, ScalarValue, exec_datafusion_err};
+use datafusion::arrow::array::{
+    Array, ArrayRef, AsArray, Decimal128Array, Int64Array, RecordBatch, StringArray,
+};
+use datafusion::arrow::compute;
+use datafusion::arrow::datatypes::{DataType, Fields, Float64Type, Int64Type};
+use datafusion::common::{Column, DFSchema, Result, exec_datafusion_err};
 use datafusion::error::DataFusionError;
 use datafusion::execution::session_state::SessionState;
-use datafusion::functions_nested::expr_fn::{array_element, make_array};
-use datafusion::logical_expr::{
-    AggregateUDF, Expr, LogicalPlan, LogicalPlanBuilder, ScalarUDF, cast, lit, when,
-};
+use datafusion::logical_expr::{AggregateUDF, Expr, LogicalPlan, LogicalPlanBuilder, cast, lit};
 use datafusion::sql::parser::{DFParser, Statement};
 use datafusion::sql::sqlparser::ast::{
     Ident, Query, SetExpr, Statement as SqlStatement, TableFactor,
@@ -122,50 +123,31 @@ pub(in crate::engine) fn is_asked(statement: &Statement) -> bool {
         if alias.name.value == ALIAS)
 }
 
-/// The plan of the summary of what a plan gives.
+/// The plan of the figures of what a plan gives, one row; [`rows`] makes the answer of it. All of it in one plan would be planned for minutes
+/// where a table has a hundred columns.
 ///
 /// # Errors
 /// Those of DataFusion.
-pub(in crate::engine) fn of(plan: LogicalPlan, state: &SessionState) -> Result<LogicalPlan> {
+pub(in crate::engine) fn figures(plan: LogicalPlan, state: &SessionState) -> Result<LogicalPlan> {
     let functions = Functions::of(state)?;
-    let mut aggregates = vec![functions.count.call(vec![lit(1_i64)]).alias(ROWS)];
-    let mut lists: Vec<Vec<Expr>> = HEADINGS.iter().map(|_| vec![]).collect();
+    let mut figures = vec![functions.count.call(vec![lit(1_i64)]).alias(ROWS)];
     for (at, (table, field)) in plan.schema().iter().enumerate() {
         let column = Expr::Column(Column::from((table, field)));
-        let summary =
-            functions.column(at, field.name(), column, field.data_type(), &mut aggregates);
-        for (list, value) in lists.iter_mut().zip(summary?) {
-            list.push(value);
-        }
+        functions.add(at, column, field.data_type(), &mut figures);
     }
-    let columns = HEADINGS.iter().zip(lists);
-    let columns = columns.map(|(name, values)| make_array(values).alias(*name));
-    let names = HEADINGS.iter().map(|name| Column::new_unqualified(*name));
-    LogicalPlanBuilder::from(plan)
-        .aggregate(Vec::<Expr>::new(), aggregates)?
-        .project(columns.collect::<Vec<_>>())?
-        .unnest_columns_with_options(names.collect(), Default::default())?
-        .build()
+    let builder = LogicalPlanBuilder::from(plan);
+    builder.aggregate(Vec::<Expr>::new(), figures)?.build()
 }
 
-/// The columns of the answer.
-const HEADINGS: [&str; 12] = [
-    "column_name",
-    "column_type",
-    "min",
-    "max",
-    "approx_unique",
-    "avg",
-    "std",
-    "q25",
-    "q50",
-    "q75",
-    "count",
-    "null_percentage",
-];
-
-/// The name of the aggregate that counts the rows.
+/// The names of the figures of a column, before its number, and of the number of rows.
 const ROWS: &str = "rows";
+const MIN: &str = "min";
+const MAX: &str = "max";
+const AVG: &str = "avg";
+const STD: &str = "std";
+const DISTINCT: &str = "distinct";
+const VALUES: &str = "values";
+const QUARTILES: &str = "quartiles";
 
 /// What is used of the session.
 struct Functions {
@@ -175,21 +157,14 @@ struct Functions {
     distinct: Arc<AggregateUDF>,
     avg: Arc<AggregateUDF>,
     std: Arc<AggregateUDF>,
-    quantiles: Arc<AggregateUDF>,
-    round: Arc<ScalarUDF>,
-    replace: Arc<ScalarUDF>,
+    percentiles: Arc<AggregateUDF>,
 }
 
 impl Functions {
     fn of(state: &SessionState) -> Result<Self> {
-        let missing = |name: &str| exec_datafusion_err!("there is no function {name}");
         let aggregate = |name: &str| {
             let found = state.aggregate_functions().get(name).cloned();
-            found.ok_or_else(|| missing(name))
-        };
-        let scalar = |name: &str| {
-            let found = state.scalar_functions().get(name).cloned();
-            found.ok_or_else(|| missing(name))
+            found.ok_or_else(|| exec_datafusion_err!("there is no function {name}"))
         };
         Ok(Self {
             count: aggregate("count")?,
@@ -198,107 +173,155 @@ impl Functions {
             distinct: aggregate("approx_distinct")?,
             avg: aggregate("avg")?,
             std: aggregate("stddev")?,
-            quantiles: aggregate("approx_percentiles")?,
-            round: scalar("round")?,
-            replace: scalar("regexp_replace")?,
+            percentiles: aggregate("approx_percentiles")?,
         })
     }
 
-    /// The values of a column under [`HEADINGS`], over aggregates that are added.
-    fn column(
-        &self,
-        at: usize,
-        name: &str,
-        column: Expr,
-        kind: &DataType,
-        aggregates: &mut Vec<Expr>,
-    ) -> Result<[Expr; HEADINGS.len()]> {
-        let mut add = |what: &str, aggregate: Expr| {
-            let name = format!("{what} {at}");
-            aggregates.push(aggregate.alias(&name));
-            Expr::Column(Column::new_unqualified(name))
+    /// Adds the figures of a column.
+    fn add(&self, at: usize, column: Expr, kind: &DataType, figures: &mut Vec<Expr>) {
+        let mut add = |what: &str, function: &Arc<AggregateUDF>, args: Vec<Expr>| {
+            figures.push(function.call(args).alias(format!("{what} {at}")));
         };
-        let none = || lit(ScalarValue::Utf8(None));
-        let (min, max) = match is_ordered(kind) {
-            true => (
-                text(add("min", self.min.call(vec![column.clone()]))),
-                text(add("max", self.max.call(vec![column.clone()]))),
-            ),
-            false => (none(), none()),
-        };
-        let (avg, std) = match kind.is_numeric() {
-            true => {
-                let number = cast(column.clone(), DataType::Float64);
-                (
-                    text(add("avg", self.avg.call(vec![number.clone()]))),
-                    text(add("std", self.std.call(vec![number]))),
-                )
-            }
-            false => (none(), none()),
-        };
-        let quantiles = match (kind, kind.is_numeric()) {
-            (_, true) => Some(column.clone()),
-            (DataType::Timestamp(..), _) => Some(cast(column.clone(), DataType::Int64)),
-            (DataType::Date32, _) => {
-                Some(cast(cast(column.clone(), DataType::Int32), DataType::Int64))
-            }
-            _ => None,
-        };
-        let [q25, q50, q75] = match quantiles {
-            Some(values) => {
-                let parts = vec![cast(values, DataType::Float64), lit(4_i64)];
-                let list = add("quantiles", self.quantiles.call(parts));
-                [2, 3, 4].map(|quarter: i64| {
-                    self.quantile(array_element(list.clone(), lit(quarter)), kind)
-                })
-            }
-            None => [none(), none(), none()],
-        };
+        let number = |expr: Expr| cast(expr, DataType::Float64);
+        add(VALUES, &self.count, vec![column.clone()]);
         // DataFusion estimates the distinct values of no floats and dictionaries.
         let distinct = match kind {
-            DataType::Float16
-            | DataType::Float32
-            | DataType::Float64
-            | DataType::Dictionary(..) => text(column.clone()),
+            kind if kind.is_floating() => cast(column.clone(), DataType::Utf8),
+            DataType::Dictionary(..) => cast(column.clone(), DataType::Utf8),
             _ => column.clone(),
         };
-        let distinct = add("distinct", self.distinct.call(vec![distinct]));
-        let values = add("count", self.count.call(vec![column]));
-        let rows = Expr::Column(Column::new_unqualified(ROWS));
-        let float = |count: Expr| cast(count, DataType::Float64);
-        let missing = (float(rows.clone()) - float(values)) / float(rows.clone());
-        let missing = self.round.call(vec![missing * lit(100.0), lit(2_i64)]);
-        let missing = when(rows.clone().gt(lit(0_i64)), missing).end()?;
-        Ok([
-            lit(name),
-            lit(sql_type(kind)),
-            min,
-            max,
-            cast(distinct, DataType::Int64),
-            avg,
-            std,
-            q25,
-            q50,
-            q75,
-            rows,
-            cast(missing, DataType::Decimal128(9, 2)),
-        ])
-    }
-
-    /// A quantile as text of the type of its column.
-    fn quantile(&self, value: Expr, kind: &DataType) -> Expr {
-        let whole = |value: Expr| cast(self.round.call(vec![value]), DataType::Int64);
-        match kind {
-            DataType::Timestamp(..) => text(cast(whole(value), kind.clone())),
-            DataType::Date32 => text(cast(cast(whole(value), DataType::Int32), DataType::Date32)),
-            // Between two integers there may be a half.
-            kind if kind.is_integer() => {
-                let end = [lit("\\.0$"), lit("")];
-                let text = vec![text(value)];
-                self.replace.call([text, end.to_vec()].concat())
-            }
-            _ => text(value),
+        add(DISTINCT, &self.distinct, vec![distinct]);
+        if is_ordered(kind) {
+            add(MIN, &self.min, vec![column.clone()]);
+            add(MAX, &self.max, vec![column.clone()]);
         }
+        let values = match kind {
+            kind if kind.is_numeric() => {
+                add(STD, &self.std, vec![number(column.clone())]);
+                column
+            }
+            DataType::Timestamp(..) => cast(column, DataType::Int64),
+            DataType::Date32 => cast(cast(column, DataType::Int32), DataType::Int64),
+            _ => return,
+        };
+        add(AVG, &self.avg, vec![number(values.clone())]);
+        add(
+            QUARTILES,
+            &self.percentiles,
+            vec![number(values), lit(4_i64)],
+        );
+    }
+}
+
+/// The answer: a row for each column of `summarized`, of the row of its figures.
+///
+/// # Errors
+/// Those of Arrow.
+pub(in crate::engine) fn rows(summarized: &DFSchema, figures: &RecordBatch) -> Result<RecordBatch> {
+    let count = |name: &str| {
+        let column = figures.column_by_name(name);
+        let column = column.map(|column| compute::cast(column, &DataType::Int64));
+        let column = column.transpose()?;
+        let value = column.filter(|column| column.len() == 1);
+        Ok::<_, DataFusionError>(
+            value.map_or(0, |column| column.as_primitive::<Int64Type>().value(0)),
+        )
+    };
+    let rows = count(ROWS)?;
+    // Texts of the columns of the answer, in their order, those that are counts apart.
+    let mut texts: [Vec<Option<String>>; 9] = Default::default();
+    let (mut distinct, mut missing) = (vec![], vec![]);
+    for (at, field) in summarized.fields().iter().enumerate() {
+        let figure = |what: &str| figures.column_by_name(&format!("{what} {at}"));
+        let text = |what: &str| figure(what).map_or(Ok(None), text);
+        let quartiles = match figure(QUARTILES) {
+            Some(list) => quartiles(list, field.data_type())?,
+            None => [None, None, None],
+        };
+        let avg = match figure(AVG) {
+            Some(avg) => as_text(avg, field.data_type())?,
+            None => None,
+        };
+        let of_column = [
+            Some(field.name().clone()),
+            Some(sql_type(field.data_type())),
+            text(MIN)?,
+            text(MAX)?,
+            avg,
+            text(STD)?,
+        ];
+        let of_column = of_column.into_iter().chain(quartiles);
+        for (texts, value) in texts.iter_mut().zip(of_column) {
+            texts.push(value);
+        }
+        distinct.push(count(&format!("{DISTINCT} {at}"))?);
+        let lacking = rows - count(&format!("{VALUES} {at}"))?;
+        // Hundredths of a percent.
+        let lacking = (rows > 0).then(|| (lacking as f64 / rows as f64 * 1e4).round() as i128);
+        missing.push(lacking);
+    }
+    let [name, kind, min, max, avg, std, q25, q50, q75] =
+        texts.map(|texts| Arc::new(StringArray::from(texts)) as ArrayRef);
+    let rows = vec![rows; distinct.len()];
+    let missing = Decimal128Array::from(missing).with_precision_and_scale(9, 2)?;
+    let columns: [(&str, ArrayRef); 12] = [
+        ("column_name", name),
+        ("column_type", kind),
+        ("min", min),
+        ("max", max),
+        ("approx_unique", Arc::new(Int64Array::from(distinct))),
+        ("avg", avg),
+        ("std", std),
+        ("q25", q25),
+        ("q50", q50),
+        ("q75", q75),
+        ("count", Arc::new(Int64Array::from(rows))),
+        ("null_percentage", Arc::new(missing)),
+    ];
+    let columns = columns.map(|(name, column)| (name, column, true));
+    Ok(RecordBatch::try_from_iter_with_nullable(columns)?)
+}
+
+/// The first value of a column as text; None for NULL.
+fn text(column: &ArrayRef) -> Result<Option<String>> {
+    let texts = compute::cast(column, &DataType::Utf8)?;
+    let is_there = texts.len() > 0 && !texts.is_null(0);
+    Ok(is_there.then(|| texts.as_string::<i32>().value(0).to_string()))
+}
+
+/// The three quartiles between least and greatest value, as text of the type of their column.
+fn quartiles(list: &ArrayRef, kind: &DataType) -> Result<[Option<String>; 3]> {
+    let list = list.as_list::<i32>();
+    if list.is_empty() || list.is_null(0) {
+        return Ok([None, None, None]);
+    }
+    let values = list.value(0);
+    let quartile = |at: usize| {
+        let value = values.slice(at, 1);
+        let number = value.as_primitive::<Float64Type>().value(0);
+        match kind.is_integer() && number.fract() == 0.0 {
+            true => Ok(Some(format!("{number:.0}"))),
+            // Between two integers there may be a half.
+            false => as_text(&value, kind),
+        }
+    };
+    Ok([quartile(1)?, quartile(2)?, quartile(3)?])
+}
+
+/// A number that stands for a value of some type, as text: a time as a time, anything else as the number. None for NULL.
+fn as_text(number: &ArrayRef, kind: &DataType) -> Result<Option<String>> {
+    let whole = || -> ArrayRef {
+        let numbers = number.as_primitive::<Float64Type>().iter();
+        let whole = numbers.map(|n| n.map(|n| n.round() as i64));
+        Arc::new(whole.collect::<Int64Array>())
+    };
+    match kind {
+        DataType::Timestamp(..) => text(&compute::cast(&whole(), kind)?),
+        DataType::Date32 => {
+            let days = compute::cast(&whole(), &DataType::Int32)?;
+            text(&compute::cast(&days, kind)?)
+        }
+        _ => text(number),
     }
 }
 
@@ -308,10 +331,6 @@ fn is_ordered(kind: &DataType) -> bool {
     kind.is_numeric()
         || kind.is_temporal()
         || matches!(kind, T::Boolean | T::Utf8 | T::LargeUtf8 | T::Utf8View)
-}
-
-fn text(value: Expr) -> Expr {
-    cast(value, DataType::Utf8)
 }
 
 /// The name in SQL of a type; of one that has none there, Arrow's.
@@ -334,13 +353,26 @@ fn sql_type(kind: &DataType) -> String {
         T::Binary | T::LargeBinary | T::BinaryView => "BYTEA".into(),
         T::Date32 => "DATE".into(),
         T::Time64(_) => "TIME".into(),
-        T::Timestamp(TimeUnit::Second | TimeUnit::Millisecond | TimeUnit::Microsecond, _)
-        | T::Timestamp(TimeUnit::Nanosecond, _) => "TIMESTAMP".into(),
+        T::Timestamp(..) => "TIMESTAMP".into(),
         T::Interval(_) | T::Duration(_) => "INTERVAL".into(),
         T::List(item) | T::LargeList(item) => format!("{}[]", sql_type(item.data_type())),
         T::Dictionary(_, value) => sql_type(value),
+        T::Struct(fields) => format!("STRUCT({})", fields_of(fields, true)),
+        T::Map(entries, _) => match entries.data_type() {
+            T::Struct(fields) => format!("MAP({})", fields_of(fields, false)),
+            _ => kind.to_string(),
+        },
         other => other.to_string(),
     }
+}
+
+/// The types of fields, with their names or without.
+fn fields_of(fields: &Fields, named: bool) -> String {
+    let fields = fields.iter().map(|field| match named {
+        true => format!("{} {}", field.name(), sql_type(field.data_type())),
+        false => sql_type(field.data_type()),
+    });
+    fields.collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]
@@ -358,7 +390,7 @@ mod tests {
             "s | VARCHAR | a | b | 2 | NULL | NULL | NULL | NULL | NULL | 3 | 33.33",
             "f | DOUBLE | 0.5 | 1.5 | 2 | 1.0 | 0.7071067811865476 | 0.75 | 1.0 | 1.25 | 3 | 33.33",
             "b | BOOLEAN | false | true | 2 | NULL | NULL | NULL | NULL | NULL | 3 | 33.33",
-            "at | TIMESTAMP | 2026-09-01T00:00:00 | 2026-09-03T00:00:00 | 3 | NULL | NULL | 2026-09-01T12:00:00 | 2026-09-02T00:00:00 | 2026-09-02T12:00:00 | 3 | 0.00",
+            "at | TIMESTAMP | 2026-09-01T00:00:00 | 2026-09-03T00:00:00 | 3 | 2026-09-02T00:00:00 | NULL | 2026-09-01T12:00:00 | 2026-09-02T00:00:00 | 2026-09-02T12:00:00 | 3 | 0.00",
         ];
         assert_eq!(ask(sql).unwrap(), rows);
     }
@@ -375,6 +407,7 @@ mod tests {
             "summarize WITH t AS (SELECT 1 AS a, 2 AS b) SELECT * FROM t ORDER BY ALL;",
             "SUMMARIZE SELECT array[1] AS a, x'00' AS b",
             "SUMMARIZE SELECT NULL AS a, interval '1 day' AS b",
+            "SUMMARIZE SELECT DATE '2026-09-01' AS a, named_struct('x', 1) AS b",
         ] {
             assert_eq!(names(sql), ["a", "b"], "{sql}");
         }

@@ -220,6 +220,18 @@ fn a_file_beside_the_lake_is_a_table_of_a_statement() {
         );
         assert_eq!(ask(&lake, &joined), "n,several\n40,true\n", "{name}");
     }
+    // Text of several lines, in a file that is large enough to be read in parts.
+    let mut lines = "n,text\n".to_string();
+    (0..200_000).for_each(|n| {
+        lines.push_str(&format!(
+            "{n},\"two lines\nof {n}, which are one text for its part\"\n"
+        ))
+    });
+    assert!(lines.len() > 10 << 20);
+    std::fs::write(dir.path().join("lines.csv"), lines).unwrap();
+    let sums =
+        "select count(*) as rows, sum(n) as n, count(distinct text) as texts from 'lines.csv'";
+    assert_eq!(ask(&[], sums), "rows,n,texts\n200000,19999900000,200000\n");
     let csv = "name,at,note\nior,2026-09-01T12:00:00Z,\"a,\"\"b\"\"\"\nhacc,,\n";
     std::fs::write(dir.path().join("apps.csv"), csv).unwrap();
     assert_eq!(
@@ -228,6 +240,10 @@ fn a_file_beside_the_lake_is_a_table_of_a_statement() {
             "select apps.name, note from 'apps.csv' where at < now()"
         ),
         "name,note\nior,\"a,\"\"b\"\"\"\n"
+    );
+    assert_eq!(
+        ask(&lake, "select count(*) > 0 as any from 'darshan_log'"),
+        "any\ntrue\n"
     );
     let rows = ask(&[], "summarize 'apps.csv'");
     assert!(
