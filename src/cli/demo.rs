@@ -6,8 +6,9 @@ use super::interrupt;
 use super::output::FORMATS;
 use super::output::writer::Style;
 use super::progress::{self, Bar};
+use super::query_args::QueryArgs;
 use super::screen::Terminal;
-use super::session::{QueryArgs, Session};
+use super::session::Session;
 use super::synth;
 use crate::error::Error;
 use crate::lake::{CreateOptions, IngestOptions, Lake};
@@ -184,7 +185,7 @@ pub(super) fn run(args: &Args, screen: &mut Terminal) -> anyhow::Result<Exit> {
     let mut session = Session::open(&ask, screen)?;
     let style = Style {
         look: screen.look,
-        expanded: false,
+        ..Style::default()
     };
     for question in QUESTIONS {
         writeln!(screen.data, "\n{}\n", question.title)?;

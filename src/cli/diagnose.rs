@@ -1,6 +1,7 @@
 //! `iolode diagnose`: the page of a job, also of logs that are in no lake.
 
 use super::exit::Exit;
+use super::lake_args::none_given;
 use super::query::{self, Common};
 use super::screen::Terminal;
 use crate::answer::analysis::ANALYSES;
@@ -46,5 +47,9 @@ pub(super) fn run(mut args: Args, screen: &mut Terminal) -> anyhow::Result<Exit>
     let analysis = ANALYSES.iter().find(|analysis| analysis.name == "diagnose");
     let analysis =
         analysis.ok_or_else(|| Error::Invalid("there is no analysis `diagnose`".into()))?;
-    query::write_answers(&args.common, analysis, &given, screen)
+    let ask = args.common.ask.or_default_lake()?;
+    if ask.lake.is_empty() && ask.logs.is_empty() {
+        return Err(none_given("--lake LAKE, or logs as FILE").into());
+    }
+    query::write_answers(&ask, &args.common.output, analysis, &given, screen)
 }

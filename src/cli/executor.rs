@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 pub(crate) enum Ask<'a> {
     /// As it was typed.
     Sql(&'a str),
-    /// A named query with the values of its parameters.
-    Query(Box<Question>),
+    /// A named query with the values of its parameters, and the units of its columns.
+    Query(Box<Question>, Vec<Option<String>>),
 }
 
 /// Runs statements.

@@ -2,6 +2,7 @@
 
 use super::exit::Exit;
 use super::lake::settings::otherwise;
+use super::lake_args::given_or_default;
 use super::period::{period, zone};
 use super::progress::{self, Bar};
 use super::screen::Terminal;
@@ -52,9 +53,9 @@ Examples with a path that the lake remembers; the second imports what is new:
   iolode ingest --lake /scratch/lake --darshan /darshan/logs --register
   iolode ingest --lake /scratch/lake")]
 pub(super) struct Args {
-    /// The lake
+    /// The lake (default: IOLODE_LAKE, else that of the config file)
     #[arg(long, value_name = "LAKE")]
-    lake: PathBuf,
+    lake: Option<PathBuf>,
     #[command(flatten)]
     paths: SourcePaths,
     /// Columns of sacct's output that has no header, such as JobID,JobIDRaw,State,Start,End
@@ -112,7 +113,9 @@ pub(super) fn run(args: &Args, screen: &mut Terminal) -> anyhow::Result<Exit> {
             return Err(failed(why).into());
         }
     }
-    let lake = open(&args.lake, args.create)?;
+    let chosen = given_or_default(args.lake.as_deref(), "--lake LAKE")?;
+    chosen.say(screen);
+    let lake = open(&chosen.path, args.create)?;
     let zone = match &args.timezone {
         Some(name) => zone(name).map_err(Error::Invalid)?,
         None => lake.site()?.zone()?,
@@ -147,7 +150,7 @@ pub(super) fn run(args: &Args, screen: &mut Terminal) -> anyhow::Result<Exit> {
             logs: 0,
             ..lake.read_otherwise()?
         };
-        for line in otherwise(left, &args.lake) {
+        for line in otherwise(left, &chosen.path) {
             screen.say(format_args!("note: {line}"));
         }
     }

@@ -6,6 +6,7 @@ mod history;
 pub(in crate::cli) mod settings;
 
 use super::exit::Exit;
+use super::lake_args::LakeArg;
 use super::open::open_to_read;
 use super::screen::Terminal;
 use super::source_args::Chosen;
@@ -109,8 +110,8 @@ Examples:
   iolode lake info /scratch/lake
   iolode lake info /scratch/lake --site > site.toml")]
 struct Info {
-    /// The lake
-    lake: PathBuf,
+    #[command(flatten)]
+    lake: LakeArg,
     /// Print the settings (TOML) as they were given, to be edited and handed to `iolode lake set`
     #[arg(long)]
     site: bool,
@@ -125,8 +126,8 @@ noted on stderr: the newest needs nothing of it, as after `iolode lake restore`,
 Example:
   iolode lake check /scratch/lake")]
 struct Check {
-    /// The lake
-    lake: PathBuf,
+    #[command(flatten)]
+    lake: LakeArg,
 }
 
 /// Rewrite files that are too small or too large after many ingests
@@ -142,8 +143,8 @@ Examples:
   iolode lake compact /scratch/lake --dry-run
   iolode lake compact /scratch/lake --threads 2 --memory 1G")]
 struct Compact {
-    /// The lake
-    lake: PathBuf,
+    #[command(flatten)]
+    lake: LakeArg,
     /// Number of threads (default: all cores)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
@@ -168,8 +169,8 @@ Examples:
   iolode lake vacuum /scratch/lake --dry-run
   iolode lake vacuum /scratch/lake --keep 30d")]
 struct Vacuum {
-    /// The lake
-    lake: PathBuf,
+    #[command(flatten)]
+    lake: LakeArg,
     /// Keep versions that were the newest within this time, such as 7d or 12h
     #[arg(long, value_name = "TIME", value_parser = duration, default_value = "7d", allow_hyphen_values = true)]
     keep: Duration,
@@ -202,8 +203,8 @@ After dumps were read in the wrong time zone:
   iolode lake forget /scratch/lake --lmt
   iolode ingest --lake /scratch/lake --lmt /lmt --timezone America/Los_Angeles")]
 struct Forget {
-    /// The lake
-    lake: PathBuf,
+    #[command(flatten)]
+    lake: LakeArg,
     /// Remove rows older than this date, in the time zone of the lake (default: of all sources)
     #[arg(long, value_name = "DATE")]
     before: Option<String>,
@@ -270,7 +271,7 @@ fn create(args: &Create, screen: &mut Terminal) -> anyhow::Result<Exit> {
 }
 
 fn info(args: &Info, screen: &mut Terminal) -> anyhow::Result<Exit> {
-    let lake = open_to_read(&args.lake, screen)?;
+    let lake = open_to_read(&args.lake.to_read()?, screen)?;
     if args.site {
         let settings = lake.settings()?;
         write!(screen.data, "{settings}")?;
@@ -370,7 +371,7 @@ fn info(args: &Info, screen: &mut Terminal) -> anyhow::Result<Exit> {
 
 fn forget(args: &Forget, screen: &mut Terminal) -> anyhow::Result<Exit> {
     let sources = &args.sources.0;
-    let lake = Lake::open(&args.lake)?;
+    let lake = Lake::open(&args.lake.to_change(screen)?)?;
     let before = args.before.as_deref();
     let forgotten = match before {
         None => lake.forget(sources)?,
@@ -398,7 +399,8 @@ fn forget(args: &Forget, screen: &mut Terminal) -> anyhow::Result<Exit> {
 }
 
 fn check(args: &Check, screen: &mut Terminal) -> anyhow::Result<Exit> {
-    let report = Lake::open(&args.lake)?.check()?;
+    let path = args.lake.to_read()?;
+    let report = Lake::open(&path)?.check()?;
     for finding in report.wrong.iter().chain(&report.unread) {
         writeln!(
             screen.data,
@@ -421,7 +423,7 @@ fn check(args: &Check, screen: &mut Terminal) -> anyhow::Result<Exit> {
     }
     screen.say(format_args!(
         "lake {}, version {}: {}, {}, {} found wrong{}{}",
-        shown_path(&args.lake),
+        shown_path(&path),
         report.version,
         size::counted(report.files, "file", "files"),
         size::counted(report.rows, "row", "rows"),
@@ -438,7 +440,7 @@ fn check(args: &Check, screen: &mut Terminal) -> anyhow::Result<Exit> {
             (Some(remedy), _) => format!("; {remedy}"),
             (None, _) => format!(
                 "; `iolode lake restore {0} --version N` goes back to a version whose files are whole, `iolode lake history {0}` lists all",
-                quoted(&args.lake)
+                quoted(&path)
             ),
         }
     ));
@@ -450,7 +452,7 @@ fn check(args: &Check, screen: &mut Terminal) -> anyhow::Result<Exit> {
 }
 
 fn compact(args: &Compact, screen: &mut Terminal) -> anyhow::Result<Exit> {
-    let lake = Lake::open(&args.lake)?;
+    let lake = Lake::open(&args.lake.to_change(screen)?)?;
     let (_during, cancel) = interrupt::during_ingest()?;
     let mut options = CompactOptions {
         memory: usize::try_from(args.memory).unwrap_or(usize::MAX),
@@ -514,7 +516,7 @@ fn vacuum(args: &Vacuum, screen: &mut Terminal) -> anyhow::Result<Exit> {
         min_age: args.min_age,
         dry_run: args.dry_run,
     };
-    let lake = Lake::open(&args.lake)?;
+    let lake = Lake::open(&args.lake.to_change(screen)?)?;
     let report = lake.vacuum(&options)?;
     for file in &report.files {
         writeln!(screen.data, "{}", shown(file))?;

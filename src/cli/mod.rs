@@ -15,6 +15,7 @@ mod ingest;
 mod inspect;
 mod interrupt;
 mod lake;
+mod lake_args;
 mod open;
 mod output;
 mod output_args;
@@ -22,6 +23,7 @@ mod panics;
 mod period;
 mod progress;
 mod query;
+mod query_args;
 mod repl;
 mod schema;
 mod screen;
@@ -395,7 +397,7 @@ mod tests {
             assert!(!own.contains(&format!("\n      {flag}")), "{own}");
         }
         assert!(
-            own.contains("Usage: iolode query perf_factors <--lake LAKE|--logs PATH>"),
+            own.contains("Usage: iolode query perf_factors [--lake LAKE|--logs PATH]"),
             "{own}"
         );
         // A query without a period takes none but that of --logs and --ingest.
@@ -441,8 +443,8 @@ mod tests {
             "unexpected argument '--fromat' found; a similar argument exists: '--format'; see `iolode sql --help`"
         );
         assert_eq!(
-            complain(&["iolode", "lake", "info"]),
-            "the following required arguments were not provided: <LAKE>; see `iolode lake info --help`"
+            complain(&["iolode", "lake", "create"]),
+            "the following required arguments were not provided: <LAKE>; see `iolode lake create --help`"
         );
         assert_eq!(
             complain(&["iolode", "lake", "forget", "L"]),

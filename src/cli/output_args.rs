@@ -16,6 +16,9 @@ pub(crate) struct OutputArgs {
     /// With table output: one line per value (vertical)
     #[arg(short = 'x', long)]
     expanded: bool,
+    /// With table output: bytes, rates, times and counts as 44.7 GiB, 1.2 GiB/s, 12 min 3 s, 1 234
+    #[arg(long)]
+    human: bool,
 }
 
 impl OutputArgs {
@@ -28,8 +31,14 @@ impl OutputArgs {
     /// The file, not there under its name yet; None for stdout.
     ///
     /// # Errors
-    /// If it cannot be created.
+    /// If it cannot be created, or tables are asked for and another form as well.
     pub(crate) fn file(&self) -> anyhow::Result<Option<OutFile>> {
+        let format = self.format().name;
+        if self.human && format != "table" {
+            anyhow::bail!(
+                "--human goes with table output; {format} is for programs, which read plain numbers"
+            );
+        }
         self.output.as_deref().map(OutFile::create).transpose()
     }
 
@@ -38,6 +47,7 @@ impl OutputArgs {
         Settings {
             format: self.format(),
             expanded: self.expanded,
+            human: self.human,
             timing: true,
         }
     }

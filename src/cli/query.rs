@@ -2,10 +2,12 @@
 
 use super::executor::Ask;
 use super::exit::Exit;
+use super::lake_args::none_given;
 use super::output_args::OutputArgs;
 use super::period::{period, zone};
+use super::query_args::QueryArgs;
 use super::screen::Terminal;
-use super::session::{QueryArgs, Session};
+use super::session::Session;
 use super::shell::Shell;
 use crate::answer::analysis::{ANALYSES, Analysis};
 use crate::answer::answer::Answer;
@@ -48,7 +50,7 @@ pub(super) struct Common {
     #[command(flatten)]
     pub(super) ask: QueryArgs,
     #[command(flatten)]
-    output: OutputArgs,
+    pub(super) output: OutputArgs,
 }
 
 const EXAMPLES: &str = "\
@@ -184,7 +186,7 @@ fn wrapped(command: &str, words: Vec<String>, before: usize, indent: usize, end:
 fn usage(name: &str, params: &[Param]) -> String {
     let needed = params.iter().filter(|param| param.default.is_none());
     let needed = needed.map(|param| format!("--{} <{}>", param.flag(), placeholder(param.kind)));
-    let mut words = vec!["<--lake LAKE|--logs PATH>".to_string()];
+    let mut words = vec!["[--lake LAKE|--logs PATH]".to_string()];
     words.extend(needed);
     words.push("[OPTIONS]".into());
     wrapped(
@@ -328,14 +330,20 @@ impl FromArgMatches for Args {
 }
 
 pub(super) fn run(args: &Args, screen: &mut Terminal) -> anyhow::Result<Exit> {
-    let Common { ask, output } = &args.common;
+    let output = &args.common.output;
     let Some(asked) = args.asked else {
         return list(screen);
     };
+    let ask = &args.common.ask.or_default_lake()?;
+    if ask.lake.is_empty() && ask.logs.is_empty() {
+        return Err(none_given("--lake LAKE, or logs as --logs PATH").into());
+    }
     let typed = typed(&args.given, &asked.params(), ask)?;
     let query = match asked {
         Asked::Query(query) => query,
-        Asked::Analysis(analysis) => return write_answers(&args.common, analysis, &typed, screen),
+        Asked::Analysis(analysis) => {
+            return write_answers(ask, output, analysis, &typed, screen);
+        }
     };
     let question = query.question(&typed, Tz::UTC)?;
     let out = output.file()?;
@@ -347,7 +355,9 @@ pub(super) fn run(args: &Args, screen: &mut Terminal) -> anyhow::Result<Exit> {
     let exit = session.exit();
     let look = screen.look;
     let mut shell = Shell::new(session, output.settings(), &mut screen.data, look, out);
-    shell.run(Ask::Query(Box::new(question)))?;
+    let units = query.columns.iter().map(|column| &column.unit);
+    let units = units.map(|unit| (!unit.is_empty()).then(|| unit.clone()));
+    shell.run(Ask::Query(Box::new(question), units.collect()))?;
     shell.finish()?;
     Ok(exit)
 }
@@ -417,12 +427,13 @@ fn list(screen: &mut Terminal) -> anyhow::Result<Exit> {
 /// # Errors
 /// If the form is none of a page, and those of the analysis.
 pub(super) fn write_answers(
-    common: &Common,
+    ask: &QueryArgs,
+    output: &OutputArgs,
     analysis: &'static Analysis,
     given: &[(String, String)],
     screen: &mut Terminal,
 ) -> anyhow::Result<Exit> {
-    let text: fn(&[Answer]) -> anyhow::Result<String> = match common.output.format().name {
+    let text: fn(&[Answer]) -> anyhow::Result<String> = match output.format().name {
         "table" => |answers| Ok(pages(answers, Answer::page)),
         "markdown" => |answers| Ok(pages(answers, Answer::markdown)),
         "json" => |answers| Ok(serde_json::to_string_pretty(answers)? + "\n"),
@@ -435,10 +446,10 @@ pub(super) fn write_answers(
         }
     };
     let values = analysis.values(given)?;
-    let out = common.output.file()?;
+    let out = output.file()?;
     let takes_period = (analysis.params)();
     let takes_period = takes_period.iter().any(|param| is_common(&param.name));
-    let session = Session::open_for(&common.ask, takes_period, screen)?;
+    let session = Session::open_for(ask, takes_period, screen)?;
     let exit = session.exit();
     let answers = session.answers(analysis, values)?;
     let text = text(&answers)?;

@@ -6,8 +6,9 @@ use super::output::Format;
 use super::output::format_parser;
 use super::output::writer::{Sink, Style};
 use super::screen::Terminal;
+use crate::answer::analysis::ANALYSES;
 use crate::engine::functions::{AGGREGATE, FunctionDoc, SCALAR};
-use crate::engine::queries::queries;
+use crate::engine::queries::{QueryColumn, queries};
 use crate::engine::views::{VIEWS, view, views};
 use crate::error::Error;
 use crate::table::{TABLES, table, tables};
@@ -24,7 +25,7 @@ Examples:
   iolode schema coverage
   iolode schema darshan_posix --format csv")]
 pub(super) struct Args {
-    /// A table, a view or a named query
+    /// A table, a view, a named query or a page
     table: Option<String>,
     /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "table", value_parser = format_parser())]
@@ -34,16 +35,20 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args, screen: &mut Terminal) -> anyhow::Result<Exit> {
     let style = Style {
         look: screen.look,
-        expanded: false,
+        ..Style::default()
     };
     let note = match &args.table {
-        None => args.format.write(&mut screen.data, &all()?, style)?,
+        None => {
+            let style = sentences(style);
+            args.format.write(&mut screen.data, &all()?, style)?
+        }
         Some(name) => {
             let known = TABLES
                 .iter()
                 .map(|(name, _)| *name)
                 .chain(VIEWS.iter().map(|(name, _)| *name))
-                .chain(queries().iter().map(|query| query.name));
+                .chain(queries().iter().map(|query| query.name))
+                .chain(ANALYSES.iter().map(|analysis| analysis.name));
             let described = described(name).ok_or_else(|| Error::unknown("table", name, known))?;
             described.show(args.format, &mut screen.data, style)?
         }
@@ -52,71 +57,88 @@ pub(super) fn run(args: &Args, screen: &mut Terminal) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// A table, view or named query with its columns.
+/// A table, view or named query with its columns, or an analysis with its parameters.
 pub(super) struct Described {
     /// What a row is, and what identifies it.
     heading: String,
-    columns: Vec<[String; 6]>,
+    /// The names of what follows.
+    names: &'static [&'static str],
+    /// A line for each column, or parameter.
+    lines: Vec<Vec<String>>,
 }
 
-/// What is known about a table, view or named query of that name; None if it is none of them.
+/// What is said of a column.
+const OF_COLUMNS: &[&str] = &["column", "type", "unit", "null", "meaning", "source"];
+/// What is said of a parameter.
+const OF_PARAMETERS: &[&str] = &["parameter", "type", "default", "meaning"];
+/// What takes several lines where the terminal is narrow; the types of structures are long, too.
+const SENTENCES: &[&str] = &["type", "meaning", "source", "a row is", "gives"];
+
+/// What is known about a table, view, named query or analysis of that name; None if it is none of them.
 pub(super) fn described(name: &str) -> Option<Described> {
+    let of_columns = |heading: String, columns: Vec<[&str; 6]>| Described {
+        heading,
+        names: OF_COLUMNS,
+        lines: columns
+            .iter()
+            .map(|column| column.map(str::to_string).to_vec())
+            .collect(),
+    };
     if let Ok(table) = table(name) {
         let columns = table.columns.iter().map(|column| {
             let null = if column.null { "" } else { "never" };
-            [
-                &column.name,
-                &column.type_name,
-                &column.unit,
-                null,
-                &column.doc,
-                &column.source,
-            ]
-            .map(str::to_string)
+            let (name, kind, unit) = (&column.name, &column.type_name, &column.unit);
+            [name, kind, unit, null, &column.doc, &column.source]
         });
-        return Some(Described {
-            heading: format!("{name}: {}; key {}", table.doc, table.key.join(", ")),
-            columns: columns.collect(),
-        });
+        let heading = format!("{name}: {}; key {}", table.doc, table.key.join(", "));
+        return Some(of_columns(heading, columns.collect()));
     }
+    let of_query = |columns: &'static [QueryColumn]| -> Vec<[&str; 6]> {
+        let columns = columns.iter();
+        columns
+            .map(|column| {
+                let (name, kind, unit) = (&column.name, &column.type_name, &column.unit);
+                [name, kind, unit, "", &column.doc, ""]
+            })
+            .collect()
+    };
     if let Some(query) = queries().iter().find(|query| query.is_called(name)) {
-        let columns = query.columns.iter().map(|column| {
-            [
-                &column.name,
-                &column.type_name,
-                &column.unit,
-                "",
-                &column.doc,
-                "",
+        let heading = format!(
+            "{}, a named query: {}; a row is {}",
+            query.usage(),
+            query.doc,
+            query.grain
+        );
+        return Some(of_columns(heading, of_query(&query.columns)));
+    }
+    if let Some(analysis) = ANALYSES.iter().find(|analysis| analysis.name == name) {
+        let params = (analysis.params)();
+        let lines = params.iter().map(|param| {
+            let default = match (param.typed_default(), &param.default) {
+                (Some(default), _) => default,
+                (None, Some(_)) => String::new(),
+                (None, None) => "must be given".into(),
+            };
+            let kind = format!("{:?}", param.kind);
+            vec![
+                format!("--{}", param.flag()),
+                kind,
+                default,
+                param.doc.clone(),
             ]
-            .map(str::to_string)
         });
         return Some(Described {
             heading: format!(
-                "{}, a named query: {}; a row is {}",
-                query.usage(),
-                query.doc,
-                query.grain
+                "{name}, a page: {}; `iolode query {name}` writes it, with --format json as blocks with their numbers",
+                analysis.doc
             ),
-            columns: columns.collect(),
+            names: OF_PARAMETERS,
+            lines: lines.collect(),
         });
     }
     let view = view(name)?;
-    let columns = view.columns.iter().map(|column| {
-        [
-            &column.name,
-            &column.type_name,
-            &column.unit,
-            "",
-            &column.doc,
-            "",
-        ]
-        .map(str::to_string)
-    });
-    Some(Described {
-        heading: format!("{name}, a view: {}; key {}", view.doc, view.key.join(", ")),
-        columns: columns.collect(),
-    })
+    let heading = format!("{name}, a view: {}; key {}", view.doc, view.key.join(", "));
+    Some(of_columns(heading, of_query(&view.columns)))
 }
 
 impl Described {
@@ -130,23 +152,58 @@ impl Described {
         if format.name == "table" {
             writeln!(sink, "{}\n", self.heading)?;
         }
-        let column = |at: usize| {
-            self.columns
-                .iter()
-                .map(|column| column[at].as_str())
-                .collect()
+        let column = |at: usize| -> Vec<&str> {
+            let lines = self.lines.iter();
+            lines.map(|line| line[at].as_str()).collect()
         };
-        let names = ["column", "type", "unit", "null", "meaning", "source"];
-        let columns: Vec<(&str, Vec<&str>)> = names
-            .into_iter()
-            .enumerate()
-            .map(|(at, name)| (name, column(at)))
-            .collect();
-        format.write(sink, &texts(&columns)?, style)
+        let columns = self.names.iter().enumerate();
+        let mut columns: Vec<(&str, Vec<&str>)> =
+            columns.map(|(at, name)| (*name, column(at))).collect();
+        let mut left_out = vec![];
+        if let (Some(room), "table") = (style.look.width, format.name) {
+            // Where a value comes from gives way first, then what takes room from the meaning.
+            for (name, meaning) in [("source", usize::MAX), ("null", 24)] {
+                let at = columns.iter().position(|(known, _)| *known == name);
+                if let Some(at) = at.filter(|_| room < width(&columns, meaning)) {
+                    columns.remove(at);
+                    left_out.push(name);
+                }
+            }
+        }
+        let note = format.write(sink, &texts(&columns)?, sentences(style))?;
+        Ok(note.or_else(|| {
+            let names = left_out.join(" and ");
+            (!left_out.is_empty()).then(|| {
+                format!(
+                    "without {names}, for which the terminal is too narrow; --format csv has all"
+                )
+            })
+        }))
     }
 }
 
-/// Every table and view: name, and what a row is.
+/// Characters that a table of these columns takes, if sentences take so many at most.
+fn width(columns: &[(&str, Vec<&str>)], sentence: usize) -> usize {
+    let columns = columns.iter().map(|(name, values)| {
+        let widths = values.iter().chain([name]).map(|text| text.chars().count());
+        let widest = widths.max().unwrap_or(0);
+        3 + match SENTENCES.contains(name) {
+            true => widest.min(sentence),
+            false => widest,
+        }
+    });
+    columns.sum()
+}
+
+/// The style in which names stay whole and sentences are wrapped.
+pub(super) fn sentences(style: Style) -> Style {
+    Style {
+        sentences: SENTENCES,
+        ..style
+    }
+}
+
+/// Every table, view, named query and page: name, and what a row is.
 fn all() -> anyhow::Result<RecordBatch> {
     let (mut names, mut docs) = (vec![], vec![]);
     for table in tables() {
@@ -165,10 +222,15 @@ fn all() -> anyhow::Result<RecordBatch> {
         names.push(question);
         docs.push(&query.doc);
     }
+    for analysis in ANALYSES {
+        names.push(analysis.name);
+        docs.push(analysis.doc);
+    }
     texts(&[("table", names), ("a row is", docs)])
 }
 
-/// The same for the tables that a session has, under their schemas; those that nobody described have no meaning.
+/// The same for the tables that a session has, under their schemas, then the named queries of every lake; tables that nobody described have
+/// no meaning.
 pub(super) fn of_names(names: &Names) -> anyhow::Result<RecordBatch> {
     let doc = |name: &str| match (table(name), view(name)) {
         (Ok(table), _) => table.doc.as_str(),
@@ -189,6 +251,17 @@ pub(super) fn of_names(names: &Names) -> anyhow::Result<RecordBatch> {
         schemas.push(schema.as_str());
         shown.push(table.as_str());
         docs.push(doc(table));
+    }
+    let questions: Vec<String> = queries()
+        .iter()
+        .map(|query| format!("{}()", query.name))
+        .collect();
+    if !names.tables.is_empty() {
+        for (question, query) in questions.iter().zip(queries()) {
+            schemas.push("");
+            shown.push(question);
+            docs.push(&query.doc);
+        }
     }
     texts(&[("lake", schemas), ("table", shown), ("a row is", docs)])
 }
@@ -257,6 +330,54 @@ pub(super) fn texts(columns: &[(&str, Vec<&str>)]) -> anyhow::Result<RecordBatch
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::output::format;
+    use crate::cli::screen::TerminalStyle;
+
+    /// What is shown of a table on a terminal of so many columns, and what is said of it.
+    fn on_terminal(name: &str, width: usize) -> (String, Option<String>) {
+        let style = Style {
+            look: TerminalStyle {
+                width: Some(width),
+                color: false,
+            },
+            ..Style::default()
+        };
+        let mut out = vec![];
+        let table = format("table").unwrap();
+        let note = described(name).unwrap().show(table, &mut out, style);
+        (String::from_utf8(out).unwrap(), note.unwrap())
+    }
+
+    #[test]
+    fn a_narrow_terminal_shows_all_names_and_meanings_and_leaves_out_sources_first() {
+        let (wide, note) = on_terminal("darshan_file", 1000);
+        assert!(wide.contains("| source") && note.is_none());
+        for (name, _) in TABLES {
+            let (text, note) = on_terminal(name, 80);
+            let table = text.split_once("\n\n").unwrap().1;
+            assert!(
+                table.lines().all(|line| line.chars().count() <= 80),
+                "{text}"
+            );
+            let header = table.lines().next().unwrap();
+            assert!(!text.contains('…') && !header.contains("source"), "{text}");
+            assert!(
+                note.is_some_and(|note| note.starts_with("without source")),
+                "{text}"
+            );
+            for column in &crate::table::table(name).unwrap().columns {
+                assert!(
+                    table.contains(&format!("\n {} ", column.name)),
+                    "{}",
+                    column.name
+                );
+                let last = column.doc.split(' ').next_back().unwrap();
+                // A word that is longer than its column is cut in two.
+                let is_whole = last.len() <= 16;
+                assert!(!is_whole || table.contains(last), "{}: {last}", column.name);
+            }
+        }
+    }
 
     #[test]
     fn every_table_and_view_can_be_described() {
@@ -268,7 +389,11 @@ mod tests {
         {
             let described = described(name).unwrap();
             assert!(described.heading.starts_with(name));
-            assert!(!described.columns.is_empty());
+            assert!(!described.lines.is_empty());
+        }
+        for analysis in ANALYSES {
+            let described = described(analysis.name).unwrap();
+            assert_eq!(described.lines.len(), (analysis.params)().len());
         }
         assert!(described("darshan_lgo").is_none());
     }

@@ -3,65 +3,29 @@
 use super::executor::{Ask, Executor, Names, Ran};
 use super::exit::Exit;
 use super::interrupt;
+use super::lake_args::none_given;
 use super::open::open_to_read;
 use super::output::Format;
 use super::output::times::in_zone;
 use super::output::writer::{RowWriter, Sink, Style, as_schema};
-use super::period::{period, zone};
-use super::progress::{self, Bar};
+use super::period::zone;
+use super::query_args::QueryArgs;
 use super::screen::Terminal;
 use crate::answer::analysis::{Analysis, Values};
 use crate::answer::answer::Answer;
 use crate::engine::{Engine, EngineOptions, runtime};
 use crate::error::Error;
-use crate::lake::{IngestOptions, Lake};
+use crate::lake::Lake;
 use crate::text::{quoted, shown_path};
 use anyhow::Context;
 use datafusion::arrow::array::{AsArray, RecordBatch};
-use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::arrow::datatypes::{Schema, SchemaRef};
 use std::collections::HashSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::runtime::Runtime;
 use tokio::sync::{Notify, mpsc};
-
-/// What questions are asked of, and with how much.
-#[derive(clap::Args, Debug, Default)]
-pub(crate) struct QueryArgs {
-    /// The lake; several may be given, each is then a SQL schema under the name of its directory, or under NAME=DIR
-    #[arg(long, value_name = "LAKE")]
-    pub(crate) lake: Vec<String>,
-    /// Read this version of the lake instead of its newest
-    #[arg(long, value_name = "N")]
-    pub(crate) version: Option<u64>,
-    /// Query these logs or directories of logs, without a lake
-    #[arg(long, value_name = "PATH", num_args = 1..)]
-    pub(crate) logs: Vec<PathBuf>,
-    /// First import what is new in the registered sources of the lake
-    #[arg(long, requires = "lake")]
-    pub(crate) ingest: bool,
-    /// With --logs or --ingest: only logs that start at this date or later
-    #[arg(long, value_name = "DATE")]
-    pub(crate) from: Option<String>,
-    /// With --logs or --ingest: only logs that start before this date
-    #[arg(long, value_name = "DATE")]
-    pub(crate) to: Option<String>,
-    /// Time zone of dates that name no offset, and of times in answers of named queries, such as Europe/Berlin (default: the lake's, else UTC)
-    #[arg(long, value_name = "ZONE")]
-    pub(crate) timezone: Option<String>,
-    /// With --logs or --ingest: import traced accesses (DXT) as well
-    #[arg(long)]
-    pub(crate) dxt: bool,
-    /// Memory for sorts, joins and groupings, such as 2GiB (default: half of the machine's)
-    #[arg(long, value_name = "SIZE", value_parser = super::size::parse)]
-    pub(crate) memory: Option<u64>,
-    /// Number of threads (default: all cores)
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
-    pub(crate) threads: Option<u16>,
-    /// Report when a statement was planned again, for example for lack of memory
-    #[arg(short, long)]
-    pub(crate) verbose: bool,
-}
 
 /// An engine with threads of its own.
 pub(crate) struct Session {
@@ -77,7 +41,17 @@ pub(crate) struct Session {
     nothing: bool,
     /// Whether to say when a statement was run in another way than planned.
     verbose: bool,
+    /// Threads of `runtime`, if that was asked for.
+    threads: Option<usize>,
 }
+
+/// The user has stopped a statement.
+#[derive(Debug, thiserror::Error)]
+#[error("interrupted")]
+struct Interrupted;
+
+/// How long the threads of a statement that was stopped are waited for.
+const END: Duration = Duration::from_millis(400);
 
 impl Session {
     /// Opens what is to be asked; takes in logs first where that is wanted.
@@ -127,7 +101,12 @@ impl Session {
             lake.snapshot(Some(version))?;
             *asked = Some(version);
         }
-        let mut asked: Vec<String> = ask.lake.iter().map(|lake| format!("lake {lake}")).collect();
+        let by = match &ask.lake_by {
+            Some(by) => format!(" ({by})"),
+            None => String::new(),
+        };
+        let asked = ask.lake.iter().map(|lake| format!("lake {lake}{by}"));
+        let mut asked: Vec<String> = asked.collect();
         if !ask.logs.is_empty() {
             asked.push(match ask.logs.as_slice() {
                 [one] => format!("the logs of {}", one.display()),
@@ -137,6 +116,14 @@ impl Session {
             exit = ask.take_in(&lake, &ask.logs, screen)?;
             lakes.insert(0, ("logs".to_string(), Arc::new(lake), None));
         } else if ask.ingest {
+            if lakes.is_empty() {
+                return Err(none_given("--lake LAKE").into());
+            }
+            if let [(_, lake, _)] = &lakes[..]
+                && let (Some(by), Some(root)) = (&ask.lake_by, lake.root())
+            {
+                screen.say(format_args!("lake {}, named by {by}", shown_path(root)));
+            }
             for (_, lake, _) in &lakes {
                 if ask.take_in(lake, &[], screen)? == Exit::SomeFailed {
                     exit = Exit::SomeFailed;
@@ -147,7 +134,9 @@ impl Session {
         }
         let nothing = lakes.is_empty();
         if nothing {
-            asked.push("no lake; give one with --lake, or logs with --logs".to_string());
+            asked.push(
+                "no lake; give one with --lake or IOLODE_LAKE, or logs with --logs".to_string(),
+            );
         }
         let threads = ask.threads.map(usize::from);
         let memory = ask
@@ -158,6 +147,8 @@ impl Session {
             memory,
             threads,
             zone,
+            // Whoever runs the command may read them anyway.
+            local_files: true,
             ..EngineOptions::default()
         };
         Ok(Self {
@@ -170,6 +161,7 @@ impl Session {
             described: asked.join(", "),
             nothing,
             verbose: ask.verbose,
+            threads,
         })
     }
 
@@ -213,140 +205,29 @@ impl Session {
         let answers = self.waiting.block_on(async {
             tokio::select! {
                 biased;
-                () = stop.notified() => Err(anyhow::anyhow!("interrupted")),
+                () = stop.notified() => Err(anyhow::Error::new(Interrupted)),
                 answers = &mut task.0 => Ok(answers?),
             }
         })?;
         answers.map_err(|error| self.explain(error.into()))
     }
 
-    /// A table cannot be known where there is nothing to ask.
-    fn explain(&self, error: anyhow::Error) -> anyhow::Error {
-        let text = error.to_string();
-        match text.split("; ").next() {
-            Some(unknown) if self.nothing && unknown.starts_with("unknown table `") => {
-                anyhow::anyhow!(
-                    "{unknown}; there is no lake: give one with --lake, or logs with --logs"
-                )
-            }
-            _ => error,
-        }
-    }
-
-    /// Whether a task that sends nothing more has sent all: one that panicked has not.
-    fn ended(&self, task: &mut Task<()>) -> anyhow::Result<()> {
-        let ended = self.waiting.block_on(&mut task.0);
-        ended.map_err(|_| anyhow::anyhow!("the statement has no answer: a thread failed"))
-    }
-
-    /// Sends the parts of an answer as they come, from a task of its own: a computation that does not pause would keep
-    /// anything else on its task from being done, noticing Ctrl-C included.
-    fn start(
-        &self,
-        runtime: &Runtime,
-        ask: Ask<'_>,
-    ) -> (Task<()>, mpsc::Receiver<Result<Part, Error>>) {
-        let (sender, receiver) = mpsc::channel(2);
-        let engine = self.engine.clone();
-        let question = match ask {
-            Ask::Sql(sql) => Err(sql.to_string()),
-            Ask::Query(question) => Ok(question),
-        };
-        let task = runtime.spawn(async move {
-            let rows = async {
-                let mut rows = match question {
-                    Ok(question) => engine.run_question(*question).await?,
-                    Err(sql) => engine.run(&sql).await?,
-                };
-                // Nobody listens any more when the answer is not wanted any more.
-                let _ = sender.send(Ok(Part::Columns(rows.schema()))).await;
-                while let Some(batch) = rows.next().await? {
-                    if sender.send(Ok(Part::Rows(batch))).await.is_err() {
-                        break;
-                    }
-                }
-                let _ = sender.send(Ok(Part::Notes(rows.notes().to_vec()))).await;
-                Ok(())
-            };
-            if let Err(error) = rows.await {
-                let _ = sender.send(Err(error)).await;
-            }
-        });
-        (Task(task), receiver)
-    }
-}
-
-impl Drop for Session {
-    fn drop(&mut self) {
-        // A computation that was left in the middle must not hold up the end.
+    /// Gives up the statement that runs. What of it ends in no other way goes on, on threads that nothing else waits for.
+    ///
+    /// # Errors
+    /// If the system gives no others.
+    fn abandon(&mut self) -> anyhow::Result<()> {
+        self.engine.interrupt();
         if let Some(runtime) = self.runtime.take() {
-            runtime.shutdown_background();
+            runtime.shutdown_timeout(END);
         }
+        self.runtime = Some(runtime(self.threads)?);
+        Ok(())
     }
-}
 
-impl QueryArgs {
-    fn take_in(&self, lake: &Lake, paths: &[PathBuf], screen: &Terminal) -> anyhow::Result<Exit> {
-        let zone = match &self.timezone {
-            Some(name) => zone(name).map_err(Error::Invalid)?,
-            None => lake.site()?.zone()?,
-        };
-        let period =
-            period(self.from.as_deref(), self.to.as_deref(), zone).map_err(Error::Invalid)?;
-        let (_during, cancel) = interrupt::during_ingest()?;
-        let mut options = IngestOptions {
-            paths: paths.iter().cloned().map(Into::into).collect(),
-            period,
-            dxt: self.dxt,
-            cancel,
-            ..IngestOptions::default()
-        };
-        if let Some(threads) = self.threads {
-            options.threads = usize::from(threads);
-        }
-        let bar = Bar::new(screen);
-        let report = lake.ingest(&options, &bar);
-        bar.clear();
-        let report = report?;
-        Ok(match report.version {
-            Some(_) => progress::end(&report, lake, bar.elapsed(), screen),
-            None => progress::failures(&report, screen),
-        })
-    }
-}
-
-/// What a statement that was run in another way than planned says of it.
-fn fallbacks(before: [usize; 2], after: [usize; 2]) -> impl Iterator<Item = String> {
-    let notes = [
-        "planned a second time, without the rule copartitioned_join: the first plan was not valid",
-        "run a second time, with sort-merge joins: a hash join did not fit into the memory",
-    ];
-    let counts = before.into_iter().zip(after).zip(notes);
-    counts
-        .filter(|((before, after), _)| after > before)
-        .map(|(_, note)| note.to_string())
-}
-
-/// What an answer is sent as.
-enum Part {
-    Columns(SchemaRef),
-    Rows(RecordBatch),
-    /// What is to be said of it.
-    Notes(Vec<String>),
-}
-
-/// A task that ends with the value.
-struct Task<T>(tokio::task::JoinHandle<T>);
-
-impl<T> Drop for Task<T> {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
-}
-
-impl Executor for Session {
-    fn run(
-        &mut self,
+    /// Runs a statement and writes its rows.
+    fn run_to_its_end(
+        &self,
         ask: Ask<'_>,
         format: &Format,
         style: Style,
@@ -357,7 +238,7 @@ impl Executor for Session {
         };
         // SQL has its times in UTC, in every format; files of Arrow and Parquet say the zone of theirs.
         let zone = match ask {
-            Ask::Query(_) if !format.binary => Some(self.engine.zone()?),
+            Ask::Query(..) if !format.binary => Some(self.engine.zone()?),
             _ => None,
         };
         let before = self.engine.fallbacks().counts();
@@ -365,7 +246,11 @@ impl Executor for Session {
         let (mut task, mut receiver) = self.start(runtime, ask);
         let first = self.waiting.block_on(next(&mut receiver, &stop));
         let schema = match first.map_err(|error| self.explain(error))? {
-            Some(Part::Columns(schema)) => schema,
+            // Units are for a person: files say what DataFusion says of their columns.
+            Some(Part::Columns(schema, units)) => match format.name {
+                "table" => with_units(&schema, &units),
+                _ => schema,
+            },
             Some(Part::Rows(_) | Part::Notes(_)) | None => {
                 self.ended(&mut task)?;
                 return Ok(Ran::default());
@@ -398,7 +283,7 @@ impl Executor for Session {
                         }
                     }
                 }
-                Part::Rows(_) | Part::Columns(_) => {}
+                Part::Rows(_) | Part::Columns(..) => {}
                 Part::Notes(notes) => ran.notes.extend(notes),
             }
         }
@@ -415,6 +300,130 @@ impl Executor for Session {
             ran.notes.extend(fallbacks(before, after));
         }
         Ok(ran)
+    }
+
+    /// A table cannot be known where there is nothing to ask.
+    fn explain(&self, error: anyhow::Error) -> anyhow::Error {
+        let text = error.to_string();
+        match text.split("; ").next() {
+            Some(unknown) if self.nothing && unknown.starts_with("unknown table `") => {
+                anyhow::anyhow!(
+                    "{unknown}; there is no lake: give one with --lake or IOLODE_LAKE, or logs with --logs"
+                )
+            }
+            _ => error,
+        }
+    }
+
+    /// Whether a task that sends nothing more has sent all: one that panicked has not.
+    fn ended(&self, task: &mut Task<()>) -> anyhow::Result<()> {
+        let ended = self.waiting.block_on(&mut task.0);
+        ended.map_err(|_| anyhow::anyhow!("the statement has no answer: a thread failed"))
+    }
+
+    /// Sends the parts of an answer as they come, from a task of its own: a computation that does not pause would keep
+    /// anything else on its task from being done, noticing Ctrl-C included.
+    fn start(
+        &self,
+        runtime: &Runtime,
+        ask: Ask<'_>,
+    ) -> (Task<()>, mpsc::Receiver<Result<Part, Error>>) {
+        let (sender, receiver) = mpsc::channel(2);
+        let engine = self.engine.clone();
+        let (question, declared) = match ask {
+            Ask::Sql(sql) => (Err(sql.to_string()), None),
+            Ask::Query(question, units) => (Ok(question), Some(units)),
+        };
+        let task = runtime.spawn(async move {
+            let rows = async {
+                let mut rows = match question {
+                    Ok(question) => engine.run_question(*question).await?,
+                    Err(sql) => engine.run(&sql).await?,
+                };
+                // Nobody listens any more when the answer is not wanted any more.
+                let units = declared.unwrap_or_else(|| rows.units().to_vec());
+                let columns = Part::Columns(rows.schema(), units);
+                let _ = sender.send(Ok(columns)).await;
+                while let Some(batch) = rows.next().await? {
+                    if sender.send(Ok(Part::Rows(batch))).await.is_err() {
+                        break;
+                    }
+                }
+                let _ = sender.send(Ok(Part::Notes(rows.notes().to_vec()))).await;
+                Ok(())
+            };
+            if let Err(error) = rows.await {
+                let _ = sender.send(Err(error)).await;
+            }
+        });
+        (Task(task), receiver)
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        // A computation that was left in the middle must not hold up the end.
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+/// What a statement that was run in another way than planned says of it.
+fn fallbacks(before: [usize; 2], after: [usize; 2]) -> impl Iterator<Item = String> {
+    let notes = [
+        "planned a second time, without the rule copartitioned_join: the first plan was not valid",
+        "run a second time, with sort-merge joins: a hash join did not fit into the memory",
+    ];
+    let counts = before.into_iter().zip(after).zip(notes);
+    counts
+        .filter(|((before, after), _)| after > before)
+        .map(|(_, note)| note.to_string())
+}
+
+/// What an answer is sent as.
+enum Part {
+    Columns(SchemaRef, Vec<Option<String>>),
+    Rows(RecordBatch),
+    /// What is to be said of it.
+    Notes(Vec<String>),
+}
+
+/// A task that ends with the value.
+struct Task<T>(tokio::task::JoinHandle<T>);
+
+impl<T> Drop for Task<T> {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// The columns with their units.
+fn with_units(schema: &SchemaRef, units: &[Option<String>]) -> SchemaRef {
+    let fields = schema.fields().iter().enumerate().map(|(at, field)| {
+        let mut metadata = field.metadata().clone();
+        match units.get(at).cloned().flatten() {
+            Some(unit) => metadata.insert("unit".into(), unit),
+            None => metadata.remove("unit"),
+        };
+        field.as_ref().clone().with_metadata(metadata)
+    });
+    Arc::new(Schema::new(fields.collect::<Vec<_>>()))
+}
+
+impl Executor for Session {
+    fn run(
+        &mut self,
+        ask: Ask<'_>,
+        format: &Format,
+        style: Style,
+        sink: Sink<'_>,
+    ) -> anyhow::Result<Ran> {
+        let ran = self.run_to_its_end(ask, format, style, sink);
+        if ran.as_ref().is_err_and(|error| error.is::<Interrupted>()) {
+            self.abandon()?;
+        }
+        ran
     }
 
     fn names(&mut self) -> anyhow::Result<Names> {
@@ -472,7 +481,7 @@ async fn next(
 ) -> anyhow::Result<Option<Part>> {
     tokio::select! {
         biased;
-        () = stop.notified() => Err(anyhow::anyhow!("interrupted")),
+        () = stop.notified() => Err(Interrupted.into()),
         part = receiver.recv() => Ok(part.transpose()?),
     }
 }

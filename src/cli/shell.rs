@@ -4,7 +4,7 @@
 //! What statements are asked of is an [`Executor`], so that the shell can be tested without a lake.
 
 use super::executor::{Ask, Executor};
-use super::output::writer::{Sink, Style};
+use super::output::writer::{Numbers, Sink, Style};
 use super::output::{FORMATS, Format, format};
 use super::schema;
 use super::screen::{TerminalStyle, Watched};
@@ -34,12 +34,14 @@ pub(crate) struct OutFile {
     file: Watched<File>,
 }
 
-/// How answers look; what `\format`, `\x` and `\timing` change.
+/// How answers look; what `\format`, `\x`, `\human` and `\timing` change.
 pub(crate) struct Settings {
     /// Their form.
     pub(crate) format: &'static Format,
     /// A line for each value.
     pub(crate) expanded: bool,
+    /// Whether tables have amounts with units where the unit of a column is known.
+    pub(crate) human: bool,
     /// Whether the time is said.
     pub(crate) timing: bool,
 }
@@ -65,7 +67,7 @@ const COMMANDS: &[(&str, &str, &str)] = &[
     (
         "\\d",
         "[TABLE]",
-        "tables; or the columns of one, with unit and meaning",
+        "tables and named queries; or the columns of one, with unit and meaning",
     ),
     (
         "\\df",
@@ -81,6 +83,11 @@ const COMMANDS: &[(&str, &str, &str)] = &[
         "\\x",
         "",
         "toggle one line per value (vertical) for table output",
+    ),
+    (
+        "\\human",
+        "",
+        "toggle bytes, rates, times and counts with units in table output",
     ),
     ("\\timing", "", "toggle timing"),
     ("\\i", "FILE", "run the statements of a file"),
@@ -205,13 +212,20 @@ impl<'a, E: Executor> Shell<'a, E> {
     /// Those of the statement.
     pub(crate) fn run(&mut self, ask: Ask<'_>) -> anyhow::Result<()> {
         let format = self.settings.format;
+        let look = match self.out.is_some() {
+            true => TerminalStyle::default(),
+            false => self.look,
+        };
         let style = Style {
-            look: if self.out.is_some() {
-                TerminalStyle::default()
-            } else {
-                self.look
-            },
+            look,
             expanded: self.settings.expanded,
+            numbers: match (self.settings.human, &ask) {
+                (true, _) => Numbers::Human,
+                // A named query is read by a person who has not chosen its digits.
+                (false, Ask::Query(..)) if look.width.is_some() => Numbers::Rounded,
+                (false, _) => Numbers::Plain,
+            },
+            ..Style::default()
         };
         if format.binary {
             let name = format.name;
@@ -267,6 +281,13 @@ impl<'a, E: Executor> Shell<'a, E> {
                 say(format_args!(
                     "expanded answers {}",
                     on(self.settings.expanded)
+                ));
+            }
+            ("\\human", _) => {
+                self.settings.human = !self.settings.human;
+                say(format_args!(
+                    "numbers with units {}",
+                    on(self.settings.human)
                 ));
             }
             ("\\timing", _) => {
@@ -325,12 +346,12 @@ impl<'a, E: Executor> Shell<'a, E> {
     fn describe(&mut self, table: &str) -> anyhow::Result<()> {
         let style = Style {
             look: self.look,
-            expanded: false,
+            ..Style::default()
         };
         if table.is_empty() {
             let names = self.executor.names()?;
             let tables = schema::of_names(&names)?;
-            let note = FORMATS[0].write(self.stdout, &tables, style)?;
+            let note = FORMATS[0].write(self.stdout, &tables, schema::sentences(style))?;
             note.into_iter().for_each(say);
             return Ok(self.stdout.flush()?);
         }
@@ -348,7 +369,7 @@ impl<'a, E: Executor> Shell<'a, E> {
                     .ok_or_else(|| crate::Error::unknown("table", table, known))?;
                 let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
                 let batch = schema::texts(&[("column", columns)])?;
-                FORMATS[0].write(self.stdout, &batch, style)?;
+                FORMATS[0].write(self.stdout, &batch, schema::sentences(style))?;
             }
         }
         Ok(self.stdout.flush()?)
@@ -357,12 +378,13 @@ impl<'a, E: Executor> Shell<'a, E> {
     fn functions(&mut self, name: &str) -> anyhow::Result<()> {
         let style = Style {
             look: self.look,
-            expanded: false,
+            ..Style::default()
         };
         // Those of a lake that cannot be read are not worth an error here.
         let users = self.executor.names().unwrap_or_default().users;
         match name {
             "" => {
+                let style = schema::sentences(style);
                 FORMATS[0].write(self.stdout, &schema::functions(&users)?, style)?;
             }
             name => writeln!(self.stdout, "{}", schema::function(name, &users)?)?,
@@ -493,6 +515,7 @@ mod tests {
         let settings = Settings {
             format: &FORMATS[0],
             expanded: false,
+            human: false,
             timing: false,
         };
         let look = TerminalStyle {
@@ -554,6 +577,7 @@ mod tests {
         let settings = Settings {
             format: &FORMATS[1],
             expanded: false,
+            human: false,
             timing: false,
         };
         let mut out = vec![];
@@ -628,7 +652,13 @@ mod tests {
     #[test]
     fn tables_that_nobody_described_are_described_by_their_columns() {
         assert!(check(false, &["\\d"]).1.contains(" lake | mine "));
+        assert!(check(false, &["\\d"]).1.contains(" | top_write() "));
         assert!(check(false, &["\\d mine"]).1.contains(" colour"));
+        let page = check(false, &["\\d diagnose"]).1;
+        assert!(
+            page.starts_with("diagnose, a page: ") && page.contains(" --job"),
+            "{page}"
+        );
         assert!(
             check(false, &["\\d lake.darshan_log"])
                 .1

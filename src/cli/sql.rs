@@ -2,9 +2,10 @@
 
 use super::exit::Exit;
 use super::output_args::OutputArgs;
+use super::query_args::QueryArgs;
 use super::repl;
 use super::screen::Terminal;
-use super::session::{QueryArgs, Session};
+use super::session::Session;
 use super::shell::Shell;
 use crate::error::Error;
 use std::io::{IsTerminal, Read};
@@ -52,7 +53,7 @@ pub(super) fn run(args: &Args, screen: &mut Terminal) -> anyhow::Result<Exit> {
         (None, []) => Some(read_stdin()?),
         (None, _) => None,
     };
-    let session = Session::open(&args.ask, screen)?;
+    let session = Session::open(&args.ask.or_default_lake()?, screen)?;
     let exit = session.exit();
     let described = session.describe().to_string();
     let settings = args.output.settings();

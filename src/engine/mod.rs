@@ -35,6 +35,7 @@ mod session;
 mod sql;
 mod threads;
 mod udf;
+mod units;
 
 #[cfg(test)]
 mod tests;
@@ -51,7 +52,9 @@ pub use threads::{STACK, runtime};
 
 use crate::error::{Error, Result};
 use catalog::lakes::{AttachedLake, Catalog, SessionTables};
+use catalog::local_files;
 use chrono_tz::Tz;
+use datafusion::arrow::compute::concat_batches;
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::arrow::record_batch::RecordBatch;
 use datafusion::catalog::{CatalogProvider, MemorySchemaProvider};
@@ -65,13 +68,14 @@ use datafusion::prelude::SessionContext;
 use datafusion::sql::parser::{DFParserBuilder, Statement};
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use error::{Known, is_exhausted, translate};
+use exec::interruptible::{Stop, interruptible};
 use futures::StreamExt;
 use session::options::{Fallback, Options};
 use session::state;
 use sql::param_names::CallNames;
 use sql::{
-    all_sets, headings, long_chains, order_aliases, order_positions, refused_clauses, time_zone,
-    using,
+    all_sets, headings, long_chains, order_aliases, order_all, order_positions, refused_clauses,
+    summarize, time_zone, using,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -105,6 +109,8 @@ pub struct EngineOptions {
     pub settings: Vec<(String, String)>,
     /// The zone of times without an offset that named queries are given; that of each lake's site if None.
     pub zone: Option<Tz>,
+    /// Whether SQL may read CSV and Parquet files of this machine, `FROM 'x.csv'`: where whoever writes it may read them anyway.
+    pub local_files: bool,
 }
 
 /// A session that answers SQL.
@@ -120,6 +126,8 @@ pub struct Engine {
     planner: Arc<SessionState>,
     memory: Option<usize>,
     zone: Option<Tz>,
+    local_files: bool,
+    stop: Arc<Stop>,
     fallbacks: Arc<Fallbacks>,
 }
 
@@ -199,6 +207,8 @@ impl Engine {
             planner,
             memory: options.memory,
             zone: options.zone,
+            local_files: options.local_files,
+            stop: Arc::default(),
             fallbacks: Arc::default(),
         })
     }
@@ -261,10 +271,9 @@ impl Engine {
             .with_dialect(&GenericDialect {})
             .with_recursion_limit(limit)
             .build();
-        let statements = parser
-            .and_then(|mut parser| parser.parse_statements())
+        let mut statements = parser
+            .and_then(|mut parser| summarize::parse_statements(&mut parser))
             .map_err(|e| self.error(e))?;
-        let mut statements = Vec::from(statements);
         statements.iter_mut().try_for_each(long_chains::bracket)?;
         statements.iter_mut().for_each(plain_user);
         let lakes: Vec<&str> = self.sources.iter().map(|lake| lake.name.as_str()).collect();
@@ -305,7 +314,7 @@ impl Engine {
     }
 
     /// The plan of one statement, over one version of each lake; statements that change the session or the lake (`SET`,
-    /// `CREATE VIEW`, `CREATE FUNCTION`) have then done so.
+    /// `CREATE VIEW`, `CREATE FUNCTION`) have then done so, and SUMMARIZE has looked at its rows.
     ///
     /// # Errors
     /// [`Error::Invalid`] if it cannot be read or planned, or is not one statement; those of the lake.
@@ -357,6 +366,12 @@ impl Engine {
         }
     }
 
+    /// Has the statements that run now end soon, also in a join that looks at very many pairs of rows. Whoever waits for one of them gives
+    /// up its task as well: most of it can end in no other way.
+    pub fn interrupt(&self) {
+        self.stop.stop();
+    }
+
     /// How often this session had to answer in another way than it had planned.
     pub fn fallbacks(&self) -> &Fallbacks {
         &self.fallbacks
@@ -379,11 +394,15 @@ impl Engine {
         }
     }
 
-    async fn plan(&self, statement: Statement) -> Result<DataFrame> {
+    async fn plan(&self, mut statement: Statement) -> Result<DataFrame> {
         if let Some(request) = statement::read(&statement)? {
             return self.about_functions(request).await;
         }
         let (mut state, pinned) = self.state();
+        let catalogs = pinned.clone().list();
+        local_files::add(&mut statement, self.local_files, &state, catalogs.as_ref()).await?;
+        state.register_catalog_list(catalogs);
+        let by_all = order_all::mark(&mut statement)?;
         self.register_called(&statement, &pinned, &mut state)
             .await?;
         let mut plan = state.statement_to_plan(statement.clone()).await;
@@ -402,7 +421,13 @@ impl Engine {
                 plan = Ok(planned);
             }
         }
+        if by_all {
+            plan = plan.and_then(order_all::written_out);
+        }
         let plan = plan.map_err(|e| self.error(e))?;
+        if summarize::is_asked(&statement) {
+            return self.summary(state, plan).await;
+        }
         catalog::lakes::refuse_drop(&plan)?;
         options::check(&plan)?;
         self.context
@@ -417,6 +442,18 @@ impl Engine {
         let pinned = Catalog::new(&self.sources, self.own.clone(), self.planner.clone());
         state.register_catalog_list(pinned.clone().list());
         (state, pinned)
+    }
+
+    /// What SUMMARIZE says of what a plan gives. It is run for that: the answer is small.
+    async fn summary(&self, state: SessionState, plan: LogicalPlan) -> Result<DataFrame> {
+        let summarized = plan.schema().clone();
+        let figures = summarize::figures(plan, &state).map_err(|e| self.error(e))?;
+        let rows = Box::pin(self.run_frame(DataFrame::new(state, figures))).await?;
+        let figures = concat_batches(&rows.schema(), &rows.collect().await?);
+        let figures = figures.map_err(DataFusionError::from);
+        let answer = figures.and_then(|figures| summarize::rows(&summarized, &figures));
+        let answer = answer.and_then(|answer| self.context.read_batch(answer));
+        answer.map_err(|e| self.error(e))
     }
 
     /// Runs a plan until its first rows are there: from then on a failure is final.
@@ -441,10 +478,12 @@ impl Engine {
                 physical
             }
         };
+        let physical = interruptible(physical, &self.stop.flag())?;
         let schema = physical.schema();
         let mut stream = execute_stream(physical, state.task_ctx())?;
         let first = stream.next().await.transpose()?;
         Ok(Rows {
+            units: units::units(plan),
             schema,
             first,
             stream,
@@ -488,6 +527,7 @@ impl Engine {
 /// The rows of an answer, batch by batch.
 pub struct Rows {
     schema: SchemaRef,
+    units: Vec<Option<String>>,
     first: Option<RecordBatch>,
     stream: SendableRecordBatchStream,
     engine: Engine,
@@ -501,6 +541,11 @@ impl Rows {
     /// The columns.
     pub fn schema(&self) -> SchemaRef {
         self.schema.clone()
+    }
+
+    /// The unit of each column, such as `B` or `s`, as far as the tables and what is done with their columns say it for certain.
+    pub fn units(&self) -> &[Option<String>] {
+        &self.units
     }
 
     /// The next rows; None after the last.

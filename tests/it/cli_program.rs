@@ -24,7 +24,14 @@ pub(crate) fn program(dir: &Path) -> Command {
 pub(crate) fn program_at(program: &Path, dir: &Path) -> Command {
     let mut command = Command::new(program);
     command.current_dir(dir).stdin(Stdio::null());
-    for name in ["NO_COLOR", "CLICOLOR_FORCE", "XDG_STATE_HOME", "COLUMNS"] {
+    for name in [
+        "NO_COLOR",
+        "CLICOLOR_FORCE",
+        "XDG_STATE_HOME",
+        "XDG_CONFIG_HOME",
+        "IOLODE_LAKE",
+        "COLUMNS",
+    ] {
         command.env_remove(name);
     }
     command.env("TZ", "UTC").env("HOME", dir);

@@ -302,7 +302,7 @@ fn a_mistake_in_sql_is_one_line_with_the_nearest_name() {
     let lost = iolode(dir.path(), &["sql", "-c", "select * from darshan_log"]).failed();
     assert_eq!(
         lost,
-        "unknown table `darshan_log`; there is no lake: give one with --lake, or logs with --logs"
+        "unknown table `darshan_log`; there is no lake: give one with --lake or IOLODE_LAKE, or logs with --logs"
     );
 }
 
@@ -321,10 +321,7 @@ fn wrong_usage_is_one_line_and_exit_code_2() {
         run(&["sql", "--memory", "lots"])
             .contains("`lots` is not a size; expected a number with a unit, such as `512M`")
     );
-    assert!(
-        run(&["ingest"])
-            .starts_with("the following required arguments were not provided: --lake <LAKE>")
-    );
+    assert!(run(&["ingest"]).starts_with("no lake given: name it as --lake LAKE, "));
     assert!(
         run(&["sql", "--version", "1", "-c", "select 1"])
             .contains("--version needs exactly one --lake")

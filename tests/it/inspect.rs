@@ -2,16 +2,18 @@
 
 use crate::cli_program::{fresh, iolode, program, small};
 use crate::support::{python, run_python, shared_data};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 crate::tests! {
     [] => {
         the_summary_and_the_json_say_the_same,
         a_log_that_cannot_be_read_does_not_hide_the_others,
+        a_damaged_log_has_unknown_totals_and_exit_code_1,
     }
     [Data] => {
         performance_and_file_counts_are_those_that_darshan_parser_prints,
         every_counter_has_a_line_of_eight_fields,
+        every_module_that_can_be_read_is_shown_as_read,
     }
     [Data, Packages] => {
         every_line_of_every_real_log_is_what_pydarshan_returns,
@@ -200,6 +202,121 @@ fn a_log_that_cannot_be_read_does_not_hide_the_others() {
     assert!(why.contains("not a Darshan log"), "{why}");
     let both = iolode(dir.path(), &["inspect", bad, bad]);
     assert_eq!(both.code, Some(2), "{both:?}");
+}
+
+/// What `--json` says of a log, and the exit code.
+fn json(dir: &Path, log: &str) -> (serde_json::Value, Option<i32>) {
+    let run = iolode(dir, &["inspect", "--json", log]);
+    let json = serde_json::from_str(&run.stdout).unwrap_or_else(|_| panic!("{run:?}"));
+    (json, run.code)
+}
+
+fn a_damaged_log_has_unknown_totals_and_exit_code_1() {
+    let (dir, small) = (fresh(), small());
+    let whole = std::fs::read(a_log(&small.logs)).unwrap();
+    let file = dir.path().join("cut.darshan");
+    let cut = file.to_str().unwrap();
+    let module = |json: &serde_json::Value, name: &str| {
+        let mut modules = json["modules"].as_array().unwrap().iter();
+        let found = modules.find(|module| module["module"] == name);
+        found.map(|module| module["status"].as_str().unwrap().to_string())
+    };
+    // POSIX is the first module behind the names: the first cut that reaches it leaves those before whole.
+    let mut cuts = (1..400).map(|part| whole.len() * (400 - part) / 400);
+    let (json, code) = cuts
+        .find_map(|length| {
+            std::fs::write(&file, &whole[..length]).unwrap();
+            let (json, code) = json(dir.path(), cut);
+            (module(&json, "POSIX").as_deref() == Some("truncated")).then_some((json, code))
+        })
+        .unwrap();
+    assert_eq!(code, Some(1));
+    let log = &json["log"];
+    for total in [
+        "files",
+        "bytes_read",
+        "total_bytes",
+        "reads",
+        "read_time",
+        "posix_bytes_read",
+        "posix_total_bytes",
+        "size_read_0_100",
+        "critical_io_time",
+    ] {
+        assert!(log.as_object().unwrap().contains_key(total), "{total}");
+        assert!(log[total].is_null(), "{total}: {log}");
+    }
+    for known in [
+        "job_id",
+        "uid",
+        "nprocs",
+        "start_time",
+        "run_time",
+        "log_bytes",
+    ] {
+        assert!(!log[known].is_null(), "{known}: {log}");
+    }
+    assert!(
+        json["why"].as_str().unwrap().contains("POSIX region"),
+        "{json}"
+    );
+    let text = iolode(dir.path(), &["inspect", cut]);
+    assert_eq!(text.code, Some(1), "{text:?}");
+    for line in [
+        "read       unknown, at least ",
+        "written    unknown, at least ",
+        "files      unknown, at least ",
+    ] {
+        assert!(text.stdout.contains(line), "{text:?}");
+    }
+    assert!(text.stdout.contains("\n  damaged "), "{text:?}");
+    let parser = iolode(dir.path(), &["inspect", "--darshan-parser", cut]);
+    assert_eq!(parser.code, Some(1));
+    assert!(
+        parser
+            .stderr
+            .starts_with(&format!("iolode: {cut}: damaged: POSIX region")),
+        "{}",
+        parser.stderr
+    );
+    // With a whole one beside it: the code is that of the damaged.
+    let good = a_log(&small.logs);
+    let both = iolode(
+        dir.path(),
+        &["inspect", "--json", good.to_str().unwrap(), cut],
+    );
+    assert_eq!((both.code, both.stdout.lines().count()), (Some(1), 2));
+}
+
+fn every_module_that_can_be_read_is_shown_as_read() {
+    let dir = fresh();
+    let mut seen = std::collections::BTreeSet::new();
+    for entry in std::fs::read_dir(shared_data().join("darshan")).unwrap() {
+        let path = entry.unwrap().path();
+        let (json, _) = json(dir.path(), path.to_str().unwrap());
+        for module in json["modules"].as_array().unwrap() {
+            if module["bytes"].as_i64() == Some(0) {
+                continue;
+            }
+            assert_ne!(
+                module["status"],
+                "not_taken",
+                "{}: {module}",
+                path.display()
+            );
+            if module["status"] == "ok" {
+                assert!(
+                    module["records"].is_number(),
+                    "{}: {module}",
+                    path.display()
+                );
+                seen.insert(module["module"].as_str().unwrap().to_string());
+            }
+        }
+    }
+    for name in ["POSIX", "HEATMAP", "DXT_POSIX", "H5F", "LUSTRE"] {
+        assert!(seen.contains(name), "{name}: {seen:?}");
+    }
 }
 
 /// The first log by name.

@@ -19,7 +19,7 @@
 //! | `IOLODE_SEED`, `IOLODE_JOINS` | the same of random joins (`src/engine/tests/joins.rs`) |
 //! | `IOLODE_PATHS` | paths of the listing of an archive (`src/lake/tests/daily.rs`) |
 //!
-//! `IOLODE_BOUNDED_LOG`, `IOLODE_BOUNDED_TABLES`, `IOLODE_DESCRIPTORS_DIRECTORY`, `IOLODE_KILL_DIRECTORY`, `IOLODE_LARGE_DIRECTORY`,
+//! `IOLODE_LAKE` is the program's own variable, which tests set for it or take away. `IOLODE_BOUNDED_LOG`, `IOLODE_BOUNDED_TABLES`, `IOLODE_DESCRIPTORS_DIRECTORY`, `IOLODE_KILL_DIRECTORY`, `IOLODE_LARGE_DIRECTORY`,
 //! `IOLODE_NEWER_DIRECTORY`, `IOLODE_NEWER_TABLES` and `IOLODE_TEST_CONCURRENT` are set by tests for processes that they start.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
@@ -101,6 +101,8 @@ fn main() -> std::process::ExitCode {
         #[cfg(feature = "engine")]
         algorithm_1::TESTS,
         circles::TESTS,
+        #[cfg(feature = "engine")]
+        cli::default_lake::TESTS,
         #[cfg(feature = "engine")]
         cli::help::TESTS,
         #[cfg(feature = "engine")]

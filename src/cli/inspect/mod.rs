@@ -10,13 +10,17 @@ use self::rows::{Rows, rows};
 use super::exit::Exit;
 use super::screen::Terminal;
 use crate::error::{Error, Result};
-use crate::source::Input;
 use crate::source::darshan::log::{Log, ModuleSet};
+use crate::source::{Input, Status};
+use crate::text::shown_path;
 use std::path::{Path, PathBuf};
 
 /// Show what Darshan logs hold, without a lake
 #[derive(clap::Args)]
 #[command(after_help = "\
+Of a damaged log what could be read is shown. Totals over records that are not all there are `unknown`, and null in JSON. \
+The exit code is 1 if a log is damaged or, of several, could not be read; 2 if none could be.
+
 Examples:
   iolode inspect job.darshan
   iolode inspect --json *.darshan | jq .log.bytes_written
@@ -47,13 +51,23 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, screen: &mut Terminal) -> anyhow::Result<Exit> {
-    let mut failed = 0;
+    let (mut failed, mut damaged) = (0, 0);
     for (at, path) in args.logs.iter().enumerate() {
         if at > 0 && !args.json {
             std::io::Write::write_all(&mut screen.data, b"\n")?;
         }
         match read(args, path) {
-            Ok(read) => read.show(args, screen)?,
+            Ok(read) => {
+                read.show(args, screen)?;
+                if let Some(why) = read.damage() {
+                    damaged += 1;
+                    // The summary says so itself.
+                    if args.json || args.darshan_parser {
+                        let path = shown_path(path);
+                        screen.say(format_args!("iolode: {path}: damaged: {why}"));
+                    }
+                }
+            }
             // The only log that was asked for: that is the command's own failure.
             Err(error) if args.logs.len() == 1 => return Err(error.into()),
             Err(error) => {
@@ -63,7 +77,7 @@ pub(super) fn run(args: &Args, screen: &mut Terminal) -> anyhow::Result<Exit> {
         }
     }
     match failed {
-        0 => Ok(Exit::Done),
+        0 if damaged == 0 => Ok(Exit::Done),
         n if n == args.logs.len() => {
             Err(Error::Invalid(format!("none of the {n} logs could be read")).into())
         }
@@ -110,6 +124,15 @@ fn read(args: &Args, path: &Path) -> Result<Inspected> {
 }
 
 impl Inspected {
+    /// Why the log is damaged; None if it is not.
+    fn damage(&self) -> Option<String> {
+        let (is_damaged, why) = match &self.content {
+            Content::Log(log) => (log.status() == Status::Damaged, log.why()),
+            Content::Rows(rows) => (rows.is_damaged, rows.why.clone()),
+        };
+        is_damaged.then(|| why.unwrap_or_default())
+    }
+
     fn show(&self, args: &Args, screen: &mut Terminal) -> anyhow::Result<()> {
         match &self.content {
             Content::Log(log) => {

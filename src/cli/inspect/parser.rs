@@ -459,7 +459,7 @@ impl Text<'_> {
 
 /// The rows of a module's table.
 fn rows(input: &Input, module: &Module) -> crate::Result<RecordBatch> {
-    let (mut tables, _) = tables(input, &[module.table])?;
+    let mut tables = tables(input, &[module.table])?;
     match tables.get(module.table) {
         Some(builder) => builder.finish(),
         None => Ok(RecordBatch::new_empty(table(module.table)?.schema.clone())),

@@ -1,10 +1,12 @@
 //! The rows of one log in the tables that a lake would have.
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::source::darshan::Darshan;
-use crate::source::{BatchSink, Input, Reader, Site, Source};
-use arrow::array::{Array, AsArray, RecordBatch};
-use arrow::datatypes::{DataType, Float64Type, Int64Type, TimestampMicrosecondType, UInt64Type};
+use crate::source::{BatchSink, Input, Outcome, Reader, Site, Source, Status};
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, new_null_array};
+use arrow::datatypes::{
+    DataType, FieldRef, Float64Type, Int64Type, Schema, TimestampMicrosecondType, UInt64Type,
+};
 use std::sync::Arc;
 
 /// The rows of one log, by table.
@@ -15,31 +17,96 @@ pub(super) struct Rows {
     pub(super) file: RecordBatch,
     /// Why the log is not whole; None if it is.
     pub(super) why: Option<String>,
+    /// Whether bytes are wrong or missing.
+    pub(super) is_damaged: bool,
+    /// Where a module lost records: the row of `log` over the records that are left. In `log` itself such totals are NULL.
+    pub(super) at_least: Option<RecordBatch>,
 }
 
+/// The interfaces whose records make totals: the module, and how the columns begin that are its own.
+const INTERFACES: [(&str, &str); 5] = [
+    ("POSIX", "posix_"),
+    ("MPI-IO", "mpiio_"),
+    ("STDIO", "stdio_"),
+    ("DFS", "dfs_"),
+    ("DAOS", "daos_"),
+];
+
 pub(super) fn rows(input: &Input, names: &[&str]) -> Result<Rows> {
-    let (mut tables, why) = tables(input, names)?;
+    // All modules, for `darshan_module` to say how much of each could be read.
+    let reader = Darshan.reader_of_all_modules(Arc::new(Site::default()));
+    let (mut tables, outcome) = read(reader, input, names)?;
     let mut take = |name: &str| match tables.get(name) {
         Some(builder) => builder.finish(),
         None => Ok(RecordBatch::new_empty(
             crate::table::table(name)?.schema.clone(),
         )),
     };
+    let (log, module) = (take("darshan_log")?, take("darshan_module")?);
+    let known = known(&log, &module)?;
+    let (log, at_least) = match known {
+        Some(known) => (known, Some(log)),
+        None => (log, None),
+    };
     Ok(Rows {
-        log: take("darshan_log")?,
-        module: take("darshan_module")?,
+        log,
+        module,
         mount: take("darshan_mount")?,
         file: take("darshan_file")?,
-        why,
+        why: outcome.why,
+        is_damaged: outcome.status == Status::Damaged,
+        at_least,
     })
 }
 
-/// The rows of a log in some tables, and why they are not all.
-pub(super) fn tables(input: &Input, names: &[&str]) -> Result<(BatchSink, Option<String>)> {
+/// The row of `darshan_log` with NULL for totals over records that are not all there; None if all are.
+fn known(log: &RecordBatch, module: &RecordBatch) -> Result<Option<RecordBatch>> {
+    let lost: Vec<&str> = Row::all(module)
+        .filter(|row| {
+            let status = row.text("status");
+            ["truncated", "corrupt", "unsupported_version"].contains(&status.unwrap_or_default())
+        })
+        .filter_map(|row| row.text("module"))
+        .collect();
+    let lost = |module: &str| lost.contains(&module);
+    if !INTERFACES.iter().any(|(module, _)| lost(module)) {
+        return Ok(None);
+    }
+    let schema = log.schema();
+    let first = schema.index_of("files").unwrap_or(usize::MAX);
+    let is_unknown = |at: usize, name: &str| {
+        let own = INTERFACES.iter().find(|(_, begin)| name.starts_with(begin));
+        at >= first && own.is_none_or(|(module, _)| lost(module))
+    };
+    let columns = schema.fields().iter().zip(log.columns()).enumerate();
+    let columns = columns.map(|(at, (field, column))| match is_unknown(at, field.name()) {
+        true => (
+            Arc::new(field.as_ref().clone().with_nullable(true)),
+            new_null_array(field.data_type(), log.num_rows()),
+        ),
+        false => (field.clone(), column.clone()),
+    });
+    let (fields, columns): (Vec<FieldRef>, Vec<ArrayRef>) = columns.unzip();
+    let known = RecordBatch::try_new(Arc::new(Schema::new(fields)), columns);
+    known
+        .map(Some)
+        .map_err(|e| Error::columns("darshan_log", e))
+}
+
+/// The rows of a log in some tables.
+pub(super) fn tables(input: &Input, names: &[&str]) -> Result<BatchSink> {
+    let reader = Darshan.reader(Arc::new(Site::default()));
+    Ok(read(reader, input, names)?.0)
+}
+
+fn read(
+    mut reader: Box<dyn Reader>,
+    input: &Input,
+    names: &[&str],
+) -> Result<(BatchSink, Outcome)> {
     let mut tables = BatchSink::new(names.iter().copied())?;
-    let mut reader: Box<dyn Reader> = Darshan.reader(Arc::new(Site::default()));
     let outcome = reader.read(input, input.hash()?, None, &mut tables)?;
-    Ok((tables, outcome.why))
+    Ok((tables, outcome))
 }
 
 /// One row, its values by the names of their columns.

@@ -30,7 +30,12 @@ pub(super) fn print(
 ) -> anyhow::Result<()> {
     writeln!(out, "{}", shown_path(path))?;
     for log in Row::all(&rows.log) {
-        head(&log, rows.why.as_deref(), out)?;
+        let at_least = rows.at_least.as_ref();
+        let at_least = at_least.map(|batch| Row {
+            batch,
+            row: log.row,
+        });
+        head(&log, at_least, rows.why.as_deref(), out)?;
     }
     if let (0, Some(why)) = (rows.log.num_rows(), &rows.why) {
         line(out, "damaged", why)?;
@@ -42,7 +47,7 @@ pub(super) fn print(
     }
     let style = Style {
         look,
-        expanded: false,
+        ..Style::default()
     };
     let mut table = |title: &str, batch: RecordBatch| -> anyhow::Result<()> {
         if batch.num_rows() > 0 {
@@ -71,7 +76,13 @@ fn line(out: &mut dyn Write, name: &str, value: impl std::fmt::Display) -> std::
     writeln!(out, "  {name:<10} {}", shown(&value.to_string()))
 }
 
-fn head(log: &Row<'_>, why: Option<&str>, out: &mut dyn Write) -> std::io::Result<()> {
+/// The lines above the tables. `at_least` is the row over what is left, where totals are unknown.
+fn head(
+    log: &Row<'_>,
+    at_least: Option<Row<'_>>,
+    why: Option<&str>,
+    out: &mut dyn Write,
+) -> std::io::Result<()> {
     let int = |name: &str| {
         log.int(name)
             .map_or_else(|| "?".to_string(), |v| v.to_string())
@@ -152,11 +163,18 @@ fn head(log: &Row<'_>, why: Option<&str>, out: &mut dyn Write) -> std::io::Resul
             "write_bw_critical",
         ),
     ] {
-        let mut text = format!(
-            "{} in {}",
-            bytes(log.int(bytes_name)),
-            counted(log.int(calls).unwrap_or(0).max(0) as u64, "call", "calls")
-        );
+        let moved = |row: &Row<'_>| {
+            let calls = row.int(calls).unwrap_or(0).max(0) as u64;
+            format!(
+                "{} in {}",
+                bytes(row.int(bytes_name)),
+                counted(calls, "call", "calls")
+            )
+        };
+        let mut text = match (log.int(bytes_name), &at_least) {
+            (None, Some(left)) => format!("unknown, at least {}", moved(left)),
+            _ => moved(log),
+        };
         if let (Some(start), Some(end)) = (log.float(window[0]), log.float(window[1])) {
             text += &format!(", from {start:.3} to {end:.3} s");
         }
@@ -164,6 +182,11 @@ fn head(log: &Row<'_>, why: Option<&str>, out: &mut dyn Write) -> std::io::Resul
             text += &format!(", {}/s over that span", bytes(Some(rate as i64)));
         }
         line(out, name, text)?;
+    }
+    if let (None, Some(left)) = (log.int("files"), &at_least) {
+        let files = left.int("files").unwrap_or(0).max(0) as u64;
+        let files = counted(files, "file", "files");
+        return line(out, "files", format_args!("unknown, at least {files}"));
     }
     line(
         out,
@@ -201,7 +224,7 @@ fn modules(batch: &RecordBatch) -> anyhow::Result<RecordBatch> {
         )
     };
     let status = Row::all(batch).map(|row| match row.text("status") {
-        Some("not_taken") => Some("not read (use iolode sql or ingest)"),
+        Some("not_taken") => Some("empty"),
         status => status,
     });
     let status: StringArray = status.collect();

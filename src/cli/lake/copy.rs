@@ -1,6 +1,7 @@
 //! `iolode lake copy` and `iolode lake moved`: a lake in another place.
 
 use crate::cli::exit::Exit;
+use crate::cli::lake_args::LakeArg;
 use crate::cli::open::open_to_read;
 use crate::cli::screen::Terminal;
 use crate::cli::{interrupt, size};
@@ -46,8 +47,8 @@ the old path.
 Example:
   iolode lake moved /scratch/lake")]
 pub(super) struct Moved {
-    /// The lake, where it is now
-    lake: PathBuf,
+    #[command(flatten)]
+    lake: LakeArg,
 }
 
 pub(super) fn copy(args: &Copy, screen: &mut Terminal) -> anyhow::Result<Exit> {
@@ -74,7 +75,7 @@ pub(super) fn copy(args: &Copy, screen: &mut Terminal) -> anyhow::Result<Exit> {
 }
 
 pub(super) fn moved(args: &Moved, screen: &mut Terminal) -> anyhow::Result<Exit> {
-    let moved = Lake::open(&args.lake)?.moved()?;
+    let moved = Lake::open(&args.lake.to_change(screen)?)?.moved()?;
     match (moved.directories, moved.from) {
         (0, _) => screen.say("nothing to record: all files lie below the lake's root"),
         (directories, None) => screen.say(format_args!(

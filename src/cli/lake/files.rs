@@ -1,6 +1,7 @@
 //! `iolode lake files`: which Parquet files a lake is made of.
 
 use crate::cli::exit::Exit;
+use crate::cli::lake_args::LakeArg;
 use crate::cli::open::open_to_read;
 use crate::cli::output::Format;
 use crate::cli::output::format_parser;
@@ -10,7 +11,6 @@ use crate::table::table;
 use arrow::array::{AsArray, BooleanArray};
 use arrow::compute::filter_record_batch;
 use std::io::Write;
-use std::path::PathBuf;
 
 /// List the Parquet files of a lake, with range and storage target
 #[derive(clap::Args)]
@@ -22,8 +22,8 @@ Examples:
   iolode lake files /scratch/lake --format csv
   iolode lake files /scratch/lake --table darshan_log --paths")]
 pub(super) struct Files {
-    /// The lake
-    lake: PathBuf,
+    #[command(flatten)]
+    lake: LakeArg,
     /// Only the files of this table
     #[arg(long, value_name = "TABLE")]
     table: Option<String>,
@@ -42,7 +42,7 @@ pub(super) fn files(args: &Files, screen: &mut Terminal) -> anyhow::Result<Exit>
     if args.paths {
         return paths(args, screen);
     }
-    let batch = open_to_read(&args.lake, screen)?
+    let batch = open_to_read(&args.lake.to_read()?, screen)?
         .snapshot(None)?
         .file_batch()?;
     let wanted: BooleanArray = batch
@@ -56,7 +56,7 @@ pub(super) fn files(args: &Files, screen: &mut Terminal) -> anyhow::Result<Exit>
 
 /// The paths of data files, one a line.
 fn paths(args: &Files, screen: &mut Terminal) -> anyhow::Result<Exit> {
-    let lake = open_to_read(&args.lake, screen)?;
+    let lake = open_to_read(&args.lake.to_read()?, screen)?;
     let snapshot = lake.snapshot(None)?;
     for file in snapshot.files() {
         if args.table.as_ref().is_none_or(|table| *table == file.table) {
@@ -74,7 +74,7 @@ pub(super) fn list(
 ) -> anyhow::Result<Exit> {
     let style = Style {
         look: screen.look,
-        expanded: false,
+        ..Style::default()
     };
     let note = format.write(&mut screen.data, batch, style)?;
     note.into_iter().for_each(|note| screen.say(note));

@@ -2,12 +2,12 @@
 
 use super::files::list;
 use crate::cli::exit::Exit;
+use crate::cli::lake_args::LakeArg;
 use crate::cli::open::warn_if_missing;
 use crate::cli::output::Format;
 use crate::cli::output::format_parser;
 use crate::cli::screen::Terminal;
 use crate::lake::{Lake, Manifest};
-use std::path::PathBuf;
 
 /// List the versions of a lake: what made each, and what it added
 #[derive(clap::Args)]
@@ -15,15 +15,15 @@ use std::path::PathBuf;
 Example:
   iolode lake history /scratch/lake")]
 pub(super) struct History {
-    /// The lake
-    lake: PathBuf,
+    #[command(flatten)]
+    lake: LakeArg,
     /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "table", value_parser = format_parser())]
     format: &'static Format,
 }
 
 pub(super) fn history(args: &History, screen: &mut Terminal) -> anyhow::Result<Exit> {
-    let lake = Lake::open_damaged(&args.lake)?;
+    let lake = Lake::open_damaged(&args.lake.to_read()?)?;
     warn_if_missing(&lake, screen)?;
     let (rows, unreadable) = lake.history()?;
     for (version, why) in unreadable {

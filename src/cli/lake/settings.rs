@@ -1,6 +1,7 @@
 //! `iolode lake set` and `iolode lake restore`: settings and versions of a lake.
 
 use crate::cli::exit::Exit;
+use crate::cli::lake_args::LakeArg;
 use crate::cli::screen::Terminal;
 use crate::cli::size;
 use crate::error::Error;
@@ -19,8 +20,8 @@ Examples:
   iolode lake set /scratch/lake --site site.toml
   iolode lake set /scratch/lake --site site.toml --if-version 42")]
 pub(super) struct Set {
-    /// The lake
-    lake: PathBuf,
+    #[command(flatten)]
+    lake: LakeArg,
     /// The settings (TOML)
     #[arg(long, value_name = "FILE")]
     site: PathBuf,
@@ -39,8 +40,8 @@ Examples:
   iolode lake history /scratch/lake
   iolode lake restore /scratch/lake --version 41")]
 pub(super) struct Restore {
-    /// The lake
-    lake: PathBuf,
+    #[command(flatten)]
+    lake: LakeArg,
     /// The version to go back to
     #[arg(long, value_name = "N")]
     version: u64,
@@ -60,7 +61,8 @@ pub(super) fn settings(path: &Path) -> anyhow::Result<String> {
 }
 
 pub(super) fn set(args: &Set, screen: &mut Terminal) -> anyhow::Result<Exit> {
-    let lake = Lake::open(&args.lake)?;
+    let path = args.lake.to_change(screen)?;
+    let lake = Lake::open(&path)?;
     let changed = lake.set_settings(&settings(&args.site)?, args.if_version)?;
     match changed.version {
         Some(version) => screen.say(format_args!("version {version} has these settings")),
@@ -72,7 +74,7 @@ pub(super) fn set(args: &Set, screen: &mut Terminal) -> anyhow::Result<Exit> {
             shown(path)
         ));
     }
-    for line in otherwise(changed.read_otherwise, &args.lake) {
+    for line in otherwise(changed.read_otherwise, &path) {
         screen.say(line);
     }
     Ok(Exit::Done)
@@ -100,7 +102,7 @@ pub(in crate::cli) fn otherwise(read: ReadOtherwise, lake: &Path) -> Vec<String>
 }
 
 pub(super) fn restore(args: &Restore, screen: &mut Terminal) -> anyhow::Result<Exit> {
-    let version = Lake::open_damaged(&args.lake)?.restore(args.version)?;
+    let version = Lake::open_damaged(&args.lake.to_change(screen)?)?.restore(args.version)?;
     screen.say(format_args!(
         "version {version} equals version {}",
         args.version

@@ -9,10 +9,12 @@
 //! A column of times in UTC says so in its heading; other times have their offset from UTC behind them.
 //!
 //! Widths are those of the first rows ([`HEAD`]); a wider value further down shifts its row, so that no result has to be held
-//! in memory whole. On a terminal, values are cut and columns left out until a row fits; elsewhere nothing is.
+//! in memory whole. On a terminal, values are cut and columns left out until a row fits; elsewhere nothing is. A table that says which of
+//! its columns are sentences has these on several lines instead.
 
+use super::amounts::Amount;
 use super::times::{LOCAL, has_local_times, heading};
-use super::writer::{RowWriter, Sink, Style};
+use super::writer::{Numbers, RowWriter, Sink, Style};
 use crate::text;
 use datafusion::arrow::array::{Array, AsArray, RecordBatch};
 use datafusion::arrow::datatypes::{DataType, Float64Type, SchemaRef};
@@ -23,6 +25,8 @@ use std::fmt::Write as _;
 const HEAD: usize = 1000;
 /// To this width values are cut before a column is left out.
 const NARROW: usize = 12;
+/// The same of sentences, which take several lines.
+const SENTENCE: usize = 16;
 
 /// See the module.
 pub(super) struct Table<'a> {
@@ -43,6 +47,22 @@ struct Column {
     is_float: bool,
     /// Whether it holds floats that are all whole in the first rows: then they have no fraction. Else all have one, aligned.
     is_whole: bool,
+    /// Digits of a number with a fraction.
+    digits: usize,
+    /// What its numbers are said to be instead.
+    amount: Option<Amount>,
+    fit: Fit,
+}
+
+/// What becomes of a value that is wider than its column may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fit {
+    /// It is cut.
+    Cut,
+    /// Its column is as wide as it is.
+    Whole,
+    /// It goes on below.
+    Wrap,
 }
 
 /// The text of a value; None for NULL.
@@ -58,11 +78,29 @@ impl<'a> Table<'a> {
         if is_plan {
             style.look.width = None;
         }
-        let columns = schema.fields().iter().map(|field| Column {
-            name: heading(field),
-            right: field.data_type().is_numeric(),
-            is_float: *field.data_type() == DataType::Float64,
-            is_whole: false,
+        let columns = schema.fields().iter().map(|field| {
+            let is_number = field.data_type().is_numeric();
+            let unit = field.metadata().get("unit").filter(|_| is_number);
+            let amount = match style.numbers {
+                Numbers::Human => unit.and_then(|unit| Amount::of(unit)),
+                Numbers::Plain | Numbers::Rounded => None,
+            };
+            Column {
+                name: heading(field),
+                right: is_number,
+                is_float: *field.data_type() == DataType::Float64 && amount.is_none(),
+                is_whole: false,
+                digits: match (style.numbers, unit) {
+                    (Numbers::Rounded, Some(_)) => ROUNDED,
+                    _ => DIGITS,
+                },
+                amount,
+                fit: match style.sentences {
+                    [] => Fit::Cut,
+                    of if of.contains(&field.name().as_str()) => Fit::Wrap,
+                    _ => Fit::Whole,
+                },
+            }
         });
         Self {
             sink,
@@ -93,7 +131,13 @@ impl<'a> Table<'a> {
             }
         }
         if let Some(room) = self.style.look.width {
-            widths = fit(widths, room);
+            let least = self.columns.iter().zip(&widths);
+            let least = least.map(|(column, width)| match column.fit {
+                Fit::Cut => NARROW.min(*width),
+                Fit::Whole => *width,
+                Fit::Wrap => SENTENCE.min(*width),
+            });
+            widths = fit(widths.clone(), &least.collect::<Vec<_>>(), room);
         }
         let mut line = String::new();
         let mut rule = String::new();
@@ -116,18 +160,27 @@ impl<'a> Table<'a> {
         let Some(widths) = &self.widths else {
             return Ok(());
         };
-        let lines = row.iter().zip(&self.columns);
-        let lines = lines.map(|(cell, column)| column.shown(cell).lines().count());
-        let most = lines.max().unwrap_or(0).max(1);
+        let is_limited = self.style.look.width.is_some();
+        let cells = row.iter().zip(&self.columns).zip(widths);
+        let cells: Vec<Vec<String>> = cells
+            .map(|((cell, column), width)| {
+                let lines = column.shown(cell).lines();
+                match (is_limited, column.fit) {
+                    (false, _) => lines.map(str::to_string).collect(),
+                    (true, Fit::Wrap) => lines.flat_map(|line| wrapped(line, *width)).collect(),
+                    (true, _) => lines.map(|line| cut(line, *width)).collect(),
+                }
+            })
+            .collect();
+        let most = cells.iter().map(Vec::len).max().unwrap_or(0).max(1);
         for part in 0..most {
             let mut line = String::new();
             for (at, ((cell, column), width)) in
                 row.iter().zip(&self.columns).zip(widths).enumerate()
             {
                 separate(&mut line, &mut String::new(), at);
-                let limit = self.style.look.width.map_or(usize::MAX, |_| *width);
-                let text = column.shown(cell).lines().nth(part).unwrap_or_default();
-                let text = pad(&cut(text, limit), *width, column.right);
+                let text = cells[at].get(part).map_or("", String::as_str);
+                let text = pad(text, *width, column.right);
                 match cell {
                     Some(_) => line.push_str(&text),
                     None => self.style.push(&mut line, "2", &text),
@@ -183,17 +236,23 @@ impl RowWriter for Table<'_> {
                 .columns()
                 .iter()
                 .zip(&formatters)
-                .map(|(column, formatter)| {
+                .zip(&self.columns)
+                .map(|((column, formatter), shown)| {
                     (!column.is_null(row))
-                        .then(|| match column.data_type() {
-                            DataType::Float64 => {
-                                let value = column.as_primitive::<Float64Type>().value(row);
-                                let text = formatter.value(row).try_to_string();
-                                text.map(|text| shortened(text, value))
-                            }
-                            _ => formatter.value(row).try_to_string(),
-                        })
+                        .then(|| formatter.value(row).try_to_string())
                         .transpose()
+                        .map(|text| {
+                            text.map(|text| {
+                                let said = shown.amount.and_then(|amount| amount.said(&text));
+                                match (said, column.as_primitive_opt::<Float64Type>()) {
+                                    (Some(said), _) => said,
+                                    (None, Some(floats)) => {
+                                        shortened(text, floats.value(row), shown.digits)
+                                    }
+                                    (None, None) => text,
+                                }
+                            })
+                        })
                         .map(|text| text.map(|text| printable(&text, is_plan)))
                 });
             let cells = cells.collect::<Result<Vec<Cell>, _>>()?;
@@ -249,34 +308,37 @@ impl Column {
     }
 }
 
-/// Widths of the leading columns such that a row takes at most `room`: the widest are cut first, to [`NARROW`] at least, and
+/// Widths of the leading columns such that a row takes at most `room`: the widest give way first, to their `least`, and
 /// columns that do not fit even so are left out. One column always stays.
-fn fit(mut widths: Vec<usize>, room: usize) -> Vec<usize> {
+fn fit(mut widths: Vec<usize>, least: &[usize], room: usize) -> Vec<usize> {
     // A character on either side, three between columns.
     let line =
         |widths: &[usize]| widths.iter().sum::<usize>() + 3 * widths.len().saturating_sub(1) + 2;
-    let least =
-        |widths: &[usize]| line(&widths.iter().map(|w| (*w).min(NARROW)).collect::<Vec<_>>());
-    while widths.len() > 1 && least(&widths) > room {
+    while widths.len() > 1 && line(&least[..widths.len()]) > room {
         widths.pop();
     }
+    let alone = [1];
+    let least = match widths.len() {
+        1 => &alone[..],
+        n => &least[..n],
+    };
     while line(&widths) > room {
         let over = line(&widths) - room;
-        let widest = widths.iter().copied().max().unwrap_or(0);
-        let second = widths
+        let shrinking = widths
             .iter()
-            .copied()
-            .filter(|w| *w < widest)
-            .max()
-            .unwrap_or(0);
-        let floor = if widths.len() == 1 { 1 } else { NARROW };
-        if widest <= floor {
-            break;
-        }
-        let Some(column) = widths.iter_mut().find(|w| **w == widest) else {
+            .zip(least)
+            .filter(|(width, least)| width > least);
+        let Some(widest) = shrinking.map(|(width, _)| *width).max() else {
             break;
         };
-        *column -= over.min(widest - second.max(floor)).max(1);
+        let narrower = widths.iter().copied().filter(|width| *width < widest);
+        let second = narrower.max().unwrap_or(0);
+        let column = widths.iter_mut().zip(least);
+        let mut column = column.filter(|(width, least)| **width == widest && **width > **least);
+        let Some((width, least)) = column.next() else {
+            break;
+        };
+        *width -= over.min(widest - second.max(*least)).max(1);
     }
     widths
 }
@@ -294,6 +356,28 @@ fn pad(text: &str, to: usize, right: bool) -> String {
     }
 }
 
+/// The text on lines of at most so many characters, cut between words where there are blanks.
+fn wrapped(text: &str, to: usize) -> Vec<String> {
+    let mut lines = vec![];
+    let mut line = String::new();
+    for word in text.split(' ') {
+        if !line.is_empty() && width(&line) + 1 + width(word) > to {
+            lines.push(std::mem::take(&mut line));
+        }
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        for c in word.chars() {
+            if width(&line) >= to.max(1) {
+                lines.push(std::mem::take(&mut line));
+            }
+            line.push(c);
+        }
+    }
+    lines.push(line);
+    lines
+}
+
 /// The text, or as much of it as fits with a sign that there is more.
 fn cut(text: &str, to: usize) -> String {
     if width(text) <= to {
@@ -305,28 +389,30 @@ fn cut(text: &str, to: usize) -> String {
 
 /// Digits that a person reads of a number with a fraction.
 const DIGITS: usize = 6;
+/// The same where numbers are rounded.
+const ROUNDED: usize = 3;
 
-/// The text of a number with [`DIGITS`] significant digits at most; those in front of the point all stay, and so does a number without
+/// The text of a number with so many significant digits at most; those in front of the point all stay, and so does a number without
 /// a fraction.
-fn shortened(text: String, value: f64) -> String {
+fn shortened(text: String, value: f64, to: usize) -> String {
     let (mantissa, exponent) = match text.split_once('e') {
         Some((mantissa, _)) => (mantissa, true),
         None => (text.as_str(), false),
     };
     let digits = mantissa.chars().filter(char::is_ascii_digit);
     let significant = digits.skip_while(|c| *c == '0').count();
-    if !value.is_finite() || significant <= DIGITS || (value.fract() == 0.0 && !exponent) {
+    if !value.is_finite() || significant <= to || (value.fract() == 0.0 && !exponent) {
         return text;
     }
     if exponent {
-        let rounded = format!("{value:.*e}", DIGITS - 1);
+        let rounded = format!("{value:.*e}", to - 1);
         return match rounded.split_once('e') {
             Some((mantissa, power)) => format!("{}e{power}", without_zeros(mantissa)),
             None => rounded,
         };
     }
     let before = value.abs().log10().floor() as i64 + 1;
-    let after = usize::try_from(DIGITS as i64 - before).unwrap_or(0);
+    let after = usize::try_from(to as i64 - before).unwrap_or(0);
     without_zeros(&format!("{value:.after$}")).to_string()
 }
 
@@ -354,10 +440,11 @@ fn printable(value: &str, is_plan: bool) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::format;
-    use super::super::writer::Style;
+    use super::super::writer::{Numbers, Style};
     use super::fit;
     use crate::cli::screen::TerminalStyle;
     use datafusion::arrow::array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
+    use datafusion::arrow::datatypes::{DataType, Field, Schema};
     use std::sync::Arc;
 
     fn batch(columns: Vec<(&str, ArrayRef)>) -> RecordBatch {
@@ -441,6 +528,47 @@ mod tests {
     }
 
     #[test]
+    fn numbers_of_columns_with_a_unit_are_said_or_rounded_where_that_is_wanted() {
+        let column = |unit: &str, values: Vec<Option<f64>>| {
+            let metadata = [("unit".to_string(), unit.to_string())].into();
+            let field = Field::new(format!("in {unit}"), DataType::Float64, true);
+            let column: ArrayRef = Arc::new(Float64Array::from(values));
+            (field.with_metadata(metadata), column)
+        };
+        let (fields, columns): (Vec<Field>, Vec<ArrayRef>) = [
+            column("B", vec![Some(13_207_024_435.0), None]),
+            column("s", vec![Some(723.25), Some(0.123_456)]),
+            column("%", vec![Some(12.345_678), Some(50.0)]),
+        ]
+        .into_iter()
+        .unzip();
+        let batch = RecordBatch::try_new(Arc::new(Schema::new(fields)), columns).unwrap();
+        let lines = |numbers: Numbers| -> Vec<String> {
+            let style = Style {
+                numbers,
+                ..Style::default()
+            };
+            let (text, _) = shown(&batch, style);
+            text.lines().map(str::to_string).collect()
+        };
+        let expected = [
+            "     in B |       in s |    in %",
+            "----------+------------+---------",
+            " 12.3 GiB | 12 min 3 s | 12.3457",
+            "     NULL |    0.123 s |    50.0",
+        ];
+        assert_eq!(lines(Numbers::Human), expected);
+        let expected = [
+            "        in B |  in s | in %",
+            "-------------+-------+------",
+            " 13207024435 |   723 | 12.3",
+            "        NULL | 0.123 | 50.0",
+        ];
+        assert_eq!(lines(Numbers::Rounded), expected);
+        assert!(lines(Numbers::Plain)[3].contains("0.123456"));
+    }
+
+    #[test]
     fn on_a_narrow_terminal_values_are_cut_and_columns_left_out_with_a_note() {
         let look = |width| Style {
             look: TerminalStyle {
@@ -475,10 +603,55 @@ mod tests {
 
     #[test]
     fn widths_that_fit_stay_and_the_widest_gives_way_first() {
-        assert_eq!(fit(vec![5, 40, 20], 100), [5, 40, 20]);
-        assert_eq!(fit(vec![5, 40, 20], 61), [5, 28, 20]);
-        assert_eq!(fit(vec![5, 40, 20], 37), [5, 12, 12]);
-        assert_eq!(fit(vec![100], 10), [8]);
+        let cut = |widths: &[usize], room| {
+            let least: Vec<usize> = widths.iter().map(|width| (*width).min(12)).collect();
+            fit(widths.to_vec(), &least, room)
+        };
+        assert_eq!(cut(&[5, 40, 20], 100), [5, 40, 20]);
+        assert_eq!(cut(&[5, 40, 20], 61), [5, 28, 20]);
+        assert_eq!(cut(&[5, 40, 20], 37), [5, 12, 12]);
+        assert_eq!(cut(&[100], 10), [8]);
+        // Names stay whole.
+        assert_eq!(fit(vec![30, 90], &[30, 24], 80), [30, 45]);
+        assert_eq!(fit(vec![30, 90], &[30, 24], 50), [30]);
+        assert_eq!(fit(vec![40, 30, 30], &[40, 24, 24], 100), [40, 24, 28]);
+    }
+
+    #[test]
+    fn sentences_go_on_below_and_names_beside_them_stay_whole() {
+        let style = Style {
+            look: TerminalStyle {
+                width: Some(51),
+                color: false,
+            },
+            sentences: &["meaning"],
+            ..Style::default()
+        };
+        let name = "a_name_of_22_letters__";
+        let columns: [(&str, &str); 2] = [
+            ("column", name),
+            (
+                "meaning",
+                "Bytes that all processes read, and a_word_that_is_too_long_for_it",
+            ),
+        ];
+        let columns = columns.map(|(name, text)| {
+            let column: ArrayRef = Arc::new(StringArray::from(vec![text]));
+            (name, column)
+        });
+        let (text, note) = shown(&batch(columns.to_vec()), style);
+        let expected = [
+            " column                 | meaning",
+            "------------------------+--------------------------",
+            " a_name_of_22_letters__ | Bytes that all processes",
+            "                        | read, and",
+            "                        | a_word_that_is_too_long_",
+            "                        | for_it",
+        ];
+        assert_eq!(
+            (text.lines().collect::<Vec<_>>(), note),
+            (expected.to_vec(), None)
+        );
     }
 
     #[test]
@@ -531,7 +704,7 @@ mod tests {
                 width: None,
                 color: true,
             },
-            expanded: false,
+            ..Style::default()
         };
         assert!(shown(&two_rows(), style).0.contains("\x1b[2mNULL\x1b[0m"));
         assert!(!shown(&two_rows(), Style::default()).0.contains('\x1b'));

@@ -18,6 +18,22 @@ pub(crate) struct Style {
     pub(crate) look: TerminalStyle,
     /// A line for each value instead of one for each row.
     pub(crate) expanded: bool,
+    /// How numbers of columns with a unit are written.
+    pub(crate) numbers: Numbers,
+    /// Columns of sentences, which take several lines where the terminal is narrow. Columns beside them are names and stay whole.
+    pub(crate) sentences: &'static [&'static str],
+}
+
+/// How a table writes the numbers of a column whose unit is known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Numbers {
+    /// As any others.
+    #[default]
+    Plain,
+    /// Fractions with three digits.
+    Rounded,
+    /// As people say them: `44.7 GiB`, `12 min 3 s`.
+    Human,
 }
 
 /// Writes the rows of one result, batch after batch.

@@ -3,6 +3,7 @@
 //! They look at a node and what lies under it, so they apply to a part of a plan as to the whole: [`for_execution`].
 
 pub(super) mod compact_string_views;
+pub(super) mod interruptible;
 pub(super) mod radix_distinct;
 pub(super) mod run_aware;
 pub(super) mod semi_join;

@@ -52,7 +52,7 @@ pub use module::ModuleId;
 
 use super::{Input, Peek, Reader, Site, Source};
 use crate::error::Result;
-use log::Log;
+use log::{Log, ModuleSet};
 use std::cell::RefCell;
 use std::path::Path;
 use std::sync::Arc;
@@ -128,10 +128,22 @@ impl Source for Darshan {
     }
 
     fn reader(&self, site: Arc<Site>) -> Box<dyn Reader> {
-        Box::new(DarshanReader {
-            log: Log::with_memory(site.log_memory, site.temp.as_deref()),
-            site,
-        })
+        Box::new(reader(site, ModuleSet::default()))
+    }
+}
+
+impl Darshan {
+    /// A reader that reads all modules of a log, whichever tables are asked for.
+    pub fn reader_of_all_modules(&self, site: Arc<Site>) -> Box<dyn Reader> {
+        Box::new(reader(site, ModuleSet::ALL))
+    }
+}
+
+fn reader(site: Arc<Site>, also: ModuleSet) -> DarshanReader {
+    DarshanReader {
+        log: Log::with_memory(site.log_memory, site.temp.as_deref()),
+        site,
+        also,
     }
 }
 

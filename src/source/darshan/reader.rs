@@ -23,6 +23,8 @@ pub(super) const FILE_MODULES: [ModuleId; 6] = [
 pub(super) struct DarshanReader {
     pub(super) log: Log,
     pub(super) site: Arc<Site>,
+    /// Modules that are read also where nobody asks for their table: `darshan_module` then says how much of them could be read.
+    pub(super) also: ModuleSet,
 }
 
 impl Reader for DarshanReader {
@@ -33,7 +35,7 @@ impl Reader for DarshanReader {
         expected: Option<Peek>,
         tables: &mut BatchSink,
     ) -> Result<Outcome> {
-        let mut want = ModuleSet::default();
+        let mut want = self.also;
         for module in MODULES {
             let derived = FILE_MODULES.contains(&module.id)
                 && (tables.wants("darshan_file") || tables.wants("darshan_log"));

@@ -62,6 +62,12 @@ fn the_schema_lists_tables_views_and_columns() {
         row.contains("| Int64") && row.contains("| B ") && row.contains("| never"),
         "{row}"
     );
+    assert!(all.contains("\ndiagnose,"), "{all}");
+    let page = iolode(dir.path(), &["schema", "diagnose"]).ok();
+    assert!(
+        page.starts_with("diagnose, a page: One job on one page") && page.contains("\n --job"),
+        "{page}"
+    );
     let why = iolode(dir.path(), &["schema", "darshan_fiel"]).failed();
     assert_eq!(
         why,

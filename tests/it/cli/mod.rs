@@ -1,5 +1,6 @@
 //! The commands: what they print where, and how they exit.
 
+pub(crate) mod default_lake;
 pub(crate) mod help;
 pub(crate) mod lake;
 pub(crate) mod output;

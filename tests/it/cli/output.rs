@@ -8,6 +8,7 @@ crate::tests! {
     [] => {
         every_format_writes_literals_as_expected,
         ids_of_the_lake_are_strings_in_json_and_the_same_as_in_csv,
+        human_numbers_have_their_units_in_tables_alone,
         rows_and_time_are_said_on_stderr_and_nothing_but_data_on_stdout,
         names_of_files_neither_steer_a_terminal_nor_end_a_line,
         names_in_a_log_neither_steer_a_terminal_nor_turn_its_text,
@@ -43,6 +44,35 @@ fn every_format_writes_literals_as_expected() {
         lines[2],
         " 9007199254740993 | 15920181672442173319 | a,b  | NULL | [1, NULL] |   0.5 | 2017-09-01T09:05:00.123456"
     );
+}
+
+fn human_numbers_have_their_units_in_tables_alone() {
+    let (dir, small) = (fresh(), small());
+    let sql = |more: &[&str], sql: &str| {
+        let args = [&["sql", "--lake", small.lake(), "-c", sql], more].concat();
+        iolode(dir.path(), &args)
+    };
+    let number = |text: &str| -> u64 { text.lines().nth(1).unwrap().parse().unwrap() };
+    let sum = "select sum(bytes_read) as moved from darshan_log";
+    let moved = number(&sql(&["--format", "csv"], sum).ok());
+    let said = iolode::answer::amount::size(moved);
+    let table = sql(&["--human"], sum).ok();
+    assert_eq!(table.lines().nth(2).unwrap().trim(), said, "{table}");
+    assert!(sql(&[], sum).ok().contains(&moved.to_string()));
+    let vertical = sql(&["--human", "-x"], sum).ok();
+    assert!(
+        vertical.contains(&format!("moved | {said}\n")),
+        "{vertical}"
+    );
+    // An id is no amount.
+    let id = "select max(job_id) as job_id from darshan_log";
+    let job = number(&sql(&["--format", "csv"], id).ok());
+    assert!(sql(&["--human"], id).ok().contains(&job.to_string()));
+    let query = ["query", "top_read", "--lake", small.lake(), "--n", "1"];
+    let table = iolode(dir.path(), &[&query[..], &["--human"]].concat()).ok();
+    assert!(table.lines().nth(2).unwrap().contains("iB |"), "{table}");
+    let why = sql(&["--human", "--format", "csv"], sum).failed();
+    assert!(why.starts_with("--human goes with table output"), "{why}");
 }
 
 fn ids_of_the_lake_are_strings_in_json_and_the_same_as_in_csv() {

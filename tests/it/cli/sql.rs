@@ -14,6 +14,8 @@ crate::tests! {
         loose_logs_can_be_asked_without_a_lake_and_an_old_version_with_one,
         a_period_is_days_in_the_sites_zone,
         registered_sources_need_not_be_named_again,
+        a_file_beside_the_lake_is_a_table_of_a_statement,
+        a_file_that_cannot_be_a_table_is_told_by_its_name,
     }
     [Python] => {
         a_prompt_edits_completes_and_remembers,
@@ -194,6 +196,104 @@ fn registered_sources_need_not_be_named_again() {
         ],
     );
     assert_eq!(asked.ok(), "b\ntrue\n");
+}
+
+fn a_file_beside_the_lake_is_a_table_of_a_statement() {
+    let (dir, small) = (fresh(), small());
+    let ask = |args: &[&str], sql: &str| {
+        let args = [&["sql"], args, &["--format", "csv", "-c", sql]].concat();
+        iolode(dir.path(), &args).ok()
+    };
+    let lake = ["--lake", small.lake()];
+    // What the program writes it reads: ids above 2^63, times, and text with separators and line ends.
+    let saved =
+        "select log_id, record_id, path, bytes_read from darshan_file order by all limit 40";
+    for name in ["files.csv", "files.tsv", "files.parquet", "a b%[1]?.CSV"] {
+        let format = name.rsplit('.').next().unwrap().to_lowercase();
+        let args = [&["sql"], &lake[..], &["--format", &format, "-o", name]].concat();
+        iolode(dir.path(), &[&args[..], &["-c", saved]].concat()).ok();
+        let back = format!("select * from '{name}' order by all");
+        assert_eq!(ask(&[], &back), ask(&lake, saved), "{name}");
+        let joined = format!(
+            "select count(*) as n, count(distinct f.record_id) > 1 as several \
+             from '{name}' as f join darshan_file as d on f.log_id = d.log_id and f.record_id = d.record_id"
+        );
+        assert_eq!(ask(&lake, &joined), "n,several\n40,true\n", "{name}");
+    }
+    // Text of several lines, in a file that is large enough to be read in parts.
+    let mut lines = "n,text\n".to_string();
+    (0..200_000).for_each(|n| {
+        lines.push_str(&format!(
+            "{n},\"two lines\nof {n}, which are one text for its part\"\n"
+        ))
+    });
+    assert!(lines.len() > 10 << 20);
+    std::fs::write(dir.path().join("lines.csv"), lines).unwrap();
+    let sums =
+        "select count(*) as rows, sum(n) as n, count(distinct text) as texts from 'lines.csv'";
+    assert_eq!(ask(&[], sums), "rows,n,texts\n200000,19999900000,200000\n");
+    let csv = "name,at,note\nior,2026-09-01T12:00:00Z,\"a,\"\"b\"\"\"\nhacc,,\n";
+    std::fs::write(dir.path().join("apps.csv"), csv).unwrap();
+    assert_eq!(
+        ask(
+            &lake,
+            "select apps.name, note from 'apps.csv' where at < now()"
+        ),
+        "name,note\nior,\"a,\"\"b\"\"\"\n"
+    );
+    assert_eq!(
+        ask(&lake, "select count(*) > 0 as any from 'darshan_log'"),
+        "any\ntrue\n"
+    );
+    let rows = ask(&[], "summarize 'apps.csv'");
+    assert!(
+        rows.contains("\nname,VARCHAR,hacc,ior,2,,,,,,2,0.00\n"),
+        "{rows}"
+    );
+    assert_eq!(
+        ask(
+            &[],
+            "create view v as select name from 'apps.csv'; select * from v order by all"
+        ),
+        "name\nhacc\nior\n"
+    );
+}
+
+fn a_file_that_cannot_be_a_table_is_told_by_its_name() {
+    let dir = fresh();
+    let why = |sql: &str| iolode(dir.path(), &["sql", "-c", sql]).failed();
+    assert_eq!(
+        why("select * from 'none.csv'"),
+        "none.csv: cannot read: no such file or directory"
+    );
+    assert_eq!(
+        why("select * from 'notes.txt'"),
+        "notes.txt: expected a file whose name ends in .csv, .tsv or .parquet"
+    );
+    std::fs::create_dir(dir.path().join("dir.csv")).unwrap();
+    assert_eq!(
+        why("select * from 'dir.csv'"),
+        "dir.csv: cannot read: not a regular file"
+    );
+    for name in ["bad.parquet", "empty.csv"] {
+        std::fs::write(
+            dir.path().join(name),
+            if name == "empty.csv" { "" } else { "text" },
+        )
+        .unwrap();
+        let why = why(&format!("select * from '{name}'"));
+        assert!(
+            why.starts_with(&format!("{name}: cannot read as ")),
+            "{why}"
+        );
+    }
+    // A value that is not of the type of its column.
+    let mut csv = "n\n".to_string();
+    (0..1_000_001).for_each(|_| csv.push_str("1\n"));
+    csv.push_str("one\n");
+    std::fs::write(dir.path().join("n.csv"), csv).unwrap();
+    let why = why("select sum(n) from 'n.csv'");
+    assert!(why.contains("one"), "{why}");
 }
 
 fn a_prompt_edits_completes_and_remembers() {

@@ -26,7 +26,8 @@ class Terminal:
         self.pid, self.keys = pty.fork()
         if self.pid == 0:
             os.environ.update(HOME=home, TERM="xterm", NO_COLOR="1", TZ="UTC")
-            os.environ.pop("XDG_STATE_HOME", None)
+            for name in ("XDG_STATE_HOME", "XDG_CONFIG_HOME", "IOLODE_LAKE"):
+                os.environ.pop(name, None)
             os.execv(program, [program, *arguments])
         fcntl.ioctl(self.keys, termios.TIOCSWINSZ, struct.pack("4H", 40, 100, 0, 0))
         self.shown = ""
@@ -62,6 +63,31 @@ class Terminal:
     def type(self, keys):
         os.write(self.keys, keys.encode())
 
+    def runs(self):
+        """Waits until a statement runs: the line editor has given the terminal back, so that Ctrl-C is a signal."""
+        deadline = time.monotonic() + PATIENCE
+        while not termios.tcgetattr(self.keys)[3] & termios.ISIG:
+            if time.monotonic() > deadline:
+                sys.exit(f"no statement runs after:\n{self.shown}")
+            time.sleep(0.005)
+
+    def seconds(self):
+        """Processor time that the program has used."""
+        with open(f"/proc/{self.pid}/stat") as stat:
+            fields = stat.read().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def rests(self):
+        """Waits until the program computes nothing."""
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            before = self.seconds()
+            time.sleep(0.2)
+            if self.seconds() - before < 0.05:
+                return
+            if time.monotonic() > deadline:
+                sys.exit(f"it still computes after:\n{self.shown}")
+
     def ends(self):
         deadline = time.monotonic() + PATIENCE
         while more := self.read(deadline):
@@ -74,6 +100,50 @@ def plain(text):
     return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|\r", "", text)
 
 
+# Statements that would take hours: 10^12 pairs of rows, of which none is in the answer, or all are counted.
+SERIES = "generate_series(1, 1000000)"
+ENDLESS = [
+    f"select count(*) from {SERIES} as a(x) join {SERIES} as b(y) on x + y < 0;",
+    f"select count(x + y) from {SERIES} as a(x) cross join {SERIES} as b(y);",
+    f"select count(*) from {SERIES} as a(x) join {SERIES} as b(y) on x % 2 = y % 2 and x + y < 0;",
+    f"select x, y from {SERIES} as a(x) join {SERIES} as b(y) on x < y order by x + y;",
+]
+
+
+def stops(program, lake, home):
+    """Ctrl-C ends any statement, and the prompt goes on."""
+    terminal = Terminal(program, "sql", "--lake", lake, "--memory", "256M", home=home)
+    terminal.until("iolode> ")
+    for statement in ENDLESS:
+        terminal.type(statement + "\r")
+        terminal.until(statement[-12:])
+        terminal.runs()
+        # Until the pairs are being made.
+        begun = terminal.seconds()
+        while terminal.seconds() < begun + 0.3:
+            time.sleep(0.01)
+        told = time.monotonic()
+        terminal.type(CTRL_C)
+        terminal.until("interrupted", "iolode> ")
+        if (took := time.monotonic() - told) > 5:
+            sys.exit(f"Ctrl-C took {took:.1f} s in: {statement}")
+        # The threads and the memory of it are free.
+        terminal.rests()
+        terminal.type("\\d lake_mount\r")
+        terminal.until("mount", "iolode> ")
+        terminal.type("select 6 * 7 as after;\r")
+        terminal.until("after", "42", "1 row", "iolode> ")
+    # A statement that was stopped does not keep the program from its end.
+    terminal.type(ENDLESS[0] + "\r")
+    terminal.until(ENDLESS[0][-12:])
+    terminal.runs()
+    terminal.type(CTRL_C)
+    terminal.until("interrupted", "iolode> ")
+    terminal.type("\\q\r")
+    if (code := terminal.ends()) != 0:
+        sys.exit(f"exit code {code}")
+
+
 def main(program, lake, home):
     question = "select sum(total_bytes) from darshan_log"
     answer = subprocess.run([program, "sql", "--lake", lake, "--format", "csv", "-c", question], stdout=subprocess.PIPE, check=True)
@@ -84,9 +154,9 @@ def main(program, lake, home):
 
     # Tables, and the columns of one with their units.
     terminal.type("\\d\r")
-    terminal.until("darshan_file", "lake_input", "iolode> ")
+    terminal.until("darshan_file", "lake_input", "top_write()", "iolode> ")
     terminal.type("\\d darshan_file\r")
-    terminal.until("bytes_read", "iolode> ")
+    terminal.until("slowest_rank_bytes", "iolode> ")
 
     # A statement goes on until its semicolon; rows and time are said.
     terminal.type("select 40 +\r")
@@ -137,6 +207,7 @@ def main(program, lake, home):
     terminal.type("\\q\r")
     if (code := terminal.ends()) != 0:
         sys.exit(f"exit code {code}")
+    stops(program, lake, home)
     print("the prompt does what it should")
 
 

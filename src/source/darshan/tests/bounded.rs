@@ -2,7 +2,7 @@
 
 use crate::source::darshan::counters::posix;
 use crate::source::darshan::header::{ByteOrder, Compression};
-use crate::source::darshan::log::{Limits, Log};
+use crate::source::darshan::log::{Limits, Log, ModuleSet};
 use crate::source::darshan::reader::DarshanReader;
 use crate::source::darshan::spilled_records;
 use crate::source::darshan::write::{Apmpi, ApmpiRecord, Module, Record, Records, Segment, Trace};
@@ -84,6 +84,7 @@ pub(super) fn reader(limits: Option<Limits>) -> DarshanReader {
     DarshanReader {
         log: limits.map_or_else(Log::new, Log::with_limits),
         site: Arc::new(Site::default()),
+        also: ModuleSet::default(),
     }
 }
 
@@ -320,6 +321,7 @@ fn read_with_memory(input: &Input, names: &[&'static str]) -> (Outcome, Seen, Da
     let mut reader = DarshanReader {
         log: Log::with_memory(MEMORY, None),
         site: Arc::new(Site::default()),
+        also: ModuleSet::default(),
     };
     let outcome = reader.read(input, 1, None, &mut tables).unwrap();
     take(&seen, tables.builders(), 0);
