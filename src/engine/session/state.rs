@@ -25,15 +25,16 @@ use crate::engine::workarounds::count_distinct;
 use crate::engine::workarounds::date_part::DatePart;
 use crate::engine::workarounds::date_trunc::UtcTrunc;
 use crate::engine::workarounds::durations::PartsOfDurations;
+use crate::engine::workarounds::emptied_unions::EmptiedUnions;
 use crate::engine::workarounds::function_orders;
 use crate::engine::workarounds::functional_dependencies::{ForgetDependencies, SAME};
 use crate::engine::workarounds::in_lists::SeparateLists;
 use crate::engine::workarounds::kept_nulls::KeptNulls;
+use crate::engine::workarounds::keys_of_one_name;
 use crate::engine::workarounds::order_twice::OrderOnce;
 use crate::engine::workarounds::percentile_cont::ExactPercentileCont;
 use crate::engine::workarounds::range_frames::RangeFrames;
 use crate::engine::workarounds::signed_counts;
-use crate::engine::workarounds::single_distinct::SingleDistinct;
 use crate::engine::workarounds::to_char::ToCharPatterns;
 use crate::engine::workarounds::total_filters::TotalFilters;
 use crate::engine::workarounds::window_identity::WindowIdentity;
@@ -110,7 +111,7 @@ fn config(threads: usize, memory: Option<usize>, first: &str) -> SessionConfig {
 fn optimizer_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
     let mut rules = Optimizer::new().rules;
     let corrected: [Arc<dyn OptimizerRule + Send + Sync>; 2] = [
-        Arc::new(SingleDistinct::default()),
+        Arc::new(EmptiedUnions::default()),
         Arc::new(TotalFilters::default()),
     ];
     for rule in &mut rules {
@@ -118,6 +119,7 @@ fn optimizer_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
             *rule = ours.clone();
         }
     }
+    keys_of_one_name::correct(&mut rules);
     let outer = rules
         .iter()
         .position(|rule| rule.name() == EliminateOuterJoin::new().name());

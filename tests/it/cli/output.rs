@@ -55,7 +55,7 @@ fn human_numbers_have_their_units_in_tables_alone() {
     let number = |text: &str| -> u64 { text.lines().nth(1).unwrap().parse().unwrap() };
     let sum = "select sum(bytes_read) as moved from darshan_log";
     let moved = number(&sql(&["--format", "csv"], sum).ok());
-    let said = iolode::answer::amount::size(moved);
+    let said = iolode::text::amount::size(moved);
     let table = sql(&["--human"], sum).ok();
     assert_eq!(table.lines().nth(2).unwrap().trim(), said, "{table}");
     assert!(sql(&[], sum).ok().contains(&moved.to_string()));
