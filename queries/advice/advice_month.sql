@@ -12,7 +12,7 @@
 ---   { name = "node_hours", type = "Float64", unit = "h", doc = "Nodes times hours of these jobs by Slurm, each job once; NULL if none has a Slurm record" },
 ---   { name = "share_node_hours", type = "Float64", doc = "Their share of the node-hours of the program's jobs; in the row of coverage that of the jobs with a log" },
 ---   { name = "jobs_without_record", type = "Int64", unit = "count", doc = "Jobs without a Slurm record, which node_hours lacks" },
----   { name = "io_hours", type = "Float64", unit = "h", doc = "Cost in process hours: an upper bound of what can be saved; NULL where the rule does not say a cost" },
+---   { name = "io_hours", type = "Float64", unit = "h", doc = "Time that all processes spent in the files concerned, in the direction of the habit: more cannot be saved; NULL of what is well, or what a log is about" },
 ---   { name = "io_hours_before", type = "Float64", unit = "h", doc = "The same in the period before, which is as long and ends at from; NULL without from and to" },
 ---   { name = "change", type = "Float64", doc = "(io_hours - io_hours_before) / io_hours_before; NULL where that is 0" },
 ---   { name = "bytes", type = "Int64", unit = "B", doc = "Bytes that these logs read and wrote, streams included" },
