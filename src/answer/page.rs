@@ -182,8 +182,8 @@ mod tests {
             \x20 read   2.00 KiB  1.00 KiB/s  /a\n\
             \x20 write       5 B           -  a file without a name\n\
             \x20 a note\n\n\
-            Likely causes\n  1. one_ost it is. Touches 50 % of the I/O time; saves at most 1.50 s of a process; known by counters.\n\
-            \x20    Do another.\n     No fault if: It rains.\n\
+            Likely causes\n  1. one_ost it is. Touches 50 % of the I/O time; saves at most 1.50 s of a process; known by\n\
+            \x20    counters.\n     Do another.\n     No fault if: It rains.\n\
             \x20 note: one_file it is. Known by windows only, the file may only have been open.\n";
         assert_eq!(answer().page(), expected);
     }

@@ -32,7 +32,7 @@ const EXAMPLES: &str = "\
 Examples:
   iolode diagnose user_app_id4211.darshan
   iolode diagnose --lake /scratch/lake --job 6102078 --long
-  iolode diagnose --lake /scratch/lake --job 6102078 --format markdown -o 6102078.md";
+  iolode diagnose --lake /scratch/lake --job 6102078 --format markdown -o job.md";
 
 /// Runs the command.
 ///

@@ -334,6 +334,11 @@ pub(super) fn run(args: &Args, screen: &mut Terminal) -> anyhow::Result<Exit> {
     let Some(asked) = args.asked else {
         return list(screen);
     };
+    // What is wrong with the parameters is said before a lake is looked for.
+    match asked {
+        Asked::Query(query) => drop(query.question(&args.given, Tz::UTC)?),
+        Asked::Analysis(analysis) => drop(analysis.values(&args.given)?),
+    }
     let ask = &args.common.ask.or_default_lake()?;
     if ask.lake.is_empty() && ask.logs.is_empty() {
         return Err(none_given("--lake LAKE, or logs as --logs PATH").into());
@@ -494,7 +499,13 @@ mod tests {
         for query in queries() {
             let help = command().try_get_matches_from(["query", query.name, "--help"]);
             let help = help.unwrap_err().to_string();
-            let place = |flag: &str| help.find(&format!("\n      --{flag} <")).unwrap();
+            let place = |flag: &str| {
+                let ends = [' ', '\n'].map(|end| help.find(&format!("\n      --{flag}{end}")));
+                ends.into_iter()
+                    .flatten()
+                    .min()
+                    .unwrap_or_else(|| panic!("--{flag}: {help}"))
+            };
             for param in &query.params {
                 assert!(place(&param.flag()) < place("lake"), "{help}");
             }

@@ -275,9 +275,10 @@ fn cited(text: &str) -> Vec<(&str, &str)> {
         let start = text[..at].rfind(|c| !is_path(c)).map_or(0, |at| at + 1);
         let name = text[start..at + 3].trim_start_matches('/');
         let after = &text[at + 3..];
-        // Not a field such as `layout.mdts`, nor a call such as `self.md(..)`.
+        // Not a field such as `layout.mdts`, nor a call such as `self.md(..)`, nor a file that a command of a help writes.
         let is_word = |c: char| c.is_alphanumeric() || c == '_' || c == '(';
-        if after.starts_with(is_word) || name.starts_with('.') {
+        let is_written = text[..start].ends_with("-o ");
+        if after.starts_with(is_word) || name.starts_with('.') || is_written {
             continue;
         }
         let number = after.strip_prefix(' ').unwrap_or_default();
@@ -309,7 +310,7 @@ fn sections(document: &str) -> BTreeSet<String> {
 
 fn every_document_and_section_that_is_cited_is_there() {
     assert_eq!(
-        cited("// a/FORMAT.md 12.3, layout.mdts, self.md() and peers.md."),
+        cited("// a/FORMAT.md 12.3, layout.mdts, self.md(), -o x.md and peers.md."),
         [("a/FORMAT.md", "12.3"), ("peers.md", "")]
     );
     let documents: Vec<(PathBuf, BTreeSet<String>)> = tracked()

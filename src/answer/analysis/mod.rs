@@ -178,7 +178,7 @@ mod tests {
         assert_eq!(found.int("fs").unwrap(), None);
         assert!(!found.is("all").unwrap());
         assert!(
-            values(&[("job", "7"), ("all", "TRUE")])
+            values(&[("job", "7"), ("all", "true")])
                 .unwrap()
                 .is("all")
                 .unwrap()

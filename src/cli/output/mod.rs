@@ -295,7 +295,7 @@ mod tests {
             format("xml")
                 .err()
                 .unwrap()
-                .contains("table, csv, tsv, json, ndjson, arrow, parquet")
+                .contains("table, csv, tsv, json, ndjson, markdown, arrow, parquet")
         );
     }
 }

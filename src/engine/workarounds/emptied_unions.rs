@@ -36,21 +36,26 @@ impl OptimizerRule for EmptiedUnions {
         let LogicalPlan::Union(union) = &plan else {
             return self.0.rewrite(plan, config);
         };
-        let schema = Arc::clone(&union.schema);
-        let rewritten = self.0.rewrite(plan, config)?;
-        match rewritten.data {
-            LogicalPlan::Projection(named) if named.schema == schema => {
-                let columns = named.input.schema().columns().into_iter();
-                let columns = columns
-                    .zip(schema.iter())
-                    .map(|(column, (qualifier, field))| {
-                        Expr::Column(column).alias_qualified(qualifier.cloned(), field.name())
-                    });
-                let columns = columns.collect();
-                let projection = Projection::try_new_with_schema(columns, named.input, schema)?;
-                Ok(Transformed::yes(LogicalPlan::Projection(projection)))
-            }
-            data => Ok(Transformed { data, ..rewritten }),
+        let mut with_rows = union.inputs.iter().filter(|input| may_have_rows(input));
+        let (Some(side), None) = (with_rows.next(), with_rows.next()) else {
+            return self.0.rewrite(plan, config);
+        };
+        if side.schema() == &union.schema {
+            return Ok(Transformed::yes(side.as_ref().clone()));
         }
+        let columns = side.schema().columns().into_iter();
+        let columns = columns.zip(union.schema.iter());
+        let columns = columns
+            .map(|(column, (table, field))| {
+                Expr::Column(column).alias_qualified(table.cloned(), field.name())
+            })
+            .collect();
+        let schema = Arc::clone(&union.schema);
+        let projection = Projection::try_new_with_schema(columns, Arc::clone(side), schema)?;
+        Ok(Transformed::yes(LogicalPlan::Projection(projection)))
     }
+}
+
+fn may_have_rows(plan: &LogicalPlan) -> bool {
+    !matches!(plan, LogicalPlan::EmptyRelation(empty) if !empty.produce_one_row)
 }

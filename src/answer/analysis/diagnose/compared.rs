@@ -1,6 +1,6 @@
 //! The factors of a job beside those of the jobs of the month around it.
 
-use super::job::Job;
+use super::job::{Compared, Job, Rank};
 use super::others::period;
 use crate::answer::answer::{Block, Cell, Column, Table};
 use crate::answer::rows::rows;
@@ -8,29 +8,10 @@ use crate::engine::Engine;
 use crate::error::Result;
 use crate::text::amount::{count, rate, share, significant};
 use chrono::{DateTime, TimeDelta, Utc};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 /// Days before and after a job whose jobs it is compared with: a month.
 const AROUND: i64 = 15;
-
-/// A number of the job beside those of others.
-#[derive(Debug, Serialize)]
-pub(super) struct Compared {
-    /// Column of `perf_factors`.
-    name: &'static str,
-    value: Option<f64>,
-    own_app: Rank,
-    month: Rank,
-}
-
-/// Where a value lies among others.
-#[derive(Debug, Serialize)]
-struct Rank {
-    /// How many others there are.
-    others: i64,
-    /// Part of them that has a smaller value; of equal ones half.
-    below: Option<f64>,
-}
 
 /// Columns of `perf_factors` in which a job is compared with others.
 const COMPARED: [&str; 6] = [

@@ -1,8 +1,8 @@
 //! What is known of a job: the answers to the questions that its page is made of.
 
 use super::compared;
-use super::job::{CriticalFile, DIRECTIONS, File, Flow, Job, Log, Slowest};
-use super::others::{self, Others};
+use super::job::{CriticalFile, DIRECTIONS, File, Flow, Job, Log, Others, Slowest};
+use super::others;
 use crate::answer::answer::SHOWN;
 use crate::answer::rows::rows;
 use crate::engine::Engine;

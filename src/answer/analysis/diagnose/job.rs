@@ -1,7 +1,5 @@
 //! A job as its page sees it: its logs, its sums, its files, and what follows from them.
 
-use super::compared::Compared;
-use super::others::Others;
 use crate::engine::rules::sentence::Row;
 use chrono::{DateTime, SecondsFormat, Utc};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -162,6 +160,46 @@ pub(super) struct Job {
     pub(super) habits: Vec<Row>,
     pub(super) others: Others,
     pub(super) striping: Vec<Striping>,
+}
+
+/// A number of the job beside those of others.
+#[derive(Debug, Serialize)]
+pub(super) struct Compared {
+    /// Column of `perf_factors`.
+    pub(super) name: &'static str,
+    pub(super) value: Option<f64>,
+    pub(super) own_app: Rank,
+    pub(super) month: Rank,
+}
+
+/// Where a value lies among others.
+#[derive(Debug, Serialize)]
+pub(super) struct Rank {
+    /// How many others there are.
+    pub(super) others: i64,
+    /// Part of them that has a smaller value; of equal ones half.
+    pub(super) below: Option<f64>,
+}
+
+/// Rows of `job_facts` and `ost_neighbours`.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct Others {
+    /// Each with the `causes` that it meets.
+    pub(super) facts: Vec<Row>,
+    pub(super) neighbours: Vec<Neighbour>,
+}
+
+/// A row of `ost_neighbours`.
+#[derive(Debug, Deserialize, Serialize)]
+pub(super) struct Neighbour {
+    pub(super) log_id: i64,
+    pub(super) fs: String,
+    pub(super) neighbour_job_id: i64,
+    pub(super) neighbour_app: Option<String>,
+    pub(super) neighbour_user: Option<String>,
+    pub(super) osts: i64,
+    pub(super) neighbour_bytes: f64,
+    pub(super) share: f64,
 }
 
 /// A row of `stripe_advice`.

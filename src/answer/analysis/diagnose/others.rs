@@ -1,6 +1,6 @@
 //! What else moved bytes on the OSTs of a job.
 
-use super::job::{Job, Log};
+use super::job::{Job, Log, Neighbour, Others};
 use crate::answer::answer::{Block, SHOWN};
 use crate::answer::rows::rows;
 use crate::engine::Engine;
@@ -9,34 +9,12 @@ use crate::engine::rules::sentence::{Row, fill};
 use crate::error::Result;
 use crate::text::amount::{counted, share, size};
 use chrono::{DateTime, Utc};
-use serde::{Deserialize, Serialize};
 
 /// What LMT saw during the windows of a log.
 const LMT: &str = "LMT, {direction} on {fs}: the {osts:osts} that it used moved {seen:size} in its windows: {own:size} its own, {same_job:size} other logs of the job, {other_known:size} other jobs, {unexplained:size} unexplained; others {others_share:share} of all; LMT samples for {coverage:share} of its bytes";
 
 /// An OST that is slow for the files on it.
 const SLOW: &str = "OST {ost} of {fs} is slow ({direction}): a byte takes {slowdown:times} times as long as on the other OSTs of the same logs, in {files_of_all_jobs:files} of {jobs:jobs} in the 15 days before and after; the job's files on it account for {share:share} of its critical time by windows";
-
-/// Rows of `job_facts` and `ost_neighbours`.
-#[derive(Debug, Default, Serialize)]
-pub(super) struct Others {
-    /// Each with the `causes` that it meets.
-    pub(super) facts: Vec<Row>,
-    pub(super) neighbours: Vec<Neighbour>,
-}
-
-/// A row of `ost_neighbours`.
-#[derive(Debug, Deserialize, Serialize)]
-pub(super) struct Neighbour {
-    log_id: i64,
-    pub(super) fs: String,
-    pub(super) neighbour_job_id: i64,
-    pub(super) neighbour_app: Option<String>,
-    pub(super) neighbour_user: Option<String>,
-    pub(super) osts: i64,
-    pub(super) neighbour_bytes: f64,
-    pub(super) share: f64,
-}
 
 /// What is known of others during a job. Without a clock there is nothing to lay beside others.
 ///

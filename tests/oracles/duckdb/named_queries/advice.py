@@ -54,7 +54,7 @@ def rows(con, p):
             continue
         own = {name: by_file(table[log["log_id"]]) for name, table in tables.items()}
         for code, (value, share, weights, cost) in rules(log, files[log["log_id"]], own, nodes.get(log["log_id"])).items():
-            answer.append(finding(log, code, value, share, weights, cost, p["min_cost"], spent(files[log["log_id"]], ALL)))
+            answer.append(finding(log, code, value, share, weights, cost, p["min_cost"], process_time(files[log["log_id"]], ALL)))
     return [row for row in answer if row["severity"] in shown]
 
 
@@ -65,7 +65,7 @@ def by_file(of_log):
     return found
 
 
-def spent(files, times):
+def process_time(files, times):
     return sum(f[time] or 0 for f in files for time in times)
 
 
@@ -73,7 +73,7 @@ def finding(log, code, value, share, weights, cost, min_cost, io_time):
     name, direction, severity = RULES[code]
     touched = None
     if severity in ("critical", "warning"):
-        touched = spent([f for weight, f in weights if weight > 0], TOUCHES.get(code) or ((f"{direction}_time",) if direction else ALL))
+        touched = process_time([f for weight, f in weights if weight > 0], TOUCHES.get(code) or ((f"{direction}_time",) if direction else ALL))
     run_time, threads = log["run_time"], False
     if cost is not None:
         threads = run_time is not None and cost > run_time
@@ -249,7 +249,7 @@ def rules(log, files, own, nodes):
     ):
         add(code, total(weights) > least, total(weights), None, weights, both(weights, *clock))
     weights = weigh(lambda f: n(f, "meta_time"))
-    share, cost = share_of(total(weights), spent(files, ALL)), both(weights, *meta)
+    share, cost = share_of(total(weights), process_time(files, ALL)), both(weights, *meta)
     add("I05", share is not None and share >= 0.5 and cost >= 1, share, share, weights, cost)
     weights = weigh(lambda f: f["stats"], lambda f: n(f, "stats") > 10 * max(n(f, "opens"), f["file_nprocs_posix"], 1))
     at_least("I08", weights, None, 1000, posix, "f_meta_time")
