@@ -18,7 +18,7 @@
 ---   { name = "others_share", type = "Float64", doc = "LMT: others / seen" },
 ---   { name = "coverage", type = "Float64", doc = "LMT: part of the log's bytes that the intervals hold" },
 ---   { name = "peak", type = "Float64", unit = "B/s", doc = "LMT: the most that an OST of the file system moved in an interval within half a day of the period" },
----   { name = "slowdown", type = "Float64", doc = "Slow OST: as in slow_osts, over the logs from 15 days before the period begins to its end, at least 15 days later" },
+---   { name = "slowdown", type = "Float64", doc = "Slow OST: as in slow_osts, over the logs from slow_from to slow_to" },
 ---   { name = "files_of_all_jobs", type = "Int64", unit = "count", doc = "Slow OST: files that this is known from" },
 ---   { name = "jobs", type = "Int64", unit = "count", doc = "Slow OST: job ids of these files" },
 ---   { name = "bytes", type = "Int64", unit = "B", doc = "Slow OST: bytes of the job's files on it" },
@@ -39,6 +39,22 @@
 --- type = "int"
 --- default = "NULL"
 --- doc = "Job id, whenever its logs start (default: all); with its start and end as from and to less of the lake is read"
+--- [[param]]
+--- name = "about"
+--- type = "text"
+--- values = ["all", "lmt", "osts"]
+--- default = "'all'"
+--- doc = "lmt: what LMT saw; osts: slow OSTs"
+--- [[param]]
+--- name = "slow_from"
+--- type = "timestamp"
+--- default = "NULL"
+--- doc = "An OST is slow by logs that start then or later (default: 15 days before the period begins)"
+--- [[param]]
+--- name = "slow_to"
+--- type = "timestamp"
+--- default = "NULL"
+--- doc = "And before then (default: the end of the period, at least 15 days after it begins)"
 
 -- No WINDOW clause: DataFusion 55.2 does not find its windows in a scalar subquery. Intervals of LMT have up to 30 s, and stamps that are up to 5 s late.
 WITH log AS (
@@ -62,7 +78,7 @@ WITH log AS (
   GROUP BY job_id, first_log, direction, record_id, fs, ost
 ), on_slow AS (
   SELECT p.job_id, p.first_log, p.direction, p.fs, p.ost, s.slowdown, s.files, s.jobs, sum(p.bytes) AS bytes, sum(coalesce(o.time, 0.0)) AS time
-  FROM slow_osts("from" => $from - INTERVAL '15 days', "to" => greatest($to, $from + INTERVAL '15 days')) s
+  FROM slow_osts("from" => coalesce($slow_from, $from - INTERVAL '15 days'), "to" => coalesce($slow_to, greatest($to, $from + INTERVAL '15 days'))) s
     JOIN placed p ON p.fs = s.fs AND p.ost = s.ost AND p.direction = s.direction
     LEFT JOIN own o ON o.job_id = p.job_id AND o.first_log = p.first_log AND o.direction = p.direction AND o.record_id = p.record_id
   WHERE s.slow GROUP BY p.job_id, p.first_log, p.direction, p.fs, p.ost, s.slowdown, s.files, s.jobs
@@ -76,7 +92,10 @@ SELECT i.job_id, i.log_id, i.direction, i.fs, CAST(NULL AS INTEGER) AS ost, s.cr
 FROM lmt_interference("from" => $from - INTERVAL '5 seconds', "to" => $to + INTERVAL '40 seconds', job => $job) i
   JOIN log l ON l.job_id = i.job_id AND l.log_id = i.log_id JOIN swept s ON s.job_id = l.job_id AND s.first_log = l.first_log AND s.direction = i.direction
   LEFT JOIN peak p ON p.fs = i.fs
+WHERE $about = 'all' OR $about = 'lmt'
 UNION ALL
-SELECT o.job_id, o.first_log, o.direction, o.fs, o.ost, s.critical_time, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, o.slowdown, o.files, o.jobs, o.bytes, o.time / nullif(s.critical_time, 0)
+SELECT o.job_id, o.first_log AS log_id, o.direction, o.fs, o.ost, s.critical_time, CAST(NULL AS BIGINT) AS osts, CAST(NULL AS DOUBLE) AS seconds, CAST(NULL AS BIGINT) AS seen, CAST(NULL AS DOUBLE) AS own, CAST(NULL AS DOUBLE) AS same_job, CAST(NULL AS DOUBLE) AS other_known,
+  CAST(NULL AS DOUBLE) AS unexplained, CAST(NULL AS DOUBLE) AS others, CAST(NULL AS DOUBLE) AS others_share, CAST(NULL AS DOUBLE) AS coverage, CAST(NULL AS DOUBLE) AS peak, o.slowdown, o.files AS files_of_all_jobs, o.jobs, o.bytes, o.time / nullif(s.critical_time, 0) AS share
 FROM on_slow o JOIN swept s ON s.job_id = o.job_id AND s.first_log = o.first_log AND s.direction = o.direction
+WHERE $about = 'all' OR $about = 'osts'
 ORDER BY slowdown DESC, others DESC, fs, ost, job_id, log_id, direction

@@ -37,13 +37,12 @@ WITH span AS (
 ), stripe AS (
   SELECT job_id, log_id, fs, CAST(begins AS BIGINT) AS a, greatest(CAST(ends AS BIGINT), CAST(begins AS BIGINT) + 1) AS b, unnest(ost_list) AS ost, unnest(ost_bytes) AS bytes FROM side
 ), flow AS (
-  SELECT s.job_id, l.uid, s.log_id, s.fs, s.ost, s.a, s.b, sum(s.bytes) AS bytes
-  FROM stripe s JOIN darshan_log l ON l.job_id = s.job_id AND l.log_id = s.log_id
-  WHERE s.ost IS NOT NULL AND s.bytes > 0 GROUP BY s.job_id, l.uid, s.log_id, s.fs, s.ost, s.a, s.b
+  SELECT s.job_id, s.log_id, s.fs, s.ost, s.a, s.b, sum(s.bytes) AS bytes
+  FROM stripe s WHERE s.ost IS NOT NULL AND s.bytes > 0 GROUP BY s.job_id, s.log_id, s.fs, s.ost, s.a, s.b
 ), own AS (
   SELECT * FROM flow WHERE job_id = $job
 ), other AS (
-  SELECT f.* FROM flow f LEFT ANTI JOIN own o ON o.job_id = f.job_id AND o.uid = f.uid
+  SELECT * FROM flow WHERE job_id <> $job
 ), own_period AS (
   SELECT log_id, fs, ost, part['start'] AS a, part['end'] AS b FROM (SELECT log_id, fs, ost, unnest(critical_files(0, CAST(a AS DOUBLE), CAST(b AS DOUBLE))) AS part FROM own GROUP BY log_id, fs, ost)
 ), other_period AS (

@@ -75,27 +75,31 @@ WITH file AS (
   FROM first_look GROUP BY fs, direction, ost
 ), suspect AS (
   SELECT fs, direction, ost, files, logs, jobs, d, sqrt(greatest(1.0 / w, (w2d2 - 2.0 * d * w2d + d * d * w2) / (w * w))) AS se FROM first_ost
-), looks_slow AS (
-  SELECT fs, direction, ost, row_number() OVER (PARTITION BY fs, direction ORDER BY d DESC, ost) AS nth FROM suspect WHERE d - ln($min_slowdown) > 1.645 * se
+), ordered AS (
+  SELECT *, CASE WHEN looks_slow THEN row_number() OVER (PARTITION BY fs, direction, looks_slow ORDER BY d DESC, ost) END AS nth
+  FROM (SELECT *, coalesce(d - ln($min_slowdown) > 1.645 * se, false) AS looks_slow FROM suspect)
 ), worst AS (
   SELECT p.job_id, p.log_id, p.record_id, p.fs, p.direction, min(p.y) AS y, min(s.nth) AS nth
-  FROM placed p LEFT JOIN looks_slow s ON s.fs = p.fs AND s.direction = p.direction AND s.ost = p.ost GROUP BY p.job_id, p.log_id, p.record_id, p.fs, p.direction
+  FROM placed p LEFT JOIN ordered s ON s.fs = p.fs AND s.direction = p.direction AND s.ost = p.ost GROUP BY p.job_id, p.log_id, p.record_id, p.fs, p.direction
 ), parted AS (
   SELECT job_id, log_id, fs, direction, nth, count(*) AS n, sum(y) AS s, sum(y * y) AS ss FROM worst GROUP BY job_id, log_id, fs, direction, nth
+), beside AS (
+  -- Each part of a log beside the files of the log on no OST that looks slow.
+  SELECT job_id, fs, direction, nth, n, s, ss, sum(n) FILTER (WHERE nth IS NULL) OVER (PARTITION BY job_id, log_id, fs, direction) AS o_n, sum(s) FILTER (WHERE nth IS NULL) OVER (PARTITION BY job_id, log_id, fs, direction) AS o_s, sum(ss) FILTER (WHERE nth IS NULL) OVER (PARTITION BY job_id, log_id, fs, direction) AS o_ss
+  FROM parted
 ), again AS (
-  SELECT i.job_id, i.fs, i.direction, i.nth, i.n, i.s / i.n - o.s / o.n AS d,
-    (greatest(i.ss - i.s * i.s / i.n, 0.0) + greatest(o.ss - o.s * o.s / o.n, 0.0)) / greatest(i.n + o.n - 2, 1) AS v, o.n AS others
-  FROM parted i JOIN parted o ON o.job_id = i.job_id AND o.log_id = i.log_id AND o.fs = i.fs AND o.direction = i.direction WHERE i.nth IS NOT NULL AND o.nth IS NULL
+  SELECT job_id, fs, direction, nth, n, s / n - o_s / o_n AS d, (greatest(ss - s * s / n, 0.0) + greatest(o_ss - o_s * o_s / o_n, 0.0)) / greatest(n + o_n - 2, 1) AS v, o_n AS others
+  FROM beside WHERE nth IS NOT NULL AND o_n IS NOT NULL
 ), again_look AS (
   SELECT job_id, fs, direction, nth, n, d, 1.0 / ((greatest(v, 0.01)) * (1.0 / n + 1.0 / others)) AS w FROM again
 ), again_ost AS (
   SELECT fs, direction, nth, sum(n) AS files, count(*) AS logs, count(DISTINCT job_id) AS jobs, sum(w * d) / sum(w) AS d, sum(w) AS w, sum(w * w * d * d) AS w2d2, sum(w * w * d) AS w2d, sum(w * w) AS w2
   FROM again_look GROUP BY fs, direction, nth
 ), known AS (
-  SELECT s.fs, s.direction, s.ost, s.files, s.logs, s.jobs, s.d, s.se FROM suspect s LEFT JOIN looks_slow l ON l.fs = s.fs AND l.direction = s.direction AND l.ost = s.ost WHERE l.nth IS NULL
-  UNION ALL
-  SELECT l.fs, l.direction, l.ost, a.files, a.logs, a.jobs, a.d, sqrt(greatest(1.0 / a.w, (a.w2d2 - 2.0 * a.d * a.w2d + a.d * a.d * a.w2) / (a.w * a.w)))
-  FROM looks_slow l LEFT JOIN again_ost a ON a.fs = l.fs AND a.direction = l.direction AND a.nth = l.nth
+  SELECT o.fs, o.direction, o.ost, CASE WHEN o.looks_slow THEN a.files ELSE o.files END AS files, CASE WHEN o.looks_slow THEN a.logs ELSE o.logs END AS logs,
+    CASE WHEN o.looks_slow THEN a.jobs ELSE o.jobs END AS jobs, CASE WHEN o.looks_slow THEN a.d ELSE o.d END AS d,
+    CASE WHEN o.looks_slow THEN sqrt(greatest(1.0 / a.w, (a.w2d2 - 2.0 * a.d * a.w2d + a.d * a.d * a.w2) / (a.w * a.w))) ELSE o.se END AS se
+  FROM ordered o LEFT JOIN again_ost a ON a.fs = o.fs AND a.direction = o.direction AND a.nth = o.nth
 ), tested AS (
   SELECT *, (d - ln($min_slowdown)) / se AS z, erfc((d - ln($min_slowdown)) / se / sqrt(2.0)) / 2.0 AS p FROM known
 ), ranked AS (

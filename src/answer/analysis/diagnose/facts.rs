@@ -178,7 +178,9 @@ async fn gather(
             &format!("SELECT * FROM stripe_advice(job => {job})"),
         )
         .await?;
-        found.others = others::gather(engine, job, &logs).await?;
+        let in_use = found.flows.values().map(|flow| flow.critical_time);
+        let in_use = in_use.fold(0.0, f64::max);
+        found.others = others::gather(engine, job, &logs, in_use).await?;
     }
     let first = logs.iter().filter_map(|log| log.start_time).min();
     if let (true, Some(first)) = (long, first) {

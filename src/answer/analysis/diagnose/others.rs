@@ -8,19 +8,34 @@ use crate::engine::rules::intervals;
 use crate::engine::rules::sentence::{Row, fill};
 use crate::error::Result;
 use crate::text::amount::{counted, share, size};
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
+use serde::Deserialize;
 
 /// What LMT saw during the windows of a log.
 const LMT: &str = "LMT, {direction} on {fs}: the {osts:osts} that it used moved {seen:size} in its windows: {own:size} its own, {same_job:size} other logs of the job, {other_known:size} other jobs, {unexplained:size} unexplained; others {others_share:share} of all; LMT samples for {coverage:share} of its bytes";
 
-/// An OST that is slow for the files on it.
-const SLOW: &str = "OST {ost} of {fs} is slow ({direction}): a byte takes {slowdown:times} times as long as on the other OSTs of the same logs, in {files_of_all_jobs:files} of {jobs:jobs} in the 15 days before and after; the job's files on it account for {share:share} of its critical time by windows";
+/// Times around a job, in hours.
+const AROUND: [(&str, i64); 4] = [
+    ("6 hours", 6),
+    ("day", 24),
+    ("3 days", 72),
+    ("15 days", 360),
+];
 
-/// What is known of others during a job. Without a clock there is nothing to lay beside others.
+/// Logs from which slow OSTs are known well enough.
+const ENOUGH: i64 = 1000;
+
+/// The time in use, in s, from which on a job is said to wait for an OST: `min_time` of the rules.
+const LEAST: f64 = 1.0;
+
+/// An OST that is slow for the files on it.
+const SLOW: &str = "OST {ost} of {fs} is slow ({direction}): a byte takes {slowdown:times} times as long as on the other OSTs of the same logs, in {files_of_all_jobs:files} of {jobs:jobs} in the {around} before and after; the job's files on it account for {share:share} of its critical time by windows";
+
+/// What is known of others during a job, whose files are in use for `in_use` seconds in a direction. Without a clock there is nothing to lay beside others.
 ///
 /// # Errors
 /// Those of the lake.
-pub(super) async fn gather(engine: &Engine, job: i64, logs: &[Log]) -> Result<Others> {
+pub(super) async fn gather(engine: &Engine, job: i64, logs: &[Log], in_use: f64) -> Result<Others> {
     let of = |log_id: i64| logs.iter().any(|log| log.log_id == log_id);
     let first = logs.iter().filter_map(|log| log.start_time).min();
     let ends = logs.iter();
@@ -28,12 +43,31 @@ pub(super) async fn gather(engine: &Engine, job: i64, logs: &[Log]) -> Result<Ot
     let (Some(first), Some(last)) = (first, last) else {
         return Ok(Others::default());
     };
-    let facts = format!(
-        "SELECT f.*, {} AS causes FROM job_facts({}, job => {job}) f ORDER BY f.slowdown DESC, f.others DESC, f.fs, f.ost, f.log_id, f.direction",
-        intervals::met_by_a_job(),
-        period(first, last)
-    );
-    let mut facts: Vec<Row> = rows(engine, &facts).await?;
+    let met = intervals::met_by_a_job();
+    let asked = |about: &str, more: &str| {
+        format!(
+            "SELECT f.*, {met} AS causes FROM job_facts({}, job => {job}, about => '{about}'{more}) f ORDER BY f.slowdown DESC, f.others DESC, f.fs, f.ost, f.log_id, f.direction",
+            period(first, last)
+        )
+    };
+    let mut facts: Vec<Row> = vec![];
+    if has_samples(engine, first, last).await? {
+        facts = rows(engine, &asked("lmt", "")).await?;
+    }
+    // A job of less time is in no rule about slow OSTs.
+    if in_use >= LEAST {
+        let (around, from, to) = around(engine, first, last).await?;
+        let more = format!(
+            ", slow_from => '{}', slow_to => '{}'",
+            stamp(from),
+            stamp(to)
+        );
+        let mut slow: Vec<Row> = rows(engine, &asked("osts", &more)).await?;
+        for row in &mut slow {
+            row.insert("around".into(), around.into());
+        }
+        facts.extend(slow);
+    }
     facts.retain(|row| row["log_id"].as_i64().is_some_and(of));
     let neighbours =
         format!("SELECT * FROM ost_neighbours(job => {job}) ORDER BY neighbour_bytes DESC");
@@ -42,10 +76,62 @@ pub(super) async fn gather(engine: &Engine, job: i64, logs: &[Log]) -> Result<Ot
     Ok(Others { facts, neighbours })
 }
 
+/// Whether LMT has samples of a period.
+async fn has_samples(engine: &Engine, from: DateTime<Utc>, to: DateTime<Utc>) -> Result<bool> {
+    #[derive(Deserialize)]
+    struct Sample {}
+    let (from, to) = (
+        stamp(from - TimeDelta::minutes(1)),
+        stamp(to + TimeDelta::minutes(1)),
+    );
+    let sql = format!(
+        "SELECT fs FROM lmt_ost WHERE time >= TIMESTAMP '{from}' AND time <= TIMESTAMP '{to}' LIMIT 1"
+    );
+    let samples: Vec<Sample> = rows(engine, &sql).await?;
+    Ok(!samples.is_empty())
+}
+
+/// The shortest time around a job in which enough logs start to tell slow OSTs, else the longest; with its begin and end.
+async fn around(
+    engine: &Engine,
+    first: DateTime<Utc>,
+    last: DateTime<Utc>,
+) -> Result<(&'static str, DateTime<Utc>, DateTime<Utc>)> {
+    #[derive(Deserialize)]
+    struct Logs {
+        counts: Vec<i64>,
+    }
+    let lengths = AROUND.map(|(name, hours)| {
+        let length = TimeDelta::hours(hours);
+        (name, first - length, last + length)
+    });
+    let [.., longest] = lengths;
+    let within = |(_, from, to): (&str, DateTime<Utc>, DateTime<Utc>)| {
+        let (from, to) = (stamp(from), stamp(to));
+        format!("start_time >= TIMESTAMP '{from}' AND start_time < TIMESTAMP '{to}'")
+    };
+    let counts = lengths.map(|length| format!("count(*) FILTER (WHERE {})", within(length)));
+    let sql = format!(
+        "SELECT make_array({}) AS counts FROM darshan_log WHERE {}",
+        counts.join(", "),
+        within(longest)
+    );
+    let logs: Vec<Logs> = rows(engine, &sql).await?;
+    let counts = logs.into_iter().flat_map(|logs| logs.counts);
+    let enough = lengths
+        .into_iter()
+        .zip(counts)
+        .find(|(_, logs)| *logs >= ENOUGH);
+    Ok(enough.map_or(longest, |(length, _)| length))
+}
+
 /// The parameters `from` and `to`.
 pub(super) fn period(from: DateTime<Utc>, to: DateTime<Utc>) -> String {
-    let stamp = |time: DateTime<Utc>| time.format("%Y-%m-%dT%H:%M:%S%.6fZ").to_string();
     format!("\"from\" => '{}', \"to\" => '{}'", stamp(from), stamp(to))
+}
+
+fn stamp(time: DateTime<Utc>) -> String {
+    time.format("%Y-%m-%dT%H:%M:%S%.6fZ").to_string()
 }
 
 /// What LMT saw on them, other jobs that moved bytes there meanwhile, and those that are slow for the files on them.
@@ -95,4 +181,16 @@ pub(super) fn block(job: &Job) -> Block {
     }
     lines.extend(slow.into_iter().take(SHOWN).map(|row| fill(SLOW, row)));
     Block::text(TITLE, lines)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::rules::rule;
+
+    #[test]
+    fn no_rule_about_slow_osts_needs_less_time() {
+        let least = &rule("slow_ost").unwrap().thresholds["min_time"];
+        assert_eq!(least.as_float(), Some(LEAST));
+    }
 }
