@@ -34,6 +34,11 @@
 --- default = "NULL"
 --- doc = "File system (default: all)"
 --- [[param]]
+--- name = "job"
+--- type = "int"
+--- default = "NULL"
+--- doc = "Job id (default: all)"
+--- [[param]]
 --- name = "n"
 --- aliases = ["limit"]
 --- type = "int"
@@ -45,7 +50,7 @@
 WITH asked AS (
   SELECT f.job_id, f.log_id, f.fs, sum(f.opens) AS opens, sum(f.stats) AS stats,
     sum(CASE WHEN f.bytes_written > 0 THEN 1 ELSE 0 END) AS creates_at_most
-  FROM darshan_file f WHERE NOT f.is_stream AND f.fs IS NOT NULL AND ($fs IS NULL OR f.fs = $fs) GROUP BY f.job_id, f.log_id, f.fs
+  FROM darshan_file f WHERE NOT f.is_stream AND f.fs IS NOT NULL AND ($fs IS NULL OR f.fs = $fs) AND ($job IS NULL OR f.job_id = $job) GROUP BY f.job_id, f.log_id, f.fs
 ), busy AS (
   SELECT a.job_id, a.log_id, a.fs, j."user", j.app, j.nprocs, j.node_count, j.start_time, j.end_time,
     greatest(j.run_time, 1.0) AS seconds, a.opens, a.stats, a.creates_at_most

@@ -120,6 +120,18 @@ pub struct Findings {
     pub findings: Vec<Finding>,
     /// What is said where there is no cause.
     pub otherwise: Option<String>,
+    /// How many notes were left out.
+    pub more: usize,
+}
+
+impl Findings {
+    /// Leaves out all notes but the first of them.
+    pub(super) fn shorten(&mut self, notes: usize) {
+        let causes = self.findings.iter().filter(|finding| finding.is_cause);
+        let keep = causes.count() + notes;
+        self.more = self.findings.len().saturating_sub(keep);
+        self.findings.truncate(keep);
+    }
 }
 
 /// A cause or a note, with the numbers that it rests on.
@@ -161,8 +173,10 @@ pub enum KnownBy {
     Windows,
     /// How files lie in time by busy times alone; by windows other files hide it.
     BusyTimes,
-    /// What LMT saw on the OSTs.
+    /// What LMT saw on the OSTs or metadata servers.
     Lmt,
+    /// Nodes by Slurm, and the counters of the jobs on them.
+    Slurm,
     /// Files of other jobs and logs.
     Comparison,
 }
@@ -175,6 +189,7 @@ impl KnownBy {
             Self::Windows => "windows only, the file may only have been open",
             Self::BusyTimes => "busy times only, by windows other files hide it",
             Self::Lmt => "LMT",
+            Self::Slurm => "Slurm and the counters of the other jobs",
             Self::Comparison => "comparison with other files",
         }
     }
@@ -371,6 +386,7 @@ pub(super) mod tests {
                         },
                     ],
                     otherwise: None,
+                    more: 2,
                 }),
             ],
         }

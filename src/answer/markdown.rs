@@ -1,6 +1,7 @@
 //! An answer as Markdown, for tickets and mails.
 
 use super::answer::{Answer, Block, Findings, Table, Text};
+use super::page::more_notes;
 use std::fmt::Write;
 
 impl Answer {
@@ -83,7 +84,11 @@ impl Findings {
                 escaped(&note.sentence),
                 note.weight()
             )
-        })
+        })?;
+        match self.more {
+            0 => Ok(()),
+            more => writeln!(page, "- and {}", more_notes(more)),
+        }
     }
 }
 
@@ -126,7 +131,7 @@ mod tests {
             ## Likely causes\n\n\
             1. **one\\_ost it is.** Touches 50 % of the I/O time; saves at most 1.50 s of a process; known by counters.\n\
             \x20  Do another.\n   No fault if: It rains.\n\n\
-            - note: one\\_file it is. Known by windows only, the file may only have been open.\n";
+            - note: one\\_file it is. Known by windows only, the file may only have been open.\n- and 2 more notes (--long)\n";
         assert_eq!(answer().markdown(), expected);
         assert_eq!(escaped("a|b_c `d_e|f`"), "a\\|b\\_c `d_e\\|f`");
     }

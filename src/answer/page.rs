@@ -1,7 +1,7 @@
 //! The page of an answer: text of [`WIDTH`] columns.
 
 use super::answer::{Answer, Block, Finding, Findings, Table};
-use crate::text::amount::{seconds, share};
+use crate::text::amount::{counted, seconds, share};
 use std::fmt::Write;
 
 /// Columns of a page.
@@ -110,8 +110,17 @@ impl Findings {
             let note = format!("note: {}. {}", finding.sentence, finding.weight());
             write_wrapped(page, "  ", &note)?;
         }
-        Ok(())
+        match self.more {
+            0 => Ok(()),
+            more => writeln!(page, "  and {}", more_notes(more)),
+        }
     }
+}
+
+/// `2 more notes (--long)`.
+pub(super) fn more_notes(more: usize) -> String {
+    let notes = counted(more as i64, "more note", "more notes");
+    format!("{notes} (--long)")
 }
 
 impl Finding {
@@ -184,7 +193,8 @@ mod tests {
             \x20 a note\n\n\
             Likely causes\n  1. one_ost it is. Touches 50 % of the I/O time; saves at most 1.50 s of a process; known by\n\
             \x20    counters.\n     Do another.\n     No fault if: It rains.\n\
-            \x20 note: one_file it is. Known by windows only, the file may only have been open.\n";
+            \x20 note: one_file it is. Known by windows only, the file may only have been open.\n\
+            \x20 and 2 more notes (--long)\n";
         assert_eq!(answer().page(), expected);
     }
 

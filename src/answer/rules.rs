@@ -26,7 +26,7 @@ pub(super) struct Known<'a> {
     pub(super) causes: &'a [Row],
     /// Rows of `advice`.
     pub(super) habits: &'a [Row],
-    /// Rows of `job_facts` with the `causes` that each of them meets.
+    /// Rows of `job_facts`, `mdt_facts` and `node_facts`, with the `causes` that each of them meets.
     pub(super) others: &'a [Row],
     /// I/O time of all processes, s.
     pub(super) io_time: f64,
@@ -47,6 +47,7 @@ pub(super) fn findings(known: &Known<'_>) -> Findings {
             .iter()
             .filter_map(|rows| of_counter(known, rows)),
     );
+    let of_others = |row| of_others(known, row);
     findings.extend(known.others.iter().flat_map(of_others));
     let covered = covered(&findings);
     findings.retain(|finding| !covered.contains(&key(finding)));
@@ -68,6 +69,7 @@ pub(super) fn findings(known: &Known<'_>) -> Findings {
         title: "Likely causes".into(),
         findings,
         otherwise: otherwise.map(String::from),
+        more: 0,
     }
 }
 
@@ -204,8 +206,8 @@ fn of_logs(logs: usize) -> String {
     }
 }
 
-/// The causes that a row of `job_facts` meets.
-fn of_others(row: &Row) -> Vec<Finding> {
+/// The causes that a row about others meets.
+fn of_others(known: &Known<'_>, row: &Row) -> Vec<Finding> {
     let causes = row.get("causes").and_then(Value::as_array);
     let met = causes.into_iter().flatten().filter_map(Value::as_object);
     let found = met.filter_map(|met| {
@@ -215,13 +217,16 @@ fn of_others(row: &Row) -> Vec<Finding> {
             let value = met.get(column).cloned();
             facts.insert(column.into(), value.unwrap_or_default());
         }
+        let cost = number(met, "cost");
         Some(Finding {
             sentence: fill(&rule.sentence, &facts),
-            known_by: match row.contains_key("ost") {
-                true => KnownBy::Comparison,
-                false => KnownBy::Lmt,
+            known_by: match (row.contains_key("ost"), row.contains_key("shared_nodes")) {
+                (true, _) => KnownBy::Comparison,
+                (_, true) => KnownBy::Slurm,
+                _ => KnownBy::Lmt,
             },
-            cost: number(met, "cost"),
+            is_cause: cost.is_some_and(|cost| cost >= MIN_SHARE * known.slowest),
+            cost,
             ..finding(rule, facts)
         })
     });

@@ -14,6 +14,7 @@ crate::tests! {
         shares_times_and_bandwidths_follow_from_the_facts,
         the_facts_are_those_of_the_tables,
         jobs_and_logs_that_are_not_there_are_named_with_the_nearest,
+        times_on_a_page_are_those_of_the_zone,
     }
 }
 
@@ -130,7 +131,7 @@ fn a_log_held_open_is_not_what_took_the_time() {
 fn a_page_says_what_is_not_known_and_of_what_its_sums_are() {
     let (dir, page) = lake_of_all();
     let gpfs = page("1797024");
-    let others = gpfs.split("Others on its OSTs\n").nth(1).unwrap();
+    let others = gpfs.split("Others at the same time\n").nth(1).unwrap();
     assert!(
         others.starts_with(
             "  the log does not name OSTs: layout, and others on them, are not judged\n\n"
@@ -401,4 +402,21 @@ fn jobs_and_logs_that_are_not_there_are_named_with_the_nearest() {
         "{}",
         refused.stderr
     );
+}
+
+/// By pydarshan it runs from 1497980979 to 1497981758 s after 1970: from 17:49:39 to 18:02:38 UTC on 2017-06-20.
+fn times_on_a_page_are_those_of_the_zone() {
+    for (options, times) in [
+        (
+            &[][..],
+            "2017-06-20 17:49:39+00:00 to 2017-06-20 18:02:38+00:00; ",
+        ),
+        (
+            &["--timezone", "Europe/Berlin"],
+            "2017-06-20 19:49:39+02:00 to 2017-06-20 20:02:38+02:00; ",
+        ),
+    ] {
+        let page = page("sample-badost", options);
+        assert!(page.contains(&format!("\n  {times}")), "{page}");
+    }
 }

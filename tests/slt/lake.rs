@@ -10,7 +10,7 @@
 //! | e | 200, 1000 | a record of each other module; counter i is i + 1, floating-point counter i is (i + 1) / 4 |
 //! | broken | | no log at all |
 //!
-//! Slurm's accounting of ada's job 100 (22:13:10 to 22:16:40, two nodes, one srun), of the array task 199_3 with the raw id 200,
+//! Slurm's accounting of ada's job 100 (22:13:10 to 22:16:40, two nodes, one srun), of the array task 199_3 with the raw id 200 on one of them,
 //! and of job 300, which was requeued and left no log. LMT's samples of two OSTs and an MDT of that file system, which it
 //! calls `scr`, from 22:13:20 to 22:13:50 every 5 s; one sample of OST 7 is missing, and its counters fall once.
 
@@ -66,7 +66,7 @@ JobID|JobIDRaw|User|UID|Account|Partition|State|ExitCode|Submit|Eligible|Start|E
 100|100|ada|1000|phys|regular|COMPLETED|0:0|2023-11-14T22:13:00|2023-11-14T22:13:00|2023-11-14T22:13:10|2023-11-14T22:16:40|210|60|2|8||nid[01-02]||billing=8,cpu=8,mem=4G,node=2|io|test
 100.batch|100.batch|||phys||COMPLETED|0:0|2023-11-14T22:13:10|2023-11-14T22:13:10|2023-11-14T22:13:10|2023-11-14T22:16:40|210||1|4|1|nid01|2048K|cpu=4,mem=2G,node=1|batch
 100.0|100.0|||phys||COMPLETED|0:0|2023-11-14T22:13:19|2023-11-14T22:13:19|2023-11-14T22:13:19|2023-11-14T22:15:01|102||2|8|4|nid[01-02]|1M|cpu=8,mem=4G,node=2|ior
-199_3|200|ada|1000|phys|regular|FAILED|3:0|2023-11-14T22:00:00|2023-11-14T22:00:00|2023-11-14T22:13:15|2023-11-14T22:14:25|70|60|1|4||nid03||billing=4,cpu=4,mem=2G,node=1|all
+199_3|200|ada|1000|phys|regular|FAILED|3:0|2023-11-14T22:00:00|2023-11-14T22:00:00|2023-11-14T22:13:15|2023-11-14T22:14:25|70|60|1|4||nid02||billing=4,cpu=4,mem=2G,node=1|all
 300|300|bob|2000|clim|debug|REQUEUED|0:0|2023-11-14T23:00:00|2023-11-14T23:00:00|2023-11-14T23:00:10|2023-11-14T23:30:10|1800|UNLIMITED|4|16||nid[04-07]||billing=16,cpu=16,mem=8G,node=4|again
 300|300|bob|2000|clim|debug|CANCELLED by 0|0:15|2023-11-14T23:30:10|2023-11-14T23:30:10|2023-11-14T23:31:00|2023-11-15T01:01:00|5400|UNLIMITED|4|16||nid[04-07]||billing=16,cpu=16,mem=8G,node=4|again
 ";

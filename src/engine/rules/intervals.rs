@@ -3,10 +3,10 @@
 use super::{Facts, Rule, of};
 use crate::engine::sql::query_params::QueryColumn;
 
-/// The rules that a row of `job_facts` meets, as SQL over its columns: a list with an element for each rule, NULL where it is not met, else `cause`,
-/// `cost`, `number` and `subject`.
-pub fn met_by_a_job() -> String {
-    let met = of(Facts::Job).map(|rule| {
+/// The rules that a row of `job_facts`, `mdt_facts` or `node_facts` meets, as SQL over its columns: a list with an element for each rule, NULL where it
+/// is not met, else `cause`, `cost`, `number` and `subject`.
+pub fn met_by(facts: Facts) -> String {
+    let met = of(facts).map(|rule| {
         format!(
             "CASE WHEN {} THEN named_struct('cause', '{}', 'cost', CAST({} AS DOUBLE), 'number', CAST({} AS DOUBLE), 'subject', CAST({} AS VARCHAR)) END",
             rule.condition(),
@@ -59,7 +59,7 @@ pub(in crate::engine) fn insert(
         ),
         ("/* value */", by_cause(&value, "NULL")),
         ("/* same */", format!("cause IN ({})", same.join(", "))),
-        ("/* causes of a job */", met_by_a_job()),
+        ("/* causes of a job */", met_by(Facts::Job)),
     ]
     .into_iter()
     .fold(sql, |sql, (place, rules)| sql.replace(place, &rules));

@@ -1,11 +1,13 @@
 //! Rules: what may have made the I/O of a job slow, and what to do about it, a file each.
 //!
-//! A rule looks at one of three relations:
+//! A rule looks at one of these relations:
 //!
 //! | `facts` | a row | asked as |
 //! |---|---|---|
 //! | `file` (`file_facts`) | a file of a log and direction, laid beside the others in time by windows, and again by busy times | `root_causes` |
 //! | `job` (`job_facts`) | what others did on the OSTs of a job | `root_causes` |
+//! | `mdt` (`mdt_facts`) | what others asked of the metadata servers while a log ran | `diagnose` |
+//! | `nodes` (`node_facts`) | what others moved on the nodes of a job | `diagnose` |
 //! | `counters` (`file` in `queries/advice/advice.sql`) | a file of a log with its counters | `advice` |
 //!
 //! A rule about `file` holds where the files that it is about have at least half of the critical time for themselves. A rule about `counters` weighs
@@ -38,14 +40,14 @@
 //! | `unless` | what would show that it is no fault |
 //! | `covers` | rules that say less of the same thing: a page leaves them out where this one holds |
 //!
-//! Of rules about `file` and `job`, whose SQL is over the columns of `subject` in `queries/iominer/root_causes.sql` and of `job_facts`:
+//! Of rules about `file`, whose SQL is over the columns of `subject` in `queries/iominer/root_causes.sql`, and about others, over those of their relation:
 //!
 //! | key | what it is |
 //! |---|---|
 //! | `about` | SQL: the subject. Files of one subject are put together; all files of a log and direction if not given |
 //! | `each` | whether each of these subjects stands for itself, instead of all together |
 //! | `same` | whether it must be about the same subject by windows and by busy times |
-//! | `cost` | SQL: the seconds that a file, or a row of `job_facts`, accounts for; the exclusive time of a file (algorithm 2) if not given |
+//! | `cost` | SQL: the seconds that a file, or a row about others, accounts for; the exclusive time of a file (algorithm 2) if not given |
 //!
 //! Of rules about `counters`, whose SQL is over the columns of `file`, and in `condition` and `value` over those of `log` and the places `{sum}` of
 //! the weights, `{whole}` what it is a part of, `{share}` their quotient, `{files}` with weight, `{least}`, and `{time}` by process:
@@ -81,6 +83,9 @@ pub const RULES: &[(&str, &str)] = rules![
     "small_requests",
     "interference",
     "slow_ost",
+    // Others of what other jobs did.
+    "busy_mds",
+    "shared_nodes",
     // Those of Drishti, by its codes.
     "stdio_high_usage",
     "write_count_intensive",
@@ -194,8 +199,12 @@ pub struct RuleValue {
 pub enum Facts {
     /// `file_facts`: the files of a log, in time.
     File,
-    /// `job_facts`: what others did.
+    /// `job_facts`: what others did on its OSTs.
     Job,
+    /// `mdt_facts`: what others asked of the metadata servers.
+    Mdt,
+    /// `node_facts`: what others did on its nodes.
+    Nodes,
     /// `file` in `queries/advice/advice.sql`: the counters of files.
     Counters,
 }
@@ -312,11 +321,8 @@ mod tests {
                 !of_counters || !rule.code.is_empty() && rule.condition.is_some(),
                 "{name}"
             );
-            assert_eq!(
-                rule.facts == Facts::Job,
-                rule.files.is_none() && !of_counters,
-                "{name}"
-            );
+            let of_others = matches!(rule.facts, Facts::Job | Facts::Mdt | Facts::Nodes);
+            assert_eq!(of_others, rule.files.is_none() && !of_counters, "{name}");
             for covered in &rule.covers {
                 assert!(
                     RULES.iter().any(|(known, _)| known == covered),

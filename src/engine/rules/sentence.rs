@@ -142,6 +142,8 @@ mod tests {
             let columns: Vec<&str> = match rule.facts {
                 Facts::File => names("root_causes"),
                 Facts::Job => names("job_facts"),
+                Facts::Mdt => names("mdt_facts"),
+                Facts::Nodes => names("node_facts"),
                 Facts::Counters => PLACES.to_vec(),
             };
             for place in rule.sentence.split('{').skip(1) {

@@ -46,7 +46,7 @@ pub const QUERIES: &[(&str, &str, &str)] = queries! {
         "top_write", "consecutive_requests", "read_ratio", "file_sharing", "interfaces_by_size", "low_read_bandwidth", "low_write_bandwidth", "high_bandwidth", "low_read_bandwidth_on_all_osts",
         "low_write_bandwidth_on_all_osts",
     }
-    "facts" { "file_facts", "job_facts" }
+    "facts" { "file_facts", "job_facts", "mdt_facts", "node_facts" }
     "lustre" { "ost_load", "slow_osts", "ost_neighbours", "stripe_advice" }
     "advice" { "advice", "advice_month", "drishti" }
     "jobs" { "top_users_and_programs", "regressions", "rank_imbalance", "unreadable_logs" }
@@ -56,7 +56,10 @@ pub const QUERIES: &[(&str, &str, &str)] = queries! {
 pub const FOLDERS: &[(&str, &str)] = &[
     ("slurm_lmt", "Slurm and LMT beside Darshan"),
     ("iominer", "Questions of the IOMiner paper"),
-    ("facts", "What the rules of root_causes look at"),
+    (
+        "facts",
+        "What rules about files in time and about others look at",
+    ),
     ("lustre", "Storage targets"),
     ("advice", "Habits of I/O"),
     ("jobs", "Jobs, programs and logs"),

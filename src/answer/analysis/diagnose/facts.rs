@@ -2,7 +2,7 @@
 
 use super::compared;
 use super::job::{CriticalFile, DIRECTIONS, File, Flow, Job, Log, Others, Slowest};
-use super::others;
+use super::others::{self, Weight};
 use crate::answer::answer::SHOWN;
 use crate::answer::rows::rows;
 use crate::engine::Engine;
@@ -178,10 +178,15 @@ async fn gather(
             &format!("SELECT * FROM stripe_advice(job => {job})"),
         )
         .await?;
-        let in_use = found.flows.values().map(|flow| flow.critical_time);
-        let in_use = in_use.fold(0.0, f64::max);
-        found.others = others::gather(engine, job, &logs, in_use).await?;
     }
+    let in_use = found.flows.values().map(|flow| flow.critical_time);
+    let weight = Weight {
+        has_osts: found.sum(|totals| totals.layouts) > 0,
+        in_use: in_use.fold(0.0, f64::max),
+        io_time: found.slowest.all,
+        meta_time: found.slowest.meta,
+    };
+    found.others = others::gather(engine, job, &logs, &weight).await?;
     let first = logs.iter().filter_map(|log| log.start_time).min();
     if let (true, Some(first)) = (long, first) {
         for direction in DIRECTIONS {

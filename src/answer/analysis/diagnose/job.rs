@@ -181,10 +181,10 @@ pub(super) struct Rank {
     pub(super) below: Option<f64>,
 }
 
-/// Rows of `job_facts` and `ost_neighbours`.
+/// Rows about others.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Others {
-    /// Each with the `causes` that it meets.
+    /// Of `job_facts`, `mdt_facts` and `node_facts`, each with the `causes` that it meets.
     pub(super) facts: Vec<Row>,
     pub(super) neighbours: Vec<Neighbour>,
 }

@@ -23,9 +23,13 @@ use crate::answer::rules::{self, Known};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::text::amount::{count, counted, seconds};
-use chrono::SecondsFormat;
+use chrono::{DateTime, SecondsFormat, Utc};
+use chrono_tz::Tz;
 use facts::Asked;
 use job::{Job, Log};
+
+/// Notes of a page that is not long.
+const FEW_NOTES: usize = 3;
 
 /// A page for each job of a lake is written if it has so many at most.
 const FEW_JOBS: usize = 20;
@@ -63,6 +67,7 @@ pub async fn answers(
     {
         return Err(Error::Invalid(format!("log {log} is not of job {job}")));
     }
+    let zone = engine.zone()?;
     let answers = jobs.iter().map(|job| Answer {
         analysis: "diagnose",
         parameters: parameters(job, long),
@@ -80,7 +85,7 @@ pub async fn answers(
         ],
         citation: "T. Wang et al., IOMiner: Large-scale Analytics Framework for Gaining Knowledge from I/O Logs, CLUSTER 2018; J. L. Bez et al., Drishti: Guiding End-Users in the I/O Optimization Journey, PDSW 2022",
         facts: job.facts(),
-        blocks: blocks(job, long),
+        blocks: blocks(job, long, zone),
     });
     Ok(answers.collect())
 }
@@ -99,8 +104,8 @@ fn parameters(job: &Job, long: bool) -> Vec<Parameter> {
     parameters
 }
 
-fn blocks(job: &Job, long: bool) -> Vec<Block> {
-    let mut blocks = vec![head(job), time::io_time(job)];
+fn blocks(job: &Job, long: bool, zone: Tz) -> Vec<Block> {
+    let mut blocks = vec![head(job, zone), time::io_time(job)];
     blocks.extend(time::layers(job));
     blocks.extend(files::busiest(job));
     for direction in time::directions(job) {
@@ -112,7 +117,7 @@ fn blocks(job: &Job, long: bool) -> Vec<Block> {
         blocks.extend(compared::block(job, direction));
     }
     blocks.push(others::block(job));
-    let findings = rules::findings(&Known {
+    let mut findings = rules::findings(&Known {
         causes: &job.causes,
         habits: &job.habits,
         others: &job.others.facts,
@@ -120,6 +125,9 @@ fn blocks(job: &Job, long: bool) -> Vec<Block> {
         slowest: job.slowest.all,
         side_by_side: &job.side_by_side(),
     });
+    if !long {
+        findings.shorten(FEW_NOTES);
+    }
     blocks.push(Block::Findings(findings));
     blocks
 }
@@ -130,15 +138,15 @@ fn period(job: &Job) -> Option<Period> {
     let last = ends
         .filter_map(|log| log.end_time.or(log.start_time))
         .max()?;
-    let text =
-        |time: chrono::DateTime<chrono::Utc>| time.to_rfc3339_opts(SecondsFormat::AutoSi, true);
+    let text = |time: DateTime<Utc>| time.to_rfc3339_opts(SecondsFormat::AutoSi, true);
     Some(Period {
         from: text(first),
         to: text(last),
     })
 }
 
-fn head(job: &Job) -> Block {
+/// Times are those of the zone, with their offset.
+fn head(job: &Job, zone: Tz) -> Block {
     let mut apps: Vec<&str> = job
         .logs
         .iter()
@@ -179,11 +187,15 @@ fn head(job: &Job) -> Block {
         .filter_map(|log| log.end_time.or(log.start_time))
         .max();
     let logs = counted(job.logs.len() as i64, "log", "logs");
+    let local = |time: DateTime<Utc>| {
+        let time = time.with_timezone(&zone);
+        time.format("%Y-%m-%d %H:%M:%S%:z")
+    };
     lines.push(match (first, last) {
         (Some(first), Some(last)) => format!(
-            "{} to {} UTC; {}",
-            first.format("%Y-%m-%d %H:%M:%S"),
-            last.format("%Y-%m-%d %H:%M:%S"),
+            "{} to {}; {}",
+            local(first),
+            local(last),
             match job.logs.len() {
                 1 => format!("{logs} with {} of run time", seconds(job.run_time())),
                 _ => format!(

@@ -4,8 +4,8 @@ use super::job::{Job, Log, Neighbour, Others};
 use crate::answer::answer::{Block, SHOWN};
 use crate::answer::rows::rows;
 use crate::engine::Engine;
-use crate::engine::rules::intervals;
 use crate::engine::rules::sentence::{Row, fill};
+use crate::engine::rules::{Facts, intervals};
 use crate::error::Result;
 use crate::text::amount::{counted, share, size};
 use chrono::{DateTime, TimeDelta, Utc};
@@ -13,6 +13,15 @@ use serde::Deserialize;
 
 /// What LMT saw during the windows of a log.
 const LMT: &str = "LMT, {direction} on {fs}: the {osts:osts} that it used moved {seen:size} in its windows: {own:size} its own, {same_job:size} other logs of the job, {other_known:size} other jobs, {unexplained:size} unexplained; others {others_share:share} of all; LMT samples for {coverage:share} of its bytes";
+
+/// What LMT saw of metadata servers while a log ran.
+const SERVERS: &str = "LMT, metadata servers of {fs}: {ops_s:count} opens, stats and creates a second, at most {own_ops_s:count} of them its own; the most of an interval that day: {peak_ops_s:count}";
+
+/// Jobs on the same nodes.
+const NODES: &str = "Slurm: {jobs:jobs} ran on {shared_nodes:count} of its {nodes:count} nodes and moved {others:size} there meanwhile; its own there: {own:size}";
+
+/// A log without a layout.
+const NO_LAYOUT: &str = "the logs do not name OSTs: layout, and others on them, are not judged";
 
 /// Times around a job, in hours.
 const AROUND: [(&str, i64); 4] = [
@@ -31,11 +40,27 @@ const LEAST: f64 = 1.0;
 /// An OST that is slow for the files on it.
 const SLOW: &str = "OST {ost} of {fs} is slow ({direction}): a byte takes {slowdown:times} times as long as on the other OSTs of the same logs, in {files_of_all_jobs:files} of {jobs:jobs} in the {around} before and after; the job's files on it account for {share:share} of its critical time by windows";
 
-/// What is known of others during a job, whose files are in use for `in_use` seconds in a direction. Without a clock there is nothing to lay beside others.
+/// What decides which others are asked about.
+pub(super) struct Weight {
+    /// Whether files have OSTs.
+    pub(super) has_osts: bool,
+    /// For so many seconds files are in use in a direction.
+    pub(super) in_use: f64,
+    /// I/O time and metadata time of the slowest process, s.
+    pub(super) io_time: f64,
+    pub(super) meta_time: f64,
+}
+
+/// What is known of others during a job. Without a clock there is nothing to lay beside others.
 ///
 /// # Errors
 /// Those of the lake.
-pub(super) async fn gather(engine: &Engine, job: i64, logs: &[Log], in_use: f64) -> Result<Others> {
+pub(super) async fn gather(
+    engine: &Engine,
+    job: i64,
+    logs: &[Log],
+    weight: &Weight,
+) -> Result<Others> {
     let of = |log_id: i64| logs.iter().any(|log| log.log_id == log_id);
     let first = logs.iter().filter_map(|log| log.start_time).min();
     let ends = logs.iter();
@@ -43,7 +68,43 @@ pub(super) async fn gather(engine: &Engine, job: i64, logs: &[Log], in_use: f64)
     let (Some(first), Some(last)) = (first, last) else {
         return Ok(Others::default());
     };
-    let met = intervals::met_by_a_job();
+    let mut found = match weight.has_osts {
+        true => on_osts(engine, job, (first, last), weight.in_use).await?,
+        false => Others::default(),
+    };
+    let asked = |facts: Facts, query: &str| {
+        format!(
+            "SELECT f.*, {} AS causes FROM {query}({}, job => {job}) f ORDER BY f.log_id",
+            intervals::met_by(facts),
+            period(first, last)
+        )
+    };
+    // A job of less time is in no rule about them.
+    if weight.meta_time >= LEAST && has_samples(engine, "lmt_mdt_op", first, last).await? {
+        let servers: Vec<Row> = rows(engine, &asked(Facts::Mdt, "mdt_facts")).await?;
+        let seen = |row: &Row| row.contains_key("ops_s");
+        found.facts.extend(servers.into_iter().filter(seen));
+    }
+    if weight.io_time >= LEAST && logs.iter().any(|log| log.node_count.is_some()) {
+        let nodes: Vec<Row> = rows(engine, &asked(Facts::Nodes, "node_facts")).await?;
+        let shared = |row: &Row| row["jobs"].as_i64() > Some(0);
+        found.facts.extend(nodes.into_iter().filter(shared));
+    }
+    found
+        .facts
+        .retain(|row| row["log_id"].as_i64().is_some_and(of));
+    found.neighbours.retain(|neighbour| of(neighbour.log_id));
+    Ok(found)
+}
+
+/// What is known of others on the OSTs of a job, whose files are in use for so many seconds in a direction.
+async fn on_osts(
+    engine: &Engine,
+    job: i64,
+    (first, last): (DateTime<Utc>, DateTime<Utc>),
+    in_use: f64,
+) -> Result<Others> {
+    let met = intervals::met_by(Facts::Job);
     let asked = |about: &str, more: &str| {
         format!(
             "SELECT f.*, {met} AS causes FROM job_facts({}, job => {job}, about => '{about}'{more}) f ORDER BY f.slowdown DESC, f.others DESC, f.fs, f.ost, f.log_id, f.direction",
@@ -51,7 +112,7 @@ pub(super) async fn gather(engine: &Engine, job: i64, logs: &[Log], in_use: f64)
         )
     };
     let mut facts: Vec<Row> = vec![];
-    if has_samples(engine, first, last).await? {
+    if has_samples(engine, "lmt_ost", first, last).await? {
         facts = rows(engine, &asked("lmt", "")).await?;
     }
     // A job of less time is in no rule about slow OSTs.
@@ -68,16 +129,19 @@ pub(super) async fn gather(engine: &Engine, job: i64, logs: &[Log], in_use: f64)
         }
         facts.extend(slow);
     }
-    facts.retain(|row| row["log_id"].as_i64().is_some_and(of));
     let neighbours =
         format!("SELECT * FROM ost_neighbours(job => {job}) ORDER BY neighbour_bytes DESC");
-    let mut neighbours: Vec<Neighbour> = rows(engine, &neighbours).await?;
-    neighbours.retain(|neighbour| of(neighbour.log_id));
+    let neighbours = rows(engine, &neighbours).await?;
     Ok(Others { facts, neighbours })
 }
 
-/// Whether LMT has samples of a period.
-async fn has_samples(engine: &Engine, from: DateTime<Utc>, to: DateTime<Utc>) -> Result<bool> {
+/// Whether LMT has samples of a period in this table.
+async fn has_samples(
+    engine: &Engine,
+    table: &str,
+    from: DateTime<Utc>,
+    to: DateTime<Utc>,
+) -> Result<bool> {
     #[derive(Deserialize)]
     struct Sample {}
     let (from, to) = (
@@ -85,7 +149,7 @@ async fn has_samples(engine: &Engine, from: DateTime<Utc>, to: DateTime<Utc>) ->
         stamp(to + TimeDelta::minutes(1)),
     );
     let sql = format!(
-        "SELECT fs FROM lmt_ost WHERE time >= TIMESTAMP '{from}' AND time <= TIMESTAMP '{to}' LIMIT 1"
+        "SELECT fs FROM {table} WHERE time >= TIMESTAMP '{from}' AND time <= TIMESTAMP '{to}' LIMIT 1"
     );
     let samples: Vec<Sample> = rows(engine, &sql).await?;
     Ok(!samples.is_empty())
@@ -134,32 +198,39 @@ fn stamp(time: DateTime<Utc>) -> String {
     time.format("%Y-%m-%dT%H:%M:%S%.6fZ").to_string()
 }
 
-/// What LMT saw on them, other jobs that moved bytes there meanwhile, and those that are slow for the files on them.
+/// What others did at the same time on its OSTs, metadata servers and nodes; and OSTs that are slow for the files on them.
 pub(super) fn block(job: &Job) -> Block {
-    const TITLE: &str = "Others on its OSTs";
-    if job.sum(|totals| totals.layouts) == 0 {
-        let logs = if job.logs.len() == 1 {
-            "the log does"
-        } else {
-            "the logs do"
-        };
-        let line = format!("{logs} not name OSTs: layout, and others on them, are not judged");
-        return Block::text(TITLE, vec![line]);
-    }
-    let mut lines = vec![];
-    let facts = job.others.facts.iter();
-    let (slow, lmt): (Vec<&Row>, Vec<&Row>) = facts.partition(|row| row.contains_key("ost"));
+    let rows = |column: &str| {
+        let rows = job.others.facts.iter();
+        rows.filter(|row| row.contains_key(column))
+            .collect::<Vec<&Row>>()
+    };
+    let mut lines = match job.sum(|totals| totals.layouts) {
+        0 if job.logs.len() == 1 => vec![NO_LAYOUT.replace("the logs do", "the log does")],
+        0 => vec![NO_LAYOUT.to_string()],
+        _ => others_on_osts(&rows("seen"), &job.others.neighbours),
+    };
+    let said = |column: &str, text: &str| {
+        let rows = rows(column).into_iter().take(SHOWN);
+        rows.map(|row| fill(text, row)).collect::<Vec<_>>()
+    };
+    lines.extend(said("ost", SLOW));
+    lines.extend(said("ops_s", SERVERS));
+    lines.extend(said("shared_nodes", NODES));
+    Block::text("Others at the same time", lines)
+}
+
+fn others_on_osts(lmt: &[&Row], neighbours: &[Neighbour]) -> Vec<String> {
+    let mut lines: Vec<String> = lmt.iter().map(|row| fill(LMT, row)).collect();
     if lmt.is_empty() {
         lines.push("LMT has no samples of its OSTs in its windows".into());
     }
-    lines.extend(lmt.into_iter().map(|row| fill(LMT, row)));
-    let neighbours = &job.others.neighbours;
     if neighbours.is_empty() {
-        lines.push("no other job in the lake moved bytes there at the same time".into());
+        lines.push("no other job in the lake moved bytes on its OSTs".into());
     }
     for neighbour in neighbours.iter().take(SHOWN) {
         lines.push(format!(
-            "job {} ({}, {}) moved {} on {} of {} at the same time, {} of the bytes of all other jobs there",
+            "job {} ({}, {}) moved {} on {} of {}, {} of the bytes of all other jobs there",
             neighbour.neighbour_job_id,
             neighbour
                 .neighbour_app
@@ -179,8 +250,7 @@ pub(super) fn block(job: &Job) -> Block {
         let more = (neighbours.len() - SHOWN) as i64;
         lines.push(format!("and {}", counted(more, "more job", "more jobs")));
     }
-    lines.extend(slow.into_iter().take(SHOWN).map(|row| fill(SLOW, row)));
-    Block::text(TITLE, lines)
+    lines
 }
 
 #[cfg(test)]

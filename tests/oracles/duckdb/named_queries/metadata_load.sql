@@ -2,6 +2,7 @@
 -- param from timestamp NULL
 -- param to timestamp NULL
 -- param fs text NULL
+-- param job int NULL
 -- param limit int 20
 -- with limit=1000000
 -- with from=2026-09-11T10:00:00 to=2026-09-11T16:00:00 limit=1000000
@@ -10,7 +11,7 @@ WITH every AS (
   SELECT j.job_id, j.log_id, f.fs, j."user", j.app, j.nprocs, j.node_count, j.start_time, j.end_time, greatest(j.run_time, 1) AS run_time,
     sum(f.opens) AS opens, sum(f.stats) AS stats, count(*) FILTER (f.bytes_written > 0) AS written
   FROM darshan_file f JOIN job j USING (log_id)
-  WHERE f.fs IS NOT NULL AND NOT f.is_stream AND coalesce(f.fs = $fs, $fs IS NULL) AND coalesce(j.end_time >= $from, $from IS NULL) AND coalesce(j.start_time < $to, $to IS NULL)
+  WHERE f.fs IS NOT NULL AND NOT f.is_stream AND coalesce(f.job_id = $job, $job IS NULL) AND coalesce(f.fs = $fs, $fs IS NULL) AND coalesce(j.end_time >= $from, $from IS NULL) AND coalesce(j.start_time < $to, $to IS NULL)
   GROUP BY ALL
 ), load AS (
   SELECT * FROM every ORDER BY (coalesce(opens, 0) + coalesce(stats, 0)) / run_time DESC, job_id, log_id, fs LIMIT $limit
