@@ -43,6 +43,11 @@
 --- default = "1"
 --- doc = "Cost, s, below which a finding is info"
 --- [[param]]
+--- name = "fast"
+--- type = "float"
+--- default = "400000000"
+--- doc = "Bandwidth by the slowest process, B/s, from which on a finding about requests in its direction is info"
+--- [[param]]
 --- name = "severity"
 --- type = "text"
 --- default = "'warning'"
@@ -50,7 +55,9 @@
 --- doc = "The least severity of a finding; ok: also what is well"
 
 WITH log AS (
-  SELECT l.job_id, l.log_id, l.app, l."user", l.start_time, CAST(l.nprocs AS DOUBLE) AS nprocs, l.run_time, array_has(l.modules, 'MPI-IO') AS has_mpiio,
+  SELECT l.job_id, l.log_id, l.app, l."user", l.start_time, CAST(l.nprocs AS DOUBLE) AS nprocs, l.run_time, l.read_bw_slowest_rank AS read_bw, l.write_bw_slowest_rank AS write_bw,
+    ratio(coalesce(l.read_bw_slowest_rank * l.read_time_by_slowest, 0.0) + coalesce(l.write_bw_slowest_rank * l.write_time_by_slowest, 0.0), coalesce(l.read_time_by_slowest, 0.0) + coalesce(l.write_time_by_slowest, 0.0)) AS bw,
+    array_has(l.modules, 'MPI-IO') AS has_mpiio,
     array_has(l.partial_modules, 'POSIX') AS posix_partial, array_has(l.partial_modules, 'MPI-IO') AS mpiio_partial, j.job_node_count AS nodes
   FROM darshan_log l LEFT JOIN job j ON j.job_id = l.job_id AND j.log_id = l.log_id
   WHERE ($job IS NULL OR l.job_id = $job) AND ($from IS NULL OR l.start_time >= $from) AND ($to IS NULL OR l.start_time < $to)
@@ -107,20 +114,22 @@ WITH log AS (
   SELECT job_id, log_id, /* processes */ FROM process GROUP BY job_id, log_id
 ), listed AS (
   -- A name of its own: what is unnested is called by its whole text otherwise, which took most of the time of planning.
-  SELECT l.job_id, l.log_id, l.app, l."user", l.start_time, l.nprocs, l.run_time, l.posix_partial OR l.mpiio_partial AS partial, s.io_time, make_array(/* findings */) AS findings
+  SELECT l.job_id, l.log_id, l.app, l."user", l.start_time, l.nprocs, l.run_time, l.read_bw, l.write_bw, l.bw, l.posix_partial OR l.mpiio_partial AS partial, s.io_time, make_array(/* findings */) AS findings
   FROM log l JOIN summed s ON s.job_id = l.job_id AND s.log_id = l.log_id
     LEFT JOIN timed t ON t.job_id = l.job_id AND t.log_id = l.log_id
 ), found AS (
-  SELECT job_id, log_id, app, "user", start_time, nprocs, run_time, partial, io_time, unnest(findings) AS finding FROM listed
+  SELECT job_id, log_id, app, "user", start_time, nprocs, run_time, read_bw, write_bw, bw, partial, io_time, unnest(findings) AS finding FROM listed
 ), costed AS (
-  SELECT job_id, log_id, app, "user", start_time, nprocs, run_time, partial, io_time, finding['code'] AS code, finding['value'] AS value, finding['share'] AS share,
+  SELECT job_id, log_id, app, "user", start_time, nprocs, run_time, read_bw, write_bw, bw, partial, io_time, finding['code'] AS code, finding['value'] AS value, finding['share'] AS share,
     CASE WHEN finding['cost'] > run_time THEN run_time ELSE finding['cost'] END AS cost, finding['cost'] > run_time AS threads, finding['touched'] AS touched,
     finding['files'] AS files, finding['record_id'] AS record_id, finding['sum'] AS sum, finding['whole'] AS whole, finding['least'] AS least, finding['time'] AS time
   FROM found WHERE finding IS NOT NULL
-), rule(code, rule, direction, severity, advice) AS (
+), rule(code, rule, direction, severity, bandwidth, advice) AS (
   VALUES /* rules */
 ), judged AS (
-  SELECT c.*, r.rule, r.direction, r.advice, CASE WHEN r.severity <> 'ok' AND (c.cost < $min_cost OR c.cost < 0.01 * c.run_time) THEN 'info' ELSE r.severity END AS severity
+  -- What costs little, or moves bytes as fast as they can be moved, is no fault.
+  SELECT c.*, r.rule, r.direction, r.advice, CASE WHEN r.severity <> 'ok' AND (c.cost < $min_cost OR c.cost < 0.01 * c.run_time
+      OR CASE r.bandwidth WHEN 'read' THEN read_bw WHEN 'write' THEN write_bw WHEN 'both' THEN bw END >= $fast) THEN 'info' ELSE r.severity END AS severity
   FROM costed c JOIN rule r ON r.code = c.code
 ), named AS (
   SELECT w.*, coalesce(f.path, 'a file without a name') AS subject

@@ -84,12 +84,15 @@ WITH file AS (
 ), parted AS (
   SELECT job_id, log_id, fs, direction, nth, count(*) AS n, sum(y) AS s, sum(y * y) AS ss FROM worst GROUP BY job_id, log_id, fs, direction, nth
 ), beside AS (
-  -- Each part of a log beside the files of the log on no OST that looks slow.
-  SELECT job_id, fs, direction, nth, n, s, ss, sum(n) FILTER (WHERE nth IS NULL) OVER (PARTITION BY job_id, log_id, fs, direction) AS o_n, sum(s) FILTER (WHERE nth IS NULL) OVER (PARTITION BY job_id, log_id, fs, direction) AS o_s, sum(ss) FILTER (WHERE nth IS NULL) OVER (PARTITION BY job_id, log_id, fs, direction) AS o_ss
-  FROM parted
+  -- The parts of a log, and beside them the sums over its files on no OST that looks slow. A window over them would be one sort more.
+  SELECT job_id, log_id, fs, direction, sum(n) FILTER (WHERE nth IS NULL) AS o_n, sum(s) FILTER (WHERE nth IS NULL) AS o_s, sum(ss) FILTER (WHERE nth IS NULL) AS o_ss,
+    array_agg(named_struct('nth', nth, 'n', n, 's', s, 'ss', ss)) FILTER (WHERE nth IS NOT NULL) AS parts
+  FROM parted GROUP BY job_id, log_id, fs, direction
+), each AS (
+  SELECT job_id, fs, direction, o_n, o_s, o_ss, part['nth'] AS nth, part['n'] AS n, part['s'] AS s, part['ss'] AS ss
+  FROM (SELECT job_id, fs, direction, o_n, o_s, o_ss, unnest(parts) AS part FROM beside WHERE o_n IS NOT NULL)
 ), again AS (
-  SELECT job_id, fs, direction, nth, n, s / n - o_s / o_n AS d, (greatest(ss - s * s / n, 0.0) + greatest(o_ss - o_s * o_s / o_n, 0.0)) / greatest(n + o_n - 2, 1) AS v, o_n AS others
-  FROM beside WHERE nth IS NOT NULL AND o_n IS NOT NULL
+  SELECT job_id, fs, direction, nth, n, s / n - o_s / o_n AS d, (greatest(ss - s * s / n, 0.0) + greatest(o_ss - o_s * o_s / o_n, 0.0)) / greatest(n + o_n - 2, 1) AS v, o_n AS others FROM each
 ), again_look AS (
   SELECT job_id, fs, direction, nth, n, d, 1.0 / ((greatest(v, 0.01)) * (1.0 / n + 1.0 / others)) AS w FROM again
 ), again_ost AS (

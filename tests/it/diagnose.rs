@@ -85,7 +85,8 @@ fn the_bad_ost_is_the_cause_and_streams_are_never_named() {
 }
 
 /// By the counters of the logs: jlbez reads 16.6 GB by POSIX though MPI-IO reads nothing, and no request is aligned; a java program waits in open;
-/// fopen writes 16 GiB; imbalanced-io has one process for 49 GiB that 496 ask for.
+/// fopen
+/// writes 16 GiB, but at 3 GiB/s; imbalanced-io has one process for 49 GiB that 496 ask for.
 fn data_sieving_metadata_and_single_writers_are_named() {
     let sieving = causes(&answer("jlbez_IO_test5"));
     let has = |causes: &[(String, Option<String>)], rule: &str| {
@@ -105,7 +106,7 @@ fn data_sieving_metadata_and_single_writers_are_named() {
     let metadata = causes(&answer("dxt"));
     assert_eq!(metadata, [("metadata_bound".into(), None)]);
     let stdio = causes(&answer("partial_data_stdio"));
-    assert_eq!(stdio.first(), Some(&("stdio_high_usage".into(), None)));
+    assert_eq!(stdio, []);
 }
 
 /// A text log of 44 KiB that one process has open for 11 minutes comes first by windows; the time went to a data file that 496 processes write.

@@ -159,7 +159,7 @@ impl Rule {
         )
     }
 
-    /// A row of what does not hang on the log: code, name, direction, severity and advice.
+    /// A row of what does not hang on the log: code, name, direction, severity, the bandwidth that matters, and advice.
     fn texts(&self) -> String {
         let text = |text: Option<&str>| match text {
             Some(text) => format!("'{}'", text.replace('\'', "''")),
@@ -170,9 +170,19 @@ impl Rule {
             Some(self.name),
             self.direction.as_deref(),
             Some(self.severity.name()),
+            Some(self.bandwidth()),
             self.advice.as_deref(),
         ];
         format!("({})", texts.map(text).join(", "))
+    }
+
+    /// Which bandwidth is to be low for it to matter.
+    fn bandwidth(&self) -> &str {
+        let by_direction = match self.touches.as_deref() {
+            Some("meta_time") => "none",
+            _ => self.direction.as_deref().unwrap_or("both"),
+        };
+        self.bandwidth.as_deref().unwrap_or(by_direction)
     }
 
     /// An expression over a log, with what stands for its places.

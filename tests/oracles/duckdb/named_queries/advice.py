@@ -3,10 +3,13 @@
 # param from timestamp NULL
 # param to timestamp NULL
 # param min_cost float 1
+# param fast float 400000000
 # param severity text warning
 # with severity=ok
 # with severity=info min_cost=0.001
 # with severity=critical min_cost=10
+# with severity=warning fast=1e300
+# with severity=info fast=1e8
 # leaves sentence advice
 from collections import defaultdict
 from math import sqrt
@@ -25,7 +28,7 @@ RULES = {
     "P18": ("size_imbalance", None, "critical"), "P19": ("time_imbalance", None, "critical"), "P21": ("individual_write_imbalance", "write", "critical"),
     "P22": ("individual_read_imbalance", "read", "critical"), "M01": ("no_mpi_io", None, "warning"), "M02": ("independent_reads", "read", "critical"),
     "M03": ("independent_writes", "write", "critical"), "M04": ("collective_reads", "read", "ok"), "M05": ("collective_writes", "write", "ok"),
-    "M06": ("blocking_reads", "read", "warning"), "M07": ("blocking_writes", "write", "warning"), "M08": ("few_aggregators", None, "warning"),
+    "M06": ("blocking_reads", "read", "info"), "M07": ("blocking_writes", "write", "info"), "M08": ("few_aggregators", None, "warning"),
     "M09": ("many_aggregators", None, "warning"), "M10": ("aggregators_fit", None, "ok"),
     "I01": ("read_modify_write", "read", "critical"), "I02": ("write_amplification", "write", "critical"), "I03": ("read_amplification", "read", "critical"),
     "I04": ("reads_without_bytes", "read", "warning"), "I05": ("metadata_bound", None, "critical"), "I06": ("repeated_opens", None, "warning"),
@@ -54,7 +57,7 @@ def rows(con, p):
             continue
         own = {name: by_file(table[log["log_id"]]) for name, table in tables.items()}
         for code, (value, share, weights, cost) in rules(log, files[log["log_id"]], own, nodes.get(log["log_id"])).items():
-            answer.append(finding(log, code, value, share, weights, cost, p["min_cost"], process_time(files[log["log_id"]], ALL)))
+            answer.append(finding(log, code, value, share, weights, cost, p, process_time(files[log["log_id"]], ALL)))
     return [row for row in answer if row["severity"] in shown]
 
 
@@ -69,7 +72,17 @@ def process_time(files, times):
     return sum(f[time] or 0 for f in files for time in times)
 
 
-def finding(log, code, value, share, weights, cost, min_cost, io_time):
+def is_fast(log, direction, least):
+    """Whether bytes move as fast as they can be moved: by the slowest process of the direction, or of both one after the other."""
+    sides = [(log[f"{side}_bw_slowest_rank"], log[f"{side}_time_by_slowest"]) for side in ("read", "write") if direction in (None, side)]
+    sides = [(bw, time) for bw, time in sides if bw is not None and time]
+    if not sides:
+        return False
+    bandwidth = sides[0][0] if direction else sum(bw * time for bw, time in sides) / sum(log[f"{side}_time_by_slowest"] or 0 for side in ("read", "write"))
+    return bandwidth >= least
+
+
+def finding(log, code, value, share, weights, cost, p, io_time):
     name, direction, severity = RULES[code]
     touched = None
     if severity in ("critical", "warning"):
@@ -78,8 +91,10 @@ def finding(log, code, value, share, weights, cost, min_cost, io_time):
     if cost is not None:
         threads = run_time is not None and cost > run_time
         cost = run_time if threads else cost
-        if severity != "ok" and (cost < min_cost or run_time is not None and cost < 0.01 * run_time):
+        if severity != "ok" and (cost < p["min_cost"] or run_time is not None and cost < 0.01 * run_time):
             severity = "info"
+    if severity != "ok" and TOUCHES.get(code) != ("meta_time",) and is_fast(log, "write" if code == "I01" else direction, p["fast"]):
+        severity = "info"
     most = max(weights, key=lambda one: (one[0], -one[1]["record_id"]))[1]
     flags = ["partial"] if {"POSIX", "MPI-IO"} & set(log["partial_modules"] or []) else []
     return {
@@ -245,7 +260,7 @@ def rules(log, files, own, nodes):
         ("I06", weigh(lambda f: f["opens"], lambda f: n(f, "opens") > 10 * max(f["file_nprocs_posix"], f["file_nprocs_mpiio"], 1)), 1000, meta),
         ("I07", weigh(lambda f: 1, lambda f: moved(f) <= 2**20 and n(f, "opens") > 0), 1000, everything),
         ("I09", weigh(lambda f: f["seeks"], lambda f: n(f, "seeks") > f["reads"] + f["writes"]), 10000, meta),
-        ("I10", weigh(lambda f: f["syncs"], lambda f: n(f, "syncs") > 0 and f["syncs"] * 10 >= f["writes"]), 100, ("f_write_time",)),
+        ("I10", weigh(lambda f: f["syncs"], lambda f: n(f, "syncs") > 4 * max(f["file_nprocs_posix"], 1) and f["syncs"] * 10 >= f["writes"]), 100, ("f_write_time",)),
     ):
         add(code, total(weights) > least, total(weights), None, weights, both(weights, *clock))
     weights = weigh(lambda f: n(f, "meta_time"))
