@@ -43,7 +43,7 @@
 --- default = "1"
 --- doc = "Cost, s, below which a finding is info"
 --- [[param]]
---- name = "fast"
+--- name = "slow_bw"
 --- type = "float"
 --- default = "400000000"
 --- doc = "Bandwidth by the slowest process, B/s, from which on a finding about requests in its direction is info"
@@ -129,7 +129,7 @@ WITH log AS (
 ), judged AS (
   -- What costs little, or moves bytes as fast as they can be moved, is no fault.
   SELECT c.*, r.rule, r.direction, r.advice, CASE WHEN r.severity <> 'ok' AND (c.cost < $min_cost OR c.cost < 0.01 * c.run_time
-      OR CASE r.bandwidth WHEN 'read' THEN read_bw WHEN 'write' THEN write_bw WHEN 'both' THEN bw END >= $fast) THEN 'info' ELSE r.severity END AS severity
+      OR CASE r.bandwidth WHEN 'read' THEN read_bw WHEN 'write' THEN write_bw WHEN 'both' THEN bw END >= $slow_bw) THEN 'info' ELSE r.severity END AS severity
   FROM costed c JOIN rule r ON r.code = c.code
 ), named AS (
   SELECT w.*, coalesce(f.path, 'a file without a name') AS subject

@@ -36,6 +36,11 @@
 --- default = "NULL"
 --- doc = "Logs that start before"
 --- [[param]]
+--- name = "min_share"
+--- type = "float"
+--- default = "0.45"
+--- doc = "Part of the critical time that the files of a cause have for themselves, at least"
+--- [[param]]
 --- name = "both"
 --- type = "bool"
 --- default = "true"
@@ -58,7 +63,7 @@
 --- doc = "Causes by files: bandwidth, B/s, from which files are not considered slow; the default is the threshold of the IOMiner paper"
 
 -- The rules of queries/rules over file_facts: each from the costs of the files that it is about, by default their exclusive times (algorithm 2), which
--- must be at least half of the critical time.
+-- must be nearly half of the critical time: a cause that doubles the time has half of it, give or take noise.
 -- A cause that holds for windows only may be an idle file that was held open: share_busy tells.
 WITH file AS (
   SELECT * FROM file_facts(job => $job, "from" => $from, "to" => $to, min_time => $min_time, min_nprocs => 2)
@@ -76,7 +81,7 @@ WITH file AS (
   SELECT interval_kind, job_id, log_id, direction, cause, critical_time, first_value(coalesce(about, path) ORDER BY time DESC, about) AS subject,
     first_value(number ORDER BY time DESC, about) AS number, sum(time) AS time, sum(files) AS files, sum(bytes) AS bytes, sum(process_time) AS process_time
   FROM met GROUP BY interval_kind, job_id, log_id, direction, cause, critical_time, /* each */
-  HAVING sum(time) >= 0.5 * critical_time AND sum(bytes) / sum(time) < $slow_bw
+  HAVING sum(time) >= $min_share * critical_time AND sum(bytes) / sum(time) < $slow_bw
 ), both_kinds AS (
   -- What is about one OST, process or file must be so for the same one by both kinds of interval.
   SELECT job_id, log_id, direction, cause, CASE WHEN /* same */ THEN subject END AS same,

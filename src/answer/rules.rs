@@ -77,13 +77,15 @@ fn key(finding: &Finding) -> (String, Option<String>) {
     (finding.rule.clone(), finding.direction.clone())
 }
 
-/// Findings that say less of what another one says of the same direction.
+/// Findings that say less of what another one says of the same direction. What is about both directions may say less of what is about one.
 fn covered(findings: &[Finding]) -> Vec<(String, Option<String>)> {
     let mut covered = vec![];
     for finding in findings {
         let covers = rule(&finding.rule).map_or(&[][..], |rule| &rule.covers);
         for less in findings.iter().filter(|less| covers.contains(&less.rule)) {
-            let same = finding.direction.is_none() || less.direction == finding.direction;
+            let same = finding.direction.is_none()
+                || less.direction.is_none()
+                || less.direction == finding.direction;
             // A note says nothing better than a cause.
             if same && (finding.is_cause || !less.is_cause) {
                 covered.push(key(less));

@@ -10,7 +10,7 @@
 //! | `nodes` (`node_facts`) | what others moved on the nodes of a job | `diagnose` |
 //! | `counters` (`file` in `queries/advice/advice.sql`) | a file of a log with its counters | `advice` |
 //!
-//! A rule about `file` holds where the files that it is about have at least half of the critical time for themselves. A rule about `counters` weighs
+//! A rule about `file` holds where the files that it is about have nearly half of the critical time for themselves (`min_share` of `root_causes`). A rule about `counters` weighs
 //! each file of a log (`weight`: what it counts there), and looks at the sum over the files.
 //!
 //! | file | what it is |

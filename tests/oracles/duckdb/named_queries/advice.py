@@ -3,13 +3,13 @@
 # param from timestamp NULL
 # param to timestamp NULL
 # param min_cost float 1
-# param fast float 400000000
+# param slow_bw float 400000000
 # param severity text warning
 # with severity=ok
 # with severity=info min_cost=0.001
 # with severity=critical min_cost=10
-# with severity=warning fast=1e300
-# with severity=info fast=1e8
+# with severity=warning slow_bw=1e300
+# with severity=info slow_bw=1e8
 # leaves sentence advice
 from collections import defaultdict
 from math import sqrt
@@ -93,7 +93,7 @@ def finding(log, code, value, share, weights, cost, p, io_time):
         cost = run_time if threads else cost
         if severity != "ok" and (cost < p["min_cost"] or run_time is not None and cost < 0.01 * run_time):
             severity = "info"
-    if severity != "ok" and TOUCHES.get(code) != ("meta_time",) and is_fast(log, "write" if code == "I01" else direction, p["fast"]):
+    if severity != "ok" and TOUCHES.get(code) != ("meta_time",) and is_fast(log, "write" if code == "I01" else direction, p["slow_bw"]):
         severity = "info"
     most = max(weights, key=lambda one: (one[0], -one[1]["record_id"]))[1]
     flags = ["partial"] if {"POSIX", "MPI-IO"} & set(log["partial_modules"] or []) else []

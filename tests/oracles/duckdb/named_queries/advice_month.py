@@ -4,7 +4,7 @@
 # param from timestamp NULL
 # param to timestamp NULL
 # param min_cost float 1
-# param fast float 400000000
+# param slow_bw float 400000000
 # param severity text warning
 # with severity=ok
 # with from=2026-09-16 to=2026-10-01
@@ -41,7 +41,7 @@ def rows(con, p):
             known = of_job[log["app"], log["job"]]
             of_job[log["app"], log["job"]] = max(log["submit_time"], known or log["submit_time"])
     habits = defaultdict(list)
-    found = advice.rows(con, {"job": None, "from": before, "to": end, "min_cost": p["min_cost"], "fast": p["fast"], "severity": p["severity"]})
+    found = advice.rows(con, {"job": None, "from": before, "to": end, "min_cost": p["min_cost"], "slow_bw": p["slow_bw"], "severity": p["severity"]})
     for finding in found:
         log = logs.get(finding["log_id"])
         if log:

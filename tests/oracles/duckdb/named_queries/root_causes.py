@@ -3,6 +3,7 @@
 # param job int NULL
 # param from timestamp NULL
 # param to timestamp NULL
+# param min_share float 0.45
 # param both bool true
 # param min_time float 1
 # param slow_bw float 1e9
@@ -11,6 +12,7 @@
 # with both=false min_time=0.01 slow_bw=1e12
 # with from=2026-09-10 to=2026-09-13 min_time=10
 # with job=6102090 both=false
+# with both=false min_share=0.2
 # with from=2026-09-10 to=2026-09-13 evidence=all
 # with evidence=all min_time=20
 from bisect import bisect_left
@@ -117,7 +119,7 @@ def rows(con, params):
                 continue
             for cause, subject, time, some, number in causes(some, critical_time, files[0]["nprocs"]):
                 size = sum(f["bytes"] for f in some)
-                if time >= 0.5 * critical_time and size / time < params["slow_bw"]:
+                if time >= params["min_share"] * critical_time and size / time < params["slow_bw"]:
                     same = subject if cause in ("one_ost", "one_rank", "one_file") else None
                     found[cause, same][kind] = {"critical_time": critical_time, "files": len(some), "bytes": size, "bw": size / time, "number": number, "subject": subject, "share": time / critical_time,
                                                 "cost": time, "io_hours": sum(f["process_time"] or 0 for f in some) / 3600}
