@@ -15,6 +15,7 @@ crate::tests! {
         the_facts_are_those_of_the_tables,
         jobs_and_logs_that_are_not_there_are_named_with_the_nearest,
         times_on_a_page_are_those_of_the_zone,
+        real_logs_have_the_causes_on_their_pages_that_were_expected_of_them,
     }
 }
 
@@ -420,4 +421,50 @@ fn times_on_a_page_are_those_of_the_zone() {
         let page = page("sample-badost", options);
         assert!(page.contains(&format!("\n  {times}")), "{page}");
     }
+}
+
+/// `tests/oracles/duckdb/named_queries/verdicts.toml`.
+#[derive(serde::Deserialize)]
+struct Verdicts {
+    page: Vec<Verdict>,
+}
+
+#[derive(serde::Deserialize)]
+struct Verdict {
+    /// Below the data.
+    path: String,
+    /// Rules that are to be among the causes.
+    must: Vec<String>,
+    /// Rules that are not; `any`: there is to be no cause.
+    must_not: Vec<String>,
+    reason: String,
+}
+
+fn real_logs_have_the_causes_on_their_pages_that_were_expected_of_them() {
+    let verdicts = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/oracles/duckdb/named_queries/verdicts.toml");
+    let verdicts: Verdicts = toml::from_str(&std::fs::read_to_string(verdicts).unwrap()).unwrap();
+    assert_eq!(verdicts.page.len(), 88);
+    let mut wrong = vec![];
+    for verdict in &verdicts.page {
+        let log = shared_data().join(&verdict.path);
+        let arguments = ["diagnose", log.to_str().unwrap(), "--format", "json"];
+        let answers: Value =
+            serde_json::from_str(&iolode(Path::new("."), &arguments).ok()).unwrap();
+        let causes: Vec<String> = causes(&answers[0])
+            .into_iter()
+            .map(|(rule, _)| rule)
+            .collect();
+        let missing = verdict.must.iter().filter(|rule| !causes.contains(rule));
+        let none = verdict.must_not.iter().any(|rule| rule == "any");
+        let surplus = causes
+            .iter()
+            .filter(|rule| none || verdict.must_not.contains(rule));
+        let (missing, surplus): (Vec<_>, Vec<_>) = (missing.collect(), surplus.collect());
+        if !(missing.is_empty() && surplus.is_empty()) {
+            let what = format!("{}: without {missing:?}, with {surplus:?}", verdict.path);
+            wrong.push(format!("{what}; but {}", verdict.reason));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
