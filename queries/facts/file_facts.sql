@@ -74,7 +74,7 @@ WITH log AS (
   FROM log l JOIN darshan_file f ON f.job_id = l.job_id AND f.log_id = l.log_id
   WHERE l.direction = 'write' AND NOT f.is_stream AND f.bytes_written > 0 AND ($job IS NULL OR f.job_id = $job)
 ), used AS (
-  SELECT job_id, log_id, direction, record_id, a, unnest(make_array(b, least(busy_end, b))) AS b, unnest(make_array('window', 'busy')) AS interval_kind FROM side
+  SELECT job_id, log_id, direction, record_id, bytes, a, unnest(make_array(b, least(busy_end, b))) AS b, unnest(make_array('window', 'busy')) AS interval_kind FROM side
 ), laid AS (
   -- A file whose removal halves the time is the longest one.
   SELECT *, row_number() OVER (PARTITION BY interval_kind, job_id, log_id, direction ORDER BY b - a DESC, record_id) AS by_length,
@@ -93,13 +93,14 @@ WITH log AS (
 ), timed AS (
   SELECT u.interval_kind, u.job_id, u.log_id, u.direction, u.record_id, u.a, u.b, u.by_length, u.b - u.a AS length, coalesce(o.exclusive_time, 0.0) AS exclusive_time,
     greatest(least(coalesce(u.before_end, u.a), u.b) - u.a, 0.0) + greatest(u.b - coalesce(u.next_start, u.b), 0.0) <= 0.05 * (u.b - u.a) AS alone,
+    -- What is about the whole log, here and not over the answer: that one would be sorted with all paths.
+    count(*) OVER (PARTITION BY u.interval_kind, u.job_id, u.log_id, u.direction) AS files, sum(u.bytes) OVER (PARTITION BY u.interval_kind, u.job_id, u.log_id, u.direction) AS all_bytes,
     max(o.critical_time) OVER (PARTITION BY u.interval_kind, u.job_id, u.log_id, u.direction) AS critical_time, max(o.lost) OVER (PARTITION BY u.interval_kind, u.job_id, u.log_id, u.direction) AS lost
   FROM laid u LEFT JOIN own o ON o.interval_kind = u.interval_kind AND o.job_id = u.job_id AND o.log_id = u.log_id AND o.direction = u.direction AND o.record_id = u.record_id
 )
 SELECT s.job_id, s.log_id, s.direction, t.interval_kind, s.record_id, s.path, s.ost, s.rank, s.procs, s.bytes, s.process_time, s.requests, s.consec, s.small,
   t.a AS begins, t.b AS ends, t.length, t.exclusive_time, t.by_length, t.alone, s.nprocs,
-  count(*) OVER (PARTITION BY t.interval_kind, s.job_id, s.log_id, s.direction) AS files, sum(s.bytes) OVER (PARTITION BY t.interval_kind, s.job_id, s.log_id, s.direction) AS all_bytes,
-  t.critical_time, t.lost
+  t.files, t.all_bytes, t.critical_time, t.lost
 FROM timed t JOIN side s ON s.job_id = t.job_id AND s.log_id = t.log_id AND s.direction = t.direction AND s.record_id = t.record_id
 WHERE t.critical_time IS NOT NULL
 ORDER BY s.job_id, s.log_id, s.direction, t.interval_kind, t.exclusive_time DESC, s.record_id

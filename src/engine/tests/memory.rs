@@ -69,6 +69,26 @@ fn a_sort_of_text_larger_than_the_budget_ends() {
     });
 }
 
+/// One of twenty sorts meets 300,000 rows that come as one batch for each of two partitions, the others 10 rows each. With an equal
+/// share of the memory for each the one was refused its first batch.
+#[test]
+fn one_large_sort_among_many_small_ones_has_the_memory_that_they_leave() {
+    let large = "SELECT max(r) AS r FROM (SELECT row_number() OVER (ORDER BY n, v DESC) AS r FROM (
+        SELECT value AS v, count(*) OVER (PARTITION BY value % 2) AS n FROM generate_series(1, 300000)))";
+    let small = (1..20).map(|i| {
+        format!(
+            " UNION ALL SELECT max(r) FROM (SELECT row_number() OVER (ORDER BY value % {i} DESC, value) AS r FROM generate_series(1, 10))"
+        )
+    });
+    let sql = format!("SELECT sum(r) FROM ({large}{})", small.collect::<String>());
+    block_on(async {
+        assert_eq!(
+            super::rows(&batches(&engine(32 << 20), &sql).await.unwrap()),
+            ["300190"]
+        );
+    });
+}
+
 #[test]
 fn a_query_that_fits_in_no_way_says_so_with_its_budget() {
     let sql = "SELECT array_length(percentiles(value)) FROM generate_series(1, 2000000)";
