@@ -285,7 +285,7 @@ pub(in crate::engine) fn rows(summarized: &DFSchema, figures: &RecordBatch) -> R
 /// The first value of a column as text; None for NULL.
 fn text(column: &ArrayRef) -> Result<Option<String>> {
     let texts = compute::cast(column, &DataType::Utf8)?;
-    let is_there = texts.len() > 0 && !texts.is_null(0);
+    let is_there = !texts.is_empty() && !texts.is_null(0);
     Ok(is_there.then(|| texts.as_string::<i32>().value(0).to_string()))
 }
 
