@@ -89,7 +89,7 @@ WITH log AS (
     coalesce(f.mpiio_coll_reads, 0) + coalesce(f.mpiio_coll_writes, 0) > 0 AS collective,
     f.size_read_0_100 + f.size_read_100_1k + f.size_read_1k_10k + f.size_read_10k_100k + f.size_read_100k_1m AS small_reads,
     f.size_write_0_100 + f.size_write_100_1k + f.size_write_1k_10k + f.size_write_10k_100k + f.size_write_100k_1m AS small_writes,
-    greatest(coalesce(p.posix_max_byte_read, 0), coalesce(p.posix_max_byte_written, 0)) + 1 > f.file_alignment AS reaches,
+    greatest(coalesce(p.posix_max_byte_read, 0), coalesce(p.posix_max_byte_written, 0)) + 1 > f.file_alignment AS reaches, greatest(coalesce(f.max_byte_read, -1), coalesce(f.max_byte_written, -1)) + 1 AS size,
     p.random_reads, p.random_writes, p.mem_not_aligned, p.posix_max_byte_read, p.posix_max_byte_written, p.posix_meta_time, p.slowest_time, p.waited, p.posix_cv, p.k_eff, p.read_gap, p.write_gap,
     m.mpiio_read_time, m.mpiio_write_time, m.mpiio_nb_reads, m.mpiio_nb_writes, m.mpiio_cv
   FROM log l JOIN darshan_file f ON f.job_id = l.job_id AND f.log_id = l.log_id

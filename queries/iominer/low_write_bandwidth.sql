@@ -48,7 +48,7 @@
 --- [[param]]
 --- name = "bw"
 --- type = "text"
---- default = "'critical'"
---- values = ["critical", "span", "slowest_rank"]
---- doc = "Bandwidth that is compared: by critical time, by the span of the I/O, or by the slowest process"
+--- default = "'slowest_rank'"
+--- values = ["slowest_rank", "critical", "span"]
+--- doc = "Bandwidth that is compared: by the time of the slowest process, by critical time as in the paper, which a file held open makes low, or by the span of the I/O"
 SELECT * FROM perf_factors('write', 0, $max_bw, grain => $grain, bw => $bw) AS p WHERE p.nprocs > $min_nprocs AND p.bytes >= $min_bytes * p.nprocs

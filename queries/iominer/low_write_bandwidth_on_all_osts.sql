@@ -49,9 +49,9 @@
 --- [[param]]
 --- name = "bw"
 --- type = "text"
---- default = "'critical'"
---- values = ["critical", "span", "slowest_rank"]
---- doc = "Bandwidth that is compared: by critical time, by the span of the I/O, or by the slowest process"
+--- default = "'slowest_rank'"
+--- values = ["slowest_rank", "critical", "span"]
+--- doc = "Bandwidth that is compared: by the time of the slowest process, by critical time as in the paper, which a file held open makes low, or by the span of the I/O"
 WITH fs AS (
   SELECT fs, max(fs_osts) AS fs_osts FROM darshan_file WHERE fs IS NOT NULL GROUP BY fs
 ), wide AS (

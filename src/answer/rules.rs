@@ -1,12 +1,12 @@
 //! From the rows that rules are met by to findings: which of them are causes, and their order.
 //!
-//! In: rows of `root_causes`, `advice` and `job_facts`, as maps from column to value. Out: [`Findings`], by severity, those that cost most first. A finding that
+//! In: rows of `root_causes`, of `advice` and of the relations of `queries/facts`, as maps from column to value. Out: [`Findings`], by severity, those that cost most first. A finding that
 //! touches little of the I/O time, or that holds by windows or by busy times alone, is a note and stands behind. The rules themselves lie in
 //! `queries/rules`.
 
 use super::answer::{Finding, Findings, KnownBy};
 use crate::engine::rules::sentence::{Row, fill};
-use crate::engine::rules::{Rule, Severity, rule};
+use crate::engine::rules::{Facts, Rule, Severity, rule};
 use serde_json::Value;
 
 /// A job whose slowest process spends less, in seconds, is not worth a cause.
@@ -26,8 +26,8 @@ pub(super) struct Known<'a> {
     pub(super) causes: &'a [Row],
     /// Rows of `advice`.
     pub(super) habits: &'a [Row],
-    /// Rows of `job_facts`, `mdt_facts` and `node_facts`, with the `causes` that each of them meets.
-    pub(super) others: &'a [Row],
+    /// Rows of other relations, with the `causes` that each of them meets.
+    pub(super) met: Vec<&'a Row>,
     /// I/O time of all processes, s.
     pub(super) io_time: f64,
     /// I/O time of the slowest process, s.
@@ -47,8 +47,8 @@ pub(super) fn findings(known: &Known<'_>) -> Findings {
             .iter()
             .filter_map(|rows| of_counter(known, rows)),
     );
-    let of_others = |row| of_others(known, row);
-    findings.extend(known.others.iter().flat_map(of_others));
+    let of_met = |row: &&Row| of_met(known, row);
+    findings.extend(known.met.iter().flat_map(of_met));
     let covered = covered(&findings);
     findings.retain(|finding| !covered.contains(&key(finding)));
     findings.sort_by(|a, b| {
@@ -208,8 +208,8 @@ fn of_logs(logs: usize) -> String {
     }
 }
 
-/// The causes that a row about others meets.
-fn of_others(known: &Known<'_>, row: &Row) -> Vec<Finding> {
+/// The causes that a row of another relation meets.
+fn of_met(known: &Known<'_>, row: &Row) -> Vec<Finding> {
     let causes = row.get("causes").and_then(Value::as_array);
     let met = causes.into_iter().flatten().filter_map(Value::as_object);
     let found = met.filter_map(|met| {
@@ -222,10 +222,12 @@ fn of_others(known: &Known<'_>, row: &Row) -> Vec<Finding> {
         let cost = number(met, "cost");
         Some(Finding {
             sentence: fill(&rule.sentence, &facts),
-            known_by: match (row.contains_key("ost"), row.contains_key("shared_nodes")) {
-                (true, _) => KnownBy::Comparison,
-                (_, true) => KnownBy::Slurm,
-                _ => KnownBy::Lmt,
+            known_by: match rule.facts {
+                Facts::Job if row.contains_key("ost") => KnownBy::Comparison,
+                Facts::Job | Facts::Mdt => KnownBy::Lmt,
+                Facts::Nodes => KnownBy::Slurm,
+                Facts::Burst | Facts::File => KnownBy::Intervals,
+                Facts::Directory | Facts::Counters => KnownBy::Counters,
             },
             is_cause: cost.is_some_and(|cost| cost >= MIN_SHARE * known.slowest),
             cost,
@@ -297,7 +299,7 @@ mod tests {
         findings(&Known {
             causes,
             habits,
-            others,
+            met: others.iter().collect(),
             io_time: 3600.0,
             slowest,
             side_by_side: &[vec![1, 2], vec![3]],

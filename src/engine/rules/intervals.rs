@@ -1,9 +1,9 @@
-//! Rules about intervals and about others as SQL: what `root_causes` asks of `file_facts` and `job_facts`.
+//! Rules about intervals and about others as SQL: what `root_causes` asks of `file_facts` and `job_facts`, and `diagnose` of other relations.
 
 use super::{Facts, Rule, of};
 use crate::engine::sql::query_params::QueryColumn;
 
-/// The rules that a row of `job_facts`, `mdt_facts` or `node_facts` meets, as SQL over its columns: a list with an element for each rule, NULL where it
+/// The rules that a row of a relation other than `file` and `counters` meets, as SQL over its columns: a list with an element for each rule, NULL where it
 /// is not met, else `cause`, `cost`, `number` and `subject`.
 pub fn met_by(facts: Facts) -> String {
     let met = of(facts).map(|rule| {

@@ -5,6 +5,8 @@
 //! | `facts` | a row | asked as |
 //! |---|---|---|
 //! | `file` (`file_facts`) | a file of a log and direction, laid beside the others in time by windows, and again by busy times | `root_causes` |
+//! | `directory` (`directory_facts`) | files that processes made in a directory | `diagnose` |
+//! | `burst` (`burst_facts`) | times in which a log wrote | `diagnose` |
 //! | `job` (`job_facts`) | what others did on the OSTs of a job | `root_causes` |
 //! | `mdt` (`mdt_facts`) | what others asked of the metadata servers while a log ran | `diagnose` |
 //! | `nodes` (`node_facts`) | what others moved on the nodes of a job | `diagnose` |
@@ -40,14 +42,15 @@
 //! | `unless` | what would show that it is no fault |
 //! | `covers` | rules that say less of the same thing: a page leaves them out where this one holds |
 //!
-//! Of rules about `file`, whose SQL is over the columns of `subject` in `queries/iominer/root_causes.sql`, and about others, over those of their relation:
+//! Of rules about `file`, whose SQL is over the columns of `subject` in `queries/iominer/root_causes.sql`, and about the others but `counters`, over those of
+//! their relation:
 //!
 //! | key | what it is |
 //! |---|---|
 //! | `about` | SQL: the subject. Files of one subject are put together; all files of a log and direction if not given |
 //! | `each` | whether each of these subjects stands for itself, instead of all together |
 //! | `same` | whether it must be about the same subject by windows and by busy times |
-//! | `cost` | SQL: the seconds that a file, or a row about others, accounts for; the exclusive time of a file (algorithm 2) if not given |
+//! | `cost` | SQL: the seconds that a file, or a row of another relation, accounts for; the exclusive time of a file (algorithm 2) if not given |
 //!
 //! Of rules about `counters`, whose SQL is over the columns of `file`, and in `condition` and `value` over those of `log` and the places `{sum}` of
 //! the weights, `{whole}` what it is a part of, `{share}` their quotient, `{files}` with weight, `{least}`, and `{time}` by process:
@@ -84,6 +87,9 @@ pub const RULES: &[(&str, &str)] = rules![
     "small_requests",
     "interference",
     "slow_ost",
+    // Others of what the log did in time.
+    "create_storm",
+    "checkpoint_bursts",
     // Others of what other jobs did.
     "busy_mds",
     "shared_nodes",
@@ -133,6 +139,8 @@ pub const RULES: &[(&str, &str)] = rules![
     "many_syncs",
     "small_appends",
     "random_reads_of_all",
+    "narrow_stripes",
+    "wide_stripes",
 ];
 
 /// A rule.
@@ -201,6 +209,10 @@ pub struct RuleValue {
 pub enum Facts {
     /// `file_facts`: the files of a log, in time.
     File,
+    /// `directory_facts`: files that processes made in a directory.
+    Directory,
+    /// `burst_facts`: times in which a log wrote.
+    Burst,
     /// `job_facts`: what others did on its OSTs.
     Job,
     /// `mdt_facts`: what others asked of the metadata servers.
@@ -209,6 +221,21 @@ pub enum Facts {
     Nodes,
     /// `file` in `queries/advice/advice.sql`: the counters of files.
     Counters,
+}
+
+impl Facts {
+    /// The named query that it is; None of `file` in `queries/advice/advice.sql`.
+    pub fn query(self) -> Option<&'static str> {
+        match self {
+            Self::File => Some("file_facts"),
+            Self::Directory => Some("directory_facts"),
+            Self::Burst => Some("burst_facts"),
+            Self::Job => Some("job_facts"),
+            Self::Mdt => Some("mdt_facts"),
+            Self::Nodes => Some("node_facts"),
+            Self::Counters => None,
+        }
+    }
 }
 
 /// How much a finding matters.
@@ -324,8 +351,8 @@ mod tests {
                 !of_counters || !rule.code.is_empty() && rule.condition.is_some(),
                 "{name}"
             );
-            let of_others = matches!(rule.facts, Facts::Job | Facts::Mdt | Facts::Nodes);
-            assert_eq!(of_others, rule.files.is_none() && !of_counters, "{name}");
+            let has_files = matches!(rule.facts, Facts::File | Facts::Counters);
+            assert!(has_files || rule.files.is_none(), "{name}");
             for covered in &rule.covers {
                 assert!(
                     RULES.iter().any(|(known, _)| known == covered),

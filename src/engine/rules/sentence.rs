@@ -141,10 +141,8 @@ mod tests {
         for rule in rules() {
             let columns: Vec<&str> = match rule.facts {
                 Facts::File => names("root_causes"),
-                Facts::Job => names("job_facts"),
-                Facts::Mdt => names("mdt_facts"),
-                Facts::Nodes => names("node_facts"),
                 Facts::Counters => PLACES.to_vec(),
+                facts => names(facts.query().unwrap()),
             };
             for place in rule.sentence.split('{').skip(1) {
                 let place = place.split('}').next().unwrap();

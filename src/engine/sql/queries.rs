@@ -46,7 +46,7 @@ pub const QUERIES: &[(&str, &str, &str)] = queries! {
         "top_write", "consecutive_requests", "read_ratio", "file_sharing", "interfaces_by_size", "low_read_bandwidth", "low_write_bandwidth", "high_bandwidth", "low_read_bandwidth_on_all_osts",
         "low_write_bandwidth_on_all_osts",
     }
-    "facts" { "file_facts", "job_facts", "mdt_facts", "node_facts" }
+    "facts" { "file_facts", "directory_facts", "burst_facts", "job_facts", "mdt_facts", "node_facts" }
     "lustre" { "ost_load", "slow_osts", "ost_neighbours", "stripe_advice" }
     "advice" { "advice", "advice_month", "drishti" }
     "jobs" { "top_users_and_programs", "regressions", "rank_imbalance", "unreadable_logs" }

@@ -7,9 +7,15 @@ use crate::answer::answer::SHOWN;
 use crate::answer::rows::rows;
 use crate::engine::Engine;
 use crate::engine::rules::sentence::Row;
+use crate::engine::rules::{Facts, intervals};
 use crate::error::{Error, Result};
 use serde::Deserialize;
 use std::collections::BTreeMap;
+
+/// The I/O time of the slowest process, in s, and the files that are written from which on rules about directories and about bursts can hold.
+const LEAST: f64 = 1.0;
+const MANY: i64 = 512;
+const SEVERAL: i64 = 3;
 
 /// What a page is about.
 #[derive(Clone, Copy, Debug)]
@@ -161,6 +167,7 @@ async fn gather(
         compared: BTreeMap::new(),
         causes: vec![],
         habits: vec![],
+        own: vec![],
         others: Others::default(),
         striping: vec![],
         logs: vec![],
@@ -179,6 +186,8 @@ async fn gather(
         )
         .await?;
     }
+    found.own = own(engine, job, &found).await?;
+    found.own.retain(of_row);
     let in_use = found.flows.values().map(|flow| flow.critical_time);
     let weight = Weight {
         has_osts: found.sum(|totals| totals.layouts) > 0,
@@ -198,6 +207,32 @@ async fn gather(
     }
     found.logs = logs;
     Ok(found)
+}
+
+/// Directories and bursts: of a job that has enough files and time for a rule to hold.
+async fn own(engine: &Engine, job: i64, found: &Job) -> Result<Vec<Row>> {
+    let files = found.sum(|totals| totals.files_written);
+    let mut met = vec![];
+    for (facts, is_enough) in [
+        (
+            Facts::Directory,
+            found.slowest.meta >= LEAST && files >= MANY,
+        ),
+        (
+            Facts::Burst,
+            found.slowest.all >= LEAST && files >= SEVERAL,
+        ),
+    ] {
+        let Some(query) = facts.query().filter(|_| is_enough) else {
+            continue;
+        };
+        let causes = intervals::met_by(facts);
+        let sql = format!("SELECT f.*, {causes} AS causes FROM {query}(job => {job}) f");
+        let rows: Vec<Row> = rows(engine, &sql).await?;
+        let holds = |row: &Row| row["causes"].as_array().is_some_and(|met| met.iter().any(|cause| !cause.is_null()));
+        met.extend(rows.into_iter().filter(holds));
+    }
+    Ok(met)
 }
 
 fn totals(of_files: &str) -> String {

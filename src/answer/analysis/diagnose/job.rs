@@ -158,6 +158,8 @@ pub(super) struct Job {
     /// Rows of `root_causes` and of `advice`.
     pub(super) causes: Vec<Row>,
     pub(super) habits: Vec<Row>,
+    /// Of `directory_facts` and `burst_facts`, each with the `causes` that it meets.
+    pub(super) own: Vec<Row>,
     pub(super) others: Others,
     pub(super) striping: Vec<Striping>,
 }
@@ -306,6 +308,7 @@ impl Job {
             "files": self.files,
             "intervals": flows.collect::<Vec<_>>(),
             "compared": self.compared,
+            "own": self.own,
             "others": self.others,
             "striping": self.striping,
         })

@@ -79,6 +79,8 @@ pub async fn answers(
             "darshan_file",
             "root_causes",
             "advice",
+            "directory_facts",
+            "burst_facts",
             "job_facts",
             "ost_neighbours",
             "stripe_advice",
@@ -120,7 +122,7 @@ fn blocks(job: &Job, long: bool, zone: Tz) -> Vec<Block> {
     let mut findings = rules::findings(&Known {
         causes: &job.causes,
         habits: &job.habits,
-        others: &job.others.facts,
+        met: job.own.iter().chain(&job.others.facts).collect(),
         io_time: job.io_time(),
         slowest: job.slowest.all,
         side_by_side: &job.side_by_side(),

@@ -34,10 +34,11 @@ RULES = {
     "I04": ("reads_without_bytes", "read", "warning"), "I05": ("metadata_bound", None, "critical"), "I06": ("repeated_opens", None, "warning"),
     "I07": ("many_small_files", None, "warning"), "I08": ("many_stats", None, "warning"), "I09": ("many_seeks", None, "warning"),
     "I10": ("many_syncs", "write", "warning"), "I11": ("small_appends", "write", "warning"), "I12": ("random_reads_of_all", "read", "critical"),
+    "I13": ("narrow_stripes", None, "warning"), "I14": ("wide_stripes", None, "warning"),
 }
 ALL = ("read_time", "write_time", "meta_time")
 # The part of a file's I/O time that a rule is about, where it is another than that of its direction.
-TOUCHES = {"P08": ("read_time", "write_time"), **{code: ("meta_time",) for code in ("P17", "I05", "I06", "I08", "I09")}}
+TOUCHES = {"P08": ("read_time", "write_time"), "I13": ("read_time", "write_time"), **{code: ("meta_time",) for code in ("P17", "I05", "I06", "I08", "I09")}}
 
 
 SEVERITIES = ("critical", "warning", "info", "ok")
@@ -65,6 +66,13 @@ def by_file(of_log):
     found = defaultdict(list)
     for record in of_log:
         found[record["record_id"]].append(record)
+    size = lambda f: max(-1 if f[name] is None else f[name] for name in ("max_byte_read", "max_byte_written")) + 1
+    wanted = lambda f: min(72 if size(f) >= 1e11 else 24 if size(f) >= 1e10 else 8, 72 if f["fs_osts"] is None else f["fs_osts"])
+    weights = weigh(moved, lambda f: several(f) and size(f) >= 1e9 and f["stripe_count"] is not None and f["stripe_count"] < wanted(f))
+    add("I13", total(weights) >= 1e9, min((f["stripe_count"] for w, f in weights if w > 0), default=0), None, weights, time(weights, posix, "f_read_time", "f_write_time"))
+    wide = lambda f: f["stripe_count"] is not None and f["stripe_count"] > 1 and size(f) > 0 and (size(f) < 1e9 or not several(f) and P >= 32)
+    weights = weigh(lambda f: 1, wide)
+    add("I14", len(weights) > 100, len(weights), None, weights, time(weights, posix, *everything))
     return found
 
 
@@ -274,4 +282,11 @@ def rules(log, files, own, nodes):
     end = lambda f: max((r["max_byte_read"] for r in posix[f["record_id"]]), default=None)
     weights = weigh(jumps, lambda f: n(f, "posix_reads") > 0 and jumps(f) > 0.2 * f["posix_reads"] and f["posix_bytes_read"] >= 1e8 and end(f) is not None and f["posix_bytes_read"] >= 0.9 * (end(f) + 1))
     at_least("I12", weights, lambda f: f["posix_reads"], 1000, posix, "f_read_time")
+    size = lambda f: max(-1 if f[name] is None else f[name] for name in ("max_byte_read", "max_byte_written")) + 1
+    wanted = lambda f: min(72 if size(f) >= 1e11 else 24 if size(f) >= 1e10 else 8, 72 if f["fs_osts"] is None else f["fs_osts"])
+    weights = weigh(moved, lambda f: several(f) and size(f) >= 1e9 and f["stripe_count"] is not None and f["stripe_count"] < wanted(f))
+    add("I13", total(weights) >= 1e9, min((f["stripe_count"] for w, f in weights if w > 0), default=0), None, weights, time(weights, posix, "f_read_time", "f_write_time"))
+    wide = lambda f: f["stripe_count"] is not None and f["stripe_count"] > 1 and size(f) > 0 and (size(f) < 1e9 or not several(f) and P >= 32)
+    weights = weigh(lambda f: 1, wide)
+    add("I14", len(weights) > 100, len(weights), None, weights, time(weights, posix, *everything))
     return found

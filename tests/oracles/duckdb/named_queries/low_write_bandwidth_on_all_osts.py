@@ -3,7 +3,7 @@
 # param min_bytes float 1e7
 # param max_bw float 1e9
 # param grain text log
-# param bw text critical
+# param bw text slowest_rank
 # with min_nprocs=1 min_bytes=0 max_bw=1e12
 # with min_nprocs=64 min_bytes=0 max_bw=1e11 bw=span
 # with min_nprocs=0 min_bytes=0 max_bw=1e13
