@@ -3,8 +3,8 @@
 
     scripts/confusion.py [--iolode target/release/iolode] [--jobs 1200] [--seeds 1 2 3] [--out FILE]
 
-For each seed a month with planted causes, near misses and decoys, and a clean month, are written, taken into lakes and
-asked. A finding of `root_causes` is a row for a log and direction. What a page would name is worked out from `advice` and
+For each seed a month with planted causes and habits, near misses and decoys, and a clean month, are written, taken into
+lakes and asked. A finding of `root_causes` is a row for a log and direction. What a page would name is worked out from `advice` and
 `root_causes` as src/answer/rules.rs does it, for a page for each job takes a second.
 
 Exit 1 unless, over all seeds: precision and recall of root_causes at effect 5 are at least 0.99, and it finds nothing in
@@ -24,6 +24,14 @@ import tempfile
 import tomllib
 
 NOTHING = "nothing"
+# What a page may say of a habit that was planted.
+HABITS = {
+    "sieving": {"read_modify_write", "write_amplification"},
+    "misaligned": {"misaligned_file"},
+    "metadata_storm": {"metadata_bound", "metadata_time", "create_storm"},
+    "empty_reads": {"reads_without_bytes"},
+    "stdio_bulk": {"stdio_high_usage"},
+}
 RULES = {path.stem: tomllib.loads(path.read_text()) for path in (pathlib.Path(__file__).parent.parent / "queries/rules").glob("*.toml")}
 # What touches and costs less is a note: MIN_SHARE of src/answer/rules.rs.
 MIN_SHARE = 0.05
@@ -67,6 +75,11 @@ def pages(iolode, lake):
         io_time = logs[row["log_id"]]["io_time"]
         io_share = None if row["io_hours"] is None or not io_time else 3600 * row["io_hours"] / io_time
         add(row, row["cause"], io_share, row["share"] is not None and row["share_busy"] is not None)
+    for name, rule in RULES.items():
+        if rule["facts"] in ("directory", "burst"):
+            condition = rule["condition"].format(**rule["thresholds"])
+            for row in ask(f"SELECT job_id, log_id, NULL AS direction, {rule['cost']} AS cost FROM {rule['facts']}_facts() WHERE {condition}"):
+                add(row, name, row["cost"] / logs[row["log_id"]]["slowest"], True)
     named = collections.defaultdict(list)
     for job, findings in found.items():
         less = lambda one: any(one["rule"] in RULES[other["rule"]].get("covers", []) and (None in (one["direction"], other["direction"]) or one["direction"] == other["direction"]) and (other["cause"] or not one["cause"]) for other in findings)
@@ -83,7 +96,7 @@ class Pages:
 
     def add(self, planted, named):
         for job in planted:
-            expected, findings = set(job["causes"]), named.get(int(job["job_id"]), [])
+            expected, findings = HABITS[job["habit"]] if job["habit"] else set(job["causes"]), named.get(int(job["job_id"]), [])
             causes = [rule for rule, is_cause in findings if is_cause]
             group = self.counts[f"effect {job['effect']:g}" if expected else "nothing planted"]
             group["logs"] += 1
@@ -92,7 +105,7 @@ class Pages:
             group["named"] += bool(expected & set(causes))
             group["first or second"] += bool(expected & set(causes[:2]))
             group["first"] += bool(causes) and causes[0] in expected
-            for cause in expected or {NOTHING}:
+            for cause in [job["habit"]] if job["habit"] else expected or {NOTHING}:
                 for rule in causes[:1] or [NOTHING]:
                     self.matrix[f"effect {job['effect']:g}" if expected else "nothing planted"][cause, rule] += 1
 
@@ -124,6 +137,9 @@ class Pages:
 def tally(planted, found, counts, odd):
     """Adds a month to counts[group][expected cause, found cause]."""
     for job in planted:
+        # What counters tell is the matter of pages.
+        if job["habit"]:
+            continue
         # 64-bit ids are strings in JSON.
         job_id, direction = int(job["job_id"]), job["direction"]
         expected = set(job["causes"])

@@ -37,7 +37,7 @@ pub(crate) fn posix(file: &FileUse, random: &mut Random) -> Record {
     for (side, moved) in sides(file) {
         ints[p::READS + side] = moved.count();
         ints[p::BYTES_READ + side] = moved.bytes;
-        ints[p::MAX_BYTE_READ + side] = moved.extent() - 1;
+        ints[p::MAX_BYTE_READ + side] = (moved.extent() - 1).max(0);
         ints[p::CONSEC_READS + side] = moved.consecutive;
         ints[p::SEQ_READS + side] = moved.sequential;
         ints[p::MAX_READ_TIME_SIZE + side] = moved.sizes[0].0;
@@ -129,7 +129,8 @@ pub(crate) fn mpiio(file: &FileUse, collective: bool, each: i64, random: &mut Ra
     ints[m::HINTS] = if random.chance(0.2) { file.procs } else { 0 };
     let mut time = file.meta;
     let mut both = vec![];
-    for (side, moved) in sides(file) {
+    let asked = |side: &usize| !(file.sieved && *side == 0);
+    for (side, moved) in sides(file).filter(|(side, _)| asked(side)) {
         let sizes = calls(moved.bytes, file.procs, each);
         ints[calls_of + side] = file.procs * each;
         ints[m::BYTES_READ + side] = moved.bytes;

@@ -32,6 +32,10 @@ pub(crate) fn job(plan: &Plan, index: u64) -> Job {
     };
     let direction = match planted {
         Planted::Decoy(Decoy::StdoutWindow | Decoy::HalfIdle) => Direction::Write,
+        Planted::Habit(habit, _) => {
+            let any = *random.pick(&[Direction::Read, Direction::Write]);
+            habit.direction().unwrap_or(any)
+        }
         _ => *random.pick(&[Direction::Read, Direction::Write]),
     };
     // No program does exactly what it did the last time.
@@ -39,6 +43,7 @@ pub(crate) fn job(plan: &Plan, index: u64) -> Job {
     let share = |odds: f64| Some(odds * noise / (1.0 + odds * noise));
     let share = match planted {
         Planted::Causes(causes, effect) => share(odds(causes, effect)),
+        Planted::Habit(_, effect) => share(odds(&[], effect)),
         Planted::Decoy(Decoy::AlwaysOneOst) => Some(1.0),
         Planted::Decoy(decoy) => decoy
             .nearly()
@@ -129,6 +134,7 @@ fn composed(random: &mut Random, nprocs: i64, case: &Case) -> Vec<Stage> {
     let ost = random.int(0, SCRATCH_OSTS);
     let manner = match case.planted {
         Planted::Causes(causes, _) => Some(Manner::of(random, causes, nprocs, ost)),
+        Planted::Habit(..) => None,
         Planted::Decoy(decoy) => decoy
             .nearly()
             .map(|(cause, _)| Manner::nearly(random, decoy, cause, nprocs, ost)),
@@ -140,8 +146,12 @@ fn composed(random: &mut Random, nprocs: i64, case: &Case) -> Vec<Stage> {
         true => random.magnitude(20.0, 80.0),
         false => random.magnitude(40.0, 1500.0),
     };
-    let slow = random.magnitude(0.1e9, 0.6e9);
-    let share = manner.as_ref().and(case.share).unwrap_or(0.0);
+    let slow = match case.planted {
+        Planted::Habit(..) => random.magnitude(0.1e9, 0.3e9),
+        _ => random.magnitude(0.1e9, 0.6e9),
+    };
+    let is_planted = manner.is_some() || matches!(case.planted, Planted::Habit(..));
+    let share = case.share.filter(|_| is_planted).unwrap_or(0.0);
     let (planted, rest) = (share * total, (1.0 - share) * total);
     let most = (case.planted.has(Cause::OneRank))
         .then(|| slow * planted / rest * (nprocs as f64 / RANK_FACTOR - 1.0));
@@ -155,8 +165,12 @@ fn composed(random: &mut Random, nprocs: i64, case: &Case) -> Vec<Stage> {
         let pause = rest * random.float(6.0, 15.0) / stages.len() as f64;
         stages.iter_mut().for_each(|stage| stage.pause = pause);
     }
-    if let Some(manner) = manner {
-        let mut slowed = manner.stages(random, nprocs, 0, ost);
+    let slowed = match (&manner, case.planted) {
+        (Some(manner), _) => Some(manner.stages(random, nprocs, 0, ost)),
+        (None, Planted::Habit(habit, _)) => Some(habit.stages(random, nprocs, ost)),
+        _ => None,
+    };
+    if let Some(mut slowed) = slowed {
         fit(&mut slowed, planted, slow * planted);
         let at = random.int(0, stages.len() as i64 + 1) as usize;
         stages.splice(at..at, slowed);

@@ -1,6 +1,7 @@
 //! What may be planted in a job: causes of slow I/O that a program itself is to blame for, decoys that only look like one,
 //! and parts in the month of a slow OST. Data alone; the names of variants are those of truth.json.
 
+use super::habit::Habit;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -47,6 +48,8 @@ pub(crate) enum Planted {
     Nothing,
     /// Causes in the same files, and the size of their effect.
     Causes(&'static [Cause], f64),
+    /// A habit that counters tell, and the size of its effect.
+    Habit(Habit, f64),
     /// What only looks like a cause.
     Decoy(Decoy),
 }
@@ -150,14 +153,20 @@ impl Planted {
 impl Case {
     /// What truth.json says of it.
     pub(crate) fn truth(&self) -> Value {
+        let mut habit = None;
         let (causes, effect, decoy) = match self.planted {
             Planted::Nothing => (&[][..], None, None),
             Planted::Causes(causes, effect) => (causes, Some(effect), None),
+            Planted::Habit(planted, effect) => {
+                habit = Some(planted);
+                (&[][..], Some(effect), None)
+            }
             Planted::Decoy(decoy) => (&[][..], None, Some(decoy)),
         };
         json!({
             "direction": self.direction,
             "causes": causes,
+            "habit": habit,
             "effect": effect,
             "decoy": decoy,
             "share": self.share,

@@ -2,6 +2,7 @@
 
 use super::cause::{Cause, Decoy, EFFECTS, PLANTS, Planted};
 use super::fault;
+use super::habit::Habit;
 use super::job::{Job, Release, Scenario, USERS, block_id};
 use crate::math::random::{Random, mix};
 use crate::synth::month::{Kind, Month};
@@ -189,6 +190,9 @@ pub(crate) fn deal(month: &Month) -> Vec<Planted> {
     let mut all: Vec<Planted> = vec![];
     for causes in PLANTS {
         all.extend(EFFECTS.map(|effect| Planted::Causes(causes, effect)));
+    }
+    for habit in Habit::ALL {
+        all.extend(EFFECTS.map(|effect| Planted::Habit(habit, effect)));
     }
     all.extend(Decoy::ALL.map(Planted::Decoy));
     let planted = match month.kind {

@@ -75,6 +75,8 @@ pub(crate) struct FileUse {
     pub(crate) layout: Option<FileLayout>,
     /// Seconds of the slowest process, where they are given and not drawn.
     pub(crate) slowest: Option<f64>,
+    /// Whether MPI-IO reads the file only to change blocks of it: its own record has no reads.
+    pub(crate) sieved: bool,
 }
 
 /// One direction of a file use, as POSIX or STDIO sees it.
@@ -287,6 +289,7 @@ impl Workload {
             meta,
             layout,
             slowest: None,
+            sieved: false,
         }
     }
 

@@ -7,6 +7,7 @@
 use super::{Access, Api, Workload, union};
 use crate::math::random::Random;
 use crate::synth::scenario::cause::Direction;
+use crate::synth::scenario::habit::Habit;
 use crate::synth::system::DEFAULT_STRIPE;
 
 /// The requests of a file.
@@ -22,6 +23,14 @@ impl Requests {
         Self {
             size: *random.pick(&[1, 2, 4, 8, 16]) << 20,
             consecutive: random.float(0.86, 0.97),
+        }
+    }
+
+    /// Larger than a MiB, one after another, and never a number of blocks.
+    pub(crate) fn misaligned(random: &mut Random) -> Self {
+        Self {
+            size: random.int(1_100_000, 1_900_000) | 1,
+            ..Self::good(random)
         }
     }
 
@@ -59,6 +68,8 @@ pub(crate) struct TimedFile {
     pub(crate) length: f64,
     /// Share of its time in which its processes are busy.
     pub(crate) busy: f64,
+    /// What is odd about it.
+    pub(crate) habit: Option<Habit>,
 }
 
 impl TimedFile {
@@ -80,6 +91,7 @@ impl TimedFile {
             start: 0.0,
             length: random.noise(0.15),
             busy: random.float(0.94, 0.995),
+            habit: None,
         }
     }
 }
@@ -171,6 +183,9 @@ pub(crate) fn phases(workload: &mut Workload, dir: &str, direction: Direction, s
             workload.clock = workload.clock.max(start + file.length);
             let access = Access::new(path, file.rank, file.api, moved);
             workload.timed(access, start, file.length, file.busy);
+            if let (Some(habit), Some(file)) = (file.habit, workload.uses.last_mut()) {
+                habit.apply(file, workload.request);
+            }
         }
         workload.compute(stage.pause);
     }

@@ -1,10 +1,13 @@
 //! Each log is examined by brute force, from the counters alone: what is planted is there, and nothing else.
 
 use super::*;
-use crate::source::darshan::write::DarshanLog;
+use crate::source::darshan::ModuleId;
+use crate::source::darshan::counters::{mpiio, posix, stdio};
+use crate::source::darshan::write::{DarshanLog, Record, Records};
 use crate::synth::darshan;
 use crate::synth::month::{Kind, Month};
 use crate::synth::scenario::cause::{EFFECTS, PLANTS};
+use crate::synth::scenario::habit::Habit;
 use crate::synth::scenario::plan::deal;
 use crate::synth::tests::examined::{Interval, examine, exclusive, files};
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const SEEDS: [u64; 3] = [1, 2, 3];
 
 /// Jobs in which each plant of each size is twice.
-const JOBS: u64 = 4 * 34;
+const JOBS: u64 = 4 * 49;
 
 /// Every job of a month: what it is, and its only log.
 fn month(kind: Kind, jobs: u64, seed: u64) -> impl Iterator<Item = (Case, DarshanLog)> {
@@ -100,6 +103,67 @@ fn the_planted_share_is_that_of_truth() {
     }
 }
 
+/// Records of a module of the files in which a habit is planted.
+fn members(log: &DarshanLog, id: ModuleId) -> Vec<&Record> {
+    let is_member = |record: &&Record| {
+        let mut names = log.names.iter();
+        names.any(|(name, path)| {
+            *name == record.id && String::from_utf8_lossy(path).contains("/member/")
+        })
+    };
+    let modules = log.modules.iter().filter(|module| module.id == id);
+    let records = modules.filter_map(|module| match &module.records {
+        Records::Counters(records) => Some(records),
+        _ => None,
+    });
+    records.flatten().filter(is_member).collect()
+}
+
+#[test]
+fn habits_have_their_share_of_the_time_and_the_counters_that_tell_them() {
+    let mut seen = BTreeMap::new();
+    for (case, log) in month(Kind::Causes, JOBS, 6) {
+        let Planted::Habit(habit, effect) = case.planted else {
+            continue;
+        };
+        let records = members(&log, ModuleId::POSIX);
+        let count = |of: usize| records.iter().map(|record| record.ints[of]).sum::<i64>();
+        let time = |of: usize| records.iter().map(|record| record.floats[of]).sum::<f64>();
+        let (requests, bytes) = (
+            count(posix::READS) + count(posix::WRITES),
+            count(posix::BYTES_READ) + count(posix::BYTES_WRITTEN),
+        );
+        let what = format!("{habit:?} {effect}");
+        match habit {
+            Habit::Sieving => {
+                let asked = members(&log, ModuleId::MPIIO);
+                let asked = |of: usize| asked.iter().map(|record| record.ints[of]).sum::<i64>();
+                assert_eq!(asked(mpiio::BYTES_READ), 0, "{what}");
+                assert_eq!(asked(mpiio::BYTES_WRITTEN), count(posix::BYTES_READ), "{what}");
+                assert!(count(posix::BYTES_READ) > 100_000_000, "{what}");
+            }
+            Habit::Misaligned => {
+                assert!(count(posix::FILE_NOT_ALIGNED) > requests / 2, "{what}");
+                assert!(bytes / requests > 1 << 20, "{what}");
+            }
+            Habit::MetadataStorm => {
+                let moved = time(posix::F_READ_TIME) + time(posix::F_WRITE_TIME);
+                assert!(time(posix::F_META_TIME) > 20.0 * moved, "{what}");
+            }
+            Habit::EmptyReads => assert!(bytes == 0 && requests > 1000, "{what}"),
+            Habit::StdioBulk => {
+                let records = members(&log, ModuleId::STDIO);
+                let moved = |record: &&Record| {
+                    record.ints[stdio::BYTES_READ] + record.ints[stdio::BYTES_WRITTEN]
+                };
+                assert!(records.iter().map(moved).sum::<i64>() > 100_000_000, "{what}");
+            }
+        }
+        *seen.entry(what).or_insert(0) += 1;
+    }
+    assert_eq!(seen.len(), 15, "{seen:?}");
+}
+
 #[test]
 fn nothing_is_found_in_decoys_and_healthy_jobs() {
     let months = SEEDS.iter().flat_map(|seed| {
@@ -109,7 +173,7 @@ fn nothing_is_found_in_decoys_and_healthy_jobs() {
     let mut seen = BTreeMap::new();
     for (case, log) in months {
         let held = case.planted == Planted::Decoy(Decoy::HalfIdle);
-        if let Planted::Causes(..) = case.planted {
+        if let Planted::Causes(..) | Planted::Habit(..) = case.planted {
             continue;
         }
         for direction in [Direction::Read, Direction::Write] {
@@ -132,6 +196,9 @@ fn nothing_is_found_in_decoys_and_healthy_jobs() {
 fn times_sizes_and_speeds_are_those_of_slow_jobs() {
     let mut sizes = BTreeSet::new();
     for (case, log) in month(Kind::Causes, 2 * JOBS, 5) {
+        if let Planted::Habit(..) = case.planted {
+            continue;
+        }
         let files = files(&log, case.direction == Direction::Read);
         let windows: Vec<_> = files.iter().map(|file| file.window).collect();
         let critical: f64 = exclusive(&windows).iter().sum();
@@ -158,9 +225,9 @@ fn times_sizes_and_speeds_are_those_of_slow_jobs() {
 
 #[test]
 fn plants_are_dealt_out_evenly() {
-    let dealt = deal(&Month::of(Kind::Causes, 10 * 34 * 2 + 7, 6));
+    let dealt = deal(&Month::of(Kind::Causes, 10 * 49 * 2 + 7, 6));
     let count = |planted: Planted| dealt.iter().filter(|other| **other == planted).count();
-    assert_eq!(count(Planted::Nothing), 344);
+    assert_eq!(count(Planted::Nothing), 494);
     for causes in PLANTS {
         for effect in EFFECTS {
             assert!([10, 11].contains(&count(Planted::Causes(causes, effect))));
@@ -171,7 +238,7 @@ fn plants_are_dealt_out_evenly() {
             .iter()
             .all(|decoy| [10, 11].contains(&count(Planted::Decoy(*decoy))))
     );
-    assert_ne!(dealt, deal(&Month::of(Kind::Causes, 10 * 34 * 2 + 7, 7)));
+    assert_ne!(dealt, deal(&Month::of(Kind::Causes, 10 * 49 * 2 + 7, 7)));
     let clean = deal(&Month::of(Kind::Clean, 50, 6));
     assert!(clean.iter().all(|planted| *planted == Planted::Nothing));
 }

@@ -1,0 +1,126 @@
+//! Habits that cost I/O time and that counters tell: how the files of each are used, and what Darshan counts of them.
+//!
+//! A habit has a share of the time as a cause has (`case`); its files are shared by all processes, striped widely, and used
+//! in large requests, so that nothing else is the matter with them.
+
+use super::cause::Direction;
+use crate::math::random::Random;
+use crate::synth::system::next_osts;
+use crate::synth::workload::stage::{Requests, Stage, TimedFile};
+use crate::synth::workload::{Api, FileUse, Library, Transfer};
+use serde::Serialize;
+
+/// A habit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Habit {
+    /// Parts of a file are written through MPI-IO, which reads blocks, changes and writes them.
+    Sieving,
+    /// No request begins on a block of the file system.
+    Misaligned,
+    /// Each process opens a file of its own, and waits for the metadata server.
+    MetadataStorm,
+    /// Reads at the end of a file, from which no byte comes.
+    EmptyReads,
+    /// Much data through STDIO, in its buffers of 4 KiB.
+    StdioBulk,
+}
+
+impl Habit {
+    pub(crate) const ALL: [Self; 5] = [
+        Self::Sieving,
+        Self::Misaligned,
+        Self::MetadataStorm,
+        Self::EmptyReads,
+        Self::StdioBulk,
+    ];
+
+    /// The direction that it has, if only one makes sense.
+    pub(crate) fn direction(self) -> Option<Direction> {
+        match self {
+            Self::Sieving => Some(Direction::Write),
+            Self::EmptyReads => Some(Direction::Read),
+            _ => None,
+        }
+    }
+
+    /// Its files, all at once.
+    pub(crate) fn stages(self, random: &mut Random, nprocs: i64, left_out: i64) -> Vec<Stage> {
+        let files = match self {
+            Self::MetadataStorm => nprocs.min(2048),
+            _ => random.int(1, 6),
+        };
+        let mut next_ost = random.int(0, 10_000);
+        let files = (0..files).map(|at| {
+            let (rank, stripes) = match self {
+                Self::MetadataStorm => (at * nprocs / files, 1),
+                _ => (-1, *random.pick(&[16, 32, 64])),
+            };
+            let osts = next_osts(&mut next_ost, stripes, left_out);
+            let requests = match self {
+                Self::Misaligned => Requests::misaligned(random),
+                _ => Requests::good(random),
+            };
+            let name = format!("member/run_{at:05}.dat");
+            let api = match self {
+                Self::Sieving => Api::Mpi {
+                    collective: false,
+                    library: Library::None,
+                },
+                Self::StdioBulk => Api::Stdio,
+                _ => Api::Posix,
+            };
+            TimedFile {
+                api,
+                habit: Some(self),
+                ..TimedFile::new(random, name, rank, requests, osts)
+            }
+        });
+        let files: Vec<TimedFile> = files.collect();
+        let pause = random.magnitude(2.0, 60.0);
+        vec![Stage::together(random, files, pause)]
+    }
+
+    /// What it makes of a file whose time is given, whose requests were to have this size.
+    pub(crate) fn apply(self, file: &mut FileUse, request: i64) {
+        let [read, written] = &mut file.transfers;
+        match self {
+            // As much is read as written, in half of the time each.
+            Self::Sieving => {
+                if let Some(written) = written {
+                    in_requests_of(written, request);
+                    written.time /= 2.0;
+                    *read = Some(written.clone());
+                    file.sieved = true;
+                }
+            }
+            Self::MetadataStorm => {
+                for moved in read.iter_mut().chain(written) {
+                    let spent = moved.time;
+                    moved.time = spent / 50.0;
+                    file.meta = spent - moved.time;
+                }
+            }
+            Self::EmptyReads => {
+                if let Some(read) = read {
+                    let count = read.count();
+                    (read.bytes, read.sizes, read.gap) = (0, vec![(0, count)], 0);
+                }
+            }
+            Self::Misaligned => {
+                let moved = read.iter_mut().chain(written);
+                moved.for_each(|moved| in_requests_of(moved, request));
+            }
+            Self::StdioBulk => {}
+        }
+    }
+}
+
+/// In requests of one size, whatever falls to a process, and nearly all of them one after another.
+fn in_requests_of(moved: &mut Transfer, size: i64) {
+    let (whole, rest) = (moved.bytes / size, moved.bytes % size);
+    moved.sizes = vec![(size, whole), (rest, 1)];
+    moved.sizes.retain(|(size, count)| *size > 0 && *count > 0);
+    let count = moved.count();
+    (moved.consecutive, moved.sequential) = (count * 9 / 10, count * 19 / 20);
+}
