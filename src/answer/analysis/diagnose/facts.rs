@@ -218,10 +218,7 @@ async fn own(engine: &Engine, job: i64, found: &Job) -> Result<Vec<Row>> {
             Facts::Directory,
             found.slowest.meta >= LEAST && files >= MANY,
         ),
-        (
-            Facts::Burst,
-            found.slowest.all >= LEAST && files >= SEVERAL,
-        ),
+        (Facts::Burst, found.slowest.all >= LEAST && files >= SEVERAL),
     ] {
         let Some(query) = facts.query().filter(|_| is_enough) else {
             continue;
@@ -229,7 +226,11 @@ async fn own(engine: &Engine, job: i64, found: &Job) -> Result<Vec<Row>> {
         let causes = intervals::met_by(facts);
         let sql = format!("SELECT f.*, {causes} AS causes FROM {query}(job => {job}) f");
         let rows: Vec<Row> = rows(engine, &sql).await?;
-        let holds = |row: &Row| row["causes"].as_array().is_some_and(|met| met.iter().any(|cause| !cause.is_null()));
+        let holds = |row: &Row| {
+            row["causes"]
+                .as_array()
+                .is_some_and(|met| met.iter().any(|cause| !cause.is_null()))
+        };
         met.extend(rows.into_iter().filter(holds));
     }
     Ok(met)

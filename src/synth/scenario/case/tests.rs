@@ -139,7 +139,11 @@ fn habits_have_their_share_of_the_time_and_the_counters_that_tell_them() {
                 let asked = members(&log, ModuleId::MPIIO);
                 let asked = |of: usize| asked.iter().map(|record| record.ints[of]).sum::<i64>();
                 assert_eq!(asked(mpiio::BYTES_READ), 0, "{what}");
-                assert_eq!(asked(mpiio::BYTES_WRITTEN), count(posix::BYTES_READ), "{what}");
+                assert_eq!(
+                    asked(mpiio::BYTES_WRITTEN),
+                    count(posix::BYTES_READ),
+                    "{what}"
+                );
                 assert!(count(posix::BYTES_READ) > 100_000_000, "{what}");
             }
             Habit::Misaligned => {
@@ -156,7 +160,10 @@ fn habits_have_their_share_of_the_time_and_the_counters_that_tell_them() {
                 let moved = |record: &&Record| {
                     record.ints[stdio::BYTES_READ] + record.ints[stdio::BYTES_WRITTEN]
                 };
-                assert!(records.iter().map(moved).sum::<i64>() > 100_000_000, "{what}");
+                assert!(
+                    records.iter().map(moved).sum::<i64>() > 100_000_000,
+                    "{what}"
+                );
             }
         }
         *seen.entry(what).or_insert(0) += 1;
