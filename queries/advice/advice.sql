@@ -58,16 +58,18 @@ WITH log AS (
   SELECT l.job_id, l.log_id, l.app, l."user", l.start_time, CAST(l.nprocs AS DOUBLE) AS nprocs, l.run_time, l.read_bw_slowest_rank AS read_bw, l.write_bw_slowest_rank AS write_bw,
     ratio(coalesce(l.read_bw_slowest_rank * l.read_time_by_slowest, 0.0) + coalesce(l.write_bw_slowest_rank * l.write_time_by_slowest, 0.0), coalesce(l.read_time_by_slowest, 0.0) + coalesce(l.write_time_by_slowest, 0.0)) AS bw,
     array_has(l.modules, 'MPI-IO') AS has_mpiio,
-    array_has(l.partial_modules, 'POSIX') AS posix_partial, array_has(l.partial_modules, 'MPI-IO') AS mpiio_partial, j.job_node_count AS nodes
-  FROM darshan_log l LEFT JOIN job j ON j.job_id = l.job_id AND j.log_id = l.log_id
+    array_has(l.partial_modules, 'POSIX') AS posix_partial, array_has(l.partial_modules, 'MPI-IO') AS mpiio_partial
+  FROM darshan_log l
   WHERE ($job IS NULL OR l.job_id = $job) AND ($from IS NULL OR l.start_time >= $from) AND ($to IS NULL OR l.start_time < $to)
+), node AS (
+  SELECT job_id, log_id, job_node_count AS nodes FROM job WHERE $job IS NULL OR job_id = $job
 ), posix_record AS (
   -- Requests that are neither sequential nor the first of their process are random for certain.
   SELECT r.job_id, r.log_id, r.record_id, r.rank, l.nprocs, r.posix_bytes_read AS bytes_read, r.posix_bytes_written AS bytes_written,
     CAST(r.posix_bytes_read + r.posix_bytes_written AS DOUBLE) AS bytes, r.posix_f_variance_rank_bytes AS variance,
     greatest(r.posix_reads - r.posix_seq_reads - CASE WHEN r.rank = -1 THEN l.nprocs WHEN r.posix_reads > 0 THEN 1 ELSE 0 END, 0) AS random_reads,
     greatest(r.posix_writes - r.posix_seq_writes - CASE WHEN r.rank = -1 THEN l.nprocs WHEN r.posix_writes > 0 THEN 1 ELSE 0 END, 0) AS random_writes,
-    r.posix_mem_not_aligned, r.posix_max_byte_read, r.posix_max_byte_written, r.posix_f_meta_time, r.posix_f_slowest_rank_time,
+    r.posix_mem_not_aligned, r.posix_max_byte_read, r.posix_max_byte_written, r.posix_f_read_time, r.posix_f_write_time, r.posix_f_meta_time, r.posix_f_slowest_rank_time,
     (r.posix_f_read_time + r.posix_f_write_time + r.posix_f_meta_time) / l.nprocs AS mean_time
   FROM log l JOIN darshan_posix r ON r.job_id = l.job_id AND r.log_id = l.log_id WHERE $job IS NULL OR r.job_id = $job
 ), posix AS (
@@ -76,54 +78,60 @@ WITH log AS (
     max(posix_f_slowest_rank_time) FILTER (WHERE rank = -1) AS slowest_time, max(posix_f_slowest_rank_time - mean_time) FILTER (WHERE rank = -1) AS waited,
     max(ratio(sqrt(variance) * nprocs, bytes)) FILTER (WHERE rank = -1) AS posix_cv,
     coalesce(max(nprocs / (1 + power(ratio(sqrt(variance) * nprocs, bytes), 2))) FILTER (WHERE rank = -1), ratio(power(sum(bytes), 2), sum(bytes * bytes))) AS k_eff,
-    ratio(max(bytes_read) - avg(bytes_read), max(bytes_read)) AS read_gap, ratio(max(bytes_written) - avg(bytes_written), max(bytes_written)) AS write_gap
+    ratio(max(bytes_read) - avg(bytes_read), max(bytes_read)) AS read_gap, ratio(max(bytes_written) - avg(bytes_written), max(bytes_written)) AS write_gap,
+    array_agg(named_struct('rank', rank, 'posix_f_read_time', posix_f_read_time, 'posix_f_write_time', posix_f_write_time, 'posix_f_meta_time', posix_f_meta_time)) AS records
   FROM posix_record GROUP BY job_id, log_id, record_id
 ), mpiio AS (
   SELECT r.job_id, r.log_id, r.record_id, sum(r.mpiio_f_read_time) AS mpiio_read_time, sum(r.mpiio_f_write_time) AS mpiio_write_time, sum(r.mpiio_nb_reads) AS mpiio_nb_reads,
     sum(r.mpiio_nb_writes) AS mpiio_nb_writes,
-    max(ratio(sqrt(r.mpiio_f_variance_rank_bytes) * l.nprocs, r.mpiio_bytes_read + r.mpiio_bytes_written)) FILTER (WHERE r.rank = -1) AS mpiio_cv
+    max(ratio(sqrt(r.mpiio_f_variance_rank_bytes) * l.nprocs, r.mpiio_bytes_read + r.mpiio_bytes_written)) FILTER (WHERE r.rank = -1) AS mpiio_cv,
+    array_agg(named_struct('rank', r.rank, 'mpiio_f_read_time', r.mpiio_f_read_time, 'mpiio_f_write_time', r.mpiio_f_write_time)) AS records
   FROM log l JOIN darshan_mpiio r ON r.job_id = l.job_id AND r.log_id = l.log_id WHERE $job IS NULL OR r.job_id = $job
   GROUP BY r.job_id, r.log_id, r.record_id
+), stdio AS (
+  SELECT r.job_id, r.log_id, r.record_id,
+    array_agg(named_struct('rank', r.rank, 'stdio_f_read_time', r.stdio_f_read_time, 'stdio_f_write_time', r.stdio_f_write_time, 'stdio_f_meta_time', r.stdio_f_meta_time)) AS records
+  FROM log l JOIN darshan_stdio r ON r.job_id = l.job_id AND r.log_id = l.log_id WHERE $job IS NULL OR r.job_id = $job
+  GROUP BY r.job_id, r.log_id, r.record_id
 ), file AS (
-  SELECT f.*, l.nprocs, l.has_mpiio, l.posix_partial, l.mpiio_partial, l.nodes, f.sharing IN ('shared', 'part_shared') AS several,
-    coalesce(f.mpiio_coll_reads, 0) + coalesce(f.mpiio_coll_writes, 0) > 0 AS collective,
-    f.size_read_0_100 + f.size_read_100_1k + f.size_read_1k_10k + f.size_read_10k_100k + f.size_read_100k_1m AS small_reads,
-    f.size_write_0_100 + f.size_write_100_1k + f.size_write_1k_10k + f.size_write_10k_100k + f.size_write_100k_1m AS small_writes,
-    greatest(coalesce(p.posix_max_byte_read, 0), coalesce(p.posix_max_byte_written, 0)) + 1 > f.file_alignment AS reaches, greatest(coalesce(f.max_byte_read, -1), coalesce(f.max_byte_written, -1)) + 1 AS size,
-    p.random_reads, p.random_writes, p.mem_not_aligned, p.posix_max_byte_read, p.posix_max_byte_written, p.posix_meta_time, p.slowest_time, p.waited, p.posix_cv, p.k_eff, p.read_gap, p.write_gap,
-    m.mpiio_read_time, m.mpiio_write_time, m.mpiio_nb_reads, m.mpiio_nb_writes, m.mpiio_cv
+  -- The struct has what rules may name of a file.
+  SELECT f.job_id, f.log_id, f.record_id, coalesce(f.read_time, 0.0) + coalesce(f.write_time, 0.0) + coalesce(f.meta_time, 0.0) AS io_time,
+    p.records AS posix_records, m.records AS mpiio_records, s.records AS stdio_records,
+    named_struct(
+      'nprocs', l.nprocs, 'has_mpiio', l.has_mpiio, 'posix_partial', l.posix_partial, 'mpiio_partial', l.mpiio_partial, 'nodes', n.nodes,
+      'sharing', f.sharing, 'several', f.sharing IN ('shared', 'part_shared'), 'file_nprocs_posix', f.file_nprocs_posix, 'file_nprocs_mpiio', f.file_nprocs_mpiio,
+      'bytes_source', f.bytes_source, 'bytes_read', f.bytes_read, 'bytes_written', f.bytes_written, 'reads', f.reads, 'writes', f.writes,
+      'posix_bytes_read', f.posix_bytes_read, 'posix_bytes_written', f.posix_bytes_written, 'stdio_bytes_read', f.stdio_bytes_read, 'stdio_bytes_written', f.stdio_bytes_written,
+      'mpiio_bytes_read', f.mpiio_bytes_read, 'mpiio_bytes_written', f.mpiio_bytes_written, 'posix_reads', f.posix_reads, 'posix_writes', f.posix_writes,
+      'small_reads', f.size_read_0_100 + f.size_read_100_1k + f.size_read_1k_10k + f.size_read_10k_100k + f.size_read_100k_1m,
+      'small_writes', f.size_write_0_100 + f.size_write_100_1k + f.size_write_1k_10k + f.size_write_10k_100k + f.size_write_100k_1m,
+      'seq_reads', f.seq_reads, 'seq_writes', f.seq_writes, 'consec_reads', f.consec_reads, 'consec_writes', f.consec_writes,
+      'not_aligned', f.not_aligned, 'mem_not_aligned', p.mem_not_aligned, 'opens', f.opens, 'stats', f.stats, 'seeks', f.seeks, 'syncs', f.syncs,
+      'mpiio_indep_reads', f.mpiio_indep_reads, 'mpiio_indep_writes', f.mpiio_indep_writes, 'mpiio_coll_reads', f.mpiio_coll_reads, 'mpiio_coll_writes', f.mpiio_coll_writes,
+      'mpiio_nb_reads', m.mpiio_nb_reads, 'mpiio_nb_writes', m.mpiio_nb_writes, 'collective', coalesce(f.mpiio_coll_reads, 0) + coalesce(f.mpiio_coll_writes, 0) > 0,
+      'read_time', f.read_time, 'write_time', f.write_time, 'meta_time', f.meta_time, 'posix_meta_time', p.posix_meta_time, 'mpiio_read_time', m.mpiio_read_time, 'mpiio_write_time', m.mpiio_write_time,
+      'reaches', greatest(coalesce(p.posix_max_byte_read, 0), coalesce(p.posix_max_byte_written, 0)) + 1 > f.file_alignment,
+      'size', greatest(coalesce(f.max_byte_read, -1), coalesce(f.max_byte_written, -1)) + 1, 'posix_max_byte_read', p.posix_max_byte_read, 'posix_max_byte_written', p.posix_max_byte_written,
+      'stripe_count', f.stripe_count, 'ost_count', f.ost_count, 'fs_osts', f.fs_osts, 'random_reads', p.random_reads, 'random_writes', p.random_writes,
+      'slowest_time', p.slowest_time, 'waited', p.waited, 'posix_cv', p.posix_cv, 'mpiio_cv', m.mpiio_cv, 'k_eff', p.k_eff, 'read_gap', p.read_gap, 'write_gap', p.write_gap
+    ) AS file
   FROM log l JOIN darshan_file f ON f.job_id = l.job_id AND f.log_id = l.log_id
+    LEFT JOIN node n ON n.job_id = l.job_id AND n.log_id = l.log_id
     LEFT JOIN posix p ON p.job_id = f.job_id AND p.log_id = f.log_id AND p.record_id = f.record_id
     LEFT JOIN mpiio m ON m.job_id = f.job_id AND m.log_id = f.log_id AND m.record_id = f.record_id
+    LEFT JOIN stdio s ON s.job_id = f.job_id AND s.log_id = f.log_id AND s.record_id = f.record_id
   WHERE NOT f.is_stream AND ($job IS NULL OR f.job_id = $job)
-), weighed AS (
-  SELECT job_id, log_id, record_id, waited, k_eff, coalesce(read_time, 0.0) AS read_time, coalesce(write_time, 0.0) AS write_time, coalesce(meta_time, 0.0) AS meta_time, /* weights */ FROM file
 ), summed AS (
-  SELECT job_id, log_id, sum(read_time + write_time + meta_time) AS io_time, /* sums */ FROM weighed GROUP BY job_id, log_id
-), record AS (
-  SELECT job_id, log_id, record_id, rank, posix_f_read_time, posix_f_write_time, posix_f_meta_time, CAST(NULL AS DOUBLE) AS mpiio_f_read_time, CAST(NULL AS DOUBLE) AS mpiio_f_write_time,
-    CAST(NULL AS DOUBLE) AS stdio_f_read_time, CAST(NULL AS DOUBLE) AS stdio_f_write_time, CAST(NULL AS DOUBLE) AS stdio_f_meta_time FROM darshan_posix WHERE $job IS NULL OR job_id = $job
-  UNION ALL
-  SELECT job_id, log_id, record_id, rank, CAST(NULL AS DOUBLE), CAST(NULL AS DOUBLE), CAST(NULL AS DOUBLE), mpiio_f_read_time, mpiio_f_write_time, CAST(NULL AS DOUBLE), CAST(NULL AS DOUBLE), CAST(NULL AS DOUBLE) FROM darshan_mpiio WHERE $job IS NULL OR job_id = $job
-  UNION ALL
-  SELECT job_id, log_id, record_id, rank, CAST(NULL AS DOUBLE), CAST(NULL AS DOUBLE), CAST(NULL AS DOUBLE), CAST(NULL AS DOUBLE), CAST(NULL AS DOUBLE), stdio_f_read_time, stdio_f_write_time, stdio_f_meta_time FROM darshan_stdio WHERE $job IS NULL OR job_id = $job
-), process AS (
-  SELECT r.job_id, r.log_id, r.rank, /* times */
-  FROM weighed w JOIN record r ON r.job_id = w.job_id AND r.log_id = w.log_id AND r.record_id = w.record_id GROUP BY r.job_id, r.log_id, r.rank
-), timed AS (
-  SELECT job_id, log_id, /* processes */ FROM process GROUP BY job_id, log_id
-), listed AS (
-  -- A name of its own: what is unnested is called by its whole text otherwise, which took most of the time of planning.
-  SELECT l.job_id, l.log_id, l.app, l."user", l.start_time, l.nprocs, l.run_time, l.read_bw, l.write_bw, l.bw, l.posix_partial OR l.mpiio_partial AS partial, s.io_time, make_array(/* findings */) AS findings
-  FROM log l JOIN summed s ON s.job_id = l.job_id AND s.log_id = l.log_id
-    LEFT JOIN timed t ON t.job_id = l.job_id AND t.log_id = l.log_id
+  SELECT job_id, log_id, sum(io_time) AS io_time, rule_sums(file, record_id, posix_records, mpiio_records, stdio_records) AS sums FROM file GROUP BY job_id, log_id
 ), found AS (
-  SELECT job_id, log_id, app, "user", start_time, nprocs, run_time, read_bw, write_bw, bw, partial, io_time, unnest(findings) AS finding FROM listed
+  SELECT l.job_id, l.log_id, l.app, l."user", l.start_time, l.nprocs, l.run_time, l.read_bw, l.write_bw, l.bw, l.posix_partial OR l.mpiio_partial AS partial, s.io_time,
+    unnest(rule_findings(named_struct('nprocs', l.nprocs, 'run_time', l.run_time, 'has_mpiio', l.has_mpiio), s.sums)) AS finding
+  FROM log l JOIN summed s ON s.job_id = l.job_id AND s.log_id = l.log_id
 ), costed AS (
   SELECT job_id, log_id, app, "user", start_time, nprocs, run_time, read_bw, write_bw, bw, partial, io_time, finding['code'] AS code, finding['value'] AS value, finding['share'] AS share,
     CASE WHEN finding['cost'] > run_time THEN run_time ELSE finding['cost'] END AS cost, finding['cost'] > run_time AS threads, finding['touched'] AS touched,
     finding['files'] AS files, finding['record_id'] AS record_id, finding['sum'] AS sum, finding['whole'] AS whole, finding['least'] AS least, finding['time'] AS time
-  FROM found WHERE finding IS NOT NULL
+  FROM found
 ), rule(code, rule, direction, severity, bandwidth, advice) AS (
   VALUES /* rules */
 ), judged AS (

@@ -5,7 +5,7 @@ use datafusion::logical_expr::EmitTo;
 
 /// Values in the order in which they came, each with its group.
 #[derive(Clone, Default)]
-pub(super) struct Grouped<T> {
+pub(in crate::engine) struct Grouped<T> {
     groups: Vec<u32>,
     values: Vec<T>,
     /// Groups so far, those without a value included.
@@ -13,31 +13,31 @@ pub(super) struct Grouped<T> {
 }
 
 impl<T: Copy> Grouped<T> {
-    pub(super) fn push(&mut self, group: usize, value: T) {
+    pub(in crate::engine) fn push(&mut self, group: usize, value: T) {
         self.groups.push(group as u32);
         self.values.push(value);
     }
 
     /// Says how many groups there are by now.
-    pub(super) fn grow(&mut self, total: usize) {
+    pub(in crate::engine) fn grow(&mut self, total: usize) {
         self.total = self.total.max(total);
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(in crate::engine) fn len(&self) -> usize {
         self.values.len()
     }
 
-    pub(super) fn total(&self) -> usize {
+    pub(in crate::engine) fn total(&self) -> usize {
         self.total
     }
 
-    pub(super) fn size(&self) -> usize {
+    pub(in crate::engine) fn size(&self) -> usize {
         self.groups.capacity() * size_of::<u32>() + self.values.capacity() * size_of::<T>()
     }
 
     /// Takes out the values of the emitted groups, group after group: group `i` has `values[ends[i]..ends[i + 1]]`. The
     /// groups that stay move to the front.
-    pub(super) fn take(&mut self, emit_to: EmitTo) -> (Vec<usize>, Vec<T>) {
+    pub(in crate::engine) fn take(&mut self, emit_to: EmitTo) -> (Vec<usize>, Vec<T>) {
         let emitted = match emit_to {
             EmitTo::All => self.total,
             EmitTo::First(n) => n,

@@ -27,7 +27,7 @@ mod whole_percent;
 
 pub(super) use definition::is_ours;
 pub use definition::{Aggregate, FunctionDoc, Scalar};
-pub(super) use grouped::passing;
+pub(super) use grouped::{Grouped, passing};
 pub(super) use quantile::exact::quantiles_at;
 pub(super) use quantile::quantiles::{QUANTILES, asked as asked_quantiles};
 pub(super) use set::set_agg::SET_AGG;

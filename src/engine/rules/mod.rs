@@ -18,7 +18,9 @@
 //! | file | what it is |
 //! |---|---|
 //! | `intervals` | rules about `file` and `job` as SQL, in `queries/iominer/root_causes.sql` |
-//! | `counters` | rules about `counters` as SQL, in `queries/advice/advice.sql` |
+//! | `sums`, `findings` | rules about `counters`: aggregate over the files of a log; those that hold for it |
+//! | `columns` | their expressions, compiled once for a program |
+//! | `counters` | what stands of them in `queries/advice/advice.sql` |
 //! | `sentence` | a finding in words |
 //!
 //! # Adding a rule
@@ -64,9 +66,12 @@
 //! | `touches` | SQL: the part of a file's I/O time that it is about; the time in its direction, or all of it, if not given |
 //! | `bandwidth` | read, write or both: the bandwidth by the slowest process that has to be low for it to matter; that of its direction, or both, if not given, and none where it touches metadata time |
 
+mod columns;
 pub mod counters;
+pub(super) mod findings;
 pub mod intervals;
 pub mod sentence;
+pub(super) mod sums;
 
 use crate::error::{Error, Result};
 use serde::Deserialize;

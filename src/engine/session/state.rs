@@ -17,7 +17,9 @@ use crate::engine::logical::null_safe_keys::NullSafeKeys;
 use crate::engine::logical::semi_join_pushdown::PushDownSemiJoin;
 use crate::engine::logical::utc_times::UtcTimes;
 use crate::engine::logical::window_cost::BoundWindows;
+use crate::engine::rules::findings::RuleFindings;
 use crate::engine::rules::sentence::RuleSentence;
+use crate::engine::rules::sums::RuleSums;
 use crate::engine::udf::WriteOut;
 use crate::engine::workarounds::aggregates;
 use crate::engine::workarounds::cast_bounds::CastBounds;
@@ -161,11 +163,13 @@ pub(crate) fn session_state(
     scalar.push(Arc::new(UtcTrunc::default().into()));
     scalar.push(Arc::new(DatePart::default().into()));
     scalar.push(Arc::new(RuleSentence::default().into()));
+    scalar.push(Arc::new(RuleFindings::default().into()));
     *builder.window_functions() = Some(window);
     let aggregate = builder.aggregate_functions().get_or_insert_default();
     aggregate.extend(AGGREGATE.iter().map(|function| Arc::new(function.udaf())));
     aggregates::correct(aggregate);
     aggregate.push(Arc::new(count_distinct::count()));
+    aggregate.push(Arc::new(RuleSums::default().into()));
     let analyzer = builder.analyzer().get_or_insert_default();
     // First, for what it writes out has had the others.
     analyzer.add_function_rewrite(Arc::new(WriteOut));

@@ -1,0 +1,567 @@
+//! `rule_sums`: what rules about counters count of the files of a log.
+//!
+//! ```text
+//! rule_sums(file, record_id, list of records, ..)  ->  list with an element for each rule, in their order
+//! ```
+//!
+//! `file` is a struct of the columns of a file that rules name. Each list has the records of a module of that file: a struct of `rank` and of times.
+
+use super::columns::{Columns, Once, numbers};
+use super::{Facts, Rule, of};
+use crate::engine::functions::{Grouped, passing};
+use datafusion::arrow::array::{
+    Array, ArrayRef, AsArray, BooleanArray, Float64Array, Int64Array, ListArray, StructArray,
+    UInt16Array, UInt64Array,
+};
+use datafusion::arrow::buffer::OffsetBuffer;
+use datafusion::arrow::compute::cast;
+use datafusion::arrow::datatypes::{
+    DataType, Field, FieldRef, Fields, Float64Type, Int64Type, UInt16Type, UInt64Type,
+};
+use datafusion::common::{Result, exec_err, not_impl_err};
+use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
+use datafusion::logical_expr::{
+    Accumulator, AggregateUDFImpl, EmitTo, GroupsAccumulator, Signature, Volatility,
+};
+use datafusion::physical_plan::PhysicalExpr;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Process of records that all processes share.
+const SHARED: i64 = -1;
+
+/// The sums of a rule over the files of a log.
+///
+/// | field | what it is |
+/// |---|---|
+/// | `sum`, `whole` | of the weights; of what they are a part of |
+/// | `least` | the least `least` of files with weight |
+/// | `cost`, `touched` | of files with weight |
+/// | `files` | with weight |
+/// | `best`, `record_id` | the greatest weight, and the file that has it; of several that of the least id |
+/// | `all`, `one` | `time` of files with weight: in shared records; of the process with most of it in records of its own |
+pub(super) const NUMBERS: [&str; 9] = [
+    "sum", "whole", "least", "cost", "touched", "files", "best", "all", "one",
+];
+
+/// The fields of an element.
+pub(super) fn element() -> Fields {
+    let numbers = NUMBERS.map(|name| Field::new(name, DataType::Float64, true));
+    let record = Field::new("record_id", DataType::UInt64, true);
+    numbers.into_iter().chain([record]).collect()
+}
+
+fn list_of(fields: Fields) -> DataType {
+    DataType::List(Arc::new(Field::new_list_field(
+        DataType::Struct(fields),
+        true,
+    )))
+}
+
+/// A process, a rule by its number, and a time.
+fn part() -> Fields {
+    Fields::from(vec![
+        Field::new("rank", DataType::Int64, true),
+        Field::new("rule", DataType::UInt16, true),
+        Field::new("time", DataType::Float64, true),
+    ])
+}
+
+/// The function as DataFusion has it.
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub(in crate::engine) struct RuleSums {
+    signature: Signature,
+}
+
+impl Default for RuleSums {
+    fn default() -> Self {
+        let signature = Signature::variadic_any(Volatility::Immutable);
+        Self { signature }
+    }
+}
+
+impl AggregateUDFImpl for RuleSums {
+    fn name(&self) -> &str {
+        "rule_sums"
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, _: &[DataType]) -> Result<DataType> {
+        Ok(list_of(element()))
+    }
+
+    fn state_fields(&self, _: StateFieldsArgs) -> Result<Vec<FieldRef>> {
+        Ok(vec![
+            Arc::new(Field::new("sums", list_of(element()), true)),
+            Arc::new(Field::new("times", list_of(part()), true)),
+        ])
+    }
+
+    fn accumulator(&self, _: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
+        not_impl_err!("rule_sums is asked by log")
+    }
+
+    fn groups_accumulator_supported(&self, _: AccumulatorArgs) -> bool {
+        true
+    }
+
+    fn create_groups_accumulator(
+        &self,
+        args: AccumulatorArgs,
+    ) -> Result<Box<dyn GroupsAccumulator>> {
+        static MADE: Once<OfFiles> = Once::new();
+        let mut types = args.expr_fields.iter().map(|field| field.data_type());
+        let Some(DataType::Struct(file)) = types.next() else {
+            return exec_err!("rule_sums: the first argument is a struct");
+        };
+        Ok(Box::new(Sums {
+            rules: MADE.of(file, OfFiles::new)?,
+            of_logs: vec![],
+            times: Grouped::default(),
+        }))
+    }
+}
+
+/// The expressions of rules about counters over a file and its records.
+struct OfFiles {
+    columns: Columns,
+    rules: Vec<OfFile>,
+    records: Columns,
+    /// The different times that rules ask of records.
+    times: Vec<Arc<dyn PhysicalExpr>>,
+}
+
+/// Those of a rule.
+struct OfFile {
+    weight: Arc<dyn PhysicalExpr>,
+    of: Option<Arc<dyn PhysicalExpr>>,
+    least: Option<Arc<dyn PhysicalExpr>>,
+    cost: Option<Arc<dyn PhysicalExpr>>,
+    touches: Option<Arc<dyn PhysicalExpr>>,
+    /// Its place in `times`.
+    time: Option<usize>,
+}
+
+/// What the time of a record may be made of.
+const TIMES: [&str; 8] = [
+    "posix_f_read_time",
+    "posix_f_write_time",
+    "posix_f_meta_time",
+    "mpiio_f_read_time",
+    "mpiio_f_write_time",
+    "stdio_f_read_time",
+    "stdio_f_write_time",
+    "stdio_f_meta_time",
+];
+
+impl OfFiles {
+    fn new(columns: &Columns) -> Result<Self> {
+        let records = Columns::of(&Fields::empty()).and(&TIMES);
+        let (mut places, mut times) = (HashMap::new(), vec![]);
+        let mut rules = vec![];
+        for rule in of(Facts::Counters) {
+            let of_files = |sql: Option<&str>| {
+                sql.map(|sql| columns.expression(&rule.of_files(sql)))
+                    .transpose()
+            };
+            let time = match rule.time.as_deref() {
+                Some(sql) if !places.contains_key(sql) => {
+                    places.insert(sql, times.len());
+                    times.push(records.expression(sql)?);
+                    Some(times.len() - 1)
+                }
+                Some(sql) => Some(places[sql]),
+                None => None,
+            };
+            rules.push(OfFile {
+                weight: columns
+                    .expression(&rule.of_files(rule.weight.as_deref().unwrap_or("NULL")))?,
+                of: of_files(rule.of.as_deref())?,
+                least: of_files(rule.least.as_deref())?,
+                cost: of_files(rule.cost.as_deref())?,
+                touches: rule
+                    .touched()
+                    .map(|sql| columns.expression(&sql))
+                    .transpose()?,
+                time,
+            });
+        }
+        Ok(Self {
+            columns: columns.clone(),
+            rules,
+            records,
+            times,
+        })
+    }
+}
+
+impl Rule {
+    /// An expression over a file, NULL where the rule is not about it.
+    fn of_files(&self, sql: &str) -> String {
+        let files = self.with_thresholds(self.files.as_deref().unwrap_or("true"));
+        let sql = self.with_thresholds(sql);
+        format!("CASE WHEN {files} THEN CAST({sql} AS DOUBLE) END")
+    }
+}
+
+/// The sums of a rule; NaN where nothing was added.
+#[derive(Clone, Copy)]
+struct OfRule {
+    numbers: [f64; NUMBERS.len()],
+    record: u64,
+}
+
+const SUM: usize = 0;
+const WHOLE: usize = 1;
+const LEAST: usize = 2;
+const COST: usize = 3;
+const TOUCHED: usize = 4;
+const FILES: usize = 5;
+const BEST: usize = 6;
+const ALL: usize = 7;
+const ONE: usize = 8;
+
+impl OfRule {
+    const NONE: Self = Self {
+        numbers: [f64::NAN; NUMBERS.len()],
+        record: u64::MAX,
+    };
+
+    fn add(&mut self, of: usize, value: f64) {
+        let sum = &mut self.numbers[of];
+        *sum = if sum.is_nan() { value } else { *sum + value };
+    }
+
+    fn lower(&mut self, to: f64) {
+        self.numbers[LEAST] = self.numbers[LEAST].min(to);
+    }
+
+    /// A file with this weight, or without one (NaN).
+    fn see(&mut self, weight: f64, record: u64) {
+        let best = self.numbers[BEST];
+        let is_better = match (weight.is_nan(), best.is_nan()) {
+            (true, true) => record < self.record,
+            (true, false) => false,
+            (false, true) => true,
+            _ => weight > best || weight == best && record < self.record,
+        };
+        if is_better {
+            (self.numbers[BEST], self.record) = (weight, record);
+        }
+    }
+
+    fn merge(&mut self, other: &Self) {
+        for of in [SUM, WHOLE, COST, TOUCHED, FILES, ALL] {
+            if !other.numbers[of].is_nan() {
+                self.add(of, other.numbers[of]);
+            }
+        }
+        self.lower(other.numbers[LEAST]);
+        self.see(other.numbers[BEST], other.record);
+    }
+}
+
+/// The time of a process in files of a rule.
+#[derive(Clone, Copy, Default)]
+struct Part {
+    rank: i64,
+    rule: u16,
+    time: f64,
+}
+
+/// The sums of many logs.
+struct Sums {
+    rules: Arc<OfFiles>,
+    /// Log after log, the rules of each.
+    of_logs: Vec<OfRule>,
+    times: Grouped<Part>,
+}
+
+impl Sums {
+    fn grow(&mut self, logs: usize) {
+        let rules = self.rules.rules.len();
+        self.of_logs
+            .resize((logs * rules).max(self.of_logs.len()), OfRule::NONE);
+        self.times.grow(logs);
+    }
+
+    fn of(&mut self, log: usize, rule: usize) -> &mut OfRule {
+        let rules = self.rules.rules.len();
+        &mut self.of_logs[log * rules + rule]
+    }
+
+    /// The sums of the emitted logs, and the parts of each: those of `i` end at `ends[i + 1]`.
+    fn emit(&mut self, emit_to: EmitTo) -> (Vec<OfRule>, Vec<usize>, Vec<Part>) {
+        let (ends, mut parts) = self.times.take(emit_to);
+        let rules = self.rules.rules.len();
+        let left = self.of_logs.split_off((ends.len() - 1) * rules);
+        let of_logs = std::mem::replace(&mut self.of_logs, left);
+        for ends in ends.windows(2) {
+            parts[ends[0]..ends[1]].sort_unstable_by_key(|part| (part.rule, part.rank));
+        }
+        (of_logs, ends, parts)
+    }
+
+    fn lists(&self, of_logs: &[OfRule]) -> Result<ArrayRef> {
+        let number = |of: usize| -> ArrayRef {
+            let values = of_logs
+                .iter()
+                .map(|rule| Some(rule.numbers[of]).filter(|value| !value.is_nan()));
+            Arc::new(values.collect::<Float64Array>())
+        };
+        let records: UInt64Array = of_logs.iter().map(|rule| Some(rule.record)).collect();
+        let columns = (0..NUMBERS.len())
+            .map(number)
+            .chain([Arc::new(records) as ArrayRef]);
+        let items = StructArray::try_new(element(), columns.collect(), None)?;
+        let rules = self.rules.rules.len();
+        let lengths = std::iter::repeat_n(rules, of_logs.len() / rules.max(1));
+        Ok(Arc::new(ListArray::try_new(
+            Arc::new(Field::new_list_field(items.data_type().clone(), true)),
+            OffsetBuffer::from_lengths(lengths),
+            Arc::new(items),
+            None,
+        )?))
+    }
+}
+
+impl GroupsAccumulator for Sums {
+    fn update_batch(
+        &mut self,
+        values: &[ArrayRef],
+        groups: &[usize],
+        filter: Option<&BooleanArray>,
+        total: usize,
+    ) -> Result<()> {
+        self.grow(total);
+        let [file, records, modules @ ..] = values else {
+            return exec_err!("rule_sums: a file and its id are missing");
+        };
+        let rules = self.rules.clone();
+        let batch = rules.columns.batch(file.as_struct(), &[])?;
+        let records = cast(records, &DataType::UInt64)?;
+        let records = records.as_primitive::<UInt64Type>();
+        let modules: Vec<Times> = modules
+            .iter()
+            .map(|lists| Times::new(&rules, lists))
+            .collect::<Result<_>>()?;
+        let rows: Vec<usize> = passing(groups.len(), filter).collect();
+        for (number, rule) in rules.rules.iter().enumerate() {
+            let evaluated = |expression: &Option<Arc<dyn PhysicalExpr>>| {
+                let expression = expression.as_ref();
+                expression
+                    .map(|expression| numbers(expression.as_ref(), &batch))
+                    .transpose()
+            };
+            let weights = numbers(rule.weight.as_ref(), &batch)?;
+            let wholes = evaluated(&rule.of)?;
+            let with_weight = [
+                (COST, evaluated(&rule.cost)?),
+                (TOUCHED, evaluated(&rule.touches)?),
+            ];
+            let least = evaluated(&rule.least)?;
+            for row in &rows {
+                let (row, log) = (*row, groups[*row]);
+                let value = |of: &Option<Float64Array>| {
+                    let of = of.as_ref().filter(|of| of.is_valid(row));
+                    of.map(|of| of.value(row))
+                };
+                let of_rule = self.of(log, number);
+                if let Some(whole) = value(&wholes) {
+                    of_rule.add(WHOLE, whole);
+                }
+                let weight = if weights.is_valid(row) {
+                    weights.value(row)
+                } else {
+                    f64::NAN
+                };
+                of_rule.see(weight, records.value(row));
+                if weight.is_nan() {
+                    continue;
+                }
+                of_rule.add(SUM, weight);
+                let has_weight = weight > 0.0;
+                of_rule.add(FILES, f64::from(u8::from(has_weight)));
+                if !has_weight {
+                    continue;
+                }
+                for (of, values) in &with_weight {
+                    if let Some(value) = value(values) {
+                        of_rule.add(*of, value);
+                    }
+                }
+                if let Some(value) = value(&least) {
+                    of_rule.lower(value);
+                }
+                let Some(time) = rule.time else { continue };
+                for module in &modules {
+                    for (rank, time) in module.of(row, time) {
+                        match rank {
+                            SHARED => self.of(log, number).add(ALL, time),
+                            rank => self.times.push(
+                                log,
+                                Part {
+                                    rank,
+                                    rule: number as u16,
+                                    time,
+                                },
+                            ),
+                        }
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn merge_batch(&mut self, values: &[ArrayRef], groups: &[usize], total: usize) -> Result<()> {
+        self.grow(total);
+        let (sums, times) = (values[0].as_list::<i32>(), values[1].as_list::<i32>());
+        let items = sums.values().as_struct();
+        let numbers: Vec<&Float64Array> = NUMBERS
+            .iter()
+            .enumerate()
+            .map(|(of, _)| items.column(of).as_primitive::<Float64Type>())
+            .collect();
+        let records = items.column(NUMBERS.len()).as_primitive::<UInt64Type>();
+        for (row, log) in groups
+            .iter()
+            .enumerate()
+            .filter(|(row, _)| sums.is_valid(*row))
+        {
+            let items = sums.offsets()[row] as usize..sums.offsets()[row + 1] as usize;
+            for (rule, item) in items.enumerate() {
+                let mut other = OfRule::NONE;
+                for (of, column) in numbers
+                    .iter()
+                    .enumerate()
+                    .filter(|(_, column)| column.is_valid(item))
+                {
+                    other.numbers[of] = column.value(item);
+                }
+                other.record = records.value(item);
+                self.of(*log, rule).merge(&other);
+            }
+        }
+        let parts = times.values().as_struct();
+        let ranks = parts.column(0).as_primitive::<Int64Type>();
+        let rules = parts.column(1).as_primitive::<UInt16Type>();
+        let seconds = parts.column(2).as_primitive::<Float64Type>();
+        for (row, log) in groups
+            .iter()
+            .enumerate()
+            .filter(|(row, _)| times.is_valid(*row))
+        {
+            for item in times.offsets()[row] as usize..times.offsets()[row + 1] as usize {
+                let part = Part {
+                    rank: ranks.value(item),
+                    rule: rules.value(item),
+                    time: seconds.value(item),
+                };
+                self.times.push(*log, part);
+            }
+        }
+        Ok(())
+    }
+
+    fn evaluate(&mut self, emit_to: EmitTo) -> Result<ArrayRef> {
+        let (mut of_logs, ends, parts) = self.emit(emit_to);
+        let rules = self.rules.rules.len();
+        for (log, ends) in ends.windows(2).enumerate() {
+            let of_process = |a: &Part, b: &Part| (a.rule, a.rank) == (b.rule, b.rank);
+            for process in parts[ends[0]..ends[1]].chunk_by(of_process) {
+                let time: f64 = process.iter().map(|part| part.time).sum();
+                let one = &mut of_logs[log * rules + usize::from(process[0].rule)].numbers[ONE];
+                *one = one.max(time);
+            }
+        }
+        self.lists(&of_logs)
+    }
+
+    fn state(&mut self, emit_to: EmitTo) -> Result<Vec<ArrayRef>> {
+        let (of_logs, ends, parts) = self.emit(emit_to);
+        let columns: Vec<ArrayRef> = vec![
+            Arc::new(Int64Array::from_iter_values(
+                parts.iter().map(|part| part.rank),
+            )),
+            Arc::new(UInt16Array::from_iter_values(
+                parts.iter().map(|part| part.rule),
+            )),
+            Arc::new(Float64Array::from_iter_values(
+                parts.iter().map(|part| part.time),
+            )),
+        ];
+        let items = StructArray::try_new(part(), columns, None)?;
+        let times = ListArray::try_new(
+            Arc::new(Field::new_list_field(items.data_type().clone(), true)),
+            OffsetBuffer::from_lengths(ends.windows(2).map(|ends| ends[1] - ends[0])),
+            Arc::new(items),
+            None,
+        )?;
+        Ok(vec![self.lists(&of_logs)?, Arc::new(times)])
+    }
+
+    fn convert_to_state(
+        &self,
+        values: &[ArrayRef],
+        filter: Option<&BooleanArray>,
+    ) -> Result<Vec<ArrayRef>> {
+        let rows = values[0].len();
+        let mut each = Self {
+            rules: self.rules.clone(),
+            of_logs: vec![],
+            times: Grouped::default(),
+        };
+        let groups: Vec<usize> = (0..rows).collect();
+        each.update_batch(values, &groups, filter, rows)?;
+        each.state(EmitTo::All)
+    }
+
+    fn size(&self) -> usize {
+        self.of_logs.capacity() * size_of::<OfRule>() + self.times.size()
+    }
+}
+
+/// The records of a module, file by file, and what rules ask of each.
+struct Times {
+    files: ListArray,
+    ranks: Int64Array,
+    times: Vec<Float64Array>,
+}
+
+impl Times {
+    fn new(rules: &OfFiles, lists: &ArrayRef) -> Result<Self> {
+        let files = lists.as_list::<i32>().clone();
+        let records = files.values().as_struct();
+        let Some(ranks) = records.column_by_name("rank") else {
+            return exec_err!("rule_sums: records have no rank");
+        };
+        let ranks = cast(ranks, &DataType::Int64)?
+            .as_primitive::<Int64Type>()
+            .clone();
+        let batch = rules.records.batch(records, &[])?;
+        let times = rules
+            .times
+            .iter()
+            .map(|time| numbers(time.as_ref(), &batch));
+        Ok(Self {
+            ranks,
+            times: times.collect::<Result<_>>()?,
+            files,
+        })
+    }
+
+    /// Process and time of each record of a file that has the time.
+    fn of(&self, row: usize, time: usize) -> impl Iterator<Item = (i64, f64)> + '_ {
+        let records = match self.files.is_valid(row) {
+            true => self.files.offsets()[row] as usize..self.files.offsets()[row + 1] as usize,
+            false => 0..0,
+        };
+        let times = &self.times[time];
+        let known = records.filter(|record| times.is_valid(*record));
+        known.map(|record| (self.ranks.value(record), times.value(record)))
+    }
+}
