@@ -46,7 +46,7 @@
 --- name = "slow_bw"
 --- type = "float"
 --- default = "400000000"
---- doc = "Bandwidth by the slowest process, B/s, from which on a finding about requests in its direction is info"
+--- doc = "Bandwidth, B/s, from which on a finding about requests is info: bytes of the files concerned / their time by process; of a rule without such a time, of the log by the slowest process"
 --- [[param]]
 --- name = "severity"
 --- type = "text"
@@ -130,14 +130,14 @@ WITH log AS (
 ), costed AS (
   SELECT job_id, log_id, app, "user", start_time, nprocs, run_time, read_bw, write_bw, bw, partial, io_time, finding['code'] AS code, finding['value'] AS value, finding['share'] AS share,
     CASE WHEN finding['cost'] > run_time THEN run_time ELSE finding['cost'] END AS cost, finding['cost'] > run_time AS threads, finding['touched'] AS touched,
-    finding['files'] AS files, finding['record_id'] AS record_id, finding['sum'] AS sum, finding['whole'] AS whole, finding['least'] AS least, finding['time'] AS time
+    finding['files'] AS files, finding['record_id'] AS record_id, finding['sum'] AS sum, finding['whole'] AS whole, finding['least'] AS least, finding['time'] AS time, finding['rate'] AS rate
   FROM found
 ), rule(code, rule, direction, severity, bandwidth, advice) AS (
   VALUES /* rules */
 ), judged AS (
   -- What costs little, or moves bytes as fast as they can be moved, is no fault.
   SELECT c.*, r.rule, r.direction, r.advice, CASE WHEN r.severity <> 'ok' AND (c.cost < $min_cost OR c.cost < 0.01 * c.run_time
-      OR CASE r.bandwidth WHEN 'read' THEN read_bw WHEN 'write' THEN write_bw WHEN 'both' THEN bw END >= $slow_bw) THEN 'info' ELSE r.severity END AS severity
+      OR coalesce(c.rate, CASE r.bandwidth WHEN 'read' THEN read_bw WHEN 'write' THEN write_bw WHEN 'both' THEN bw END) >= $slow_bw) THEN 'info' ELSE r.severity END AS severity
   FROM costed c JOIN rule r ON r.code = c.code
 ), named AS (
   SELECT w.*, coalesce(f.path, 'a file without a name') AS subject

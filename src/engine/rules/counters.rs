@@ -41,6 +41,16 @@ impl Rule {
         is_finding.then(|| times.iter().fold(touches.to_string(), known))
     }
 
+    /// The bytes of a file that are to move slowly for the rule to matter, as SQL; None of a rule about metadata operations.
+    pub(super) fn moved(&self) -> Option<&'static str> {
+        match self.bandwidth() {
+            "read" => Some("bytes_read"),
+            "write" => Some("bytes_written"),
+            "both" => Some("bytes_read + bytes_written"),
+            _ => None,
+        }
+    }
+
     /// A row of what does not hang on the log: code, name, direction, severity, the bandwidth that matters, and advice.
     fn texts(&self) -> String {
         let text = |text: Option<&str>| match text {

@@ -24,8 +24,8 @@ use datafusion::physical_plan::PhysicalExpr;
 use std::sync::Arc;
 
 /// The numbers of a finding.
-const FOUND: [&str; 8] = [
-    "value", "share", "cost", "touched", "sum", "whole", "least", "time",
+const FOUND: [&str; 9] = [
+    "value", "share", "cost", "touched", "sum", "whole", "least", "time", "rate",
 ];
 
 fn finding() -> Fields {
@@ -98,6 +98,7 @@ struct OfLog {
     value: Arc<dyn PhysicalExpr>,
     share: Arc<dyn PhysicalExpr>,
     time: Arc<dyn PhysicalExpr>,
+    rate: Arc<dyn PhysicalExpr>,
 }
 
 /// Time by process: of shared records the part of one process, and what the slowest has in records of its own.
@@ -114,6 +115,7 @@ impl OfLogs {
                 value: columns.expression(&rule.of_log(&rule.value.sql))?,
                 share: columns.expression(&rule.of_log("{share}"))?,
                 time: columns.expression(&rule.of_log("{time}"))?,
+                rate: columns.expression(&rule.of_log("ratio(\"moved\", {time})"))?,
             })
         });
         let rules = rules.collect::<Result<_>>()?;
@@ -218,6 +220,11 @@ impl OfLog {
             Some(_) => Some(numbers(self.time.as_ref(), batch)?),
             None => None,
         };
+        // Of a rule that says its cost otherwise the time of the files is not known.
+        let rate = match (&rule.time, rule.moved()) {
+            (Some(_), Some(_)) => Some(numbers(self.rate.as_ref(), batch)?),
+            _ => None,
+        };
         let cost = match rule.cost {
             Some(_) => sum("cost"),
             None => time.clone(),
@@ -236,6 +243,7 @@ impl OfLog {
                 rule.of.as_ref().and_then(|_| sum("whole")),
                 rule.least.as_ref().and_then(|_| sum("least")),
                 time,
+                rate,
             ],
             files: sum("files").unwrap_or_else(|| Float64Array::from(vec![0.0; batch.num_rows()])),
             records: records.unwrap_or_else(|| UInt64Array::from(vec![0; batch.num_rows()])),

@@ -64,7 +64,7 @@
 //! | `time` | SQL over the times of records, such as `posix_f_read_time`: what the cost is added up from, by process |
 //! | `cost` | instead of it: the cost of a file, as SQL |
 //! | `touches` | SQL: the part of a file's I/O time that it is about; the time in its direction, or all of it, if not given |
-//! | `bandwidth` | read, write or both: the bandwidth by the slowest process that has to be low for it to matter; that of its direction, or both, if not given, and none where it touches metadata time |
+//! | `bandwidth` | read, write or both: the bytes of the files with weight that have to move slowly for it to matter; those of its direction, or both, if not given, and none where it touches metadata time |
 
 mod columns;
 pub mod counters;

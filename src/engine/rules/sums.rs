@@ -36,12 +36,12 @@ const SHARED: i64 = -1;
 /// |---|---|
 /// | `sum`, `whole` | of the weights; of what they are a part of |
 /// | `least` | the least `least` of files with weight |
-/// | `cost`, `touched` | of files with weight |
+/// | `cost`, `touched`, `moved` | of files with weight |
 /// | `files` | with weight |
 /// | `best`, `record_id` | the greatest weight, and the file that has it; of several that of the least id |
 /// | `all`, `one` | `time` of files with weight: in shared records; of the process with most of it in records of its own |
-pub(super) const NUMBERS: [&str; 9] = [
-    "sum", "whole", "least", "cost", "touched", "files", "best", "all", "one",
+pub(super) const NUMBERS: [&str; 10] = [
+    "sum", "whole", "least", "cost", "touched", "files", "best", "all", "one", "moved",
 ];
 
 /// The fields of an element.
@@ -141,6 +141,7 @@ struct OfFile {
     least: Option<Arc<dyn PhysicalExpr>>,
     cost: Option<Arc<dyn PhysicalExpr>>,
     touches: Option<Arc<dyn PhysicalExpr>>,
+    moved: Option<Arc<dyn PhysicalExpr>>,
     /// Its place in `times`.
     time: Option<usize>,
 }
@@ -186,6 +187,10 @@ impl OfFiles {
                     .touched()
                     .map(|sql| columns.expression(&sql))
                     .transpose()?,
+                moved: rule
+                    .moved()
+                    .map(|sql| columns.expression(sql))
+                    .transpose()?,
                 time,
             });
         }
@@ -223,6 +228,7 @@ const FILES: usize = 5;
 const BEST: usize = 6;
 const ALL: usize = 7;
 const ONE: usize = 8;
+const MOVED: usize = 9;
 
 impl OfRule {
     const NONE: Self = Self {
@@ -254,7 +260,7 @@ impl OfRule {
     }
 
     fn merge(&mut self, other: &Self) {
-        for of in [SUM, WHOLE, COST, TOUCHED, FILES, ALL] {
+        for of in [SUM, WHOLE, COST, TOUCHED, FILES, ALL, MOVED] {
             if !other.numbers[of].is_nan() {
                 self.add(of, other.numbers[of]);
             }
@@ -361,6 +367,7 @@ impl GroupsAccumulator for Sums {
             let with_weight = [
                 (COST, evaluated(&rule.cost)?),
                 (TOUCHED, evaluated(&rule.touches)?),
+                (MOVED, evaluated(&rule.moved)?),
             ];
             let least = evaluated(&rule.least)?;
             for row in &rows {

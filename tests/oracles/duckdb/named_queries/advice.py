@@ -66,13 +66,6 @@ def by_file(of_log):
     found = defaultdict(list)
     for record in of_log:
         found[record["record_id"]].append(record)
-    size = lambda f: max(-1 if f[name] is None else f[name] for name in ("max_byte_read", "max_byte_written")) + 1
-    wanted = lambda f: min(72 if size(f) >= 1e11 else 24 if size(f) >= 1e10 else 8, 72 if f["fs_osts"] is None else f["fs_osts"])
-    weights = weigh(moved, lambda f: several(f) and size(f) >= 1e9 and f["stripe_count"] is not None and f["stripe_count"] < wanted(f))
-    add("I13", total(weights) >= 1e9, min((f["stripe_count"] for w, f in weights if w > 0), default=0), None, weights, time(weights, posix, "f_read_time", "f_write_time"))
-    wide = lambda f: f["stripe_count"] is not None and f["stripe_count"] > 1 and size(f) > 0 and (size(f) < 1e9 or not several(f) and P >= 32)
-    weights = weigh(lambda f: 1, wide)
-    add("I14", len(weights) > 100, len(weights), None, weights, time(weights, posix, *everything))
     return found
 
 
@@ -80,8 +73,11 @@ def process_time(files, times):
     return sum(f[time] or 0 for f in files for time in times)
 
 
-def is_fast(log, direction, least):
-    """Whether bytes move as fast as they can be moved: by the slowest process of the direction, or of both one after the other."""
+def is_fast(log, files, direction, time, least):
+    """Whether bytes move as fast as they can be moved: those of the files, in their time; if that is not known those of the log by its slowest process, of both directions one after the other."""
+    if time is not None:
+        moved = sum(f[name] for f in files for name, side in (("bytes_read", "read"), ("bytes_written", "write")) if direction in (None, side))
+        return time > 0 and moved / time >= least
     sides = [(log[f"{side}_bw_slowest_rank"], log[f"{side}_time_by_slowest"]) for side in ("read", "write") if direction in (None, side)]
     sides = [(bw, time) for bw, time in sides if bw is not None and time]
     if not sides:
@@ -96,12 +92,14 @@ def finding(log, code, value, share, weights, cost, p, io_time):
     if severity in ("critical", "warning"):
         touched = process_time([f for weight, f in weights if weight > 0], TOUCHES.get(code) or ((f"{direction}_time",) if direction else ALL))
     run_time, threads = log["run_time"], False
+    # What waits, and rules without a time, have the bandwidth of the log.
+    time = None if code in ("P18", "P19") else cost
     if cost is not None:
         threads = run_time is not None and cost > run_time
         cost = run_time if threads else cost
         if severity != "ok" and (cost < p["min_cost"] or run_time is not None and cost < 0.01 * run_time):
             severity = "info"
-    if severity != "ok" and TOUCHES.get(code) != ("meta_time",) and is_fast(log, "write" if code == "I01" else direction, p["slow_bw"]):
+    if severity != "ok" and TOUCHES.get(code) != ("meta_time",) and is_fast(log, [f for weight, f in weights if weight > 0], "write" if code == "I01" else direction, time, p["slow_bw"]):
         severity = "info"
     most = max(weights, key=lambda one: (one[0], -one[1]["record_id"]))[1]
     flags = ["partial"] if {"POSIX", "MPI-IO"} & set(log["partial_modules"] or []) else []
