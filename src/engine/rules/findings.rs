@@ -86,7 +86,7 @@ impl ScalarUDFImpl for RuleFindings {
 }
 
 /// The expressions of rules about counters over a log.
-struct OfLogs {
+pub(super) struct OfLogs {
     columns: Columns,
     rules: Vec<OfLog>,
 }
@@ -105,7 +105,7 @@ struct OfLog {
 const TIME: &str = "(coalesce(\"all\", 0) / nprocs + coalesce(\"one\", 0))";
 
 impl OfLogs {
-    fn new(log: &Columns) -> Result<Self> {
+    pub(super) fn new(log: &Columns) -> Result<Self> {
         let columns = log.and(&NUMBERS);
         let rules = of(Facts::Counters).map(|rule| {
             Ok(OfLog {
@@ -123,7 +123,7 @@ impl OfLogs {
     }
 
     /// Of each log, whose sums are a list with an element for each rule.
-    fn findings(&self, logs: &StructArray, sums: &ListArray) -> Result<ArrayRef> {
+    pub(super) fn findings(&self, logs: &StructArray, sums: &ListArray) -> Result<ArrayRef> {
         let items = sums.values().as_struct();
         let rules = self.rules.len();
         if (0..logs.len()).any(|log| sums.is_null(log) || sums.value_length(log) as usize != rules)

@@ -24,7 +24,8 @@
 //! | `sentence` | a finding in words |
 //!
 //! # Adding a rule
-//! One file `queries/rules/NAME.toml`, one line in [`RULES`], and a log on which it holds: of `file` and `job` in `tests/slt/troubled_lake.rs`. The
+//! One file `queries/rules/NAME.toml`, one line in [`RULES`], and a log on which it holds: of `counters` in `edges.toml`, with one just below each
+//! threshold; of others in `tests/slt/troubled_lake.rs`. The
 //! queries and `diagnose` then know it.
 //!
 //! | key | what it is |
@@ -68,6 +69,8 @@
 
 mod columns;
 pub mod counters;
+#[cfg(test)]
+mod edges;
 pub(super) mod findings;
 pub mod intervals;
 pub mod sentence;

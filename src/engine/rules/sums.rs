@@ -117,16 +117,12 @@ impl AggregateUDFImpl for RuleSums {
         let Some(DataType::Struct(file)) = types.next() else {
             return exec_err!("rule_sums: the first argument is a struct");
         };
-        Ok(Box::new(Sums {
-            rules: MADE.of(file, OfFiles::new)?,
-            of_logs: vec![],
-            times: Grouped::default(),
-        }))
+        Ok(Box::new(Sums::new(MADE.of(file, OfFiles::new)?)))
     }
 }
 
 /// The expressions of rules about counters over a file and its records.
-struct OfFiles {
+pub(super) struct OfFiles {
     columns: Columns,
     rules: Vec<OfFile>,
     records: Columns,
@@ -159,7 +155,7 @@ const TIMES: [&str; 8] = [
 ];
 
 impl OfFiles {
-    fn new(columns: &Columns) -> Result<Self> {
+    pub(super) fn new(columns: &Columns) -> Result<Self> {
         let records = Columns::of(&Fields::empty()).and(&TIMES);
         let (mut places, mut times) = (HashMap::new(), vec![]);
         let mut rules = vec![];
@@ -279,7 +275,7 @@ struct Part {
 }
 
 /// The sums of many logs.
-struct Sums {
+pub(super) struct Sums {
     rules: Arc<OfFiles>,
     /// Log after log, the rules of each.
     of_logs: Vec<OfRule>,
@@ -287,6 +283,15 @@ struct Sums {
 }
 
 impl Sums {
+    /// Of no file.
+    pub(super) fn new(rules: Arc<OfFiles>) -> Self {
+        Self {
+            rules,
+            of_logs: vec![],
+            times: Grouped::default(),
+        }
+    }
+
     fn grow(&mut self, logs: usize) {
         let rules = self.rules.rules.len();
         self.of_logs
@@ -517,11 +522,7 @@ impl GroupsAccumulator for Sums {
         filter: Option<&BooleanArray>,
     ) -> Result<Vec<ArrayRef>> {
         let rows = values[0].len();
-        let mut each = Self {
-            rules: self.rules.clone(),
-            of_logs: vec![],
-            times: Grouped::default(),
-        };
+        let mut each = Self::new(self.rules.clone());
         let groups: Vec<usize> = (0..rows).collect();
         each.update_batch(values, &groups, filter, rows)?;
         each.state(EmitTo::All)
