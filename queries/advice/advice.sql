@@ -61,8 +61,9 @@ WITH log AS (
     array_has(l.partial_modules, 'POSIX') AS posix_partial, array_has(l.partial_modules, 'MPI-IO') AS mpiio_partial
   FROM darshan_log l
   WHERE ($job IS NULL OR l.job_id = $job) AND ($from IS NULL OR l.start_time >= $from) AND ($to IS NULL OR l.start_time < $to)
-), node AS (
-  SELECT job_id, log_id, job_node_count AS nodes FROM job WHERE $job IS NULL OR job_id = $job
+), log_with_nodes AS (
+  SELECT l.job_id, l.log_id, l.nprocs, l.has_mpiio, l.posix_partial, l.mpiio_partial, j.job_node_count AS nodes
+  FROM log l LEFT JOIN job j ON j.job_id = l.job_id AND j.log_id = l.log_id
 ), posix_record AS (
   -- Requests that are neither sequential nor the first of their process are random for certain.
   SELECT r.job_id, r.log_id, r.record_id, r.rank, l.nprocs, r.posix_bytes_read AS bytes_read, r.posix_bytes_written AS bytes_written,
@@ -98,7 +99,7 @@ WITH log AS (
   SELECT f.job_id, f.log_id, f.record_id, coalesce(f.read_time, 0.0) + coalesce(f.write_time, 0.0) + coalesce(f.meta_time, 0.0) AS io_time,
     p.records AS posix_records, m.records AS mpiio_records, s.records AS stdio_records,
     named_struct(
-      'nprocs', l.nprocs, 'has_mpiio', l.has_mpiio, 'posix_partial', l.posix_partial, 'mpiio_partial', l.mpiio_partial, 'nodes', n.nodes,
+      'nprocs', l.nprocs, 'has_mpiio', l.has_mpiio, 'posix_partial', l.posix_partial, 'mpiio_partial', l.mpiio_partial, 'nodes', l.nodes,
       'sharing', f.sharing, 'several', f.sharing IN ('shared', 'part_shared'), 'file_nprocs_posix', f.file_nprocs_posix, 'file_nprocs_mpiio', f.file_nprocs_mpiio,
       'bytes_source', f.bytes_source, 'bytes_read', f.bytes_read, 'bytes_written', f.bytes_written, 'reads', f.reads, 'writes', f.writes,
       'posix_bytes_read', f.posix_bytes_read, 'posix_bytes_written', f.posix_bytes_written, 'stdio_bytes_read', f.stdio_bytes_read, 'stdio_bytes_written', f.stdio_bytes_written,
@@ -115,8 +116,7 @@ WITH log AS (
       'stripe_count', f.stripe_count, 'ost_count', f.ost_count, 'fs_osts', f.fs_osts, 'random_reads', p.random_reads, 'random_writes', p.random_writes,
       'slowest_time', p.slowest_time, 'waited', p.waited, 'posix_cv', p.posix_cv, 'mpiio_cv', m.mpiio_cv, 'k_eff', p.k_eff, 'read_gap', p.read_gap, 'write_gap', p.write_gap
     ) AS file
-  FROM log l JOIN darshan_file f ON f.job_id = l.job_id AND f.log_id = l.log_id
-    LEFT JOIN node n ON n.job_id = l.job_id AND n.log_id = l.log_id
+  FROM log_with_nodes l JOIN darshan_file f ON f.job_id = l.job_id AND f.log_id = l.log_id
     LEFT JOIN posix p ON p.job_id = f.job_id AND p.log_id = f.log_id AND p.record_id = f.record_id
     LEFT JOIN mpiio m ON m.job_id = f.job_id AND m.log_id = f.log_id AND m.record_id = f.record_id
     LEFT JOIN stdio s ON s.job_id = f.job_id AND s.log_id = f.log_id AND s.record_id = f.record_id
