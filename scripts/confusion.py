@@ -26,7 +26,7 @@ import tomllib
 NOTHING = "nothing"
 # What a page may say of a habit that was planted.
 HABITS = {
-    "sieving": {"read_modify_write", "write_amplification"},
+    "sieving": {"read_modify_write", "write_amplification", "independent_writes"},
     "misaligned": {"misaligned_file"},
     "metadata_storm": {"metadata_bound", "metadata_time", "create_storm"},
     "empty_reads": {"reads_without_bytes"},

@@ -10,7 +10,7 @@ use datafusion::arrow::array::{
     StructArray, UInt64Array,
 };
 use datafusion::arrow::buffer::OffsetBuffer;
-use datafusion::arrow::datatypes::Field;
+use datafusion::arrow::datatypes::{Field, Float64Type};
 use datafusion::logical_expr::{EmitTo, GroupsAccumulator};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -83,7 +83,7 @@ fn columns() -> Vec<String> {
         .collect()
 }
 
-/// The codes of the rules that hold for a log with these files, and whether they are the same where the files come in two parts.
+/// The codes of the rules that hold for a log with these files, but for those that cost nothing. They are the same where the files come in two parts.
 fn found(of_log: &Table) -> Vec<String> {
     let number = |name: &str, otherwise: f64| {
         let log = of_log.get("log").and_then(Value::as_table);
@@ -151,12 +151,14 @@ fn found(of_log: &Table) -> Vec<String> {
         let sums = sums.evaluate(EmitTo::All).unwrap();
         let found = held.findings(&log, sums.as_list()).unwrap();
         let found = found.as_list::<i32>().values().as_struct().clone();
-        let codes = found
-            .column_by_name("code")
-            .unwrap()
-            .as_string::<i32>()
-            .clone();
-        codes.iter().flatten().map(String::from).collect()
+        let codes = found.column_by_name("code").unwrap().as_string::<i32>();
+        let costs = found.column_by_name("cost").unwrap();
+        let held = codes
+            .iter()
+            .flatten()
+            .zip(costs.as_primitive::<Float64Type>());
+        let held = held.filter(|(code, cost)| !has_matters(code) || *cost > Some(0.0));
+        held.map(|(code, _)| code.to_string()).collect()
     };
     let mut merged = Sums::new(rules.clone());
     for part in [0..copies / 2, copies / 2..copies] {
@@ -174,6 +176,11 @@ fn found(of_log: &Table) -> Vec<String> {
     let found = codes(&mut all);
     assert_eq!(codes(&mut merged), found);
     found
+}
+
+/// Whether a rule says in which files it can cost time.
+fn has_matters(code: &str) -> bool {
+    of(Facts::Counters).any(|rule| rule.code == code && rule.matters.is_some())
 }
 
 fn float(value: &Value) -> f64 {

@@ -61,6 +61,7 @@
 //! | key | what it is |
 //! |---|---|
 //! | `weight`, `of` | SQL: what is counted of a file, and what it is a part of |
+//! | `matters` | SQL: in which of the files with weight it can cost time; all if not given |
 //! | `least` | SQL: a number of which the least of the files with weight is taken |
 //! | `time` | SQL over the times of records, such as `posix_f_read_time`: what the cost is added up from, by process |
 //! | `cost` | instead of it: the cost of a file, as SQL |
@@ -195,6 +196,7 @@ pub struct Rule {
     #[serde(default)]
     same: bool,
     weight: Option<String>,
+    matters: Option<String>,
     of: Option<String>,
     least: Option<String>,
     time: Option<String>,
@@ -345,6 +347,7 @@ mod tests {
             assert!(!(of_counters && of_intervals), "{name}");
             let only_counters = [
                 &rule.of,
+                &rule.matters,
                 &rule.least,
                 &rule.time,
                 &rule.touches,

@@ -36,10 +36,10 @@ const SHARED: i64 = -1;
 /// |---|---|
 /// | `sum`, `whole` | of the weights; of what they are a part of |
 /// | `least` | the least `least` of files with weight |
-/// | `cost`, `touched`, `moved` | of files with weight |
+/// | `cost`, `touched`, `moved` | of files with weight in which it matters |
 /// | `files` | with weight |
 /// | `best`, `record_id` | the greatest weight, and the file that has it; of several that of the least id |
-/// | `all`, `one` | `time` of files with weight: in shared records; of the process with most of it in records of its own |
+/// | `all`, `one` | `time` of these files: in shared records; of the process with most of it in records of its own |
 pub(super) const NUMBERS: [&str; 10] = [
     "sum", "whole", "least", "cost", "touched", "files", "best", "all", "one", "moved",
 ];
@@ -133,6 +133,7 @@ pub(super) struct OfFiles {
 /// Those of a rule.
 struct OfFile {
     weight: Arc<dyn PhysicalExpr>,
+    matters: Option<Arc<dyn PhysicalExpr>>,
     of: Option<Arc<dyn PhysicalExpr>>,
     least: Option<Arc<dyn PhysicalExpr>>,
     cost: Option<Arc<dyn PhysicalExpr>>,
@@ -176,6 +177,7 @@ impl OfFiles {
             rules.push(OfFile {
                 weight: columns
                     .expression(&rule.of_files(rule.weight.as_deref().unwrap_or("NULL")))?,
+                matters: of_files(rule.matters.as_deref())?,
                 of: of_files(rule.of.as_deref())?,
                 least: of_files(rule.least.as_deref())?,
                 cost: of_files(rule.cost.as_deref())?,
@@ -375,6 +377,7 @@ impl GroupsAccumulator for Sums {
                 (MOVED, evaluated(&rule.moved)?),
             ];
             let least = evaluated(&rule.least)?;
+            let matters = evaluated(&rule.matters)?;
             for row in &rows {
                 let (row, log) = (*row, groups[*row]);
                 let value = |of: &Option<Float64Array>| {
@@ -400,13 +403,18 @@ impl GroupsAccumulator for Sums {
                 if !has_weight {
                     continue;
                 }
+                if let Some(value) = value(&least) {
+                    of_rule.lower(value);
+                }
+                // A condition is 1 or 0.
+                if matters.is_some() && value(&matters) != Some(1.0) {
+                    of_rule.add(TOUCHED, 0.0);
+                    continue;
+                }
                 for (of, values) in &with_weight {
                     if let Some(value) = value(values) {
                         of_rule.add(*of, value);
                     }
-                }
-                if let Some(value) = value(&least) {
-                    of_rule.lower(value);
                 }
                 let Some(time) = rule.time else { continue };
                 for module in &modules {

@@ -77,7 +77,8 @@ def is_fast(log, files, direction, time, least):
     """Whether bytes move as fast as they can be moved: those of the files, in their time; if that is not known those of the log by its slowest process, of both directions one after the other."""
     if time is not None:
         moved = sum(f[name] for f in files for name, side in (("bytes_read", "read"), ("bytes_written", "write")) if direction in (None, side))
-        return time > 0 and moved / time >= least
+        if time > 0:
+            return moved / time >= least
     sides = [(log[f"{side}_bw_slowest_rank"], log[f"{side}_time_by_slowest"]) for side in ("read", "write") if direction in (None, side)]
     sides = [(bw, time) for bw, time in sides if bw is not None and time]
     if not sides:
@@ -86,11 +87,17 @@ def is_fast(log, files, direction, time, least):
     return bandwidth >= least
 
 
+def matters(code, f):
+    """Whether the rule can cost time in a file with weight: small requests that take 10 ms or more wait for something else."""
+    word = {"P05": "read", "P15": "read", "P06": "write", "P16": "write"}.get(code)
+    return word is None or (f[f"{word}_time"] or 0) <= 0.01 * f[f"posix_{word}s"]
+
+
 def finding(log, code, value, share, weights, cost, p, io_time):
     name, direction, severity = RULES[code]
-    touched = None
+    touched, concerned = None, [f for weight, f in weights if weight > 0 and matters(code, f)]
     if severity in ("critical", "warning"):
-        touched = process_time([f for weight, f in weights if weight > 0], TOUCHES.get(code) or ((f"{direction}_time",) if direction else ALL))
+        touched = process_time(concerned, TOUCHES.get(code) or ((f"{direction}_time",) if direction else ALL))
     run_time, threads = log["run_time"], False
     # What waits, and rules without a time, have the bandwidth of the log.
     time = None if code in ("P18", "P19") else cost
@@ -99,7 +106,7 @@ def finding(log, code, value, share, weights, cost, p, io_time):
         cost = run_time if threads else cost
         if severity != "ok" and (cost < p["min_cost"] or run_time is not None and cost < 0.01 * run_time):
             severity = "info"
-    if severity != "ok" and TOUCHES.get(code) != ("meta_time",) and is_fast(log, [f for weight, f in weights if weight > 0], "write" if code == "I01" else direction, time, p["slow_bw"]):
+    if severity != "ok" and TOUCHES.get(code) != ("meta_time",) and is_fast(log, concerned, "write" if code == "I01" else direction, time, p["slow_bw"]):
         severity = "info"
     most = max(weights, key=lambda one: (one[0], -one[1]["record_id"]))[1]
     flags = ["partial"] if {"POSIX", "MPI-IO"} & set(log["partial_modules"] or []) else []
@@ -168,7 +175,7 @@ def rules(log, files, own, nodes):
         for code, where in ((small, has_posix), (mixed, lambda f: has_posix(f) and several(f))):
             weights = weigh(lambda f: sum(f[f"size_{word}_{size}"] for size in SMALL), where)
             share = share_of(total(weights), sum(f[f"posix_{word}s"] for f in files if where(f)))
-            add(code, total(weights) > 1000 and exceeds(share, 0.1), total(weights), share, weights, time(weights, posix, clock))
+            add(code, total(weights) > 1000 and exceeds(share, 0.1), total(weights), share, weights, time([(w, f) for w, f in weights if matters(code, f)], posix, clock))
         weights = weigh(lambda f: sum(certain(r, word) for r in posix[f["record_id"]]), has_posix)
         share = share_of(total(weights), all_requests)
         add(jumps, total(weights) > 1000 and exceeds(share, 0.2), total(weights), share, weights, time(weights, posix, clock))
@@ -185,10 +192,10 @@ def rules(log, files, own, nodes):
     share = share_of(total(weights), R + W)
     add("P07", total(weights) > 1000 and exceeds(share, 0.1), total(weights), share, weights)
     reach = lambda f: max((max(r["max_byte_read"], r["max_byte_written"]) for r in posix[f["record_id"]]), default=0) + 1
-    reaches = lambda f: has_posix(f) and f["file_alignment"] is not None and reach(f) > f["file_alignment"]
+    reaches = lambda f: has_posix(f) and f["file_alignment"] is not None and reach(f) > f["file_alignment"] and (f["not_aligned"] or 0) > 0.1 * (f["posix_reads"] + f["posix_writes"])
     weights = weigh(lambda f: f["not_aligned"], reaches)
     share = share_of(total(weights), sum(pair(f, "posix_reads", "posix_writes") or 0 for f in files if reaches(f)))
-    add("P08", total(weights) > 1000 and exceeds(share, 0.1), total(weights), share, weights, time(weights, posix, "f_read_time", "f_write_time"))
+    add("P08", total(weights) > 1000, total(weights), share, weights, time(weights, posix, "f_read_time", "f_write_time"))
     weights = weigh(lambda f: sum(r["f_meta_time"] for r in posix[f["record_id"]]), lambda f: posix[f["record_id"]])
     spent = time(weights, posix, "f_meta_time")
     add("P17", spent > 30 or spent > 1 and spent > 0.1 * run_time, spent, None, weights, spent)
@@ -283,7 +290,8 @@ def rules(log, files, own, nodes):
     at_least("I12", weights, lambda f: f["posix_reads"], 1000, posix, "f_read_time")
     size = lambda f: max(-1 if f[name] is None else f[name] for name in ("max_byte_read", "max_byte_written")) + 1
     wanted = lambda f: min(72 if size(f) >= 1e11 else 24 if size(f) >= 1e10 else 8, 72 if f["fs_osts"] is None else f["fs_osts"])
-    weights = weigh(moved, lambda f: several(f) and size(f) >= 1e9 and f["stripe_count"] is not None and f["stripe_count"] < wanted(f))
+    weights = weigh(moved, lambda f: several(f) and size(f) >= 1e9 and f["stripe_count"] is not None and f["stripe_count"] < wanted(f)
+                    and moved(f) * max(f["file_nprocs_posix"], f["file_nprocs_mpiio"], 1) >= 1e8 * f["stripe_count"] * ((f["read_time"] or 0) + (f["write_time"] or 0)))
     add("I13", total(weights) >= 1e9, min((f["stripe_count"] for w, f in weights if w > 0), default=0), None, weights, time(weights, posix, "f_read_time", "f_write_time"))
     wide = lambda f: f["stripe_count"] is not None and f["stripe_count"] > 1 and size(f) > 0 and (size(f) < 1e9 or not several(f) and P >= 32)
     weights = weigh(lambda f: 1, wide)
