@@ -195,15 +195,17 @@ pub(crate) fn summary(report: &IngestReport, took: Duration) -> String {
     line
 }
 
+/// Whether nothing is partial, damaged or failed.
+pub(crate) fn is_whole(report: &IngestReport) -> bool {
+    let is_whole = |status: &InputStatus| matches!(status, InputStatus::Ok | InputStatus::Skipped);
+    let mut inputs = report.inputs.iter();
+    inputs.all(|(status, n)| *n == 0 || is_whole(status))
+}
+
 /// Where the reasons are why inputs are not whole; None if all are.
 fn reasons(report: &IngestReport, lake: &Lake) -> Option<String> {
-    let is_whole = |status: &InputStatus| matches!(status, InputStatus::Ok | InputStatus::Skipped);
-    let incomplete = report
-        .inputs
-        .iter()
-        .any(|(status, n)| *n > 0 && !is_whole(status));
     let failed = report.failed_before > 0 || report.failures.len() > LISTED;
-    (incomplete || failed).then(|| match lake.root() {
+    (!is_whole(report) || failed).then(|| match lake.root() {
         Some(root) => format!(
             "why inputs are damaged, partial or failed: iolode query unreadable_logs --lake {}",
             quoted(root)

@@ -100,6 +100,10 @@ impl QueryArgs {
         bar.clear();
         let report = report?;
         Ok(match report.version {
+            // Of logs that are asked once nothing is to be told but what is wrong with them.
+            Some(_) if lake.root().is_none() && progress::is_whole(&report) => {
+                progress::failures(&report, screen)
+            }
             Some(_) => progress::end(&report, lake, bar.elapsed(), screen),
             None => progress::failures(&report, screen),
         })
