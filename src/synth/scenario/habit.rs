@@ -7,7 +7,7 @@ use super::cause::Direction;
 use crate::math::random::Random;
 use crate::synth::system::next_osts;
 use crate::synth::workload::stage::{Requests, Stage, TimedFile};
-use crate::synth::workload::{Api, FileUse, Library, Transfer};
+use crate::synth::workload::{Api, FileUse, Library};
 use serde::Serialize;
 
 /// A habit.
@@ -81,14 +81,13 @@ impl Habit {
         vec![Stage::together(random, files, pause)]
     }
 
-    /// What it makes of a file whose time is given, whose requests were to have this size.
-    pub(crate) fn apply(self, file: &mut FileUse, request: i64) {
+    /// What it makes of a file whose time is given.
+    pub(crate) fn apply(self, file: &mut FileUse) {
         let [read, written] = &mut file.transfers;
         match self {
             // As much is read as written, in half of the time each.
             Self::Sieving => {
                 if let Some(written) = written {
-                    in_requests_of(written, request);
                     written.time /= 2.0;
                     *read = Some(written.clone());
                     file.sieved = true;
@@ -103,24 +102,12 @@ impl Habit {
             }
             Self::EmptyReads => {
                 if let Some(read) = read {
-                    let count = read.count();
+                    // Each process asks some times more.
+                    let count = read.count() + 16 * file.procs;
                     (read.bytes, read.sizes, read.gap) = (0, vec![(0, count)], 0);
                 }
             }
-            Self::Misaligned => {
-                let moved = read.iter_mut().chain(written);
-                moved.for_each(|moved| in_requests_of(moved, request));
-            }
-            Self::StdioBulk => {}
+            Self::Misaligned | Self::StdioBulk => {}
         }
     }
-}
-
-/// In requests of one size, whatever falls to a process, and nearly all of them one after another.
-fn in_requests_of(moved: &mut Transfer, size: i64) {
-    let (whole, rest) = (moved.bytes / size, moved.bytes % size);
-    moved.sizes = vec![(size, whole), (rest, 1)];
-    moved.sizes.retain(|(size, count)| *size > 0 && *count > 0);
-    let count = moved.count();
-    (moved.consecutive, moved.sequential) = (count * 9 / 10, count * 19 / 20);
 }

@@ -444,6 +444,24 @@ impl FileUse {
         self.api != Api::Stdio
     }
 
+    /// Cuts what was moved through POSIX alone into requests of one size, as many of them consecutive and sequential as before.
+    pub(crate) fn recut(&mut self, size: i64) {
+        if self.api == Api::Stdio || self.api.is_collective() {
+            return;
+        }
+        for moved in self.transfers.iter_mut().flatten() {
+            let before = moved.count().max(1) as f64;
+            let (whole, rest) = (moved.bytes / size, moved.bytes % size);
+            moved.sizes = vec![(size, whole), (rest, 1)];
+            moved.sizes.retain(|(size, count)| *size > 0 && *count > 0);
+            let count = moved.count();
+            let part = |of: i64| (count as f64 * of as f64 / before) as i64;
+            let consecutive = part(moved.consecutive).min(count - 1).max(0);
+            let sequential = part(moved.sequential).clamp(consecutive, (count - 1).max(0));
+            (moved.consecutive, moved.sequential) = (consecutive, sequential);
+        }
+    }
+
     /// Its processes, those that take part in a shared file one by one.
     pub(crate) fn ranks(&self) -> std::ops::Range<i64> {
         match self.rank {

@@ -15,6 +15,8 @@ use crate::synth::system::DEFAULT_STRIPE;
 pub(crate) struct Requests {
     size: i64,
     consecutive: f64,
+    /// Whether they have this size however little falls to a process.
+    exact: bool,
 }
 
 impl Requests {
@@ -23,6 +25,7 @@ impl Requests {
         Self {
             size: *random.pick(&[1, 2, 4, 8, 16]) << 20,
             consecutive: random.float(0.86, 0.97),
+            exact: true,
         }
     }
 
@@ -39,6 +42,7 @@ impl Requests {
         Self {
             size: random.int(64, 1000),
             consecutive: random.float(0.03, 0.3),
+            exact: false,
         }
     }
 
@@ -183,8 +187,13 @@ pub(crate) fn phases(workload: &mut Workload, dir: &str, direction: Direction, s
             workload.clock = workload.clock.max(start + file.length);
             let access = Access::new(path, file.rank, file.api, moved);
             workload.timed(access, start, file.length, file.busy);
-            if let (Some(habit), Some(file)) = (file.habit, workload.uses.last_mut()) {
-                habit.apply(file, workload.request);
+            if let Some(used) = workload.uses.last_mut() {
+                if file.requests.exact {
+                    used.recut(file.requests.size);
+                }
+                if let Some(habit) = file.habit {
+                    habit.apply(used);
+                }
             }
         }
         workload.compute(stage.pause);

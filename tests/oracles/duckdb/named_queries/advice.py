@@ -88,7 +88,9 @@ def is_fast(log, files, direction, time, least):
 
 
 def matters(code, f):
-    """Whether the rule can cost time in a file with weight: small requests that take 10 ms or more wait for something else."""
+    """Whether the rule can cost time in a file with weight: small requests that take 10 ms or more wait for something else, and those far below a block are never aligned."""
+    if code == "P08":
+        return f["posix_bytes_read"] + f["posix_bytes_written"] >= 65536 * (f["posix_reads"] + f["posix_writes"])
     word = {"P05": "read", "P15": "read", "P06": "write", "P16": "write"}.get(code)
     return word is None or (f[f"{word}_time"] or 0) <= 0.01 * f[f"posix_{word}s"]
 
@@ -195,7 +197,7 @@ def rules(log, files, own, nodes):
     reaches = lambda f: has_posix(f) and f["file_alignment"] is not None and reach(f) > f["file_alignment"] and (f["not_aligned"] or 0) > 0.1 * (f["posix_reads"] + f["posix_writes"])
     weights = weigh(lambda f: f["not_aligned"], reaches)
     share = share_of(total(weights), sum(pair(f, "posix_reads", "posix_writes") or 0 for f in files if reaches(f)))
-    add("P08", total(weights) > 1000, total(weights), share, weights, time(weights, posix, "f_read_time", "f_write_time"))
+    add("P08", total(weights) > 1000, total(weights), share, weights, time([(w, f) for w, f in weights if matters("P08", f)], posix, "f_read_time", "f_write_time"))
     weights = weigh(lambda f: sum(r["f_meta_time"] for r in posix[f["record_id"]]), lambda f: posix[f["record_id"]])
     spent = time(weights, posix, "f_meta_time")
     add("P17", spent > 30 or spent > 1 and spent > 0.1 * run_time, spent, None, weights, spent)
