@@ -46,7 +46,7 @@
 --- name = "slow_bw"
 --- type = "float"
 --- default = "400000000"
---- doc = "Bandwidth, B/s, from which on a finding about requests is info: bytes of the files concerned / their time by process; of a rule without such a time, of the log by the slowest process"
+--- doc = "Bandwidth by the slowest process, B/s, of the log and of the files concerned, from which on a finding about requests in its direction is info"
 --- [[param]]
 --- name = "severity"
 --- type = "text"
@@ -71,6 +71,7 @@ WITH log AS (
     greatest(r.posix_reads - r.posix_seq_reads - CASE WHEN r.rank = -1 THEN l.nprocs WHEN r.posix_reads > 0 THEN 1 ELSE 0 END, 0) AS random_reads,
     greatest(r.posix_writes - r.posix_seq_writes - CASE WHEN r.rank = -1 THEN l.nprocs WHEN r.posix_writes > 0 THEN 1 ELSE 0 END, 0) AS random_writes,
     r.posix_mem_not_aligned, r.posix_max_byte_read, r.posix_max_byte_written, r.posix_f_read_time, r.posix_f_write_time, r.posix_f_meta_time, r.posix_f_slowest_rank_time,
+    ratio(r.posix_f_slowest_rank_time, r.posix_f_read_time + r.posix_f_write_time + r.posix_f_meta_time) AS slowest,
     (r.posix_f_read_time + r.posix_f_write_time + r.posix_f_meta_time) / l.nprocs AS mean_time
   FROM log l JOIN darshan_posix r ON r.job_id = l.job_id AND r.log_id = l.log_id WHERE $job IS NULL OR r.job_id = $job
 ), posix AS (
@@ -80,18 +81,18 @@ WITH log AS (
     max(ratio(sqrt(variance) * nprocs, bytes)) FILTER (WHERE rank = -1) AS posix_cv,
     coalesce(max(nprocs / (1 + power(ratio(sqrt(variance) * nprocs, bytes), 2))) FILTER (WHERE rank = -1), ratio(power(sum(bytes), 2), sum(bytes * bytes))) AS k_eff,
     ratio(max(bytes_read) - avg(bytes_read), max(bytes_read)) AS read_gap, ratio(max(bytes_written) - avg(bytes_written), max(bytes_written)) AS write_gap,
-    array_agg(named_struct('rank', rank, 'posix_f_read_time', posix_f_read_time, 'posix_f_write_time', posix_f_write_time, 'posix_f_meta_time', posix_f_meta_time)) AS records
+    array_agg(named_struct('rank', rank, 'slowest', slowest, 'posix_f_read_time', posix_f_read_time, 'posix_f_write_time', posix_f_write_time, 'posix_f_meta_time', posix_f_meta_time)) AS records
   FROM posix_record GROUP BY job_id, log_id, record_id
 ), mpiio AS (
   SELECT r.job_id, r.log_id, r.record_id, sum(r.mpiio_f_read_time) AS mpiio_read_time, sum(r.mpiio_f_write_time) AS mpiio_write_time, sum(r.mpiio_nb_reads) AS mpiio_nb_reads,
     sum(r.mpiio_nb_writes) AS mpiio_nb_writes,
     max(ratio(sqrt(r.mpiio_f_variance_rank_bytes) * l.nprocs, r.mpiio_bytes_read + r.mpiio_bytes_written)) FILTER (WHERE r.rank = -1) AS mpiio_cv,
-    array_agg(named_struct('rank', r.rank, 'mpiio_f_read_time', r.mpiio_f_read_time, 'mpiio_f_write_time', r.mpiio_f_write_time)) AS records
+    array_agg(named_struct('rank', r.rank, 'slowest', ratio(r.mpiio_f_slowest_rank_time, r.mpiio_f_read_time + r.mpiio_f_write_time + r.mpiio_f_meta_time), 'mpiio_f_read_time', r.mpiio_f_read_time, 'mpiio_f_write_time', r.mpiio_f_write_time)) AS records
   FROM log l JOIN darshan_mpiio r ON r.job_id = l.job_id AND r.log_id = l.log_id WHERE $job IS NULL OR r.job_id = $job
   GROUP BY r.job_id, r.log_id, r.record_id
 ), stdio AS (
   SELECT r.job_id, r.log_id, r.record_id,
-    array_agg(named_struct('rank', r.rank, 'stdio_f_read_time', r.stdio_f_read_time, 'stdio_f_write_time', r.stdio_f_write_time, 'stdio_f_meta_time', r.stdio_f_meta_time)) AS records
+    array_agg(named_struct('rank', r.rank, 'slowest', ratio(r.stdio_f_slowest_rank_time, r.stdio_f_read_time + r.stdio_f_write_time + r.stdio_f_meta_time), 'stdio_f_read_time', r.stdio_f_read_time, 'stdio_f_write_time', r.stdio_f_write_time, 'stdio_f_meta_time', r.stdio_f_meta_time)) AS records
   FROM log l JOIN darshan_stdio r ON r.job_id = l.job_id AND r.log_id = l.log_id WHERE $job IS NULL OR r.job_id = $job
   GROUP BY r.job_id, r.log_id, r.record_id
 ), file AS (
@@ -137,7 +138,7 @@ WITH log AS (
 ), judged AS (
   -- What costs little, or moves bytes as fast as they can be moved, is no fault.
   SELECT c.*, r.rule, r.direction, r.advice, CASE WHEN r.severity <> 'ok' AND (c.cost < $min_cost OR c.cost < 0.01 * c.run_time
-      OR coalesce(c.rate, CASE r.bandwidth WHEN 'read' THEN read_bw WHEN 'write' THEN write_bw WHEN 'both' THEN bw END) >= $slow_bw) THEN 'info' ELSE r.severity END AS severity
+      OR least(c.rate, CASE r.bandwidth WHEN 'read' THEN read_bw WHEN 'write' THEN write_bw WHEN 'both' THEN bw END) >= $slow_bw) THEN 'info' ELSE r.severity END AS severity
   FROM costed c JOIN rule r ON r.code = c.code
 ), named AS (
   SELECT w.*, coalesce(f.path, 'a file without a name') AS subject

@@ -239,7 +239,13 @@ fn records(of_file: Option<&Value>, times: &[&str], copies: usize) -> ArrayRef {
             Arc::new(Float64Array::from_iter_values(values)) as ArrayRef,
         )
     });
-    let items = rows([("rank", ranks)].into_iter().chain(times).collect());
+    let slowest: ArrayRef = Arc::new(Float64Array::from(vec![0.5; ranks.len()]));
+    let items = rows(
+        [("rank", ranks), ("slowest", slowest)]
+            .into_iter()
+            .chain(times)
+            .collect(),
+    );
     Arc::new(ListArray::new(
         Arc::new(Field::new_list_field(items.data_type().clone(), true)),
         OffsetBuffer::from_lengths(vec![of_file.len(); copies]),

@@ -104,6 +104,9 @@ struct OfLog {
 /// Time by process: of shared records the part of one process, and what the slowest has in records of its own.
 const TIME: &str = "(coalesce(\"all\", 0) / nprocs + coalesce(\"one\", 0))";
 
+/// Bytes of the files in the time of the slowest process.
+const RATE: &str = "ratio(\"moved\", coalesce(\"slow\", 0) + coalesce(\"one\", 0))";
+
 impl OfLogs {
     pub(super) fn new(log: &Columns) -> Result<Self> {
         let columns = log.and(&NUMBERS);
@@ -115,7 +118,7 @@ impl OfLogs {
                 value: columns.expression(&rule.of_log(&rule.value.sql))?,
                 share: columns.expression(&rule.of_log("{share}"))?,
                 time: columns.expression(&rule.of_log("{time}"))?,
-                rate: columns.expression(&rule.of_log("ratio(\"moved\", {time})"))?,
+                rate: columns.expression(&rule.of_log(RATE))?,
             })
         });
         let rules = rules.collect::<Result<_>>()?;

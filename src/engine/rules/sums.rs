@@ -4,7 +4,8 @@
 //! rule_sums(file, record_id, list of records, ..)  ->  list with an element for each rule, in their order
 //! ```
 //!
-//! `file` is a struct of the columns of a file that rules name. Each list has the records of a module of that file: a struct of `rank` and of times.
+//! `file` is a struct of the columns of a file that rules name. Each list has the records of a module of that file: a struct of `rank`, of `slowest`, the part
+//! of the time of all processes that the slowest has, and of times.
 
 use super::columns::{Columns, Once, numbers};
 use super::{Facts, Rule, of};
@@ -39,9 +40,9 @@ const SHARED: i64 = -1;
 /// | `cost`, `touched`, `moved` | of files with weight in which it matters |
 /// | `files` | with weight |
 /// | `best`, `record_id` | the greatest weight, and the file that has it; of several that of the least id |
-/// | `all`, `one` | `time` of these files: in shared records; of the process with most of it in records of its own |
-pub(super) const NUMBERS: [&str; 10] = [
-    "sum", "whole", "least", "cost", "touched", "files", "best", "all", "one", "moved",
+/// | `all`, `slow`, `one` | `time` of these files: in shared records; of the slowest process in those; of the process with most of it in records of its own |
+pub(super) const NUMBERS: [&str; 11] = [
+    "sum", "whole", "least", "cost", "touched", "files", "best", "all", "one", "moved", "slow",
 ];
 
 /// The fields of an element.
@@ -227,6 +228,7 @@ const BEST: usize = 6;
 const ALL: usize = 7;
 const ONE: usize = 8;
 const MOVED: usize = 9;
+const SLOW: usize = 10;
 
 impl OfRule {
     const NONE: Self = Self {
@@ -258,7 +260,7 @@ impl OfRule {
     }
 
     fn merge(&mut self, other: &Self) {
-        for of in [SUM, WHOLE, COST, TOUCHED, FILES, ALL, MOVED] {
+        for of in [SUM, WHOLE, COST, TOUCHED, FILES, ALL, MOVED, SLOW] {
             if !other.numbers[of].is_nan() {
                 self.add(of, other.numbers[of]);
             }
@@ -418,9 +420,13 @@ impl GroupsAccumulator for Sums {
                 }
                 let Some(time) = rule.time else { continue };
                 for module in &modules {
-                    for (rank, time) in module.of(row, time) {
+                    for (rank, time, slowest) in module.of(row, time) {
                         match rank {
-                            SHARED => self.of(log, number).add(ALL, time),
+                            SHARED => {
+                                let of_rule = self.of(log, number);
+                                of_rule.add(ALL, time);
+                                of_rule.add(SLOW, time * slowest);
+                            }
                             rank => self.times.push(
                                 log,
                                 Part {
@@ -545,6 +551,7 @@ impl GroupsAccumulator for Sums {
 struct Times {
     files: ListArray,
     ranks: Int64Array,
+    slowest: Float64Array,
     times: Vec<Float64Array>,
 }
 
@@ -552,9 +559,13 @@ impl Times {
     fn new(rules: &OfFiles, lists: &ArrayRef) -> Result<Self> {
         let files = lists.as_list::<i32>().clone();
         let records = files.values().as_struct();
-        let Some(ranks) = records.column_by_name("rank") else {
-            return exec_err!("rule_sums: records have no rank");
+        let column = |name| records.column_by_name(name);
+        let (Some(ranks), Some(slowest)) = (column("rank"), column("slowest")) else {
+            return exec_err!("rule_sums: records have no rank, or no part of the slowest process");
         };
+        let slowest = cast(slowest, &DataType::Float64)?
+            .as_primitive::<Float64Type>()
+            .clone();
         let ranks = cast(ranks, &DataType::Int64)?
             .as_primitive::<Int64Type>()
             .clone();
@@ -565,19 +576,30 @@ impl Times {
             .map(|time| numbers(time.as_ref(), &batch));
         Ok(Self {
             ranks,
+            slowest,
             times: times.collect::<Result<_>>()?,
             files,
         })
     }
 
-    /// Process and time of each record of a file that has the time.
-    fn of(&self, row: usize, time: usize) -> impl Iterator<Item = (i64, f64)> + '_ {
+    /// Process and time of each record of a file that has the time, and which part of it the slowest process has; 0 if that is not known.
+    fn of(&self, row: usize, time: usize) -> impl Iterator<Item = (i64, f64, f64)> + '_ {
         let records = match self.files.is_valid(row) {
             true => self.files.offsets()[row] as usize..self.files.offsets()[row + 1] as usize,
             false => 0..0,
         };
         let times = &self.times[time];
         let known = records.filter(|record| times.is_valid(*record));
-        known.map(|record| (self.ranks.value(record), times.value(record)))
+        let slowest = |record| match self.slowest.is_valid(record) {
+            true => self.slowest.value(record),
+            false => 0.0,
+        };
+        known.map(move |record| {
+            (
+                self.ranks.value(record),
+                times.value(record),
+                slowest(record),
+            )
+        })
     }
 }

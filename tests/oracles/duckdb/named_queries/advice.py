@@ -74,17 +74,25 @@ def process_time(files, times):
 
 
 def is_fast(log, files, direction, time, least):
-    """Whether bytes move as fast as they can be moved: those of the files, in their time; if that is not known those of the log by its slowest process, of both directions one after the other."""
-    if time is not None:
-        moved = sum(f[name] for f in files for name, side in (("bytes_read", "read"), ("bytes_written", "write")) if direction in (None, side))
-        if time > 0:
-            return moved / time >= least
+    """Whether bytes move as fast as they can be moved by the slowest process: those of the files, and those of the log, of both directions one after the other."""
+    rates = []
+    if time:
+        rates.append(sum(f[name] for f in files for name, side in (("bytes_read", "read"), ("bytes_written", "write")) if direction in (None, side)) / time)
     sides = [(log[f"{side}_bw_slowest_rank"], log[f"{side}_time_by_slowest"]) for side in ("read", "write") if direction in (None, side)]
     sides = [(bw, time) for bw, time in sides if bw is not None and time]
-    if not sides:
-        return False
-    bandwidth = sides[0][0] if direction else sum(bw * time for bw, time in sides) / sum(log[f"{side}_time_by_slowest"] or 0 for side in ("read", "write"))
-    return bandwidth >= least
+    if sides:
+        whole = sum(log[f"{side}_time_by_slowest"] or 0 for side in ("read", "write"))
+        rates.append(sides[0][0] if direction else sum(bw * time for bw, time in sides) / whole)
+    return bool(rates) and min(rates) >= least
+
+
+class Time(float):
+    """Of the mean process in shared files; that of the slowest one is an attribute."""
+
+    def __new__(cls, mean, slowest):
+        time = super().__new__(cls, mean)
+        time.slowest = slowest
+        return time
 
 
 def matters(code, f):
@@ -102,7 +110,7 @@ def finding(log, code, value, share, weights, cost, p, io_time):
         touched = process_time(concerned, TOUCHES.get(code) or ((f"{direction}_time",) if direction else ALL))
     run_time, threads = log["run_time"], False
     # What waits, and rules without a time, have the bandwidth of the log.
-    time = None if code in ("P18", "P19") else cost
+    time = None if cost is None or code in ("P18", "P19") else cost.slowest
     if cost is not None:
         threads = run_time is not None and cost > run_time
         cost = run_time if threads else cost
@@ -134,16 +142,19 @@ def rules(log, files, own, nodes):
         return [(float(w), f) for f in files if where(f) for w in [weight(f)] if w is not None]
 
     def time(weights, module, *counters):
-        """By process: shared records have the time of all processes."""
-        shared, single = 0.0, defaultdict(float)
+        """By process: shared records have the time of all processes, and of the slowest one a part."""
+        shared, slowest, single = 0.0, 0.0, defaultdict(float)
         for weight, f in weights:
             for record in module[f["record_id"]] if weight > 0 else []:
                 spent = sum(record[name] for name in counters)
                 if record["rank"] == -1:
                     shared += spent
+                    whole = record["f_read_time"] + record["f_write_time"] + record["f_meta_time"]
+                    slowest += spent * record["f_slowest_rank_time"] / whole if whole else 0
                 else:
                     single[record["rank"]] += spent
-        return shared / P + max(single.values(), default=0)
+        one = max(single.values(), default=0)
+        return Time(shared / P + one, slowest + one)
 
     total = lambda weights: sum(weight for weight, _ in weights)
     counted = lambda name: sum(f[name] or 0 for f in files if f[name] is not None)

@@ -9,7 +9,7 @@ import lake
 
 
 def rows(con, p):
-    logs = {log["log_id"]: log for log in lake.rows(con, "SELECT job_id, log_id, run_time, start_time FROM darshan_log")}
+    logs = {log["log_id"]: log for log in lake.rows(con, "SELECT job_id, log_id, nprocs, run_time, start_time FROM darshan_log")}
     written = defaultdict(list)
     for file in lake.rows(con, "SELECT * FROM darshan_file WHERE NOT is_stream"):
         if (file["bytes_written"] or 0) > 0 and file["write_start"] is not None:
@@ -31,7 +31,7 @@ def rows(con, p):
             until = b if until is None else max(until, b)
         length, moved = sum(burst[1] for burst in bursts), sum(file[2] for file in files)
         answer.append({
-            "job_id": log["job_id"], "log_id": log_id, "bursts": len(bursts), "files": len(files), "bytes": moved, "burst_time": length, "longest": max(burst[1] for burst in bursts),
+            "job_id": log["job_id"], "log_id": log_id, "nprocs": log["nprocs"], "bursts": len(bursts), "files": len(files), "bytes": moved, "burst_time": length, "longest": max(burst[1] for burst in bursts),
             "interval": (bursts[-1][0] - bursts[0][0]) / (len(bursts) - 1) if len(bursts) > 1 else None, "run_time": log["run_time"], "share": length / run_time,
             "bw": moved / length if length else None,
         })
