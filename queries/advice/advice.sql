@@ -13,7 +13,7 @@
 ---   { name = "severity", type = "Utf8", doc = "critical, warning, info or ok; info where it costs less than min_cost seconds or 1 % of the run time" },
 ---   { name = "value", type = "Float64", doc = "" },
 ---   { name = "share", type = "Float64", doc = "What the rule counts / what it is a part of; NULL of a rule without such a part" },
----   { name = "cost", type = "Float64", unit = "s", doc = "Time of the process with most of it in the files concerned: an upper bound of what can be saved; NULL where the rule does not say" },
+---   { name = "cost", type = "Float64", unit = "s", doc = "Time of the process with most of it in the files concerned: an upper bound of what can be saved; 0 where their requests wait for something else, NULL where the rule does not say" },
 ---   { name = "io_hours", type = "Float64", unit = "h", doc = "Time that all processes spent in the files concerned, in the direction of the rule; NULL of a rule that says what is well, or what a log is about" },
 ---   { name = "io_share", type = "Float64", doc = "The same / the I/O time of all files of the log, streams left out: reading, writing and metadata operations of all processes" },
 ---   { name = "files", type = "Int64", unit = "count", doc = "Files that the finding rests on" },
@@ -58,7 +58,8 @@ WITH log AS (
   SELECT l.job_id, l.log_id, l.app, l."user", l.start_time, CAST(l.nprocs AS DOUBLE) AS nprocs, l.run_time, l.read_bw_slowest_rank AS read_bw, l.write_bw_slowest_rank AS write_bw,
     ratio(coalesce(l.read_bw_slowest_rank * l.read_time_by_slowest, 0.0) + coalesce(l.write_bw_slowest_rank * l.write_time_by_slowest, 0.0), coalesce(l.read_time_by_slowest, 0.0) + coalesce(l.write_time_by_slowest, 0.0)) AS bw,
     array_has(l.modules, 'MPI-IO') AS has_mpiio,
-    array_has(l.partial_modules, 'POSIX') AS posix_partial, array_has(l.partial_modules, 'MPI-IO') AS mpiio_partial
+    -- Of a damaged log records may be missing in any module.
+    l.status = 'damaged' OR array_has(l.partial_modules, 'POSIX') AS posix_partial, l.status = 'damaged' OR array_has(l.partial_modules, 'MPI-IO') AS mpiio_partial
   FROM darshan_log l
   WHERE ($job IS NULL OR l.job_id = $job) AND ($from IS NULL OR l.start_time >= $from) AND ($to IS NULL OR l.start_time < $to)
 ), log_with_nodes AS (
@@ -87,6 +88,8 @@ WITH log AS (
   SELECT r.job_id, r.log_id, r.record_id, sum(r.mpiio_f_read_time) AS mpiio_read_time, sum(r.mpiio_f_write_time) AS mpiio_write_time, sum(r.mpiio_nb_reads) AS mpiio_nb_reads,
     sum(r.mpiio_nb_writes) AS mpiio_nb_writes,
     max(ratio(sqrt(r.mpiio_f_variance_rank_bytes) * l.nprocs, r.mpiio_bytes_read + r.mpiio_bytes_written)) FILTER (WHERE r.rank = -1) AS mpiio_cv,
+    max(r.mpiio_f_slowest_rank_time) FILTER (WHERE r.rank = -1) AS slowest_time,
+    max(r.mpiio_f_slowest_rank_time - (r.mpiio_f_read_time + r.mpiio_f_write_time + r.mpiio_f_meta_time) / l.nprocs) FILTER (WHERE r.rank = -1) AS waited,
     array_agg(named_struct('rank', r.rank, 'slowest', ratio(r.mpiio_f_slowest_rank_time, r.mpiio_f_read_time + r.mpiio_f_write_time + r.mpiio_f_meta_time), 'mpiio_f_read_time', r.mpiio_f_read_time, 'mpiio_f_write_time', r.mpiio_f_write_time)) AS records
   FROM log l JOIN darshan_mpiio r ON r.job_id = l.job_id AND r.log_id = l.log_id WHERE $job IS NULL OR r.job_id = $job
   GROUP BY r.job_id, r.log_id, r.record_id
@@ -115,7 +118,9 @@ WITH log AS (
       'reaches', greatest(coalesce(p.posix_max_byte_read, 0), coalesce(p.posix_max_byte_written, 0)) + 1 > f.file_alignment,
       'size', greatest(coalesce(f.max_byte_read, -1), coalesce(f.max_byte_written, -1)) + 1, 'posix_max_byte_read', p.posix_max_byte_read, 'posix_max_byte_written', p.posix_max_byte_written,
       'stripe_count', f.stripe_count, 'ost_count', f.ost_count, 'fs_osts', f.fs_osts, 'random_reads', p.random_reads, 'random_writes', p.random_writes,
-      'slowest_time', p.slowest_time, 'waited', p.waited, 'posix_cv', p.posix_cv, 'mpiio_cv', m.mpiio_cv, 'k_eff', p.k_eff, 'read_gap', p.read_gap, 'write_gap', p.write_gap
+      -- Processes that leave POSIX to aggregators wait for them in MPI-IO.
+      'slowest_time', CASE WHEN coalesce(f.mpiio_coll_reads, 0) + coalesce(f.mpiio_coll_writes, 0) > 0 THEN m.slowest_time ELSE p.slowest_time END,
+      'waited', CASE WHEN coalesce(f.mpiio_coll_reads, 0) + coalesce(f.mpiio_coll_writes, 0) > 0 THEN m.waited ELSE p.waited END, 'posix_cv', p.posix_cv, 'mpiio_cv', m.mpiio_cv, 'k_eff', p.k_eff, 'read_gap', p.read_gap, 'write_gap', p.write_gap
     ) AS file
   FROM log_with_nodes l JOIN darshan_file f ON f.job_id = l.job_id AND f.log_id = l.log_id
     LEFT JOIN posix p ON p.job_id = f.job_id AND p.log_id = f.log_id AND p.record_id = f.record_id

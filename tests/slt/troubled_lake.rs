@@ -47,7 +47,7 @@
 //! | | killed | a log whose header was not written: zeros |
 //! | 62 | full, 2 | Darshan had no room for all records of POSIX |
 //! | | notes | a text |
-//! | | | **2023-12-01 to 05 and 09 to 13: one run a day**, writes 2 GB from 10 on |
+//! | | | **2023-12-01 to 05 and 09 to 13: one run a day**, writes 2 GB in requests of 100 kB from 10 on |
 //! | 71 to 80 | daily, 100 | in 1, 1.25, 1.6, 2, 2.5 s; then in 5, 5, 4, 4, 1 s |
 //! | 81 to 90 | even, 100 | in 2 s |
 
@@ -459,7 +459,15 @@ fn daily() -> Vec<Program> {
         let i = i as i64;
         let one = |job_id, name, seconds: f64| {
             let program = Program::new(job_id, 1000, day(i), 100, name);
-            program.writes("out.dat", 2 * GB, (10.0, 10.0 + seconds), &ALL)
+            let requests = [
+                (posix::WRITES, 20_000),
+                (posix::CONSEC_WRITES, 20_000),
+                (posix::SIZE_WRITE_10K_100K, 20_000),
+                (posix::SIZE_WRITE_100K_1M, 0),
+            ];
+            program
+                .writes("out.dat", 2 * GB, (10.0, 10.0 + seconds), &ALL)
+                .with(&requests, &[])
         };
         [one(71 + i, "daily", seconds), one(81 + i, "even", 2.0)]
     };

@@ -119,7 +119,7 @@ def finding(log, code, value, share, weights, cost, p, io_time):
     if severity != "ok" and TOUCHES.get(code) != ("meta_time",) and is_fast(log, concerned, "write" if code == "I01" else direction, time, p["slow_bw"]):
         severity = "info"
     most = max(weights, key=lambda one: (one[0], -one[1]["record_id"]))[1]
-    flags = ["partial"] if {"POSIX", "MPI-IO"} & set(log["partial_modules"] or []) else []
+    flags = ["partial"] if log["status"] == "damaged" or {"POSIX", "MPI-IO"} & set(log["partial_modules"] or []) else []
     return {
         "job_id": log["job_id"], "log_id": log["log_id"], "app": log["app"], "user": log["user"], "start_time": log["start_time"], "code": code, "rule": name,
         "direction": direction, "severity": severity, "value": value, "share": share, "cost": cost,
@@ -131,7 +131,7 @@ def finding(log, code, value, share, weights, cost, p, io_time):
 def rules(log, files, own, nodes):
     """The rules that hold: value, share, the weight of each file, and the cost."""
     P, found = log["nprocs"] or 0, {}
-    modules, partial = log["modules"] or [], log["partial_modules"] or []
+    modules, partial = log["modules"] or [], ["POSIX", "MPI-IO"] if log["status"] == "damaged" else log["partial_modules"] or []
     run_time = log["run_time"] or 0
     posix, mpiio, stdio = own["posix"], own["mpiio"], own["stdio"]
     share_of = lambda part, whole: None if not whole else part / whole
@@ -186,9 +186,11 @@ def rules(log, files, own, nodes):
         small, mixed, jumps, forward, again = codes
         clock, past = f"f_{word}_time", {"read": "read", "write": "written"}[word]
         for code, where in ((small, has_posix), (mixed, lambda f: has_posix(f) and several(f))):
-            weights = weigh(lambda f: sum(f[f"size_{word}_{size}"] for size in SMALL), where)
-            share = share_of(total(weights), sum(f[f"posix_{word}s"] for f in files if where(f)))
-            add(code, total(weights) > 1000 and exceeds(share, 0.1), total(weights), share, weights, time([(w, f) for w, f in weights if matters(code, f)], posix, clock))
+            smaller = lambda f: sum(f[f"size_{word}_{size}"] for size in SMALL)
+            mostly = lambda f: where(f) and smaller(f) > 0.1 * f[f"posix_{word}s"]
+            weights = weigh(smaller, mostly)
+            share = share_of(total(weights), sum(f[f"posix_{word}s"] for f in files if mostly(f)))
+            add(code, total(weights) > 1000, total(weights), share, weights, time([(w, f) for w, f in weights if matters(code, f)], posix, clock))
         weights = weigh(lambda f: sum(certain(r, word) for r in posix[f["record_id"]]), has_posix)
         share = share_of(total(weights), all_requests)
         add(jumps, total(weights) > 1000 and exceeds(share, 0.2), total(weights), share, weights, time(weights, posix, clock))
@@ -219,8 +221,10 @@ def rules(log, files, own, nodes):
 
     mean = lambda r: (r["f_read_time"] + r["f_write_time"] + r["f_meta_time"]) / P
     shared_of = lambda f: [r for r in posix[f["record_id"]] if r["rank"] == -1]
-    waited = lambda f: max((r["f_slowest_rank_time"] - mean(r) for r in shared_of(f)), default=None)
-    slowest = lambda f: max((r["f_slowest_rank_time"] for r in shared_of(f)), default=None)
+    # Processes that leave POSIX to aggregators wait for them in MPI-IO.
+    calls_of = lambda f: [r for r in mpiio[f["record_id"]] if r["rank"] == -1] if collective(f) else shared_of(f)
+    waited = lambda f: max((r["f_slowest_rank_time"] - mean(r) for r in calls_of(f)), default=None)
+    slowest = lambda f: max((r["f_slowest_rank_time"] for r in calls_of(f)), default=None)
     lost = lambda weights: sum(waited(f) for _, f in weights if waited(f) is not None) if any(waited(f) is not None for _, f in weights) else None
     weights = weigh(lambda f: 1, lambda f: f["sharing"] == "shared" and moved(f) >= 1e8 and (cv(mpiio if collective(f) else posix, f) or 0) > 0.5)
     add("P18", weights, len(weights), None, weights, lost(weights))
