@@ -10,7 +10,7 @@ lakes and asked. A finding of `root_causes` is a row for a log and direction. Wh
 Exit 1 unless, over all seeds: precision and recall of root_causes at effect 5 are at least 0.99, and it finds nothing in
 clean months; pages name the planted cause first or second in at least 0.97 of the jobs of effect 5 (the aim is all), and name it
 in two thirds of those of effect 2; of the logs without a planted cause at most 0.5 % have a cause on their page, and 2 % a note; at
-least 0.93 of the first-named causes are planted (the aim is 0.95). The thresholds stand in queries/rules; what an effect means is
+least 0.95 of the first-named causes are planted. Decoys that are slow by what counters tell stand apart. The thresholds stand in queries/rules; what an effect means is
 written in src/synth/scenario/cause.rs.
 """
 
@@ -33,6 +33,8 @@ HABITS = {
     "stdio_bulk": {"stdio_high_usage"},
 }
 RULES = {path.stem: tomllib.loads(path.read_text()) for path in (pathlib.Path(__file__).parent.parent / "queries/rules").glob("*.toml")}
+# Decoys of causes in time whose files are slow by a habit that counters tell: small requests that follow one another.
+SLOW_DECOYS = {"small_consec"}
 # What touches and costs less is a note: MIN_SHARE of src/answer/rules.rs.
 MIN_SHARE = 0.05
 
@@ -98,7 +100,8 @@ class Pages:
         for job in planted:
             expected, findings = HABITS[job["habit"]] if job["habit"] else set(job["causes"]), named.get(int(job["job_id"]), [])
             causes = [rule for rule, is_cause in findings if is_cause]
-            group = self.counts[f"effect {job['effect']:g}" if expected else "nothing planted"]
+            kind = f"effect {job['effect']:g}" if expected else f"decoy {job['decoy']}" if job["decoy"] in SLOW_DECOYS else "nothing planted"
+            group = self.counts[kind]
             group["logs"] += 1
             group["cause"] += bool(causes)
             group["note"] += any(not is_cause for _, is_cause in findings)
@@ -107,18 +110,19 @@ class Pages:
             group["first"] += bool(causes) and causes[0] in expected
             for cause in [job["habit"]] if job["habit"] else expected or {NOTHING}:
                 for rule in causes[:1] or [NOTHING]:
-                    self.matrix[f"effect {job['effect']:g}" if expected else "nothing planted"][cause, rule] += 1
+                    self.matrix[kind][cause, rule] += 1
 
     def lines(self):
         yield from ["| jobs | logs | with a cause | with a note | planted cause named | first or second | first |", "|---|---|---|---|---|---|---|"]
         for name in sorted(self.counts):
             group = self.counts[name]
-            yield f"| {name} | {group['logs']} | {group['cause']} | {group['note']} | " + (f"{group['named']} | {group['first or second']} | {group['first']} |" if name != "nothing planted" else "- | - | - |")
+            yield f"| {name} | {group['logs']} | {group['cause']} | {group['note']} | " + (f"{group['named']} | {group['first or second']} | {group['first']} |" if name.startswith("effect") else "- | - | - |")
         yield ""
         yield f"First-named causes that are planted: {share(*self.precision())}."
 
     def precision(self):
-        return sum(group["first"] for group in self.counts.values()), sum(group["cause"] for group in self.counts.values())
+        groups = [group for name, group in self.counts.items() if not name.startswith("decoy")]
+        return sum(group["first"] for group in groups), sum(group["cause"] for group in groups)
 
     def failed(self):
         five, two, others = (self.counts[name] for name in ("effect 5", "effect 2", "nothing planted"))
@@ -128,7 +132,7 @@ class Pages:
             (two["named"] >= 2 / 3 * two["logs"] > 0, "fewer than two thirds of effect 2 are named"),
             (others["cause"] <= 0.005 * others["logs"] and others["logs"], "more than 0.5 % of the logs without a planted cause have one on their page"),
             (others["note"] <= 0.02 * others["logs"], "more than 2 % of them have a note"),
-            (first >= 0.93 * all_first > 0, "fewer than 0.93 of the first-named causes are planted"),
+            (first >= 0.95 * all_first > 0, "fewer than 0.95 of the first-named causes are planted"),
         ):
             if not holds:
                 yield why

@@ -104,8 +104,8 @@ struct OfLog {
 /// Time by process: of shared records the part of one process, and what the slowest has in records of its own.
 const TIME: &str = "(coalesce(\"all\", 0) / nprocs + coalesce(\"one\", 0))";
 
-/// Bytes of the files in the time of the slowest process.
-const RATE: &str = "ratio(\"moved\", coalesce(\"slow\", 0) + coalesce(\"one\", 0))";
+/// Bytes of the files in the time of the slowest process; where shared records do not tell it, in that of the mean one.
+const RATE: &str = "ratio(\"moved\", greatest(coalesce(\"slow\", 0), coalesce(\"all\", 0) / nprocs) + coalesce(\"one\", 0))";
 
 impl OfLogs {
     pub(super) fn new(log: &Columns) -> Result<Self> {

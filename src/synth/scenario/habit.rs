@@ -105,6 +105,8 @@ impl Habit {
                     // Each process asks some times more.
                     let count = read.count() + 16 * file.procs;
                     (read.bytes, read.sizes, read.gap) = (0, vec![(0, count)], 0);
+                    // Each is where the one before ended.
+                    (read.consecutive, read.sequential) = (count - file.procs, count - file.procs);
                 }
             }
             Self::Misaligned | Self::StdioBulk => {}

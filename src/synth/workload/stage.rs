@@ -23,7 +23,7 @@ impl Requests {
     /// Large ones, one after another.
     pub(crate) fn good(random: &mut Random) -> Self {
         Self {
-            size: *random.pick(&[1, 2, 4, 8, 16]) << 20,
+            size: *random.pick(&[2, 4, 8, 16]) << 20,
             consecutive: random.float(0.86, 0.97),
             exact: true,
         }

@@ -154,7 +154,7 @@ def rules(log, files, own, nodes):
                 else:
                     single[record["rank"]] += spent
         one = max(single.values(), default=0)
-        return Time(shared / P + one, slowest + one)
+        return Time(shared / P + one, max(slowest, shared / P) + one)
 
     total = lambda weights: sum(weight for weight, _ in weights)
     counted = lambda name: sum(f[name] or 0 for f in files if f[name] is not None)
