@@ -76,7 +76,7 @@ def pages(iolode, lake):
     for row in ask("SELECT job_id, log_id, cause, direction, share, share_busy, cost, io_hours FROM root_causes(both => false)"):
         io_time = logs[row["log_id"]]["io_time"]
         io_share = None if row["io_hours"] is None or not io_time else 3600 * row["io_hours"] / io_time
-        add(row, row["cause"], io_share, row["share"] is not None and row["share_busy"] is not None)
+        add(row, row["cause"], io_share, row["share_busy"] is not None)
     for name, rule in RULES.items():
         if rule["facts"] in ("directory", "burst"):
             condition = rule["condition"].format(**rule["thresholds"])

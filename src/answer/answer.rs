@@ -143,7 +143,7 @@ pub struct Finding {
     pub direction: Option<String>,
     /// critical or warning.
     pub severity: Severity,
-    /// Whether it is a cause; else it is a note: it touches little of the I/O time, or holds by windows or busy times alone.
+    /// Whether it is a cause; else it is a note: it touches little of the I/O time, or holds by windows alone.
     pub is_cause: bool,
     /// The finding in words.
     pub sentence: String,

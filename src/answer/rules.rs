@@ -1,7 +1,7 @@
 //! From the rows that rules are met by to findings: which of them are causes, and their order.
 //!
 //! In: rows of `root_causes`, of `advice` and of the relations of `queries/facts`, as maps from column to value. Out: [`Findings`], by severity, those that cost most first. A finding that
-//! touches little of the I/O time, or that holds by windows or by busy times alone, is a note and stands behind. The rules themselves lie in
+//! touches little of the I/O time, or that holds by windows alone, is a note and stands behind. The rules themselves lie in
 //! `queries/rules`.
 
 use super::answer::{Finding, Findings, KnownBy};
@@ -163,7 +163,8 @@ fn of_files(known: &Known<'_>, rows: &[&Row]) -> Option<Finding> {
     said.insert("share".into(), by_windows.or(by_busy_times)?.clone());
     let rule = rule(text(row, "cause"))?;
     let known_by = known_by(row);
-    let is_cause = known_by == KnownBy::Intervals && matters(known, cost, io_share);
+    // A file that is only open costs nothing.
+    let is_cause = known_by != KnownBy::Windows && matters(known, cost, io_share);
     Some(Finding {
         sentence: format!(
             "{}{}{}",

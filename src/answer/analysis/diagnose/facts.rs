@@ -476,3 +476,22 @@ async fn files(
     }
     Ok(files)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::rules::rule;
+
+    #[test]
+    fn no_rule_about_directories_or_bursts_needs_less_than_is_asked_for() {
+        let of = |name: &str, threshold: &str| {
+            let value = &rule(name).unwrap().thresholds[threshold];
+            let integer = value.as_integer().map(|value| value as f64);
+            value.as_float().or(integer).unwrap()
+        };
+        assert!(of("create_storm", "min_files") >= MANY as f64);
+        assert!(of("create_storm", "min_time") >= LEAST);
+        assert!(of("checkpoint_bursts", "min_bursts") >= SEVERAL as f64);
+        assert!(of("checkpoint_bursts", "min_time") >= LEAST);
+    }
+}
