@@ -33,6 +33,11 @@ HABITS = {
     "stdio_bulk": {"stdio_high_usage"},
 }
 RULES = {path.stem: tomllib.loads(path.read_text()) for path in (pathlib.Path(__file__).parent.parent / "queries/rules").glob("*.toml")}
+# Rules about counters that say the same of a planted cause.
+SAME = {
+    "small_requests": {"small_reads", "small_reads_shared", "small_writes", "small_writes_shared", "random_reads", "random_writes", "small_appends"},
+    "one_ost": {"narrow_stripes"},
+}
 # Decoys of causes in time whose files are slow by a habit that counters tell: small requests that follow one another.
 SLOW_DECOYS = {"small_consec"}
 # What touches and costs less is a note: MIN_SHARE of src/answer/rules.rs.
@@ -98,7 +103,8 @@ class Pages:
 
     def add(self, planted, named):
         for job in planted:
-            expected, findings = HABITS[job["habit"]] if job["habit"] else set(job["causes"]), named.get(int(job["job_id"]), [])
+            causes = set(job["causes"]).union(*(SAME.get(cause, set()) for cause in job["causes"]))
+            expected, findings = HABITS[job["habit"]] if job["habit"] else causes, named.get(int(job["job_id"]), [])
             causes = [rule for rule, is_cause in findings if is_cause]
             kind = f"effect {job['effect']:g}" if expected else f"decoy {job['decoy']}" if job["decoy"] in SLOW_DECOYS else "nothing planted"
             group = self.counts[kind]
@@ -108,7 +114,7 @@ class Pages:
             group["named"] += bool(expected & set(causes))
             group["first or second"] += bool(expected & set(causes[:2]))
             group["first"] += bool(causes) and causes[0] in expected
-            for cause in [job["habit"]] if job["habit"] else expected or {NOTHING}:
+            for cause in [job["habit"]] if job["habit"] else job["causes"] or [NOTHING]:
                 for rule in causes[:1] or [NOTHING]:
                     self.matrix[kind][cause, rule] += 1
 
