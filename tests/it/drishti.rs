@@ -51,7 +51,8 @@ fn each_real_log_has_the_triggers_that_the_tool_gives_it() {
 }
 
 /// Section 4 of its rules with their defaults, and the number that decides of each. It knows no Slurm and no layouts, so that it leaves out M09
-/// and M10. It has no I rules: those are ours.
+/// and M10. It has no I rules: those are ours. Small and misaligned requests it counts over all files, and waiting in collective files by POSIX; ours go
+/// file by file, and by MPI-IO, and are compared with an oracle of their own.
 fn each_real_log_has_the_habits_that_an_independent_computation_finds() {
     let reference = reference();
     let expected = reference["corrected"]["values"].as_object().unwrap();
@@ -66,17 +67,18 @@ fn each_real_log_has_the_habits_that_an_independent_computation_finds() {
             .next()
             .unwrap();
         let code = row["code"].as_str().unwrap();
-        if !["M09", "M10"].contains(&code) && !code.starts_with('I') {
+        if !OTHERS.contains(&code) && !code.starts_with('I') {
             let codes = found.entry(log.into()).or_default();
             assert!(codes.insert(code.into(), row["value"].clone()).is_none());
         }
     }
     for (log, codes) in expected {
-        let codes = codes.as_object().unwrap();
+        let mut codes = codes.as_object().unwrap().clone();
+        codes.retain(|code, _| !OTHERS.contains(&code.as_str()));
         let found = found.remove(log).unwrap_or_default();
         let names = |codes: &Map<String, Value>| codes.keys().cloned().collect::<BTreeSet<_>>();
-        assert_eq!(names(&found), names(codes), "{log}");
-        for (code, value) in codes {
+        assert_eq!(names(&found), names(&codes), "{log}");
+        for (code, value) in &codes {
             let [value, ours] = [value, &found[code]].map(|value| value.as_f64().unwrap());
             // Seconds have three digits there, shares four; counts and bytes are exact.
             let near = if ["M06", "M07", "P17"].contains(&code.as_str()) {
@@ -92,6 +94,9 @@ fn each_real_log_has_the_habits_that_an_independent_computation_finds() {
     }
     assert!(found.is_empty(), "{found:?}");
 }
+
+/// Rules that the computation does not have, or has otherwise.
+const OTHERS: [&str; 8] = ["M09", "M10", "P05", "P06", "P08", "P15", "P16", "P19"];
 
 fn reference() -> Value {
     let text = std::fs::read_to_string(shared_data().join("reference/drishti_triggers.json"));

@@ -1,7 +1,6 @@
 //! What may be planted in a job: causes of slow I/O that a program itself is to blame for, decoys that only look like one,
 //! and parts in the month of a slow OST. Data alone; the names of variants are those of truth.json.
 
-use super::habit::Habit;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -19,6 +18,22 @@ pub(crate) enum Cause {
     OneFile,
     /// Requests of at most 1 KiB that do not follow one another.
     SmallRequests,
+}
+
+/// A habit that costs I/O time and that counters tell (`habit`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Habit {
+    /// Parts of a file are written through MPI-IO, which reads blocks, changes and writes them.
+    Sieving,
+    /// No request begins on a block of the file system.
+    Misaligned,
+    /// Each process opens a file of its own, and waits for the metadata server.
+    MetadataStorm,
+    /// Reads at the end of a file, from which no byte comes.
+    EmptyReads,
+    /// Much data through STDIO, in its buffers of 4 KiB.
+    StdioBulk,
 }
 
 /// A healthy job that resembles one with a cause.
@@ -117,6 +132,25 @@ pub(crate) fn odds(causes: &[Cause], effect: f64) -> f64 {
     match causes.contains(&Cause::OneFile) {
         true => 4.0 * effect,
         false => effect - 1.0,
+    }
+}
+
+impl Habit {
+    pub(crate) const ALL: [Self; 5] = [
+        Self::Sieving,
+        Self::Misaligned,
+        Self::MetadataStorm,
+        Self::EmptyReads,
+        Self::StdioBulk,
+    ];
+
+    /// The direction that it has, if only one makes sense.
+    pub(crate) fn direction(self) -> Option<Direction> {
+        match self {
+            Self::Sieving => Some(Direction::Write),
+            Self::EmptyReads => Some(Direction::Read),
+            _ => None,
+        }
     }
 }
 

@@ -3,47 +3,13 @@
 //! A habit has a share of the time as a cause has (`case`); its files are shared by all processes, striped widely, and used
 //! in large requests, so that nothing else is the matter with them.
 
-use super::cause::Direction;
+use super::cause::Habit;
 use crate::math::random::Random;
 use crate::synth::system::next_osts;
 use crate::synth::workload::stage::{Requests, Stage, TimedFile};
 use crate::synth::workload::{Api, FileUse, Library};
-use serde::Serialize;
-
-/// A habit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Habit {
-    /// Parts of a file are written through MPI-IO, which reads blocks, changes and writes them.
-    Sieving,
-    /// No request begins on a block of the file system.
-    Misaligned,
-    /// Each process opens a file of its own, and waits for the metadata server.
-    MetadataStorm,
-    /// Reads at the end of a file, from which no byte comes.
-    EmptyReads,
-    /// Much data through STDIO, in its buffers of 4 KiB.
-    StdioBulk,
-}
 
 impl Habit {
-    pub(crate) const ALL: [Self; 5] = [
-        Self::Sieving,
-        Self::Misaligned,
-        Self::MetadataStorm,
-        Self::EmptyReads,
-        Self::StdioBulk,
-    ];
-
-    /// The direction that it has, if only one makes sense.
-    pub(crate) fn direction(self) -> Option<Direction> {
-        match self {
-            Self::Sieving => Some(Direction::Write),
-            Self::EmptyReads => Some(Direction::Read),
-            _ => None,
-        }
-    }
-
     /// Its files, all at once.
     pub(crate) fn stages(self, random: &mut Random, nprocs: i64, left_out: i64) -> Vec<Stage> {
         let files = match self {

@@ -1,8 +1,7 @@
 //! Which job is what: program, size, bytes, time, and what is wrong with it.
 
-use super::cause::{Cause, Decoy, EFFECTS, PLANTS, Planted};
+use super::cause::{Cause, Decoy, EFFECTS, Habit, PLANTS, Planted};
 use super::fault;
-use super::habit::Habit;
 use super::job::{Job, Release, Scenario, USERS, block_id};
 use crate::math::random::{Random, mix};
 use crate::synth::month::{Kind, Month};

@@ -6,8 +6,7 @@
 
 use super::{Access, Api, Workload, union};
 use crate::math::random::Random;
-use crate::synth::scenario::cause::Direction;
-use crate::synth::scenario::habit::Habit;
+use crate::synth::scenario::cause::{Direction, Habit};
 use crate::synth::system::DEFAULT_STRIPE;
 
 /// The requests of a file.
