@@ -7,7 +7,8 @@
 //! `log` is a struct of the columns of a log that conditions name, `nprocs` among them.
 
 use super::columns::{Columns, Once, numbers};
-use super::sums::{NUMBERS, element};
+use super::rule_sum::NUMBERS;
+use super::sums::element;
 use super::{Facts, Rule, of};
 use datafusion::arrow::array::{
     Array, ArrayRef, AsArray, Float64Array, Int64Array, ListArray, StringArray, StructArray,

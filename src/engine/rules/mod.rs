@@ -18,7 +18,7 @@
 //! | file | what it is |
 //! |---|---|
 //! | `intervals` | rules about `file` and `job` as SQL, in `queries/iominer/root_causes.sql` |
-//! | `sums`, `findings` | rules about `counters`: aggregate over the files of a log; those that hold for it |
+//! | `rule_sum`, `sums`, `findings` | rules about `counters`: aggregate over the files of a log; those that hold for it |
 //! | `columns` | their expressions, compiled once for a program |
 //! | `counters` | what stands of them in `queries/advice/advice.sql` |
 //! | `sentence` | a finding in words |
@@ -74,6 +74,7 @@ pub mod counters;
 mod edges;
 pub(super) mod findings;
 pub mod intervals;
+mod rule_sum;
 pub mod sentence;
 pub(super) mod sums;
 

@@ -8,6 +8,7 @@
 //! of the time of all processes that the slowest has, and of times.
 
 use super::columns::{Columns, Once, numbers};
+use super::rule_sum::{ALL, COST, FILES, MOVED, NUMBERS, ONE, OfRule, SLOW, SUM, TOUCHED, WHOLE};
 use super::{Facts, Rule, of};
 use crate::engine::functions::{Grouped, passing};
 use datafusion::arrow::array::{
@@ -30,20 +31,6 @@ use std::sync::Arc;
 
 /// Process of records that all processes share.
 const SHARED: i64 = -1;
-
-/// The sums of a rule over the files of a log.
-///
-/// | field | what it is |
-/// |---|---|
-/// | `sum`, `whole` | of the weights; of what they are a part of |
-/// | `least` | the least `least` of files with weight |
-/// | `cost`, `touched`, `moved` | of files with weight in which it matters |
-/// | `files` | with weight |
-/// | `best`, `record_id` | the greatest weight, and the file that has it; of several that of the least id |
-/// | `all`, `slow`, `one` | `time` of these files: in shared records; of the slowest process in those; of the process with most of it in records of its own |
-pub(super) const NUMBERS: [&str; 11] = [
-    "sum", "whole", "least", "cost", "touched", "files", "best", "all", "one", "moved", "slow",
-];
 
 /// The fields of an element.
 pub(super) fn element() -> Fields {
@@ -208,65 +195,6 @@ impl Rule {
         let files = self.with_thresholds(self.files.as_deref().unwrap_or("true"));
         let sql = self.with_thresholds(sql);
         format!("CASE WHEN {files} THEN CAST({sql} AS DOUBLE) END")
-    }
-}
-
-/// The sums of a rule; NaN where nothing was added.
-#[derive(Clone, Copy)]
-struct OfRule {
-    numbers: [f64; NUMBERS.len()],
-    record: u64,
-}
-
-const SUM: usize = 0;
-const WHOLE: usize = 1;
-const LEAST: usize = 2;
-const COST: usize = 3;
-const TOUCHED: usize = 4;
-const FILES: usize = 5;
-const BEST: usize = 6;
-const ALL: usize = 7;
-const ONE: usize = 8;
-const MOVED: usize = 9;
-const SLOW: usize = 10;
-
-impl OfRule {
-    const NONE: Self = Self {
-        numbers: [f64::NAN; NUMBERS.len()],
-        record: u64::MAX,
-    };
-
-    fn add(&mut self, of: usize, value: f64) {
-        let sum = &mut self.numbers[of];
-        *sum = if sum.is_nan() { value } else { *sum + value };
-    }
-
-    fn lower(&mut self, to: f64) {
-        self.numbers[LEAST] = self.numbers[LEAST].min(to);
-    }
-
-    /// A file with this weight, or without one (NaN).
-    fn see(&mut self, weight: f64, record: u64) {
-        let best = self.numbers[BEST];
-        let is_better = match (weight.is_nan(), best.is_nan()) {
-            (true, true) => record < self.record,
-            (true, false) => false,
-            (false, true) => true,
-            _ => weight > best || weight == best && record < self.record,
-        };
-        if is_better {
-            (self.numbers[BEST], self.record) = (weight, record);
-        }
-    }
-
-    fn merge(&mut self, other: &Self) {
-        for of in [SUM, WHOLE, COST, TOUCHED, FILES, ALL, MOVED, SLOW] {
-            if !other.numbers[of].is_nan() {
-                self.add(of, other.numbers[of]);
-            }
-        }
-        self.lower(other.numbers[LEAST]);
-        self.see(other.numbers[BEST], other.record);
     }
 }
 
