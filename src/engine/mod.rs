@@ -74,8 +74,8 @@ use session::options::{Fallback, Options};
 use session::state;
 use sql::param_names::CallNames;
 use sql::{
-    all_sets, headings, long_chains, order_aliases, order_all, order_positions, refused_clauses,
-    summarize, time_zone, using,
+    all_sets, headings, long_chains, named_windows, order_aliases, order_all, order_positions,
+    refused_clauses, summarize, time_zone, using,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -402,6 +402,7 @@ impl Engine {
         let catalogs = pinned.clone().list();
         local_files::add(&mut statement, self.local_files, &state, catalogs.as_ref()).await?;
         state.register_catalog_list(catalogs);
+        named_windows::write_out(&mut statement);
         let by_all = order_all::mark(&mut statement)?;
         self.register_called(&statement, &pinned, &mut state)
             .await?;

@@ -86,7 +86,7 @@ fn aliases(select: &Select) -> Vec<String> {
     aliases.collect()
 }
 
-fn normal(name: &Ident) -> String {
+pub(super) fn normal(name: &Ident) -> String {
     match name.quote_style {
         Some(_) => name.value.clone(),
         None => name.value.to_lowercase(),

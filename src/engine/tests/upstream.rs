@@ -159,3 +159,35 @@ fn a_key_that_distinct_makes_of_one_side_is_taken_for_one_of_all_rows() {
     let plan = plan(sql);
     assert!(!plan.contains("x@1 ASC"), "{plan}");
 }
+
+/// Right would be `2 | 18`: the condition on `d.id` is one on `u.id`.
+#[test]
+fn a_union_with_one_side_of_rows_takes_columns_by_name() {
+    let sql = "WITH w AS (SELECT * FROM (VALUES (1, 0.0::double, 'scratch', 1), (2, 0.0, 'scratch', 2), (8, 1.5, 'scratch', 2), (10, 0.0, 'ok', 1)) \
+               AS v (id, z, fs, log_id)) SELECT count(*), sum(d.id) FROM (SELECT u.id AS id FROM w t FULL JOIN w u ON t.log_id = u.log_id AND t.fs = u.fs \
+               WHERE t.z IS NOT DISTINCT FROM 0.0::double UNION SELECT 3 WHERE false) d WHERE d.id > 7";
+    assert_ne!(answer(sql), ["2 | 18"]);
+}
+
+#[test]
+fn keys_of_one_name_beside_a_distinct_aggregate_are_refused() {
+    let sql = "SELECT CAST(k AS VARCHAR) AS g, k, count(DISTINCT v) FROM (VALUES (1, 5), (1, 6)) AS t(k, v) GROUP BY CAST(k AS VARCHAR), k";
+    let refused = block_on(async {
+        plain(2)
+            .sql(sql)
+            .await
+            .unwrap()
+            .collect()
+            .await
+            .unwrap_err()
+    });
+    let refused = refused.to_string();
+    assert!(refused.contains("unique expression names"), "{refused}");
+}
+
+#[test]
+fn a_window_of_a_scalar_subquery_is_not_found() {
+    let sql = "SELECT (SELECT max(n) FROM (SELECT count(*) OVER w AS n FROM (VALUES (1)) AS t(v) WINDOW w AS (ORDER BY v)))";
+    let refused = block_on(plain(2).sql(sql)).unwrap_err().to_string();
+    assert!(refused.contains("window w is not defined"), "{refused}");
+}

@@ -9,6 +9,7 @@
 //! - Functions that compute floats may give a NaN of either sign, or -0.0; their results are made canonical ([`crate::engine::logical::canonical_floats`]).
 
 use super::percentile_values::Percentile;
+use super::regr_r2::RegrR2;
 use super::sum::{DistinctTotal, STATE, Total, Totals};
 use crate::engine::logical::canonical_floats;
 use datafusion::arrow::array::{ArrayRef, ArrowPrimitiveType, BooleanArray};
@@ -46,7 +47,7 @@ const CORRECTED: &[(&str, Correction)] = &[
     ("corr", Correction::Canonical),
     ("regr_slope", Correction::Canonical),
     ("regr_intercept", Correction::Canonical),
-    ("regr_r2", Correction::Canonical),
+    ("regr_r2", Correction::RegrR2),
     ("regr_avgx", Correction::Canonical),
     ("regr_avgy", Correction::Canonical),
     ("regr_sxx", Correction::Canonical),
@@ -71,6 +72,8 @@ pub(in crate::engine) enum Correction {
     Canonical,
     /// The result is computed to the last digit.
     Percentile,
+    /// The result for one y is 1.
+    RegrR2,
 }
 
 /// Puts corrected functions in the place of DataFusion's in a session's list.
@@ -136,6 +139,10 @@ impl AggregateUDFImpl for Corrected {
             (Correction::Percentile, ..) => {
                 Percentile::accumulator(args, |args| self.inner.accumulator(args))?
             }
+            (Correction::RegrR2, ..) => {
+                let inner = Box::new(RegrR2(self.inner.accumulator(args)?));
+                self.canonical(&data_type, inner)
+            }
             _ => self.canonical(&data_type, self.inner.accumulator(args)?),
         })
     }
@@ -147,6 +154,10 @@ impl AggregateUDFImpl for Corrected {
             (Correction::Sum, DataType::UInt64, false) => Box::new(Total::<UInt64Type>::new()),
             (Correction::Percentile, ..) => {
                 Percentile::accumulator(args, |args| self.inner.create_sliding_accumulator(args))?
+            }
+            (Correction::RegrR2, ..) => {
+                let inner = Box::new(RegrR2(self.inner.create_sliding_accumulator(args)?));
+                self.canonical(&data_type, inner)
             }
             _ => self.canonical(&data_type, self.inner.create_sliding_accumulator(args)?),
         })

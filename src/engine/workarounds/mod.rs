@@ -24,6 +24,7 @@ pub(in crate::engine) mod order_twice;
 pub(in crate::engine) mod percentile_cont;
 mod percentile_values;
 pub(in crate::engine) mod range_frames;
+mod regr_r2;
 pub(in crate::engine) mod signed_counts;
 pub(in crate::engine) mod sum;
 pub(in crate::engine) mod to_char;

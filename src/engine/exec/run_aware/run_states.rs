@@ -75,7 +75,9 @@ impl Reduction {
             Correction::Sum => return numbers.then_some(Self::Sum),
             Correction::Least => Self::Least,
             Correction::Greatest => Self::Greatest,
-            Correction::Canonical | Correction::Percentile => return None,
+            Correction::Canonical | Correction::Percentile | Correction::RegrR2 => {
+                return None;
+            }
         };
         let times = matches!(data_type, DataType::Timestamp(..) | DataType::Duration(_));
         (numbers || times).then_some(reduction)

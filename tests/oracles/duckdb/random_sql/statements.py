@@ -269,8 +269,7 @@ class Statements:
         items, columns = [], []
         for expr in exprs:
             alias = self.name(prefix)
-            keep = expr.op == "column" and self.chance(0.6) and expr.args[1] not in [c.name for c in columns]
-            alias = expr.args[1] if keep else alias
+            alias = self.column_name(expr, [c.name for c in columns]) or alias
             items.append(Item(expr, alias))
             values, ndv = [], 50
             if expr.op == "column":
@@ -278,6 +277,14 @@ class Statements:
                 values, ndv = (found[0].values, found[0].ndv) if found else ([], 50)
             columns.append(Column(alias, expr.type, expr.mag, expr.rough, ndv, values))
         return items, columns
+
+    def column_name(self, expr, taken):
+        """Now and then the name of the column that an output is, or is a function of."""
+        while expr.op != "column":
+            if not self.chance(0.25) or not expr.args or not isinstance(expr.args[0], Expr):
+                return None
+            expr = expr.args[0]
+        return expr.args[1] if self.chance(0.6) and expr.args[1] not in taken else None
 
     def where(self, scope):
         count = self.rng.choice([0, 0, 1, 1, 1, 2])

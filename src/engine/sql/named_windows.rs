@@ -1,0 +1,158 @@
+//! `sum(v) OVER w .. WINDOW w AS (..)` is written out before DataFusion plans it.
+//!
+//! DataFusion 55.2 looks for a window's name in the list of SELECT alone, not in QUALIFY and ORDER BY. It looks into subqueries of that list as well,
+//! before they are planned, and refuses a window that the subquery defines: "The window w is not defined".
+
+use super::order_aliases::normal;
+use datafusion::sql::parser::Statement;
+use datafusion::sql::sqlparser::ast::{
+    Expr, NamedWindowDefinition, NamedWindowExpr, OrderByKind, Query, Select, SetExpr, VisitMut,
+    VisitorMut, WindowType,
+};
+use std::ops::ControlFlow;
+
+/// Puts the definition of each window in the place of its name. A name without a definition stays: DataFusion refuses it.
+pub(in crate::engine) fn write_out(statement: &mut Statement) {
+    let _ = super::visit::visit_mut(statement, &mut Selects);
+}
+
+struct Selects;
+
+impl VisitorMut for Selects {
+    type Break = ();
+
+    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
+        if let (SetExpr::Select(select), Some(order_by)) = (&*query.body, &mut query.order_by)
+            && let OrderByKind::Expressions(terms) = &mut order_by.kind
+            && !select.named_window.is_empty()
+        {
+            let _ = terms.visit(&mut Names::of(&select.named_window));
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<()> {
+        if !select.named_window.is_empty() {
+            let mut names = Names::of(&select.named_window);
+            let _ = select.projection.visit(&mut names);
+            let _ = select.qualify.visit(&mut names);
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// The windows of one SELECT, and how many of its subqueries stand around what is looked at.
+struct Names {
+    windows: Vec<NamedWindowDefinition>,
+    depth: usize,
+}
+
+impl Names {
+    fn of(windows: &[NamedWindowDefinition]) -> Self {
+        Self {
+            windows: windows.to_vec(),
+            depth: 0,
+        }
+    }
+
+    /// What a name stands for. `WINDOW a AS b` is another's name: as many steps as there are windows are enough, unless names go round.
+    fn window(&self, over: &WindowType) -> Option<WindowType> {
+        let mut over = over.clone();
+        for _ in &self.windows {
+            let WindowType::NamedWindow(name) = &over else {
+                break;
+            };
+            let named = |window: &&NamedWindowDefinition| normal(&window.0) == normal(name);
+            over = match &self.windows.iter().find(named)?.1 {
+                NamedWindowExpr::NamedWindow(other) => WindowType::NamedWindow(other.clone()),
+                NamedWindowExpr::WindowSpec(window) => WindowType::WindowSpec(window.clone()),
+            };
+        }
+        Some(over)
+    }
+}
+
+impl VisitorMut for Names {
+    type Break = ();
+
+    fn pre_visit_query(&mut self, _query: &mut Query) -> ControlFlow<()> {
+        self.depth += 1;
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_query(&mut self, _query: &mut Query) -> ControlFlow<()> {
+        self.depth -= 1;
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+        if let (Expr::Function(function), 0) = (expr, self.depth)
+            && let Some(over) = &function.over
+            && let Some(window) = self.window(over)
+        {
+            function.over = Some(window);
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::engine::functions::tests::ask;
+
+    const T: &str = "(VALUES ('a', 1), ('a', 2), ('b', 4)) AS t(g, v)";
+
+    /// By hand; so do PostgreSQL and, where it has the clause, DuckDB.
+    #[test]
+    fn a_window_is_known_wherever_its_select_names_it() {
+        for (sql, rows) in [
+            (
+                format!(
+                    "SELECT (SELECT max(s) FROM (SELECT sum(v) OVER w AS s FROM {T} WINDOW w AS (PARTITION BY g)))"
+                ),
+                &["4"][..],
+            ),
+            (
+                format!(
+                    "SELECT (SELECT sum(v) OVER w FROM {T} WINDOW w AS (ORDER BY v) ORDER BY v DESC LIMIT 1) AS s, count(*) OVER W \
+                     FROM (VALUES (1), (2)) AS u(x) WINDOW w AS ()"
+                ),
+                &["7 | 2", "7 | 2"],
+            ),
+            (
+                format!(
+                    "SELECT g, v FROM {T} WINDOW \"w\" AS (PARTITION BY g ORDER BY v DESC) QUALIFY row_number() OVER w = 1 ORDER BY v"
+                ),
+                &["a | 2", "b | 4"],
+            ),
+            (
+                format!(
+                    "SELECT v FROM {T} WINDOW w AS (PARTITION BY g) ORDER BY sum(v) OVER w DESC, v DESC"
+                ),
+                &["4", "2", "1"],
+            ),
+            (
+                format!(
+                    "SELECT sum(v) OVER a AS s FROM {T} WINDOW a AS b, b AS (ORDER BY v) ORDER BY s"
+                ),
+                &["1", "3", "7"],
+            ),
+        ] {
+            assert_eq!(ask(&sql).unwrap(), rows, "{sql}");
+        }
+    }
+
+    #[test]
+    fn a_window_of_another_select_is_not_known() {
+        for sql in [
+            format!("SELECT sum(v) OVER x FROM {T} WINDOW w AS (ORDER BY v)"),
+            format!("SELECT sum(v) OVER a FROM {T} WINDOW a AS b, b AS a"),
+            format!(
+                "SELECT (SELECT sum(v) OVER w FROM {T} LIMIT 1), count(*) OVER w FROM {T} WINDOW w AS ()"
+            ),
+        ] {
+            let refused = ask(&sql).unwrap_err().to_string();
+            assert!(refused.contains("window"), "{sql}: {refused}");
+        }
+    }
+}
