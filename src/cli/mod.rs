@@ -14,6 +14,7 @@ mod exit;
 mod ingest;
 mod inspect;
 mod interrupt;
+mod limits;
 mod lake;
 mod lake_args;
 mod open;
@@ -100,6 +101,7 @@ impl Command {
 /// Runs the command that the process was started with.
 pub fn main() -> ExitCode {
     panics::report();
+    limits::make_file_size_an_error();
     // Queries are planned here, and as deep as their expressions go.
     let whole = std::thread::Builder::new().stack_size(crate::engine::STACK);
     let exit = match whole.spawn(run) {

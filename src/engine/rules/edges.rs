@@ -19,11 +19,23 @@ use toml::{Table, Value};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Edges {
-    holds: Table,
-    below: BTreeMap<String, Table>,
+pub(super) struct Edges {
+    pub(super) holds: Table,
+    pub(super) below: BTreeMap<String, Table>,
     #[serde(default)]
     but: BTreeMap<String, Table>,
+}
+
+impl Edges {
+    /// What changes, and whether the rule still holds then.
+    pub(super) fn changes(&self) -> impl Iterator<Item = (&Table, bool)> {
+        let below = self.below.values().map(|change| (change, false));
+        let but = self.but.values().map(|change| {
+            let holds = change.get("holds").and_then(Value::as_bool);
+            (change, holds.unwrap_or(false))
+        });
+        below.chain(but)
+    }
 }
 
 /// What stands in an edge and is no column of a file.
@@ -48,22 +60,14 @@ fn each_rule_holds_and_holds_no_more_where_one_threshold_is_just_not_met() {
             "{} does not hold",
             rule.name
         );
-        let below = edges
-            .below
-            .iter()
-            .map(|(name, change)| (name, change, false));
-        let but = edges.but.iter().map(|(name, change)| {
-            let holds = change.get("holds").and_then(Value::as_bool);
-            (name, change, holds.unwrap_or(false))
-        });
-        for (name, change, holds) in below.chain(but) {
+        for (change, holds) in edges.changes() {
             let mut log = edges.holds.clone();
             log.extend(change.clone());
+            let name = rule.name;
             assert_eq!(
                 found(&log).contains(&rule.code),
                 holds,
-                "{}: {name}",
-                rule.name
+                "{name}: {change:?}"
             );
         }
     }

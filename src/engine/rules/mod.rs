@@ -24,9 +24,9 @@
 //! | `sentence` | a finding in words |
 //!
 //! # Adding a rule
-//! One file `queries/rules/NAME.toml`, one line in [`RULES`], and a log on which it holds: of `counters` in `edges.toml`, with one just below each
-//! threshold; of others in `tests/slt/troubled_lake.rs`. The
-//! queries and `diagnose` then know it.
+//! One file `queries/rules/NAME.toml`, one line in [`RULES`], and its edges: facts for which it
+//! holds, and such that are just below each threshold, of `counters` in `edges.toml`, of others in `facts_edges.toml`, and for these a log in
+//! `tests/slt/troubled_lake.rs`. The queries and `diagnose` then know it.
 //!
 //! | key | what it is |
 //! |---|---|
@@ -72,6 +72,8 @@ mod columns;
 pub mod counters;
 #[cfg(test)]
 mod edges;
+#[cfg(test)]
+mod facts_edges;
 pub(super) mod findings;
 pub mod intervals;
 mod rule_sum;

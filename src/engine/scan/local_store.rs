@@ -7,7 +7,7 @@
 use datafusion::object_store::local::LocalFileSystem;
 use datafusion::object_store::path::Path;
 use datafusion::object_store::{
-    CopyOptions, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta, ObjectStore,
+    CopyOptions, Error, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta, ObjectStore,
     PutMultipartOptions, PutOptions, PutPayload, PutResult, RenameOptions, Result,
 };
 use futures::stream::BoxStream;
@@ -27,6 +27,20 @@ impl Display for LocalFiles {
     }
 }
 
+impl LocalFiles {
+    /// A pipe or a device in the place of a file would be waited for without end. What is missing, the object store says.
+    fn refuse_pipe(&self, location: &Path) -> Result<()> {
+        let path = self.0.path_to_filesystem(location)?;
+        match std::fs::metadata(&path) {
+            Ok(meta) if !meta.is_file() && !meta.is_dir() => Err(Error::Generic {
+                store: "LocalFileSystem",
+                source: format!("{} is not a regular file", path.display()).into(),
+            }),
+            _ => Ok(()),
+        }
+    }
+}
+
 #[async_trait::async_trait]
 impl ObjectStore for LocalFiles {
     async fn get_ranges(
@@ -38,15 +52,17 @@ impl ObjectStore for LocalFiles {
             total.checked_add(range.end.checked_sub(range.start)?)
         });
         if total.is_some_and(|total| total <= SMALL) {
-            let held = held(&self.0.path_to_filesystem(location)?, ranges);
-            if let Some(held) = held {
-                return Ok(held);
+            let cached = read_cached(&self.0.path_to_filesystem(location)?, ranges);
+            if let Some(cached) = cached {
+                return Ok(cached);
             }
         }
+        self.refuse_pipe(location)?;
         self.0.get_ranges(location, ranges).await
     }
 
     async fn get_opts(&self, location: &Path, options: GetOptions) -> Result<GetResult> {
+        self.refuse_pipe(location)?;
         self.0.get_opts(location, options).await
     }
 
@@ -101,12 +117,13 @@ impl ObjectStore for LocalFiles {
 
 /// These parts of a file if that takes no waiting; `None` also where anything is amiss, of which the object store knows what to say.
 #[cfg(target_os = "linux")]
-fn held(path: &std::path::Path, ranges: &[Range<u64>]) -> Option<Vec<bytes::Bytes>> {
+fn read_cached(path: &std::path::Path, ranges: &[Range<u64>]) -> Option<Vec<bytes::Bytes>> {
     use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2};
     use rustix::io::{ReadWriteFlags, preadv2};
     use std::io::IoSliceMut;
 
-    let to_read = OFlags::RDONLY | OFlags::CLOEXEC;
+    // A pipe is opened without waiting, and then cannot be read at a place.
+    let to_read = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
     let file = openat2(CWD, path, to_read, Mode::empty(), ResolveFlags::CACHED).ok()?;
     let part = |range: &Range<u64>| {
         let mut part = vec![0; usize::try_from(range.end - range.start).ok()?];
@@ -118,7 +135,7 @@ fn held(path: &std::path::Path, ranges: &[Range<u64>]) -> Option<Vec<bytes::Byte
 }
 
 #[cfg(not(target_os = "linux"))]
-fn held(_: &std::path::Path, _: &[Range<u64>]) -> Option<Vec<bytes::Bytes>> {
+fn read_cached(_: &std::path::Path, _: &[Range<u64>]) -> Option<Vec<bytes::Bytes>> {
     None
 }
 
@@ -150,7 +167,7 @@ mod tests {
     #[cfg(target_os = "linux")]
     fn what_was_just_written_is_read_without_waiting() {
         let (file, _, bytes) = file();
-        let read = held(file.path(), &[10..20, 30..31]);
+        let read = read_cached(file.path(), &[10..20, 30..31]);
         // Not every file system can say whether it would wait.
         let refused = {
             use rustix::io::{Errno, ReadWriteFlags, preadv2};
@@ -177,6 +194,23 @@ mod tests {
                 read.unwrap_err().to_string()
             };
             assert_eq!(told(&LocalFiles::default()), told(&LocalFileSystem::new()));
+        }
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_pipe_is_refused_at_once() {
+        let directory = tempfile::tempdir().unwrap();
+        let pipe = directory.path().join("part.parquet");
+        rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RUSR).unwrap();
+        let location = Path::from_absolute_path(&pipe).unwrap();
+        let store = LocalFiles::default();
+        let refused = [
+            block_on(store.get_ranges(&location, &[0..1])).unwrap_err(),
+            block_on(store.get_opts(&location, GetOptions::default())).unwrap_err(),
+        ];
+        for error in refused {
+            assert!(error.to_string().ends_with("part.parquet is not a regular file"), "{error}");
         }
     }
 }
