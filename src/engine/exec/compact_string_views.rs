@@ -1,4 +1,4 @@
-//! A physical optimizer rule: sorted rows that are merged hold their own text and no more.
+//! A physical optimizer rule: sorted rows that are merged keep buffers of their own text alone.
 //!
 //! Text is scanned as views, which point into the buffers that it was read into. A batch of a sort points into the buffers of all
 //! batches that its rows came from, and is counted with all of them: a sort of 3 million paths that ends with 128 MiB was refused them.
@@ -6,7 +6,7 @@
 //!
 //! ```text
 //! SortPreservingMergeExec: [bytes_written]
-//!   OwnTextExec
+//!   CompactStringViewsExec
 //!     SortExec: [bytes_written], preserve_partitioning=[true]
 //! ```
 //!
@@ -49,17 +49,17 @@ fn instead(node: &Node, _: &ConfigOptions) -> Result<Option<Node>> {
     if !sorted.is::<SortExec>() || !views {
         return Ok(None);
     }
-    let own = Arc::new(OwnTextExec { input: sorted });
-    replace_children_if_necessary(node.clone(), vec![own]).map(Some)
+    let compacted = Arc::new(CompactStringViewsExec { input: sorted });
+    replace_children_if_necessary(node.clone(), vec![compacted]).map(Some)
 }
 
 /// Passes its input through, each batch with buffers of its own.
 #[derive(Debug)]
-struct OwnTextExec {
+struct CompactStringViewsExec {
     input: Arc<dyn ExecutionPlan>,
 }
 
-fn own(batch: &RecordBatch) -> Result<RecordBatch> {
+fn compact_batch(batch: &RecordBatch) -> Result<RecordBatch> {
     let column = |column: &ArrayRef| match column.data_type() {
         DataType::Utf8View => compact(column.as_byte_view::<StringViewType>(), column),
         DataType::BinaryView => compact(column.as_byte_view::<BinaryViewType>(), column),
@@ -71,26 +71,26 @@ fn own(batch: &RecordBatch) -> Result<RecordBatch> {
 
 /// The same values, copied if they lie in buffers of more than twice their size.
 fn compact<T: ByteViewType>(values: &GenericByteViewArray<T>, as_they_are: &ArrayRef) -> ArrayRef {
-    let held: usize = values
+    let buffers: usize = values
         .data_buffers()
         .iter()
         .map(|buffer| buffer.capacity())
         .sum();
-    match held > 2 * values.total_buffer_bytes_used() {
+    match buffers > 2 * values.total_buffer_bytes_used() {
         true => Arc::new(values.gc()),
         false => as_they_are.clone(),
     }
 }
 
-impl DisplayAs for OwnTextExec {
+impl DisplayAs for CompactStringViewsExec {
     fn fmt_as(&self, _: DisplayFormatType, f: &mut Formatter<'_>) -> std::fmt::Result {
-        f.write_str("OwnTextExec")
+        f.write_str("CompactStringViewsExec")
     }
 }
 
-impl ExecutionPlan for OwnTextExec {
+impl ExecutionPlan for CompactStringViewsExec {
     fn name(&self) -> &str {
-        "OwnTextExec"
+        "CompactStringViewsExec"
     }
 
     fn properties(&self) -> &Arc<PlanProperties> {
@@ -134,7 +134,7 @@ impl ExecutionPlan for OwnTextExec {
         context: Arc<TaskContext>,
     ) -> Result<SendableRecordBatchStream> {
         let sorted = self.input.execute(partition, context)?;
-        let own = sorted.and_then(async |batch| own(&batch));
+        let own = sorted.and_then(async |batch| compact_batch(&batch));
         Ok(Box::pin(RecordBatchStreamAdapter::new(self.schema(), own)))
     }
 }

@@ -7,8 +7,8 @@
 use datafusion::object_store::local::LocalFileSystem;
 use datafusion::object_store::path::Path;
 use datafusion::object_store::{
-    CopyOptions, Error, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta, ObjectStore,
-    PutMultipartOptions, PutOptions, PutPayload, PutResult, RenameOptions, Result,
+    CopyOptions, Error, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta,
+    ObjectStore, PutMultipartOptions, PutOptions, PutPayload, PutResult, RenameOptions, Result,
 };
 use futures::stream::BoxStream;
 use std::fmt::{Display, Formatter};
@@ -210,7 +210,12 @@ mod tests {
             block_on(store.get_opts(&location, GetOptions::default())).unwrap_err(),
         ];
         for error in refused {
-            assert!(error.to_string().ends_with("part.parquet is not a regular file"), "{error}");
+            assert!(
+                error
+                    .to_string()
+                    .ends_with("part.parquet is not a regular file"),
+                "{error}"
+            );
         }
     }
 }

@@ -1,8 +1,8 @@
-//! The rows that a join holds, found by their keys.
+//! The rows of the build side of a join, found by their keys.
 //!
-//! A key is cut in two: its outer part, of which the rows that look for theirs come in runs, and its inner part, which differs from row
-//! to row. Held rows of one outer part lie together and have buckets of their own, so that a run is looked up once, and each row of
-//! it among a few held rows that are near each other in memory.
+//! A key is cut in two: its outer part, of which probe rows come in runs, and its inner part, which differs from row
+//! to row. Build rows of one outer part lie together and have buckets of their own, so that a run is looked up once, and each row of
+//! it among a few build rows that are near each other in memory.
 
 use super::fixed_keys::runs_of;
 use datafusion::arrow::array::{
@@ -20,8 +20,8 @@ pub(super) const NONE: u32 = u32::MAX;
 
 const SEED: u64 = 4;
 
-/// The rows.
-pub(super) struct Held {
+/// The rows of the build side, and where those of a key are.
+pub(super) struct BuildTable {
     rows: RecordBatch,
     outer: Vec<ArrayRef>,
     inner: Vec<ArrayRef>,
@@ -32,14 +32,14 @@ pub(super) struct Held {
     by_inner: Buckets,
 }
 
-impl Held {
+impl BuildTable {
     /// Of fewer than 2^32 - 1 rows, with both parts of their keys.
     pub(super) fn try_new(
         rows: RecordBatch,
         outer: Vec<ArrayRef>,
         inner: Vec<ArrayRef>,
     ) -> Result<Self> {
-        let mut held = Self {
+        let mut build = Self {
             ranges: runs_of(&outer),
             by_outer: Buckets::default(),
             by_inner: Buckets::default(),
@@ -47,20 +47,20 @@ impl Held {
             outer,
             inner,
         };
-        if !held.index_ranges()? {
-            held.gather()?;
+        if !build.index_ranges()? {
+            build.gather()?;
         }
-        if !held.inner.is_empty() {
-            let hashes = hashes(&held.inner, held.rows.num_rows())?;
-            held.by_inner = Buckets::of(hashes.len());
-            for range in &held.ranges {
+        if !build.inner.is_empty() {
+            let hashes = hashes(&build.inner, build.rows.num_rows())?;
+            build.by_inner = Buckets::of(hashes.len());
+            for range in &build.ranges {
                 // From the last to the first: a chain then goes from the first to the last.
                 for row in range.clone().rev() {
-                    held.by_inner.put(range, row, hashes[row]);
+                    build.by_inner.put(range, row, hashes[row]);
                 }
             }
         }
-        Ok(held)
+        Ok(build)
     }
 
     pub(super) fn rows(&self) -> &RecordBatch {
@@ -233,30 +233,34 @@ struct Inner {
 /// Rows that a search found.
 #[derive(Default)]
 pub(super) struct Found {
-    /// Held rows, [`NONE`] for none; nothing where held rows are not asked for.
-    pub(super) held: Vec<u32>,
+    /// Build rows, [`NONE`] for none; nothing where build rows are not asked for.
+    pub(super) build: Vec<u32>,
     /// Rows of the batch.
     pub(super) rows: Vec<u32>,
 }
 
 impl Search {
     /// With the keys of a batch.
-    pub(super) fn try_new(held: &Held, outer: &[ArrayRef], inner: &[ArrayRef]) -> Result<Self> {
+    pub(super) fn try_new(
+        build: &BuildTable,
+        outer: &[ArrayRef],
+        inner: &[ArrayRef],
+    ) -> Result<Self> {
         let runs = runs_of(outer);
         let starts = runs.iter().map(|run| run.start as u32);
         let starts = take_arrays(outer, &UInt32Array::from_iter_values(starts), None)?;
         let hash = hashes(&starts, runs.len())?;
         let null = nulls(&starts);
-        let equal = Equal::try_new(&held.outer, &starts)?;
-        let all = 0..held.ranges.len();
+        let equal = Equal::try_new(&build.outer, &starts)?;
+        let all = 0..build.ranges.len();
         let mut searched = Vec::with_capacity(runs.len());
         for (i, run) in runs.into_iter().enumerate() {
             let known = !all.is_empty() && null.as_ref().is_none_or(|null| null.is_valid(i));
             let mut ranges = known
-                .then(|| held.by_outer.chain(&all, hash[i]))
+                .then(|| build.by_outer.chain(&all, hash[i]))
                 .into_iter()
                 .flatten()
-                .map(|range| &held.ranges[range]);
+                .map(|range| &build.ranges[range]);
             let range = ranges.find(|range| equal.are(range.start, i)).cloned();
             searched.push((run, range));
         }
@@ -265,7 +269,7 @@ impl Search {
             [first, ..] => Some(Inner {
                 hashes: hashes(inner, first.len())?,
                 nulls: nulls(inner),
-                equal: Equal::try_new(&held.inner, inner)?,
+                equal: Equal::try_new(&build.inner, inner)?,
             }),
         };
         Ok(Self {
@@ -277,14 +281,14 @@ impl Search {
 
     /// What a join of this type gives for further rows of the batch, in their order, until it is `limit` or more: what
     /// one row gives is not divided. None at the end.
-    pub(super) fn next(&mut self, held: &Held, of: JoinType, limit: usize) -> Option<Found> {
+    pub(super) fn next(&mut self, build: &BuildTable, of: JoinType, limit: usize) -> Option<Found> {
         let mut found = Found::default();
         while let Some((run, range)) = self.runs.get(self.at.0) {
             let rows = self.at.1.max(run.start)..run.end;
             self.at = (self.at.0 + 1, 0);
             match (range, &self.inner) {
                 (Some(range), None) if of == JoinType::Inner && range.len() == 1 => {
-                    found.held.extend(repeat_n(range.start as u32, rows.len()));
+                    found.build.extend(repeat_n(range.start as u32, rows.len()));
                     found.rows.extend(rows.map(|row| row as u32));
                 }
                 (range, inner) => {
@@ -295,11 +299,11 @@ impl Search {
                         match (range, inner) {
                             (Some(range), None) => found.row(of, row, range.clone()),
                             (Some(range), Some(inner)) if known(&inner) => {
-                                let chain = held.by_inner.chain(range, inner.hashes[row]);
+                                let chain = build.by_inner.chain(range, inner.hashes[row]);
                                 found.row(
                                     of,
                                     row,
-                                    chain.filter(|held| inner.equal.are(*held, row)),
+                                    chain.filter(|build| inner.equal.are(*build, row)),
                                 );
                             }
                             _ => found.row(of, row, []),
@@ -320,22 +324,22 @@ impl Search {
 }
 
 impl Found {
-    /// Adds what a join of this type gives for a row and the held rows of its key.
-    fn row(&mut self, of: JoinType, row: usize, held: impl IntoIterator<Item = usize>) {
+    /// Adds what a join of this type gives for a row and the build rows of its key.
+    fn row(&mut self, of: JoinType, row: usize, build: impl IntoIterator<Item = usize>) {
         let before = self.rows.len();
-        let mut held = held.into_iter();
+        let mut build = build.into_iter();
         match of {
             JoinType::RightSemi | JoinType::RightAnti => {
-                if held.next().is_some() == (of == JoinType::RightSemi) {
+                if build.next().is_some() == (of == JoinType::RightSemi) {
                     self.rows.push(row as u32);
                 }
                 return;
             }
-            _ => self.held.extend(held.map(|held| held as u32)),
+            _ => self.build.extend(build.map(|build| build as u32)),
         }
-        if of == JoinType::Right && self.held.len() == before {
-            self.held.push(NONE);
+        if of == JoinType::Right && self.build.len() == before {
+            self.build.push(NONE);
         }
-        self.rows.resize(self.held.len(), row as u32);
+        self.rows.resize(self.build.len(), row as u32);
     }
 }

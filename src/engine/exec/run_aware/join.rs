@@ -1,17 +1,17 @@
 //! A physical optimizer rule: rows of one key that follow one another are looked up in a join once, not one by one.
 //!
-//! DataFusion 55.2 hashes the key of every row on both sides and looks for it in one table of all held rows.
+//! DataFusion 55.2 hashes the key of every row on both sides and looks for it in one hash table of the build side.
 //!
 //! ```text
 //! JoinRunsExec: mode=Partitioned, join_type=Inner, on=[(log_id, log_id), (record_id, record_id)]       was a HashJoinExec
-//!   DataSourceExec: darshan_file      held
-//!   DataSourceExec: darshan_posix     looks: a log's records once for log_id, then each among the files of this log
+//!   DataSourceExec: darshan_file      build side
+//!   DataSourceExec: darshan_posix     probe side: a log's records once for log_id, then each among the files of this log
 //! ```
 //!
-//! Which of the keys stand in runs is seen from the first rows that look; where none does, the rows go to the join in whose place the node
-//! stands, whose word on its partitions, order and statistics is also the node's. No order is asked for or stated, so none can be false.
+//! Which of the keys stand in runs is seen from the first probe rows; where none does, the rows go to the hash join that the node replaces.
+//! Its partitions, order and statistics are also the node's. No order is asked for or stated, so none can be false.
 
-use super::build_table::{Found, Held, NONE, Search};
+use super::build_table::{BuildTable, Found, NONE, Search};
 use super::fixed_keys::runs_of;
 use super::replay::{Begun, Shown, batches, begin};
 use super::sample::RUN;
@@ -57,7 +57,7 @@ fn instead(node: &Node, _: &ConfigOptions) -> Result<Option<Node>> {
     Ok(join.map(|join| Arc::new(JoinRunsExec::new(join)) as Node))
 }
 
-/// Whether rows are joined partition by partition, by keys that are equal or not, and none come at the end for held rows that met none.
+/// Whether rows are joined partition by partition, by keys that are equal or not, and none come at the end for build rows that met none.
 fn joins_plainly(join: &HashJoinExec) -> bool {
     let (left, right) = (join.left().schema(), join.right().schema());
     let plain = |(l, r): &(Arc<dyn PhysicalExpr>, Arc<dyn PhysicalExpr>)| {
@@ -111,14 +111,14 @@ impl JoinRunsExec {
     /// The rows of one partition.
     async fn joined(
         self,
-        held: SendableRecordBatchStream,
+        build: SendableRecordBatchStream,
         rows: SendableRecordBatchStream,
         partition: usize,
         context: Arc<TaskContext>,
     ) -> Result<SendableRecordBatchStream> {
         let memory = MemoryConsumer::new(format!("JoinRunsExec[{partition}]"))
             .register(context.memory_pool());
-        let (schema, collected) = (held.schema(), collect(held, &memory).await?);
+        let (schema, collected) = (build.schema(), collect(build, &memory).await?);
         let count: usize = collected.iter().map(RecordBatch::num_rows).sum();
         if count == 0 && matches!(self.join.join_type(), JoinType::Inner | JoinType::RightSemi) {
             return Ok(batches(self.schema(), vec![]));
@@ -127,22 +127,22 @@ impl JoinRunsExec {
         let keys = self.keys_in_runs(&first)?;
         if !keys.contains(&true) || count >= NONE as usize {
             memory.free();
-            let held = Begun::plan(self.join.left(), batches(schema, collected));
+            let build = Begun::plan(self.join.left(), batches(schema, collected));
             let rows = Begun::plan(self.join.right(), rows);
             let keep = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Keep);
-            let join = self.join.replace_children(vec![held, rows], keep)?;
+            let join = self.join.replace_children(vec![build, rows], keep)?;
             return join.execute(partition, context);
         }
         let metrics = BaselineMetrics::new(&self.metrics, partition);
         let timer = metrics.elapsed_compute().timer();
-        let held = concat_batches(&schema, &collected)?;
+        let build = concat_batches(&schema, &collected)?;
         drop(collected);
         let rows_only = memory.size();
-        memory.try_grow(Held::size_at_most(count))?;
-        let on = self.join.on().iter().map(|(held, _)| held.clone());
-        let (outer, inner) = Keys::new(on, &keys).of(&held)?;
-        let held = Held::try_new(held, outer, inner)?;
-        memory.resize(rows_only + held.size());
+        memory.try_grow(BuildTable::size_at_most(count))?;
+        let on = self.join.on().iter().map(|(build, _)| build.clone());
+        let (outer, inner) = Keys::new(on, &keys).of(&build)?;
+        let build = BuildTable::try_new(build, outer, inner)?;
+        memory.resize(rows_only + build.size());
         timer.done();
         let size = context.session_config().batch_size();
         let joined = Joined {
@@ -152,7 +152,7 @@ impl JoinRunsExec {
             small: BatchCoalescer::new(self.schema(), size),
             schema: self.schema(),
             size,
-            held,
+            build,
             rows: rows.fuse(),
             search: None,
             found: Default::default(),
@@ -163,19 +163,19 @@ impl JoinRunsExec {
     }
 }
 
-/// All rows that a join holds.
+/// All rows of the build side.
 async fn collect(
     mut rows: SendableRecordBatchStream,
     memory: &MemoryReservation,
 ) -> Result<Vec<RecordBatch>> {
     // Of groups for one each batch may be a part of the same buffers.
     let mut counter = RecordBatchMemoryCounter::new();
-    let mut held = vec![];
+    let mut collected = vec![];
     while let Some(batch) = rows.try_next().await? {
         memory.try_grow(counter.count_batch(&batch))?;
-        held.push(batch);
+        collected.push(batch);
     }
-    Ok(held)
+    Ok(collected)
 }
 
 impl JoinRunsExec {
@@ -243,7 +243,7 @@ struct Joined {
     of: JoinType,
     schema: SchemaRef,
     columns: Vec<ColumnIndex>,
-    held: Held,
+    build: BuildTable,
     rows: Fuse<SendableRecordBatchStream>,
     keys: Keys,
     /// The batch at hand and the search for its rows.
@@ -284,7 +284,7 @@ impl Joined {
                 };
                 let _timer = computing.timer();
                 let (outer, inner) = self.keys.of(&batch)?;
-                self.search = Some((batch, Search::try_new(&self.held, &outer, &inner)?));
+                self.search = Some((batch, Search::try_new(&self.build, &outer, &inner)?));
                 continue;
             };
             let _timer = computing.timer();
@@ -297,7 +297,7 @@ impl Joined {
                 self.put(made)?;
                 continue;
             }
-            match search.next(&self.held, self.of, self.size) {
+            match search.next(&self.build, self.of, self.size) {
                 Some(found) => self.found = (found, 0),
                 None => self.search = None,
             }
@@ -319,20 +319,20 @@ impl Joined {
     fn made(&self, batch: &RecordBatch, part: Range<usize>) -> Result<RecordBatch> {
         let (found, _) = &self.found;
         let rows = &found.rows[part.clone()];
-        let held = found.held.get(part).unwrap_or_default();
+        let build = found.build.get(part).unwrap_or_default();
         let (first, count) = (rows[0] as usize, rows.len());
         let stand_together = rows.windows(2).all(|pair| pair[0] + 1 == pair[1]);
         let taken = (!stand_together).then(|| UInt32Array::from(rows.to_vec()));
-        let held = match self.of {
-            JoinType::Right => held
+        let build = match self.of {
+            JoinType::Right => build
                 .iter()
                 .map(|row| (*row != NONE).then_some(*row))
                 .collect(),
-            _ => UInt32Array::from(held.to_vec()),
+            _ => UInt32Array::from(build.to_vec()),
         };
         let column = |column: &ColumnIndex| -> Result<ArrayRef> {
             Ok(match (column.side, &taken) {
-                (JoinSide::Left, _) => take(self.held.rows().column(column.index), &held, None)?,
+                (JoinSide::Left, _) => take(self.build.rows().column(column.index), &build, None)?,
                 (_, None) => batch.column(column.index).slice(first, count),
                 (_, Some(rows)) => take(batch.column(column.index), rows, None)?,
             })
@@ -401,9 +401,9 @@ impl ExecutionPlan for JoinRunsExec {
         partition: usize,
         context: Arc<TaskContext>,
     ) -> Result<SendableRecordBatchStream> {
-        let held = self.join.left().execute(partition, context.clone())?;
+        let build = self.join.left().execute(partition, context.clone())?;
         let rows = self.join.right().execute(partition, context.clone())?;
-        let joined = self.clone().joined(held, rows, partition, context);
+        let joined = self.clone().joined(build, rows, partition, context);
         let joined = stream::once(joined).try_flatten();
         Ok(Box::pin(RecordBatchStreamAdapter::new(
             self.schema(),
