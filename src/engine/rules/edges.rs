@@ -1,8 +1,8 @@
 //! The edges of rules about counters: `edges.toml` against `rule_sums` and `rule_findings`.
 
 use super::columns::Once;
-use super::findings::OfLogs;
-use super::sums::{OfFiles, Sums};
+use super::findings::LogRules;
+use super::sums::{FileRules, Sums};
 use super::{Facts, of};
 use crate::engine::queries::query;
 use datafusion::arrow::array::{
@@ -129,8 +129,8 @@ fn found(of_log: &Table) -> Vec<String> {
             ],
         ),
     ];
-    static FILES: Once<OfFiles> = Once::new();
-    let rules = FILES.of(files.fields(), OfFiles::new).unwrap();
+    static FILES: Once<FileRules> = Once::new();
+    let rules = FILES.of(files.fields(), FileRules::new).unwrap();
     let mut all = Sums::new(rules.clone());
     all.update_batch(&values, &vec![0; copies], None, 1)
         .unwrap();
@@ -149,11 +149,11 @@ fn found(of_log: &Table) -> Vec<String> {
             ),
         ),
     ]);
-    static LOGS: Once<OfLogs> = Once::new();
-    let held = LOGS.of(log.fields(), OfLogs::new).unwrap();
+    static LOGS: Once<LogRules> = Once::new();
+    let rules_of_logs = LOGS.of(log.fields(), LogRules::new).unwrap();
     let codes = |sums: &mut Sums| -> Vec<String> {
         let sums = sums.evaluate(EmitTo::All).unwrap();
-        let found = held.findings(&log, sums.as_list()).unwrap();
+        let found = rules_of_logs.findings(&log, sums.as_list()).unwrap();
         let found = found.as_list::<i32>().values().as_struct().clone();
         let codes = found.column_by_name("code").unwrap().as_string::<i32>();
         let costs = found.column_by_name("cost").unwrap();

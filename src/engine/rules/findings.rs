@@ -73,7 +73,7 @@ impl ScalarUDFImpl for RuleFindings {
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        static MADE: Once<OfLogs> = Once::new();
+        static MADE: Once<LogRules> = Once::new();
         let rows = args.number_rows;
         let columns = args.args.into_iter().map(|column| column.into_array(rows));
         let columns: Vec<ArrayRef> = columns.collect::<Result<_>>()?;
@@ -81,19 +81,19 @@ impl ScalarUDFImpl for RuleFindings {
             return exec_err!("rule_findings: a log and its sums are missing");
         };
         let log = log.as_struct();
-        let rules = MADE.of(log.fields(), OfLogs::new)?;
+        let rules = MADE.of(log.fields(), LogRules::new)?;
         Ok(ColumnarValue::Array(rules.findings(log, sums.as_list())?))
     }
 }
 
 /// The expressions of rules about counters over a log.
-pub(super) struct OfLogs {
+pub(super) struct LogRules {
     columns: Columns,
-    rules: Vec<OfLog>,
+    rules: Vec<LogRule>,
 }
 
 /// Those of a rule.
-struct OfLog {
+struct LogRule {
     rule: &'static Rule,
     condition: Arc<dyn PhysicalExpr>,
     value: Arc<dyn PhysicalExpr>,
@@ -108,11 +108,11 @@ const TIME: &str = "(coalesce(\"all\", 0) / nprocs + coalesce(\"one\", 0))";
 /// Bytes of the files in the time of the slowest process; where shared records do not tell it, in that of the mean one.
 const RATE: &str = "ratio(\"moved\", greatest(coalesce(\"slow\", 0), coalesce(\"all\", 0) / nprocs) + coalesce(\"one\", 0))";
 
-impl OfLogs {
+impl LogRules {
     pub(super) fn new(log: &Columns) -> Result<Self> {
         let columns = log.and(&NUMBERS);
         let rules = of(Facts::Counters).map(|rule| {
-            Ok(OfLog {
+            Ok(LogRule {
                 rule,
                 condition: columns
                     .expression(&rule.of_log(rule.condition.as_deref().unwrap_or("true")))?,
@@ -135,8 +135,8 @@ impl OfLogs {
             return exec_err!("rule_findings: a log has no sums of {rules} rules");
         }
         // What holds of each rule, log by log.
-        let mut held = vec![];
-        for (number, of_log) in self.rules.iter().enumerate() {
+        let mut evaluated = vec![];
+        for (number, rule) in self.rules.iter().enumerate() {
             let places = sums.offsets().iter().take(logs.len());
             let places: UInt64Array = places
                 .map(|first| Some(*first as u64 + number as u64))
@@ -146,7 +146,7 @@ impl OfLogs {
             let columns = columns
                 .map(|(field, column)| Ok((field.name().as_str(), take(column, &places, None)?)));
             let columns: Vec<(&str, ArrayRef)> = columns.collect::<Result<_>>()?;
-            held.push(of_log.held(&self.columns.batch(logs, &columns)?, columns)?);
+            evaluated.push(rule.evaluate(&self.columns.batch(logs, &columns)?, columns)?);
         }
         let mut found: Vec<(usize, usize)> = vec![];
         let mut lengths = vec![];
@@ -154,14 +154,14 @@ impl OfLogs {
             let before = found.len();
             found.extend(
                 (0..rules)
-                    .filter(|rule| held[*rule].holds[log])
+                    .filter(|rule| evaluated[*rule].holds[log])
                     .map(|rule| (rule, log)),
             );
             lengths.push(found.len() - before);
         }
         let number = |of: usize| -> ArrayRef {
             let values = found.iter().map(|(rule, log)| {
-                let column = held[*rule].numbers[of]
+                let column = evaluated[*rule].numbers[of]
                     .as_ref()
                     .filter(|column| column.is_valid(*log));
                 column.map(|column| column.value(*log))
@@ -173,10 +173,10 @@ impl OfLogs {
             .map(|(rule, _)| self.rules[*rule].rule.code.as_str());
         let files = found
             .iter()
-            .map(|(rule, log)| held[*rule].files.value(*log) as i64);
+            .map(|(rule, log)| evaluated[*rule].files.value(*log) as i64);
         let records = found
             .iter()
-            .map(|(rule, log)| held[*rule].records.value(*log));
+            .map(|(rule, log)| evaluated[*rule].records.value(*log));
         let others: [ArrayRef; 3] = [
             Arc::new(StringArray::from_iter_values(codes)),
             Arc::new(Int64Array::from_iter_values(files)),
@@ -194,7 +194,7 @@ impl OfLogs {
 }
 
 /// A rule over the logs of a batch.
-struct Held {
+struct Evaluated {
     holds: Vec<bool>,
     /// Those of [`FOUND`] that the rule has.
     numbers: [Option<Float64Array>; FOUND.len()],
@@ -202,12 +202,12 @@ struct Held {
     records: UInt64Array,
 }
 
-impl OfLog {
-    fn held(
+impl LogRule {
+    fn evaluate(
         &self,
         batch: &datafusion::arrow::record_batch::RecordBatch,
         sums: Vec<(&str, ArrayRef)>,
-    ) -> Result<Held> {
+    ) -> Result<Evaluated> {
         let condition = self
             .condition
             .evaluate(batch)?
@@ -236,7 +236,7 @@ impl OfLog {
         let records = sums
             .last()
             .map(|(_, records)| records.as_primitive::<UInt64Type>().clone());
-        Ok(Held {
+        Ok(Evaluated {
             holds: holds.collect(),
             numbers: [
                 Some(numbers(self.value.as_ref(), batch)?),

@@ -100,26 +100,26 @@ impl AggregateUDFImpl for RuleSums {
         &self,
         args: AccumulatorArgs,
     ) -> Result<Box<dyn GroupsAccumulator>> {
-        static MADE: Once<OfFiles> = Once::new();
+        static MADE: Once<FileRules> = Once::new();
         let mut types = args.expr_fields.iter().map(|field| field.data_type());
         let Some(DataType::Struct(file)) = types.next() else {
             return exec_err!("rule_sums: the first argument is a struct");
         };
-        Ok(Box::new(Sums::new(MADE.of(file, OfFiles::new)?)))
+        Ok(Box::new(Sums::new(MADE.of(file, FileRules::new)?)))
     }
 }
 
 /// The expressions of rules about counters over a file and its records.
-pub(super) struct OfFiles {
+pub(super) struct FileRules {
     columns: Columns,
-    rules: Vec<OfFile>,
+    rules: Vec<FileRule>,
     records: Columns,
     /// The different times that rules ask of records.
     times: Vec<Arc<dyn PhysicalExpr>>,
 }
 
 /// Those of a rule.
-struct OfFile {
+struct FileRule {
     weight: Arc<dyn PhysicalExpr>,
     matters: Option<Arc<dyn PhysicalExpr>>,
     of: Option<Arc<dyn PhysicalExpr>>,
@@ -143,7 +143,7 @@ const TIMES: [&str; 8] = [
     "stdio_f_meta_time",
 ];
 
-impl OfFiles {
+impl FileRules {
     pub(super) fn new(columns: &Columns) -> Result<Self> {
         let records = Columns::of(&Fields::empty()).and(&TIMES);
         let (mut places, mut times) = (HashMap::new(), vec![]);
@@ -162,7 +162,7 @@ impl OfFiles {
                 Some(sql) => Some(places[sql]),
                 None => None,
             };
-            rules.push(OfFile {
+            rules.push(FileRule {
                 weight: columns
                     .expression(&rule.of_files(rule.weight.as_deref().unwrap_or("NULL")))?,
                 matters: of_files(rule.matters.as_deref())?,
@@ -208,7 +208,7 @@ struct Part {
 
 /// The sums of many logs.
 pub(super) struct Sums {
-    rules: Arc<OfFiles>,
+    rules: Arc<FileRules>,
     /// Log after log, the rules of each.
     of_logs: Vec<OfRule>,
     times: Grouped<Part>,
@@ -216,7 +216,7 @@ pub(super) struct Sums {
 
 impl Sums {
     /// Of no file.
-    pub(super) fn new(rules: Arc<OfFiles>) -> Self {
+    pub(super) fn new(rules: Arc<FileRules>) -> Self {
         Self {
             rules,
             of_logs: vec![],
@@ -484,7 +484,7 @@ struct Times {
 }
 
 impl Times {
-    fn new(rules: &OfFiles, lists: &ArrayRef) -> Result<Self> {
+    fn new(rules: &FileRules, lists: &ArrayRef) -> Result<Self> {
         let files = lists.as_list::<i32>().clone();
         let records = files.values().as_struct();
         let column = |name| records.column_by_name(name);
