@@ -5,7 +5,7 @@
 //! an aggregate over `c`, the critical files of a log, whose columns are those of the common table expression `critical` in
 //! `queries/iominer/perf_factors.sql`; one line in [`FACTORS`]. `perf_factors` then has a column of that name.
 
-use super::queries::QueryColumn;
+use super::query_params::QueryColumn;
 use crate::error::{Error, Result};
 use serde::Deserialize;
 

@@ -1,9 +1,9 @@
-//! The work of an ingest, cut into ranges of job ids and days, and what came of it.
+//! The work of an ingest, cut into ranges of job ids and days.
 
 use crate::lake::file::target::Target;
 use crate::lake::ingest::discover::Planned;
 use crate::lake::ingest::external_sort::SortedRun;
-use crate::lake::version::list_file::{DataFile, InputRow};
+use crate::lake::version::list_file::DataFile;
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
@@ -45,21 +45,6 @@ pub(in crate::lake) struct RangeTask {
     pub(in crate::lake) moved: Arc<BTreeSet<i64>>,
     /// Every table is rewritten, not only those with new rows: the range is being cut.
     pub(in crate::lake) rewrite: bool,
-}
-
-/// What was done for one range.
-#[derive(Debug, Default)]
-pub(in crate::lake) struct RangeResult {
-    pub(in crate::lake) files: Vec<DataFile>,
-    /// Paths of the files that these replace.
-    pub(in crate::lake) replaced: Vec<String>,
-    pub(in crate::lake) inputs: Vec<InputRow>,
-    /// Inputs that were to be taken anew and could not be read, and why: what the lake holds of them stays.
-    pub(in crate::lake) unreadable: Vec<(String, String)>,
-    /// What is not as it should be.
-    pub(in crate::lake) warnings: Vec<(String, String)>,
-    /// Hashes of what the lake holds of them.
-    pub(in crate::lake) retained: HashSet<i64>,
 }
 
 /// What is to be done for one table and file system.

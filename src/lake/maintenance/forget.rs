@@ -2,10 +2,10 @@
 
 use crate::error::{Error, Result};
 use crate::lake::Lake;
-use crate::lake::ingest::task::RangeResult;
 use crate::lake::version::commit::Change;
 use crate::lake::version::lease::Lease;
 use crate::lake::version::list_file::{InputRow, InputStatus, TAKEN_BACK};
+use crate::lake::version::range_result::RangeResult;
 use crate::lake::version::snapshot::Snapshot;
 use crate::source::Source;
 

@@ -17,6 +17,7 @@ pub(super) mod manifest;
 pub(super) mod owner;
 pub(super) mod owner_file;
 pub(super) mod pinned;
+pub(super) mod range_result;
 pub(super) mod ranges;
 pub(super) mod recovery;
 pub(super) mod site;

@@ -1,0 +1,19 @@
+//! What an ingest, a compaction or a forget did for one range of job ids, or for some days: what a commit publishes.
+
+use super::list_file::{DataFile, InputRow};
+use std::collections::HashSet;
+
+/// What was done for one range.
+#[derive(Debug, Default)]
+pub(in crate::lake) struct RangeResult {
+    pub(in crate::lake) files: Vec<DataFile>,
+    /// Paths of the files that these replace.
+    pub(in crate::lake) replaced: Vec<String>,
+    pub(in crate::lake) inputs: Vec<InputRow>,
+    /// Inputs that were to be taken anew and could not be read, and why: what the lake holds of them stays.
+    pub(in crate::lake) unreadable: Vec<(String, String)>,
+    /// What is not as it should be.
+    pub(in crate::lake) warnings: Vec<(String, String)>,
+    /// Hashes of what the lake holds of them.
+    pub(in crate::lake) retained: HashSet<i64>,
+}
