@@ -162,9 +162,11 @@ pub(crate) fn os_reason(error: &std::io::Error) -> String {
     let text = error.to_string();
     let text = shown(text.split(" (os error").next().unwrap_or(&text));
     let mut letters = text.chars();
-    match letters.next() {
-        Some(first) => first.to_lowercase().chain(letters).collect(),
-        None => "unknown reason".to_string(),
+    match (letters.next(), letters.clone().next()) {
+        // An abbreviation keeps its capitals.
+        (Some(_), Some(second)) if second.is_uppercase() => text.into_owned(),
+        (Some(first), _) => first.to_lowercase().chain(letters).collect(),
+        (None, _) => "unknown reason".to_string(),
     }
 }
 

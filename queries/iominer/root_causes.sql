@@ -72,7 +72,10 @@ WITH file AS (
 ), subject AS (
   SELECT interval_kind, job_id, log_id, direction, cause, critical_time, nprocs, all_bytes, /* about */ AS about,
     first_value(path ORDER BY /* cost */ DESC, record_id) AS path, sum(/* cost */) AS time, max(length) AS longest, count(*) AS files, sum(bytes) AS bytes, sum(process_time) AS process_time, sum(procs) AS procs,
-    sum(small) AS small, sum(requests) AS requests
+    sum(small) AS small, sum(requests) AS requests,
+    -- Of the subjects of a cause the one with most bytes is the first, and has the second behind it.
+    row_number() OVER (PARTITION BY interval_kind, job_id, log_id, direction, cause ORDER BY sum(bytes) DESC, /* about */) AS by_bytes,
+    lead(sum(bytes)) OVER (PARTITION BY interval_kind, job_id, log_id, direction, cause ORDER BY sum(bytes) DESC, /* about */) AS next_bytes
   FROM member WHERE cause IS NOT NULL
   GROUP BY interval_kind, job_id, log_id, direction, cause, critical_time, nprocs, all_bytes, /* about */
 ), met AS (

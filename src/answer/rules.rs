@@ -32,6 +32,10 @@ pub(super) struct Known<'a> {
     pub(super) io_time: f64,
     /// I/O time of the slowest process, s.
     pub(super) slowest: f64,
+    /// Whether damage may have taken records.
+    pub(super) is_damaged: bool,
+    /// What a process can save at most in a direction, or in all, s.
+    pub(super) at_most: &'a dyn Fn(Option<&str>) -> f64,
     /// The logs of the job: those of a group ran side by side.
     pub(super) side_by_side: &'a [Vec<i64>],
 }
@@ -57,11 +61,13 @@ pub(super) fn findings(known: &Known<'_>) -> Findings {
         first.then(by_cost(b).total_cmp(&by_cost(a)))
     });
     let has_cause = findings.first().is_some_and(|finding| finding.is_cause);
+    let is_little = (known.at_most)(None) < MIN_TIME;
     let otherwise = match (has_cause, findings.is_empty()) {
         (true, _) => None,
-        _ if known.slowest < MIN_TIME => {
-            Some("too little I/O to judge: no process spends 1 s in it")
+        _ if is_little && known.is_damaged => {
+            Some("what is left of damaged logs is too little to judge")
         }
+        _ if is_little => Some("too little I/O to judge: no process spends 1 s in it"),
         (false, true) => Some("nothing stands out: no rule holds"),
         (false, false) => Some("no cause is known for 5 % of the I/O time or more"),
     };
@@ -149,6 +155,8 @@ fn together<'a>(
 /// Rows of `root_causes`.
 fn of_files(known: &Known<'_>, rows: &[&Row]) -> Option<Finding> {
     let (row, cost, io_share) = together(known, rows)?;
+    let direction = row.get("direction").and_then(Value::as_str);
+    let cost = cost.map(|cost| cost.min((known.at_most)(direction)));
     let (by_windows, by_busy_times) = (row.get("share"), row.get("share_busy"));
     let mut facts = row.clone();
     facts.insert("logs".into(), rows.len().into());
@@ -220,7 +228,11 @@ fn of_met(known: &Known<'_>, row: &Row) -> Vec<Finding> {
             let value = met.get(column).cloned();
             facts.insert(column.into(), value.unwrap_or_default());
         }
-        let cost = number(met, "cost");
+        let direction = match rule.facts {
+            Facts::Burst => Some("write"),
+            _ => row.get("direction").and_then(Value::as_str),
+        };
+        let cost = number(met, "cost").map(|cost| cost.min((known.at_most)(direction)));
         Some(Finding {
             sentence: fill(&rule.sentence, &facts),
             known_by: match rule.facts {
@@ -303,6 +315,14 @@ mod tests {
             met: others.iter().collect(),
             io_time: 3600.0,
             slowest,
+            is_damaged: false,
+            at_most: &move |_| {
+                if slowest < MIN_TIME {
+                    slowest
+                } else {
+                    f64::INFINITY
+                }
+            },
             side_by_side: &[vec![1, 2], vec![3]],
         })
     }

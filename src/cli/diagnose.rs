@@ -8,7 +8,7 @@ use crate::answer::analysis::ANALYSES;
 use crate::error::Error;
 use std::path::PathBuf;
 
-/// Show where the I/O time of a job went, and why: `iolode query diagnose` for log files as well
+/// Show where the I/O time of a job went, and why; log files need no lake
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {

@@ -130,7 +130,7 @@ impl Session {
                 }
             }
         } else if !dated && (ask.from.is_some() || ask.to.is_some()) || ask.dxt {
-            return Err(Error::Invalid("--from, --to and --dxt go with --logs or --ingest; in SQL say `where start_time >= ..`".into()).into());
+            return Err(Error::Invalid("--from, --to and --dxt go with --logs or --ingest, or with a named query that has these parameters; in SQL say `where start_time >= ..`".into()).into());
         }
         let nothing = lakes.is_empty();
         if nothing {

@@ -60,9 +60,11 @@ pub fn significant(number: f64) -> String {
     }
 }
 
-/// Seconds, three digits at most: `0.123 s`, `45.6 s`, `12 min 3 s`, `3 h 20 min`.
+/// Seconds, three digits at most: `42 us`, `0.123 s`, `45.6 s`, `12 min 3 s`, `3 h 20 min`.
 pub fn seconds(s: f64) -> String {
     match s {
+        0.0 => "0 s".into(),
+        s if s.abs() < 0.000_999_5 => format!("{:.0} us", s * 1e6),
         s if s < 0.9995 => format!("{s:.3} s"),
         s if s < 9.995 => format!("{s:.2} s"),
         s if s < 99.95 => format!("{s:.1} s"),
@@ -127,6 +129,8 @@ mod tests {
     #[test]
     fn times_are_told_in_the_unit_that_fits() {
         for (s, text) in [
+            (0.0, "0 s"),
+            (0.000_042_4, "42 us"),
             (0.1234, "0.123 s"),
             (0.9999, "1.00 s"),
             (45.64, "45.6 s"),

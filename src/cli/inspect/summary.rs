@@ -153,14 +153,14 @@ fn head(
             "bytes_read",
             "reads",
             ["read_start", "read_end"],
-            "read_bw_critical",
+            "read_bw_span",
         ),
         (
             "written",
             "bytes_written",
             "writes",
             ["write_start", "write_end"],
-            "write_bw_critical",
+            "write_bw_span",
         ),
     ] {
         let moved = |row: &Row<'_>| {

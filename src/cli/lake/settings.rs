@@ -92,9 +92,9 @@ pub(in crate::cli) fn otherwise(read: ReadOtherwise, lake: &Path) -> Vec<String>
     }
     if read.dumps > 0 {
         lines.push(format!(
-            "{} of Slurm or LMT read with other settings; --refresh leaves them as they are, for with other time zones or mounts their rows would stand \
+            "{} read with other settings; --refresh leaves them as they are, for with other time zones or mounts their rows would stand \
              beside the old ones: if these changed, `iolode lake forget {} --slurm --lmt`, then ingest the dumps again",
-            size::counted(read.dumps, "dump was", "dumps were"),
+            size::counted(read.dumps, "dump of Slurm or LMT was", "dumps of Slurm or LMT were"),
             quoted(lake)
         ));
     }

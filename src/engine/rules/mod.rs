@@ -66,7 +66,7 @@
 //! | `time` | SQL over the times of records, such as `posix_f_read_time`: what the cost is added up from, by process |
 //! | `cost` | instead of it: the cost of a file, as SQL |
 //! | `touches` | SQL: the part of a file's I/O time that it is about; the time in its direction, or all of it, if not given |
-//! | `bandwidth` | read, write or both: the bytes of the files with weight that have to move slowly for it to matter; those of its direction, or both, if not given, and none where it touches metadata time |
+//! | `bandwidth` | read, write, both or none: the bytes of the files with weight that have to move slowly for it to matter; those of its direction, or both, if not given, and none where it touches metadata time |
 
 mod columns;
 pub mod counters;
@@ -153,6 +153,7 @@ pub const RULES: &[(&str, &str)] = rules![
     "random_reads_of_all",
     "narrow_stripes",
     "wide_stripes",
+    "mpiio_waits",
 ];
 
 /// A rule.

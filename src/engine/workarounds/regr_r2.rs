@@ -68,9 +68,11 @@ mod tests {
             ("(1, 1), (2, 2), (1, 3)", "0.0"),
         ] {
             let t = format!("(VALUES {values}) AS t(y, x)");
-            let sql = format!("SELECT regr_r2(y, x) FROM {t}");
+            let sql = format!("SELECT round(regr_r2(y, x), 9) FROM {t}");
             assert_eq!(ask(&sql).unwrap(), [found], "{sql}");
-            let sql = format!("SELECT max(r) FROM (SELECT regr_r2(y, x) OVER () AS r FROM {t})");
+            let sql = format!(
+                "SELECT round(max(r), 9) FROM (SELECT regr_r2(y, x) OVER () AS r FROM {t})"
+            );
             assert_eq!(ask(&sql).unwrap(), [found], "{sql}");
         }
         let sql = "SELECT g, regr_r2(y, x) FROM (VALUES (1, 5, 1), (1, 5, 2), (2, 5, 1)) AS t(g, y, x) GROUP BY g ORDER BY g";

@@ -161,6 +161,8 @@ impl ChangeSet {
                 row.content_hash.map(|hash| Held {
                     hash,
                     unchanged: row.bytes == file.bytes && row.modified == file.modified,
+                    status: row.status,
+                    run: (row.job_id, row.start_time),
                 })
             });
             match peeked {

@@ -111,6 +111,9 @@ pub(in crate::lake) struct Held {
     pub(in crate::lake) hash: i64,
     /// Whether the file still has its size and time of then.
     pub(in crate::lake) unchanged: bool,
+    /// How it was taken, of which job and when that started.
+    pub(in crate::lake) status: InputStatus,
+    pub(in crate::lake) run: (Option<i64>, Option<i64>),
 }
 
 /// An input of which nothing can be taken.
@@ -122,10 +125,18 @@ pub(in crate::lake) struct Refused {
 }
 
 impl Held {
-    /// Whether what the lake holds stays, because nothing says that it is wrong: a disk or a right that fails for a while, or a
-    /// reader that refuses what an older one read, must not cost rows.
+    /// Whether what the lake holds stays where nothing can be taken of the file: a disk or a right that fails for a while, a reader that refuses what
+    /// an older one read, or a file that is no log any more, must not cost rows.
     pub(in crate::lake) fn stays(self, unread: bool) -> bool {
-        self.unchanged || unread
+        self.unchanged || unread || self.status.has_rows()
+    }
+
+    /// Whether it stays beside what is left of the same log, which is damaged now and was whole.
+    pub(in crate::lake) fn is_better_than(self, row: &InputRow) -> bool {
+        !self.unchanged
+            && row.status == InputStatus::Damaged
+            && matches!(self.status, InputStatus::Ok | InputStatus::Partial)
+            && self.run == (row.job_id, row.start_time)
     }
 }
 

@@ -246,7 +246,16 @@ impl<'o> Worker<'o> {
                 Ok(row) => {
                     progress.done(log.file.bytes, false);
                     before = Some((hash, &log.file.name));
-                    result.inputs.push(row);
+                    match log.held.filter(|held| held.is_better_than(&row)) {
+                        // Its rows go with this attempt: the range is written again without it.
+                        Some(held) => {
+                            let why = row.error.unwrap_or_default();
+                            let why = format!("damaged since it was imported: {why}");
+                            result.unreadable.push((log.file.name.to_string(), why));
+                            result.retained.insert(held.hash);
+                        }
+                        None => result.inputs.push(row),
+                    }
                 }
                 Err(e) => {
                     let e = lock(writers).failed(e)?;

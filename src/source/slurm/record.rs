@@ -102,7 +102,10 @@ impl<'a> Record<'a> {
         let times = self.times();
         if !period.is_all() {
             let first = times.start.or(times.submit).or(times.eligible);
-            let last = times.end.or(times.start.map(|_| i64::MAX)).or(first);
+            // What runs or waits has no end yet.
+            let waits = self.state.and_then(|state| state.code) == Some(PENDING);
+            let goes_on = (times.start.is_some() || waits).then_some(i64::MAX);
+            let last = times.end.or(goes_on).or(first);
             // What has no time at all belongs to no period.
             if !first
                 .zip(last)

@@ -1,7 +1,7 @@
 //! What is known of a job: the answers to the questions that its page is made of.
 
 use super::compared;
-use super::job::{CriticalFile, DIRECTIONS, File, Flow, Job, Log, Others, Slowest};
+use super::job::{CriticalFile, DIRECTIONS, File, Flow, InMpiio, Job, Log, Others, Slowest};
 use super::others::{self, Weight};
 use crate::answer::answer::SHOWN;
 use crate::answer::rows::rows;
@@ -43,6 +43,7 @@ pub(super) async fn jobs(engine: &Engine, asked: Asked, long: bool) -> Result<Ve
     if logs.is_empty() {
         return Err(nothing(engine, job).await?);
     }
+    let logs = with_errors(engine, logs).await?;
     let all = logs.len();
     let mut groups: BTreeMap<(Option<i64>, i64), Vec<Log>> = BTreeMap::new();
     for log in logs {
@@ -80,10 +81,56 @@ pub(super) async fn ids(engine: &Engine, most: usize) -> Result<Option<Vec<i64>>
     );
     let ids: Vec<Id> = rows(engine, &sql).await?;
     match ids.len() {
-        0 => Err(Error::Invalid("there is no Darshan log".into())),
+        0 => Err(none(engine).await?),
         found if found > most => Ok(None),
         _ => Ok(Some(ids.iter().map(|id| id.job_id).collect())),
     }
+}
+
+/// The logs with the reasons why some are not whole.
+async fn with_errors(engine: &Engine, mut logs: Vec<Log>) -> Result<Vec<Log>> {
+    #[derive(Deserialize)]
+    struct Why {
+        log_id: i64,
+        error: String,
+    }
+    let damaged = logs.iter().filter(|log| log.status == "damaged");
+    let ids: Vec<String> = damaged.map(|log| log.log_id.to_string()).collect();
+    if ids.is_empty() {
+        return Ok(logs);
+    }
+    let sql = format!(
+        "SELECT content_hash AS log_id, error FROM lake_input WHERE content_hash IN ({}) AND error IS NOT NULL",
+        ids.join(", ")
+    );
+    for why in rows::<Why>(engine, &sql).await? {
+        let log = logs.iter_mut().find(|log| log.log_id == why.log_id);
+        if let Some(log) = log {
+            log.error = Some(why.error);
+        }
+    }
+    Ok(logs)
+}
+
+/// Why there is no log at all.
+async fn none(engine: &Engine) -> Result<Error> {
+    #[derive(Deserialize)]
+    struct Input {
+        path: String,
+        status: String,
+        error: Option<String>,
+    }
+    let sql = "SELECT path, status, error FROM lake_input WHERE source = 'darshan' OR source IS NULL ORDER BY path LIMIT 1";
+    let inputs: Vec<Input> = rows(engine, sql).await?;
+    Ok(Error::Invalid(match inputs.into_iter().next() {
+        Some(input) => format!(
+            "there is no Darshan log; {} is {}{}",
+            input.path,
+            input.status,
+            input.error.map_or(String::new(), |why| format!(": {why}"))
+        ),
+        None => "there is no Darshan log in what was given".into(),
+    }))
 }
 
 async fn job_of(engine: &Engine, log: i64) -> Result<i64> {
@@ -155,6 +202,7 @@ async fn gather(
     let of_files = format!("{of_logs} AND NOT is_stream");
     let totals = rows(engine, &totals(&of_files)).await?;
     let slowest = slowest(engine, &of_files, job, &logs).await?;
+    let in_mpiio = in_mpiio(engine, &of_logs, &logs).await?;
     let flows = flows(engine, &of_files, &logs).await?;
     let files = files(engine, &of_files, &flows).await?;
     let mut found = Job {
@@ -162,6 +210,7 @@ async fn gather(
         only,
         totals,
         slowest,
+        in_mpiio,
         files,
         flows,
         compared: BTreeMap::new(),
@@ -360,6 +409,33 @@ async fn slowest(engine: &Engine, of_files: &str, job: i64, logs: &[Log]) -> Res
         slowest.all += part.time.unwrap_or(0.0);
     }
     Ok(slowest)
+}
+
+/// None of a job that does not use MPI-IO.
+async fn in_mpiio(engine: &Engine, of_logs: &str, logs: &[Log]) -> Result<Option<InMpiio>> {
+    #[derive(Deserialize)]
+    struct Part {
+        time: Option<f64>,
+        slowest: Option<f64>,
+    }
+    let has_mpiio = |log: &Log| log.modules.iter().any(|module| module == "MPI-IO");
+    if !logs.iter().any(has_mpiio) {
+        return Ok(None);
+    }
+    let sql = format!(
+        "SELECT sum(time) AS time, max(slowest) AS slowest FROM (SELECT log_id, rank, sum(mpiio_f_read_time + mpiio_f_write_time + mpiio_f_meta_time) AS time, \
+           sum(CASE WHEN rank = -1 THEN mpiio_f_slowest_rank_time ELSE mpiio_f_read_time + mpiio_f_write_time + mpiio_f_meta_time END) AS slowest \
+         FROM darshan_mpiio WHERE {of_logs} GROUP BY log_id, rank) GROUP BY log_id, rank = -1"
+    );
+    let mut found = InMpiio {
+        time: 0.0,
+        slowest: 0.0,
+    };
+    for part in rows::<Part>(engine, &sql).await? {
+        found.time += part.time.unwrap_or(0.0);
+        found.slowest += part.slowest.unwrap_or(0.0);
+    }
+    Ok((found.time > 0.0).then_some(found))
 }
 
 /// Intervals of a job's logs are counted from the start of the first.

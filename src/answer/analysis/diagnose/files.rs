@@ -107,15 +107,15 @@ fn by_busy_times(job: &Job, direction: &str, window: &Flow, busy: &Flow) -> Opti
     let same = first.map(|file| file.record_id)
         == window.critical_files.first().map(|file| file.record_id);
     let times = format!(
-        "{direction}: files were busy for {} of the {} in which one was in use",
+        "{direction}: laid from each file's first access on, the times that processes spent in the files cover {} of the {} in which one was in use",
         seconds(busy.critical_time),
         seconds(window.critical_time)
     );
     match (same, busy.critical_time < 0.5 * window.critical_time) {
         (true, false) => None,
-        (true, true) => Some(format!("{times}; for the rest they were only open")),
+        (true, true) => Some(times),
         (false, _) => Some(format!(
-            "{times}; by busy times {} comes first",
+            "{times}; of these busy times {} has most",
             file.unwrap_or(NO_PATH)
         )),
     }

@@ -30,6 +30,9 @@ pub(super) struct Log {
     pub(super) run_time: Option<f64>,
     pub(super) partial: Option<bool>,
     pub(super) status: String,
+    /// Why it is not whole.
+    #[serde(default)]
+    pub(super) error: Option<String>,
     #[serde(default)]
     pub(super) modules: Vec<String>,
 }
@@ -93,6 +96,15 @@ pub(super) struct Slowest {
     pub(super) all: f64,
 }
 
+/// Time in MPI-IO calls, s. The POSIX calls below them are a part of it.
+#[derive(Debug, Serialize)]
+pub(super) struct InMpiio {
+    /// Of all processes, added up.
+    pub(super) time: f64,
+    /// Of the slowest process, as in [`Slowest`].
+    pub(super) slowest: f64,
+}
+
 /// The files of the job in one direction, laid beside each other in time.
 #[derive(Debug, Serialize)]
 pub(super) struct Flow {
@@ -149,6 +161,7 @@ pub(super) struct Job {
     pub(super) logs: Vec<Log>,
     pub(super) totals: Vec<Totals>,
     pub(super) slowest: Slowest,
+    pub(super) in_mpiio: Option<InMpiio>,
     /// Those with most I/O time, then others that are named.
     pub(super) files: Vec<File>,
     /// By direction, for each kind of interval.
@@ -235,6 +248,17 @@ impl Job {
         self.sum(|t| t.read_time + t.write_time + t.meta_time)
     }
 
+    /// What a process can save at most in a direction, or in all: the time of the slowest one, waiting in MPI-IO for others included.
+    pub(super) fn at_most(&self, direction: Option<&str>) -> f64 {
+        let slowest = match direction {
+            Some("read") => self.slowest.read,
+            Some(_) => self.slowest.write,
+            None => self.slowest.all,
+        };
+        let in_mpiio = self.in_mpiio.as_ref();
+        in_mpiio.map_or(slowest, |mpiio| slowest.max(mpiio.slowest))
+    }
+
     /// Part of it in a direction.
     pub(super) fn part(&self, direction: &str) -> f64 {
         let time = self.sum(|t| match direction {
@@ -248,6 +272,11 @@ impl Job {
     /// Seconds that its programs ran, added up over logs.
     pub(super) fn run_time(&self) -> f64 {
         self.logs.iter().filter_map(|log| log.run_time).sum()
+    }
+
+    /// Whether damage may have taken any of its records.
+    pub(super) fn is_damaged(&self) -> bool {
+        self.logs.iter().any(|log| log.status == "damaged")
     }
 
     /// Processes x run time, added up over logs, s.
@@ -300,6 +329,7 @@ impl Job {
             "logs": self.logs,
             "totals": self.totals,
             "slowest": self.slowest,
+            "in_mpiio": self.in_mpiio,
             "run_time": self.run_time(),
             "process_seconds": self.process_seconds(),
             "clock_time": self.clock_time(),

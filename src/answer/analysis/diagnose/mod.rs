@@ -18,7 +18,7 @@ mod others;
 mod requests;
 mod time;
 
-use crate::answer::answer::{Answer, Block, Parameter, Period};
+use crate::answer::answer::{Answer, Block, Parameter, Period, SHOWN};
 use crate::answer::rules::{self, Known};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
@@ -125,6 +125,8 @@ fn blocks(job: &Job, long: bool, zone: Tz) -> Vec<Block> {
         met: job.own.iter().chain(&job.others.facts).collect(),
         io_time: job.io_time(),
         slowest: job.slowest.all,
+        is_damaged: job.is_damaged(),
+        at_most: &|direction| job.at_most(direction),
         side_by_side: &job.side_by_side(),
     });
     if !long {
@@ -227,6 +229,8 @@ fn head(job: &Job, zone: Tz) -> Block {
             (bad, _) => lines.push(format!("{bad} of them are {what}: sums are lower bounds")),
         }
     }
+    let errors = job.logs.iter().filter_map(|log| log.error.as_ref());
+    lines.extend(errors.take(SHOWN).map(|why| format!("damage: {why}")));
     let what = match job.only {
         Some(log) => format!("log {log} of job {}", job.job_id),
         None => format!("job {}", job.job_id),

@@ -109,14 +109,31 @@ pub(super) fn io_time(job: &Job) -> Block {
             "I/O is {} of {processes} x run time{added}{}",
             share(of_all),
             match of_all > 1.0 {
-                true => ": threads of a process wait at the same time",
+                true =>
+                    ": more than its processes had, unless threads of one wait at the same time",
+                false => "",
+            }
+        ));
+    }
+    if let Some(mpiio) = &job.in_mpiio {
+        let of_all = part(mpiio.time, job.process_seconds());
+        table.notes.push(format!(
+            "in MPI-IO calls: {}{}; slowest process {}. The table counts the POSIX calls below them, where a file has both{}",
+            seconds(mpiio.time),
+            of_all.map_or(String::new(), |of_all| format!(", {} of {processes} x run time", share(of_all))),
+            seconds(mpiio.slowest),
+            match job.logs.iter().any(|log| log.partial == Some(true)) {
+                true => "; records of POSIX may be missing: its times are lower bounds",
                 false => "",
             }
         ));
     }
     table.notes.push(
-        "process time: of all processes in all files, added up; slowest process: the one with most of it"
-            .into(),
+        match job.logs.len() {
+            1 => "process time: of all processes in all files, added up; slowest process: the one with most of it",
+            _ => "process time: of all processes in all files, added up; slowest process: of each log the one with most of it, added up over logs",
+        }
+        .into(),
     );
     table.notes.push(
         "files in use: at least one file was between its first and last access, busy or only open"

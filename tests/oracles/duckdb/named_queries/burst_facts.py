@@ -14,7 +14,7 @@ def rows(con, p):
     for file in lake.rows(con, "SELECT * FROM darshan_file WHERE NOT is_stream"):
         if (file["bytes_written"] or 0) > 0 and file["write_start"] is not None:
             ends = [end for end in (file["write_end"], file["write_busy_end"]) if end is not None]
-            written[file["log_id"]].append((file["write_start"], min(ends), file["bytes_written"]))
+            written[file["log_id"]].append((file["write_start"], min(ends), file["bytes_written"], file["write_end"]))
     answer = []
     for log_id, files in written.items():
         log = logs[log_id]
@@ -23,12 +23,15 @@ def rows(con, p):
             continue
         if run_time <= 0:
             continue
-        bursts, until = [], None
-        for a, b, _ in sorted(files):
-            if until is None or a - until >= max(1.0, 0.01 * run_time):
+        largest = max(file[2] for file in files)
+        files = [file for file in files if file[2] >= 0.01 * largest]
+        bursts, until, used_until = [], None, None
+        for a, b, _, end in sorted(files):
+            if used_until is None or a - used_until >= max(1.0, 0.01 * run_time):
                 bursts.append([a, 0.0])
             bursts[-1][1] += max(0.0, b - (a if until is None else max(a, until)))
             until = b if until is None else max(until, b)
+            used_until = end if used_until is None else max(used_until, end)
         length, moved = sum(burst[1] for burst in bursts), sum(file[2] for file in files)
         answer.append({
             "job_id": log["job_id"], "log_id": log_id, "nprocs": log["nprocs"], "bursts": len(bursts), "files": len(files), "bytes": moved, "burst_time": length, "longest": max(burst[1] for burst in bursts),
