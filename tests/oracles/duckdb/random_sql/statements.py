@@ -559,8 +559,8 @@ class Statements:
             self.order_by_function(query, columns)
 
     def order_by_function(self, query, columns):
-        """A function of an output stands before the keys of a total order."""
-        names = [c.name for c in columns]
+        """A function of an output stands before the keys of a total order. In a function the name of a column is the column's, in DuckDB the output's."""
+        names = [c.name for c in [*columns, *self.known]]
         fit = [c for c in columns if not c.rough and c.type in FORMS and names.count(c.name) == 1]
         if fit:
             column = self.rng.choice(fit)
