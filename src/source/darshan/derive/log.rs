@@ -4,7 +4,6 @@ use super::app;
 use super::file_row::{READ_SIZES, WRITE_SIZES, windows};
 use super::row::Row;
 use super::totals::{BY_SLOWEST, COUNTS, Totals};
-use crate::source::darshan::ModuleId;
 use crate::source::darshan::job::Job;
 use crate::source::darshan::log::Log;
 use crate::source::{Input, Site};
@@ -72,27 +71,22 @@ pub(super) fn append(
 
     let [read_time, write_time, io_time] = totals.critical_times();
     let [slowest_read, slowest_write] = totals.slowest_times();
-    let known = !lost_files(log);
-    let of_files = |count: i64| known.then_some(count);
-    row.int("files", of_files(totals.files));
-    row.int("streams", of_files(totals.streams));
-    row.int("files_shared", of_files(totals.shared));
-    row.int("files_part_shared", of_files(totals.part_shared));
-    row.int("files_unique", of_files(totals.unique));
-    row.int("files_read_only", of_files(totals.read_only));
-    row.int("files_write_only", of_files(totals.write_only));
-    row.int("files_read_write", of_files(totals.read_write));
+    row.int("files", totals.files);
+    row.int("streams", totals.streams);
+    row.int("files_shared", totals.shared);
+    row.int("files_part_shared", totals.part_shared);
+    row.int("files_unique", totals.unique);
+    row.int("files_read_only", totals.read_only);
+    row.int("files_write_only", totals.write_only);
+    row.int("files_read_write", totals.read_write);
     let (read, write) = (&totals.read, &totals.write);
-    row.int("bytes_read", of_files(read.bytes));
-    row.int("bytes_written", of_files(write.bytes));
-    row.int("bytes_read_streams", of_files(read.bytes_streams));
-    row.int("bytes_written_streams", of_files(write.bytes_streams));
-    row.int(
-        "total_bytes",
-        of_files(read.bytes.saturating_add(write.bytes)),
-    );
-    row.int("reads", of_files(read.calls));
-    row.int("writes", of_files(write.calls));
+    row.int("bytes_read", read.bytes);
+    row.int("bytes_written", write.bytes);
+    row.int("bytes_read_streams", read.bytes_streams);
+    row.int("bytes_written_streams", write.bytes_streams);
+    row.int("total_bytes", read.bytes.saturating_add(write.bytes));
+    row.int("reads", read.calls);
+    row.int("writes", write.calls);
     for ((name, _, _), count) in COUNTS.iter().zip(totals.counts) {
         row.int(name, count);
     }
@@ -105,8 +99,8 @@ pub(super) fn append(
     row.float("write_time", write.time);
     row.float("meta_time", totals.meta_time);
 
-    row.int("read_files", of_files(read.files));
-    row.int("write_files", of_files(write.files));
+    row.int("read_files", read.files);
+    row.int("write_files", write.files);
     windows(&mut row, read.span, write.span, job.start_micros());
     row.float("critical_read_time", read_time);
     row.float("critical_write_time", write_time);
@@ -126,10 +120,10 @@ pub(super) fn append(
     row.float("write_time_by_slowest", slowest_write);
     row.float("read_bw_slowest_rank", bandwidth(moved_in, slowest_read));
     row.float("write_bw_slowest_rank", bandwidth(moved_out, slowest_write));
-    let fits = !totals.lost;
+    let known = !totals.lost;
     for ((names, _, _), module) in BY_SLOWEST.iter().zip(&mut totals.by_slowest) {
         row.int(names[0], module.as_ref().map(|module| module.bytes));
-        let by_slowest = module.as_mut().filter(|_| fits);
+        let by_slowest = module.as_mut().filter(|_| known);
         let by_slowest = by_slowest.map(|module| (module.bytes, module.ranks.slowest()));
         row.float(names[1], by_slowest.map(|b| b.1));
         let mib = |(bytes, seconds): (i64, f64)| {
@@ -142,19 +136,6 @@ pub(super) fn append(
         row.float(names[2], by_slowest.map(mib));
     }
     row.end();
-}
-
-/// Whether damage left no record of a module whose records are files: what is counted over files is then unknown.
-fn lost_files(log: &Log) -> bool {
-    const FILES: [ModuleId; 5] = [
-        ModuleId::POSIX,
-        ModuleId::MPIIO,
-        ModuleId::STDIO,
-        ModuleId::DFS,
-        ModuleId::DAOS,
-    ];
-    let mut of_files = log.modules().iter().filter(|m| FILES.contains(&m.id));
-    of_files.any(|m| m.status.is_damaged() && m.records.unwrap_or(0) == 0)
 }
 
 /// The value of a key in the job's metadata: lines `key=value`.
