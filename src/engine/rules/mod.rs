@@ -153,7 +153,6 @@ pub const RULES: &[(&str, &str)] = rules![
     "random_reads_of_all",
     "narrow_stripes",
     "wide_stripes",
-    "mpiio_waits",
 ];
 
 /// A rule.

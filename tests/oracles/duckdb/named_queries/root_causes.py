@@ -65,9 +65,12 @@ def causes(files, critical_time, nprocs):
     if busy_osts:
         worst = min(busy_osts, key=lambda one: (-one[0], one[1]))
         answer.append(("one_ost", worst[1], sum(t for t, _, _ in busy_osts), [f for _, _, some in busy_osts for f in some], float(procs(worst[2]))))
+    # A process is alone if none other moves more than half as much.
+    ranked = sorted((-sum(f["bytes"] for f in some), rank) for rank, some in by_rank.items())
     for rank, some in by_rank.items():
         ratio = sum(f["bytes"] for f in some) * nprocs / moved
-        if time(some) > 0 and ratio >= 10:
+        alone = rank == ranked[0][1] and (len(ranked) == 1 or 2 * ranked[1][0] >= ranked[0][0])
+        if time(some) > 0 and ratio >= 10 and alone:
             answer.append(("one_rank", rank, time(some), some, ratio))
     overlap = together(files)
     serial = [f for f in files if overlap(f) <= 0.05 * (f["b"] - f["a"])]
@@ -75,7 +78,7 @@ def causes(files, critical_time, nprocs):
     if len(serial) >= 20 and max(f["b"] - f["a"] for f in serial) <= 0.2 * length:
         answer.append(("serial_files", min(serial, key=lambda f: (f["a"] - f["b"], f["record_id"]))["path"], length, serial, float(len(serial))))
     longest = min(files, key=lambda f: (f["a"] - f["b"], f["record_id"]))
-    if len(files) >= 10 and longest["own"] >= 0.9 * critical_time and critical_time - union([f for f in files if f is not longest]) >= 0.5 * critical_time:
+    if len(files) >= 10 and longest["own"] >= 0.9 * critical_time and critical_time - union([f for f in files if f is not longest]) >= 0.5 * critical_time and longest["bytes"] < 0.99 * moved:
         answer.append(("one_file", longest["path"], longest["own"], [longest], longest["bytes"] / moved))
     small = [f for f in files if f["requests"] and f["small"] is not None and 2 * f["small"] >= f["requests"] and 2 * (f["requests"] - f["consec"]) >= f["requests"]]
     if small and time(small) > 0 and sum(f["small"] for f in small) >= 1000:
