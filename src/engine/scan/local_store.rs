@@ -206,7 +206,7 @@ mod tests {
         let location = Path::from_absolute_path(&pipe).unwrap();
         let store = LocalFiles::default();
         let refused = [
-            block_on(store.get_ranges(&location, &[0..1])).unwrap_err(),
+            block_on(store.get_ranges(&location, &[0..1, 2..3])).unwrap_err(),
             block_on(store.get_opts(&location, GetOptions::default())).unwrap_err(),
         ];
         for error in refused {
