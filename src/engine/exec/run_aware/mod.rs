@@ -1,6 +1,6 @@
 //! Physical optimizer rules that make use of rows of one key standing together.
 //!
-//! Parquet stores columns that repeat as runs, and where a grouping can do with these they are read as they are stored ([`scan`]).
+//! Parquet stores columns that repeat as runs, and where a grouping can do with these they are read as they are stored ([`rle_scan`]).
 //!
 //! A lake is sorted by job and log, samples of LMT by target and time: 3 million files come in 100,000 runs of one log each. No
 //! order is asked for or stated, so none can be false: each batch is looked at as it comes, and where its rows are in no runs, they are
