@@ -5,7 +5,7 @@
 
 For each seed a month with planted causes and habits, near misses and decoys, and a clean month, are written, taken into
 lakes and asked. A finding of `root_causes` is a row for a log and direction. What a page would name is worked out from `advice` and
-`root_causes` as src/answer/rules.rs does it, for a page for each job takes a second.
+`root_causes` as src/answer/findings.rs does it, for a page for each job takes a second.
 
 Exit 1 unless, over all seeds: precision and recall of root_causes at effect 5 are at least 0.99, and it finds nothing in
 clean months; pages name the planted cause first or second in at least 0.97 of the jobs of effect 5 (the aim is all), and name it
@@ -40,7 +40,7 @@ SAME = {
 }
 # Decoys of causes in time whose files are slow by a habit that counters tell: small requests that follow one another.
 SLOW_DECOYS = {"small_consec"}
-# What touches and costs less is a note: MIN_SHARE of src/answer/rules.rs.
+# What touches and costs less is a note: MIN_SHARE of src/answer/findings.rs.
 MIN_SHARE = 0.05
 
 

@@ -25,7 +25,7 @@ pub struct Answer {
     /// What is looked at; None where the logs have no time.
     pub period: Option<Period>,
     /// Tables and views that the answer rests on.
-    pub rests_on: &'static [&'static str],
+    pub rests_on: Vec<&'static str>,
     /// Who described the method.
     pub citation: &'static str,
     /// The numbers that the blocks are made of.
@@ -118,8 +118,8 @@ pub struct Findings {
     pub title: String,
     /// The findings: causes, then notes.
     pub findings: Vec<Finding>,
-    /// What is said where there is no cause.
-    pub otherwise: Option<String>,
+    /// What is said before them: why there is no cause, or that little can be saved.
+    pub remark: Option<String>,
     /// How many notes were left out.
     pub more: usize,
 }
@@ -368,7 +368,7 @@ pub(super) mod tests {
             }],
             lakes: vec![],
             period: None,
-            rests_on: &["darshan_log"],
+            rests_on: vec!["darshan_log"],
             citation: "",
             facts: Value::Null,
             blocks: vec![
@@ -385,7 +385,7 @@ pub(super) mod tests {
                             ..finding("one_file", false)
                         },
                     ],
-                    otherwise: None,
+                    remark: None,
                     more: 2,
                 }),
             ],

@@ -66,8 +66,8 @@ impl Findings {
             writeln!(page, "   {}", escaped(&finding.advice))?;
             writeln!(page, "   No fault if: {}", escaped(&finding.unless))?;
         }
-        if let Some(otherwise) = &self.otherwise {
-            writeln!(page, "{}", escaped(otherwise))?;
+        if let Some(remark) = &self.remark {
+            writeln!(page, "{}", escaped(remark))?;
         }
         let mut notes = self
             .findings

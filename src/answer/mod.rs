@@ -1,12 +1,12 @@
 //! Answers that are more than one table: made of the answers to several questions, as blocks of a page.
 //!
-//! [`analysis`] asks questions and makes an [`answer::Answer`] of them; `rules` makes findings of the rows that rules are met by; `rows` are rows as
+//! [`analysis`] asks questions and makes an [`answer::Answer`] of them; `findings` makes findings of the rows that rules are met by; `rows` are rows as
 //! Rust values. `page` and `markdown` write an answer for people.
 
 pub mod analysis;
 #[allow(clippy::module_inception)]
 pub mod answer;
+mod findings;
 pub(crate) mod markdown;
 mod page;
 mod rows;
-mod rules;

@@ -103,8 +103,8 @@ impl Findings {
             write_wrapped(page, &indent, &finding.advice)?;
             write_wrapped(page, &indent, &format!("No fault if: {}", finding.unless))?;
         }
-        if let Some(otherwise) = &self.otherwise {
-            write_wrapped(page, "  ", otherwise)?;
+        if let Some(remark) = &self.remark {
+            write_wrapped(page, "  ", remark)?;
         }
         for finding in self.findings.iter().filter(|finding| !finding.is_cause) {
             let note = format!("note: {}. {}", finding.sentence, finding.weight());

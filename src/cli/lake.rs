@@ -184,7 +184,7 @@ struct Vacuum {
 
 /// Remove the rows of a source so that it can be imported again, or remove rows older than a date for good
 #[derive(clap::Args)]
-#[command(group(clap::ArgGroup::new("forgotten").required(true).multiple(true).args(["before", "darshan", "slurm", "lmt"])))]
+#[command(group(clap::ArgGroup::new("forgotten").required(true).multiple(true).arg("before").args(Chosen::names())))]
 #[command(after_help = "\
 --before removes Darshan logs that began before that date, accounting records of jobs that ended by \
 then, and LMT samples up to then. Records of jobs without an end stay. If nothing is older, the lake \
@@ -263,9 +263,11 @@ fn create(args: &Create, screen: &mut Terminal) -> anyhow::Result<Exit> {
         settings: edit.apply(&given.unwrap_or_default())?,
     };
     Lake::create(&args.lake, &options)?;
+    let sources = Chosen::names().map(|name| format!(" --{name} PATH"));
     screen.say(format_args!(
-        "an empty lake; next: iolode ingest --lake {} --darshan PATH --slurm PATH --lmt PATH",
-        quoted(&args.lake)
+        "an empty lake; next: iolode ingest --lake {}{}",
+        quoted(&args.lake),
+        sources.collect::<String>()
     ));
     Ok(Exit::Done)
 }

@@ -77,7 +77,7 @@ const COMMANDS: &[(&str, &str, &str)] = &[
     (
         "\\format",
         "[NAME]",
-        "output format: table, csv, tsv, json, ndjson, arrow, parquet",
+        "list the output formats, or choose one",
     ),
     (
         "\\x",

@@ -46,6 +46,13 @@ impl FromArgMatches for SourcePaths {
 /// The sources that a command is about: `--NAME`, or all if none is given.
 pub(super) struct Chosen(pub(super) Vec<&'static dyn Source>);
 
+impl Chosen {
+    /// Names of its options.
+    pub(super) fn names() -> impl Iterator<Item = &'static str> {
+        SOURCES.iter().map(|source| source.name())
+    }
+}
+
 impl clap::Args for Chosen {
     fn augment_args(command: Command) -> Command {
         command.args(SOURCES.iter().map(|source| {

@@ -27,7 +27,7 @@ mod exec;
 pub mod functions;
 mod known_names;
 mod logical;
-mod physical_rule;
+mod node_rewrite;
 mod planning;
 pub mod rules;
 mod scan;
@@ -75,7 +75,7 @@ use session::state;
 use sql::param_names::CallNames;
 use sql::{
     all_sets, headings, long_chains, named_windows, order_aliases, order_all, order_positions,
-    refused_clauses, summarize, time_zone, using,
+    output_names, refused_clauses, summarize, time_zone, using,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -84,12 +84,12 @@ use udf::statement;
 use workarounds::{correlated, distinct_from, keywords};
 
 /// Why a statement may be refused although it can be answered, and the statement as it is answered.
-type Otherwise = (
+type PlanFallback = (
     fn(&DataFusionError) -> bool,
     fn(Statement) -> Option<Statement>,
 );
 
-const OTHERWISE: [Otherwise; 4] = [
+const PLAN_FALLBACKS: [PlanFallback; 4] = [
     (headings::clash, headings::distinct),
     (headings::clash, headings::distinct_beside_all),
     (order_positions::refused, order_positions::written_out),
@@ -406,20 +406,24 @@ impl Engine {
         let by_all = order_all::mark(&mut statement)?;
         self.register_called(&statement, &pinned, &mut state)
             .await?;
-        let mut plan = state.statement_to_plan(statement.clone()).await;
+        let planned = async |statement: Statement| {
+            let statement = output_names::told_apart(statement);
+            state.statement_to_plan(statement).await
+        };
+        let mut plan = planned(statement.clone()).await;
         let is_aggregate = |name: &str| state.aggregate_functions().contains_key(name);
         for qualified in order_aliases::qualified(&statement, &is_aggregate) {
-            if let Ok(planned) = state.statement_to_plan(qualified).await {
-                plan = Ok(planned);
+            if let Ok(qualified) = planned(qualified).await {
+                plan = Ok(qualified);
                 break;
             }
         }
-        for (is_refused, otherwise) in OTHERWISE {
+        for (is_refused, otherwise) in PLAN_FALLBACKS {
             if plan.as_ref().is_err_and(is_refused)
                 && let Some(changed) = otherwise(statement.clone())
-                && let Ok(planned) = state.statement_to_plan(changed).await
+                && let Ok(changed) = planned(changed).await
             {
-                plan = Ok(planned);
+                plan = Ok(changed);
             }
         }
         if by_all {

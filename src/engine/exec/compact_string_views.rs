@@ -13,7 +13,7 @@
 //! Only sessions with a budget have the rule, as those of the command line have: the copy takes time, and without a budget nobody
 //! counts.
 
-use crate::engine::physical_rule::{Node, Rule};
+use crate::engine::node_rewrite::{Node, NodeRewrite};
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, GenericByteViewArray, RecordBatch};
 use datafusion::arrow::datatypes::{BinaryViewType, ByteViewType, DataType, StringViewType};
 use datafusion::common::Result;
@@ -30,8 +30,7 @@ use futures::TryStreamExt;
 use std::fmt::Formatter;
 use std::sync::Arc;
 
-/// The rule.
-pub(in crate::engine) const RULE: Rule = Rule {
+pub(in crate::engine) const RULE: NodeRewrite = NodeRewrite {
     name: "compact_string_views",
     instead,
 };

@@ -13,7 +13,7 @@
 //! Ids are set down in 256 parts by their hash; a part that has grown to twice its different ids is rid of the others. Where memory does not
 //! suffice, what is left of the parts and what has not been read yet go to the node in whose place this one stands, which can spill.
 
-use crate::engine::physical_rule::{Node, Rule};
+use crate::engine::node_rewrite::{Node, NodeRewrite};
 use datafusion::arrow::array::{Array, ArrayData, ArrayRef, Int64Array, RecordBatch, make_array};
 use datafusion::arrow::buffer::{Buffer, NullBuffer};
 use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
@@ -51,8 +51,7 @@ const FEW: usize = 32 << 10;
 /// So many ids of one of [`PARTS`] are looked through at least: then these are 8 MiB together.
 const LEAST: usize = FEW / 8;
 
-/// The rule.
-pub(in crate::engine) const RULE: Rule = Rule {
+pub(in crate::engine) const RULE: NodeRewrite = NodeRewrite {
     name: "radix_distinct",
     instead,
 };

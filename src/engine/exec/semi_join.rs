@@ -27,7 +27,7 @@
 //! Delete when DataFusion's semi joins stop at the first equal row: `pairs_are_not_visited_one_by_one` then ends without the rule.
 
 use super::run_aware::runs_of;
-use crate::engine::physical_rule::{Node, Rule};
+use crate::engine::node_rewrite::{Node, NodeRewrite};
 use datafusion::arrow::array::{
     Array, ArrayRef, AsArray, Int32Array, Int64Array, RecordBatch, UInt32Array,
 };
@@ -63,8 +63,7 @@ use std::fmt::{Debug, Formatter};
 use std::mem::replace;
 use std::sync::Arc;
 
-/// The rule.
-pub(in crate::engine) const RULE: Rule = Rule {
+pub(in crate::engine) const RULE: NodeRewrite = NodeRewrite {
     name: "semi_join",
     instead,
 };

@@ -45,7 +45,6 @@ pub(in crate::engine) fn functions() -> impl Iterator<Item = Arc<ScalarUDF>> {
     FUNCTIONS.iter().cloned()
 }
 
-/// The rule.
 #[derive(Debug)]
 pub(in crate::engine) struct CheckedArithmetic;
 

@@ -14,7 +14,7 @@
 //!
 //! The rule stands behind the one that chooses sides by statistics.
 
-use crate::engine::physical_rule::{Node, Rule};
+use crate::engine::node_rewrite::{Node, NodeRewrite};
 use datafusion::common::tree_node::TreeNode;
 use datafusion::common::{JoinType, Result};
 use datafusion::config::ConfigOptions;
@@ -27,8 +27,7 @@ use datafusion::physical_plan::joins::HashJoinExec;
 use datafusion::physical_plan::statistics::{StatisticsArgs, StatisticsContext};
 use std::sync::Arc;
 
-/// The rule.
-pub(in crate::engine) const RULE: Rule = Rule {
+pub(in crate::engine) const RULE: NodeRewrite = NodeRewrite {
     name: "aggregate_build_side",
     instead,
 };

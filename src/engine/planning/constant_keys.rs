@@ -11,7 +11,7 @@
 //! The rule stands before `EnsureRequirements`; [`plain_input`] takes the node out where runs of rows are grouped, which makes use of no order.
 
 use super::drop_join_ordering::DropOrderingExec;
-use crate::engine::physical_rule::{Node, Rule};
+use crate::engine::node_rewrite::{Node, NodeRewrite};
 use datafusion::common::Result;
 use datafusion::config::ConfigOptions;
 use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode};
@@ -19,8 +19,7 @@ use datafusion::physical_plan::execution_plan::{ChildrenPropertiesMode, ReplaceC
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties, InputOrderMode};
 use std::sync::Arc;
 
-/// The rule.
-pub(in crate::engine) const RULE: Rule = Rule {
+pub(in crate::engine) const RULE: NodeRewrite = NodeRewrite {
     name: "constant_keys",
     instead,
 };

@@ -24,7 +24,7 @@
 //! `EnsureRequirements` repartitions the inputs whatever they state.
 
 use crate::engine::exec::run_aware::JoinRunsExec;
-use crate::engine::physical_rule::{Node, Rule};
+use crate::engine::node_rewrite::{Node, NodeRewrite};
 use datafusion::arrow::compute::SortOptions;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{JoinType, Result, ScalarValue, Statistics};
@@ -49,8 +49,7 @@ use datafusion::physical_plan::{
 use std::fmt::{Debug, Formatter};
 use std::sync::Arc;
 
-/// The rule.
-pub(in crate::engine) const RULE: Rule = Rule {
+pub(in crate::engine) const RULE: NodeRewrite = NodeRewrite {
     name: "copartitioned_join",
     instead,
 };

@@ -35,7 +35,7 @@
 //!
 //! The rule stands before `EnsureRequirements`, which adds the sorts.
 
-use crate::engine::physical_rule::{Node, Rule};
+use crate::engine::node_rewrite::{Node, NodeRewrite};
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{JoinType, Result, Statistics};
 use datafusion::config::ConfigOptions;
@@ -55,8 +55,7 @@ use datafusion::physical_plan::{
 use std::fmt::Formatter;
 use std::sync::Arc;
 
-/// The rule.
-pub(in crate::engine) const RULE: Rule = Rule {
+pub(in crate::engine) const RULE: NodeRewrite = NodeRewrite {
     name: "drop_join_ordering",
     instead,
 };

@@ -12,7 +12,7 @@
 //!
 //! Without its limit a grouping groups as always, and the limit above is left. The rule stands behind those that give groupings a limit.
 
-use crate::engine::physical_rule::{Node, Rule};
+use crate::engine::node_rewrite::{Node, NodeRewrite};
 use datafusion::common::Result;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::config::ConfigOptions;
@@ -20,8 +20,7 @@ use datafusion::physical_plan::aggregates::AggregateExec;
 use datafusion::physical_plan::windows::{BoundedWindowAggExec, WindowAggExec};
 use std::sync::Arc;
 
-/// The rule.
-pub(in crate::engine) const RULE: Rule = Rule {
+pub(in crate::engine) const RULE: NodeRewrite = NodeRewrite {
     name: "group_limits",
     instead,
 };

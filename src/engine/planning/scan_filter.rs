@@ -15,7 +15,7 @@
 //! the last step, from a `FilterExec` into the `DataSourceExec` right under it, which skips row groups and pages by it. DataFusion's own rule
 //! does that step here, and sees these two nodes alone.
 
-use crate::engine::physical_rule::{Node, Rule};
+use crate::engine::node_rewrite::{Node, NodeRewrite};
 use datafusion::common::Result;
 use datafusion::config::ConfigOptions;
 use datafusion::datasource::source::DataSourceExec;
@@ -23,8 +23,7 @@ use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_optimizer::filter_pushdown::FilterPushdown;
 use datafusion::physical_plan::filter::FilterExec;
 
-/// The rule.
-pub(in crate::engine) const RULE: Rule = Rule {
+pub(in crate::engine) const RULE: NodeRewrite = NodeRewrite {
     name: "scan_filter",
     instead,
 };

@@ -14,7 +14,7 @@
 //!
 //! Delete when sorts keep their limits above such nodes: `a_limit_passes_a_window` then fails.
 
-use crate::engine::physical_rule::{Node, Rule};
+use crate::engine::node_rewrite::{Node, NodeRewrite};
 use datafusion::common::Result;
 use datafusion::config::ConfigOptions;
 use datafusion::physical_plan::execution_plan::{CardinalityEffect, replace_children_if_necessary};
@@ -24,13 +24,13 @@ use datafusion::physical_plan::sorts::sort_preserving_merge::SortPreservingMerge
 use std::sync::Arc;
 
 /// Sorts have no limit.
-pub(in crate::engine) const TAKE_OUT: Rule = Rule {
+pub(in crate::engine) const TAKE_OUT: NodeRewrite = NodeRewrite {
     name: "sort_without_fetch",
     instead: take_out,
 };
 
 /// Sorts have the limit that stands above them.
-pub(in crate::engine) const PUT_BACK: Rule = Rule {
+pub(in crate::engine) const PUT_BACK: NodeRewrite = NodeRewrite {
     name: "sort_with_fetch",
     instead: put_back,
 };

@@ -296,6 +296,16 @@ pub fn rule(name: &str) -> Option<&'static Rule> {
     rules().iter().find(|rule| rule.name == name)
 }
 
+/// The least value of a threshold among the rules about a relation: below it none of them holds. 0 if one of them has no such threshold.
+pub fn least(facts: Facts, threshold: &str) -> f64 {
+    let values = of(facts).map(|rule| match rule.thresholds.get(threshold) {
+        Some(toml::Value::Float(value)) => *value,
+        Some(toml::Value::Integer(value)) => *value as f64,
+        _ => 0.0,
+    });
+    values.fold(f64::INFINITY, f64::min)
+}
+
 fn of(facts: Facts) -> impl Iterator<Item = &'static Rule> {
     rules().iter().filter(move |rule| rule.facts == facts)
 }
@@ -322,6 +332,15 @@ impl Rule {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// By the files of queries/rules.
+    #[test]
+    fn the_least_threshold_is_that_of_all_rules_about_a_relation() {
+        assert_eq!(least(Facts::Directory, "min_files"), 512.0);
+        assert_eq!(least(Facts::Job, "min_time"), 1.0);
+        // `small_requests` has none.
+        assert_eq!(least(Facts::File, "min_files"), 0.0);
+    }
 
     #[test]
     fn every_rule_has_the_keys_of_its_facts_and_uses_its_thresholds() {

@@ -81,7 +81,7 @@ impl VisitorMut for Names {
 }
 
 /// What stands over a column: its name, or the expression as it is written.
-fn heading(expr: &Expr) -> String {
+pub(super) fn heading(expr: &Expr) -> String {
     match expr {
         Expr::Identifier(name) => name.value.clone(),
         Expr::CompoundIdentifier(names) => names

@@ -9,6 +9,7 @@ pub(in crate::engine) mod named_windows;
 pub(in crate::engine) mod order_aliases;
 pub(in crate::engine) mod order_all;
 pub(in crate::engine) mod order_positions;
+pub(in crate::engine) mod output_names;
 pub(in crate::engine) mod param_names;
 pub mod queries;
 pub(super) mod query_call;

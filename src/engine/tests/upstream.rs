@@ -59,6 +59,21 @@ fn one_value_of_a_side_is_taken_for_one_of_an_outer_join() {
     assert!(!plan.contains("SortExec"), "{plan}");
 }
 
+/// Right would be the other way round, both times.
+#[test]
+fn an_output_with_the_name_of_a_column_is_taken_for_that_column() {
+    assert_eq!(
+        answer("SELECT v AS g, -v AS v FROM (SELECT 1 AS v UNION ALL SELECT 2) ORDER BY v"),
+        ["1 | -1", "2 | -2"]
+    );
+    assert_eq!(
+        answer(
+            "SELECT CAST(v AS VARCHAR) AS g, -v AS v FROM (VALUES (1), (2)) AS t(v) GROUP BY 1, 2 ORDER BY v"
+        ),
+        ["1 | -1", "2 | -2"]
+    );
+}
+
 /// Right would be one row with 1.
 #[test]
 fn except_all_takes_all_equal_rows() {

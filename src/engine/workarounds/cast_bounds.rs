@@ -16,7 +16,6 @@ use datafusion::common::{DFSchema, Result};
 use datafusion::logical_expr::{Cast, Expr, ExprSchemable, LogicalPlan, Projection};
 use datafusion::optimizer::optimizer::{ApplyOrder, OptimizerConfig, OptimizerRule};
 
-/// The rule.
 #[derive(Debug)]
 pub(in crate::engine) struct CastBounds;
 

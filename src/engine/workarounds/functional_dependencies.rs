@@ -23,7 +23,7 @@
 //!
 //! Delete when `a_key_of_a_side_is_taken_for_one_of_a_grouping` fails and the pull request is in.
 
-use crate::engine::physical_rule::{Node, Rule};
+use crate::engine::node_rewrite::{Node, NodeRewrite};
 use datafusion::arrow::datatypes::{DataType, FieldRef};
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
@@ -51,7 +51,7 @@ use std::sync::{Arc, LazyLock};
 pub(in crate::engine) struct ForgetDependencies;
 
 /// Columns instead of [`SAME`] of them.
-pub(in crate::engine) const PLAIN_COLUMNS: Rule = Rule {
+pub(in crate::engine) const PLAIN_COLUMNS: NodeRewrite = NodeRewrite {
     name: "plain_columns",
     instead: plain_columns,
 };

@@ -9,7 +9,6 @@ use datafusion::logical_expr::expr::Sort;
 use datafusion::logical_expr::{Distinct, Expr, LogicalPlan};
 use datafusion::optimizer::AnalyzerRule;
 
-/// The rule.
 #[derive(Debug)]
 pub(in crate::engine) struct OrderOnce;
 

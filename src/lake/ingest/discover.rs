@@ -302,6 +302,17 @@ impl Listing {
                     };
                     self.add(file, Some(row), read_with, options);
                 }
+                // It may be there: that it cannot be read is said of it.
+                Err(why) if !is_absent(&why) => {
+                    let file = File {
+                        name: row.path.to_string(),
+                        odd: None,
+                        kind: row.source.as_deref().map(Arc::from),
+                        bytes: row.bytes,
+                        modified: row.modified,
+                    };
+                    self.add(file, Some(row), read_with, options);
+                }
                 // It had no rows to keep.
                 _ if !row.status.has_rows() => {}
                 _ => {
@@ -341,6 +352,12 @@ impl Listing {
         }
         Ok(())
     }
+}
+
+/// Whether a look at a path failed because nothing is there.
+fn is_absent(why: &std::io::Error) -> bool {
+    use std::io::ErrorKind::{NotADirectory, NotFound};
+    matches!(why.kind(), NotFound | NotADirectory)
 }
 
 fn unlisted(path: &Path, why: String) -> InputRow {

@@ -158,6 +158,34 @@ fn without_paths_refresh_reads_what_the_lake_knows_and_was_read_otherwise() {
 }
 
 #[test]
+fn what_refresh_cannot_read_is_not_gone() {
+    let bench = with("");
+    for job in 0..2 {
+        bench.log(&format!("{job}"), &format!("mounts {job} 0 /{job}"));
+    }
+    bench.ingest();
+    bench
+        .lake
+        .set_settings("timezone = 'Europe/Berlin'\n", None)
+        .unwrap();
+    // A link to itself: nobody can look at what is there.
+    let log = bench.logs().join("1");
+    fs::remove_file(&log).unwrap();
+    std::os::unix::fs::symlink(&log, &log).unwrap();
+    let refresh = IngestOptions {
+        refresh: true,
+        paths: vec![],
+        ..bench.options()
+    };
+    let report = bench.lake.ingest(&refresh, &Silent).unwrap();
+    assert_eq!(report.warnings, []);
+    let (path, why) = &report.failures[0];
+    assert_eq!(*path, log.display().to_string());
+    assert!(why.contains("symbolic links"), "{why}");
+    assert_eq!(bench.rows(), [row(0, "/0"), row(1, "/1")]);
+}
+
+#[test]
 fn registered_sources_are_refreshed_with_what_lies_elsewhere() {
     let bench = with("");
     let other = bench.directory.path().join("other");

@@ -11,7 +11,7 @@ use super::module_state::{fail, note_repeated};
 use super::names::Names;
 use super::pieces::Pieces;
 use super::records::Records;
-use super::region::{Damage, MOST_KEPT, Regions, missing};
+use super::region::{Damage, MOST_KEPT, RegionInflater, missing};
 use super::spilled_records::{Limits as SpillLimits, Spilled};
 use crate::error::{Error, Result};
 use crate::source::{Input, Peek};
@@ -62,7 +62,7 @@ pub struct Log {
     states: Vec<ModuleState>,
     /// Inflated regions and where their records begin, by module number; empty where not read.
     module_regions: Vec<ModuleRegion>,
-    regions: Option<Regions>,
+    regions: Option<RegionInflater>,
     /// First bytes of an input that is not in memory.
     head: Vec<u8>,
     scratch: Vec<u8>,
@@ -557,7 +557,7 @@ impl Log {
             .saturating_add(place.length)
             .min(input.len())
             .saturating_sub(place.offset) as usize;
-        let regions = self.regions.get_or_insert_with(Regions::new);
+        let regions = self.regions.get_or_insert_with(RegionInflater::new);
         (regions.limit, regions.exceeded) = (most, false);
         // Names and modules are read otherwise then; of the job region, which comes before there is a header, the front is all.
         regions.all_or_nothing = self.limits.spill.is_some() && self.header.is_some();

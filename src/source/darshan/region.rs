@@ -14,7 +14,7 @@ const MOST_RATIO: usize = 1032;
 pub(super) const MOST_KEPT: usize = 64 << 20;
 
 /// Inflates regions, keeping its decompressor.
-pub(super) struct Regions {
+pub(super) struct RegionInflater {
     inflater: Option<Inflater>,
     /// Most bytes that one region may hold after inflating.
     pub(super) limit: usize,
@@ -45,7 +45,7 @@ impl Damage {
     }
 }
 
-impl Regions {
+impl RegionInflater {
     pub(super) fn new() -> Self {
         Self {
             inflater: Inflater::new(),
@@ -237,7 +237,7 @@ mod tests {
         let parts: Vec<Vec<u8>> = vec![vec![], b"a".to_vec(), vec![7; 1_000_000], b"end".to_vec()];
         let input: Vec<u8> = parts.iter().flat_map(|part| zlib(part)).collect();
         let mut into = vec![];
-        Regions::new()
+        RegionInflater::new()
             .inflate(Compression::Zlib, &input, &mut into)
             .unwrap();
         assert_eq!(into, parts.concat());
@@ -250,7 +250,7 @@ mod tests {
             .collect();
         let input = [zlib(b"first"), zlib(&text)].concat();
         let mut into = vec![];
-        let damage = Regions::new()
+        let damage = RegionInflater::new()
             .inflate(Compression::Zlib, &input[..input.len() / 2], &mut into)
             .unwrap_err();
         assert!(
@@ -261,7 +261,7 @@ mod tests {
         into.clear();
         let mut broken = input.clone();
         broken[100] ^= 0x55;
-        let damage = Regions::new()
+        let damage = RegionInflater::new()
             .inflate(Compression::Zlib, &broken, &mut into)
             .unwrap_err();
         assert!(into.starts_with(b"first") && damage.at == into.len());
@@ -271,7 +271,7 @@ mod tests {
     fn a_stream_cut_anywhere_is_damage_and_its_front_is_kept() {
         let text: Vec<u8> = (0..300u32).flat_map(|i| (i * i).to_le_bytes()).collect();
         let input = zlib(&text);
-        let (mut regions, mut into) = (Regions::new(), vec![]);
+        let (mut regions, mut into) = (RegionInflater::new(), vec![]);
         let mut kept = 0;
         for cut in 1..input.len() {
             into.clear();
@@ -291,7 +291,7 @@ mod tests {
     #[test]
     fn a_region_beyond_the_limit_is_refused_without_the_memory_for_it() {
         let input = zlib(&vec![0; 10_000_000]);
-        let mut regions = Regions::new();
+        let mut regions = RegionInflater::new();
         regions.limit = 100_000;
         let mut into = vec![];
         let damage = regions
@@ -319,13 +319,13 @@ mod tests {
         };
         let input = [bz(b"one "), bz(b"two")].concat();
         let mut into = vec![];
-        Regions::new()
+        RegionInflater::new()
             .inflate(Compression::Bzip2, &input, &mut into)
             .unwrap();
         assert_eq!(into, b"one two");
         into.clear();
         assert!(
-            Regions::new()
+            RegionInflater::new()
                 .inflate(Compression::Bzip2, &input[..input.len() - 4], &mut into)
                 .is_err()
         );

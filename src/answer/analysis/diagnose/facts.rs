@@ -7,15 +7,10 @@ use crate::answer::answer::SHOWN;
 use crate::answer::rows::rows;
 use crate::engine::Engine;
 use crate::engine::rules::sentence::Row;
-use crate::engine::rules::{Facts, intervals};
+use crate::engine::rules::{Facts, intervals, least};
 use crate::error::{Error, Result};
 use serde::Deserialize;
 use std::collections::BTreeMap;
-
-/// The I/O time of the slowest process, in s, and the files that are written from which on rules about directories and about bursts can hold.
-const LEAST: f64 = 1.0;
-const MANY: i64 = 512;
-const SEVERAL: i64 = 3;
 
 /// What a page is about.
 #[derive(Clone, Copy, Debug)]
@@ -235,8 +230,6 @@ async fn gather(
         )
         .await?;
     }
-    found.own = own(engine, job, &found).await?;
-    found.own.retain(of_row);
     let in_use = found.flows.values().map(|flow| flow.critical_time);
     let weight = Weight {
         has_osts: found.sum(|totals| totals.layouts) > 0,
@@ -254,21 +247,37 @@ async fn gather(
                 .extend(compared.map(|compared| (direction, compared)));
         }
     }
+    found.own = own(engine, job, &found, &logs).await?;
+    found.own.retain(of_row);
     found.logs = logs;
     Ok(found)
 }
 
 /// Directories and bursts: of a job that has enough files and time for a rule to hold.
-async fn own(engine: &Engine, job: i64, found: &Job) -> Result<Vec<Row>> {
-    let files = found.sum(|totals| totals.files_written);
+async fn own(engine: &Engine, job: i64, found: &Job, logs: &[Log]) -> Result<Vec<Row>> {
+    let files = found.sum(|totals| totals.files_written) as f64;
     let mut met = vec![];
-    for (facts, is_enough) in [
+    let nprocs = logs.iter().filter_map(|log| log.nprocs).max();
+    let nprocs = nprocs.unwrap_or(0) as f64;
+    // Bursts last no longer than all processes together.
+    let burst_time = found.slowest.all * nprocs;
+    for (facts, numbers) in [
         (
             Facts::Directory,
-            found.slowest.meta >= LEAST && files >= MANY,
+            &[("min_time", found.slowest.meta), ("min_files", files)][..],
         ),
-        (Facts::Burst, found.slowest.all >= LEAST && files >= SEVERAL),
+        (
+            Facts::Burst,
+            &[
+                ("min_time", burst_time),
+                ("min_bursts", files),
+                ("min_procs", nprocs),
+            ],
+        ),
     ] {
+        let is_enough = numbers
+            .iter()
+            .all(|(threshold, number)| *number >= least(facts, threshold));
         let Some(query) = facts.query().filter(|_| is_enough) else {
             continue;
         };
@@ -398,7 +407,11 @@ async fn slowest(engine: &Engine, of_files: &str, job: i64, logs: &[Log]) -> Res
         return Ok(Slowest::default());
     }
     let sql = format!(
-        "WITH file AS (SELECT log_id, record_id, bytes_source FROM darshan_file WHERE {of_files})          SELECT log_id, rank = -1 AS is_shared, max(read) AS read, max(write) AS write, max(meta) AS meta, max(read + write + meta) AS time FROM (           SELECT r.log_id, r.rank, coalesce(sum(r.read), 0) AS read, coalesce(sum(r.write), 0) AS write, coalesce(sum(r.meta), 0) AS meta            FROM ({}) r JOIN file f ON f.log_id = r.log_id AND f.record_id = r.record_id WHERE strpos(f.bytes_source, r.source) > 0 GROUP BY r.log_id, r.rank)          GROUP BY log_id, rank = -1",
+        "WITH file AS (SELECT log_id, record_id, bytes_source FROM darshan_file WHERE {of_files}) \
+         SELECT log_id, rank = -1 AS is_shared, max(read) AS read, max(write) AS write, max(meta) AS meta, max(read + write + meta) AS time FROM ( \
+         SELECT r.log_id, r.rank, coalesce(sum(r.read), 0) AS read, coalesce(sum(r.write), 0) AS write, coalesce(sum(r.meta), 0) AS meta \
+         FROM ({}) r JOIN file f ON f.log_id = r.log_id AND f.record_id = r.record_id \
+         WHERE strpos(f.bytes_source, r.source) > 0 GROUP BY r.log_id, r.rank) GROUP BY log_id, rank = -1",
         records.join(" UNION ALL ")
     );
     let mut slowest = Slowest::default();
@@ -551,23 +564,4 @@ async fn files(
         files.extend(rows::<File>(engine, &sql).await?);
     }
     Ok(files)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::engine::rules::rule;
-
-    #[test]
-    fn no_rule_about_directories_or_bursts_needs_less_than_is_asked_for() {
-        let of = |name: &str, threshold: &str| {
-            let value = &rule(name).unwrap().thresholds[threshold];
-            let integer = value.as_integer().map(|value| value as f64);
-            value.as_float().or(integer).unwrap()
-        };
-        assert!(of("create_storm", "min_files") >= MANY as f64);
-        assert!(of("create_storm", "min_time") >= LEAST);
-        assert!(of("checkpoint_bursts", "min_bursts") >= SEVERAL as f64);
-        assert!(of("checkpoint_bursts", "min_time") >= LEAST);
-    }
 }

@@ -19,7 +19,7 @@ mod requests;
 mod time;
 
 use crate::answer::answer::{Answer, Block, Parameter, Period, SHOWN};
-use crate::answer::rules::{self, Known};
+use crate::answer::findings::{self, Known};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::text::amount::{count, counted, seconds};
@@ -73,23 +73,33 @@ pub async fn answers(
         parameters: parameters(job, long),
         lakes: lakes.clone(),
         period: period(job),
-        rests_on: &[
-            "job",
-            "darshan_log",
-            "darshan_file",
-            "root_causes",
-            "advice",
-            "directory_facts",
-            "burst_facts",
-            "job_facts",
-            "ost_neighbours",
-            "stripe_advice",
-        ],
+        rests_on: rests_on(long),
         citation: "T. Wang et al., IOMiner: Large-scale Analytics Framework for Gaining Knowledge from I/O Logs, CLUSTER 2018; J. L. Bez et al., Drishti: Guiding End-Users in the I/O Optimization Journey, PDSW 2022",
         facts: job.facts(),
         blocks: blocks(job, long, zone),
     });
     Ok(answers.collect())
+}
+
+/// Views and named queries; the tables of Darshan's modules are those behind `darshan_file`.
+fn rests_on(long: bool) -> Vec<&'static str> {
+    let mut names = vec![
+        "job",
+        "darshan_log",
+        "darshan_log_group",
+        "darshan_file",
+        "root_causes",
+        "advice",
+        "directory_facts",
+        "burst_facts",
+        "job_facts",
+        "mdt_facts",
+        "node_facts",
+        "ost_neighbours",
+        "stripe_advice",
+    ];
+    names.extend(long.then_some("perf_factors"));
+    names
 }
 
 fn parameters(job: &Job, long: bool) -> Vec<Parameter> {
@@ -119,12 +129,13 @@ fn blocks(job: &Job, long: bool, zone: Tz) -> Vec<Block> {
         blocks.extend(compared::block(job, direction));
     }
     blocks.push(others::block(job));
-    let mut findings = rules::findings(&Known {
+    let mut findings = findings::findings(&Known {
         causes: &job.causes,
         habits: &job.habits,
         met: job.own.iter().chain(&job.others.facts).collect(),
         io_time: job.io_time(),
         slowest: job.slowest.all,
+        run_time: job.run_time(),
         is_damaged: job.is_damaged(),
         at_most: &|direction| job.at_most(direction),
         side_by_side: &job.side_by_side(),

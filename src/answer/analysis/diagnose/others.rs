@@ -5,7 +5,7 @@ use crate::answer::answer::{Block, SHOWN};
 use crate::answer::rows::rows;
 use crate::engine::Engine;
 use crate::engine::rules::sentence::{Row, fill};
-use crate::engine::rules::{Facts, intervals};
+use crate::engine::rules::{Facts, intervals, least};
 use crate::error::Result;
 use crate::text::amount::{counted, share, size};
 use chrono::{DateTime, TimeDelta, Utc};
@@ -33,9 +33,6 @@ const AROUND: [(&str, i64); 4] = [
 
 /// Logs from which slow OSTs are known well enough.
 const ENOUGH: i64 = 1000;
-
-/// The time in use, in s, from which on a job is said to wait for an OST: `min_time` of the rules.
-const LEAST: f64 = 1.0;
 
 /// An OST that is slow for the files on it.
 const SLOW: &str = "OST {ost} of {fs} is slow ({direction}): a byte takes {slowdown:times} times as long as on the other OSTs of the same logs, in {files_of_all_jobs:files} of {jobs:jobs} in the {around} before and after; the job's files on it account for {share:share} of its critical time by windows";
@@ -80,12 +77,16 @@ pub(super) async fn gather(
         )
     };
     // A job of less time is in no rule about them.
-    if weight.meta_time >= LEAST && has_samples(engine, "lmt_mdt_op", first, last).await? {
+    if weight.meta_time >= least(Facts::Mdt, "min_time")
+        && has_samples(engine, "lmt_mdt_op", first, last).await?
+    {
         let servers: Vec<Row> = rows(engine, &asked(Facts::Mdt, "mdt_facts")).await?;
         let seen = |row: &Row| row.contains_key("ops_s");
         found.facts.extend(servers.into_iter().filter(seen));
     }
-    if weight.io_time >= LEAST && logs.iter().any(|log| log.node_count.is_some()) {
+    if weight.io_time >= least(Facts::Nodes, "min_time")
+        && logs.iter().any(|log| log.node_count.is_some())
+    {
         let nodes: Vec<Row> = rows(engine, &asked(Facts::Nodes, "node_facts")).await?;
         let shared = |row: &Row| row["jobs"].as_i64() > Some(0);
         found.facts.extend(nodes.into_iter().filter(shared));
@@ -116,7 +117,7 @@ async fn on_osts(
         facts = rows(engine, &asked("lmt", "")).await?;
     }
     // A job of less time is in no rule about slow OSTs.
-    if in_use >= LEAST {
+    if in_use >= least(Facts::Job, "min_time") {
         let (around, from, to) = around(engine, first, last).await?;
         let more = format!(
             ", slow_from => '{}', slow_to => '{}'",
@@ -251,16 +252,4 @@ fn others_on_osts(lmt: &[&Row], neighbours: &[Neighbour]) -> Vec<String> {
         lines.push(format!("and {}", counted(more, "more job", "more jobs")));
     }
     lines
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::engine::rules::rule;
-
-    #[test]
-    fn no_rule_about_slow_osts_needs_less_time() {
-        let least = &rule("slow_ost").unwrap().thresholds["min_time"];
-        assert_eq!(least.as_float(), Some(LEAST));
-    }
 }

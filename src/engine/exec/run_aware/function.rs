@@ -1,7 +1,7 @@
 //! What a grouping asks of the rows of each group.
 
 use super::run_states::Reduction;
-use super::selection::{Kept, true_rows};
+use super::selection::{SelectedBatch, true_rows};
 use datafusion::arrow::array::{
     ArrayRef, AsArray, BooleanArray, Int64Array, RecordBatch, new_empty_array,
 };
@@ -72,7 +72,7 @@ impl Function {
     /// The state of each run; None if it has none. `counts` are the rows that a filter keeps of each, where they are known.
     pub(super) fn states(
         &self,
-        kept: &Kept,
+        kept: &SelectedBatch,
         runs: &[Range<usize>],
         counts: Option<&Int64Array>,
     ) -> Result<Option<ArrayRef>> {

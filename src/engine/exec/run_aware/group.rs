@@ -24,12 +24,12 @@
 
 use super::fixed_keys::{runs_of, told_apart};
 use super::function::{Function, OneGroup};
-use super::replay::{Begun, Shown, begin};
+use super::replay::{ReplayExec, Shown, begin};
 use super::rle_scan::RunScan;
 use super::run_states::{Reduction, valid};
 use super::sample::RUN;
-use super::selection::Kept;
-use crate::engine::physical_rule::{Node, Rule};
+use super::selection::SelectedBatch;
+use crate::engine::node_rewrite::{Node, NodeRewrite};
 use crate::engine::planning::constant_keys::plain_input;
 use datafusion::arrow::array::{ArrayRef, Int64Array, RecordBatch, UInt32Array};
 use datafusion::arrow::compute::take_arrays;
@@ -67,8 +67,7 @@ use std::iter::repeat_n;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The rule.
-pub(in crate::engine) const RULE: Rule = Rule {
+pub(in crate::engine) const RULE: NodeRewrite = NodeRewrite {
     name: "group_runs",
     instead,
 };
@@ -172,7 +171,7 @@ impl GroupRunsExec {
         let (first, input) = begin(input).await?;
         let (mut rows, mut runs) = (0, 0);
         for batch in first {
-            if let Some(kept) = Kept::of(self.filter.as_deref(), batch)? {
+            if let Some(kept) = SelectedBatch::of(self.filter.as_deref(), batch)? {
                 let batch = kept.copied()?.batch;
                 runs += runs_of(&keys(&self.grouping, &batch)?).len();
                 rows += batch.num_rows();
@@ -180,7 +179,7 @@ impl GroupRunsExec {
         }
         if runs * RUN > rows {
             let keep = || ReplaceChildrenOptions::new(ChildrenPropertiesMode::Keep);
-            let mut begun = Begun::plan(self.source(), input);
+            let mut begun = ReplayExec::plan(self.source(), input);
             if let Some(filter) = self.filter {
                 begun = filter.replace_children(vec![begun], keep())?;
             }
@@ -224,7 +223,7 @@ impl GroupRunsExec {
             self.grouping.group_expr().as_final(),
             self.grouping.aggr_expr().to_vec(),
             vec![None; self.grouping.aggr_expr().len()],
-            Begun::plan(&(self.partial.clone() as _), table.into_states(false)),
+            ReplayExec::plan(&(self.partial.clone() as _), table.into_states(false)),
             self.grouping.input_schema(),
         )?
         .execute(partition, context)
@@ -328,9 +327,9 @@ impl Table {
             let kept = match &self.stored_runs {
                 Some(stored) => {
                     stored.add(batch.num_rows());
-                    Kept::of_runs(self.filter.as_deref(), &batch)?
+                    SelectedBatch::of_runs(self.filter.as_deref(), &batch)?
                 }
-                None => Kept::of(self.filter.as_deref(), batch)?,
+                None => SelectedBatch::of(self.filter.as_deref(), batch)?,
             };
             if let Some(kept) = kept {
                 let few = kept.count * 2 < kept.batch.num_rows();
@@ -345,7 +344,7 @@ impl Table {
         Ok(true)
     }
 
-    fn add(&mut self, kept: Kept) -> Result<()> {
+    fn add(&mut self, kept: SelectedBatch) -> Result<()> {
         let (keys, of_runs) = match self.look_at(&kept) {
             // What the filter does not keep may be what an expression fails of.
             Err(_) if kept.rows.is_some() => return self.add(kept.copied()?),
@@ -389,7 +388,7 @@ impl Table {
     }
 
     /// The keys of all runs with a row that counts, and what functions make of these; of all rows, and nothing, if runs are too short.
-    fn look_at(&self, kept: &Kept) -> Result<(Vec<ArrayRef>, Option<OfRuns>)> {
+    fn look_at(&self, kept: &SelectedBatch) -> Result<(Vec<ArrayRef>, Option<OfRuns>)> {
         let keys = keys(&self.grouping, &kept.batch)?;
         let all = 0..kept.batch.num_rows();
         let mut runs = match keys.is_empty() {

@@ -13,9 +13,9 @@
 
 use super::build_table::{BuildTable, Found, NONE, Search};
 use super::fixed_keys::runs_of;
-use super::replay::{Begun, Shown, batches, begin};
+use super::replay::{ReplayExec, Shown, batches, begin};
 use super::sample::RUN;
-use crate::engine::physical_rule::{Node, Rule};
+use crate::engine::node_rewrite::{Node, NodeRewrite};
 use datafusion::arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions, UInt32Array};
 use datafusion::arrow::compute::{BatchCoalescer, concat_batches, take};
 use datafusion::arrow::datatypes::{DataType, SchemaRef};
@@ -44,8 +44,7 @@ use std::fmt::{Debug, Formatter};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The rule.
-pub(in crate::engine) const RULE: Rule = Rule {
+pub(in crate::engine) const RULE: NodeRewrite = NodeRewrite {
     name: "join_runs",
     instead,
 };
@@ -127,8 +126,8 @@ impl JoinRunsExec {
         let keys = self.keys_in_runs(&first)?;
         if !keys.contains(&true) || count >= NONE as usize {
             memory.free();
-            let build = Begun::plan(self.join.left(), batches(schema, collected));
-            let rows = Begun::plan(self.join.right(), rows);
+            let build = ReplayExec::plan(self.join.left(), batches(schema, collected));
+            let rows = ReplayExec::plan(self.join.right(), rows);
             let keep = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Keep);
             let join = self.join.replace_children(vec![build, rows], keep)?;
             return join.execute(partition, context);

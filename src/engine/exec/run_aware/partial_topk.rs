@@ -23,7 +23,7 @@
 
 use super::fixed_keys::runs_of;
 use super::sample::RUN;
-use crate::engine::physical_rule::{Node, Rule};
+use crate::engine::node_rewrite::{Node, NodeRewrite};
 use datafusion::arrow::array::{
     ArrayRef, DynComparator, RecordBatch, UInt32Array, make_comparator,
 };
@@ -53,8 +53,7 @@ use std::cmp::Ordering;
 use std::fmt::{Debug, Formatter};
 use std::sync::Arc;
 
-/// The rule.
-pub(in crate::engine) const RULE: Rule = Rule {
+pub(in crate::engine) const RULE: NodeRewrite = NodeRewrite {
     name: "partial_topk",
     instead,
 };

@@ -15,12 +15,12 @@ use std::sync::{Arc, Mutex};
 
 /// Rows that have begun to come, as a leaf of a plan: of one partition of the node that it stands for, whose word on order and
 /// partitions is also its own.
-pub(super) struct Begun {
+pub(super) struct ReplayExec {
     properties: Arc<PlanProperties>,
     rows: Mutex<Option<SendableRecordBatchStream>>,
 }
 
-impl Begun {
+impl ReplayExec {
     /// A plan that gives the rows once, instead of a node.
     pub(super) fn plan(
         node: &Arc<dyn ExecutionPlan>,
@@ -33,21 +33,21 @@ impl Begun {
     }
 }
 
-impl Debug for Begun {
+impl Debug for ReplayExec {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Begun")
+        f.write_str("ReplayExec")
     }
 }
 
-impl DisplayAs for Begun {
+impl DisplayAs for ReplayExec {
     fn fmt_as(&self, _: DisplayFormatType, f: &mut Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Begun")
+        f.write_str("ReplayExec")
     }
 }
 
-impl ExecutionPlan for Begun {
+impl ExecutionPlan for ReplayExec {
     fn name(&self) -> &str {
-        "Begun"
+        "ReplayExec"
     }
 
     fn properties(&self) -> &Arc<PlanProperties> {

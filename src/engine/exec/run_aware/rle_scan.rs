@@ -9,7 +9,7 @@
 use super::column_runs::{Chunk, NULL, is_known, place};
 use super::rle_bitpacked::Run;
 use super::sample::RUN;
-use crate::engine::physical_rule::Node;
+use crate::engine::node_rewrite::Node;
 use crate::engine::scan::lake_table::scanned;
 use bytes::Bytes;
 use datafusion::arrow::array::{

@@ -9,7 +9,7 @@ use datafusion::common::Result;
 use datafusion::physical_plan::filter::FilterExec;
 
 /// A batch and which of its rows count.
-pub(super) struct Kept {
+pub(super) struct SelectedBatch {
     pub(super) batch: RecordBatch,
     /// None if all do.
     pub(super) rows: Option<NullBuffer>,
@@ -18,7 +18,7 @@ pub(super) struct Kept {
     pub(super) times: Option<Int64Array>,
 }
 
-impl From<RecordBatch> for Kept {
+impl From<RecordBatch> for SelectedBatch {
     fn from(batch: RecordBatch) -> Self {
         let count = batch.num_rows();
         Self {
@@ -30,7 +30,7 @@ impl From<RecordBatch> for Kept {
     }
 }
 
-impl Kept {
+impl SelectedBatch {
     /// The rows that a filter keeps; None if that is none of them.
     pub(super) fn of(filter: Option<&FilterExec>, batch: RecordBatch) -> Result<Option<Self>> {
         let Some(filter) = filter else {

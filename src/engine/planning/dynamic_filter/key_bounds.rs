@@ -12,7 +12,7 @@
 //! | `Complete`: all rows were read | has its bounds |
 //! | `Unavailable`: it failed, the join wants no more of it, it came twice, or what was read ahead is too large | reads everything |
 
-use crate::engine::physical_rule::Node;
+use crate::engine::node_rewrite::Node;
 use datafusion::arrow::array::{Array, RecordBatch};
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{Result, ScalarValue};

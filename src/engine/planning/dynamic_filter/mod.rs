@@ -21,7 +21,7 @@ mod key_bounds;
 mod scan;
 
 use super::copartitioned_join::DeclarePartitioningExec;
-use crate::engine::physical_rule::{Node, Rule};
+use crate::engine::node_rewrite::{Node, NodeRewrite};
 use datafusion::arrow::datatypes::{DataType, TimeUnit};
 use datafusion::common::tree_node::TreeNode;
 use datafusion::common::{JoinType, NullEquality, Result};
@@ -42,7 +42,6 @@ use key_bounds::{KeyBounds, KeyBoundsExec};
 use scan::BoundedScanExec;
 use std::sync::Arc;
 
-/// The rule.
 #[derive(Debug)]
 pub(in crate::engine) struct DynamicFilter;
 
@@ -64,7 +63,7 @@ impl PhysicalOptimizerRule for DynamicFilter {
     }
 }
 
-const RULE: Rule = Rule {
+const RULE: NodeRewrite = NodeRewrite {
     name: "dynamic_filter",
     instead,
 };

@@ -1,7 +1,7 @@
 //! The scan that reads what lies within bounds that are known when it begins.
 
 use super::key_bounds::{KeyBounds, MinMax, number, wider};
-use crate::engine::physical_rule::Node;
+use crate::engine::node_rewrite::Node;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{Result, ScalarValue};
 use datafusion::datasource::physical_plan::FileScanConfig;

@@ -1,7 +1,9 @@
 //! One row for a file: all processes and interfaces of one record id.
 
-use super::flow::{Entry, Flow, Part, RankTime, extremes, flow, max_byte, processes, requests};
-use super::interface::{COUNTERS, DAOS, DFS, MODULES, MPIIO, POSIX, STDIO, Source};
+use super::direction_stats::{
+    DirectionStats, Entry, FileRecords, RankTime, extremes, flow, max_byte, processes, requests,
+};
+use super::interface::{BytesSource, COUNTERS, DAOS, DFS, MODULES, MPIIO, POSIX, STDIO};
 use super::mount::Mounts;
 use super::ost::{Extents, Stripes};
 use super::sum::{sum, sum_time};
@@ -31,15 +33,15 @@ pub struct File<'a> {
     /// Standard input, output or error.
     pub is_stream: bool,
     /// Interface of bytes, calls, times and windows.
-    pub source: Source,
+    pub source: BytesSource,
     /// At least one record of the source is reduced over all processes.
     pub shared: bool,
     /// One process alone has a record of the source.
     pub unique: bool,
     /// Reading.
-    pub read: Flow,
+    pub read: DirectionStats,
     /// Writing.
-    pub write: Flow,
+    pub write: DirectionStats,
     /// Seconds in metadata operations, summed over processes.
     pub meta_time: Option<f64>,
     pub(super) posix_incomplete: bool,
@@ -175,11 +177,11 @@ impl Traced {
 impl<'a> Context<'a, '_> {
     fn file(&self, entries: &[Entry]) -> File<'a> {
         let id = entries[0].id;
-        let parts: [Option<Part<'a, '_>>; 5] = std::array::from_fn(|module| {
+        let parts: [Option<FileRecords<'a, '_>>; 5] = std::array::from_fn(|module| {
             let from = entries.partition_point(|e| e.module < module);
             let to = entries.partition_point(|e| e.module <= module);
             let records = self.modules[module].as_ref().filter(|_| from < to)?;
-            Some(Part {
+            Some(FileRecords {
                 records,
                 counters: &COUNTERS[module],
                 entries: &entries[from..to],
@@ -187,20 +189,21 @@ impl<'a> Context<'a, '_> {
         });
         let nprocs = self.job.nprocs.max(1);
         let (source, posix_incomplete) = self.source(&parts, nprocs);
-        let used: Vec<&Part<'a, '_>> = source
+        let used: Vec<&FileRecords<'a, '_>> = source
             .modules()
             .iter()
             .filter_map(|module| parts[*module].as_ref())
             .collect();
         let below = [&parts[POSIX], &parts[STDIO], &parts[DFS], &parts[DAOS]];
-        let below: &[&Option<Part>] = if matches!(source, Source::Dfs | Source::Daos) {
-            &below[2..]
-        } else {
-            &below[..2]
-        };
+        let below: &[&Option<FileRecords>] =
+            if matches!(source, BytesSource::Dfs | BytesSource::Daos) {
+                &below[2..]
+            } else {
+                &below[..2]
+            };
         let nprocs_posix = processes(below.iter().filter_map(|part| part.as_ref()), nprocs);
         let nprocs_mpiio = processes(parts[MPIIO].iter(), nprocs);
-        let upper = if source == Source::MpiIo {
+        let upper = if source == BytesSource::MpiIo {
             nprocs_mpiio
         } else {
             nprocs_posix
@@ -211,7 +214,7 @@ impl<'a> Context<'a, '_> {
         let stripes = self.layouts.of(id);
         let offsets = [POSIX, STDIO].map(|module| parts[module].as_ref());
         // The processes of a shared file are those that were traced at the level of its source.
-        let trace = if source == Source::MpiIo {
+        let trace = if source == BytesSource::MpiIo {
             &self.mpiio_trace
         } else {
             &self.posix_trace
@@ -224,7 +227,7 @@ impl<'a> Context<'a, '_> {
                 .flatten()
                 .filter_map(|part| max_byte(part, direction))
                 .max();
-            let is_posix = matches!(source, Source::Posix | Source::PosixStdio);
+            let is_posix = matches!(source, BytesSource::Posix | BytesSource::PosixStdio);
             flow.requests = parts[POSIX]
                 .as_ref()
                 .filter(|_| is_posix)
@@ -297,7 +300,7 @@ impl<'a> Context<'a, '_> {
                 .iter()
                 .filter_map(|part| part.sum_all(part.counters.opens))),
             stats: match source {
-                Source::Dfs => parts[DFS]
+                BytesSource::Dfs => parts[DFS]
                     .as_ref()
                     .and_then(|part| sum(part.int(dfs::STATS))),
                 _ => parts[POSIX]
@@ -336,18 +339,18 @@ impl<'a> Context<'a, '_> {
     }
 
     /// The interface whose counters stand for the file, and whether MPI-IO stands in for a POSIX that lost records.
-    fn source(&self, parts: &[Option<Part<'_, '_>>; 5], nprocs: i64) -> (Source, bool) {
+    fn source(&self, parts: &[Option<FileRecords<'_, '_>>; 5], nprocs: i64) -> (BytesSource, bool) {
         let has = |module: usize| parts[module].is_some();
-        let calls = |module: usize| parts[module].as_ref().map_or(0, Part::calls);
+        let calls = |module: usize| parts[module].as_ref().map_or(0, FileRecords::calls);
         let bytes = |module: usize| {
             parts[module]
                 .as_ref()
                 .map_or(0, |part| part.bytes(0).saturating_add(part.bytes(1)))
         };
         let posix = match (has(POSIX), has(STDIO)) {
-            (true, true) => Some(Source::PosixStdio),
-            (true, false) => Some(Source::Posix),
-            (false, true) => Some(Source::Stdio),
+            (true, true) => Some(BytesSource::PosixStdio),
+            (true, false) => Some(BytesSource::Posix),
+            (false, true) => Some(BytesSource::Stdio),
             (false, false) => None,
         };
         if let Some(posix) = posix.filter(|_| calls(POSIX) > 0 || calls(STDIO) > 0) {
@@ -355,14 +358,14 @@ impl<'a> Context<'a, '_> {
                 processes(parts[POSIX].iter(), nprocs) < processes(parts[MPIIO].iter(), nprocs);
             let fewer_bytes = bytes(POSIX).saturating_add(bytes(STDIO)) < bytes(MPIIO);
             return match fewer_ranks && fewer_bytes && self.log.lacks_records(ModuleId::POSIX) {
-                true => (Source::MpiIo, true),
+                true => (BytesSource::MpiIo, true),
                 false => (posix, false),
             };
         }
         for (module, source) in [
-            (MPIIO, Source::MpiIo),
-            (DFS, Source::Dfs),
-            (DAOS, Source::Daos),
+            (MPIIO, BytesSource::MpiIo),
+            (DFS, BytesSource::Dfs),
+            (DAOS, BytesSource::Daos),
         ] {
             if calls(module) > 0 {
                 // Records of POSIX that are missing altogether were lost as well.
@@ -372,9 +375,9 @@ impl<'a> Context<'a, '_> {
             }
         }
         let source = posix
-            .or(has(MPIIO).then_some(Source::MpiIo))
-            .or(has(DFS).then_some(Source::Dfs));
-        (source.unwrap_or(Source::Daos), false)
+            .or(has(MPIIO).then_some(BytesSource::MpiIo))
+            .or(has(DFS).then_some(BytesSource::Dfs));
+        (source.unwrap_or(BytesSource::Daos), false)
     }
 }
 

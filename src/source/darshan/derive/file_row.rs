@@ -1,8 +1,8 @@
 //! The columns of `darshan_file`.
 
+use super::direction_stats::DirectionStats;
 use super::file::File;
-use super::flow::Flow;
-use super::interface::Source;
+use super::interface::BytesSource;
 use super::row::Row;
 use crate::source::darshan::job::Job;
 use crate::table::TableBuilder;
@@ -54,7 +54,9 @@ pub(super) fn append(
         row.int(names[1], moved.map(|m| m.1));
     }
     // POSIX below against MPI-IO above, where both saw the file and POSIX is the one to believe.
-    let pair = posix.zip(mpiio).filter(|_| file.source != Source::MpiIo);
+    let pair = posix
+        .zip(mpiio)
+        .filter(|_| file.source != BytesSource::MpiIo);
     let ratio = |below: i64, above: i64| (above > 0).then(|| below as f64 / above as f64);
     row.float(
         "amplification_read",
@@ -133,7 +135,7 @@ pub(super) fn append(
         row.float(names[1], rank.map(|r| r.time));
         row.int(names[2], rank.map(|r| r.bytes));
     }
-    let offset = |flow: &Flow| flow.max_byte.and_then(|b| i64::try_from(b).ok());
+    let offset = |flow: &DirectionStats| flow.max_byte.and_then(|b| i64::try_from(b).ok());
     row.int("max_byte_read", offset(read));
     row.int("max_byte_written", offset(write));
     let highest = read.max_byte.max(write.max_byte);

@@ -5,7 +5,7 @@ use crate::source::darshan::counters::{daos, dfs, mpiio, posix, stdio};
 
 /// Interface whose counters stand for a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Source {
+pub enum BytesSource {
     /// POSIX calls.
     Posix,
     /// Buffered streams.
@@ -194,7 +194,7 @@ pub(super) const COUNTERS: [Counters; 5] = [
     },
 ];
 
-impl Source {
+impl BytesSource {
     /// The word in `bytes_source`.
     pub fn name(self) -> &'static str {
         match self {

@@ -4,9 +4,9 @@
 //! [`mod@log`] one for the log out of its `totals`, [`ost`] bytes on storage targets, [`mount`] the file system, [`app`] the program's name.
 
 pub mod app;
+pub mod direction_stats;
 pub mod file;
 mod file_row;
-pub mod flow;
 pub mod interface;
 pub mod log;
 pub mod mount;

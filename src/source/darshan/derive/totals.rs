@@ -1,7 +1,7 @@
 //! What a log's row says of its files and records, added up part by part.
 
+use super::direction_stats::DirectionStats;
 use super::file::File;
-use super::flow::Flow;
 use super::interface::{DAOS, DFS, MODULES, MPIIO, POSIX, STDIO};
 use super::sum::sum;
 use crate::source::darshan::counters::{daos, dfs, mpiio, posix, stdio};
@@ -304,7 +304,7 @@ fn add_time(total: &mut Option<f64>, time: Option<f64>) {
 }
 
 impl Direction {
-    fn add(&mut self, flow: &Flow, is_stream: bool) {
+    fn add(&mut self, flow: &DirectionStats, is_stream: bool) {
         self.bytes = self.bytes.saturating_add(flow.bytes);
         self.calls = self.calls.saturating_add(flow.calls);
         add_time(&mut self.time, flow.time);

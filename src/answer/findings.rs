@@ -7,6 +7,7 @@
 use super::answer::{Finding, Findings, KnownBy};
 use crate::engine::rules::sentence::{Row, fill};
 use crate::engine::rules::{Facts, Rule, Severity, rule};
+use crate::text::amount::share;
 use serde_json::Value;
 
 /// A job whose slowest process spends less, in seconds, is not worth a cause.
@@ -34,6 +35,8 @@ pub(super) struct Known<'a> {
     pub(super) slowest: f64,
     /// Whether damage may have taken records.
     pub(super) is_damaged: bool,
+    /// Run time of all logs, s.
+    pub(super) run_time: f64,
     /// What a process can save at most in a direction, or in all, s.
     pub(super) at_most: &'a dyn Fn(Option<&str>) -> f64,
     /// The logs of the job: those of a group ran side by side.
@@ -62,19 +65,24 @@ pub(super) fn findings(known: &Known<'_>) -> Findings {
     });
     let has_cause = findings.first().is_some_and(|finding| finding.is_cause);
     let is_little = (known.at_most)(None) < MIN_TIME;
-    let otherwise = match (has_cause, findings.is_empty()) {
+    let of_run_time = (known.at_most)(None) / known.run_time;
+    let remark = match (has_cause, findings.is_empty()) {
+        (true, _) if of_run_time < MIN_SHARE => Some(format!(
+            "the slowest process spends {} of the run time in I/O: no more than that can be saved",
+            share(of_run_time)
+        )),
         (true, _) => None,
         _ if is_little && known.is_damaged => {
-            Some("what is left of damaged logs is too little to judge")
+            Some("what is left of damaged logs is too little to judge".into())
         }
-        _ if is_little => Some("too little I/O to judge: no process spends 1 s in it"),
-        (false, true) => Some("nothing stands out: no rule holds"),
-        (false, false) => Some("no cause is known for 5 % of the I/O time or more"),
+        _ if is_little => Some("too little I/O to judge: no process spends 1 s in it".into()),
+        (false, true) => Some("nothing stands out: no rule holds".into()),
+        (false, false) => Some("no cause is known for 5 % of the I/O time or more".into()),
     };
     Findings {
         title: "Likely causes".into(),
         findings,
-        otherwise: otherwise.map(String::from),
+        remark,
         more: 0,
     }
 }
@@ -315,13 +323,11 @@ mod tests {
             met: others.iter().collect(),
             io_time: 3600.0,
             slowest,
+            run_time: 600.0,
             is_damaged: false,
-            at_most: &move |_| {
-                if slowest < MIN_TIME {
-                    slowest
-                } else {
-                    f64::INFINITY
-                }
+            at_most: &move |direction| match direction {
+                Some(_) if slowest >= MIN_TIME => f64::INFINITY,
+                _ => slowest,
             },
             side_by_side: &[vec![1, 2], vec![3]],
         })
@@ -382,14 +388,22 @@ mod tests {
             ]
         );
         assert_eq!(all.findings[1].evidence["logs"], 3);
-        assert_eq!(all.otherwise, None);
+        assert_eq!(all.remark, None);
+        // 29 s of 600 s.
+        let small = found(&causes[1..2], &[], &[], 29.0);
+        assert!(
+            small
+                .remark
+                .unwrap()
+                .starts_with("the slowest process spends 4.8 % of the run time in I/O")
+        );
         let only_a_note = found(&causes[..1], &[], &[], 40.0);
         assert_eq!(
-            only_a_note.otherwise.as_deref(),
+            only_a_note.remark.as_deref(),
             Some("no cause is known for 5 % of the I/O time or more")
         );
         let little = found(&[], &[], &[], 0.5);
-        assert!(little.otherwise.unwrap().contains("too little I/O"));
+        assert!(little.remark.unwrap().contains("too little I/O"));
     }
 
     /// Of 3,600 s of I/O 0.06 h are 6 %, 0.04 h are 4 %; of 40 s of the slowest process 3 s are 7.5 %, 1.9 s are 4.75 %. Metadata operations as most of the I/O time say more than their time by itself.

@@ -7,7 +7,7 @@ use crate::source::darshan::records::Records;
 
 /// What one direction of a file saw.
 #[derive(Clone, Debug, Default)]
-pub struct Flow {
+pub struct DirectionStats {
     /// Bytes, by the source.
     pub bytes: i64,
     /// Calls, by the source.
@@ -61,13 +61,13 @@ pub(super) struct Entry {
 }
 
 /// The records of one module for one file.
-pub(super) struct Part<'a, 'c> {
+pub(super) struct FileRecords<'a, 'c> {
     pub(super) records: &'c Records<'a>,
     pub(super) counters: &'static Counters,
     pub(super) entries: &'c [Entry],
 }
 
-impl Part<'_, '_> {
+impl FileRecords<'_, '_> {
     pub(super) fn int(&self, counter: usize) -> impl Iterator<Item = i64> + '_ {
         self.entries
             .iter()
@@ -104,7 +104,10 @@ impl Part<'_, '_> {
 }
 
 /// Processes with a record; all of the log as soon as one record is shared.
-pub(super) fn processes<'p>(parts: impl Iterator<Item = &'p Part<'p, 'p>>, nprocs: i64) -> i64 {
+pub(super) fn processes<'p>(
+    parts: impl Iterator<Item = &'p FileRecords<'p, 'p>>,
+    nprocs: i64,
+) -> i64 {
     let mut ranks: Vec<i64> = parts
         .flat_map(|part| part.entries.iter().map(|e| part.records.rank(e.record)))
         .collect();
@@ -123,12 +126,12 @@ fn distinct(ranks: &mut Vec<i64>, nprocs: i64) -> i64 {
 /// What the records of the source say of one direction; `traced` processes are known to have moved bytes where the records do
 /// not tell, and there are at most `upper`.
 pub(super) fn flow(
-    used: &[&Part<'_, '_>],
+    used: &[&FileRecords<'_, '_>],
     d: usize,
     nprocs: i64,
     upper: i64,
     traced: Option<usize>,
-) -> Flow {
+) -> DirectionStats {
     let bytes = used
         .iter()
         .map(|part| part.bytes(d))
@@ -192,7 +195,7 @@ pub(super) fn flow(
         .filter_map(|part| Some((part, part.counters.max_time?[d])))
         .flat_map(|(part, counter)| part.float(counter));
     let max_time = max_time.filter(|t| *t >= 0.0).reduce(f64::max);
-    Flow {
+    DirectionStats {
         bytes,
         calls,
         time,
@@ -202,12 +205,12 @@ pub(super) fn flow(
         busy_end,
         rank_times: rank_times.filter(|(_, time)| *time > 0.0).collect(),
         max_time,
-        ..Flow::default()
+        ..DirectionStats::default()
     }
 }
 
 /// Latest start + time in the direction; of a shared record the slowest process's time, as far as it is that direction's.
-fn busy_end(part: &Part<'_, '_>, d: usize, nprocs: i64) -> Option<f64> {
+fn busy_end(part: &FileRecords<'_, '_>, d: usize, nprocs: i64) -> Option<f64> {
     let ends = part.entries.iter().filter_map(|entry| {
         let start = part.records.float(entry.record, part.counters.start[d]);
         (start > 0.0).then(|| start + rank_time(part, entry, d, nprocs))
@@ -216,7 +219,7 @@ fn busy_end(part: &Part<'_, '_>, d: usize, nprocs: i64) -> Option<f64> {
 }
 
 /// Seconds of a process in the direction; of a shared record those of the slowest process, as far as they are that direction's.
-fn rank_time(part: &Part<'_, '_>, entry: &Entry, d: usize, nprocs: i64) -> f64 {
+fn rank_time(part: &FileRecords<'_, '_>, entry: &Entry, d: usize, nprocs: i64) -> f64 {
     let value = |counter: usize| part.records.float(entry.record, counter).max(0.0);
     let time = value(part.counters.time[d]);
     if part.rank(entry) >= 0 || nprocs == 1 {
@@ -231,7 +234,7 @@ fn rank_time(part: &Part<'_, '_>, entry: &Entry, d: usize, nprocs: i64) -> f64 {
 }
 
 /// The highest offset that a direction touched, if it moved bytes.
-pub(super) fn max_byte(part: &Part<'_, '_>, d: usize) -> Option<u64> {
+pub(super) fn max_byte(part: &FileRecords<'_, '_>, d: usize) -> Option<u64> {
     let counter = part.counters.max_byte?[d];
     let moved = part
         .int(part.counters.bytes[d])
@@ -242,7 +245,7 @@ pub(super) fn max_byte(part: &Part<'_, '_>, d: usize) -> Option<u64> {
         .max()
 }
 
-pub(super) fn requests(part: &Part<'_, '_>, d: usize, nprocs: i64) -> Requests {
+pub(super) fn requests(part: &FileRecords<'_, '_>, d: usize, nprocs: i64) -> Requests {
     let (calls, size, seq, consec) = match d {
         0 => (
             posix::READS,
@@ -269,7 +272,7 @@ pub(super) fn requests(part: &Part<'_, '_>, d: usize, nprocs: i64) -> Requests {
 
 /// The processes with most and with least I/O time: of shared records as the slowest one says, else by the sum of each rank.
 pub(super) fn extremes(
-    used: &[&Part<'_, '_>],
+    used: &[&FileRecords<'_, '_>],
     shared: bool,
 ) -> (Option<RankTime>, Option<RankTime>) {
     let known = |v: i64| v.max(0);
@@ -280,7 +283,7 @@ pub(super) fn extremes(
                 .filter(|e| part.rank(e) < 0)
                 .map(move |e| (part, e.record))
         });
-        let of = |part: &Part<'_, '_>, record: usize, counters: &[usize; 3]| {
+        let of = |part: &FileRecords<'_, '_>, record: usize, counters: &[usize; 3]| {
             let [rank, time, bytes] = *counters;
             let (rank, time) = (
                 part.records.int(record, rank),

@@ -9,7 +9,7 @@ use std::fmt::{Debug, Formatter};
 use std::sync::Arc;
 
 /// A rule that puts other nodes, of the same schema, in the place of some, from the leaves up.
-pub(super) struct Rule {
+pub(super) struct NodeRewrite {
     pub(super) name: &'static str,
     /// What stands instead of a node; None where it stays.
     pub(super) instead: fn(&Node, &ConfigOptions) -> Result<Option<Node>>,
@@ -18,13 +18,13 @@ pub(super) struct Rule {
 /// A node of a plan, with what lies under it.
 pub(super) type Node = Arc<dyn ExecutionPlan>;
 
-impl Debug for Rule {
+impl Debug for NodeRewrite {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.name)
     }
 }
 
-impl PhysicalOptimizerRule for Rule {
+impl PhysicalOptimizerRule for NodeRewrite {
     fn name(&self) -> &str {
         self.name
     }
