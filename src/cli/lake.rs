@@ -13,10 +13,11 @@ use super::source_args::Chosen;
 use super::{interrupt, size};
 use crate::error::Error;
 use crate::lake::{
-    CompactOptions, CreateOptions, Lake, OstSet, Placement, RANGE_BYTES, SettingsEdit, Shape,
-    Silent, VacuumOptions,
+    CheckReport, CompactOptions, CreateOptions, Lake, OstSet, Placement, RANGE_BYTES, SettingsEdit,
+    Shape, Silent, VacuumOptions,
 };
 use crate::source::moment::moment;
+use crate::source::{SOURCES, Source};
 use crate::text::{quoted, shown, shown_path};
 use chrono::{DateTime, SecondsFormat};
 use clap::{Subcommand, ValueEnum};
@@ -423,8 +424,10 @@ fn check(args: &Check, screen: &mut Terminal) -> anyhow::Result<Exit> {
             size::counted(report.unreferenced.len() as u64, "file belongs", "files belong")
         ));
     }
+    let again = damaged_sources(&report).map(|name| format!(" --{name}"));
+    let again: String = again.collect();
     screen.say(format_args!(
-        "lake {}, version {}: {}, {}, {} found wrong{}{}",
+        "lake {}, version {}: {}, {}, {} found wrong{}{}{}",
         shown_path(&path),
         report.version,
         size::counted(report.files, "file", "files"),
@@ -444,6 +447,13 @@ fn check(args: &Check, screen: &mut Terminal) -> anyhow::Result<Exit> {
                 "; `iolode lake restore {0} --version N` goes back to a version whose files are whole, `iolode lake history {0}` lists all",
                 quoted(&path)
             ),
+        },
+        match again.is_empty() {
+            true => String::new(),
+            false => format!(
+                "; or forget and import again: `iolode lake forget {}{again}`, then `iolode ingest`",
+                quoted(&path)
+            ),
         }
     ));
     Ok(if report.wrong.is_empty() && report.unread.is_empty() {
@@ -451,6 +461,18 @@ fn check(args: &Check, screen: &mut Terminal) -> anyhow::Result<Exit> {
     } else {
         Exit::SomeFailed
     })
+}
+
+/// The sources that have rows in data files that are wrong.
+fn damaged_sources(report: &CheckReport) -> impl Iterator<Item = &'static str> {
+    let is_damaged = |source: &&&dyn Source| {
+        report.wrong.iter().any(|finding| {
+            let mut parts = finding.path.split('/');
+            parts.any(|part| source.tables().contains(&part))
+        })
+    };
+    let damaged: Vec<&&dyn Source> = SOURCES.iter().filter(is_damaged).collect();
+    damaged.into_iter().map(|source| source.name())
 }
 
 fn compact(args: &Compact, screen: &mut Terminal) -> anyhow::Result<Exit> {

@@ -201,8 +201,8 @@ fn plainer(text: String) -> String {
     if let Some((first, _)) = text.split_once(". No function matches the given name") {
         return first.into();
     }
-    if let Some(path) = between("Failed to fetch metadata for file ", ": ") {
-        return format!("damaged data file /{path}; `iolode lake check` says what else is wrong");
+    if text.contains("Failed to fetch metadata for file ") {
+        return damaged(&text);
     }
     // What follows is the parser's tree.
     if text.contains("Span(Location")
@@ -384,8 +384,19 @@ fn of_parquet(error: &(dyn std::error::Error + 'static)) -> Option<String> {
     }
 }
 
+/// DataFusion names the file where it could not read its footer.
 fn damaged(reason: &str) -> String {
-    format!("damaged data file, which `iolode lake check` names: {reason}")
+    const FOOTER: &str = "Failed to fetch metadata for file ";
+    let named = reason.split_once(FOOTER);
+    match named.and_then(|(_, rest)| rest.split_once(": ")) {
+        Some((path, why)) => format!(
+            "damaged data file /{} (`iolode lake check` finds all of them): {}",
+            path.trim_start_matches('/'),
+            why.trim_start_matches("Object Store error: ")
+                .trim_start_matches("Generic LocalFileSystem error: ")
+        ),
+        None => format!("damaged data file, which `iolode lake check` names: {reason}"),
+    }
 }
 
 /// The file that the file system did not let be read, and its reason. Only wrong bytes are damage.

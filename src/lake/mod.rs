@@ -161,6 +161,17 @@ impl Lake {
         Ok(Self { store, lake_id })
     }
 
+    /// An error of work that took long; another one if the lake was moved or removed meanwhile.
+    fn unless_gone(&self, error: Error) -> Error {
+        match self.root() {
+            Some(root) if !root.is_dir() => Error::Lake {
+                lake: root.into(),
+                reason: "its directory is gone; was it moved or removed?".into(),
+            },
+            _ => error,
+        }
+    }
+
     /// Opens the lake in a directory.
     ///
     /// # Errors

@@ -386,19 +386,20 @@ fn a_data_file_that_is_gone_is_named() {
         .find(|file| file.table == "darshan_log")
         .unwrap();
     let path = lake.root().unwrap().join(&file.path);
+    let error = || {
+        let asked = block_on(batches(&engine(&lake, 2), "SELECT app FROM darshan_log"));
+        asked.unwrap_err()
+    };
     fs::remove_file(&path).unwrap();
-    block_on(async {
-        let error = batches(&engine(&lake, 2), "SELECT app FROM darshan_log")
-            .await
-            .unwrap_err();
-        assert_eq!(
-            error,
-            format!(
-                "{}: the file is gone; `iolode lake check` finds what else is missing",
-                path.display()
-            )
-        );
-    });
+    let path = path.display();
+    assert_eq!(
+        error(),
+        format!("{path}: the file is gone; `iolode lake check` finds what else is missing")
+    );
+    fs::write(path.to_string(), "").unwrap();
+    let told = error();
+    let begin = format!("damaged data file {path} (`iolode lake check` finds all of them): ");
+    assert!(told.starts_with(&begin), "{told}");
 }
 
 #[test]

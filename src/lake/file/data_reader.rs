@@ -186,7 +186,7 @@ fn read_columns(
     let refused = move |e: std::io::Error| match e.kind() {
         std::io::ErrorKind::NotFound => Error::Lake {
             lake: lake.clone(),
-            reason: format!("{name} is missing"),
+            reason: format!("{name} is missing; `iolode lake check` finds what else is"),
         },
         _ => Error::io(&shown, "cannot read", e),
     };

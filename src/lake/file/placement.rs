@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result, os_reason};
 use crate::lake::version::owner_file::claim;
-use crate::lake::version::store::create_directory;
+use crate::lake::version::store::create_below;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -115,7 +115,7 @@ impl Placement {
             _ => root.join(path),
         };
         let directory = full.parent().unwrap_or(root);
-        create_directory(directory).map_err(|e| Error::io(directory, "cannot create", e))?;
+        create_below(root, directory).map_err(|e| Error::io(directory, "cannot create", e))?;
         let mut target = target;
         if let (Self::Lustre { osts, lfs }, Some(wanted)) = (self, target) {
             target = lustre(lfs, osts, wanted, &full);

@@ -77,6 +77,15 @@ impl Lake {
         options: &IngestOptions<'_>,
         progress: &dyn Progress,
     ) -> Result<IngestReport> {
+        let report = self.ingest_inputs(options, progress);
+        report.map_err(|e| self.unless_gone(e))
+    }
+
+    fn ingest_inputs(
+        &self,
+        options: &IngestOptions<'_>,
+        progress: &dyn Progress,
+    ) -> Result<IngestReport> {
         let site = self.site()?;
         let given = !options.paths.is_empty();
         let registered = site.source.iter().map(|source| InputPath {

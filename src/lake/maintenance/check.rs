@@ -87,7 +87,7 @@ impl Lake {
             let plain =
                 |what: String| match prefixes.iter().find_map(|prefix| what.strip_prefix(prefix)) {
                     Some(rest) => rest.to_string(),
-                    None if what.ends_with(&format!("{path} is missing")) => "it is missing".into(),
+                    None if what.contains(&format!("{path} is missing")) => "it is missing".into(),
                     None => what,
                 };
             let path = file.path.clone();

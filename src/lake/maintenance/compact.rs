@@ -138,6 +138,15 @@ impl Lake {
         options: &CompactOptions,
         progress: &dyn Progress,
     ) -> Result<CompactReport> {
+        let report = self.compact_files(options, progress);
+        report.map_err(|e| self.unless_gone(e))
+    }
+
+    fn compact_files(
+        &self,
+        options: &CompactOptions,
+        progress: &dyn Progress,
+    ) -> Result<CompactReport> {
         let (site, snapshot) = (self.site()?, self.snapshot_to_change()?);
         let mut report = CompactReport {
             before: Shape::of(&snapshot),

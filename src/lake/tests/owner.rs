@@ -1,5 +1,6 @@
 //! To whom directories outside a lake belong: copies of its root, and lakes that were moved.
 
+use super::at_call::AtCall;
 use super::*;
 use std::collections::BTreeMap;
 
@@ -327,6 +328,35 @@ fn a_lake_without_directories_is_moved_and_copied_as_a_folder() {
     assert_eq!(rows(&copy).len(), 2);
     assert_eq!(bench.rows().len(), 1);
     assert_eq!(Lake::in_memory().unwrap().moved().unwrap().directories, 0);
+}
+
+/// It is renamed right after the ingest has created its first data file, and again when it links its first list.
+#[test]
+fn a_lake_that_is_renamed_under_an_ingest_is_not_begun_anew_where_it_was() {
+    let picks: [fn(Call, &Path) -> bool; 2] = [
+        |call, _| matches!(call, Call::Create),
+        |call, _| matches!(call, Call::Link),
+    ];
+    for picks in picks {
+        let bench = Bench::new();
+        bench.log("a", "mounts 1 0 /a");
+        bench.ingest();
+        bench.log("b", "mounts 2 0 /b");
+        let (old, new) = (
+            bench.lake.root().unwrap().to_path_buf(),
+            bench.directory.path().join("new"),
+        );
+        let (from, to) = (old.clone(), new.clone());
+        let rename = move |_: &Lake| fs::rename(&from, &to).unwrap();
+        let lake = AtCall::lake(&old, picks, 0, true, rename);
+        let refused = lake.ingest(&bench.options(), &Silent).unwrap_err();
+        let refused = refused.to_string();
+        assert!(refused.contains("was it moved or removed?"), "{refused}");
+        assert!(!old.exists());
+        let lake = Lake::open(&new).unwrap();
+        assert_eq!(rows(&lake), [row(1, "/a")]);
+        assert_eq!(lake.check().unwrap().wrong, []);
+    }
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The file in a directory outside a lake's root that says whose it is.
 
 use crate::error::{Error, Result};
-use crate::lake::version::store::Store;
+use crate::lake::version::store::{Store, create_directory};
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -57,6 +57,7 @@ impl Owner {
 
 /// Notes in a directory, made for it, whose it is, unless it says so already.
 pub(in crate::lake) fn claim(directory: &Path, lake_id: &str, root: &Path) -> Result<()> {
+    create_directory(directory).map_err(|e| Error::io(directory, "cannot create", e))?;
     let store = Store::directory(directory);
     if !store.exists(FILE)? {
         store.put_if_absent(FILE, &Owner::new(lake_id, root).text()?)?;

@@ -505,11 +505,22 @@ pub(in crate::lake) fn create_directory(directory: &Path) -> std::io::Result<()>
     directory.parent().map_or(Ok(()), sync_directory)
 }
 
+/// Makes a directory of a lake, whose own must be there: a lake that was renamed meanwhile is not begun anew where it was.
+pub(in crate::lake) fn create_below(root: &Path, directory: &Path) -> std::io::Result<()> {
+    if !root.is_dir() {
+        return Err(std::io::Error::new(
+            std::io::ErrorKind::NotFound,
+            "the directory of the lake is gone; was it moved or removed?",
+        ));
+    }
+    create_directory(directory)
+}
+
 impl Directory {
     /// Writes a synced file beside `target`; on failure none is left.
     fn write_beside(&self, target: &Path, bytes: &[u8]) -> std::io::Result<PathBuf> {
-        let directory = target.parent().unwrap_or(Path::new("."));
-        create_directory(directory)?;
+        let directory = target.parent().unwrap_or(&self.root);
+        create_below(&self.root, directory)?;
         let temporary = directory.join(format!(".{}{TEMPORARY}", uuid::Uuid::new_v4()));
         let write = || {
             let mut file = File::create_new(&temporary)?;

@@ -177,6 +177,13 @@ fn a_damaged_lake_is_reported_by_check_with_exit_code_1() {
         check.stderr.contains(" found wrong; `iolode lake restore "),
         "{check:?}"
     );
+    let again =
+        "; or forget and import again: `iolode lake forget lake --darshan`, then `iolode ingest`\n";
+    assert!(check.stderr.ends_with(again), "{check:?}");
+    // As it says.
+    iolode(dir.path(), &["lake", "forget", "lake", "--darshan"]).ok();
+    iolode(dir.path(), &["ingest", "--lake", "lake", "--darshan", logs]);
+    iolode(dir.path(), &["lake", "check", "lake"]).ok();
 }
 
 fn a_data_file_that_cannot_be_opened_is_told_and_not_called_damaged() {
