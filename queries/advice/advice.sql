@@ -136,7 +136,7 @@ WITH log AS (
 ), costed AS (
   SELECT job_id, log_id, app, "user", start_time, nprocs, run_time, read_bw, write_bw, bw, partial, io_time, finding['code'] AS code, finding['value'] AS value, finding['share'] AS share,
     CASE WHEN finding['cost'] > run_time THEN run_time ELSE finding['cost'] END AS cost, finding['cost'] > run_time AS threads, finding['touched'] AS touched,
-    finding['files'] AS files, finding['record_id'] AS record_id, finding['sum'] AS sum, finding['whole'] AS whole, finding['least'] AS least, finding['time'] AS time, finding['rate'] AS rate
+    finding['files'] AS files, finding['record_id'] AS record_id, finding['sum'] AS sum, finding['whole'] AS whole, finding['least'] AS least, finding['time'] AS time, finding['rate'] AS rate, finding['costly_files'] AS costly_files
   FROM found
 ), rule(code, rule, direction, severity, bandwidth, advice) AS (
   VALUES /* rules */
@@ -150,7 +150,7 @@ WITH log AS (
   FROM (SELECT * FROM judged WHERE array_position(make_array('critical', 'warning', 'info', 'ok'), severity) <= array_position(make_array('critical', 'warning', 'info', 'ok'), $severity)) w LEFT JOIN darshan_file f ON f.job_id = w.job_id AND f.log_id = w.log_id AND f.record_id = w.record_id
 )
 SELECT job_id, log_id, app, "user", start_time, code, rule, direction, severity, value, share, cost, touched / 3600.0 AS io_hours, ratio(touched, io_time) AS io_share, files, subject,
-  rule_sentence(rule, subject, sum, whole, share, CAST(files AS DOUBLE), least, time, nprocs, run_time) AS sentence, advice,
+  rule_sentence(rule, subject, sum, whole, share, CAST(files AS DOUBLE), least, time, nprocs, run_time, costly_files) AS sentence, advice,
   array_remove_all(make_array(CASE WHEN partial THEN 'partial' ELSE '' END, CASE WHEN threads THEN 'threads' ELSE '' END), '') AS flags
 FROM named
 ORDER BY job_id, log_id, array_position(make_array('critical', 'warning', 'info', 'ok'), severity), cost DESC, code, direction

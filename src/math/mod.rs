@@ -1,5 +1,6 @@
 //! Numerics on slices, which know nothing of tables.
 
+pub(super) mod intervals;
 pub(super) mod random;
 #[cfg(feature = "engine")]
 pub(super) mod sweep;

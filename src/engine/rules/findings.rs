@@ -25,8 +25,17 @@ use datafusion::physical_plan::PhysicalExpr;
 use std::sync::Arc;
 
 /// The numbers of a finding.
-const FOUND: [&str; 9] = [
-    "value", "share", "cost", "touched", "sum", "whole", "least", "time", "rate",
+const FOUND: [&str; 10] = [
+    "value",
+    "share",
+    "cost",
+    "touched",
+    "sum",
+    "whole",
+    "least",
+    "time",
+    "rate",
+    "costly_files",
 ];
 
 fn finding() -> Fields {
@@ -248,6 +257,7 @@ impl LogRule {
                 rule.least.as_ref().and_then(|_| sum("least")),
                 time,
                 rate,
+                rule.matters.as_ref().and_then(|_| sum("costly_files")),
             ],
             files: sum("files").unwrap_or_else(|| Float64Array::from(vec![0.0; batch.num_rows()])),
             records: records.unwrap_or_else(|| UInt64Array::from(vec![0; batch.num_rows()])),

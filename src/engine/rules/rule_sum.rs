@@ -7,11 +7,22 @@
 /// | `sum`, `whole` | of the weights; of what they are a part of |
 /// | `least` | the least `least` of files with weight |
 /// | `cost`, `touched`, `moved` | of files with weight in which it matters |
-/// | `files` | with weight |
+/// | `files`, `costly_files` | with weight; those of them in which it matters |
 /// | `best`, `record_id` | the greatest weight, and the file that has it; of several that of the least id |
 /// | `all`, `slow`, `one` | `time` of these files: in shared records; of the slowest process in those; of the process with most of it in records of its own |
-pub(super) const NUMBERS: [&str; 11] = [
-    "sum", "whole", "least", "cost", "touched", "files", "best", "all", "one", "moved", "slow",
+pub(super) const NUMBERS: [&str; 12] = [
+    "sum",
+    "whole",
+    "least",
+    "cost",
+    "touched",
+    "files",
+    "best",
+    "all",
+    "one",
+    "moved",
+    "slow",
+    "costly_files",
 ];
 
 /// The sums of a rule; NaN where nothing was added.
@@ -32,6 +43,7 @@ pub(super) const ALL: usize = 7;
 pub(super) const ONE: usize = 8;
 pub(super) const MOVED: usize = 9;
 pub(super) const SLOW: usize = 10;
+pub(super) const COSTLY: usize = 11;
 
 impl OfRule {
     pub(super) const NONE: Self = Self {
@@ -63,7 +75,7 @@ impl OfRule {
     }
 
     pub(super) fn merge(&mut self, other: &Self) {
-        for of in [SUM, WHOLE, COST, TOUCHED, FILES, ALL, MOVED, SLOW] {
+        for of in [SUM, WHOLE, COST, TOUCHED, FILES, ALL, MOVED, SLOW, COSTLY] {
             if !other.numbers[of].is_nan() {
                 self.add(of, other.numbers[of]);
             }

@@ -69,9 +69,20 @@ fn direction(row: &Row, word: &str) -> String {
 }
 
 /// What the sentence of a rule about counters may name, behind the rule and the subject.
-pub(super) const PLACES: [&str; 8] = [
-    "sum", "whole", "share", "files", "least", "time", "nprocs", "run_time",
+pub(super) const PLACES: [&str; 9] = [
+    "sum",
+    "whole",
+    "share",
+    "files",
+    "least",
+    "time",
+    "nprocs",
+    "run_time",
+    COSTLY_FILES,
 ];
+
+/// In how many of its files a rule matters.
+const COSTLY_FILES: &str = "costly_files";
 
 /// `rule_sentence(rule, subject, ..)`: the sentence of a rule about counters, with numbers in the order of `PLACES`.
 ///
@@ -122,7 +133,18 @@ impl ScalarUDFImpl for RuleSentence {
                     row.insert((*name).into(), column.value(at).into());
                 }
             }
-            Some(fill(&rule.sentence, &row))
+            let number = |name: &str| row.get(name).and_then(Value::as_f64);
+            let costly = number(COSTLY_FILES).filter(|costly| Some(*costly) < number("files"));
+            let of_files = match costly {
+                Some(costly) if costly > 0.0 => {
+                    format!(
+                        "; it can cost time in {} of these files",
+                        count(costly as u64)
+                    )
+                }
+                _ => String::new(),
+            };
+            Some(fill(&rule.sentence, &row) + &of_files)
         };
         let sentences: StringArray = (0..rows).map(sentence).collect();
         Ok(ColumnarValue::Array(Arc::new(sentences)))
@@ -133,8 +155,27 @@ impl ScalarUDFImpl for RuleSentence {
 mod tests {
     use super::super::{Facts, rules};
     use super::*;
+    use crate::engine::functions::tests::ask;
     use crate::engine::queries::query;
     use serde_json::json;
+
+    #[test]
+    fn a_sentence_says_in_how_many_of_its_files_it_can_cost_time() {
+        let said = |costly: &str| {
+            let numbers = format!(
+                "2000.0, 4000.0, 0.5, 5.0, CAST(NULL AS DOUBLE), 1.0, 8.0, 100.0, CAST({costly} AS DOUBLE)"
+            );
+            let sql = format!("SELECT rule_sentence('misaligned_file', '/f', {numbers})");
+            ask(&sql).unwrap().remove(0)
+        };
+        let all = said("NULL");
+        assert!(all.contains(" to 5 files "), "{all}");
+        assert_eq!(
+            said("2"),
+            format!("{all}; it can cost time in 2 of these files")
+        );
+        assert_eq!([said("5"), said("0")], [all.clone(), all]);
+    }
 
     #[test]
     fn sentences_name_columns_that_their_rows_have() {

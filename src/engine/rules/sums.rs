@@ -8,7 +8,9 @@
 //! of the time of all processes that the slowest has, and of times.
 
 use super::columns::{Columns, Once, numbers};
-use super::rule_sum::{ALL, COST, FILES, MOVED, NUMBERS, ONE, OfRule, SLOW, SUM, TOUCHED, WHOLE};
+use super::rule_sum::{
+    ALL, COST, COSTLY, FILES, MOVED, NUMBERS, ONE, OfRule, SLOW, SUM, TOUCHED, WHOLE,
+};
 use super::{Facts, Rule, of};
 use crate::engine::functions::{Grouped, passing};
 use datafusion::arrow::array::{
@@ -341,6 +343,7 @@ impl GroupsAccumulator for Sums {
                     of_rule.add(TOUCHED, 0.0);
                     continue;
                 }
+                of_rule.add(COSTLY, 1.0);
                 for (of, values) in &with_weight {
                     if let Some(value) = value(values) {
                         of_rule.add(*of, value);

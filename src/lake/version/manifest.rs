@@ -480,7 +480,7 @@ pub(in crate::lake) fn go_back(store: &Store, is_wanted: impl Fn(&Manifest) -> b
             "`iolode lake restore {} --version {version}` goes back to version {version}",
             quoted(&store.show(""))
         ),
-        None => "no older version is whole; get the lake back from a copy of it".into(),
+        None => "no older version is whole; get the lake back from a copy of it, or ingest its inputs into a new one".into(),
     }
 }
 

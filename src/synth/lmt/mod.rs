@@ -30,7 +30,7 @@ use load::Load;
 use samples::{Counters, DatabaseSamples};
 use span::{Plants, Span};
 use std::path::Path;
-use truth::Account;
+use truth::SampleTruth;
 
 /// The databases of a month, each made when somebody asks for it.
 pub(crate) struct Databases {
@@ -55,9 +55,9 @@ impl Databases {
         month: &Month,
         loads: Vec<Load>,
         dir: Option<&Path>,
-    ) -> Result<(Self, Account)> {
+    ) -> Result<(Self, SampleTruth)> {
         let span = Span::of(month);
-        let (plants, mut account) = (Plants::of(month), Account::default());
+        let (plants, mut truth) = (Plants::of(month), SampleTruth::default());
         let mut list = vec![];
         for fs in 0..FILE_SYSTEMS.len() {
             let mut counters = Counters::new(month, fs);
@@ -70,7 +70,7 @@ impl Databases {
                     counters: counters.clone(),
                 };
                 let made = DatabaseSamples::new(month, &plants, fs, samples, &loads);
-                account.add(&sampled.name, &made, span);
+                truth.add(&sampled.name, &made, span);
                 let mut into: Box<dyn Database> = match dir {
                     Some(dir) => sampled.create(&dir.join(&sampled.name), &span)?,
                     None => Box::new(Nowhere),
@@ -80,14 +80,14 @@ impl Databases {
                 list.push(sampled);
             }
         }
-        account.shares(month, &loads);
+        truth.shares(month, &loads);
         let databases = Self {
             month: *month,
             plants,
             loads,
             list,
         };
-        Ok((databases, account))
+        Ok((databases, truth))
     }
 
     /// The name of each database, and when it would have been written, seconds since 1970.

@@ -13,7 +13,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// The sums of every database, and who had which share where it matters.
 #[derive(Default)]
-pub(crate) struct Account {
+pub(crate) struct SampleTruth {
     databases: Vec<Value>,
     shares: Vec<Value>,
 }
@@ -23,7 +23,7 @@ const LARGEST: usize = 12;
 /// Loads among which these are looked for, the largest ones.
 const CANDIDATES: usize = 20_000;
 
-impl Account {
+impl SampleTruth {
     /// Adds the sums of a samples.
     pub(crate) fn add(&mut self, name: &str, samples: &DatabaseSamples<'_>, span: Span) {
         let by = |who: usize, of: fn(&(i64, i64)) -> i64| -> Vec<i64> {

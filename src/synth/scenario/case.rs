@@ -4,10 +4,10 @@
 //! from the size of the effect; files have noise on their times and bytes, and the share a little, too. The two parts share
 //! no moment, so that the planted files' exclusive time is theirs whichever cover of the time is taken.
 
+use super::access_pattern::AccessPattern;
 use super::cause::{Case, Cause, Decoy, Direction, Planted, odds};
 use super::healthy::Healthy;
 use super::job::{Job, Scenario};
-use super::manner::Manner;
 use super::plan::Plan;
 use crate::math::random::Random;
 use crate::synth::system::SCRATCH_OSTS;
@@ -132,12 +132,12 @@ const RANK_FACTOR: f64 = 20.0;
 fn composed(random: &mut Random, nprocs: i64, case: &Case) -> Vec<Stage> {
     // The OST of files that lie on one: the healthy part uses all others.
     let ost = random.int(0, SCRATCH_OSTS);
-    let manner = match case.planted {
-        Planted::Causes(causes, _) => Some(Manner::of(random, causes, nprocs, ost)),
+    let pattern = match case.planted {
+        Planted::Causes(causes, _) => Some(AccessPattern::of(random, causes, nprocs, ost)),
         Planted::Habit(..) => None,
         Planted::Decoy(decoy) => decoy
             .nearly()
-            .map(|(cause, _)| Manner::nearly(random, decoy, cause, nprocs, ost)),
+            .map(|(cause, _)| AccessPattern::nearly(random, decoy, cause, nprocs, ost)),
         Planted::Nothing => None,
     };
     // Between its steps a job waits for long, so that what is open all the time is idle for most of it.
@@ -150,7 +150,7 @@ fn composed(random: &mut Random, nprocs: i64, case: &Case) -> Vec<Stage> {
         Planted::Habit(..) => random.magnitude(0.1e9, 0.3e9),
         _ => random.magnitude(0.1e9, 0.6e9),
     };
-    let is_planted = manner.is_some() || matches!(case.planted, Planted::Habit(..));
+    let is_planted = pattern.is_some() || matches!(case.planted, Planted::Habit(..));
     let share = case.share.filter(|_| is_planted).unwrap_or(0.0);
     let (planted, rest) = (share * total, (1.0 - share) * total);
     let most = (case.planted.has(Cause::OneRank))
@@ -165,8 +165,8 @@ fn composed(random: &mut Random, nprocs: i64, case: &Case) -> Vec<Stage> {
         let pause = rest * random.float(6.0, 15.0) / stages.len() as f64;
         stages.iter_mut().for_each(|stage| stage.pause = pause);
     }
-    let slowed = match (&manner, case.planted) {
-        (Some(manner), _) => Some(manner.stages(random, nprocs, 0, ost)),
+    let slowed = match (&pattern, case.planted) {
+        (Some(pattern), _) => Some(pattern.stages(random, nprocs, 0, ost)),
         (None, Planted::Habit(habit, _)) => Some(habit.stages(random, nprocs, ost)),
         _ => None,
     };
@@ -181,9 +181,9 @@ fn composed(random: &mut Random, nprocs: i64, case: &Case) -> Vec<Stage> {
 /// The stages of the program that is slow wherever it runs, on the OST that all of its files lie on.
 fn slow_everywhere(plan: &Plan, random: &mut Random, nprocs: i64) -> Vec<Stage> {
     let ost = Random::new(plan.month.seed, 0x051).int(0, SCRATCH_OSTS);
-    let manner = Manner::always_on(random, ost);
+    let pattern = AccessPattern::always_on(random, ost);
     let steps = random.int(3, 7);
-    let stages = (0..steps).flat_map(|step| manner.stages(random, nprocs, step, ost));
+    let stages = (0..steps).flat_map(|step| pattern.stages(random, nprocs, step, ost));
     let mut stages: Vec<Stage> = stages.collect();
     let seconds = random.magnitude(40.0, 1500.0);
     let bandwidth = random.magnitude(0.02e9, 0.2e9);

@@ -3,10 +3,11 @@
 
 use super::cause::{Cause, Direction};
 use super::job::Job;
+use crate::math::intervals::union_length;
 use crate::synth::system::{SCRATCH_OSTS, other_ost};
 use crate::synth::workload::app::App;
 use crate::synth::workload::shape::private;
-use crate::synth::workload::{Access, Workload, some_ranks, union};
+use crate::synth::workload::{Access, Workload, some_ranks};
 use serde_json::{Value, json};
 
 /// Name, one line that says what was planted, and the program that has it.
@@ -122,7 +123,7 @@ pub(crate) fn truth(cause: Cause, workload: &Workload) -> (Vec<String>, Value) {
     let bytes: i64 = moved.iter().map(|(_, moved)| moved.bytes).sum();
     let windows = moved.iter().map(|(_, moved)| (moved.start, moved.end));
     let mut windows: Vec<(f64, f64)> = windows.collect();
-    let critical = union(&mut windows);
+    let critical = union_length(&mut windows);
     let mut numbers = json!({
         "direction": direction,
         "nprocs": workload.nprocs,

@@ -6,17 +6,17 @@
 //! job, cause           the data
 //! plan                 which job has which scenario; the usual jobs, dealt out of `workload/apps.toml`
 //! fault                causes of slow I/O in the usual month           neighbour, unscheduled   jobs on top of the month's
-//! case                 months of causes, decoys and healthy jobs: manner and habit (planted part), healthy (the rest)
+//! case                 months of causes, decoys and healthy jobs: access_pattern and habit (planted part), healthy (the rest)
 //! slow_ost             the month of a slow OST
 //! ```
 
+pub(crate) mod access_pattern;
 pub(crate) mod case;
 pub(crate) mod cause;
 pub(crate) mod fault;
 pub(crate) mod habit;
 pub(crate) mod healthy;
 pub(crate) mod job;
-pub(crate) mod manner;
 pub(crate) mod neighbour;
 pub(crate) mod plan;
 pub(crate) mod slow_ost;

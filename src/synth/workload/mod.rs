@@ -507,17 +507,6 @@ pub(crate) fn some_ranks(nprocs: i64, most: i64) -> Vec<i64> {
     (0..count).map(|at| at * nprocs / count).collect()
 }
 
-/// Length of the union of windows; sorts them.
-pub(crate) fn union(windows: &mut [(f64, f64)]) -> f64 {
-    windows.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let (mut length, mut covered) = (0.0, f64::NEG_INFINITY);
-    for (start, end) in windows.iter() {
-        length += (end - start.max(covered)).max(0.0);
-        covered = covered.max(*end);
-    }
-    length
-}
-
 /// Part `at` of `of` of a number; the parts sum to it.
 pub(crate) fn share(number: i64, at: i64, of: i64) -> i64 {
     let edge = |at: i64| (i128::from(number) * i128::from(at) / i128::from(of)) as i64;

@@ -4,7 +4,8 @@
 //! round: files and their times come first, in any unit, are scaled to the seconds and bytes that they should have, and are
 //! then added as they are.
 
-use super::{Access, Api, Workload, union};
+use super::{Access, Api, Workload};
+use crate::math::intervals::union_length;
 use crate::math::random::Random;
 use crate::synth::scenario::cause::{Direction, Habit};
 use crate::synth::system::DEFAULT_STRIPE;
@@ -134,7 +135,7 @@ impl Stage {
     /// Time in which at least one of its files is in use.
     fn length(&self) -> f64 {
         let ends = |file: &TimedFile| (file.start, file.start + file.length);
-        union(&mut self.files.iter().map(ends).collect::<Vec<_>>())
+        union_length(&mut self.files.iter().map(ends).collect::<Vec<_>>())
     }
 
     fn scale(&mut self, time: f64, bytes: f64) {

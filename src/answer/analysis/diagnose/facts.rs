@@ -1,7 +1,7 @@
 //! What is known of a job: the answers to the questions that its page is made of.
 
 use super::compared;
-use super::job::{CriticalFile, DIRECTIONS, File, Flow, InMpiio, Job, Log, Others, Slowest};
+use super::job::{CriticalFile, DIRECTIONS, File, Flow, InMpiio, Job, Log, Others, Slowest, span};
 use super::others::{self, Weight};
 use crate::answer::answer::SHOWN;
 use crate::answer::rows::rows;
@@ -238,8 +238,7 @@ async fn gather(
         meta_time: found.slowest.meta,
     };
     found.others = others::gather(engine, job, &logs, &weight).await?;
-    let first = logs.iter().filter_map(|log| log.start_time).min();
-    if let (true, Some(first)) = (long, first) {
+    if let (true, Some((first, _))) = (long, span(&logs)) {
         for direction in DIRECTIONS {
             let compared = compared::gather(engine, direction, job, first, of).await?;
             found
@@ -474,7 +473,7 @@ async fn flows(
         start: f64,
         end: f64,
     }
-    let first = logs.iter().filter_map(|log| log.start_time).min();
+    let first = span(logs).map(|(first, _)| first);
     let offsets = logs.iter().filter_map(|log| {
         let offset = (log.start_time? - first?).num_microseconds()? as f64 / 1e6;
         Some(format!("({}, CAST({offset} AS DOUBLE))", log.log_id))

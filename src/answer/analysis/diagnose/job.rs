@@ -1,6 +1,7 @@
 //! A job as its page sees it: its logs, its sums, its files, and what follows from them.
 
 use crate::engine::rules::sentence::Row;
+use crate::math::intervals::union_length;
 use chrono::{DateTime, SecondsFormat, Utc};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, json};
@@ -294,14 +295,15 @@ impl Job {
         });
         match self.logs.len() {
             1 => self.run_time(),
-            _ => union(runs.collect()),
+            _ => union_length(&mut runs.collect::<Vec<_>>()),
         }
     }
 
     /// Seconds on the clock in which at least one file was in use, in whichever direction, by windows.
     pub(super) fn in_use(&self) -> f64 {
         let windows = self.flows.iter().filter(|((_, kind), _)| *kind == "window");
-        union(windows.flat_map(|(_, flow)| flow.parts.clone()).collect())
+        let parts = windows.flat_map(|(_, flow)| flow.parts.clone());
+        union_length(&mut parts.collect::<Vec<_>>())
     }
 
     /// The logs in groups: those of one ran side by side, the groups one after another.
@@ -357,15 +359,14 @@ impl Job {
     }
 }
 
-/// Length of the union of intervals.
-fn union(mut parts: Vec<(f64, f64)>) -> f64 {
-    parts.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let (mut length, mut until) = (0.0, f64::NEG_INFINITY);
-    for (start, end) in parts {
-        length += (end - start.max(until)).max(0.0);
-        until = until.max(end);
-    }
-    length
+/// The first start and the last end of logs; None if none has a time. A log without an end counts with its start.
+pub(super) fn span(logs: &[Log]) -> Option<(DateTime<Utc>, DateTime<Utc>)> {
+    let first = logs.iter().filter_map(|log| log.start_time).min()?;
+    let ends = logs.iter();
+    let last = ends
+        .filter_map(|log| log.end_time.or(log.start_time))
+        .max()?;
+    Some((first, last))
 }
 
 /// JSON's numbers do not hold ids.

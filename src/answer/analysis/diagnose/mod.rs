@@ -26,7 +26,7 @@ use crate::text::amount::{count, counted, seconds};
 use chrono::{DateTime, SecondsFormat, Utc};
 use chrono_tz::Tz;
 use facts::Asked;
-use job::{Job, Log};
+use job::{Job, Log, span};
 
 /// Notes of a page that is not long.
 const FEW_NOTES: usize = 3;
@@ -148,11 +148,7 @@ fn blocks(job: &Job, long: bool, zone: Tz) -> Vec<Block> {
 }
 
 fn period(job: &Job) -> Option<Period> {
-    let first = job.logs.iter().filter_map(|log| log.start_time).min()?;
-    let ends = job.logs.iter();
-    let last = ends
-        .filter_map(|log| log.end_time.or(log.start_time))
-        .max()?;
+    let (first, last) = span(&job.logs)?;
     let text = |time: DateTime<Utc>| time.to_rfc3339_opts(SecondsFormat::AutoSi, true);
     Some(Period {
         from: text(first),
@@ -195,19 +191,13 @@ fn head(job: &Job, zone: Tz) -> Block {
         None => "; no Slurm record".to_string(),
     };
     let mut lines = vec![format!("{processes}{slurm}")];
-    let first = job.logs.iter().filter_map(|log| log.start_time).min();
-    let last = job
-        .logs
-        .iter()
-        .filter_map(|log| log.end_time.or(log.start_time))
-        .max();
     let logs = counted(job.logs.len() as i64, "log", "logs");
     let local = |time: DateTime<Utc>| {
         let time = time.with_timezone(&zone);
         time.format("%Y-%m-%d %H:%M:%S%:z")
     };
-    lines.push(match (first, last) {
-        (Some(first), Some(last)) => format!(
+    lines.push(match span(&job.logs) {
+        Some((first, last)) => format!(
             "{} to {}; {}",
             local(first),
             local(last),

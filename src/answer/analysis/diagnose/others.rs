@@ -1,6 +1,6 @@
 //! What else moved bytes on the OSTs of a job.
 
-use super::job::{Job, Log, Neighbour, Others};
+use super::job::{Job, Log, Neighbour, Others, span};
 use crate::answer::answer::{Block, SHOWN};
 use crate::answer::rows::rows;
 use crate::engine::Engine;
@@ -59,10 +59,7 @@ pub(super) async fn gather(
     weight: &Weight,
 ) -> Result<Others> {
     let of = |log_id: i64| logs.iter().any(|log| log.log_id == log_id);
-    let first = logs.iter().filter_map(|log| log.start_time).min();
-    let ends = logs.iter();
-    let last = ends.filter_map(|log| log.end_time.or(log.start_time)).max();
-    let (Some(first), Some(last)) = (first, last) else {
+    let Some((first, last)) = span(logs) else {
         return Ok(Others::default());
     };
     let mut found = match weight.has_osts {

@@ -4,6 +4,7 @@ use super::direction_stats::DirectionStats;
 use super::file::File;
 use super::interface::{DAOS, DFS, MODULES, MPIIO, POSIX, STDIO};
 use super::sum::sum;
+use crate::math::intervals::union_length;
 use crate::source::darshan::counters::{daos, dfs, mpiio, posix, stdio};
 use crate::source::darshan::log::Log;
 use crate::source::darshan::records::Records;
@@ -241,7 +242,8 @@ impl Totals {
         let (read, write) = (&mut self.read.windows, &mut self.write.windows);
         let mut both = [read.as_slice(), write.as_slice()].concat();
         let known = !self.lost;
-        [read, write, &mut both].map(|windows| union(windows).filter(|_| known))
+        [read, write, &mut both]
+            .map(|windows| (known && !windows.is_empty()).then(|| union_length(windows)))
     }
 
     /// Times of the process that spent most reading, and writing; None if nobody spent any.
@@ -376,18 +378,6 @@ impl RankTimes {
     }
 }
 
-/// Length of the union of closed intervals; None of none.
-fn union(windows: &mut [(f64, f64)]) -> Option<f64> {
-    windows.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let mut reached = windows.first()?.0;
-    let mut length = 0.0;
-    for (start, end) in windows {
-        length += (*end - start.max(reached)).max(0.0);
-        reached = reached.max(*end);
-    }
-    Some(length)
-}
-
 /// Makes one interval of those that overlap.
 fn join(windows: &mut Vec<(f64, f64)>) {
     windows.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -405,17 +395,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_union_counts_overlaps_once_and_gaps_not_at_all() {
-        assert_eq!(union(&mut [(5.0, 6.0), (0.0, 2.0), (1.0, 3.0)]), Some(4.0));
-        assert_eq!(union(&mut [(1.0, 1.0)]), Some(0.0));
-        assert_eq!(union(&mut []), None);
-    }
-
-    #[test]
     fn joined_windows_have_the_same_union() {
         let mut windows = vec![(5.0, 6.0), (0.0, 2.0), (1.0, 3.0), (3.0, 4.0)];
         join(&mut windows);
         assert_eq!(windows, [(0.0, 4.0), (5.0, 6.0)]);
-        assert_eq!(union(&mut windows), Some(5.0));
+        assert_eq!(union_length(&mut windows), 5.0);
     }
 }

@@ -10,7 +10,7 @@ use crate::synth::workload::stage::{Requests, Stage, TimedFile};
 
 /// How a group of files is used.
 #[derive(Clone, Debug)]
-pub(crate) struct Manner {
+pub(crate) struct AccessPattern {
     order: Order,
     who: Who,
     /// The OSTs of every file; none if each file has OSTs of its own.
@@ -46,7 +46,7 @@ enum Who {
     Each,
 }
 
-impl Manner {
+impl AccessPattern {
     /// That of causes in the same files. `ost` is an OST that nothing else of the job uses.
     pub(crate) fn of(random: &mut Random, causes: &[Cause], nprocs: i64, ost: i64) -> Self {
         let has = |cause| causes.contains(&cause);
@@ -94,15 +94,15 @@ impl Manner {
         nprocs: i64,
         ost: i64,
     ) -> Self {
-        let mut manner = Self::of(random, &[cause], nprocs, ost);
+        let mut pattern = Self::of(random, &[cause], nprocs, ost);
         match decoy {
-            Decoy::SmallConsec => manner.requests = Requests::small_consecutive(random),
-            Decoy::NearOneOst => manner.osts.push(other_ost(random.int(0, 10_000), ost)),
-            Decoy::NearSerial => manner.order = Order::Touching,
+            Decoy::SmallConsec => pattern.requests = Requests::small_consecutive(random),
+            Decoy::NearOneOst => pattern.osts.push(other_ost(random.int(0, 10_000), ost)),
+            Decoy::NearSerial => pattern.order = Order::Touching,
             // For these the share of the time alone decides.
             _ => {}
         }
-        manner
+        pattern
     }
 
     /// That of the few processes of a program that is always on one OST.
