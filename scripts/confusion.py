@@ -74,7 +74,7 @@ def pages(iolode, lake):
         cost, slowest = row["cost"], logs[row["log_id"]]["slowest"]
         matters = io_share is None or io_share >= MIN_SHARE or cost is not None and cost >= MIN_SHARE * slowest
         severity = ("critical", "warning").index(RULES[rule].get("severity", "critical"))
-        found[int(row["job_id"])].append({"rule": rule, "direction": row["direction"], "cause": can_be_cause and matters, "order": (severity, -(cost or 0))})
+        found[int(row["job_id"])].append({"rule": rule, "direction": row["direction"], "cause": can_be_cause and matters, "order": (-(cost or 0), severity)})
 
     for row in ask("SELECT job_id, log_id, rule, direction, cost, io_share FROM advice()"):
         add(row, row["rule"], row["io_share"], row["cost"] is not None)

@@ -1,6 +1,6 @@
 //! From the rows that rules are met by to findings: which of them are causes, and their order.
 //!
-//! In: rows of `root_causes`, of `advice` and of the relations of `queries/facts`, as maps from column to value. Out: [`Findings`], by severity, those that cost most first. A finding that
+//! In: rows of `root_causes`, of `advice` and of the relations of `queries/facts`, as maps from column to value. Out: [`Findings`], those that cost most first. A finding that
 //! touches little of the I/O time, or that holds by windows alone, is a note and stands behind. The rules themselves lie in
 //! `queries/rules`.
 
@@ -60,8 +60,11 @@ pub(super) fn findings(known: &Known<'_>) -> Findings {
     findings.retain(|finding| !covered.contains(&key(finding)));
     findings.sort_by(|a, b| {
         let by_cost = |finding: &Finding| finding.cost.unwrap_or(0.0);
-        let first = (!a.is_cause, a.severity).cmp(&(!b.is_cause, b.severity));
-        first.then(by_cost(b).total_cmp(&by_cost(a)))
+        let by_cost = by_cost(b).total_cmp(&by_cost(a));
+        (!a.is_cause)
+            .cmp(&!b.is_cause)
+            .then(by_cost)
+            .then(a.severity.cmp(&b.severity))
     });
     let has_cause = findings.first().is_some_and(|finding| finding.is_cause);
     let is_little = (known.at_most)(None) < MIN_TIME;

@@ -380,11 +380,8 @@ fn a_data_file_that_is_gone_is_named() {
     let directory = tempfile::tempdir().unwrap();
     let lake = lake(directory.path(), 3, 1, 1 << 30);
     let snapshot = lake.snapshot(None).unwrap();
-    let file = snapshot
-        .files()
-        .iter()
-        .find(|file| file.table == "darshan_log")
-        .unwrap();
+    let mut files = snapshot.files().iter();
+    let file = files.find(|file| file.table == "darshan_log").unwrap();
     let path = lake.root().unwrap().join(&file.path);
     let error = || {
         let asked = block_on(batches(&engine(&lake, 2), "SELECT app FROM darshan_log"));

@@ -1,6 +1,7 @@
 //! What an ingest has to do: which inputs are new or changed, and which rows go because of them.
 
-use super::discover::{Held, Known, Listing, Peeked, Planned};
+use super::candidate::{Held, Peeked, Planned};
+use super::discover::{Known, Listing};
 use super::external_sort::Dump;
 use super::options::IngestOptions;
 use crate::error::Result;

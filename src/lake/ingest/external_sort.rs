@@ -4,7 +4,8 @@
 //! are read. So they are read once, sorted piece by piece, and spilled; [`super::merge`] brings the pieces of a range or a day
 //! together.
 
-use super::discover::{Candidate, failed, input_row};
+use super::candidate::Candidate;
+use super::discover::{failed, input_row};
 use super::options::{IngestOptions, Progress};
 use crate::error::{Error, Result};
 use crate::lake::file::temp;

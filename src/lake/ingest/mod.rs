@@ -1,10 +1,11 @@
 //! Inputs to rows of the next version.
 //!
-//! In come paths and options, out goes one commit. `discover` lists the inputs, with `walk`, `lister`, `read_ahead` and `log_tree` below
+//! In come paths and options, out goes one commit. `discover` lists the inputs as `candidate`s, with `walk`, `lister`, `read_ahead` and `log_tree` below
 //! it; `change_set` tells which of them are new or changed; `external_sort` turns dumps into sorted runs, and `stand_ins` gives
 //! their rows the ids that only other dumps say; `plan` cuts the work into
 //! ranges of job ids and days; `write_range` and `write_days` do one piece of it, and `merge` decides which rows stay; `pipeline` runs all of this.
 
+pub(super) mod candidate;
 pub(super) mod change_set;
 pub(super) mod discover;
 pub(super) mod external_sort;

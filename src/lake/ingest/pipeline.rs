@@ -1,7 +1,8 @@
 //! A tree of logs to one commit: the only place where sources meet the lake.
 
+use super::candidate::noted;
 use super::change_set::{ChangeSet, Hashes, KnownInputs};
-use super::discover::{Listing, list, noted, peek};
+use super::discover::{Listing, list, peek};
 use super::external_sort::{ExternalSort, SortedRun};
 use super::lister::{Disk, is_address, name};
 use super::options::{IngestOptions, InputPath, Progress, Silent};

@@ -1,7 +1,7 @@
 //! Which ranges an ingest changes, where they are cut, and on which targets they lie.
 
+use super::candidate::Planned;
 use super::change_set::ChangeSet;
-use super::discover::Planned;
 use super::external_sort::{ExternalSort, SortedRun};
 use super::options::IngestOptions;
 use super::task::DaysTask;

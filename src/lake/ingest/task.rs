@@ -1,7 +1,7 @@
 //! The work of an ingest, cut into ranges of job ids and days.
 
 use crate::lake::file::target::Target;
-use crate::lake::ingest::discover::Planned;
+use crate::lake::ingest::candidate::Planned;
 use crate::lake::ingest::external_sort::SortedRun;
 use crate::lake::version::list_file::DataFile;
 use std::collections::{BTreeSet, HashSet};

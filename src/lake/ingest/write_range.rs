@@ -1,7 +1,8 @@
 //! One range: its logs, and the rows that it has, to one Parquet file for each table.
 
+use super::candidate::{Candidate, Planned, without_path};
 use super::change_set::Hashes;
-use super::discover::{Candidate, Planned, failed, input_row, without_path};
+use super::discover::{failed, input_row};
 use super::external_sort::SortedRun;
 use super::merge::merge;
 use super::options::{IngestOptions, Progress};
