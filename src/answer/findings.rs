@@ -435,9 +435,9 @@ mod tests {
         assert_eq!(
             said,
             [
+                ("few_aggregators", true),
                 ("small_reads", true),
                 ("metadata_bound", true),
-                ("few_aggregators", true),
                 ("small_writes", false)
             ]
         );

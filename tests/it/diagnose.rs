@@ -127,6 +127,9 @@ fn a_log_held_open_is_not_what_took_the_time() {
     let busy = first("Critical path by busy times, write:");
     assert!(busy.contains(" GiB  /lus/theta-fs0/312046190"), "{page}");
     assert!(page.find("Files with most I/O time").unwrap() < page.find("Critical path").unwrap());
+    // Where there is this log alone nobody can be looked for beside it.
+    assert!(!page.contains("Others at the same time"), "{page}");
+    assert!(page.contains("\nLayout\n"), "{page}");
 }
 
 /// Pages of logs without layouts, without a user name, with few others, and of many logs.

@@ -203,6 +203,8 @@ pub(super) struct Others {
     /// Of `job_facts`, `mdt_facts` and `node_facts`, each with the `causes` that it meets.
     pub(super) facts: Vec<Row>,
     pub(super) neighbours: Vec<Neighbour>,
+    /// The lake has nothing but logs of this job: nobody can be seen beside it.
+    pub(super) is_alone: bool,
 }
 
 /// A row of `ost_neighbours`.

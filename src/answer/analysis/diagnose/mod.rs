@@ -128,7 +128,7 @@ fn blocks(job: &Job, long: bool, zone: Tz) -> Vec<Block> {
     for direction in time::directions(job) {
         blocks.extend(compared::block(job, direction));
     }
-    blocks.push(others::block(job));
+    blocks.extend(others::block(job));
     let mut findings = findings::findings(&Known {
         causes: &job.causes,
         habits: &job.habits,

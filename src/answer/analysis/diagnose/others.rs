@@ -92,6 +92,11 @@ pub(super) async fn gather(
         .facts
         .retain(|row| row["log_id"].as_i64().is_some_and(of));
     found.neighbours.retain(|neighbour| of(neighbour.log_id));
+    if found.facts.is_empty() && found.neighbours.is_empty() {
+        let other_jobs = format!("SELECT job_id FROM darshan_log WHERE job_id <> {job} LIMIT 1");
+        found.is_alone = !has_rows(engine, &other_jobs).await?
+            && !has_rows(engine, "SELECT fs FROM lmt_ost LIMIT 1").await?;
+    }
     Ok(found)
 }
 
@@ -130,7 +135,11 @@ async fn on_osts(
     let neighbours =
         format!("SELECT * FROM ost_neighbours(job => {job}) ORDER BY neighbour_bytes DESC");
     let neighbours = rows(engine, &neighbours).await?;
-    Ok(Others { facts, neighbours })
+    Ok(Others {
+        facts,
+        neighbours,
+        is_alone: false,
+    })
 }
 
 /// Whether LMT has samples of a period in this table.
@@ -140,8 +149,6 @@ async fn has_samples(
     from: DateTime<Utc>,
     to: DateTime<Utc>,
 ) -> Result<bool> {
-    #[derive(Deserialize)]
-    struct Sample {}
     let (from, to) = (
         stamp(from - TimeDelta::minutes(1)),
         stamp(to + TimeDelta::minutes(1)),
@@ -149,8 +156,14 @@ async fn has_samples(
     let sql = format!(
         "SELECT fs FROM {table} WHERE time >= TIMESTAMP '{from}' AND time <= TIMESTAMP '{to}' LIMIT 1"
     );
-    let samples: Vec<Sample> = rows(engine, &sql).await?;
-    Ok(!samples.is_empty())
+    has_rows(engine, &sql).await
+}
+
+async fn has_rows(engine: &Engine, sql: &str) -> Result<bool> {
+    #[derive(Deserialize)]
+    struct Any {}
+    let any: Vec<Any> = rows(engine, sql).await?;
+    Ok(!any.is_empty())
 }
 
 /// The shortest time around a job in which enough logs start to tell slow OSTs, else the longest; with its begin and end.
@@ -196,8 +209,9 @@ fn stamp(time: DateTime<Utc>) -> String {
     time.format("%Y-%m-%dT%H:%M:%S%.6fZ").to_string()
 }
 
-/// What others did at the same time on its OSTs, metadata servers and nodes; and OSTs that are slow for the files on them.
-pub(super) fn block(job: &Job) -> Block {
+/// What others did at the same time on its OSTs, metadata servers and nodes; and OSTs that are slow for the files on them. None of a job of which
+/// nothing can be said there.
+pub(super) fn block(job: &Job) -> Option<Block> {
     let rows = |column: &str| {
         let rows = job.others.facts.iter();
         rows.filter(|row| row.contains_key(column))
@@ -206,6 +220,7 @@ pub(super) fn block(job: &Job) -> Block {
     let mut lines = match job.sum(|totals| totals.layouts) {
         0 if job.logs.len() == 1 => vec![NO_LAYOUT.replace("the logs do", "the log does")],
         0 => vec![NO_LAYOUT.to_string()],
+        _ if job.others.is_alone => return None,
         _ => others_on_osts(&rows("seen"), &job.others.neighbours),
     };
     let said = |column: &str, text: &str| {
@@ -215,7 +230,7 @@ pub(super) fn block(job: &Job) -> Block {
     lines.extend(said("ost", SLOW));
     lines.extend(said("ops_s", SERVERS));
     lines.extend(said("shared_nodes", NODES));
-    Block::text("Others at the same time", lines)
+    Some(Block::text("Others at the same time", lines))
 }
 
 fn others_on_osts(lmt: &[&Row], neighbours: &[Neighbour]) -> Vec<String> {
