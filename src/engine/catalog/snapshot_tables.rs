@@ -25,29 +25,29 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// One version of a lake, as scans need it.
 pub(in crate::engine) struct SnapshotTables {
     pub(in crate::engine) version: Arc<Version>,
-    cuts: Arc<JobPartitions>,
+    jobs: Arc<JobPartitions>,
     url: ObjectStoreUrl,
-    groups: usize,
+    partitions: usize,
     /// The tables of which all files are known, by name.
     whole: Mutex<HashMap<String, Arc<LakeTable>>>,
 }
 
 impl SnapshotTables {
-    /// The files of a version, which lie under `url`, in so many groups for a scan.
+    /// The files of a version, which lie under `url`, in so many partitions for a scan.
     ///
     /// # Errors
     /// [`Error::Columns`] or [`Error::Invalid`] if their list is damaged.
     pub(in crate::engine) fn new(
         version: Arc<Version>,
         url: ObjectStoreUrl,
-        groups: usize,
+        partitions: usize,
     ) -> Result<Self> {
-        let cuts = JobPartitions::new(version.splits(), &version.range_bytes()?, groups);
+        let jobs = JobPartitions::new(version.splits(), &version.range_bytes()?, partitions);
         Ok(Self {
             version,
-            cuts: Arc::new(cuts),
+            jobs: Arc::new(jobs),
             url,
-            groups,
+            partitions,
             whole: Mutex::default(),
         })
     }
@@ -65,8 +65,8 @@ impl SnapshotTables {
         let files = files.collect::<Result<Vec<_>>>()?;
         let (schema, url) = (scanned(&of.schema), self.url.clone());
         let listed = match of.partition {
-            Partition::Day => LakeTable::of_days(schema, url, &files, self.groups),
-            _ => LakeTable::of_jobs(schema, url, &files, self.cuts.clone())
+            Partition::Day => LakeTable::of_days(schema, url, &files, self.partitions),
+            _ => LakeTable::of_jobs(schema, url, &files, self.jobs.clone())
                 .map_err(|e| Error::columns(format!("table {}", of.name), e))?,
         };
         let listed = Arc::new(listed);

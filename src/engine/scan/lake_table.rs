@@ -1,9 +1,9 @@
 //! The rows of one table of a lake version, cut by job id or by day.
 //!
-//! All tables of a version that are cut by job id are scanned in the same [`JobPartitions`]: group `g` of each holds the same jobs. The scan says so
+//! All tables of a version that are cut by job id are scanned in the same [`JobPartitions`]: partition `p` of each holds the same jobs. The scan says so
 //! (`Partitioning::Range` on job_id), and joins and groupings by job_id need no repartition.
 //!
-//! It does not say that each group is sorted by job_id, though it is: [`crate::engine::planning::drop_join_ordering`] tells what DataFusion 55.2 makes of
+//! It does not say that each partition is sorted by job_id, though it is: [`crate::engine::planning::drop_join_ordering`] tells what DataFusion 55.2 makes of
 //! the joins of sorted inputs, and the less it is told the less it can get wrong.
 //!
 //! Tables cut by day have a file for each file system and day, which time and file system in a filter leave out.
@@ -80,25 +80,25 @@ pub(crate) fn scanned(schema: &Schema) -> SchemaRef {
 pub(crate) struct LakeTable {
     schema: SchemaRef,
     url: ObjectStoreUrl,
-    /// The group of each file, and the file; by job id, or by file system and time.
+    /// The partition of each file, and the file; by job id, or by file system and time.
     files: Vec<(usize, ScanFile)>,
-    groups: Groups,
+    partitions: Partitions,
 }
 
-/// What is known of the groups.
+/// What is known of the partitions.
 #[derive(Debug)]
-enum Groups {
+enum Partitions {
     /// They are cut by job id.
     Jobs(Arc<JobPartitions>),
     /// So many, of whole days.
     Days(usize),
 }
 
-impl Groups {
+impl Partitions {
     fn count(&self) -> usize {
         match self {
-            Self::Jobs(cuts) => cuts.groups(),
-            Self::Days(groups) => *groups,
+            Self::Jobs(jobs) => jobs.partitions(),
+            Self::Days(partitions) => *partitions,
         }
     }
 }
@@ -107,18 +107,18 @@ impl LakeTable {
     /// The table whose rows are those of `files`.
     ///
     /// # Errors
-    /// If a file holds jobs of two groups, which the lake's ranges rule out.
+    /// If a file holds jobs of two partitions, which the lake's ranges rule out.
     pub(crate) fn of_jobs(
         schema: SchemaRef,
         url: ObjectStoreUrl,
         files: &[ScanFile],
-        cuts: Arc<JobPartitions>,
+        jobs: Arc<JobPartitions>,
     ) -> Result<Self> {
-        let grouped = |file: &ScanFile| {
+        let placed = |file: &ScanFile| {
             let Some((least, most)) = file.jobs else {
                 return exec_err!("{} lacks its bounds of job_id", file.location);
             };
-            match (cuts.group(least), cuts.group(most)) {
+            match (jobs.partition(least), jobs.partition(most)) {
                 (first, last) if first == last => Ok((first, file.clone())),
                 _ => exec_err!(
                     "{} holds the jobs {least} to {most}, which lie in two ranges",
@@ -126,43 +126,43 @@ impl LakeTable {
                 ),
             }
         };
-        let mut files = files.iter().map(grouped).collect::<Result<Vec<_>>>()?;
+        let mut files = files.iter().map(placed).collect::<Result<Vec<_>>>()?;
         files.sort_by_key(|(_, file)| file.jobs);
         Ok(Self {
             schema,
             url,
             files,
-            groups: Groups::Jobs(cuts),
+            partitions: Partitions::Jobs(jobs),
         })
     }
 
-    /// The table cut by day whose rows are those of `files`, in at most `groups` groups of about equal bytes.
+    /// The table cut by day whose rows are those of `files`, in at most `partitions` partitions of about equal bytes.
     pub(crate) fn of_days(
         schema: SchemaRef,
         url: ObjectStoreUrl,
         files: &[ScanFile],
-        groups: usize,
+        partitions: usize,
     ) -> Self {
         let mut files = files.to_vec();
         files.sort_by(|a, b| (&a.fs, a.time).cmp(&(&b.fs, b.time)));
-        let groups = groups.min(files.len()).max(1);
+        let partitions = partitions.min(files.len()).max(1);
         let all: u64 = files.iter().map(|file| file.bytes).sum();
         let mut before = 0;
-        let grouped = files.into_iter().map(|file| {
+        let placed = files.into_iter().map(|file| {
             let middle = before + file.bytes / 2;
             before += file.bytes;
-            let group = (middle as u128 * groups as u128 / u128::from(all.max(1))) as usize;
-            (group.min(groups - 1), file)
+            let partition = (middle as u128 * partitions as u128 / u128::from(all.max(1))) as usize;
+            (partition.min(partitions - 1), file)
         });
         Self {
             schema,
             url,
-            files: grouped.collect(),
-            groups: Groups::Days(groups),
+            files: placed.collect(),
+            partitions: Partitions::Days(partitions),
         }
     }
 
-    /// The columns that a scan has to know of, as positions of the table: those that it gives, job_id, by which groups are cut, and in any
+    /// The columns that a scan has to know of, as positions of the table: those that it gives, job_id, by which partitions are cut, and in any
     /// case one.
     fn known(&self, projection: Option<&Vec<usize>>) -> Vec<usize> {
         let all = 0..self.schema.fields().len();
@@ -174,16 +174,16 @@ impl LakeTable {
             .collect()
     }
 
-    /// How the rows of a scan of these columns lie in its groups.
+    /// How the rows of a scan of these columns lie in its partitions.
     fn partitioning(&self, schema: &Schema) -> Result<Option<Partitioning>> {
-        let Groups::Jobs(cuts) = &self.groups else {
+        let Partitions::Jobs(jobs) = &self.partitions else {
             return Ok(None);
         };
         let job = Column::new_with_schema("job_id", schema)?;
         let job = PhysicalSortExpr::new_default(Arc::new(job));
         let order = LexOrdering::from([job.asc().nulls_last()]);
         let point = |cut: &i64| SplitPoint::new(vec![ScalarValue::Int64(Some(*cut))]);
-        let points = cuts.points().iter().map(point).collect();
+        let points = jobs.points().iter().map(point).collect();
         RangePartitioning::try_new(order, points).map(|range| Some(Partitioning::Range(range)))
     }
 
@@ -361,7 +361,7 @@ impl Bounds<'_> {
                     files.map(|file| of(file).map(&side)).collect();
                 Some(Arc::new(times.with_timezone_opt(zone.clone())))
             }
-            ("fs", DataType::Utf8View) if matches!(self.0.groups, Groups::Days(_)) => {
+            ("fs", DataType::Utf8View) if matches!(self.0.partitions, Partitions::Days(_)) => {
                 let names: StringViewArray = files.map(|file| file.fs.as_deref()).collect();
                 Some(Arc::new(names))
             }
@@ -429,7 +429,7 @@ impl TableProvider for LakeTable {
         limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let keep = may_pass(state, &self.schema, filters, &Bounds(self))?;
-        // Whole files suffice for a bare LIMIT. Leaving out a file may empty a group, never remove it: the others would
+        // Whole files suffice for a bare LIMIT. Leaving out a file may empty a partition, never remove it: the others would
         // move, and the tables would no longer lie beside each other.
         let enough = if filters.is_empty() {
             limit.map_or(u64::MAX, |n| n as u64)
@@ -437,26 +437,26 @@ impl TableProvider for LakeTable {
             u64::MAX
         };
         let (mut kept, mut rows) = (vec![], 0);
-        for ((group, file), keep) in self.files.iter().zip(keep) {
+        for ((partition, file), keep) in self.files.iter().zip(keep) {
             if keep && rows < enough {
                 rows += file.rows;
-                kept.push((*group, file));
+                kept.push((*partition, file));
             }
         }
         // Of a file that lacks columns a scan must find out which.
         let whole = kept.iter().all(|(_, file)| file.whole);
         let known = self.known(projection.filter(|_| whole));
         let schema = Arc::new(self.schema.project(&known)?);
-        let mut groups = vec![vec![]; self.groups.count()];
-        for (group, file) in &kept {
-            groups[*group].push(listed(file, &schema));
+        let mut partitions = vec![vec![]; self.partitions.count()];
+        for (partition, file) in &kept {
+            partitions[*partition].push(listed(file, &schema));
         }
         let place = |at: &usize| known.iter().position(|known| known == at);
         let asked = projection.map(|asked| asked.iter().filter_map(place).collect());
         let source = self.source(state, &schema, filters)?;
         let files = kept.into_iter().map(|(_, file)| file);
         let config = FileScanConfigBuilder::new(self.url.clone(), Arc::new(source))
-            .with_file_groups(groups.into_iter().map(FileGroup::new).collect())
+            .with_file_groups(partitions.into_iter().map(FileGroup::new).collect())
             .with_statistics(overall(&schema, files))
             .with_projection_indices(asked)?
             .with_limit(limit)
