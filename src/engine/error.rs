@@ -110,9 +110,11 @@ fn plainer(text: String) -> String {
         return "a subquery in brackets gave more than one row where one value is needed; use an aggregate such as max(..), or LIMIT 1"
             .into();
     }
-    if text.ends_with("not supported for Base table")
-        || text.contains("nconsistent data length across values list")
-    {
+    if text.contains("nconsistent data length across values list") {
+        return "the rows of VALUES have not all as many values as they need; the tables of a lake are filled by `iolode ingest`, not in SQL"
+            .into();
+    }
+    if text.ends_with("not supported for Base table") {
         return "the tables of a lake cannot be changed in SQL; `iolode ingest` fills them".into();
     }
     let between = |from: &str, to: &str| {

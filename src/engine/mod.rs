@@ -74,8 +74,8 @@ use session::options::{Fallback, Options};
 use session::state;
 use sql::param_names::CallNames;
 use sql::{
-    all_sets, headings, long_chains, named_windows, order_aliases, order_all, order_positions,
-    output_names, refused_clauses, summarize, time_zone, using,
+    all_sets, from_first, headings, long_chains, named_windows, order_aliases, order_all,
+    order_positions, output_names, refused_clauses, summarize, time_zone, using,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -402,6 +402,7 @@ impl Engine {
         let catalogs = pinned.clone().list();
         local_files::add(&mut statement, self.local_files, &state, catalogs.as_ref()).await?;
         state.register_catalog_list(catalogs);
+        from_first::write_out(&mut statement);
         named_windows::write_out(&mut statement);
         let by_all = order_all::mark(&mut statement)?;
         self.register_called(&statement, &pinned, &mut state)
@@ -411,12 +412,13 @@ impl Engine {
             state.statement_to_plan(statement).await
         };
         let mut plan = planned(statement.clone()).await;
-        let is_aggregate = |name: &str| state.aggregate_functions().contains_key(name);
-        for qualified in order_aliases::qualified(&statement, &is_aggregate) {
-            if let Ok(qualified) = planned(qualified).await {
-                plan = Ok(qualified);
-                break;
+        for qualified in order_aliases::qualified(&statement) {
+            match planned(qualified).await {
+                Err(error) if using::is_ambiguous(&error) => plan = order_aliases::refused(),
+                Ok(qualified) if order_aliases::is_resolved(&qualified) => plan = Ok(qualified),
+                _ => continue,
             }
+            break;
         }
         for (is_refused, otherwise) in PLAN_FALLBACKS {
             if plan.as_ref().is_err_and(is_refused)

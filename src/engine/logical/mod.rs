@@ -10,5 +10,6 @@ pub(super) mod intersect;
 pub(super) mod not_in;
 pub(super) mod null_safe_keys;
 pub(super) mod semi_join_pushdown;
+pub(in crate::engine) mod unsigned_division;
 pub(in crate::engine) mod utc_times;
 pub(in crate::engine) mod window_cost;

@@ -11,7 +11,8 @@
 //! Join: a.state = b.state, (a.job_id IS NULL) = (b.job_id IS NULL), coalesce(a.job_id, 0) = coalesce(b.job_id, 0)
 //! ```
 //!
-//! Where one side is never NULL it is `=` alone.
+//! Where one side is never NULL it is `=` alone. Where there is no `=` besides, DataFusion says of the join that NULL equals NULL, which
+//! [`crate::engine::workarounds::null_equality`] keeps it from.
 //!
 //! Delete when DataFusion knows such a join: `both_are_keys` then finds them without this rule.
 
@@ -45,10 +46,10 @@ impl OptimizerRule for NullSafeKeys {
         let LogicalPlan::Join(mut join) = plan else {
             return Ok(Transformed::no(plan));
         };
-        let fits = !join.on.is_empty()
-            && join.null_equality == NullEquality::NullEqualsNothing
-            && !join.null_aware;
-        if !fits || !Options::is_on(&config.options(), self.name()) {
+        let fits = join.null_equality == NullEquality::NullEqualsNothing && !join.null_aware;
+        // Without another key every pair of rows would be looked at.
+        let is_on = join.on.is_empty() || Options::is_on(&config.options(), self.name());
+        if !fits || !is_on {
             return Ok(Transformed::no(LogicalPlan::Join(join)));
         }
         let Some(filter) = join.filter.take() else {

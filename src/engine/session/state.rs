@@ -15,6 +15,7 @@ use crate::engine::logical::intersect::DistinctLast;
 use crate::engine::logical::not_in::ThreeValuedIn;
 use crate::engine::logical::null_safe_keys::NullSafeKeys;
 use crate::engine::logical::semi_join_pushdown::PushDownSemiJoin;
+use crate::engine::logical::unsigned_division::UnsignedDivision;
 use crate::engine::logical::utc_times::UtcTimes;
 use crate::engine::logical::window_cost::BoundWindows;
 use crate::engine::rules::findings::RuleFindings;
@@ -33,6 +34,7 @@ use crate::engine::workarounds::functional_dependencies::{ForgetDependencies, SA
 use crate::engine::workarounds::in_lists::SeparateLists;
 use crate::engine::workarounds::kept_nulls::KeptNulls;
 use crate::engine::workarounds::keys_of_one_name;
+use crate::engine::workarounds::null_equality::KeysOfEqualsAlone;
 use crate::engine::workarounds::order_twice::OrderOnce;
 use crate::engine::workarounds::percentile_cont::ExactPercentileCont;
 use crate::engine::workarounds::range_frames::RangeFrames;
@@ -109,12 +111,13 @@ fn config(threads: usize, memory: Option<usize>, first: &str) -> SessionConfig {
     config
 }
 
-/// DataFusion's logical rules in their order, two of them corrected, and one of ours among them.
+/// DataFusion's logical rules in their order, some of them corrected, and one of ours among them.
 fn optimizer_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
     let mut rules = Optimizer::new().rules;
-    let corrected: [Arc<dyn OptimizerRule + Send + Sync>; 2] = [
+    let corrected: [Arc<dyn OptimizerRule + Send + Sync>; 3] = [
         Arc::new(EmptiedUnions::default()),
         Arc::new(TotalFilters::default()),
+        Arc::new(KeysOfEqualsAlone::default()),
     ];
     for rule in &mut rules {
         if let Some(ours) = corrected.iter().find(|ours| ours.name() == rule.name()) {
@@ -177,6 +180,7 @@ pub(crate) fn session_state(
     analyzer.add_function_rewrite(Arc::new(BoundWindows));
     analyzer.add_function_rewrite(Arc::new(RangeFrames));
     analyzer.add_function_rewrite(Arc::new(ToCharPatterns));
+    analyzer.add_function_rewrite(Arc::new(UnsignedDivision));
     analyzer.rules.push(Arc::new(DistinctLast));
     analyzer.rules.push(Arc::new(ForgetDependencies));
     analyzer.rules.push(Arc::new(OrderOnce));

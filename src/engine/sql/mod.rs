@@ -2,6 +2,7 @@
 
 pub(in crate::engine) mod all_sets;
 pub mod factors;
+pub(in crate::engine) mod from_first;
 pub(super) mod front_matter;
 pub(in crate::engine) mod headings;
 pub(in crate::engine) mod long_chains;

@@ -1,28 +1,28 @@
-//! `SELECT app, round(sum(bytes)) AS bytes .. ORDER BY sum(bytes)`: inside an aggregate of ORDER BY a name is that of a column.
+//! `SELECT app, round(sum(bytes)) AS bytes .. ORDER BY sum(bytes)`, `SELECT -x AS x .. ORDER BY x + 0`: inside an expression of ORDER BY a name is that of
+//! a column, if there is one. By itself it is that of an output.
 //!
-//! DataFusion 55.2 takes such a name for the alias, and refuses the query: "duplicate unqualified field", or a plan with an aggregate that it cannot
-//! run. An alias of an aggregate cannot stand in an aggregate, so that only the column can be meant. With its table before it DataFusion
-//! knows.
+//! DataFusion 55.2 takes such a name for the alias. In an aggregate it refuses the query: "duplicate unqualified field", or a plan with an aggregate that it
+//! cannot run; elsewhere the rows are in another order. With its table before it DataFusion knows, but cannot sort by a column that has the name of another
+//! output: then the query is refused. Where no table has such a column the alias is meant.
 
 use super::using::name_of;
+use datafusion::common::tree_node::TreeNode;
+use datafusion::common::{Column, Result, plan_err};
+use datafusion::logical_expr::LogicalPlan;
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{
-    Expr, Ident, OrderByKind, Query, Select, SelectItem, SetExpr, VisitMut, VisitorMut,
+    Expr, Ident, OrderByExpr, OrderByKind, Query, Select, SelectItem, SetExpr, VisitMut, VisitorMut,
 };
 use std::ops::ControlFlow;
 
 /// The statement with a table before such names: once for each place that a table has in FROM, for the column may be any one's. Nothing if there are
 /// no such names.
-pub(in crate::engine) fn qualified(
-    statement: &Statement,
-    is_aggregate: &dyn Fn(&str) -> bool,
-) -> Vec<Statement> {
+pub(in crate::engine) fn qualified(statement: &Statement) -> Vec<Statement> {
     let mut found = vec![];
     for place in 0.. {
         let mut changed = statement.clone();
         let mut names = Names {
             place,
-            is_aggregate,
             found: false,
         };
         let _ = super::visit::visit_mut(&mut changed, &mut names);
@@ -34,14 +34,37 @@ pub(in crate::engine) fn qualified(
     found
 }
 
-struct Names<'a> {
+/// Whether the columns that rows are sorted by are there: a plan is made also where the table has no such column.
+pub(in crate::engine) fn is_resolved(plan: &LogicalPlan) -> bool {
+    let lacks = |plan: &LogicalPlan| match plan {
+        LogicalPlan::Sort(sort) => {
+            let has = |column: &Column| sort.input.schema().has_column(column);
+            let terms = sort.expr.iter();
+            terms
+                .flat_map(|term| term.expr.column_refs())
+                .any(|column| !has(column))
+        }
+        _ => false,
+    };
+    !plan
+        .exists(|plan| Ok(lacks(plan)))
+        .is_ok_and(|is_lacking| is_lacking)
+}
+
+/// What is said where the rows cannot be sorted by that column.
+pub(in crate::engine) fn refused<T>() -> Result<T> {
+    plan_err!(
+        "a name in an expression of ORDER BY is that of a column and of another output; give the output another name, or write the output's name alone"
+    )
+}
+
+struct Names {
     /// Which of the tables of FROM is put before a name.
     place: usize,
-    is_aggregate: &'a dyn Fn(&str) -> bool,
     found: bool,
 }
 
-impl VisitorMut for Names<'_> {
+impl VisitorMut for Names {
     type Break = ();
 
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
@@ -57,11 +80,12 @@ impl VisitorMut for Names<'_> {
         let mut inside = Inside {
             table,
             aliases: aliases(select),
-            is_aggregate: self.is_aggregate,
-            depth: 0,
+            subqueries: 0,
             found: false,
         };
-        for term in terms {
+        // A name by itself is that of an output.
+        let is_name = |term: &OrderByExpr| matches!(term.expr, Expr::Identifier(_));
+        for term in terms.iter_mut().filter(|term| !is_name(term)) {
             let _ = term.expr.visit(&mut inside);
         }
         self.found |= inside.found;
@@ -94,41 +118,33 @@ pub(super) fn normal(name: &Ident) -> String {
 }
 
 /// Looks at an expression of ORDER BY.
-struct Inside<'a> {
+struct Inside {
     table: Ident,
     aliases: Vec<String>,
-    is_aggregate: &'a dyn Fn(&str) -> bool,
-    /// Aggregates around what is looked at.
-    depth: usize,
+    /// Subqueries around what is looked at: names in them are theirs.
+    subqueries: usize,
     found: bool,
 }
 
-impl Inside<'_> {
-    fn is_aggregate(&self, expr: &Expr) -> bool {
-        matches!(expr, Expr::Function(function)
-            if function.over.is_none() && (self.is_aggregate)(&function.name.to_string().to_lowercase()))
-    }
-}
-
-impl VisitorMut for Inside<'_> {
+impl VisitorMut for Inside {
     type Break = ();
 
+    fn pre_visit_query(&mut self, _: &mut Query) -> ControlFlow<()> {
+        self.subqueries += 1;
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_query(&mut self, _: &mut Query) -> ControlFlow<()> {
+        self.subqueries -= 1;
+        ControlFlow::Continue(())
+    }
+
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
-        if self.is_aggregate(expr) {
-            self.depth += 1;
-        }
-        if let (Expr::Identifier(name), true) = (&*expr, self.depth > 0)
+        if let (Expr::Identifier(name), 0) = (&*expr, self.subqueries)
             && self.aliases.contains(&normal(name))
         {
             *expr = Expr::CompoundIdentifier(vec![self.table.clone(), name.clone()]);
             self.found = true;
-        }
-        ControlFlow::Continue(())
-    }
-
-    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
-        if self.is_aggregate(expr) {
-            self.depth -= 1;
         }
         ControlFlow::Continue(())
     }
@@ -140,7 +156,7 @@ mod tests {
 
     /// By hand; so do PostgreSQL and DuckDB.
     #[test]
-    fn a_name_in_an_aggregate_of_order_by_is_that_of_a_column() {
+    fn a_name_in_an_expression_of_order_by_is_that_of_a_column() {
         const T: &str = "(VALUES ('a', 2), ('b', 3), ('b', -2)) AS t(g, v)";
         const U: &str = "(VALUES ('a', 9), ('b', 1)) AS u(k, w)";
         for (select, order, rows) in [
@@ -159,6 +175,19 @@ mod tests {
             let first = format!("SELECT * FROM ({sql} LIMIT 1)");
             assert_eq!(ask(&first).unwrap(), rows[..1], "{first}");
         }
+        const X: &str = "(VALUES (1, 30), (2, 10), (3, 20)) AS x(a, b)";
+        for (select, order, rows) in [
+            ("-a AS a", "a", ["-3", "-2", "-1"]),
+            ("-a AS c", "abs(c) DESC", ["-3", "-2", "-1"]),
+            ("a AS a", "-a", ["3", "2", "1"]),
+            ("b AS a, a AS b", "-a", ["20 | 3", "10 | 2", "30 | 1"]),
+        ] {
+            let sql = format!("SELECT {select} FROM {X} ORDER BY {order}");
+            assert_eq!(ask(&sql).unwrap(), rows, "{sql}");
+        }
+        let sql = format!("SELECT -a AS a FROM {X} ORDER BY a + 0");
+        let error = ask(&sql).unwrap_err();
+        assert!(error.contains("; give the output another name"), "{error}");
         let joined = format!(
             "SELECT g, max(w) AS w, min(v) AS v FROM {T} JOIN {U} ON k = g GROUP BY g ORDER BY sum(w) DESC"
         );

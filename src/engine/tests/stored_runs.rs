@@ -133,7 +133,7 @@ fn question(random: &mut Random) -> String {
         "count(long)",
         "count(*) FILTER (WHERE n > 5)",
         "sum(n)",
-        "sum(u / 1000)",
+        "sum(CAST(u AS DECIMAL(20, 0)) / 1000)",
         "sum(n + ost) FILTER (WHERE flag)",
         "min(n)",
         "max(time)",

@@ -59,6 +59,16 @@ fn one_value_of_a_side_is_taken_for_one_of_an_outer_join() {
     assert!(!plan.contains("SortExec"), "{plan}");
 }
 
+/// Right would be the second row alone.
+#[test]
+fn a_key_of_equals_is_added_to_a_join_in_which_null_equals_null() {
+    const T: &str = "(VALUES (1, CAST(NULL AS INT)), (2, 3))";
+    let sql = format!(
+        "SELECT t.d FROM {T} AS t(d, b) JOIN {T} AS u(d, b) ON t.d IS NOT DISTINCT FROM u.d WHERE u.b = t.b ORDER BY 1"
+    );
+    assert_eq!(answer(&sql), ["1", "2"]);
+}
+
 /// Right would be the other way round, both times.
 #[test]
 fn an_output_with_the_name_of_a_column_is_taken_for_that_column() {

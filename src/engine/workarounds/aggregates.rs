@@ -6,8 +6,10 @@
 //!   greatest of a group of -Infinity alone (DataFusion's issue 24432). They follow the total order, as they do without groups.
 //! - `sum` of what a join gives may be taken from statistics of one of its sides: `SELECT sum(a.id) FROM (SELECT 7 AS id) a JOIN (SELECT 8 AS id) b ON
 //!   a.id = b.id` is 7. It never is here.
+//! - Over a frame whose first row moves nothing is taken out of a sum of floats again: [`super::moving_frames`].
 //! - Functions that compute floats may give a NaN of either sign, or -0.0; their results are made canonical ([`crate::engine::logical::canonical_floats`]).
 
+use super::moving_frames::MovingFrame;
 use super::percentile_values::Percentile;
 use super::regr_r2::RegrR2;
 use super::sum::{DistinctTotal, STATE, Total, Totals};
@@ -104,13 +106,19 @@ pub(in crate::engine) fn is<T: AggregateUDFImpl>(function: &AggregateUDF) -> boo
 }
 
 /// A function of DataFusion with its correction.
-#[derive(Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Corrected {
     inner: Arc<AggregateUDF>,
     correction: Correction,
 }
 
 impl Corrected {
+    /// Whether it computes a sum, a mean, a variance or the like of floats: partial results of rows can be put together, and no value can be taken out of one
+    /// without a trace.
+    fn is_of_moments(&self) -> bool {
+        !matches!(self.name(), "median") && !self.name().starts_with("approx_")
+    }
+
     /// An accumulator that gives canonical floats.
     fn canonical(&self, data_type: &DataType, of: Box<dyn Accumulator>) -> Box<dyn Accumulator> {
         let needed = !matches!(self.correction, Correction::Least | Correction::Greatest);
@@ -155,9 +163,12 @@ impl AggregateUDFImpl for Corrected {
             (Correction::Percentile, ..) => {
                 Percentile::accumulator(args, |args| self.inner.create_sliding_accumulator(args))?
             }
-            (Correction::RegrR2, ..) => {
-                let inner = Box::new(RegrR2(self.inner.create_sliding_accumulator(args)?));
-                self.canonical(&data_type, inner)
+            (Correction::Sum | Correction::Canonical | Correction::RegrR2, data_type, false)
+                if canonical_floats::is_float(data_type) && self.is_of_moments() =>
+            {
+                let function = self.clone();
+                let make = move |args: AccumulatorArgs| function.accumulator(args);
+                Box::new(MovingFrame::new(&args, make)?)
             }
             _ => self.canonical(&data_type, self.inner.create_sliding_accumulator(args)?),
         })

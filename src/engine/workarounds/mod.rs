@@ -20,6 +20,8 @@ pub(in crate::engine) mod in_lists;
 pub(in crate::engine) mod kept_nulls;
 pub(in crate::engine) mod keys_of_one_name;
 pub(in crate::engine) mod keywords;
+mod moving_frames;
+pub(in crate::engine) mod null_equality;
 pub(in crate::engine) mod order_twice;
 pub(in crate::engine) mod percentile_cont;
 mod percentile_values;
