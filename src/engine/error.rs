@@ -434,7 +434,9 @@ fn arrow(error: &datafusion::arrow::error::ArrowError) -> String {
         | A::ParseError(text)
         | A::SchemaError(text) => text.clone(),
         A::ArithmeticOverflow(text) => text.clone(),
-        A::DivideByZero => "division by zero".to_string(),
+        A::DivideByZero => {
+            "division by zero; `a / nullif(b, 0)` and `ratio(a, b)` are NULL there".to_string()
+        }
         A::ParquetError(text) => damaged(text),
         error => error.to_string(),
     }

@@ -23,6 +23,7 @@ use crate::engine::rules::sentence::RuleSentence;
 use crate::engine::rules::sums::RuleSums;
 use crate::engine::udf::WriteOut;
 use crate::engine::workarounds::aggregates;
+use crate::engine::workarounds::boolean_case::BooleanCase;
 use crate::engine::workarounds::cast_bounds::CastBounds;
 use crate::engine::workarounds::count_distinct;
 use crate::engine::workarounds::date_part::DatePart;
@@ -181,6 +182,7 @@ pub(crate) fn session_state(
     analyzer.add_function_rewrite(Arc::new(RangeFrames));
     analyzer.add_function_rewrite(Arc::new(ToCharPatterns));
     analyzer.add_function_rewrite(Arc::new(UnsignedDivision));
+    analyzer.add_function_rewrite(Arc::new(BooleanCase));
     analyzer.rules.push(Arc::new(DistinctLast));
     analyzer.rules.push(Arc::new(ForgetDependencies));
     analyzer.rules.push(Arc::new(OrderOnce));

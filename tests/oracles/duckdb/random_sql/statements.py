@@ -137,7 +137,7 @@ class Statements:
             keys = None
             return Relation(node, merged + others, keys, rows)
         scope = Scope(columns)
-        on = [Expr("same" if self.chance(0.08) and rows < 1e5 and not self.wide(p) else "eq", [ref(*p[0]), ref(*p[1])], BOOL) for p in used]
+        on = [Expr("same" if self.chance(0.2) and rows < 1e5 and not self.wide(p) else "eq", [ref(*p[0]), ref(*p[1])], BOOL) for p in used]
         if self.chance(0.08) and rows < 1e5:
             on[0] = self.computed(on[0])
         if self.chance(0.22):
