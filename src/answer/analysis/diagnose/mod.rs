@@ -12,7 +12,7 @@
 //!
 //! # Adding a part
 //! One function `block(job: &Job) -> Block` in a file of its own, and one line in `blocks`, at its place on the page. What it needs of the lake is asked for in
-//! `facts::gather`, or in a `gather` beside the block, kept in [`job::Job`], and named in `rests_on`. A new rule needs nothing here
+//! `facts::gather`, or in a `gather` beside the block, kept in `job::Job`, and named in `rests_on`. A new rule needs nothing here
 //! (`engine::rules`).
 
 mod compared;
