@@ -11,7 +11,8 @@ use datafusion::common::{Column, Result, plan_err};
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{
-    Expr, Ident, OrderByExpr, OrderByKind, Query, Select, SelectItem, SetExpr, VisitMut, VisitorMut,
+    Distinct, Expr, Ident, OrderByExpr, OrderByKind, Query, Select, SelectItem, SetExpr, VisitMut,
+    Visitor, VisitorMut,
 };
 use std::ops::ControlFlow;
 
@@ -19,6 +20,10 @@ use std::ops::ControlFlow;
 /// no such names.
 pub(in crate::engine) fn qualified(statement: &Statement) -> Vec<Statement> {
     let mut found = vec![];
+    // A column that the table does not have would be looked for in the query below, and DataFusion panics where that is DISTINCT ON.
+    if super::visit::visit(statement, &mut DistinctOn).is_break() {
+        return found;
+    }
     for place in 0.. {
         let mut changed = statement.clone();
         let mut names = Names {
@@ -56,6 +61,19 @@ pub(in crate::engine) fn refused<T>() -> Result<T> {
     plan_err!(
         "a name in an expression of ORDER BY is that of a column and of another output; give the output another name, or write the output's name alone"
     )
+}
+
+struct DistinctOn;
+
+impl Visitor for DistinctOn {
+    type Break = ();
+
+    fn pre_visit_select(&mut self, select: &Select) -> ControlFlow<()> {
+        match &select.distinct {
+            Some(Distinct::On(_)) => ControlFlow::Break(()),
+            _ => ControlFlow::Continue(()),
+        }
+    }
 }
 
 struct Names {
@@ -185,6 +203,9 @@ mod tests {
             let sql = format!("SELECT {select} FROM {X} ORDER BY {order}");
             assert_eq!(ask(&sql).unwrap(), rows, "{sql}");
         }
+        let below = format!("(SELECT DISTINCT ON (a) a, b FROM {X} ORDER BY a, b) AS y");
+        let sql = format!("SELECT b AS c FROM {below} ORDER BY abs(c), c");
+        assert_eq!(ask(&sql).unwrap(), ["10", "20", "30"]);
         let sql = format!("SELECT -a AS a FROM {X} ORDER BY a + 0");
         let error = ask(&sql).unwrap_err();
         assert!(error.contains("; give the output another name"), "{error}");

@@ -54,6 +54,17 @@ impl MovingFrame {
         (self.make)(self.args.lend())
     }
 
+    /// An accumulator of all values in the frame.
+    fn all(&mut self) -> Result<Box<dyn Accumulator>> {
+        let mut all = self.empty()?;
+        let states = [self.front.last().cloned(), Some(self.back.state()?)];
+        for state in states.into_iter().flatten() {
+            let state = state.iter().map(ScalarValue::to_array);
+            all.merge_batch(&state.collect::<Result<Vec<ArrayRef>>>()?)?;
+        }
+        Ok(all)
+    }
+
     /// Turns the back over to the front.
     fn turn(&mut self) -> Result<()> {
         let mut from_here = self.empty()?;
@@ -92,33 +103,11 @@ impl Accumulator for MovingFrame {
     }
 
     fn evaluate(&mut self) -> Result<ScalarValue> {
-        let mut all = self.empty()?;
-        for state in self
-            .front
-            .last()
-            .cloned()
-            .into_iter()
-            .chain([self.back.state()?])
-        {
-            let state: Vec<ArrayRef> = state.iter().map(|s| s.to_array()).collect::<Result<_>>()?;
-            all.merge_batch(&state)?;
-        }
-        all.evaluate()
+        self.all()?.evaluate()
     }
 
     fn state(&mut self) -> Result<Vec<ScalarValue>> {
-        let mut all = self.empty()?;
-        for state in self
-            .front
-            .last()
-            .cloned()
-            .into_iter()
-            .chain([self.back.state()?])
-        {
-            let state: Vec<ArrayRef> = state.iter().map(|s| s.to_array()).collect::<Result<_>>()?;
-            all.merge_batch(&state)?;
-        }
-        all.state()
+        self.all()?.state()
     }
 
     fn merge_batch(&mut self, states: &[ArrayRef]) -> Result<()> {
