@@ -420,7 +420,7 @@ fn unread(text: &str) -> Option<String> {
 
 fn gone(path: &str) -> String {
     format!(
-        "/{}: the file is gone; `iolode lake check` finds what else is missing",
+        "/{}: the file is gone; ask again if a vacuum removed it meanwhile, else `iolode lake check` finds what else is missing",
         path.trim_start_matches('/')
     )
 }

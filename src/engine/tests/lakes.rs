@@ -391,7 +391,9 @@ fn a_data_file_that_is_gone_is_named() {
     let path = path.display();
     assert_eq!(
         error(),
-        format!("{path}: the file is gone; `iolode lake check` finds what else is missing")
+        format!(
+            "{path}: the file is gone; ask again if a vacuum removed it meanwhile, else `iolode lake check` finds what else is missing"
+        )
     );
     fs::write(path.to_string(), "").unwrap();
     let told = error();
