@@ -115,7 +115,7 @@ WITH log AS (
       'mpiio_indep_reads', f.mpiio_indep_reads, 'mpiio_indep_writes', f.mpiio_indep_writes, 'mpiio_coll_reads', f.mpiio_coll_reads, 'mpiio_coll_writes', f.mpiio_coll_writes,
       'mpiio_nb_reads', m.mpiio_nb_reads, 'mpiio_nb_writes', m.mpiio_nb_writes, 'collective', coalesce(f.mpiio_coll_reads, 0) + coalesce(f.mpiio_coll_writes, 0) > 0,
       'read_time', f.read_time, 'write_time', f.write_time, 'meta_time', f.meta_time, 'posix_meta_time', p.posix_meta_time, 'mpiio_read_time', m.mpiio_read_time, 'mpiio_write_time', m.mpiio_write_time,
-      'reaches', greatest(coalesce(p.posix_max_byte_read, 0), coalesce(p.posix_max_byte_written, 0)) + 1 > f.file_alignment,
+      'file_alignment', f.file_alignment, 'reaches', greatest(coalesce(p.posix_max_byte_read, 0), coalesce(p.posix_max_byte_written, 0)) + 1 > f.file_alignment,
       'size', greatest(coalesce(f.max_byte_read, -1), coalesce(f.max_byte_written, -1)) + 1, 'posix_max_byte_read', p.posix_max_byte_read, 'posix_max_byte_written', p.posix_max_byte_written,
       'stripe_count', f.stripe_count, 'ost_count', f.ost_count, 'fs_osts', f.fs_osts, 'random_reads', p.random_reads, 'random_writes', p.random_writes,
       -- Processes that leave POSIX to aggregators wait for them in MPI-IO.

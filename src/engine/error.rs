@@ -1,5 +1,6 @@
 //! DataFusion's errors as one clear line.
 
+use super::other_functions::instead_of;
 use crate::error::{Error, nearest};
 use datafusion::common::SchemaError;
 use datafusion::error::DataFusionError;
@@ -131,13 +132,33 @@ fn plainer(text: String) -> String {
             false => format!("function `{name}` does not take values of these types"),
         };
     }
-    if let Some(expr) = between("annot coerce arithmetic expression ", " to valid types") {
+    if let Some(name) = between("arguments to satisfy a call to '", "' function") {
+        return format!("function `{name}` does not take values of these types, or not so many");
+    }
+    const NO_TYPE: &str = "annot infer common argument type for comparison operation ";
+    let compared = || text.split_once(NO_TYPE).map(|(_, expr)| expr.to_string());
+    if let Some(expr) =
+        between("annot coerce arithmetic expression ", " to valid types").or_else(compared)
+    {
         let expr = expr.replace(", \"UTC\")", ")");
         let words: Vec<&str> = expr.split(' ').map(sql_type).collect();
         return format!(
             "`{}` has no meaning; cast one of them, as in `CAST(a AS BIGINT)`",
             words.join(" ")
         );
+    }
+    if text.contains("nvalid interval arithmetic operation") {
+        return "an interval cannot be multiplied; write it out, `INTERVAL '2 days'`".into();
+    }
+    if text.contains("only support Literal types for field at idx: 1 in Window Function") {
+        return "not supported: lag and lead over a distance that differs from row to row; the distance is a number".into();
+    }
+    if text.contains("empty tuple not supported") {
+        return "not supported: GROUP BY (); leave it out, aggregates without GROUP BY are of all rows".into();
+    }
+    if text.contains("nsupported LIMIT expression") || text.contains("nsupported OFFSET expression")
+    {
+        return "not supported: a LIMIT or OFFSET that is no number; keep rows by `QUALIFY row_number() OVER (ORDER BY ..) <= (SELECT ..)`".into();
     }
     if let Some(given) = between("arsing timestamp from '", "': ") {
         return format!(
@@ -296,6 +317,9 @@ fn plan(text: &str, known: &Known) -> String {
         let near = nearest(&name, known.functions.iter().map(String::as_str));
         if near == Some(name.as_str()) {
             return format!("`{name}` is a window function; write `{name}(..) OVER (ORDER BY ..)`");
+        }
+        if let Some(write) = instead_of(&name.to_lowercase()) {
+            return format!("unknown function `{name}`; write `{write}`");
         }
         return format!(
             "unknown function `{name}`; {}",

@@ -17,6 +17,7 @@
 //! | `udf` | the functions that users make in SQL |
 //! | `workarounds` | what DataFusion gets wrong, put right |
 //! | `known_names` | why an answer is empty |
+//! | `other_functions` | what to write for functions of other engines |
 //! | `dataframe` | a lake from Rust: tables and questions as DataFrames |
 //! | `error` | DataFusion's errors as one clear line |
 
@@ -28,6 +29,7 @@ pub mod functions;
 mod known_names;
 mod logical;
 mod node_rewrite;
+mod other_functions;
 mod planning;
 pub mod rules;
 mod scan;
@@ -427,6 +429,11 @@ impl Engine {
             {
                 plan = Ok(changed);
             }
+        }
+        if plan.as_ref().is_err_and(using::is_ambiguous)
+            && order_aliases::has_columns_of_outputs(&statement)
+        {
+            plan = order_aliases::refused();
         }
         if by_all {
             plan = plan.and_then(order_all::written_out);

@@ -12,7 +12,7 @@ use datafusion::logical_expr::LogicalPlan;
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{
     Distinct, Expr, Ident, OrderByExpr, OrderByKind, Query, Select, SelectItem, SetExpr, VisitMut,
-    Visitor, VisitorMut,
+    Visitor, VisitorMut, visit_expressions,
 };
 use std::ops::ControlFlow;
 
@@ -55,10 +55,15 @@ pub(in crate::engine) fn is_resolved(plan: &LogicalPlan) -> bool {
     !plan.exists(|plan| Ok(lacks(plan))).unwrap_or(true)
 }
 
+/// Whether a column in ORDER BY, with its table before it, has the name of an output: DataFusion cannot sort by both.
+pub(in crate::engine) fn has_columns_of_outputs(statement: &Statement) -> bool {
+    super::visit::visit(statement, &mut ColumnsOfOutputs).is_break()
+}
+
 /// What is said where the rows cannot be sorted by that column.
 pub(in crate::engine) fn refused<T>() -> Result<T> {
     plan_err!(
-        "a name in an expression of ORDER BY is that of a column and of another output; give the output another name, or write the output's name alone"
+        "a name in ORDER BY is that of a column and of another output; give the output another name, or write the output's name alone"
     )
 }
 
@@ -72,6 +77,29 @@ impl Visitor for DistinctOn {
             Some(Distinct::On(_)) => ControlFlow::Break(()),
             _ => ControlFlow::Continue(()),
         }
+    }
+}
+
+struct ColumnsOfOutputs;
+
+impl Visitor for ColumnsOfOutputs {
+    type Break = ();
+
+    fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<()> {
+        let (SetExpr::Select(select), Some(order_by)) = (&*query.body, &query.order_by) else {
+            return ControlFlow::Continue(());
+        };
+        let aliases = aliases(select);
+        visit_expressions(order_by, |expr| match expr {
+            Expr::CompoundIdentifier(names)
+                if names
+                    .last()
+                    .is_some_and(|name| aliases.contains(&normal(name))) =>
+            {
+                ControlFlow::Break(())
+            }
+            _ => ControlFlow::Continue(()),
+        })
     }
 }
 
@@ -205,9 +233,13 @@ mod tests {
         let below = format!("(SELECT DISTINCT ON (a) a, b FROM {X} ORDER BY a, b) AS y");
         let sql = format!("SELECT b AS c FROM {below} ORDER BY abs(c), c");
         assert_eq!(ask(&sql).unwrap(), ["10", "20", "30"]);
-        let sql = format!("SELECT -a AS a FROM {X} ORDER BY a + 0");
-        let error = ask(&sql).unwrap_err();
-        assert!(error.contains("; give the output another name"), "{error}");
+        for sql in [
+            format!("SELECT -a AS a FROM {X} ORDER BY a + 0"),
+            format!("SELECT upper(g) AS g, count(*) FROM {T} GROUP BY t.g ORDER BY t.g"),
+        ] {
+            let error = ask(&sql).unwrap_err();
+            assert!(error.contains("; give the output another name"), "{error}");
+        }
         let joined = format!(
             "SELECT g, max(w) AS w, min(v) AS v FROM {T} JOIN {U} ON k = g GROUP BY g ORDER BY sum(w) DESC"
         );

@@ -19,6 +19,7 @@ const MESSAGES: &[&str] = &[
     "clause in a scalar correlated subquery cannot contain non-correlated columns",
     "null_aware anti join only supports single column",
     "single expression required",
+    "OuterReferenceColumn",
 ];
 
 /// The error of a plan that could not be optimized, in these words if that is why.
@@ -33,16 +34,14 @@ pub(in crate::engine) fn named(error: DataFusionError, plan: &LogicalPlan) -> Da
     }
 }
 
-/// Whether a plan has a subquery that uses columns of the query around it.
+/// Whether a plan has a subquery that uses columns of the query around it, in an expression or behind LATERAL.
 fn has_correlated(plan: &LogicalPlan) -> bool {
     let mut found = false;
     let visited = plan.apply_with_subqueries(|node| {
-        node.apply_subqueries(|subquery| {
-            if let LogicalPlan::Subquery(subquery) = subquery {
-                found |= !subquery.outer_ref_columns.is_empty();
-            }
-            Ok(TreeNodeRecursion::Continue)
-        })
+        if let LogicalPlan::Subquery(subquery) = node {
+            found |= !subquery.outer_ref_columns.is_empty();
+        }
+        Ok(TreeNodeRecursion::Continue)
     });
     visited.is_ok() && found
 }
@@ -104,6 +103,16 @@ mod tests {
             assert!(error.contains(words), "{condition}: {error}");
             assert!(!error.contains('\n'), "{error}");
         }
+    }
+
+    /// DuckDB answers it.
+    #[test]
+    fn a_lateral_subquery_that_cannot_be_made_a_join_says_what_to_write() {
+        let sql = format!(
+            "{TABLES} SELECT a.k, t.n FROM a, LATERAL (SELECT count(*) AS n FROM b WHERE b.x < a.v) AS t"
+        );
+        let error = ask(&sql).unwrap_err();
+        assert!(error.contains("write a LEFT JOIN with GROUP BY"), "{error}");
     }
 
     /// By hand, and as DuckDB does.

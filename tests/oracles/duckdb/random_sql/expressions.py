@@ -125,7 +125,9 @@ class Expressions:
             op = "add"
         if op in ("idiv", "mod"):
             if self.chance(0.6):
-                b = literal(self.rng.choice([1, 2, 3, 10, 100, 1024]), kind, 4)
+                # A plain number beside an unsigned column: the quotient stays unsigned.
+                plain = INT if kind == U64 and self.chance(0.6) else kind
+                b = literal(self.rng.choice([1, 2, 3, 10, 100, 1024]), plain, 4)
             else:
                 b = Expr("nullif", [b, literal(0, kind)], kind, mag=b.mag)
             return Expr(op, [a, b], kind, mag=a.mag)
@@ -195,9 +197,26 @@ class Expressions:
         a = self.any_column(scope)
         if a is None:
             return literal(self.rng.choice([True, True, False, None]), BOOL)
+        if draw > 0.97 and (guarded := self.guarded(scope, depth)):
+            return guarded
         if depth > 0 and self.chance(0.35):
             a = self.expr(scope, a.type, depth - 1)
         return self.about(scope, a, depth)
+
+    def guarded(self, scope, depth):
+        """A CASE of conditions whose branch divides by what its WHEN tests: the division must not be made of rows that take another branch."""
+        a, b = self.column(scope, INT), self.column(scope, INT)
+        if a is None or b is None:
+            return None
+        quotient = Expr(self.rng.choice(["idiv", "mod"]), [a, b], INT, mag=a.mag)
+        then = Expr(self.rng.choice(["gt", "le", "ne"]), [quotient, literal(self.rng.choice([0, 1, 2, 100]), INT)], BOOL)
+        otherwise = self.rng.choice([None, literal(True, BOOL), literal(False, BOOL), self.predicate(scope, min(depth, 1) - 1) if depth > 0 else None])
+        zero = literal(0, INT)
+        if self.chance(0.5):
+            # The least integer by -1 does not fit.
+            return Expr("case", [Expr("gt", [b, zero], BOOL), then, otherwise], BOOL)
+        tests = Expr("or", [Expr("le", [b, zero], BOOL), Expr("null", [b], BOOL)], BOOL)
+        return Expr("case", [tests, otherwise or literal(None, BOOL), then], BOOL)
 
     def about(self, scope, a, depth):
         """A condition on one value."""
@@ -321,14 +340,18 @@ class Expressions:
             kind = INT if op in ("rank", "dense_rank") else DBL
             return Expr("over", [Expr(op, [], kind), None, partition, ordered(order), None], kind, mag=8 if kind == INT else 1, rough=kind == DBL)
         aggregate = self.aggregate(scope)
-        if aggregate.op in ("median", "quantile", "count_distinct", "sum_distinct", "avg_distinct", "stddev", "stddev_pop", "var"):
+        if aggregate.op in ("median", "quantile", "count_distinct", "sum_distinct", "avg_distinct"):
             aggregate = Expr("count_all", [], INT, mag=8)
+        if self.chance(0.15):
+            number = self.any_column(scope, (INT, I32, DBL))
+            if number is not None and number.mag <= 7:
+                aggregate = Expr(self.rng.choice(["stddev", "stddev_pop", "var", "avg", "sum_float" if number.type == DBL else "avg"]), [number], DBL, mag=WILD, rough=True)
         condition = self.predicate(scope, 0) if self.chance(0.15) else None
         keys, frame = [], None
         if total and self.chance(0.6):
             keys, frame = ordered(order + total), self.frame()
             # Sums of floats over frames that move lose digits when an infinity leaves; each engine in its own way.
-            if aggregate.type == DBL and aggregate.mag > 100:
+            if aggregate.type == DBL and aggregate.args[0].mag > 100:
                 aggregate = Expr("count_all", [], INT, mag=8)
         elif order and self.chance(0.5) and not aggregate.rough:
             keys = ordered(order)
