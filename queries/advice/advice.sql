@@ -28,6 +28,11 @@
 --- default = "NULL"
 --- doc = "Job id (default: all)"
 --- [[param]]
+--- name = "app"
+--- type = "text"
+--- default = "NULL"
+--- doc = "Program (default: all)"
+--- [[param]]
 --- name = "from"
 --- type = "timestamp"
 --- default = "NULL"
@@ -61,7 +66,7 @@ WITH log AS (
     -- Of a damaged log records may be missing in any module.
     l.status = 'damaged' OR array_has(l.partial_modules, 'POSIX') AS posix_partial, l.status = 'damaged' OR array_has(l.partial_modules, 'MPI-IO') AS mpiio_partial
   FROM darshan_log l
-  WHERE ($job IS NULL OR l.job_id = $job) AND ($from IS NULL OR l.start_time >= $from) AND ($to IS NULL OR l.start_time < $to)
+  WHERE ($job IS NULL OR l.job_id = $job) AND ($app IS NULL OR l.app = $app) AND ($from IS NULL OR l.start_time >= $from) AND ($to IS NULL OR l.start_time < $to)
 ), log_with_nodes AS (
   SELECT l.job_id, l.log_id, l.nprocs, l.has_mpiio, l.posix_partial, l.mpiio_partial, j.job_node_count AS nodes
   FROM log l LEFT JOIN job j ON j.job_id = l.job_id AND j.log_id = l.log_id

@@ -72,7 +72,7 @@ WITH log AS (
 ), found AS (
   SELECT l.app, a.code, a.rule, l.in_period, l.job_id, l.uid, l.log_group, max(l.submit_time) AS submit_time, count(*) AS logs, sum(a.io_hours) AS io_hours,
     max(a.cost) AS cost, sum(l.bytes) AS bytes, max(a.advice) AS advice
-  FROM advice("from" => coalesce($from - ($to - $from), $from), "to" => $to, min_cost => $min_cost, slow_bw => $slow_bw, severity => $severity) a
+  FROM advice(app => $app, "from" => coalesce($from - ($to - $from), $from), "to" => $to, min_cost => $min_cost, slow_bw => $slow_bw, severity => $severity) a
     JOIN log l ON l.job_id = a.job_id AND l.log_id = a.log_id
   GROUP BY l.app, a.code, a.rule, l.in_period, l.job_id, l.uid, l.log_group
 ), habit AS (

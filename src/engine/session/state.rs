@@ -26,6 +26,7 @@ use crate::engine::workarounds::aggregates;
 use crate::engine::workarounds::boolean_case::BooleanCase;
 use crate::engine::workarounds::cast_bounds::CastBounds;
 use crate::engine::workarounds::count_distinct;
+use crate::engine::workarounds::date_intervals::HoursOfDates;
 use crate::engine::workarounds::date_part::DatePart;
 use crate::engine::workarounds::date_trunc::UtcTrunc;
 use crate::engine::workarounds::durations::PartsOfDurations;
@@ -33,6 +34,7 @@ use crate::engine::workarounds::emptied_unions::EmptiedUnions;
 use crate::engine::workarounds::function_orders;
 use crate::engine::workarounds::functional_dependencies::{ForgetDependencies, SAME};
 use crate::engine::workarounds::in_lists::SeparateLists;
+use crate::engine::workarounds::interval_order::{IntervalsByLength, LENGTH};
 use crate::engine::workarounds::kept_nulls::KeptNulls;
 use crate::engine::workarounds::keys_of_one_name;
 use crate::engine::workarounds::null_equality::KeysOfEqualsAlone;
@@ -164,6 +166,7 @@ pub(crate) fn session_state(
     scalar.extend(SCALAR.iter().map(|function| Arc::new(function.udf())));
     scalar.extend(checked_arithmetic::functions());
     scalar.push(SAME.clone());
+    scalar.push(LENGTH.clone());
     scalar.push(Arc::new(UtcTrunc::default().into()));
     scalar.push(Arc::new(DatePart::default().into()));
     scalar.push(Arc::new(RuleSentence::default().into()));
@@ -178,6 +181,8 @@ pub(crate) fn session_state(
     // First, for what it writes out has had the others.
     analyzer.add_function_rewrite(Arc::new(WriteOut));
     analyzer.add_function_rewrite(Arc::new(PartsOfDurations));
+    analyzer.add_function_rewrite(Arc::new(IntervalsByLength));
+    analyzer.add_function_rewrite(Arc::new(HoursOfDates));
     analyzer.add_function_rewrite(Arc::new(BoundWindows));
     analyzer.add_function_rewrite(Arc::new(RangeFrames));
     analyzer.add_function_rewrite(Arc::new(ToCharPatterns));

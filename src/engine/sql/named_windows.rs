@@ -1,13 +1,14 @@
 //! `sum(v) OVER w .. WINDOW w AS (..)` is written out before DataFusion plans it.
 //!
 //! DataFusion 55.2 looks for a window's name in the list of SELECT alone, not in QUALIFY and ORDER BY. It looks into subqueries of that list as well,
-//! before they are planned, and refuses a window that the subquery defines: "The window w is not defined".
+//! before they are planned, and refuses a window that the subquery defines: "The window w is not defined". And of `WINDOW p AS (PARTITION BY g), w AS (p ORDER BY v)`
+//! it takes for `w` what stands in its own brackets, without the terms of `p`.
 
 use super::order_aliases::normal;
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{
-    Expr, NamedWindowDefinition, NamedWindowExpr, OrderByKind, Query, Select, SetExpr, VisitMut,
-    VisitorMut, WindowType,
+    Expr, Ident, NamedWindowDefinition, NamedWindowExpr, OrderByKind, Query, Select, SetExpr,
+    VisitMut, VisitorMut, WindowType,
 };
 use std::ops::ControlFlow;
 
@@ -55,20 +56,41 @@ impl Names {
         }
     }
 
-    /// What a name stands for. `WINDOW a AS b` is another's name: as many steps as there are windows are enough, unless names go round.
-    fn window(&self, over: &WindowType) -> Option<WindowType> {
-        let mut over = over.clone();
-        for _ in &self.windows {
-            let WindowType::NamedWindow(name) = &over else {
-                break;
-            };
-            let named = |window: &&NamedWindowDefinition| normal(&window.0) == normal(name);
-            over = match &self.windows.iter().find(named)?.1 {
-                NamedWindowExpr::NamedWindow(other) => WindowType::NamedWindow(other.clone()),
-                NamedWindowExpr::WindowSpec(window) => WindowType::WindowSpec(window.clone()),
-            };
+    /// What a name stands for. `WINDOW a AS b` is another's name, `WINDOW a AS (b ORDER BY v)` extends another: as many steps as there are windows are enough,
+    /// unless names go round. A name that is not defined stays.
+    fn window(&self, over: &WindowType, steps: usize) -> WindowType {
+        let mut window = match over {
+            WindowType::WindowSpec(window) => window.clone(),
+            WindowType::NamedWindow(name) => {
+                let named = |window: &&NamedWindowDefinition| normal(&window.0) == normal(name);
+                return match self.windows.iter().find(named).map(|found| &found.1) {
+                    None => over.clone(),
+                    Some(_) if steps == 0 => WindowType::NamedWindow(Ident::new(format!(
+                        "{name}, which is made of itself,"
+                    ))),
+                    Some(NamedWindowExpr::NamedWindow(other)) => {
+                        self.window(&WindowType::NamedWindow(other.clone()), steps - 1)
+                    }
+                    Some(NamedWindowExpr::WindowSpec(window)) => {
+                        self.window(&WindowType::WindowSpec(window.clone()), steps - 1)
+                    }
+                };
+            }
+        };
+        if let Some(name) = window.window_name.take() {
+            match self.window(&WindowType::NamedWindow(name), steps) {
+                WindowType::WindowSpec(extended) => {
+                    if window.partition_by.is_empty() {
+                        window.partition_by = extended.partition_by;
+                    }
+                    if window.order_by.is_empty() {
+                        window.order_by = extended.order_by;
+                    }
+                }
+                unknown => return unknown,
+            }
         }
-        Some(over)
+        WindowType::WindowSpec(window)
     }
 }
 
@@ -88,9 +110,8 @@ impl VisitorMut for Names {
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
         if let (Expr::Function(function), 0) = (expr, self.depth)
             && let Some(over) = &function.over
-            && let Some(window) = self.window(over)
         {
-            function.over = Some(window);
+            function.over = Some(self.window(over, self.windows.len()));
         }
         ControlFlow::Continue(())
     }
@@ -137,6 +158,18 @@ mod tests {
                 ),
                 &["1", "3", "7"],
             ),
+            (
+                format!(
+                    "SELECT sum(v) OVER w AS s FROM {T} WINDOW p AS (PARTITION BY g), w AS (p ORDER BY v) ORDER BY v"
+                ),
+                &["1", "3", "4"],
+            ),
+            (
+                format!(
+                    "SELECT sum(v) OVER w AS s FROM {T} WINDOW w AS (o ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING), o AS (p ORDER BY v), p AS (PARTITION BY g) ORDER BY v"
+                ),
+                &["3", "2", "4"],
+            ),
         ] {
             assert_eq!(ask(&sql).unwrap(), rows, "{sql}");
         }
@@ -147,6 +180,8 @@ mod tests {
         for sql in [
             format!("SELECT sum(v) OVER x FROM {T} WINDOW w AS (ORDER BY v)"),
             format!("SELECT sum(v) OVER a FROM {T} WINDOW a AS b, b AS a"),
+            format!("SELECT sum(v) OVER a FROM {T} WINDOW a AS (x ORDER BY v)"),
+            format!("SELECT sum(v) OVER a FROM {T} WINDOW a AS (b ORDER BY v), b AS (a)"),
         ] {
             let refused = ask(&sql).unwrap_err().to_string();
             assert!(refused.contains("window"), "{sql}: {refused}");

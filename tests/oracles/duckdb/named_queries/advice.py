@@ -1,5 +1,6 @@
 # Habits that cost I/O time: Drishti's rules, corrected, in Python over the records of each log (Bez et al. 2022; GUIDE.md says how they differ).
 # param job int NULL
+# param app text NULL
 # param from timestamp NULL
 # param to timestamp NULL
 # param min_cost float 1
@@ -54,7 +55,7 @@ def rows(con, p):
     answer = []
     for log in lake.rows(con, "SELECT * FROM darshan_log"):
         start = log["start_time"]
-        if p["job"] is not None and log["job_id"] != p["job"] or p["from"] and (not start or start < p["from"]) or p["to"] and (not start or start >= p["to"]):
+        if p["job"] is not None and log["job_id"] != p["job"] or p["app"] is not None and log["app"] != p["app"] or p["from"] and (not start or start < p["from"]) or p["to"] and (not start or start >= p["to"]):
             continue
         own = {name: by_file(table[log["log_id"]]) for name, table in tables.items()}
         for code, (value, share, weights, cost) in rules(log, files[log["log_id"]], own, nodes.get(log["log_id"])).items():
