@@ -76,8 +76,8 @@ use session::options::{Fallback, Options};
 use session::state;
 use sql::param_names::CallNames;
 use sql::{
-    all_sets, from_first, headings, long_chains, named_windows, order_aliases, order_all,
-    order_positions, output_names, refused_clauses, summarize, time_zone, using,
+    all_sets, cast_names, from_first, headings, long_chains, named_windows, order_aliases,
+    order_all, order_positions, output_names, refused_clauses, summarize, time_zone, using,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -91,9 +91,10 @@ type PlanFallback = (
     fn(Statement) -> Option<Statement>,
 );
 
-const PLAN_FALLBACKS: [PlanFallback; 4] = [
+const PLAN_FALLBACKS: [PlanFallback; 5] = [
     (headings::clash, headings::distinct),
     (headings::clash, headings::distinct_beside_all),
+    (headings::clash, cast_names::told_apart),
     (order_positions::refused, order_positions::written_out),
     (using::is_ambiguous, using::qualified),
 ];

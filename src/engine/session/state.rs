@@ -29,7 +29,8 @@ use crate::engine::workarounds::count_distinct;
 use crate::engine::workarounds::date_intervals::HoursOfDates;
 use crate::engine::workarounds::date_part::DatePart;
 use crate::engine::workarounds::date_trunc::UtcTrunc;
-use crate::engine::workarounds::durations::PartsOfDurations;
+use crate::engine::workarounds::decimal_floats::DecimalsBesideFloats;
+use crate::engine::workarounds::durations::{DAYS_AND_TIME, PartsOfDurations};
 use crate::engine::workarounds::emptied_unions::EmptiedUnions;
 use crate::engine::workarounds::function_orders;
 use crate::engine::workarounds::functional_dependencies::{ForgetDependencies, SAME};
@@ -167,6 +168,7 @@ pub(crate) fn session_state(
     scalar.extend(checked_arithmetic::functions());
     scalar.push(SAME.clone());
     scalar.push(LENGTH.clone());
+    scalar.push(DAYS_AND_TIME.clone());
     scalar.push(Arc::new(UtcTrunc::default().into()));
     scalar.push(Arc::new(DatePart::default().into()));
     scalar.push(Arc::new(RuleSentence::default().into()));
@@ -183,6 +185,7 @@ pub(crate) fn session_state(
     analyzer.add_function_rewrite(Arc::new(PartsOfDurations));
     analyzer.add_function_rewrite(Arc::new(IntervalsByLength));
     analyzer.add_function_rewrite(Arc::new(HoursOfDates));
+    analyzer.add_function_rewrite(Arc::new(DecimalsBesideFloats));
     analyzer.add_function_rewrite(Arc::new(BoundWindows));
     analyzer.add_function_rewrite(Arc::new(RangeFrames));
     analyzer.add_function_rewrite(Arc::new(ToCharPatterns));

@@ -15,7 +15,13 @@ use std::ops::ControlFlow;
 /// Whether a query was refused for that reason.
 pub(in crate::engine) fn clash(error: &DataFusionError) -> bool {
     let text = error.to_string();
-    text.contains("require unique expression names") || text.contains("duplicate qualified field")
+    [
+        "require unique expression names",
+        "duplicate qualified field",
+        "duplicate unqualified field",
+    ]
+    .iter()
+    .any(|part| text.contains(part))
 }
 
 /// The statement with names of their own for the columns of each SELECT that need one; None if it is no query.

@@ -5,6 +5,7 @@
 //! | `TABLESAMPLE`, `FOR SYSTEM_TIME AS OF`, `PARTITION`, `WITH ORDINALITY` behind a table | the whole table, of its newest version |
 //! | `PREWHERE`, `CONNECT BY`, `GROUP BY .. WITH ROLLUP`, `* ILIKE` | as if they were not there |
 //! | `JOIN` without `ON` | every pair of rows |
+//! | `SIMILAR TO` | a regular expression that may match anywhere in the text |
 //! | `OVER (w ..)` of a named window | a window without the terms of `w` |
 //! | `DISTINCT`, `FILTER`, `OVER`, .. of a scalar function; `f(0.9)(x)` | as if they were not there |
 //! | names of arguments behind `LATERAL` | taken by their place |
@@ -150,6 +151,9 @@ impl<F: Fn(&str) -> bool> Visitor for Clauses<F> {
             Expr::Function(function) => self.function(function),
             Expr::Collate { .. } => refuse(
                 "COLLATE is not supported, texts are compared byte by byte; compare `lower(a)` where case does not matter",
+            ),
+            Expr::SimilarTo { .. } => refuse(
+                "SIMILAR TO is not supported; write LIKE, or `regexp_like(a, '^(pattern)$')` with a regular expression",
             ),
             _ => ControlFlow::Continue(()),
         }
@@ -328,6 +332,7 @@ mod tests {
             ),
             ("SELECT v FROM (SELECT 1 AS v) AS t LIMIT 1 BY v", "QUALIFY"),
             ("SELECT 'a' COLLATE nocase = 'A'", "lower(a)"),
+            ("SELECT 'abc' SIMILAR TO 'b'", "regexp_like"),
             (
                 "SELECT * FROM (VALUES (1, 2)) AS t(a, b) PIVOT (sum(a) FOR b IN (1, 2))",
                 "FILTER",

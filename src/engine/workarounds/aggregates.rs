@@ -7,11 +7,12 @@
 //! - `sum` of what a join gives may be taken from statistics of one of its sides: `SELECT sum(a.id) FROM (SELECT 7 AS id) a JOIN (SELECT 8 AS id) b ON
 //!   a.id = b.id` is 7. It never is here.
 //! - Over a frame whose first row moves nothing is taken out of a sum of floats again: [`super::moving_frames`].
+//! - Correlation, covariance and regression lose their digits, or give a constant a spread: [`super::comoments`].
 //! - Functions that compute floats may give a NaN of either sign, or -0.0; their results are made canonical ([`crate::engine::logical::canonical_floats`]).
 
+use super::comoments::{self, Statistic};
 use super::moving_frames::MovingFrame;
 use super::percentile_values::Percentile;
-use super::regr_r2::RegrR2;
 use super::sum::{DistinctTotal, STATE, Total, Totals};
 use crate::engine::logical::canonical_floats;
 use datafusion::arrow::array::{ArrayRef, ArrowPrimitiveType, BooleanArray};
@@ -44,17 +45,20 @@ const CORRECTED: &[(&str, Correction)] = &[
     ("var_pop", Correction::Canonical),
     ("stddev", Correction::Canonical),
     ("stddev_pop", Correction::Canonical),
-    ("covar_samp", Correction::Canonical),
-    ("covar_pop", Correction::Canonical),
-    ("corr", Correction::Canonical),
-    ("regr_slope", Correction::Canonical),
-    ("regr_intercept", Correction::Canonical),
-    ("regr_r2", Correction::RegrR2),
-    ("regr_avgx", Correction::Canonical),
-    ("regr_avgy", Correction::Canonical),
-    ("regr_sxx", Correction::Canonical),
-    ("regr_syy", Correction::Canonical),
-    ("regr_sxy", Correction::Canonical),
+    ("covar_samp", Correction::Comoments(Statistic::CovarSamp)),
+    ("covar_pop", Correction::Comoments(Statistic::CovarPop)),
+    ("corr", Correction::Comoments(Statistic::Corr)),
+    ("regr_slope", Correction::Comoments(Statistic::Slope)),
+    (
+        "regr_intercept",
+        Correction::Comoments(Statistic::Intercept),
+    ),
+    ("regr_r2", Correction::Comoments(Statistic::R2)),
+    ("regr_avgx", Correction::Comoments(Statistic::AvgX)),
+    ("regr_avgy", Correction::Comoments(Statistic::AvgY)),
+    ("regr_sxx", Correction::Comoments(Statistic::Sxx)),
+    ("regr_syy", Correction::Comoments(Statistic::Syy)),
+    ("regr_sxy", Correction::Comoments(Statistic::Sxy)),
     ("percentile_cont", Correction::Percentile),
     ("approx_median", Correction::Canonical),
     ("approx_percentile_cont", Correction::Canonical),
@@ -74,8 +78,8 @@ pub(in crate::engine) enum Correction {
     Canonical,
     /// The result is computed to the last digit.
     Percentile,
-    /// The result for one y is 1.
-    RegrR2,
+    /// Computed of moments that keep their digits.
+    Comoments(Statistic),
 }
 
 /// Puts corrected functions in the place of DataFusion's in a session's list.
@@ -147,9 +151,8 @@ impl AggregateUDFImpl for Corrected {
             (Correction::Percentile, ..) => {
                 Percentile::accumulator(args, |args| self.inner.accumulator(args))?
             }
-            (Correction::RegrR2, ..) => {
-                let inner = Box::new(RegrR2(self.inner.accumulator(args)?));
-                self.canonical(&data_type, inner)
+            (Correction::Comoments(statistic), _, false) => {
+                Box::new(comoments::Single::new(statistic))
             }
             _ => self.canonical(&data_type, self.inner.accumulator(args)?),
         })
@@ -163,9 +166,11 @@ impl AggregateUDFImpl for Corrected {
             (Correction::Percentile, ..) => {
                 Percentile::accumulator(args, |args| self.inner.create_sliding_accumulator(args))?
             }
-            (Correction::Sum | Correction::Canonical | Correction::RegrR2, data_type, false)
-                if canonical_floats::is_float(data_type) && self.is_of_moments() =>
-            {
+            (
+                Correction::Sum | Correction::Canonical | Correction::Comoments(_),
+                data_type,
+                false,
+            ) if canonical_floats::is_float(data_type) && self.is_of_moments() => {
                 let function = self.clone();
                 let make = move |args: AccumulatorArgs| function.accumulator(args);
                 Box::new(MovingFrame::new(&args, make)?)
@@ -183,6 +188,7 @@ impl AggregateUDFImpl for Corrected {
         Ok(match (self.correction, &data_type) {
             (Correction::Sum, DataType::Int64) => Box::new(Totals::<Int64Type>::new()),
             (Correction::Sum, DataType::UInt64) => Box::new(Totals::<UInt64Type>::new()),
+            (Correction::Comoments(statistic), _) => Box::new(comoments::Groups::new(statistic)),
             (Correction::Least | Correction::Greatest, DataType::Float64) => {
                 let last = if least { i64::MAX as u64 } else { u64::MAX };
                 extremes::<Float64Type>(least, f64::from_bits(last))
@@ -213,6 +219,9 @@ impl AggregateUDFImpl for Corrected {
         if self.correction == Correction::Sum && integers && !args.is_distinct {
             let name = format_state_name(args.name, "sum");
             return Ok(vec![Arc::new(Field::new(name, STATE, true))]);
+        }
+        if matches!(self.correction, Correction::Comoments(_)) && !args.is_distinct {
+            return Ok(comoments::state_fields(args.name));
         }
         self.inner.state_fields(args)
     }
@@ -271,7 +280,10 @@ impl AggregateUDFImpl for Corrected {
     }
 
     fn groups_accumulator_supported(&self, args: AccumulatorArgs) -> bool {
-        self.inner.groups_accumulator_supported(args)
+        match self.correction {
+            Correction::Comoments(_) => !args.is_distinct,
+            _ => self.inner.groups_accumulator_supported(args),
+        }
     }
 
     fn order_sensitivity(&self) -> AggregateOrderSensitivity {

@@ -34,17 +34,8 @@ impl FunctionRewrite for IntervalsByLength {
         schema: &DFSchema,
         _: &ConfigOptions,
     ) -> Result<Transformed<Expr>> {
-        let mut sides: Vec<&mut Expr> = match &mut expr {
-            Expr::BinaryExpr(BinaryExpr { left, op, right }) if compares(*op) => {
-                vec![left, right]
-            }
-            Expr::Between(Between {
-                expr, low, high, ..
-            }) => vec![expr, low, high],
-            Expr::InList(InList { expr, list, .. }) => {
-                std::iter::once(&mut **expr).chain(list).collect()
-            }
-            _ => return Ok(Transformed::no(expr)),
+        let Some(mut sides) = compared(&mut expr) else {
+            return Ok(Transformed::no(expr));
         };
         let types = sides.iter().map(|side| side.get_type(schema));
         let types: Vec<DataType> = types.collect::<Result<_>>().unwrap_or_default();
@@ -58,6 +49,20 @@ impl FunctionRewrite for IntervalsByLength {
         }
         Ok(Transformed::new_transformed(expr, is_asked))
     }
+}
+
+/// What an expression compares; None of one that compares nothing.
+pub(super) fn compared(expr: &mut Expr) -> Option<Vec<&mut Expr>> {
+    Some(match expr {
+        Expr::BinaryExpr(BinaryExpr { left, op, right }) if compares(*op) => vec![left, right],
+        Expr::Between(Between {
+            expr, low, high, ..
+        }) => vec![expr, low, high],
+        Expr::InList(InList { expr, list, .. }) => {
+            std::iter::once(&mut **expr).chain(list).collect()
+        }
+        _ => return None,
+    })
 }
 
 fn compares(op: Operator) -> bool {

@@ -6,6 +6,7 @@ use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::logical_expr::expr::Sort;
+use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::{Distinct, Expr, LogicalPlan};
 use datafusion::optimizer::AnalyzerRule;
 
@@ -24,16 +25,22 @@ impl AnalyzerRule for OrderOnce {
                 let plan = LogicalPlan::Distinct(Distinct::On(on));
                 Ok(Transformed::new_transformed(plan, changed))
             }
-            LogicalPlan::Aggregate(_) => plan.map_expressions(|expr| {
-                expr.transform_up(|expr| match expr {
-                    Expr::AggregateFunction(mut function) => {
-                        let changed = once(&mut function.params.order_by);
-                        let expr = Expr::AggregateFunction(function);
-                        Ok(Transformed::new_transformed(expr, changed))
-                    }
-                    expr => Ok(Transformed::no(expr)),
+            LogicalPlan::Aggregate(_) => {
+                // What stands above knows the aggregate by its name.
+                let names = NamePreserver::new(&plan);
+                plan.map_expressions(|expr| {
+                    let name = names.save(&expr);
+                    let once = expr.transform_up(|expr| match expr {
+                        Expr::AggregateFunction(mut function) => {
+                            let changed = once(&mut function.params.order_by);
+                            let expr = Expr::AggregateFunction(function);
+                            Ok(Transformed::new_transformed(expr, changed))
+                        }
+                        expr => Ok(Transformed::no(expr)),
+                    })?;
+                    Ok(once.update_data(|expr| name.restore(expr)))
                 })
-            }),
+            }
             plan => Ok(Transformed::no(plan)),
         })
         .data()
@@ -51,4 +58,29 @@ fn once(order: &mut Vec<Sort>) -> bool {
         new
     });
     order.len() < before
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::engine::functions::tests::ask;
+
+    /// By hand; so do PostgreSQL and DuckDB.
+    #[test]
+    fn an_aggregate_keeps_its_name_where_a_key_stands_twice() {
+        const T: &str = "(VALUES (1, 10), (1, 9), (2, 3)) AS t(a, b)";
+        for (term, rows) in [
+            (
+                "array_agg(b ORDER BY b DESC, a, b)",
+                ["1 | [10, 9]", "2 | [3]"],
+            ),
+            ("first_value(b ORDER BY b, b DESC)", ["1 | 9", "2 | 3"]),
+            (
+                "string_agg(b::varchar, ',' ORDER BY b, a, b)",
+                ["1 | 9,10", "2 | 3"],
+            ),
+        ] {
+            let sql = format!("SELECT a, {term} AS r FROM {T} GROUP BY a ORDER BY a");
+            assert_eq!(ask(&sql).unwrap(), rows, "{sql}");
+        }
+    }
 }

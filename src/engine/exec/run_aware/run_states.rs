@@ -75,7 +75,7 @@ impl Reduction {
             Correction::Sum => return numbers.then_some(Self::Sum),
             Correction::Least => Self::Least,
             Correction::Greatest => Self::Greatest,
-            Correction::Canonical | Correction::Percentile | Correction::RegrR2 => {
+            Correction::Canonical | Correction::Percentile | Correction::Comoments(_) => {
                 return None;
             }
         };

@@ -1,0 +1,77 @@
+//! A decimal that is compared with a float becomes a float, as in PostgreSQL and DuckDB.
+//!
+//! DataFusion 55.2 makes both decimals of 30 digits, 15 of them behind the point: 0 equals 1e-16, and 1e300, an infinity or NaN is an error.
+
+use super::interval_order::compared;
+use datafusion::arrow::datatypes::DataType;
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::Transformed;
+use datafusion::common::{DFSchema, Result};
+use datafusion::logical_expr::expr_rewriter::FunctionRewrite;
+use datafusion::logical_expr::{Cast, Expr, ExprSchemable};
+
+/// Casts the decimals of a comparison with floats.
+#[derive(Debug)]
+pub(in crate::engine) struct DecimalsBesideFloats;
+
+impl FunctionRewrite for DecimalsBesideFloats {
+    fn name(&self) -> &str {
+        "decimals_beside_floats"
+    }
+
+    fn rewrite(
+        &self,
+        mut expr: Expr,
+        schema: &DFSchema,
+        _: &ConfigOptions,
+    ) -> Result<Transformed<Expr>> {
+        let Some(mut sides) = compared(&mut expr) else {
+            return Ok(Transformed::no(expr));
+        };
+        let types = sides.iter().map(|side| side.get_type(schema));
+        let types: Vec<DataType> = types.collect::<Result<_>>().unwrap_or_default();
+        let is_asked = types.iter().any(DataType::is_floating) && types.iter().any(is_decimal);
+        for (side, data_type) in sides.iter_mut().zip(&types) {
+            if is_asked && is_decimal(data_type) {
+                let decimal = Box::new(std::mem::take(*side));
+                **side = Expr::Cast(Cast::new(decimal, DataType::Float64));
+            }
+        }
+        Ok(Transformed::new_transformed(expr, is_asked))
+    }
+}
+
+fn is_decimal(data_type: &DataType) -> bool {
+    matches!(
+        data_type,
+        DataType::Decimal32(..)
+            | DataType::Decimal64(..)
+            | DataType::Decimal128(..)
+            | DataType::Decimal256(..)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::engine::functions::tests::ask;
+
+    /// By hand; so do PostgreSQL and DuckDB.
+    #[test]
+    fn decimals_are_compared_with_floats_as_floats() {
+        const T: &str = "(SELECT CAST(0 AS DECIMAL(9, 2)) AS zero, CAST(1.5 AS DECIMAL(9, 2)) AS d, 1e-16 AS small, 1e300 AS large, 1.5e0 AS f) AS t";
+        for (condition, answer) in [
+            ("zero = small", "false"),
+            ("zero < small", "true"),
+            ("d = f", "true"),
+            ("d < large", "true"),
+            ("d < 'NaN'::double", "true"),
+            ("d BETWEEN small AND large", "true"),
+            ("large IN (d, f)", "false"),
+            ("d = 1.5", "true"),
+            ("d > 1", "true"),
+        ] {
+            let sql = format!("SELECT {condition} FROM {T}");
+            assert_eq!(ask(&sql).unwrap(), [answer], "{sql}");
+        }
+    }
+}
