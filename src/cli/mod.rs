@@ -207,6 +207,9 @@ fn complaint(text: &str, words: impl IntoIterator<Item = String>) -> String {
             .replace("similar subcommand exists", "similar one exists")
             .replace("similar subcommands exist", "similar ones exist");
     }
+    if command == "iolode query diagnose" && line.starts_with("unexpected argument") {
+        line += "; a log that is in no lake is asked about by `iolode diagnose FILE`";
+    }
     format!("{line}; see `{command} --help`")
 }
 
@@ -443,6 +446,13 @@ mod tests {
         assert_eq!(
             complain(&["iolode", "sql", "--fromat", "csv"]),
             "unexpected argument '--fromat' found; a similar argument exists: '--format'; see `iolode sql --help`"
+        );
+        let line = complain(&["iolode", "query", "diagnose", "a.darshan"]);
+        assert!(
+            line.contains(
+                "; a log that is in no lake is asked about by `iolode diagnose FILE`; see "
+            ),
+            "{line}"
         );
         assert_eq!(
             complain(&["iolode", "lake", "create"]),

@@ -313,6 +313,11 @@ fn plan(text: &str, known: &Known) -> String {
         });
         return format!("unknown table `{short}`{hint}");
     }
+    if let (true, Some(name)) = (text.starts_with("Table function '"), quoted(text)) {
+        return format!(
+            "unknown table function `{name}`; `iolode query` lists the named queries, which are table functions, and the pages, which are not"
+        );
+    }
     if let (true, Some(name)) = (text.starts_with("Invalid function '"), quoted(text)) {
         let near = nearest(&name, known.functions.iter().map(String::as_str));
         if near == Some(name.as_str()) {

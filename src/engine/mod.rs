@@ -76,7 +76,7 @@ use session::options::{Fallback, Options};
 use session::state;
 use sql::param_names::CallNames;
 use sql::{
-    all_sets, cast_names, from_first, headings, long_chains, named_windows, order_aliases,
+    all_sets, any_all, cast_names, from_first, headings, long_chains, named_windows, order_aliases,
     order_all, order_positions, output_names, refused_clauses, summarize, time_zone, using,
 };
 use std::sync::Arc;
@@ -406,6 +406,7 @@ impl Engine {
         local_files::add(&mut statement, self.local_files, &state, catalogs.as_ref()).await?;
         state.register_catalog_list(catalogs);
         from_first::write_out(&mut statement);
+        any_all::write_out(&mut statement);
         named_windows::write_out(&mut statement);
         let by_all = order_all::mark(&mut statement)?;
         self.register_called(&statement, &pinned, &mut state)

@@ -6,6 +6,7 @@ pub(in crate::engine) mod canonical_floats;
 pub(in crate::engine) mod checked_arithmetic;
 pub(super) mod condition_values;
 pub(super) mod extremes;
+pub(super) mod filter_equality;
 pub(super) mod intersect;
 pub(super) mod not_in;
 pub(super) mod null_safe_keys;

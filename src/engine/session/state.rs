@@ -11,6 +11,7 @@ use crate::engine::logical::checked_arithmetic;
 use crate::engine::logical::checked_arithmetic::CheckedArithmetic;
 use crate::engine::logical::condition_values::ConditionValues;
 use crate::engine::logical::extremes::Extremes;
+use crate::engine::logical::filter_equality::FilterEquality;
 use crate::engine::logical::intersect::DistinctLast;
 use crate::engine::logical::not_in::ThreeValuedIn;
 use crate::engine::logical::null_safe_keys::NullSafeKeys;
@@ -43,6 +44,7 @@ use crate::engine::workarounds::order_twice::OrderOnce;
 use crate::engine::workarounds::percentile_cont::ExactPercentileCont;
 use crate::engine::workarounds::range_frames::RangeFrames;
 use crate::engine::workarounds::signed_counts;
+use crate::engine::workarounds::subquery_nulls::{MAYBE_NULL, SubqueryNulls};
 use crate::engine::workarounds::to_char::ToCharPatterns;
 use crate::engine::workarounds::total_filters::TotalFilters;
 use crate::engine::workarounds::window_identity::WindowIdentity;
@@ -158,6 +160,7 @@ pub(crate) fn session_state(
             &NullSafeKeys,
             &PushDownSemiJoin,
             &CastBounds,
+            &FilterEquality,
         ])))
         .with_physical_optimizer_rules(rules(true));
     let mut window = builder.window_functions().take().unwrap_or_default();
@@ -168,6 +171,7 @@ pub(crate) fn session_state(
     scalar.extend(checked_arithmetic::functions());
     scalar.push(SAME.clone());
     scalar.push(LENGTH.clone());
+    scalar.push(MAYBE_NULL.clone());
     scalar.push(DAYS_AND_TIME.clone());
     scalar.push(Arc::new(UtcTrunc::default().into()));
     scalar.push(Arc::new(DatePart::default().into()));
@@ -194,6 +198,7 @@ pub(crate) fn session_state(
     analyzer.rules.push(Arc::new(DistinctLast));
     analyzer.rules.push(Arc::new(ForgetDependencies));
     analyzer.rules.push(Arc::new(OrderOnce));
+    analyzer.rules.push(Arc::new(SubqueryNulls));
     // Behind the rule that gives both sides of an operator their type.
     analyzer.rules.push(Arc::new(UtcTimes));
     analyzer.rules.push(Arc::new(CheckedArithmetic));

@@ -1,6 +1,7 @@
 //! SQL text and named queries, before DataFusion plans them: named queries are put in, statements that cannot be answered rightly are refused.
 
 pub(in crate::engine) mod all_sets;
+pub(in crate::engine) mod any_all;
 pub(in crate::engine) mod cast_names;
 pub mod factors;
 pub(in crate::engine) mod from_first;

@@ -9,7 +9,7 @@ use datafusion::error::DataFusionError;
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{
     Expr, Ident, JoinConstraint, JoinOperator, Query, Select, SetExpr, TableFactor, TableWithJoins,
-    Visitor, VisitorMut, visit_expressions_mut,
+    VisitMut, Visitor, VisitorMut,
 };
 use std::ops::ControlFlow;
 
@@ -79,15 +79,46 @@ impl VisitorMut for Keys {
 
 impl Keys {
     fn qualify(&mut self, condition: &mut Expr, table: &Ident, keys: &[String]) {
-        let _ = visit_expressions_mut(condition, |expr| {
-            if let Expr::Identifier(name) = expr
-                && keys.contains(&name.value.to_lowercase())
-            {
-                *expr = Expr::CompoundIdentifier(vec![table.clone(), name.clone()]);
-                self.found = true;
-            }
-            ControlFlow::<()>::Continue(())
-        });
+        let mut names = Names {
+            table,
+            keys,
+            subqueries: 0,
+            found: false,
+        };
+        let _ = condition.visit(&mut names);
+        self.found |= names.found;
+    }
+}
+
+/// Looks at a condition. A name in a subquery may be that of a table there.
+struct Names<'a> {
+    table: &'a Ident,
+    keys: &'a [String],
+    subqueries: usize,
+    found: bool,
+}
+
+impl VisitorMut for Names<'_> {
+    type Break = ();
+
+    fn pre_visit_query(&mut self, _: &mut Query) -> ControlFlow<()> {
+        self.subqueries += 1;
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_query(&mut self, _: &mut Query) -> ControlFlow<()> {
+        self.subqueries -= 1;
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+        if let (Expr::Identifier(name), 0) = (&*expr, self.subqueries)
+            && self.keys.contains(&name.value.to_lowercase())
+        {
+            *expr = Expr::CompoundIdentifier(vec![self.table.clone(), name.clone()]);
+            self.found = true;
+        }
+        ControlFlow::Continue(())
     }
 }
 
@@ -201,6 +232,11 @@ mod tests {
             ("SELECT k, j FROM b JOIN c USING (k) WHERE k = 2", "2 | 3"),
             (
                 "SELECT k, j FROM b LEFT JOIN c USING (k) WHERE k + 1 > 2",
+                "2 | 3",
+            ),
+            // In a subquery it is that of the nearest table.
+            (
+                "SELECT k, j FROM b JOIN c USING (k) WHERE k = 2 AND EXISTS (SELECT 1 FROM a AS d WHERE d.k = k)",
                 "2 | 3",
             ),
             (

@@ -32,6 +32,7 @@ pub(in crate::engine) mod percentile_cont;
 mod percentile_values;
 pub(in crate::engine) mod range_frames;
 pub(in crate::engine) mod signed_counts;
+pub(in crate::engine) mod subquery_nulls;
 pub(in crate::engine) mod sum;
 pub(in crate::engine) mod to_char;
 pub(in crate::engine) mod total_filters;
