@@ -37,7 +37,8 @@ impl FunctionRewrite for HoursOfDates {
             data_type.is_ok_and(|t| matches!(t, DataType::Interval(_))) && !is_whole_days(expr)
         };
         let date = match op {
-            Operator::Plus | Operator::Minus if is_date(left) && may_have_hours(right) => left,
+            // The right side first: of `a + b + c ..` it is the short one.
+            Operator::Plus | Operator::Minus if may_have_hours(right) && is_date(left) => left,
             Operator::Plus if is_date(right) && may_have_hours(left) => right,
             _ => return Ok(Transformed::no(expr)),
         };

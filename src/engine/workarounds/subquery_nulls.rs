@@ -176,7 +176,7 @@ mod tests {
         }
         for (condition, rows) in [
             (
-                "(SELECT k FROM generate_series(1, 2) AS u(v) WHERE v > 7) IS NULL",
+                "(SELECT v FROM generate_series(1, 2) AS u(v) WHERE v > 7) IS NULL",
                 "3",
             ),
             (
