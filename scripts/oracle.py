@@ -3,6 +3,7 @@
 
     scripts/oracle.py --lakes DIR --make scale 0.02
     scripts/oracle.py --lakes DIR --seed 1 --statements 50000 --hours 2 --log FILE
+    scripts/oracle.py --shapes --lakes DIR --seed 1 --statements 5000       # of the second generator, tests/oracles/duckdb/question_shapes
 """
 
 import os
@@ -12,5 +13,9 @@ TESTS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path[:0] = [os.path.join(TESTS, "oracles/duckdb"), os.path.join(TESTS, "oracles/python")]
 
 if __name__ == "__main__":
-    from random_sql.takes import main
+    if "--shapes" in sys.argv:
+        sys.argv.remove("--shapes")
+        from question_shapes.takes import main
+    else:
+        from random_sql.takes import main
     sys.exit(main())

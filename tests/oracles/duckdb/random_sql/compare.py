@@ -1,6 +1,7 @@
 """Whether two answers are one. Which differences are no faults stands here and in `render`, and nowhere else.
 
 - Outputs that are `rough` may differ by 1e-9 of their size or of the largest value of their column: sums are added in another order.
+  Of 1.0, -1.0 and 1e-300 the sum is 1e-300 or 0: so small values are one.
   A variance of equal values is 0 or a last digit of their squares: 1e-9 of the values that it is of. All other floats are compared to the
   last digit.
 - The order of rows counts for the keys of ORDER BY, rows of equal keys come in any order. Where LIMIT or OFFSET cuts through
@@ -59,7 +60,7 @@ def same(a, b, rough, scale=0.0):
         return False
     if math.isinf(a) or math.isinf(b):
         return False
-    return math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-9 * scale)
+    return math.isclose(a, b, rel_tol=1e-9, abs_tol=max(1e-9 * scale, 1e-200))
 
 
 def roughness(query):
