@@ -8,6 +8,7 @@
 # param severity text warning
 # with severity=ok
 # with severity=info min_cost=0.001
+# with app=storm_les severity=info
 # with severity=critical min_cost=10
 # with severity=warning slow_bw=1e300
 # with severity=info slow_bw=1e8

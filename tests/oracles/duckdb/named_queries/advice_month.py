@@ -41,7 +41,7 @@ def rows(con, p):
             known = of_job[log["app"], log["job"]]
             of_job[log["app"], log["job"]] = max(log["submit_time"], known or log["submit_time"])
     habits = defaultdict(list)
-    found = advice.rows(con, {"job": None, "from": before, "to": end, "min_cost": p["min_cost"], "slow_bw": p["slow_bw"], "severity": p["severity"]})
+    found = advice.rows(con, {"job": None, "app": p["app"], "from": before, "to": end, "min_cost": p["min_cost"], "slow_bw": p["slow_bw"], "severity": p["severity"]})
     for finding in found:
         log = logs.get(finding["log_id"])
         if log:
