@@ -43,7 +43,7 @@ impl FunctionRewrite for HoursOfDates {
             _ => return Ok(Transformed::no(expr)),
         };
         let time = DataType::Timestamp(TimeUnit::Microsecond, None);
-        *date = Box::new(Expr::Cast(Cast::new(std::mem::take(date), time)));
+        **date = Expr::Cast(Cast::new(std::mem::take(date), time));
         Ok(Transformed::yes(expr))
     }
 }
