@@ -4,11 +4,12 @@
 //! was refused is changed: each cast in a call gets a function around it that gives what it is given, those to one type as often, and to another once more.
 
 use super::headings;
+use super::visit::change_outside_subqueries;
 use crate::engine::workarounds::functional_dependencies::SAME;
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{
     Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments, Ident,
-    ObjectName, Query, VisitMut, VisitorMut,
+    ObjectName, VisitorMut,
 };
 use std::ops::ControlFlow;
 
@@ -32,36 +33,15 @@ impl VisitorMut for Calls {
         if let Expr::Function(function) = expr
             && !is_same(function)
         {
-            let _ = function.args.visit(&mut Casts {
-                types: &mut self.types,
-                subqueries: 0,
-            });
+            change_outside_subqueries(&mut function.args, |expr| self.tell_apart(expr));
         }
         ControlFlow::Continue(())
     }
 }
 
-/// Looks at the arguments of a call.
-struct Casts<'a> {
-    types: &'a mut Vec<String>,
-    subqueries: usize,
-}
-
-impl VisitorMut for Casts<'_> {
-    type Break = ();
-
-    fn pre_visit_query(&mut self, _: &mut Query) -> ControlFlow<()> {
-        self.subqueries += 1;
-        ControlFlow::Continue(())
-    }
-
-    fn post_visit_query(&mut self, _: &mut Query) -> ControlFlow<()> {
-        self.subqueries -= 1;
-        ControlFlow::Continue(())
-    }
-
-    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
-        if let (Expr::Cast { data_type, .. }, 0) = (&*expr, self.subqueries) {
+impl Calls {
+    fn tell_apart(&mut self, expr: &mut Expr) {
+        if let Expr::Cast { data_type, .. } = &*expr {
             let data_type = data_type.to_string();
             let place = self.types.iter().position(|known| *known == data_type);
             let place = place.unwrap_or_else(|| {
@@ -72,7 +52,6 @@ impl VisitorMut for Casts<'_> {
                 *expr = same(expr.clone());
             }
         }
-        ControlFlow::Continue(())
     }
 }
 

@@ -5,6 +5,7 @@
 //! it takes for `w` what stands in its own brackets, without the terms of `p`.
 
 use super::order_aliases::normal;
+use super::visit::change_outside_subqueries;
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{
     Expr, Ident, NamedWindowDefinition, NamedWindowExpr, OrderByKind, Query, Select, SetExpr,
@@ -27,33 +28,34 @@ impl VisitorMut for Selects {
             && let OrderByKind::Expressions(terms) = &mut order_by.kind
             && !select.named_window.is_empty()
         {
-            let _ = terms.visit(&mut Names::of(&select.named_window));
+            Names(&select.named_window).write_out(terms);
         }
         ControlFlow::Continue(())
     }
 
     fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<()> {
         if !select.named_window.is_empty() {
-            let mut names = Names::of(&select.named_window);
-            let _ = select.projection.visit(&mut names);
-            let _ = select.qualify.visit(&mut names);
+            let windows = select.named_window.clone();
+            Names(&windows).write_out(&mut select.projection);
+            Names(&windows).write_out(&mut select.qualify);
         }
         ControlFlow::Continue(())
     }
 }
 
-/// The windows of one SELECT, and how many of its subqueries stand around what is looked at.
-struct Names {
-    windows: Vec<NamedWindowDefinition>,
-    depth: usize,
-}
+/// The windows of one SELECT.
+struct Names<'a>(&'a [NamedWindowDefinition]);
 
-impl Names {
-    fn of(windows: &[NamedWindowDefinition]) -> Self {
-        Self {
-            windows: windows.to_vec(),
-            depth: 0,
-        }
+impl Names<'_> {
+    /// Writes them out in a part of that SELECT.
+    fn write_out(&self, part: &mut impl VisitMut) {
+        change_outside_subqueries(part, |expr| {
+            if let Expr::Function(function) = expr
+                && let Some(over) = &function.over
+            {
+                function.over = Some(self.window(over, self.0.len()));
+            }
+        });
     }
 
     /// What a name stands for. `WINDOW a AS b` is another's name, `WINDOW a AS (b ORDER BY v)` extends another: as many steps as there are windows are enough,
@@ -63,7 +65,7 @@ impl Names {
             WindowType::WindowSpec(window) => window.clone(),
             WindowType::NamedWindow(name) => {
                 let named = |window: &&NamedWindowDefinition| normal(&window.0) == normal(name);
-                return match self.windows.iter().find(named).map(|found| &found.1) {
+                return match self.0.iter().find(named).map(|found| &found.1) {
                     None => over.clone(),
                     Some(_) if steps == 0 => WindowType::NamedWindow(Ident::new(format!(
                         "{name}, which is made of itself,"
@@ -91,29 +93,6 @@ impl Names {
             }
         }
         WindowType::WindowSpec(window)
-    }
-}
-
-impl VisitorMut for Names {
-    type Break = ();
-
-    fn pre_visit_query(&mut self, _query: &mut Query) -> ControlFlow<()> {
-        self.depth += 1;
-        ControlFlow::Continue(())
-    }
-
-    fn post_visit_query(&mut self, _query: &mut Query) -> ControlFlow<()> {
-        self.depth -= 1;
-        ControlFlow::Continue(())
-    }
-
-    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
-        if let (Expr::Function(function), 0) = (expr, self.depth)
-            && let Some(over) = &function.over
-        {
-            function.over = Some(self.window(over, self.windows.len()));
-        }
-        ControlFlow::Continue(())
     }
 }
 

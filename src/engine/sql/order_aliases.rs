@@ -6,13 +6,14 @@
 //! output: then the query is refused. Where no table has such a column the alias is meant.
 
 use super::using::name_of;
+use super::visit::change_outside_subqueries;
 use datafusion::common::tree_node::TreeNode;
 use datafusion::common::{Column, Result, plan_err};
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{
-    Distinct, Expr, Ident, OrderByExpr, OrderByKind, Query, Select, SelectItem, SetExpr, VisitMut,
-    Visitor, VisitorMut, visit_expressions,
+    Distinct, Expr, Ident, OrderByExpr, OrderByKind, Query, Select, SelectItem, SetExpr, Visitor,
+    VisitorMut, visit_expressions,
 };
 use std::ops::ControlFlow;
 
@@ -122,18 +123,19 @@ impl VisitorMut for Names {
         let Some(table) = tables(select).nth(self.place) else {
             return ControlFlow::Continue(());
         };
-        let mut inside = Inside {
-            table,
-            aliases: aliases(select),
-            subqueries: 0,
-            found: false,
-        };
+        let aliases = aliases(select);
         // A name by itself is that of an output.
         let is_name = |term: &OrderByExpr| matches!(term.expr, Expr::Identifier(_));
         for term in terms.iter_mut().filter(|term| !is_name(term)) {
-            let _ = term.expr.visit(&mut inside);
+            change_outside_subqueries(&mut term.expr, |expr| {
+                if let Expr::Identifier(name) = expr
+                    && aliases.contains(&normal(name))
+                {
+                    *expr = Expr::CompoundIdentifier(vec![table.clone(), name.clone()]);
+                    self.found = true;
+                }
+            });
         }
-        self.found |= inside.found;
         ControlFlow::Continue(())
     }
 }
@@ -159,39 +161,6 @@ pub(super) fn normal(name: &Ident) -> String {
     match name.quote_style {
         Some(_) => name.value.clone(),
         None => name.value.to_lowercase(),
-    }
-}
-
-/// Looks at an expression of ORDER BY.
-struct Inside {
-    table: Ident,
-    aliases: Vec<String>,
-    /// Subqueries around what is looked at: names in them are theirs.
-    subqueries: usize,
-    found: bool,
-}
-
-impl VisitorMut for Inside {
-    type Break = ();
-
-    fn pre_visit_query(&mut self, _: &mut Query) -> ControlFlow<()> {
-        self.subqueries += 1;
-        ControlFlow::Continue(())
-    }
-
-    fn post_visit_query(&mut self, _: &mut Query) -> ControlFlow<()> {
-        self.subqueries -= 1;
-        ControlFlow::Continue(())
-    }
-
-    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
-        if let (Expr::Identifier(name), 0) = (&*expr, self.subqueries)
-            && self.aliases.contains(&normal(name))
-        {
-            *expr = Expr::CompoundIdentifier(vec![self.table.clone(), name.clone()]);
-            self.found = true;
-        }
-        ControlFlow::Continue(())
     }
 }
 

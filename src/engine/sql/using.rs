@@ -3,13 +3,14 @@
 //! By the SQL standard the key of `a FULL JOIN b USING (k)` is `coalesce(a.k, b.k)`. DataFusion 55.2 gives `a.k`, which is
 //! NULL in every row that only `b` has (its issue 22881), without a word. An error is better than that answer.
 
+use super::visit::change_outside_subqueries;
 use crate::error::{Error, Result};
 use datafusion::common::SchemaError;
 use datafusion::error::DataFusionError;
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{
     Expr, Ident, JoinConstraint, JoinOperator, Query, Select, SetExpr, TableFactor, TableWithJoins,
-    VisitMut, Visitor, VisitorMut,
+    Visitor, VisitorMut,
 };
 use std::ops::ControlFlow;
 
@@ -79,46 +80,14 @@ impl VisitorMut for Keys {
 
 impl Keys {
     fn qualify(&mut self, condition: &mut Expr, table: &Ident, keys: &[String]) {
-        let mut names = Names {
-            table,
-            keys,
-            subqueries: 0,
-            found: false,
-        };
-        let _ = condition.visit(&mut names);
-        self.found |= names.found;
-    }
-}
-
-/// Looks at a condition. A name in a subquery may be that of a table there.
-struct Names<'a> {
-    table: &'a Ident,
-    keys: &'a [String],
-    subqueries: usize,
-    found: bool,
-}
-
-impl VisitorMut for Names<'_> {
-    type Break = ();
-
-    fn pre_visit_query(&mut self, _: &mut Query) -> ControlFlow<()> {
-        self.subqueries += 1;
-        ControlFlow::Continue(())
-    }
-
-    fn post_visit_query(&mut self, _: &mut Query) -> ControlFlow<()> {
-        self.subqueries -= 1;
-        ControlFlow::Continue(())
-    }
-
-    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
-        if let (Expr::Identifier(name), 0) = (&*expr, self.subqueries)
-            && self.keys.contains(&name.value.to_lowercase())
-        {
-            *expr = Expr::CompoundIdentifier(vec![self.table.clone(), name.clone()]);
-            self.found = true;
-        }
-        ControlFlow::Continue(())
+        change_outside_subqueries(condition, |expr| {
+            if let Expr::Identifier(name) = expr
+                && keys.contains(&name.value.to_lowercase())
+            {
+                *expr = Expr::CompoundIdentifier(vec![table.clone(), name.clone()]);
+                self.found = true;
+            }
+        });
     }
 }
 
