@@ -197,6 +197,9 @@ fn complaint(text: &str, words: impl IntoIterator<Item = String>) -> String {
     if command == "iolode query" {
         let name = line.strip_prefix("unrecognized subcommand '");
         let name = name.and_then(|name| name.split('\'').next());
+        if name.is_some_and(|name| name.contains(char::is_whitespace)) {
+            return "`iolode query` has the names of built-in queries; a statement is asked by `iolode sql --lake LAKE -c \"SELECT ..\"`".into();
+        }
         if let Some((name, relation)) = name.and_then(|name| Some((name, relation(name)?))) {
             return format!(
                 "`{name}` is a {relation}, not a query; ask `iolode sql --lake LAKE -c \"select * from {name} limit 10\"`"
@@ -491,6 +494,8 @@ mod tests {
                 )
             );
         }
+        let line = complain(&["iolode", "query", "select 1"]);
+        assert!(line.contains("asked by `iolode sql"), "{line}");
         let line = complain(&["iolode", "sqk"]);
         assert!(
             line.starts_with("unrecognized subcommand 'sqk'; a similar subcommand exists: 'sql'"),

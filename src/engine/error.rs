@@ -153,6 +153,12 @@ fn plainer(text: String) -> String {
     if text.contains("only support Literal types for field at idx: 1 in Window Function") {
         return "not supported: lag and lead over a distance that differs from row to row; the distance is a number".into();
     }
+    if text.contains("onflicting ordering requirements in aggregate functions") {
+        return "not supported: aggregates of DISTINCT values and others in different orders; ask for one of them in a subquery of its own".into();
+    }
+    if text.contains("LIKE does not support escape_char") {
+        return "not supported: LIKE with another ESCAPE than the backslash; write `a LIKE 'x\\_%'` for an underscore that is meant".into();
+    }
     if text.contains("empty tuple not supported") {
         return "not supported: GROUP BY (); leave it out, aggregates without GROUP BY are of all rows".into();
     }

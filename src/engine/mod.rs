@@ -65,19 +65,21 @@ use datafusion::error::DataFusionError;
 use datafusion::execution::SendableRecordBatchStream;
 use datafusion::execution::session_state::SessionState;
 use datafusion::logical_expr::LogicalPlan;
-use datafusion::physical_plan::execute_stream;
+use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use datafusion::prelude::SessionContext;
 use datafusion::sql::parser::{DFParserBuilder, Statement};
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use error::{Known, is_exhausted, translate};
 use exec::interruptible::{Stop, interruptible};
 use futures::StreamExt;
+use logical::keys_as_columns::keys_as_columns;
 use session::options::{Fallback, Options};
 use session::state;
 use sql::param_names::CallNames;
 use sql::{
-    all_sets, any_all, cast_names, from_first, headings, long_chains, named_windows, order_aliases,
-    order_all, order_positions, output_names, refused_clauses, summarize, time_zone, using,
+    all_sets, cast_names, from_first, headings, long_chains, named_windows, order_aliases,
+    order_all, order_positions, other_forms, output_names, refused_clauses, summarize, time_zone,
+    using,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -146,7 +148,7 @@ pub struct LakeVersion {
 /// How often a session had to answer in another way than it had planned.
 #[derive(Debug, Default)]
 pub struct Fallbacks {
-    /// Plans made once more without the rule that keeps the partitions of joins.
+    /// Plans made once more, without the rule that keeps the partitions of joins or with keys as columns.
     pub replanned: AtomicUsize,
     /// Questions asked once more with sort-merge joins, as their hash joins did not fit into the memory.
     pub sort_merge: AtomicUsize,
@@ -406,7 +408,7 @@ impl Engine {
         local_files::add(&mut statement, self.local_files, &state, catalogs.as_ref()).await?;
         state.register_catalog_list(catalogs);
         from_first::write_out(&mut statement);
-        any_all::write_out(&mut statement);
+        other_forms::write_out(&mut statement);
         named_windows::write_out(&mut statement);
         let by_all = order_all::mark(&mut statement)?;
         self.register_called(&statement, &pinned, &mut state)
@@ -484,12 +486,8 @@ impl Engine {
             Err(error) if Options::of(state.config_options()).fallback == Fallback::Error => {
                 return Err(error);
             }
-            // Should our rule lead DataFusion into a plan that it finds at fault, there is still the one without it.
             Err(error) => {
-                let physical = state::without_copartitioned_joins(state.clone())
-                    .create_physical_plan(plan)
-                    .await
-                    .map_err(|_| error)?;
+                let physical = planned_otherwise(state, plan).await.ok_or(error)?;
                 self.fallbacks.replanned.fetch_add(1, Ordering::Relaxed);
                 physical
             }
@@ -538,6 +536,19 @@ impl Engine {
             memory: self.memory,
         }
     }
+}
+
+/// Another physical plan, where DataFusion finds the first at fault: without the rule that keeps the partitions of joins, or with keys as columns.
+async fn planned_otherwise(
+    state: &SessionState,
+    plan: &LogicalPlan,
+) -> Option<Arc<dyn ExecutionPlan>> {
+    let without = state::without_copartitioned_joins(state.clone());
+    if let Ok(physical) = without.create_physical_plan(plan).await {
+        return Some(physical);
+    }
+    let plan = keys_as_columns(plan.clone()).ok()?;
+    state.create_physical_plan(&plan).await.ok()
 }
 
 /// The rows of an answer, batch by batch.

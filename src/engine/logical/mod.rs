@@ -8,6 +8,7 @@ pub(super) mod condition_values;
 pub(super) mod extremes;
 pub(super) mod filter_equality;
 pub(super) mod intersect;
+pub(super) mod keys_as_columns;
 pub(super) mod not_in;
 pub(super) mod null_safe_keys;
 pub(super) mod semi_join_pushdown;

@@ -129,19 +129,21 @@ pub(in crate::engine) struct DropOrderingExec {
     input: Arc<dyn ExecutionPlan>,
     /// It says nothing of values that are one in all rows either, whatever its input is.
     says_nothing: bool,
+    /// Nor does it where its input was made to lose them: a node that is put between the two later, as for partitions, hides that.
+    loses_constants: bool,
     properties: Arc<PlanProperties>,
 }
 
 impl DropOrderingExec {
     fn plan(input: Arc<dyn ExecutionPlan>) -> Arc<dyn ExecutionPlan> {
-        Self::of(input, false)
+        Self::of(input, false, false)
     }
 
     /// One that says nothing of its rows at all.
     pub(in crate::engine) fn saying_nothing(
         input: Arc<dyn ExecutionPlan>,
     ) -> Arc<dyn ExecutionPlan> {
-        Self::of(input, true)
+        Self::of(input, true, false)
     }
 
     /// Whether it is such a one.
@@ -154,9 +156,14 @@ impl DropOrderingExec {
         &self.input
     }
 
-    fn of(input: Arc<dyn ExecutionPlan>, says_nothing: bool) -> Arc<dyn ExecutionPlan> {
+    fn of(
+        input: Arc<dyn ExecutionPlan>,
+        says_nothing: bool,
+        lost_constants: bool,
+    ) -> Arc<dyn ExecutionPlan> {
         let mut properties = input.properties().as_ref().clone();
-        let equivalences = match says_nothing || loses_constants(&input) {
+        let loses_constants = lost_constants || loses_constants(&input);
+        let equivalences = match says_nothing || loses_constants {
             true => EquivalenceProperties::new(input.schema()),
             false if windows(&input).is_some() => {
                 let below = input.children();
@@ -177,6 +184,7 @@ impl DropOrderingExec {
         Arc::new(Self {
             input,
             says_nothing,
+            loses_constants,
             properties: Arc::new(properties),
         })
     }
@@ -212,7 +220,8 @@ impl ExecutionPlan for DropOrderingExec {
         self: Arc<Self>,
         mut children: Vec<Arc<dyn ExecutionPlan>>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        Ok(Self::of(children.swap_remove(0), self.says_nothing))
+        let input = children.swap_remove(0);
+        Ok(Self::of(input, self.says_nothing, self.loses_constants))
     }
 
     fn benefits_from_input_partitioning(&self) -> Vec<bool> {
@@ -263,6 +272,6 @@ impl ExecutionPlan for DropOrderingExec {
             return Ok(None);
         }
         let input = self.input.try_swapping_with_projection(projection)?;
-        Ok(input.map(|input| Self::of(input, self.says_nothing)))
+        Ok(input.map(|input| Self::of(input, self.says_nothing, self.loses_constants)))
     }
 }

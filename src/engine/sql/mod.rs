@@ -1,7 +1,6 @@
 //! SQL text and named queries, before DataFusion plans them: named queries are put in, statements that cannot be answered rightly are refused.
 
 pub(in crate::engine) mod all_sets;
-pub(in crate::engine) mod any_all;
 pub(in crate::engine) mod cast_names;
 pub mod factors;
 pub(in crate::engine) mod from_first;
@@ -12,6 +11,7 @@ pub(in crate::engine) mod named_windows;
 pub(in crate::engine) mod order_aliases;
 pub(in crate::engine) mod order_all;
 pub(in crate::engine) mod order_positions;
+pub(in crate::engine) mod other_forms;
 pub(in crate::engine) mod output_names;
 pub(in crate::engine) mod param_names;
 pub mod queries;

@@ -37,10 +37,13 @@ impl FunctionRewrite for IntervalsByLength {
         let Some(mut sides) = compared(&mut expr) else {
             return Ok(Transformed::no(expr));
         };
-        let types = sides.iter().map(|side| side.get_type(schema));
-        let types: Vec<DataType> = types.collect::<Result<_>>().unwrap_or_default();
-        let is_asked = types.iter().any(|t| matches!(t, DataType::Interval(_)))
-            && types.iter().all(has_length);
+        // Few comparisons have a first side with a length: of the others no more types are asked.
+        let mut is_interval = false;
+        let is_asked = sides.iter().all(|side| {
+            let data_type = side.get_type(schema);
+            is_interval |= matches!(data_type, Ok(DataType::Interval(_)));
+            data_type.is_ok_and(|t| has_length(&t))
+        }) && is_interval;
         if is_asked {
             for side in &mut sides {
                 let args = vec![std::mem::take(*side)];
