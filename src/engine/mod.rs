@@ -77,9 +77,9 @@ use session::options::{Fallback, Options};
 use session::state;
 use sql::param_names::CallNames;
 use sql::{
-    all_sets, cast_names, from_first, headings, long_chains, named_windows, order_aliases,
-    order_all, order_positions, other_forms, output_names, refused_clauses, summarize, time_zone,
-    using,
+    all_sets, cast_names, from_first, headings, long_chains, named_windows, nested_with,
+    order_aliases, order_all, order_positions, other_forms, output_names, refused_clauses,
+    summarize, time_zone, using,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -410,6 +410,7 @@ impl Engine {
         from_first::write_out(&mut statement);
         other_forms::write_out(&mut statement);
         named_windows::write_out(&mut statement);
+        nested_with::told_apart(&mut statement);
         let by_all = order_all::mark(&mut statement)?;
         self.register_called(&statement, &pinned, &mut state)
             .await?;

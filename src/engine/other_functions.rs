@@ -22,6 +22,13 @@ const OTHERS: &[(&[&str], &str)] = &[
     (&["safe_divide", "try_divide", "div0"], "ratio(a, b)"),
     (&["is_nan"], "isnan(x)"),
     (&["mode"], "GROUP BY x ORDER BY count(*) DESC LIMIT 1"),
+    (&["first"], "first_value(x ORDER BY t)"),
+    (&["last"], "last_value(x ORDER BY t)"),
+    (&["hex"], "to_hex(n) or encode(text, 'hex')"),
+    (
+        &["quantile_disc", "percentile_disc"],
+        "percentile_cont(x, 0.5)",
+    ),
     (
         &["arg_max", "argmax", "max_by"],
         "first_value(a ORDER BY b DESC)",

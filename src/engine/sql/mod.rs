@@ -8,6 +8,7 @@ pub(super) mod front_matter;
 pub(in crate::engine) mod headings;
 pub(in crate::engine) mod long_chains;
 pub(in crate::engine) mod named_windows;
+pub(in crate::engine) mod nested_with;
 pub(in crate::engine) mod order_aliases;
 pub(in crate::engine) mod order_all;
 pub(in crate::engine) mod order_positions;

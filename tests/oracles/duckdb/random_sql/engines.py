@@ -26,15 +26,18 @@ RULES = [
 
 
 class Variant:
-    def __init__(self, name, lake="once", threads=2, memory=None, off=None):
-        self.name, self.lake, self.threads, self.memory = name, lake, threads, memory
-        self.set = {f"iolode.{off}": "off"} if off else {}
+    def __init__(self, name, lake="once", threads=2, memory=None, off=None, set={}):
+        self.name, self.lake, self.threads, self.memory, self.off = name, lake, threads, memory, off
+        self.set = {f"iolode.{off}": "off"} if off else set
 
 
 PLAIN = Variant("plain")
+# As over a large lake: no side of a join is small enough to be read by every thread.
+PARTITIONED = {f"datafusion.optimizer.hash_join_single_partition_threshold{rows}": "0" for rows in ("", "_rows")}
 VARIANTS = [
     Variant("1 thread", threads=1), Variant("8 threads", threads=8), Variant("64 MiB", memory=MEMORY), Variant("compacted", lake="compacted"),
-    Variant("ten ingests", lake="ten"), Variant("ten ingests, 8 threads", lake="ten", threads=8), *(Variant(f"{rule} off", off=rule) for rule in RULES),
+    Variant("ten ingests", lake="ten"), Variant("ten ingests, 8 threads", lake="ten", threads=8),
+    Variant("partitioned joins", set=PARTITIONED), Variant("partitioned joins, 8 threads", threads=8, set=PARTITIONED), *(Variant(f"{rule} off", off=rule) for rule in RULES),
 ]
 
 
