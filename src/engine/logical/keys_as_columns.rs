@@ -135,6 +135,10 @@ mod tests {
                 ),
                 &["none | 1", "x | 2", "y | 1"],
             ),
+            (
+                format!("SELECT a FROM {T} ORDER BY a IN (SELECT 2), a"),
+                &["1", "3", "5", "2"],
+            ),
         ] {
             assert_eq!(ask(&sql).unwrap(), rows, "{sql}");
         }

@@ -129,7 +129,7 @@ pub(in crate::engine) struct DropOrderingExec {
     input: Arc<dyn ExecutionPlan>,
     /// It says nothing of values that are one in all rows either, whatever its input is.
     says_nothing: bool,
-    /// Nor does it where its input was made to lose them: a node that is put between the two later, as for partitions, hides that.
+    /// Whether the input loses constants, now or when this node was made: later a `DeclarePartitioningExec` may stand between this node and the join that loses them.
     loses_constants: bool,
     properties: Arc<PlanProperties>,
 }

@@ -1,7 +1,7 @@
 //! Plans over a lake: what is repartitioned and what is read, and that the answers are those of plain tables.
 
 use super::{ask, block_on, engine, lake, plan, rows};
-use crate::engine::for_execution;
+use crate::engine::{Engine, for_execution};
 use crate::lake::Lake;
 use datafusion::physical_plan::{ExecutionPlan, displayable};
 use datafusion::prelude::{ParquetReadOptions, SessionContext};
@@ -12,6 +12,15 @@ const PARTITIONED: [&str; 2] = [
     "SET datafusion.optimizer.hash_join_single_partition_threshold = 0",
     "SET datafusion.optimizer.hash_join_single_partition_threshold_rows = 0",
 ];
+
+/// An engine with two threads that partitions all joins.
+async fn partitioned(lake: &Lake) -> Engine {
+    let engine = engine(lake, 2);
+    for set in PARTITIONED {
+        ask(&engine, set).await;
+    }
+    engine
+}
 
 const TABLES: [&str; 3] = ["darshan_log", "darshan_file", "darshan_posix"];
 
@@ -193,10 +202,7 @@ fn a_join_holds_the_groups_and_not_the_rows_that_they_were_made_of() {
     let directory = tempfile::tempdir().unwrap();
     let lake = lake(directory.path(), 60, 1, 100_000);
     block_on(async {
-        let engine = engine(&lake, 2);
-        for set in PARTITIONED {
-            ask(&engine, set).await;
-        }
+        let engine = partitioned(&lake).await;
         let groups = "(SELECT fs, max(write_end_time) AS last FROM darshan_file GROUP BY fs)";
         let plain = plain(&lake).await;
         for sql in [
@@ -231,10 +237,7 @@ fn one_value_of_the_side_that_is_filled_with_nulls_is_not_one_of_a_partitioned_j
     let directory = tempfile::tempdir().unwrap();
     let lake = lake(directory.path(), 60, 1, 100_000);
     block_on(async {
-        let engine = engine(&lake, 2);
-        for set in PARTITIONED {
-            ask(&engine, set).await;
-        }
+        let engine = partitioned(&lake).await;
         for one in ["f.fs = 'scratch'", "f.fs BETWEEN 'scratch' AND 'scratch'"] {
             let groups = format!(
                 "SELECT f.fs, f.writes, f.path, count(*) AS n FROM darshan_posix p LEFT JOIN darshan_file f ON p.job_id = f.job_id AND p.log_id = f.log_id AND {one} \

@@ -26,9 +26,9 @@ RULES = [
 
 
 class Variant:
-    def __init__(self, name, lake="once", threads=2, memory=None, off=None, set={}):
+    def __init__(self, name, lake="once", threads=2, memory=None, off=None, set=None):
         self.name, self.lake, self.threads, self.memory, self.off = name, lake, threads, memory, off
-        self.set = {f"iolode.{off}": "off"} if off else set
+        self.set = {f"iolode.{off}": "off"} if off else set or {}
 
 
 PLAIN = Variant("plain")
