@@ -105,63 +105,74 @@ def of_iolode(iolode, logs, directory):
     return verdicts, {"ingest": ingest, "drishti": first, "advice": second}
 
 
-def named(logs):
-    """How many logs, and up to three of their names."""
-    names = ", ".join(log.name.removesuffix(".darshan")[:40] for log in logs[:3])
-    return f"{len(logs)}: {names}{', ..' if len(logs) > 3 else ''}"
+class Compared:
+    """Verdicts on a set of logs by both."""
+
+    def __init__(self, name, logs, asked):
+        self.name, self.logs = name, logs
+        with tempfile.TemporaryDirectory() as directory:
+            self.ours, self.seconds = of_iolode(asked.iolode, logs, directory)
+            (out := pathlib.Path(directory) / "out").mkdir()
+            self.theirs, self.failed, self.spent = {}, [], 0.0
+            for log in logs:
+                codes, why, took = of_the_tool(asked.drishti, log, out)
+                self.spent += took
+                if codes is None:
+                    self.failed.append((log, why))
+                else:
+                    self.theirs[log] = codes
+        self.counts = collections.defaultdict(collections.Counter)
+        self.alone = {code: ([], []) for code in CODES}
+        self.differences, self.unexplained = [], []
+        for log in self.both():
+            for code in CODES:
+                self.add(log, code)
+
+    def both(self):
+        return [log for log in self.theirs if log in self.ours]
+
+    def add(self, log, code):
+        same, advice, findings = self.ours[log]
+        fires = code in self.theirs[log]
+        for counted in (self.counts[code], self.counts["all"]):
+            counted["tool"] += fires
+            counted["drishti"] += code in same
+            counted["advice"] += code in advice
+            counted["finding"] += code in findings
+        if fires != (code in advice):
+            self.alone[code][code in advice].append(log)
+        if fires != (code in same):
+            known = [why for part, (codes, why) in EXPECTED.items() if part in log.name and code in codes]
+            self.differences.append(f"- {log.name}, {code}: the tool {'has' if fires else 'has not'} it: {known[0] if known else 'UNEXPLAINED'}")
+            self.unexplained += [] if known else [f"{log.name} {code}"]
+
+    def lines(self):
+        """What is no table."""
+        both, ours = self.both(), sum(self.seconds.values())
+        yield f"{self.name}: {len(self.logs)} logs, of which the tool reads {len(self.theirs)}, iolode {len(self.ours)}. {32 * len(both)} verdicts of `drishti` compared, {len(self.differences)} differ."
+        yield f"CPU: the tool {self.spent:.1f} s, {self.spent / max(len(self.logs), 1):.2f} s a log; iolode {ours:.2f} s for all ({', '.join(f'{key} {value:.2f}' for key, value in self.seconds.items())}): 1/{self.spent / ours:.0f}."
+        yield ""
+        yield from self.differences
+        yield from (f"- {log.name} is not read by the tool: {why}" for log, why in self.failed)
+        yield ""
 
 
-def compared(name, logs, asked):
-    """Lines about a set of logs, and the differences without a reason."""
-    with tempfile.TemporaryDirectory() as directory:
-        ours, seconds = of_iolode(asked.iolode, logs, directory)
-        (out := pathlib.Path(directory) / "out").mkdir()
-        theirs, failed, spent = {}, [], 0.0
-        for log in logs:
-            codes, why, took = of_the_tool(asked.drishti, log, out)
-            spent += took
-            if codes is None:
-                failed.append((log, why))
-            else:
-                theirs[log] = codes
-    both = [log for log in theirs if log in ours]
-    counts = collections.defaultdict(collections.Counter)
-    alone = {code: ([], []) for code in CODES}
-    differences, unexplained = [], []
-    for log in both:
-        same, advice, findings = ours[log]
-        for code in CODES:
-            fires = code in theirs[log]
-            counts[code]["tool"] += fires
-            counts[code]["drishti"] += code in same
-            counts[code]["advice"] += code in advice
-            counts[code]["finding"] += code in findings
-            counts[code]["both"] += fires and code in advice
-            if fires != (code in advice):
-                alone[code][code in advice].append(log)
-            if fires != (code in same):
-                known = [why for part, (codes, why) in EXPECTED.items() if part in log.name and code in codes]
-                differences.append(f"- {log.name}, {code}: the tool {'has' if fires else 'has not'} it: {known[0] if known else 'UNEXPLAINED'}")
-                unexplained += [] if known else [f"{log.name} {code}"]
-    ours_all = sum(seconds.values())
-    lines = [f"## {name}", "", f"{len(logs)} logs: the tool reads {len(theirs)}, iolode {len(ours)}. {32 * len(both)} verdicts compared, {len(differences)} differ.", ""]
-    lines += ["| code | tool | `drishti` | `advice` | of these warning or critical | tool and `advice` | tool alone | `advice` alone |", "|---|---|---|---|---|---|---|---|"]
+def tables(sets):
+    """The verdicts of all sets by code, and where `advice` and the tool differ, with who is right; and what has no reason."""
+    cell = lambda of: " / ".join(str(of(one)) for one in sets)
+    lines = [f"Each cell is of {' / '.join(one.name.lower() for one in sets)}.", ""]
+    lines += ["| code | tool | `drishti` | `advice` | of these warning or critical |", "|---|---|---|---|---|"]
+    for code in [*CODES, "all"]:
+        if any(any(one.counts[code].values()) for one in sets):
+            lines.append(f"| {code} | " + " | ".join(cell(lambda one: one.counts[code][key]) for key in ("tool", "drishti", "advice", "finding")) + " |")
+    lines += ["", "Where `advice` differs from the tool, and who is right:", "", "| code | alone | logs | one of them | right is |", "|---|---|---|---|---|"]
+    unexplained = []
     for code in CODES:
-        n = counts[code]
-        if any(n.values()):
-            lines.append(f"| {code} | {n['tool']} | {n['drishti']} | {n['advice']} | {n['finding']} | {n['both']} | {n['tool'] - n['both']} | {n['advice'] - n['both']} |")
-    total = {key: sum(n[key] for n in counts.values()) for key in ("tool", "drishti", "advice", "finding", "both")}
-    lines.append(f"| all | {total['tool']} | {total['drishti']} | {total['advice']} | {total['finding']} | {total['both']} | {total['tool'] - total['both']} | {total['advice'] - total['both']} |")
-    lines += ["", *(["Differences of `drishti` from the tool:", "", *differences, ""] if differences else [])]
-    lines += ["Where `advice` differs from the tool, and who is right:", "", "| code | alone | logs | right is |", "|---|---|---|---|"]
-    for code in CODES:
-        for who, (logs_alone, why) in zip(("the tool", "`advice`"), zip(alone[code], REASONS[code])):
-            if logs_alone:
-                lines.append(f"| {code} | {who} | {named(logs_alone)} | {why} |")
+        for who, (side, why) in zip(("the tool", "`advice`"), enumerate(REASONS[code])):
+            logs = [log for one in sets for log in one.alone[code][side]]
+            if logs:
+                lines.append(f"| {code} | {who} | {cell(lambda one: len(one.alone[code][side]))} | {logs[0].name.removesuffix('.darshan')[:40]} | {why} |")
                 unexplained += [f"{code}, {who} alone"] if why == "not seen" else []
-    lines += [""]
-    lines += [*(["Logs that the tool does not read:", "", *(f"- {log.name}: {why}" for log, why in failed), ""] if failed else [])]
-    lines += [f"CPU: the tool {spent:.1f} s, {spent / max(len(logs), 1):.2f} s a log; iolode {ours_all:.2f} s for all ({', '.join(f'{key} {value:.2f}' for key, value in seconds.items())}): 1/{spent / ours_all:.0f}.", ""]
     return lines, unexplained
 
 
@@ -175,16 +186,17 @@ def main():
     asked = parse.parse_args()
     began = time.time()
     real = sorted(log for directory in asked.logs for log in directory.rglob("*.darshan"))
-    lines, unexplained = compared("Real logs", real, asked)
+    sets = [Compared("Real logs", real, asked)]
     if asked.synthetic:
         with tempfile.TemporaryDirectory() as directory:
             out = pathlib.Path(directory) / "month"
             done, _ = cpu([asked.iolode, "synth", "--month", "causes", "--jobs", asked.synthetic, "--seed", 7, "--out", out])
             if done.returncode:
                 sys.exit(done.stderr)
-            more, odd = compared("Synthetic logs", sorted(out.rglob("*.darshan"))[: asked.synthetic], asked)
-            lines += more
-            unexplained += odd
+            sets.append(Compared("Synthetic logs", sorted(out.rglob("*.darshan"))[: asked.synthetic], asked))
+    by_code, unexplained = tables(sets)
+    unexplained += [odd for one in sets for odd in one.unexplained]
+    lines = [line for one in sets for line in one.lines()] + by_code
     text = "\n".join(lines)
     print(text)
     if asked.out:

@@ -167,14 +167,14 @@ def tally(planted, found, counts, odd):
 
 
 def matrix(counts):
+    """A row for each group and planted cause: what was found, the most often first."""
     causes = sorted({cause for group in counts.values() for pair in group for cause in pair} - {NOTHING}) + [NOTHING]
-    lines = []
+    lines = ["", "| logs | planted | found |", "|---|---|---|"]
     for group in sorted(counts):
-        lines += ["", f"### {group}", "", "| planted \\ found | " + " | ".join(causes) + " |", "|---" * (len(causes) + 1) + "|"]
         for expected in causes:
-            row = [counts[group][expected, seen] for seen in causes]
-            if any(row):
-                lines.append(f"| {expected} | " + " | ".join(str(n) if n else "." for n in row) + " |")
+            found = sorted(((-counts[group][expected, seen], seen) for seen in causes if counts[group][expected, seen]))
+            if found:
+                lines.append(f"| {group} | {expected} | {', '.join(f'{seen} {-n}' for n, seen in found)} |")
     return lines
 
 
@@ -226,7 +226,7 @@ def main():
     if clean["findings"] or not clean["logs"]:
         failed.append("a clean month has findings, or no logs")
     lines += matrix(counts) + [""] + [f"- {line}" for line in odd[:40]]
-    lines += ["", "# Pages", "", *named.lines(), "", "By the first-named cause:", *matrix(named.matrix)]
+    lines += ["", "# Pages", "", *named.lines(), "", "By the first-named cause, each with its logs:", *matrix(named.matrix)]
     failed += named.failed()
     text = "\n".join(lines).rstrip() + "\n"
     print(text, end="")

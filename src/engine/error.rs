@@ -254,6 +254,7 @@ fn sql_type(word: &str) -> &str {
         "UInt64" => "BIGINT UNSIGNED",
         "Float64" => "DOUBLE",
         "Boolean" => "BOOLEAN",
+        "Date32" => "DATE",
         word if word.starts_with("Timestamp(") => "TIMESTAMP",
         word if word.starts_with("Interval(") => "INTERVAL",
         word => word,

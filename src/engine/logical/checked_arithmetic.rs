@@ -164,7 +164,9 @@ fn gives_others(from: &Expr, to: &DataType, schema: &DFSchema) -> bool {
     let from = || type_of(from, schema);
     canonical_floats::is_float(to)
         && from().is_none_or(|from| {
-            !from.is_integer() && from != DataType::Boolean && !widens_float(&from, to)
+            let is_exact = from.is_integer() || from.is_decimal();
+            let is_other = matches!(from, DataType::Boolean | DataType::Null);
+            !is_exact && !is_other && !widens_float(&from, to)
         })
 }
 
@@ -378,7 +380,12 @@ impl ScalarUDFImpl for Arithmetic {
     }
 
     fn schema_name(&self, args: &[Expr]) -> Result<String> {
-        Ok(self.shown(args, |arg| arg.schema_name().to_string()))
+        let shown = self.shown(args, |arg| arg.schema_name().to_string());
+        // Beside the column that is made canonical, as in the key of a join, it needs another name.
+        Ok(match self.operation {
+            Canonical => format!("{}({shown})", self.name()),
+            _ => shown,
+        })
     }
 
     fn signature(&self) -> &Signature {

@@ -18,6 +18,7 @@
 //! Delete when DataFusion plans them: `datafusion_alone_refuses` then fails.
 
 use super::not_in::{apart, has_one_row, has_row, keeps_a_row, named, three_values, top};
+use super::set_comparison::by_extremes;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::common::{Column, DFSchema, ExprSchema, Result, plan_err};
@@ -132,11 +133,14 @@ fn value(expr: Expr, schema: &DFSchema) -> Result<Expr> {
             }) if has_one_row(&subquery, false)? => {
                 binary_expr(*expr, op, Expr::ScalarSubquery(subquery))
             }
-            Expr::SetComparison(_) => {
-                return plan_err!(
-                    "ANY and ALL with a subquery can stand in WHERE and HAVING; here compare with `(SELECT max(..) ..)` or `(SELECT min(..) ..)`"
-                );
-            }
+            Expr::SetComparison(found) => match by_extremes(&found)? {
+                Some(comparison) => comparison,
+                None => {
+                    return plan_err!(
+                        "ANY and ALL with a subquery that uses columns of the query around it can stand in WHERE and HAVING; here compare with `(SELECT max(..) ..)` or `(SELECT min(..) ..)`"
+                    );
+                }
+            },
             expr => return Ok(Transformed::no(expr)),
         }))
     })?;
@@ -306,7 +310,7 @@ mod tests {
     fn what_cannot_be_answered_says_what_to_write() {
         for (value, words) in [
             (
-                "k > ALL (SELECT k FROM c)",
+                "k > ALL (SELECT k FROM c WHERE c.k < a.v)",
                 "compare with `(SELECT max(..) ..)`",
             ),
             (

@@ -19,7 +19,8 @@
 //! ```
 //!
 //! Where x and the column of S cannot be NULL nothing changes. For a correlated S, `EXISTS` stands for the counts.
-//! `= ANY` and its like DataFusion writes out itself, rightly once the column of S has a name that no column of the row has ([`apart`]).
+//! ANY and ALL over a correlated S DataFusion writes out itself, rightly once the column of S has a name that no column of the row has ([`apart`]); others are compared with the extremes
+//! of S ([`super::set_comparison`]).
 //!
 //! Wrong or without a plan are as well, and mended or refused here:
 //! - a condition `x NOT IN (S)` whose x is an expression that makes NULLs of columns without, or a constant, or whose S is correlated;
@@ -32,6 +33,7 @@
 //!
 //! Delete when DataFusion's mark joins know NULL: `datafusion_alone_is_wrong` then fails.
 
+use super::set_comparison::by_extremes;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::common::{Column, DFSchema, ExprSchema, Result, ScalarValue, plan_err};
@@ -211,13 +213,15 @@ fn written_out(expr: Expr, only_true: bool, schema: &DFSchema) -> Result<Expr> {
             binary_expr(*inner(expr, false)?, op, Expr::ScalarSubquery(subquery))
         }
         Expr::SetComparison(found) => {
-            let subquery = apart(found.subquery)?;
             let expr = inner(found.expr, false)?;
-            Expr::SetComparison(SetComparison {
-                expr,
-                subquery,
-                ..found
-            })
+            let found = SetComparison { expr, ..found };
+            match by_extremes(&found)? {
+                Some(comparison) => comparison,
+                None => Expr::SetComparison(SetComparison {
+                    subquery: apart(found.subquery)?,
+                    ..found
+                }),
+            }
         }
         Expr::BinaryExpr(BinaryExpr {
             left,

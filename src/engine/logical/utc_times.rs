@@ -2,14 +2,19 @@
 //!
 //! Columns of the lake are in UTC, and so is each time that they are compared with. But DataFusion takes a time without a zone for a local one
 //! where it is cast into a zone: `now() AT TIME ZONE 'Europe/Berlin'` would be the hands of a clock in UTC under the name of Berlin's. Such a cast goes through
-//! UTC. It must run after types are coerced, which makes such casts, too.
+//! UTC: [`UtcTimes`] runs after types are coerced, which makes such casts, too.
+//!
+//! A text or a date beside a time is in the zone of that time: `start_time AT TIME ZONE 'Europe/Berlin' >= '2026-09-11'` begins with the day in Berlin. DataFusion has it so for texts,
+//! but compares dates with what a clock in UTC shows. Only a text that is itself shown in a zone, `'2026-09-11' AT TIME ZONE 'Europe/Berlin'`, is UTC. [`BesideZones`] sees to both before
+//! types are coerced.
 
+use crate::engine::workarounds::interval_order::compared;
 use datafusion::arrow::datatypes::{DataType, TimeUnit};
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
 use datafusion::common::{DFSchema, Result};
 use datafusion::logical_expr::expr::Cast;
-use datafusion::logical_expr::expr_rewriter::NamePreserver;
+use datafusion::logical_expr::expr_rewriter::{FunctionRewrite, NamePreserver};
 use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan};
 use datafusion::optimizer::AnalyzerRule;
@@ -61,9 +66,14 @@ fn has_zones(plan: &LogicalPlan) -> Result<bool> {
 fn target(expr: &Expr) -> Option<(&Cast, TimeUnit)> {
     let Expr::Cast(cast) = expr else { return None };
     match cast.field.data_type() {
-        DataType::Timestamp(unit, Some(zone)) if zone.as_ref() != UTC => Some((cast, *unit)),
+        kind @ DataType::Timestamp(unit, _) if is_zoned(kind) => Some((cast, *unit)),
         _ => None,
     }
+}
+
+/// Whether a type is that of times in a zone other than UTC.
+fn is_zoned(kind: &DataType) -> bool {
+    matches!(kind, DataType::Timestamp(_, Some(zone)) if zone.as_ref() != UTC)
 }
 
 fn through_utc(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
@@ -72,19 +82,62 @@ fn through_utc(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     };
     let is_local = match cast.expr.get_type(schema)? {
         DataType::Timestamp(_, zone) => zone.is_none(),
-        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => true,
         _ => false,
     };
-    if !is_local {
-        return Ok(Transformed::no(expr));
+    match is_local {
+        true => Ok(Transformed::yes(by_utc(cast, unit))),
+        false => Ok(Transformed::no(expr)),
     }
+}
+
+/// A cast into a zone, by way of UTC.
+fn by_utc(cast: &Cast, unit: TimeUnit) -> Expr {
     let in_utc = DataType::Timestamp(unit, Some(UTC.into()));
     let in_utc = Expr::Cast(Cast::new(cast.expr.clone(), in_utc));
     let target = cast.field.data_type().clone();
-    Ok(Transformed::yes(Expr::Cast(Cast::new(
-        Box::new(in_utc),
-        target,
-    ))))
+    Expr::Cast(Cast::new(Box::new(in_utc), target))
+}
+
+/// Casts texts that are shown in a zone through UTC, and dates into the zone of the time beside them.
+#[derive(Debug)]
+pub(in crate::engine) struct BesideZones;
+
+impl FunctionRewrite for BesideZones {
+    fn name(&self) -> &str {
+        "beside_zones"
+    }
+
+    fn rewrite(
+        &self,
+        mut expr: Expr,
+        schema: &DFSchema,
+        _: &ConfigOptions,
+    ) -> Result<Transformed<Expr>> {
+        if let Some((cast, unit)) = target(&expr) {
+            let is_text = cast.expr.get_type(schema)?.is_string();
+            return Ok(match is_text {
+                true => Transformed::yes(by_utc(cast, unit)),
+                false => Transformed::no(expr),
+            });
+        }
+        let Some(mut sides) = compared(&mut expr) else {
+            return Ok(Transformed::no(expr));
+        };
+        let types = sides.iter().map(|side| side.get_type(schema));
+        let types: Vec<DataType> = types.collect::<Result<_>>().unwrap_or_default();
+        let zoned = types.iter().find(|kind| is_zoned(kind)).cloned();
+        let mut dates = types.iter().map(|kind| *kind == DataType::Date32);
+        let Some(zoned) = zoned.filter(|_| dates.any(|is_date| is_date)) else {
+            return Ok(Transformed::no(expr));
+        };
+        for (side, kind) in sides.iter_mut().zip(&types) {
+            if *kind == DataType::Date32 {
+                let date = Box::new(std::mem::take(*side));
+                **side = Expr::Cast(Cast::new(date, zoned.clone()));
+            }
+        }
+        Ok(Transformed::yes(expr))
+    }
 }
 
 #[cfg(test)]
@@ -133,6 +186,52 @@ mod tests {
             ),
         ] {
             assert_eq!(ask(sql).unwrap(), [shown], "{sql}");
+        }
+    }
+
+    /// By hand; so does DuckDB, for which such a time is one of a clock in Berlin.
+    #[test]
+    fn a_text_or_a_date_beside_a_time_is_in_its_zone() {
+        // Midnight in Berlin is 22:00 UTC of the day before.
+        const T: &str = "(SELECT timestamptz '2026-09-09T22:00:00Z' AS t) AS s";
+        const BERLIN: &str = "t AT TIME ZONE 'Europe/Berlin'";
+        for (condition, holds) in [
+            (format!("{BERLIN} = '2026-09-10'"), "true"),
+            (format!("{BERLIN} = date '2026-09-10'"), "true"),
+            (format!("{BERLIN} < '2026-09-10'"), "false"),
+            (format!("'2026-09-10' <= {BERLIN}"), "true"),
+            (
+                format!("{BERLIN} BETWEEN '2026-09-10' AND '2026-09-11'"),
+                "true",
+            ),
+            (format!("{BERLIN} IN ('2026-09-10', '2026-09-11')"), "true"),
+            (
+                format!("date_trunc('day', {BERLIN}) = '2026-09-10'"),
+                "true",
+            ),
+            (
+                format!("date_trunc('day', {BERLIN}) = date '2026-09-10'"),
+                "true",
+            ),
+            (
+                format!("date_trunc('month', {BERLIN}) = '2026-09-01'"),
+                "true",
+            ),
+            (format!("({BERLIN})::date = '2026-09-10'"), "true"),
+            (format!("{BERLIN} = '2026-09-09T22:00:00Z'"), "true"),
+            (
+                format!("{BERLIN} = timestamp '2026-09-09 22:00:00'"),
+                "true",
+            ),
+            (format!("{BERLIN} = t"), "true"),
+            (format!("extract(day FROM {BERLIN}) = 10"), "true"),
+            ("t = '2026-09-09 22:00:00'".to_string(), "true"),
+            ("t > date '2026-09-09'".to_string(), "true"),
+        ] {
+            let sql = format!("SELECT {condition} FROM {T}");
+            assert_eq!(ask(&sql).unwrap(), [holds], "{sql}");
+            let filtered = format!("SELECT count(*) > 0 FROM {T} WHERE {condition}");
+            assert_eq!(ask(&filtered).unwrap(), [holds], "{filtered}");
         }
     }
 }

@@ -6,5 +6,6 @@ pub(super) mod copartitioned_join;
 pub(in crate::engine) mod drop_join_ordering;
 pub(super) mod dynamic_filter;
 pub(in crate::engine) mod group_limits;
+pub(in crate::engine) mod preceding_frames;
 pub(super) mod scan_filter;
 pub(in crate::engine) mod sort_fetch;

@@ -13,7 +13,7 @@ use crate::engine::exec;
 use crate::engine::planning::dynamic_filter::DynamicFilter;
 use crate::engine::planning::{
     aggregate_build_side, constant_keys, copartitioned_join, drop_join_ordering, group_limits,
-    scan_filter, sort_fetch,
+    preceding_frames, scan_filter, sort_fetch,
 };
 use crate::engine::workarounds::functional_dependencies::PLAIN_COLUMNS;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
@@ -68,6 +68,7 @@ fn planning(copartitioned: bool) -> Rules {
     }
     let behind: Rules = vec![
         Arc::new(EnsureRequirements::new()),
+        Arc::new(preceding_frames::RULE),
         Arc::new(sort_fetch::PUT_BACK),
         Arc::new(CombinePartialFinalAggregate::new()),
         Arc::new(OptimizeAggregateOrder::new()),

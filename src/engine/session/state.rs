@@ -17,7 +17,7 @@ use crate::engine::logical::not_in::ThreeValuedIn;
 use crate::engine::logical::null_safe_keys::NullSafeKeys;
 use crate::engine::logical::semi_join_pushdown::PushDownSemiJoin;
 use crate::engine::logical::unsigned_division::UnsignedDivision;
-use crate::engine::logical::utc_times::UtcTimes;
+use crate::engine::logical::utc_times::{BesideZones, UtcTimes};
 use crate::engine::logical::window_cost::BoundWindows;
 use crate::engine::rules::findings::RuleFindings;
 use crate::engine::rules::sentence::RuleSentence;
@@ -27,8 +27,8 @@ use crate::engine::workarounds::aggregates;
 use crate::engine::workarounds::boolean_case::BooleanCase;
 use crate::engine::workarounds::cast_bounds::CastBounds;
 use crate::engine::workarounds::count_distinct;
-use crate::engine::workarounds::date_intervals::HoursOfDates;
-use crate::engine::workarounds::date_part::DatePart;
+use crate::engine::workarounds::date_intervals::DateArithmetic;
+use crate::engine::workarounds::date_part::{DatePart, Extract};
 use crate::engine::workarounds::date_trunc::UtcTrunc;
 use crate::engine::workarounds::decimal_floats::DecimalsBesideFloats;
 use crate::engine::workarounds::durations::{DAYS_AND_TIME, PartsOfDurations};
@@ -188,10 +188,11 @@ pub(crate) fn session_state(
     analyzer.add_function_rewrite(Arc::new(WriteOut));
     analyzer.add_function_rewrite(Arc::new(PartsOfDurations));
     analyzer.add_function_rewrite(Arc::new(IntervalsByLength));
-    analyzer.add_function_rewrite(Arc::new(HoursOfDates));
+    analyzer.add_function_rewrite(Arc::new(DateArithmetic));
     analyzer.add_function_rewrite(Arc::new(DecimalsBesideFloats));
     analyzer.add_function_rewrite(Arc::new(BoundWindows));
     analyzer.add_function_rewrite(Arc::new(RangeFrames));
+    analyzer.add_function_rewrite(Arc::new(BesideZones));
     analyzer.add_function_rewrite(Arc::new(ToCharPatterns));
     analyzer.add_function_rewrite(Arc::new(UnsignedDivision));
     analyzer.add_function_rewrite(Arc::new(BooleanCase));
@@ -208,6 +209,8 @@ pub(crate) fn session_state(
     // Behind those that may make NULLs.
     analyzer.rules.push(Arc::new(ThreeValuedIn));
     analyzer.rules.push(Arc::new(ConditionValues));
+    let expressions = builder.expr_planners().get_or_insert_default();
+    expressions.insert(0, Arc::new(Extract));
     let planners = builder.relation_planners().get_or_insert_default();
     planners.push(Arc::new(ForgetDependencies));
     builder.build()

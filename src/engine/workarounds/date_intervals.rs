@@ -1,6 +1,7 @@
-//! `current_date - interval '36 hours'` is a time, as in PostgreSQL and DuckDB.
+//! `current_date - interval '36 hours'` is a time, `current_date - date '2026-09-01'` a number of days, as in PostgreSQL and DuckDB.
 //!
-//! DataFusion 55.2 gives a date and drops the hours. A date becomes a time first, unless the interval is whole days.
+//! DataFusion 55.2 gives a date for the first and drops the hours. A date becomes a time first, unless the interval is whole days. The second is a duration there, which
+//! it compares with a number of seconds in a SELECT and with none in a WHERE.
 
 use datafusion::arrow::datatypes::{DataType, TimeUnit};
 use datafusion::common::config::ConfigOptions;
@@ -10,13 +11,13 @@ use datafusion::logical_expr::expr::BinaryExpr;
 use datafusion::logical_expr::expr_rewriter::FunctionRewrite;
 use datafusion::logical_expr::{Cast, Expr, ExprSchemable, Operator};
 
-/// Turns a date into a time where hours may be added.
+/// Turns a date into a time where hours may be added, and both dates of a difference into numbers of days.
 #[derive(Debug)]
-pub(in crate::engine) struct HoursOfDates;
+pub(in crate::engine) struct DateArithmetic;
 
-impl FunctionRewrite for HoursOfDates {
+impl FunctionRewrite for DateArithmetic {
     fn name(&self) -> &str {
-        "hours_of_dates"
+        "date_arithmetic"
     }
 
     fn rewrite(
@@ -30,12 +31,18 @@ impl FunctionRewrite for HoursOfDates {
         };
         let is_date = |expr: &Expr| {
             let data_type = expr.get_type(schema);
-            data_type.is_ok_and(|t| matches!(t, DataType::Date32 | DataType::Date64))
+            data_type.is_ok_and(|t| t == DataType::Date32)
         };
         let may_have_hours = |expr: &Expr| {
             let data_type = expr.get_type(schema);
             data_type.is_ok_and(|t| matches!(t, DataType::Interval(_))) && !is_whole_days(expr)
         };
+        if *op == Operator::Minus && is_date(right) && is_date(left) {
+            for date in [left, right] {
+                **date = Expr::Cast(Cast::new(std::mem::take(date), DataType::Int64));
+            }
+            return Ok(Transformed::yes(expr));
+        }
         let date = match op {
             // The right side first: of `a + b + c ..` it is the short one.
             Operator::Plus | Operator::Minus if may_have_hours(right) && is_date(left) => left,
@@ -91,6 +98,34 @@ mod tests {
         ] {
             let sql = format!("SELECT {term} FROM (SELECT interval '1 hour' AS i) AS t");
             assert_eq!(ask(&sql).unwrap(), [shown], "{sql}");
+        }
+    }
+
+    /// By hand; so do PostgreSQL and DuckDB.
+    #[test]
+    fn dates_are_days_apart() {
+        const T: &str = "(SELECT timestamp '2026-09-10 13:00:00' AS t, NULL::date AS none) AS s";
+        for (term, shown) in [
+            ("date '2026-09-10' - date '2026-09-01'", "9"),
+            ("t::date - date '2026-10-01'", "-21"),
+            ("(t::date - date '2026-09-01') / 7", "1"),
+            ("t::date - none", "NULL"),
+            ("sum(t::date - date '2026-09-01')", "9"),
+            (
+                "count(*) FILTER (WHERE t::date - date '2026-09-01' > 5)",
+                "1",
+            ),
+        ] {
+            let sql = format!("SELECT {term} FROM {T}");
+            assert_eq!(ask(&sql).unwrap(), [shown], "{sql}");
+        }
+        for (condition, shown) in [
+            ("= 9", vec!["1"]),
+            ("> 9", vec![]),
+            ("BETWEEN 1 AND 9", vec!["1"]),
+        ] {
+            let sql = format!("SELECT 1 FROM {T} WHERE t::date - date '2026-09-01' {condition}");
+            assert_eq!(ask(&sql).unwrap(), shown, "{sql}");
         }
     }
 }

@@ -30,25 +30,16 @@ impl FunctionRewrite for DecimalsBesideFloats {
         };
         let types = sides.iter().map(|side| side.get_type(schema));
         let types: Vec<DataType> = types.collect::<Result<_>>().unwrap_or_default();
-        let is_asked = types.iter().any(DataType::is_floating) && types.iter().any(is_decimal);
+        let is_asked =
+            types.iter().any(DataType::is_floating) && types.iter().any(DataType::is_decimal);
         for (side, data_type) in sides.iter_mut().zip(&types) {
-            if is_asked && is_decimal(data_type) {
+            if is_asked && data_type.is_decimal() {
                 let decimal = Box::new(std::mem::take(*side));
                 **side = Expr::Cast(Cast::new(decimal, DataType::Float64));
             }
         }
         Ok(Transformed::new_transformed(expr, is_asked))
     }
-}
-
-fn is_decimal(data_type: &DataType) -> bool {
-    matches!(
-        data_type,
-        DataType::Decimal32(..)
-            | DataType::Decimal64(..)
-            | DataType::Decimal128(..)
-            | DataType::Decimal256(..)
-    )
 }
 
 #[cfg(test)]
@@ -72,6 +63,27 @@ mod tests {
         ] {
             let sql = format!("SELECT {condition} FROM {T}");
             assert_eq!(ask(&sql).unwrap(), [answer], "{sql}");
+        }
+    }
+
+    /// By hand; so do PostgreSQL and DuckDB.
+    #[test]
+    fn decimals_and_texts_are_keys_beside_floats() {
+        const A: &str = "(SELECT CAST(1.5 AS DECIMAL(9, 2)) AS d, '1.5' AS s UNION ALL SELECT CAST(2.5 AS DECIMAL(9, 2)), 'nan') AS a";
+        const B: &str = "(VALUES (1.5e0), ('NaN'::double)) AS b(f)";
+        for (sql, rows) in [
+            (
+                format!("SELECT a.d, b.f FROM {A} JOIN {B} ON a.d = b.f"),
+                vec!["1.50 | 1.5"],
+            ),
+            (
+                format!("SELECT a.s, b.f FROM {A} JOIN {B} ON a.s::double = b.f ORDER BY 1"),
+                vec!["1.5 | 1.5", "nan | NaN"],
+            ),
+            ("SELECT NULL EXCEPT SELECT 2.5".to_string(), vec!["NULL"]),
+            ("SELECT NULL INTERSECT SELECT 2.5".to_string(), vec![]),
+        ] {
+            assert_eq!(ask(&sql).unwrap(), rows, "{sql}");
         }
     }
 }

@@ -55,7 +55,7 @@ impl FunctionRewrite for IntervalsByLength {
 }
 
 /// What an expression compares; None of one that compares nothing.
-pub(super) fn compared(expr: &mut Expr) -> Option<Vec<&mut Expr>> {
+pub(in crate::engine) fn compared(expr: &mut Expr) -> Option<Vec<&mut Expr>> {
     Some(match expr {
         Expr::BinaryExpr(BinaryExpr { left, op, right }) if compares(*op) => vec![left, right],
         Expr::Between(Between {

@@ -233,6 +233,8 @@ class Expressions:
             values = [self.value_near(scope, a) for _ in range(self.rng.randint(1, 5))]
             if self.chance(0.12):
                 values.append(literal(None, a.type))
+            if self.chance(0.15):
+                return Expr("any_list", [a, self.rng.choice(["=", "=", "<>", "<", "<=", ">", ">="]), *values], BOOL)
             return Expr("not_in" if self.chance(0.3) else "in", [a, *values], BOOL)
         if draw < 0.48:
             low, high = self.value_near(scope, a), self.value_near(scope, a)
@@ -356,7 +358,9 @@ class Expressions:
         elif order and self.chance(0.5) and not aggregate.rough:
             keys = ordered(order)
             if order[0].type in (INT, I32) and order[0].mag < 9 and self.chance(0.4):
-                frame = f"RANGE BETWEEN {self.rng.randint(0, 5)} PRECEDING AND {self.rng.choice(['CURRENT ROW', '2 FOLLOWING', 'UNBOUNDED FOLLOWING'])}"
+                start = self.rng.choice(["UNBOUNDED", *range(6)])
+                ends = ["CURRENT ROW", "2 FOLLOWING", "UNBOUNDED FOLLOWING", *(["1 PRECEDING"] if start != 0 else [])]
+                frame = f"RANGE BETWEEN {start} PRECEDING AND {self.rng.choice(ends)}"
         return Expr("over", [aggregate, condition, partition, keys, frame], aggregate.type, mag=aggregate.mag, rough=aggregate.rough)
 
     def frame(self):

@@ -123,6 +123,14 @@ class Renderer:
     def expr_not_in(self, e):
         return f"({self.expr(e.args[0])} NOT IN ({', '.join(map(self.expr, e.args[1:]))}))"
 
+    def expr_any_list(self, e):
+        value, op, *elements = e.args
+        return f"({self.expr(value)} {op} ANY ([{', '.join(map(self.expr, elements))}]))"
+
+    def expr_quantified(self, e):
+        value, op, quantifier, query = e.args
+        return f"({self.expr(value)} {op} {quantifier} ({self.query(query)}))"
+
     def expr_row_in_query(self, e):
         *values, query = e.args
         return f"(({', '.join(map(self.expr, values))}) IN ({self.query(query)}))"

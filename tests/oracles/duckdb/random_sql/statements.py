@@ -242,6 +242,8 @@ class Statements:
                     p, j = self.rng.choice(shared)
                     query.where = [*query.where, Expr("eq", [ref(*j), ref(*p)], BOOL)]
                     query.grouping, query.group, query.having = None, [], []
+                if value.type != BOOL and self.chance(0.15):
+                    return Expr("quantified", [ref(*o), self.rng.choice(["=", "<>", "<", "<=", ">", ">="]), self.rng.choice(["ANY", "ALL", "ALL"]), query], BOOL)
                 return Expr(self.rng.choice(["in_query", "in_query", "not_in_query"]), [ref(*o), query], BOOL)
             query, kind = self.scalar_query(inner, where, o, i)
             left = self.plain.any_column(scope, (kind,))
