@@ -5,10 +5,9 @@
 //! UTC: [`UtcTimes`] runs after types are coerced, which makes such casts, too.
 //!
 //! A text or a date beside a time is in the zone of that time: `start_time AT TIME ZONE 'Europe/Berlin' >= '2026-09-11'` begins with the day in Berlin. DataFusion has it so for texts,
-//! but compares dates with what a clock in UTC shows. Only a text that is itself shown in a zone, `'2026-09-11' AT TIME ZONE 'Europe/Berlin'`, is UTC. [`BesideZones`] sees to both before
-//! types are coerced.
+//! but compares dates with what a clock in UTC shows. Only a text that is itself shown in a zone, `'2026-09-11' AT TIME ZONE 'Europe/Berlin'`, is UTC. [`dates_in_zone`] and [`UtcTexts`] see
+//! to both before types are coerced.
 
-use crate::engine::workarounds::interval_order::compared;
 use datafusion::arrow::datatypes::{DataType, TimeUnit};
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
@@ -98,46 +97,45 @@ fn by_utc(cast: &Cast, unit: TimeUnit) -> Expr {
     Expr::Cast(Cast::new(Box::new(in_utc), target))
 }
 
-/// Casts texts that are shown in a zone through UTC, and dates into the zone of the time beside them.
+/// Casts texts that are shown in a zone through UTC.
 #[derive(Debug)]
-pub(in crate::engine) struct BesideZones;
+pub(in crate::engine) struct UtcTexts;
 
-impl FunctionRewrite for BesideZones {
+impl FunctionRewrite for UtcTexts {
     fn name(&self) -> &str {
-        "beside_zones"
+        "utc_texts"
     }
 
     fn rewrite(
         &self,
-        mut expr: Expr,
+        expr: Expr,
         schema: &DFSchema,
         _: &ConfigOptions,
     ) -> Result<Transformed<Expr>> {
-        if let Some((cast, unit)) = target(&expr) {
-            let is_text = cast.expr.get_type(schema)?.is_string();
-            return Ok(match is_text {
-                true => Transformed::yes(by_utc(cast, unit)),
-                false => Transformed::no(expr),
-            });
-        }
-        let Some(mut sides) = compared(&mut expr) else {
+        let Some((cast, unit)) = target(&expr) else {
             return Ok(Transformed::no(expr));
         };
-        let types = sides.iter().map(|side| side.get_type(schema));
-        let types: Vec<DataType> = types.collect::<Result<_>>().unwrap_or_default();
-        let zoned = types.iter().find(|kind| is_zoned(kind)).cloned();
-        let mut dates = types.iter().map(|kind| *kind == DataType::Date32);
-        let Some(zoned) = zoned.filter(|_| dates.any(|is_date| is_date)) else {
-            return Ok(Transformed::no(expr));
-        };
-        for (side, kind) in sides.iter_mut().zip(&types) {
-            if *kind == DataType::Date32 {
-                let date = Box::new(std::mem::take(*side));
-                **side = Expr::Cast(Cast::new(date, zoned.clone()));
-            }
-        }
-        Ok(Transformed::yes(expr))
+        Ok(match cast.expr.get_type(schema)?.is_string() {
+            true => Transformed::yes(by_utc(cast, unit)),
+            false => Transformed::no(expr),
+        })
     }
+}
+
+/// Casts the dates of a comparison with times in a zone into that zone. Whether there are such.
+pub(in crate::engine) fn dates_in_zone(sides: &mut [&mut Expr], types: &[DataType]) -> bool {
+    let Some(zoned) = types.iter().find(|kind| is_zoned(kind)) else {
+        return false;
+    };
+    let mut is_changed = false;
+    for (side, kind) in sides.iter_mut().zip(types) {
+        if *kind == DataType::Date32 {
+            let date = Box::new(std::mem::take(*side));
+            **side = Expr::Cast(Cast::new(date, zoned.clone()));
+            is_changed = true;
+        }
+    }
+    is_changed
 }
 
 #[cfg(test)]

@@ -22,11 +22,11 @@ use std::sync::{Mutex, MutexGuard};
 pub(in crate::engine) struct TieredPool {
     bytes: usize,
     set_aside: usize,
-    held: Mutex<Held>,
+    held: Mutex<Reserved>,
 }
 
 #[derive(Debug, Default)]
-struct Held {
+struct Reserved {
     /// How many there are that can spill, and what they hold together.
     spillers: usize,
     spillable: usize,
@@ -52,12 +52,12 @@ impl TieredPool {
         bytes / (8 * threads)
     }
 
-    fn held(&self) -> MutexGuard<'_, Held> {
+    fn held(&self) -> MutexGuard<'_, Reserved> {
         self.held.lock().unwrap_or_else(|e| e.into_inner())
     }
 
     /// What a reservation may still grow by.
-    fn left(&self, reservation: &MemoryReservation, held: &Held) -> usize {
+    fn left(&self, reservation: &MemoryReservation, held: &Reserved) -> usize {
         if !reservation.consumer().can_spill() {
             let left = self.bytes.saturating_sub(held.fixed + held.spillable);
             if !merges(reservation.consumer()) {
@@ -83,7 +83,7 @@ fn merges(consumer: &MemoryConsumer) -> bool {
     consumer.name().starts_with("ExternalSorterMerge")
 }
 
-impl Held {
+impl Reserved {
     fn of(&mut self, reservation: &MemoryReservation) -> &mut usize {
         match reservation.consumer().can_spill() {
             true => &mut self.spillable,

@@ -2,44 +2,20 @@
 //!
 //! DataFusion 55.2 makes both decimals of 30 digits, 15 of them behind the point: 0 equals 1e-16, and 1e300, an infinity or NaN is an error.
 
-use super::interval_order::compared;
 use datafusion::arrow::datatypes::DataType;
-use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::Transformed;
-use datafusion::common::{DFSchema, Result};
-use datafusion::logical_expr::expr_rewriter::FunctionRewrite;
-use datafusion::logical_expr::{Cast, Expr, ExprSchemable};
+use datafusion::logical_expr::{Cast, Expr};
 
-/// Casts the decimals of a comparison with floats.
-#[derive(Debug)]
-pub(in crate::engine) struct DecimalsBesideFloats;
-
-impl FunctionRewrite for DecimalsBesideFloats {
-    fn name(&self) -> &str {
-        "decimals_beside_floats"
-    }
-
-    fn rewrite(
-        &self,
-        mut expr: Expr,
-        schema: &DFSchema,
-        _: &ConfigOptions,
-    ) -> Result<Transformed<Expr>> {
-        let Some(mut sides) = compared(&mut expr) else {
-            return Ok(Transformed::no(expr));
-        };
-        let types = sides.iter().map(|side| side.get_type(schema));
-        let types: Vec<DataType> = types.collect::<Result<_>>().unwrap_or_default();
-        let is_asked =
-            types.iter().any(DataType::is_floating) && types.iter().any(DataType::is_decimal);
-        for (side, data_type) in sides.iter_mut().zip(&types) {
-            if is_asked && data_type.is_decimal() {
-                let decimal = Box::new(std::mem::take(*side));
-                **side = Expr::Cast(Cast::new(decimal, DataType::Float64));
-            }
+/// Casts the decimals of a comparison with floats. Whether there are such.
+pub(super) fn as_floats(sides: &mut [&mut Expr], types: &[DataType]) -> bool {
+    let is_asked =
+        types.iter().any(DataType::is_floating) && types.iter().any(DataType::is_decimal);
+    for (side, kind) in sides.iter_mut().zip(types) {
+        if is_asked && kind.is_decimal() {
+            let decimal = Box::new(std::mem::take(*side));
+            **side = Expr::Cast(Cast::new(decimal, DataType::Float64));
         }
-        Ok(Transformed::new_transformed(expr, is_asked))
     }
+    is_asked
 }
 
 #[cfg(test)]

@@ -8,79 +8,24 @@ use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{
     DECIMAL128_MAX_PRECISION, DataType, Int64Type, IntervalMonthDayNanoType, IntervalUnit, TimeUnit,
 };
-use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::Transformed;
-use datafusion::common::{DFSchema, Result, ScalarValue, exec_err};
-use datafusion::logical_expr::expr::{Between, BinaryExpr, InList, ScalarFunction};
-use datafusion::logical_expr::expr_rewriter::FunctionRewrite;
+use datafusion::common::{Result, ScalarValue, exec_err};
+use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::{
-    ColumnarValue, Expr, ExprSchemable, Operator, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl,
-    Signature, Volatility,
+    ColumnarValue, Expr, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
 use std::sync::{Arc, LazyLock};
 
-/// Compares lengths where one side is an interval.
-#[derive(Debug)]
-pub(in crate::engine) struct IntervalsByLength;
-
-impl FunctionRewrite for IntervalsByLength {
-    fn name(&self) -> &str {
-        "intervals_by_length"
+/// Makes lengths of the sides of a comparison if one is an interval and the others have a length. Whether it has.
+pub(super) fn by_length(sides: &mut [&mut Expr], types: &[DataType]) -> bool {
+    let is_asked = types.iter().all(has_length)
+        && types
+            .iter()
+            .any(|kind| matches!(kind, DataType::Interval(_)));
+    for side in sides.iter_mut().filter(|_| is_asked) {
+        let args = vec![std::mem::take(*side)];
+        **side = Expr::ScalarFunction(ScalarFunction::new_udf(LENGTH.clone(), args));
     }
-
-    fn rewrite(
-        &self,
-        mut expr: Expr,
-        schema: &DFSchema,
-        _: &ConfigOptions,
-    ) -> Result<Transformed<Expr>> {
-        let Some(mut sides) = compared(&mut expr) else {
-            return Ok(Transformed::no(expr));
-        };
-        // Few comparisons have a first side with a length: of the others no more types are asked.
-        let mut is_interval = false;
-        let is_asked = sides.iter().all(|side| {
-            let data_type = side.get_type(schema);
-            is_interval |= matches!(data_type, Ok(DataType::Interval(_)));
-            data_type.is_ok_and(|t| has_length(&t))
-        }) && is_interval;
-        if is_asked {
-            for side in &mut sides {
-                let args = vec![std::mem::take(*side)];
-                **side = Expr::ScalarFunction(ScalarFunction::new_udf(LENGTH.clone(), args));
-            }
-        }
-        Ok(Transformed::new_transformed(expr, is_asked))
-    }
-}
-
-/// What an expression compares; None of one that compares nothing.
-pub(in crate::engine) fn compared(expr: &mut Expr) -> Option<Vec<&mut Expr>> {
-    Some(match expr {
-        Expr::BinaryExpr(BinaryExpr { left, op, right }) if compares(*op) => vec![left, right],
-        Expr::Between(Between {
-            expr, low, high, ..
-        }) => vec![expr, low, high],
-        Expr::InList(InList { expr, list, .. }) => {
-            std::iter::once(&mut **expr).chain(list).collect()
-        }
-        _ => return None,
-    })
-}
-
-fn compares(op: Operator) -> bool {
-    use Operator as O;
-    matches!(
-        op,
-        O::Eq
-            | O::NotEq
-            | O::Lt
-            | O::LtEq
-            | O::Gt
-            | O::GtEq
-            | O::IsDistinctFrom
-            | O::IsNotDistinctFrom
-    )
+    is_asked
 }
 
 fn has_length(data_type: &DataType) -> bool {

@@ -19,12 +19,12 @@ const RENEWED: Duration = Duration::from_secs(30);
 /// A lease; given back when it goes.
 #[derive(Debug)]
 pub(in crate::lake) struct Lease {
-    held: Arc<Held>,
+    held: Arc<LeaseFile>,
     renewing: Option<JoinHandle<()>>,
 }
 
 #[derive(Debug)]
-struct Held {
+struct LeaseFile {
     store: Store,
     path: String,
     /// It was not renewed in time, once: whatever happens afterwards, it does not hold.
@@ -43,7 +43,7 @@ impl Lease {
         // The time at which it begins stays in the file; that of the file is the time at which it was renewed.
         let start = super::time::micros(store.time()?);
         store.put_if_absent(&path, start.to_string().as_bytes())?;
-        let held = Arc::new(Held {
+        let held = Arc::new(LeaseFile {
             store: store.clone(),
             path,
             lost: AtomicBool::new(false),
@@ -76,7 +76,7 @@ impl Lease {
     }
 }
 
-impl Held {
+impl LeaseFile {
     fn renew_until_the_end(&self) {
         let Ok(mut ended) = self.ended.lock() else {
             return;
