@@ -2,6 +2,7 @@
 
 use super::other_functions::instead_of;
 use crate::error::{Error, nearest};
+use chrono::NaiveDateTime;
 use datafusion::common::SchemaError;
 use datafusion::error::DataFusionError;
 use datafusion::sql::sqlparser::parser::ParserError;
@@ -167,6 +168,13 @@ fn plainer(text: String) -> String {
         return "not supported: a LIMIT or OFFSET that is no number; keep rows by `QUALIFY row_number() OVER (ORDER BY ..) <= (SELECT ..)`".into();
     }
     if let Some(given) = between("arsing timestamp from '", "': ") {
+        let is_time =
+            NaiveDateTime::parse_from_str(&given.replace('T', " "), "%Y-%m-%d %H:%M:%S%.f");
+        if is_time.is_ok() {
+            return format!(
+                "`{given}` is no time of that zone, or two: the clock is changed then; write its offset, `{given}+01:00`"
+            );
+        }
         return format!(
             "`{given}` is not a valid timestamp; expected `2026-09-01` or `2026-09-01 12:00:00`"
         );

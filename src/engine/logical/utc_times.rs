@@ -232,4 +232,13 @@ mod tests {
             assert_eq!(ask(&filtered).unwrap(), [holds], "{filtered}");
         }
     }
+
+    #[test]
+    fn a_text_that_the_clock_shows_twice_or_never_is_refused() {
+        for time in ["2026-10-25 02:30:00", "2026-03-29 02:30:00"] {
+            let sql = format!("SELECT now() AT TIME ZONE 'Europe/Berlin' > '{time}'");
+            let error = ask(&sql).unwrap_err();
+            assert!(error.contains("the clock is changed then"), "{error}");
+        }
+    }
 }

@@ -39,6 +39,7 @@ use crate::engine::workarounds::in_lists::SeparateLists;
 use crate::engine::workarounds::interval_order::LENGTH;
 use crate::engine::workarounds::kept_nulls::KeptNulls;
 use crate::engine::workarounds::keys_of_one_name;
+use crate::engine::workarounds::literal_keys;
 use crate::engine::workarounds::null_equality::KeysOfEqualsAlone;
 use crate::engine::workarounds::order_twice::OrderOnce;
 use crate::engine::workarounds::percentile_cont::ExactPercentileCont;
@@ -131,6 +132,7 @@ fn optimizer_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
         }
     }
     keys_of_one_name::correct(&mut rules);
+    literal_keys::keep(&mut rules);
     let outer = rules
         .iter()
         .position(|rule| rule.name() == EliminateOuterJoin::new().name());

@@ -2,6 +2,7 @@
 
 pub(in crate::engine) mod all_sets;
 pub(in crate::engine) mod cast_names;
+mod distinct_order;
 pub mod factors;
 pub(in crate::engine) mod from_first;
 pub(super) mod front_matter;

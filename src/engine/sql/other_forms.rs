@@ -1,13 +1,13 @@
 //! Forms of PostgreSQL and DuckDB that DataFusion 55.2 does not plan, or plans badly, in a form that it plans well.
 //!
 //! The order of rows in EXISTS means nothing: `EXISTS (SELECT 1 .. ORDER BY x LIMIT 1)` has none. A field of an element, `components[1].stripe_count`, is
-//! `components[1]['stripe_count']`. `UBIGINT` is `BIGINT UNSIGNED`. [`quantified`] has the comparisons with ANY and ALL, [`row_values`] those of several columns with IN.
+//! `components[1]['stripe_count']`. `UBIGINT` is `BIGINT UNSIGNED`. [`quantified`] has the comparisons with ANY and ALL, [`row_values`] those of rows, [`distinct_order`] the ORDER BY of SELECT DISTINCT.
 
-use super::{quantified, row_values};
+use super::{distinct_order, quantified, row_values};
 use crate::engine::udf::statement::normal;
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{
-    AccessExpr, DataType, Expr, Select, Subscript, Value, VisitorMut,
+    AccessExpr, DataType, Expr, Query, Select, Subscript, Value, VisitorMut,
 };
 use std::ops::ControlFlow;
 
@@ -20,6 +20,11 @@ struct Forms;
 
 impl VisitorMut for Forms {
     type Break = ();
+
+    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
+        distinct_order::by_position(query);
+        ControlFlow::Continue(())
+    }
 
     fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<()> {
         row_values::plan_as_exists(select);
@@ -50,7 +55,8 @@ impl VisitorMut for Forms {
             }
             _ => {}
         }
-        if let Some(written) = quantified::planned_as(expr) {
+        if let Some(written) = quantified::planned_as(expr).or_else(|| row_values::by_columns(expr))
+        {
             *expr = written;
         }
         ControlFlow::Continue(())

@@ -12,6 +12,10 @@ const WRITE: &str = "a subquery that uses columns of the query around it in this
     conditions `=` of its WHERE; otherwise write a LEFT JOIN with GROUP BY, or `row_number() OVER (PARTITION BY .. ORDER BY ..) = 1` \
     for the first row of each";
 
+/// The same where a list is unnested.
+const WRITE_UNNEST: &str = "unnest of a row's list in FROM; write it in the select list, `SELECT job_id, unnest(ost_list) AS ost FROM ..`, in a subquery if \
+    more is asked of it";
+
 /// Parts of the messages in which DataFusion speaks of such a subquery.
 const MESSAGES: &[&str] = &[
     "does not support logical expression ScalarSubquery(",
@@ -29,9 +33,20 @@ pub(in crate::engine) fn named(error: DataFusionError, plan: &LogicalPlan) -> Da
     let lost = matches!(root, DataFusionError::SchemaError(..))
         || MESSAGES.iter().any(|message| text.contains(message));
     match lost && has_correlated(plan) {
+        true if has_list_of_row(plan) => DataFusionError::NotImplemented(WRITE_UNNEST.into()),
         true => DataFusionError::NotImplemented(WRITE.into()),
         false => error,
     }
+}
+
+/// Whether a list of the row around is unnested in FROM.
+fn has_list_of_row(plan: &LogicalPlan) -> bool {
+    let mut found = false;
+    let visited = plan.apply_with_subqueries(|node| {
+        found |= matches!(node, LogicalPlan::Unnest(_)) && !node.all_out_ref_exprs().is_empty();
+        Ok(TreeNodeRecursion::Continue)
+    });
+    visited.is_ok() && found
 }
 
 /// Whether a plan has a subquery that uses columns of the query around it, in an expression or behind LATERAL.
@@ -134,6 +149,21 @@ mod tests {
             let sql = format!("{TABLES} SELECT k FROM a WHERE {condition} ORDER BY k NULLS LAST");
             let found = ask(&sql).unwrap_or_else(|e| panic!("{condition}: {e}"));
             assert_eq!(found.join(" "), answer, "{condition}");
+        }
+    }
+
+    #[test]
+    fn lists_are_unnested_in_the_select_list() {
+        const T: &str = "(VALUES (1, [1, 2]), (2, [3])) AS t(x, l)";
+        for sql in [
+            format!("SELECT t.x, u.v FROM {T}, unnest(t.l) AS u(v)"),
+            format!("SELECT x, (SELECT sum(v) FROM unnest(l) AS u(v)) FROM {T}"),
+        ] {
+            let error = ask(&sql).unwrap_err();
+            assert!(
+                error.contains("write it in the select list"),
+                "{sql}: {error}"
+            );
         }
     }
 }

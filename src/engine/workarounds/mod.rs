@@ -26,6 +26,7 @@ pub(in crate::engine) mod interval_order;
 pub(in crate::engine) mod kept_nulls;
 pub(in crate::engine) mod keys_of_one_name;
 pub(in crate::engine) mod keywords;
+pub(in crate::engine) mod literal_keys;
 mod moving_frames;
 pub(in crate::engine) mod null_equality;
 pub(in crate::engine) mod order_twice;
