@@ -133,14 +133,17 @@ fn value(expr: Expr, schema: &DFSchema) -> Result<Expr> {
             }) if has_one_row(&subquery, false)? => {
                 binary_expr(*expr, op, Expr::ScalarSubquery(subquery))
             }
-            Expr::SetComparison(found) => match by_extremes(&found)? {
-                Some(comparison) => comparison,
-                None => {
-                    return plan_err!(
-                        "ANY and ALL with a subquery that uses columns of the query around it can stand in WHERE and HAVING; here compare with `(SELECT max(..) ..)` or `(SELECT min(..) ..)`"
-                    );
+            Expr::SetComparison(found) => {
+                let subquery = apart(found.subquery)?;
+                match by_extremes(&SetComparison { subquery, ..found })? {
+                    Some(comparison) => comparison,
+                    None => {
+                        return plan_err!(
+                            "ANY and ALL with a subquery that uses columns of the query around it can stand in WHERE and HAVING; here compare with `(SELECT max(..) ..)` or `(SELECT min(..) ..)`"
+                        );
+                    }
                 }
-            },
+            }
             expr => return Ok(Transformed::no(expr)),
         }))
     })?;

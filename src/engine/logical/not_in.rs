@@ -214,14 +214,13 @@ fn written_out(expr: Expr, only_true: bool, schema: &DFSchema) -> Result<Expr> {
         }
         Expr::SetComparison(found) => {
             let expr = inner(found.expr, false)?;
-            let found = SetComparison { expr, ..found };
-            match by_extremes(&found)? {
-                Some(comparison) => comparison,
-                None => Expr::SetComparison(SetComparison {
-                    subquery: apart(found.subquery)?,
-                    ..found
-                }),
-            }
+            let subquery = apart(found.subquery)?;
+            let found = SetComparison {
+                expr,
+                subquery,
+                ..found
+            };
+            by_extremes(&found)?.unwrap_or(Expr::SetComparison(found))
         }
         Expr::BinaryExpr(BinaryExpr {
             left,

@@ -9,7 +9,6 @@
 //! true of no rows at all, and NULL if it would be true but for a row that is NULL. `x > ANY (S)` is `NOT x <= ALL (S)`. A subquery that depends on the row around it stays as it is, for
 //! DataFusion makes joins of its aggregates under `=` alone.
 
-use super::not_in::apart;
 use crate::engine::workarounds::aggregates;
 use datafusion::common::{Result, ScalarValue};
 use datafusion::functions_aggregate::expr_fn::count;
@@ -20,7 +19,7 @@ use datafusion::logical_expr::{
 };
 use std::sync::Arc;
 
-/// Such a comparison; None of one that is `= ANY` or `<> ALL`, or that depends on the row around it.
+/// Such a comparison, the column of whose subquery has a name of its own; None of one that is `= ANY` or `<> ALL`, or that depends on the row around it.
 pub(super) fn by_extremes(found: &SetComparison) -> Result<Option<Expr>> {
     let is_any = matches!(found.quantifier, SetQuantifier::Any);
     let operator = match is_any {
@@ -39,7 +38,7 @@ pub(super) fn by_extremes(found: &SetComparison) -> Result<Option<Expr>> {
     let (Some(operator), true) = (operator, is_ordered && is_fixed) else {
         return Ok(None);
     };
-    let rows = apart(found.subquery.clone())?;
+    let rows = &found.subquery;
     let (table, field) = rows.subquery.schema().qualified_field(0);
     let row = || Expr::Column((table, field).into());
     let mut functions = [max_udaf(), min_udaf()];
@@ -48,7 +47,7 @@ pub(super) fn by_extremes(found: &SetComparison) -> Result<Option<Expr>> {
     let mut all = lit(true);
     for (extreme, is_asked) in [(max, is_largest), (min, is_least)] {
         if is_asked {
-            let extreme = of_rows(&rows, vec![extreme.call(vec![row()])], |mut found| {
+            let extreme = of_rows(rows, vec![extreme.call(vec![row()])], |mut found| {
                 Ok(found.swap_remove(0))
             })?;
             all = all.and(binary_expr(Expr::clone(&found.expr), operator, extreme));
@@ -56,12 +55,12 @@ pub(super) fn by_extremes(found: &SetComparison) -> Result<Option<Expr>> {
     }
     if field.is_nullable() {
         let counts = vec![count(lit(1_i64)), count(row())];
-        all = all.and(of_rows(&rows, counts, |counts| {
+        all = all.and(of_rows(rows, counts, |counts| {
             let null = lit(ScalarValue::Boolean(None));
             when(counts[0].clone().eq(counts[1].clone()), lit(true)).otherwise(null)
         })?);
     }
-    let none = of_rows(&rows, vec![count(lit(1_i64))], |mut found| {
+    let none = of_rows(rows, vec![count(lit(1_i64))], |mut found| {
         Ok(found.swap_remove(0).eq(lit(0_i64)))
     })?;
     let all = none.or(all);
