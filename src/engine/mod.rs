@@ -408,7 +408,7 @@ impl Engine {
         local_files::add(&mut statement, self.local_files, &state, catalogs.as_ref()).await?;
         state.register_catalog_list(catalogs);
         from_first::write_out(&mut statement);
-        other_forms::write_out(&mut statement);
+        other_forms::write_out(&mut statement)?;
         named_windows::write_out(&mut statement);
         nested_with::told_apart(&mut statement);
         let by_all = order_all::mark(&mut statement)?;

@@ -6,6 +6,9 @@
 //! Each part in turn merges what it wrote to disk, as many files at once as it gets memory for, and can do with two: where the parts
 //! came to that at the same time, they had all there was.
 //!
+//! A grouping merges what it wrote to disk under the same name, and takes for it what it can get: its groups get the memory that is set aside for a merge from
+//! what is kept.
+//!
 //! An equal share is little where a plan has sorts and groupings by the dozen, of which most hold nothing at a time: with 4 GiB and 57
 //! of them a sort was refused its first batch, 74 MB, while all together held 400 MB. So one may have more than its share as long as
 //! all together hold at most half of what they may.
@@ -68,13 +71,14 @@ impl TieredPool {
         }
         let limit = self.bytes.saturating_sub(held.fixed.max(self.bytes / 4));
         let share = (limit / held.spillers.max(1)).saturating_sub(reservation.size());
-        // Who holds something can spill it; who does not has to get its first batch from anywhere.
-        let all = match reservation.size() {
-            0 => self.bytes.saturating_sub(held.fixed),
-            _ => limit,
-        };
         let unused = (limit / 2).saturating_sub(held.spillable);
-        share.max(unused).min(all.saturating_sub(held.spillable))
+        let most = share.max(unused);
+        // Who holds much can spill it; who holds little has to get its next batch from anywhere.
+        let all = self.bytes.saturating_sub(held.fixed + held.spillable);
+        let little = self.set_aside.saturating_sub(reservation.size());
+        let first = if reservation.size() == 0 { most } else { 0 };
+        let spillable = most.min(limit.saturating_sub(held.spillable));
+        spillable.max(first.max(little).min(all))
     }
 }
 
@@ -228,6 +232,22 @@ mod tests {
         all[6].try_grow(20).unwrap();
         drop(all);
         assert_eq!(pool.reserved(), 0);
+    }
+
+    /// A grouping that merges what it wrote to disk has a reservation for the merge and one for the groups, which cannot spill then.
+    #[test]
+    fn merges_of_groupings_leave_something_for_their_groups() {
+        let pool: Arc<dyn MemoryPool> = Arc::new(TieredPool::new(800, 2));
+        let merges = [consumer(&pool, true), consumer(&pool, true)];
+        for merge in &merges {
+            merge.try_grow(300).unwrap();
+        }
+        let groups = merges.each_ref().map(MemoryReservation::new_empty);
+        for groups in &groups {
+            groups.try_grow(20).unwrap();
+            groups.try_grow(30).unwrap();
+            assert!(groups.try_grow(1).is_err());
+        }
     }
 
     #[test]

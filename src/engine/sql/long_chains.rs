@@ -19,13 +19,13 @@ const OPERATORS: usize = 300;
 /// Conditions joined by AND: DataFusion estimates the rows by comparing each with all others, part by part.
 const ALL_OF: usize = 500;
 /// Conditions joined by OR.
-const ANY_OF: usize = 2_000;
+pub(super) const ANY_OF: usize = 2_000;
 /// Columns of one CUBE, of which each subset is a grouping.
 const CUBE: usize = 12;
 /// Tables that a part of WITH asks, those that others ask for it included.
 const TABLES: usize = 2_000;
 /// Chains up to this length stay as they are written.
-const SHORT: usize = 32;
+pub(super) const SHORT: usize = 32;
 
 /// Brackets long chains.
 ///
@@ -206,7 +206,7 @@ fn is_column(expr: &Expr) -> bool {
 
 /// Whether a value is a text, or a whole number of 64 bits; None if it is neither. Values of one kind are compared alike one by one and in
 /// a list, where others, fractions among them, may give it another type.
-fn is_text(value: &Expr) -> Option<bool> {
+pub(super) fn is_text(value: &Expr) -> Option<bool> {
     let whole = |value: &Expr| match value {
         Expr::Value(value) => match &value.value {
             Value::Number(digits, _) => digits.parse::<i64>().is_ok(),
@@ -225,7 +225,7 @@ fn is_text(value: &Expr) -> Option<bool> {
 }
 
 /// The same terms joined as a tree.
-fn balanced(mut terms: Vec<Expr>, op: &BinaryOperator) -> Expr {
+pub(super) fn balanced(mut terms: Vec<Expr>, op: &BinaryOperator) -> Expr {
     while terms.len() > 1 {
         let mut pairs = Vec::with_capacity(terms.len().div_ceil(2));
         let mut rest = terms.into_iter();

@@ -5,6 +5,7 @@
 
 use super::{distinct_order, quantified, row_values};
 use crate::engine::udf::statement::normal;
+use crate::error::{Error, Result};
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{
     AccessExpr, DataType, Expr, Query, Select, Subscript, Value, VisitorMut,
@@ -12,26 +13,32 @@ use datafusion::sql::sqlparser::ast::{
 use std::ops::ControlFlow;
 
 /// Writes them so.
-pub(in crate::engine) fn write_out(statement: &mut Statement) {
-    let _ = super::visit::visit_mut(statement, &mut Forms);
+///
+/// # Errors
+/// [`Error::Invalid`] for a list of rows that is too long.
+pub(in crate::engine) fn write_out(statement: &mut Statement) -> Result<()> {
+    match super::visit::visit_mut(statement, &mut Forms) {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(why) => Err(Error::Invalid(why)),
+    }
 }
 
 struct Forms;
 
 impl VisitorMut for Forms {
-    type Break = ();
+    type Break = String;
 
-    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
+    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<String> {
         distinct_order::by_position(query);
         ControlFlow::Continue(())
     }
 
-    fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<()> {
+    fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<String> {
         row_values::plan_as_exists(select);
         ControlFlow::Continue(())
     }
 
-    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<String> {
         match expr {
             Expr::Exists { subquery, .. } => subquery.order_by = None,
             Expr::Cast { data_type, .. } => {
@@ -54,6 +61,9 @@ impl VisitorMut for Forms {
                 }
             }
             _ => {}
+        }
+        if let Some(why) = row_values::refused(expr) {
+            return ControlFlow::Break(why);
         }
         if let Some(written) = quantified::planned_as(expr).or_else(|| row_values::by_columns(expr))
         {

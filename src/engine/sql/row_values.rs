@@ -6,14 +6,17 @@
 //! | `(a, b) < (c, d)` | `a < c OR a = c AND b < d` |
 //! | `(a, b) IN ((1, 2), (3, 4))` | `a = 1 AND b = 2 OR a = 3 AND b = 4` |
 //! | `WHERE (a, b) IN (SELECT c, d FROM ..)` | `EXISTS (SELECT 1 FROM (SELECT c, d FROM ..) AS r(c, d) WHERE r.c = a AND r.d = b)` |
+//! | `WHERE (a, b) IN (` a long list `)` | the same with `VALUES` |
 //!
 //! DataFusion 55.2 compares the first ones as structs, in which a NULL is a value and less than all others, takes columns and literals alone, and does not plan the last.
 //! Where an IN of a subquery would be NULL, EXISTS is false. A WHERE takes both for the same, below AND and OR alike, but not below NOT and in a select list, where such an IN is refused as
-//! before.
+//! before. A list of more than 2,000 rows is refused there too: its conditions would take long to plan.
 
-use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr, Query, Select, UnaryOperator};
+use super::long_chains::{self, ANY_OF, SHORT};
+use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr, Select, UnaryOperator};
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::Parser;
+use std::fmt::Display;
 
 /// Plans so what stands in the WHERE of a SELECT.
 pub(super) fn plan_as_exists(select: &mut Select) {
@@ -49,9 +52,22 @@ pub(super) fn by_columns(expr: &Expr) -> Option<Expr> {
             let equal = list
                 .iter()
                 .map(|of| compared(value, &BinaryOperator::Eq, row(of)?));
-            let equal = equal.collect::<Option<Vec<_>>>()?.into_iter();
-            let any = equal.reduce(|a, b| joined(a, BinaryOperator::Or, b))?;
-            Some(negated_if(*negated, any))
+            let equal = equal.collect::<Option<Vec<_>>>()?;
+            let any = long_chains::balanced(equal, &BinaryOperator::Or);
+            Some(negated_if(*negated, nested(any)))
+        }
+        _ => None,
+    }
+}
+
+/// Why a list of rows is not planned.
+pub(super) fn refused(expr: &Expr) -> Option<String> {
+    match expr {
+        Expr::InList { expr, list, .. } if list.len() > ANY_OF && row(expr).is_some() => {
+            Some(format!(
+                "a list of {} rows is too long here, at most {ANY_OF}; write `WHERE (a, b) IN (..)` with numbers and texts, or join a table of the rows",
+                list.len()
+            ))
         }
         _ => None,
     }
@@ -140,6 +156,20 @@ fn rewrite(condition: &mut Expr) {
                 *condition = exists;
             }
         }
+        Expr::InList {
+            expr,
+            list,
+            negated: false,
+        } if list.len() > SHORT => {
+            if let Expr::Tuple(values) = expr.as_ref()
+                && is_table(values.len(), list)
+            {
+                let rows: Vec<String> = list.iter().map(Expr::to_string).collect();
+                if let Some(exists) = exists(values, format!("VALUES {}", rows.join(", "))) {
+                    *condition = exists;
+                }
+            }
+        }
         _ => {}
     }
 }
@@ -147,7 +177,20 @@ fn rewrite(condition: &mut Expr) {
 /// Names that no column of the query around is likely to have.
 const ROW: &str = "\"row value\"";
 
-fn exists(values: &[Expr], rows: &Query) -> Option<Expr> {
+/// Whether rows have so many columns, each of whole numbers or of texts alone.
+fn is_table(columns: usize, rows: &[Expr]) -> bool {
+    let mut rows = rows.iter().map(|values| {
+        let values = row(values).filter(|values| values.len() == columns)?;
+        let kinds = values.iter().map(long_chains::is_text);
+        kinds.collect::<Option<Vec<bool>>>()
+    });
+    let Some(Some(first)) = rows.next() else {
+        return false;
+    };
+    rows.all(|kinds| kinds.as_ref() == Some(&first))
+}
+
+fn exists(values: &[Expr], rows: impl Display) -> Option<Expr> {
     let names = (1..=values.len()).map(|n| format!("\"row value {n}\""));
     let names: Vec<_> = names.collect();
     let equal = values.iter().zip(&names);
@@ -194,6 +237,51 @@ mod tests {
             let error = ask(&sql).unwrap_err();
             assert!(error.contains("compare several by [NOT] EXISTS"), "{error}");
         }
+    }
+
+    /// By hand: of 1 to 3, with NULL in the place of 2, the rows (1, 1), (2, NULL) and (3, 3).
+    #[test]
+    fn long_lists_of_rows_are_planned_soon_and_answered() {
+        const T: &str = "(SELECT value AS a, nullif(value, 2) AS b, value::text AS t FROM generate_series(1, 3))";
+        let list = |rows: usize, row: fn(usize) -> String| {
+            (0..rows).map(row).collect::<Vec<_>>().join(", ")
+        };
+        let numbers = |rows| list(rows, |i| format!("({}, {})", i + 2, i + 2));
+        let texts = list(20_000, |i| format!("({}, '{}')", i, i % 3));
+        for (sql, rows) in [
+            (
+                format!("SELECT a FROM {T} WHERE (a, b) IN ({})", numbers(20_000)),
+                vec!["3"],
+            ),
+            (
+                format!(
+                    "SELECT a FROM {T} WHERE a = 1 OR (a, b) IN ({})",
+                    numbers(20_000)
+                ),
+                vec!["1", "3"],
+            ),
+            (
+                format!("SELECT a FROM {T} WHERE (a + 0, t) IN ({texts})"),
+                vec!["1", "2"],
+            ),
+            (
+                format!("SELECT a FROM {T} WHERE (a, b) NOT IN ({})", numbers(500)),
+                vec!["1"],
+            ),
+            (
+                format!("SELECT (a, b) IN ({}) FROM {T}", numbers(500)),
+                vec!["NULL", "false", "true"],
+            ),
+        ] {
+            let mut answer = ask(&sql).unwrap();
+            answer.sort();
+            assert_eq!(answer, rows);
+        }
+        let error = ask(&format!("SELECT (a, b) IN ({}) FROM {T}", numbers(2_001))).unwrap_err();
+        assert!(
+            error.starts_with("a list of 2001 rows is too long here"),
+            "{error}"
+        );
     }
 
     /// By hand; so does PostgreSQL.
