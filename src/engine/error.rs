@@ -136,6 +136,15 @@ fn plainer(text: String) -> String {
     if let Some(name) = between("arguments to satisfy a call to '", "' function") {
         return format!("function `{name}` does not take values of these types, or not so many");
     }
+    if let Some(name) = between("[return_type] ", " not supported for Null") {
+        let name = name.to_lowercase();
+        return format!("`{name}` of NULL alone, which is of no type; write `NULL::double`");
+    }
+    if let Some(kind) = between("cannot access field at argument 1: type ", " is not Struct") {
+        return format!(
+            "a name with a dot is taken for a field of a column of type {kind}; give the table with the name of that column another alias"
+        );
+    }
     const NO_TYPE: &str = "annot infer common argument type for comparison operation ";
     let compared = || text.split_once(NO_TYPE).map(|(_, expr)| expr.to_string());
     if let Some(expr) =

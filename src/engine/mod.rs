@@ -301,7 +301,7 @@ impl Engine {
         }
         statements.iter().try_for_each(using::check)?;
         statements.iter().try_for_each(all_sets::check)?;
-        statements.iter().try_for_each(distinct_from::check)?;
+        statements.iter_mut().try_for_each(distinct_from::bracket)?;
         let state = self.context.state_ref();
         let is_scalar = |name: &str| {
             let state = state.read();

@@ -14,6 +14,7 @@
 //! A function that is given floats and passes one on is left as it is.
 
 use super::canonical_floats;
+use super::kept_names;
 use crate::engine::catalog::snapshot_tables::ListedTable;
 use crate::engine::catalog::system_tables::LakeRows;
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, Datum, PrimitiveArray};
@@ -28,7 +29,6 @@ use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::common::{DFSchema, Result, ScalarValue, exec_datafusion_err, plan_err};
 use datafusion::datasource::{DefaultTableSource, MemTable};
 use datafusion::logical_expr::expr::ScalarFunction;
-use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::simplify::{ExprSimplifyResult, SimplifyContext};
 use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{
@@ -72,14 +72,8 @@ fn rewrite_plan(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
         (_, [input]) => Arc::clone(input.schema()),
         (_, inputs) => Arc::new(merge_schema(inputs)),
     };
-    let names = NamePreserver::new(&plan);
-    let plan = plan.map_expressions(|expr| {
-        let name = names.save(&expr);
-        let rewritten = expr.transform_up(|expr| rewrite(expr, &schema))?;
-        Ok(match rewritten.transformed {
-            true => rewritten.update_data(|expr| name.restore(expr)),
-            false => rewritten,
-        })
+    let plan = kept_names::map_expressions(plan, |expr| {
+        expr.transform_up(|expr| rewrite(expr, &schema))
     })?;
     let plan = match plan.transformed {
         true => Transformed::yes(plan.data.recompute_schema()?),

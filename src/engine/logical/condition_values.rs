@@ -17,6 +17,7 @@
 //!
 //! Delete when DataFusion plans them: `datafusion_alone_refuses` then fails.
 
+use super::kept_names;
 use super::not_in::{apart, has_one_row, has_row, keeps_a_row, named, three_values, top};
 use super::set_comparison::by_extremes;
 use datafusion::common::config::ConfigOptions;
@@ -30,6 +31,7 @@ use datafusion::logical_expr::{
     lit, when,
 };
 use datafusion::optimizer::AnalyzerRule;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Makes values of them. Must run after types are coerced.
@@ -63,19 +65,27 @@ fn rewrite(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
         {
             let schema = of.input.schema().clone();
             let mut columns: Vec<_> = schema.iter().map(|at| Expr::Column(at.into())).collect();
-            let mut below = |expr: Expr| {
-                let name = names.save(&expr);
-                let expr = expr.transform_up(|expr| {
+            // A key stands in several grouping sets.
+            let mut known: HashMap<Expr, Column> = HashMap::new();
+            let mut change = |expr: Expr| {
+                expr.transform_up(|expr| {
                     if !is_condition(&expr) {
                         return Ok(Transformed::no(expr));
                     }
-                    let column = format!("__condition_{}", columns.len());
-                    columns.push(value(expr, &schema)?.alias(&column));
-                    let column = Column::new_unqualified(column);
+                    let column = match known.get(&expr) {
+                        Some(column) => column.clone(),
+                        None => {
+                            let name = format!("__condition_{}", columns.len());
+                            columns.push(value(expr.clone(), &schema)?.alias(&name));
+                            let column = Column::new_unqualified(name);
+                            known.insert(expr, column.clone());
+                            column
+                        }
+                    };
                     Ok(Transformed::yes(Expr::Column(column)))
-                })?;
-                Ok(name.restore(expr.data))
+                })
             };
+            let mut below = |expr: Expr| kept_names::map(&names, expr, &mut change).data();
             let groups = of.group_expr.into_iter().map(&mut below);
             let groups = groups.collect::<Result<Vec<_>>>()?;
             let functions = of.aggr_expr.into_iter().map(&mut below);

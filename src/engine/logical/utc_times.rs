@@ -8,12 +8,13 @@
 //! but compares dates with what a clock in UTC shows. Only a text that is itself shown in a zone, `'2026-09-11' AT TIME ZONE 'Europe/Berlin'`, is UTC. [`dates_in_zone`] and [`UtcTexts`] see
 //! to both before types are coerced.
 
+use super::kept_names;
 use datafusion::arrow::datatypes::{DataType, TimeUnit};
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
 use datafusion::common::{DFSchema, Result};
 use datafusion::logical_expr::expr::Cast;
-use datafusion::logical_expr::expr_rewriter::{FunctionRewrite, NamePreserver};
+use datafusion::logical_expr::expr_rewriter::FunctionRewrite;
 use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan};
 use datafusion::optimizer::AnalyzerRule;
@@ -34,12 +35,9 @@ impl AnalyzerRule for UtcTimes {
             return Ok(plan);
         }
         plan.transform_up_with_subqueries(|plan| {
-            let names = NamePreserver::new(&plan);
             let schema = merge_schema(&plan.inputs());
-            plan.map_expressions(|expr| {
-                let name = names.save(&expr);
-                let through = expr.transform_up(|expr| through_utc(expr, &schema))?;
-                Ok(through.update_data(|expr| name.restore(expr)))
+            kept_names::map_expressions(plan, |expr| {
+                expr.transform_up(|expr| through_utc(expr, &schema))
             })
         })
         .data()

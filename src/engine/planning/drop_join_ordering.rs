@@ -257,7 +257,7 @@ impl ExecutionPlan for DropOrderingExec {
     }
 
     /// Into a hash join, never below a sort-merge join; and not into a projection, which gives back the one above if the two
-    /// cannot become one: that would stand above this node once more, and again. Nor one that makes a column of one value: sorts above go
+    /// cannot become one: that would stand above this node once more, and again. Nor one that makes a column of one value, or two columns that are equal: sorts above go
     /// by that, and below this node nobody would know it.
     fn try_swapping_with_projection(
         &self,
@@ -265,9 +265,16 @@ impl ExecutionPlan for DropOrderingExec {
     ) -> Result<Option<Arc<dyn ExecutionPlan>>> {
         let known = self.properties.equivalence_properties();
         let makes_constant = |one: &ProjectionExpr| known.is_expr_constant(&one.expr).is_some();
+        let outputs = projection.expr();
+        let is_repeated = |at: usize| {
+            outputs[..at]
+                .iter()
+                .any(|one| one.expr.eq(&outputs[at].expr))
+        };
         if self.input.is::<SortMergeJoinExec>()
             || self.input.is::<ProjectionExec>()
-            || projection.expr().iter().any(makes_constant)
+            || outputs.iter().any(makes_constant)
+            || (1..outputs.len()).any(is_repeated)
         {
             return Ok(None);
         }

@@ -10,6 +10,7 @@ use crate::engine::logical::bottom_up::BottomUp;
 use crate::engine::logical::checked_arithmetic;
 use crate::engine::logical::checked_arithmetic::CheckedArithmetic;
 use crate::engine::logical::condition_values::ConditionValues;
+use crate::engine::logical::correlated_first::CorrelatedFirst;
 use crate::engine::logical::extremes::Extremes;
 use crate::engine::logical::filter_equality::FilterEquality;
 use crate::engine::logical::intersect::DistinctLast;
@@ -197,6 +198,7 @@ pub(crate) fn session_state(
     analyzer.add_function_rewrite(Arc::new(ToCharPatterns));
     analyzer.add_function_rewrite(Arc::new(UnsignedDivision));
     analyzer.add_function_rewrite(Arc::new(BooleanCase));
+    analyzer.add_function_rewrite(Arc::new(CorrelatedFirst));
     analyzer.rules.push(Arc::new(DistinctLast));
     analyzer.rules.push(Arc::new(ForgetDependencies));
     analyzer.rules.push(Arc::new(OrderOnce));

@@ -61,6 +61,11 @@ impl VisitorMut for Names {
         };
         let has_all = self.beside_all && select.projection.iter().any(all);
         let mut seen: HashMap<String, usize> = HashMap::new();
+        for item in &select.projection {
+            if let SelectItem::ExprWithAlias { alias, .. } = item {
+                *seen.entry(alias.value.to_lowercase()).or_default() += 1;
+            }
+        }
         for item in &mut select.projection {
             let SelectItem::UnnamedExpr(expr) = item else {
                 continue;

@@ -1,14 +1,14 @@
 //! Forms of PostgreSQL and DuckDB that DataFusion 55.2 does not plan, or plans badly, in a form that it plans well.
 //!
 //! The order of rows in EXISTS means nothing: `EXISTS (SELECT 1 .. ORDER BY x LIMIT 1)` has none. A field of an element, `components[1].stripe_count`, is
-//! `components[1]['stripe_count']`. `UBIGINT` is `BIGINT UNSIGNED`. [`quantified`] has the comparisons with ANY and ALL, [`row_values`] those of rows, [`distinct_order`] the ORDER BY of SELECT DISTINCT.
+//! `components[1]['stripe_count']`. `UBIGINT` is `BIGINT UNSIGNED`, and `FETCH FIRST n ROWS ONLY` is `LIMIT n`. [`quantified`] has the comparisons with ANY and ALL, [`row_values`] those of rows, [`distinct_order`] the ORDER BY of SELECT DISTINCT.
 
 use super::{distinct_order, quantified, row_values};
 use crate::engine::udf::statement::normal;
 use crate::error::{Error, Result};
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{
-    AccessExpr, DataType, Expr, Query, Select, Subscript, Value, VisitorMut,
+    AccessExpr, DataType, Expr, LimitClause, Query, Select, Subscript, Value, VisitorMut,
 };
 use std::ops::ControlFlow;
 
@@ -30,6 +30,7 @@ impl VisitorMut for Forms {
 
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<String> {
         distinct_order::by_position(query);
+        fetch_as_limit(query);
         ControlFlow::Continue(())
     }
 
@@ -73,6 +74,27 @@ impl VisitorMut for Forms {
     }
 }
 
+/// `OFFSET m FETCH FIRST n ROWS ONLY` as `LIMIT n OFFSET m`.
+fn fetch_as_limit(query: &mut Query) {
+    let offset = match &query.limit_clause {
+        None => None,
+        Some(LimitClause::LimitOffset {
+            limit: None,
+            offset,
+            ..
+        }) => offset.clone(),
+        Some(_) => return,
+    };
+    if let Some(fetch) = query.fetch.take() {
+        let one = || Expr::value(Value::Number("1".into(), false));
+        query.limit_clause = Some(LimitClause::LimitOffset {
+            limit: Some(fetch.quantity.unwrap_or_else(one)),
+            offset,
+            limit_by: vec![],
+        });
+    }
+}
+
 /// An unsigned type of DuckDB by the name that DataFusion knows.
 fn unsigned(data_type: &DataType) -> Option<DataType> {
     Some(match data_type {
@@ -108,6 +130,15 @@ mod tests {
             ),
             (format!("SELECT e[1].n, e[1].m[2] FROM {E}"), vec!["7 | 9"]),
             (format!("SELECT s.e[1].N + 1 FROM {E}"), vec!["8"]),
+            (
+                format!("SELECT v FROM {T} ORDER BY v FETCH FIRST 2 ROWS ONLY"),
+                vec!["1", "2"],
+            ),
+            (format!("SELECT v FROM {T} ORDER BY v OFFSET 2"), vec!["3"]),
+            (
+                format!("SELECT v FROM {T} ORDER BY v OFFSET 1 ROWS FETCH NEXT ROW ONLY"),
+                vec!["2"],
+            ),
             (format!("SELECT e[array_length(e)].n FROM {E}"), vec!["7"]),
             (
                 "SELECT 18446744073709551615::ubigint, try_cast(300 AS utinyint), 65535::usmallint"

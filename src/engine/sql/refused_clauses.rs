@@ -9,7 +9,7 @@
 //! | `OVER (w ..)` of a named window | a window without the terms of `w` |
 //! | `DISTINCT`, `FILTER`, `OVER`, .. of a scalar function; `f(0.9)(x)` | as if they were not there |
 //! | names of arguments behind `LATERAL` | taken by their place |
-//! | `FETCH FIRST`, `LIMIT n BY`, `COLLATE`, `PIVOT`, `UNPIVOT`, `ASOF JOIN`, `APPLY`, `n'..'` | an error about syntax trees |
+//! | `FETCH FIRST .. WITH TIES`, `LIMIT n BY`, `COLLATE`, `PIVOT`, `UNPIVOT`, `ASOF JOIN`, `APPLY`, `n'..'` | an error about syntax trees |
 //!
 //! Hints change no rows and stay.
 
@@ -63,11 +63,11 @@ impl<F: Fn(&str) -> bool> Visitor for Clauses<F> {
         if limit_by {
             return refuse(LIMIT_BY);
         }
-        match query.fetch {
-            Some(_) => refuse(
-                "FETCH FIRST is not supported; write `LIMIT n`, behind OFFSET if there is one",
+        match &query.fetch {
+            Some(fetch) if fetch.with_ties || fetch.percent => refuse(
+                "FETCH FIRST with TIES or PERCENT is not supported; write `QUALIFY rank() OVER (ORDER BY ..) <= n`",
             ),
-            None => ControlFlow::Continue(()),
+            _ => ControlFlow::Continue(()),
         }
     }
 
@@ -327,8 +327,8 @@ mod tests {
     fn what_is_not_supported_says_what_to_write() {
         for (sql, words) in [
             (
-                "SELECT v FROM (SELECT 1 AS v) AS t ORDER BY v FETCH FIRST 1 ROWS ONLY",
-                "`LIMIT n`",
+                "SELECT v FROM (SELECT 1 AS v) AS t ORDER BY v FETCH FIRST 1 ROWS WITH TIES",
+                "QUALIFY rank()",
             ),
             ("SELECT v FROM (SELECT 1 AS v) AS t LIMIT 1 BY v", "QUALIFY"),
             ("SELECT 'a' COLLATE nocase = 'A'", "lower(a)"),

@@ -36,23 +36,6 @@ pub(in crate::engine) fn visit_mut<V: VisitorMut>(
     }
 }
 
-/// Shows a function every expression of a statement, each before its parts, until it gives something.
-pub(in crate::engine) fn visit_expressions<B>(
-    statement: &Statement,
-    of: impl FnMut(&Expr) -> ControlFlow<B>,
-) -> ControlFlow<B> {
-    struct Each<F, B>(F, std::marker::PhantomData<B>);
-
-    impl<B, F: FnMut(&Expr) -> ControlFlow<B>> Visitor for Each<F, B> {
-        type Break = B;
-
-        fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<B> {
-            self.0(expr)
-        }
-    }
-    visit(statement, &mut Each(of, std::marker::PhantomData))
-}
-
 /// Lets a function change every expression of a part of a statement, each behind its own parts, but for those in subqueries: names there may be of other tables.
 pub(in crate::engine) fn change_outside_subqueries(
     part: &mut impl VisitMut,

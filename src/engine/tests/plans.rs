@@ -255,6 +255,24 @@ fn one_value_of_the_side_that_is_filled_with_nulls_is_not_one_of_a_partitioned_j
     });
 }
 
+/// By hand: of k = 1, v 1, 8 and 15 meet id 3.
+#[test]
+fn a_column_that_is_selected_twice_above_an_outer_join_may_be_sorted_by_twice() {
+    let directory = tempfile::tempdir().unwrap();
+    let lake = lake(directory.path(), 1, 1, 100_000);
+    block_on(async {
+        let engine = engine(&lake, 2);
+        for kind in ["FULL", "LEFT"] {
+            let sql = format!(
+                "SELECT b.id, b.id AS j, a.v FROM (SELECT value % 7 AS k, value AS v FROM generate_series(1, 20)) AS a \
+                 {kind} JOIN (SELECT value AS k, value * 3 AS id FROM generate_series(1, 4)) AS b ON a.k = b.k ORDER BY 1, 2, 3 LIMIT 3"
+            );
+            let first = ["3 | 3 | 1", "3 | 3 | 8", "3 | 3 | 15"];
+            assert_eq!(ask(&engine, &sql).await, first);
+        }
+    });
+}
+
 /// Of a condition on subqueries DataFusion takes a fifth of the rows to be left, and of any other as well.
 #[test]
 fn not_in_holds_the_rows_of_its_subquery_unless_they_are_more() {

@@ -16,11 +16,11 @@
 //! Delete when DataFusion compares values: `datafusion_alone_is_wrong` then fails.
 
 use super::functional_dependencies::SAME;
+use crate::engine::logical::kept_names;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::expr::{BinaryExpr, InList};
-use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::{conjunction, split_conjunction_owned};
 use datafusion::logical_expr::{Expr, Filter, LogicalPlan, Operator, binary_expr, lit};
 use datafusion::optimizer::AnalyzerRule;
@@ -35,15 +35,9 @@ impl AnalyzerRule for SeparateLists {
     }
 
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
-        plan.transform_up_with_subqueries(|plan| {
-            let names = NamePreserver::new(&plan);
-            match plan {
-                LogicalPlan::Filter(filter) => in_filter(filter),
-                plan => plan.map_expressions(|expr| {
-                    let name = names.save(&expr);
-                    Ok(separate(expr)?.update_data(|expr| name.restore(expr)))
-                }),
-            }
+        plan.transform_up_with_subqueries(|plan| match plan {
+            LogicalPlan::Filter(filter) => in_filter(filter),
+            plan => kept_names::map_expressions(plan, separate),
         })
         .data()
     }

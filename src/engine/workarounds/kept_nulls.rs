@@ -12,11 +12,11 @@
 //! Delete when DataFusion keeps NULL: `datafusion_alone_is_wrong` then fails.
 
 use super::functional_dependencies::SAME;
+use crate::engine::logical::kept_names;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::expr::{BinaryExpr, Cast};
-use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::{Expr, LogicalPlan, Operator, lit, when};
 use datafusion::optimizer::AnalyzerRule;
 
@@ -31,15 +31,7 @@ impl AnalyzerRule for KeptNulls {
 
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
         plan.transform_up_with_subqueries(|plan| {
-            let names = NamePreserver::new(&plan);
-            plan.map_expressions(|expr| {
-                let name = names.save(&expr);
-                let kept = expr.transform_up(keep)?;
-                Ok(match kept.transformed {
-                    true => kept.update_data(|expr| name.restore(expr)),
-                    false => kept,
-                })
-            })
+            kept_names::map_expressions(plan, |expr| expr.transform_up(keep))
         })
         .data()
     }

@@ -2,11 +2,11 @@
 //!
 //! DataFusion 55.2 drops the second itself, but still hands over a column for it, and panics: `SELECT DISTINCT ON (id) id, id AS f .. ORDER BY id, f`.
 
+use crate::engine::logical::kept_names;
 use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::logical_expr::expr::Sort;
-use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::{Distinct, Expr, LogicalPlan};
 use datafusion::optimizer::AnalyzerRule;
 
@@ -27,18 +27,15 @@ impl AnalyzerRule for OrderOnce {
             }
             LogicalPlan::Aggregate(_) => {
                 // What stands above knows the aggregate by its name.
-                let names = NamePreserver::new(&plan);
-                plan.map_expressions(|expr| {
-                    let name = names.save(&expr);
-                    let once = expr.transform_up(|expr| match expr {
+                kept_names::map_expressions(plan, |expr| {
+                    expr.transform_up(|expr| match expr {
                         Expr::AggregateFunction(mut function) => {
                             let changed = once(&mut function.params.order_by);
                             let expr = Expr::AggregateFunction(function);
                             Ok(Transformed::new_transformed(expr, changed))
                         }
                         expr => Ok(Transformed::no(expr)),
-                    })?;
-                    Ok(once.update_data(|expr| name.restore(expr)))
+                    })
                 })
             }
             plan => Ok(Transformed::no(plan)),

@@ -3,12 +3,12 @@
 //! DataFusion 55.2 asks the column of the subquery whether it can be NULL, and forgets that there may be no row: IS NULL becomes false, `coalesce(.., 1)` drops its second
 //! term, and an output is an error. Here such a subquery is given to a function of which nobody knows that it gives what it is given.
 
+use crate::engine::logical::kept_names;
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef};
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Result, internal_err};
 use datafusion::logical_expr::expr::ScalarFunction;
-use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::{
     ColumnarValue, Expr, LogicalPlan, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF,
     ScalarUDFImpl, Signature, Volatility,
@@ -30,17 +30,14 @@ impl AnalyzerRule for SubqueryNulls {
         }
         let mut changed = false;
         plan.transform_up_with_subqueries(|plan| {
-            let names = NamePreserver::new(&plan);
-            let plan = plan.map_expressions(|expr| {
-                let name = names.save(&expr);
-                let nullable = expr.transform_up(|expr| match is_such(&expr) {
+            let plan = kept_names::map_expressions(plan, |expr| {
+                expr.transform_up(|expr| match is_such(&expr) {
                     true => {
                         let call = ScalarFunction::new_udf(MAYBE_NULL.clone(), vec![expr]);
                         Ok(Transformed::yes(Expr::ScalarFunction(call)))
                     }
                     false => Ok(Transformed::no(expr)),
-                })?;
-                Ok(nullable.update_data(|expr| name.restore(expr)))
+                })
             })?;
             changed |= plan.transformed;
             // What stands above takes its columns for never NULL, too.

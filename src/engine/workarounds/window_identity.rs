@@ -14,11 +14,11 @@
 //! Delete when `datafusion_alone_cannot_plan_them` fails.
 
 use super::functional_dependencies::SAME;
+use crate::engine::logical::kept_names;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::common::{HashMap, Result};
 use datafusion::logical_expr::expr::WindowFunction;
-use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::{Expr, LogicalPlan};
 use datafusion::optimizer::AnalyzerRule;
 
@@ -37,18 +37,15 @@ impl AnalyzerRule for WindowIdentity {
             if !matches!(plan, LogicalPlan::Window(_)) {
                 return Ok(Transformed::no(plan));
             }
-            let names = NamePreserver::new(&plan);
-            plan.map_expressions(|expr| {
-                let name = names.save(&expr);
-                let apart = expr.transform_up(|expr| match expr {
+            kept_names::map_expressions(plan, |expr| {
+                expr.transform_up(|expr| match expr {
                     Expr::WindowFunction(mut window) => {
                         let changed = keep_apart(&mut window, &mut divided);
                         let window = Expr::WindowFunction(window);
                         Ok(Transformed::new_transformed(window, changed))
                     }
                     expr => Ok(Transformed::no(expr)),
-                })?;
-                Ok(apart.update_data(|expr| name.restore(expr)))
+                })
             })
         })
         .data()
