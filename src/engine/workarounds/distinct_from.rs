@@ -53,12 +53,14 @@ impl VisitorMut for Brackets {
             return ControlFlow::Continue(());
         }
         let whole = std::mem::replace(expr, Expr::value(Value::Null));
+        // In brackets it is read back as it is meant.
+        let bracketed = |comparison| Expr::Nested(Box::new(comparison));
         *expr = match whole {
-            Expr::IsDistinctFrom(left, right) => {
-                with_first(*right, |first| Expr::IsDistinctFrom(left, Box::new(first)))
-            }
+            Expr::IsDistinctFrom(left, right) => with_first(*right, |first| {
+                bracketed(Expr::IsDistinctFrom(left, Box::new(first)))
+            }),
             Expr::IsNotDistinctFrom(left, right) => with_first(*right, |first| {
-                Expr::IsNotDistinctFrom(left, Box::new(first))
+                bracketed(Expr::IsNotDistinctFrom(left, Box::new(first)))
             }),
             other => other,
         };
