@@ -78,8 +78,8 @@ use session::state;
 use sql::param_names::CallNames;
 use sql::{
     all_sets, cast_names, from_first, headings, long_chains, named_windows, nested_with,
-    order_aliases, order_all, order_positions, other_forms, output_names, refused_clauses,
-    summarize, time_zone, using,
+    order_aliases, order_all, order_positions, other_forms, outer_using, output_names,
+    refused_clauses, summarize, time_zone, using,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -299,6 +299,7 @@ impl Engine {
             sql::queries::expand(statement, lakes, &mut names)?;
             calls.push(names);
         }
+        statements.iter_mut().for_each(outer_using::write_out);
         statements.iter().try_for_each(using::check)?;
         statements.iter().try_for_each(all_sets::check)?;
         statements.iter_mut().try_for_each(distinct_from::bracket)?;

@@ -14,6 +14,7 @@ pub(in crate::engine) mod order_aliases;
 pub(in crate::engine) mod order_all;
 pub(in crate::engine) mod order_positions;
 pub(in crate::engine) mod other_forms;
+pub(in crate::engine) mod outer_using;
 pub(in crate::engine) mod output_names;
 pub(in crate::engine) mod param_names;
 mod quantified;
