@@ -72,6 +72,7 @@ use datafusion::sql::sqlparser::dialect::GenericDialect;
 use error::{Known, is_exhausted, translate};
 use exec::interruptible::{Stop, interruptible};
 use futures::StreamExt;
+use logical::grouping_keys;
 use logical::keys_as_columns::keys_as_columns;
 use session::options::{Fallback, Options};
 use session::state;
@@ -93,12 +94,13 @@ type PlanFallback = (
     fn(Statement) -> Option<Statement>,
 );
 
-const PLAN_FALLBACKS: [PlanFallback; 5] = [
+const PLAN_FALLBACKS: [PlanFallback; 6] = [
     (headings::clash, headings::distinct),
     (headings::clash, headings::distinct_beside_all),
     (headings::clash, cast_names::told_apart),
     (order_positions::refused, order_positions::written_out),
     (using::is_ambiguous, using::qualified),
+    (using::is_ambiguous, headings::distinct),
 ];
 
 /// What a session is made of.
@@ -444,6 +446,7 @@ impl Engine {
         if by_all {
             plan = plan.and_then(order_all::written_out);
         }
+        let plan = plan.and_then(grouping_keys::as_columns);
         let plan = plan.map_err(|e| self.error(e))?;
         if summarize::is_asked(&statement) {
             return self.summary(state, plan).await;

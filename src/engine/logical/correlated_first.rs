@@ -12,6 +12,7 @@ use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{Column, DFSchema, Result};
 use datafusion::functions_aggregate::first_last::first_value;
 use datafusion::logical_expr::expr_rewriter::FunctionRewrite;
+use datafusion::logical_expr::utils::split_conjunction;
 use datafusion::logical_expr::{
     Aggregate, Expr, FetchType, LogicalPlan, Projection, SkipType, SortExpr, Subquery,
 };
@@ -59,6 +60,11 @@ fn aggregate(subquery: &Subquery) -> Result<Option<LogicalPlan>> {
         return Ok(None);
     };
     let name = Column::from(subquery.subquery.schema().qualified_field(0));
+    // The join that DataFusion makes has the columns of the conditions beside the value.
+    let name = match is_compared(&rows.input, &rows.value)? {
+        true => Column::new_unqualified(format!("first_value({})", name.name)),
+        false => name,
+    };
     let first = Expr::AggregateFunction(match first_value(rows.value, rows.order) {
         Expr::AggregateFunction(function) => function,
         _ => return Ok(None),
@@ -68,6 +74,23 @@ fn aggregate(subquery: &Subquery) -> Result<Option<LogicalPlan>> {
     let value = value.alias_qualified(name.relation, name.name);
     let value = Projection::try_new(vec![value], Arc::new(LogicalPlan::Aggregate(first)))?;
     Ok(Some(LogicalPlan::Projection(value)))
+}
+
+/// Whether a value is a column that is compared with the rows around it.
+fn is_compared(rows: &LogicalPlan, value: &Expr) -> Result<bool> {
+    rows.exists(|plan| {
+        Ok(match (plan, value) {
+            (LogicalPlan::Filter(filter), Expr::Column(column)) => {
+                let conditions = split_conjunction(&filter.predicate).into_iter();
+                let mut compared = conditions.filter(|condition| condition.contains_outer());
+                compared.any(|condition| {
+                    let columns = condition.column_refs();
+                    columns.into_iter().any(|of| of.name == column.name)
+                })
+            }
+            _ => false,
+        })
+    })
 }
 
 /// What a LIMIT is asked of, where it is an aggregate without GROUP BY.
@@ -186,6 +209,10 @@ mod tests {
                 "{sql}"
             );
         }
+        let sql = format!(
+            "{TABLES} SELECT (SELECT k FROM b WHERE b.k = a.k ORDER BY x LIMIT 1) AS r, v FROM a WHERE (SELECT k FROM b WHERE b.k = a.k LIMIT 1) > 0 ORDER BY v"
+        );
+        assert_eq!(ask(&sql).unwrap(), ["1 | 10", "2 | 20"]);
         let sql = format!(
             "{TABLES} SELECT k FROM a WHERE v > 3 * (SELECT x FROM b WHERE b.k = a.k ORDER BY x DESC NULLS LAST LIMIT 1) ORDER BY k"
         );

@@ -8,6 +8,7 @@ pub(super) mod condition_values;
 pub(super) mod correlated_first;
 pub(super) mod extremes;
 pub(super) mod filter_equality;
+pub(super) mod grouping_keys;
 pub(super) mod intersect;
 pub(super) mod kept_names;
 pub(super) mod keys_as_columns;

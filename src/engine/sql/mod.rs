@@ -6,6 +6,7 @@ mod distinct_order;
 pub mod factors;
 pub(in crate::engine) mod from_first;
 pub(super) mod front_matter;
+mod grouping_sets;
 pub(in crate::engine) mod headings;
 pub(in crate::engine) mod long_chains;
 pub(in crate::engine) mod named_windows;

@@ -1,9 +1,9 @@
 //! Forms of PostgreSQL and DuckDB that DataFusion 55.2 does not plan, or plans badly, in a form that it plans well.
 //!
 //! The order of rows in EXISTS means nothing: `EXISTS (SELECT 1 .. ORDER BY x LIMIT 1)` has none. A field of an element, `components[1].stripe_count`, is
-//! `components[1]['stripe_count']`. `UBIGINT` is `BIGINT UNSIGNED`, and `FETCH FIRST n ROWS ONLY` is `LIMIT n`. [`quantified`] has the comparisons with ANY and ALL, [`row_values`] those of rows, [`distinct_order`] the ORDER BY of SELECT DISTINCT.
+//! `components[1]['stripe_count']`. `UBIGINT` is `BIGINT UNSIGNED`, and `FETCH FIRST n ROWS ONLY` is `LIMIT n`. [`quantified`] has the comparisons with ANY and ALL, [`row_values`] those of rows, [`distinct_order`] the ORDER BY of SELECT DISTINCT, [`grouping_sets`] keys of ROLLUP and CUBE.
 
-use super::{distinct_order, quantified, row_values};
+use super::{distinct_order, grouping_sets, quantified, row_values};
 use crate::engine::udf::statement::normal;
 use crate::error::{Error, Result};
 use datafusion::sql::parser::Statement;
@@ -15,7 +15,7 @@ use std::ops::ControlFlow;
 /// Writes them so.
 ///
 /// # Errors
-/// [`Error::Invalid`] for a list of rows that is too long.
+/// [`Error::Invalid`] for a list of rows that is too long, or a position that no output has.
 pub(in crate::engine) fn write_out(statement: &mut Statement) -> Result<()> {
     match super::visit::visit_mut(statement, &mut Forms) {
         ControlFlow::Continue(()) => Ok(()),
@@ -36,7 +36,10 @@ impl VisitorMut for Forms {
 
     fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<String> {
         row_values::plan_as_exists(select);
-        ControlFlow::Continue(())
+        match grouping_sets::write_out(select) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(why) => ControlFlow::Break(why),
+        }
     }
 
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<String> {

@@ -10,7 +10,7 @@ use datafusion::logical_expr::LogicalPlan;
 /// What can be written instead.
 const WRITE: &str = "a subquery that uses columns of the query around it in this way; an aggregate without GROUP BY or an EXISTS can use them in the \
     conditions `=` of its WHERE; otherwise write a LEFT JOIN with GROUP BY, or `row_number() OVER (PARTITION BY .. ORDER BY ..) = 1` \
-    for the first row of each";
+    for the first row of each; inside of an aggregate, a window function or GROUP BY take it from a subquery in FROM";
 
 /// The same where a list is unnested.
 const WRITE_UNNEST: &str = "unnest of a row's list in FROM; write it in the select list, `SELECT job_id, unnest(ost_list) AS ost FROM ..`, in a subquery if \
@@ -24,6 +24,8 @@ const MESSAGES: &[&str] = &[
     "null_aware anti join only supports single column",
     "single expression required",
     "OuterReferenceColumn",
+    "orrelated scalar subquery can only be used in",
+    "orrelated scalar subquery in the GROUP BY clause",
 ];
 
 /// The error of a plan that could not be optimized, in these words if that is why.

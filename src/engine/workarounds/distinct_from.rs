@@ -41,7 +41,7 @@ impl VisitorMut for Brackets {
             Some(_) => op != Some(&BinaryOperator::Or),
             None => false,
         });
-        match refused {
+        match refused || has_suffix(expr) {
             true => ControlFlow::Break(expr.to_string()),
             false => ControlFlow::Continue(()),
         }
@@ -66,6 +66,32 @@ impl VisitorMut for Brackets {
         };
         ControlFlow::Continue(())
     }
+}
+
+/// Whether what follows DISTINCT FROM begins with a test, as in `a IS DISTINCT FROM b IS TRUE`, that could be one of the whole.
+fn has_suffix(expr: &Expr) -> bool {
+    let (Expr::IsDistinctFrom(_, right) | Expr::IsNotDistinctFrom(_, right)) = expr else {
+        return false;
+    };
+    let mut first = right;
+    while let Expr::BinaryOp { left, op, .. } = first.as_ref()
+        && joins_conditions(op)
+    {
+        first = left;
+    }
+    matches!(
+        first.as_ref(),
+        Expr::IsNull(_)
+            | Expr::IsNotNull(_)
+            | Expr::IsTrue(_)
+            | Expr::IsNotTrue(_)
+            | Expr::IsFalse(_)
+            | Expr::IsNotFalse(_)
+            | Expr::IsUnknown(_)
+            | Expr::IsNotUnknown(_)
+            | Expr::IsDistinctFrom(..)
+            | Expr::IsNotDistinctFrom(..)
+    )
 }
 
 /// The loosest operator of the conditions that the parser took for a part of what follows DISTINCT FROM.
@@ -146,6 +172,8 @@ mod tests {
         for sql in [
             "SELECT NOT 1 IS DISTINCT FROM 1 AND true",
             "SELECT false AND 1 IS DISTINCT FROM 2 OR true",
+            "SELECT NULL::boolean IS DISTINCT FROM NULL::boolean IS TRUE",
+            "SELECT true IS DISTINCT FROM true IS DISTINCT FROM false AND true",
             "SELECT false AND 1 IS DISTINCT FROM 2 AND 1 IS NOT DISTINCT FROM 1 OR true",
         ] {
             let error = ask(sql).unwrap_err();

@@ -3,14 +3,18 @@
 //! DataFusion 55.2 casts the distance to the type that rows are ordered by, and gives some answer for texts, Booleans and bytes, of which none is
 //! a distance from another. PostgreSQL and DuckDB refuse it.
 //!
+//! It also casts an interval to a number of days where rows are ordered by a date, so that `INTERVAL '1 hour' PRECEDING` is the day itself. Such a date is compared as the time
+//! of its beginning.
+//!
 //! Delete when DataFusion refuses it: `datafusion_alone_answers` then fails.
 
+use datafusion::arrow::datatypes::{DataType, TimeUnit};
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::Transformed;
-use datafusion::common::{DFSchema, Result, plan_err};
+use datafusion::common::{DFSchema, Result, ScalarValue, plan_err};
 use datafusion::logical_expr::expr::WindowFunction;
 use datafusion::logical_expr::expr_rewriter::FunctionRewrite;
-use datafusion::logical_expr::{Expr, ExprSchemable, WindowFrameBound, WindowFrameUnits};
+use datafusion::logical_expr::{Expr, ExprSchemable, WindowFrameBound, WindowFrameUnits, cast};
 
 /// Refuses such frames.
 #[derive(Debug)]
@@ -31,6 +35,14 @@ impl FunctionRewrite for RangeFrames {
             && let Some(term) = measured(window)
         {
             let kind = term.get_type(schema)?;
+            if matches!(kind, DataType::Date32 | DataType::Date64) && is_by_interval(window) {
+                let mut window = window.clone();
+                if let [term] = window.params.order_by.as_mut_slice() {
+                    let time = DataType::Timestamp(TimeUnit::Microsecond, None);
+                    term.expr = cast(term.expr.clone(), time);
+                }
+                return Ok(Transformed::yes(Expr::WindowFunction(window)));
+            }
             if !(kind.is_numeric() || kind.is_temporal() || kind.is_null()) {
                 return plan_err!(
                     "RANGE with a distance needs ORDER BY of one number or time; write ROWS, or RANGE UNBOUNDED PRECEDING"
@@ -39,6 +51,21 @@ impl FunctionRewrite for RangeFrames {
         }
         Ok(Transformed::no(expr))
     }
+}
+
+/// Whether a distance is an interval: until types are coerced distances are texts, those that are numbers too.
+fn is_by_interval(window: &WindowFunction) -> bool {
+    let frame = &window.params.window_frame;
+    [&frame.start_bound, &frame.end_bound].iter().any(|bound| {
+        use WindowFrameBound::{Following, Preceding};
+        let (Preceding(by) | Following(by)) = bound else {
+            return false;
+        };
+        match by {
+            ScalarValue::Utf8(Some(text)) => text.parse::<f64>().is_err(),
+            by => matches!(by.data_type(), DataType::Interval(_)) && !by.is_null(),
+        }
+    })
 }
 
 /// The term that distances of a RANGE frame are measured in; None if there are no distances.
@@ -84,6 +111,16 @@ mod tests {
                 "SELECT count(*) OVER (ORDER BY v::timestamp RANGE BETWEEN INTERVAL '1 hour' PRECEDING AND CURRENT ROW) AS n \
                  FROM (VALUES ('2026-09-01 10:00:00'), ('2026-09-01 11:00:00'), ('2026-09-01 13:00:00')) AS t(v) ORDER BY v",
                 ["1", "2", "1"],
+            ),
+            (
+                "SELECT count(*) OVER (ORDER BY d RANGE BETWEEN UNBOUNDED PRECEDING AND INTERVAL '1 hour' PRECEDING) AS n \
+                 FROM (VALUES (DATE '2026-01-01'), (DATE '2026-01-02'), (DATE '2026-01-03')) AS t(d) ORDER BY d",
+                ["0", "1", "2"],
+            ),
+            (
+                "SELECT count(*) OVER (ORDER BY d DESC RANGE BETWEEN INTERVAL '1 day' PRECEDING AND INTERVAL '1 second' PRECEDING) AS n \
+                 FROM (VALUES (DATE '2026-01-01'), (DATE '2026-01-02'), (DATE '2026-01-03')) AS t(d) ORDER BY d",
+                ["1", "1", "0"],
             ),
         ] {
             assert_eq!(ask(sql).unwrap(), rows, "{sql}");
