@@ -29,10 +29,11 @@ pub(in crate::engine) fn as_columns(plan: LogicalPlan) -> Result<LogicalPlan> {
         return Ok(plan);
     }
     plan.transform_up_with_subqueries(|plan| match plan {
-        LogicalPlan::Aggregate(of) if has_expressions(&of) => {
-            let of = above_projection(of)?;
-            Ok(Transformed::yes(LogicalPlan::Aggregate(of)))
-        }
+        LogicalPlan::Aggregate(of) if has_expressions(&of) => Ok(match above_projection(&of) {
+            Ok(above) => Transformed::yes(LogicalPlan::Aggregate(above)),
+            // A cast has the name of its argument, which may be a column beside it.
+            Err(_) => Transformed::no(LogicalPlan::Aggregate(of)),
+        }),
         plan => Ok(Transformed::no(plan)),
     })
     .data()
@@ -48,11 +49,11 @@ fn has_expressions(aggregate: &Aggregate) -> bool {
     !keys.iter().all(is_column) && !keys.iter().any(|key| key.contains_outer())
 }
 
-fn above_projection(aggregate: Aggregate) -> Result<Aggregate> {
+fn above_projection(aggregate: &Aggregate) -> Result<Aggregate> {
     let inputs = aggregate.input.schema().iter();
     let mut columns: Vec<_> = inputs.map(|at| Expr::Column(at.into())).collect();
     let mut known: HashMap<Expr, Column> = HashMap::new();
-    let groups = aggregate.group_expr.into_iter().map(|sets| {
+    let groups = aggregate.group_expr.iter().cloned().map(|sets| {
         let sets = sets.map_children(|key| {
             if let Expr::Column(_) = key {
                 return Ok(Transformed::no(key));
@@ -68,13 +69,13 @@ fn above_projection(aggregate: Aggregate) -> Result<Aggregate> {
     });
     let groups = groups.collect::<Result<Vec<_>>>()?;
     let names = NamePreserver::new_for_projection();
-    let functions = aggregate.aggr_expr.into_iter().map(|function| {
+    let functions = aggregate.aggr_expr.iter().cloned().map(|function| {
         let name = names.save(&function);
         let function = function.transform_up(|expr| Ok(of_keys(expr, &known)))?;
         Ok(name.restore(function.data))
     });
     let functions = functions.collect::<Result<Vec<_>>>()?;
-    let input = LogicalPlan::Projection(Projection::try_new(columns, aggregate.input)?);
+    let input = LogicalPlan::Projection(Projection::try_new(columns, aggregate.input.clone())?);
     Aggregate::try_new(Arc::new(input), groups, functions)
 }
 
@@ -121,6 +122,14 @@ mod tests {
             (
                 "SELECT a::bigint unsigned % 2, max(s) FROM {T} GROUP BY GROUPING SETS ((a::bigint unsigned % 2), ())",
                 vec!["0 | NULL", "1 | 8", "NULL | 8"],
+            ),
+            (
+                "SELECT s::int, count(*) FROM (SELECT s FROM {T}) GROUP BY ROLLUP (s::int)",
+                vec!["7 | 1", "8 | 1", "NULL | 1", "NULL | 3"],
+            ),
+            (
+                "SELECT s::int, count(*), grouping(s::int) FROM {T} GROUP BY ROLLUP (s::int)",
+                vec!["7 | 1 | 0", "8 | 1 | 0", "NULL | 1 | 0", "NULL | 3 | 1"],
             ),
             (
                 "SELECT NOT (s NOT LIKE '%'), count(*) FROM {T} GROUP BY CUBE (NOT (s NOT LIKE '%'))",
