@@ -124,28 +124,31 @@ impl Rows {
         let [value] = &projection.expr[..] else {
             return None;
         };
-        // A key that is no output: DataFusion sorts below the projection.
-        let (order, input) = match projection.input.as_ref() {
-            LogicalPlan::Sort(sort) if sort.fetch.is_none() && order.is_empty() => {
-                (sort.expr.clone(), &sort.input)
-            }
-            _ => (order, &projection.input),
-        };
+        let value = value.clone().unalias();
         let output = Column::from(projection.schema.qualified_field(0));
         let of_input = |sort: SortExpr| {
             let expr = sort.expr.transform_up(|expr| match expr {
-                Expr::Column(column) if column == output => {
-                    Ok(Transformed::yes(value.clone().unalias()))
-                }
+                Expr::Column(column) if column == output => Ok(Transformed::yes(value.clone())),
                 expr => Ok(Transformed::no(expr)),
             });
             let expr = expr.ok()?.data;
             Some(SortExpr { expr, ..sort })
         };
+        let above = order.into_iter().map(of_input);
+        let (order, input) = match (
+            above.collect::<Option<Vec<_>>>()?,
+            projection.input.as_ref(),
+        ) {
+            // By what is no output DataFusion sorts below the projection.
+            (above, LogicalPlan::Sort(sort)) if above.is_empty() && sort.fetch.is_none() => {
+                (sort.expr.clone(), &sort.input)
+            }
+            (above, _) => (above, &projection.input),
+        };
         Some(Self {
-            value: value.clone().unalias(),
-            order: order.into_iter().map(of_input).collect::<Option<_>>()?,
             input: is_of_rows(input).then(|| input.clone())?,
+            value,
+            order,
         })
     }
 }
