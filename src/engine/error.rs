@@ -140,7 +140,7 @@ fn plainer(text: String) -> String {
         let name = name.to_lowercase();
         return format!("`{name}` of NULL alone, which is of no type; write `NULL::double`");
     }
-    if let Some(kind) = between("cannot access field at argument 1: type ", " is not Struct") {
+    if let Some(kind) = between("annot access field at argument 1: type ", " is not Struct") {
         return format!(
             "a name with a dot is taken for a field of a column of type {kind}; give the table with the name of that column another alias"
         );
@@ -734,6 +734,20 @@ mod tests {
         assert_eq!(
             told(DataFusionError::ResourcesExhausted(text.into())),
             "out of memory: the query needs more than its budget of 512 MiB (in HashJoinInput); raise it with --memory, or ask for less at a time"
+        );
+    }
+
+    #[test]
+    fn null_without_a_type_and_a_table_with_the_name_of_a_column_say_what_to_write() {
+        let error = ask("SELECT sum(x) FROM (SELECT NULL AS x)").unwrap_err();
+        assert_eq!(
+            error,
+            "`sum` of NULL alone, which is of no type; write `NULL::double`"
+        );
+        let error = ask("SELECT id FROM (VALUES (1)) AS d(id) WHERE EXISTS (SELECT 1 FROM (VALUES (1, 2)) AS s(id, d) WHERE s.id = d.id)").unwrap_err();
+        assert!(
+            error.ends_with("give the table with the name of that column another alias"),
+            "{error}"
         );
     }
 
