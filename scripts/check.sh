@@ -4,8 +4,8 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 cargo fmt --all -- --check
 cargo clippy --all-targets -- -D warnings
-cargo test --release
+cargo test
 # The tests of the crate itself that need the real logs.
-if [ -d "${IOLODE_SHARED_DATA:-../shared/data}/darshan" ]; then cargo test --release --lib -- --ignored; fi
+if [ -d "${IOLODE_SHARED_DATA:-../shared/data}/darshan" ]; then cargo test --lib -- --ignored; fi
 RUSTDOCFLAGS="-D warnings" cargo doc --no-deps
 cargo check --no-default-features

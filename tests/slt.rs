@@ -2,7 +2,7 @@
 //! `tests/slt/troubled` over the one of `slt/troubled_lake.rs`, where programs are in trouble.
 //! A file that changes the lake begins with `# a lake of its own`, and has one.
 //!
-//! `SLT_COMPLETE=1 cargo test --release --test slt` writes the answers into the files instead; read the difference.
+//! `SLT_COMPLETE=1 cargo test --test slt` writes the answers into the files instead; read the difference.
 
 #[path = "slt/lake.rs"]
 mod lake;

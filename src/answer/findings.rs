@@ -39,6 +39,8 @@ pub(super) struct Known<'a> {
     pub(super) run_time: f64,
     /// What a process can save at most in a direction, or in all, s.
     pub(super) at_most: &'a dyn Fn(Option<&str>) -> f64,
+    /// How much of the run time processes wait in MPI-IO calls, in words, if they do.
+    pub(super) waits: Option<String>,
     /// The logs of the job: those of a group ran side by side.
     pub(super) side_by_side: &'a [Vec<i64>],
 }
@@ -79,8 +81,21 @@ pub(super) fn findings(known: &Known<'_>) -> Findings {
             Some("what is left of damaged logs is too little to judge".into())
         }
         _ if is_little => Some("too little I/O to judge: no process spends 1 s in it".into()),
-        (false, true) => Some("nothing stands out: no rule holds".into()),
-        (false, false) => Some("no cause is known for 5 % of the I/O time or more".into()),
+        (false, true) if known.is_damaged => Some(
+            "no rule holds for what is left of damaged logs; the cause may be in what is lost"
+                .into(),
+        ),
+        (false, is_empty) => {
+            let (nothing, more) = match is_empty {
+                true => ("nothing stands out: no rule holds", "no rule holds, but "),
+                false => (
+                    "no cause is known for 5 % of the I/O time or more",
+                    "no cause is known for 5 % of the time in files or more, but ",
+                ),
+            };
+            let waits = known.waits.as_ref();
+            Some(waits.map_or(nothing.into(), |waits| format!("{more}{waits}")))
+        }
     };
     Findings {
         title: "Likely causes".into(),
@@ -243,7 +258,13 @@ fn of_met(known: &Known<'_>, row: &Row) -> Vec<Finding> {
             Facts::Burst => Some("write"),
             _ => row.get("direction").and_then(Value::as_str),
         };
-        let cost = number(met, "cost").map(|cost| cost.min((known.at_most)(direction)));
+        let cost = number(met, "cost").map(|cost| {
+            let at_most = (known.at_most)(direction);
+            // Windows end with the last access, before the data is synchronised.
+            let windows = number(row, "critical_time").filter(|_| row.contains_key("ost"));
+            let beyond = windows.map_or(1.0, |windows| (at_most / windows).max(1.0));
+            (cost * beyond).min(at_most)
+        });
         Some(Finding {
             sentence: fill(&rule.sentence, &facts),
             known_by: match rule.facts {
@@ -328,6 +349,7 @@ mod tests {
             slowest,
             run_time: 600.0,
             is_damaged: false,
+            waits: None,
             at_most: &move |direction| match direction {
                 Some(_) if slowest >= MIN_TIME => f64::INFINITY,
                 _ => slowest,
@@ -379,7 +401,7 @@ mod tests {
                     true,
                     Some(26.5),
                     Some(0.75),
-                    "3 files, each on a single OST that many processes share: 32 on OST 6 of scratch. That is 60 % of the 40.0 s of writing, at 2.00 KiB/s; so in 3 logs of the job, this is the one with most time"
+                    "3 files, each on a single OST that many processes share: 32 at most on OST 6 of scratch. That is 60 % of the 40.0 s of writing, at 2.00 KiB/s; so in 3 logs of the job, this is the one with most time"
                 ),
                 (
                     "one_file",

@@ -196,7 +196,7 @@ pub(crate) fn summary(report: &IngestReport, took: Duration) -> String {
 }
 
 /// Whether nothing is partial, damaged or failed.
-pub(crate) fn is_whole(report: &IngestReport) -> bool {
+fn is_whole(report: &IngestReport) -> bool {
     let is_whole = |status: &InputStatus| matches!(status, InputStatus::Ok | InputStatus::Skipped);
     let mut inputs = report.inputs.iter();
     inputs.all(|(status, n)| *n == 0 || is_whole(status))
@@ -212,6 +212,18 @@ fn reasons(report: &IngestReport, lake: &Lake) -> Option<String> {
         ),
         None => "why logs are damaged, partial or failed: select path, status, error from lake_input where status <> 'ok'".into(),
     })
+}
+
+/// Says what is not as it should be in logs that are asked once. One that is damaged counts as failed, for answers rest on a part of it.
+pub(crate) fn damage(report: &IngestReport, lake: &Lake, screen: &Terminal) -> Exit {
+    let exit = failures(report, screen);
+    if let Some(reasons) = reasons(report, lake) {
+        screen.say(reasons);
+    }
+    match report.inputs.get(&InputStatus::Damaged) {
+        Some(n) if *n > 0 => Exit::SomeFailed,
+        _ => exit,
+    }
 }
 
 /// Says how an ingest ended: what is not as it should be, the summary, and where the reasons are.

@@ -101,9 +101,7 @@ impl QueryArgs {
         let report = report?;
         Ok(match report.version {
             // Of logs that are asked once nothing is to be told but what is wrong with them.
-            Some(_) if lake.root().is_none() && progress::is_whole(&report) => {
-                progress::failures(&report, screen)
-            }
+            Some(_) if lake.root().is_none() => progress::damage(&report, lake, screen),
             Some(_) => progress::end(&report, lake, bar.elapsed(), screen),
             None => progress::failures(&report, screen),
         })

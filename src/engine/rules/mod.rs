@@ -139,6 +139,8 @@ pub const RULES: &[(&str, &str)] = rules![
     "many_aggregators",
     "aggregators_fit",
     // Others of counters.
+    "mpi_io_waits",
+    "slow_requests",
     "read_modify_write",
     "write_amplification",
     "read_amplification",

@@ -2,6 +2,7 @@
 
 use super::compared;
 use super::job::{CriticalFile, DIRECTIONS, File, Flow, InMpiio, Job, Log, Others, Slowest, span};
+use super::layers;
 use super::others::{self, Weight};
 use crate::answer::answer::SHOWN;
 use crate::answer::rows::rows;
@@ -38,7 +39,7 @@ pub(super) async fn jobs(engine: &Engine, asked: Asked, long: bool) -> Result<Ve
     if logs.is_empty() {
         return Err(nothing(engine, job).await?);
     }
-    let logs = with_errors(engine, logs).await?;
+    let logs = with_inputs(engine, logs).await?;
     let all = logs.len();
     let mut groups: BTreeMap<(Option<i64>, i64), Vec<Log>> = BTreeMap::new();
     for log in logs {
@@ -82,26 +83,24 @@ pub(super) async fn ids(engine: &Engine, most: usize) -> Result<Option<Vec<i64>>
     }
 }
 
-/// The logs with the reasons why some are not whole.
-async fn with_errors(engine: &Engine, mut logs: Vec<Log>) -> Result<Vec<Log>> {
+/// The logs with the files that they came from, and the reasons why some are not whole.
+async fn with_inputs(engine: &Engine, mut logs: Vec<Log>) -> Result<Vec<Log>> {
     #[derive(Deserialize)]
-    struct Why {
+    struct Input {
         log_id: i64,
-        error: String,
+        path: String,
+        error: Option<String>,
     }
-    let damaged = logs.iter().filter(|log| log.status == "damaged");
-    let ids: Vec<String> = damaged.map(|log| log.log_id.to_string()).collect();
-    if ids.is_empty() {
-        return Ok(logs);
-    }
+    let ids: Vec<String> = logs.iter().map(|log| log.log_id.to_string()).collect();
     let sql = format!(
-        "SELECT content_hash AS log_id, error FROM lake_input WHERE content_hash IN ({}) AND error IS NOT NULL",
+        "SELECT content_hash AS log_id, path, error FROM lake_input WHERE content_hash IN ({}) ORDER BY path",
         ids.join(", ")
     );
-    for why in rows::<Why>(engine, &sql).await? {
-        let log = logs.iter_mut().find(|log| log.log_id == why.log_id);
+    for input in rows::<Input>(engine, &sql).await? {
+        let log = logs.iter_mut().find(|log| log.log_id == input.log_id);
         if let Some(log) = log {
-            log.error = Some(why.error);
+            log.path.get_or_insert(input.path);
+            log.error = log.error.take().or(input.error);
         }
     }
     Ok(logs)
@@ -206,6 +205,7 @@ async fn gather(
         totals,
         slowest,
         in_mpiio,
+        layers: layers::gather(engine, &of_logs, &logs).await?,
         files,
         flows,
         compared: BTreeMap::new(),
@@ -356,6 +356,7 @@ fn totals(of_files: &str) -> String {
         "empty_reads",
     );
     sum("CASE WHEN ost_count IS NULL THEN 0 ELSE 1 END", "layouts");
+    sum("CASE WHEN posix_incomplete THEN 1 ELSE 0 END", "incomplete");
     format!(
         "SELECT log_id, {} FROM darshan_file WHERE {of_files} GROUP BY log_id ORDER BY log_id",
         columns.join(", ")

@@ -52,9 +52,13 @@ pub(super) fn busiest(job: &Job) -> Option<Block> {
             Cell::text(file.path.as_deref(), NO_PATH),
         ]);
     }
-    table
-        .notes
-        .push("share: of the I/O time of all files".into());
+    table.notes.push(
+        match job.sum(|t| t.incomplete) {
+            0 => "share: of the I/O time of all files",
+            _ => "share: of the I/O time of all files, which is of MPI-IO calls where POSIX records are incomplete",
+        }
+        .into(),
+    );
     Some(Block::Table(table))
 }
 

@@ -1,7 +1,9 @@
 //! A job as its page sees it: its logs, its sums, its files, and what follows from them.
 
+use super::layers::Layer;
 use crate::engine::rules::sentence::Row;
 use crate::math::intervals::union_length;
+use crate::text::amount::share;
 use chrono::{DateTime, SecondsFormat, Utc};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, json};
@@ -9,6 +11,10 @@ use std::collections::BTreeMap;
 
 /// The directions, in the order of the page.
 pub(super) const DIRECTIONS: [&str; 2] = ["read", "write"];
+
+/// Part of the run time in MPI-IO calls, and times their time is that of POSIX calls, from which on waiting is told (as in the rule `mpi_io_waits`).
+const WAITING: f64 = 0.1;
+const BEYOND_IO: f64 = 5.0;
 
 /// One log of the job, with its Slurm record.
 #[derive(Debug, Deserialize, Serialize)]
@@ -31,6 +37,9 @@ pub(super) struct Log {
     pub(super) run_time: Option<f64>,
     pub(super) partial: Option<bool>,
     pub(super) status: String,
+    /// The file that it came from.
+    #[serde(default)]
+    pub(super) path: Option<String>,
     /// Why it is not whole.
     #[serde(default)]
     pub(super) error: Option<String>,
@@ -86,6 +95,8 @@ pub(super) struct Totals {
     pub(super) syncs: i64,
     /// Files whose OSTs are known.
     pub(super) layouts: i64,
+    /// Files whose times are those of MPI-IO calls, because records of POSIX are missing.
+    pub(super) incomplete: i64,
 }
 
 /// I/O time of the slowest process, seconds: most in files of its own, plus the part of the slowest in each shared file. Of several logs the sum.
@@ -163,6 +174,7 @@ pub(super) struct Job {
     pub(super) totals: Vec<Totals>,
     pub(super) slowest: Slowest,
     pub(super) in_mpiio: Option<InMpiio>,
+    pub(super) layers: Vec<Layer>,
     /// Those with most I/O time, then others that are named.
     pub(super) files: Vec<File>,
     /// By direction, for each kind of interval.
@@ -277,6 +289,21 @@ impl Job {
         self.logs.iter().filter_map(|log| log.run_time).sum()
     }
 
+    /// How much of the run time processes wait in MPI-IO calls, if it is much of it and little of that is I/O.
+    pub(super) fn waits(&self) -> Option<String> {
+        let (in_mpiio, all) = (self.in_mpiio.as_ref()?.time, self.process_seconds());
+        let is_whole = !self.is_damaged() && self.logs.iter().all(|log| log.partial != Some(true));
+        let is_much =
+            all > 0.0 && in_mpiio >= WAITING * all && in_mpiio >= BEYOND_IO * self.io_time();
+        (is_whole && is_much).then(|| {
+            format!(
+                "processes spend {} of their run time in MPI-IO calls and {} in the POSIX calls below: they wait for each other, for data that they exchange, or for locks. Collective calls: let more processes move the bytes, in fewer rounds (`cb_nodes`, `cb_buffer_size`); independent ones of small pieces: make them collective",
+                share(in_mpiio / all),
+                share(self.io_time() / all)
+            )
+        })
+    }
+
     /// Whether damage may have taken any of its records.
     pub(super) fn is_damaged(&self) -> bool {
         self.logs.iter().any(|log| log.status == "damaged")
@@ -334,6 +361,7 @@ impl Job {
             "totals": self.totals,
             "slowest": self.slowest,
             "in_mpiio": self.in_mpiio,
+            "layers": self.layers,
             "run_time": self.run_time(),
             "process_seconds": self.process_seconds(),
             "clock_time": self.clock_time(),

@@ -8,7 +8,7 @@
 //! |---|---|
 //! | `facts` | asks the lake |
 //! | `job` | what is known, and what follows from it |
-//! | `time`, `files`, `requests`, `compared`, `others` | the parts of the page |
+//! | `time`, `layers`, `files`, `requests`, `compared`, `others` | the parts of the page |
 //!
 //! # Adding a part
 //! One function `block(job: &Job) -> Block` in a file of its own, and one line in `blocks`, at its place on the page. What it needs of the lake is asked for in
@@ -19,6 +19,7 @@ mod compared;
 mod facts;
 mod files;
 mod job;
+mod layers;
 mod others;
 mod requests;
 mod time;
@@ -97,6 +98,9 @@ fn rests_on(long: bool) -> Vec<&'static str> {
         "advice",
         "directory_facts",
         "burst_facts",
+        "darshan_h5d",
+        "darshan_pnetcdf_var",
+        "darshan_stdio",
         "job_facts",
         "mdt_facts",
         "node_facts",
@@ -123,7 +127,7 @@ fn parameters(job: &Job, long: bool) -> Vec<Parameter> {
 
 fn blocks(job: &Job, long: bool, zone: Tz) -> Vec<Block> {
     let mut blocks = vec![head(job, zone), time::io_time(job)];
-    blocks.extend(time::layers(job));
+    blocks.extend(layers::block(job));
     blocks.extend(files::busiest(job));
     for direction in time::directions(job) {
         blocks.extend(files::critical(job, direction, long));
@@ -142,6 +146,7 @@ fn blocks(job: &Job, long: bool, zone: Tz) -> Vec<Block> {
         slowest: job.slowest.all,
         run_time: job.run_time(),
         is_damaged: job.is_damaged(),
+        waits: job.waits(),
         at_most: &|direction| job.at_most(direction),
         side_by_side: &job.side_by_side(),
     });
@@ -234,6 +239,13 @@ fn head(job: &Job, zone: Tz) -> Block {
             (1, _) => lines.push(format!("1 of them is {what}: sums are lower bounds")),
             (bad, _) => lines.push(format!("{bad} of them are {what}: sums are lower bounds")),
         }
+    }
+    match job.logs.as_slice() {
+        [log] => lines.extend(log.path.as_ref().map(|path| format!("log {path}"))),
+        logs => lines.extend(logs.iter().find_map(|log| {
+            let others = counted(logs.len() as i64 - 1, "other log", "other logs");
+            Some(format!("log {} and {others}", log.path.as_ref()?))
+        })),
     }
     let errors = job.logs.iter().filter_map(|log| log.error.as_ref());
     lines.extend(errors.take(SHOWN).map(|why| format!("damage: {why}")));

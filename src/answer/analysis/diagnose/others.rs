@@ -23,6 +23,10 @@ const NODES: &str = "Slurm: {jobs:jobs} ran on {shared_nodes:count} of its {node
 /// A log without a layout.
 const NO_LAYOUT: &str = "the logs do not name OSTs: layout, and others on them, are not judged";
 
+/// A damaged log without a layout.
+const LOST_LAYOUT: &str =
+    "what is left of the damaged log names no OST: layout, and others on them, are not judged";
+
 /// Times around a job, in hours.
 const AROUND: [(&str, i64); 4] = [
     ("6 hours", 6),
@@ -92,7 +96,7 @@ pub(super) async fn gather(
         .facts
         .retain(|row| row["log_id"].as_i64().is_some_and(of));
     found.neighbours.retain(|neighbour| of(neighbour.log_id));
-    if found.facts.is_empty() && found.neighbours.is_empty() {
+    if found.neighbours.is_empty() {
         let other_jobs = format!("SELECT job_id FROM darshan_log WHERE job_id <> {job} LIMIT 1");
         found.is_alone = !has_rows(engine, &other_jobs).await?
             && !has_rows(engine, "SELECT fs FROM lmt_ost LIMIT 1").await?;
@@ -218,9 +222,10 @@ pub(super) fn block(job: &Job) -> Option<Block> {
             .collect::<Vec<&Row>>()
     };
     let mut lines = match job.sum(|totals| totals.layouts) {
+        0 if job.is_damaged() => vec![LOST_LAYOUT.to_string()],
         0 if job.logs.len() == 1 => vec![NO_LAYOUT.replace("the logs do", "the log does")],
         0 => vec![NO_LAYOUT.to_string()],
-        _ if job.others.is_alone => return None,
+        _ if job.others.is_alone => vec![],
         _ => others_on_osts(&rows("seen"), &job.others.neighbours),
     };
     let said = |column: &str, text: &str| {
@@ -230,7 +235,10 @@ pub(super) fn block(job: &Job) -> Option<Block> {
     lines.extend(said("ost", SLOW));
     lines.extend(said("ops_s", SERVERS));
     lines.extend(said("shared_nodes", NODES));
-    Some(Block::text("Others at the same time", lines))
+    if job.is_damaged() && !rows("ost").is_empty() {
+        lines.push("the log is damaged: files whose OSTs are lost are missing here".into());
+    }
+    (!lines.is_empty()).then(|| Block::text("Others at the same time", lines))
 }
 
 fn others_on_osts(lmt: &[&Row], neighbours: &[Neighbour]) -> Vec<String> {

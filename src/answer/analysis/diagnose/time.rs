@@ -1,8 +1,8 @@
-//! How much of a job's time was I/O, by direction and metadata; and which layer moved what.
+//! How much of a job's time was I/O, by direction and metadata.
 
-use super::job::{DIRECTIONS, Job, Totals};
+use super::job::{DIRECTIONS, Job};
 use crate::answer::answer::{Block, Cell, Column, Table};
-use crate::text::amount::{count, seconds, share, significant, size};
+use crate::text::amount::{count, counted, seconds, share};
 
 /// A direction with a smaller part of the I/O time has no tables of its own.
 const MATTERS: f64 = 0.01;
@@ -60,9 +60,13 @@ pub(super) fn io_time(job: &Job) -> Block {
     );
     let all = job.io_time();
     if all == 0.0 {
-        table
-            .notes
-            .push("no process spent time in files, standard streams left out".into());
+        table.notes.push(
+            match job.is_damaged() {
+                true => "no record is left that has a time: they are lost by the damage, or the log had none",
+                false => "no process spent time in files, standard streams left out",
+            }
+            .into(),
+        );
         return Block::Table(table);
     }
     let window = |direction| job.flow(direction, "window").map(|flow| flow.critical_time);
@@ -118,20 +122,24 @@ pub(super) fn io_time(job: &Job) -> Block {
     if let Some(mpiio) = &job.in_mpiio {
         let of_all = part(mpiio.time, job.process_seconds());
         table.notes.push(format!(
-            "in MPI-IO calls: {}{}; slowest process {}. The table counts the POSIX calls below them, where a file has both{}",
+            "in MPI-IO calls: {}{}; slowest process {}. {}",
             seconds(mpiio.time),
             of_all.map_or(String::new(), |of_all| format!(", {} of {processes} x run time", share(of_all))),
             seconds(mpiio.slowest),
-            match job.logs.iter().any(|log| log.partial == Some(true)) {
-                true => "; records of POSIX may be missing: its times are lower bounds",
-                false => "",
+            match (job.sum(|t| t.incomplete), job.logs.iter().any(|log| log.partial == Some(true))) {
+                (0, false) => "The table counts the POSIX calls below them, where a file has both".into(),
+                (0, true) => "The table counts the POSIX calls below them, where a file has both; records of POSIX may be missing: its times are lower bounds".into(),
+                (files, _) => format!(
+                    "Of {}, whose POSIX records are incomplete, the table counts these calls, in which processes also wait for each other; of other files the POSIX calls below: the times of the two do not compare",
+                    counted(files, "file", "files")
+                ),
             }
         ));
     }
     table.notes.push(
         match job.logs.len() {
-            1 => "process time: of all processes in all files, added up; slowest process: the one with most of it",
-            _ => "process time: of all processes in all files, added up; slowest process: of each log the one with most of it, added up over logs",
+            1 => "process time: of all processes in all files, added up; slowest process: the one with most of it; where files are shared an upper bound, for the slowest of each may be another",
+            _ => "process time: of all processes in all files, added up; slowest process: of each log the one with most of it, added up over logs; where files are shared an upper bound",
         }
         .into(),
     );
@@ -145,115 +153,4 @@ pub(super) fn io_time(job: &Job) -> Block {
         );
     }
     Block::Table(table)
-}
-
-/// What MPI-IO, POSIX and STDIO moved, where there is more than one of them.
-pub(super) fn layers(job: &Job) -> Option<Block> {
-    let mut table = Table::new(
-        "Layers",
-        vec![
-            Column::new("layer", "", "", "MPI-IO, POSIX or STDIO"),
-            Column::new("bytes_read", "bytes read", "B", "Bytes read through it"),
-            Column::new(
-                "bytes_written",
-                "bytes written",
-                "B",
-                "Bytes written through it",
-            ),
-            Column::new(
-                "calls_read",
-                "read calls",
-                "",
-                "Read calls; of MPI-IO collective and independent ones",
-            ),
-            Column::new(
-                "calls_written",
-                "write calls",
-                "",
-                "Write calls, in the same way",
-            ),
-        ],
-    );
-    let calls = |of: fn(&Totals) -> i64| Some(job.sum(of) as f64);
-    let layers = [
-        (
-            "MPI-IO",
-            [
-                job.known(|t| t.mpiio_bytes_read),
-                job.known(|t| t.mpiio_bytes_written),
-            ],
-            [
-                calls(|t| t.coll_read + t.indep_read),
-                calls(|t| t.coll_write + t.indep_write),
-            ],
-        ),
-        (
-            "POSIX",
-            [
-                job.known(|t| t.posix_bytes_read),
-                job.known(|t| t.posix_bytes_written),
-            ],
-            [calls(|t| t.requests_read), calls(|t| t.requests_write)],
-        ),
-        (
-            "STDIO",
-            [
-                job.known(|t| t.stdio_bytes_read),
-                job.known(|t| t.stdio_bytes_written),
-            ],
-            [None, None],
-        ),
-    ];
-    for (layer, [read, written], [reads, writes]) in layers {
-        if read.is_none() && written.is_none() {
-            continue;
-        }
-        let calls = |calls: Option<f64>| Cell::of(calls, |n| count(n.max(0.0) as u64));
-        table.push(vec![
-            Cell::text(Some(layer), ""),
-            Cell::size(read.unwrap_or(0)),
-            Cell::size(written.unwrap_or(0)),
-            calls(reads),
-            calls(writes),
-        ]);
-    }
-    for (done, asked, below) in [
-        (
-            "read",
-            job.known(|t| t.mpiio_bytes_read),
-            job.known(|t| t.below_read),
-        ),
-        (
-            "written",
-            job.known(|t| t.mpiio_bytes_written),
-            job.known(|t| t.below_written),
-        ),
-    ] {
-        table
-            .notes
-            .extend(amplification(done, asked.unwrap_or(0), below.unwrap_or(0)));
-    }
-    (table.len() > 1).then_some(Block::Table(table))
-}
-
-/// What POSIX moved for what was asked of MPI-IO, in the files that both have; None where it is the same.
-fn amplification(done: &str, asked: i64, below: i64) -> Option<String> {
-    match (asked, below) {
-        (0, 0) => None,
-        (0, below) => Some(format!(
-            "POSIX moved {} of files that MPI-IO has, and of which it {} nothing",
-            size(below.max(0) as u64),
-            done
-        )),
-        (asked, below) => {
-            let times = below as f64 / asked as f64;
-            let differs = (times - 1.0).abs() >= 0.05;
-            differs.then(|| {
-                format!(
-                    "in the files that MPI-IO has POSIX moved {} bytes for each byte {done} through MPI-IO",
-                    significant(times)
-                )
-            })
-        }
-    }
 }

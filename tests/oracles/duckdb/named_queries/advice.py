@@ -36,11 +36,12 @@ RULES = {
     "I04": ("reads_without_bytes", "read", "warning"), "I05": ("metadata_bound", None, "critical"), "I06": ("repeated_opens", None, "warning"),
     "I07": ("many_small_files", None, "warning"), "I08": ("many_stats", None, "warning"), "I09": ("many_seeks", None, "warning"),
     "I10": ("many_syncs", "write", "warning"), "I11": ("small_appends", "write", "warning"), "I12": ("random_reads_of_all", "read", "critical"),
-    "I13": ("narrow_stripes", None, "warning"), "I14": ("wide_stripes", None, "warning"),
+    "I13": ("narrow_stripes", None, "warning"), "I14": ("wide_stripes", None, "warning"), "I15": ("mpi_io_waits", None, "info"),
+    "I16": ("slow_requests", None, "critical"),
 }
 ALL = ("read_time", "write_time", "meta_time")
 # The part of a file's I/O time that a rule is about, where it is another than that of its direction.
-TOUCHES = {"P08": ("read_time", "write_time"), "I13": ("read_time", "write_time"), **{code: ("meta_time",) for code in ("P17", "I05", "I06", "I08", "I09")}}
+TOUCHES = {**{code: ("read_time", "write_time") for code in ("P08", "I13", "I16")}, **{code: ("meta_time",) for code in ("P17", "I05", "I06", "I08", "I09")}}
 
 
 SEVERITIES = ("critical", "warning", "info", "ok")
@@ -318,4 +319,13 @@ def rules(log, files, own, nodes):
     wide = lambda f: f["stripe_count"] is not None and f["stripe_count"] > 1 and size(f) > 0 and (size(f) < 1e9 or not several(f) and P >= 32)
     weights = weigh(lambda f: 1, wide)
     add("I14", len(weights) > 100, len(weights), None, weights, time(weights, posix, *everything))
+    in_calls = lambda f: sum(r["f_read_time"] + r["f_write_time"] for r in mpiio[f["record_id"]])
+    if "POSIX" not in partial:
+        weights = weigh(lambda f: in_calls(f) - process_time([f], ALL), lambda f: f["bytes_source"] != "mpiio" and mpiio[f["record_id"]] and in_calls(f) > 5 * process_time([f], ALL))
+        spent = time(weights, mpiio, "f_read_time", "f_write_time")
+        add("I15", spent >= 1 and spent > 0.1 * run_time, spent, share_of(total(weights), sum(in_calls(f) for _, f in weights)), weights, spent)
+    requests = lambda f: pair(f, "posix_reads", "posix_writes") or 0
+    moving = lambda f: process_time([f], ("read_time", "write_time"))
+    weights = weigh(requests, lambda f: several(f) and f["bytes_source"] == "posix" and 0 < pair(f, "posix_bytes_read", "posix_bytes_written") <= 2**20 * requests(f) and moving(f) > 0.1 * requests(f))
+    add("I16", total(weights) > 100, min((moving(f) / requests(f) for w, f in weights if w > 0), default=0), None, weights, time(weights, posix, "f_read_time", "f_write_time"))
     return found
