@@ -1,4 +1,4 @@
-//! From the rows that rules are met by to findings: which of them are causes, and their order.
+//! From the rows for which rules hold to findings: which of them are causes, and their order.
 //!
 //! In: rows of `root_causes`, of `advice` and of the relations of `queries/facts`, as maps from column to value. Out: [`Findings`], those that cost most first. A finding that
 //! touches little of the I/O time, or that holds by windows alone, is a note and stands behind. The rules themselves lie in

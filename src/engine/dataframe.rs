@@ -9,7 +9,7 @@
 //! | `percentile(column)` | [`DataFrame::aggregate`] with [`call::percentiles`](super::functions::call::percentiles) |
 //! | `extract_perf_factors(from, to, direction)` | [`LakeSession::perf_factors`] |
 
-use super::sql::queries::query;
+use super::queries::query;
 use super::{Engine, EngineOptions, Rows, blocking};
 use crate::error::{Error, Result};
 use datafusion::arrow::record_batch::RecordBatch;
@@ -89,7 +89,7 @@ impl LakeSession {
         self.engine.sql(sql).await
     }
 
-    /// The answer to a question that has a name, with parameters as somebody types them: see [`super::sql::queries`]. Times without an offset
+    /// The answer to a question that has a name, with parameters as somebody types them: see [`super::queries`]. Times without an offset
     /// are in the zone of the lake.
     ///
     /// # Errors

@@ -1,6 +1,6 @@
 //! DataFusion's errors as one clear line.
 
-use super::other_functions::instead_of;
+use super::function_hints::instead_of;
 use crate::error::{Error, nearest};
 use chrono::NaiveDateTime;
 use datafusion::common::SchemaError;

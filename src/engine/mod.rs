@@ -3,9 +3,20 @@
 //! [`Engine::run`] takes SQL and gives rows. Each lake is a SQL schema under its own name, and table names alone mean the
 //! first; a session without a lake has the functions only. Every session is built by one function, `state::session_state`.
 //!
+//! The way of a statement:
+//!
+//! 1. [`Engine::parse`]: text to statements. Words that DataFusion's parser would misread are quoted (`workarounds::keywords`), calls of named
+//!    queries become subqueries (`queries::expand`), and what cannot be answered rightly is refused.
+//! 2. `Engine::plan`: over one version of each lake (`catalog`), forms that DataFusion does not plan are written in others (`sql`). A statement that is
+//!    refused for one of the reasons of `PLAN_FALLBACKS` is planned once more in the form given there.
+//! 3. `Engine::start`: the analyzer's and the optimizer's rules (`session::logical_rules`, from `workarounds` and `logical`), then the physical ones, one list in
+//!    order (`session::physical_rules`, from `planning`, `exec` and `workarounds`).
+//! 4. [`Rows`]: the stream of batches. A query whose hash joins do not fit into the memory is started once more with sort-merge joins.
+//!
 //! | folder | what it is |
 //! |---|---|
-//! | `sql` | SQL text and named queries, before DataFusion plans them |
+//! | `sql` | rewrites and refusals of SQL, before DataFusion plans it |
+//! | [`queries`] | named queries: their files, parameters, and calls |
 //! | [`rules`] | what may have made I/O slow, a file each, and the SQL of it |
 //! | `catalog` | names to tables, at one version of each lake for each query; system tables and [`views`] |
 //! | `session` | options, memory, functions and rules of every session |
@@ -16,8 +27,8 @@
 //! | [`functions`] | SQL functions |
 //! | `udf` | the functions that users make in SQL |
 //! | `workarounds` | what DataFusion gets wrong, put right |
-//! | `known_names` | why an answer is empty |
-//! | `other_functions` | what to write for functions of other engines |
+//! | `why_empty` | why an answer is empty |
+//! | `function_hints` | what to write for functions of other engines |
 //! | `dataframe` | a lake from Rust: tables and questions as DataFrames |
 //! | `error` | DataFusion's errors as one clear line |
 
@@ -25,12 +36,12 @@ mod catalog;
 mod dataframe;
 mod error;
 mod exec;
+mod function_hints;
 pub mod functions;
-mod known_names;
 mod logical;
 mod node_rewrite;
-mod other_functions;
 mod planning;
+pub mod queries;
 pub mod rules;
 mod scan;
 mod session;
@@ -38,6 +49,7 @@ mod sql;
 mod threads;
 mod udf;
 mod units;
+mod why_empty;
 
 #[cfg(test)]
 mod tests;
@@ -47,9 +59,9 @@ use self::sql::user_column::plain_user;
 pub use catalog::views;
 pub use dataframe::{Direction, LakeSession, PerfFactors};
 pub use exec::for_execution;
+pub use queries::factors;
+pub use queries::question::Question;
 pub use session::options;
-pub use sql::question::Question;
-pub use sql::{factors, queries};
 pub use threads::{STACK, runtime};
 
 use crate::error::{Error, Result};
@@ -74,9 +86,9 @@ use exec::interruptible::{Stop, interruptible};
 use futures::StreamExt;
 use logical::grouping_keys;
 use logical::keys_as_columns::keys_as_columns;
+use queries::param_names::CallNames;
 use session::options::{Fallback, Options};
 use session::state;
-use sql::param_names::CallNames;
 use sql::{
     all_sets, cast_names, from_first, headings, long_chains, named_windows, nested_with,
     order_aliases, order_all, order_positions, other_forms, outer_using, output_names,
@@ -290,7 +302,7 @@ impl Engine {
             let lake = self.sources.iter().find(|lake| lake.name == name);
             self.zone_of(lake)
         };
-        let lakes = sql::queries::Lakes {
+        let lakes = queries::Lakes {
             first: named.or(lakes.first()).unwrap_or(&session::names::NO_LAKE),
             all: &lakes,
             zone: &zone,
@@ -298,7 +310,7 @@ impl Engine {
         let mut calls = vec![];
         for statement in &mut statements {
             let mut names = vec![];
-            sql::queries::expand(statement, lakes, &mut names)?;
+            queries::expand(statement, lakes, &mut names)?;
             calls.push(names);
         }
         statements.iter_mut().for_each(outer_using::write_out);
@@ -349,7 +361,7 @@ impl Engine {
         if calls.is_empty() {
             return self.run_frame(self.plan(statement).await?).await;
         }
-        // Names are looked up in the version that has no rows of them.
+        // The lakes are pinned, so that after an empty answer names are looked up in the version that gave it.
         let engine = self.clone();
         let (pinned, _) = blocking(move || engine.pinned()).await?;
         let rows = pinned.run_frame(pinned.plan(statement).await?).await?;
@@ -537,7 +549,7 @@ impl Engine {
         Known {
             tables: catalog.schema_names().into_iter().flat_map(names).collect(),
             functions,
-            usage: Some(|name| sql::queries::query(name).ok().map(|query| query.usage())),
+            usage: Some(|name| queries::query(name).ok().map(|query| query.usage())),
             memory: self.memory,
         }
     }
@@ -612,7 +624,7 @@ impl Rows {
             return Ok(());
         }
         let (state, _) = self.engine.state();
-        let explained = known_names::explain(&state, &calls, |e| self.engine.error(e));
+        let explained = why_empty::explain(&state, &calls, |e| self.engine.error(e));
         self.notes = explained.await?;
         Ok(())
     }

@@ -52,8 +52,8 @@ pub trait Source: Send + Sync {
         0
     }
 
-    /// The id below 0 under which a record of a dump stands if the dump does not say its id, of one that is shown as this (`job_id_text`); None
-    /// if it needs none.
+    /// The negative placeholder id of a record of a dump that lacks its real id, by the id that it shows (`job_id_text`); None if the record needs
+    /// none.
     fn stand_in(&self, _shown: &str) -> Option<i64> {
         None
     }

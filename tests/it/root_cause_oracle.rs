@@ -142,7 +142,7 @@ fn real_logs_have_the_causes_and_critical_files_that_were_expected_of_them() {
 
 fn planted_causes_are_found_and_decoys_are_not() {
     let python = any_python();
-    let arguments = ["--iolode", PROGRAM, "--jobs", "400", "--seeds", "1"];
+    let arguments = ["--iolode", PROGRAM, "--jobs", "400", "--seeds", "1", "2"];
     run_python(
         &python,
         "../../scripts/confusion.py",

@@ -27,7 +27,8 @@ const MODULES: [&str; 10] = [
 ];
 
 /// What the top level may hold.
-const TOP: [&str; 16] = [
+const TOP: [&str; 17] = [
+    ".cargo",
     ".ci",
     ".gitignore",
     "CHANGELOG.md",

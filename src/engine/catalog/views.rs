@@ -6,7 +6,7 @@
 //! `.slt`.
 
 use crate::engine::queries::QueryColumn;
-use crate::engine::sql::front_matter::front_matter;
+use crate::engine::queries::front_matter::front_matter;
 use crate::error::{Error, Result};
 use crate::table::table;
 use serde::Deserialize;

@@ -1,7 +1,7 @@
 //! Rules about counters in `queries/advice/advice.sql`: what of them stands in the query, and in what its columns say.
 
 use super::{Facts, Rule, Severity, of};
-use crate::engine::sql::query_params::QueryColumn;
+use crate::engine::queries::query_params::QueryColumn;
 
 /// Puts the rules in their place in a query's SQL, and into what its columns say.
 pub(in crate::engine) fn insert(

@@ -1,8 +1,8 @@
 //! The edges of rules about counters: `edges.toml` against `rule_sums` and `rule_findings`.
 
 use super::columns::Once;
-use super::findings::LogRules;
-use super::sums::{FileRules, Sums};
+use super::rule_findings::LogRules;
+use super::rule_sums::{FileRules, Sums};
 use super::{Facts, of};
 use crate::engine::queries::query;
 use datafusion::arrow::array::{

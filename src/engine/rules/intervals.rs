@@ -1,7 +1,7 @@
 //! Rules about intervals and about others as SQL: what `root_causes` asks of `file_facts` and `job_facts`, and `diagnose` of other relations.
 
 use super::{Facts, Rule, of};
-use crate::engine::sql::query_params::QueryColumn;
+use crate::engine::queries::query_params::QueryColumn;
 
 /// The rules that a row of a relation other than `file` and `counters` meets, as SQL over its columns: a list with an element for each rule, NULL where it
 /// is not met, else `cause`, `cost`, `number` and `subject`.

@@ -4,7 +4,7 @@
 //!
 //! | `facts` | a row | asked as |
 //! |---|---|---|
-//! | `file` (`file_facts`) | a file of a log and direction, laid beside the others in time by windows, and again by busy times | `root_causes` |
+//! | `file` (`file_facts`) | a file of a log and direction with its interval among those of the other files: its window from first to last access, and once more its busy time, the time in I/O calls from the first access on | `root_causes` |
 //! | `directory` (`directory_facts`) | files that processes made in a directory | `diagnose` |
 //! | `burst` (`burst_facts`) | times in which a log wrote | `diagnose` |
 //! | `job` (`job_facts`) | what others did on the OSTs of a job | `root_causes` |
@@ -18,7 +18,7 @@
 //! | file | what it is |
 //! |---|---|
 //! | `intervals` | rules about `file` and `job` as SQL, in `queries/iominer/root_causes.sql` |
-//! | `rule_sum`, `sums`, `findings` | rules about `counters`: aggregate over the files of a log; those that hold for it |
+//! | `rule_sum`, `rule_sums`, `rule_findings` | rules about `counters`: aggregate over the files of a log; those that hold for it |
 //! | `columns` | their expressions, compiled once for a program |
 //! | `counters` | what stands of them in `queries/advice/advice.sql` |
 //! | `sentence` | a finding in words |
@@ -74,11 +74,11 @@ pub mod counters;
 mod edges;
 #[cfg(test)]
 mod facts_edges;
-pub(super) mod findings;
 pub mod intervals;
+pub(super) mod rule_findings;
 mod rule_sum;
+pub(super) mod rule_sums;
 pub mod sentence;
-pub(super) mod sums;
 
 use crate::error::{Error, Result};
 use serde::Deserialize;

@@ -1,7 +1,8 @@
 //! The DataFusion session: its state, options and memory.
 
+mod logical_rules;
 pub(super) mod memory_pool;
 pub(super) mod names;
 pub mod options;
-pub(super) mod rules;
+mod physical_rules;
 pub(super) mod state;

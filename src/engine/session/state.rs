@@ -1,61 +1,29 @@
 //! The DataFusion session: one function builds it, whoever asks the questions.
 
+use super::logical_rules::{add_analyzer_rules, optimizer_rules};
 use super::memory_pool::TieredPool;
 use super::names::CATALOG;
 use super::options::Options;
-use super::rules::rules;
+use super::physical_rules::physical_rules;
 use crate::engine::functions::{AGGREGATE, SCALAR};
-use crate::engine::logical::anti_join::OuterToAnti;
-use crate::engine::logical::bottom_up::BottomUp;
 use crate::engine::logical::checked_arithmetic;
-use crate::engine::logical::checked_arithmetic::CheckedArithmetic;
-use crate::engine::logical::condition_values::ConditionValues;
-use crate::engine::logical::correlated_first::CorrelatedFirst;
-use crate::engine::logical::extremes::Extremes;
-use crate::engine::logical::filter_equality::FilterEquality;
-use crate::engine::logical::intersect::DistinctLast;
-use crate::engine::logical::not_in::ThreeValuedIn;
-use crate::engine::logical::null_safe_keys::NullSafeKeys;
-use crate::engine::logical::semi_join_pushdown::PushDownSemiJoin;
-use crate::engine::logical::unsigned_division::UnsignedDivision;
-use crate::engine::logical::utc_times::{UtcTexts, UtcTimes};
-use crate::engine::logical::window_cost::BoundWindows;
-use crate::engine::rules::findings::RuleFindings;
+use crate::engine::rules::rule_findings::RuleFindings;
+use crate::engine::rules::rule_sums::RuleSums;
 use crate::engine::rules::sentence::RuleSentence;
-use crate::engine::rules::sums::RuleSums;
-use crate::engine::udf::WriteOut;
 use crate::engine::workarounds::aggregates;
-use crate::engine::workarounds::boolean_case::BooleanCase;
-use crate::engine::workarounds::cast_bounds::CastBounds;
-use crate::engine::workarounds::comparisons::Comparisons;
 use crate::engine::workarounds::count_distinct;
-use crate::engine::workarounds::date_intervals::DateArithmetic;
 use crate::engine::workarounds::date_part::{DatePart, Extract};
 use crate::engine::workarounds::date_trunc::UtcTrunc;
-use crate::engine::workarounds::durations::{DAYS_AND_TIME, PartsOfDurations};
-use crate::engine::workarounds::emptied_unions::EmptiedUnions;
+use crate::engine::workarounds::durations::DAYS_AND_TIME;
 use crate::engine::workarounds::function_orders;
 use crate::engine::workarounds::functional_dependencies::{ForgetDependencies, SAME};
-use crate::engine::workarounds::in_lists::SeparateLists;
 use crate::engine::workarounds::interval_order::LENGTH;
-use crate::engine::workarounds::kept_nulls::KeptNulls;
-use crate::engine::workarounds::keys_of_one_name;
-use crate::engine::workarounds::literal_keys;
-use crate::engine::workarounds::null_equality::KeysOfEqualsAlone;
-use crate::engine::workarounds::order_twice::OrderOnce;
-use crate::engine::workarounds::percentile_cont::ExactPercentileCont;
-use crate::engine::workarounds::range_frames::RangeFrames;
 use crate::engine::workarounds::signed_counts;
-use crate::engine::workarounds::subquery_nulls::{MAYBE_NULL, SubqueryNulls};
-use crate::engine::workarounds::to_char::ToCharPatterns;
-use crate::engine::workarounds::total_filters::TotalFilters;
-use crate::engine::workarounds::window_identity::WindowIdentity;
+use crate::engine::workarounds::subquery_nulls::MAYBE_NULL;
 use crate::error::{Error, Result};
 use datafusion::execution::SessionStateBuilder;
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
 use datafusion::execution::session_state::SessionState;
-use datafusion::optimizer::eliminate_outer_join::EliminateOuterJoin;
-use datafusion::optimizer::{Optimizer, OptimizerRule};
 use datafusion::prelude::SessionConfig;
 use std::sync::Arc;
 
@@ -119,32 +87,6 @@ fn config(threads: usize, memory: Option<usize>, first: &str) -> SessionConfig {
     config
 }
 
-/// DataFusion's logical rules in their order, some of them corrected, and one of ours among them.
-fn optimizer_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
-    let mut rules = Optimizer::new().rules;
-    let corrected: [Arc<dyn OptimizerRule + Send + Sync>; 3] = [
-        Arc::new(EmptiedUnions::default()),
-        Arc::new(TotalFilters::default()),
-        Arc::new(KeysOfEqualsAlone::default()),
-    ];
-    for rule in &mut rules {
-        if let Some(ours) = corrected.iter().find(|ours| ours.name() == rule.name()) {
-            *rule = ours.clone();
-        }
-    }
-    keys_of_one_name::correct(&mut rules);
-    literal_keys::keep(&mut rules);
-    let outer = rules
-        .iter()
-        .position(|rule| rule.name() == EliminateOuterJoin::new().name());
-    // Behind the rule that gives joins other keys, before those that believe them.
-    rules.insert(
-        outer.map_or(0, |outer| outer + 1),
-        Arc::new(ForgetDependencies),
-    );
-    rules
-}
-
 /// The state of every session: functions, rules and options. It has no tables yet; [`crate::engine::catalog::lakes`] adds them.
 pub(crate) fn session_state(
     threads: usize,
@@ -156,16 +98,7 @@ pub(crate) fn session_state(
         .with_config(config(threads, memory, first))
         .with_runtime_env(runtime)
         .with_optimizer_rules(optimizer_rules())
-        .with_optimizer_rule(Arc::new(OuterToAnti))
-        .with_optimizer_rule(Arc::new(BottomUp(&[
-            &ExactPercentileCont,
-            &Extremes,
-            &NullSafeKeys,
-            &PushDownSemiJoin,
-            &CastBounds,
-            &FilterEquality,
-        ])))
-        .with_physical_optimizer_rules(rules(true));
+        .with_physical_optimizer_rules(physical_rules(true));
     let mut window = builder.window_functions().take().unwrap_or_default();
     let scalar = builder.scalar_functions().get_or_insert_default();
     signed_counts::sign(scalar, &mut window);
@@ -186,32 +119,7 @@ pub(crate) fn session_state(
     aggregates::correct(aggregate);
     aggregate.push(Arc::new(count_distinct::count()));
     aggregate.push(Arc::new(RuleSums::default().into()));
-    let analyzer = builder.analyzer().get_or_insert_default();
-    // First, for what it writes out has had the others.
-    analyzer.add_function_rewrite(Arc::new(WriteOut));
-    analyzer.add_function_rewrite(Arc::new(PartsOfDurations));
-    analyzer.add_function_rewrite(Arc::new(Comparisons));
-    analyzer.add_function_rewrite(Arc::new(DateArithmetic));
-    analyzer.add_function_rewrite(Arc::new(BoundWindows));
-    analyzer.add_function_rewrite(Arc::new(RangeFrames));
-    analyzer.add_function_rewrite(Arc::new(UtcTexts));
-    analyzer.add_function_rewrite(Arc::new(ToCharPatterns));
-    analyzer.add_function_rewrite(Arc::new(UnsignedDivision));
-    analyzer.add_function_rewrite(Arc::new(BooleanCase));
-    analyzer.add_function_rewrite(Arc::new(CorrelatedFirst));
-    analyzer.rules.push(Arc::new(DistinctLast));
-    analyzer.rules.push(Arc::new(ForgetDependencies));
-    analyzer.rules.push(Arc::new(OrderOnce));
-    analyzer.rules.push(Arc::new(SubqueryNulls));
-    // Behind the rule that gives both sides of an operator their type.
-    analyzer.rules.push(Arc::new(UtcTimes));
-    analyzer.rules.push(Arc::new(CheckedArithmetic));
-    analyzer.rules.push(Arc::new(SeparateLists));
-    analyzer.rules.push(Arc::new(KeptNulls));
-    analyzer.rules.push(Arc::new(WindowIdentity));
-    // Behind those that may make NULLs.
-    analyzer.rules.push(Arc::new(ThreeValuedIn));
-    analyzer.rules.push(Arc::new(ConditionValues));
+    add_analyzer_rules(builder.analyzer().get_or_insert_default());
     let expressions = builder.expr_planners().get_or_insert_default();
     expressions.insert(0, Arc::new(Extract));
     let planners = builder.relation_planners().get_or_insert_default();
@@ -245,7 +153,7 @@ pub(crate) fn with_sort_merge_joins(
 /// The same session without the rule that keeps the partitions of joins.
 pub(crate) fn without_copartitioned_joins(state: SessionState) -> SessionState {
     SessionStateBuilder::new_from_existing(state)
-        .with_physical_optimizer_rules(rules(false))
+        .with_physical_optimizer_rules(physical_rules(false))
         .build()
 }
 

@@ -1,11 +1,23 @@
-//! SQL text and named queries, before DataFusion plans them: named queries are put in, statements that cannot be answered rightly are refused.
+//! SQL before DataFusion plans it: forms that it does not plan, or plans wrongly, are written in others, and statements that cannot be answered rightly
+//! are refused with what to write instead.
+//!
+//! In the order in which a statement meets them (`Engine::parse`, then `Engine::plan`):
+//!
+//! | when | files |
+//! |---|---|
+//! | parsing | `summarize` (its own statement), `long_chains`, `user_column`; then `queries::expand` puts in named queries |
+//! | parsed: written out | `outer_using`; `workarounds::distinct_from` |
+//! | parsed: refused | `using`, `all_sets`, `refused_clauses`, `time_zone` |
+//! | before planning: written out | `from_first`, `other_forms` (with `distinct_order`, `row_values`, `grouping_sets`, `quantified`), `named_windows`, `nested_with`, `order_all` (marks), `output_names`, `order_aliases` |
+//! | once more, if DataFusion refused the plan (`PLAN_FALLBACKS`) | `headings`, `cast_names`, `order_positions`, `using` (qualifies names) |
+//! | the plan | `order_all` (written out), `logical::grouping_keys` |
+//!
+//! `visit` walks over the SQL of a statement, for all of them.
 
 pub(in crate::engine) mod all_sets;
 pub(in crate::engine) mod cast_names;
 mod distinct_order;
-pub mod factors;
 pub(in crate::engine) mod from_first;
-pub(super) mod front_matter;
 mod grouping_sets;
 pub(in crate::engine) mod headings;
 pub(in crate::engine) mod long_chains;
@@ -17,16 +29,9 @@ pub(in crate::engine) mod order_positions;
 pub(in crate::engine) mod other_forms;
 pub(in crate::engine) mod outer_using;
 pub(in crate::engine) mod output_names;
-pub(in crate::engine) mod param_names;
 mod quantified;
-pub mod queries;
-pub(super) mod query_call;
-pub(super) mod query_params;
-pub(super) mod query_scope;
-pub(in crate::engine) mod question;
 pub(in crate::engine) mod refused_clauses;
 mod row_values;
-pub(super) mod ruled_out;
 pub(in crate::engine) mod summarize;
 pub(in crate::engine) mod time_zone;
 pub(super) mod user_column;

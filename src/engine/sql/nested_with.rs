@@ -2,7 +2,7 @@
 //!
 //! DataFusion 55.2 refuses that. The inner part gets another name, and where it is asked the old one is its alias, by which columns are found.
 
-use super::query_scope::alias;
+use crate::engine::queries::query_scope::alias;
 use crate::engine::udf::statement::normal;
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{

@@ -3,9 +3,9 @@
 use super::super::{Engine, EngineOptions};
 use super::{ask, batches, block_on, engine, lake, plan};
 use crate::engine::catalog::views::views;
+use crate::engine::queries::{Param, ParamType, queries};
 use crate::engine::scan::job_partitions::JobPartitions;
 use crate::engine::scan::lake_table::{LakeTable, ScanFile, scanned};
-use crate::engine::sql::queries::{Param, ParamType, queries};
 use crate::lake::{IngestOptions, Lake, Silent};
 use crate::synth::Month;
 use crate::table::{TABLES, table};

@@ -1,7 +1,7 @@
 //! The answer of `SHOW FUNCTIONS`: the users' functions, iolode's, its questions, DataFusion's.
 
 use crate::engine::functions::{AGGREGATE, SCALAR};
-use crate::engine::sql::queries::queries;
+use crate::engine::queries::queries;
 use crate::error::{Error, Result};
 use crate::lake::UserFunction;
 use datafusion::arrow::array::{ArrayRef, RecordBatch, StringArray};

@@ -3,7 +3,7 @@
 use super::statement::{Called, called_in, expression};
 use super::{Written, count};
 use crate::engine::error::{Known, translate};
-use crate::engine::sql::queries::queries;
+use crate::engine::queries::queries;
 use crate::error::{Error, Result, nearest};
 use crate::lake::{UserFunction, UserParameter};
 use datafusion::arrow::compute::can_cast_types;

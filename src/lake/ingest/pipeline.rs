@@ -1,4 +1,4 @@
-//! A tree of logs to one commit: the only place where sources meet the lake.
+//! A tree of logs to one commit: lists inputs, has dumps sorted, cuts ranges and days, has workers convert them, and commits.
 
 use super::candidate::noted;
 use super::change_set::{ChangeSet, Hashes, KnownInputs};

@@ -62,24 +62,24 @@ pub(in crate::lake) struct Item {
     pub(in crate::lake) name: Box<str>,
     /// Its name where that is no UTF-8.
     pub(in crate::lake) odd: Option<OsString>,
-    pub(in crate::lake) what: What,
+    pub(in crate::lake) what: Entry,
 }
 
-pub(in crate::lake) enum What {
+pub(in crate::lake) enum Entry {
     File { bytes: u64, modified: i64 },
     Directory(Arc<Directory>),
     Unlisted(String),
 }
 
 /// What reading a directory gave.
-pub(in crate::lake) enum InputMeta {
+pub(in crate::lake) enum Listed {
     Items(Vec<Item>),
     /// It is a lake, or a directory into which this one puts files.
     Lake,
     Failed(String),
 }
 
-impl InputMeta {
+impl Listed {
     fn items(&self) -> &[Item] {
         match self {
             Self::Items(items) => items,
@@ -106,7 +106,7 @@ struct State {
     /// Those that nobody has begun to read, by name.
     waiting: BTreeMap<(Arc<str>, usize), Arc<Directory>>,
     /// Those that are being read, or were read and nobody has asked for yet.
-    begun: HashMap<(Arc<str>, usize), Option<InputMeta>>,
+    begun: HashMap<(Arc<str>, usize), Option<Listed>>,
     /// Entries of those that were read.
     held: usize,
     done: bool,
@@ -114,9 +114,9 @@ struct State {
 
 impl State {
     /// Has the directories in one read ahead.
-    fn wait_for(&mut self, listed: &InputMeta) {
+    fn wait_for(&mut self, listed: &Listed) {
         for item in listed.items() {
-            if let What::Directory(directory) = &item.what {
+            if let Entry::Directory(directory) = &item.what {
                 self.waiting.insert(directory.key(), directory.clone());
             }
         }
@@ -186,7 +186,7 @@ impl<'a> Reading<'a> {
     }
 
     /// What lies in a directory, which is read now if nobody has begun to: so the caller waits for nobody who waits for it.
-    pub(in crate::lake) fn take(&self, directory: &Directory) -> InputMeta {
+    pub(in crate::lake) fn take(&self, directory: &Directory) -> Listed {
         let key = directory.key();
         let mut state = self.state();
         while let Some(begun) = state.begun.remove(&key) {
@@ -206,10 +206,10 @@ impl<'a> Reading<'a> {
         listed
     }
 
-    fn read(&self, directory: &Directory) -> InputMeta {
+    fn read(&self, directory: &Directory) -> Listed {
         let path = &directory.path;
         if self.scope.ours.iter().any(|ours| ours == path) {
-            return InputMeta::Lake;
+            return Listed::Lake;
         }
         let (mut items, mut is_lake) = (vec![], false);
         let read = self.lister.read(path, &mut |file, kind| {
@@ -217,11 +217,11 @@ impl<'a> Reading<'a> {
             items.extend(self.item(directory, file, kind));
         });
         match read {
-            Err(e) => InputMeta::Failed(why(&e)),
-            Ok(()) if is_lake => InputMeta::Lake,
+            Err(e) => Listed::Failed(why(&e)),
+            Ok(()) if is_lake => Listed::Lake,
             Ok(()) => {
                 items.sort_unstable_by(|a: &Item, b| a.name.cmp(&b.name));
-                InputMeta::Items(items)
+                Listed::Items(items)
             }
         }
     }
@@ -242,7 +242,7 @@ impl<'a> Reading<'a> {
             kind => kind.map_err(|e| why(&e)),
         };
         let what = match kind {
-            Ok(Kind::File { bytes, modified }) => What::File { bytes, modified },
+            Ok(Kind::File { bytes, modified }) => Entry::File { bytes, modified },
             Ok(Kind::Directory) => {
                 let place = directory.place.map(|place| place.below(&own));
                 if place.is_some_and(|place| !self.scope.days.contains(place)) {
@@ -250,7 +250,7 @@ impl<'a> Reading<'a> {
                 }
                 let path = path();
                 own.push('/');
-                What::Directory(Arc::new(Directory {
+                Entry::Directory(Arc::new(Directory {
                     path,
                     prefix: format!("{}{own}", directory.prefix).into(),
                     root: directory.root,
@@ -258,7 +258,7 @@ impl<'a> Reading<'a> {
                 }))
             }
             Ok(_) => return None,
-            Err(why) => What::Unlisted(why),
+            Err(why) => Entry::Unlisted(why),
         };
         let name = own.into();
         Some(Item { name, odd, what })

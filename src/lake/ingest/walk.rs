@@ -10,7 +10,7 @@
 use super::lister::{Kind, Lister, is_address, name, why};
 use super::log_tree::Place;
 use super::options::InputPath;
-use super::read_ahead::{Directory, End, InputMeta, Item, Reading, Scope, What};
+use super::read_ahead::{Directory, End, Entry, Item, Listed, Reading, Scope};
 use crate::error::{Error, Result};
 use crate::source::without_password;
 use std::cmp::Ordering;
@@ -154,7 +154,7 @@ impl Walk {
             // The lake and its messages must not tell a password.
             let (name, none) = (
                 without_password(&name(path)),
-                What::File {
+                Entry::File {
                     bytes: 0,
                     modified: 0,
                 },
@@ -164,14 +164,14 @@ impl Walk {
         let path = std::path::absolute(path).map_err(|e| Error::io(path, "cannot use", e))?;
         let own = name(&path);
         let what = match reading.look(&path) {
-            Ok(Kind::File { bytes, modified }) => What::File { bytes, modified },
+            Ok(Kind::File { bytes, modified }) => Entry::File { bytes, modified },
             Ok(Kind::Directory) => {
                 let prefix = format!("{}/", own.trim_end_matches('/'));
                 // What a dump in a directory of a day says may be of any day.
                 let by_day = kind
                     .as_deref()
                     .is_some_and(|kind| reading.is_filed_by_day(kind));
-                What::Directory(Arc::new(Directory {
+                Entry::Directory(Arc::new(Directory {
                     place: by_day.then(|| Place::of(&path)),
                     path: path.clone(),
                     prefix: prefix.into(),
@@ -184,14 +184,14 @@ impl Walk {
                     ..item(
                         &path,
                         &own,
-                        What::File {
+                        Entry::File {
                             bytes: 0,
                             modified: 0,
                         },
                     )
                 });
             }
-            Err(e) => What::Unlisted(why(&e)),
+            Err(e) => Entry::Unlisted(why(&e)),
         };
         Ok(item(&path, &own, what))
     }
@@ -224,7 +224,7 @@ impl Walk {
                 (Some(directory), None) => directory.path.join(&*item.name),
             };
             match item.what {
-                What::File { bytes, modified } => {
+                Entry::File { bytes, modified } => {
                     let name = within.map_or(String::new(), |d| d.prefix.to_string()) + &item.name;
                     let plain = within.map_or(&self.path, |directory| &directory.path);
                     let is_odd = item.odd.is_some()
@@ -238,14 +238,14 @@ impl Walk {
                         modified,
                     }));
                 }
-                What::Unlisted(why) => each(Found::Unlisted(path(), why))?,
-                What::Directory(inside) => match reading.take(&inside) {
-                    InputMeta::Items(items) => {
+                Entry::Unlisted(why) => each(Found::Unlisted(path(), why))?,
+                Entry::Directory(inside) => match reading.take(&inside) {
+                    Listed::Items(items) => {
                         each(Found::Directory(name(&inside.path)))?;
                         self.inside.push((inside, items.into_iter()));
                     }
-                    InputMeta::Lake => {}
-                    InputMeta::Failed(why) => each(Found::Unlisted(inside.path.clone(), why))?,
+                    Listed::Lake => {}
+                    Listed::Failed(why) => each(Found::Unlisted(inside.path.clone(), why))?,
                 },
             }
         }

@@ -13,7 +13,7 @@ use crate::synth::system::{FILE_SYSTEMS, OSTS_PER_OSS};
 /// Operations that jobs cause, by [`Op`].
 const OPS: usize = 10;
 
-/// What was moved on a file system from sample to sample of a samples.
+/// What was moved on a file system from sample to sample of one database.
 pub(crate) struct DatabaseSamples<'a> {
     month: &'a Month,
     plants: &'a Plants,
@@ -31,7 +31,7 @@ pub(crate) struct DatabaseSamples<'a> {
     pub(crate) op_sums: [(i64, i64); OPS],
 }
 
-/// Counters of a file system at the end of the samples before.
+/// Counters of a file system at the sample before.
 #[derive(Clone)]
 pub(crate) struct Counters {
     /// Bytes read and written since the OST was started.

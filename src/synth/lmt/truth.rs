@@ -24,7 +24,7 @@ const LARGEST: usize = 12;
 const CANDIDATES: usize = 20_000;
 
 impl SampleTruth {
-    /// Adds the sums of a samples.
+    /// Adds the sums of one database.
     pub(crate) fn add(&mut self, name: &str, samples: &DatabaseSamples<'_>, span: Span) {
         let by = |who: usize, of: fn(&(i64, i64)) -> i64| -> Vec<i64> {
             samples.sums.iter().map(|sums| of(&sums[who])).collect()

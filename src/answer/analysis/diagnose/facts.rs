@@ -377,6 +377,7 @@ const TIMED: [(&str, &str); 5] = [
 async fn slowest(engine: &Engine, of_files: &str, job: i64, logs: &[Log]) -> Result<Slowest> {
     #[derive(Deserialize)]
     struct Part {
+        is_shared: bool,
         read: Option<f64>,
         write: Option<f64>,
         meta: Option<f64>,
@@ -420,6 +421,7 @@ async fn slowest(engine: &Engine, of_files: &str, job: i64, logs: &[Log]) -> Res
         slowest.write += part.write.unwrap_or(0.0);
         slowest.meta += part.meta.unwrap_or(0.0);
         slowest.all += part.time.unwrap_or(0.0);
+        slowest.is_bound |= part.is_shared && part.time > Some(0.0);
     }
     Ok(slowest)
 }

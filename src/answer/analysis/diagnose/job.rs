@@ -1,6 +1,5 @@
 //! A job as its page sees it: its logs, its sums, its files, and what follows from them.
 
-use super::layers::Layer;
 use crate::engine::rules::sentence::Row;
 use crate::math::intervals::union_length;
 use crate::text::amount::share;
@@ -106,6 +105,8 @@ pub(super) struct Slowest {
     pub(super) write: f64,
     pub(super) meta: f64,
     pub(super) all: f64,
+    /// Whether parts of shared files are in it, an upper bound: the slowest of each may be another.
+    pub(super) is_bound: bool,
 }
 
 /// Time in MPI-IO calls, s. The POSIX calls below them are a part of it.
@@ -188,6 +189,23 @@ pub(super) struct Job {
     pub(super) own: Vec<Row>,
     pub(super) others: Others,
     pub(super) striping: Vec<Striping>,
+}
+
+/// What a layer moved whose sums do not stand in `darshan_file`.
+#[derive(Debug, Deserialize, Serialize)]
+pub(super) struct Layer {
+    pub(super) layer: String,
+    #[serde(default)]
+    pub(super) bytes_read: i64,
+    #[serde(default)]
+    pub(super) bytes_written: i64,
+    #[serde(default)]
+    pub(super) reads: i64,
+    #[serde(default)]
+    pub(super) writes: i64,
+    /// Records, and those of them that asked for collective MPI-IO; of HDF5 alone.
+    pub(super) records: Option<i64>,
+    pub(super) collective: Option<i64>,
 }
 
 /// A number of the job beside those of others.

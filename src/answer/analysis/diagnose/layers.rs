@@ -1,29 +1,11 @@
 //! What each layer of a job moved: HDF5 and PnetCDF, MPI-IO, POSIX, STDIO.
 
-use super::job::{Job, Log, Totals};
+use super::job::{Job, Layer, Log, Totals};
 use crate::answer::answer::{Block, Cell, Column, Table};
 use crate::answer::rows::rows;
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::text::amount::{count, counted, significant, size};
-use serde::{Deserialize, Serialize};
-
-/// What a layer moved whose sums do not stand in `darshan_file`.
-#[derive(Debug, Deserialize, Serialize)]
-pub(super) struct Layer {
-    pub(super) layer: String,
-    #[serde(default)]
-    pub(super) bytes_read: i64,
-    #[serde(default)]
-    pub(super) bytes_written: i64,
-    #[serde(default)]
-    pub(super) reads: i64,
-    #[serde(default)]
-    pub(super) writes: i64,
-    /// Records, and those of them that asked for collective MPI-IO; of HDF5 alone.
-    pub(super) records: Option<i64>,
-    pub(super) collective: Option<i64>,
-}
 
 /// The module, the layer, and its columns in the order of [`Layer`].
 const BESIDE_FILES: [(&str, &str, &str, [&str; 6]); 3] = [

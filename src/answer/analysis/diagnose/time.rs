@@ -4,14 +4,22 @@ use super::job::{DIRECTIONS, Job};
 use crate::answer::answer::{Block, Cell, Column, Table};
 use crate::text::amount::{count, counted, seconds, share};
 
-/// A direction with a smaller part of the I/O time has no tables of its own.
+/// A direction with a smaller part of the I/O time, and of that of the slowest process, has no tables of its own. The second is what one process does
+/// while the others wait.
 const MATTERS: f64 = 0.01;
+const MATTERS_OF_SLOWEST: f64 = 0.05;
 
 /// The directions that matter, in the order of the page.
 pub(super) fn directions(job: &Job) -> impl Iterator<Item = &'static str> {
-    let parts = DIRECTIONS.map(|direction| (direction, job.part(direction)));
-    let parts = parts.into_iter().filter(|(_, part)| *part >= MATTERS);
-    parts.map(|(direction, _)| direction)
+    let matters = |direction: &&'static str| {
+        let slowest = match *direction {
+            "read" => job.slowest.read,
+            _ => job.slowest.write,
+        };
+        job.part(direction) >= MATTERS
+            || slowest > 0.0 && slowest >= MATTERS_OF_SLOWEST * job.slowest.all
+    };
+    DIRECTIONS.into_iter().filter(matters)
 }
 
 /// Reading, writing and metadata operations by the three measures of time.
@@ -136,13 +144,17 @@ pub(super) fn io_time(job: &Job) -> Block {
             }
         ));
     }
-    table.notes.push(
-        match job.logs.len() {
-            1 => "process time: of all processes in all files, added up; slowest process: the one with most of it; where files are shared an upper bound, for the slowest of each may be another",
-            _ => "process time: of all processes in all files, added up; slowest process: of each log the one with most of it, added up over logs; where files are shared an upper bound",
+    let slowest = match job.logs.len() {
+        1 => "the one with most of it",
+        _ => "of each log the one with most of it, added up over logs",
+    };
+    table.notes.push(format!(
+        "process time: of all processes in all files, added up; slowest process: {slowest}{}",
+        match job.slowest.is_bound {
+            true => ", at most: the slowest of each shared file may be another",
+            false => "",
         }
-        .into(),
-    );
+    ));
     table.notes.push(
         "files in use: at least one file was between its first and last access, busy or only open"
             .into(),

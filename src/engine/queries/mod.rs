@@ -10,13 +10,15 @@
 //!
 //! In a statement a named query is replaced by its SQL before the statement is planned: no plan contains one.
 
-use super::front_matter::front_matter;
-use super::param_names::CallNames;
-pub(in crate::engine) use super::query_call::Lakes;
-use super::query_call::{argument, expression, parse_query, substitute};
-pub use super::query_params::{Param, ParamType, QueryColumn};
-use super::query_scope as scope;
-use super::question::Question;
+pub mod factors;
+pub(super) mod front_matter;
+pub(super) mod param_names;
+mod query_call;
+pub(super) mod query_params;
+pub(super) mod query_scope;
+pub(super) mod question;
+mod ruled_out;
+
 use crate::engine::rules::{counters, intervals};
 use crate::engine::udf::statement::normal;
 use crate::error::{Error, Result};
@@ -26,6 +28,13 @@ use datafusion::sql::sqlparser::ast::{
     Expr, FunctionArg, Ident, ObjectName, ObjectNamePart, Query as SqlQuery,
     Statement as SqlStatement, TableFactor, VisitMut, VisitorMut,
 };
+use front_matter::front_matter;
+use param_names::CallNames;
+pub(in crate::engine) use query_call::Lakes;
+use query_call::{argument, expression, parse_query, substitute};
+pub use query_params::{Param, ParamType, QueryColumn};
+use query_scope as scope;
+use question::Question;
 use serde::Deserialize;
 use std::ops::ControlFlow;
 use std::sync::OnceLock;
@@ -133,7 +142,7 @@ fn parse(folder: &'static str, name: &'static str, text: &str) -> Result<Query> 
     let bad = |why: String| Error::Invalid(format!("queries/{folder}/{name}.sql: {why}"));
     let (front, sql) = front_matter(text);
     let front: Front = toml::from_str(&front).map_err(|e| bad(e.to_string()))?;
-    let (sql, columns) = super::factors::insert(&sql, front.columns)?;
+    let (sql, columns) = factors::insert(&sql, front.columns)?;
     let (sql, columns) = intervals::insert(sql, columns);
     let (sql, columns) = counters::insert(sql, columns);
     Ok(Query {
@@ -280,7 +289,7 @@ impl Query {
         }
         let mut query = self.read()?;
         // Before values stand in it, for a value may be a query that is not ours to change.
-        super::ruled_out::leave_out(&mut query, &casts);
+        ruled_out::leave_out(&mut query, &casts);
         if let Some(lakes) = lakes {
             scope::name_the_lake(&mut query, lakes.first);
         }
@@ -297,7 +306,7 @@ impl Query {
             return Ok(query.clone());
         }
         let mut query = parse_query(&self.sql)?;
-        super::user_column::plain_users(&mut query);
+        crate::engine::sql::user_column::plain_users(&mut query);
         scope::name_the_parts(&mut query, self.name);
         Ok(self.read.get_or_init(|| query).clone())
     }

@@ -2,7 +2,7 @@
 //!
 //! | part | what it is applied to |
 //! |---|---|
-//! | [`planning`] | over a whole plan |
+//! | `whole_plan_rules` | over a whole plan |
 //! | [`exec::rules`] | over a whole plan or any part of one: [`exec::for_execution`] |
 //! | [`SanityCheckPlan`] | last, over what is run |
 //!
@@ -40,8 +40,8 @@ type Rules = Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>>;
 
 /// All rules. Without `copartitioned`, joins do not keep the partitions of the scans: a plan for which that is not valid is planned again
 /// like this.
-pub(super) fn rules(copartitioned: bool) -> Rules {
-    let mut rules = planning(copartitioned);
+pub(super) fn physical_rules(copartitioned: bool) -> Rules {
+    let mut rules = whole_plan_rules(copartitioned);
     rules.extend(exec::rules());
     rules.push(Arc::new(SanityCheckPlan::new()));
     rules
@@ -49,7 +49,7 @@ pub(super) fn rules(copartitioned: bool) -> Rules {
 
 /// Rules that need the whole plan. DataFusion's own stand in its order; its `FilterPushdown`, which takes columns by name, is replaced by
 /// [`scan_filter`] and [`DynamicFilter`].
-fn planning(copartitioned: bool) -> Rules {
+fn whole_plan_rules(copartitioned: bool) -> Rules {
     let mut rules: Rules = vec![
         Arc::new(PLAIN_COLUMNS),
         Arc::new(OutputRequirements::new_add_mode()),
@@ -104,7 +104,7 @@ mod tests {
             .into_iter()
             .filter(|name| !name.starts_with("FilterPushdown"))
             .collect();
-        let all = names(&rules(true));
+        let all = names(&physical_rules(true));
         let kept: Vec<_> = all
             .iter()
             .filter(|name| theirs.contains(name))
@@ -116,12 +116,15 @@ mod tests {
     #[test]
     fn joins_keep_partitions_before_the_rule_that_repartitions_or_not_at_all() {
         let at = |names: &[String], name: &str| names.iter().position(|known| known == name);
-        let all = names(&rules(true));
+        let all = names(&physical_rules(true));
         assert_eq!(
             at(&all, "copartitioned_join").map(|at| at + 1),
             at(&all, "EnsureRequirements")
         );
-        assert_eq!(at(&names(&rules(false)), "copartitioned_join"), None);
+        assert_eq!(
+            at(&names(&physical_rules(false)), "copartitioned_join"),
+            None
+        );
         assert_eq!(all.last().unwrap(), "SanityCheckPlan");
     }
 }

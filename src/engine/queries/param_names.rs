@@ -198,9 +198,9 @@ fn literal(value: &Expr) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::queries::queries;
     use super::super::query_params::ParamType;
     use super::*;
+    use crate::engine::queries::queries;
 
     #[test]
     fn a_parameter_that_names_something_has_the_type_of_such_names() {
@@ -226,7 +226,7 @@ mod tests {
 
     #[test]
     fn the_names_of_a_call_are_those_that_are_written_down() {
-        let query = super::super::queries::query("logs_at_time").unwrap();
+        let query = crate::engine::queries::query("logs_at_time").unwrap();
         let param = |name: &str| query.params.iter().find(|param| param.name == name);
         let value = |sql: &str| super::super::query_call::expression(sql).unwrap();
         let of = |given: &[(&str, &str)]| {

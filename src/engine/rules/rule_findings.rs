@@ -8,7 +8,7 @@
 
 use super::columns::{Columns, Once, numbers};
 use super::rule_sum::NUMBERS;
-use super::sums::element;
+use super::rule_sums::element;
 use super::{Facts, Rule, of};
 use datafusion::arrow::array::{
     Array, ArrayRef, AsArray, Float64Array, Int64Array, ListArray, StringArray, StructArray,

@@ -2,7 +2,7 @@
 //!
 //! Names are looked up only once an answer turned out to have no rows.
 
-use super::sql::param_names::{CallNames, NameKind};
+use super::queries::param_names::{CallNames, NameKind};
 use crate::error::{Error, Result, nearest};
 use datafusion::arrow::array::AsArray;
 use datafusion::arrow::compute::cast;
@@ -136,7 +136,7 @@ fn note(call: &CallNames) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::sql::param_names::KINDS;
+    use super::super::queries::param_names::KINDS;
     use super::*;
 
     fn told(param: usize, name: &str, fs: Option<&str>, known: &[&str]) -> String {
