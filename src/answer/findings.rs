@@ -35,6 +35,8 @@ pub(super) struct Known<'a> {
     pub(super) slowest: f64,
     /// Whether damage may have taken records.
     pub(super) is_damaged: bool,
+    /// Whether Darshan had no room for some records.
+    pub(super) is_partial: bool,
     /// Run time of all logs, s.
     pub(super) run_time: f64,
     /// What a process can save at most in a direction, or in all, s.
@@ -81,8 +83,8 @@ pub(super) fn findings(known: &Known<'_>) -> Findings {
             Some("what is left of damaged logs is too little to judge".into())
         }
         _ if is_little => Some("too little I/O to judge: no process spends 1 s in it".into()),
-        (false, true) if known.is_damaged => Some(
-            "no rule holds for what is left of damaged logs; the cause may be in what is lost"
+        (false, true) if known.is_damaged || known.is_partial => Some(
+            "no rule holds for what is left of damaged or partial logs; the cause may be in what is lost"
                 .into(),
         ),
         (false, is_empty) => {
@@ -93,8 +95,14 @@ pub(super) fn findings(known: &Known<'_>) -> Findings {
                     "no cause is known for 5 % of the time in files or more, but ",
                 ),
             };
-            let waits = known.waits.as_ref();
-            Some(waits.map_or(nothing.into(), |waits| format!("{more}{waits}")))
+            Some(match &known.waits {
+                Some(waits) => format!("{more}{waits}"),
+                None if !is_empty && of_run_time < MIN_SHARE => format!(
+                    "{nothing}; the slowest process spends {} of the run time in I/O",
+                    share(of_run_time)
+                ),
+                None => nothing.into(),
+            })
         }
     };
     Findings {
@@ -349,6 +357,7 @@ mod tests {
             slowest,
             run_time: 600.0,
             is_damaged: false,
+            is_partial: false,
             waits: None,
             at_most: &move |direction| match direction {
                 Some(_) if slowest >= MIN_TIME => f64::INFINITY,

@@ -32,7 +32,7 @@ pub(super) async fn jobs(engine: &Engine, asked: Asked, long: bool) -> Result<Ve
         Asked::Log(log) => job_of(engine, log).await?,
     };
     let logs: Vec<Log> = rows(engine, &format!(
-        "SELECT j.log_id, j.uid, g.log_group, j.\"user\", j.app, j.nprocs, j.node_count, j.match, j.state, j.start_time, j.end_time, j.run_time, j.partial, j.status, l.modules \
+        "SELECT j.log_id, j.uid, g.log_group, j.\"user\", j.app, j.nprocs, j.node_count, j.match, j.state, j.start_time, j.end_time, j.run_time, j.partial, j.status, l.modules, l.partial_modules \
          FROM job j JOIN darshan_log l ON l.job_id = j.job_id AND l.log_id = j.log_id JOIN darshan_log_group g ON g.job_id = j.job_id AND g.log_id = j.log_id \
          WHERE j.job_id = {job} AND l.job_id = {job} AND g.job_id = {job} ORDER BY j.start_time, j.log_id"
     )).await?;

@@ -11,9 +11,9 @@ use std::collections::BTreeMap;
 /// The directions, in the order of the page.
 pub(super) const DIRECTIONS: [&str; 2] = ["read", "write"];
 
-/// Part of the run time in MPI-IO calls, and times their time is that of POSIX calls, from which on waiting is told (as in the rule `mpi_io_waits`).
+/// Part of the run time in MPI-IO calls, and how many times that of POSIX calls they take, from which on a page says that processes wait.
 const WAITING: f64 = 0.1;
-const BEYOND_IO: f64 = 5.0;
+const BEYOND_IO: f64 = 2.0;
 
 /// One log of the job, with its Slurm record.
 #[derive(Debug, Deserialize, Serialize)]
@@ -39,6 +39,9 @@ pub(super) struct Log {
     /// The file that it came from.
     #[serde(default)]
     pub(super) path: Option<String>,
+    /// Modules of which Darshan had no room for all records.
+    #[serde(default)]
+    pub(super) partial_modules: Vec<String>,
     /// Why it is not whole.
     #[serde(default)]
     pub(super) error: Option<String>,
@@ -310,7 +313,7 @@ impl Job {
     /// How much of the run time processes wait in MPI-IO calls, if it is much of it and little of that is I/O.
     pub(super) fn waits(&self) -> Option<String> {
         let (in_mpiio, all) = (self.in_mpiio.as_ref()?.time, self.process_seconds());
-        let is_whole = !self.is_damaged() && self.logs.iter().all(|log| log.partial != Some(true));
+        let is_whole = !self.is_damaged() && !self.is_partial();
         let is_much =
             all > 0.0 && in_mpiio >= WAITING * all && in_mpiio >= BEYOND_IO * self.io_time();
         (is_whole && is_much).then(|| {
@@ -325,6 +328,11 @@ impl Job {
     /// Whether damage may have taken any of its records.
     pub(super) fn is_damaged(&self) -> bool {
         self.logs.iter().any(|log| log.status == "damaged")
+    }
+
+    /// Whether Darshan had no room for some of its records.
+    pub(super) fn is_partial(&self) -> bool {
+        self.logs.iter().any(|log| log.partial == Some(true))
     }
 
     /// Processes x run time, added up over logs, s.

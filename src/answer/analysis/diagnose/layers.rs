@@ -175,6 +175,7 @@ pub(super) fn block(job: &Job) -> Option<Block> {
     for layer in job.layers.iter().filter(is_stdio) {
         if beside(layer) != [0; 4] {
             push("STDIO", beside(layer));
+            notes.push("STDIO: without standard input, output and error".into());
         }
     }
     for (done, asked, below) in [

@@ -146,6 +146,7 @@ fn blocks(job: &Job, long: bool, zone: Tz) -> Vec<Block> {
         slowest: job.slowest.all,
         run_time: job.run_time(),
         is_damaged: job.is_damaged(),
+        is_partial: job.is_partial(),
         waits: job.waits(),
         at_most: &|direction| job.at_most(direction),
         side_by_side: &job.side_by_side(),

@@ -134,7 +134,7 @@ pub(super) fn io_time(job: &Job) -> Block {
             seconds(mpiio.time),
             of_all.map_or(String::new(), |of_all| format!(", {} of {processes} x run time", share(of_all))),
             seconds(mpiio.slowest),
-            match (job.sum(|t| t.incomplete), job.logs.iter().any(|log| log.partial == Some(true))) {
+            match (job.sum(|t| t.incomplete), job.logs.iter().any(|log| log.partial_modules.iter().any(|module| module == "POSIX"))) {
                 (0, false) => "The table counts the POSIX calls below them, where a file has both".into(),
                 (0, true) => "The table counts the POSIX calls below them, where a file has both; records of POSIX may be missing: its times are lower bounds".into(),
                 (files, _) => format!(
@@ -151,7 +151,7 @@ pub(super) fn io_time(job: &Job) -> Block {
     table.notes.push(format!(
         "process time: of all processes in all files, added up; slowest process: {slowest}{}",
         match job.slowest.is_bound {
-            true => ", at most: the slowest of each shared file may be another",
+            true => ", an estimate where files are shared: the slowest of each may be another, and its time is split as that of all",
             false => "",
         }
     ));
