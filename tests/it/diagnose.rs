@@ -10,6 +10,9 @@ crate::tests! {
         the_bad_ost_is_the_cause_and_streams_are_never_named,
         data_sieving_metadata_and_single_writers_are_named,
         a_log_held_open_is_not_what_took_the_time,
+        waiting_in_mpi_io_is_said_where_no_rule_holds,
+        of_a_damaged_log_it_is_not_said_that_nothing_stands_out,
+        hdf5_is_a_layer,
         a_page_says_what_is_not_known_and_of_what_its_sums_are,
         shares_times_and_bandwidths_follow_from_the_facts,
         the_facts_are_those_of_the_tables,
@@ -133,6 +136,58 @@ fn a_log_held_open_is_not_what_took_the_time() {
 }
 
 /// Pages of logs without layouts, without a user name, with few others, and of many logs.
+/// By pydarshan: 1,244,732 s in MPI-IO of 2,048 x 659 s; 20.9 s of 16 x 4 s, of which POSIX took 0.45 s.
+fn waiting_in_mpi_io_is_said_where_no_rule_holds() {
+    for (name, part) in [("skew-autobench-ior", "92 %"), ("shane_macsio", "33 %")] {
+        let page = page(name, &[]);
+        let said = format!(
+            "no rule holds, but processes spend {part} of their run time in MPI-IO calls and 0.7 %"
+        );
+        assert!(page.replace("\n  ", " ").contains(&said), "{page}");
+    }
+}
+
+/// Of the first 440,000 bytes the layouts of some files are lost, those of OST 14 among them; of the first 20,000 all records.
+fn of_a_damaged_log_it_is_not_said_that_nothing_stands_out() {
+    let whole = std::fs::read(log("sample-badost")).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let cut = directory.path().join("cut.darshan");
+    for (bytes, said) in [
+        (
+            440_000,
+            [
+                "files whose OSTs are lost are missing here",
+                "the cause may be in what is lost",
+            ],
+        ),
+        (
+            20_000,
+            [
+                "no record is left that has a time",
+                "what is left of the damaged log names no OST",
+            ],
+        ),
+    ] {
+        std::fs::write(&cut, &whole[..bytes]).unwrap();
+        let done = iolode(Path::new("."), &["diagnose", cut.to_str().unwrap()]);
+        assert_eq!(done.code, Some(1));
+        let page = done.stdout.replace("\n  ", " ");
+        for said in said {
+            assert!(page.contains(said), "{page}");
+        }
+        assert!(!page.contains("nothing stands out"), "{page}");
+    }
+}
+
+/// By pydarshan: one shared record of a dataset, 16 reads and 16 writes of 256 KiB, H5D_USE_MPIIO_COLLECTIVE 0.
+fn hdf5_is_a_layer() {
+    let page = page("shane_ior-HDF5", &[]);
+    let row = page.lines().find(|line| line.contains("HDF5 datasets"));
+    let cells: Vec<&str> = row.unwrap().split_whitespace().collect();
+    assert_eq!(cells[2..], ["4.00", "MiB", "4.00", "MiB", "16", "16"]);
+    assert!(page.contains("HDF5: 0 of 1 record of datasets asked for collective MPI-IO"));
+}
+
 fn a_page_says_what_is_not_known_and_of_what_its_sums_are() {
     let (dir, page) = lake_of_all();
     let gpfs = page("1797024");

@@ -421,7 +421,7 @@ async fn slowest(engine: &Engine, of_files: &str, job: i64, logs: &[Log]) -> Res
         slowest.write += part.write.unwrap_or(0.0);
         slowest.meta += part.meta.unwrap_or(0.0);
         slowest.all += part.time.unwrap_or(0.0);
-        slowest.is_bound |= part.is_shared && part.time > Some(0.0);
+        slowest.is_estimate |= part.is_shared && part.time > Some(0.0);
     }
     Ok(slowest)
 }

@@ -108,8 +108,8 @@ pub(super) struct Slowest {
     pub(super) write: f64,
     pub(super) meta: f64,
     pub(super) all: f64,
-    /// Whether parts of shared files are in it, an upper bound: the slowest of each may be another.
-    pub(super) is_bound: bool,
+    /// Whether it has parts of shared files, an estimate: the slowest process of each may be another, and Darshan says its time, not the parts of it.
+    pub(super) is_estimate: bool,
 }
 
 /// Time in MPI-IO calls, s. The POSIX calls below them are a part of it.
@@ -194,7 +194,7 @@ pub(super) struct Job {
     pub(super) striping: Vec<Striping>,
 }
 
-/// What a layer moved whose sums do not stand in `darshan_file`.
+/// What a layer moved whose sums do not stand in `darshan_file`: bytes, and calls of all processes.
 #[derive(Debug, Deserialize, Serialize)]
 pub(super) struct Layer {
     pub(super) layer: String,

@@ -150,7 +150,7 @@ pub(super) fn io_time(job: &Job) -> Block {
     };
     table.notes.push(format!(
         "process time: of all processes in all files, added up; slowest process: {slowest}{}",
-        match job.slowest.is_bound {
+        match job.slowest.is_estimate {
             true => ", an estimate where files are shared: the slowest of each may be another, and its time is split as that of all",
             false => "",
         }
