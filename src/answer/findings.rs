@@ -22,7 +22,7 @@ const OF_THE_TIME: &str =
     ". That is {share:share} of the {critical_time:seconds} of {doing}, at {bw:rate}";
 
 /// What is known of a job.
-pub(super) struct Known<'a> {
+pub(super) struct JobEvidence<'a> {
     /// Rows of `root_causes`.
     pub(super) causes: &'a [Row],
     /// Rows of `advice`.
@@ -48,7 +48,7 @@ pub(super) struct Known<'a> {
 }
 
 /// What made a job slow.
-pub(super) fn findings(known: &Known<'_>) -> Findings {
+pub(super) fn findings(known: &JobEvidence<'_>) -> Findings {
     let mut findings: Vec<Finding> = vec![];
     let of_intervals = grouped(known.causes, &["cause", "direction"]);
     findings.extend(of_intervals.iter().filter_map(|rows| of_files(known, rows)));
@@ -165,7 +165,7 @@ fn known_by(row: &Row) -> KnownBy {
 ///
 /// Of logs that ran side by side the greatest cost counts, for they wait at the same time.
 fn together<'a>(
-    known: &Known<'_>,
+    known: &JobEvidence<'_>,
     rows: &[&'a Row],
 ) -> Option<(&'a Row, Option<f64>, Option<f64>)> {
     let cost = |row: &Row| number(row, "cost");
@@ -187,7 +187,7 @@ fn together<'a>(
 }
 
 /// Rows of `root_causes`.
-fn of_files(known: &Known<'_>, rows: &[&Row]) -> Option<Finding> {
+fn of_files(known: &JobEvidence<'_>, rows: &[&Row]) -> Option<Finding> {
     let (row, cost, io_share) = together(known, rows)?;
     let direction = row.get("direction").and_then(Value::as_str);
     let cost = cost.map(|cost| cost.min((known.at_most)(direction)));
@@ -223,7 +223,7 @@ fn of_files(known: &Known<'_>, rows: &[&Row]) -> Option<Finding> {
 }
 
 /// Rows of `advice`.
-fn of_counter(known: &Known<'_>, rows: &[&Row]) -> Option<Finding> {
+fn of_counter(known: &JobEvidence<'_>, rows: &[&Row]) -> Option<Finding> {
     let (row, cost, io_share) = together(known, rows)?;
     let rule = rule(text(row, "rule"))?;
     let mut facts = row.clone();
@@ -238,7 +238,7 @@ fn of_counter(known: &Known<'_>, rows: &[&Row]) -> Option<Finding> {
     })
 }
 
-fn matters(known: &Known<'_>, cost: Option<f64>, io_share: Option<f64>) -> bool {
+fn matters(known: &JobEvidence<'_>, cost: Option<f64>, io_share: Option<f64>) -> bool {
     let of_slowest = cost.map(|cost| cost / known.slowest);
     io_share.is_none_or(|part| part >= MIN_SHARE)
         || of_slowest.is_some_and(|part| part >= MIN_SHARE)
@@ -252,7 +252,7 @@ fn of_logs(logs: usize) -> String {
 }
 
 /// The causes that a row of another relation meets.
-fn of_met(known: &Known<'_>, row: &Row) -> Vec<Finding> {
+fn of_met(known: &JobEvidence<'_>, row: &Row) -> Vec<Finding> {
     let causes = row.get("causes").and_then(Value::as_array);
     let met = causes.into_iter().flatten().filter_map(Value::as_object);
     let found = met.filter_map(|met| {
@@ -349,7 +349,7 @@ mod tests {
     }
 
     fn found(causes: &[Row], habits: &[Row], others: &[Row], slowest: f64) -> Findings {
-        findings(&Known {
+        findings(&JobEvidence {
             causes,
             habits,
             met: others.iter().collect(),

@@ -9,7 +9,7 @@ use datafusion::sql::sqlparser::parser::ParserError;
 
 /// What a message may need to know of the session.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Known {
+pub(crate) struct ErrorContext {
     /// Tables and views, those of the first lake without its name.
     pub(crate) tables: Vec<String>,
     /// Functions.
@@ -21,10 +21,10 @@ pub(crate) struct Known {
 }
 
 /// The error of ours that a DataFusion error carries, or DataFusion's words without their prefixes, on one line.
-pub(crate) fn translate(error: DataFusionError, known: &Known) -> Error {
+pub(crate) fn translate(error: DataFusionError, context: &ErrorContext) -> Error {
     match ours(error) {
         Ok(error) => error,
-        Err(error) => Error::Invalid(message(&error, known)),
+        Err(error) => Error::Invalid(message(&error, context)),
     }
 }
 
@@ -57,23 +57,27 @@ fn ours(error: DataFusionError) -> Result<Error, DataFusionError> {
     }
 }
 
-fn message(error: &DataFusionError, known: &Known) -> String {
+fn message(error: &DataFusionError, context: &ErrorContext) -> String {
     use DataFusionError as E;
     if let Some(text) = beneath(error) {
         return text;
     }
     let text = match error {
-        E::Shared(inner) => return message(inner, known),
-        E::Context(_, inner) | E::Diagnostic(_, inner) => return message(inner, known),
+        E::Shared(inner) => return message(inner, context),
+        E::Context(_, inner) | E::Diagnostic(_, inner) => return message(inner, context),
         E::External(inner) => match inner.downcast_ref::<DataFusionError>() {
-            Some(error) => return message(error, known),
+            Some(error) => return message(error, context),
             None => inner.to_string(),
         },
         E::SchemaError(inner, _) => return schema(inner),
-        E::ResourcesExhausted(text) => return exhausted(text, known),
+        E::ResourcesExhausted(text) => return exhausted(text, context),
         E::SQL(inner, _) => match &**inner {
             ParserError::TokenizerError(text) | ParserError::ParserError(text) => {
-                format!("cannot read the query: {}", place(&start(text)))
+                let hint = match text.to_lowercase().contains("found: exclude") {
+                    true => "; not supported: EXCLUDE in the frame of a window",
+                    false => "",
+                };
+                format!("cannot read the query: {}{hint}", place(&start(text)))
             }
             ParserError::RecursionLimitExceeded => {
                 "cannot read the query: it is nested too deeply".to_string()
@@ -83,7 +87,7 @@ fn message(error: &DataFusionError, known: &Known) -> String {
             format!("the query engine failed, which is a mistake in iolode or DataFusion: {text}")
         }
         E::NotImplemented(text) => format!("not supported: {}", start(text)),
-        E::Plan(text) => plan(text, known),
+        E::Plan(text) => plan(text, context),
         E::ArrowError(inner, _) => arrow(inner),
         error => error.message().into_owned(),
     };
@@ -136,7 +140,9 @@ fn plainer(text: String) -> String {
     if let Some(name) = between("arguments to satisfy a call to '", "' function") {
         return format!("function `{name}` does not take values of these types, or not so many");
     }
-    if let Some(name) = between("[return_type] ", " not supported for Null") {
+    if let Some(name) = between("[return_type] ", " not supported for Null")
+        .or_else(|| between("", "Accumulator for (Null "))
+    {
         let name = name.to_lowercase();
         return format!("`{name}` of NULL alone, which is of no type; write `NULL::double`");
     }
@@ -156,6 +162,11 @@ fn plainer(text: String) -> String {
             "`{}` has no meaning; cast one of them, as in `CAST(a AS BIGINT)`",
             words.join(" ")
         );
+    }
+    if text.contains("to grouping function is not in grouping columns") {
+        return "GROUPING takes the keys of GROUP BY; where one of them is a cast of another, or a function of it, give it a name in a subquery \
+                and group by that"
+            .into();
     }
     if text.contains("nvalid interval arithmetic operation") {
         return "an interval cannot be multiplied; write it out, `INTERVAL '2 days'`".into();
@@ -314,7 +325,7 @@ fn schema(error: &SchemaError) -> String {
     }
 }
 
-fn plan(text: &str, known: &Known) -> String {
+fn plan(text: &str, context: &ErrorContext) -> String {
     let quoted = |text: &str| text.split('\'').nth(1).map(str::to_string);
     if let (true, Some(name)) = (
         text.starts_with("table '") && text.ends_with("' not found"),
@@ -322,10 +333,10 @@ fn plan(text: &str, known: &Known) -> String {
     ) {
         // DataFusion names the catalog and the schema as well; the user did so only where they are not the usual ones.
         let short = name.rsplit('.').next().unwrap_or(&name).to_string();
-        if let Some(usage) = known.usage.and_then(|usage| usage(&short)) {
+        if let Some(usage) = context.usage.and_then(|usage| usage(&short)) {
             return format!("`{short}` is a named query, not a table; write `{usage}`");
         }
-        let near = nearest(&short, known.tables.iter().map(String::as_str));
+        let near = nearest(&short, context.tables.iter().map(String::as_str));
         // Where the table's name is right, it is the schema before it that is not there.
         if let (Some(schema), true) = (name.rsplit('.').nth(1), near == Some(short.as_str())) {
             return format!(
@@ -343,7 +354,7 @@ fn plan(text: &str, known: &Known) -> String {
         );
     }
     if let (true, Some(name)) = (text.starts_with("Invalid function '"), quoted(text)) {
-        let near = nearest(&name, known.functions.iter().map(String::as_str));
+        let near = nearest(&name, context.functions.iter().map(String::as_str));
         if near == Some(name.as_str()) {
             return format!("`{name}` is a window function; write `{name}(..) OVER (ORDER BY ..)`");
         }
@@ -371,7 +382,7 @@ fn plan(text: &str, known: &Known) -> String {
     text.lines().next().unwrap_or(text).to_string()
 }
 
-fn exhausted(text: &str, known: &Known) -> String {
+fn exhausted(text: &str, context: &ErrorContext) -> String {
     let consumer = text
         .split(" for ")
         .nth(1)
@@ -380,7 +391,7 @@ fn exhausted(text: &str, known: &Known) -> String {
         .filter(|name| !name.is_empty())
         .map(|name| format!(" (in {name})"))
         .unwrap_or_default();
-    match known.memory {
+    match context.memory {
         Some(memory) => {
             format!(
                 "out of memory: the query needs more than its budget of {}{at}; raise it with --memory, or ask for less at a time",
@@ -562,13 +573,13 @@ mod tests {
     use std::sync::Arc;
 
     fn told(error: DataFusionError) -> String {
-        let known = Known {
+        let context = ErrorContext {
             tables: vec!["darshan_log".into()],
             functions: vec!["ost_count".into()],
             usage: None,
             memory: Some(512 << 20),
         };
-        translate(error, &known).to_string()
+        translate(error, &context).to_string()
     }
 
     #[test]
@@ -627,7 +638,7 @@ mod tests {
             "lake l: is no lake"
         );
         assert!(matches!(
-            translate(DataFusionError::External(error()), &Known::default()),
+            translate(DataFusionError::External(error()), &ErrorContext::default()),
             Error::Lake { .. }
         ));
     }
@@ -744,9 +755,34 @@ mod tests {
             error,
             "`sum` of NULL alone, which is of no type; write `NULL::double`"
         );
+        let error = ask("SELECT avg(NULL)").unwrap_err();
+        assert_eq!(
+            error,
+            "`avg` of NULL alone, which is of no type; write `NULL::double`"
+        );
         let error = ask("SELECT id FROM (VALUES (1)) AS d(id) WHERE EXISTS (SELECT 1 FROM (VALUES (1, 2)) AS s(id, d) WHERE s.id = d.id)").unwrap_err();
         assert!(
             error.ends_with("give the table with the name of that column another alias"),
+            "{error}"
+        );
+    }
+
+    /// DuckDB answers both.
+    #[test]
+    fn grouping_of_casts_and_frames_that_exclude_rows_are_refused() {
+        let error =
+            ask("SELECT grouping(s), grouping(s::int) FROM (VALUES ('1')) AS t(s) GROUP BY ROLLUP (s, s::int)")
+                .unwrap_err();
+        assert!(
+            error.starts_with("GROUPING takes the keys of GROUP BY"),
+            "{error}"
+        );
+        let error = ask(
+            "SELECT sum(x) OVER (ORDER BY x ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING EXCLUDE CURRENT ROW) FROM (VALUES (1)) AS t(x)",
+        )
+        .unwrap_err();
+        assert!(
+            error.ends_with("column 73; not supported: EXCLUDE in the frame of a window"),
             "{error}"
         );
     }

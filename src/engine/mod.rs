@@ -81,7 +81,7 @@ use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use datafusion::prelude::SessionContext;
 use datafusion::sql::parser::{DFParserBuilder, Statement};
 use datafusion::sql::sqlparser::dialect::GenericDialect;
-use error::{Known, is_exhausted, translate};
+use error::{ErrorContext, is_exhausted, translate};
 use exec::interruptible::{Stop, interruptible};
 use futures::StreamExt;
 use logical::grouping_keys;
@@ -208,7 +208,7 @@ impl Engine {
         for (name, value) in &options.settings {
             options::check_name(name)?;
             let set = state.config_mut().options_mut().set(name, value);
-            set.map_err(|e| translate(e, &Known::default()))?;
+            set.map_err(|e| translate(e, &ErrorContext::default()))?;
         }
         let (own, planner) = (Arc::new(SessionTables::default()), Arc::new(state.clone()));
         if sources.is_empty() {
@@ -399,7 +399,7 @@ impl Engine {
 
     /// The clear line that a DataFusion error of this session stands for.
     pub fn error(&self, error: DataFusionError) -> Error {
-        translate(error, &self.known())
+        translate(error, &self.error_context())
     }
 
     fn one(&self, sql: &str) -> Result<Question> {
@@ -525,7 +525,7 @@ impl Engine {
         })
     }
 
-    fn known(&self) -> Known {
+    fn error_context(&self) -> ErrorContext {
         let catalog = Catalog::new(&self.sources, self.own.clone(), self.planner.clone());
         let names = |schema: String| {
             catalog
@@ -546,7 +546,7 @@ impl Engine {
         functions.extend(self.session_functions.names());
         // The nearest of several equally near names must not depend on the order of a hash map.
         functions.sort();
-        Known {
+        ErrorContext {
             tables: catalog.schema_names().into_iter().flat_map(names).collect(),
             functions,
             usage: Some(|name| queries::query(name).ok().map(|query| query.usage())),

@@ -1,9 +1,12 @@
 //! `SELECT DISTINCT date_trunc('day', t) FROM .. ORDER BY date_trunc('day', t)`.
 //!
 //! DataFusion 55.2 looks for the columns of ORDER BY in the select list, finds `t` in none, and refuses the query. An output that is written in ORDER BY again has its position there instead.
+//!
+//! A number in `DISTINCT ON (1)` is a constant to DataFusion, and the position of an output in PostgreSQL: the output's expression stands in its place.
 
+use super::grouping_sets::write_out_positions;
 use datafusion::sql::sqlparser::ast::{
-    Distinct, Expr, OrderByKind, Query, SelectItem, SetExpr, Value,
+    Distinct, Expr, OrderByKind, Query, Select, SelectItem, SetExpr, Value,
 };
 
 /// Writes positions for the outputs of a SELECT DISTINCT in its ORDER BY.
@@ -32,6 +35,17 @@ pub(super) fn by_position(query: &mut Query) {
             let position = Value::Number((at + 1).to_string(), false);
             term.expr = Expr::Value(position.with_empty_span());
         }
+    }
+}
+
+/// Writes the outputs in the place of their positions in DISTINCT ON.
+///
+/// # Errors
+/// What is said of a position that no output has.
+pub(super) fn write_out_distinct_on(select: &mut Select) -> Result<(), String> {
+    match &mut select.distinct {
+        Some(Distinct::On(keys)) => write_out_positions(keys, &select.projection, "DISTINCT ON"),
+        _ => Ok(()),
     }
 }
 
@@ -69,5 +83,27 @@ mod tests {
         }
         let error = ask(&format!("SELECT DISTINCT lower(y) FROM {T} ORDER BY x + 1")).unwrap_err();
         assert!(error.contains("must appear in select list"), "{error}");
+    }
+    /// By hand; so does PostgreSQL.
+    #[test]
+    fn numbers_in_distinct_on_are_positions() {
+        const T: &str = "(VALUES (1, 'b'), (1, 'a'), (2, 'c')) AS t(x, y)";
+        for (sql, rows) in [
+            (
+                format!("SELECT DISTINCT ON (1) x, y FROM {T} ORDER BY x, y"),
+                vec!["1 | a", "2 | c"],
+            ),
+            (
+                format!("SELECT DISTINCT ON (2) y, x % 2 AS m FROM {T} ORDER BY 2, 1 DESC"),
+                vec!["c | 0", "b | 1"],
+            ),
+        ] {
+            assert_eq!(ask(&sql).unwrap(), rows, "{sql}");
+        }
+        let error = ask(&format!("SELECT DISTINCT ON (3) x, y FROM {T} ORDER BY x")).unwrap_err();
+        assert_eq!(
+            error,
+            "position 3 in DISTINCT ON is that of no output; there are 2"
+        );
     }
 }

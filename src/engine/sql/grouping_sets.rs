@@ -20,10 +20,8 @@ pub(super) fn write_out(select: &mut Select) -> Result<(), String> {
         let (Expr::Rollup(sets) | Expr::Cube(sets) | Expr::GroupingSets(sets)) = term else {
             continue;
         };
-        for key in sets.iter_mut().flatten() {
-            if let Some(position) = position(key) {
-                *key = at(&select.projection, position)?;
-            }
+        for keys in sets.iter_mut() {
+            write_out_positions(keys, &select.projection, "GROUP BY")?;
         }
         let are_composite = sets.iter().any(|keys| keys.len() != 1);
         *term = match term {
@@ -45,6 +43,23 @@ pub(super) fn write_out(select: &mut Select) -> Result<(), String> {
     Ok(())
 }
 
+/// Writes the outputs in the place of their positions.
+///
+/// # Errors
+/// What is said of a position that no output has; it names the clause.
+pub(super) fn write_out_positions(
+    keys: &mut [Expr],
+    outputs: &[SelectItem],
+    clause: &str,
+) -> Result<(), String> {
+    for key in keys {
+        if let Some(position) = position(key) {
+            *key = at(outputs, position, clause)?;
+        }
+    }
+    Ok(())
+}
+
 fn position(key: &Expr) -> Option<usize> {
     match key {
         Expr::Value(value) => match &value.value {
@@ -56,16 +71,16 @@ fn position(key: &Expr) -> Option<usize> {
 }
 
 /// The expression of an output.
-fn at(outputs: &[SelectItem], position: usize) -> Result<Expr, String> {
+fn at(outputs: &[SelectItem], position: usize, clause: &str) -> Result<Expr, String> {
     match position.checked_sub(1).and_then(|at| outputs.get(at)) {
         Some(SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. }) => {
             Ok(expr.clone())
         }
         Some(_) => Err(format!(
-            "position {position} in GROUP BY is that of `*`; write the names of the columns"
+            "position {position} in {clause} is that of `*`; write the names of the columns"
         )),
         None => Err(format!(
-            "position {position} in GROUP BY is that of no output; there are {}",
+            "position {position} in {clause} is that of no output; there are {}",
             outputs.len()
         )),
     }

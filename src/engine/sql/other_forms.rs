@@ -36,7 +36,9 @@ impl VisitorMut for Forms {
 
     fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<String> {
         row_values::plan_as_exists(select);
-        match grouping_sets::write_out(select) {
+        let written = grouping_sets::write_out(select)
+            .and_then(|()| distinct_order::write_out_distinct_on(select));
+        match written {
             Ok(()) => ControlFlow::Continue(()),
             Err(why) => ControlFlow::Break(why),
         }

@@ -2,7 +2,7 @@
 
 use super::statement::{Called, called_in, expression};
 use super::{Written, count};
-use crate::engine::error::{Known, translate};
+use crate::engine::error::{ErrorContext, translate};
 use crate::engine::queries::queries;
 use crate::error::{Error, Result, nearest};
 use crate::lake::{UserFunction, UserParameter};
@@ -216,7 +216,10 @@ impl<'a> Resolver<'a> {
     }
 
     fn error(&self, function: &str, error: DataFusionError) -> Error {
-        refusal(function, translate(error, &self.known()).to_string())
+        refusal(
+            function,
+            translate(error, &self.error_context()).to_string(),
+        )
     }
 
     /// The same for a body, of which users expect most often that it sees the columns of a table.
@@ -240,14 +243,14 @@ impl<'a> Resolver<'a> {
         )
     }
 
-    fn known(&self) -> Known {
+    fn error_context(&self) -> ErrorContext {
         let users = self.keepers.iter().flat_map(|keeper| keeper.iter());
         let mut functions: Vec<String> = users.map(|function| function.name.clone()).collect();
         functions.extend(built_in(self.planner).map(str::to_string));
         functions.sort();
-        Known {
+        ErrorContext {
             functions,
-            ..Known::default()
+            ..ErrorContext::default()
         }
     }
 }

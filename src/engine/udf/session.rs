@@ -64,7 +64,7 @@ impl Engine {
         match found.pop() {
             Some(function) => Ok(function.call(args)),
             None => {
-                let known = self.known().functions;
+                let known = self.error_context().functions;
                 let known = known.iter().map(String::as_str);
                 Err(Error::unknown("function", name, known))
             }

@@ -4,6 +4,7 @@
 //!   multiply integers unchecked, so that rewrite is left out.
 //! - `min` and `max` of floats by group take a NaN for the extreme or not as the order of the rows would have it, and give -1.797e308 as the
 //!   greatest of a group of -Infinity alone (DataFusion's issue 24432). They follow the total order, as they do without groups.
+//! - `min` and `max` of booleans have an accumulator for each group, 12 times as slow as DuckDB for 17,000 groups; they have one for all, as `bool_and` has.
 //! - `sum` of what a join gives may be taken from statistics of one of its sides: `SELECT sum(a.id) FROM (SELECT 7 AS id) a JOIN (SELECT 8 AS id) b ON
 //!   a.id = b.id` is 7. It never is here.
 //! - Over a frame whose first row moves nothing is taken out of a sum of floats again: [`super::moving_frames`].
@@ -30,6 +31,7 @@ use datafusion::logical_expr::{
     Accumulator, AggregateUDF, AggregateUDFImpl, Documentation, EmitTo, GroupsAccumulator,
     ReversedUDAF, SetMonotonicity, Signature, StatisticsArgs,
 };
+use datafusion_functions_aggregate_common::aggregate::groups_accumulator::bool_op::BooleanGroupsAccumulator;
 use datafusion_functions_aggregate_common::aggregate::groups_accumulator::prim_op::PrimitiveGroupsAccumulator;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -202,6 +204,14 @@ impl AggregateUDFImpl for Corrected {
                 let last = if least { i16::MAX as u16 } else { u16::MAX };
                 extremes::<Float16Type>(least, Half::from_bits(last))
             }
+            (Correction::Least, DataType::Boolean) => Box::new(BooleanGroupsAccumulator::new(
+                |least, value| least && value,
+                true,
+            )),
+            (Correction::Greatest, DataType::Boolean) => Box::new(BooleanGroupsAccumulator::new(
+                |greatest, value| greatest || value,
+                false,
+            )),
             (Correction::Sum | Correction::Canonical | Correction::Percentile, data_type)
                 if canonical_floats::is_float(data_type) =>
             {
@@ -282,6 +292,11 @@ impl AggregateUDFImpl for Corrected {
     fn groups_accumulator_supported(&self, args: AccumulatorArgs) -> bool {
         match self.correction {
             Correction::Comoments(_) => !args.is_distinct,
+            Correction::Least | Correction::Greatest
+                if args.return_field.data_type() == &DataType::Boolean =>
+            {
+                true
+            }
             _ => self.inner.groups_accumulator_supported(args),
         }
     }

@@ -26,6 +26,7 @@ const MESSAGES: &[&str] = &[
     "OuterReferenceColumn",
     "orrelated scalar subquery can only be used in",
     "orrelated scalar subquery in the GROUP BY clause",
+    "should not contain a mixed of outer references and inner columns",
 ];
 
 /// The error of a plan that could not be optimized, in these words if that is why.
@@ -88,6 +89,10 @@ mod tests {
             ),
             (
                 "v > (SELECT count(*) FROM (SELECT DISTINCT x FROM b WHERE b.k = a.k) t)",
+                "write a LEFT JOIN with GROUP BY",
+            ),
+            (
+                "v > (SELECT max(b.x) OVER (ORDER BY a.v) FROM b LIMIT 1)",
                 "write a LEFT JOIN with GROUP BY",
             ),
             (

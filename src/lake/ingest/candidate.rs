@@ -67,7 +67,7 @@ pub(in crate::lake) fn without_path(error: &Error, file: &Candidate) -> String {
 }
 
 /// About how many bytes of memory the notes of candidates take until they are published.
-pub(in crate::lake) fn noted(candidates: &[Candidate]) -> usize {
+pub(in crate::lake) fn memory_of(candidates: &[Candidate]) -> usize {
     // Beside a name are the counts of those who share it. The plans of a range go when all its rows are there.
     let name = |file: &Candidate| file.name.len() + 2 * size_of::<usize>();
     let rows = size_of::<Candidate>() + size_of::<Planned>() + size_of::<InputRow>();

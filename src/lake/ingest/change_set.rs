@@ -1,7 +1,7 @@
 //! What an ingest has to do: which inputs are new or changed, and which rows go because of them.
 
 use super::candidate::{Held, Peeked, Planned};
-use super::discover::{Known, Listing};
+use super::discover::{InputsByPath, Listing};
 use super::external_sort::Dump;
 use super::options::IngestOptions;
 use crate::error::Result;
@@ -15,7 +15,7 @@ use std::collections::{HashMap, HashSet};
 pub(in crate::lake) struct KnownInputs<'a> {
     snapshot: &'a Snapshot,
     /// The newest rows of what is to be taken.
-    pub(in crate::lake) known: &'a Known,
+    pub(in crate::lake) known: &'a InputsByPath,
     /// What the lake holds, once somebody asks.
     hashes: OnceCell<Hashes>,
     /// Number of the settings with which inputs are read.
@@ -50,7 +50,11 @@ impl Hashes {
 }
 
 impl<'a> KnownInputs<'a> {
-    pub(in crate::lake) fn new(snapshot: &'a Snapshot, known: &'a Known, read_with: i64) -> Self {
+    pub(in crate::lake) fn new(
+        snapshot: &'a Snapshot,
+        known: &'a InputsByPath,
+        read_with: i64,
+    ) -> Self {
         Self {
             snapshot,
             known,

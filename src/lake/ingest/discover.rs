@@ -26,7 +26,7 @@ pub(in crate::lake) struct Listing {
     /// Names of the directories.
     pub(in crate::lake) directories: Vec<Arc<str>>,
     /// What the lake knows of all these.
-    pub(in crate::lake) known: Known,
+    pub(in crate::lake) known: InputsByPath,
     /// How many files there are.
     pub(in crate::lake) files: u64,
     /// How many of those that are not to be taken could not be taken before.
@@ -291,7 +291,7 @@ pub(in crate::lake) fn failed(
 }
 
 /// What the lake knows of some inputs, by path.
-pub(in crate::lake) type Known = HashMap<Arc<str>, InputRow>;
+pub(in crate::lake) type InputsByPath = HashMap<Arc<str>, InputRow>;
 
 /// Whether a file that the lake knows has to be taken: changed, or wanted anew.
 fn is_wanted(

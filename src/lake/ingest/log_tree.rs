@@ -8,7 +8,7 @@ use std::path::Path;
 
 /// What the names of a directory and of those above it say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::lake) enum Place {
+pub(in crate::lake) enum TreePosition {
     /// No part of such a tree, as far as can be seen.
     Elsewhere,
     /// `2026`.
@@ -19,7 +19,7 @@ pub(in crate::lake) enum Place {
     Day(i64),
 }
 
-impl Place {
+impl TreePosition {
     /// The place of a path that is given.
     pub(in crate::lake) fn of(path: &Path) -> Self {
         let names = path.iter().map(|name| name.to_str().unwrap_or_default());
@@ -72,9 +72,9 @@ impl Days {
     }
 
     /// Whether a directory at this place may hold logs of the period.
-    pub(in crate::lake) fn contains(self, place: Place) -> bool {
+    pub(in crate::lake) fn contains(self, place: TreePosition) -> bool {
         match place {
-            Place::Day(day) => {
+            TreePosition::Day(day) => {
                 self.from.is_none_or(|from| from <= day) && self.to.is_none_or(|to| day <= to)
             }
             // What lies between the days may be anything.
@@ -87,14 +87,14 @@ impl Days {
 mod tests {
     use super::*;
 
-    fn place(path: &str) -> Place {
-        Place::of(Path::new(path))
+    fn place(path: &str) -> TreePosition {
+        TreePosition::of(Path::new(path))
     }
 
     #[test]
     fn a_day_is_a_year_a_month_and_a_day_in_this_order() {
         // `date -d 2026-09-11 +%s` / 86400.
-        let day = Place::Day(20_707);
+        let day = TreePosition::Day(20_707);
         for path in [
             "2026/9/11",
             "2026/09/11",
@@ -118,15 +118,15 @@ mod tests {
             "2026-09-11",
             "x2026/9/11",
         ] {
-            assert!(!matches!(place(path), Place::Day(_)), "{path}");
+            assert!(!matches!(place(path), TreePosition::Day(_)), "{path}");
         }
-        assert_eq!(place("2026"), Place::Year(2026));
-        assert_eq!(place("a/2026/12"), Place::Month(2026, 12));
+        assert_eq!(place("2026"), TreePosition::Year(2026));
+        assert_eq!(place("a/2026/12"), TreePosition::Month(2026, 12));
     }
 
     #[test]
     fn a_period_asks_for_its_days_and_one_on_either_side() {
-        let day = |day: i64| Place::Day(day);
+        let day = |day: i64| TreePosition::Day(day);
         let period = |from, to| Days::of(Period { from, to });
         // The eleventh of September 2026.
         let of_day = period(Some(20_707 * DAY), Some(20_708 * DAY));
@@ -142,7 +142,10 @@ mod tests {
         );
         let until = period(None, Some(i64::MIN));
         assert!(!until.contains(day(0)));
-        assert!(of_day.contains(Place::Elsewhere) && of_day.contains(Place::Month(1999, 1)));
+        assert!(
+            of_day.contains(TreePosition::Elsewhere)
+                && of_day.contains(TreePosition::Month(1999, 1))
+        );
         assert!(period(None, None).contains(day(0)));
     }
 }

@@ -1,6 +1,6 @@
 //! A tree of logs to one commit: lists inputs, has dumps sorted, cuts ranges and days, has workers convert them, and commits.
 
-use super::candidate::noted;
+use super::candidate::memory_of;
 use super::change_set::{ChangeSet, Hashes, KnownInputs};
 use super::discover::{Listing, list, peek};
 use super::external_sort::{ExternalSort, SortedRun};
@@ -231,7 +231,7 @@ impl Lake {
                 done,
                 hashes,
                 reader_site.clone(),
-                noted(candidates),
+                memory_of(candidates),
                 options,
                 progress,
             )?;
@@ -360,7 +360,7 @@ fn run(
     done: &mut HashMap<u64, RangeResult>,
     hashes: &Hashes,
     site: Arc<Site>,
-    noted: usize,
+    candidates_memory: usize,
     options: &IngestOptions<'_>,
     progress: &dyn Progress,
 ) -> Result<Vec<u64>> {
@@ -379,7 +379,7 @@ fn run(
         for _ in 0..threads {
             scope.spawn(|| {
                 let work = || -> Result<()> {
-                    let mut worker = Worker::new(options, site.clone(), noted)?;
+                    let mut worker = Worker::new(options, site.clone(), candidates_memory)?;
                     while let Some((signature, task)) = next() {
                         if stop.load(Ordering::Relaxed) {
                             return Ok(());

@@ -4,7 +4,7 @@
 //! for one that nobody has begun reads it itself, so that it waits for nobody who waits for it.
 
 use super::lister::{Kind, Lister, name, why};
-use super::log_tree::{Days, Place};
+use super::log_tree::{Days, TreePosition};
 use crate::source::Source;
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsString;
@@ -36,7 +36,7 @@ pub(in crate::lake) struct Directory {
     /// Place of the given path that it lies below.
     pub(in crate::lake) root: usize,
     /// What the names of the directories say; None where those of other days are not left out.
-    pub(in crate::lake) place: Option<Place>,
+    pub(in crate::lake) place: Option<TreePosition>,
 }
 
 impl Directory {

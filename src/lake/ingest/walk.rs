@@ -8,7 +8,7 @@
 //! A file's name is its whole path, so that the files can be merged with lists that are sorted by path.
 
 use super::lister::{Kind, Lister, is_address, name, why};
-use super::log_tree::Place;
+use super::log_tree::TreePosition;
 use super::options::InputPath;
 use super::read_ahead::{Directory, End, Entry, Item, Listed, Reading, Scope};
 use crate::error::{Error, Result};
@@ -172,7 +172,7 @@ impl Walk {
                     .as_deref()
                     .is_some_and(|kind| reading.is_filed_by_day(kind));
                 Entry::Directory(Arc::new(Directory {
-                    place: by_day.then(|| Place::of(&path)),
+                    place: by_day.then(|| TreePosition::of(&path)),
                     path: path.clone(),
                     prefix: prefix.into(),
                     root,

@@ -42,11 +42,11 @@ pub(in crate::lake) struct Worker<'o> {
 }
 
 impl<'o> Worker<'o> {
-    /// `noted` is what is held of all logs in memory, which the writers of all threads have less.
+    /// `candidates_memory` is what is held of all logs in memory, in bytes, which the writers of all threads have less.
     pub(in crate::lake) fn new(
         options: &'o IngestOptions<'o>,
         site: Arc<Site>,
-        noted: usize,
+        candidates_memory: usize,
     ) -> Result<Self> {
         let names = options
             .sources
@@ -64,7 +64,7 @@ impl<'o> Worker<'o> {
             hold_at: share.clamp(1 << 20, 32 << 20) as u64,
             write_at: share
                 .min(32 << 20)
-                .saturating_sub(noted / threads)
+                .saturating_sub(candidates_memory / threads)
                 .max(1 << 20),
         })
     }

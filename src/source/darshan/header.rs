@@ -44,9 +44,9 @@ pub enum Compression {
     None,
 }
 
-/// A region's place in the file: compressed bytes `[offset, offset + length)`.
+/// Where a region lies in the file: compressed bytes `[offset, offset + length)`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct ByteRange {
     /// First byte.
     pub offset: u64,
     /// Bytes; 0 if there is no such region.
@@ -65,11 +65,11 @@ pub struct Header {
     /// Bit i: module i ran out of memory on some process.
     pub partial: u64,
     /// The job region; it ends where the first other region begins.
-    pub job: Place,
+    pub job: ByteRange,
     /// The name region.
-    pub names: Place,
+    pub names: ByteRange,
     /// The module regions.
-    pub modules: [Place; SLOTS],
+    pub modules: [ByteRange; SLOTS],
     /// Versions of the modules' formats.
     pub module_versions: [u32; SLOTS],
 }
@@ -169,7 +169,7 @@ impl Header {
         } else {
             order.u32(head, partial_at).map(u64::from)
         };
-        let place = |at: usize| Place {
+        let place = |at: usize| ByteRange {
             offset: order.u64(head, at).unwrap_or(0),
             length: order.u64(head, at + 8).unwrap_or(0),
         };
@@ -178,16 +178,16 @@ impl Header {
             order,
             compression,
             partial: partial.unwrap_or(0),
-            job: Place::default(),
+            job: ByteRange::default(),
             names: place(maps_at),
-            modules: [Place::default(); SLOTS],
+            modules: [ByteRange::default(); SLOTS],
             module_versions: [0; SLOTS],
         };
         for slot in 0..slots {
             header.modules[slot] = place(maps_at + 16 * (slot + 1));
             header.module_versions[slot] = order.u32(head, versions_at + 4 * slot).unwrap_or(0);
         }
-        header.job = Place {
+        header.job = ByteRange {
             offset: length as u64,
             length: header.job_end(input.len()).saturating_sub(length as u64),
         };
@@ -215,7 +215,7 @@ impl Header {
         for (slot, since) in [(4, (3, 20)), (6, (3, 41))] {
             if self.version < since {
                 self.modules.copy_within(slot..SLOTS - 1, slot + 1);
-                self.modules[slot] = Place::default();
+                self.modules[slot] = ByteRange::default();
                 self.module_versions.copy_within(slot..SLOTS - 1, slot + 1);
                 self.module_versions[slot] = 0;
                 let below = self.partial & ((1 << slot) - 1);
@@ -331,7 +331,7 @@ mod tests {
         assert_eq!(header.order, ByteOrder::Big);
         assert_eq!(
             header.modules[8],
-            Place {
+            ByteRange {
                 offset: 777,
                 length: 5
             }

@@ -1,6 +1,6 @@
 //! One log held in memory: regions inflated, nothing decoded, buffers kept from log to log.
 
-use super::header::{Header, Place};
+use super::header::{ByteRange, Header};
 use super::job::Job;
 use super::layout::layout;
 use super::module::dxt::{DxtRecord, Form};
@@ -455,7 +455,7 @@ impl Log {
         input: &Input,
         header: &Header,
         module: &'static Module,
-        place: Place,
+        place: ByteRange,
         want: ModuleSet,
         state: &mut ModuleState,
     ) -> Result<bool> {
@@ -544,7 +544,7 @@ impl Log {
         &mut self,
         input: &Input,
         header: &Header,
-        place: Place,
+        place: ByteRange,
         into: &mut Vec<u8>,
         most: usize,
     ) -> Result<Option<Damage>> {

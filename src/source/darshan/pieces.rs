@@ -1,6 +1,6 @@
 //! A region that is too large for memory, inflated piece by piece.
 
-use super::header::{Compression, Place};
+use super::header::{ByteRange, Compression};
 use super::region::{Damage, damage};
 use crate::error::{Error, Result};
 use crate::source::Input;
@@ -44,7 +44,7 @@ impl<'i> Pieces<'i> {
     /// Begins with the region at `place`, of which as much is read as the file holds, in pieces of at most `size` bytes.
     pub(super) fn new(
         input: &'i Input,
-        place: Place,
+        place: ByteRange,
         compression: Compression,
         size: usize,
     ) -> Self {

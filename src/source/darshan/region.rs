@@ -1,6 +1,6 @@
 //! One region of a log, inflated.
 
-use super::header::{Compression, Place};
+use super::header::{ByteRange, Compression};
 use super::inflate::{Inflater, Stream};
 use crate::source::Input;
 use flate2::{Decompress, FlushDecompress, Status};
@@ -189,7 +189,7 @@ fn no_memory(bytes: usize) -> Damage {
 }
 
 /// What a region lacks by its place alone.
-pub(super) fn missing(input: &Input, place: Place) -> Option<Damage> {
+pub(super) fn missing(input: &Input, place: ByteRange) -> Option<Damage> {
     let end = place.offset.checked_add(place.length);
     if end.is_some_and(|end| end <= input.len()) {
         return None;

@@ -25,7 +25,7 @@ mod requests;
 mod time;
 
 use crate::answer::answer::{Answer, Block, Parameter, Period, SHOWN};
-use crate::answer::findings::{self, Known};
+use crate::answer::findings::{self, JobEvidence};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::text::amount::{count, counted, seconds};
@@ -138,7 +138,7 @@ fn blocks(job: &Job, long: bool, zone: Tz) -> Vec<Block> {
         blocks.extend(compared::block(job, direction));
     }
     blocks.extend(others::block(job));
-    let mut findings = findings::findings(&Known {
+    let mut findings = findings::findings(&JobEvidence {
         causes: &job.causes,
         habits: &job.habits,
         met: job.own.iter().chain(&job.others.facts).collect(),

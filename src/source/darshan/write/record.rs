@@ -48,12 +48,12 @@ struct Shape {
     /// Counters of the current numbering that this version lacks.
     without_ints: &'static [usize],
     without_floats: &'static [usize],
-    extra: Place,
+    extra: ExtraField,
 }
 
 /// What lies in a record beside counters.
 #[derive(Clone, Copy, PartialEq)]
-enum Place {
+enum ExtraField {
     Nothing,
     /// Id of a file after the rank.
     File,
@@ -71,7 +71,7 @@ enum Place {
 
 /// The layout of a fixed-size module; None if the module has none. Versions past the newest are written like it.
 fn shape(id: ModuleId, version: u32) -> Option<Shape> {
-    use Place::{Alignment, File, Nothing, Opens, Stdio, Stored};
+    use ExtraField::{Alignment, File, Nothing, Opens, Stdio, Stored};
     let new = |ints, floats, extra| Shape {
         ints,
         floats,
@@ -164,18 +164,18 @@ impl Record {
         to.u64(self.id);
         to.i64(self.rank);
         match (shape.extra, &self.extra) {
-            (Place::File, Extra::File(file)) => to.u64(*file),
-            (Place::File, _) => to.u64(0),
-            (Place::Alignment, _) => to.i64(old(0)),
+            (ExtraField::File, Extra::File(file)) => to.u64(*file),
+            (ExtraField::File, _) => to.u64(0),
+            (ExtraField::Alignment, _) => to.i64(old(0)),
             _ => {}
         }
-        if shape.extra == Place::Opens {
+        if shape.extra == ExtraField::Opens {
             to.i64(old(0));
             to.i64(int(1) - old(0));
         } else {
             let kept = (0..shape.ints).filter(|counter| !shape.without_ints.contains(counter));
             for (position, counter) in kept.enumerate() {
-                if shape.extra == Place::Stdio && position == 6 {
+                if shape.extra == ExtraField::Stdio && position == 6 {
                     (0..4).for_each(|at| to.i64(old(at)));
                 }
                 to.i64(int(counter));
@@ -183,7 +183,7 @@ impl Record {
         }
         let kept = (0..shape.floats).filter(|counter| !shape.without_floats.contains(counter));
         kept.for_each(|counter| to.f64(float(counter)));
-        if let Place::Stored { object } = shape.extra {
+        if let ExtraField::Stored { object } = shape.extra {
             let (pool, container, id) = match &self.extra {
                 Extra::Stored {
                     pool,
