@@ -31,9 +31,17 @@ impl OutputArgs {
     /// The file, not there under its name yet; None for stdout.
     ///
     /// # Errors
-    /// If it cannot be created, or tables are asked for and another form as well.
+    /// If it cannot be created, if its ending is that of no format and none is asked for, or if tables are asked for and another form as well.
     pub(crate) fn file(&self) -> anyhow::Result<Option<OutFile>> {
         let format = self.format().name;
+        let unknown = self.output.as_deref().and_then(unknown_ending);
+        if let (None, Some(ending)) = (self.format, unknown) {
+            let names: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
+            anyhow::bail!(
+                "`.{ending}` is the ending of no format that is written here; give one by --format: {}",
+                names.join(", ")
+            );
+        }
         if self.human && format != "table" {
             anyhow::bail!(
                 "--human goes with table output; {format} is for programs, which read plain numbers"
@@ -65,6 +73,13 @@ fn by_ending(file: &Path) -> Option<&'static Format> {
     FORMATS.iter().find(|format| format.name == name)
 }
 
+/// The ending of a file, if it says a format that is none of these. Tables are texts.
+fn unknown_ending(file: &Path) -> Option<&str> {
+    let ending = file.extension()?.to_str()?;
+    let is_text = ["txt", "text", "out", "log"].contains(&ending.to_lowercase().as_str());
+    (!is_text && by_ending(file).is_none()).then_some(ending)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -90,6 +105,30 @@ mod tests {
             let matches = OutputArgs::augment_args(Command::new("x")).get_matches_from(words);
             let given = OutputArgs::from_arg_matches(&matches).unwrap();
             assert_eq!(given.format().name, format, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_file_of_another_ending_needs_a_format() {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, format, why) in [
+            ("a.xlsx", None, Some("`.xlsx` is the ending of no format")),
+            ("a.csv.gz", None, Some("`.gz` is the ending of no format")),
+            ("a.xlsx", Some("csv"), None),
+            ("a.txt", None, None),
+            ("a", None, None),
+            ("a.parquet", None, None),
+        ] {
+            let mut words = vec!["x".into(), "-o".into(), folder.path().join(name)];
+            words.extend(format.map(|format| format!("--format={format}").into()));
+            let matches = OutputArgs::augment_args(Command::new("x")).get_matches_from(words);
+            let given = OutputArgs::from_arg_matches(&matches).unwrap();
+            let error = given.file().err().map(|error| error.to_string());
+            let good = match (&error, why) {
+                (Some(error), Some(why)) => error.starts_with(why),
+                (error, why) => error.is_none() && why.is_none(),
+            };
+            assert!(good, "{name} {format:?}: {error:?}");
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Random SQL against DuckDB over the same Parquet files: 2,000 statements of one seed. `scripts/oracle.py` runs more of them over
-//! a larger lake, and shows the statement of a number.
+//! Random SQL against DuckDB over the same Parquet files: 2,000 statements of one seed, and 500 questions as people and dashboards ask them.
+//! `scripts/oracle.py` runs more of them over a larger lake, and shows the statement of a number.
 
 #[path = "../../benches/ask.rs"]
 mod ask;
@@ -25,6 +25,9 @@ crate::tests! {
 const STATEMENTS: usize = 2000;
 const SEED: u64 = 23;
 const JOBS: usize = 2;
+/// The same of the second generator.
+const QUESTIONS: usize = 500;
+const QUESTION_SEED: u64 = 41;
 
 fn random_statements_answer_as_in_duckdb() {
     let python = python();
@@ -36,9 +39,15 @@ fn random_statements_answer_as_in_duckdb() {
     assert!(made.status.success(), "{said}");
     let taken = std::thread::scope(|scope| {
         let (python, lakes) = (&python, &lakes);
-        let takes = (0..JOBS).map(|part| scope.spawn(move || take(python, lakes, part)));
+        let take = |part| {
+            [
+                statements(python, lakes, part),
+                questions(python, lakes, part),
+            ]
+        };
+        let takes = (0..JOBS).map(|part| scope.spawn(move || take(part)));
         let takes: Vec<_> = takes.collect();
-        let taken = takes.into_iter().map(|take| take.join().unwrap());
+        let taken = takes.into_iter().flat_map(|take| take.join().unwrap());
         taken.collect::<Vec<_>>()
     });
     for (good, said) in &taken {
@@ -68,18 +77,37 @@ fn oracle(python: &Path, lakes: &Path) -> Command {
     command
 }
 
-/// One part of the statements: this process answers what the script asks. Whether all answers agreed, and the log.
-fn take(python: &Path, lakes: &Path, part: usize) -> (bool, String) {
-    let arguments = [
-        ("--seed", SEED.to_string()),
-        ("--statements", STATEMENTS.to_string()),
-        ("--jobs", JOBS.to_string()),
-        ("--part", part.to_string()),
-    ];
+/// One part of the statements. Whether all answers agreed, and the log.
+fn statements(python: &Path, lakes: &Path, part: usize) -> (bool, String) {
     let mut command = oracle(python, lakes);
-    for (name, value) in arguments {
-        command.args([name, &value]);
+    for (name, value) in [
+        ("--seed", SEED),
+        ("--statements", STATEMENTS as u64),
+        ("--jobs", JOBS as u64),
+        ("--part", part as u64),
+    ] {
+        command.args([name, &value.to_string()]);
     }
+    take(command)
+}
+
+/// One part of the questions. Whether all answers agreed, and the log.
+fn questions(python: &Path, lakes: &Path, part: usize) -> (bool, String) {
+    let mut command = oracle(python, lakes);
+    command.arg("--shapes");
+    let each = QUESTIONS / JOBS;
+    for (name, value) in [
+        ("--seed", QUESTION_SEED),
+        ("--from", (part * each) as u64),
+        ("--statements", each as u64),
+    ] {
+        command.args([name, &value.to_string()]);
+    }
+    take(command)
+}
+
+/// Runs a command whose questions this process answers. Whether it found nothing, and its log.
+fn take(mut command: Command) -> (bool, String) {
     let piped = command.arg("--stdio").stdin(Stdio::piped());
     let piped = piped.stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut script = piped.spawn().unwrap();

@@ -6,5 +6,6 @@ Statements are texts made of templates (shapes), not of trees: a statement is a 
 |---|---|
 | `draw` | the tables with their columns by kind; random columns, terms and conditions |
 | `shapes`, `values` | the shapes |
-| `takes` | the command `scripts/oracle.py --shapes`: a take of statements, what tells two answers apart, what came of it |
+| `compare` | what tells two answers apart |
+| `takes` | the command `scripts/oracle.py --shapes`: a take of statements, and what came of it |
 """
