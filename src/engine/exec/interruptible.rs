@@ -6,7 +6,6 @@
 //!
 //! This is no optimizer rule: it is applied to a plan that is about to run, and changes no answer.
 
-use super::run_aware::JoinRunsExec;
 use datafusion::arrow::datatypes::{DataType, FieldRef, Schema};
 use datafusion::arrow::record_batch::RecordBatch;
 use datafusion::common::tree_node::{Transformed, TreeNode};
@@ -75,10 +74,7 @@ pub(in crate::engine) fn interruptible(
                     }
                     None => plan,
                 }
-            } else if plan.is::<CrossJoinExec>()
-                || plan.is::<SortMergeJoinExec>()
-                || plan.is::<JoinRunsExec>()
-            {
+            } else if plan.is::<CrossJoinExec>() || plan.is::<SortMergeJoinExec>() {
                 plan
             } else {
                 return Ok(Transformed::no(plan));

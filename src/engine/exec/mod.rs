@@ -16,10 +16,9 @@ use datafusion::physical_plan::ExecutionPlan;
 use std::sync::Arc;
 
 /// The rules of this folder, in the order in which they are applied.
-pub(super) fn rules() -> [Arc<dyn PhysicalOptimizerRule + Send + Sync>; 6] {
+pub(super) fn rules() -> [Arc<dyn PhysicalOptimizerRule + Send + Sync>; 5] {
     [
         switched(semi_join::RULE),
-        switched(run_aware::JOIN_RUNS),
         switched(run_aware::TOP_OF_RUNS),
         switched(run_aware::GROUP_RUNS),
         switched(radix_distinct::RULE),

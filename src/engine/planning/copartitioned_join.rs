@@ -23,7 +23,6 @@
 //! it would have without the rule. The rule does nothing where the groups are fewer than `target_partitions`, for there
 //! `EnsureRequirements` repartitions the inputs whatever they state.
 
-use crate::engine::exec::run_aware::JoinRunsExec;
 use crate::engine::node_rewrite::{Node, NodeRewrite};
 use datafusion::arrow::compute::SortOptions;
 use datafusion::common::tree_node::TreeNodeRecursion;
@@ -64,8 +63,7 @@ type Keys = Vec<(Arc<dyn PhysicalExpr>, Arc<dyn PhysicalExpr>)>;
 /// sorted by more than it is (the order of the one side, then that of the other, though rows of the first have ties), and
 /// without a repartition above nothing would put that right.
 fn partitioned(plan: &Arc<dyn ExecutionPlan>) -> Option<&HashJoinExec> {
-    let in_runs = || plan.downcast_ref().map(JoinRunsExec::join);
-    let join = plan.downcast_ref::<HashJoinExec>().or_else(in_runs)?;
+    let join = plan.downcast_ref::<HashJoinExec>()?;
     (*join.partition_mode() == PartitionMode::Partitioned).then_some(join)
 }
 

@@ -60,10 +60,6 @@ pub const SWITCHES: &[(&str, &str)] = &[
         "IS NOT DISTINCT FROM beside = is a key of a join",
     ),
     (
-        "join_runs",
-        "joins look up a key once for rows of it that stand together",
-    ),
-    (
         "partial_topk",
         "the first rows of an order are found in each run of equal keys",
     ),
@@ -366,7 +362,7 @@ mod tests {
         let mut config = ConfigOptions::new();
         config.extensions.insert(options);
         assert!(!Options::is_on(&config, "group_runs"));
-        assert!(Options::is_on(&config, "join_runs"));
+        assert!(Options::is_on(&config, "partial_topk"));
         let shown = config.entries();
         let shown = shown.iter().find(|entry| entry.key == "iolode.group_runs");
         assert_eq!(shown.unwrap().value.as_deref(), Some("off"));

@@ -214,7 +214,7 @@ fn a_join_holds_the_groups_and_not_the_rows_that_they_were_made_of() {
             ),
         ] {
             let plan = plan(&engine, &sql).await;
-            let join = plan.find("JoinRunsExec").unwrap();
+            let join = plan.find("HashJoinExec").unwrap();
             // The side that is held comes first in a plan.
             let (grouping, scan) = (
                 plan[join..].find("AggregateExec"),

@@ -6,12 +6,10 @@
 //! order is asked for or stated, so none can be false: each batch is looked at as it comes, and where its rows are in no runs, they are
 //! treated as DataFusion treats them.
 
-mod build_table;
 mod column_runs;
 mod fixed_keys;
 mod function;
 mod group;
-mod join;
 mod partial_topk;
 mod replay;
 mod rle_bitpacked;
@@ -22,5 +20,4 @@ mod selection;
 
 pub(in crate::engine) use fixed_keys::runs_of;
 pub(in crate::engine) use group::RULE as GROUP_RUNS;
-pub(in crate::engine) use join::{JoinRunsExec, RULE as JOIN_RUNS};
 pub(in crate::engine) use partial_topk::RULE as TOP_OF_RUNS;

@@ -2,7 +2,6 @@
 
 use super::sample::SAMPLE;
 use datafusion::arrow::array::RecordBatch;
-use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{Result, internal_err};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
@@ -13,8 +12,7 @@ use futures::{StreamExt, TryStreamExt, stream};
 use std::fmt::{Debug, Display, Formatter};
 use std::sync::{Arc, Mutex};
 
-/// Rows that have begun to come, as a leaf of a plan: of one partition of the node that it stands for, whose word on order and
-/// partitions is also its own.
+/// A leaf that replays a stream which has begun: one partition of the node in whose place it stands, with the properties of that node.
 pub(super) struct ReplayExec {
     properties: Arc<PlanProperties>,
     rows: Mutex<Option<SendableRecordBatchStream>>,
@@ -102,10 +100,4 @@ impl Display for Shown<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
         self.0.fmt_as(self.1, f)
     }
-}
-
-/// Batches that are there, as they would come.
-pub(super) fn batches(schema: SchemaRef, batches: Vec<RecordBatch>) -> SendableRecordBatchStream {
-    let batches = stream::iter(batches.into_iter().map(Ok));
-    Box::pin(RecordBatchStreamAdapter::new(schema, batches))
 }
