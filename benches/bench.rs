@@ -31,7 +31,7 @@ use iolode::lake::{CreateOptions, IngestOptions, InputRow, InputStatus, Lake, Si
 use iolode::source::darshan::Darshan;
 use iolode::source::lmt::Lmt;
 use iolode::source::slurm::Slurm;
-use iolode::source::{BatchSink, Input, Site, Source};
+use iolode::source::{BatchSink, Input, ReadContext, Source};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use std::io::Write;
@@ -120,7 +120,7 @@ fn read(directory: &Path, wanted: fn(&str) -> bool) -> iolode::Result<String> {
         .filter(|name| *name != "darshan_dxt" && wanted(name));
     let (mut tables, mut reader) = (
         BatchSink::new(names)?,
-        Darshan.reader(Arc::new(Site::default())),
+        Darshan.reader(Arc::new(ReadContext::default())),
     );
     let (mut logs, mut refused, mut rows, mut bytes, mut buffer) = (0u64, 0, 0, 0, vec![]);
     for entry in walkdir::WalkDir::new(directory)
@@ -382,10 +382,12 @@ fn sacct(file: &Path) -> iolode::Result<String> {
         }
         Ok(())
     });
-    let outcome =
-        Slurm
-            .reader(Arc::new(Site::default()))
-            .read(&Input::open(file)?, 1, None, &mut tables)?;
+    let outcome = Slurm.reader(Arc::new(ReadContext::default())).read(
+        &Input::open(file)?,
+        1,
+        None,
+        &mut tables,
+    )?;
     let mut rows = rows.load(Ordering::Relaxed);
     for builder in tables.builders() {
         rows += builder.finish()?.num_rows();
@@ -508,9 +510,12 @@ fn lmt(file: &Path, resolve: bool) -> iolode::Result<String> {
         }
         Ok(())
     });
-    let outcome =
-        Lmt.reader(Arc::new(Site::default()))
-            .read(&Input::open(file)?, 1, None, &mut tables)?;
+    let outcome = Lmt.reader(Arc::new(ReadContext::default())).read(
+        &Input::open(file)?,
+        1,
+        None,
+        &mut tables,
+    )?;
     let mut rows = rows.load(Ordering::Relaxed);
     for builder in tables.builders() {
         let batch = builder.finish()?;

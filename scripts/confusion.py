@@ -81,6 +81,8 @@ def pages(iolode, lake):
     for row in ask("SELECT job_id, log_id, cause, direction, share, share_busy, cost, io_hours FROM root_causes(both => false)"):
         io_time = logs[row["log_id"]]["io_time"]
         io_share = None if row["io_hours"] is None or not io_time else 3600 * row["io_hours"] / io_time
+        if None not in (row["cost"], row["io_hours"]):
+            row["cost"] = min(row["cost"], 3600 * row["io_hours"])
         add(row, row["cause"], io_share, row["share_busy"] is not None)
     for name, rule in RULES.items():
         if rule["facts"] in ("directory", "burst"):

@@ -28,17 +28,17 @@
 //! [`table`]: what a column is called, its type, its unit and its meaning, read from `schemas/*/*.toml`; and the builders that
 //! readers fill. The only place that knows columns.
 //!
-//! [`source`]: the only place that knows a log's format. [`source::darshan`] is a reader of its own, without libdarshan:
+//! [`source`]: the only reader of log formats; [`synth`] writes those of Slurm and LMT. [`source::darshan`] is a reader of its own, without libdarshan:
 //! the regions that are wanted are inflated, columns are filled straight from the records, and `derive` makes of them the
 //! two tables that people ask daily, `darshan_file` and `darshan_log`. Its `write` module is the way back, for tests and
 //! for [`synth`], which makes a month of logs from a seed. [`source::slurm`] and [`source::lmt`] read dumps, whose rows
 //! belong to many jobs or to none, and which overlap: a merger makes one row of several, and intervals of samples.
 //! The way of a line of LMT's dump: `lmt::mysqldump`, `lmt::samples`, `lake::ingest::external_sort` (sorted runs of a file system
-//! and day), `write_days`, `merge` with `lmt::counter_intervals`, a data file of `lmt_ost`.
+//! and day), `convert_days`, `merge` with `lmt::counter_intervals`, a data file of `lmt_ost`.
 //!
-//! [`lake`]: the only place that knows paths and Parquet. Rows are cut into ranges of job ids, a range's files lie on one
+//! [`lake`]: the only place that knows the paths of a lake and writes its Parquet files. Rows are cut into ranges of job ids, a range's files lie on one
 //! storage target, and every change is a new version, published in one step. Rows of dumps are sorted in temporary files
-//! (`external_sort`) and merged into the ranges, or the days, that they belong to (`merge`, `write_days`).
+//! (`external_sort`) and merged into the ranges, or the days, that they belong to (`merge`, `convert_days`).
 //!
 //! `engine`: the only place that makes a DataFusion session. A table provider that knows the ranges, so that joins and
 //! groupings by job need no exchange of rows; the SQL functions, one file each; the views; the named queries of `queries/*/*.sql`;

@@ -13,14 +13,14 @@
 ---   { name = "severity", type = "Utf8", doc = "critical, warning, info or ok; info where it costs less than min_cost seconds or 1 % of the run time" },
 ---   { name = "value", type = "Float64", doc = "" },
 ---   { name = "share", type = "Float64", doc = "What the rule counts / what it is a part of; NULL of a rule without such a part" },
----   { name = "cost", type = "Float64", unit = "s", doc = "Time of the process with most of it in the files concerned: an upper bound of what can be saved; 0 where their requests wait for something else, NULL where the rule does not say" },
+---   { name = "cost", type = "Float64", unit = "s", doc = "Time of the process with most of it in the files concerned, of shared files an estimate: an upper bound of what can be saved; 0 where their requests wait for something else, NULL where the rule does not say" },
 ---   { name = "io_hours", type = "Float64", unit = "h", doc = "Time that all processes spent in the files concerned, in the direction of the rule; NULL of a rule that says what is well, or what a log is about" },
 ---   { name = "io_share", type = "Float64", doc = "The same / the I/O time of all files of the log, streams left out: reading, writing and metadata operations of all processes" },
 ---   { name = "files", type = "Int64", unit = "count", doc = "Files that the finding rests on" },
 ---   { name = "subject", type = "Utf8", doc = "The file with most of it" },
 ---   { name = "sentence", type = "Utf8", doc = "The finding in words" },
 ---   { name = "advice", type = "Utf8", doc = "What to do; NULL where there is nothing to do" },
----   { name = "flags", type = "List<Utf8>", doc = "partial: records are missing, counts are lower bounds; threads: the cost exceeded the run time and was cut to it" },
+---   { name = "flags", type = "List<Utf8>", doc = "partial: records are missing, counts are lower bounds; threads: the cost exceeded the run time, by threads that wait at the same time or by files whose slowest processes differ, and was cut to it" },
 --- ]
 --- [[param]]
 --- name = "job"

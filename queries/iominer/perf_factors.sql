@@ -79,7 +79,8 @@
 --- doc = "Logs that start before"
 
 -- A log is a group of its own, or belongs to that of its job, which is called by the first of its logs. Seconds of a job's logs are
--- counted from the start of the first. What Darshan_log has of the bandwidths spares files of logs that lie far outside the band.
+-- counted from the start of the first. By the bandwidths that darshan_log has, files of logs far outside the
+-- band are not read.
 WITH grouped AS (
   SELECT job_id, log_id, log_id AS grp, 0.0 AS offset
   FROM darshan_log

@@ -42,6 +42,11 @@
 --- type = "int"
 --- default = "32"
 --- doc = "Minimum number of processes from which one OST is advised for a file of one process"
+--- [[param]]
+--- name = "log"
+--- type = "int"
+--- default = "NULL"
+--- doc = "Log id, beside the job's (default: all)"
 WITH file AS (
   SELECT f.job_id, f.log_id, f.record_id, f.path, f.fs, f.stripe_size, f.stripe_count, f.fs_osts, f.bytes_read + f.bytes_written AS bytes,
     greatest(coalesce(f.max_byte_read, -1), coalesce(f.max_byte_written, -1)) + 1 AS size, f.sharing <> 'unique' AS several,
@@ -49,7 +54,7 @@ WITH file AS (
       ELSE greatest(f.readers, f.writers) END AS procs, f.ost_count,
     coalesce(f.read_end - f.read_start, 0.0) + coalesce(f.write_end - f.write_start, 0.0) AS time
   FROM darshan_file f
-  WHERE NOT f.is_stream AND f.stripe_count IS NOT NULL AND f.bytes_read + f.bytes_written > 0 AND ($fs IS NULL OR f.fs = $fs) AND ($job IS NULL OR f.job_id = $job)
+  WHERE NOT f.is_stream AND f.stripe_count IS NOT NULL AND f.bytes_read + f.bytes_written > 0 AND ($fs IS NULL OR f.fs = $fs) AND ($job IS NULL OR f.job_id = $job) AND ($log IS NULL OR f.log_id = $log)
 ), wanted AS (
   SELECT f.*, l.app, l.nprocs,
     least(CASE WHEN f.several AND f.size >= 100000000000 THEN 72 WHEN f.several AND f.size >= 10000000000 THEN 24 WHEN f.several AND f.size >= 1000000000 THEN 8 ELSE 1 END,

@@ -5,16 +5,16 @@
 //! `queries/rules`.
 
 use super::answer::{Finding, Findings, KnownBy};
-use crate::engine::rules::sentence::{Row, fill};
+use crate::engine::rules::sentence::{JsonRow, fill};
 use crate::engine::rules::{Facts, Rule, Severity, rule};
 use crate::text::amount::share;
 use serde_json::Value;
 
-/// A job whose slowest process spends less, in seconds, is not worth a cause.
+/// Seconds. A job whose slowest process spends less is not worth a cause, and files that cost less are not worth a line.
 const MIN_TIME: f64 = 1.0;
 
 /// A finding is a note if it touches a smaller part of the I/O time, and costs a smaller part of that of the slowest process. The second counts what
-/// one process does while the others wait, which is little of the time of all.
+/// one process does alone, which is little of the time of all.
 const MIN_SHARE: f64 = 0.05;
 
 /// What follows the sentence of a rule about files.
@@ -24,11 +24,11 @@ const OF_THE_TIME: &str =
 /// What is known of a job.
 pub(super) struct JobEvidence<'a> {
     /// Rows of `root_causes`.
-    pub(super) causes: &'a [Row],
+    pub(super) causes: &'a [JsonRow],
     /// Rows of `advice`.
-    pub(super) habits: &'a [Row],
+    pub(super) habits: &'a [JsonRow],
     /// Rows of other relations, with the `causes` that each of them meets.
-    pub(super) met: Vec<&'a Row>,
+    pub(super) met: Vec<&'a JsonRow>,
     /// I/O time of all processes, s.
     pub(super) io_time: f64,
     /// I/O time of the slowest process, s.
@@ -41,8 +41,10 @@ pub(super) struct JobEvidence<'a> {
     pub(super) run_time: f64,
     /// What a process can save at most in a direction, or in all, s.
     pub(super) at_most: &'a dyn Fn(Option<&str>) -> f64,
-    /// How much of the run time processes wait in MPI-IO calls, in words, if they do.
-    pub(super) waits: Option<String>,
+    /// Whether the times of some files are those of MPI-IO calls and of others those of POSIX calls, so that no part of their sum means anything.
+    pub(super) is_mixed: bool,
+    /// How much of the run time processes wait in MPI-IO calls, in words, and what to do, if they do.
+    pub(super) waits: Option<(String, &'static str)>,
     /// The logs of the job: those of a group ran side by side.
     pub(super) side_by_side: &'a [Vec<i64>],
 }
@@ -58,7 +60,7 @@ pub(super) fn findings(known: &JobEvidence<'_>) -> Findings {
             .iter()
             .filter_map(|rows| of_counter(known, rows)),
     );
-    let of_met = |row: &&Row| of_met(known, row);
+    let of_met = |row: &&JsonRow| of_met(known, row);
     findings.extend(known.met.iter().flat_map(of_met));
     let covered = covered(&findings);
     findings.retain(|finding| !covered.contains(&key(finding)));
@@ -75,10 +77,11 @@ pub(super) fn findings(known: &JobEvidence<'_>) -> Findings {
     let of_run_time = (known.at_most)(None) / known.run_time;
     let remark = match (has_cause, findings.is_empty()) {
         (true, _) if of_run_time < MIN_SHARE => Some(format!(
-            "the slowest process spends {} of the run time in I/O: no more than that can be saved",
-            share(of_run_time)
+            "{} in I/O: no more than that can be saved",
+            of_slowest(known, of_run_time)
         )),
-        (true, _) => None,
+        // What to do is said with the causes.
+        (true, _) => known.waits.as_ref().map(|(waits, _)| format!("besides, {waits}")),
         _ if is_little && known.is_damaged => {
             Some("what is left of damaged logs is too little to judge".into())
         }
@@ -96,11 +99,10 @@ pub(super) fn findings(known: &JobEvidence<'_>) -> Findings {
                 ),
             };
             Some(match &known.waits {
-                Some(waits) => format!("{more}{waits}"),
-                None if !is_empty && of_run_time < MIN_SHARE => format!(
-                    "{nothing}; the slowest process spends {} of the run time in I/O",
-                    share(of_run_time)
-                ),
+                Some((waits, advice)) => format!("{more}{waits}. {advice}"),
+                None if !is_empty && of_run_time < MIN_SHARE => {
+                    format!("{nothing}; {} in I/O", of_slowest(known, of_run_time))
+                }
                 None => nothing.into(),
             })
         }
@@ -110,6 +112,18 @@ pub(super) fn findings(known: &JobEvidence<'_>) -> Findings {
         findings,
         remark,
         more: 0,
+    }
+}
+
+/// How much of the run time the slowest process spends; of several logs the mean of them, by run time.
+fn of_slowest(known: &JobEvidence<'_>, part: f64) -> String {
+    let logs: usize = known.side_by_side.iter().map(Vec::len).sum();
+    match logs {
+        0 | 1 => format!("the slowest process spends {} of the run time", share(part)),
+        _ => format!(
+            "the slowest process of a log spends {} of its run time, as the mean of all logs,",
+            share(part)
+        ),
     }
 }
 
@@ -136,9 +150,9 @@ fn covered(findings: &[Finding]) -> Vec<(String, Option<String>)> {
 }
 
 /// Rows of one rule and direction: those of several logs. What holds by one kind of interval stands apart from what holds by both.
-fn grouped<'a>(rows: &'a [Row], columns: &[&str]) -> Vec<Vec<&'a Row>> {
-    let mut groups: Vec<Vec<&Row>> = vec![];
-    let key = |row: &Row| {
+fn grouped<'a>(rows: &'a [JsonRow], columns: &[&str]) -> Vec<Vec<&'a JsonRow>> {
+    let mut groups: Vec<Vec<&JsonRow>> = vec![];
+    let key = |row: &JsonRow| {
         let values: Vec<Option<Value>> =
             columns.iter().map(|name| row.get(*name).cloned()).collect();
         (values, known_by(row))
@@ -152,7 +166,7 @@ fn grouped<'a>(rows: &'a [Row], columns: &[&str]) -> Vec<Vec<&'a Row>> {
     groups
 }
 
-fn known_by(row: &Row) -> KnownBy {
+fn known_by(row: &JsonRow) -> KnownBy {
     match (row.contains_key("share"), row.contains_key("share_busy")) {
         _ if row.contains_key("code") => KnownBy::Counters,
         (true, true) => KnownBy::Intervals,
@@ -166,9 +180,9 @@ fn known_by(row: &Row) -> KnownBy {
 /// Of logs that ran side by side the greatest cost counts, for they wait at the same time.
 fn together<'a>(
     known: &JobEvidence<'_>,
-    rows: &[&'a Row],
-) -> Option<(&'a Row, Option<f64>, Option<f64>)> {
-    let cost = |row: &Row| number(row, "cost");
+    rows: &[&'a JsonRow],
+) -> Option<(&'a JsonRow, Option<f64>, Option<f64>)> {
+    let cost = |row: &JsonRow| number(row, "cost");
     let first = rows
         .iter()
         .max_by(|a, b| cost(a).unwrap_or(0.0).total_cmp(&cost(b).unwrap_or(0.0)))?;
@@ -182,15 +196,22 @@ fn together<'a>(
     let cost = groups.reduce(|a, b| a + b);
     let hours = rows.iter().filter_map(|row| number(row, "io_hours"));
     let touched = hours.reduce(|a, b| a + b).map(|hours| hours * 3600.0);
-    let io_share = touched.filter(|_| known.io_time > 0.0);
+    let io_share = touched.filter(|_| known.io_time > 0.0 && !known.is_mixed);
     Some((first, cost, io_share.map(|touched| touched / known.io_time)))
 }
 
 /// Rows of `root_causes`.
-fn of_files(known: &JobEvidence<'_>, rows: &[&Row]) -> Option<Finding> {
+fn of_files(known: &JobEvidence<'_>, rows: &[&JsonRow]) -> Option<Finding> {
     let (row, cost, io_share) = together(known, rows)?;
     let direction = row.get("direction").and_then(Value::as_str);
-    let cost = cost.map(|cost| cost.min((known.at_most)(direction)));
+    // Nobody saves more than all processes spent there: files may only have been open.
+    let spent = rows.iter().filter_map(|row| number(row, "io_hours"));
+    let spent = spent.map(|hours| 3600.0 * hours).reduce(|a, b| a + b);
+    let at_most = (known.at_most)(direction).min(spent.unwrap_or(f64::INFINITY));
+    let cost = cost.map(|cost| cost.min(at_most));
+    if cost.is_some_and(|cost| cost < MIN_TIME) {
+        return None;
+    }
     let (by_windows, by_busy_times) = (row.get("share"), row.get("share_busy"));
     let mut facts = row.clone();
     facts.insert("logs".into(), rows.len().into());
@@ -223,7 +244,7 @@ fn of_files(known: &JobEvidence<'_>, rows: &[&Row]) -> Option<Finding> {
 }
 
 /// Rows of `advice`.
-fn of_counter(known: &JobEvidence<'_>, rows: &[&Row]) -> Option<Finding> {
+fn of_counter(known: &JobEvidence<'_>, rows: &[&JsonRow]) -> Option<Finding> {
     let (row, cost, io_share) = together(known, rows)?;
     let rule = rule(text(row, "rule"))?;
     let mut facts = row.clone();
@@ -240,8 +261,8 @@ fn of_counter(known: &JobEvidence<'_>, rows: &[&Row]) -> Option<Finding> {
 
 fn matters(known: &JobEvidence<'_>, cost: Option<f64>, io_share: Option<f64>) -> bool {
     let of_slowest = cost.map(|cost| cost / known.slowest);
-    io_share.is_none_or(|part| part >= MIN_SHARE)
-        || of_slowest.is_some_and(|part| part >= MIN_SHARE)
+    let is_large = |part: Option<f64>| part.is_some_and(|part| part >= MIN_SHARE);
+    is_large(io_share) || is_large(of_slowest) || io_share.is_none() && !known.is_mixed
 }
 
 fn of_logs(logs: usize) -> String {
@@ -252,7 +273,7 @@ fn of_logs(logs: usize) -> String {
 }
 
 /// The causes that a row of another relation meets.
-fn of_met(known: &JobEvidence<'_>, row: &Row) -> Vec<Finding> {
+fn of_met(known: &JobEvidence<'_>, row: &JsonRow) -> Vec<Finding> {
     let causes = row.get("causes").and_then(Value::as_array);
     let met = causes.into_iter().flatten().filter_map(Value::as_object);
     let found = met.filter_map(|met| {
@@ -291,7 +312,7 @@ fn of_met(known: &JobEvidence<'_>, row: &Row) -> Vec<Finding> {
 }
 
 /// A finding of a rule whose evidence is a row, less what says whose it is and what the rule says.
-fn finding(rule: &Rule, mut row: Row) -> Finding {
+fn finding(rule: &Rule, mut row: JsonRow) -> Finding {
     let direction = row
         .get("direction")
         .and_then(Value::as_str)
@@ -331,11 +352,11 @@ fn finding(rule: &Rule, mut row: Row) -> Finding {
     }
 }
 
-fn text<'r>(row: &'r Row, column: &str) -> &'r str {
+fn text<'r>(row: &'r JsonRow, column: &str) -> &'r str {
     row.get(column).and_then(Value::as_str).unwrap_or_default()
 }
 
-fn number(row: &Row, column: &str) -> Option<f64> {
+fn number(row: &JsonRow, column: &str) -> Option<f64> {
     row.get(column).and_then(Value::as_f64)
 }
 
@@ -344,11 +365,11 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn row(value: Value) -> Row {
+    fn row(value: Value) -> JsonRow {
         value.as_object().unwrap().clone()
     }
 
-    fn found(causes: &[Row], habits: &[Row], others: &[Row], slowest: f64) -> Findings {
+    fn found(causes: &[JsonRow], habits: &[JsonRow], others: &[JsonRow], slowest: f64) -> Findings {
         findings(&JobEvidence {
             causes,
             habits,
@@ -358,6 +379,7 @@ mod tests {
             run_time: 600.0,
             is_damaged: false,
             is_partial: false,
+            is_mixed: false,
             waits: None,
             at_most: &move |direction| match direction {
                 Some(_) if slowest >= MIN_TIME => f64::INFINITY,
@@ -423,13 +445,13 @@ mod tests {
         );
         assert_eq!(all.findings[1].evidence["logs"], 3);
         assert_eq!(all.remark, None);
-        // 29 s of 600 s.
+        // 29 s of 600 s, which three logs ran.
         let small = found(&causes[1..2], &[], &[], 29.0);
         assert!(
             small
                 .remark
                 .unwrap()
-                .starts_with("the slowest process spends 4.8 % of the run time in I/O")
+                .starts_with("the slowest process of a log spends 4.8 % of its run time, as the mean of all logs, in I/O")
         );
         let only_a_note = found(&causes[..1], &[], &[], 40.0);
         assert_eq!(

@@ -1,7 +1,7 @@
 //! `iolode ingest`: logs into a lake.
 
 use super::exit::Exit;
-use super::lake::settings::otherwise;
+use super::lake::settings::outdated;
 use super::lake_args::given_or_default;
 use super::period::{period, zone};
 use super::progress::{self, Bar};
@@ -9,7 +9,7 @@ use super::screen::Terminal;
 use super::source_args::SourcePaths;
 use super::{interrupt, size};
 use crate::error::Error;
-use crate::lake::{CreateOptions, IngestOptions, InputPath, Lake, ReadOtherwise};
+use crate::lake::{CreateOptions, IngestOptions, InputPath, Lake, OutdatedInputs};
 use crate::source::Hints;
 use std::path::{Path, PathBuf};
 
@@ -146,11 +146,11 @@ pub(super) fn run(args: &Args, screen: &mut Terminal) -> anyhow::Result<Exit> {
     bar.clear();
     let report = report?;
     if args.refresh {
-        let left = ReadOtherwise {
+        let left = OutdatedInputs {
             logs: 0,
-            ..lake.read_otherwise()?
+            ..lake.outdated_inputs()?
         };
-        for line in otherwise(left, &chosen.path) {
+        for line in outdated(left, &chosen.path) {
             screen.say(format_args!("note: {line}"));
         }
     }

@@ -46,6 +46,8 @@ pub(crate) fn during_statement() -> anyhow::Result<(During, Arc<Notify>)> {
 fn enter(mode: Mode) -> anyhow::Result<During> {
     listen()?;
     let mut now = MODE.lock().unwrap_or_else(PoisonError::into_inner);
+    // What was stopped before has nothing to do with what begins.
+    STOPPED.store(false, Ordering::Relaxed);
     Ok(During {
         before: std::mem::replace(&mut *now, mode),
     })

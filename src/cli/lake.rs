@@ -34,11 +34,11 @@ Examples:
   iolode lake info /scratch/lake")]
 pub(super) struct Args {
     #[command(subcommand)]
-    what: What,
+    what: LakeCommand,
 }
 
 #[derive(Subcommand)]
-enum What {
+enum LakeCommand {
     Create(Create),
     Info(Info),
     Set(settings::Set),
@@ -121,7 +121,7 @@ struct Info {
 /// Verify all files of a lake and report problems; exit code 1 if there are any
 #[derive(clap::Args)]
 #[command(after_help = "\
-What is wrong with the newest version, or could not be read, goes to stdout and gives exit code 1. An older version that can be neither read nor restored is \
+LakeCommand is wrong with the newest version, or could not be read, goes to stdout and gives exit code 1. An older version that can be neither read nor restored is \
 noted on stderr: the newest needs nothing of it, as after `iolode lake restore`, and `iolode lake vacuum` removes it.
 
 Example:
@@ -215,18 +215,18 @@ struct Forget {
 
 pub(super) fn run(args: &Args, screen: &mut Terminal) -> anyhow::Result<Exit> {
     match &args.what {
-        What::Create(args) => create(args, screen),
-        What::Info(args) => info(args, screen),
-        What::Files(args) => files::files(args, screen),
-        What::Set(args) => settings::set(args, screen),
-        What::Restore(args) => settings::restore(args, screen),
-        What::History(args) => history::history(args, screen),
-        What::Check(args) => check(args, screen),
-        What::Compact(args) => compact(args, screen),
-        What::Vacuum(args) => vacuum(args, screen),
-        What::Forget(args) => forget(args, screen),
-        What::Copy(args) => copy::copy(args, screen),
-        What::Moved(args) => copy::moved(args, screen),
+        LakeCommand::Create(args) => create(args, screen),
+        LakeCommand::Info(args) => info(args, screen),
+        LakeCommand::Files(args) => files::files(args, screen),
+        LakeCommand::Set(args) => settings::set(args, screen),
+        LakeCommand::Restore(args) => settings::restore(args, screen),
+        LakeCommand::History(args) => history::history(args, screen),
+        LakeCommand::Check(args) => check(args, screen),
+        LakeCommand::Compact(args) => compact(args, screen),
+        LakeCommand::Vacuum(args) => vacuum(args, screen),
+        LakeCommand::Forget(args) => forget(args, screen),
+        LakeCommand::Copy(args) => copy::copy(args, screen),
+        LakeCommand::Moved(args) => copy::moved(args, screen),
     }
 }
 

@@ -32,8 +32,8 @@ mod session;
 mod shell;
 mod size;
 mod source_args;
+mod split_statements;
 mod sql;
-mod statement;
 mod synth;
 
 use self::exit::{Exit, message};

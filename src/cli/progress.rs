@@ -210,7 +210,7 @@ fn reasons(report: &IngestReport, lake: &Lake) -> Option<String> {
             "why inputs are damaged, partial or failed: iolode query unreadable_logs --lake {}",
             quoted(root)
         ),
-        None => "why logs are damaged, partial or failed: select path, status, error from lake_input where status <> 'ok'".into(),
+        None => "why logs are damaged, partial or failed: iolode sql --logs LOGS -c \"select path, status, error from lake_input where status <> 'ok'\"".into(),
     })
 }
 
@@ -341,7 +341,7 @@ mod tests {
         }
         let memory = reasons(&report, &Lake::in_memory().unwrap()).unwrap();
         assert!(
-            memory.ends_with("from lake_input where status <> 'ok'"),
+            memory.ends_with("from lake_input where status <> 'ok'\""),
             "{memory}"
         );
     }

@@ -532,7 +532,7 @@ fn distinct(name: &str, lakes: &[(String, Arc<Lake>, Option<u64>)]) -> String {
         .unwrap_or_default()
 }
 
-/// Half of the memory that this process may have, in bytes: the machine's or its control group's, whichever is less.
+/// Half of the memory that this process may have, in bytes: the least of what the machine and its control groups have.
 fn half_of_memory() -> Option<usize> {
     let machine = std::fs::read_to_string("/proc/meminfo")
         .ok()
@@ -543,14 +543,33 @@ fn half_of_memory() -> Option<usize> {
             let kib: usize = line.trim().trim_end_matches("kB").trim().parse().ok()?;
             kib.checked_mul(1024)
         });
-    let group = std::fs::read_to_string("/sys/fs/cgroup/memory.max")
-        .ok()
-        .and_then(|text| text.trim().parse().ok());
-    [machine, group]
-        .into_iter()
-        .flatten()
-        .min()
-        .map(|bytes| bytes / 2)
+    let groups = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    let limits = limits_of_groups(&groups, Path::new("/sys/fs/cgroup"));
+    let least = limits.into_iter().chain(machine).min();
+    least.map(|bytes| bytes / 2)
+}
+
+/// Limits of memory of the control groups that a process is in, and of those around them, in bytes. `groups` is its `/proc/self/cgroup`, with a line
+/// `0::/path` of version 2 or `4:memory:/path` of version 1; `root` is where they are mounted. Within a container the path may not be there: then the
+/// root is that of the container.
+fn limits_of_groups(groups: &str, root: &Path) -> Vec<usize> {
+    let of_line = |line: &str| {
+        let mut fields = line.splitn(3, ':').skip(1);
+        let (root, limit) = match fields.next()? {
+            "" => (root.to_path_buf(), "memory.max"),
+            kinds if kinds.split(',').any(|kind| kind == "memory") => {
+                (root.join("memory"), "memory.limit_in_bytes")
+            }
+            _ => return None,
+        };
+        let path = Path::new(fields.next()?.trim_start_matches('/'));
+        let read = |group: &Path| {
+            let text = std::fs::read_to_string(root.join(group).join(limit)).ok()?;
+            text.trim().parse::<usize>().ok()
+        };
+        Some(path.ancestors().filter_map(read).collect::<Vec<_>>())
+    };
+    groups.lines().filter_map(of_line).flatten().collect()
 }
 
 #[cfg(test)]
@@ -568,5 +587,26 @@ mod tests {
             ("cori".to_string(), Path::new("/scratch/lake"))
         );
         assert_eq!(named("/a=b/lake").0, "lake");
+    }
+
+    /// As Slurm makes them: the limit is the job's, above the step that the process is in.
+    #[test]
+    fn the_limits_of_a_process_are_those_of_its_groups_and_of_those_around_them() {
+        let root = tempfile::tempdir().unwrap();
+        let group = |path: &str, file: &str, limit: &str| {
+            let path = root.path().join(path);
+            std::fs::create_dir_all(&path).unwrap();
+            std::fs::write(path.join(file), limit).unwrap();
+        };
+        let limits = |groups: &str| limits_of_groups(groups, root.path());
+        assert!(limits("0::/job_7/step_0\n").is_empty());
+        group("job_7", "memory.max", "4096\n");
+        group("job_7/step_0", "memory.max", "max\n");
+        assert_eq!(limits("0::/job_7/step_0\n"), [4096]);
+        assert_eq!(limits("0::/job_7\n"), [4096]);
+        assert!(limits("0::/job_8\n").is_empty());
+        group("memory/slurm/job_7", "memory.limit_in_bytes", "8192");
+        let first = "5:cpuset:/\n4:cpu,memory:/slurm/job_7/step_1\n0::/\n";
+        assert_eq!(limits(first), [8192]);
     }
 }

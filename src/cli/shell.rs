@@ -8,7 +8,7 @@ use super::output::writer::{Numbers, Sink, Style};
 use super::output::{FORMATS, Format, format};
 use super::schema;
 use super::screen::{TerminalStyle, Watched};
-use super::statement::split;
+use super::split_statements::split;
 use anyhow::bail;
 use std::fs::File;
 use std::io::Write;

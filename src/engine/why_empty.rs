@@ -120,13 +120,16 @@ fn nearest_id<'a>(name: &str, known: impl IntoIterator<Item = &'a String>) -> Op
     known.into_iter().min_by_key(apart).map(String::as_str)
 }
 
-/// That the names are known, and nothing fits all the same.
+/// That the names are known, if any, and nothing fits all the same.
 fn note(call: &CallNames) -> String {
     let names = call
         .names
         .iter()
         .map(|(kind, name)| format!("{} `{name}`", kind.what[0]));
     let names = names.collect::<Vec<_>>().join(" and ");
+    if names.is_empty() {
+        return "note: nothing in the lake fits the period and the other conditions".into();
+    }
     let rest = match call.has_period {
         true => "the period and the other conditions",
         false => "the other conditions",

@@ -1,4 +1,4 @@
-//! Tables to files: the only place that knows a lake's paths and Parquet.
+//! Tables to files: the only place that knows the paths of a lake and writes its data files.
 //!
 //! ```text
 //! lake/
@@ -43,7 +43,7 @@ pub use maintenance::check::{CheckReport, Finding};
 pub use maintenance::compact::{CompactOptions, CompactReport, Shape};
 pub use maintenance::copy::{CopyOptions, CopyReport};
 pub use maintenance::forget::Forgotten;
-pub use maintenance::settings::{ReadOtherwise, SettingsChange};
+pub use maintenance::settings::{OutdatedInputs, SettingsChange};
 pub use maintenance::vacuum::{VacuumOptions, VacuumReport};
 pub use version::calls::{Call, Calls};
 pub use version::list_file::{

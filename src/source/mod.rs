@@ -1,4 +1,4 @@
-//! Logs to rows: the only place that knows a log format.
+//! Logs to rows: the only reader of log formats.
 //!
 //! A [`Source`] recognises one kind of input, says cheaply where its rows belong ([`Source::peek`]), and makes a
 //! [`Reader`] for each thread, which appends an input's rows to the builders of the tables that are asked for.
@@ -17,17 +17,17 @@ mod input_provider;
 pub mod lmt;
 mod local_time;
 pub mod moment;
+mod read_context;
 mod reader;
 mod sink;
-mod site;
 pub mod slurm;
 
 pub use input::Input;
 pub(crate) use input::{open_regular, without_password};
 pub use input_provider::{InputMeta, InputProvider};
+pub use read_context::{Hints, Period, ReadContext};
 pub use reader::{Outcome, Peek, Reader, RowMerger, Source, Status};
 pub use sink::BatchSink;
-pub use site::{Hints, Period, Site};
 
 /// Every kind of log, in the order in which an input is probed.
 pub const SOURCES: &[&dyn Source] = &[&darshan::Darshan, &slurm::Slurm, &lmt::Lmt];

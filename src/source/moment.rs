@@ -1,7 +1,11 @@
 //! Times as people type them.
 
-use chrono::{DateTime, NaiveDate, NaiveDateTime, NaiveTime, TimeDelta, TimeZone, Utc};
+use chrono::{
+    DateTime, DurationRound, NaiveDate, NaiveDateTime, NaiveTime, TimeDelta, TimeZone, Utc,
+};
 use chrono_tz::Tz;
+
+const QUARTER: TimeDelta = TimeDelta::minutes(15);
 
 /// A date with a time, with and without seconds.
 const FORMATS: [&str; 4] = [
@@ -56,10 +60,11 @@ fn with_offset(text: &str) -> Option<DateTime<Utc>> {
 }
 
 fn at(local: NaiveDateTime, zone: Tz) -> DateTime<Utc> {
-    // Clocks jump by whole quarters of an hour; look for the first time that exists.
-    let existing = (0..=192)
-        .map(|quarters| local + TimeDelta::minutes(15 * quarters))
-        .find_map(|local| zone.from_local_datetime(&local).earliest());
+    let exists = |local: NaiveDateTime| zone.from_local_datetime(&local).earliest();
+    // Clocks jump by whole quarters of an hour, and to one; look for the first that exists.
+    let quarter = local.duration_trunc(QUARTER).unwrap_or(local);
+    let later = || (1..=192).find_map(|quarters| exists(quarter + QUARTER * quarters));
+    let existing = exists(local).or_else(later);
     existing.map_or_else(|| local.and_utc(), |time| time.to_utc())
 }
 
@@ -129,6 +134,12 @@ mod tests {
      {
         // Berlin goes from 02:00 to 03:00 on 29 March 2026, and from 03:00 back to 02:00 on 25 October.
         check("2026-03-29T02:00", "Europe/Berlin", "2026-03-29T01:00:00Z");
+        check("2026-03-29T02:20", "Europe/Berlin", "2026-03-29T01:00:00Z");
+        check(
+            "2026-03-29T02:59:59",
+            "Europe/Berlin",
+            "2026-03-29T01:00:00Z",
+        );
         check("2026-10-25T02:30", "Europe/Berlin", "2026-10-25T00:30:00Z");
         // Beirut had no midnight on 27 March 2022: the day began at 01:00.
         check("2022-03-27", "Asia/Beirut", "2022-03-26T22:00:00Z");

@@ -1,7 +1,7 @@
 //! What a source of logs is to the lake: it recognises an input, says where its rows belong, and reads it.
 
 use super::input::Input;
-use super::{BatchSink, Hints, Site};
+use super::{BatchSink, Hints, ReadContext};
 use crate::error::Result;
 use arrow::record_batch::RecordBatch;
 use std::path::Path;
@@ -64,9 +64,9 @@ pub trait Source: Send + Sync {
     /// What its rows are about, for the help of `iolode lake forget --NAME`: `Darshan logs`.
     fn rows(&self) -> &'static str;
 
-    /// What is to be said after an ingest into a lake that holds rows of this source: what it is about, and a sentence. `site` has
+    /// What is to be said after an ingest into a lake that holds rows of this source: what it is about, and a sentence. `context` has
     /// noted what the readers of all sources met.
-    fn warnings(&self, _site: &Site) -> Vec<(String, String)> {
+    fn warnings(&self, _site: &ReadContext) -> Vec<(String, String)> {
         vec![]
     }
 
@@ -77,7 +77,7 @@ pub trait Source: Send + Sync {
     fn peek(&self, input: &Input) -> Result<Peek>;
 
     /// A reader for one thread.
-    fn reader(&self, site: Arc<Site>) -> Box<dyn Reader>;
+    fn reader(&self, context: Arc<ReadContext>) -> Box<dyn Reader>;
 
     /// What makes one row of several that have the same key, for a table that dumps fill; None for tables of logs.
     fn row_merger(&self, _table: &str) -> Option<Box<dyn RowMerger>> {

@@ -540,7 +540,7 @@ fn save(path: &Path, bytes: &[u8]) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::source::{BatchSink, Site, Status};
+    use crate::source::{BatchSink, ReadContext, Status};
     use crate::synth::MonthLog;
     use arrow::array::{AsArray, RecordBatch};
     use arrow::datatypes::{Float64Type, Int64Type};
@@ -627,7 +627,7 @@ mod tests {
             let truth: serde_json::Value = serde_json::from_slice(&truth).unwrap();
             assert_eq!(truth["kind"], kind.name());
             let mut tables = BatchSink::new(["darshan_log", "darshan_file"]).unwrap();
-            let mut reader = Darshan.reader(Arc::new(Site::default()));
+            let mut reader = Darshan.reader(Arc::new(ReadContext::default()));
             for (at, job) in truth["jobs"].as_array().unwrap().iter().enumerate() {
                 let path = Path::new(job["log"].as_str().unwrap());
                 let input = Input::from_bytes(path, written.remove(path).unwrap());
@@ -711,7 +711,7 @@ mod tests {
         let truth: serde_json::Value =
             serde_json::from_slice(&written[Path::new("truth.json")]).unwrap();
         let mut tables = BatchSink::new(["darshan_log", "darshan_file"]).unwrap();
-        let mut reader = Darshan.reader(Arc::new(Site::default()));
+        let mut reader = Darshan.reader(Arc::new(ReadContext::default()));
         let (mut found, mut seen) = (BTreeMap::new(), BTreeSet::new());
         for (path, bytes) in written {
             if path

@@ -11,7 +11,7 @@ pub fn size(bytes: u64) -> String {
 /// Bytes per second, in the same way: `12.3 GiB/s`.
 pub fn rate(rate: f64) -> String {
     match rate {
-        rate if rate < 1024.0 => format!("{rate:.0} B/s"),
+        rate if rate < 1023.5 => format!("{rate:.0} B/s"),
         _ => binary(rate, "/s"),
     }
 }
@@ -19,14 +19,15 @@ pub fn rate(rate: f64) -> String {
 fn binary(mut value: f64, per: &str) -> String {
     let mut unit = "B";
     for next in ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"] {
-        if value < 1024.0 {
+        // What would be rounded to 1024 has the next unit.
+        if value < 1023.5 {
             break;
         }
         (value, unit) = (value / 1024.0, next);
     }
     match value {
-        v if v < 10.0 => format!("{v:.2} {unit}{per}"),
-        v if v < 100.0 => format!("{v:.1} {unit}{per}"),
+        v if v < 9.995 => format!("{v:.2} {unit}{per}"),
+        v if v < 99.95 => format!("{v:.1} {unit}{per}"),
         v => format!("{v:.0} {unit}{per}"),
     }
 }
@@ -72,6 +73,7 @@ pub fn seconds(s: f64) -> String {
             let s = s.round() as u64;
             format!("{} min {} s", s / 60, s % 60)
         }
+        s if s >= 359_970.0 => format!("{} h", count((s / 3600.0).round() as u64)),
         s => {
             let minutes = (s / 60.0).round() as u64;
             format!("{} h {} min", count(minutes / 60), minutes % 60)
@@ -102,6 +104,10 @@ mod tests {
             (1_572_864, "1.50 MiB"),
             (13_207_024_435, "12.3 GiB"),
             (549_755_813_888, "512 GiB"),
+            // 9.996, 99.96 and 1023.7 of their units.
+            (10_733_122_159, "10.0 GiB"),
+            (107_331_221_590, "100 GiB"),
+            (1_048_269, "1.00 MiB"),
         ] {
             assert_eq!(size(bytes), text);
         }

@@ -8,7 +8,7 @@ use iolode::source::darshan::header::ByteOrder;
 use iolode::source::darshan::log::{Log, ModuleSet};
 use iolode::source::darshan::module::Status as Read;
 use iolode::source::darshan::{Darshan, ModuleId};
-use iolode::source::{BatchSink, Input, Outcome, Site, Source, Status};
+use iolode::source::{BatchSink, Input, Outcome, ReadContext, Source, Status};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -44,7 +44,7 @@ fn real_log(name: &str) -> Log {
 /// All tables of a log.
 fn read(input: &Input) -> (Outcome, Vec<RecordBatch>) {
     let mut tables = BatchSink::new(Darshan.tables().iter().copied()).unwrap();
-    let mut reader = Darshan.reader(Arc::new(Site::default()));
+    let mut reader = Darshan.reader(Arc::new(ReadContext::default()));
     let outcome = reader.read(input, 1, None, &mut tables).unwrap();
     let batches = tables.builders().iter_mut().map(|b| b.finish().unwrap());
     (outcome, batches.collect())
@@ -150,7 +150,7 @@ fn a_command_line_without_mounts_is_not_lost() {
 fn rows_of_real_logs_come_in_the_order_that_each_table_declares() {
     let mut logs = real_logs();
     logs.retain(|(_, bytes)| bytes.len() < 200_000);
-    let mut reader = Darshan.reader(Arc::new(Site::default()));
+    let mut reader = Darshan.reader(Arc::new(ReadContext::default()));
     for (path, bytes) in logs {
         let mut tables = BatchSink::new(Darshan.tables().iter().copied()).unwrap();
         reader

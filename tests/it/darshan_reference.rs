@@ -6,7 +6,7 @@ use arrow::array::AsArray;
 use arrow::datatypes::UInt64Type;
 use arrow::record_batch::RecordBatch;
 use iolode::source::darshan::Darshan;
-use iolode::source::{BatchSink, Input, Site, Source};
+use iolode::source::{BatchSink, Input, ReadContext, Source};
 use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ fn read(path: &std::path::Path) -> (RecordBatch, RecordBatch) {
             .filter(|table| *table != "darshan_dxt"),
     )
     .unwrap();
-    let mut reader = Darshan.reader(Arc::new(Site::default()));
+    let mut reader = Darshan.reader(Arc::new(ReadContext::default()));
     reader
         .read(&Input::open(path).unwrap(), 1, None, &mut tables)
         .unwrap();

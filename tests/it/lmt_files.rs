@@ -7,9 +7,9 @@ use arrow::array::{Array, AsArray};
 use arrow::compute::{concat_batches, filter_record_batch};
 use arrow::record_batch::RecordBatch;
 use iolode::source::lmt::Lmt;
-use iolode::source::{BatchSink, Input, Outcome, Peek, Site, Source, Status};
+use iolode::source::{BatchSink, Input, Outcome, Peek, ReadContext, Source, Status};
 use iolode::table::table;
-pub(crate) use rows::{resolved, rows, site, sorted};
+pub(crate) use rows::{context, resolved, rows, sorted};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How the reader's own tests read.
@@ -48,7 +48,7 @@ pub(crate) fn real(name: &str) -> Vec<u8> {
 /// The rows of a real file as a lake keeps them.
 fn real_rows(table: &str, file: &str) -> RecordBatch {
     let input = Input::from_bytes(file, real(file));
-    let (rows, outcome) = rows(table, &input, &site());
+    let (rows, outcome) = rows(table, &input, &context());
     assert_eq!(outcome, Outcome::default(), "{file}");
     resolved(table, &[&rows])
 }
@@ -214,7 +214,7 @@ fn a_dump_is_damaged_where_it_is_cut_and_keeps_the_rows_before() {
     let last = text.find("-- Dump completed").unwrap();
     for (cut, rows_kept) in [(last, 1464), (stamps + 300, 24 * 8)] {
         let input = Input::from_bytes("cut.sql", whole[..cut].to_vec());
-        let (rows, outcome) = rows("lmt_ost", &input, &site());
+        let (rows, outcome) = rows("lmt_ost", &input, &context());
         assert_eq!(outcome.status, Status::Damaged);
         let why = outcome.why.unwrap();
         assert!(why.contains(&format!("cut at byte {cut}")), "{why}");
@@ -278,7 +278,7 @@ fn all_forms_together_are_one_set_of_rows_without_contradiction() {
     let mut batches = vec![];
     for file in [TOKIO, H5LMT, DUMP, SQLITE] {
         let bytes = real(file);
-        batches.push(rows("lmt_ost", &Input::from_bytes(file, bytes), &site()).0);
+        batches.push(rows("lmt_ost", &Input::from_bytes(file, bytes), &context()).0);
     }
     for order in [[0, 1, 2, 3], [3, 2, 1, 0], [1, 3, 0, 2]] {
         // As a lake takes them: one after another.
@@ -300,10 +300,10 @@ fn a_file_is_read_from_its_path_as_it_is_from_memory() {
         let path = folder.path().join(format!("a %?#&'{file}"));
         std::fs::write(&path, &bytes).unwrap();
         for name in Lmt.tables() {
-            let expected = rows(name, &Input::from_bytes(file, bytes.clone()), &site());
+            let expected = rows(name, &Input::from_bytes(file, bytes.clone()), &context());
             let input = Input::open(&path).unwrap();
             assert!(Lmt.peek(&input).is_ok());
-            assert_eq!(rows(name, &input, &site()), expected, "{file}");
+            assert_eq!(rows(name, &input, &context()), expected, "{file}");
         }
         // Nothing is left beside a file that is only read.
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
@@ -314,7 +314,7 @@ fn ten_slices_taken_in_one_by_one_in_any_order_are_the_whole() {
     for name in Lmt.tables() {
         for file in [SQLITE, DUMP, H5LMT] {
             let bytes = real(file);
-            let (all, _) = rows(name, &Input::from_bytes(file, bytes), &site());
+            let (all, _) = rows(name, &Input::from_bytes(file, bytes), &context());
             let whole = resolved(name, &[&all]);
             let begin = ints(&whole, "time").into_iter().flatten().min().unwrap();
             let slices: Vec<RecordBatch> = (0..=10)
@@ -362,11 +362,11 @@ fn real_files_of_lmt_are_taken_and_what_lies_beside_them_is_not() {
 
 fn the_real_recording_has_each_sample_once_and_leaves_out_the_file_system_that_fell_silent() {
     let input = Input::from_bytes(RECORDING, real(RECORDING));
-    let (found, outcome) = rows("lmt_ost", &input, &site());
+    let (found, outcome) = rows("lmt_ost", &input, &context());
     // FORMAT.md 13: 96 OSTs lc1-OST0000..005f; replayed through LMT's own inserts the recording made
     // 4800 rows of OST_DATA, 1600 of OSS_DATA, 46 of MDS_DATA and 966 of MDS_OPS_DATA.
     let counts = ["lmt_ost", "lmt_oss", "lmt_mdt", "lmt_mdt_op"]
-        .map(|name| rows(name, &input, &site()).0.num_rows());
+        .map(|name| rows(name, &input, &context()).0.num_rows());
     assert_eq!(counts, [4800, 1600, 46, 966]);
     let osts: BTreeSet<i32> = indexes(&found, "ost").into_iter().collect();
     assert!(osts.into_iter().eq(0..96));
@@ -409,7 +409,7 @@ fn entries_of_the_real_recording_before_repetitions_are_left_out() {
     assert_eq!(lines.len(), 4880);
     let (mut polls, mut entries, mut recovering) = (BTreeSet::new(), 0, 0);
     let mut tables = BatchSink::new(["lmt_ost"]).unwrap();
-    let mut reader = Lmt.reader(site());
+    let mut reader = Lmt.reader(context());
     // Each line by itself, so that no line repeats another.
     for line in lines {
         polls.insert(line.split(|b| *b == b' ').next().unwrap());

@@ -1,9 +1,9 @@
 //! LMT's database in a live server.
 
 use crate::columns::ints;
-use crate::lmt_files::{DUMP, real, resolved, rows, site};
+use crate::lmt_files::{DUMP, context, real, resolved, rows};
 use iolode::source::lmt::Lmt;
-use iolode::source::{BatchSink, Input, Outcome, Peek, Period, Site, Source};
+use iolode::source::{BatchSink, Input, Outcome, Peek, Period, ReadContext, Source};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
@@ -134,9 +134,9 @@ fn a_live_database_gives_the_rows_of_its_dump() {
     assert_eq!(Lmt.peek(&live).unwrap(), Peek::Dump);
     let dump = Input::from_bytes(DUMP, dump);
     for name in Lmt.tables() {
-        let (found, outcome) = rows(name, &live, &site());
+        let (found, outcome) = rows(name, &live, &context());
         assert_eq!(outcome, Outcome::default());
-        let expected = resolved(name, &[&rows(name, &dump, &site()).0]);
+        let expected = resolved(name, &[&rows(name, &dump, &context()).0]);
         assert_eq!(resolved(name, &[&found]), expected, "{name}");
     }
 
@@ -146,9 +146,9 @@ fn a_live_database_gives_the_rows_of_its_dump() {
         from: Some(begin + 120_000_000),
         to: Some(begin + 180_000_000),
     };
-    let site_of_minute = Arc::new(Site {
+    let site_of_minute = Arc::new(ReadContext {
         period,
-        ..(*site()).clone()
+        ..(*context()).clone()
     });
     for input in [&live, &dump] {
         let (found, _) = rows("lmt_mdt", input, &site_of_minute);
@@ -162,7 +162,7 @@ fn a_live_database_gives_the_rows_of_its_dump() {
 
     let refused = |input: &Input| {
         let error = Lmt
-            .reader(site())
+            .reader(context())
             .read(input, 1, None, &mut BatchSink::new(["lmt_ost"]).unwrap())
             .unwrap_err();
         let error = error.to_string();

@@ -1,6 +1,6 @@
 //! The real mysqldump written otherwise: the rows are the same.
 
-use crate::lmt_files::{DUMP, real, rows, site};
+use crate::lmt_files::{DUMP, context, real, rows};
 use iolode::source::lmt::Lmt;
 use iolode::source::{BatchSink, Input, Source};
 
@@ -20,11 +20,11 @@ fn real_text() -> String {
 fn check_same(text: &str) {
     let whole = real(DUMP);
     for name in Lmt.tables() {
-        let expected = rows(name, &Input::from_bytes(DUMP, whole.clone()), &site());
+        let expected = rows(name, &Input::from_bytes(DUMP, whole.clone()), &context());
         let found = rows(
             name,
             &Input::from_bytes("dump.sql", text.as_bytes().to_vec()),
-            &site(),
+            &context(),
         );
         assert_eq!(found, expected, "{name}");
     }
@@ -94,7 +94,7 @@ fn a_file_that_becomes_shorter_while_it_is_read_is_damaged_or_refused() {
     file.as_file().set_len(whole.len() as u64 / 2).unwrap();
     let mut tables = BatchSink::new(["lmt_ost"]).unwrap();
     let error = Lmt
-        .reader(site())
+        .reader(context())
         .read(&input, 1, None, &mut tables)
         .unwrap_err()
         .to_string();

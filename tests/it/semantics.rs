@@ -5,7 +5,7 @@ use arrow::array::{Array, AsArray};
 use arrow::datatypes::{Float64Type, Int64Type, TimestampMicrosecondType, UInt64Type};
 use arrow::record_batch::RecordBatch;
 use iolode::source::darshan::Darshan;
-use iolode::source::{BatchSink, Input, Site, Source};
+use iolode::source::{BatchSink, Input, ReadContext, Source};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -48,7 +48,7 @@ impl Log {
             all.filter(|name| *name != "darshan_dxt")
         };
         let mut tables = BatchSink::new(names()).unwrap();
-        let mut reader = Darshan.reader(Arc::new(Site::default()));
+        let mut reader = Darshan.reader(Arc::new(ReadContext::default()));
         let input = Input::open(path).unwrap();
         reader.read(&input, 1, None, &mut tables).unwrap();
         let batches = names().map(|name| (name, tables.get(name).unwrap().finish().unwrap()));

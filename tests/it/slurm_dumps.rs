@@ -6,7 +6,7 @@ use arrow::array::AsArray;
 use arrow::record_batch::RecordBatch;
 use iolode::Result;
 use iolode::source::slurm::{Slurm, hostlist};
-use iolode::source::{BatchSink, Hints, Input, Outcome, Peek, Site, Source, Status};
+use iolode::source::{BatchSink, Hints, Input, Outcome, Peek, ReadContext, Source, Status};
 use iolode::table::table;
 use read::read_with;
 use std::collections::{BTreeMap, BTreeSet};
@@ -34,10 +34,10 @@ fn seconds(rows: &RecordBatch, name: &str) -> Vec<Option<i64>> {
     times.map(|time| time.map(|t| t / 1_000_000)).collect()
 }
 
-fn site(zone: &str) -> Site {
-    Site {
+fn site(zone: &str) -> ReadContext {
+    ReadContext {
         zone: zone.parse().unwrap(),
-        ..Site::default()
+        ..ReadContext::default()
     }
 }
 
@@ -293,7 +293,7 @@ fn every_form_of_a_real_dump_gives_the_jobs_of_the_accounting_table() {
     for (name, expected, hide, zone) in forms {
         let input = file(&format!("slurm/run1/{name}"));
         let columns = "JobID,JobIDRaw,User,Account,Partition,QOS,State,ExitCode,Submit,Eligible,Start,End,Elapsed,ElapsedRaw,Timelimit,NNodes,NCPUS,NTasks,NodeList,ReqMem,MaxRSS,JobName";
-        let site = Site {
+        let site = ReadContext {
             hints: Hints {
                 slurm_columns: columns.split(',').map(str::to_string).collect(),
                 ..Hints::default()
@@ -452,7 +452,7 @@ fn cpu_time_of_a_job_in_json_is_that_which_sacct_prints() {
     let files = ["sacct_P_ALL_D.psv", "sacct.json"];
     let [text, json] = [0, 1].map(|at| {
         let rows = read_with(
-            Site::default(),
+            ReadContext::default(),
             &[file(&format!("slurm/run1/{}", files[at]))],
         )
         .unwrap()
@@ -478,7 +478,11 @@ fn cpu_time_of_a_job_in_json_is_that_which_sacct_prints() {
 fn json_that_ends_too_early_keeps_the_jobs_before() {
     let mut bytes = std::fs::read(shared_data().join("slurm/run1/sacct.json")).unwrap();
     bytes.truncate(bytes.len() / 2);
-    let read = read_with(Site::default(), &[Input::from_bytes("sacct.json", bytes)]).unwrap();
+    let read = read_with(
+        ReadContext::default(),
+        &[Input::from_bytes("sacct.json", bytes)],
+    )
+    .unwrap();
     assert_eq!(read.outcomes[0].status, Status::Damaged);
     let why = read.outcomes[0].why.clone().unwrap();
     assert!(

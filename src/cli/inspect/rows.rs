@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::source::darshan::Darshan;
-use crate::source::{BatchSink, Input, Outcome, Reader, Site, Source, Status};
+use crate::source::{BatchSink, Input, Outcome, ReadContext, Reader, Source, Status};
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, new_null_array};
 use arrow::datatypes::{
     DataType, FieldRef, Float64Type, Int64Type, Schema, TimestampMicrosecondType, UInt64Type,
@@ -34,7 +34,7 @@ const INTERFACES: [(&str, &str); 5] = [
 
 pub(super) fn rows(input: &Input, names: &[&str]) -> Result<Rows> {
     // All modules, for `darshan_module` to say how much of each could be read.
-    let reader = Darshan.reader_of_all_modules(Arc::new(Site::default()));
+    let reader = Darshan.reader_of_all_modules(Arc::new(ReadContext::default()));
     let (mut tables, outcome) = read(reader, input, names)?;
     let mut take = |name: &str| match tables.get(name) {
         Some(builder) => builder.finish(),
@@ -95,7 +95,7 @@ fn known(log: &RecordBatch, module: &RecordBatch) -> Result<Option<RecordBatch>>
 
 /// The rows of a log in some tables.
 pub(super) fn tables(input: &Input, names: &[&str]) -> Result<BatchSink> {
-    let reader = Darshan.reader(Arc::new(Site::default()));
+    let reader = Darshan.reader(Arc::new(ReadContext::default()));
     Ok(read(reader, input, names)?.0)
 }
 

@@ -5,7 +5,7 @@ use crate::cli::lake_args::LakeArg;
 use crate::cli::screen::Terminal;
 use crate::cli::size;
 use crate::error::Error;
-use crate::lake::{Lake, ReadOtherwise, SiteFile};
+use crate::lake::{Lake, OutdatedInputs, SiteFile};
 use crate::text::{quoted, shown, shown_path};
 use std::path::{Path, PathBuf};
 
@@ -74,14 +74,14 @@ pub(super) fn set(args: &Set, screen: &mut Terminal) -> anyhow::Result<Exit> {
             shown(path)
         ));
     }
-    for line in otherwise(changed.read_otherwise, &path) {
+    for line in outdated(changed.outdated_inputs, &path) {
         screen.say(line);
     }
     Ok(Exit::Done)
 }
 
 /// What to do about inputs that were read with other settings.
-pub(in crate::cli) fn otherwise(read: ReadOtherwise, lake: &Path) -> Vec<String> {
+pub(in crate::cli) fn outdated(read: OutdatedInputs, lake: &Path) -> Vec<String> {
     let mut lines = vec![];
     if read.logs > 0 {
         lines.push(format!(

@@ -45,7 +45,7 @@ pub(crate) trait RowWriter {
     fn finish(self: Box<Self>) -> anyhow::Result<Option<String>>;
 }
 
-/// A schema in which no two columns share a name: later ones get `_1`, `_2`, .. and, in `types`, the types to write them as.
+/// A schema in which no two columns share a name: later ones get `_1`, `_2`, ... `types` gives the type of each output column.
 pub(super) fn distinct_names(schema: &Schema, types: impl Fn(&Field) -> DataType) -> SchemaRef {
     let mut taken: HashSet<String> = schema.fields().iter().map(|f| f.name().clone()).collect();
     let mut seen = HashSet::new();

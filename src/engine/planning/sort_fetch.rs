@@ -9,7 +9,7 @@
 //! FROM darshan_log ORDER BY job_id LIMIT 2      -- of_all is that of two rows
 //! ```
 //!
-//! (Its issue 24927 is one of these.) [`TAKE_OUT`] puts the limit into a node of its own before `EnsureRequirements`, and [`PUT_BACK`] gives it to
+//! (Its issue 24927 is one of these.) [`DETACH_SORT_FETCH`] puts the limit into a node of its own before `EnsureRequirements`, and [`ATTACH_SORT_FETCH`] gives it to
 //! the sort again behind it, if that still stands under it.
 //!
 //! Delete when sorts keep their limits above such nodes: `a_limit_passes_a_window` then fails.
@@ -24,13 +24,13 @@ use datafusion::physical_plan::sorts::sort_preserving_merge::SortPreservingMerge
 use std::sync::Arc;
 
 /// Sorts have no limit.
-pub(in crate::engine) const TAKE_OUT: NodeRewrite = NodeRewrite {
+pub(in crate::engine) const DETACH_SORT_FETCH: NodeRewrite = NodeRewrite {
     name: "sort_without_fetch",
     instead: take_out,
 };
 
 /// Sorts have the limit that stands above them.
-pub(in crate::engine) const PUT_BACK: NodeRewrite = NodeRewrite {
+pub(in crate::engine) const ATTACH_SORT_FETCH: NodeRewrite = NodeRewrite {
     name: "sort_with_fetch",
     instead: put_back,
 };

@@ -104,7 +104,7 @@ pub(in crate::engine) struct CallNames {
 }
 
 impl CallNames {
-    /// Those of a call with these values; None if there are none. A value that is computed names nothing that could be said beforehand.
+    /// Those of a call with these values; None if there are none, nor a time. A value that is computed names nothing that could be said beforehand.
     pub(super) fn of<'a>(
         lake: Option<&str>,
         given: impl Iterator<Item = (&'a Param, &'a Expr)>,
@@ -121,7 +121,7 @@ impl CallNames {
         }
         let place = |kind: &NameKind| KINDS.iter().position(|known| known == kind);
         call.names.sort_by_key(|(kind, _)| place(kind));
-        (!call.names.is_empty()).then_some(call)
+        (call.has_period || !call.names.is_empty()).then_some(call)
     }
 
     /// The file system that limits where names of a kind are looked for.
@@ -256,5 +256,7 @@ mod tests {
         );
         // What is computed is not known before it is asked, and NULL names nothing.
         assert_eq!(of(&[("ost", "1 + 1"), ("fs", "NULL")]), None);
+        let period = of(&[("from", "'2030-01-01'")]).unwrap();
+        assert!(period.has_period && period.names.is_empty());
     }
 }

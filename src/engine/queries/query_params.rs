@@ -92,18 +92,25 @@ impl Param {
         let is_one = match self.kind {
             ParamType::Int => trimmed.parse::<i64>().is_ok(),
             ParamType::Float => trimmed.parse::<f64>().is_ok_and(f64::is_finite),
-            ParamType::Bool => ["true", "false"].contains(&value),
+            ParamType::Bool => ["true", "false"].contains(&trimmed.to_lowercase().as_str()),
             ParamType::Text | ParamType::Timestamp => {
                 return Ok(format!("'{}'", value.replace('\'', "''")));
             }
         };
         match is_one {
             true => Ok(trimmed.to_string()),
-            false => Err(Error::Invalid(format!(
-                "--{} `{value}`: expected a {}",
-                self.flag(),
-                self.kind.name()
-            ))),
+            false => {
+                let article = if self.kind == ParamType::Bool {
+                    ""
+                } else {
+                    "a "
+                };
+                Err(Error::Invalid(format!(
+                    "--{} `{value}`: expected {article}{}",
+                    self.flag(),
+                    self.kind.name()
+                )))
+            }
         }
     }
 
@@ -191,6 +198,30 @@ fn written(expr: &Expr) -> Option<&str> {
 mod tests {
     use super::super::query_call::expression;
     use super::*;
+
+    #[test]
+    fn a_value_is_of_its_type_whatever_blanks_stand_around_it() {
+        let param = |kind| Param {
+            name: "both".into(),
+            aliases: vec![],
+            kind,
+            default: None,
+            values: vec![],
+            doc: String::new(),
+        };
+        let both = param(ParamType::Bool);
+        assert_eq!(both.literal(" True ").unwrap(), "True");
+        let error = both.literal("yes").unwrap_err().to_string();
+        assert!(
+            error.ends_with("--both `yes`: expected true or false"),
+            "{error}"
+        );
+        let error = param(ParamType::Int)
+            .literal("1.5")
+            .unwrap_err()
+            .to_string();
+        assert!(error.ends_with("expected a whole number"), "{error}");
+    }
 
     #[test]
     fn a_time_without_an_offset_is_in_the_zone() {

@@ -24,8 +24,8 @@
 //! | `sentence` | a finding in words |
 //!
 //! # Adding a rule
-//! One file `queries/rules/NAME.toml`, one line in [`RULES`], and its edges: facts for which it
-//! holds, and such that are just below each threshold, of `counters` in `edges.toml`, of others in `facts_edges.toml`, and for these a log in
+//! One file `queries/rules/NAME.toml`, one line in [`RULES`], and its threshold cases: facts for which it
+//! holds, and such that are just below each threshold, of `counters` in `threshold_cases.toml`, of others in `facts_threshold_cases.toml`, and for these a log in
 //! `tests/slt/troubled_lake.rs`. The queries and `diagnose` then know it.
 //!
 //! | key | what it is |
@@ -56,14 +56,14 @@
 //! | `cost` | SQL: the seconds that a file, or a row of another relation, accounts for; the exclusive time of a file (algorithm 2) if not given |
 //!
 //! Of rules about `counters`, whose SQL is over the columns of `file`, and in `condition` and `value` over those of `log` and the places `{sum}` of
-//! the weights, `{whole}` what it is a part of, `{share}` their quotient, `{files}` with weight, `{least}`, and `{time}` by process:
+//! the weights, `{whole}` what it is a part of, `{share}` their quotient, `{files}` with weight, `{least}`, and `{time}` of the slowest process:
 //!
 //! | key | what it is |
 //! |---|---|
 //! | `weight`, `of` | SQL: what is counted of a file, and what it is a part of |
 //! | `matters` | SQL: in which of the files with weight it can cost time; all if not given |
 //! | `least` | SQL: a number of which the least of the files with weight is taken |
-//! | `time` | SQL over the times of records, such as `posix_f_read_time`: what the cost is added up from, by process |
+//! | `time` | SQL over the times of records, such as `posix_f_read_time`: what the cost is added up from: the slowest process's part of shared records, and the most that one has in records of its own |
 //! | `cost` | instead of it: the cost of a file, as SQL |
 //! | `touches` | SQL: the part of a file's I/O time that it is about; the time in its direction, or all of it, if not given |
 //! | `bandwidth` | read, write, both or none: the bytes of the files with weight that have to move slowly for it to matter; those of its direction, or both, if not given, and none where it touches metadata time |
@@ -71,14 +71,14 @@
 mod columns;
 pub mod counters;
 #[cfg(test)]
-mod edges;
-#[cfg(test)]
-mod facts_edges;
+mod facts_threshold_cases;
 pub mod intervals;
 pub(super) mod rule_findings;
 mod rule_sum;
 pub(super) mod rule_sums;
 pub mod sentence;
+#[cfg(test)]
+mod threshold_cases;
 
 use crate::error::{Error, Result};
 use serde::Deserialize;

@@ -111,11 +111,13 @@ struct LogRule {
     rate: Arc<dyn PhysicalExpr>,
 }
 
-/// Time by process: of shared records the part of one process, and what the slowest has in records of its own.
-const TIME: &str = "(coalesce(\"all\", 0) / nprocs + coalesce(\"one\", 0))";
+/// Time of the slowest process: its part of shared records, or the mean process's where these do not tell it, and what the slowest has in records of its own.
+/// The slowest process of each shared record may be another one, so that it is an upper bound.
+const TIME: &str =
+    "(greatest(coalesce(\"slow\", 0), coalesce(\"all\", 0) / nprocs) + coalesce(\"one\", 0))";
 
-/// Bytes of the files in the time of the slowest process; where shared records do not tell it, in that of the mean one.
-const RATE: &str = "ratio(\"moved\", greatest(coalesce(\"slow\", 0), coalesce(\"all\", 0) / nprocs) + coalesce(\"one\", 0))";
+/// Bytes of the files in that time.
+const RATE: &str = "ratio(\"moved\", {time})";
 
 impl LogRules {
     pub(super) fn new(log: &Columns) -> Result<Self> {

@@ -15,10 +15,10 @@ use serde_json::{Map, Value};
 use std::sync::Arc;
 
 /// A row by the names of its columns; those that are NULL are left out.
-pub type Row = Map<String, Value>;
+pub type JsonRow = Map<String, Value>;
 
 /// A text with the values of a row in its places. A value that the row lacks is `-`.
-pub fn fill(text: &str, row: &Row) -> String {
+pub fn fill(text: &str, row: &JsonRow) -> String {
     let mut pieces = text.split('{');
     let mut filled = pieces.next().unwrap_or_default().to_string();
     for piece in pieces {
@@ -42,6 +42,8 @@ fn shown(value: &Value, form: &str) -> String {
         "count" => count(number.max(0.0).round() as u64),
         "files" if number == 1.0 => "one file".into(),
         "files" => counted(number as i64, "file", "files"),
+        "files_are" if number == 1.0 => "one file is".into(),
+        "files_are" => format!("{} are", counted(number as i64, "file", "files")),
         "files_each" if number == 1.0 => "one file".into(),
         "files_each" => format!("{}, each", counted(number as i64, "file", "files")),
         "jobs" => counted(number as i64, "job", "jobs"),
@@ -57,7 +59,7 @@ fn shown(value: &Value, form: &str) -> String {
     }
 }
 
-fn direction(row: &Row, word: &str) -> String {
+fn direction(row: &JsonRow, word: &str) -> String {
     let of_row = row.get("direction").and_then(Value::as_str);
     let word = match (of_row.unwrap_or_default(), word) {
         ("read", "doing") => "reading",
@@ -123,7 +125,7 @@ impl ScalarUDFImpl for RuleSentence {
         let (rules, subjects) = (columns[0].as_string::<i32>(), columns[1].as_string::<i32>());
         let sentence = |at: usize| {
             let rule = rule(rules.value(at)).filter(|_| rules.is_valid(at))?;
-            let mut row = Row::new();
+            let mut row = JsonRow::new();
             if subjects.is_valid(at) {
                 row.insert("subject".into(), subjects.value(at).into());
             }

@@ -307,7 +307,7 @@ fn overall<'a>(schema: &Schema, files: impl IntoIterator<Item = &'a ScanFile>) -
     set("start_time", start);
     let stamp = reach(times).map(|(min, max)| (time(min), time(max)));
     set("time", stamp);
-    // Where it is the same for all, a scan does not read it.
+    // Where the least and the greatest are equal, DataFusion takes the column for a constant, and does not read it.
     let least = systems.iter().min().copied().flatten();
     if let Some((least, most)) = least.zip(systems.into_iter().max().flatten()) {
         let name = |name: &str| ScalarValue::Utf8View(Some(name.to_string()));

@@ -16,14 +16,14 @@ use crate::engine::logical::semi_join_pushdown::PushDownSemiJoin;
 use crate::engine::logical::unsigned_division::UnsignedDivision;
 use crate::engine::logical::utc_times::{UtcTexts, UtcTimes};
 use crate::engine::logical::window_cost::BoundWindows;
-use crate::engine::udf::WriteOut;
+use crate::engine::udf::InlineSqlUdfs;
 use crate::engine::workarounds::boolean_case::BooleanCase;
 use crate::engine::workarounds::cast_bounds::CastBounds;
 use crate::engine::workarounds::comparisons::Comparisons;
 use crate::engine::workarounds::date_intervals::DateArithmetic;
 use crate::engine::workarounds::durations::PartsOfDurations;
 use crate::engine::workarounds::emptied_unions::EmptiedUnions;
-use crate::engine::workarounds::functional_dependencies::ForgetDependencies;
+use crate::engine::workarounds::functional_dependencies::DropFunctionalDependencies;
 use crate::engine::workarounds::in_lists::SeparateLists;
 use crate::engine::workarounds::kept_nulls::KeptNulls;
 use crate::engine::workarounds::keys_of_one_name;
@@ -61,7 +61,7 @@ pub(super) fn optimizer_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
     // Behind the rule that gives joins other keys, before those that believe them.
     rules.insert(
         outer.map_or(0, |outer| outer + 1),
-        Arc::new(ForgetDependencies),
+        Arc::new(DropFunctionalDependencies),
     );
     rules.push(Arc::new(OuterToAnti));
     rules.push(Arc::new(BottomUp(&[
@@ -78,7 +78,7 @@ pub(super) fn optimizer_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
 /// Adds ours to the analyzer: rewrites of functions and operators, then rules, behind DataFusion's own.
 pub(super) fn add_analyzer_rules(analyzer: &mut Analyzer) {
     // First, for what it writes out has had the others.
-    analyzer.add_function_rewrite(Arc::new(WriteOut));
+    analyzer.add_function_rewrite(Arc::new(InlineSqlUdfs));
     analyzer.add_function_rewrite(Arc::new(PartsOfDurations));
     analyzer.add_function_rewrite(Arc::new(Comparisons));
     analyzer.add_function_rewrite(Arc::new(DateArithmetic));
@@ -90,7 +90,7 @@ pub(super) fn add_analyzer_rules(analyzer: &mut Analyzer) {
     analyzer.add_function_rewrite(Arc::new(BooleanCase));
     analyzer.add_function_rewrite(Arc::new(CorrelatedFirst));
     analyzer.rules.push(Arc::new(DistinctLast));
-    analyzer.rules.push(Arc::new(ForgetDependencies));
+    analyzer.rules.push(Arc::new(DropFunctionalDependencies));
     analyzer.rules.push(Arc::new(OrderOnce));
     analyzer.rules.push(Arc::new(SubqueryNulls));
     // Behind the rule that gives both sides of an operator their type.

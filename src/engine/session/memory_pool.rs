@@ -1,5 +1,5 @@
-//! The memory of a session: who can spill shares three quarters of it, and so do the merges of sorts, which can do with less; the rest
-//! is kept for who can do neither.
+//! The memory of a session: consumers that can spill share three quarters of it, and so do the merges of sorts, which can do with less; the
+//! rest is reserved for consumers that can do neither.
 //!
 //! A large sort ends in a merge of its sorted parts, which cannot spill. With DataFusion's own pool the parts, each with an equal share
 //! of all memory, leave it nothing where there are few of them, and the sort is refused though everything else of it went to disk.

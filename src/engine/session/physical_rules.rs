@@ -59,7 +59,7 @@ fn whole_plan_rules(copartitioned: bool) -> Rules {
         Arc::new(LimitedDistinctAggregation::new()),
         switched(scan_filter::RULE),
         Arc::new(WindowTopN::new()),
-        Arc::new(sort_fetch::TAKE_OUT),
+        Arc::new(sort_fetch::DETACH_SORT_FETCH),
         Arc::new(drop_join_ordering::RULE),
         switched(constant_keys::RULE),
     ];
@@ -69,7 +69,7 @@ fn whole_plan_rules(copartitioned: bool) -> Rules {
     let behind: Rules = vec![
         Arc::new(EnsureRequirements::new()),
         Arc::new(preceding_frames::RULE),
-        Arc::new(sort_fetch::PUT_BACK),
+        Arc::new(sort_fetch::ATTACH_SORT_FETCH),
         Arc::new(CombinePartialFinalAggregate::new()),
         Arc::new(OptimizeAggregateOrder::new()),
         Arc::new(ProjectionPushdown::new()),

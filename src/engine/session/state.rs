@@ -16,7 +16,9 @@ use crate::engine::workarounds::date_part::{DatePart, Extract};
 use crate::engine::workarounds::date_trunc::UtcTrunc;
 use crate::engine::workarounds::durations::DAYS_AND_TIME;
 use crate::engine::workarounds::function_orders;
-use crate::engine::workarounds::functional_dependencies::{ForgetDependencies, SAME};
+use crate::engine::workarounds::functional_dependencies::{
+    DropFunctionalDependencies, OPTIMIZER_BARRIER,
+};
 use crate::engine::workarounds::interval_order::LENGTH;
 use crate::engine::workarounds::signed_counts;
 use crate::engine::workarounds::subquery_nulls::MAYBE_NULL;
@@ -105,7 +107,7 @@ pub(crate) fn session_state(
     function_orders::correct(scalar);
     scalar.extend(SCALAR.iter().map(|function| Arc::new(function.udf())));
     scalar.extend(checked_arithmetic::functions());
-    scalar.push(SAME.clone());
+    scalar.push(OPTIMIZER_BARRIER.clone());
     scalar.push(LENGTH.clone());
     scalar.push(MAYBE_NULL.clone());
     scalar.push(DAYS_AND_TIME.clone());
@@ -123,7 +125,7 @@ pub(crate) fn session_state(
     let expressions = builder.expr_planners().get_or_insert_default();
     expressions.insert(0, Arc::new(Extract));
     let planners = builder.relation_planners().get_or_insert_default();
-    planners.push(Arc::new(ForgetDependencies));
+    planners.push(Arc::new(DropFunctionalDependencies));
     builder.build()
 }
 

@@ -5,7 +5,7 @@
 
 use super::headings;
 use super::visit::change_outside_subqueries;
-use crate::engine::workarounds::functional_dependencies::SAME;
+use crate::engine::workarounds::functional_dependencies::OPTIMIZER_BARRIER;
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{
     Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments, Ident,
@@ -56,13 +56,13 @@ impl Calls {
 }
 
 fn is_same(function: &Function) -> bool {
-    function.name.to_string() == SAME.name()
+    function.name.to_string() == OPTIMIZER_BARRIER.name()
 }
 
 /// A call of the function that gives what it is given.
 fn same(expr: Expr) -> Expr {
     Expr::Function(Function {
-        name: ObjectName::from(vec![Ident::new(SAME.name())]),
+        name: ObjectName::from(vec![Ident::new(OPTIMIZER_BARRIER.name())]),
         uses_odbc_syntax: false,
         parameters: FunctionArguments::None,
         args: FunctionArguments::List(FunctionArgumentList {

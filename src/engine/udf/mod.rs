@@ -46,7 +46,7 @@ const TERMS: usize = 20_000;
 
 /// A function whose calls are written out.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Written {
+pub(super) struct SqlUdf {
     /// How it is called, with the lake's name before it where that is needed.
     name: String,
     /// How it is called, for messages.
@@ -68,7 +68,7 @@ struct Parameter {
     uses: usize,
 }
 
-impl Written {
+impl SqlUdf {
     fn new(
         name: String,
         syntax: String,
@@ -107,7 +107,7 @@ impl Written {
     ///
     /// # Errors
     /// If their number is wrong, if a random value would stand in several places, or the expression would be too large.
-    fn written_out(&self, args: &[Expr]) -> Result<Expr> {
+    fn inlined(&self, args: &[Expr]) -> Result<Expr> {
         self.check_number(args.len())?;
         let mut terms = self.terms;
         for (parameter, arg) in self.parameters.iter().zip(args) {
@@ -160,7 +160,7 @@ impl Written {
     }
 }
 
-impl ScalarUDFImpl for Written {
+impl ScalarUDFImpl for SqlUdf {
     fn name(&self) -> &str {
         &self.name
     }
@@ -191,7 +191,7 @@ impl ScalarUDFImpl for Written {
 
     /// For the few places that plan without the analyzer, such as arguments of table functions.
     fn simplify(&self, args: Vec<Expr>, _: &SimplifyContext) -> Result<ExprSimplifyResult> {
-        self.written_out(&args).map(ExprSimplifyResult::Simplified)
+        self.inlined(&args).map(ExprSimplifyResult::Simplified)
     }
 
     fn invoke_with_args(&self, _: ScalarFunctionArgs) -> Result<ColumnarValue> {
@@ -201,9 +201,9 @@ impl ScalarUDFImpl for Written {
 
 /// Writes calls out. It comes before all other rewrites; within the bodies they have been applied already.
 #[derive(Debug)]
-pub(super) struct WriteOut;
+pub(super) struct InlineSqlUdfs;
 
-impl FunctionRewrite for WriteOut {
+impl FunctionRewrite for InlineSqlUdfs {
     fn name(&self) -> &str {
         "write_out_user_functions"
     }
@@ -212,12 +212,12 @@ impl FunctionRewrite for WriteOut {
         let Expr::ScalarFunction(ScalarFunction { func, args }) = &expr else {
             return Ok(Transformed::no(expr));
         };
-        let Some(function) = func.inner().downcast_ref::<Written>() else {
+        let Some(function) = func.inner().downcast_ref::<SqlUdf>() else {
             return Ok(Transformed::no(expr));
         };
         // DataFusion finds the terms of GROUPING SETS again by their names.
         let name = expr.schema_name().to_string();
-        Ok(Transformed::yes(function.written_out(args)?.alias(name)))
+        Ok(Transformed::yes(function.inlined(args)?.alias(name)))
     }
 }
 

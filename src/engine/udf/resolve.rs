@@ -1,7 +1,7 @@
 //! The text of a user's function to an expression, with all that such a function must not be.
 
 use super::statement::{Called, called_in, expression};
-use super::{Written, count};
+use super::{SqlUdf, count};
 use crate::engine::error::{ErrorContext, translate};
 use crate::engine::queries::queries;
 use crate::error::{Error, Result, nearest};
@@ -32,7 +32,7 @@ pub(in crate::engine) struct Resolver<'a> {
     keepers: Vec<&'a [UserFunction]>,
     /// What is being resolved, from the outermost.
     open: Vec<(usize, String)>,
-    done: HashMap<(usize, String), Written>,
+    done: HashMap<(usize, String), SqlUdf>,
 }
 
 impl<'a> Resolver<'a> {
@@ -60,7 +60,7 @@ impl<'a> Resolver<'a> {
     ) -> Result<Option<Arc<ScalarUDF>>> {
         let written = self.resolve(name, 0)?;
         Ok(written.map(|written| {
-            Arc::new(ScalarUDF::from(Written {
+            Arc::new(ScalarUDF::from(SqlUdf {
                 name: key.to_string(),
                 ..written
             }))
@@ -68,7 +68,7 @@ impl<'a> Resolver<'a> {
     }
 
     /// Looks for it from a keeper on.
-    fn resolve(&mut self, name: &str, from: usize) -> Result<Option<Written>> {
+    fn resolve(&mut self, name: &str, from: usize) -> Result<Option<SqlUdf>> {
         let kept = |(at, keeper): (usize, &&'a [UserFunction])| {
             let found = keeper.iter().find(|function| function.name == name)?;
             Some((at, found))
@@ -105,7 +105,7 @@ impl<'a> Resolver<'a> {
         Ok(Some(written))
     }
 
-    fn written(&mut self, function: &UserFunction, keeper: usize) -> Result<Written> {
+    fn written(&mut self, function: &UserFunction, keeper: usize) -> Result<SqlUdf> {
         let name = &function.name;
         let body = expression(&function.body)?;
         if let ControlFlow::Break(what) = body.visit(&mut Foreign) {
@@ -120,7 +120,7 @@ impl<'a> Resolver<'a> {
                 && !is_built_in(&planner, &name)
                 && let Some(written) = self.resolve(&name, keeper)?
             {
-                let called = ScalarUDF::from(Written {
+                let called = ScalarUDF::from(SqlUdf {
                     name: key,
                     ..written
                 });
@@ -192,7 +192,7 @@ impl<'a> Resolver<'a> {
                 ),
             ));
         }
-        Written::new(
+        SqlUdf::new(
             name.clone(),
             function.signature(),
             parameters,

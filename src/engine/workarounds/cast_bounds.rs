@@ -4,12 +4,12 @@
 //! over 3, 4 and 11 the greatest is then '11' and the least '3'. A filter above finds that no interval, and the whole statement fails, as an
 //! internal error.
 //!
-//! Where a projection gives such a cast, it passes through [`SAME`], a function that gives what it is given, of which DataFusion does not know
+//! Where a projection gives such a cast, it passes through [`OPTIMIZER_BARRIER`], a function that gives what it is given, of which DataFusion does not know
 //! that. The rule stands last, for those before it look into casts.
 //!
 //! Delete when DataFusion casts only bounds that keep their order: `datafusion_alone_fails` then fails.
 
-use super::functional_dependencies::SAME;
+use super::functional_dependencies::OPTIMIZER_BARRIER;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::tree_node::Transformed;
 use datafusion::common::{DFSchema, Result};
@@ -53,7 +53,7 @@ impl OptimizerRule for CastBounds {
         } = projection;
         let columns = expr.into_iter().zip(found).zip(schema.iter());
         let columns = columns.map(|((expr, found), (table, field))| match found {
-            true => SAME
+            true => OPTIMIZER_BARRIER
                 .call(vec![expr.unalias()])
                 .alias_qualified(table.cloned(), field.name()),
             false => expr,

@@ -16,8 +16,8 @@
 //! SELECT DISTINCT a.g, u.x FROM a CROSS JOIN u ORDER BY g, x     -- x in any order
 //! ```
 //!
-//! The dependencies of such an input are taken away: of each key one column passes through [`SAME`], a function that gives what it is
-//! given, of which DataFusion does not know that. [`ForgetDependencies`] does so while a statement is planned, for the relations in its FROM,
+//! The dependencies of such an input are taken away: of each key one column passes through [`OPTIMIZER_BARRIER`], a function that gives what it is
+//! given, of which DataFusion does not know that. [`DropFunctionalDependencies`] does so while a statement is planned, for the relations in its FROM,
 //! since GROUP BY looks at them then, again for the whole plan, and after each pass that makes a LEFT or inner join of a FULL one: that has
 //! keys that the FULL join had not. [`PLAIN_COLUMNS`] puts the column itself into the physical plan, which has no functional dependencies.
 //!
@@ -48,15 +48,15 @@ use std::sync::{Arc, LazyLock};
 
 /// Takes away functional dependencies that DataFusion would keep too long.
 #[derive(Debug)]
-pub(in crate::engine) struct ForgetDependencies;
+pub(in crate::engine) struct DropFunctionalDependencies;
 
-/// Columns instead of [`SAME`] of them.
+/// Columns instead of [`OPTIMIZER_BARRIER`] of them.
 pub(in crate::engine) const PLAIN_COLUMNS: NodeRewrite = NodeRewrite {
     name: "plain_columns",
     instead: plain_columns,
 };
 
-impl AnalyzerRule for ForgetDependencies {
+impl AnalyzerRule for DropFunctionalDependencies {
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
         forget(grouped(plan)?)
     }
@@ -66,7 +66,7 @@ impl AnalyzerRule for ForgetDependencies {
     }
 }
 
-impl OptimizerRule for ForgetDependencies {
+impl OptimizerRule for DropFunctionalDependencies {
     fn name(&self) -> &str {
         "forget_functional_dependencies"
     }
@@ -125,7 +125,7 @@ thread_local! {
     static THROUGH: Cell<bool> = const { Cell::new(false) };
 }
 
-impl RelationPlanner for ForgetDependencies {
+impl RelationPlanner for DropFunctionalDependencies {
     fn plan_relation(
         &self,
         relation: TableFactor,
@@ -266,7 +266,7 @@ fn without(input: LogicalPlan, lost: &BTreeSet<usize>) -> Result<Transformed<Log
     let columns = columns.map(|(at, (table, field))| {
         let column = Expr::Column(Column::new(table.cloned(), field.name()));
         match lost.contains(&at) {
-            true => SAME
+            true => OPTIMIZER_BARRIER
                 .call(vec![column])
                 .alias_qualified(table.cloned(), field.name()),
             false => column,
@@ -282,7 +282,7 @@ fn plain_columns(node: &Node, _: &ConfigOptions) -> Result<Option<Node>> {
     };
     let mut found = false;
     let exprs = projection.expr().iter().cloned().map(|mut one| {
-        if let Some(column) = same_of_column(&one.expr) {
+        if let Some(column) = column_behind_barrier(&one.expr) {
             found = true;
             one.expr = column;
         }
@@ -298,30 +298,31 @@ fn plain_columns(node: &Node, _: &ConfigOptions) -> Result<Option<Node>> {
     }
 }
 
-/// The column that [`SAME`] is given; None if the expression is anything else.
-fn same_of_column(expr: &Arc<dyn PhysicalExpr>) -> Option<Arc<dyn PhysicalExpr>> {
+/// The column that [`OPTIMIZER_BARRIER`] is given; None if the expression is anything else.
+fn column_behind_barrier(expr: &Arc<dyn PhysicalExpr>) -> Option<Arc<dyn PhysicalExpr>> {
     let function = expr.downcast_ref::<ScalarFunctionExpr>()?;
     let [column] = function.args() else {
         return None;
     };
-    let is_plain = function.fun().name() == SAME.name() && column.is::<PhysicalColumn>();
+    let is_plain =
+        function.fun().name() == OPTIMIZER_BARRIER.name() && column.is::<PhysicalColumn>();
     is_plain.then(|| Arc::clone(column))
 }
 
 /// What it is given, whatever that is.
 #[derive(Debug, PartialEq, Eq, Hash)]
-struct Same {
+struct OptimizerBarrier {
     signature: Signature,
 }
 
 /// The function that gives what it is given.
-pub(in crate::engine) static SAME: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| {
-    Arc::new(ScalarUDF::from(Same {
+pub(in crate::engine) static OPTIMIZER_BARRIER: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| {
+    Arc::new(ScalarUDF::from(OptimizerBarrier {
         signature: Signature::any(1, Volatility::Immutable),
     }))
 });
 
-impl ScalarUDFImpl for Same {
+impl ScalarUDFImpl for OptimizerBarrier {
     fn name(&self) -> &str {
         "same_value"
     }

@@ -9,13 +9,13 @@
 //! WHERE a NOT IN (1, 5) OR a NOT IN (2, 6)      -- keeps rows whose a is NULL
 //! ```
 //!
-//! A NULL of a list becomes a term beside it, and where two lists would be made one wrongly, the second is one for [`SAME`] of the
+//! A NULL of a list becomes a term beside it, and where two lists would be made one wrongly, the second is one for [`OPTIMIZER_BARRIER`] of the
 //! expression. Conditions of a WHERE whose lists hold values alone stay as they are: there false is as good as NULL, and rows are
 //! pruned by them.
 //!
 //! Delete when DataFusion compares values: `datafusion_alone_is_wrong` then fails.
 
-use super::functional_dependencies::SAME;
+use super::functional_dependencies::OPTIMIZER_BARRIER;
 use crate::engine::logical::kept_names;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
@@ -215,7 +215,7 @@ fn hidden(list: Expr) -> Result<Expr> {
     let Some(of) = as_list(&list).map(|list| list.of.clone()) else {
         return Ok(list);
     };
-    let same = SAME.call(vec![of.clone()]);
+    let same = OPTIMIZER_BARRIER.call(vec![of.clone()]);
     list.transform_down(|expr| match expr == of {
         true => Ok(Transformed::new(
             same.clone(),

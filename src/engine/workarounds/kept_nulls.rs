@@ -7,11 +7,11 @@
 //! | `x ^ x`, `(x ^ y) ^ x` | `0`, `y` | `0`, `y` |
 //! | `s ~ '.*'`, `s ~* '.*'` | `s IS NOT NULL` | false, so that `NOT s ~ '.*'` keeps it |
 //!
-//! Of the first an operand that is a `^` itself, and one of two that are equal, is hidden in [`SAME`]. The second is written out.
+//! Of the first an operand that is a `^` itself, and one of two that are equal, is hidden in [`OPTIMIZER_BARRIER`]. The second is written out.
 //!
 //! Delete when DataFusion keeps NULL: `datafusion_alone_is_wrong` then fails.
 
-use super::functional_dependencies::SAME;
+use super::functional_dependencies::OPTIMIZER_BARRIER;
 use crate::engine::logical::kept_names;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
@@ -51,7 +51,7 @@ fn keep(expr: Expr) -> Result<Transformed<Expr>> {
             let equal = left == right;
             let hides = [is_xor(&left) && !equal, is_xor(&right) || equal];
             let hide = |hides: bool, of: Box<Expr>| match hides {
-                true => Box::new(SAME.call(vec![*of])),
+                true => Box::new(OPTIMIZER_BARRIER.call(vec![*of])),
                 false => of,
             };
             let operands = BinaryExpr::new(hide(hides[0], left), op, hide(hides[1], right));

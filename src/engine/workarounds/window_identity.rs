@@ -8,12 +8,12 @@
 //! SELECT count(*) OVER (PARTITION BY uid ORDER BY app ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING), count(*) OVER (PARTITION BY uid, app) ..
 //! ```
 //!
-//! Of windows with the same terms, divided otherwise between PARTITION BY and ORDER BY, the last term of all but the first is one for [`SAME`] of
+//! Of windows with the same terms, divided otherwise between PARTITION BY and ORDER BY, the last term of all but the first is one for [`OPTIMIZER_BARRIER`] of
 //! itself.
 //!
 //! Delete when `datafusion_alone_cannot_plan_them` fails.
 
-use super::functional_dependencies::SAME;
+use super::functional_dependencies::OPTIMIZER_BARRIER;
 use crate::engine::logical::kept_names;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
@@ -65,7 +65,7 @@ fn keep_apart(window: &mut WindowFunction, divided: &mut HashMap<Vec<Expr>, usiz
     };
     match last {
         Some(last) if first != partition_by => {
-            *last = SAME.call(vec![std::mem::take(last)]);
+            *last = OPTIMIZER_BARRIER.call(vec![std::mem::take(last)]);
             true
         }
         _ => false,

@@ -4,7 +4,7 @@
 //! then, and nobody knows what it holds.
 
 use super::adapt_schema::adapt_schema;
-use super::descriptors::{Spare, spare};
+use super::descriptors::{FdPermit, try_acquire};
 use crate::error::{Error, Result};
 use crate::lake::version::calls::Call;
 use crate::lake::version::store::Store;
@@ -28,15 +28,15 @@ pub(in crate::lake) struct DataReader {
     store: Store,
     path: PathBuf,
     length: u64,
-    open: Option<(Arc<File>, Spare)>,
-    refused: Refused,
+    open: Option<(Arc<File>, FdPermit)>,
+    refused: FirstIoError,
 }
 
 /// The first error of the file system that a reader met.
 #[derive(Clone, Default)]
-pub(in crate::lake) struct Refused(Arc<Mutex<Option<std::io::Error>>>);
+pub(in crate::lake) struct FirstIoError(Arc<Mutex<Option<std::io::Error>>>);
 
-impl Refused {
+impl FirstIoError {
     /// Takes it.
     pub(in crate::lake) fn take(&self) -> Option<std::io::Error> {
         self.0.lock().ok()?.take()
@@ -62,7 +62,7 @@ impl Refused {
 pub(in crate::lake) struct Bytewise {
     file: Arc<File>,
     at: u64,
-    refused: Refused,
+    refused: FirstIoError,
 }
 
 impl DataReader {
@@ -72,14 +72,14 @@ impl DataReader {
         Ok(Self {
             store: store.clone(),
             length: file.metadata()?.len(),
-            open: spare().map(|spare| (Arc::new(file), spare)),
+            open: try_acquire().map(|permit| (Arc::new(file), permit)),
             path,
-            refused: Refused::default(),
+            refused: FirstIoError::default(),
         })
     }
 
     /// Where its errors are noted.
-    pub(in crate::lake) fn refused(&self) -> Refused {
+    pub(in crate::lake) fn refused(&self) -> FirstIoError {
         self.refused.clone()
     }
 
@@ -199,7 +199,7 @@ fn read_columns(
         Store::Memory(_) => {
             let bytes = store.read(path)?;
             let bytes = bytes.ok_or_else(|| refused(std::io::ErrorKind::NotFound.into()))?;
-            (reader(bytes, batch, only), Refused::default())
+            (reader(bytes, batch, only), FirstIoError::default())
         }
     };
     let reader = reader.map_err(|e| match noted.take() {

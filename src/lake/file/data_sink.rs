@@ -1,7 +1,7 @@
 //! A data file that is written, and what makes it last.
 
-use super::descriptors::{Spare, spare};
-use super::target::Target;
+use super::descriptors::{FdPermit, try_acquire};
+use super::target::FileDestination;
 use crate::error::{Error, Result};
 use crate::lake::version::calls::Call;
 use crate::lake::version::list_file::DataFile;
@@ -33,7 +33,7 @@ struct Output {
     /// None while it is closed.
     file: Option<BufWriter<File>>,
     /// Permission to stay open.
-    spare: Option<Spare>,
+    permit: Option<FdPermit>,
 }
 
 /// What is known of a file when it is whole.
@@ -52,13 +52,13 @@ pub(in crate::lake) struct Finished {
 /// What has to be synced of a file: its bytes if it is open still, and its name.
 pub(in crate::lake) struct Unsynced {
     path: PathBuf,
-    open: Option<(File, Spare)>,
+    open: Option<(File, FdPermit)>,
 }
 
 impl Sink {
     /// Creates the file at a path of the target's store; with the path to keep and the target on which it lies.
     pub(in crate::lake) fn create(
-        target: &Target,
+        target: &FileDestination,
         path: String,
     ) -> Result<(Self, String, Option<i64>)> {
         let (to, path, ost) = match &target.store {
@@ -77,7 +77,7 @@ impl Sink {
                 let output = Output {
                     path: target.store.show(&path),
                     file: Some(buffered(file)),
-                    spare: spare(),
+                    permit: try_acquire(),
                 };
                 (To::File(output), path, ost)
             }
@@ -89,7 +89,7 @@ impl Sink {
     /// Closes the file, which is in this store, until more is written, unless it may stay open.
     pub(in crate::lake) fn pause(&mut self, store: &Store) -> std::io::Result<()> {
         match &mut self.to {
-            To::File(output) if output.spare.is_none() => match output.file.take() {
+            To::File(output) if output.permit.is_none() => match output.file.take() {
                 // What is synced now cannot fail without a word while nobody has it open.
                 Some(file) => sync_file(store, &file.into_inner()?, &output.path),
                 None => Ok(()),
@@ -161,8 +161,8 @@ impl Output {
             None => self.reopened()?,
         };
         let bytes = file.metadata()?.len();
-        let open = match self.spare {
-            Some(spare) => Some((file, spare)),
+        let open = match self.permit {
+            Some(permit) => Some((file, permit)),
             None => {
                 sync_file(store, &file, &self.path)?;
                 None
@@ -185,7 +185,7 @@ fn buffered(file: File) -> BufWriter<File> {
 /// the price of one; and closed then.
 pub(in crate::lake) struct Syncing {
     store: Store,
-    files: Vec<(File, PathBuf, Spare)>,
+    files: Vec<(File, PathBuf, FdPermit)>,
     directories: BTreeSet<PathBuf>,
 }
 
@@ -208,8 +208,8 @@ impl Syncing {
             return Ok(());
         };
         self.directories.extend(path.parent().map(PathBuf::from));
-        if let Some((file, spare)) = open {
-            self.files.push((file, path, spare));
+        if let Some((file, permit)) = open {
+            self.files.push((file, path, permit));
         }
         match self.files.len() < BATCH {
             true => Ok(()),
@@ -226,7 +226,7 @@ impl Syncing {
         let directories: Vec<PathBuf> = std::mem::take(&mut self.directories).into_iter().collect();
         for batch in directories.chunks(BATCH) {
             // A directory is opened to be synced.
-            let open: Vec<Option<Spare>> = batch.iter().map(|_| spare()).collect();
+            let open: Vec<Option<FdPermit>> = batch.iter().map(|_| try_acquire()).collect();
             let width = open.iter().flatten().count().max(1);
             for directories in batch.chunks(width) {
                 side_by_side(directories, |directory| {
@@ -277,7 +277,7 @@ mod tests {
         let output = Output {
             path: path.clone(),
             file: Some(buffered(File::create(&path).unwrap())),
-            spare: None,
+            permit: None,
         };
         let mut sink = Sink {
             to: To::File(output),

@@ -2,7 +2,7 @@
 //! may have (`ulimit -n`), however many days, ranges, tables and old files there are.
 //!
 //! A thread needs a few whatever it does. What it would like to have open beyond these, because opening it again costs time, it
-//! asks for ([`spare`]); where nothing is spare, a file is opened for each access and synced by whoever has written it.
+//! asks for ([`try_acquire`]); where nothing is spare, a file is opened for each access and synced by whoever has written it.
 
 use rustix::process::{Resource, getrlimit};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,7 +15,7 @@ const MOST: usize = 32;
 /// Threads that read and write files now.
 static THREADS: AtomicUsize = AtomicUsize::new(0);
 /// Descriptors that are open beyond those that they need.
-static SPARE: AtomicUsize = AtomicUsize::new(0);
+static PERMITS: AtomicUsize = AtomicUsize::new(0);
 
 /// Threads that read and write files as long as this lives.
 pub(in crate::lake) struct Threads(usize);
@@ -42,20 +42,20 @@ impl Drop for Threads {
 
 /// Permission to have a file open; one of those that are counted.
 #[derive(Debug)]
-pub(in crate::lake) struct Spare(());
+pub(in crate::lake) struct FdPermit(());
 
-impl Drop for Spare {
+impl Drop for FdPermit {
     fn drop(&mut self) {
-        SPARE.fetch_sub(1, Ordering::Relaxed);
+        PERMITS.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
 /// Permission to have one more file open; None if there are enough.
-pub(in crate::lake) fn spare() -> Option<Spare> {
+pub(in crate::lake) fn try_acquire() -> Option<FdPermit> {
     let most = most(half(), THREADS.load(Ordering::Relaxed));
     let one_more = |open: usize| (open < most).then_some(open + 1);
-    let taken = SPARE.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more);
-    taken.ok().map(|_| Spare(()))
+    let taken = PERMITS.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more);
+    taken.ok().map(|_| FdPermit(()))
 }
 
 /// Descriptors that threads may have open beyond those that they need.

@@ -1,6 +1,6 @@
 //! The files of one range: a writer for each table, which takes the rows out of a builder.
 
-use super::target::Target;
+use super::target::FileDestination;
 use super::writer::RangeWriter;
 use crate::error::{Error, Result};
 use crate::lake::version::list_file::DataFile;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 /// The writers of a range, in the order of the builders.
 pub(in crate::lake) struct RangeWriters {
-    target: Target,
+    target: FileDestination,
     /// The data files whose rows are kept but for those of `drop`.
     old: Vec<DataFile>,
     /// Logs whose rows go.
@@ -29,7 +29,7 @@ pub(in crate::lake) struct RangeWriters {
 impl RangeWriters {
     /// No files yet, for so many builders.
     pub(in crate::lake) fn new(
-        target: Target,
+        target: FileDestination,
         old: Vec<DataFile>,
         drop: Arc<HashSet<i64>>,
         builders: usize,

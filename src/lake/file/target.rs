@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 /// Where and for which job ids, or which day, a file is written.
 #[derive(Clone, Debug)]
-pub(in crate::lake) struct Target {
+pub(in crate::lake) struct FileDestination {
     pub(in crate::lake) store: Store,
     pub(in crate::lake) place: Placement,
     pub(in crate::lake) lake_id: String,

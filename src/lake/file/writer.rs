@@ -5,7 +5,7 @@ use super::data_sink::{Finished, Sink};
 use super::downcast::bytes_of;
 use super::encoding::{Encoder, LAYOUT};
 use super::row_group_buffer::RowGroupBuffer;
-use super::target::Target;
+use super::target::FileDestination;
 use crate::error::{Error, Result};
 use crate::lake::version::list_file::{DataFile, day_name};
 use crate::table::Table;
@@ -25,7 +25,7 @@ const GROUP_BYTES: usize = 128 << 20;
 /// Writes rows that come sorted by job_id and log_id, and between them those of the file that is replaced.
 pub(in crate::lake) struct RangeWriter {
     table: Arc<Table>,
-    target: Target,
+    target: FileDestination,
     path: String,
     ost: Option<i64>,
     encoder: Option<Encoder<Sink>>,
@@ -43,7 +43,7 @@ impl RangeWriter {
     /// `drop` and those outside the range.
     pub(in crate::lake) fn new(
         table: &Arc<Table>,
-        target: Target,
+        target: FileDestination,
         old: &[DataFile],
         drop: Arc<HashSet<i64>>,
     ) -> Result<Self> {
@@ -243,7 +243,7 @@ pub(in crate::lake) fn bytes(batch: &RecordBatch) -> usize {
 }
 
 /// The new file of a table in a range, its path, and the target on which it lies.
-fn create(table: &Table, target: &Target) -> Result<(Sink, String, Option<i64>)> {
+fn create(table: &Table, target: &FileDestination) -> Result<(Sink, String, Option<i64>)> {
     let part = match (&target.day, target.range) {
         (Some((_, day)), _) => day_name(*day),
         (None, range) => format!("{:06}", range.unwrap_or_default()),
@@ -287,7 +287,7 @@ struct OldRows {
 
 impl OldRows {
     fn open(
-        target: &Target,
+        target: &FileDestination,
         table: &Arc<Table>,
         files: &[DataFile],
         drop: Arc<HashSet<i64>>,

@@ -81,7 +81,7 @@ pub(in crate::lake) enum Peeked {
     /// It lies outside the period.
     Outside,
     /// Nothing can be taken of it.
-    Refused(Box<Refused>),
+    RejectedInput(Box<RejectedInput>),
 }
 
 /// A log whose place in the lake is known.
@@ -96,12 +96,12 @@ pub(in crate::lake) struct Planned {
     /// Whether its DXT modules are taken.
     pub(in crate::lake) dxt: bool,
     /// What the lake holds of it already, if it does.
-    pub(in crate::lake) held: Option<Held>,
+    pub(in crate::lake) held: Option<PreviousImport>,
 }
 
 /// What the lake holds of an input that is taken anew.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::lake) struct Held {
+pub(in crate::lake) struct PreviousImport {
     /// Hash of the bytes that were taken.
     pub(in crate::lake) hash: i64,
     /// Whether the file still has its size and time of then.
@@ -113,13 +113,13 @@ pub(in crate::lake) struct Held {
 
 /// An input of which nothing can be taken.
 #[derive(Clone, Debug)]
-pub(in crate::lake) struct Refused {
+pub(in crate::lake) struct RejectedInput {
     pub(in crate::lake) row: InputRow,
     /// Its bytes could not be had, so that nothing is known of them.
     pub(in crate::lake) unread: bool,
 }
 
-impl Held {
+impl PreviousImport {
     /// Whether what the lake holds stays where nothing can be taken of the file: a disk or a right that fails for a while, a reader that refuses what
     /// an older one read, or a file that is no log any more, must not cost rows.
     pub(in crate::lake) fn stays(self, unread: bool) -> bool {

@@ -1,6 +1,6 @@
 //! What an ingest has to do: which inputs are new or changed, and which rows go because of them.
 
-use super::candidate::{Held, Peeked, Planned};
+use super::candidate::{Peeked, Planned, PreviousImport};
 use super::discover::{InputsByPath, Listing};
 use super::external_sort::Dump;
 use super::options::IngestOptions;
@@ -129,7 +129,7 @@ pub(in crate::lake) struct ChangeSet {
     pub(in crate::lake) unreadable: Vec<(String, String)>,
     /// Logs that lie outside the period.
     pub(in crate::lake) outside: u64,
-    /// Inputs that are nothing that iolode knows, as which kind they were looked at now: noted by the next version, but no reason for one.
+    /// Files that are no known kind of input, with the kind that was tried now. They are recorded with the next version, and cause none.
     pub(in crate::lake) no_logs: Vec<InputRow>,
     /// How many of them the lake did not know as such.
     pub(in crate::lake) new_no_logs: u64,
@@ -163,7 +163,7 @@ impl ChangeSet {
         for (file, peeked) in listing.candidates.iter().zip(peeked) {
             let known = memory.known.get(&file.name);
             let held = known.and_then(|row| {
-                row.content_hash.map(|hash| Held {
+                row.content_hash.map(|hash| PreviousImport {
                     hash,
                     unchanged: row.bytes == file.bytes && row.modified == file.modified,
                     status: row.status,
@@ -196,36 +196,38 @@ impl ChangeSet {
                         held,
                     })
                 }
-                Peeked::Refused(refused) if held.is_some_and(|held| held.stays(refused.unread)) => {
+                Peeked::RejectedInput(refused)
+                    if held.is_some_and(|held| held.stays(refused.unread)) =>
+                {
                     let why = refused.row.error.clone().unwrap_or_default();
                     work.unreadable.push((file.name.to_string(), why));
                     continue;
                 }
-                Peeked::Refused(refused) if memory.knows(&refused.row) && refused.unread => {
+                Peeked::RejectedInput(refused) if memory.knows(&refused.row) && refused.unread => {
                     let why = refused.row.error.clone().unwrap_or_default();
                     work.unreadable.push((file.name.to_string(), why));
                     continue;
                 }
-                Peeked::Refused(refused) if memory.knows(&refused.row) => {
+                Peeked::RejectedInput(refused) if memory.knows(&refused.row) => {
                     work.unchanged += 1;
                     work.failed_before += u64::from(refused.row.status == InputStatus::Failed);
                     continue;
                 }
-                Peeked::Refused(refused)
+                Peeked::RejectedInput(refused)
                     if known.is_some_and(|row| is_skipped_again(row, &refused.row)) =>
                 {
                     work.unchanged += 1;
                     work.no_logs.push(refused.row);
                     continue;
                 }
-                Peeked::Refused(refused)
+                Peeked::RejectedInput(refused)
                     if refused.row.is_no_log() && known.is_none_or(InputRow::is_no_log) =>
                 {
                     work.new_no_logs += 1;
                     work.no_logs.push(refused.row);
                     continue;
                 }
-                Peeked::Refused(refused) => work.rows.push(refused.row),
+                Peeked::RejectedInput(refused) => work.rows.push(refused.row),
                 Peeked::Outside => {
                     work.outside += 1;
                     continue;

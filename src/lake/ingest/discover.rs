@@ -1,6 +1,6 @@
 //! Finding the inputs of an ingest.
 
-use super::candidate::{Candidate, Peeked, Refused, without_path};
+use super::candidate::{Candidate, Peeked, RejectedInput, without_path};
 use super::lister::{Kind, Lister, is_address, name};
 use super::log_tree::Days;
 use super::options::{IngestOptions, InputPath, Progress};
@@ -360,7 +360,7 @@ pub(in crate::lake) fn peek(
                     };
                     let found = peek_one(file, options, &mut head);
                     if let Ok(mut peeked) = peeked.lock() {
-                        peeked[place] = Some(found.unwrap_or_else(Peeked::Refused));
+                        peeked[place] = Some(found.unwrap_or_else(Peeked::RejectedInput));
                     }
                     progress.peeked(1);
                 }
@@ -401,7 +401,7 @@ fn peek_one(
     file: &Candidate,
     options: &IngestOptions<'_>,
     head: &mut Vec<u8>,
-) -> Result<Peeked, Box<Refused>> {
+) -> Result<Peeked, Box<RejectedInput>> {
     let refuse = |source: Option<&dyn Source>, status, e: Error| {
         // The row has the path already.
         let mut row = InputRow {
@@ -412,7 +412,7 @@ fn peek_one(
         if row.source.is_none() {
             row.source = file.kind.as_deref().map(|kind| kind.to_string().into());
         }
-        Box::new(Refused {
+        Box::new(RejectedInput {
             row,
             unread: matches!(e, Error::Io { .. }),
         })

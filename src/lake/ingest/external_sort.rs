@@ -12,7 +12,7 @@ use crate::lake::file::temp;
 use crate::lake::file::writer::bytes;
 use crate::lake::version::list_file::{InputRow, InputStatus};
 use crate::lake::version::time::DAY;
-use crate::source::{BatchSink, Period, Reader, Site, Source};
+use crate::source::{BatchSink, Period, ReadContext, Reader, Source};
 use crate::table::{Partition, Table, TableBuilder};
 use arrow::array::{AsArray, BooleanArray, UInt32Array};
 use arrow::compute::{SortOptions, filter_record_batch, take_record_batch};
@@ -103,7 +103,7 @@ impl SortedRun {
 }
 
 /// Sort keys of a table's rows as bytes that compare like them, NULL after all values. They are the total order of rows in which
-/// dumps are staged, rows are merged and files are checked; the sort order that files declare is the first part of it.
+/// runs are sorted, rows are merged and files are checked; the sort order that files declare is the first part of it.
 pub(in crate::lake) struct Keys {
     converter: RowConverter,
     columns: Vec<usize>,
@@ -175,11 +175,11 @@ impl ExternalSort {
     /// [`Error::Interrupted`], and [`Error::Io`] if there is no room for temporary files. A dump that cannot be read is a row.
     pub(in crate::lake) fn read(
         dumps: &[Dump],
-        site: &Arc<Site>,
+        context: &Arc<ReadContext>,
         options: &IngestOptions<'_>,
         progress: &dyn Progress,
     ) -> Result<Self> {
-        let (next, stage, failure) = (
+        let (next, sorted, failure) = (
             AtomicUsize::new(0),
             Mutex::new(Self::default()),
             Mutex::new(None),
@@ -189,23 +189,23 @@ impl ExternalSort {
             for _ in 0..threads {
                 scope.spawn(|| {
                     let work = || -> Result<()> {
-                        let mut worker = Worker::new(options, site)?;
+                        let mut worker = Worker::new(options, context)?;
                         while let Some((number, dump)) = Some(next.fetch_add(1, Ordering::Relaxed))
                             .and_then(|n| Some((n, dumps.get(n)?)))
                         {
                             let row = worker.read(number, dump)?;
                             progress.done(dump.file.bytes, row.status == InputStatus::Failed);
-                            let Ok(mut stage) = stage.lock() else {
+                            let Ok(mut sorted) = sorted.lock() else {
                                 continue;
                             };
-                            stage.runs.extend(worker.runs());
-                            stage.names.insert(dump.file.name.clone());
+                            sorted.runs.extend(worker.runs());
+                            sorted.names.insert(dump.file.name.clone());
                             match row.status == InputStatus::Failed && dump.known {
                                 // What the lake holds of it stays.
-                                true => stage
+                                true => sorted
                                     .unreadable
                                     .push((row.path.to_string(), row.error.unwrap_or_default())),
-                                false => stage.rows.push(row),
+                                false => sorted.rows.push(row),
                             }
                         }
                         Ok(())
@@ -222,12 +222,12 @@ impl ExternalSort {
         if let Some(e) = failure.into_inner().ok().flatten() {
             return Err(e);
         }
-        let mut stage = stage.into_inner().unwrap_or_default();
-        stage
+        let mut sorted = sorted.into_inner().unwrap_or_default();
+        sorted
             .runs
             .sort_by(|a, b| (&a.table, a.input).cmp(&(&b.table, b.input)));
-        stage.rows.sort_by(|a, b| a.path.cmp(&b.path));
-        Ok(stage)
+        sorted.rows.sort_by(|a, b| a.path.cmp(&b.path));
+        Ok(sorted)
     }
 
     /// Whether these have been read.
@@ -258,14 +258,14 @@ impl ExternalSort {
 /// A thread's readers and what they have spilled.
 struct Worker<'o> {
     options: &'o IngestOptions<'o>,
-    site: &'o Arc<Site>,
+    context: &'o Arc<ReadContext>,
     tables: BatchSink,
     readers: HashMap<usize, Box<dyn Reader>>,
     spilling: Arc<Mutex<Spilling>>,
 }
 
 impl<'o> Worker<'o> {
-    fn new(options: &'o IngestOptions<'o>, site: &'o Arc<Site>) -> Result<Self> {
+    fn new(options: &'o IngestOptions<'o>, context: &'o Arc<ReadContext>) -> Result<Self> {
         let mut names = vec![];
         for source in options.sources {
             names.extend(
@@ -294,7 +294,7 @@ impl<'o> Worker<'o> {
         });
         Ok(Self {
             options,
-            site,
+            context,
             tables,
             readers: HashMap::new(),
             spilling,
@@ -337,7 +337,7 @@ impl<'o> Worker<'o> {
         let reader = self
             .readers
             .entry(dump.source)
-            .or_insert_with(|| source.reader(self.site.clone()));
+            .or_insert_with(|| source.reader(self.context.clone()));
         let outcome = reader.read(&input, hash.unwrap_or_default(), None, &mut self.tables)?;
         let mut row = input_row(
             &dump.file,

@@ -4,7 +4,7 @@ use super::external_sort::{Block, Keys, SortedRun, filtered, of_jobs};
 use crate::error::{Error, Result};
 use crate::lake::file::data_reader::read_rows;
 use crate::lake::file::data_sink::Finished;
-use crate::lake::file::target::Target;
+use crate::lake::file::target::FileDestination;
 use crate::lake::file::writer::RangeWriter;
 use crate::lake::version::list_file::DataFile;
 use crate::source::RowMerger;
@@ -33,7 +33,7 @@ pub(in crate::lake) struct Merged {
 /// another or `rewrite` is wanted; rows of the ids that `moved` says go. `row_merger` may have seen the rows of days before.
 pub(in crate::lake) fn merge(
     table: &Arc<Table>,
-    target: &Target,
+    target: &FileDestination,
     old: &[DataFile],
     runs: &[Arc<SortedRun>],
     row_merger: &mut dyn RowMerger,
@@ -83,7 +83,7 @@ fn without(rows: RecordBatch, table: &Table, moved: &BTreeSet<i64>) -> Result<Re
 /// Feeds the previous day to the merger, so that the first interval of a day has a predecessor.
 pub(in crate::lake) fn prime(
     table: &Arc<Table>,
-    target: &Target,
+    target: &FileDestination,
     files: &[DataFile],
     row_merger: &mut dyn RowMerger,
 ) -> Result<()> {
@@ -96,7 +96,7 @@ pub(in crate::lake) fn prime(
 /// overlap merged.
 pub(in crate::lake) fn in_order(
     table: &Arc<Table>,
-    target: &Target,
+    target: &FileDestination,
     files: &[DataFile],
     mut take: impl FnMut(RecordBatch) -> Result<()>,
 ) -> Result<()> {
@@ -115,7 +115,7 @@ pub(in crate::lake) fn in_order(
 /// Rows in order, in whole groups, with the lake's before others of the same key; and which of them are the lake's.
 fn each(
     table: &Arc<Table>,
-    target: &Target,
+    target: &FileDestination,
     old: &[DataFile],
     runs: &[Arc<SortedRun>],
     group: usize,
@@ -258,7 +258,7 @@ enum Feed {
 }
 
 impl Cursor {
-    fn of_lake(table: &Arc<Table>, target: &Target, files: Vec<DataFile>) -> Self {
+    fn of_lake(table: &Arc<Table>, target: &FileDestination, files: Vec<DataFile>) -> Self {
         let (store, job) = (target.store.clone(), table.position("job_id"));
         let (from, to, table) = (target.from, target.to, table.clone());
         let batches = files.into_iter().flat_map(move |file| {
@@ -280,7 +280,7 @@ impl Cursor {
         }
     }
 
-    fn of_run(table: &Arc<Table>, target: &Target, run: Arc<SortedRun>) -> Self {
+    fn of_run(table: &Arc<Table>, target: &FileDestination, run: Arc<SortedRun>) -> Self {
         let (from, to) = (target.from, target.to);
         let inside = |block: &&Block| {
             block.jobs.is_none_or(|(least, most)| {

@@ -24,8 +24,8 @@ pub struct IngestOptions<'a> {
     pub register: bool,
     /// Threads.
     pub threads: usize,
-    /// Bytes of memory for all of them. What must be whole of a log, such as its names, may take a quarter of a thread's share, and always
-    /// 16 MiB; what exceeds that ends its region.
+    /// Bytes of memory for all of them. Parts of a log that cannot be spilled, such as its names, get a quarter of a thread's share, and at least
+    /// 16 MiB; a larger one ends its region.
     pub memory: usize,
     /// Directory of temporary files; that of the system if None, or one in the lake where that is memory.
     pub temp: Option<PathBuf>,

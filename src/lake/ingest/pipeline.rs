@@ -2,14 +2,14 @@
 
 use super::candidate::memory_of;
 use super::change_set::{ChangeSet, Hashes, KnownInputs};
+use super::convert_days::convert_days;
+use super::convert_range::Worker;
 use super::discover::{Listing, list, peek};
 use super::external_sort::{ExternalSort, SortedRun};
 use super::lister::{Disk, is_address, name};
 use super::options::{IngestOptions, InputPath, Progress, Silent};
-use super::plan::{Plan, plan};
+use super::plan::{IngestPlan, plan};
 use super::task::Task;
-use super::write_days::convert_days;
-use super::write_range::Worker;
 use crate::error::{Error, Result};
 use crate::lake::Lake;
 use crate::lake::file::descriptors::Threads;
@@ -20,7 +20,7 @@ use crate::lake::version::list_file::{InputRow, InputStatus};
 use crate::lake::version::range_result::RangeResult;
 use crate::lake::version::site::{RegisteredSource, SettingsEdit, SiteFile};
 use crate::lake::version::snapshot::Snapshot;
-use crate::source::{SOURCES, Site, Source, without_password};
+use crate::source::{ReadContext, SOURCES, Source, without_password};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -121,7 +121,7 @@ impl Lake {
         }
         if report.is_ok() && !published {
             self.change(|snapshot| {
-                Ok(settled(snapshot, options)?.map(|settings| Change {
+                Ok(updated_settings(snapshot, options)?.map(|settings| Change {
                     operation: "set",
                     settings: Some(settings),
                     ..Change::default()
@@ -142,17 +142,17 @@ impl Lake {
     ) -> Result<IngestReport> {
         let mut ours = site.place.directories(&self.lake_id);
         ours.extend(self.root().map(PathBuf::from));
-        let reader_site = site.site()?;
-        let reader_site = Arc::new(Site {
-            zone: options.zone.unwrap_or(reader_site.zone),
+        let read_context = site.read_context()?;
+        let read_context = Arc::new(ReadContext {
+            zone: options.zone.unwrap_or(read_context.zone),
             hints: options.hints.clone(),
             period: options.period,
             log_memory: log_memory(options),
             temp: Some(temp::for_readers(options.temp())),
-            ..reader_site
+            ..read_context
         });
         let read_with = SiteFile {
-            timezone: Some(reader_site.zone.name().into()),
+            timezone: Some(read_context.zone.name().into()),
             ..site.clone()
         }
         .reading_hash()?;
@@ -206,7 +206,7 @@ impl Lake {
                 Some(known) => sorted.insert(known),
                 None => sorted.insert(ExternalSort::read(
                     &work.dumps,
-                    &reader_site,
+                    &read_context,
                     options,
                     told,
                 )?),
@@ -224,16 +224,16 @@ impl Lake {
                 true => &none,
                 false => known_inputs.hashes()?,
             };
-            let Plan { ranges, tasks } =
+            let IngestPlan { ranges, tasks } =
                 plan(&snapshot, &snapshot.site()?, &mut work, sorted, options)?;
             let signatures = run(
                 tasks,
                 done,
                 hashes,
-                reader_site.clone(),
+                read_context.clone(),
                 memory_of(candidates),
                 options,
-                progress,
+                told,
             )?;
             self.discard(done, &signatures.iter().copied().collect());
             let results: Vec<&RangeResult> = signatures
@@ -252,10 +252,10 @@ impl Lake {
                 .extend(results.iter().flat_map(|r| &r.warnings).cloned());
             for source in options.sources {
                 if has_rows(*source, &snapshot, sorted) {
-                    so_far.warnings.extend(source.warnings(&reader_site));
+                    so_far.warnings.extend(source.warnings(&read_context));
                 }
             }
-            so_far.warnings.extend(zone(site, &reader_site, options));
+            so_far.warnings.extend(zone(site, &read_context, options));
             let changes_files = results
                 .iter()
                 .any(|r| !r.files.is_empty() || !r.replaced.is_empty());
@@ -270,7 +270,7 @@ impl Lake {
                 results: results.clone(),
                 inputs: inputs.iter().copied().chain(&work.no_logs).collect(),
                 read_with: Some(read_with),
-                settings: settled(&snapshot, options)?,
+                settings: updated_settings(&snapshot, options)?,
                 cancel: Some(&options.cancel),
                 lease: Some(lease),
                 ..Change::default()
@@ -336,14 +336,18 @@ fn nothing_to_import() -> Error {
 }
 
 /// Whether the lake holds rows of a source, or is about to.
-fn has_rows(source: &dyn Source, snapshot: &Snapshot, stage: &ExternalSort) -> bool {
+fn has_rows(source: &dyn Source, snapshot: &Snapshot, sorted: &ExternalSort) -> bool {
     let fills = |table: &str| source.tables().contains(&table);
     snapshot.files().iter().any(|file| fills(&file.table))
-        || stage.runs.iter().any(|run| fills(&run.table))
+        || sorted.runs.iter().any(|run| fills(&run.table))
 }
 
-/// A word about times that name no zone, if nobody has said which it is, or another than the site's.
-fn zone(site: &SiteFile, rules: &Site, options: &IngestOptions<'_>) -> Option<(String, String)> {
+/// A warning where times without a zone were read in UTC for want of a given one, or in another than the lake's.
+fn zone(
+    site: &SiteFile,
+    rules: &ReadContext,
+    options: &IngestOptions<'_>,
+) -> Option<(String, String)> {
     let why = match (&site.timezone, options.zone) {
         (None, None) => "they name no zone and were taken for UTC; if they are not: `iolode lake forget`, then once more with --timezone NAME".into(),
         (Some(name), Some(zone)) if name != zone.name() => {
@@ -359,7 +363,7 @@ fn run(
     tasks: Vec<Task>,
     done: &mut HashMap<u64, RangeResult>,
     hashes: &Hashes,
-    site: Arc<Site>,
+    site: Arc<ReadContext>,
     candidates_memory: usize,
     options: &IngestOptions<'_>,
     progress: &dyn Progress,
@@ -415,7 +419,8 @@ fn run(
 pub(in crate::lake) fn signature(task: &Task) -> u64 {
     let mut text = String::new();
     // Dumps may be read again, and have other rows then.
-    let staged = |run: &Arc<SortedRun>| format!("\n{} {:?} {:x}", run.table, run.day, run.hash);
+    let bytes_of_runs =
+        |run: &Arc<SortedRun>| format!("\n{} {:?} {:x}", run.table, run.day, run.hash);
     match task {
         Task::Range(task) => {
             text += &format!(
@@ -437,14 +442,14 @@ pub(in crate::lake) fn signature(task: &Task) -> u64 {
                 .for_each(|file| text += &format!("\n{}", file.path));
             let drop: BTreeSet<&i64> = task.drop.iter().collect();
             text += &format!("\n{drop:?} {:?}", task.moved);
-            task.runs.iter().for_each(|run| text += &staged(run));
+            task.runs.iter().for_each(|run| text += &bytes_of_runs(run));
         }
         Task::Days(task) => {
             text += &format!("{} {} {:?}", task.table, task.fs, task.days);
             task.old
                 .iter()
                 .for_each(|file| text += &format!("\n{}", file.path));
-            task.runs.iter().for_each(|run| text += &staged(run));
+            task.runs.iter().for_each(|run| text += &bytes_of_runs(run));
         }
     }
     xxh3_64(text.as_bytes())
@@ -499,8 +504,8 @@ fn report(
     report
 }
 
-/// The text of the settings with what an ingest was told and the next shall know; None if that is nothing new.
-fn settled(snapshot: &Snapshot, options: &IngestOptions<'_>) -> Result<Option<String>> {
+/// The text of the settings with sources that are to be registered and the first time zone that was given; None if they are as they were.
+fn updated_settings(snapshot: &Snapshot, options: &IngestOptions<'_>) -> Result<Option<String>> {
     let first_zone = options
         .zone
         .filter(|_| snapshot.site().is_ok_and(|site| site.timezone.is_none()));

@@ -8,7 +8,7 @@ use super::task::DaysTask;
 use super::task::{RangeTask, Task};
 use crate::error::Result;
 use crate::lake::file::placement::Placement;
-use crate::lake::file::target::Target;
+use crate::lake::file::target::FileDestination;
 use crate::lake::file::temp::Spill;
 use crate::lake::maintenance::rebalance::{FEWEST, LOGS, ROWS, ideal, job_weights};
 use crate::lake::version::list_file::DataFile;
@@ -26,7 +26,7 @@ const LEAST_TOP: u64 = 4 << 20;
 const DUMPED: u64 = 6;
 
 /// What an ingest is going to do.
-pub(in crate::lake) struct Plan {
+pub(in crate::lake) struct IngestPlan {
     /// The ranges of the next version.
     pub(in crate::lake) ranges: Vec<JobRange>,
     /// The ranges and the days that change.
@@ -38,9 +38,9 @@ pub(in crate::lake) fn plan(
     snapshot: &Snapshot,
     site: &SiteFile,
     work: &mut ChangeSet,
-    stage: &ExternalSort,
+    sorted: &ExternalSort,
     options: &IngestOptions<'_>,
-) -> Result<Plan> {
+) -> Result<IngestPlan> {
     let manifest = &snapshot.manifest;
     // Parquet takes about as many bytes as the logs do.
     let weight = |log: &Planned| (log.job_id, log.file.bytes.max(1));
@@ -61,7 +61,7 @@ pub(in crate::lake) fn plan(
     }
     // Of the rows of dumps those of a job lie together, and a block of them holds few jobs.
     let mut dumped: BTreeMap<usize, usize> = BTreeMap::new();
-    for block in stage.runs.iter().flat_map(|run| &run.blocks) {
+    for block in sorted.runs.iter().flat_map(|run| &run.blocks) {
         let Some((least, most)) = block.jobs else {
             continue;
         };
@@ -165,22 +165,22 @@ pub(in crate::lake) fn plan(
         let rewrite = cut.contains_key(&old_range)
             && !(first && old.iter().all(|file| file.job_id.is_some_and(inside)))
             && !old.is_empty();
-        let runs: Vec<Arc<SortedRun>> = stage
+        let runs: Vec<Arc<SortedRun>> = sorted
             .runs
             .iter()
             .filter(|run| run.touches(from, to))
             .cloned()
             .collect();
         let (least, most) = (from.unwrap_or(i64::MIN), to.unwrap_or(i64::MAX));
-        let moved = match stage.moved.range(least..most).next() {
-            Some(_) => stage.moved.clone(),
+        let moved = match sorted.moved.range(least..most).next() {
+            Some(_) => sorted.moved.clone(),
             None => Arc::default(),
         };
         if logs.is_empty() && drop.is_empty() && runs.is_empty() && moved.is_empty() && !rewrite {
             continue;
         }
         let place: Placement = site.place.clone();
-        let target = Target {
+        let target = FileDestination {
             store: snapshot.store().clone(),
             place,
             lake_id: manifest.lake_id.clone(),
@@ -203,10 +203,10 @@ pub(in crate::lake) fn plan(
             rewrite,
         }));
     }
-    tasks.extend(days(snapshot, site, stage, &mut bytes_on, memory, &temp));
+    tasks.extend(days(snapshot, site, sorted, &mut bytes_on, memory, &temp));
     let bounds = std::iter::once(None).chain(splits.into_iter().map(Some));
     let ranges = bounds.zip(osts).map(|(from, ost)| JobRange { from, ost });
-    Ok(Plan {
+    Ok(IngestPlan {
         ranges: ranges.collect(),
         tasks,
     })
@@ -235,12 +235,12 @@ fn above_top(snapshot: &Snapshot, old: &[DataFile], new: &[(i64, u64)]) -> Optio
 fn days(
     snapshot: &Snapshot,
     site: &SiteFile,
-    stage: &ExternalSort,
+    sorted: &ExternalSort,
     bytes_on: &mut HashMap<i64, u64>,
     memory: usize,
     temp: &Path,
 ) -> Vec<Task> {
-    let tasks = stage.days().into_iter().map(|((table, fs), days)| {
+    let tasks = sorted.days().into_iter().map(|((table, fs), days)| {
         let of_fs = |file: &&DataFile| {
             file.table == table && file.day.as_ref().is_some_and(|(name, _)| *name == fs)
         };
@@ -265,7 +265,7 @@ fn days(
             (*day, ost)
         });
         Task::Days(DaysTask {
-            target: Target {
+            target: FileDestination {
                 store: snapshot.store().clone(),
                 place: site.place.clone(),
                 lake_id: snapshot.manifest.lake_id.clone(),
@@ -279,7 +279,7 @@ fn days(
                 spill: Spill::new(temp),
             },
             days: osts.collect(),
-            runs: stage.runs.iter().filter(of_days).cloned().collect(),
+            runs: sorted.runs.iter().filter(of_days).cloned().collect(),
             old,
             table,
             fs,

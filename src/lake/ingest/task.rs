@@ -1,6 +1,6 @@
 //! The work of an ingest, cut into ranges of job ids and days.
 
-use crate::lake::file::target::Target;
+use crate::lake::file::target::FileDestination;
 use crate::lake::ingest::candidate::Planned;
 use crate::lake::ingest::external_sort::SortedRun;
 use crate::lake::version::list_file::DataFile;
@@ -16,15 +16,15 @@ pub(in crate::lake) enum Task {
 impl Task {
     /// Bytes that it reads, about.
     pub(in crate::lake) fn bytes(&self) -> u64 {
-        let staged = |runs: &[Arc<SortedRun>]| -> u64 {
+        let bytes_of_runs = |runs: &[Arc<SortedRun>]| -> u64 {
             let blocks = runs.iter().flat_map(|run| &run.blocks);
             blocks.map(|block| block.bytes as u64 / 4).sum()
         };
         match self {
             Self::Range(task) => {
-                task.logs.iter().map(|log| log.file.bytes).sum::<u64>() + staged(&task.runs)
+                task.logs.iter().map(|log| log.file.bytes).sum::<u64>() + bytes_of_runs(&task.runs)
             }
-            Self::Days(task) => staged(&task.runs),
+            Self::Days(task) => bytes_of_runs(&task.runs),
         }
     }
 }
@@ -32,7 +32,7 @@ impl Task {
 /// What is to be done for one range.
 #[derive(Clone)]
 pub(in crate::lake) struct RangeTask {
-    pub(in crate::lake) target: Target,
+    pub(in crate::lake) target: FileDestination,
     /// Its logs.
     pub(in crate::lake) logs: Vec<Planned>,
     /// Rows of dumps, some of which belong to it.
@@ -52,7 +52,7 @@ pub(in crate::lake) struct DaysTask {
     pub(in crate::lake) table: String,
     pub(in crate::lake) fs: String,
     /// Of each file; its day and OST are set for each.
-    pub(in crate::lake) target: Target,
+    pub(in crate::lake) target: FileDestination,
     /// Days for which there are rows, ascending, and the target on which each lies.
     pub(in crate::lake) days: Vec<(i64, Option<i64>)>,
     /// Rows of these days.

@@ -10,7 +10,7 @@ use crate::lake::Lake;
 use crate::lake::file::data_sink::{Finished, Syncing};
 use crate::lake::file::descriptors::Threads;
 use crate::lake::file::placement::Placement;
-use crate::lake::file::target::Target;
+use crate::lake::file::target::FileDestination;
 use crate::lake::file::temp;
 use crate::lake::file::temp::Spill;
 use crate::lake::file::writer::RangeWriter;
@@ -425,7 +425,7 @@ fn pieces(
     bytes_on: &mut HashMap<i64, u64>,
     memory: usize,
     temp: &Path,
-) -> Arc<Vec<Target>> {
+) -> Arc<Vec<FileDestination>> {
     let spill = Spill::new(temp);
     // The first piece stays where most of the group is.
     let mut here: BTreeMap<i64, u64> = BTreeMap::new();
@@ -450,7 +450,7 @@ fn pieces(
             *bytes_on.entry(ost).or_default() += share;
             Some(ost)
         });
-        Target {
+        FileDestination {
             store: snapshot.store().clone(),
             place: place.clone(),
             lake_id: snapshot.manifest.lake_id.clone(),
@@ -472,7 +472,7 @@ fn added(
     snapshot: &Snapshot,
     place: &Placement,
     group: &Rewrite,
-    pieces: &[Target],
+    pieces: &[FileDestination],
 ) -> Vec<(String, Vec<DataFile>)> {
     let mut tables: BTreeMap<String, Vec<DataFile>> = BTreeMap::new();
     for file in &group.old {
@@ -512,7 +512,7 @@ struct RewriteTask {
     group: usize,
     table: String,
     old: Vec<DataFile>,
-    pieces: Arc<Vec<Target>>,
+    pieces: Arc<Vec<FileDestination>>,
 }
 
 impl RewriteTask {
@@ -523,7 +523,7 @@ impl RewriteTask {
         };
         let table = table(&self.table)?;
         let job = table.position("job_id");
-        let new = |target: &Target| {
+        let new = |target: &FileDestination| {
             RangeWriter::new(table, target.clone(), &[], Arc::new(HashSet::new()))
         };
         let mut syncing = Syncing::new(&first.store);

@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::lake::Lake;
 use crate::lake::file::data_reader::read_rows;
 use crate::lake::file::data_sink::{Finished, Syncing};
-use crate::lake::file::target::Target;
+use crate::lake::file::target::FileDestination;
 use crate::lake::file::temp;
 use crate::lake::file::temp::Spill;
 use crate::lake::file::writer::RangeWriter;
@@ -300,7 +300,7 @@ impl Old {
             return Ok(None);
         };
         let splits = snapshot.splits();
-        let target = Target {
+        let target = FileDestination {
             store: snapshot.store().clone(),
             place: site.place.clone(),
             lake_id: snapshot.manifest.lake_id.clone(),

@@ -11,14 +11,14 @@ pub struct SettingsChange {
     /// The version with the new settings; None if they were those of the newest.
     pub version: Option<u64>,
     /// Inputs that were read with other settings.
-    pub read_otherwise: ReadOtherwise,
+    pub outdated_inputs: OutdatedInputs,
     /// Registered sources that are no longer in the settings.
     pub sources_dropped: Vec<String>,
 }
 
 /// Inputs whose rows were read with other zones, mounts or names of programs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ReadOtherwise {
+pub struct OutdatedInputs {
     /// Logs; `ingest --refresh` reads them again.
     pub logs: u64,
     /// Dumps, whose rows cannot be told from those of other dumps: [`Lake::forget`] takes them back, and then they are ingested again.
@@ -30,14 +30,14 @@ impl Lake {
     ///
     /// # Errors
     /// As [`Lake::snapshot`].
-    pub fn read_otherwise(&self) -> Result<ReadOtherwise> {
+    pub fn outdated_inputs(&self) -> Result<OutdatedInputs> {
         let snapshot = self.snapshot(None)?;
         let read_with = snapshot.site()?.reading_hash()?;
         let inputs = snapshot.inputs()?;
         let otherwise = inputs.iter().filter(|row| {
             row.status.has_rows() && row.settings.is_some_and(|settings| settings != read_with)
         });
-        let mut found = ReadOtherwise::default();
+        let mut found = OutdatedInputs::default();
         for row in otherwise {
             match row.job_id {
                 Some(_) => found.logs += 1,
@@ -81,7 +81,7 @@ impl Lake {
         })?;
         Ok(SettingsChange {
             version,
-            read_otherwise: self.read_otherwise()?,
+            outdated_inputs: self.outdated_inputs()?,
             sources_dropped,
         })
     }

@@ -54,7 +54,7 @@ impl Source for AsDarshan {
         MountList.peek(input)
     }
 
-    fn reader(&self, site: Arc<Site>) -> Box<dyn Reader> {
+    fn reader(&self, site: Arc<ReadContext>) -> Box<dyn Reader> {
         MountList.reader(site)
     }
 }

@@ -1,7 +1,7 @@
 //! A lake end to end, on a small kind of log of its own.
 
 use super::*;
-use crate::source::{BatchSink, Input, Outcome, Peek, Reader, Site, Source};
+use crate::source::{BatchSink, Input, Outcome, Peek, ReadContext, Reader, Source};
 use crate::table::{Column, table};
 use arrow::array::AsArray;
 use arrow::datatypes::Int64Type;
@@ -85,7 +85,7 @@ impl Source for MountList {
         })
     }
 
-    fn reader(&self, _: Arc<Site>) -> Box<dyn Reader> {
+    fn reader(&self, _: Arc<ReadContext>) -> Box<dyn Reader> {
         Box::new(MountReader)
     }
 }

@@ -258,7 +258,7 @@ impl Source for Positions {
         MountList.peek(input)
     }
 
-    fn reader(&self, _: Arc<Site>) -> Box<dyn Reader> {
+    fn reader(&self, _: Arc<ReadContext>) -> Box<dyn Reader> {
         Box::new(Self)
     }
 }

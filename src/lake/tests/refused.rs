@@ -167,7 +167,7 @@ impl Source for Refusing {
         }
     }
 
-    fn reader(&self, _: Arc<Site>) -> Box<dyn Reader> {
+    fn reader(&self, _: Arc<ReadContext>) -> Box<dyn Reader> {
         let Self { late, unread } = *self;
         Box::new(RefusingReader(Refusing { late, unread }))
     }

@@ -93,12 +93,18 @@ fn a_change_says_which_inputs_were_read_otherwise_and_refresh_reads_them_again()
     bench.ingest();
     let berlin = "timezone = 'Europe/Berlin' # since 2026\n";
     let changed = bench.lake.set_settings(berlin, Some(2)).unwrap();
-    assert_eq!((changed.version, changed.read_otherwise.logs), (Some(3), 3));
+    assert_eq!(
+        (changed.version, changed.outdated_inputs.logs),
+        (Some(3), 3)
+    );
     assert_eq!(bench.lake.settings().unwrap(), berlin);
     // What readers take from them has not changed.
     let named = format!("cluster = 'cori'\n{berlin}");
     let changed = bench.lake.set_settings(&named, None).unwrap();
-    assert_eq!((changed.version, changed.read_otherwise.logs), (Some(4), 3));
+    assert_eq!(
+        (changed.version, changed.outdated_inputs.logs),
+        (Some(4), 3)
+    );
     assert_eq!(bench.ingest().version, None);
     let refresh = IngestOptions {
         refresh: true,
@@ -108,7 +114,7 @@ fn a_change_says_which_inputs_were_read_otherwise_and_refresh_reads_them_again()
     assert_eq!(report.inputs.get(&InputStatus::Ok), Some(&3));
     assert_eq!(bench.rows().len(), 3);
     let same = bench.lake.set_settings(&named, None).unwrap();
-    assert_eq!((same.version, same.read_otherwise.logs), (None, 0));
+    assert_eq!((same.version, same.outdated_inputs.logs), (None, 0));
     assert_eq!(bench.lake.ingest(&refresh, &Silent).unwrap().version, None);
 }
 
@@ -140,7 +146,7 @@ fn without_paths_refresh_reads_what_the_lake_knows_and_was_read_otherwise() {
     assert_eq!(*why, format!("its rows stay as they were read: {gone}"));
     // What a file that is gone has brought stays.
     assert_eq!(bench.rows(), [row(0, "/0"), row(1, "/1"), row(2, "/2")]);
-    assert_eq!(bench.lake.read_otherwise().unwrap().logs, 1);
+    assert_eq!(bench.lake.outdated_inputs().unwrap().logs, 1);
     let again = bench.lake.ingest(&refresh(vec![]), &Silent).unwrap();
     assert_eq!((again.version, again.warnings.len()), (None, 1));
     // What was taken back is not known, and an empty lake knows nothing.
@@ -204,7 +210,7 @@ fn registered_sources_are_refreshed_with_what_lies_elsewhere() {
     let text = bench.lake.settings().unwrap();
     let text = format!("timezone = 'Europe/Berlin'\n{text}");
     let changed = bench.lake.set_settings(&text, None).unwrap();
-    assert_eq!(changed.read_otherwise.logs, 3);
+    assert_eq!(changed.outdated_inputs.logs, 3);
     bench.log("c", "mounts 4 0 /c");
     let refresh = IngestOptions {
         refresh: true,
@@ -213,7 +219,7 @@ fn registered_sources_are_refreshed_with_what_lies_elsewhere() {
     };
     let report = bench.lake.ingest(&refresh, &Silent).unwrap();
     assert_eq!(report.inputs, [(InputStatus::Ok, 4)].into());
-    assert_eq!(bench.lake.read_otherwise().unwrap().logs, 0);
+    assert_eq!(bench.lake.outdated_inputs().unwrap().logs, 0);
     assert_eq!(bench.lake.ingest(&refresh, &Silent).unwrap().version, None);
 }
 
@@ -235,7 +241,7 @@ fn dumps_that_were_read_in_another_zone_are_not_read_beside_themselves() {
         .set_settings(&zone("America/Los_Angeles"), None)
         .unwrap();
     assert_eq!(
-        (changed.read_otherwise.logs, changed.read_otherwise.dumps),
+        (changed.outdated_inputs.logs, changed.outdated_inputs.dumps),
         (0, 1)
     );
     let submitted = || {
@@ -255,15 +261,15 @@ fn dumps_that_were_read_in_another_zone_are_not_read_beside_themselves() {
     };
     dumps.take_with(&path, refresh);
     assert_eq!(submitted(), [midnight, midnight + 20_000_000]);
-    assert_eq!(dumps.lake.read_otherwise().unwrap().dumps, 1);
+    assert_eq!(dumps.lake.outdated_inputs().unwrap().dumps, 1);
     dumps.lake.forget(&[&crate::source::slurm::Slurm]).unwrap();
     dumps.take(&path);
     // Seven hours later, in Pacific Daylight Time.
     let there = midnight + 7 * 3600 * 1_000_000;
     assert_eq!(submitted(), [there, there + 20_000_000]);
     assert_eq!(
-        dumps.lake.read_otherwise().unwrap(),
-        ReadOtherwise::default()
+        dumps.lake.outdated_inputs().unwrap(),
+        OutdatedInputs::default()
     );
 }
 

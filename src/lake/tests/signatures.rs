@@ -2,7 +2,7 @@
 
 use super::dumps::{Dumps, dump, line, samples};
 use super::*;
-use crate::lake::file::target::Target;
+use crate::lake::file::target::FileDestination;
 use crate::lake::file::temp::Spill;
 use crate::lake::ingest::discover::list;
 use crate::lake::ingest::external_sort::{Dump, ExternalSort, SortedRun};
@@ -25,12 +25,12 @@ fn runs(dumps: &Dumps, source: &str, text: &str) -> Vec<Arc<SortedRun>> {
         taken: None,
         known: false,
     };
-    let stage = ExternalSort::read(&[dump], &Arc::default(), &options, &Silent).unwrap();
-    stage.runs
+    let sorted = ExternalSort::read(&[dump], &Arc::default(), &options, &Silent).unwrap();
+    sorted.runs
 }
 
-fn target(lake: &Lake) -> Target {
-    Target {
+fn target(lake: &Lake) -> FileDestination {
+    FileDestination {
         store: lake.store().clone(),
         place: Placement::None,
         lake_id: lake.id().into(),

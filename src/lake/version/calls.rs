@@ -1,4 +1,4 @@
-//! The calls by which a store changes or reads a directory, told one by one to who wants to know.
+//! The calls by which a store changes or reads a directory, with a hook before and after each, for tests.
 
 use std::path::Path;
 

@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use crate::lake::file::ost_set::OstSet;
 use crate::lake::file::placement::Placement;
-use crate::source::Site;
+use crate::source::ReadContext;
 use regex::Regex;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -93,17 +93,22 @@ impl SiteFile {
     /// # Errors
     /// [`Error::Invalid`] naming the line, the bad expression, the unknown zone, or the mount that stands twice.
     pub fn parse(text: &str) -> Result<Self> {
-        let site: Self =
+        let mut site: Self =
             toml::from_str(text).map_err(|e: toml::de::Error| bad(text, e.message(), e.span()))?;
+        // As Darshan and the system write them.
+        for mount in &mut site.mount {
+            let trimmed = mount.path.trim_end_matches('/').len();
+            mount.path.truncate(trimmed.max(1));
+        }
         let mut paths = BTreeSet::new();
-        let mut is_new = |mount: &Mount| paths.insert(mount.path.trim_end_matches('/').to_string());
+        let mut is_new = |mount: &Mount| paths.insert(mount.path.clone());
         if let Some(twice) = site.mount.iter().find(|mount| !is_new(mount)) {
             return Err(Error::Invalid(format!(
                 "site.toml: mount `{}` stands twice; leave one of them out",
                 twice.path
             )));
         }
-        site.site()?;
+        site.read_context()?;
         site.zone()?;
         Ok(site)
     }
@@ -135,7 +140,7 @@ impl SiteFile {
     ///
     /// # Errors
     /// [`Error::Invalid`] for a bad regular expression.
-    pub fn site(&self) -> Result<Site> {
+    pub fn read_context(&self) -> Result<ReadContext> {
         let rule = |app: &App| {
             let regex = Regex::new(&app.pattern);
             let regex = regex.map_err(|e| {
@@ -153,7 +158,7 @@ impl SiteFile {
             .filter_map(|m| Some((m.lmt.clone()?, m.fs.clone())));
         let osts = self.mount.iter();
         let osts = osts.filter_map(|m| Some((m.fs.clone(), m.osts.as_ref()?.0.len() as i64)));
-        Ok(Site {
+        Ok(ReadContext {
             osts: osts.collect(),
             mounts: self
                 .mount
@@ -163,7 +168,7 @@ impl SiteFile {
             apps: self.app.iter().map(rule).collect::<Result<_>>()?,
             lmt_names: lmt_names.collect(),
             zone: self.zone()?,
-            ..Site::default()
+            ..ReadContext::default()
         })
     }
 
@@ -356,13 +361,19 @@ mod tests {
         let site = SiteFile::parse(text).unwrap();
         assert_eq!(SiteFile::parse(&site.to_text().unwrap()).unwrap(), site);
         assert_eq!(
-            site.site().unwrap().file_system("/global/cscratch1"),
+            site.read_context()
+                .unwrap()
+                .file_system("/global/cscratch1"),
             "snx11168"
         );
-        assert_eq!(site.site().unwrap().osts_of("snx11168"), Some(248));
+        assert_eq!(site.read_context().unwrap().osts_of("snx11168"), Some(248));
         let twice = "[[mount]]\npath = '/a'\nfs = 'a'\n[[mount]]\npath = '/a'\nfs = 'b'\n";
         let error = SiteFile::parse(twice).unwrap_err().to_string();
         assert!(error.contains("mount `/a` stands twice"), "{error}");
+        let slash = "[[mount]]\npath = '/a/'\nfs = 'a'\n[[mount]]\npath = '/'\nfs = 'root'\n";
+        let site = SiteFile::parse(slash).unwrap().read_context().unwrap();
+        assert_eq!(site.file_system("/a"), "a");
+        assert_eq!(site.file_system("/"), "root");
         let error = SiteFile::parse("[[mount]]\npath = '/a'\nfs = 'a'\nosts = '7-3'").unwrap_err();
         assert!(
             error.to_string().contains("`7-3` is not a list of OSTs"),

@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::source::{BatchSink, Input};
 
 impl DarshanReader {
-    /// Appends the rows of all modules, and has those taken that the builders can spare.
+    /// Appends the rows of all modules, and flushes builders that are full.
     ///
     /// # Errors
     /// [`crate::Error::Io`] if the temporary file cannot be read, and those of [`BatchSink::flush`].
@@ -33,7 +33,7 @@ impl DarshanReader {
         for module in MODULES.iter().rev().filter(|module| !of_files(module.id)) {
             self.fill_by_parts(&spilled, module.id, id, job_id, tables)?;
         }
-        derive::fill_log(&self.log, totals, id, input, &self.site, tables);
+        derive::fill_log(&self.log, totals, id, input, &self.context, tables);
         Ok(())
     }
 
@@ -90,7 +90,7 @@ impl DarshanReader {
             for (cursor, part) in cursors.iter().zip(parts) {
                 self.log.put_region(cursor.region.module.id, part);
             }
-            derive::fill_files(&self.log, id, &self.site, totals, tables);
+            derive::fill_files(&self.log, id, &self.context, totals, tables);
             for cursor in cursors.iter().filter(|c| !traces(c.region.module.id)) {
                 self.fill_part(cursor, id, job_id, tables)?;
             }

@@ -24,7 +24,7 @@ const HEAD: usize = 8 << 10;
 /// Bytes of a job region that are inflated: 4 KiB of them mean something.
 const MOST_JOB: usize = 1 << 20;
 
-/// Bytes of memory for what.
+/// Limits of memory, in bytes.
 #[derive(Clone, Copy)]
 pub(super) struct Limits {
     /// Inflated module regions, all together.

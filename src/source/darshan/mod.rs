@@ -50,7 +50,7 @@ pub mod write;
 use self::reader::DarshanReader;
 pub use module::ModuleId;
 
-use super::{Input, Peek, Reader, Site, Source};
+use super::{Input, Peek, ReadContext, Reader, Source};
 use crate::error::Result;
 use log::{Log, ModuleSet};
 use std::cell::RefCell;
@@ -127,22 +127,22 @@ impl Source for Darshan {
         })
     }
 
-    fn reader(&self, site: Arc<Site>) -> Box<dyn Reader> {
-        Box::new(reader(site, ModuleSet::default()))
+    fn reader(&self, context: Arc<ReadContext>) -> Box<dyn Reader> {
+        Box::new(reader(context, ModuleSet::default()))
     }
 }
 
 impl Darshan {
     /// A reader that reads all modules of a log, whichever tables are asked for.
-    pub fn reader_of_all_modules(&self, site: Arc<Site>) -> Box<dyn Reader> {
-        Box::new(reader(site, ModuleSet::ALL))
+    pub fn reader_of_all_modules(&self, context: Arc<ReadContext>) -> Box<dyn Reader> {
+        Box::new(reader(context, ModuleSet::ALL))
     }
 }
 
-fn reader(site: Arc<Site>, also: ModuleSet) -> DarshanReader {
+fn reader(context: Arc<ReadContext>, also: ModuleSet) -> DarshanReader {
     DarshanReader {
-        log: Log::with_memory(site.log_memory, site.temp.as_deref()),
-        site,
+        log: Log::with_memory(context.log_memory, context.temp.as_deref()),
+        context,
         also,
     }
 }

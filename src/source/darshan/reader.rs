@@ -1,11 +1,11 @@
 //! The reader of Darshan logs: a log's bytes to rows of the tables that are asked for.
 
 use super::ModuleId;
-use super::derive::Row;
+use super::derive::RowWriter;
 use super::log::{Log, ModuleSet};
 use super::module::{MODULES, Module, Shape};
 use crate::error::Result;
-use crate::source::{BatchSink, Input, Outcome, Peek, Reader, Site};
+use crate::source::{BatchSink, Input, Outcome, Peek, ReadContext, Reader};
 use crate::table::TableBuilder;
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ pub(super) const FILE_MODULES: [ModuleId; 6] = [
 /// Reads one log after another.
 pub(super) struct DarshanReader {
     pub(super) log: Log,
-    pub(super) site: Arc<Site>,
+    pub(super) context: Arc<ReadContext>,
     /// Modules that are read also where nobody asks for their table: `darshan_module` then says how much of them could be read.
     pub(super) also: ModuleSet,
 }
@@ -49,7 +49,7 @@ impl Reader for DarshanReader {
         if let Some(spilled) = self.log.spilled.take() {
             self.fill_spilled(spilled, input, id, job_id, tables)?;
         } else {
-            super::derive::fill_file_and_log(&self.log, id, input, &self.site, tables);
+            super::derive::fill_file_and_log(&self.log, id, input, &self.context, tables);
             // Backwards: DXT_MPIIO and DXT_POSIX share a table, in which MPIIO comes first.
             for module in MODULES.iter().rev() {
                 if let Some(builder) = tables.get(module.table) {
@@ -147,7 +147,7 @@ impl DarshanReader {
     fn fill_mounts(&self, log_id: i64, job_id: i64, builder: &mut TableBuilder) {
         let mounts = self.log.job().map_or(&[][..], |job| &job.mounts);
         for (position, mount) in mounts.iter().enumerate() {
-            let mut row = Row::new(builder);
+            let mut row = RowWriter::new(builder);
             row.int("log_id", log_id);
             row.int("job_id", job_id);
             row.int("position", position as i64);
@@ -162,7 +162,7 @@ impl DarshanReader {
         states.sort_by(|a, b| a.name.cmp(&b.name));
         let known = |v: Option<u64>| v.and_then(|v| i64::try_from(v).ok());
         for state in states {
-            let mut row = Row::new(builder);
+            let mut row = RowWriter::new(builder);
             row.int("log_id", log_id);
             row.int("job_id", job_id);
             row.text("module", Some(&state.name));

@@ -74,14 +74,14 @@ pub(super) fn resolve(zone: Tz, stamps: &[Option<NaiveDateTime>]) -> (Vec<i64>, 
                 time
             }
             None => {
-                settle(&mut times, &mut second, Some(time));
+                resolve_ambiguous(&mut times, &mut second, Some(time));
                 time
             }
         };
         last = Some(time);
         times.push(time);
     }
-    settle(&mut times, &mut second, None);
+    resolve_ambiguous(&mut times, &mut second, None);
     for time in &mut times {
         *time = time.checked_mul(1_000_000).unwrap_or(NEVER);
     }
@@ -89,7 +89,7 @@ pub(super) fn resolve(zone: Tz, stamps: &[Option<NaiveDateTime>]) -> (Vec<i64>, 
 }
 
 /// Decides about ambiguous stamps none of which stepped back, now that the stamp after them is known.
-fn settle(times: &mut [i64], second: &mut Vec<(usize, i64)>, after: Option<i64>) {
+fn resolve_ambiguous(times: &mut [i64], second: &mut Vec<(usize, i64)>, after: Option<i64>) {
     let (Some((begin, second_of_first)), Some((end, second_of_last))) =
         (second.first().copied(), second.last().copied())
     else {

@@ -4,7 +4,7 @@ use super::dimensions;
 use super::dimensions::Field;
 use super::samples::{self, Holds, NULL, Samples, Table, float_bits};
 use crate::error::Result;
-use crate::source::{BatchSink, Outcome, Site, Status};
+use crate::source::{BatchSink, Outcome, ReadContext, Status};
 use std::ops::ControlFlow;
 
 /// Columns that are asked for at once, at most.
@@ -41,7 +41,7 @@ pub(super) trait Database {
 pub(super) fn read(
     database: &mut dyn Database,
     name: Option<&str>,
-    site: &Site,
+    context: &ReadContext,
     tables: &mut BatchSink,
 ) -> Result<Outcome> {
     let (mut small, mut senseless) = (dimensions::Rows::default(), 0u64);
@@ -53,7 +53,7 @@ pub(super) fn read(
             })?;
         }
     }
-    let (info, mut faults) = small.finish(site, name);
+    let (info, mut faults) = small.finish(context, name);
     if senseless > 0 {
         faults.push(format!(
             "{senseless} rows of the tables *_INFO make no sense"
@@ -68,7 +68,7 @@ pub(super) fn read(
             continue;
         }
         let columns: Vec<&str> = table.columns.iter().map(|column| column.name).collect();
-        let mut samples = Samples::new(table, site.period);
+        let mut samples = Samples::new(table, context.period);
         for slice in &slices {
             let mut taken = Ok(());
             let read = database.rows(table.name, &columns, *slice, &mut |row| {

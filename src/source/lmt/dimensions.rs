@@ -2,7 +2,7 @@
 
 use super::clock::{self, NEVER};
 use super::names::{Kind, Target, file_system};
-use crate::source::Site;
+use crate::source::ReadContext;
 use chrono::NaiveDateTime;
 use std::collections::HashMap;
 
@@ -129,7 +129,11 @@ impl Rows {
 
     /// What the ids stand for, and what is wrong with the tables. `database` names the file system of servers whose own rows do
     /// not.
-    pub(super) fn finish(self, site: &Site, database: Option<&str>) -> (Info, Vec<String>) {
+    pub(super) fn finish(
+        self,
+        context: &ReadContext,
+        database: Option<&str>,
+    ) -> (Info, Vec<String>) {
         let mut wrong = vec![];
         let mut nameless = |table: &str, name: &str| {
             if wrong.len() < 3 {
@@ -149,7 +153,7 @@ impl Rows {
         for (id, oss, name, host) in &self.osts {
             match Target::parse(name).and_then(|target| target.of(Kind::Ost)) {
                 Some(target) => {
-                    let fs = file_system(site, target.fs);
+                    let fs = file_system(context, target.fs);
                     if let Some(oss) = oss {
                         served.entry(*oss).or_insert_with(|| fs.clone());
                     }
@@ -171,7 +175,7 @@ impl Rows {
         for (id, name, server) in self.mdts {
             match Target::parse(&name).and_then(|target| target.of(Kind::Mdt)) {
                 Some(target) => {
-                    let fs = file_system(site, target.fs);
+                    let fs = file_system(context, target.fs);
                     mdts.push((
                         id,
                         Place {
@@ -189,7 +193,7 @@ impl Rows {
         for (id, file_system_id, host) in self.osses {
             let own = file_system_id.and_then(|id| self.file_systems.get(&id).map(String::as_str));
             let fs = served.remove(&id);
-            let fs = fs.or_else(|| own.or(database).map(|name| file_system(site, name)));
+            let fs = fs.or_else(|| own.or(database).map(|name| file_system(context, name)));
             if let Some(fs) = fs {
                 osses.push((
                     id,
@@ -207,13 +211,13 @@ impl Rows {
         stamps.dedup_by_key(|(id, _)| *id);
         let (ids, stamps): (Vec<i64>, Vec<_>) = stamps.into_iter().unzip();
         if !stamps.is_empty() {
-            site.note_local_times();
+            context.note_local_times();
         }
-        let (times, unknown) = clock::resolve(site.zone, &stamps);
+        let (times, unknown) = clock::resolve(context.zone, &stamps);
         if unknown.skipped > 0 {
             wrong.push(format!(
                 "{} time stamps name an hour that {} does not have; is that the zone of the server? their rows are left out",
-                unknown.skipped, site.zone
+                unknown.skipped, context.zone
             ));
         }
         if unknown.none > 0 {
@@ -366,7 +370,7 @@ mod tests {
             "OST_INFO",
             &[Field::Null, Field::Int(4), text("lc2-OST0010")]
         ));
-        let (info, wrong) = rows.finish(&Site::default(), None);
+        let (info, wrong) = rows.finish(&ReadContext::default(), None);
         let server = Some("tycho1".to_string());
         assert_eq!(
             info.osts.values(),

@@ -8,7 +8,7 @@ use super::hdf5::{Block, File, Matrix, append, whole};
 use super::names::{Kind, Target, file_system};
 use super::samples::{NULL, widened};
 use crate::error::{Error, Result};
-use crate::source::{BatchSink, Outcome, Period, Site, Status};
+use crate::source::{BatchSink, Outcome, Period, ReadContext, Status};
 
 /// Targets that are read at a time.
 const TARGETS: usize = 16;
@@ -17,14 +17,14 @@ const TARGETS: usize = 16;
 const LONGEST: i64 = 3_600_000_000;
 
 /// Appends the rows of a file.
-pub(super) fn read(file: &File, site: &Site, tables: &mut BatchSink) -> Result<Outcome> {
+pub(super) fn read(file: &File, context: &ReadContext, tables: &mut BatchSink) -> Result<Outcome> {
     let mut faults = vec![];
     let Some(steps) = file.matrix("/FSStepsGroup/FSStepsDataSet")? else {
         return Ok(Outcome::default());
     };
     let day = Day {
         times: steps.times()?,
-        period: widened(site.period),
+        period: widened(context.period),
     };
     let reads = file.matrix("/OSTReadGroup/OSTBulkReadDataSet")?;
     let writes = file.matrix("/OSTWriteGroup/OSTBulkWriteDataSet")?;
@@ -43,7 +43,7 @@ pub(super) fn read(file: &File, site: &Site, tables: &mut BatchSink) -> Result<O
         .find_map(|name| Target::parse(name).map(|target| target.fs));
     let fs = fs
         .or(file.file_system())
-        .map(|name| file_system(site, name));
+        .map(|name| file_system(context, name));
     let Some(fs) = fs else {
         faults.push("neither its targets nor its name tell the file system".to_string());
         return Ok(super::outcome::outcome(Status::Damaged, faults));
@@ -53,7 +53,7 @@ pub(super) fn read(file: &File, site: &Site, tables: &mut BatchSink) -> Result<O
         [reads.as_ref(), writes.as_ref()],
         &names,
         &missing,
-        site,
+        context,
         tables,
     );
     damage(osts, &mut faults)?;
@@ -180,7 +180,7 @@ impl Day {
         matrices: [Option<&Matrix>; 2],
         names: &[String],
         missing: &Missing,
-        site: &Site,
+        context: &ReadContext,
         tables: &mut BatchSink,
     ) -> Result<Vec<String>> {
         let mut faults = vec![];
@@ -228,7 +228,7 @@ impl Day {
                     ));
                     continue;
                 };
-                let fs = file_system(site, target.fs);
+                let fs = file_system(context, target.fs);
                 let rate = |which: usize, column: usize| {
                     let rate = rates[which].get((at - from) * self.times.len() + column);
                     rate.copied().unwrap_or(f64::NAN)

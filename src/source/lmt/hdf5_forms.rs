@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::source::lmt::hdf5::{File, Form};
-use crate::source::{BatchSink, Input, Outcome, Site};
+use crate::source::{BatchSink, Input, Outcome, ReadContext};
 
 /// Checks that a file is LMT's.
 pub(super) fn peek(input: &Input) -> Result<()> {
@@ -10,10 +10,14 @@ pub(super) fn peek(input: &Input) -> Result<()> {
 }
 
 /// Appends the rows of a file.
-pub(super) fn read(input: &Input, site: &Site, tables: &mut BatchSink) -> Result<Outcome> {
+pub(super) fn read(
+    input: &Input,
+    context: &ReadContext,
+    tables: &mut BatchSink,
+) -> Result<Outcome> {
     let file = File::open(input)?;
     match file.form()? {
-        Form::H5lmt => super::h5lmt::read(&file, site, tables),
-        Form::Series => super::tokio_hdf5::read(&file, site, tables),
+        Form::H5lmt => super::h5lmt::read(&file, context, tables),
+        Form::Series => super::tokio_hdf5::read(&file, context, tables),
     }
 }

@@ -15,7 +15,7 @@
 use super::names::{Kind, Target, file_system};
 use super::samples::{nulls, widened};
 use crate::error::{Error, Result};
-use crate::source::{BatchSink, Input, Outcome, Period, Site, Status};
+use crate::source::{BatchSink, Input, Outcome, Period, ReadContext, Status};
 use crate::table::{Column, TableBuilder};
 use std::collections::{BTreeMap, HashMap};
 
@@ -65,8 +65,12 @@ pub(super) fn probe(head: &[u8]) -> bool {
 }
 
 /// Appends the samples of a recording.
-pub(super) fn read(input: &Input, site: &Site, tables: &mut BatchSink) -> Result<Outcome> {
-    let mut recording = Recording::new(site);
+pub(super) fn read(
+    input: &Input,
+    context: &ReadContext,
+    tables: &mut BatchSink,
+) -> Result<Outcome> {
+    let mut recording = Recording::new(context);
     let (mut buffer, mut at, mut lines) = (vec![], 0u64, 0usize);
     while at < input.len() {
         let n = (input.len() - at).min(BLOCK as u64);
@@ -148,7 +152,7 @@ impl<'a> Line<'a> {
 
 /// A recording while it is read.
 struct Recording<'a> {
-    site: &'a Site,
+    context: &'a ReadContext,
     period: Period,
     /// Receive time of the last sample of each server and metric.
     last: HashMap<(String, String), i64>,
@@ -163,10 +167,10 @@ struct Recording<'a> {
 }
 
 impl<'a> Recording<'a> {
-    fn new(site: &'a Site) -> Self {
+    fn new(context: &'a ReadContext) -> Self {
         Self {
-            site,
-            period: widened(site.period),
+            context,
+            period: widened(context.period),
             last: HashMap::new(),
             known: 0,
             stale: BTreeMap::new(),
@@ -225,7 +229,7 @@ impl<'a> Recording<'a> {
         }
         let time = line.received * 1_000_000;
         if self.period.contains(time) {
-            sample.append(time, self.site, tables);
+            sample.append(time, self.context, tables);
         }
     }
 
@@ -313,13 +317,13 @@ impl<'a> Sample<'a> {
         systems
     }
 
-    fn append(&self, time: i64, site: &Site, tables: &mut BatchSink) {
+    fn append(&self, time: i64, context: &ReadContext, tables: &mut BatchSink) {
         if !self.mds
             && let Some(builder) = tables.get("lmt_oss")
         {
             // A server of two file systems has a row in each.
             for fs in self.file_systems() {
-                let fs = file_system(site, fs);
+                let fs = file_system(context, fs);
                 append(builder, time, |name| match name {
                     "fs" => Value::Text(&fs),
                     "oss" => Value::Text(self.server),
@@ -330,7 +334,7 @@ impl<'a> Sample<'a> {
             }
         }
         for (target, fields) in &self.targets {
-            let fs = file_system(site, target.fs);
+            let fs = file_system(context, target.fs);
             let field = |at: usize| fields.get(at).copied().unwrap_or_default();
             let int = |at: usize| Value::Int(number(field(at)));
             let kib = |at: usize| Value::Int(number(field(at)).and_then(|n| n.checked_mul(1024)));
@@ -437,7 +441,7 @@ fn append<'a>(builder: &mut TableBuilder, time: i64, value: impl Fn(&str) -> Val
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::source::lmt::tests::{resolved, rows, site};
+    use crate::source::lmt::tests::{context, resolved, rows};
     use crate::table::columns::{indexes, ints, texts};
 
     /// One line of OST samples: two OSTs of lc1.
@@ -458,7 +462,7 @@ mod tests {
         rows(
             table,
             &Input::from_bytes("ltop.log", text.as_bytes().to_vec()),
-            &site(),
+            &context(),
         )
     }
 

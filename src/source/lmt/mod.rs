@@ -30,7 +30,7 @@ mod mysql;
 mod mysqldump;
 mod names;
 mod outcome;
-mod plan;
+mod row_decoder;
 mod row_template;
 mod samples;
 mod sections;
@@ -41,7 +41,7 @@ mod tests;
 mod tokio_hdf5;
 mod values;
 
-use super::{BatchSink, Input, Outcome, Peek, Reader, RowMerger, Site, Source};
+use super::{BatchSink, Input, Outcome, Peek, ReadContext, Reader, RowMerger, Source};
 use crate::error::{Error, Result};
 use std::path::Path;
 use std::sync::Arc;
@@ -125,8 +125,8 @@ impl Source for Lmt {
     }
 
     /// Lustre mounts whose file systems LMT may know by another name.
-    fn warnings(&self, site: &Site) -> Vec<(String, String)> {
-        let mounts = site.unmapped_mounts();
+    fn warnings(&self, context: &ReadContext) -> Vec<(String, String)> {
+        let mounts = context.unmapped_mounts();
         if mounts.is_empty() {
             return vec![];
         }
@@ -152,8 +152,8 @@ impl Source for Lmt {
         Ok(Peek::Dump)
     }
 
-    fn reader(&self, site: Arc<Site>) -> Box<dyn Reader> {
-        Box::new(LmtReader { site })
+    fn reader(&self, context: Arc<ReadContext>) -> Box<dyn Reader> {
+        Box::new(LmtReader { context })
     }
 
     fn row_merger(&self, table: &str) -> Option<Box<dyn RowMerger>> {
@@ -163,7 +163,7 @@ impl Source for Lmt {
 
 /// Reads one input after another.
 struct LmtReader {
-    site: Arc<Site>,
+    context: Arc<ReadContext>,
 }
 
 impl Reader for LmtReader {
@@ -175,11 +175,11 @@ impl Reader for LmtReader {
         tables: &mut BatchSink,
     ) -> Result<Outcome> {
         match Form::of_input(input)? {
-            Form::Mysqldump => mysqldump::read(input, &self.site, tables),
-            Form::Sqlite => sqlite::read(input, &self.site, tables),
-            Form::Ltop => ltop::read(input, &self.site, tables),
-            Form::Hdf5 => hdf5_forms::read(input, &self.site, tables),
-            Form::Server => mysql::read(input, &self.site, tables),
+            Form::Mysqldump => mysqldump::read(input, &self.context, tables),
+            Form::Sqlite => sqlite::read(input, &self.context, tables),
+            Form::Ltop => ltop::read(input, &self.context, tables),
+            Form::Hdf5 => hdf5_forms::read(input, &self.context, tables),
+            Form::Server => mysql::read(input, &self.context, tables),
         }
     }
 }

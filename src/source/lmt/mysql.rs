@@ -8,7 +8,7 @@ use super::dimensions;
 use super::dimensions::Field;
 use super::samples::{self, widened};
 use crate::error::{Error, Result};
-use crate::source::{BatchSink, Input, Outcome, Period, Site};
+use crate::source::{BatchSink, Input, Outcome, Period, ReadContext};
 use chrono::{DateTime, TimeDelta, TimeZone};
 use mysql::prelude::Queryable;
 use mysql::{Conn, Opts, OptsBuilder, Value};
@@ -38,11 +38,15 @@ pub(super) fn peek(input: &Input) -> Result<()> {
 }
 
 /// Appends the rows of the period.
-pub(super) fn read(input: &Input, site: &Site, tables: &mut BatchSink) -> Result<Outcome> {
+pub(super) fn read(
+    input: &Input,
+    context: &ReadContext,
+    tables: &mut BatchSink,
+) -> Result<Outcome> {
     let options = options(input)?;
     let name = options.get_db_name().map(str::to_string);
-    let mut server = Server::connect(input, options, site)?;
-    database::read(&mut server, name.as_deref(), site, tables)
+    let mut server = Server::connect(input, options, context)?;
+    database::read(&mut server, name.as_deref(), context, tables)
 }
 
 /// What the address says.
@@ -86,7 +90,7 @@ struct Server {
 }
 
 impl Server {
-    fn connect(input: &Input, options: Opts, site: &Site) -> Result<Self> {
+    fn connect(input: &Input, options: Opts, context: &ReadContext) -> Result<Self> {
         let path = input.path().to_path_buf();
         let mut connection = Conn::new(options).map_err(|e| failed(&path, "cannot connect", &e))?;
         let sql = "SELECT UPPER(TABLE_NAME), UPPER(COLUMN_NAME) FROM information_schema.COLUMNS \
@@ -113,8 +117,8 @@ impl Server {
             path,
             connection,
             columns,
-            period: widened(site.period),
-            zone: site.zone,
+            period: widened(context.period),
+            zone: context.zone,
         })
     }
 

@@ -7,13 +7,13 @@
 
 use super::dimensions;
 use super::dimensions::Field;
-use super::plan::Plan;
+use super::row_decoder::RowDecoder;
 use super::samples::{self, Samples};
 use super::sections::{self, Section, Sections};
 use super::statements::{Bad, COLUMNS, ROW, Statements};
 use super::values;
 use crate::error::{Error, Result};
-use crate::source::{BatchSink, Input, Outcome, Site, Status};
+use crate::source::{BatchSink, Input, Outcome, ReadContext, Status};
 
 /// Whether an input is a dump of an LMT database. Its head names the database, or the first of several.
 pub(super) fn probe(head: &[u8]) -> bool {
@@ -28,7 +28,11 @@ pub(super) fn probe(head: &[u8]) -> bool {
 }
 
 /// Appends the rows of a dump.
-pub(super) fn read(input: &Input, site: &Site, tables: &mut BatchSink) -> Result<Outcome> {
+pub(super) fn read(
+    input: &Input,
+    context: &ReadContext,
+    tables: &mut BatchSink,
+) -> Result<Outcome> {
     let sections = sections::find(input)?;
     let mut dump = Dump {
         input,
@@ -37,7 +41,7 @@ pub(super) fn read(input: &Input, site: &Site, tables: &mut BatchSink) -> Result
     };
     let mut any = false;
     for (database, name) in sections.databases.iter().enumerate() {
-        any |= dump.database(&sections, database, name.as_deref(), site, tables)?;
+        any |= dump.database(&sections, database, name.as_deref(), context, tables)?;
     }
     if !any {
         return Err(Error::Unsupported {
@@ -77,7 +81,7 @@ impl Dump<'_> {
         sections: &Sections,
         database: usize,
         name: Option<&str>,
-        site: &Site,
+        context: &ReadContext,
         tables: &mut BatchSink,
     ) -> Result<bool> {
         let of = |table: &'static str, definition| {
@@ -106,7 +110,7 @@ impl Dump<'_> {
                 );
             }
         }
-        let (info, faults) = small.finish(site, name);
+        let (info, faults) = small.finish(context, name);
         self.faults.extend(faults);
         for table in &samples::TABLES {
             if !tables.wants(table.to) {
@@ -119,7 +123,7 @@ impl Dump<'_> {
                 .map(|column| (*column).to_string())
                 .collect();
             let order = order.unwrap_or(all);
-            let mut samples = Samples::new(table, site.period);
+            let mut samples = Samples::new(table, context.period);
             for section in of(table.name, false) {
                 self.samples(section, &order, &info, &mut samples, tables)?;
             }
@@ -185,7 +189,7 @@ impl Dump<'_> {
     ) -> Result<()> {
         let mut text = Statements::new(self.input, section);
         while let Some(columns) = text.next(order) {
-            let mut plan = Plan::new(&columns, samples.table());
+            let mut plan = RowDecoder::new(&columns, samples.table());
             while text.row() {
                 // Rows that surely lie in the buffer need no other look at it.
                 loop {
@@ -292,7 +296,7 @@ mod tests {
 
     fn read_ost(text: &str) -> (arrow::record_batch::RecordBatch, Outcome) {
         let input = Input::from_bytes("dump.sql", text.as_bytes().to_vec());
-        let utc = std::sync::Arc::new(Site::default());
+        let utc = std::sync::Arc::new(ReadContext::default());
         rows("lmt_ost", &input, &utc)
     }
 
@@ -397,11 +401,11 @@ mod tests {
             let data = format!("INSERT INTO `OST_DATA` VALUES\n{};", data.join(",\n"));
             let text = dump("filesystem_lc1", &data).replace("'2018-01-28 03:36:40'", "'x'");
             let input = Input::from_bytes("dump.sql", text.into_bytes());
-            let site = Site {
+            let context = ReadContext {
                 period,
-                ..Site::default()
+                ..ReadContext::default()
             };
-            let (found, outcome) = rows("lmt_ost", &input, &std::sync::Arc::new(site));
+            let (found, outcome) = rows("lmt_ost", &input, &std::sync::Arc::new(context));
             let at = ints(&found, "read_counter")
                 .into_iter()
                 .zip(ints(&found, "time"));

@@ -2,7 +2,7 @@
 //!
 //! The number is hexadecimal. LMT's own OST_ID is no index: it counts targets in the order in which they were first seen.
 
-use crate::source::Site;
+use crate::source::ReadContext;
 
 /// What kind of target a name is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,9 +48,9 @@ impl<'a> Target<'a> {
 }
 
 /// The site's name of the file system that LMT calls `name`: a database's name is `filesystem_` and that of the file system.
-pub(super) fn file_system(site: &Site, name: &str) -> String {
+pub(super) fn file_system(context: &ReadContext, name: &str) -> String {
     let name = name.strip_prefix("filesystem_").unwrap_or(name);
-    site.lmt_file_system(name).to_string()
+    context.lmt_file_system(name).to_string()
 }
 
 #[cfg(test)]
@@ -87,12 +87,12 @@ mod tests {
 
     #[test]
     fn the_site_renames_a_file_system_and_a_database_is_named_after_one() {
-        let site = Site {
+        let context = ReadContext {
             lmt_names: vec![("snx11168".into(), "cscratch".into())],
-            ..Site::default()
+            ..ReadContext::default()
         };
-        assert_eq!(file_system(&site, "snx11168"), "cscratch");
-        assert_eq!(file_system(&site, "filesystem_snx11168"), "cscratch");
-        assert_eq!(file_system(&site, "filesystem_lc1"), "lc1");
+        assert_eq!(file_system(&context, "snx11168"), "cscratch");
+        assert_eq!(file_system(&context, "filesystem_snx11168"), "cscratch");
+        assert_eq!(file_system(&context, "filesystem_lc1"), "lc1");
     }
 }

@@ -219,7 +219,7 @@ pub(super) enum Step {
 
 #[cfg(test)]
 mod tests {
-    use super::super::plan::Plan;
+    use super::super::row_decoder::RowDecoder;
     use super::super::samples::{TABLES, Table};
     use super::super::values::PADDING;
     use super::*;
@@ -237,7 +237,7 @@ mod tests {
     /// were read at a time.
     fn read(text: &str, columns: &[&str], table: &'static Table, apart: bool) -> (Read, usize) {
         let columns: Vec<String> = columns.iter().map(|name| (*name).to_string()).collect();
-        let new = || Plan::new(&columns, table);
+        let new = || RowDecoder::new(&columns, table);
         let (mut plan, mut samples) = (new(), Samples::new(table, Period::default()));
         let (mut read, mut most, mut at) = (Read::default(), 0, 0);
         let mut bytes = text.as_bytes().to_vec();
@@ -397,7 +397,7 @@ mod tests {
     #[test]
     fn rows_are_put_as_far_as_there_is_room() {
         let columns: Vec<String> = TABLES[0].all.iter().map(|name| name.to_string()).collect();
-        let mut plan = Plan::new(&columns, &TABLES[0]);
+        let mut plan = RowDecoder::new(&columns, &TABLES[0]);
         let mut samples = Samples::new(&TABLES[0], Period::default());
         let text = format!(
             "{}{}",

@@ -3,7 +3,7 @@
 use super::database::{self, Database};
 use super::dimensions::Field;
 use crate::error::{Error, Result};
-use crate::source::{BatchSink, Input, Outcome, Site};
+use crate::source::{BatchSink, Input, Outcome, ReadContext};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags};
 use std::collections::HashMap;
@@ -24,7 +24,11 @@ pub(super) fn peek(input: &Input) -> Result<()> {
 }
 
 /// Appends the rows of a copy.
-pub(super) fn read(input: &Input, site: &Site, tables: &mut BatchSink) -> Result<Outcome> {
+pub(super) fn read(
+    input: &Input,
+    context: &ReadContext,
+    tables: &mut BatchSink,
+) -> Result<Outcome> {
     let mut copy = Sqlite::open(input)?;
     copy.check()?;
     let name = copy
@@ -33,7 +37,7 @@ pub(super) fn read(input: &Input, site: &Site, tables: &mut BatchSink) -> Result
         .and_then(|stem| stem.to_str())
         .map(str::to_string);
     let name = name.and_then(|stem| stem.split(['_', '.']).next().map(str::to_string));
-    database::read(&mut copy, name.as_deref(), site, tables)
+    database::read(&mut copy, name.as_deref(), context, tables)
 }
 
 struct Sqlite {

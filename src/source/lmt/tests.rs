@@ -3,9 +3,9 @@
 mod rows;
 
 use super::Lmt;
-use crate::source::{BatchSink, Input, Outcome, Site, Source};
+use crate::source::{BatchSink, Input, Outcome, ReadContext, Source};
 use crate::table::{columns, table};
-pub(super) use rows::{resolved, rows, site};
+pub(super) use rows::{context, resolved, rows};
 
 #[test]
 fn what_is_no_lmt_is_not_taken() {
@@ -42,7 +42,7 @@ fn another_sqlite_database_or_hdf5_file_is_refused_with_the_tables_that_it_lacks
         "{error}"
     );
     let error = Lmt
-        .reader(site())
+        .reader(context())
         .read(&input, 1, None, &mut BatchSink::default())
         .unwrap_err()
         .to_string();

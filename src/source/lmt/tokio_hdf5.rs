@@ -9,7 +9,7 @@ use super::hdf5::{Block, File, Matrix, append, whole};
 use super::names::{Kind, Target, file_system};
 use super::samples::{NULL, widened};
 use crate::error::Result;
-use crate::source::{BatchSink, Outcome, Period, Site, Status};
+use crate::source::{BatchSink, Outcome, Period, ReadContext, Status};
 
 /// Rows that are read at a time: an hour.
 const ROWS: usize = 720;
@@ -18,12 +18,12 @@ const ROWS: usize = 720;
 const STEP: i64 = 5_000_000;
 
 /// Appends the rows of a file.
-pub(super) fn read(file: &File, site: &Site, tables: &mut BatchSink) -> Result<Outcome> {
+pub(super) fn read(file: &File, context: &ReadContext, tables: &mut BatchSink) -> Result<Outcome> {
     let mut series = Series {
         file,
-        site,
+        context,
         fs: None,
-        period: widened(site.period),
+        period: widened(context.period),
         faults: vec![],
     };
     series.fs = series.find_file_system()?;
@@ -44,7 +44,7 @@ pub(super) fn read(file: &File, site: &Site, tables: &mut BatchSink) -> Result<O
 
 struct Series<'a> {
     file: &'a File,
-    site: &'a Site,
+    context: &'a ReadContext,
     /// The file system of servers, whose names do not tell it.
     fs: Option<String>,
     period: Period,
@@ -69,14 +69,14 @@ impl<'a> Series<'a> {
                         .iter()
                         .find_map(|name| Target::parse(name).map(|t| t.fs))
                 {
-                    return Ok(Some(file_system(self.site, fs)));
+                    return Ok(Some(file_system(self.context, fs)));
                 }
             }
         }
         Ok(self
             .file
             .file_system()
-            .map(|name| file_system(self.site, name)))
+            .map(|name| file_system(self.context, name)))
     }
 
     /// Stamps of a group; none if there is no such group.
@@ -446,7 +446,7 @@ impl<'a> Series<'a> {
     /// A target's file system and index; what is none is told once.
     fn target(&mut self, name: &str, kind: Kind, tell: bool) -> Option<(String, i32)> {
         match Target::parse(name).and_then(|target| target.of(kind)) {
-            Some(target) => Some((file_system(self.site, target.fs), target.index)),
+            Some(target) => Some((file_system(self.context, target.fs), target.index)),
             None => {
                 if tell && kind == Kind::Ost && self.faults.len() < 10 {
                     self.faults.push(format!(

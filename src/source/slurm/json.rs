@@ -7,7 +7,7 @@ use super::clock::Moment;
 use super::record::{Expansion, Record, Task};
 use super::value::{Id, State, Tres, state};
 use crate::error::{Error, Result};
-use crate::source::{BatchSink, Input, Outcome, Site, Status};
+use crate::source::{BatchSink, Input, Outcome, ReadContext, Status};
 use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 use std::borrow::Cow;
@@ -20,9 +20,13 @@ const NO_VALUE: i64 = 0xffff_fffe;
 const INFINITE: i64 = 0xffff_ffff;
 
 /// Appends the records of a dump, job by job.
-pub(super) fn read(input: &Input, site: &Site, tables: &mut BatchSink) -> Result<Outcome> {
+pub(super) fn read(
+    input: &Input,
+    context: &ReadContext,
+    tables: &mut BatchSink,
+) -> Result<Outcome> {
     let mut dump = Dump {
-        site,
+        context,
         tables,
         expansion: Expansion::default(),
         jobs: 0,
@@ -78,7 +82,7 @@ pub(super) fn read(input: &Input, site: &Site, tables: &mut BatchSink) -> Result
 }
 
 struct Dump<'a> {
-    site: &'a Site,
+    context: &'a ReadContext,
     tables: &'a mut BatchSink,
     expansion: Expansion,
     jobs: u64,
@@ -281,7 +285,7 @@ impl Dump<'_> {
             submit_line: text(&job["submit_line"]),
             ..Record::default()
         };
-        record.push(self.site.period, &mut self.expansion, self.tables);
+        record.push(self.context.period, &mut self.expansion, self.tables);
         for step in job["steps"].as_array().into_iter().flatten() {
             self.step(step, id);
         }
@@ -355,7 +359,7 @@ impl Dump<'_> {
             submit_line: text(&step["submit_line"]),
             ..Record::default()
         };
-        record.push(self.site.period, &mut self.expansion, self.tables);
+        record.push(self.context.period, &mut self.expansion, self.tables);
     }
 }
 

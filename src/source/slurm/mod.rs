@@ -22,7 +22,7 @@ mod tests;
 mod text;
 mod value;
 
-use super::{BatchSink, Hints, Input, Outcome, Peek, Reader, RowMerger, Site, Source};
+use super::{BatchSink, Hints, Input, Outcome, Peek, ReadContext, Reader, RowMerger, Source};
 use crate::error::{Error, Result};
 use split::Layout;
 use std::path::Path;
@@ -98,8 +98,8 @@ impl Source for Slurm {
         Ok(Peek::Dump)
     }
 
-    fn reader(&self, site: Arc<Site>) -> Box<dyn Reader> {
-        Box::new(SlurmReader { site })
+    fn reader(&self, context: Arc<ReadContext>) -> Box<dyn Reader> {
+        Box::new(SlurmReader { context })
     }
 
     fn row_merger(&self, table: &str) -> Option<Box<dyn RowMerger>> {
@@ -129,7 +129,7 @@ fn is_fixed_width(line: &str) -> bool {
 }
 
 struct SlurmReader {
-    site: Arc<Site>,
+    context: Arc<ReadContext>,
 }
 
 impl Reader for SlurmReader {
@@ -141,13 +141,13 @@ impl Reader for SlurmReader {
         tables: &mut BatchSink,
     ) -> Result<Outcome> {
         if input.is_server() {
-            return sacct_command::read(&self.site, tables);
+            return sacct_command::read(&self.context, tables);
         }
         let mut head = vec![];
         input.read_at(0, input.len().min(4096) as usize, &mut head)?;
         match is_json(&head) {
-            true => json::read(input, &self.site, tables),
-            false => text::read(input, &self.site, tables),
+            true => json::read(input, &self.context, tables),
+            false => text::read(input, &self.context, tables),
         }
     }
 }

@@ -419,6 +419,6 @@ impl Row<'_> {
 }
 
 /// Reads what times stand for once for a whole input.
-pub(super) fn clock(site: &crate::source::Site, input: &crate::source::Input) -> Clock {
-    Clock::new(site.zone, input.modified())
+pub(super) fn clock(context: &crate::source::ReadContext, input: &crate::source::Input) -> Clock {
+    Clock::new(context.zone, input.modified())
 }

@@ -2,7 +2,7 @@
 
 use super::text;
 use crate::error::{Error, Result};
-use crate::source::{BatchSink, Hints, Input, Outcome, Site};
+use crate::source::{BatchSink, Hints, Input, Outcome, ReadContext};
 use chrono::{DateTime, Utc};
 use std::io::{Read, Seek};
 use std::process::{Command, Stdio};
@@ -22,14 +22,14 @@ const COLUMNS: &str = "Cluster,JobID,JobIDRaw,User,UID,Account,Partition,QOS,Sta
 ///
 /// # Errors
 /// [`Error::Invalid`] if the period has no begin, [`Error::Io`] if there is no sacct or it fails.
-pub(super) fn read(site: &Site, tables: &mut BatchSink) -> Result<Outcome> {
-    let Some(from) = site.period.from else {
+pub(super) fn read(context: &ReadContext, tables: &mut BatchSink) -> Result<Outcome> {
+    let Some(from) = context.period.from else {
         return Err(Error::Invalid(
             "sacct is asked for a period: give --from DATE, and --to DATE if not until now".into(),
         ));
     };
     let cannot = |what, e| Error::io(ADDRESS, what, e);
-    let printed = match &site.temp {
+    let printed = match &context.temp {
         Some(directory) => tempfile::tempfile_in(directory),
         None => tempfile::tempfile(),
     };
@@ -52,7 +52,7 @@ pub(super) fn read(site: &Site, tables: &mut BatchSink) -> Result<Outcome> {
         "\x1f",
     ]);
     command.args(["--starttime", &local(from), "--format", COLUMNS]);
-    if let Some(to) = site.period.to {
+    if let Some(to) = context.period.to {
         command.args(["--endtime", &local(to)]);
     }
     let child = command
@@ -81,14 +81,14 @@ pub(super) fn read(site: &Site, tables: &mut BatchSink) -> Result<Outcome> {
         .rewind()
         .map_err(|e| cannot("cannot read what it printed", e))?;
     let input = Input::from_file(ADDRESS, printed)?;
-    let site = Site {
+    let context = ReadContext {
         zone: chrono_tz::UTC,
         hints: Hints::default(),
         // Its times are in our zone: there is nothing to say of them.
         local_times: Arc::default(),
-        ..site.clone()
+        ..context.clone()
     };
-    text::read(&input, &site, tables)
+    text::read(&input, &context, tables)
 }
 
 fn local(micros: i64) -> String {

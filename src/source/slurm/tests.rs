@@ -13,7 +13,7 @@ fn read(texts: &[&str]) -> Read {
         .iter()
         .map(|text| Input::from_bytes("dump.psv", text.as_bytes().to_vec()))
         .collect();
-    read_with(Site::default(), &inputs).unwrap()
+    read_with(ReadContext::default(), &inputs).unwrap()
 }
 
 #[test]
@@ -100,7 +100,7 @@ fn a_header_may_come_again_and_columns_may_be_new_to_us() {
 fn a_dump_without_a_single_record_is_an_error_and_an_empty_one_is_none() {
     let failed = |text: &str| {
         let input = Input::from_bytes("dump.psv", text.as_bytes().to_vec());
-        read_with(Site::default(), &[input])
+        read_with(ReadContext::default(), &[input])
             .map(|read| read.outcomes[0].clone())
             .map_err(|e| e.to_string())
     };

@@ -8,7 +8,7 @@ use super::record::{Expansion, Record, clock};
 use super::split::{Layout, Piece, pieces};
 use super::value::{self, Tres};
 use crate::error::{Error, Result};
-use crate::source::{BatchSink, Input, Outcome, Site, Status};
+use crate::source::{BatchSink, Input, Outcome, ReadContext, Status};
 use std::borrow::Cow;
 
 /// Bytes that are read at once.
@@ -73,18 +73,18 @@ impl Layout {
     }
 
     /// The layout of lines without a header, which has to be said beforehand.
-    fn of_site(site: &Site, first: &str, input: &Input) -> Result<Self> {
+    fn of_site(context: &ReadContext, first: &str, input: &Input) -> Result<Self> {
         let refuse = |reason: String| Error::Malformed {
             path: input.path().into(),
             region: "line 1".into(),
             at: None,
             reason,
         };
-        if site.hints.slurm_columns.is_empty() {
+        if context.hints.slurm_columns.is_empty() {
             let reason = "no header with sacct's column names; name the columns with --slurm-columns JobID,JobIDRaw,..";
             return Err(refuse(reason.into()));
         }
-        let names: Vec<&str> = site
+        let names: Vec<&str> = context
             .hints
             .slurm_columns
             .iter()
@@ -95,7 +95,7 @@ impl Layout {
                 "--slurm-columns: sacct has no column `{unknown}`"
             )));
         }
-        let given = site.hints.slurm_delimiter.as_deref();
+        let given = context.hints.slurm_delimiter.as_deref();
         let usual = ["|", "\x1f", "\t", ";", ",", "^", "~", "!"];
         let fits = |delimiter: &&str| first.matches(*delimiter).count() + 1 >= names.len();
         let delimiter = given
@@ -136,11 +136,15 @@ pub(super) fn is_record(line: &str) -> bool {
 }
 
 /// Appends the records of a dump.
-pub(super) fn read(input: &Input, site: &Site, tables: &mut BatchSink) -> Result<Outcome> {
+pub(super) fn read(
+    input: &Input,
+    context: &ReadContext,
+    tables: &mut BatchSink,
+) -> Result<Outcome> {
     let mut reader = Text {
         input,
-        site,
-        clock: clock(site, input),
+        context,
+        clock: clock(context, input),
         expansion: Expansion::default(),
         layout: None,
         line: 0,
@@ -221,7 +225,7 @@ enum Next {
 
 struct Text<'i> {
     input: &'i Input,
-    site: &'i Site,
+    context: &'i ReadContext,
     clock: Clock,
     expansion: Expansion,
     layout: Option<Layout>,
@@ -311,7 +315,7 @@ impl Text<'_> {
             }
             let layout = match self.layout.take() {
                 Some(layout) => layout,
-                None => Layout::of_site(self.site, line, self.input)?,
+                None => Layout::of_site(self.context, line, self.input)?,
             };
             let found = self.take(&layout, text, at, end, last, &mut taken, tables);
             self.layout = Some(layout);
@@ -464,7 +468,7 @@ impl Text<'_> {
         let mut record = self.parse(layout, taken)?;
         self.records += 1;
         self.without_id += u64::from(record.id.job_id < 0);
-        record.push(self.site.period, &mut self.expansion, tables);
+        record.push(self.context.period, &mut self.expansion, tables);
         taken.spare.extend(record.resources());
         Ok(())
     }
@@ -491,7 +495,7 @@ impl Text<'_> {
 
     fn outcome(self) -> Result<Outcome> {
         if self.clock.met_local {
-            self.site.note_local_times();
+            self.context.note_local_times();
         }
         let mut why = vec![];
         if self.layout.is_none() || self.records == 0 && self.failures > 0 {
@@ -532,7 +536,7 @@ impl Text<'_> {
         if self.clock.met_skipped {
             why.push(format!(
                 "times in an hour that {} does not have are left out; is that the zone of the dump?",
-                self.site.zone
+                self.context.zone
             ));
         }
         if self.clock.met_relative {

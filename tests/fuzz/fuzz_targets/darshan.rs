@@ -2,7 +2,7 @@
 #![no_main]
 
 use iolode::source::darshan::Darshan;
-use iolode::source::{Input, Site, Source, BatchSink};
+use iolode::source::{Input, ReadContext, Source, BatchSink};
 use libfuzzer_sys::fuzz_target;
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ fuzz_target!(|data: &[u8]| {
     let _ = Darshan.peek(&input);
     let mut tables = BatchSink::new(Darshan.tables().iter().copied()).unwrap();
     let outcome = Darshan
-        .reader(Arc::new(Site::default()))
+        .reader(Arc::new(ReadContext::default()))
         .read(&input, 1, None, &mut tables);
     for builder in tables.builders() {
         assert!(

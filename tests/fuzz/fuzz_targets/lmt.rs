@@ -2,7 +2,7 @@
 #![no_main]
 
 use iolode::source::lmt::Lmt;
-use iolode::source::{Input, Site, Source, BatchSink};
+use iolode::source::{Input, ReadContext, Source, BatchSink};
 use libfuzzer_sys::fuzz_target;
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ fuzz_target!(|data: &[u8]| {
     }
     let mut tables = BatchSink::new(Lmt.tables().iter().copied()).unwrap();
     let _ = Lmt
-        .reader(Arc::new(Site::default()))
+        .reader(Arc::new(ReadContext::default()))
         .read(&input, 1, None, &mut tables);
     for (name, builder) in Lmt.tables().iter().zip(tables.builders()) {
         let rows = builder.finish().unwrap();

@@ -2,7 +2,7 @@
 #![no_main]
 
 use iolode::source::slurm::Slurm;
-use iolode::source::{Input, Site, Source, BatchSink};
+use iolode::source::{Input, ReadContext, Source, BatchSink};
 use libfuzzer_sys::fuzz_target;
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ fuzz_target!(|data: &[u8]| {
     }
     let mut tables = BatchSink::new(Slurm.tables().iter().copied()).unwrap();
     let _ = Slurm
-        .reader(Arc::new(Site::default()))
+        .reader(Arc::new(ReadContext::default()))
         .read(&input, 1, None, &mut tables);
     for (name, builder) in Slurm.tables().iter().zip(tables.builders()) {
         let rows = builder.finish().unwrap();

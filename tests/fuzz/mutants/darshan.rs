@@ -8,7 +8,7 @@ use crate::random::Random;
 use iolode::source::darshan::Darshan;
 use iolode::source::darshan::header::Compression;
 use iolode::source::darshan::log::{Log, ModuleSet};
-use iolode::source::{BatchSink, Input, Site, Source, Status};
+use iolode::source::{BatchSink, Input, ReadContext, Source, Status};
 use std::sync::Arc;
 
 crate::tests! {
@@ -25,7 +25,7 @@ fn no_mutant_of_a_real_log_panics_or_takes_memory_without_measure() {
     let [compressed, plain] = small_logs(real_logs());
     let mutants = variable("IOLODE_MUTANTS", MUTANTS);
     let mut random = Random::new(variable("IOLODE_SEED", 1), 0);
-    let mut reader = Darshan.reader(Arc::new(Site::default()));
+    let mut reader = Darshan.reader(Arc::new(ReadContext::default()));
     let mut outcomes = [0usize; 4];
     for mutant in 0..mutants {
         // In turns: compressed bytes exercise header and streams, plain ones the counts in the records.

@@ -2,7 +2,7 @@
 //! file whole.
 
 use super::variable;
-use crate::lmt_files::{DUMP, H5LMT, SQLITE, TOKIO, real, site, sorted};
+use crate::lmt_files::{DUMP, H5LMT, SQLITE, TOKIO, context, real, sorted};
 use crate::random::Random;
 use iolode::source::lmt::Lmt;
 use iolode::source::{BatchSink, Input, Source, Status};
@@ -110,7 +110,7 @@ fn check(name: &str, whole: &[u8], mutants: u64, text: bool) {
         let size = bytes.len();
         let mut tables = BatchSink::new(Lmt.tables().iter().copied()).unwrap();
         match Lmt
-            .reader(site())
+            .reader(context())
             .read(&Input::from_bytes(name, bytes), 1, None, &mut tables)
         {
             Ok(outcome) => {
@@ -174,7 +174,7 @@ fn a_text_that_is_cut_is_never_whole() {
     for (name, whole) in [("dump.sql", dump), ("recording.log", recording)] {
         let read = |bytes: &[u8]| {
             let mut tables = BatchSink::new(Lmt.tables().iter().copied()).unwrap();
-            Lmt.reader(site()).read(
+            Lmt.reader(context()).read(
                 &Input::from_bytes(name, bytes.to_vec()),
                 1,
                 None,

@@ -124,9 +124,12 @@ fn a_name_that_has_no_rows_is_told_on_stderr_and_is_no_error() {
         "{run:?}"
     );
     run.ok();
-    // Without a name there is nothing to say, and with rows neither.
     let run = ask(&["ost_load", "--to", "2000-01-01", "--format", "csv"]);
-    assert_eq!(run.stderr, "");
+    assert_eq!(
+        run.stderr,
+        "note: nothing in the lake fits the period and the other conditions\n"
+    );
+    // With rows there is nothing to say.
     let run = ask(&["ost_load", "--fs", &fs, "--format", "csv"]);
     assert_eq!(run.stderr, "");
     assert!(run.ok().lines().count() > 1);

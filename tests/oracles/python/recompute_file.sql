@@ -147,8 +147,8 @@ create or replace table file as
             sum(opens)::bigint as opens, sum(seeks)::bigint as seeks, sum(syncs)::bigint as syncs,
             if(bool_or(rank < 0) filter (bytes_read > 0) and any_value(nprocs) > 1, null, least(count(distinct rank) filter (bytes_read > 0), any_value(nprocs))) as readers,
             if(bool_or(rank < 0) filter (bytes_written > 0) and any_value(nprocs) > 1, null, least(count(distinct rank) filter (bytes_written > 0), any_value(nprocs))) as writers,
-            max(read_start + if(rank < 0 and nprocs > 1, if(all_time > 0, greatest(slowest_rank_time, 0) * greatest(read_time, 0) / all_time, 0), greatest(read_time, 0))) filter (read_start > 0) as read_busy_end,
-            max(write_start + if(rank < 0 and nprocs > 1, if(all_time > 0, greatest(slowest_rank_time, 0) * greatest(write_time, 0) / all_time, 0), greatest(write_time, 0))) filter (write_start > 0) as write_busy_end
+            least(max(read_start + if(rank < 0 and nprocs > 1, if(all_time > 0, greatest(slowest_rank_time, 0) * greatest(read_time, 0) / all_time, 0), greatest(read_time, 0))) filter (read_start > 0), min(read_start) filter (read_start > 0) + fsum(read_time) filter (read_time >= 0)) as read_busy_end,
+            least(max(write_start + if(rank < 0 and nprocs > 1, if(all_time > 0, greatest(slowest_rank_time, 0) * greatest(write_time, 0) / all_time, 0), greatest(write_time, 0))) filter (write_start > 0), min(write_start) filter (write_start > 0) + fsum(write_time) filter (write_time >= 0)) as write_busy_end
         from used group by all),
     low as (
         select log_id, record_id,

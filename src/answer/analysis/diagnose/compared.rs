@@ -44,7 +44,7 @@ pub(super) async fn gather(
         return Ok(None);
     };
     #[derive(Deserialize)]
-    struct Row {
+    struct JsonRow {
         name: String,
         value: Option<f64>,
         app_others: i64,
@@ -72,7 +72,7 @@ pub(super) async fn gather(
         known.log_id,
         numbers.join(", ")
     );
-    let found: Vec<Row> = rows(engine, &sql).await?;
+    let found: Vec<JsonRow> = rows(engine, &sql).await?;
     let compared = COMPARED.into_iter().filter_map(|name| {
         let row = found.iter().find(|row| row.name == name)?;
         Some(Compared {
@@ -138,10 +138,12 @@ pub(super) fn block(job: &Job, direction: &'static str) -> Option<Block> {
         cells.extend((month >= FEW).then(|| percentile(&number.month)));
         table.push(cells);
     }
-    table.notes.push(
-        "P26: 26 % of the other jobs have a smaller value; in brackets: how many others there are"
-            .into(),
-    );
+    if own >= FEW || month >= FEW {
+        table.notes.push(
+            "P26: 26 % of the other jobs have a smaller value; in brackets: how many others there are"
+                .into(),
+        );
+    }
     Some(Block::Table(table))
 }
 

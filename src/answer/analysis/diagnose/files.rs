@@ -41,9 +41,10 @@ pub(super) fn busiest(job: &Job) -> Option<Block> {
             Column::new("path", "file", "", "Its path"),
         ],
     );
+    let is_mixed = job.sum(|t| t.incomplete) > 0;
     for file in files {
         table.push(vec![
-            Cell::share(Some(file.time() / all)),
+            Cell::share((!is_mixed).then(|| file.time() / all)),
             Cell::seconds(file.time()),
             Cell::seconds(file.read_time),
             Cell::seconds(file.write_time),
@@ -53,9 +54,9 @@ pub(super) fn busiest(job: &Job) -> Option<Block> {
         ]);
     }
     table.notes.push(
-        match job.sum(|t| t.incomplete) {
-            0 => "share: of the I/O time of all files",
-            _ => "share: of the I/O time of all files, which is of MPI-IO calls where POSIX records are incomplete",
+        match is_mixed {
+            false => "share: of the I/O time of all files",
+            true => "no shares: the times of files whose POSIX records are incomplete are of MPI-IO calls, those of others of POSIX calls, and do not compare",
         }
         .into(),
     );
@@ -111,9 +112,9 @@ fn by_busy_times(job: &Job, direction: &str, window: &Flow, busy: &Flow) -> Opti
     let same = first.map(|file| file.record_id)
         == window.critical_files.first().map(|file| file.record_id);
     let times = format!(
-        "{direction}: laid from each file's first access on, the times that processes spent in the files cover {} of the {} in which one was in use",
-        seconds(busy.critical_time),
-        seconds(window.critical_time)
+        "{direction}: of the {} in which a file was in use, processes were busy in them for at most {}, by the times that they spent there",
+        seconds(window.critical_time),
+        seconds(busy.critical_time)
     );
     match (same, busy.critical_time < 0.5 * window.critical_time) {
         (true, false) => None,
@@ -128,9 +129,14 @@ fn by_busy_times(job: &Job, direction: &str, window: &Flow, busy: &Flow) -> Opti
 fn list(job: &Job, direction: &str, flow: &Flow, heading: &str, notes: Vec<String>) -> Block {
     let mut table = Table::new(
         format!(
-            "{heading} {} of {} cover {}",
+            "{heading} {} of {} {} {}",
             count(flow.critical_files.len() as u64),
             counted(flow.files, "file", "files"),
+            if flow.critical_files.len() == 1 {
+                "covers"
+            } else {
+                "cover"
+            },
             seconds(flow.critical_time)
         ),
         vec![
@@ -178,7 +184,8 @@ fn list(job: &Job, direction: &str, flow: &Flow, heading: &str, notes: Vec<Strin
     }
     table.notes = notes;
     table.notes.push(
-        "time: the file was in use, and none that comes before it in the sweep (IOMiner, algorithm 2)".into(),
+        "time: covered by this file and by none before it in the sweep (IOMiner, algorithm 2)"
+            .into(),
     );
     Block::Table(table)
 }

@@ -1,6 +1,6 @@
 //! A job as its page sees it: its logs, its sums, its files, and what follows from them.
 
-use crate::engine::rules::sentence::Row;
+use crate::engine::rules::sentence::JsonRow;
 use crate::math::intervals::union_length;
 use crate::text::amount::share;
 use chrono::{DateTime, SecondsFormat, Utc};
@@ -47,6 +47,23 @@ pub(super) struct Log {
     pub(super) error: Option<String>,
     #[serde(default)]
     pub(super) modules: Vec<String>,
+}
+
+impl Log {
+    /// Whether damage may have taken records of files. Traces of DXT lie behind those of all modules but DAOS's in a log, and count in no sum.
+    pub(super) fn is_damaged(&self) -> bool {
+        self.status == "damaged" && !self.has_lost_traces()
+    }
+
+    /// Whether damage begins in the traces of DXT.
+    pub(super) fn has_lost_traces(&self) -> bool {
+        let why = self.error.as_deref().unwrap_or_default();
+        let has_later_records = self
+            .modules
+            .iter()
+            .any(|name| name == "DFS" || name == "DAOS");
+        self.status == "damaged" && why.starts_with("DXT_") && !has_later_records
+    }
 }
 
 /// Sums over the files of a log, streams left out. What no file has is None.
@@ -113,12 +130,15 @@ pub(super) struct Slowest {
 }
 
 /// Time in MPI-IO calls, s. The POSIX calls below them are a part of it.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 pub(super) struct InMpiio {
-    /// Of all processes, added up.
+    /// Of all processes, added up; and by direction.
     pub(super) time: f64,
-    /// Of the slowest process, as in [`Slowest`].
-    pub(super) slowest: f64,
+    pub(super) read: f64,
+    pub(super) write: f64,
+    pub(super) meta: f64,
+    /// Of the slowest process.
+    pub(super) slowest: Slowest,
 }
 
 /// The files of the job in one direction, laid beside each other in time.
@@ -186,10 +206,10 @@ pub(super) struct Job {
     /// By direction; none unless all is asked for.
     pub(super) compared: BTreeMap<&'static str, Vec<Compared>>,
     /// Rows of `root_causes` and of `advice`.
-    pub(super) causes: Vec<Row>,
-    pub(super) habits: Vec<Row>,
+    pub(super) causes: Vec<JsonRow>,
+    pub(super) habits: Vec<JsonRow>,
     /// Of `directory_facts` and `burst_facts`, each with the `causes` that it meets.
-    pub(super) own: Vec<Row>,
+    pub(super) own: Vec<JsonRow>,
     pub(super) others: Others,
     pub(super) striping: Vec<Striping>,
 }
@@ -234,7 +254,7 @@ pub(super) struct Rank {
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Others {
     /// Of `job_facts`, `mdt_facts` and `node_facts`, each with the `causes` that it meets.
-    pub(super) facts: Vec<Row>,
+    pub(super) facts: Vec<JsonRow>,
     pub(super) neighbours: Vec<Neighbour>,
     /// The lake has nothing but logs of this job: nobody can be seen beside it.
     pub(super) is_alone: bool,
@@ -286,13 +306,13 @@ impl Job {
 
     /// What a process can save at most in a direction, or in all: the time of the slowest one, waiting in MPI-IO for others included.
     pub(super) fn at_most(&self, direction: Option<&str>) -> f64 {
-        let slowest = match direction {
-            Some("read") => self.slowest.read,
-            Some(_) => self.slowest.write,
-            None => self.slowest.all,
+        let of = |slowest: &Slowest| match direction {
+            Some("read") => slowest.read,
+            Some(_) => slowest.write,
+            None => slowest.all,
         };
-        let in_mpiio = self.in_mpiio.as_ref();
-        in_mpiio.map_or(slowest, |mpiio| slowest.max(mpiio.slowest))
+        let in_mpiio = self.in_mpiio.as_ref().map(|mpiio| of(&mpiio.slowest));
+        of(&self.slowest).max(in_mpiio.unwrap_or(0.0))
     }
 
     /// Part of it in a direction.
@@ -310,24 +330,47 @@ impl Job {
         self.logs.iter().filter_map(|log| log.run_time).sum()
     }
 
-    /// How much of the run time processes wait in MPI-IO calls, if it is much of it and little of that is I/O.
-    pub(super) fn waits(&self) -> Option<String> {
-        let (in_mpiio, all) = (self.in_mpiio.as_ref()?.time, self.process_seconds());
+    /// How much of the run time processes wait in MPI-IO calls, if it is much of it and little of that is I/O; and what to do.
+    pub(super) fn waits(&self) -> Option<(String, &'static str)> {
+        let (in_mpiio, all) = (self.in_mpiio.as_ref()?, self.process_seconds());
+        let time = in_mpiio.time;
         let is_whole = !self.is_damaged() && !self.is_partial();
-        let is_much =
-            all > 0.0 && in_mpiio >= WAITING * all && in_mpiio >= BEYOND_IO * self.io_time();
-        (is_whole && is_much).then(|| {
+        let is_much = all > 0.0 && time >= WAITING * all && time >= BEYOND_IO * self.io_time();
+        let most = match in_mpiio.read > in_mpiio.write {
+            true => ("reading", in_mpiio.read),
+            false => ("writing", in_mpiio.write),
+        };
+        let collective = self.sum(|t| t.coll_read + t.coll_write);
+        let independent = self.sum(|t| t.indep_read + t.indep_write);
+        let (why, advice) = match (collective, independent) {
+            (0, _) => (
+                "independent calls wait for the locks of a file that others write, or for a busy server",
+                "Make calls of small pieces collective",
+            ),
+            (_, 0) => (
+                "they wait for each other, for data that they exchange, or for locks",
+                "Its calls are collective: let more processes move the bytes, in fewer rounds (`cb_nodes`, `cb_buffer_size`)",
+            ),
+            _ => (
+                "they wait for each other, for data that they exchange, or for locks",
+                "Collective calls: let more processes move the bytes, in fewer rounds (`cb_nodes`, `cb_buffer_size`); independent ones of small pieces: make them collective",
+            ),
+        };
+        let said = || {
             format!(
-                "processes spend {} of their run time in MPI-IO calls and {} in the POSIX calls below: they wait for each other, for data that they exchange, or for locks. Collective calls: let more processes move the bytes, in fewer rounds (`cb_nodes`, `cb_buffer_size`); independent ones of small pieces: make them collective",
-                share(in_mpiio / all),
+                "processes spend {} of their run time in MPI-IO calls ({} of that {}) and {} in the POSIX calls below: {why}",
+                share(time / all),
+                share(most.1 / time),
+                most.0,
                 share(self.io_time() / all)
             )
-        })
+        };
+        (is_whole && is_much).then(|| (said(), advice))
     }
 
     /// Whether damage may have taken any of its records.
     pub(super) fn is_damaged(&self) -> bool {
-        self.logs.iter().any(|log| log.status == "damaged")
+        self.logs.iter().any(Log::is_damaged)
     }
 
     /// Whether Darshan had no room for some of its records.
@@ -382,7 +425,7 @@ impl Job {
         let flows = self.flows.iter().map(|((direction, kind), flow)| {
             json!({"direction": direction, "interval": kind, "flow": flow})
         });
-        json!({
+        let mut facts = json!({
             "logs": self.logs,
             "totals": self.totals,
             "slowest": self.slowest,
@@ -399,7 +442,9 @@ impl Job {
             "own": self.own,
             "others": self.others,
             "striping": self.striping,
-        })
+        });
+        exact(&mut facts);
+        facts
     }
 
     pub(super) fn flow(&self, direction: &'static str, kind: &'static str) -> Option<&Flow> {
@@ -448,4 +493,22 @@ fn stamp<S: serde::Serializer>(
 ) -> std::result::Result<S::Ok, S::Error> {
     let text = time.map(|time| time.to_rfc3339_opts(SecondsFormat::AutoSi, true));
     text.serialize(to)
+}
+
+/// Ids as text: they exceed the whole numbers that JSON's readers keep. And lists of met rules without those that are not.
+fn exact(value: &mut Value) {
+    match value {
+        Value::Array(values) => values.iter_mut().for_each(exact),
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                match (name.as_str(), &mut *value) {
+                    ("log_id" | "record_id", Value::Number(id)) => *value = id.to_string().into(),
+                    ("causes", Value::Array(causes)) => causes.retain(|cause| !cause.is_null()),
+                    _ => {}
+                }
+                exact(value);
+            }
+        }
+        _ => {}
+    }
 }

@@ -140,9 +140,9 @@ pub(super) fn block(job: &Job) -> Option<Block> {
             && records > 0
         {
             notes.push(format!(
-                "HDF5: {} of {} asked for collective MPI-IO",
+                "HDF5: {} of {} use collective MPI-IO",
                 count(collective.max(0) as u64),
-                counted(records, "record of datasets", "records of datasets")
+                counted(records, "dataset", "datasets")
             ));
         }
     }
@@ -190,6 +190,10 @@ pub(super) fn block(job: &Job) -> Option<Block> {
             job.known(|t| t.below_written),
         ),
     ] {
+        // Of files whose records of POSIX are incomplete it is not known.
+        if job.sum(|t| t.incomplete) > 0 {
+            continue;
+        }
         notes.extend(amplification(done, asked.unwrap_or(0), below.unwrap_or(0)));
     }
     table.notes = notes;

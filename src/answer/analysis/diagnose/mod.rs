@@ -6,20 +6,20 @@
 //!
 //! | file | what it is |
 //! |---|---|
-//! | `facts` | asks the lake |
+//! | `load` | asks the lake |
 //! | `job` | what is known, and what follows from it |
 //! | `time`, `layers`, `files`, `requests`, `compared`, `others` | the parts of the page |
 //!
 //! # Adding a part
 //! One function `block(job: &Job) -> Block` in a file of its own, and one line in `blocks`, at its place on the page. What it needs of the lake is asked for in
-//! `facts::gather`, or in a `gather` beside the block, kept in `job::Job`, and named in `rests_on`. A new rule needs nothing here
+//! `load::gather`, or in a `gather` beside the block, kept in `job::Job`, with `Job::facts` for JSON, and named in `rests_on`. A new rule needs nothing here
 //! (`engine::rules`).
 
 mod compared;
-mod facts;
 mod files;
 mod job;
 mod layers;
+mod load;
 mod others;
 mod requests;
 mod time;
@@ -31,8 +31,8 @@ use crate::error::{Error, Result};
 use crate::text::amount::{count, counted, seconds};
 use chrono::{DateTime, SecondsFormat, Utc};
 use chrono_tz::Tz;
-use facts::Asked;
 use job::{Job, Log, span};
+use load::Asked;
 
 /// Notes of a page that is not long.
 const FEW_NOTES: usize = 3;
@@ -55,10 +55,10 @@ pub async fn answers(
         (_, Some(log)) => vec![Asked::Log(log)],
         (Some(job), None) => vec![Asked::Job(job)],
         (None, None) => {
-            let ids = facts::ids(&engine, FEW_JOBS).await?;
+            let ids = load::ids(&engine, FEW_JOBS).await?;
             let ids = ids.ok_or_else(|| {
                 Error::Invalid(format!(
-                    "diagnose needs --job or --log where there are more than {FEW_JOBS} jobs"
+                    "diagnose needs --job or --log where there are more than {FEW_JOBS} jobs; `iolode sql -c \"select job_id, app, nprocs, start_time from darshan_log\"`, with the same --lake or --logs, lists them"
                 ))
             })?;
             ids.into_iter().map(Asked::Job).collect()
@@ -66,7 +66,7 @@ pub async fn answers(
     };
     let mut jobs = vec![];
     for asked in asked {
-        jobs.extend(facts::jobs(&engine, asked, long).await?);
+        jobs.extend(load::jobs(&engine, asked, long).await?);
     }
     if let (Some(job), Some(log)) = (job, log)
         && jobs.iter().any(|found| found.job_id != job)
@@ -87,7 +87,7 @@ pub async fn answers(
     Ok(answers.collect())
 }
 
-/// Views and named queries; the tables of Darshan's modules are those behind `darshan_file`.
+/// Views and named queries; the tables of Darshan's modules, behind `darshan_file`, and `lake_input` are not listed.
 fn rests_on(long: bool) -> Vec<&'static str> {
     let mut names = vec![
         "job",
@@ -147,6 +147,7 @@ fn blocks(job: &Job, long: bool, zone: Tz) -> Vec<Block> {
         run_time: job.run_time(),
         is_damaged: job.is_damaged(),
         is_partial: job.is_partial(),
+        is_mixed: job.sum(|t| t.incomplete) > 0,
         waits: job.waits(),
         at_most: &|direction| job.at_most(direction),
         side_by_side: &job.side_by_side(),
@@ -232,7 +233,7 @@ fn head(job: &Job, zone: Tz) -> Block {
             count_logs(|log| log.partial == Some(true)),
             "partial (Darshan ran out of memory)",
         ),
-        (count_logs(|log| log.status == "damaged"), "damaged"),
+        (count_logs(Log::is_damaged), "damaged"),
     ] {
         match (bad, job.logs.len()) {
             (0, _) => {}
@@ -240,6 +241,13 @@ fn head(job: &Job, zone: Tz) -> Block {
             (1, _) => lines.push(format!("1 of them is {what}: sums are lower bounds")),
             (bad, _) => lines.push(format!("{bad} of them are {what}: sums are lower bounds")),
         }
+    }
+    match (count_logs(Log::has_lost_traces), job.logs.len()) {
+        (0, _) => {}
+        (_, 1) => lines.push("traces of DXT are lost by damage: no sum counts them".into()),
+        (cut, _) => lines.push(format!(
+            "{cut} of them have lost traces of DXT by damage: no sum counts them"
+        )),
     }
     match job.logs.as_slice() {
         [log] => lines.extend(log.path.as_ref().map(|path| format!("log {path}"))),

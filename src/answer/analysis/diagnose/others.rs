@@ -4,7 +4,7 @@ use super::job::{Job, Log, Neighbour, Others, span};
 use crate::answer::answer::{Block, SHOWN};
 use crate::answer::rows::rows;
 use crate::engine::Engine;
-use crate::engine::rules::sentence::{Row, fill};
+use crate::engine::rules::sentence::{JsonRow, fill};
 use crate::engine::rules::{Facts, intervals, least};
 use crate::error::Result;
 use crate::text::amount::{counted, share, size};
@@ -35,6 +35,9 @@ const AROUND: [(&str, i64); 4] = [
     ("15 days", 360),
 ];
 
+/// Bytes below which a log, or a neighbour, is not worth a line.
+const LITTLE: f64 = 1_048_576.0;
+
 /// Logs from which slow OSTs are known well enough.
 const ENOUGH: i64 = 1000;
 
@@ -42,7 +45,7 @@ const ENOUGH: i64 = 1000;
 const SLOW: &str = "OST {ost} of {fs} is slow ({direction}): a byte takes {slowdown:times} times as long as on the other OSTs of the same logs, in {files_of_all_jobs:files} of {jobs:jobs} in the {around} before and after; the job's files on it account for {share:share} of its critical time by windows";
 
 /// What decides which others are asked about.
-pub(super) struct Weight {
+pub(super) struct Relevance {
     /// Whether files have OSTs.
     pub(super) has_osts: bool,
     /// For so many seconds files are in use in a direction.
@@ -60,14 +63,14 @@ pub(super) async fn gather(
     engine: &Engine,
     job: i64,
     logs: &[Log],
-    weight: &Weight,
+    relevance: &Relevance,
 ) -> Result<Others> {
     let of = |log_id: i64| logs.iter().any(|log| log.log_id == log_id);
     let Some((first, last)) = span(logs) else {
         return Ok(Others::default());
     };
-    let mut found = match weight.has_osts {
-        true => on_osts(engine, job, (first, last), weight.in_use).await?,
+    let mut found = match relevance.has_osts {
+        true => on_osts(engine, job, (first, last), relevance.in_use).await?,
         false => Others::default(),
     };
     let asked = |facts: Facts, query: &str| {
@@ -78,18 +81,18 @@ pub(super) async fn gather(
         )
     };
     // A job of less time is in no rule about them.
-    if weight.meta_time >= least(Facts::Mdt, "min_time")
+    if relevance.meta_time >= least(Facts::Mdt, "min_time")
         && has_samples(engine, "lmt_mdt_op", first, last).await?
     {
-        let servers: Vec<Row> = rows(engine, &asked(Facts::Mdt, "mdt_facts")).await?;
-        let seen = |row: &Row| row.contains_key("ops_s");
+        let servers: Vec<JsonRow> = rows(engine, &asked(Facts::Mdt, "mdt_facts")).await?;
+        let seen = |row: &JsonRow| row.contains_key("ops_s");
         found.facts.extend(servers.into_iter().filter(seen));
     }
-    if weight.io_time >= least(Facts::Nodes, "min_time")
+    if relevance.io_time >= least(Facts::Nodes, "min_time")
         && logs.iter().any(|log| log.node_count.is_some())
     {
-        let nodes: Vec<Row> = rows(engine, &asked(Facts::Nodes, "node_facts")).await?;
-        let shared = |row: &Row| row["jobs"].as_i64() > Some(0);
+        let nodes: Vec<JsonRow> = rows(engine, &asked(Facts::Nodes, "node_facts")).await?;
+        let shared = |row: &JsonRow| row["jobs"].as_i64() > Some(0);
         found.facts.extend(nodes.into_iter().filter(shared));
     }
     found
@@ -118,7 +121,7 @@ async fn on_osts(
             period(first, last)
         )
     };
-    let mut facts: Vec<Row> = vec![];
+    let mut facts: Vec<JsonRow> = vec![];
     if has_samples(engine, "lmt_ost", first, last).await? {
         facts = rows(engine, &asked("lmt", "")).await?;
     }
@@ -130,7 +133,7 @@ async fn on_osts(
             stamp(from),
             stamp(to)
         );
-        let mut slow: Vec<Row> = rows(engine, &asked("osts", &more)).await?;
+        let mut slow: Vec<JsonRow> = rows(engine, &asked("osts", &more)).await?;
         for row in &mut slow {
             row.insert("around".into(), around.into());
         }
@@ -219,7 +222,7 @@ pub(super) fn block(job: &Job) -> Option<Block> {
     let rows = |column: &str| {
         let rows = job.others.facts.iter();
         rows.filter(|row| row.contains_key(column))
-            .collect::<Vec<&Row>>()
+            .collect::<Vec<&JsonRow>>()
     };
     let mut lines = match job.sum(|totals| totals.layouts) {
         0 if job.is_damaged() => vec![LOST_LAYOUT.to_string()],
@@ -241,17 +244,33 @@ pub(super) fn block(job: &Job) -> Option<Block> {
     (!lines.is_empty()).then(|| Block::text("Others at the same time", lines))
 }
 
-fn others_on_osts(lmt: &[&Row], neighbours: &[Neighbour]) -> Vec<String> {
-    let mut lines: Vec<String> = lmt.iter().map(|row| fill(LMT, row)).collect();
-    if lmt.is_empty() {
-        lines.push("LMT has no samples of its OSTs in its windows".into());
+fn others_on_osts(lmt: &[&JsonRow], neighbours: &[Neighbour]) -> Vec<String> {
+    let bytes = |row: &JsonRow| row.get("own").and_then(|own| own.as_f64()).unwrap_or(0.0);
+    let (much, little): (Vec<&JsonRow>, Vec<&JsonRow>) =
+        lmt.iter().partition(|row| bytes(row) >= LITTLE);
+    let mut lines: Vec<String> = much.iter().map(|row| fill(LMT, row)).collect();
+    match (lmt.len(), little.len()) {
+        (0, _) => lines.push("LMT has no samples of its OSTs in its windows".into()),
+        (_, 0) => {}
+        (_, few) => lines.push(format!(
+            "LMT, {} in which it moved less than 1 MiB: left out",
+            counted(
+                few as i64,
+                "direction and file system",
+                "directions and file systems"
+            )
+        )),
     }
+    let neighbours: Vec<&Neighbour> = neighbours
+        .iter()
+        .filter(|neighbour| neighbour.neighbour_bytes >= LITTLE)
+        .collect();
     if neighbours.is_empty() {
-        lines.push("no other job in the lake moved bytes on its OSTs".into());
+        lines.push("no other job in the lake moved 1 MiB or more on its OSTs".into());
     }
     for neighbour in neighbours.iter().take(SHOWN) {
         lines.push(format!(
-            "job {} ({}, {}) moved {} on {} of {}, {} of the bytes of all other jobs there",
+            "job {} ({}, {}) moved {} on {} of {}, {} of what other jobs moved there, by their logs",
             neighbour.neighbour_job_id,
             neighbour
                 .neighbour_app

@@ -5,7 +5,7 @@ use crate::answer::answer::{Block, Cell, Column, Table};
 use crate::text::amount::{count, counted, seconds, share};
 
 /// A direction with a smaller part of the I/O time, and of that of the slowest process, has no tables of its own. The second is what one process does
-/// while the others wait.
+/// alone.
 const MATTERS: f64 = 0.01;
 const MATTERS_OF_SLOWEST: f64 = 0.05;
 
@@ -130,10 +130,13 @@ pub(super) fn io_time(job: &Job) -> Block {
     if let Some(mpiio) = &job.in_mpiio {
         let of_all = part(mpiio.time, job.process_seconds());
         table.notes.push(format!(
-            "in MPI-IO calls: {}{}; slowest process {}. {}",
+            "in MPI-IO calls: {} (read {}, write {}, metadata {}){}; slowest process {}. {}",
             seconds(mpiio.time),
+            share(mpiio.read / mpiio.time),
+            share(mpiio.write / mpiio.time),
+            share(mpiio.meta / mpiio.time),
             of_all.map_or(String::new(), |of_all| format!(", {} of {processes} x run time", share(of_all))),
-            seconds(mpiio.slowest),
+            seconds(mpiio.slowest.all),
             match (job.sum(|t| t.incomplete), job.logs.iter().any(|log| log.partial_modules.iter().any(|module| module == "POSIX"))) {
                 (0, false) => "The table counts the POSIX calls below them, where a file has both".into(),
                 (0, true) => "The table counts the POSIX calls below them, where a file has both; records of POSIX may be missing: its times are lower bounds".into(),

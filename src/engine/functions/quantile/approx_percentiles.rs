@@ -67,7 +67,7 @@ struct ApproxPercentiles {
 
 impl ApproxPercentiles {
     /// Merges what waits once there is enough of it.
-    fn settle(&mut self) {
+    fn compress(&mut self) {
         if self.waiting.len() >= WAITING.max(self.digests.len()) {
             self.merge();
         }
@@ -148,7 +148,7 @@ impl GroupsAccumulator for ApproxPercentiles {
             );
         }
         self.waiting.grow(total);
-        self.settle();
+        self.compress();
         Ok(())
     }
 
@@ -178,7 +178,7 @@ impl GroupsAccumulator for ApproxPercentiles {
             }
         }
         self.waiting.grow(total);
-        self.settle();
+        self.compress();
         Ok(())
     }
 

@@ -1,14 +1,14 @@
 //! The program behind a command line.
 
-use crate::source::Site;
+use crate::source::ReadContext;
 
 /// The program's name: base name of the first word that is neither a launcher nor its options; an interpreter is replaced
 /// by its script. The site's rules come first. None for an empty command line.
 ///
 /// # Source
 /// Darshan keeps the arguments joined by single blanks and unquoted, so a program name with a blank in it is cut there.
-pub fn app(exe: &str, site: &Site) -> Option<String> {
-    if let Some((_, name)) = site.apps.iter().find(|(rule, _)| rule.is_match(exe)) {
+pub fn app(exe: &str, context: &ReadContext) -> Option<String> {
+    if let Some((_, name)) = context.apps.iter().find(|(rule, _)| rule.is_match(exe)) {
         return Some(name.clone());
     }
     let mut words = exe.split_ascii_whitespace().peekable();
@@ -129,7 +129,7 @@ mod tests {
 
     fn check(exe: &str, expected: &str) {
         assert_eq!(
-            app(exe, &Site::default()).as_deref(),
+            app(exe, &ReadContext::default()).as_deref(),
             Some(expected),
             "{exe}"
         );
@@ -157,22 +157,22 @@ mod tests {
         check("bash ./run.sh", "run.sh");
         check("3141592653", "3141592653");
         check("srun", "srun");
-        assert_eq!(app("", &Site::default()), None);
+        assert_eq!(app("", &ReadContext::default()), None);
     }
 
     #[test]
     fn a_sites_rule_wins_over_everything() {
         let rule = regex::Regex::new(r"(^|/)vasp_(std|gam|ncl)\b").unwrap();
-        let site = Site {
+        let context = ReadContext {
             apps: vec![(rule, "VASP".into())],
-            ..Site::default()
+            ..ReadContext::default()
         };
         assert_eq!(
-            app("srun -n 8 /sw/vasp_gam", &site).as_deref(),
+            app("srun -n 8 /sw/vasp_gam", &context).as_deref(),
             Some("VASP")
         );
         assert_eq!(
-            app("srun -n 8 /sw/vaspkit", &site).as_deref(),
+            app("srun -n 8 /sw/vaspkit", &context).as_deref(),
             Some("vaspkit")
         );
     }

@@ -20,7 +20,7 @@ pub struct DirectionStats {
     pub active: Option<i64>,
     /// Time / (processes x window).
     pub busy: Option<f64>,
-    /// Latest of start + time.
+    /// Latest of start + time over processes, but no later than the first start + the time of all of them.
     pub busy_end: Option<f64>,
     /// Seconds of each process in records of its own, and of the slowest one in shared records, with the rank -1.
     pub rank_times: Vec<(i64, f64)>,
@@ -178,6 +178,9 @@ pub(super) fn flow(
         .iter()
         .filter_map(|part| busy_end(part, d, nprocs))
         .reduce(f64::max);
+    // Processes may have come one after another, with pauses between them.
+    let all_of_them = start.zip(time).map(|(start, time)| start + time);
+    let busy_end = busy_end.map(|end| all_of_them.map_or(end, |all| end.min(all)));
     let rank_times = used.iter().flat_map(|part| {
         let shared = |entry: &Entry| part.rank(entry) < 0 && nprocs > 1;
         let entries = part.entries.iter();

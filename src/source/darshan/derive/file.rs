@@ -7,7 +7,7 @@ use super::interface::{BytesSource, COUNTERS, DAOS, DFS, MODULES, MPIIO, POSIX, 
 use super::mount::Mounts;
 use super::ost::{Extents, Stripes};
 use super::sum::{sum, sum_time};
-use crate::source::Site;
+use crate::source::ReadContext;
 use crate::source::darshan::counters::{dfs, mpiio, posix};
 use crate::source::darshan::job::Job;
 use crate::source::darshan::log::Log;
@@ -74,7 +74,7 @@ pub(super) struct PosixCounts {
 }
 
 /// The files of a log, by ascending record id.
-pub fn files<'a>(log: &'a Log, job: &'a Job, site: &Site) -> Vec<File<'a>> {
+pub fn files<'a>(log: &'a Log, job: &'a Job, context: &ReadContext) -> Vec<File<'a>> {
     let modules: Vec<Option<Records<'a>>> = MODULES.iter().map(|id| log.records(*id)).collect();
     let mut entries = vec![];
     for (module, records) in modules.iter().enumerate() {
@@ -90,7 +90,7 @@ pub fn files<'a>(log: &'a Log, job: &'a Job, site: &Site) -> Vec<File<'a>> {
     let context = Context {
         log,
         job,
-        site,
+        context,
         modules,
         mounts: Mounts::new(&job.mounts),
         layouts: Layouts::new(log),
@@ -106,7 +106,7 @@ pub fn files<'a>(log: &'a Log, job: &'a Job, site: &Site) -> Vec<File<'a>> {
 struct Context<'a, 's> {
     log: &'a Log,
     job: &'a Job,
-    site: &'s Site,
+    context: &'s ReadContext,
     modules: Vec<Option<Records<'a>>>,
     mounts: Mounts<'a>,
     layouts: Layouts<'a>,
@@ -271,9 +271,9 @@ impl<'a> Context<'a, '_> {
         let mount_point = mount.map(|mount| String::from_utf8_lossy(&mount.path));
         let fs = mount_point.as_deref().map(|mount_point| {
             if mount.is_some_and(|mount| mount.fs_type == b"lustre") {
-                self.site.note_lustre(mount_point);
+                self.context.note_lustre(mount_point);
             }
-            self.site.file_system(mount_point).to_string()
+            self.context.file_system(mount_point).to_string()
         });
         File {
             record_id: id,
@@ -327,7 +327,7 @@ impl<'a> Context<'a, '_> {
             slowest,
             fastest,
             fs_osts: (stripes.as_ref().and_then(|stripes| stripes.fs_osts))
-                .or_else(|| self.site.osts_of(fs.as_deref()?)),
+                .or_else(|| self.context.osts_of(fs.as_deref()?)),
             fs,
             mount_point,
             fs_type: mount.map(|mount| String::from_utf8_lossy(&mount.fs_type)),

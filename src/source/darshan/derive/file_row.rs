@@ -3,7 +3,7 @@
 use super::direction_stats::DirectionStats;
 use super::file::File;
 use super::interface::BytesSource;
-use super::row::Row;
+use super::row::RowWriter;
 use crate::source::darshan::job::Job;
 use crate::table::TableBuilder;
 
@@ -17,7 +17,7 @@ pub(super) fn append(
 ) {
     let (read, write) = (&file.read, &file.write);
     let start = job.start_micros();
-    let mut row = Row::new(builder);
+    let mut row = RowWriter::new(builder);
     row.int("log_id", log_id);
     row.int("job_id", job.job_id);
     row.id("record_id", file.record_id);
@@ -191,7 +191,7 @@ impl OstBits {
 
 /// The eight columns of two windows: seconds, then the clock.
 pub(super) fn windows(
-    row: &mut Row<'_>,
+    row: &mut RowWriter<'_>,
     read: Option<(f64, f64)>,
     write: Option<(f64, f64)>,
     start: Option<i64>,

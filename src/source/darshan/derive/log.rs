@@ -2,11 +2,11 @@
 
 use super::app;
 use super::file_row::{READ_SIZES, WRITE_SIZES, windows};
-use super::row::Row;
+use super::row::RowWriter;
 use super::totals::{BY_SLOWEST, COUNTS, Totals};
 use crate::source::darshan::job::Job;
 use crate::source::darshan::log::Log;
-use crate::source::{Input, Site};
+use crate::source::{Input, ReadContext};
 use crate::table::TableBuilder;
 use std::path::Path;
 
@@ -17,7 +17,7 @@ pub(super) fn append(
     mut totals: Totals,
     log_id: i64,
     input: &Input,
-    site: &Site,
+    context: &ReadContext,
     builder: &mut TableBuilder,
 ) {
     let Some(header) = log.header() else { return };
@@ -26,7 +26,7 @@ pub(super) fn append(
         String::from_utf8_lossy(&job.metadata),
     );
     let exe = Some(exe.as_ref()).filter(|exe| !exe.is_empty());
-    let mut row = Row::new(builder);
+    let mut row = RowWriter::new(builder);
     row.int("log_id", log_id);
     row.text("log_path", Some(&input.path().to_string_lossy()));
     row.int("job_id", job.job_id);
@@ -34,7 +34,7 @@ pub(super) fn append(
     row.text("user", user(input.path()));
     row.text("exe", exe);
     row.flag("exe_truncated", job.exe_truncated);
-    row.text("app", exe.and_then(|exe| app::app(exe, site)).as_deref());
+    row.text("app", exe.and_then(|exe| app::app(exe, context)).as_deref());
     row.int("nprocs", Some(job.nprocs).filter(|n| *n >= 0));
     row.time("start_time", job.start_micros());
     row.time("end_time", job.end_micros());

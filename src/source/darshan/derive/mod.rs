@@ -18,8 +18,8 @@ mod tests;
 mod totals;
 
 use super::log::Log;
-use crate::source::{BatchSink, Input, Site};
-pub(super) use row::Row;
+use crate::source::{BatchSink, Input, ReadContext};
+pub(super) use row::RowWriter;
 pub(super) use totals::Totals;
 
 /// Appends one log's rows to `darshan_file` and its row to `darshan_log`, where they are asked for. What a damaged log lacks is NULL.
@@ -27,19 +27,19 @@ pub fn fill_file_and_log(
     log: &Log,
     log_id: i64,
     input: &Input,
-    site: &Site,
+    context: &ReadContext,
     tables: &mut BatchSink,
 ) {
     let mut totals = Totals::default();
-    fill_files(log, log_id, site, &mut totals, tables);
-    fill_log(log, totals, log_id, input, site, tables);
+    fill_files(log, log_id, context, &mut totals, tables);
+    fill_log(log, totals, log_id, input, context, tables);
 }
 
 /// Appends to `darshan_file` the rows of the files whose records the log holds, and adds them to what `darshan_log` says.
 pub(super) fn fill_files(
     log: &Log,
     log_id: i64,
-    site: &Site,
+    context: &ReadContext,
     totals: &mut Totals,
     tables: &mut BatchSink,
 ) {
@@ -47,7 +47,7 @@ pub(super) fn fill_files(
         return;
     }
     let Some(job) = log.job() else { return };
-    let files = file::files(log, job, site);
+    let files = file::files(log, job, context);
     if let Some(builder) = tables.get("darshan_file") {
         let mut ost_bits = file_row::OstBits::default();
         files
@@ -65,10 +65,10 @@ pub(super) fn fill_log(
     totals: Totals,
     log_id: i64,
     input: &Input,
-    site: &Site,
+    context: &ReadContext,
     tables: &mut BatchSink,
 ) {
     if let (Some(job), Some(builder)) = (log.job(), tables.get("darshan_log")) {
-        log::append(log, job, totals, log_id, input, site, builder);
+        log::append(log, job, totals, log_id, input, context, builder);
     }
 }

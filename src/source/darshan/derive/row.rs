@@ -4,12 +4,12 @@ use crate::table::{Column, TableBuilder};
 
 /// A row on its way into a builder. Columns are written in the order of the schema; each call names its column, and the
 /// tests check that the names are the schema's.
-pub(in crate::source::darshan) struct Row<'a> {
+pub(in crate::source::darshan) struct RowWriter<'a> {
     builder: &'a mut TableBuilder,
     at: usize,
 }
 
-impl<'a> Row<'a> {
+impl<'a> RowWriter<'a> {
     pub(in crate::source::darshan) fn new(builder: &'a mut TableBuilder) -> Self {
         Self { builder, at: 0 }
     }

@@ -8,7 +8,7 @@ use crate::source::darshan::spilled_records;
 use crate::source::darshan::write::{Apmpi, ApmpiRecord, Module, Record, Records, Segment, Trace};
 use crate::source::darshan::write::{DarshanLog, Job};
 use crate::source::darshan::{Darshan, ModuleId};
-use crate::source::{BatchSink, Input, Outcome, Reader, Site, Source, Status};
+use crate::source::{BatchSink, Input, Outcome, ReadContext, Reader, Source, Status};
 use arrow::array::AsArray;
 use arrow::datatypes::{DataType, Float64Type, UInt64Type};
 use arrow::record_batch::RecordBatch;
@@ -83,7 +83,7 @@ fn stays_within_the_memory(bytes: &[u8], names: &[&str]) {
 pub(super) fn reader(limits: Option<Limits>) -> DarshanReader {
     DarshanReader {
         log: limits.map_or_else(Log::new, Log::with_limits),
-        site: Arc::new(Site::default()),
+        context: Arc::new(ReadContext::default()),
         also: ModuleSet::default(),
     }
 }
@@ -320,7 +320,7 @@ fn read_with_memory(input: &Input, names: &[&'static str]) -> (Outcome, Seen, Da
     });
     let mut reader = DarshanReader {
         log: Log::with_memory(MEMORY, None),
-        site: Arc::new(Site::default()),
+        context: Arc::new(ReadContext::default()),
         also: ModuleSet::default(),
     };
     let outcome = reader.read(input, 1, None, &mut tables).unwrap();

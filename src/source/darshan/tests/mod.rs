@@ -11,7 +11,7 @@ use super::module::Status as Read;
 use super::write::{DarshanLog, Job};
 use super::write::{Module, Records, Segment, Trace};
 use super::{Darshan, ModuleId};
-use crate::source::{BatchSink, Input, Site, Source, Status};
+use crate::source::{BatchSink, Input, ReadContext, Source, Status};
 use crate::table::columns::ascend;
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use std::sync::Arc;
 fn rows_come_in_the_order_that_each_table_declares() {
     let mut tables = BatchSink::new(Darshan.tables().iter().copied()).unwrap();
     let input = Input::from_bytes("both.darshan", traced_by_both_modules());
-    let mut reader = Darshan.reader(Arc::new(Site::default()));
+    let mut reader = Darshan.reader(Arc::new(ReadContext::default()));
     reader.read(&input, 1, None, &mut tables).unwrap();
     for builder in tables.builders() {
         let (table, batch) = (builder.table().clone(), builder.finish().unwrap());
@@ -257,7 +257,7 @@ fn rows(
 ) {
     let input = Input::from_bytes("x.darshan", log.to_bytes());
     let mut tables = BatchSink::new(Darshan.tables().iter().copied()).unwrap();
-    let mut reader = Darshan.reader(Arc::new(Site::default()));
+    let mut reader = Darshan.reader(Arc::new(ReadContext::default()));
     let outcome = reader.read(&input, 7, None, &mut tables).unwrap();
     let rows = tables.builders().iter_mut().map(|b| b.finish().unwrap());
     (rows.collect(), outcome.status, outcome.why)

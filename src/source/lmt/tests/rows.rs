@@ -1,23 +1,27 @@
 //! Rows of LMT as tests read them. tests/it/lmt_files.rs takes this file in as well.
 
-use super::{BatchSink, Input, Lmt, Outcome, Site, Source, columns, table};
+use super::{BatchSink, Input, Lmt, Outcome, ReadContext, Source, columns, table};
 use arrow::compute::concat_batches;
 use arrow::record_batch::RecordBatch;
 use std::sync::Arc;
 
 /// A site in the zone of the real files.
-pub(crate) fn site() -> Arc<Site> {
-    Arc::new(Site {
+pub(crate) fn context() -> Arc<ReadContext> {
+    Arc::new(ReadContext {
         zone: chrono_tz::America::Los_Angeles,
-        ..Site::default()
+        ..ReadContext::default()
     })
 }
 
 /// The rows of an input as the reader gives them.
-pub(crate) fn rows(name: &str, input: &Input, site: &Arc<Site>) -> (RecordBatch, Outcome) {
+pub(crate) fn rows(
+    name: &str,
+    input: &Input,
+    context: &Arc<ReadContext>,
+) -> (RecordBatch, Outcome) {
     let mut tables = BatchSink::new([name]).unwrap();
     let outcome = Lmt
-        .reader(site.clone())
+        .reader(context.clone())
         .read(input, 1, None, &mut tables)
         .unwrap();
     (tables.get(name).unwrap().finish().unwrap(), outcome)

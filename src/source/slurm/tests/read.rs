@@ -1,6 +1,6 @@
 //! Dumps of sacct as tests read them. tests/it/slurm_dumps.rs takes this file in as well.
 
-use super::{BatchSink, Input, Outcome, Peek, Result, Site, Slurm, Source, sorted, table};
+use super::{BatchSink, Input, Outcome, Peek, ReadContext, Result, Slurm, Source, sorted, table};
 use arrow::record_batch::RecordBatch;
 use std::sync::Arc;
 
@@ -11,9 +11,9 @@ pub(super) struct Read {
     pub(super) outcomes: Vec<Outcome>,
 }
 
-pub(super) fn read_with(site: Site, inputs: &[Input]) -> Result<Read> {
+pub(super) fn read_with(context: ReadContext, inputs: &[Input]) -> Result<Read> {
     let mut tables = BatchSink::new(Slurm.tables().iter().copied())?;
-    let mut reader = Slurm.reader(Arc::new(site));
+    let mut reader = Slurm.reader(Arc::new(context));
     let mut outcomes = vec![];
     for input in inputs {
         let mut head = vec![];

@@ -89,15 +89,6 @@ def is_fast(log, files, direction, time, least):
     return bool(rates) and min(rates) >= least
 
 
-class Time(float):
-    """Of the mean process in shared files; that of the slowest one is an attribute."""
-
-    def __new__(cls, mean, slowest):
-        time = super().__new__(cls, mean)
-        time.slowest = slowest
-        return time
-
-
 def matters(code, f):
     """Whether the rule can cost time in a file with weight: small requests that take longer than 0.1 s wait for something else, and those far below a block are
     never aligned; in a file of one process those below a block."""
@@ -116,13 +107,13 @@ def finding(log, code, value, share, weights, cost, p, io_time):
         touched = process_time(concerned, TOUCHES.get(code) or ((f"{direction}_time",) if direction else ALL))
     run_time, threads = log["run_time"], False
     # What waits, and rules without a time, have the bandwidth of the log.
-    time = None if cost is None or code in ("P18", "P19") else cost.slowest
+    time = None if cost is None or code in ("P18", "P19") else cost
     if cost is not None:
         threads = run_time is not None and cost > run_time
         cost = run_time if threads else cost
         if severity != "ok" and (cost < p["min_cost"] or run_time is not None and cost < 0.01 * run_time):
             severity = "info"
-    if severity != "ok" and TOUCHES.get(code) != ("meta_time",) and is_fast(log, concerned, "write" if code == "I01" else direction, time, p["slow_bw"]):
+    if severity != "ok" and TOUCHES.get(code) != ("meta_time",) and code != "P09" and is_fast(log, concerned, "write" if code == "I01" else direction, time, p["slow_bw"]):
         severity = "info"
     most = max(weights, key=lambda one: (one[0], -one[1]["record_id"]))[1]
     flags = ["partial"] if log["status"] == "damaged" or {"POSIX", "MPI-IO"} & set(log["partial_modules"] or []) else []
@@ -148,7 +139,7 @@ def rules(log, files, own, nodes):
         return [(float(w), f) for f in files if where(f) for w in [weight(f)] if w is not None]
 
     def time(weights, module, *counters):
-        """By process: shared records have the time of all processes, and of the slowest one a part."""
+        """Of the slowest process: of shared records its part, at least that of the mean process, and the most that one has in records of its own."""
         shared, slowest, single = 0.0, 0.0, defaultdict(float)
         for weight, f in weights:
             for record in module[f["record_id"]] if weight > 0 else []:
@@ -160,7 +151,7 @@ def rules(log, files, own, nodes):
                 else:
                     single[record["rank"]] += spent
         one = max(single.values(), default=0)
-        return Time(shared / P + one, max(slowest, shared / P) + one)
+        return max(slowest, shared / P) + one
 
     total = lambda weights: sum(weight for weight, _ in weights)
     counted = lambda name: sum(f[name] or 0 for f in files if f[name] is not None)

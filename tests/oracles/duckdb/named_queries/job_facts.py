@@ -21,7 +21,7 @@ from factors import cover
 
 FILES = """
 SELECT g.job_id, g.uid, g.log_group, g.log_id, g.start_time, record_id, fs, direction, list_distinct(list_filter(ost_list, lambda o: o IS NOT NULL)) AS osts,
-  CASE direction WHEN 'read' THEN (bytes_read, read_start, read_end) ELSE (bytes_written, write_start, write_end) END AS v
+  CASE direction WHEN 'read' THEN (bytes_read, read_start, read_end, read_time) ELSE (bytes_written, write_start, write_end, write_time) END AS v
 FROM darshan_log_group g JOIN darshan_file f USING (log_id), (VALUES ('read'), ('write')) d(direction)
 WHERE NOT is_stream AND g.start_time IS NOT NULL AND coalesce(g.job_id = $job, g.start_time >= $from AND g.start_time < $to)
 """
@@ -47,15 +47,16 @@ def facts(con, params):
     days = timedelta(days=15)
     month = {"fs": None, "from": first - days, "to": max(last, first + days), "min_slowdown": 1.25, "max_q": 0.05, "min_bytes": 1048576.0}
     slow = [one for one in slow_osts.rows(con, month) if one["slow"]]
-    times, nothing = {}, dict.fromkeys([*LMT, "others", "peak"])
+    times, spent, nothing = {}, defaultdict(float), dict.fromkeys([*LMT, "others", "peak", "io_time"])
     for (job, *_), files in jobs.items():
         start, log_id = min((f["start_time"], f["log_id"]) for f in files)
         for direction in ("read", "write"):
             used = []
             for f in files:
-                moved, a, b = f["v"] if isinstance(f["v"], tuple) else tuple(f["v"].values())
+                moved, a, b, io_time = f["v"] if isinstance(f["v"], tuple) else tuple(f["v"].values())
                 if f["direction"] == direction and moved > 0:
                     late = (f["start_time"] - start).total_seconds()
+                    spent[f["log_id"], direction, f["fs"]] += io_time
                     used.append({**f, "bytes": moved, "a": None if a is None else late + a, "b": None if b is None else late + b})
             own = defaultdict(float)
             for one, a, b in cover([(f["a"], f["b"], f["record_id"]) for f in used]):
@@ -75,5 +76,5 @@ def facts(con, params):
     for one in lake.rows(con, sql, seen):
         if (one["log_id"], one["direction"]) in times:
             yield {"job_id": one["job_id"], "log_id": one["log_id"], "direction": one["direction"], "fs": one["fs"], "ost": None,
-                   "critical_time": times[one["log_id"], one["direction"]], **{name: one[name] for name in LMT}, "others": one["other_known"] + one["unexplained"],
+                   "critical_time": times[one["log_id"], one["direction"]], "io_time": spent[one["log_id"], one["direction"], one["fs"]], **{name: one[name] for name in LMT}, "others": one["other_known"] + one["unexplained"],
                    "peak": peak.get(one["fs"], {}).get(one["direction"]), "slowdown": None, "files_of_all_jobs": None, "jobs": None, "bytes": None, "share": None}

@@ -149,8 +149,8 @@ def by_others(con, params):
         found = None
         if f["ost"] is not None and f["share"] >= 0.5:
             found = ("slow_ost", f["share"], f["slowdown"], f"OST {f['ost']} of {f['fs']}")
-        elif f["ost"] is None and f["peak"] and (f["others_share"] or 0) >= 0.5 and (f["coverage"] or 0) >= 0.5 and f["others"] / f["seconds"] >= 0.1 * f["peak"]:
-            found = ("interference", f["others_share"], f["others"] / f["seconds"], f["fs"])
+        elif f["ost"] is None and f["peak"] and (f["others_share"] or 0) >= 0.5 and (f["coverage"] or 0) >= 0.5 and f["others"] / f["seconds"] >= max(1e7, 0.1 * f["peak"]) and f["io_time"] >= 1:
+            found = ("interference", f["others_share"] * min(1, f["io_time"] / f["critical_time"]), f["others"] / f["seconds"], f["fs"])
         log = logs[f["log_id"]]
         asked = (params["from"] is None or log["start_time"] >= params["from"]) and (params["to"] is None or log["start_time"] < params["to"])
         if found and asked:

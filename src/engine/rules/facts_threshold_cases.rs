@@ -1,6 +1,6 @@
-//! The edges of rules about other facts than counters: `facts_edges.toml` against their conditions.
+//! The threshold cases of rules about other facts than counters: `facts_threshold_cases.toml` against their conditions.
 
-use super::edges::Edges;
+use super::threshold_cases::ThresholdCases;
 use super::{Facts, Rule, rules};
 use crate::engine::functions::tests::ask;
 use std::collections::BTreeMap;
@@ -8,24 +8,25 @@ use toml::{Table, Value};
 
 #[test]
 fn each_rule_holds_and_holds_no_more_where_one_threshold_is_just_not_met() {
-    let edges: BTreeMap<String, Edges> = toml::from_str(include_str!("facts_edges.toml")).unwrap();
+    let cases: BTreeMap<String, ThresholdCases> =
+        toml::from_str(include_str!("facts_threshold_cases.toml")).unwrap();
     let of_facts = || rules().iter().filter(|rule| rule.facts != Facts::Counters);
     for rule in of_facts() {
         let name = rule.name;
-        let edges = edges
+        let cases = cases
             .get(name)
-            .unwrap_or_else(|| panic!("{name} has no edges"));
+            .unwrap_or_else(|| panic!("{name} has no cases"));
         let thresholds: Vec<&String> = rule.thresholds.keys().collect();
-        assert_eq!(edges.below.keys().collect::<Vec<_>>(), thresholds, "{name}");
-        assert!(holds(rule, &edges.holds), "{name} does not hold");
-        for (change, wanted) in edges.changes() {
-            let mut row = edges.holds.clone();
+        assert_eq!(cases.below.keys().collect::<Vec<_>>(), thresholds, "{name}");
+        assert!(holds(rule, &cases.holds), "{name} does not hold");
+        for (change, wanted) in cases.changes() {
+            let mut row = cases.holds.clone();
             row.extend(change.clone());
             row.remove("holds");
             assert_eq!(holds(rule, &row), wanted, "{name}: {change:?}");
         }
     }
-    assert_eq!(edges.len(), of_facts().count());
+    assert_eq!(cases.len(), of_facts().count());
 }
 
 /// Whether a rule holds for a row of its facts.

@@ -7,7 +7,7 @@ use super::samples::{Holds, NULL, Samples, Table, float_bits};
 use super::values;
 
 /// What happens with the values of a row, column by column.
-pub(super) struct Plan {
+pub(super) struct RowDecoder {
     steps: Vec<Step>,
     /// Wanted columns that the rows lack, with what stands for NULL in them.
     lacking: Vec<(usize, i64)>,
@@ -17,7 +17,7 @@ pub(super) struct Plan {
     length: usize,
 }
 
-impl Plan {
+impl RowDecoder {
     /// What to do with rows that have these columns.
     pub(super) fn new(columns: &[String], table: &Table) -> Self {
         let wanted = |name: &str| table.columns.iter().position(|column| column.name == name);

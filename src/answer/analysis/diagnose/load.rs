@@ -3,11 +3,11 @@
 use super::compared;
 use super::job::{CriticalFile, DIRECTIONS, File, Flow, InMpiio, Job, Log, Others, Slowest, span};
 use super::layers;
-use super::others::{self, Weight};
+use super::others::{self, Relevance};
 use crate::answer::answer::SHOWN;
 use crate::answer::rows::rows;
 use crate::engine::Engine;
-use crate::engine::rules::sentence::Row;
+use crate::engine::rules::sentence::JsonRow;
 use crate::engine::rules::{Facts, intervals, least};
 use crate::error::{Error, Result};
 use serde::Deserialize;
@@ -93,7 +93,7 @@ async fn with_inputs(engine: &Engine, mut logs: Vec<Log>) -> Result<Vec<Log>> {
     }
     let ids: Vec<String> = logs.iter().map(|log| log.log_id.to_string()).collect();
     let sql = format!(
-        "SELECT content_hash AS log_id, path, error FROM lake_input WHERE content_hash IN ({}) ORDER BY path",
+        "SELECT content_hash AS log_id, path, error FROM lake_input WHERE content_hash IN ({}) AND status <> 'skipped' ORDER BY path",
         ids.join(", ")
     );
     for input in rows::<Input>(engine, &sql).await? {
@@ -152,7 +152,7 @@ async fn nothing(engine: &Engine, job: i64) -> Result<Error> {
     let known: Vec<Known> = rows(engine, &sql).await?;
     if let Some(known) = known.first() {
         return Ok(Error::Invalid(format!(
-            "job {job}: the lake has no Darshan log of it; Slurm knows it as {} (raw id {}), {}",
+            "job {job}: there is no Darshan log of it; Slurm knows it as {} (raw id {}), {}",
             known.job_id_text.as_deref().unwrap_or("a job"),
             known.job_id,
             known.state.as_deref().unwrap_or("in an unknown state")
@@ -169,12 +169,13 @@ async fn nothing(engine: &Engine, job: i64) -> Result<Error> {
     let near: Vec<Near> = rows(engine, &sql).await?;
     let near = near.into_iter().flat_map(|near| [near.below, near.above]);
     let near: Vec<String> = near.flatten().map(|id| id.to_string()).collect();
-    let near = match near.is_empty() {
-        true => String::new(),
-        false => format!("; the nearest jobs with a log are {}", near.join(" and ")),
+    let near = match near.as_slice() {
+        [] => String::new(),
+        [near] => format!("; the nearest job with a log is {near}"),
+        near => format!("; the nearest jobs with a log are {}", near.join(" and ")),
     };
     Ok(Error::Invalid(format!(
-        "job {job}: the lake has no Darshan log of it, and no Slurm record either{near}"
+        "job {job}: there is no Darshan log of it, and no Slurm record either{near}"
     )))
 }
 
@@ -216,7 +217,7 @@ async fn gather(
         striping: vec![],
         logs: vec![],
     };
-    let of_row = |row: &Row| row["log_id"].as_i64().is_some_and(of);
+    let of_row = |row: &JsonRow| row["log_id"].as_i64().is_some_and(of);
     let causes = format!("SELECT * FROM root_causes(job => {job}, both => false)");
     found.causes = rows(engine, &causes).await?;
     found.causes.retain(of_row);
@@ -224,20 +225,22 @@ async fn gather(
     found.habits = rows(engine, &habits).await?;
     found.habits.retain(of_row);
     if found.sum(|totals| totals.layouts) > 0 {
-        found.striping = rows(
-            engine,
-            &format!("SELECT * FROM stripe_advice(job => {job})"),
-        )
-        .await?;
+        // A page is of all logs of a job, or of one of them; seldom of some, where a job id came again.
+        let log = match logs.as_slice() {
+            [log] => format!(", log => {}", log.log_id),
+            _ => String::new(),
+        };
+        let striping = format!("SELECT * FROM stripe_advice(job => {job}{log})");
+        found.striping = rows(engine, &striping).await?;
     }
     let in_use = found.flows.values().map(|flow| flow.critical_time);
-    let weight = Weight {
+    let relevance = Relevance {
         has_osts: found.sum(|totals| totals.layouts) > 0,
         in_use: in_use.fold(0.0, f64::max),
         io_time: found.slowest.all,
         meta_time: found.slowest.meta,
     };
-    found.others = others::gather(engine, job, &logs, &weight).await?;
+    found.others = others::gather(engine, job, &logs, &relevance).await?;
     if let (true, Some((first, _))) = (long, span(&logs)) {
         for direction in DIRECTIONS {
             let compared = compared::gather(engine, direction, job, first, of).await?;
@@ -253,7 +256,7 @@ async fn gather(
 }
 
 /// Directories and bursts: of a job that has enough files and time for a rule to hold.
-async fn own(engine: &Engine, job: i64, found: &Job, logs: &[Log]) -> Result<Vec<Row>> {
+async fn own(engine: &Engine, job: i64, found: &Job, logs: &[Log]) -> Result<Vec<JsonRow>> {
     let files = found.sum(|totals| totals.files_written) as f64;
     let mut met = vec![];
     let nprocs = logs.iter().filter_map(|log| log.nprocs).max();
@@ -282,8 +285,8 @@ async fn own(engine: &Engine, job: i64, found: &Job, logs: &[Log]) -> Result<Vec
         };
         let causes = intervals::met_by(facts);
         let sql = format!("SELECT f.*, {causes} AS causes FROM {query}(job => {job}) f");
-        let rows: Vec<Row> = rows(engine, &sql).await?;
-        let holds = |row: &Row| {
+        let rows: Vec<JsonRow> = rows(engine, &sql).await?;
+        let holds = |row: &JsonRow| {
             row["causes"]
                 .as_array()
                 .is_some_and(|met| met.iter().any(|cause| !cause.is_null()))
@@ -430,26 +433,40 @@ async fn slowest(engine: &Engine, of_files: &str, job: i64, logs: &[Log]) -> Res
 async fn in_mpiio(engine: &Engine, of_logs: &str, logs: &[Log]) -> Result<Option<InMpiio>> {
     #[derive(Deserialize)]
     struct Part {
-        time: Option<f64>,
+        is_shared: bool,
+        read: Option<f64>,
+        write: Option<f64>,
+        meta: Option<f64>,
+        slowest_read: Option<f64>,
+        slowest_write: Option<f64>,
+        slowest_meta: Option<f64>,
         slowest: Option<f64>,
     }
     let has_mpiio = |log: &Log| log.modules.iter().any(|module| module == "MPI-IO");
     if !logs.iter().any(has_mpiio) {
         return Ok(None);
     }
+    // The part of the time of all that the slowest process has; 1 of a record of its own.
     let sql = format!(
-        "SELECT sum(time) AS time, max(slowest) AS slowest FROM (SELECT log_id, rank, sum(mpiio_f_read_time + mpiio_f_write_time + mpiio_f_meta_time) AS time, \
-           sum(CASE WHEN rank = -1 THEN mpiio_f_slowest_rank_time ELSE mpiio_f_read_time + mpiio_f_write_time + mpiio_f_meta_time END) AS slowest \
-         FROM darshan_mpiio WHERE {of_logs} GROUP BY log_id, rank) GROUP BY log_id, rank = -1"
+        "WITH record AS (SELECT log_id, rank, mpiio_f_read_time AS read, mpiio_f_write_time AS write, mpiio_f_meta_time AS meta, \
+           CASE WHEN rank = -1 THEN ratio(mpiio_f_slowest_rank_time, mpiio_f_read_time + mpiio_f_write_time + mpiio_f_meta_time) ELSE 1.0 END AS part FROM darshan_mpiio WHERE {of_logs}), \
+         process AS (SELECT log_id, rank, sum(read) AS read, sum(write) AS write, sum(meta) AS meta, sum(read * part) AS slowest_read, sum(write * part) AS slowest_write, sum(meta * part) AS slowest_meta \
+           FROM record GROUP BY log_id, rank) \
+         SELECT rank = -1 AS is_shared, sum(read) AS read, sum(write) AS write, sum(meta) AS meta, max(slowest_read) AS slowest_read, max(slowest_write) AS slowest_write, max(slowest_meta) AS slowest_meta, \
+           max(coalesce(slowest_read, 0) + coalesce(slowest_write, 0) + coalesce(slowest_meta, 0)) AS slowest FROM process GROUP BY log_id, rank = -1"
     );
-    let mut found = InMpiio {
-        time: 0.0,
-        slowest: 0.0,
-    };
+    let mut found = InMpiio::default();
     for part in rows::<Part>(engine, &sql).await? {
-        found.time += part.time.unwrap_or(0.0);
-        found.slowest += part.slowest.unwrap_or(0.0);
+        found.read += part.read.unwrap_or(0.0);
+        found.write += part.write.unwrap_or(0.0);
+        found.meta += part.meta.unwrap_or(0.0);
+        found.slowest.read += part.slowest_read.unwrap_or(0.0);
+        found.slowest.write += part.slowest_write.unwrap_or(0.0);
+        found.slowest.meta += part.slowest_meta.unwrap_or(0.0);
+        found.slowest.all += part.slowest.unwrap_or(0.0);
+        found.slowest.is_estimate |= part.is_shared && part.slowest > Some(0.0);
     }
+    found.time = found.read + found.write + found.meta;
     Ok((found.time > 0.0).then_some(found))
 }
 
@@ -460,7 +477,7 @@ async fn flows(
     logs: &[Log],
 ) -> Result<BTreeMap<(&'static str, &'static str), Flow>> {
     #[derive(Deserialize)]
-    struct Row {
+    struct JsonRow {
         direction: String,
         kind: String,
         files: i64,
@@ -504,7 +521,7 @@ async fn flows(
         sides.join(" UNION ALL ")
     );
     let mut flows = BTreeMap::new();
-    for row in rows::<Row>(engine, &sql).await? {
+    for row in rows::<JsonRow>(engine, &sql).await? {
         let direction = DIRECTIONS.into_iter().find(|d| **d == row.direction);
         let kind = ["window", "busy"].into_iter().find(|k| **k == row.kind);
         let (Some(direction), Some(kind)) = (direction, kind) else {

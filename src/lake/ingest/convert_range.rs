@@ -5,7 +5,7 @@ use super::change_set::Hashes;
 use super::discover::{failed, input_row};
 use super::external_sort::SortedRun;
 use super::merge::merge;
-use super::options::{IngestOptions, Progress};
+use super::options::{IngestOptions, Progress, Silent};
 use super::task::RangeTask;
 use crate::error::{Error, Result};
 use crate::lake::file::data_sink::{Finished, Syncing};
@@ -14,7 +14,7 @@ use crate::lake::file::range_writers::old_of;
 use crate::lake::file::writer::RangeWriter;
 use crate::lake::version::list_file::{InputRow, InputStatus};
 use crate::lake::version::range_result::RangeResult;
-use crate::source::{BatchSink, Input, Peek, Period, Reader, RowMerger, SOURCES, Site};
+use crate::source::{BatchSink, Input, Peek, Period, ReadContext, Reader, RowMerger, SOURCES};
 use crate::table::table;
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
@@ -29,7 +29,7 @@ const REUSED: usize = 256 << 10;
 /// A thread's readers and builders, kept from range to range.
 pub(in crate::lake) struct Worker<'o> {
     options: &'o IngestOptions<'o>,
-    site: Arc<Site>,
+    context: Arc<ReadContext>,
     readers: HashMap<usize, Box<dyn Reader>>,
     tables: BatchSink,
     buffers: Vec<Vec<u8>>,
@@ -45,7 +45,7 @@ impl<'o> Worker<'o> {
     /// `candidates_memory` is what is held of all logs in memory, in bytes, which the writers of all threads have less.
     pub(in crate::lake) fn new(
         options: &'o IngestOptions<'o>,
-        site: Arc<Site>,
+        context: Arc<ReadContext>,
         candidates_memory: usize,
     ) -> Result<Self> {
         let names = options
@@ -56,7 +56,7 @@ impl<'o> Worker<'o> {
         let share = options.memory / threads / 8;
         Ok(Self {
             options,
-            site,
+            context,
             readers: HashMap::new(),
             tables: BatchSink::new(names)?,
             buffers: vec![],
@@ -115,7 +115,8 @@ impl<'o> Worker<'o> {
             drop: Arc::new(task.drop.difference(&retained).copied().collect()),
             ..task.clone()
         };
-        let mut second = self.convert_range(&again, known, progress)?;
+        // Its logs were counted as done.
+        let mut second = self.convert_range(&again, known, &Silent)?;
         second.unreadable.append(&mut result.unreadable);
         Ok(second)
     }
@@ -330,7 +331,7 @@ impl<'o> Worker<'o> {
         let reader = self
             .readers
             .entry(log.source)
-            .or_insert_with(|| source.reader(self.site.clone()));
+            .or_insert_with(|| source.reader(self.context.clone()));
         let expected = Peek::Log {
             job_id: log.job_id,
             start_time: log.start_time,

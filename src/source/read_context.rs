@@ -1,4 +1,4 @@
-//! What a log does not say and the site knows.
+//! What readers need beside an input: what a log does not say and the site knows, limits of memory, and what all readers note together.
 
 use regex::Regex;
 use std::collections::BTreeSet;
@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-/// A site's rules that readers need; `lake` reads them from its settings.
+/// Made by `lake` of the site's settings and the options of an ingest.
 #[derive(Clone, Debug)]
-pub struct Site {
+pub struct ReadContext {
     /// Mount point and the name of the file system mounted there. Without an entry a mount point is its own name.
     pub mounts: Vec<(String, String)>,
     /// Regular expressions over the command line and the program's name where they match, tried first and in order.
@@ -27,9 +27,9 @@ pub struct Site {
     pub log_memory: usize,
     /// Directory of temporary files; that of the system if None.
     pub temp: Option<PathBuf>,
-    /// Lustre mounts that were met and have no entry: what [`Site::note_lustre`] notes for all readers together.
+    /// Lustre mounts that were met and have no entry: what [`ReadContext::note_lustre`] notes for all readers together.
     pub unmapped: Arc<Mutex<BTreeSet<String>>>,
-    /// Whether times were met that name no zone: what [`Site::note_local_times`] notes.
+    /// Whether times were met that name no zone: what [`ReadContext::note_local_times`] notes.
     pub local_times: Arc<AtomicBool>,
 }
 
@@ -91,7 +91,7 @@ impl Period {
     }
 }
 
-impl Default for Site {
+impl Default for ReadContext {
     fn default() -> Self {
         Self {
             mounts: vec![],
@@ -109,7 +109,7 @@ impl Default for Site {
     }
 }
 
-impl Site {
+impl ReadContext {
     /// The name of the file system that is mounted at `mount_point`.
     pub fn file_system<'a>(&'a self, mount_point: &'a str) -> &'a str {
         let entry = self.mounts.iter().find(|(mount, _)| mount == mount_point);
@@ -142,7 +142,7 @@ impl Site {
             .unwrap_or_default()
     }
 
-    /// Notes that an input has times that name no zone, which are taken for those of [`Site::zone`].
+    /// Notes that an input has times that name no zone, which are taken for those of [`ReadContext::zone`].
     pub fn note_local_times(&self) {
         self.local_times.store(true, Ordering::Relaxed);
     }
