@@ -7,9 +7,10 @@
 use super::lmt::Databases;
 use super::lmt::load::{Load, loads};
 use super::lmt::span::Span;
-use super::month::{DAY, Kind, Month};
+use super::month::{DAY, Kind, Month, MonthLog};
+use super::scenario::job::Scenario;
 use super::scenario::plan::Plan;
-use super::slurm::{Accounting, Entry};
+use super::slurm::{Accounting, Windows};
 use super::truth::{Dumps, Facts, truth};
 use super::{darshan, scenario, site};
 use crate::error::{Error, Result};
@@ -17,6 +18,7 @@ use crate::math::random::Random;
 use crate::source::darshan::Darshan;
 use crate::source::darshan::write::Encoder;
 use crate::source::{Input, InputMeta, InputProvider, Peek, Source};
+use serde_json::json;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -28,8 +30,6 @@ pub struct GeneratedInputs {
     plan: Plan,
     root: PathBuf,
     accounting: Option<Accounting>,
-    /// Entries of each day's dump.
-    days: Vec<Vec<Entry>>,
     databases: Option<Databases>,
     inputs: Vec<Known>,
     /// Place in `inputs` by the hash of the path.
@@ -76,7 +76,7 @@ enum What {
     },
     NotDarshan,
     /// The dump of a day.
-    Slurm(usize),
+    Slurm(i64),
     /// A database.
     Lmt(usize),
 }
@@ -87,7 +87,6 @@ struct Cache {
     encoders: Vec<Encoder>,
     /// Logs that were made with others of their job, by job and number.
     logs: HashMap<(u32, u32), Vec<u8>>,
-    bytes: usize,
 }
 
 /// Logs with their paths below the directory of the month.
@@ -145,9 +144,6 @@ pub fn write_with(
     create_dir(out)?;
     let made = generate(month, out, threads, progress, true)?;
     let paths = Month::paths(out);
-    if month.kind == Kind::Usual {
-        save(&out.join(NOT_DARSHAN.0), NOT_DARSHAN.1.as_bytes())?;
-    }
     if month.kind != Kind::Usual || made.summary.dumps > 0 {
         save(&paths.site, site::text().as_bytes())?;
     }
@@ -191,26 +187,22 @@ impl GeneratedInputs {
         let mut encoder = None;
         if let Ok(mut cache) = self.cache.lock() {
             if let Some(bytes) = cache.logs.remove(&(job, number)) {
-                cache.bytes -= bytes.len();
                 return bytes;
             }
             encoder = cache.encoders.pop();
         }
         let mut encoder = encoder.unwrap_or_default();
-        let (_, mut files) = make_job(&self.plan, u64::from(job), &mut encoder);
+        let (.., mut files) = make_job(&self.plan, u64::from(job), &mut encoder);
         let wanted = std::mem::take(&mut files[number as usize].1);
         if let Ok(mut cache) = self.cache.lock() {
             cache.encoders.push(encoder);
             let others = files.into_iter().zip(0..);
             for ((_, bytes), other) in others.filter(|(_, other)| *other != number) {
-                if cache.bytes + bytes.len() > KEPT {
+                let kept: usize = cache.logs.values().map(Vec::len).sum();
+                if kept + bytes.len() > KEPT {
                     cache.logs.clear();
-                    cache.bytes = 0;
                 }
-                cache.bytes += bytes.len();
-                if let Some(same) = cache.logs.insert((job, other), bytes) {
-                    cache.bytes -= same.len();
-                }
+                cache.logs.insert((job, other), bytes);
             }
         }
         wanted
@@ -247,8 +239,7 @@ impl InputProvider for GeneratedInputs {
             What::NotDarshan => Input::from_bytes(path, NOT_DARSHAN.1.into()),
             What::Slurm(day) => {
                 let accounting = self.accounting.as_ref().ok_or_else(nothing)?;
-                let text = accounting.dump(day as i64, &self.days[day]);
-                Input::from_bytes(path, text.into_bytes())
+                Input::from_bytes(path, accounting.dump(day).into_bytes())
             }
             What::Lmt(at) => {
                 let databases = self.databases.as_ref().ok_or_else(nothing)?;
@@ -274,112 +265,92 @@ fn generate(
 ) -> Result<GeneratedInputs> {
     let (plan, below) = (Plan::new(*month), Month::paths(Path::new("")));
     let one_job = |index: u64, encoder: &mut Encoder| {
-        let (facts, files) = make_job(&plan, index, encoder);
-        let ended = facts.windows.iter().map(|(_, end)| *end as i64).max();
+        let (facts, windows, loads, files) = make_job(&plan, index, encoder);
+        let ended = windows.iter().map(|(_, end)| *end as i64).max();
         let mut known = vec![];
         for ((path, bytes), number) in files.into_iter().zip(0..) {
             let length = bytes.len() as u64;
             let peek = match is_written {
-                true => {
-                    let path = root.join(&path);
-                    create_dir(path.parent().unwrap_or(root))?;
-                    save(&path, &bytes)?;
-                    None
-                }
+                true => save(&root.join(&path), &bytes).map(|_| None)?,
                 false => peek(&path, bytes),
             };
             let job = index as u32;
             let what = What::Log { job, number, peek };
             known.push(Known::new(path, length, ended.unwrap_or(month.end()), what));
         }
-        Ok((facts, known))
+        Ok(((facts, windows), (loads, known)))
     };
     let done = |jobs: u64| progress(jobs.min(month.jobs));
     let made = on_threads(threads, scenario::count(month), &one_job, &done)?;
-    let (mut facts, known): (Vec<Facts>, Vec<_>) = made.into_iter().unzip();
+    let ((facts, windows), (loads, known)): ((Vec<_>, Vec<_>), (Vec<_>, Vec<_>)) =
+        made.into_iter().unzip();
     let mut inputs: Vec<Known> = known.into_iter().flatten().collect();
     if month.kind == Kind::Usual {
         let (name, text) = NOT_DARSHAN;
-        let length = text.len() as u64;
-        inputs.push(Known::new(
-            name.into(),
-            length,
-            month.start,
-            What::NotDarshan,
-        ));
+        if is_written {
+            save(&root.join(name), text.as_bytes())?;
+        }
+        let (length, what) = (text.len() as u64, What::NotDarshan);
+        inputs.push(Known::new(name.into(), length, month.start, what));
     }
 
-    let (mut dumps, mut days) = (Dumps::default(), vec![]);
+    let mut dumps = Dumps::default();
     let (mut accounting, mut databases) = (None, None);
-    let usual = month.kind == Kind::Usual;
-    if usual && (month.slurm || month.lmt_seconds > 0) {
-        let windows = facts
-            .iter_mut()
-            .map(|facts| std::mem::take(&mut facts.windows));
-        let made = Accounting::new(month, windows.collect());
+    if month.kind == Kind::Usual && (month.slurm || month.lmt_seconds > 0) {
+        let made = Accounting::new(month, windows);
         if month.slurm {
             dumps.slurm = Some(made.truth());
-            days = made.days();
-            if is_written {
-                create_dir(&root.join(&below.slurm))?;
-            }
-            let one_day = |day: u64, _: &mut Encoder| -> Result<u64> {
-                if !is_written {
-                    return Ok(0);
-                }
-                let text = made.dump(day as i64, &days[day as usize]);
-                save(
-                    &root.join(&below.slurm).join(made.name(day as i64)),
-                    text.as_bytes(),
-                )?;
-                Ok(text.len() as u64)
+            let one_day = |day: u64, _: &mut Encoder| {
+                let day = day as i64;
+                let path = below.slurm.join(made.name(day));
+                let length = match is_written {
+                    true => save(&root.join(&path), made.dump(day).as_bytes())?,
+                    false => 0,
+                };
+                let printed = month.start + (day + 1) * DAY;
+                Ok(Known::new(path, length, printed, What::Slurm(day)))
             };
-            let lengths = on_threads(threads, days.len() as u64, &one_day, &|_| ())?;
-            for (day, length) in lengths.into_iter().enumerate() {
-                let printed = month.start + (day as i64 + 1) * DAY;
-                let path = below.slurm.join(made.name(day as i64));
-                inputs.push(Known::new(path, length, printed, What::Slurm(day)));
-            }
+            inputs.extend(on_threads(threads, month.days as u64, &one_day, &|_| ())?);
         }
         if month.lmt_seconds > 0 {
             let dir = root.join(&below.lmt);
             if is_written {
                 create_dir(&dir)?;
             }
-            let loads = all_loads(month, &mut facts, &made);
-            let (list, account) = Databases::new(month, loads, is_written.then_some(&*dir))?;
+            let mut all = Vec::with_capacity(loads.iter().map(Vec::len).sum());
+            all.extend(loads.into_iter().flatten());
+            all.extend(made.loads(&Span::of(month)));
+            let (list, account) = Databases::new(month, all, is_written.then_some(&*dir))?;
             dumps.lmt = Some(account.truth(month));
-            for (at, (name, printed)) in list.names().enumerate() {
-                let length = match is_written {
-                    true => file_length(&dir.join(name))?,
-                    false => 0,
-                };
-                inputs.push(Known::new(
-                    below.lmt.join(name),
-                    length,
-                    printed,
-                    What::Lmt(at),
-                ));
+            for (at, (name, printed, length)) in list.files().enumerate() {
+                let path = below.lmt.join(name);
+                inputs.push(Known::new(path, length, printed, What::Lmt(at)));
             }
             databases = Some(list);
         }
         accounting = Some(made).filter(|_| month.slurm);
     }
+    let mut summary = Summary {
+        jobs: month.jobs,
+        logs: facts.iter().map(|facts| facts.logs).sum(),
+        ..Summary::default()
+    };
     for input in &inputs {
-        if let What::Slurm(_) | What::Lmt(_) = input.what {
-            (dumps.files, dumps.bytes) = (dumps.files + 1, dumps.bytes + input.bytes);
-        }
+        let (count, bytes) = match input.what {
+            What::Log { .. } | What::NotDarshan => (&mut summary.files, &mut summary.bytes),
+            What::Slurm(_) | What::Lmt(_) => (&mut summary.dumps, &mut summary.dump_bytes),
+        };
+        (*count, *bytes) = (*count + 1, *bytes + input.bytes);
     }
     let places = inputs.iter().zip(0..);
     let places = places.map(|(input, at)| (hash(&root.join(&input.path)), at));
-    let truth = serde_json::to_string_pretty(&truth(month, &facts, &dumps, NOT_DARSHAN.0));
+    let truth = serde_json::to_string_pretty(&truth(month, &facts, dumps, NOT_DARSHAN.0));
     let truth = truth.map_err(|e| Error::Invalid(format!("truth.json: {e}")))?;
     Ok(GeneratedInputs {
         root: root.to_path_buf(),
-        days,
         databases,
         places: places.collect(),
-        summary: summary(month, &facts, &dumps),
+        summary,
         truth: truth + "\n",
         cache: Mutex::default(),
         accounting,
@@ -406,23 +377,6 @@ fn peek(path: &Path, bytes: Vec<u8>) -> Option<Peek> {
     peek.flatten()
 }
 
-fn summary(month: &Month, facts: &[Facts], dumps: &Dumps) -> Summary {
-    let extra = match month.kind {
-        Kind::Usual => (1, NOT_DARSHAN.1.len() as u64),
-        _ => (0, 0),
-    };
-    let logs = facts.iter().map(|facts| facts.logs).sum();
-    let copies = facts.iter().filter(|facts| facts.duplicated()).count() as u64;
-    Summary {
-        jobs: month.jobs,
-        logs,
-        files: logs + copies + extra.0,
-        bytes: facts.iter().map(|facts| facts.bytes).sum::<u64>() + extra.1,
-        dumps: dumps.files,
-        dump_bytes: dumps.bytes,
-    }
-}
-
 /// Calls `work` with every number below `count` on so many threads, each with an encoder of its own; what it returns, in order.
 /// `progress` is called on this thread with how many are done. The first error ends it.
 fn on_threads<T: Send>(
@@ -440,15 +394,10 @@ fn on_threads<T: Send>(
             let (sender, next) = (sender.clone(), &next);
             scope.spawn(move || {
                 let mut encoder = Encoder::default();
-                loop {
-                    let index = next.fetch_add(1, Ordering::Relaxed);
-                    if index >= count {
-                        break;
-                    }
-                    let done = work(index, &mut encoder);
+                let numbers = std::iter::repeat_with(|| next.fetch_add(1, Ordering::Relaxed));
+                for index in numbers.take_while(|index| *index < count) {
                     // The receiver is gone once one has failed.
-                    let failed = done.is_err();
-                    if sender.send((index, done)).is_err() || failed {
+                    if sender.send((index, work(index, &mut encoder))).is_err() {
                         break;
                     }
                 }
@@ -456,8 +405,7 @@ fn on_threads<T: Send>(
         }
         drop(sender);
         for (done, (index, result)) in (1..).zip(receiver) {
-            let stop = |_: &Error| next.store(count, Ordering::Relaxed);
-            results[index as usize] = Some(result.inspect_err(stop)?);
+            results[index as usize] = Some(result?);
             progress(done);
         }
         Ok(())
@@ -465,59 +413,43 @@ fn on_threads<T: Send>(
     Ok(results.into_iter().flatten().collect())
 }
 
-/// The loads of all jobs on the servers. Those of jobs with logs are moved out of their facts.
-fn all_loads(month: &Month, facts: &mut [Facts], accounting: &Accounting) -> Vec<Load> {
-    let mut loads = Vec::with_capacity(facts.iter().map(|facts| facts.loads.len()).sum());
-    for facts in facts {
-        loads.append(&mut std::mem::take(&mut facts.loads));
-    }
-    loads.extend(accounting.loads(&Span::of(month)));
-    loads
-}
-
-/// The logs of one job, by the paths below the directory of the month; the copy of one, too.
-fn make_job(plan: &Plan, index: u64, encoder: &mut Encoder) -> (Facts, Files) {
-    let mut files = vec![];
-    let job = scenario::job(plan, index);
+/// What truth.json says of a job, when its logs ran, their loads on the servers, and the files: the logs and the copy of one.
+fn make_job(plan: &Plan, index: u64, encoder: &mut Encoder) -> (Facts, Windows, Vec<Load>, Files) {
+    let (month, job) = (&plan.month, scenario::job(plan, index));
     let logs = darshan::logs(plan, &job);
     let mut facts = Facts::of(&job, &logs);
-    let span = Span::of(&plan.month);
-    for (log, workload) in &logs {
+    let span = Span::of(month);
+    let (mut windows, mut all_loads, mut files) = (vec![], vec![], vec![]);
+    for (MonthLog { path, log }, workload) in logs {
         let moment = |(seconds, nanos): (i64, i64)| seconds as f64 + nanos as f64 * 1e-9;
-        let (start, end) = (moment(log.log.job.start), moment(log.log.job.end));
-        if plan.month.slurm || plan.month.lmt_seconds > 0 {
-            facts.windows.push((start, end));
+        let (start, end) = (moment(log.job.start), moment(log.job.end));
+        if month.slurm || month.lmt_seconds > 0 {
+            windows.push((start, end));
         }
-        if plan.month.lmt_seconds > 0 {
-            facts
-                .loads
-                .extend(loads(&span, &job, start, workload, &log.log));
+        if month.lmt_seconds > 0 {
+            all_loads.extend(loads(&span, &job, start, &workload, &log));
         }
-        let mut bytes = log.log.to_bytes_with(encoder);
-        if facts.damaged() {
-            // It ends behind the header and before the end, as an interrupted copy.
-            let whole = bytes.len();
-            let share = Random::new(plan.month.seed, !index).float(0.4, 0.95);
-            bytes.truncate(
-                (1400 + ((whole.saturating_sub(1400)) as f64 * share) as usize).min(whole - 1),
-            );
-            if let Some(special) = &mut facts.special {
-                special.cut = (whole as u64, bytes.len() as u64);
+        let mut bytes = log.to_bytes_with(encoder);
+        match job.scenario {
+            Some(Scenario::Damaged) => {
+                // It ends behind the header and before the end, as an interrupted copy.
+                let whole = bytes.len();
+                let share = Random::new(month.seed, !index).float(0.4, 0.95);
+                let body = (whole.saturating_sub(1400) as f64 * share) as usize;
+                bytes.truncate((1400 + body).min(whole - 1));
+                facts.tell(json!({"bytes": bytes.len(), "whole_bytes": whole}));
             }
-        }
-        (facts.logs, facts.bytes) = (facts.logs + 1, facts.bytes + bytes.len() as u64);
-        if facts.duplicated() {
-            let copy = Path::new("restored").join(format!("log{index:06}.darshan"));
-            facts.bytes += bytes.len() as u64;
-            if let Some(special) = &mut facts.special {
-                special.copy = Some(copy.display().to_string());
+            Some(Scenario::Duplicate) => {
+                let copy = Path::new("restored").join(format!("log{index:06}.darshan"));
+                facts.tell(json!({"copy": copy}));
+                files.push((copy, bytes.clone()));
             }
-            files.push((copy, bytes.clone()));
+            _ => {}
         }
-        files.push((log.path.clone(), bytes));
+        files.push((path, bytes));
     }
-    facts.loads.shrink_to_fit();
-    (facts, files)
+    all_loads.shrink_to_fit();
+    (facts, windows, all_loads, files)
 }
 
 fn hash(path: &Path) -> u64 {
@@ -528,13 +460,11 @@ fn create_dir(dir: &Path) -> Result<()> {
     std::fs::create_dir_all(dir).map_err(|e| Error::io(dir, "cannot create", e))
 }
 
-fn file_length(path: &Path) -> Result<u64> {
-    let metadata = std::fs::metadata(path).map_err(|e| Error::io(path, "cannot read", e))?;
-    Ok(metadata.len())
-}
-
-fn save(path: &Path, bytes: &[u8]) -> Result<()> {
-    std::fs::write(path, bytes).map_err(|e| Error::io(path, "cannot write", e))
+/// Writes a file, and its directory where there is none; its length.
+fn save(path: &Path, bytes: &[u8]) -> Result<u64> {
+    create_dir(path.parent().unwrap_or(path))?;
+    std::fs::write(path, bytes).map_err(|e| Error::io(path, "cannot write", e))?;
+    Ok(bytes.len() as u64)
 }
 
 #[cfg(test)]

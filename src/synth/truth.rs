@@ -1,6 +1,5 @@
 //! What was planted: `truth.json`. It is derived from the scenarios, never from the code that analyses logs.
 
-use super::lmt::load::Load;
 use super::month::{Kind, Month, MonthLog};
 use super::scenario::cause::Cause;
 use super::scenario::job::{Job, Scenario};
@@ -12,40 +11,23 @@ use crate::source::darshan::counters::{posix, stdio};
 use crate::source::darshan::write::Records;
 use serde_json::{Value, json};
 
-/// What truth.json, the accounting and the samples need of a job's logs.
+/// What truth.json needs of a job's logs.
 #[derive(Default)]
 pub(crate) struct Facts {
     pub(crate) logs: u64,
-    pub(crate) bytes: u64,
     job_id: i64,
     /// Bytes read and written by its logs, by POSIX and STDIO.
     moved: [i64; 2],
     /// Files with one stripe: number and sum of the logarithms of their bandwidths, on the slow OST and elsewhere.
     slow: (u64, f64),
     other: (u64, f64),
-    pub(crate) special: Option<Box<Special>>,
-    /// What the accounting and the servers need to know of its logs: start and end of each, seconds since 1970.
-    pub(crate) windows: Vec<(f64, f64)>,
-    pub(crate) loads: Vec<Load>,
+    /// The scenario, and what is told of a job that has one.
+    special: Option<Box<(Scenario, Value)>>,
 }
 
-/// A job with a scenario.
-pub(crate) struct Special {
-    scenario: Scenario,
-    path: String,
-    /// The file's size, and what is left of it.
-    pub(crate) cut: (u64, u64),
-    pub(crate) copy: Option<String>,
-    paths: Vec<String>,
-    numbers: Value,
-}
-
-/// What was written beside the logs.
+/// What was planted beside the logs.
 #[derive(Default)]
 pub(crate) struct Dumps {
-    pub(crate) files: u64,
-    pub(crate) bytes: u64,
-    /// What was planted there.
     pub(crate) slurm: Option<Value>,
     pub(crate) lmt: Option<Value>,
 }
@@ -54,6 +36,7 @@ impl Facts {
     /// Of the logs of a job as they were made.
     pub(crate) fn of(job: &Job, logs: &[(MonthLog, Workload)]) -> Self {
         let mut facts = Self {
+            logs: logs.len() as u64,
             job_id: job.job_id,
             ..Self::default()
         };
@@ -74,36 +57,31 @@ impl Facts {
                 facts.bandwidths(workload);
             }
         }
-        if let (Some(scenario), Some((MonthLog { path, log }, workload))) =
-            (job.scenario, logs.first())
-        {
-            let (paths, numbers) = match scenario {
+        if let (Some(scenario), Some((first, workload))) = (job.scenario, logs.first()) {
+            let told = json!({"job_id": job.job_id, "log": first.path});
+            facts.special = Some(Box::new((scenario, told)));
+            facts.tell(match scenario {
                 Scenario::Fault(cause) => fault::truth(cause, workload),
-                Scenario::Case(case) => (vec![], case.truth()),
-                Scenario::SlowOst(role) => (vec![], role.truth(&job.program)),
-                _ => (vec![], json!({"nprocs": log.job.nprocs})),
-            };
-            facts.special = Some(Box::new(Special {
-                scenario,
-                path: path.display().to_string(),
-                cut: (0, 0),
-                copy: None,
-                paths,
-                numbers,
-            }));
+                Scenario::Case(case) => case.truth(),
+                Scenario::SlowOst(role) => role.truth(&job.program),
+                Scenario::Partial => json!({"modules": ["POSIX"]}),
+                _ => Value::Null,
+            });
         }
         facts
     }
 
-    /// Whether the log is to be cut short.
-    pub(crate) fn damaged(&self) -> bool {
-        self.is(|scenario| scenario == Scenario::Damaged).is_some()
+    /// Tells more of a job with a scenario.
+    pub(crate) fn tell(&mut self, more: Value) {
+        if let Some((_, told)) = self.special.as_deref_mut() {
+            merge(told, more);
+        }
     }
 
-    /// Whether the log is to be copied.
-    pub(crate) fn duplicated(&self) -> bool {
-        self.is(|scenario| scenario == Scenario::Duplicate)
-            .is_some()
+    /// What is told of the job if it has this scenario.
+    fn told(&self, scenario: Scenario) -> Option<&Value> {
+        let (own, told) = self.special.as_deref()?;
+        (*own == scenario).then_some(told)
     }
 
     fn bandwidths(&mut self, workload: &Workload) {
@@ -122,62 +100,42 @@ impl Facts {
             }
         }
     }
-
-    /// What is special about the job, if it is something that `of` picks.
-    fn is(&self, of: impl Fn(Scenario) -> bool) -> Option<&Special> {
-        let special = self.special.as_deref()?;
-        of(special.scenario).then_some(special)
-    }
 }
 
 /// What `truth.json` says. `facts` are those of all jobs in order; `not_darshan` is the file that only looks like a log.
-pub(crate) fn truth(month: &Month, facts: &[Facts], dumps: &Dumps, not_darshan: &str) -> Value {
+pub(crate) fn truth(month: &Month, facts: &[Facts], dumps: Dumps, not_darshan: &str) -> Value {
     match month.kind {
         Kind::Usual => usual(month, facts, dumps, not_darshan),
         _ => logs_alone(month, facts),
     }
 }
 
-fn usual(month: &Month, facts: &[Facts], dumps: &Dumps, not_darshan: &str) -> Value {
-    let special = |scenario: Scenario| {
-        let special = move |facts: &'_ Facts| facts.is(|other| other == scenario).is_some();
-        let found = facts.iter().filter(move |facts| special(facts));
-        found.filter_map(|facts| Some((facts.job_id, facts.special.as_deref()?)))
+fn usual(month: &Month, facts: &[Facts], dumps: Dumps, not_darshan: &str) -> Value {
+    let told = |scenario: Scenario| -> Vec<&Value> {
+        let told = facts.iter().filter_map(|facts| facts.told(scenario));
+        told.collect()
     };
-    let damaged = special(Scenario::Damaged).map(
-        |(id, s)| json!({"job_id": id, "log": s.path, "bytes": s.cut.1, "whole_bytes": s.cut.0}),
-    );
-    let damaged: Vec<_> = damaged.collect();
-    let partial = special(Scenario::Partial)
-        .map(|(id, s)| json!({"job_id": id, "log": s.path, "modules": ["POSIX"]}));
-    let partial: Vec<_> = partial.collect();
-    let duplicates = special(Scenario::Duplicate)
-        .map(|(id, s)| json!({"job_id": id, "log": s.path, "copy": s.copy}));
-    let duplicates: Vec<_> = duplicates.collect();
-    let custom: Vec<_> = special(Scenario::CustomStriping)
-        .map(|(id, _)| id)
-        .collect();
-
+    let ids = |jobs: &[&Value]| -> Value { jobs.iter().map(|job| job["job_id"].clone()).collect() };
+    let (damaged, partial) = (told(Scenario::Damaged), told(Scenario::Partial));
+    let (duplicates, custom) = (told(Scenario::Duplicate), told(Scenario::CustomStriping));
     let faults = Cause::ALL.map(|cause| {
-        let jobs = || special(Scenario::Fault(cause));
-        let each = jobs().map(
-            |(id, s)| json!({"job_id": id, "log": s.path, "paths": s.paths, "numbers": s.numbers}),
-        );
+        let jobs = told(Scenario::Fault(cause));
+        let paths = jobs.iter().filter_map(|job| job["paths"].as_array());
         let (kind, doc, app) = fault::doc(cause);
         json!({
             "kind": kind,
             "doc": doc,
             "app": app,
-            "job_ids": jobs().map(|(id, _)| id).collect::<Vec<_>>(),
-            "paths": jobs().flat_map(|(_, s)| &s.paths).collect::<Vec<_>>(),
-            "jobs": each.collect::<Vec<_>>(),
+            "job_ids": ids(&jobs),
+            "paths": paths.flatten().collect::<Vec<_>>(),
+            "jobs": jobs,
         })
     });
     let mut faults = faults.to_vec();
     faults.push(slow_target(month, facts));
     let logs = facts.iter().map(|facts| facts.logs).sum::<u64>();
     let moved = |side: usize| {
-        let whole = facts.iter().filter(|facts| !facts.damaged());
+        let whole = (facts.iter()).filter(|facts| facts.told(Scenario::Damaged).is_none());
         whole.map(|facts| facts.moved[side]).sum::<i64>()
     };
     let mut truth = json!({
@@ -203,12 +161,12 @@ fn usual(month: &Month, facts: &[Facts], dumps: &Dumps, not_darshan: &str) -> Va
         "partial": partial,
         "duplicates": duplicates,
         "not_darshan": [not_darshan],
-        "custom_striping": custom,
+        "custom_striping": ids(&custom),
         "faults": faults,
     });
-    for (name, dump) in [("slurm", &dumps.slurm), ("lmt", &dumps.lmt)] {
+    for (name, dump) in [("slurm", dumps.slurm), ("lmt", dumps.lmt)] {
         if let Some(dump) = dump {
-            truth[name] = dump.clone();
+            truth[name] = dump;
         }
     }
     truth
@@ -237,13 +195,9 @@ fn slow_target(month: &Month, facts: &[Facts]) -> Value {
 
 /// A month of logs alone: what is planted in each job.
 fn logs_alone(month: &Month, facts: &[Facts]) -> Value {
-    let jobs = facts.iter().filter_map(|facts| {
-        let special = facts.special.as_deref()?;
-        let job = json!({"job_id": facts.job_id, "log": special.path});
-        Some(merged(job, special.numbers.clone()))
-    });
+    let jobs = facts.iter().filter_map(|facts| Some(&facts.special.as_deref()?.1));
     let logs = facts.iter().map(|facts| facts.logs).sum::<u64>();
-    let truth = json!({
+    let mut truth = json!({
         "kind": month.kind.name(),
         "seed": month.seed,
         "start": month.start,
@@ -251,16 +205,15 @@ fn logs_alone(month: &Month, facts: &[Facts]) -> Value {
         "counts": {"files": logs, "logs": logs},
         "jobs": jobs.collect::<Vec<_>>(),
     });
-    match month.kind {
-        Kind::SlowOst => merged(truth, slow_ost::truth(month)),
-        _ => truth,
+    if month.kind == Kind::SlowOst {
+        merge(&mut truth, slow_ost::truth(month));
     }
+    truth
 }
 
-/// An object with the members of another one, too.
-fn merged(mut object: Value, more: Value) -> Value {
+/// Adds the members of another object, if it is one.
+fn merge(object: &mut Value, more: Value) {
     if let (Some(members), Value::Object(more)) = (object.as_object_mut(), more) {
         members.extend(more);
     }
-    object
 }

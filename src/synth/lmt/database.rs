@@ -1,63 +1,48 @@
-//! A database as a file: SQLite, or what mysqldump writes.
+//! A database as a file: SQLite, or what mysqldump writes. Rows come as SQL in both.
 
 use super::schema::Table;
-use crate::error::{Error, Result};
 use chrono::DateTime;
-use rusqlite::types::{ToSqlOutput, ValueRef};
-use rusqlite::{Connection, ToSql, params_from_iter};
+use rusqlite::Connection;
+use rusqlite::types::Value;
 use std::fmt::Write as _;
 use std::fs::File;
-use std::io::{BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::io::{BufWriter, Error, Result, Write};
+use std::path::Path;
 
-/// A value of a row.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Cell {
-    Null,
-    Int(i64),
-    /// At most six digits, for the database has 4-byte floats.
-    Float(f64),
-    Text(String),
+/// A database that is written table by table.
+pub(crate) struct Database {
+    form: Form,
+    /// What begins the statements of the current table, and what stands behind them.
+    begin: String,
+    after: String,
+    /// The statement so far.
+    statement: String,
 }
+
+pub(crate) enum Form {
+    /// Discards rows: generating them advances the counters to the start of the next database.
+    Nowhere,
+    /// A SQLite copy of the database. Its columns have no types.
+    Sqlite(Connection),
+    /// A dump, as mysqldump writes it, and when it says that it was made.
+    Dump(BufWriter<File>, i64),
+}
+
+/// Bytes after which mysqldump begins another statement.
+const STATEMENT: usize = 1_000_000;
 
 /// A row of integers.
-pub(crate) fn ints<const N: usize>(values: [i64; N]) -> [Cell; N] {
-    values.map(Cell::Int)
+pub(crate) fn ints<const N: usize>(values: [i64; N]) -> [Value; N] {
+    values.map(Value::Integer)
 }
 
-/// A source of rows, which calls its argument once for each.
-pub(crate) type Rows<'a> = dyn FnMut(&mut dyn FnMut(&[Cell]) -> Result<()>) -> Result<()> + 'a;
-
-/// A database file that is written table by table.
-pub(crate) trait Database {
-    /// Makes the table of this name with its rows.
-    fn table(&mut self, name: &str, rows: &mut Rows<'_>) -> Result<()>;
-
-    /// Flushes and closes the file.
-    fn finish(self: Box<Self>) -> Result<()>;
+/// A value of text.
+pub(crate) fn text(text: impl Into<String>) -> Value {
+    Value::Text(text.into())
 }
 
-/// Discards rows: generating them advances the counters to the start of the next database.
-pub(crate) struct Nowhere;
-
-impl Database for Nowhere {
-    fn table(&mut self, _: &str, rows: &mut Rows<'_>) -> Result<()> {
-        rows(&mut |_| Ok(()))
-    }
-
-    fn finish(self: Box<Self>) -> Result<()> {
-        Ok(())
-    }
-}
-
-/// A SQLite copy of the database. Its columns have no types.
-pub(crate) struct Sqlite {
-    path: PathBuf,
-    connection: Connection,
-}
-
-impl Sqlite {
-    pub(crate) fn create(path: &Path) -> Result<Self> {
+impl Form {
+    pub(crate) fn sqlite(path: &Path) -> Result<Self> {
         let open = || -> rusqlite::Result<Connection> {
             let connection = Connection::open(path)?;
             // No reader opens it before it is complete.
@@ -66,138 +51,118 @@ impl Sqlite {
             connection.execute_batch("BEGIN")?;
             Ok(connection)
         };
-        Ok(Self {
-            connection: open().map_err(|e| sqlite_error(path, &e))?,
-            path: path.to_path_buf(),
-        })
-    }
-}
-
-impl Database for Sqlite {
-    fn table(&mut self, name: &str, rows: &mut Rows<'_>) -> Result<()> {
-        let failed = |e: rusqlite::Error| sqlite_error(&self.path, &e);
-        let table = Table::named(name);
-        let columns = &table.columns;
-        // SQLite wants a key where the original has none.
-        let key = table.key.unwrap_or_else(|| columns[..3].join(", "));
-        let create = format!(
-            "CREATE TABLE {name} ({}, PRIMARY KEY({key}))",
-            columns.join(", ")
-        );
-        self.connection.execute_batch(&create).map_err(failed)?;
-        let places = vec!["?"; columns.len()].join(", ");
-        let insert = format!("INSERT INTO {name} VALUES ({places})");
-        let mut insert = self.connection.prepare(&insert).map_err(failed)?;
-        rows(&mut |cells| {
-            insert
-                .execute(params_from_iter(cells))
-                .map(|_| ())
-                .map_err(failed)
-        })
+        open().map(Self::Sqlite).map_err(Error::other)
     }
 
-    fn finish(self: Box<Self>) -> Result<()> {
-        let failed = |e: rusqlite::Error| sqlite_error(&self.path, &e);
-        self.connection.execute_batch("COMMIT").map_err(failed)?;
-        self.connection
-            .close()
-            .map_err(|(_, e)| sqlite_error(&self.path, &e))
-    }
-}
-
-impl ToSql for Cell {
-    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
-        Ok(ToSqlOutput::Borrowed(match self {
-            Self::Null => ValueRef::Null,
-            Self::Int(value) => ValueRef::Integer(*value),
-            Self::Float(value) => ValueRef::Real(*value),
-            Self::Text(value) => ValueRef::Text(value.as_bytes()),
-        }))
-    }
-}
-
-fn sqlite_error(path: &Path, error: &rusqlite::Error) -> Error {
-    Error::io(
-        path,
-        "cannot write",
-        std::io::Error::other(error.to_string()),
-    )
-}
-
-/// A dump of the database, as mysqldump writes it.
-pub(crate) struct Dump {
-    path: PathBuf,
-    out: BufWriter<File>,
-    line: String,
-    /// When it says that it was made.
-    made: i64,
-}
-
-/// Bytes after which mysqldump begins another statement.
-const STATEMENT: usize = 1_000_000;
-
-impl Dump {
-    pub(crate) fn create(path: &Path, lmt: &str, made: i64) -> Result<Self> {
-        let file = File::create(path).map_err(|e| Error::io(path, "cannot create", e))?;
-        let mut dump = Self {
-            path: path.to_path_buf(),
-            out: BufWriter::with_capacity(1 << 16, file),
-            line: String::new(),
-            made,
-        };
-        dump.put(&include_str!("mysqldump/head.sql").replace("{lmt}", lmt))?;
-        Ok(dump)
+    pub(crate) fn dump(path: &Path, lmt: &str, made: i64) -> Result<Self> {
+        let mut out = BufWriter::with_capacity(1 << 16, File::create(path)?);
+        let head = include_str!("mysqldump/head.sql").replace("{lmt}", lmt);
+        out.write_all(head.as_bytes())?;
+        Ok(Self::Dump(out, made))
     }
 
     fn put(&mut self, text: &str) -> Result<()> {
-        let written = self.out.write_all(text.as_bytes());
-        written.map_err(|e| Error::io(&self.path, "cannot write", e))
+        match self {
+            Self::Nowhere => Ok(()),
+            Self::Sqlite(connection) => connection.execute_batch(text).map_err(Error::other),
+            Self::Dump(out, _) => out.write_all(text.as_bytes()),
+        }
     }
 }
 
-impl Database for Dump {
-    fn table(&mut self, name: &str, rows: &mut Rows<'_>) -> Result<()> {
-        let text = include_str!("mysqldump/table.sql").replace("{name}", name);
-        let text = text.replace("{create}", Table::named(name).create);
-        let (before, after) = text.split_once("{rows}").unwrap_or_default();
-        self.put(before)?;
-        let begin = format!("INSERT INTO `{name}` VALUES\n(");
-        let mut statement = 0;
-        rows(&mut |cells| {
-            let mut line = std::mem::take(&mut self.line);
-            line.clear();
-            line += if statement == 0 { &begin } else { ",\n(" };
-            for (at, cell) in cells.iter().enumerate() {
-                line += if at > 0 { "," } else { "" };
-                let _ = match cell {
-                    Cell::Null => write!(line, "NULL"),
-                    Cell::Int(value) => write!(line, "{value}"),
-                    Cell::Float(value) => write!(line, "{value}"),
-                    Cell::Text(value) => {
-                        let quoted = value.replace('\\', "\\\\").replace('\'', "\\'");
-                        write!(line, "'{quoted}'")
-                    }
-                };
-            }
-            line.push(')');
-            statement += line.len();
-            if statement > STATEMENT {
-                line.push_str(";\n");
-                statement = 0;
-            }
-            self.put(&line)?;
-            self.line = line;
-            Ok(())
-        })?;
-        self.put(if statement > 0 { ";\n" } else { "" })?;
-        self.put(after)
+impl Database {
+    pub(crate) fn new(form: Form) -> Self {
+        let [begin, after, statement] = [const { String::new() }; 3];
+        Self {
+            form,
+            begin,
+            after,
+            statement,
+        }
     }
 
-    fn finish(mut self: Box<Self>) -> Result<()> {
-        let made = DateTime::from_timestamp(self.made, 0).unwrap_or_default();
-        let made = made.format("%Y-%m-%d %k:%M:%S").to_string();
-        self.put(&include_str!("mysqldump/tail.sql").replace("{made}", &made))?;
-        let written = self.out.flush();
-        written.map_err(|e| Error::io(&self.path, "cannot write", e))
+    /// Makes the table of this name, into which the rows that follow go.
+    pub(crate) fn table(&mut self, name: &str) -> Result<()> {
+        self.end_table()?;
+        let table = Table::named(name);
+        let create = match self.form {
+            // SQLite wants a key where the original has none.
+            Form::Sqlite(_) => {
+                let columns = table.columns.join(", ");
+                let key = table.key.unwrap_or_else(|| table.columns[..3].join(", "));
+                format!("CREATE TABLE {name} ({columns}, PRIMARY KEY({key}))")
+            }
+            _ => {
+                let text = include_str!("mysqldump/table.sql").replace("{name}", name);
+                let text = text.replace("{create}", table.create);
+                let (before, after) = text.split_once("{rows}").unwrap_or_default();
+                self.after = after.to_string();
+                before.to_string()
+            }
+        };
+        self.begin = format!("INSERT INTO `{name}` VALUES\n(");
+        self.form.put(&create)
+    }
+
+    /// Adds a row to the table.
+    pub(crate) fn row(&mut self, cells: &[Value]) -> Result<()> {
+        let statement = &mut self.statement;
+        *statement += if statement.is_empty() {
+            &self.begin
+        } else {
+            ",\n("
+        };
+        for (at, cell) in cells.iter().enumerate() {
+            *statement += if at > 0 { "," } else { "" };
+            let _ = match (cell, &self.form) {
+                (Value::Integer(value), _) => write!(statement, "{value}"),
+                // Without a point it would be an integer.
+                (Value::Real(value), Form::Sqlite(_)) => write!(statement, "{value:?}"),
+                (Value::Real(value), _) => write!(statement, "{value}"),
+                (Value::Text(value), _) => {
+                    let quoted = value.replace('\\', "\\\\").replace('\'', "\\'");
+                    write!(statement, "'{quoted}'")
+                }
+                _ => write!(statement, "NULL"),
+            };
+        }
+        statement.push(')');
+        match statement.len() > STATEMENT {
+            true => self.end_statement(),
+            false => Ok(()),
+        }
+    }
+
+    fn end_statement(&mut self) -> Result<()> {
+        if !self.statement.is_empty() {
+            self.statement.push_str(";\n");
+            self.form.put(&self.statement)?;
+            self.statement.clear();
+        }
+        Ok(())
+    }
+
+    fn end_table(&mut self) -> Result<()> {
+        self.end_statement()?;
+        self.form.put(&std::mem::take(&mut self.after))
+    }
+
+    /// Flushes and closes the file.
+    pub(crate) fn finish(mut self) -> Result<()> {
+        self.end_table()?;
+        match self.form {
+            Form::Nowhere => Ok(()),
+            Form::Sqlite(connection) => {
+                connection.execute_batch("COMMIT").map_err(Error::other)?;
+                connection.close().map_err(|(_, e)| Error::other(e))
+            }
+            Form::Dump(mut out, made) => {
+                let made = DateTime::from_timestamp(made, 0).unwrap_or_default();
+                let made = made.format("%Y-%m-%d %k:%M:%S").to_string();
+                let tail = include_str!("mysqldump/tail.sql").replace("{made}", &made);
+                out.write_all(tail.as_bytes())?;
+                out.flush()
+            }
+        }
     }
 }

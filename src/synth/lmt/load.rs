@@ -51,6 +51,27 @@ pub(crate) struct Load {
 }
 
 impl Load {
+    /// What the job of this id and origin moves of a file, or does with it, on a target of a file system.
+    fn new(
+        (origin, job_id, file): (Origin, i64, u64),
+        (fs, target): (usize, i64),
+        what: What,
+        (start, end): (f64, f64),
+        amount: i64,
+    ) -> Self {
+        Self {
+            fs: fs as u8,
+            what,
+            origin,
+            target: target as i32,
+            start,
+            end,
+            amount,
+            job_id,
+            file,
+        }
+    }
+
     /// Place in [`FILE_SYSTEMS`].
     pub(crate) fn fs(&self) -> usize {
         self.fs.into()
@@ -114,25 +135,16 @@ pub(crate) fn loads(
             continue;
         };
         let progressive = layout.progressive && job.release.lustre > 1;
+        let by = (origin, job.job_id, file.id);
         let whats = [(What::Read, 0.0), (What::Written, late)];
         for (moved, (what, late)) in file.transfers.iter().zip(whats) {
             let Some(moved) = moved else { continue };
-            for (ost, amount) in spread(moved, layout, progressive) {
-                found.push(Load {
-                    fs: fs as u8,
-                    target: ost as i32,
-                    what,
-                    start: begin + moved.start + late,
-                    end: begin + moved.end + late,
-                    amount,
-                    origin,
-                    job_id: job.job_id,
-                    file: file.id,
-                });
-            }
+            let window = (begin + moved.start + late, begin + moved.end + late);
+            let shares = spread(moved, layout, progressive).into_iter();
+            found.extend(shares.map(|(ost, bytes)| Load::new(by, (fs, ost), what, window, bytes)));
         }
     }
-    let operations = operations(workload, log, begin, job.job_id, origin);
+    let operations = operations(workload, log, begin, (origin, job.job_id));
     found.extend(merged(operations));
     found.retain(|load| load.meets(span));
     found
@@ -168,20 +180,11 @@ pub(crate) fn without_log(span: &Span, job_id: i64, start: i64, end: i64) -> Vec
             true => What::Read,
             false => What::Written,
         };
-        for at in 0..width {
-            let amount = burst - burst / 10 * (at % 3);
-            found.push(Load {
-                fs: 0,
-                target: ((first + at) % osts) as i32,
-                what,
-                start: begin + moment,
-                end: begin + moment + took,
-                amount,
-                origin: Origin::Background,
-                job_id,
-                file: 0,
-            });
-        }
+        let window = (begin + moment, begin + moment + took);
+        found.extend((0..width).map(|at| {
+            let (by, place) = ((Origin::Background, job_id, 0), (0, (first + at) % osts));
+            Load::new(by, place, what, window, burst - burst / 10 * (at % 3))
+        }));
         moment += took + every * random.float(0.7, 1.3);
     }
     found.retain(|load| load.meets(span));
@@ -234,8 +237,7 @@ fn operations(
     workload: &Workload,
     log: &DarshanLog,
     begin: f64,
-    job_id: i64,
-    origin: Origin,
+    (origin, job_id): (Origin, i64),
 ) -> Vec<Load> {
     let mut counted: HashMap<(u64, i64), Metadata> = HashMap::new();
     for module in &log.modules {
@@ -243,25 +245,27 @@ fn operations(
             continue;
         };
         for record in records {
-            let (ints, floats) = (&record.ints, &record.floats);
-            let (opens, stats, opened, closed) = match module.id {
+            use {posix as p, stdio as s};
+            let (opens, opened, closed) = match module.id {
                 ModuleId::POSIX => (
-                    ints[posix::OPENS],
-                    ints[posix::STATS],
-                    floats[posix::F_OPEN_START_TIMESTAMP],
-                    floats[posix::F_CLOSE_END_TIMESTAMP],
+                    p::OPENS,
+                    p::F_OPEN_START_TIMESTAMP,
+                    p::F_CLOSE_END_TIMESTAMP,
                 ),
                 ModuleId::STDIO => (
-                    ints[stdio::OPENS],
-                    0,
-                    floats[stdio::F_OPEN_START_TIMESTAMP],
-                    floats[stdio::F_CLOSE_END_TIMESTAMP],
+                    s::OPENS,
+                    s::F_OPEN_START_TIMESTAMP,
+                    s::F_CLOSE_END_TIMESTAMP,
                 ),
                 _ => continue,
             };
             let all = counted.entry((record.id, record.rank)).or_default();
-            (all.opens, all.stats) = (all.opens + opens, all.stats + stats);
-            (all.opened, all.closed) = (opened, all.closed.max(closed));
+            all.opens += record.ints[opens];
+            if module.id == ModuleId::POSIX {
+                all.stats += record.ints[p::STATS];
+            }
+            (all.opened, all.closed) =
+                (record.floats[opened], all.closed.max(record.floats[closed]));
         }
     }
     let mut found = vec![];
@@ -275,7 +279,8 @@ fn operations(
         };
         // The MDT of a file is that of its directory.
         let dir = file.path.rsplit_once('/').map_or("", |(dir, _)| dir);
-        let target = (xxh3_64(dir.as_bytes()) % FILE_SYSTEMS[fs].mdts as u64) as i32;
+        let mdt = (xxh3_64(dir.as_bytes()) % FILE_SYSTEMS[fs].mdts as u64) as i64;
+        let by = (origin, job_id, file.id);
         let is_made = file.is_posix() && file.written().is_some();
         for (op, moment, lasts, amount) in [
             (Op::Open, all.opened, 0.01, all.opens),
@@ -285,17 +290,8 @@ fn operations(
             (Op::Setattr, all.closed, 0.01, i64::from(is_made)),
         ] {
             if amount > 0 {
-                found.push(Load {
-                    fs: fs as u8,
-                    target,
-                    what: What::Op(op),
-                    start: begin + moment,
-                    end: begin + moment + lasts,
-                    amount,
-                    origin,
-                    job_id,
-                    file: file.id,
-                });
+                let window = (begin + moment, begin + moment + lasts);
+                found.push(Load::new(by, (fs, mdt), What::Op(op), window, amount));
             }
         }
     }

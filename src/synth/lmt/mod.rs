@@ -24,8 +24,8 @@ mod truth;
 use super::month::{DAY, Month};
 use super::site::local;
 use super::system::FILE_SYSTEMS;
-use crate::error::Result;
-use database::{Database, Dump, Nowhere, Sqlite};
+use crate::error::{Error, Result};
+use database::{Database, Form};
 use load::Load;
 use samples::{Counters, DatabaseSamples};
 use span::{Plants, Span};
@@ -44,9 +44,12 @@ pub(crate) struct Databases {
 struct Sampled {
     name: String,
     fs: usize,
-    number: usize,
     samples: (i64, i64),
+    /// When it would have been written, seconds since 1970.
+    end: i64,
     counters: Counters,
+    /// Of the file, if it was written.
+    bytes: u64,
 }
 
 impl Databases {
@@ -56,83 +59,83 @@ impl Databases {
         loads: Vec<Load>,
         dir: Option<&Path>,
     ) -> Result<(Self, SampleTruth)> {
-        let span = Span::of(month);
-        let (plants, mut truth) = (Plants::of(month), SampleTruth::default());
-        let mut list = vec![];
+        let (span, mut truth) = (Span::of(month), SampleTruth::default());
+        let mut made = Self {
+            month: *month,
+            plants: Plants::of(month),
+            loads,
+            list: vec![],
+        };
         for fs in 0..FILE_SYSTEMS.len() {
             let mut counters = Counters::new(month, fs);
             for (number, samples) in span.databases().into_iter().enumerate() {
-                let sampled = Sampled {
+                let mut sampled = Sampled {
                     name: name(&span, fs, samples, number),
                     fs,
-                    number,
                     samples,
+                    end: span.stamp(samples.1),
                     counters: counters.clone(),
+                    bytes: 0,
                 };
-                let made = DatabaseSamples::new(month, &plants, fs, samples, &loads);
-                truth.add(&sampled.name, &made, span);
-                let mut into: Box<dyn Database> = match dir {
-                    Some(dir) => sampled.create(&dir.join(&sampled.name), &span)?,
-                    None => Box::new(Nowhere),
-                };
-                made.write(&mut counters, into.as_mut())?;
-                into.finish()?;
-                list.push(sampled);
+                let samples = made.samples(&sampled);
+                truth.add(&sampled.name, &samples, span);
+                let path = dir.map(|dir| dir.join(&sampled.name));
+                sampled.bytes = sampled.write(&samples, &mut counters, path.as_deref())?;
+                made.list.push(sampled);
             }
         }
-        truth.shares(month, &loads);
-        let databases = Self {
-            month: *month,
-            plants,
-            loads,
-            list,
-        };
-        Ok((databases, truth))
+        truth.shares(month, &made.loads);
+        Ok((made, truth))
     }
 
-    /// The name of each database, and when it would have been written, seconds since 1970.
-    pub(crate) fn names(&self) -> impl ExactSizeIterator<Item = (&str, i64)> {
-        let span = Span::of(&self.month);
-        (self.list.iter()).map(move |made| (&*made.name, span.stamp(made.samples.1)))
+    fn samples(&self, sampled: &Sampled) -> DatabaseSamples<'_> {
+        let (fs, samples) = (sampled.fs, sampled.samples);
+        DatabaseSamples::new(&self.month, &self.plants, fs, samples, &self.loads)
+    }
+
+    /// The name of each database, when it would have been written, seconds since 1970, and its bytes if it was.
+    pub(crate) fn files(&self) -> impl Iterator<Item = (&str, i64, u64)> {
+        (self.list.iter()).map(|made| (&*made.name, made.end, made.bytes))
     }
 
     /// Writes database `at` to a path where nothing is.
     pub(crate) fn write(&self, at: usize, path: &Path) -> Result<()> {
         let made = &self.list[at];
-        let samples = made.samples;
-        let samples =
-            DatabaseSamples::new(&self.month, &self.plants, made.fs, samples, &self.loads);
-        let mut database = made.create(path, &Span::of(&self.month))?;
-        samples.write(&mut made.counters.clone(), database.as_mut())?;
-        database.finish()
+        made.write(&self.samples(made), &mut made.counters.clone(), Some(path))?;
+        Ok(())
     }
 }
 
 impl Sampled {
-    /// A database that says that it was made at its end.
-    fn create(&self, path: &Path, span: &Span) -> Result<Box<dyn Database>> {
-        Ok(match is_sqlite(self.fs, self.number) {
-            true => Box::new(Sqlite::create(path)?),
-            false => {
-                let end = span.stamp(self.samples.1);
-                Box::new(Dump::create(path, FILE_SYSTEMS[self.fs].lmt, end)?)
-            }
-        })
+    /// Advances the counters to the end of the database, and writes it if there is a path; its bytes.
+    fn write(
+        &self,
+        samples: &DatabaseSamples<'_>,
+        counters: &mut Counters,
+        path: Option<&Path>,
+    ) -> Result<u64> {
+        let mut write = || {
+            let mut into = Database::new(match path {
+                None => Form::Nowhere,
+                Some(path) if self.name.ends_with(".sqlite3") => Form::sqlite(path)?,
+                Some(path) => Form::dump(path, FILE_SYSTEMS[self.fs].lmt, self.end)?,
+            });
+            samples.write(counters, &mut into)?;
+            into.finish()?;
+            path.map_or(Ok(0), |path| Ok(std::fs::metadata(path)?.len()))
+        };
+        write().map_err(|e| Error::io(path.unwrap_or(Path::new("")), "cannot write", e))
     }
 }
 
-/// The forms take turns; the second file system begins with the other one.
-fn is_sqlite(fs: usize, number: usize) -> bool {
-    (fs + number).is_multiple_of(2)
-}
-
-/// Name of a database: that of LMT's database with the day, and the hour where it is less than a day.
+/// Name of a database: that of LMT's database with the day, and the hour where it is less than a day. The forms take turns; the
+/// second file system begins with the other one.
 fn name(span: &Span, fs: usize, (first, _): (i64, i64), number: usize) -> String {
     let format = match span.seconds() {
         DAY.. => "%Y-%m-%d",
         _ => "%Y-%m-%d_%H%M",
     };
-    let end = match is_sqlite(fs, number) {
+    let end = match (fs + number).is_multiple_of(2) {
         true => "sqlite3",
         false => "sql",
     };

@@ -1,17 +1,18 @@
 //! The samples of one database: what was moved between them, and the rows that say so.
 
-use super::database::{Cell, Database, ints};
+use super::database::{Database, ints, text};
 use super::load::{Load, Origin, What};
 use super::schema;
 use super::span::{Op, Plants, Span, noise, noise_ops};
-use crate::error::Result;
 use crate::math::random::{Random, mix};
 use crate::synth::month::Month;
 use crate::synth::site::local;
 use crate::synth::system::{FILE_SYSTEMS, OSTS_PER_OSS};
+use rusqlite::types::Value;
+use std::io::Result;
 
 /// Operations that jobs cause, by [`Op`].
-const OPS: usize = 10;
+const OPS: usize = Op::NAMES.len();
 
 /// What was moved on a file system from sample to sample of one database.
 pub(crate) struct DatabaseSamples<'a> {
@@ -173,11 +174,10 @@ impl<'a> DatabaseSamples<'a> {
     }
 
     /// Writes all tables, in the order of their names as mysqldump does, and advances the counters.
-    pub(crate) fn write(&self, counters: &mut Counters, into: &mut dyn Database) -> Result<()> {
+    pub(crate) fn write(&self, counters: &mut Counters, into: &mut Database) -> Result<()> {
         let system = &FILE_SYSTEMS[self.fs];
         let (lmt, servers) = (system.lmt, system.osts / OSTS_PER_OSS);
-        let host = |number: i64| Cell::Text(format!("{lmt}n{number:03}"));
-        let text = |text: &str| Cell::Text(text.to_string());
+        let host = |number: i64| text(format!("{lmt}n{number:03}"));
         // The number of each sample's stamp, if there is one.
         let number = |sample| {
             let stamped = self.stamped(sample);
@@ -188,171 +188,151 @@ impl<'a> DatabaseSamples<'a> {
         let stamps = (self.first..).zip(&ids);
         let stamps = stamps.filter_map(|(sample, id)| Some((sample, (*id)?)));
 
-        into.table("FILESYSTEM_INFO", &mut |put| {
-            put(&[Cell::Int(1), text(lmt), text(""), Cell::Float(1.1)])
-        })?;
-        into.table("MDS_DATA", &mut |put| {
-            for mdt in 0..system.mdts {
-                let mut made = 0;
-                for (sample, id) in (self.first..).zip(&ids) {
-                    let ops = &self.ops[self.place(mdt, sample)];
-                    made += ops[Op::Mknod as usize] + ops[Op::Mkdir as usize];
-                    let Some(id) = id else { continue };
-                    let busy = ops.iter().sum::<i64>() as f64 / 400.0;
-                    let cpu = (1.5 + self.jitter(mdt, sample) + busy.min(80.0)).min(99.9);
-                    let used = 106_286_540 + mdt * 9_111_212 + sample / 7 * 4 + made * 4;
-                    let inodes = 358_326_972 + mdt * 11_000_003 + made;
-                    let free = (2_255_453_580 - used, 1_503_920_128 - inodes);
-                    let mut row = ints([mdt + 1, *id, 0, free.0, used, free.1, inodes]);
-                    row[2] = percent(cpu);
-                    put(&row)?;
-                }
+        into.table("FILESYSTEM_INFO")?;
+        into.row(&[1.into(), text(lmt), text(""), 1.1.into()])?;
+        into.table("MDS_DATA")?;
+        for mdt in 0..system.mdts {
+            let mut made = 0;
+            for (sample, id) in (self.first..).zip(&ids) {
+                let ops = &self.ops[self.place(mdt, sample)];
+                made += ops[Op::Mknod as usize] + ops[Op::Mkdir as usize];
+                let Some(id) = id else { continue };
+                let busy = ops.iter().sum::<i64>() as f64 / 400.0;
+                let cpu = (1.5 + self.jitter(mdt, sample) + busy.min(80.0)).min(99.9);
+                let used = 106_286_540 + mdt * 9_111_212 + sample / 7 * 4 + made * 4;
+                let inodes = 358_326_972 + mdt * 11_000_003 + made;
+                let free = (2_255_453_580 - used, 1_503_920_128 - inodes);
+                let mut row = ints([mdt + 1, *id, 0, free.0, used, free.1, inodes]);
+                row[2] = percent(cpu);
+                into.row(&row)?;
             }
-            Ok(())
-        })?;
-        into.table("MDS_INFO", &mut |put| {
-            (0..system.mdts).try_for_each(|mdt| {
-                let (id, name) = (
-                    Cell::Int(mdt + 1),
-                    Cell::Text(format!("{lmt}-MDT{mdt:04x}")),
-                );
-                put(&[id, Cell::Int(1), name, host(mdt + 2), text("/dev/md66")])
-            })
-        })?;
+        }
+        into.table("MDS_INFO")?;
+        for mdt in 0..system.mdts {
+            let name = text(format!("{lmt}-MDT{mdt:04x}"));
+            let (id, host) = ((mdt + 1).into(), host(mdt + 2));
+            into.row(&[id, 1.into(), name, host, text("/dev/md66")])?;
+        }
         self.operations(counters, into, &ids)?;
-        into.table("OPERATION_INFO", &mut |put| {
-            (schema::OPERATIONS.split(' ').zip(1..))
-                .try_for_each(|(name, id)| put(&[Cell::Int(id), text(name), text("reqs")]))
-        })?;
-        into.table("OSS_DATA", &mut |put| {
-            for oss in 0..servers {
-                for (sample, id) in stamps.clone().filter(|(sample, _)| self.up(oss, *sample)) {
-                    let osts = oss * OSTS_PER_OSS..(oss + 1) * OSTS_PER_OSS;
-                    let moved = osts.map(|ost| self.moved[self.place(ost, sample)]);
-                    let moved: i64 = moved.map(|(read, written)| read + written).sum();
-                    // A server is busy at some 6 GB/s.
-                    let busy = moved as f64 / Span::STEP as f64 / 6e9 * 90.0;
-                    let jitter = self.jitter(1000 + oss, sample);
-                    let memory = 94.5 + (mix(oss as u64) % 400) as f64 / 100.0 + jitter / 20.0;
-                    let cpu = percent((0.3 + jitter / 4.0 + busy).min(99.9));
-                    put(&[
-                        Cell::Int(oss + 1),
-                        Cell::Int(id),
-                        cpu,
-                        percent(memory.min(99.9)),
-                    ])?;
-                }
+        into.table("OPERATION_INFO")?;
+        for (name, id) in schema::OPERATIONS.split(' ').zip(1..) {
+            into.row(&[id.into(), text(name), text("reqs")])?;
+        }
+        into.table("OSS_DATA")?;
+        for oss in 0..servers {
+            for (sample, id) in stamps.clone().filter(|(sample, _)| self.up(oss, *sample)) {
+                let osts = oss * OSTS_PER_OSS..(oss + 1) * OSTS_PER_OSS;
+                let moved = osts.map(|ost| self.moved[self.place(ost, sample)]);
+                let moved: i64 = moved.map(|(read, written)| read + written).sum();
+                // A server is busy at some 6 GB/s.
+                let busy = moved as f64 / Span::STEP as f64 / 6e9 * 90.0;
+                let jitter = self.jitter(1000 + oss, sample);
+                let memory = 94.5 + (mix(oss as u64) % 400) as f64 / 100.0 + jitter / 20.0;
+                let cpu = percent((0.3 + jitter / 4.0 + busy).min(99.9));
+                let memory = percent(memory.min(99.9));
+                into.row(&[(oss + 1).into(), id.into(), cpu, memory])?;
             }
-            Ok(())
-        })?;
-        into.table("OSS_INFO", &mut |put| {
-            (0..servers).try_for_each(|oss| {
-                put(&[Cell::Int(oss + 1), Cell::Int(1), host(10 + oss), Cell::Null])
-            })
-        })?;
+        }
+        into.table("OSS_INFO")?;
+        for oss in 0..servers {
+            into.row(&[(oss + 1).into(), 1.into(), host(10 + oss), Value::Null])?;
+        }
         self.targets(counters, into, &ids)?;
-        into.table("OST_INFO", &mut |put| {
-            (0..system.osts).try_for_each(|id| {
-                let ost = target(system.osts, id);
-                let oss = ost / OSTS_PER_OSS;
-                put(&[
-                    Cell::Int(id + 1),
-                    Cell::Int(oss + 1),
-                    Cell::Text(format!("{lmt}-OST{ost:04x}")),
-                    host(10 + oss),
-                    Cell::Int(0),
-                    Cell::Text(format!("/dev/md{}", ost % OSTS_PER_OSS)),
-                ])
-            })
-        })?;
-        into.table("TIMESTAMP_INFO", &mut |put| {
-            stamps.clone().try_for_each(|(sample, id)| {
-                let stamp = local(Span::of(self.month).stamp(sample));
-                let stamp = stamp.format("%Y-%m-%d %H:%M:%S").to_string();
-                put(&[Cell::Int(id), Cell::Text(stamp)])
-            })
-        })
+        into.table("OST_INFO")?;
+        for id in 0..system.osts {
+            let ost = target(system.osts, id);
+            let (oss, device) = (ost / OSTS_PER_OSS, ost % OSTS_PER_OSS);
+            let name = text(format!("{lmt}-OST{ost:04x}"));
+            let [id, oss_id, zero] = ints([id + 1, oss + 1, 0]);
+            let device = text(format!("/dev/md{device}"));
+            into.row(&[id, oss_id, name, host(10 + oss), zero, device])?;
+        }
+        into.table("TIMESTAMP_INFO")?;
+        for (sample, id) in stamps {
+            let stamp = local(Span::of(self.month).stamp(sample));
+            let stamp = stamp.format("%Y-%m-%d %H:%M:%S").to_string();
+            into.row(&[id.into(), text(stamp)])?;
+        }
+        Ok(())
     }
 
     fn operations(
         &self,
         counters: &mut Counters,
-        into: &mut dyn Database,
+        into: &mut Database,
         ids: &[Option<i64>],
     ) -> Result<()> {
         let names = schema::COUNTED.split(' ');
-        let caused: Vec<Option<Op>> = names.clone().map(Op::named).collect();
+        let caused: Vec<Option<usize>> = names.clone().map(Op::place).collect();
         let numbers: Vec<i64> = names.map(schema::operation_id).collect();
-        into.table("MDS_OPS_DATA", &mut |put| {
-            for (mdt, counters) in (0..).zip(&mut counters.mdts) {
-                for (sample, id) in (self.first..).zip(ids) {
-                    let ops = &self.ops[self.place(mdt, sample)];
-                    for (counter, op) in counters.iter_mut().zip(&caused) {
-                        *counter += op.map_or(0, |op| ops[op as usize]);
-                    }
-                    let Some(id) = id else { continue };
-                    for (counter, number) in counters.iter().zip(&numbers) {
-                        put(&ints([mdt + 1, *id, *number, *counter, 0, 0]))?;
-                    }
+        into.table("MDS_OPS_DATA")?;
+        for (mdt, counters) in (0..).zip(&mut counters.mdts) {
+            for (sample, id) in (self.first..).zip(ids) {
+                let ops = &self.ops[self.place(mdt, sample)];
+                for (counter, op) in counters.iter_mut().zip(&caused) {
+                    *counter += op.map_or(0, |op| ops[op]);
+                }
+                let Some(id) = id else { continue };
+                for (counter, number) in counters.iter().zip(&numbers) {
+                    into.row(&ints([mdt + 1, *id, *number, *counter, 0, 0]))?;
                 }
             }
-            Ok(())
-        })
+        }
+        Ok(())
     }
 
     fn targets(
         &self,
         counters: &mut Counters,
-        into: &mut dyn Database,
+        into: &mut Database,
         ids: &[Option<i64>],
     ) -> Result<()> {
         let (osts, plants) = (FILE_SYSTEMS[self.fs].osts, self.plants);
-        into.table("OST_DATA", &mut |put| {
-            for number in 0..osts {
-                let ost = target(osts, number);
-                let counter = &mut counters.osts[ost as usize];
-                let filled = &mut counters.filled[ost as usize];
-                let is_rebooted = self.fs == 0 && plants.reboot_osts().contains(&ost);
-                let is_late = self.fs == 0 && ost == plants.late_ost;
-                let (size, used) = self.room(ost);
-                for (sample, id) in (self.first..).zip(ids) {
-                    let before = *counter;
-                    if is_rebooted && sample == plants.reboot.1 {
-                        *counter = (0, 0);
-                    }
-                    let (read, written) = self.moved[self.place(ost, sample)];
-                    *counter = (counter.0 + read, counter.1 + written);
-                    *filled += written;
-                    // The late one lies in the place of the next, which is lost.
-                    let (read, written) = match is_late && sample == plants.late + 1 {
-                        true => before,
-                        false => *counter,
-                    };
-                    let is_lost = is_late && sample == plants.late;
-                    let is_here = self.up(ost / OSTS_PER_OSS, sample) && !is_lost;
-                    let Some(id) = id.filter(|_| is_here) else {
-                        continue;
-                    };
-                    let used = used + *filled / 1024;
-                    let inodes = 14_465_625 + ost * 1_713 + *filled / 900_000_000;
-                    let free = (size - used, 88_668_544 - inodes);
-                    let mut row = ints([
-                        number + 1,
-                        id,
-                        read,
-                        written,
-                        0,
-                        free.0,
-                        used,
-                        free.1,
-                        inodes,
-                    ]);
-                    row[4] = Cell::Null;
-                    put(&row)?;
+        into.table("OST_DATA")?;
+        for number in 0..osts {
+            let ost = target(osts, number);
+            let counter = &mut counters.osts[ost as usize];
+            let filled = &mut counters.filled[ost as usize];
+            let is_rebooted = self.fs == 0 && plants.reboot_osts().contains(&ost);
+            let is_late = self.fs == 0 && ost == plants.late_ost;
+            let (size, used) = self.room(ost);
+            for (sample, id) in (self.first..).zip(ids) {
+                let before = *counter;
+                if is_rebooted && sample == plants.reboot.1 {
+                    *counter = (0, 0);
                 }
+                let (read, written) = self.moved[self.place(ost, sample)];
+                *counter = (counter.0 + read, counter.1 + written);
+                *filled += written;
+                // The late one lies in the place of the next, which is lost.
+                let (read, written) = match is_late && sample == plants.late + 1 {
+                    true => before,
+                    false => *counter,
+                };
+                let is_lost = is_late && sample == plants.late;
+                let is_here = self.up(ost / OSTS_PER_OSS, sample) && !is_lost;
+                let Some(id) = id.filter(|_| is_here) else {
+                    continue;
+                };
+                let used = used + *filled / 1024;
+                let inodes = 14_465_625 + ost * 1_713 + *filled / 900_000_000;
+                let free = (size - used, 88_668_544 - inodes);
+                let [number, id, read, written] = ints([number + 1, id, read, written]);
+                let [free, used, free_inodes, inodes] = ints([free.0, used, free.1, inodes]);
+                into.row(&[
+                    number,
+                    id,
+                    read,
+                    written,
+                    Value::Null,
+                    free,
+                    used,
+                    free_inodes,
+                    inodes,
+                ])?;
             }
-            Ok(())
-        })
+        }
+        Ok(())
     }
 
     /// From 0 to 4, another for each server and sample.
@@ -379,6 +359,6 @@ fn target(osts: i64, id: i64) -> i64 {
 }
 
 /// A percentage with four digits after the point at most: no more than a 4-byte float holds.
-fn percent(value: f64) -> Cell {
-    Cell::Float((value * 1e4).round() / 1e4)
+fn percent(value: f64) -> Value {
+    Value::Real((value * 1e4).round() / 1e4)
 }

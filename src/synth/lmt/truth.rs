@@ -9,7 +9,7 @@ use crate::synth::scenario::plan::Plan;
 use crate::synth::site::ZONE;
 use crate::synth::system::{FILE_SYSTEMS, OSTS_PER_OSS};
 use serde_json::{Value, json};
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// The sums of every database, and who had which share where it matters.
 #[derive(Default)]
@@ -26,25 +26,22 @@ const CANDIDATES: usize = 20_000;
 impl SampleTruth {
     /// Adds the sums of one database.
     pub(crate) fn add(&mut self, name: &str, samples: &DatabaseSamples<'_>, span: Span) {
-        let by = |who: usize, of: fn(&(i64, i64)) -> i64| -> Vec<i64> {
-            samples.sums.iter().map(|sums| of(&sums[who])).collect()
+        let by = |who: Origin| {
+            let sums = samples.sums.iter().map(|sums| sums[who as usize]);
+            let (read, written): (Vec<i64>, Vec<i64>) = sums.unzip();
+            json!({"read": read, "written": written})
         };
-        let (read, written) = (|sum: &(i64, i64)| sum.0, |sum: &(i64, i64)| sum.1);
-        let ops = Op::ALL.into_iter().zip(samples.op_sums);
-        let ops: serde_json::Map<String, Value> = ops
-            .map(|((name, _), (logged, all))| {
-                (name.to_string(), json!({"darshan": logged, "all": all}))
-            })
-            .collect();
+        let sums = |(logged, all)| json!({"darshan": logged, "all": all});
+        let ops = Op::NAMES.into_iter().zip(samples.op_sums.map(sums));
         self.databases.push(json!({
             "file": format!("lmt/{name}"),
             "fs": FILE_SYSTEMS[samples.fs].name,
             "first": span.stamp(samples.first),
             "last": span.stamp(samples.end - 1),
-            "darshan": {"read": by(0, read), "written": by(0, written)},
-            "unreadable": {"read": by(1, read), "written": by(1, written)},
-            "background": {"read": by(2, read), "written": by(2, written)},
-            "operations": ops,
+            "darshan": by(Origin::Darshan),
+            "unreadable": by(Origin::Unreadable),
+            "background": by(Origin::Background),
+            "operations": ops.collect::<BTreeMap<_, _>>(),
         }));
     }
 

@@ -107,8 +107,8 @@ pub(crate) fn phases(workload: &mut Workload, job: &Job, cause: Cause) {
     workload.clock = until;
 }
 
-/// What was planted, in numbers that a query should find again: paths, and what truth.json says of the job.
-pub(crate) fn truth(cause: Cause, workload: &Workload) -> (Vec<String>, Value) {
+/// What was planted: paths, and numbers that a query should find again.
+pub(crate) fn truth(cause: Cause, workload: &Workload) -> Value {
     let (direction, side) = match cause {
         Cause::OneFile | Cause::SmallRequests => (Direction::Read, 0),
         _ => (Direction::Write, 1),
@@ -118,7 +118,7 @@ pub(crate) fn truth(cause: Cause, workload: &Workload) -> (Vec<String>, Value) {
         .filter_map(|file| Some((file, file.transfers[side].as_ref()?)))
         .collect();
     let Some((largest, most)) = moved.iter().max_by_key(|(_, moved)| moved.bytes) else {
-        return (vec![], Value::Null);
+        return json!({"paths": [], "numbers": null});
     };
     let bytes: i64 = moved.iter().map(|(_, moved)| moved.bytes).sum();
     let windows = moved.iter().map(|(_, moved)| (moved.start, moved.end));
@@ -171,7 +171,7 @@ pub(crate) fn truth(cause: Cause, workload: &Workload) -> (Vec<String>, Value) {
     }
     let paths = match cause {
         Cause::SerialFiles | Cause::SmallRequests => vec![],
-        _ => vec![largest.path.clone()],
+        _ => vec![&largest.path],
     };
-    (paths, numbers)
+    json!({"paths": paths, "numbers": numbers})
 }

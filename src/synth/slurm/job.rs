@@ -6,30 +6,30 @@ use crate::math::random::{Random, mix};
 use crate::synth::scenario::job::{FIRST_ID, Job, USERS, block_id, offset, user};
 use crate::synth::scenario::plan::{GOLDEN, Plan};
 
-/// What a job is to Slurm.
+/// A task of an array.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Role {
-    Plain,
-    /// Task of an array that was submitted then. `starts` are those of all tasks, for the last one; `name` is the number
-    /// of the first.
-    Task {
-        array: i64,
-        task: i64,
-        submit: i64,
-        starts: Vec<i64>,
-        name: u64,
-    },
-    /// Two components.
-    Het,
+pub(crate) struct Task {
+    pub(crate) array: i64,
+    pub(crate) number: i64,
+    /// When the array was submitted.
+    pub(crate) submit: i64,
+    /// Of all tasks, for the last one.
+    pub(crate) starts: Vec<i64>,
+    /// The job of the first task.
+    pub(crate) first: u64,
 }
 
-/// The records of a job whose logs have these windows, seconds since 1970.
-pub(crate) fn logged(plan: &Plan, job: &Job, windows: &[(f64, f64)], role: &Role) -> Vec<Record> {
+/// The records of a job whose logs have these windows, seconds since 1970. It may be a task of an array.
+pub(crate) fn logged(
+    plan: &Plan,
+    job: &Job,
+    windows: &[(f64, f64)],
+    task: Option<&Task>,
+) -> Vec<Record> {
     let seed = plan.month.seed;
     let random = &mut Random::new(seed ^ 0x51a, job.index);
     let user = (job.user.clone(), job.uid);
-    let mut record = blank(job.job_id, user, layout(job.nprocs), random);
-    record.tasks_asked = job.nprocs;
+    let mut record = blank(job.job_id, user, job.nprocs, random);
     record.nodes = nodes::pick(seed, job.index, record.node_count);
     record.name = name(job, job.index);
 
@@ -37,46 +37,32 @@ pub(crate) fn logged(plan: &Plan, job: &Job, windows: &[(f64, f64)], role: &Role
     let first = sruns.iter().map(|srun| srun.0).min().unwrap_or(i64::MAX);
     let last = sruns.iter().map(|srun| srun.1).fold(0, i64::max);
     let start = first - random.int(1, 9);
+    let het = task.is_none() && is_het(plan, job);
     let mut fate = fate(seed, job.index, true);
-    if *role != Role::Plain && fate != Fate::Failed {
-        fate = Fate::Completed;
+    if (het || task.is_some()) && fate != State::Failed {
+        fate = State::Completed;
     }
     // A serial program may run in the batch step itself.
     let direct = job.nprocs == 1 && mix(job.index ^ seed).is_multiple_of(2);
-    let program = job.program.clone();
     record.steps = (sruns.iter().zip(0..).filter(|_| !direct))
-        .map(|((start, end), number)| Step {
-            name: program.clone(),
-            tasks: job.nprocs,
-            ..step(StepId::Number(number), &record, *start, *end, random)
-        })
+        .map(|(window, number)| srun(&record, &job.program, number, *window, random))
         .collect();
     let end = last + random.int(1, 5);
     (record.start, record.end) = (Some(start), Some(end));
-    finish(&mut record, fate, program, random);
+    finish(&mut record, fate, &job.program, random);
 
-    let submit = match role {
-        Role::Task { submit, .. } => *submit,
-        _ => start - wait(random),
-    };
-    (record.submit, record.eligible) = (submit, submit);
-    match role {
-        Role::Plain if fate == Fate::Requeued => return requeued(record, random),
-        Role::Plain => {}
-        Role::Het => return components(record, windows.len()),
-        Role::Task {
-            array,
-            task,
-            starts,
-            name: first,
-            ..
-        } => {
-            record.array = Some((*array, *task));
-            record.tasks = starts.clone();
-            record.name = name(job, *first);
-        }
+    if let Some(task) = task {
+        record.submit = task.submit;
+        record.array = Some((task.array, task.number));
+        record.tasks.clone_from(&task.starts);
+        record.name = name(job, task.first);
+        return vec![record];
     }
-    vec![record]
+    record.submit = start - wait(random);
+    match het {
+        true => components(record, windows.len()),
+        false => once_or_twice(record, fate, random),
+    }
 }
 
 /// The job without a log whose id is one of those of a block of three, if there is one: a quarter of Slurm's jobs.
@@ -92,8 +78,7 @@ pub(crate) fn alone(plan: &Plan, block: u64) -> Option<Vec<Record>> {
     let number = random.below(USERS);
     let nprocs = *random.pick(&[1, 1, 1, 4, 16, 32, 64, 64, 128, 256, 1024, 4096]);
     let id = block_id(block) + (offset(neighbour.job_id, block) + 1) % 3;
-    let mut record = blank(id, user(number), layout(nprocs), random);
-    record.tasks_asked = nprocs;
+    let mut record = blank(id, user(number), nprocs, random);
     // Elsewhere than the job with logs that starts at the same time.
     record.nodes = nodes::pick(seed ^ 1, block + 600, record.node_count);
     const TITLES: &str = "interactive bash wrap build jupyter compress transfer";
@@ -105,9 +90,8 @@ pub(crate) fn alone(plan: &Plan, block: u64) -> Option<Vec<Record>> {
         return Some(vec![at_the_end(record, plan.month.end(), left, random)]);
     }
     record.submit = start - wait(random);
-    record.eligible = record.submit;
     let fate = fate(seed, block, false);
-    if fate == Fate::Cancelled && random.chance(0.4) {
+    if fate == State::Cancelled(None) && random.chance(0.4) {
         // Before it started.
         record.state = State::Cancelled(Some(record.uid));
         (record.end, record.nodes) = (Some(start), vec![]);
@@ -115,18 +99,16 @@ pub(crate) fn alone(plan: &Plan, block: u64) -> Option<Vec<Record>> {
     }
     (record.start, record.end) = (Some(start), Some(start + lasts));
     if random.chance(0.7) {
-        let one = step(StepId::Number(0), &record, start + 1, start + lasts, random);
-        record.steps = vec![Step {
-            name: "a.out".to_string(),
-            tasks: nprocs,
-            ..one
-        }];
+        record.steps = vec![srun(
+            &record,
+            "a.out",
+            0,
+            (start + 1, start + lasts),
+            random,
+        )];
     }
-    finish(&mut record, fate, "a.out".to_string(), random);
-    Some(match fate {
-        Fate::Requeued => requeued(record, random),
-        _ => vec![record],
-    })
+    finish(&mut record, fate, "a.out", random);
+    Some(once_or_twice(record, fate, random))
 }
 
 /// A job with the id that a process elsewhere has as its number, of another user and at another time.
@@ -135,52 +117,40 @@ pub(crate) fn trap(plan: &Plan, job: &Job) -> Record {
     let random = &mut Random::new(month.seed ^ 0x72a9, job.index);
     let other = (job.uid - 20_000) / 7 + 1;
     let user = user(other as u64 % USERS);
-    let mut record = blank(job.job_id, user, layout(32), random);
+    let mut record = blank(job.job_id, user, 32, random);
     record.nodes = nodes::pick(month.seed ^ 2, job.index, record.node_count);
     record.name = "held_for_months".to_string();
     let half = month.days * 86_400 / 2;
     let moved = (job.start as i64 - month.start + half) % (2 * half);
     let start = month.start + moved;
-    (record.submit, record.eligible) = (month.start - 60 * 86_400, month.start - 60 * 86_400);
+    record.submit = month.start - 60 * 86_400;
     (record.start, record.end) = (Some(start), Some(start + 1_800));
-    finish(&mut record, Fate::Completed, "a.out".to_string(), random);
+    finish(&mut record, State::Completed, "a.out", random);
     record
 }
 
 /// Whether a job that is nothing else has two components: its leader's id must be followed by a free one.
-pub(crate) fn is_het(plan: &Plan, job: &Job) -> bool {
+fn is_het(plan: &Plan, job: &Job) -> bool {
     job.scenario.is_none()
         && layout(job.nprocs).0 >= 2
         && offset(job.job_id, job.index) < 2
         && mix(plan.month.seed ^ mix(job.index ^ 0x4e7)).is_multiple_of(16)
 }
 
-/// How a job ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fate {
-    Completed,
-    Failed,
-    Timeout,
-    Cancelled,
-    NodeFail,
-    OutOfMemory,
-    Requeued,
-    Suspended,
-}
-
-/// Shares of the fates of jobs with logs, and of those without: these fail more often, which is why they left none.
-const FATES: [(Fate, f64, f64); 7] = [
-    (Fate::NodeFail, 0.005, 0.012),
-    (Fate::OutOfMemory, 0.008, 0.04),
-    (Fate::Requeued, 0.015, 0.01),
-    (Fate::Suspended, 0.01, 0.01),
-    (Fate::Cancelled, 0.025, 0.12),
-    (Fate::Timeout, 0.03, 0.08),
-    (Fate::Failed, 0.06, 0.16),
+/// What happens to jobs: shares of those with logs, and of those without, which fail more often: that is why they left none. A job
+/// that was put back into the queue or suspended completes later.
+const FATES: [(State, f64, f64); 7] = [
+    (State::NodeFail, 0.005, 0.012),
+    (State::OutOfMemory, 0.008, 0.04),
+    (State::Requeued, 0.015, 0.01),
+    (State::Suspended, 0.01, 0.01),
+    (State::Cancelled(None), 0.025, 0.12),
+    (State::Timeout, 0.03, 0.08),
+    (State::Failed, 0.06, 0.16),
 ];
 
-/// The fate of job `index`: dealt evenly, so that small months have some of each.
-fn fate(seed: u64, index: u64, logged: bool) -> Fate {
+/// What happens to job `index`: dealt evenly, so that small months have some of each.
+fn fate(seed: u64, index: u64, logged: bool) -> State {
     let shift = Random::new(seed ^ 0xfa7e, u64::from(logged)).unit();
     let mut at = (index as f64 * GOLDEN + shift).fract();
     for (fate, with, without) in FATES {
@@ -190,7 +160,7 @@ fn fate(seed: u64, index: u64, logged: bool) -> Fate {
         }
         at -= share;
     }
-    Fate::Completed
+    State::Completed
 }
 
 /// Nodes of a job, CPUs and MiB of each, and the partition: 4 processes on a node for small jobs, as their traces say.
@@ -209,26 +179,22 @@ fn account(uid: i64) -> &'static str {
 }
 
 /// A record of which only the user and the size are known.
-fn blank(
-    id: i64,
-    user: (String, i64),
-    (count, cpus, memory, partition): (i64, i64, i64, &'static str),
-    random: &mut Random,
-) -> Record {
+fn blank(id: i64, (user, uid): (String, i64), nprocs: i64, random: &mut Random) -> Record {
     const QOS: [&str; 5] = ["normal", "normal", "normal", "premium", "low"];
+    let (count, cpus, memory, partition) = layout(nprocs);
     Record {
         id,
-        account: account(user.1),
-        dir: format!("/scratch/{}", user.0),
-        user: user.0,
-        uid: user.1,
+        account: account(uid),
+        dir: format!("/scratch/{user}"),
+        user,
+        uid,
         partition,
         qos: random.pick::<&'static str>(&QOS),
         limit: Limit::Minutes(30),
         node_count: count,
         cpus_per_node: cpus,
         memory,
-        tasks_asked: 1,
+        tasks_asked: nprocs,
         ..Record::default()
     }
 }
@@ -251,10 +217,9 @@ fn name(job: &Job, index: u64) -> String {
 
 /// The sruns of a job: one for all logs side by side, else one for each.
 fn sruns(job: &Job, windows: &[(f64, f64)]) -> Vec<(i64, i64)> {
-    let outer = |(start, end): (f64, f64)| (start.floor() as i64, end.ceil() as i64);
     let mut sruns: Vec<(i64, i64)> = vec![];
-    for window in windows {
-        let (start, end) = outer(*window);
+    for (start, end) in windows {
+        let (start, end) = (start.floor() as i64, end.ceil() as i64);
         match sruns.last_mut() {
             Some(one) if job.app.forks => *one = (one.0.min(start), one.1.max(end)),
             _ => sruns.push((start, end)),
@@ -268,6 +233,15 @@ fn sruns(job: &Job, windows: &[(f64, f64)]) -> Vec<(i64, i64)> {
         last.1 += 1;
     }
     sruns
+}
+
+/// An srun on all nodes of a record.
+fn srun(record: &Record, name: &str, number: i64, window: (i64, i64), random: &mut Random) -> Step {
+    Step {
+        name: name.to_string(),
+        tasks: record.tasks_asked,
+        ..step(StepId::Number(number), record, window.0, window.1, random)
+    }
 }
 
 /// A step on all nodes of a record.
@@ -302,100 +276,80 @@ fn step(id: StepId, record: &Record, start: i64, end: i64, random: &mut Random) 
 }
 
 /// Lets a record that so far is completed end as it should, and adds what Slurm adds: batch and extern steps, the limit.
-fn finish(record: &mut Record, fate: Fate, program: String, random: &mut Random) {
-    let (start, mut end) = (record.start.unwrap_or(0), record.end.unwrap_or(0));
-    let used = |end: i64| (end - start) as f64 / 60.0;
-    let minutes = (used(end) * random.float(1.2, 4.0) / 30.0).ceil() as i64 * 30;
+fn finish(record: &mut Record, fate: State, program: &str, random: &mut Random) {
+    let (start, end) = (record.start.unwrap_or(0), record.end.unwrap_or(0));
+    let used = (end - start) as f64 / 60.0;
+    let minutes = (used * random.float(1.2, 4.0) / 30.0).ceil() as i64 * 30;
     record.limit = match random.int(0, 100) {
         0 => Limit::Unlimited,
         1 => Limit::Partition,
         _ => Limit::Minutes(minutes.max(30)),
     };
-    // What goes wrong goes wrong in one more run of the program, which leaves no log: when it is over, how that run ends, how the
-    // job does, and how its batch step.
-    let completed = (State::Completed, Some((0, 0)));
+    // What goes wrong goes wrong in one more run of the program, which leaves no log: when it is over, and how it and the batch
+    // step end.
+    (record.state, record.exit) = (fate, (0, 0));
     let killed = (State::Cancelled(None), Some((0, 15)));
-    let (over, run, (state, exit), batch) = match fate {
-        Fate::Completed | Fate::Requeued | Fate::Suspended => {
-            (end, None, (State::Completed, (0, 0)), completed)
+    let (mut over, (state, exit)) = match fate {
+        State::Failed => {
+            record.exit = (1 + start % 3, 0);
+            let run = if start % 2 == 0 { 2 + start % 90 } else { 0 };
+            (end + run, (fate, Some(record.exit)))
         }
-        Fate::Failed => {
-            let exit = (1 + start % 3, 0);
-            let failed = (State::Failed, Some(exit));
-            let again = start % 2 == 0;
-            let over = end + if again { 2 + start % 90 } else { 0 };
-            (over, again.then_some(failed), (State::Failed, exit), failed)
-        }
-        Fate::Timeout => {
-            let limit = used(end).ceil() as i64 + 5 + start % 55;
+        State::Timeout => {
+            let limit = used.ceil() as i64 + 5 + start % 55;
             record.limit = Limit::Minutes(limit);
-            let over = start + limit * 60 + start % 31;
-            (over, Some(killed), (State::Timeout, (0, 0)), killed)
+            (start + limit * 60 + start % 31, killed)
         }
-        Fate::Cancelled => {
+        State::Cancelled(_) => {
             let by = if start % 7 == 0 { 0 } else { record.uid };
-            let over = end + 20 + start % 3000;
-            (
-                over,
-                Some(killed),
-                (State::Cancelled(Some(by)), (0, 0)),
-                killed,
-            )
+            record.state = State::Cancelled(Some(by));
+            (end + 20 + start % 3000, killed)
         }
-        Fate::NodeFail => {
-            let lost = (State::Cancelled(None), None);
-            let over = end + 60 + start % 3000;
-            (over, Some(lost), (State::NodeFail, (0, 0)), lost)
+        State::NodeFail => (end + 60 + start % 3000, (State::Cancelled(None), None)),
+        State::OutOfMemory => {
+            record.exit = (0, 125);
+            (end + 5 + start % 600, (fate, Some(record.exit)))
         }
-        Fate::OutOfMemory => {
-            let exit = (0, 125);
-            let killed = (State::OutOfMemory, Some(exit));
-            (
-                end + 5 + start % 600,
-                Some(killed),
-                (State::OutOfMemory, exit),
-                killed,
-            )
+        _ => {
+            record.state = State::Completed;
+            (end, (State::Completed, Some((0, 0))))
         }
     };
-    if let Some((state, exit)) = run {
-        let number = StepId::Number(record.steps.len() as i64);
+    if over > end {
+        let number = record.steps.len() as i64;
         record.steps.push(Step {
-            name: program,
             state,
             exit,
-            tasks: record.tasks_asked,
-            ..step(number, record, end.min(over), over, random)
+            ..srun(record, program, number, (end, over), random)
         });
     }
-    (record.state, record.exit, end) = (state, exit, over);
-    if fate == Fate::Suspended {
-        end = end.max(start + 40);
-        record.suspended = ((end - start) / 4).min(3_600);
+    if fate == State::Suspended {
+        over = over.max(start + 40);
+        record.suspended = ((over - start) / 4).min(3_600);
         for step in &mut record.steps {
-            step.suspended = (step.end.unwrap_or(end) - step.start).min(record.suspended) / 2;
+            step.suspended = (step.end.unwrap_or(over) - step.start).min(record.suspended) / 2;
         }
     }
-    record.end = Some(end);
-    let mut all = vec![
-        Step {
-            state: batch.0,
-            exit: batch.1,
-            suspended: record.suspended,
-            ..step(StepId::Batch, record, start, end, random)
-        },
-        // It may be a second late.
-        Step {
-            suspended: record.suspended,
-            ..step(StepId::Extern, record, start, end + start % 2, random)
-        },
-    ];
-    all.append(&mut record.steps);
-    record.steps = all;
+    record.end = Some(over);
+    let batch = Step {
+        state,
+        exit,
+        suspended: record.suspended,
+        ..step(StepId::Batch, record, start, over, random)
+    };
+    // It may be a second late.
+    let external = Step {
+        suspended: record.suspended,
+        ..step(StepId::Extern, record, start, over + start % 2, random)
+    };
+    record.steps.splice(0..0, [batch, external]);
 }
 
-/// A record, and the one before it: the job was put back into the queue.
-fn requeued(record: Record, random: &mut Random) -> Vec<Record> {
+/// A record, and the one before it if the job was put back into the queue.
+fn once_or_twice(record: Record, fate: State, random: &mut Random) -> Vec<Record> {
+    if fate != State::Requeued {
+        return vec![record];
+    }
     let start = record.start.unwrap_or(0);
     let put_back = start - random.int(130, 2_000);
     let before = put_back - random.int(20, 3_000);
@@ -408,20 +362,16 @@ fn requeued(record: Record, random: &mut Random) -> Vec<Record> {
         steps: vec![],
         ..record.clone()
     };
-    first.eligible = first.submit;
-    first.steps = [StepId::Batch, StepId::Extern]
-        .map(|id| Step {
-            state: match id {
-                StepId::Extern => State::Completed,
-                _ => State::Cancelled(None),
-            },
-            exit: Some((0, if id == StepId::Extern { 0 } else { 15 })),
+    let killed = (StepId::Batch, State::Cancelled(None), 15);
+    first.steps = [killed, (StepId::Extern, State::Completed, 0)]
+        .map(|(id, state, signal)| Step {
+            state,
+            exit: Some((0, signal)),
             ..step(id, &first, before, put_back, random)
         })
         .to_vec();
     let second = Record {
         submit: put_back,
-        eligible: put_back + 121,
         restarts: 1,
         ..record
     };
@@ -470,29 +420,24 @@ fn unfinished(plan: &Plan, block: u64) -> Option<u64> {
 fn at_the_end(mut record: Record, end: i64, left: u64, random: &mut Random) -> Record {
     let before = random.int(600, 50_000);
     record.submit = end - before - wait(random);
-    record.eligible = record.submit;
     record.limit = Limit::Minutes(2_880);
-    match left % 4 {
-        0 => {
-            let start = end - before;
-            record.start = Some(start);
-            let steps = [StepId::Batch, StepId::Extern, StepId::Number(0)];
-            record.steps = (steps.into_iter())
-                .map(|id| Step {
-                    end: None,
-                    ..step(id, &record, start + i64::from(id == steps[2]), end, random)
-                })
-                .collect();
-            // It runs until nobody looks any more.
-            record.end = None;
-            record.state = State::Running;
-        }
-        1 => {
-            record.array = Some((record.id, 9));
-            record.waiting = Some("7-9%2".to_string());
-            (record.state, record.nodes) = (State::Pending, vec![]);
-        }
-        _ => (record.state, record.nodes) = (State::Pending, vec![]),
+    if left.is_multiple_of(4) {
+        // It runs until nobody looks any more.
+        let start = end - before;
+        (record.start, record.state) = (Some(start), State::Running);
+        let steps = [StepId::Batch, StepId::Extern, StepId::Number(0)];
+        record.steps = (steps.into_iter())
+            .map(|id| Step {
+                end: None,
+                ..step(id, &record, start + i64::from(id == steps[2]), end, random)
+            })
+            .collect();
+    } else {
+        (record.state, record.nodes) = (State::Pending, vec![]);
+    }
+    if left % 4 == 1 {
+        record.array = Some((record.id, 9));
+        record.waiting = Some("7-9%2".to_string());
     }
     record
 }

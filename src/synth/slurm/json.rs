@@ -41,119 +41,108 @@ pub(crate) fn job(record: &Record, now: i64) -> Value {
     let nodes = record.nodes.len() as i64;
     let (array, task) = record.array.unzip();
     let (leader, offset) = record.het.unzip();
+    let planned = record.start.map(|start| (start - record.eligible()).max(0));
+    let limit = match record.limit {
+        Limit::Minutes(minutes) => number(Some(minutes)),
+        Limit::Unlimited => json!({"set": false, "infinite": true, "number": 0}),
+        Limit::Partition => number(None),
+    };
+    let killed_by = match record.state {
+        State::Cancelled(Some(0)) => "root".to_string(),
+        State::Cancelled(Some(uid)) if uid == record.uid => record.user.clone(),
+        State::Cancelled(Some(uid)) => uid.to_string(),
+        _ => String::new(),
+    };
+    let steps = record.steps.iter().map(|s| step(record, s, now));
+    let cpus = record.node_count * record.cpus_per_node;
     let mut job = JOB.clone();
-    let mut set = |path: &str, value: Value| put(&mut job, path, value);
-    set("/account", json!(record.account));
-    set("/allocation_nodes", json!(nodes));
-    set("/array/job_id", json!(array.unwrap_or(0)));
-    set(
-        "/array/task_id",
-        number(task.filter(|_| record.waiting.is_none())),
-    );
-    set(
-        "/array/task",
-        json!(record.waiting.clone().unwrap_or_default()),
-    );
-    set("/association/account", json!(record.account));
-    set("/association/cluster", json!(CLUSTER));
-    set("/association/user", json!(record.user));
-    set("/cluster", json!(CLUSTER));
-    set("/derived_exit_code", exit((0, 0), record.state));
-    set("/time/elapsed", json!(record.elapsed(now)));
-    set("/time/eligible", json!(record.eligible));
-    set("/time/end", json!(record.end.unwrap_or(0)));
-    let planned = record.start.map(|start| (start - record.eligible).max(0));
-    set("/time/planned", number(planned));
-    set("/time/start", json!(record.start.unwrap_or(0)));
-    set("/time/submission", json!(record.submit));
-    set("/time/suspended", json!(record.suspended));
-    set(
-        "/time/limit",
-        match record.limit {
-            Limit::Minutes(minutes) => number(Some(minutes)),
-            Limit::Unlimited => json!({"set": false, "infinite": true, "number": 0}),
-            Limit::Partition => number(None),
+    let values = json!({
+        "account": record.account,
+        "allocation_nodes": nodes,
+        "array": {
+            "job_id": array.unwrap_or(0),
+            "task_id": number(task.filter(|_| record.waiting.is_none())),
+            "task": record.waiting.as_deref().unwrap_or_default(),
         },
-    );
-    set("/exit_code", exit(record.exit, record.state));
-    set("/group", json!(record.user));
-    set("/het/job_id", json!(leader.unwrap_or(0)));
-    set("/het/job_offset", number(offset));
-    set("/job_id", json!(record.id));
-    set("/name", json!(record.name));
-    set("/nodes", json!(record.node_list(usize::MAX)));
-    set("/partition", json!(record.partition));
-    set("/qos", json!(record.qos));
-    set(
-        "/required/CPUs",
-        json!(record.node_count * record.cpus_per_node),
-    );
-    set("/required/memory_per_node", number(Some(record.memory)));
-    set(
-        "/kill_request_user",
-        match record.state {
-            State::Cancelled(Some(0)) => json!("root"),
-            State::Cancelled(Some(uid)) if uid == record.uid => json!(record.user),
-            State::Cancelled(Some(uid)) => json!(uid.to_string()),
-            _ => json!(""),
+        "association": {"account": record.account, "cluster": CLUSTER, "user": record.user},
+        "cluster": CLUSTER,
+        "derived_exit_code": exit((0, 0), record.state),
+        "time": {
+            "elapsed": record.elapsed(now), "eligible": record.eligible(), "end": record.end.unwrap_or(0),
+            "planned": number(planned), "start": record.start.unwrap_or(0), "submission": record.submit,
+            "suspended": record.suspended, "limit": limit,
         },
-    );
-    set("/restart_cnt", json!(record.restarts));
-    set("/state/current", json!([record.state.name()]));
-    set(
-        "/steps",
-        record.steps.iter().map(|s| step(record, s, now)).collect(),
-    );
-    if nodes > 0 {
-        set("/tres/allocated", tres(record, nodes, true));
-    }
-    set("/tres/requested", tres(record, record.node_count, true));
-    set("/user", json!(record.user));
-    set("/working_directory", json!(record.dir));
+        "exit_code": exit(record.exit, record.state),
+        "group": record.user,
+        "het": {"job_id": leader.unwrap_or(0), "job_offset": number(offset)},
+        "job_id": record.id,
+        "name": record.name,
+        "nodes": record.node_list(usize::MAX),
+        "partition": record.partition,
+        "qos": record.qos,
+        "required": {"CPUs": cpus, "memory_per_node": number(Some(record.memory))},
+        "kill_request_user": killed_by,
+        "restart_cnt": record.restarts,
+        "state": {"current": [record.state.name()]},
+        "steps": steps.collect::<Vec<_>>(),
+        "tres": {"allocated": tres(record, nodes, true), "requested": tres(record, record.node_count, true)},
+        "user": record.user,
+        "working_directory": record.dir,
+    });
+    fill(&mut job, values);
     job
 }
 
 fn step(record: &Record, step: &Step, now: i64) -> Value {
     let nodes = &record.nodes[..step.nodes.min(record.nodes.len())];
-    let node = |node: &i64| format!("nid{node:05}");
-    let mut made = STEP.clone();
-    let mut set = |path: &str, value: Value| put(&mut made, path, value);
-    set("/time/elapsed", json!(step.elapsed(now)));
-    set("/time/end", number(Some(step.end.unwrap_or(0))));
-    set("/time/start", number(Some(step.start)));
-    set("/time/suspended", json!(step.suspended));
-    set("/exit_code", exit(step.exit.unwrap_or((0, 0)), step.state));
-    set("/nodes/count", json!(step.nodes));
-    set("/nodes/range", json!(record.node_list(step.nodes)));
-    set("/nodes/list", nodes.iter().map(node).collect());
-    set("/tasks/count", json!(step.tasks));
-    set("/state", json!([step.state.name()]));
-    set(
-        "/step/id",
-        json!(format!("{}.{}", record.id, step.id.text())),
-    );
-    set("/step/name", json!(step.name));
-    if matches!(step.id, StepId::Number(_)) {
-        set("/task/distribution", json!("Cyclic"));
+    let name = |node: &i64| format!("nid{node:05}");
+    // Bytes; the text has KiB.
+    let memory = |kib| json!({"type": "mem", "name": "", "id": 2, "count": kib * 1024});
+    let memory = step.max_rss.map(memory);
+    let mut most = memory.clone();
+    if let Some(most) = &mut most {
+        fill(
+            most,
+            json!({"node": name(nodes.first().unwrap_or(&0)), "task": 0}),
+        );
     }
-    if let Some(kib) = step.max_rss {
-        // Bytes; the text has KiB.
-        let memory = json!({"type": "mem", "name": "", "id": 2, "count": kib * 1024});
-        let mut most = memory.clone();
-        most["node"] = json!(node(nodes.first().unwrap_or(&0)));
-        most["task"] = json!(0);
-        set("/tres/requested/max", json!([most]));
-        set("/tres/requested/average", json!([memory]));
-    }
+    let distribution = match step.id {
+        StepId::Number(_) => "Cyclic",
+        _ => "Unknown",
+    };
     let billing = step.id == StepId::Extern;
-    set("/tres/allocated", tres(record, step.nodes as i64, billing));
+    let mut made = STEP.clone();
+    let values = json!({
+        "time": {
+            "elapsed": step.elapsed(now), "end": number(Some(step.end.unwrap_or(0))), "start": number(Some(step.start)),
+            "suspended": step.suspended,
+        },
+        "exit_code": exit(step.exit.unwrap_or((0, 0)), step.state),
+        "nodes": {
+            "count": step.nodes, "range": record.node_list(step.nodes), "list": nodes.iter().map(name).collect::<Vec<_>>(),
+        },
+        "tasks": {"count": step.tasks},
+        "state": [step.state.name()],
+        "step": {"id": format!("{}.{}", record.id, step.id.text()), "name": step.name},
+        "task": {"distribution": distribution},
+        "tres": {
+            "requested": {"max": most.as_slice(), "average": memory.as_slice()},
+            "allocated": tres(record, step.nodes as i64, billing),
+        },
+    });
+    fill(&mut made, values);
     made
 }
 
-/// Puts a value at the place of a template that has this path.
-fn put(template: &mut Value, path: &str, value: Value) {
-    if let Some(place) = template.pointer_mut(path) {
-        *place = value;
+/// Puts values into their places in a template; one that it has no place for gets one.
+fn fill(place: &mut Value, value: Value) {
+    match (place, value) {
+        (Value::Object(places), Value::Object(values)) => {
+            for (name, value) in values {
+                fill(places.entry(name).or_insert(Value::Null), value);
+            }
+        }
+        (place, value) => *place = value,
     }
 }
 
@@ -183,12 +172,8 @@ fn exit((code, signal): (i64, i64), state: State) -> Value {
 }
 
 fn tres(record: &Record, nodes: i64, billing: bool) -> Value {
-    // By the numbers that Slurm gives them.
-    let numbers = [("cpu", 1), ("mem", 2), ("node", 4), ("billing", 5)];
-    let tres = record.tres(nodes, billing);
-    let counts = numbers.iter().filter_map(|(name, id)| {
-        let (_, count) = tres.iter().find(|(known, _)| known == name)?;
-        Some(json!({"type": name, "name": "", "id": id, "count": count}))
-    });
-    counts.collect()
+    let mut tres = record.tres(nodes, billing);
+    tres.sort_by_key(|(_, id, _)| *id);
+    let one = |(name, id, count)| json!({"type": name, "name": "", "id": id, "count": count});
+    tres.into_iter().map(one).collect()
 }

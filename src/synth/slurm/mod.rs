@@ -18,12 +18,12 @@ use super::lmt::load::{Load, without_log};
 use super::lmt::span::Span;
 use super::month::{DAY, Month};
 use super::scenario::job as any_job;
-use super::scenario::job::{FIRST_ID, Job};
+use super::scenario::job::FIRST_ID;
 use super::scenario::plan::Plan;
 use super::site::CLUSTER;
 use crate::math::random::mix;
 use chrono::DateTime;
-use job::Role;
+use job::Task;
 use record::{Record, State};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap};
@@ -46,8 +46,10 @@ pub(crate) enum Entry {
 pub(crate) struct Accounting {
     plan: Plan,
     windows: Vec<Windows>,
-    roles: HashMap<u64, Role>,
+    tasks: HashMap<u64, Task>,
     entries: Vec<Entry>,
+    /// Entries by the days whose dumps have them.
+    days: Vec<Vec<Entry>>,
 }
 
 /// Seconds from the first task of an array to the last.
@@ -57,7 +59,7 @@ impl Accounting {
     /// The accounting of jobs whose logs have these windows: those of the month, then neighbours.
     pub(crate) fn new(month: &Month, windows: Vec<Windows>) -> Self {
         let plan = Plan::new(*month);
-        let roles = arrays(&plan, &windows);
+        let tasks = arrays(&plan, &windows);
         let mut entries = vec![];
         let mut trapped = false;
         for index in 0..windows.len() as u64 {
@@ -71,28 +73,31 @@ impl Accounting {
                 entries.push(Entry::Alone(index));
             }
         }
-        Self {
+        let mut accounting = Self {
             plan,
             windows,
-            roles,
+            tasks,
+            days: vec![vec![]; month.days as usize],
             entries,
+        };
+        for entry in accounting.entries.clone() {
+            let records = accounting.records(entry);
+            for (day, entries) in (0..).zip(&mut accounting.days) {
+                let from = month.start + day * DAY;
+                if records.iter().any(|record| record.seen(from, from + DAY)) {
+                    entries.push(entry);
+                }
+            }
         }
-    }
-
-    fn role(&self, job: &Job) -> Role {
-        match self.roles.get(&job.index) {
-            Some(role) => role.clone(),
-            None if job::is_het(&self.plan, job) => Role::Het,
-            None => Role::Plain,
-        }
+        accounting
     }
 
     fn records(&self, entry: Entry) -> Vec<Record> {
         match entry {
             Entry::Logged(index) => {
                 let job = any_job(&self.plan, index);
-                let role = self.role(&job);
-                job::logged(&self.plan, &job, &self.windows[index as usize], &role)
+                let windows = &self.windows[index as usize];
+                job::logged(&self.plan, &job, windows, self.tasks.get(&index))
             }
             Entry::Alone(block) => job::alone(&self.plan, block).unwrap_or_default(),
             Entry::Trap(index) => vec![job::trap(&self.plan, &any_job(&self.plan, index))],
@@ -114,22 +119,6 @@ impl Accounting {
         loads
     }
 
-    /// Entries by the days whose dumps have them.
-    pub(crate) fn days(&self) -> Vec<Vec<Entry>> {
-        let month = self.plan.month;
-        let mut days: Vec<Vec<Entry>> = vec![vec![]; month.days as usize];
-        for entry in &self.entries {
-            let records = self.records(*entry);
-            for (day, entries) in (0..).zip(&mut days) {
-                let from = month.start + day * DAY;
-                if records.iter().any(|record| record.seen(from, from + DAY)) {
-                    entries.push(*entry);
-                }
-            }
-        }
-        days
-    }
-
     /// Name of the dump of a day.
     pub(crate) fn name(&self, day: i64) -> String {
         let month = self.plan.month;
@@ -143,27 +132,24 @@ impl Accounting {
         day < self.plan.month.days / 2
     }
 
-    /// Text of the dump of a day, which has these entries.
-    pub(crate) fn dump(&self, day: i64, entries: &[Entry]) -> String {
-        let month = self.plan.month;
-        let from = month.start + day * DAY;
+    /// Text of the dump of a day.
+    pub(crate) fn dump(&self, day: i64) -> String {
+        let from = self.plan.month.start + day * DAY;
         let to = from + DAY;
-        let records = entries.iter().flat_map(|entry| self.records(*entry));
+        let entries = self.days[day as usize].iter();
+        let records = entries.flat_map(|entry| self.records(*entry));
         let shown = (records.filter(|record| record.seen(from, to))).filter_map(|r| r.at(to));
-        let mut text = String::new();
         if self.is_text(day) {
-            text.push_str(text::HEADER);
-            text.push('\n');
+            let mut text = format!("{}\n", text::HEADER);
             shown.for_each(|record| text::write(&record, to, &mut text));
-        } else {
-            text.push_str(json::HEAD);
-            for (at, record) in shown.enumerate() {
-                text.push_str(if at > 0 { ",\n" } else { "" });
-                text.push_str(&json::job(&record, to).to_string());
-            }
-            text.push_str(&json::tail(from, to));
+            return text;
         }
-        text
+        let mut text = json::HEAD.to_string();
+        for (at, record) in shown.enumerate() {
+            text += if at > 0 { ",\n" } else { "" };
+            text += &json::job(&record, to).to_string();
+        }
+        text + &json::tail(from, to)
     }
 
     /// The part of `truth.json`.
@@ -194,15 +180,10 @@ impl Accounting {
                     let task = json!({"job_id": record.id, "shown": record.shown(), "task": task});
                     arrays.entry(array).or_default().push(task);
                 }
-                if record.state == State::Requeued {
-                    requeued.push(record.id);
-                }
-                if record.suspended > 0 {
-                    suspended.push(record.id);
-                }
-                if record.name.contains(['|', '\n']) {
-                    odd.push(record.id);
-                }
+                requeued.extend((record.state == State::Requeued).then_some(record.id));
+                suspended.extend((record.suspended > 0).then_some(record.id));
+                let is_odd = record.name.contains(['|', '\n']);
+                odd.extend(is_odd.then_some(record.id));
             }
             if let [leader, component] = &shown[..]
                 && leader.het.is_some()
@@ -212,18 +193,10 @@ impl Accounting {
         }
         let outside = (0..self.windows.len() as u64).map(|index| any_job(&self.plan, index).job_id);
         let outside: Vec<i64> = outside.filter(|id| *id < FIRST_ID).collect();
-        let trap = self.entries.iter().find_map(|entry| match entry {
-            Entry::Trap(index) => Some(any_job(&self.plan, *index).job_id),
-            _ => None,
-        });
-        let states: BTreeMap<&str, Value> = states
-            .into_iter()
-            .map(|(state, (count, ids))| (state, json!({"records": count, "job_ids": ids})))
-            .collect();
-        let arrays: Vec<Value> = arrays
-            .into_iter()
-            .map(|(array, tasks)| json!({"array_job_id": array, "tasks": tasks}))
-            .collect();
+        let state = |(count, ids)| json!({"records": count, "job_ids": ids});
+        let states = states.into_iter().map(|(name, all)| (name, state(all)));
+        let arrays = arrays.into_iter();
+        let arrays = arrays.map(|(id, tasks)| json!({"array_job_id": id, "tasks": tasks}));
         json!({
             "doc": "the accounting when the month is over: a job is counted once, a record for each submission and each \
                 component; ids of completed jobs are left out of the states",
@@ -232,8 +205,8 @@ impl Accounting {
             "jobs_without_log": without,
             "records": records,
             "steps": steps,
-            "states": states,
-            "arrays": arrays,
+            "states": states.collect::<BTreeMap<_, _>>(),
+            "arrays": arrays.collect::<Vec<_>>(),
             "het": het,
             "requeued": requeued,
             "suspended": suspended,
@@ -241,42 +214,31 @@ impl Accounting {
             "logs_outside": {
                 "doc": "ids in logs that are process ids; `also_a_job` is also that of a job of another user at another time",
                 "ids": outside,
-                "also_a_job": trap,
+                "also_a_job": outside.first(),
             },
         })
     }
 }
 
-/// A job that may be a task of an array.
-struct Task {
-    index: u64,
-    start: i64,
-    job_id: i64,
-}
-
-/// The arrays of a month: jobs of one user and program that start within some days of one another.
-fn arrays(plan: &Plan, windows: &[Windows]) -> HashMap<u64, Role> {
-    let mut open: HashMap<(i64, String), Vec<Task>> = HashMap::new();
-    let mut roles = HashMap::new();
-    let mut close = |tasks: Vec<Task>| {
-        let [first, .., last] = &tasks[..] else {
+/// The tasks of the arrays of a month, by job: jobs of one user and program that start within some days of one another.
+fn arrays(plan: &Plan, windows: &[Windows]) -> HashMap<u64, Task> {
+    // Number, start and id of each job.
+    let mut open: HashMap<(i64, String), Vec<(u64, i64, i64)>> = HashMap::new();
+    let mut tasks = HashMap::new();
+    let mut close = |jobs: Vec<(u64, i64, i64)>| {
+        let [(first, begin, _), .., (last, _, array)] = jobs[..] else {
             return;
         };
-        let submit = first.start - 60 - (first.index % 4_000) as i64;
-        for (number, task) in (0..).zip(&tasks) {
-            let all = if task.index == last.index {
-                &tasks[..]
-            } else {
-                &[]
+        for (number, (index, ..)) in (0..).zip(&jobs) {
+            let all = jobs.iter().filter(|_| *index == last);
+            let task = Task {
+                array,
+                number,
+                submit: begin - 60 - (first % 4_000) as i64,
+                starts: all.map(|(_, start, _)| *start).collect(),
+                first,
             };
-            let role = Role::Task {
-                array: last.job_id,
-                task: number,
-                submit,
-                starts: all.iter().map(|task| task.start).collect(),
-                name: first.index,
-            };
-            roles.insert(task.index, role);
+            tasks.insert(*index, task);
         }
     };
     for index in 0..plan.month.jobs {
@@ -284,33 +246,22 @@ fn arrays(plan: &Plan, windows: &[Windows]) -> HashMap<u64, Role> {
         if job.job_id < FIRST_ID || job.scenario.is_some() || job.nprocs > 1024 {
             continue;
         }
-        let Some((start, _)) = windows.get(index as usize).and_then(|logs| logs.first()) else {
-            continue;
-        };
-        let task = Task {
-            index,
-            start: *start as i64,
-            job_id: job.job_id,
-        };
+        let start = windows[index as usize][0].0 as i64;
         let key = (job.uid, job.program);
         let begins = mix(plan.month.seed ^ mix(index ^ 0xa44a)).is_multiple_of(12);
-        let Some(tasks) = open.get_mut(&key) else {
-            if begins {
-                open.insert(key, vec![task]);
+        match open.get_mut(&key) {
+            Some(jobs) if start - jobs[0].1 <= ARRAY && jobs.len() < 6 => {
+                jobs.push((index, start, job.job_id));
             }
-            continue;
-        };
-        if task.start - tasks[0].start <= ARRAY && tasks.len() < 6 {
-            tasks.push(task);
-            continue;
+            Some(_) => close(open.remove(&key).unwrap_or_default()),
+            None if begins => {
+                open.insert(key, vec![(index, start, job.job_id)]);
+            }
+            None => {}
         }
-        close(open.remove(&key).unwrap_or_default());
     }
-    // In the order of their first tasks, for a map has none.
-    let mut rest: Vec<_> = open.into_values().collect();
-    rest.sort_by_key(|tasks| tasks[0].index);
-    rest.into_iter().for_each(close);
-    roles
+    open.into_values().for_each(close);
+    tasks
 }
 
 #[cfg(test)]

@@ -16,6 +16,7 @@ pub(crate) enum State {
     NodeFail,
     OutOfMemory,
     Requeued,
+    Suspended,
 }
 
 impl State {
@@ -30,6 +31,7 @@ impl State {
             Self::NodeFail => "NODE_FAIL",
             Self::OutOfMemory => "OUT_OF_MEMORY",
             Self::Requeued => "REQUEUED",
+            Self::Suspended => "SUSPENDED",
         }
     }
 }
@@ -102,7 +104,6 @@ pub(crate) struct Record {
     pub(crate) state: State,
     pub(crate) exit: (i64, i64),
     pub(crate) submit: i64,
-    pub(crate) eligible: i64,
     /// None if it never started.
     pub(crate) start: Option<i64>,
     /// None while it runs or waits.
@@ -142,11 +143,15 @@ impl Record {
         }
     }
 
+    /// From when on it may start: one that was put back waits for two minutes.
+    pub(crate) fn eligible(&self) -> i64 {
+        self.submit + 121 * self.restarts
+    }
+
     /// Seconds that it has run at `now`.
     pub(crate) fn elapsed(&self, now: i64) -> i64 {
-        let until = self.end.unwrap_or(now);
-        self.start
-            .map_or(0, |start| (until - start - self.suspended).max(0))
+        let until = self.end.unwrap_or(now) - self.suspended;
+        self.start.map_or(0, |start| (until - start).max(0))
     }
 
     /// Whether a dump of the time `[from, to)` that is made at its end has it.
@@ -160,14 +165,13 @@ impl Record {
             return None;
         }
         let mut record = self.clone();
-        let waits = record.start.is_none_or(|start| start > now);
         if self.end.is_some_and(|end| end <= now) {
             return Some(record);
         }
-        (record.end, record.exit) = (None, (0, 0));
-        if waits {
-            record.state = State::Pending;
-            (record.start, record.suspended) = (None, 0);
+        // When it is suspended nobody says until it is over.
+        (record.end, record.exit, record.suspended) = (None, (0, 0), 0);
+        if record.start.is_none_or(|start| start > now) {
+            (record.state, record.start) = (State::Pending, None);
             (record.nodes, record.steps) = (vec![], vec![]);
             if let (Some((array, task)), None) = (record.array, &record.waiting) {
                 // Tasks that wait have no ids yet, and are one record.
@@ -184,8 +188,6 @@ impl Record {
             return Some(record);
         }
         record.state = State::Running;
-        // When it is suspended nobody says until it is over.
-        record.suspended = 0;
         record.steps.retain(|step| step.start <= now);
         for step in &mut record.steps {
             if step.end.is_none_or(|end| end > now) {
@@ -204,14 +206,19 @@ impl Record {
         }
     }
 
-    /// Trackable resources of so many of its nodes, in the order of sacct; billing for the job and its extern step only.
-    pub(crate) fn tres(&self, nodes: i64, billing: bool) -> Vec<(&'static str, i64)> {
-        let cpus = nodes * self.cpus_per_node;
-        let mut tres = vec![];
-        if billing {
-            tres.push(("billing", cpus));
+    /// Trackable resources of so many of its nodes, in the order of sacct, with the numbers that Slurm gives them; billing for the
+    /// job and its extern step only.
+    pub(crate) fn tres(&self, nodes: i64, billing: bool) -> Vec<(&'static str, i64, i64)> {
+        let (cpus, memory) = (nodes * self.cpus_per_node, nodes * self.memory);
+        let all = [
+            ("billing", 5, cpus),
+            ("cpu", 1, cpus),
+            ("mem", 2, memory),
+            ("node", 4, nodes),
+        ];
+        match nodes {
+            0 => vec![],
+            _ => all[usize::from(!billing)..].to_vec(),
         }
-        tres.extend([("cpu", cpus), ("mem", nodes * self.memory), ("node", nodes)]);
-        tres
     }
 }

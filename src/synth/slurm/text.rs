@@ -25,12 +25,6 @@ pub(crate) fn write(record: &Record, now: i64, into: &mut String) {
         Limit::Unlimited => "UNLIMITED".to_string(),
         Limit::Partition => "Partition_Limit".to_string(),
     };
-    let nodes = record.nodes.len() as i64;
-    let tres = if nodes > 0 {
-        tres(record, nodes, true)
-    } else {
-        String::new()
-    };
     let _ = writeln!(
         into,
         "{CLUSTER}|{shown}|{id}|{user}|{uid}|{account}|{partition}|{qos}|{state}|{code}:{signal}|{submit}|{eligible}|{start}|\
@@ -43,7 +37,7 @@ pub(crate) fn write(record: &Record, now: i64, into: &mut String) {
         code = record.exit.0,
         signal = record.exit.1,
         submit = time(Some(record.submit)),
-        eligible = time(Some(record.eligible)),
+        eligible = time(Some(record.eligible())),
         end = time(record.end),
         elapsed = record.elapsed(now),
         suspended = clock(record.suspended),
@@ -51,6 +45,7 @@ pub(crate) fn write(record: &Record, now: i64, into: &mut String) {
         cpus = record.node_count * record.cpus_per_node,
         list = record.node_list(usize::MAX),
         memory = memory(record.node_count * record.memory),
+        tres = tres(record, record.nodes.len() as i64, true),
         name = record.name,
     );
     for step in &record.steps {
@@ -122,7 +117,7 @@ fn kibibytes(value: i64) -> String {
 
 fn tres(record: &Record, nodes: i64, billing: bool) -> String {
     let tres = record.tres(nodes, billing).into_iter();
-    let each = tres.map(|(name, value)| match name {
+    let each = tres.map(|(name, _, value)| match name {
         "mem" => format!("mem={}", memory(value)),
         _ => format!("{name}={value}"),
     });
