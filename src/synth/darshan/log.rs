@@ -9,7 +9,7 @@ use crate::source::darshan::write::{
 use crate::synth::scenario::job::{Job, Release, Scenario};
 use crate::synth::system::{FILE_SYSTEMS, file_system, mounts, record_id};
 use crate::synth::workload::{Api, FileUse, Library, Workload, realistic};
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 /// Datasets and variables, in the order in which a file has them.
 const PARTS: [&str; 6] = [
@@ -32,8 +32,8 @@ pub(crate) fn log(
     let pattern = random.clone();
     let release = &job.release;
     let mut names: Vec<(i64, u64, String)> = vec![];
-    let (mut posix, mut stdio, mut mpiio) = (vec![], vec![], vec![]);
-    let (mut h5f, mut h5d, mut pnetcdf, mut variables) = (vec![], vec![], vec![], vec![]);
+    let mut records: BTreeMap<ModuleId, Vec<Record>> = BTreeMap::new();
+    let mut add = |id: ModuleId, record| records.entry(id).or_default().push(record);
     let (mut layouts, mut placed) = (vec![], HashSet::new());
     for file in &workload.uses {
         names.push((file.rank, file.id, file.path.clone()));
@@ -43,12 +43,14 @@ pub(crate) fn log(
             true => &mut again,
             false => &mut *random,
         };
-        match file.is_posix() {
-            true => posix.push(record::posix(file, drawn)),
-            false => stdio.push(record::stdio(file, drawn)),
-        }
-        if let (true, Some(record)) = (workload.alike && file.is_posix(), posix.last_mut()) {
-            realistic::aligned(record, &mut pattern.clone());
+        if file.is_posix() {
+            let mut record = record::posix(file, drawn);
+            if workload.alike {
+                realistic::aligned(&mut record, &mut pattern.clone());
+            }
+            add(ModuleId::POSIX, record);
+        } else {
+            add(ModuleId::STDIO, record::stdio(file, drawn));
         }
         if let Api::Mpi {
             collective,
@@ -57,7 +59,8 @@ pub(crate) fn log(
         {
             let parts = 2 + (file.id % 5) as i64;
             let each = if library == Library::None { 4 } else { parts };
-            mpiio.push(record::mpiio(file, collective, each, random));
+            let record = record::mpiio(file, collective, each, random);
+            add(ModuleId::MPIIO, record);
             for at in 0..parts {
                 let name = format!("{}:/{}", file.path, PARTS[at as usize % PARTS.len()]);
                 let part = record::Part {
@@ -68,18 +71,20 @@ pub(crate) fn log(
                 };
                 match library {
                     Library::Hdf5 if release.log >= (3, 20) => {
-                        h5d.push(record::h5d(file, &part, random));
+                        add(ModuleId::H5D, record::h5d(file, &part, random));
                     }
                     Library::Pnetcdf if release.log >= (3, 41) => {
-                        variables.push(record::pnetcdf_var(file, &part));
+                        add(ModuleId::PNETCDF_VAR, record::pnetcdf_var(file, &part));
                     }
                     _ => continue,
                 }
                 names.push((file.rank, part.id, name));
             }
             match library {
-                Library::Hdf5 => h5f.push(record::h5f(file, random)),
-                Library::Pnetcdf => pnetcdf.push(record::pnetcdf_file(file, random)),
+                Library::Hdf5 => add(ModuleId::H5F, record::h5f(file, random)),
+                Library::Pnetcdf => {
+                    add(ModuleId::PNETCDF_FILE, record::pnetcdf_file(file, random));
+                }
                 Library::None => {}
             }
         }
@@ -89,6 +94,7 @@ pub(crate) fn log(
     }
     // One process of those whose records do not fit in memory leaves out the last ones.
     let mut partial = 0;
+    let posix = records.entry(ModuleId::POSIX).or_default();
     if job.scenario == Some(Scenario::Partial) {
         posix.truncate((posix.len() * 2 / 3).max(1));
         partial = 1 << ModuleId::POSIX.0;
@@ -104,46 +110,31 @@ pub(crate) fn log(
         }
     }
     let traces = match workload.traced {
-        Some(_) => trace::traces(workload, &mut posix, job.index),
+        Some(_) => trace::traces(workload, posix, job.index),
         None => vec![],
     };
 
-    let counters = |id, list: Vec<Record>| {
-        let version = version(release, id);
-        module(id, version, list, |record| record.rank, Records::Counters)
+    let module = |id, (records, streams)| Module {
+        id,
+        version: version(release, id),
+        records,
+        streams,
     };
-    let modules = [
-        counters(ModuleId::POSIX, posix),
-        counters(ModuleId::MPIIO, mpiio),
-        counters(ModuleId::STDIO, stdio),
-        counters(ModuleId::H5F, h5f),
-        counters(ModuleId::H5D, h5d),
-        counters(ModuleId::PNETCDF_FILE, pnetcdf),
-        counters(ModuleId::PNETCDF_VAR, variables),
-        module(
-            ModuleId::LUSTRE,
-            release.lustre,
-            layouts,
-            |layout| layout.rank,
-            Records::Lustre,
-        ),
-        module(
-            ModuleId::HEATMAP,
-            1,
-            heatmaps,
-            |map| map.rank,
-            Records::Heatmap,
-        ),
-        module(
-            ModuleId::DXT_POSIX,
-            1,
-            traces,
-            |trace| trace.rank,
-            Records::Dxt,
-        ),
+    let layouts = by_process(layouts, |layout| layout.rank, Records::Lustre);
+    let heatmaps = by_process(heatmaps, |map| map.rank, Records::Heatmap);
+    let traces = by_process(traces, |trace| trace.rank, Records::Dxt);
+    let mut modules = vec![
+        module(ModuleId::LUSTRE, layouts),
+        module(ModuleId::HEATMAP, heatmaps),
+        module(ModuleId::DXT_POSIX, traces),
     ];
+    for (id, list) in records {
+        let list = by_process(list, |record| record.rank, Records::Counters);
+        modules.push(module(id, list));
+    }
+    // A module without records is not there.
+    modules.retain(|module| !module.streams.is_empty());
     let (names, name_streams) = name_region(names, release);
-    let mut modules: Vec<Module> = modules.into_iter().flatten().collect();
     if workload.realistic {
         modules.iter_mut().for_each(realistic::by_the_clock);
     }
@@ -158,34 +149,21 @@ pub(crate) fn log(
     }
 }
 
-/// A module, if it has records.
-fn module<T>(
-    id: ModuleId,
-    version: u32,
-    list: Vec<T>,
-    rank: fn(&T) -> i64,
-    records: fn(Vec<T>) -> Records,
-) -> Option<Module> {
-    let (list, streams) = by_process(list, rank);
-    (!list.is_empty()).then(|| Module {
-        id,
-        version,
-        records: records(list),
-        streams,
-    })
-}
-
 /// Records in the order of their streams - those of the first process with the shared ones, then the others - and how many
 /// each process has.
-fn by_process<T>(mut list: Vec<T>, rank: fn(&T) -> i64) -> (Vec<T>, Vec<usize>) {
+fn by_process<T, R>(
+    mut list: Vec<T>,
+    rank: fn(&T) -> i64,
+    records: fn(Vec<T>) -> R,
+) -> (R, Vec<usize>) {
     let process = |record: &T| rank(record).max(0);
     list.sort_by_key(process);
     let streams = list.chunk_by(|a, b| process(a) == process(b));
     let streams = streams.map(<[T]>::len).collect();
-    (list, streams)
+    (records(list), streams)
 }
 
-/// The version of each module of counters that a release writes.
+/// The version of each module that a release writes.
 fn version(release: &Release, id: ModuleId) -> u32 {
     let new = u32::from(release.log >= (3, 20));
     match id {
@@ -194,6 +172,7 @@ fn version(release: &Release, id: ModuleId) -> u32 {
         ModuleId::STDIO => 1 + new,
         ModuleId::H5D => 2 - u32::from(release.name == "3.2.1"),
         ModuleId::PNETCDF_FILE => 2 + u32::from(release.log >= (3, 41)),
+        ModuleId::LUSTRE => release.lustre,
         _ => 1,
     }
 }
@@ -246,10 +225,14 @@ fn name_region(
             }
         }
     }
-    let (names, streams) = by_process(names, |(rank, ..)| *rank);
-    let names = names.into_iter();
-    let names = names.map(|(_, id, name)| (id, name.into_bytes()));
-    (names.collect(), streams)
+    by_process(
+        names,
+        |(rank, ..)| *rank,
+        |names| {
+            let names = names.into_iter();
+            names.map(|(_, id, name)| (id, name.into_bytes())).collect()
+        },
+    )
 }
 
 /// The job region.

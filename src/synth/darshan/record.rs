@@ -20,7 +20,7 @@ pub(crate) struct Part {
 /// The POSIX record, also of what came through MPI-IO.
 pub(crate) fn posix(file: &FileUse, random: &mut Random) -> Record {
     use posix as p;
-    let mut record = empty(file, p::INTS.len(), p::FLOATS.len());
+    let mut record = empty(file, p::INTS, p::FLOATS);
     let (ints, floats) = (&mut record.ints, &mut record.floats);
     let times = if random.chance(0.1) {
         random.int(2, 4)
@@ -61,33 +61,31 @@ pub(crate) fn posix(file: &FileUse, random: &mut Random) -> Record {
     let odd = sizes.iter().filter(|(size, _)| size % alignment != 0);
     let odd: i64 = odd.map(|(_, count)| count).sum();
     ints[p::FILE_NOT_ALIGNED] = odd - (odd as f64 * 0.1 * random.unit()) as i64;
-    for (at, size, count) in common(&sizes) {
-        ints[p::ACCESS1_ACCESS + at] = size;
-        ints[p::ACCESS1_COUNT + at] = count;
-    }
+    set_common(ints, [p::ACCESS1_ACCESS, p::ACCESS1_COUNT], 1, &sizes);
     strides.retain(|(_, count)| *count > 0);
-    for (at, stride, count) in common(&strides) {
-        ints[p::STRIDE1_STRIDE + at] = stride;
-        ints[p::STRIDE1_COUNT + at] = count;
-    }
+    set_common(ints, [p::STRIDE1_STRIDE, p::STRIDE1_COUNT], 1, &strides);
     let opening = (file.meta / file.procs as f64).min(0.5 * (file.closed - file.opened));
     let closing = random.float(1e-5, 1e-4);
     let (opened, closed) = (file.opened, file.closed);
     set_open(floats, [opened, opened + opening, closed - closing, closed]);
     floats[p::F_META_TIME] = file.meta;
-    if file.rank < 0 {
-        let bytes = ints[p::BYTES_READ] + ints[p::BYTES_WRITTEN];
-        let time = (file.both()).fold(file.meta, |sum, moved| sum + moved.time);
-        let spread = Spread::new(random, file, time, file.slowest, bytes);
-        spread.store(ints, floats, p::FASTEST_RANK, p::F_FASTEST_RANK_TIME);
-    }
+    let bytes = ints[p::BYTES_READ] + ints[p::BYTES_WRITTEN];
+    let time = (file.both()).fold(file.meta, |sum, moved| sum + moved.time);
+    set_ranks(
+        &mut record,
+        p::FASTEST_RANK,
+        file,
+        (time, file.slowest),
+        bytes,
+        random,
+    );
     record
 }
 
 /// The STDIO record.
 pub(crate) fn stdio(file: &FileUse, random: &mut Random) -> Record {
     use stdio as s;
-    let mut record = empty(file, s::INTS.len(), s::FLOATS.len());
+    let mut record = empty(file, s::INTS, s::FLOATS);
     let (ints, floats) = (&mut record.ints, &mut record.floats);
     ints[s::OPENS] = file.procs;
     for (side, moved) in sides(file) {
@@ -116,7 +114,7 @@ pub(crate) fn stdio(file: &FileUse, random: &mut Random) -> Record {
 /// The MPI-IO record of `each` calls of every process. What each process asked for lies just outside what POSIX did of it in time.
 pub(crate) fn mpiio(file: &FileUse, collective: bool, each: i64, random: &mut Random) -> Record {
     use mpiio as m;
-    let mut record = empty(file, m::INTS.len(), m::FLOATS.len());
+    let mut record = empty(file, m::INTS, m::FLOATS);
     let (ints, floats) = (&mut record.ints, &mut record.floats);
     let procs = file.procs as f64;
     let (opens, calls_of) = match collective {
@@ -146,51 +144,39 @@ pub(crate) fn mpiio(file: &FileUse, collective: bool, each: i64, random: &mut Ra
         time += spent;
         both.extend(sizes);
     }
-    for (at, size, count) in common(&both) {
-        ints[m::ACCESS1_ACCESS + at] = size;
-        ints[m::ACCESS1_COUNT + at] = count;
-    }
-    let (opened, closed) = (file.opened, file.closed);
-    let opening = file.meta / procs;
-    set_open(
-        floats,
-        [
-            opened - 1e-4,
-            opened + opening,
-            closed - 1e-5,
-            closed + 1e-4,
-        ],
-    );
+    set_common(ints, [m::ACCESS1_ACCESS, m::ACCESS1_COUNT], 1, &both);
+    let (before, opened) = (file.opened - 1e-4, file.opened + file.meta / procs);
+    let (closing, after) = (file.closed - 1e-5, file.closed + 1e-4);
+    set_open(floats, [before, opened, closing, after]);
     floats[m::F_META_TIME] = file.meta;
-    if file.rank < 0 {
-        let bytes = ints[m::BYTES_READ] + ints[m::BYTES_WRITTEN];
-        let spread = Spread::new(random, file, time, None, bytes);
-        spread.store(ints, floats, m::FASTEST_RANK, m::F_FASTEST_RANK_TIME);
-    }
+    let bytes = ints[m::BYTES_READ] + ints[m::BYTES_WRITTEN];
+    set_ranks(
+        &mut record,
+        m::FASTEST_RANK,
+        file,
+        (time, None),
+        bytes,
+        random,
+    );
     record
 }
 
 /// The H5F record.
 pub(crate) fn h5f(file: &FileUse, random: &mut Random) -> Record {
-    let mut record = empty(file, h5f::INTS.len(), h5f::FLOATS.len());
+    let mut record = empty(file, h5f::INTS, h5f::FLOATS);
     record.ints[h5f::OPENS] = file.procs;
     record.ints[h5f::FLUSHES] = file.procs * random.int(0, 2);
     record.ints[h5f::USE_MPIIO] = 1;
-    let times = [
-        h5f::F_OPEN_START_TIMESTAMP,
-        h5f::F_OPEN_END_TIMESTAMP,
-        h5f::F_CLOSE_START_TIMESTAMP,
-        h5f::F_CLOSE_END_TIMESTAMP,
-        h5f::F_META_TIME,
-    ];
-    library_times(file, &mut record.floats, times, random);
+    let opened = [h5f::F_OPEN_START_TIMESTAMP, h5f::F_OPEN_END_TIMESTAMP];
+    let meta = h5f::F_META_TIME;
+    library_times(file, &mut record.floats, opened, meta, random);
     record
 }
 
 /// The PNETCDF_FILE record.
 pub(crate) fn pnetcdf_file(file: &FileUse, random: &mut Random) -> Record {
     use pnetcdf_file as f;
-    let mut record = empty(file, f::INTS.len(), f::FLOATS.len());
+    let mut record = empty(file, f::INTS, f::FLOATS);
     match file.written() {
         Some(_) => (record.ints[f::CREATES], record.ints[f::REDEFS]) = (file.procs, file.procs),
         None => record.ints[f::OPENS] = file.procs,
@@ -198,20 +184,14 @@ pub(crate) fn pnetcdf_file(file: &FileUse, random: &mut Random) -> Record {
     for (side, moved) in sides(file) {
         record.ints[f::BYTES_READ + side] = moved.bytes;
     }
-    let times = [
-        f::F_OPEN_START_TIMESTAMP,
-        f::F_OPEN_END_TIMESTAMP,
-        f::F_CLOSE_START_TIMESTAMP,
-        f::F_CLOSE_END_TIMESTAMP,
-        f::F_META_TIME,
-    ];
-    library_times(file, &mut record.floats, times, random);
+    let opened = [f::F_OPEN_START_TIMESTAMP, f::F_OPEN_END_TIMESTAMP];
+    library_times(file, &mut record.floats, opened, f::F_META_TIME, random);
     record
 }
 
 /// The H5D record of a dataset.
 pub(crate) fn h5d(file: &FileUse, part: &Part, random: &mut Random) -> Record {
-    let mut record = part_record(file, part, h5d::INTS.len(), h5d::FLOATS.len());
+    let mut record = part_record(file, part, h5d::INTS, h5d::FLOATS);
     let (ints, floats) = (&mut record.ints, &mut record.floats);
     ints[h5d::OPENS] = file.procs;
     ints[h5d::REGULAR_HYPERSLAB_SELECTS] = file.procs;
@@ -222,12 +202,13 @@ pub(crate) fn h5d(file: &FileUse, part: &Part, random: &mut Random) -> Record {
         let bytes = share(moved.bytes, part.at, part.of);
         let sizes = calls(bytes, file.procs, 1);
         ints[h5d::DATASPACE_NPOINTS] = bytes / 8;
-        for (place, size, count) in common(&sizes) {
+        set_common(ints, [h5d::ACCESS1_ACCESS, h5d::ACCESS1_COUNT], 11, &sizes);
+        for place in 0..sizes.len() {
             // Five lengths and five strides follow each size.
             let slot = h5d::ACCESS1_ACCESS + 11 * place;
-            ints[slot..slot + 4].copy_from_slice(&[size, 64, 64, size / 8 / 4096]);
+            let lengths = [64, 64, ints[slot] / 8 / 4096];
+            ints[slot + 1..slot + 4].copy_from_slice(&lengths);
             ints[slot + 6..slot + 9].fill(1);
-            ints[h5d::ACCESS1_COUNT + place] = count;
         }
         let moment = |at: i64| moved.start + (moved.end - moved.start) * at as f64 / part.of as f64;
         let (start, end) = (moment(part.at), moment(part.at + 1));
@@ -246,7 +227,7 @@ pub(crate) fn h5d(file: &FileUse, part: &Part, random: &mut Random) -> Record {
 /// The PNETCDF_VAR record of a variable.
 pub(crate) fn pnetcdf_var(file: &FileUse, part: &Part) -> Record {
     use pnetcdf_var as v;
-    let mut record = part_record(file, part, v::INTS.len(), v::FLOATS.len());
+    let mut record = part_record(file, part, v::INTS, v::FLOATS);
     let (ints, floats) = (&mut record.ints, &mut record.floats);
     ints[v::OPENS] = file.procs;
     ints[v::NDIMS] = 3;
@@ -265,10 +246,7 @@ pub(crate) fn pnetcdf_var(file: &FileUse, part: &Part) -> Record {
         ints[v::BYTES_READ + side] = bytes;
         ints[[v::GET_VARA, v::PUT_VARA][side]] = file.procs;
         count_sizes(ints, v::SIZE_READ_AGG_0_100 + 10 * side, &sizes);
-        for (place, size, count) in common(&sizes) {
-            ints[v::ACCESS1_ACCESS + 11 * place] = size;
-            ints[v::ACCESS1_COUNT + place] = count;
-        }
+        set_common(ints, [v::ACCESS1_ACCESS, v::ACCESS1_COUNT], 11, &sizes);
         let length = moved.window() / part.of as f64;
         let moment = |at: i64| moved.start + length * at as f64;
         let (start, end) = (moment(part.at), moment(part.at + 1));
@@ -278,51 +256,37 @@ pub(crate) fn pnetcdf_var(file: &FileUse, part: &Part) -> Record {
     record
 }
 
-/// Time of the fastest and the slowest process of a shared record, and the variances, for a sum of `time` seconds and `bytes`
-/// of all processes, in a window that no process exceeds.
-struct Spread {
-    fastest: (i64, i64, f64),
-    slowest: (i64, i64, f64),
-    time_variance: f64,
-    bytes_variance: f64,
-}
-
-impl Spread {
-    /// `slowest` are the seconds of the slowest process where they are given.
-    fn new(
-        random: &mut Random,
-        file: &FileUse,
-        time: f64,
-        slowest: Option<f64>,
-        bytes: i64,
-    ) -> Self {
-        let mean = time / file.procs as f64;
-        let windows: f64 = file.both().map(Transfer::window).sum();
-        let longest = windows + file.meta / file.procs as f64 * 2.0;
-        let drawn = (mean * random.float(1.01, 1.6)).min(longest);
-        let slow = slowest.unwrap_or(drawn);
-        let fast = mean * random.float(0.55, 0.99);
-        let each = bytes / file.procs;
-        let uneven = match random.chance(0.5) {
-            true => 0,
-            false => (each as f64 * random.float(0.0, 0.2)) as i64,
-        };
-        let (first, second) = (random.int(0, file.procs), random.int(0, file.procs));
-        Self {
-            fastest: (first, each - uneven, fast),
-            slowest: (second, each + uneven, slow),
-            time_variance: ((slow - fast) / random.float(3.0, 6.0)).powi(2),
-            bytes_variance: (uneven as f64 / 2.0).powi(2),
-        }
+/// Sets the fastest and the slowest process of a shared record, their bytes and times, and the variances, for a sum of `time`
+/// seconds and `bytes` of all processes; no process exceeds the window. The seconds of the slowest one may be given. `at` is the
+/// counter of the fastest one; the times have the same places in POSIX and MPI-IO.
+fn set_ranks(
+    record: &mut Record,
+    at: usize,
+    file: &FileUse,
+    (time, slowest): (f64, Option<f64>),
+    bytes: i64,
+    random: &mut Random,
+) {
+    if file.rank >= 0 {
+        return;
     }
-
-    /// Stores it from these counters on: fastest rank and its bytes, slowest rank and its bytes; the times of both, the variances.
-    fn store(&self, ints: &mut [i64], floats: &mut [f64], at: usize, times: usize) {
-        (ints[at], ints[at + 1], floats[times]) = self.fastest;
-        (ints[at + 2], ints[at + 3], floats[times + 1]) = self.slowest;
-        floats[times + 2] = self.time_variance;
-        floats[times + 3] = self.bytes_variance;
-    }
+    let mean = time / file.procs as f64;
+    let windows: f64 = file.both().map(Transfer::window).sum();
+    let longest = windows + file.meta / file.procs as f64 * 2.0;
+    let drawn = (mean * random.float(1.01, 1.6)).min(longest);
+    let slow = slowest.unwrap_or(drawn);
+    let fast = mean * random.float(0.55, 0.99);
+    let each = bytes / file.procs;
+    let uneven = match random.chance(0.5) {
+        true => 0,
+        false => (each as f64 * random.float(0.0, 0.2)) as i64,
+    };
+    let (first, second) = (random.int(0, file.procs), random.int(0, file.procs));
+    let ranks = [first, each - uneven, second, each + uneven];
+    record.ints[at..at + 4].copy_from_slice(&ranks);
+    let time_variance = ((slow - fast) / random.float(3.0, 6.0)).powi(2);
+    let times = [fast, slow, time_variance, (uneven as f64 / 2.0).powi(2)];
+    record.floats[posix::F_FASTEST_RANK_TIME..].copy_from_slice(&times);
 }
 
 /// What was moved in each direction.
@@ -332,17 +296,17 @@ fn sides(file: &FileUse) -> impl Iterator<Item = (usize, &Transfer)> {
 }
 
 /// A record with room for a module's counters.
-fn empty(file: &FileUse, ints: usize, floats: usize) -> Record {
+fn empty(file: &FileUse, ints: &[&str], floats: &[&str]) -> Record {
     Record {
         id: file.id,
         rank: file.rank,
-        ints: vec![0; ints],
-        floats: vec![0.0; floats],
+        ints: vec![0; ints.len()],
+        floats: vec![0.0; floats.len()],
         extra: Extra::None,
     }
 }
 
-fn part_record(file: &FileUse, part: &Part, ints: usize, floats: usize) -> Record {
+fn part_record(file: &FileUse, part: &Part, ints: &[&str], floats: &[&str]) -> Record {
     Record {
         id: part.id,
         extra: Extra::File(file.id),
@@ -350,14 +314,20 @@ fn part_record(file: &FileUse, part: &Part, ints: usize, floats: usize) -> Recor
     }
 }
 
-/// Times of a library on MPI-IO: just outside those of MPI-IO. The counters are start and end of opening and of closing, and
-/// the time in metadata.
-fn library_times(file: &FileUse, floats: &mut [f64], at: [usize; 5], random: &mut Random) {
-    floats[at[0]] = file.opened - 2e-4;
-    floats[at[1]] = file.opened + file.meta / file.procs as f64;
-    floats[at[2]] = file.closed - 1e-4;
-    floats[at[3]] = file.closed + 2e-4;
-    floats[at[4]] = file.meta * random.float(1.1, 1.4);
+/// Times of a library on MPI-IO: just outside those of MPI-IO. The counters are start and end of opening, behind each of which
+/// lies that of closing, and the time in metadata.
+fn library_times(
+    file: &FileUse,
+    floats: &mut [f64],
+    [start, end]: [usize; 2],
+    meta: usize,
+    random: &mut Random,
+) {
+    floats[start] = file.opened - 2e-4;
+    floats[end] = file.opened + file.meta / file.procs as f64;
+    floats[start + 1] = file.closed - 1e-4;
+    floats[end + 1] = file.closed + 2e-4;
+    floats[meta] = file.meta * random.float(1.1, 1.4);
 }
 
 /// Sets start and end of a direction, the time spent and that of the longest call. These counters have the same places in POSIX,
@@ -398,11 +368,19 @@ fn count_sizes(ints: &mut [i64], first: usize, sizes: &[(i64, i64)]) {
     }
 }
 
-/// The four commonest sizes, and how often: the most frequent first, the larger first among equals.
-fn common(sizes: &[(i64, i64)]) -> impl Iterator<Item = (usize, i64, i64)> {
+/// Sets the four commonest sizes, and how often each was: the most frequent first, the larger first among equals. The counters are
+/// those of the first; `step` counters later lies the next size.
+fn set_common(
+    ints: &mut [i64],
+    [size_at, count_at]: [usize; 2],
+    step: usize,
+    sizes: &[(i64, i64)],
+) {
     let mut sizes = sizes.to_vec();
     sizes.sort_by_key(|(size, count)| (-count, -size));
-    (sizes.into_iter().take(4).enumerate()).map(|(at, (size, count))| (at, size, count))
+    for (at, (size, count)) in sizes.into_iter().take(4).enumerate() {
+        (ints[size_at + step * at], ints[count_at + at]) = (size, count);
+    }
 }
 
 /// Requests of an MPI-IO file: `calls` of every process.
@@ -462,8 +440,10 @@ mod tests {
 
     #[test]
     fn the_commonest_sizes_come_first_and_the_larger_of_equals() {
-        let found: Vec<_> = common(&[(8, 5), (64, 9), (16, 5), (1, 1), (2, 1)]).collect();
-        assert_eq!(found, [(0, 64, 9), (1, 16, 5), (2, 8, 5), (3, 2, 1)]);
+        let mut ints = [0; 8];
+        let sizes = [(8, 5), (64, 9), (16, 5), (1, 1), (2, 1)];
+        set_common(&mut ints, [0, 4], 1, &sizes);
+        assert_eq!(ints, [64, 16, 8, 2, 9, 5, 5, 1]);
     }
 
     #[test]
