@@ -80,7 +80,8 @@ pub(crate) struct Case {
 }
 
 /// What part a program has in the month of a slow OST.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum Role {
     /// One of the many, on OSTs all over the file system.
     Ordinary,
@@ -187,15 +188,11 @@ impl Planted {
 impl Case {
     /// What truth.json says of it.
     pub(crate) fn truth(&self) -> Value {
-        let mut habit = None;
-        let (causes, effect, decoy) = match self.planted {
-            Planted::Nothing => (&[][..], None, None),
-            Planted::Causes(causes, effect) => (causes, Some(effect), None),
-            Planted::Habit(planted, effect) => {
-                habit = Some(planted);
-                (&[][..], Some(effect), None)
-            }
-            Planted::Decoy(decoy) => (&[][..], None, Some(decoy)),
+        let (causes, habit, effect, decoy) = match self.planted {
+            Planted::Nothing => (&[][..], None, None, None),
+            Planted::Causes(causes, effect) => (causes, None, Some(effect), None),
+            Planted::Habit(habit, effect) => (&[][..], Some(habit), Some(effect), None),
+            Planted::Decoy(decoy) => (&[][..], None, None, Some(decoy)),
         };
         json!({
             "direction": self.direction,

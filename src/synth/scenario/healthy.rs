@@ -6,7 +6,7 @@
 use super::cause::Direction;
 use crate::math::random::Random;
 use crate::synth::system::next_osts;
-use crate::synth::workload::stage::{Requests, Stage, TimedFile};
+use crate::synth::workload::stage::{Requests, Stage, TimedFile, fit};
 use crate::synth::workload::{Api, Library};
 
 /// A way of moving bytes well.
@@ -59,19 +59,16 @@ impl Healthy {
             Self::Aggregators => (3, 7),
         };
         let steps = random.int(least, most);
-        let files = match self {
-            Self::OwnFiles => nprocs,
-            Self::SharedPosix | Self::SharedCollective => 1,
-            Self::Fields => random.int(6, 13),
-            Self::Aggregators => (nprocs / 8).min(*random.pick(&[16, 32, 64])),
-            Self::Inputs => random.int(6, 17),
-        };
-        let stripes = match self {
-            Self::OwnFiles => 1,
-            Self::SharedPosix | Self::SharedCollective => *random.pick(&[32, 48, 64, 128]),
-            Self::Fields => *random.pick(&[8, 16, 24, 32]),
-            Self::Aggregators => random.int(4, 9),
-            Self::Inputs => *random.pick(&[8, 16, 32]),
+        // Files of a step, and stripes of a file.
+        let (files, stripes) = match self {
+            Self::OwnFiles => (nprocs, 1),
+            Self::SharedPosix | Self::SharedCollective => (1, *random.pick(&[32, 48, 64, 128])),
+            Self::Fields => (random.int(6, 13), *random.pick(&[8, 16, 24, 32])),
+            Self::Aggregators => {
+                let groups = *random.pick(&[16, 32, 64]);
+                (groups.min(nprocs / 8), random.int(4, 9))
+            }
+            Self::Inputs => (random.int(6, 17), *random.pick(&[8, 16, 32])),
         };
         let api = match self {
             Self::SharedCollective => mpi(*random.pick(&[Library::None, Library::Hdf5])),
@@ -81,7 +78,8 @@ impl Healthy {
         let requests = Requests::good(random);
         let pause = random.magnitude(2.0, 100.0);
         let mut next_ost = random.int(0, 10_000);
-        let stages = (0..steps).map(|step| {
+        let mut stages = vec![];
+        for step in 0..steps {
             let files = (0..files).map(|file| {
                 let osts = next_osts(&mut next_ost, stripes, left_out);
                 let rank = match self {
@@ -97,12 +95,14 @@ impl Healthy {
                 }
             });
             let files = files.collect();
-            let mut stage = Stage::together(random, files, pause);
+            stages.push(Stage::together(random, files, pause));
             let length = random.float(0.8, 1.25);
-            stage.fit(length, length * random.noise(0.1));
-            stage
-        });
-        let stages = stages.collect();
+            fit(
+                &mut stages[step as usize..],
+                length,
+                length * random.noise(0.1),
+            );
+        }
         let bandwidth = match self {
             Self::OwnFiles => nprocs as f64 * random.float(0.02, 0.08),
             Self::Aggregators => files as f64 * random.float(0.3, 0.7),

@@ -30,32 +30,13 @@ impl Role {
             .unwrap_or(&Self::Ordinary)
     }
 
-    /// Its name in truth.json.
-    fn name(self) -> &'static str {
+    /// The program that has it - any, if it is ordinary -, and how many times as long its files take, wherever they lie.
+    fn program(self) -> (Option<&'static str>, f64) {
         match self {
-            Self::Ordinary => "ordinary",
-            Self::SlowEverywhere => "slow_everywhere",
-            Self::FastNeighbours => "fast_neighbours",
-            Self::AmongOthers => "among_others",
-        }
-    }
-
-    /// The program that has it; any, if it is ordinary.
-    fn program(self) -> Option<&'static str> {
-        match self {
-            Self::Ordinary => None,
-            Self::SlowEverywhere => Some("sensor_fit"),
-            Self::FastNeighbours => Some("ray_march"),
-            Self::AmongOthers => Some("spectra_mc"),
-        }
-    }
-
-    /// How many times as long its files take, wherever they lie.
-    fn slowness(self) -> f64 {
-        match self {
-            Self::SlowEverywhere => 10.0,
-            Self::FastNeighbours => 1.0 / 3.0,
-            Self::Ordinary | Self::AmongOthers => 1.0,
+            Self::Ordinary => (None, 1.0),
+            Self::SlowEverywhere => (Some("sensor_fit"), 10.0),
+            Self::FastNeighbours => (Some("ray_march"), 1.0 / 3.0),
+            Self::AmongOthers => (Some("spectra_mc"), 1.0),
         }
     }
 
@@ -78,8 +59,7 @@ impl Role {
 
     /// What truth.json says of a job that has it.
     pub(crate) fn truth(self, program: &str) -> Value {
-        let confounded = (self != Self::Ordinary).then(|| self.name());
-        json!({"app": program, "confounded": confounded})
+        json!({"app": program, "confounded": (self != Self::Ordinary).then_some(self)})
     }
 }
 
@@ -87,12 +67,8 @@ impl Role {
 pub(crate) fn truth(month: &Month) -> Value {
     let system = System::new(month.seed);
     let confounded = Role::CONFOUNDED.map(|role| {
-        json!({
-            "kind": role.name(),
-            "app": role.program(),
-            "osts": role.osts(&system, month.seed),
-            "factor": role.slowness(),
-        })
+        let ((app, factor), osts) = (role.program(), role.osts(&system, month.seed));
+        json!({"kind": role, "app": app, "osts": osts, "factor": factor})
     });
     json!({
         "mount": "/scratch",
@@ -108,7 +84,7 @@ pub(crate) fn job(plan: &Plan, index: u64) -> Job {
     let role = Role::of(&plan.month, index);
     let random = &mut Random::new(plan.month.seed ^ 0x510e, index);
     let nprocs = *random.pick(&[64, 128, 256, 512, 1024, 2048]);
-    plan.posix_job(index, role.program(), nprocs, Scenario::SlowOst(role))
+    plan.posix_job(index, role.program().0, nprocs, Scenario::SlowOst(role))
 }
 
 /// The I/O of a job, and the generator for what else its log has.
@@ -118,13 +94,10 @@ pub(crate) fn workload(plan: &Plan, job: &Job, role: Role) -> (Workload, Random)
     let system = System::new(seed);
     let mut workload = Workload::new(job, seed, Random::new(random.bits(), 0));
     // What an ordinary program gets of an OST is its own; all of them vary from job to job.
-    let program = mix(job
-        .program
-        .bytes()
-        .fold(seed, |sum, byte| mix(sum ^ u64::from(byte))));
+    let program = (job.program.bytes()).fold(seed, |sum, byte| mix(sum ^ u64::from(byte)));
     let speed = match role {
-        Role::Ordinary => Random::new(seed, program).magnitude(0.08e9, 0.4e9),
-        _ => 0.18e9 / role.slowness(),
+        Role::Ordinary => Random::new(seed, mix(program)).magnitude(0.08e9, 0.4e9),
+        _ => 0.18e9 / role.program().1,
     };
     let speed = speed * random.noise(0.15);
     let direction = *random.pick(&[Direction::Read, Direction::Write]);
@@ -132,12 +105,11 @@ pub(crate) fn workload(plan: &Plan, job: &Job, role: Role) -> (Workload, Random)
     let requests = Requests::good(&mut random);
     let stages = (0..random.int(2, 5)).map(|step| {
         let striped = random.chance(0.7);
-        let stripes = match (role, striped) {
-            (Role::SlowEverywhere, _) => 1,
-            (Role::FastNeighbours, true) => random.int(2, 5),
-            (Role::AmongOthers, _) => random.int(8, 17),
-            (_, true) => *random.pick(&[8, 12, 16, 24, 32, 48, 64]),
-            (_, false) => 1,
+        let stripes = match role {
+            Role::AmongOthers => random.int(8, 17),
+            Role::FastNeighbours if striped => random.int(2, 5),
+            Role::Ordinary if striped => *random.pick(&[8, 12, 16, 24, 32, 48, 64]),
+            _ => 1,
         };
         let files = match stripes {
             1 => random.int(16, 65),
@@ -163,14 +135,11 @@ pub(crate) fn workload(plan: &Plan, job: &Job, role: Role) -> (Workload, Random)
                 _ => -1,
             };
             let name = format!("step{step:02}/data_{file:04}.dat");
-            let waits = if osts.contains(&system.slow_ost) {
-                FACTOR
-            } else {
-                1.0
-            };
+            let is_slow = osts.contains(&system.slow_ost);
             let mut file = TimedFile::new(&mut random, name, rank, requests, osts);
             file.bytes *= bytes;
-            file.length *= file.bytes / (speed * stripes as f64) * waits;
+            let seconds = file.bytes / (speed * stripes as f64);
+            file.length *= if is_slow { seconds * FACTOR } else { seconds };
             file
         });
         let files = files.collect();
@@ -199,13 +168,14 @@ mod tests {
         jobs: u64,
     }
 
-    fn month(seed: u64) -> (i64, BTreeMap<&'static str, Seen>) {
+    fn month(seed: u64) -> (i64, BTreeMap<String, Seen>) {
         let month = Month::of(Kind::SlowOst, 400, seed);
         let (plan, slow) = (Plan::new(month), System::new(seed).slow_ost);
-        let mut seen: BTreeMap<&'static str, Seen> = BTreeMap::new();
+        let mut seen: BTreeMap<String, Seen> = BTreeMap::new();
         for index in 0..month.jobs {
             let role = Role::of(&month, index);
-            let seen = seen.entry(role.name()).or_default();
+            let name = serde_json::to_value(role).unwrap();
+            let seen = seen.entry(name.as_str().unwrap().into()).or_default();
             seen.jobs += 1;
             // Each job's speed is its own: what the OST makes of it shows against its other files.
             let (mut with, mut without) = (vec![], vec![]);

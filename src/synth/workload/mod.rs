@@ -52,8 +52,8 @@ pub(crate) struct Access {
     /// Process; -1: all of them.
     rank: i64,
     api: Api,
-    read: i64,
-    written: i64,
+    /// Bytes read, and bytes written.
+    moved: [i64; 2],
 }
 
 /// An access that has a time: a process, or all of them, with one file.
@@ -268,7 +268,7 @@ impl Workload {
             [0, 1]
         };
         for side in order {
-            let bytes = [access.read, access.written][side];
+            let bytes = access.moved[side];
             if bytes > 0 {
                 let made = self.transfer(bytes, procs, access.api, clock, layout.as_ref());
                 clock = made.end + self.random.float(0.0001, 0.01);
@@ -393,13 +393,12 @@ impl Workload {
 }
 
 impl Access {
-    pub(crate) fn new(path: String, rank: i64, api: Api, [read, written]: [i64; 2]) -> Self {
+    pub(crate) fn new(path: String, rank: i64, api: Api, moved: [i64; 2]) -> Self {
         Self {
             path,
             rank,
             api,
-            read,
-            written,
+            moved,
         }
     }
 

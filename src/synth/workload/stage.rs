@@ -145,12 +145,6 @@ impl Stage {
             file.bytes *= bytes;
         }
     }
-
-    /// Scales it so that a file is in use for `length` and so many bytes are moved.
-    pub(crate) fn fit(&mut self, length: f64, bytes: f64) {
-        let moved: f64 = self.files.iter().map(|file| file.bytes).sum();
-        self.scale(length / self.length(), bytes / moved);
-    }
 }
 
 /// Scales stages so that together they take `seconds`, pauses left out, and move so many bytes.
