@@ -19,21 +19,16 @@ pub(crate) fn heatmaps(
         bin_width *= 2.0;
     }
     let bins = (workload.clock / bin_width).ceil() as usize;
-    let mut found: Vec<Heatmap> = vec![];
-    let mut places: BTreeMap<i64, usize> = BTreeMap::new();
+    let mut found: BTreeMap<i64, Heatmap> = BTreeMap::new();
     for file in workload.uses.iter().filter(|file| of(file)) {
         for (at, rank) in (0..).zip(file.ranks()) {
-            let place = *places.entry(rank).or_insert_with(|| {
-                found.push(Heatmap {
-                    id,
-                    rank,
-                    bin_width,
-                    writes: vec![0; bins],
-                    reads: vec![0; bins],
-                });
-                found.len() - 1
+            let map = found.entry(rank).or_insert_with(|| Heatmap {
+                id,
+                rank,
+                bin_width,
+                writes: vec![0; bins],
+                reads: vec![0; bins],
             });
-            let map = &mut found[place];
             let counts = [&mut map.reads, &mut map.writes];
             for (moved, counts) in file.transfers.iter().zip(counts) {
                 if let Some(moved) = moved {
@@ -43,7 +38,7 @@ pub(crate) fn heatmaps(
             }
         }
     }
-    found
+    found.into_values().collect()
 }
 
 /// Every request of every process to every POSIX file. The highest bytes of the records are set to those of the trace.
@@ -71,10 +66,7 @@ pub(crate) fn traces(workload: &Workload, records: &mut [Record], job: u64) -> V
         }
         let own = |record: &&mut Record| (record.id, record.rank) == (file.id, file.rank);
         if let Some(record) = records.iter_mut().find(own) {
-            [
-                record.ints[posix::MAX_BYTE_READ],
-                record.ints[posix::MAX_BYTE_WRITTEN],
-            ] = highest;
+            record.ints[posix::MAX_BYTE_READ..][..2].copy_from_slice(&highest);
         }
     }
     traces

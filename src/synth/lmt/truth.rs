@@ -51,13 +51,10 @@ impl SampleTruth {
         let plants = Plants::of(month);
         let plan = Plan::new(*month);
         // The first of a pair is loud, the second is slow.
-        let ids = |which: usize| -> HashSet<i64> {
-            let numbers = (0..neighbour::count(month)).skip(which).step_by(2);
-            numbers
-                .map(|number| neighbour::job(&plan, number).job_id)
-                .collect()
-        };
-        let (loud, slow) = (ids(0), ids(1));
+        let id = |number| neighbour::job(&plan, number).job_id;
+        let pairs = (0..neighbour::count(month)).step_by(2);
+        let pairs = pairs.map(|number| (id(number), id(number + 1)));
+        let (loud, slow): (HashSet<i64>, HashSet<i64>) = pairs.unzip();
         // Where rows tell it plainly: all samples are there, and nothing comes late.
         let plain = |load: &&Load| {
             let (from, to) = load.samples();
@@ -72,9 +69,9 @@ impl SampleTruth {
         let jobs = (0..month.jobs).map(|index| plan.job(index));
         let delayed = jobs.filter(|job| write_back(job) > 0.0);
         let delayed: HashSet<i64> = delayed.map(|job| job.job_id).collect();
-        let (mut chosen, mut others): (Vec<&Load>, Vec<&Load>) = (loads.iter())
-            .filter(plain)
-            .partition(|load| slow.contains(&load.job_id));
+        let plain = loads.iter().filter(plain);
+        let (mut chosen, mut others): (Vec<&Load>, Vec<&Load>) =
+            plain.partition(|load| slow.contains(&load.job_id));
         others.retain(|load| {
             load.amount > 100_000_000
                 && (load.what == What::Read || !delayed.contains(&load.job_id))
@@ -84,10 +81,8 @@ impl SampleTruth {
         others.truncate(CANDIDATES);
         let mut there: HashMap<(usize, i64), Vec<&Load>> = HashMap::new();
         for load in loads.iter().filter(|load| load.origin == Origin::Darshan) {
-            there
-                .entry((load.fs(), load.target()))
-                .or_default()
-                .push(load);
+            let target = (load.fs(), load.target());
+            there.entry(target).or_default().push(load);
         }
         let beside = |load: &Load| {
             let meets = |other: &&&Load| {
@@ -96,14 +91,9 @@ impl SampleTruth {
                     && other.start < load.end
                     && other.end > load.start
             };
-            let (mut own, mut foreign) = (0, 0);
-            for other in there[&(load.fs(), load.target())].iter().filter(meets) {
-                match other.job_id == load.job_id {
-                    true => own = 1,
-                    false => foreign = 1,
-                }
-            }
-            own + foreign
+            let others = there[&(load.fs(), load.target())].iter().filter(meets);
+            let kinds: BTreeSet<bool> = others.map(|o| o.job_id == load.job_id).collect();
+            kinds.len()
         };
         // One of each job: where it shares the OST with other files of its own, or with other jobs, before the others.
         others.sort_by_cached_key(|load| std::cmp::Reverse(beside(load)));

@@ -77,17 +77,15 @@ pub(crate) fn workload(plan: &Plan, job: &Job, case: &Case) -> (Workload, Random
         let seconds = random.magnitude(20.0, 300.0);
         healthy(&mut random, other, job.nprocs, seconds, None, false, 0)
     });
-    let (before, after) = match other {
-        Direction::Read => (beside, None),
-        Direction::Write => (None, beside),
-    };
-    if let Some(stages) = before {
-        phases(&mut workload, &dir, other, stages);
-    }
     let stages = match few {
         true => slow_everywhere(plan, &mut random, job.nprocs),
         false => composed(&mut random, job.nprocs, case),
     };
+    let (before, after) = match other {
+        Direction::Read => (beside, None),
+        Direction::Write => (None, beside),
+    };
+    phases(&mut workload, &dir, other, before.unwrap_or_default());
     let begin = workload.clock;
     if is(Decoy::HalfIdle) {
         workload.compute(2.0);
@@ -96,9 +94,7 @@ pub(crate) fn workload(plan: &Plan, job: &Job, case: &Case) -> (Workload, Random
     if is(Decoy::HalfIdle) {
         held_open(&mut workload, &mut random, &dir, begin);
     }
-    if let Some(stages) = after {
-        phases(&mut workload, &dir, other, stages);
-    }
+    phases(&mut workload, &dir, other, after.unwrap_or_default());
     let until = workload.clock + random.float(0.1, 2.0);
     if is(Decoy::StdoutWindow) || random.chance(0.5) {
         let bytes = random.magnitude(200.0, 60_000.0) as i64;

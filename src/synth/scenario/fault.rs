@@ -71,7 +71,7 @@ pub(crate) fn phases(workload: &mut Workload, job: &Job, cause: Cause) {
             workload.compute(30.0);
             // An OST that is not slow.
             let at = workload.random.int(0, SCRATCH_OSTS - 1);
-            workload.next_file_on(other_ost(at, workload.system.slow_ost));
+            workload.next_ost = other_ost(at, workload.system.slow_ost);
             workload.phase([Access::write(format!("{dir}/out/field.dat"), -1, bytes)]);
         }
         Cause::OneRank => {

@@ -29,10 +29,7 @@ impl Habit {
             };
             let name = format!("member/run_{at:05}.dat");
             let api = match self {
-                Self::Sieving => Api::Mpi {
-                    collective: false,
-                    library: Library::None,
-                },
+                Self::Sieving => Api::mpi(false, Library::None),
                 Self::StdioBulk => Api::Stdio,
                 _ => Api::Posix,
             };

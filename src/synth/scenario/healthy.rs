@@ -71,8 +71,8 @@ impl Healthy {
             Self::Inputs => (random.int(6, 17), *random.pick(&[8, 16, 32])),
         };
         let api = match self {
-            Self::SharedCollective => mpi(*random.pick(&[Library::None, Library::Hdf5])),
-            Self::Fields if random.chance(0.5) => mpi(Library::None),
+            Self::SharedCollective => Api::mpi(true, *random.pick(&[Library::None, Library::Hdf5])),
+            Self::Fields if random.chance(0.5) => Api::mpi(true, Library::None),
             _ => Api::Posix,
         };
         let requests = Requests::good(random);
@@ -120,12 +120,5 @@ impl Healthy {
             Self::Aggregators => format!("step{step:04}/subfile_{file:04}.bp"),
             Self::Inputs => format!("epoch{step:02}/table_{file:03}.dat"),
         }
-    }
-}
-
-fn mpi(library: Library) -> Api {
-    Api::Mpi {
-        collective: true,
-        library,
     }
 }

@@ -75,7 +75,7 @@ pub(crate) fn workload(plan: &Plan, job: &Job, number: u64) -> (Workload, Random
     let first = first_ost(&plan.month, number);
     let dir = job.dir();
     let write = |workload: &mut Workload, kind: &str, bytes: i64| {
-        workload.next_file_on(first);
+        workload.next_ost = first;
         let shares = workload.split(bytes * SHARED_OSTS, SHARED_OSTS);
         workload.phase(shares.into_iter().zip(0..).map(|(bytes, at)| {
             let rank = at * job.nprocs / SHARED_OSTS;

@@ -5,7 +5,7 @@ use super::fault;
 use super::job::{Job, Release, Scenario, USERS, block_id};
 use crate::math::random::{Random, mix};
 use crate::synth::month::{Kind, Month};
-use crate::synth::workload::app::{APPS, App, BLOCK, Class, OTHERS, other_name};
+use crate::synth::workload::app::{APPS, BLOCK, Class, OTHERS, other_name};
 
 /// The jobs that are special, and where.
 pub(crate) struct Plan {
@@ -20,16 +20,15 @@ pub(crate) const GOLDEN: f64 = 0.618_033_988_749_894_9;
 
 impl Plan {
     pub(crate) fn new(month: Month) -> Self {
-        let mut plan = Self {
-            month,
-            scenarios: vec![],
-            cases: vec![],
+        let (scenarios, cases) = match month.kind {
+            Kind::Usual => (scenarios(&month), vec![]),
+            _ => (vec![], deal(&month)),
         };
-        match month.kind {
-            Kind::Usual => plan.scenarios = scenarios(&month),
-            _ => plan.cases = deal(&month),
+        Self {
+            month,
+            scenarios,
+            cases,
         }
-        plan
     }
 
     /// What is special about job `index` of the usual month: the scenarios are spread evenly over it.
@@ -50,7 +49,8 @@ impl Plan {
         // Each block of jobs has every program as often as it should be.
         let block = index / BLOCK;
         let slot = shuffled(seed, block, index % BLOCK);
-        let (mut app, mut place) = app_at(slot);
+        let apps = APPS.iter().map(|app| (app, app.count()));
+        let (mut app, mut place) = dealt(apps, slot);
         match scenario {
             Some(Scenario::Fault(cause)) => (app, place) = (fault::app(cause), 0),
             // The first jobs of the first program are collective and of medium size.
@@ -59,16 +59,15 @@ impl Plan {
         }
         // Ratios and shares are dealt to an app's jobs in other orders than sizes and interfaces; 53 and 59 divide no
         // count.
-        let classes = app.jobs.iter();
-        let (class, interface) = dealt(classes.map(|(class, io, n)| ((*class, *io), *n)), place);
         let count = app.count();
-        let ratio = dealt((0..4).zip(app.ratios), (place * 53 + block * 3) % count);
-        let band = dealt(
-            (0..3).zip(app.consecutive),
-            (place * 59 + block * 5) % count,
-        );
-        let quantile =
-            ((block * count + place) as f64 * GOLDEN + unit(seed, app.bytes.1 as u64)).fract();
+        let turned = |factor: u64, step: u64| (place * factor + block * step) % count;
+        let classes = app.jobs.iter();
+        let classes = classes.map(|(class, io, count)| ((*class, *io), *count));
+        let ((class, interface), _) = dealt(classes, place);
+        let (ratio, _) = dealt((0..4).zip(app.ratios), turned(53, 3));
+        let (band, _) = dealt((0..3).zip(app.consecutive), turned(59, 5));
+        let shift = Random::new(seed, app.bytes.1 as u64).unit();
+        let quantile = ((block * count + place) as f64 * GOLDEN + shift).fract();
         let bytes = app.bytes.0 * (app.bytes.1 / app.bytes.0).powf(quantile.powf(1.3));
         let read_share = match ratio {
             _ if scenario == Some(Scenario::CustomStriping) => random.float(0.04, 0.88),
@@ -211,29 +210,15 @@ pub(crate) fn deal(month: &Month) -> Vec<Planted> {
     dealt
 }
 
-/// The part of a list of (value, count) in which the `place`-th item lies.
-fn dealt<T>(parts: impl IntoIterator<Item = (T, u64)>, mut place: u64) -> T {
-    let mut last = None;
+/// The part of a list of (value, count) in which the `place`-th item lies, and its place there.
+fn dealt<T>(parts: impl IntoIterator<Item = (T, u64)>, mut place: u64) -> (T, u64) {
     for (value, count) in parts {
-        last = Some(value);
         if place < count {
-            break;
+            return (value, place);
         }
         place -= count;
     }
-    last.expect("the list is not empty")
-}
-
-/// The program of a slot of a block, and which of its jobs that is.
-fn app_at(slot: u64) -> (&'static App, u64) {
-    let mut before = 0;
-    for app in &*APPS {
-        if slot < before + app.count() {
-            return (app, slot - before);
-        }
-        before += app.count();
-    }
-    (&APPS[0], 0)
+    unreachable!("the counts reach as far as the places")
 }
 
 /// A permutation of the slots of a block, another one in each: rounds of a Feistel network over 1,024, walked until the
@@ -253,10 +238,6 @@ fn shuffled(seed: u64, block: u64, slot: u64) -> u64 {
             return at;
         }
     }
-}
-
-fn unit(seed: u64, stream: u64) -> f64 {
-    Random::new(seed, stream).unit()
 }
 
 /// Processes of a job: whole nodes of 32 or 68 cores, or a few on one.

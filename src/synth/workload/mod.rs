@@ -42,7 +42,8 @@ pub(crate) struct Workload {
     pub(crate) clock: f64,
     pub(crate) uses: Vec<FileUse>,
     layouts: HashMap<u64, FileLayout>,
-    next_ost: i64,
+    /// Where the next new file begins.
+    pub(crate) next_ost: i64,
 }
 
 /// What is to be moved: an access to a file by a process, or by all of them.
@@ -247,11 +248,6 @@ impl Workload {
         self.layouts.insert(record_id(path), layout);
     }
 
-    /// Puts the next new file on this OST of /scratch.
-    pub(crate) fn next_file_on(&mut self, ost: i64) {
-        self.next_ost = ost;
-    }
-
     /// One access from `start` on.
     fn file_use(&mut self, access: Access, start: f64) -> FileUse {
         let id = record_id(&access.path);
@@ -262,12 +258,8 @@ impl Workload {
         let mut clock = start + self.random.float(0.0003, 0.01);
         let mut transfers = [None, None];
         // What is read was there before; what is read back was written first.
-        let order = if access.path.contains("/scr/") {
-            [1, 0]
-        } else {
-            [0, 1]
-        };
-        for side in order {
+        let first = usize::from(access.path.contains("/scr/"));
+        for side in [first, 1 - first] {
             let bytes = access.moved[side];
             if bytes > 0 {
                 let made = self.transfer(bytes, procs, access.api, clock, layout.as_ref());
@@ -489,14 +481,18 @@ impl Transfer {
 }
 
 impl Api {
+    pub(crate) fn mpi(collective: bool, library: Library) -> Self {
+        Self::Mpi {
+            collective,
+            library,
+        }
+    }
+
     fn is_collective(self) -> bool {
-        matches!(
-            self,
-            Self::Mpi {
-                collective: true,
-                ..
-            }
-        )
+        match self {
+            Self::Mpi { collective, .. } => collective,
+            _ => false,
+        }
     }
 }
 

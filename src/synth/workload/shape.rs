@@ -112,49 +112,44 @@ impl Run<'_> {
     fn inputs(&mut self, count: i64, name: &str, end: &str, api: Api) {
         for (at, bytes) in (0..).zip(self.workload.split(self.read, count)) {
             let path = format!("{}/in/{name}_{at:03}.{end}", self.dir);
-            let access = Access::new(path, -1, api, [bytes, 0]);
-            self.workload.phase([access]);
+            (self.workload).phase([Access::new(path, -1, api, [bytes, 0])]);
+        }
+    }
+
+    /// Writes shared files of all processes one after another, and computes before each.
+    fn outputs(&mut self, count: i64, api: Api, name: impl Fn(usize) -> String) {
+        let computing = self.computing() / count as f64;
+        for (at, bytes) in (0..).zip(self.workload.split(self.written, count)) {
+            self.workload.compute(computing);
+            let path = format!("{}/out/{}", self.dir, name(at));
+            (self.workload).phase([Access::new(path, -1, api, [0, bytes])]);
         }
     }
 
     /// Time steps, each a shared file of all processes through MPI-IO.
     fn steps(&mut self, library: Library, end: &str) {
-        let api = Api::Mpi {
-            collective: self.job.interface == Interface::Collective,
-            library,
+        let api = Api::mpi(self.job.interface == Interface::Collective, library);
+        let inputs = match self.read > self.written {
+            true => self.workload.random.int(4, 16),
+            false => self.workload.random.int(1, 3),
         };
-        let (least, most) = if self.read > self.written {
-            (4, 16)
-        } else {
-            (1, 3)
-        };
-        let inputs = self.workload.random.int(least, most);
         self.inputs(inputs, "restart", end, api);
         let steps = self.workload.random.int(3, 20);
-        let computing = self.computing() / steps as f64;
-        for (at, bytes) in (0..).zip(self.workload.split(self.written, steps)) {
-            self.workload.compute(computing);
-            let path = format!("{}/out/fields_{at:05}.{end}", self.dir);
-            let access = Access::new(path, -1, api, [0, bytes]);
-            self.workload.phase([access]);
-        }
+        self.outputs(steps, api, |at| format!("fields_{at:05}.{end}"));
     }
 
     /// A file for each process, or for each of some of them: restarts read, dumps written.
     fn private_files(&mut self) {
         let ranks = some_ranks(self.workload.nprocs, self.most(RECORDS, 80));
-        let dumps = if ranks.len() < 40 {
-            self.workload.random.int(1, 4)
-        } else {
-            1
+        let dumps = match ranks.len() {
+            ..40 => self.workload.random.int(1, 4),
+            _ => 1,
         };
-        let parts = self.each(&ranks, self.read, "in/restart", "bin");
-        self.workload.phase(parts);
+        self.each(&ranks, self.read, "in/restart", "bin");
         let computing = self.computing() / dumps as f64;
         for (dump, bytes) in (0..).zip(self.workload.split(self.written, dumps)) {
             self.workload.compute(computing);
-            let parts = self.each(&ranks, bytes, &format!("out/dump{dump:03}"), "bin");
-            self.workload.phase(parts);
+            self.each(&ranks, bytes, &format!("out/dump{dump:03}"), "bin");
         }
     }
 
@@ -172,12 +167,10 @@ impl Run<'_> {
             for (bytes, kind) in [(read.get(step), "in/tile"), (written.get(step), "out/part")] {
                 let Some(bytes) = bytes else { continue };
                 let shares = self.workload.split(*bytes, files * width);
-                let parts = shares.into_iter().zip(0..).map(|(bytes, at)| {
+                self.workload.phase((0..).zip(shares).map(|(at, bytes)| {
                     let path = format!("{}/{kind}_{step:02}_{:04}.dat", self.dir, at / width);
                     either(path, at * spacing, bytes)
-                });
-                let parts: Vec<Access> = parts.collect();
-                self.workload.phase(parts);
+                }));
                 self.workload.compute(computing / 2.0);
             }
         }
@@ -188,59 +181,43 @@ impl Run<'_> {
         let random = &mut self.workload.random;
         let (inputs, outputs) = (random.int(2, 12), random.int(3, 30));
         self.inputs(inputs, "state", "dat", Api::Posix);
-        let computing = self.computing() / outputs as f64;
-        for (at, bytes) in (0..).zip(self.workload.split(self.written, outputs)) {
-            self.workload.compute(computing);
-            let path = format!("{}/out/slab_{at:04}.dat", self.dir);
-            self.workload.phase([Access::write(path, -1, bytes)]);
-        }
+        self.outputs(outputs, Api::Posix, |at| format!("slab_{at:04}.dat"));
     }
 
     /// Files that a process writes and reads back.
     fn scratch(&mut self) {
         let ranks = some_ranks(self.workload.nprocs, self.most(36, 20));
-        let count = ranks.len() as i64;
-        let read = self.workload.split(self.read, count);
-        let written = self.workload.split(self.written, count);
-        let bytes = |of: &[i64], at: usize| of.get(at).copied().unwrap_or(0);
+        let mut shares = [self.read, self.written].map(|bytes| {
+            let shares = self.workload.split(bytes, ranks.len() as i64);
+            shares.into_iter()
+        });
         // Something must be written to be read back; what is only read is basis sets.
-        let kind = if self.written == 0 {
-            "in/basis"
-        } else {
-            "scr/int"
+        let kind = match self.written {
+            0 => "in/basis",
+            _ => "scr/int",
         };
         let computing = self.computing();
         self.workload.compute(computing);
-        let parts = ranks.iter().enumerate().map(|(at, rank)| {
+        self.workload.phase(ranks.into_iter().map(|rank| {
             let path = format!("{}/{kind}.{rank:05}", self.dir);
-            Access::new(
-                path,
-                *rank,
-                Api::Posix,
-                [bytes(&read, at), bytes(&written, at)],
-            )
-        });
-        let parts: Vec<Access> = parts.collect();
-        self.workload.phase(parts);
+            let moved = shares.each_mut().map(|shares| shares.next().unwrap_or(0));
+            Access::new(path, rank, Api::Posix, moved)
+        }));
         self.workload.compute(computing / 10.0);
     }
 
     /// Replicas: each reads the topology, writes a trajectory, and says in a text log what it does.
     fn trajectories(&mut self) {
         let replicas = some_ranks(self.workload.nprocs, self.most(20, 12));
-        let inputs = self.each(&replicas, self.read, "in/frames", "trr");
-        self.workload.phase(inputs);
+        self.each(&replicas, self.read, "in/frames", "trr");
         let computing = self.computing();
         self.workload.compute(computing);
-        let outputs = self.each(&replicas, self.written, "out/traj", "xtc");
-        let logs = !outputs.is_empty();
-        self.workload.phase(outputs);
-        let until = self.workload.clock;
-        for rank in replicas.iter().filter(|_| logs) {
+        self.each(&replicas, self.written, "out/traj", "xtc");
+        let (written, until) = (self.written, self.workload.clock);
+        for rank in replicas.into_iter().filter(|_| written > 0) {
             let bytes = self.workload.random.magnitude(500.0, 4e4) as i64;
             let path = format!("{}/out/md_{rank:04}.log", self.dir);
-            self.workload
-                .background(Access::print(path, *rank, bytes), until);
+            (self.workload).background(Access::print(path, rank, bytes), until);
         }
     }
 
@@ -257,29 +234,28 @@ impl Run<'_> {
         let reading = self.workload.split(self.read, inputs);
         let together = self.workload.random.int(4, 20) as usize;
         let computing = self.computing() / (1 + reading.len() / together) as f64;
-        for (batch, bytes) in reading.chunks(together).enumerate() {
-            let parts = bytes.iter().zip((batch * together) as i64..);
-            let parts = parts.map(|(bytes, at)| {
-                Access::read(format!("{place}/in/shard_{at:05}.rec"), at % nprocs, *bytes)
-            });
-            self.workload.phase(parts);
+        let mut at = 0..;
+        for bytes in reading.chunks(together) {
+            self.workload
+                .phase(bytes.iter().zip(&mut at).map(|(bytes, at)| {
+                    Access::read(format!("{place}/in/shard_{at:05}.rec"), at % nprocs, *bytes)
+                }));
             self.workload.compute(computing);
         }
         let (least, most) = if self.read == 0 { (8, 60) } else { (1, 9) };
         let outputs = self.workload.random.int(least, most);
-        let parts = self.workload.split(self.written, outputs).into_iter();
-        let parts = parts.zip(0..).map(|(bytes, at)| {
+        let parts = self.workload.split(self.written, outputs);
+        self.workload.phase((0..).zip(parts).map(|(at, bytes)| {
             let path = format!("{}/out/result_{at:03}.out", self.dir);
             Access::write(path, at % nprocs, bytes)
-        });
-        let parts: Vec<Access> = parts.collect();
-        self.workload.phase(parts);
+        }));
     }
 
-    /// A private file of every rank.
-    fn each(&mut self, ranks: &[i64], bytes: i64, name: &str, end: &str) -> Vec<Access> {
-        let dir = format!("{}/{name}", self.dir);
-        private(self.workload, ranks, bytes, &dir, &format!(".{end}"))
+    /// Reads or writes a private file of every rank.
+    fn each(&mut self, ranks: &[i64], bytes: i64, name: &str, end: &str) {
+        let name = format!("{}/{name}", self.dir);
+        let files = private(self.workload, ranks, bytes, &name, &format!(".{end}"));
+        self.workload.phase(files);
     }
 }
 

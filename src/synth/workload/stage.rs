@@ -137,14 +137,6 @@ impl Stage {
         let ends = |file: &TimedFile| (file.start, file.start + file.length);
         union_length(&mut self.files.iter().map(ends).collect::<Vec<_>>())
     }
-
-    fn scale(&mut self, time: f64, bytes: f64) {
-        for file in &mut self.files {
-            file.start *= time;
-            file.length *= time;
-            file.bytes *= bytes;
-        }
-    }
 }
 
 /// Scales stages so that together they take `seconds`, pauses left out, and move so many bytes.
@@ -152,8 +144,11 @@ pub(crate) fn fit(stages: &mut [Stage], seconds: f64, bytes: f64) {
     let length: f64 = stages.iter().map(Stage::length).sum();
     let files = stages.iter().flat_map(|stage| &stage.files);
     let moved: f64 = files.map(|file| file.bytes).sum();
-    for stage in stages {
-        stage.scale(seconds / length, bytes / moved);
+    let (time, bytes) = (seconds / length, bytes / moved);
+    for file in stages.iter_mut().flat_map(|stage| &mut stage.files) {
+        file.start *= time;
+        file.length *= time;
+        file.bytes *= bytes;
     }
 }
 
