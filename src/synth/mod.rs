@@ -26,6 +26,7 @@
 mod darshan;
 mod inputs;
 mod lmt;
+mod merge;
 mod month;
 mod scenario;
 mod site;

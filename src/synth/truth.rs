@@ -1,5 +1,6 @@
 //! What was planted: `truth.json`. It is derived from the scenarios, never from the code that analyses logs.
 
+use super::merge::merge;
 use super::month::{Kind, Month, MonthLog};
 use super::scenario::cause::Cause;
 use super::scenario::job::{Job, Scenario};
@@ -65,7 +66,7 @@ impl Facts {
                 Scenario::Case(case) => case.truth(),
                 Scenario::SlowOst(role) => role.truth(&job.program),
                 Scenario::Partial => json!({"modules": ["POSIX"]}),
-                _ => Value::Null,
+                _ => json!({}),
             });
         }
         facts
@@ -195,7 +196,9 @@ fn slow_target(month: &Month, facts: &[Facts]) -> Value {
 
 /// A month of logs alone: what is planted in each job.
 fn logs_alone(month: &Month, facts: &[Facts]) -> Value {
-    let jobs = facts.iter().filter_map(|facts| Some(&facts.special.as_deref()?.1));
+    let jobs = facts
+        .iter()
+        .filter_map(|facts| Some(&facts.special.as_deref()?.1));
     let logs = facts.iter().map(|facts| facts.logs).sum::<u64>();
     let mut truth = json!({
         "kind": month.kind.name(),
@@ -209,11 +212,4 @@ fn logs_alone(month: &Month, facts: &[Facts]) -> Value {
         merge(&mut truth, slow_ost::truth(month));
     }
     truth
-}
-
-/// Adds the members of another object, if it is one.
-fn merge(object: &mut Value, more: Value) {
-    if let (Some(members), Value::Object(more)) = (object.as_object_mut(), more) {
-        members.extend(more);
-    }
 }

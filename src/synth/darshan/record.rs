@@ -22,12 +22,10 @@ pub(crate) fn posix(file: &FileUse, random: &mut Random) -> Record {
     use posix as p;
     let mut record = empty(file, p::INTS, p::FLOATS);
     let (ints, floats) = (&mut record.ints, &mut record.floats);
-    let times = if random.chance(0.1) {
-        random.int(2, 4)
-    } else {
-        1
+    ints[p::OPENS] = match random.chance(0.1) {
+        true => file.procs * random.int(2, 4),
+        false => file.procs,
     };
-    ints[p::OPENS] = file.procs * times;
     ints[p::STATS] = file.procs * random.int(0, 3);
     ints[p::MODE] = 0o664;
     ints[p::MEM_ALIGNMENT] = 8;
@@ -71,14 +69,8 @@ pub(crate) fn posix(file: &FileUse, random: &mut Random) -> Record {
     floats[p::F_META_TIME] = file.meta;
     let bytes = ints[p::BYTES_READ] + ints[p::BYTES_WRITTEN];
     let time = (file.both()).fold(file.meta, |sum, moved| sum + moved.time);
-    set_ranks(
-        &mut record,
-        p::FASTEST_RANK,
-        file,
-        (time, file.slowest),
-        bytes,
-        random,
-    );
+    let sums = (time, file.slowest, bytes);
+    set_ranks(&mut record, p::FASTEST_RANK, file, sums, random);
     record
 }
 
@@ -136,11 +128,8 @@ pub(crate) fn mpiio(file: &FileUse, collective: bool, each: i64, random: &mut Ra
         count_sizes(ints, m::SIZE_READ_AGG_0_100 + 10 * side, &sizes);
         let spent = procs * moved.window() * random.float(0.7, 0.99);
         let call = moved.window() / each as f64;
-        set_moved(
-            floats,
-            side,
-            [moved.start - 1e-4, moved.end + 1e-4, spent, call],
-        );
+        let (start, end) = (moved.start - 1e-4, moved.end + 1e-4);
+        set_moved(floats, side, [start, end, spent, call]);
         time += spent;
         both.extend(sizes);
     }
@@ -150,14 +139,8 @@ pub(crate) fn mpiio(file: &FileUse, collective: bool, each: i64, random: &mut Ra
     set_open(floats, [before, opened, closing, after]);
     floats[m::F_META_TIME] = file.meta;
     let bytes = ints[m::BYTES_READ] + ints[m::BYTES_WRITTEN];
-    set_ranks(
-        &mut record,
-        m::FASTEST_RANK,
-        file,
-        (time, None),
-        bytes,
-        random,
-    );
+    let sums = (time, None, bytes);
+    set_ranks(&mut record, m::FASTEST_RANK, file, sums, random);
     record
 }
 
@@ -233,11 +216,7 @@ pub(crate) fn pnetcdf_var(file: &FileUse, part: &Part) -> Record {
     ints[v::NDIMS] = 3;
     ints[v::DATATYPE_SIZE] = 4;
     ints[v::IS_RECORD_VAR] = 1;
-    let calls_of = if part.collective {
-        v::COLL_READS
-    } else {
-        v::INDEP_READS
-    };
+    let calls_of = [v::INDEP_READS, v::COLL_READS][usize::from(part.collective)];
     for (side, moved) in sides(file) {
         let bytes = share(moved.bytes, part.at, part.of);
         let sizes = calls(bytes, file.procs, 1);
@@ -263,8 +242,7 @@ fn set_ranks(
     record: &mut Record,
     at: usize,
     file: &FileUse,
-    (time, slowest): (f64, Option<f64>),
-    bytes: i64,
+    (time, slowest, bytes): (f64, Option<f64>, i64),
     random: &mut Random,
 ) {
     if file.rank >= 0 {

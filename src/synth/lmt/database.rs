@@ -107,10 +107,9 @@ impl Database {
     /// Adds a row to the table.
     pub(crate) fn row(&mut self, cells: &[Value]) -> Result<()> {
         let statement = &mut self.statement;
-        *statement += if statement.is_empty() {
-            &self.begin
-        } else {
-            ",\n("
+        *statement += match statement.is_empty() {
+            true => &self.begin,
+            false => ",\n(",
         };
         for (at, cell) in cells.iter().enumerate() {
             *statement += if at > 0 { "," } else { "" };

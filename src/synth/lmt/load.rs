@@ -5,6 +5,7 @@ use crate::math::random::{Random, mix};
 use crate::source::darshan::ModuleId;
 use crate::source::darshan::counters::{posix, stdio};
 use crate::source::darshan::write::{DarshanLog, Records};
+use crate::synth::scenario::cause::Direction;
 use crate::synth::scenario::job::{FIRST_ID, Job, Scenario};
 use crate::synth::system::{FILE_SYSTEMS, file_system};
 use crate::synth::workload::{FileLayout, Transfer, Workload};
@@ -14,10 +15,8 @@ use xxhash_rust::xxh3::xxh3_64;
 /// A quantity that a server counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum What {
-    /// Bytes read from an OST.
-    Read,
-    /// Bytes written to an OST.
-    Written,
+    /// Bytes of an OST.
+    Bytes(Direction),
     /// Operations of an MDT.
     Op(Op),
 }
@@ -136,9 +135,11 @@ pub(crate) fn loads(
         };
         let progressive = layout.progressive && job.release.lustre > 1;
         let by = (origin, job.job_id, file.id);
-        let whats = [(What::Read, 0.0), (What::Written, late)];
-        for (moved, (what, late)) in file.transfers.iter().zip(whats) {
-            let Some(moved) = moved else { continue };
+        for (direction, late) in [(Direction::Read, 0.0), (Direction::Write, late)] {
+            let Some(moved) = &file.transfers[direction as usize] else {
+                continue;
+            };
+            let what = What::Bytes(direction);
             let window = (begin + moved.start + late, begin + moved.end + late);
             let shares = spread(moved, layout, progressive).into_iter();
             found.extend(shares.map(|(ost, bytes)| Load::new(by, (fs, ost), what, window, bytes)));
@@ -176,10 +177,10 @@ pub(crate) fn without_log(span: &Span, job_id: i64, start: i64, end: i64) -> Vec
     let mut moment = random.float(2.0, 30.0f64.min(lasts / 2.0));
     while moment + 1.0 < lasts {
         let took = random.float(5.0, 60.0).min(lasts - moment);
-        let what = match random.chance(0.3) {
-            true => What::Read,
-            false => What::Written,
-        };
+        let what = What::Bytes(match random.chance(0.3) {
+            true => Direction::Read,
+            false => Direction::Write,
+        });
         let window = (begin + moment, begin + moment + took);
         found.extend((0..width).map(|at| {
             let (by, place) = ((Origin::Background, job_id, 0), (0, (first + at) % osts));
@@ -359,7 +360,7 @@ mod tests {
         let load = Load {
             fs: 0,
             target: 0,
-            what: What::Read,
+            what: What::Bytes(Direction::Read),
             start: 3.3,
             end: 101.9,
             amount: 1_000_003,

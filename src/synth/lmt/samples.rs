@@ -6,6 +6,7 @@ use super::schema;
 use super::span::{Op, Plants, Span, noise, noise_ops};
 use crate::math::random::{Random, mix};
 use crate::synth::month::Month;
+use crate::synth::scenario::cause::Direction;
 use crate::synth::site::local;
 use crate::synth::system::{FILE_SYSTEMS, OSTS_PER_OSS};
 use rusqlite::types::Value;
@@ -23,11 +24,11 @@ pub(crate) struct DatabaseSamples<'a> {
     pub(crate) first: i64,
     pub(crate) end: i64,
     /// Bytes read and written, OST by OST.
-    moved: Vec<(i64, i64)>,
+    moved: Vec<[i64; 2]>,
     /// Operations, MDT by MDT.
     ops: Vec<[i64; OPS]>,
     /// Sums over the samples by OST: read and written by jobs with logs, with unreadable logs, and without.
-    pub(crate) sums: Vec<[(i64, i64); 3]>,
+    pub(crate) sums: Vec<[[i64; 2]; 3]>,
     /// Sums over the samples of all MDTs by operation: by jobs with logs, and all.
     pub(crate) op_sums: [(i64, i64); OPS],
 }
@@ -36,7 +37,7 @@ pub(crate) struct DatabaseSamples<'a> {
 #[derive(Clone)]
 pub(crate) struct Counters {
     /// Bytes read and written since the OST was started.
-    osts: Vec<(i64, i64)>,
+    osts: Vec<[i64; 2]>,
     /// Bytes written since the span began.
     filled: Vec<i64>,
     mdts: Vec<Vec<i64>>,
@@ -49,8 +50,8 @@ impl Counters {
         let random = &mut Random::new(month.seed ^ 0xc0, fs as u64);
         let system = &FILE_SYSTEMS[fs];
         const TB: i64 = 1_000_000_000_000;
-        let osts =
-            (0..system.osts).map(|_| (random.int(12 * TB, 38 * TB), random.int(15 * TB, 44 * TB)));
+        let osts = (0..system.osts).map(|_| [(12, 38), (15, 44)]);
+        let osts = osts.map(|range| range.map(|(from, to)| random.int(from * TB, to * TB)));
         let osts: Vec<_> = osts.collect();
         let mdts = (0..system.mdts).map(|_| {
             let names = schema::COUNTED.split(' ');
@@ -88,9 +89,9 @@ impl<'a> DatabaseSamples<'a> {
             fs,
             first,
             end,
-            moved: vec![(0, 0); system.osts as usize * length],
+            moved: vec![[0, 0]; system.osts as usize * length],
             ops: vec![[0; OPS]; system.mdts as usize * length],
-            sums: vec![[(0, 0); 3]; system.osts as usize],
+            sums: vec![[[0, 0]; 3]; system.osts as usize],
             op_sums: [(0, 0); OPS],
         };
         for load in loads.iter().filter(|load| load.fs() == fs) {
@@ -103,9 +104,11 @@ impl<'a> DatabaseSamples<'a> {
         }
         for sample in first.max(1)..end {
             for ost in 0..system.osts {
-                let (read, written) = noise(month.seed, fs, ost, sample);
-                samples.add(ost, What::Read, sample, read, Origin::Background);
-                samples.add(ost, What::Written, sample, written, Origin::Background);
+                let moved = noise(month.seed, fs, ost, sample);
+                for direction in [Direction::Read, Direction::Write] {
+                    let (what, bytes) = (What::Bytes(direction), moved[direction as usize]);
+                    samples.add(ost, what, sample, bytes, Origin::Background);
+                }
             }
             for mdt in 0..system.mdts {
                 for (op, count) in noise_ops(month.seed, fs, mdt, sample) {
@@ -123,54 +126,46 @@ impl<'a> DatabaseSamples<'a> {
 
     fn add(&mut self, target: i64, what: What, sample: i64, amount: i64, origin: Origin) {
         let place = self.place(target, sample);
-        let by = origin as usize;
-        let (moved, sum) = match what {
-            What::Read => (
-                &mut self.moved[place].0,
-                &mut self.sums[target as usize][by].0,
-            ),
-            What::Written => (
-                &mut self.moved[place].1,
-                &mut self.sums[target as usize][by].1,
-            ),
-            What::Op(op) => {
-                let (logged, all) = &mut self.op_sums[op as usize];
-                *logged += if origin == Origin::Background {
-                    0
-                } else {
-                    amount
-                };
-                (&mut self.ops[place][op as usize], all)
+        match what {
+            What::Bytes(direction) => {
+                self.moved[place][direction as usize] += amount;
+                self.sums[target as usize][origin as usize][direction as usize] += amount;
             }
-        };
-        *moved += amount;
-        *sum += amount;
+            What::Op(op) => {
+                self.ops[place][op as usize] += amount;
+                let (logged, all) = &mut self.op_sums[op as usize];
+                *all += amount;
+                if origin != Origin::Background {
+                    *logged += amount;
+                }
+            }
+        }
     }
 
     /// Moves requests to a server that is down to the moment when it is back.
     fn wait_for_reboot(&mut self) {
-        let (down, up) = self.plants.reboot;
-        if self.fs != 0 || down < self.first || up >= self.end {
+        let down = &self.plants.reboot;
+        if self.fs != 0 || down.start < self.first || down.end >= self.end {
             return;
         }
         for ost in self.plants.reboot_osts() {
-            for sample in down..up {
-                let (from, to) = (self.place(ost, sample), self.place(ost, up));
-                let (read, written) = std::mem::take(&mut self.moved[from]);
-                self.moved[to].0 += read;
-                self.moved[to].1 += written;
+            for sample in down.clone() {
+                let (from, to) = (self.place(ost, sample), self.place(ost, down.end));
+                let [read, written] = std::mem::take(&mut self.moved[from]);
+                self.moved[to][0] += read;
+                self.moved[to][1] += written;
             }
         }
     }
 
     /// Whether the monitor was there.
     fn stamped(&self, sample: i64) -> bool {
-        self.fs != 0 || !self.plants.in_gap(sample)
+        self.fs != 0 || !self.plants.gap.contains(&sample)
     }
 
     /// Whether the server of an OST was there.
     fn up(&self, oss: i64, sample: i64) -> bool {
-        self.fs != 0 || oss != self.plants.reboot_oss || !self.plants.in_reboot(sample)
+        self.fs != 0 || oss != self.plants.reboot_oss || !self.plants.reboot.contains(&sample)
     }
 
     /// Writes all tables, in the order of their names as mysqldump does, and advances the counters.
@@ -223,7 +218,7 @@ impl<'a> DatabaseSamples<'a> {
             for (sample, id) in stamps.clone().filter(|(sample, _)| self.up(oss, *sample)) {
                 let osts = oss * OSTS_PER_OSS..(oss + 1) * OSTS_PER_OSS;
                 let moved = osts.map(|ost| self.moved[self.place(ost, sample)]);
-                let moved: i64 = moved.map(|(read, written)| read + written).sum();
+                let moved: i64 = moved.flatten().sum();
                 // A server is busy at some 6 GB/s.
                 let busy = moved as f64 / Span::STEP as f64 / 6e9 * 90.0;
                 let jitter = self.jitter(1000 + oss, sample);
@@ -298,14 +293,14 @@ impl<'a> DatabaseSamples<'a> {
             let (size, used) = self.room(ost);
             for (sample, id) in (self.first..).zip(ids) {
                 let before = *counter;
-                if is_rebooted && sample == plants.reboot.1 {
-                    *counter = (0, 0);
+                if is_rebooted && sample == plants.reboot.end {
+                    *counter = [0, 0];
                 }
-                let (read, written) = self.moved[self.place(ost, sample)];
-                *counter = (counter.0 + read, counter.1 + written);
+                let [read, written] = self.moved[self.place(ost, sample)];
+                *counter = [counter[0] + read, counter[1] + written];
                 *filled += written;
                 // The late one lies in the place of the next, which is lost.
-                let (read, written) = match is_late && sample == plants.late + 1 {
+                let [read, written] = match is_late && sample == plants.late + 1 {
                     true => before,
                     false => *counter,
                 };

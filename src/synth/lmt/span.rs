@@ -4,6 +4,7 @@ use crate::math::random::{Random, mix};
 use crate::synth::month::{DAY, Month};
 use crate::synth::site::local;
 use crate::synth::system::{OSTS_PER_OSS, SCRATCH_OSTS};
+use std::ops::Range;
 
 /// Operations of an MDT that jobs cause here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -105,14 +106,14 @@ fn offset(stamp: i64) -> i64 {
     local(stamp).and_utc().timestamp() - stamp
 }
 
-/// What is planted in the samples of /scratch. Ranges are of samples, ends excluded.
+/// What is planted in the samples of /scratch. Ranges are of samples.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Plants {
     /// Server that is started anew, and the samples that it misses.
     pub(crate) reboot_oss: i64,
-    pub(crate) reboot: (i64, i64),
+    pub(crate) reboot: Range<i64>,
     /// Samples that all miss.
-    pub(crate) gap: (i64, i64),
+    pub(crate) gap: Range<i64>,
     /// OST whose sample comes late, and which sample.
     pub(crate) late_ost: i64,
     pub(crate) late: i64,
@@ -140,8 +141,8 @@ impl Plants {
         }
         Self {
             reboot_oss,
-            reboot: (down, down + lasts),
-            gap: (at(0.93), at(0.93) + (samples / 30).clamp(2, 24)),
+            reboot: down..down + lasts,
+            gap: at(0.93)..at(0.93) + (samples / 30).clamp(2, 24),
             late_ost: other(random),
             late: at(0.2),
             full_ost: other(random),
@@ -149,28 +150,20 @@ impl Plants {
     }
 
     /// OSTs of the server that is started anew.
-    pub(crate) fn reboot_osts(&self) -> std::ops::Range<i64> {
+    pub(crate) fn reboot_osts(&self) -> Range<i64> {
         self.reboot_oss * OSTS_PER_OSS..(self.reboot_oss + 1) * OSTS_PER_OSS
-    }
-
-    pub(crate) fn in_gap(&self, sample: i64) -> bool {
-        (self.gap.0..self.gap.1).contains(&sample)
-    }
-
-    pub(crate) fn in_reboot(&self, sample: i64) -> bool {
-        (self.reboot.0..self.reboot.1).contains(&sample)
     }
 }
 
 /// Background load of an OST: system logs, idle sessions, a search. Bytes read and written.
-pub(crate) fn noise(seed: u64, fs: usize, ost: i64, sample: i64) -> (i64, i64) {
+pub(crate) fn noise(seed: u64, fs: usize, ost: i64, sample: i64) -> [i64; 2] {
     let number = mix(seed ^ mix((fs as u64) << 40 ^ (ost as u64) << 24 ^ sample as u64));
     let small = |number: u64| (number % 4096 * 509) as i64;
     match number >> 60 {
-        0 => (small(number >> 20), 0),
-        1..=4 => (0, small(number)),
-        5 => (small(number >> 20) * 8, small(number)),
-        _ => (0, 0),
+        0 => [small(number >> 20), 0],
+        1..=4 => [0, small(number)],
+        5 => [small(number >> 20) * 8, small(number)],
+        _ => [0, 0],
     }
 }
 

@@ -8,6 +8,7 @@ use crate::synth::{darshan, scenario, site};
 use chrono::TimeZone;
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::path::PathBuf;
 
 /// Rows of a table of a database in either form, every value as text.
@@ -391,15 +392,16 @@ fn both_forms_of_one_database_have_the_same_rows() {
     );
     let samples = DatabaseSamples::new(&month, &plants, 0, (0, 20), &loads);
     let paths = ["a.sqlite3", "a.sql"].map(|name| dir.path().join(name));
-    let forms: [Box<dyn Database>; 2] = [
-        Box::new(Sqlite::create(&paths[0]).unwrap()),
-        Box::new(Dump::create(&paths[1], "synscr", 0).unwrap()),
+    let forms = [
+        Form::sqlite(&paths[0]).unwrap(),
+        Form::dump(&paths[1], "synscr", 0).unwrap(),
     ];
-    for mut form in forms {
+    for form in forms {
+        let mut database = Database::new(form);
         samples
-            .write(&mut super::samples::Counters::new(&month, 0), form.as_mut())
+            .write(&mut Counters::new(&month, 0), &mut database)
             .unwrap();
-        form.finish().unwrap();
+        database.finish().unwrap();
     }
     let mut all = 0;
     for table in [
@@ -458,7 +460,10 @@ fn a_span_lies_in_its_month_and_nothing_planted_lies_across_two_databases() {
             (databases[0].0, databases[databases.len() - 1].1),
             (0, span.samples)
         );
-        let (down, up) = Plants::of(&month).reboot;
+        let Range {
+            start: down,
+            end: up,
+        } = Plants::of(&month).reboot;
         if seconds > 100 {
             assert!(
                 databases

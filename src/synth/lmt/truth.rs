@@ -4,12 +4,14 @@ use super::load::{Load, Origin, What, write_back};
 use super::samples::DatabaseSamples;
 use super::span::{Op, Plants, Span, noise};
 use crate::synth::month::Month;
+use crate::synth::scenario::cause::Direction;
 use crate::synth::scenario::neighbour;
 use crate::synth::scenario::plan::Plan;
 use crate::synth::site::ZONE;
 use crate::synth::system::{FILE_SYSTEMS, OSTS_PER_OSS};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::ops::Range;
 
 /// The sums of every database, and who had which share where it matters.
 #[derive(Default)]
@@ -27,7 +29,7 @@ impl SampleTruth {
     /// Adds the sums of one database.
     pub(crate) fn add(&mut self, name: &str, samples: &DatabaseSamples<'_>, span: Span) {
         let by = |who: Origin| {
-            let sums = samples.sums.iter().map(|sums| sums[who as usize]);
+            let sums = samples.sums.iter().map(|sums| sums[who as usize].into());
             let (read, written): (Vec<i64>, Vec<i64>) = sums.unzip();
             json!({"read": read, "written": written})
         };
@@ -58,12 +60,12 @@ impl SampleTruth {
         // Where rows tell it plainly: all samples are there, and nothing comes late.
         let plain = |load: &&Load| {
             let (from, to) = load.samples();
-            let meets = |(start, end): (i64, i64)| from <= end + 1 && to >= start;
+            let meets_gap = from <= plants.gap.end + 1 && to >= plants.gap.start;
             let kind = load.origin == Origin::Darshan && !matches!(load.what, What::Op(_));
             let planted = load.fs() == 0
                 && (load.target() == plants.late_ost
                     || plants.reboot_osts().contains(&load.target())
-                    || meets(plants.gap));
+                    || meets_gap);
             kind && from > 1 && to < span.samples && !planted
         };
         let jobs = (0..month.jobs).map(|index| plan.job(index));
@@ -74,7 +76,7 @@ impl SampleTruth {
             plain.partition(|load| slow.contains(&load.job_id));
         others.retain(|load| {
             load.amount > 100_000_000
-                && (load.what == What::Read || !delayed.contains(&load.job_id))
+                && (load.what == What::Bytes(Direction::Read) || !delayed.contains(&load.job_id))
                 && !loud.contains(&load.job_id)
         });
         others.sort_by_key(|load| (std::cmp::Reverse(load.amount), load.job_id, load.file));
@@ -110,8 +112,7 @@ impl SampleTruth {
         let span = Span::of(month);
         let plants = Plants::of(month);
         let plan = Plan::new(*month);
-        let stamps =
-            |(from, to): (i64, i64)| json!({"from": span.stamp(from), "to": span.stamp(to)});
+        let stamps = |samples: &Range<i64>| json!({"from": span.stamp(samples.start), "to": span.stamp(samples.end)});
         let pairs = (0..neighbour::count(month)).step_by(2).map(|number| {
             let (loud, slow) = (number, number + 1);
             let first = neighbour::first_ost(month, number);
@@ -123,7 +124,7 @@ impl SampleTruth {
                 "factor": neighbour::SLOWED,
             })
         });
-        let (lmt, reboot) = (FILE_SYSTEMS[0].lmt, plants.reboot);
+        let lmt = FILE_SYSTEMS[0].lmt;
         json!({
             "doc": "bytes since the sample before, summed over each database by OST; a database's first sample counts what \
                 came since the last one of the database before, the very first counts nothing",
@@ -138,12 +139,12 @@ impl SampleTruth {
                 "fs": FILE_SYSTEMS[0].name,
                 "oss": format!("{lmt}n{:03}", 10 + plants.reboot_oss),
                 "osts": plants.reboot_osts().take(OSTS_PER_OSS as usize).collect::<Vec<_>>(),
-                "missing": stamps(reboot),
+                "missing": stamps(&plants.reboot),
             },
             "gap": {
                 "doc": "no samples at all from `from` on and before `to`",
                 "fs": FILE_SYSTEMS[0].name,
-                "missing": stamps(plants.gap),
+                "missing": stamps(&plants.gap),
             },
             "late_sample": {
                 "doc": "the sample at `time` is missing, and the next holds its values",
@@ -185,21 +186,16 @@ fn share(month: &Month, span: &Span, load: &Load, loads: &[Load]) -> Value {
             Origin::Darshan => &mut same_job,
         } += bytes;
     }
-    for sample in from..=to {
-        let (read, written) = noise(month.seed, load.fs(), load.target(), sample);
-        background += if load.what == What::Read {
-            read
-        } else {
-            written
-        };
-    }
+    let side = usize::from(load.what == What::Bytes(Direction::Write));
+    let noise = |sample| noise(month.seed, load.fs(), load.target(), sample)[side];
+    background += (from..=to).map(noise).sum::<i64>();
     json!({
         "job_id": load.job_id,
         // Beyond what a double holds.
         "record_id": load.file.to_string(),
         "fs": FILE_SYSTEMS[load.fs()].name,
         "ost": load.target(),
-        "direction": if load.what == What::Read { "read" } else { "write" },
+        "direction": (["read", "write"][side]),
         "window": [load.start + span.start as f64, load.end + span.start as f64],
         "from": span.stamp(from - 1),
         "to": span.stamp(to),

@@ -73,28 +73,18 @@ impl AccessPattern {
             true => Requests::small(random),
             false => Requests::good(random),
         };
-        let osts = match has(Cause::OneOst) {
-            true => vec![ost],
-            false => vec![],
-        };
         Self {
             order,
             who,
-            osts,
+            osts: Vec::from_iter(has(Cause::OneOst).then_some(ost)),
             stripes,
             requests,
         }
     }
 
-    /// That of a cause, but for what makes it one.
-    pub(crate) fn nearly(
-        random: &mut Random,
-        decoy: Decoy,
-        cause: Cause,
-        nprocs: i64,
-        ost: i64,
-    ) -> Self {
-        let mut pattern = Self::of(random, &[cause], nprocs, ost);
+    /// That of the cause that a decoy just misses, but for what makes it one.
+    pub(crate) fn nearly(random: &mut Random, decoy: Decoy, nprocs: i64, ost: i64) -> Option<Self> {
+        let mut pattern = Self::of(random, &[decoy.nearly()?.0], nprocs, ost);
         match decoy {
             Decoy::SmallConsec => pattern.requests = Requests::small_consecutive(random),
             Decoy::NearOneOst => pattern.osts.push(other_ost(random.int(0, 10_000), ost)),
@@ -102,7 +92,7 @@ impl AccessPattern {
             // For these the share of the time alone decides.
             _ => {}
         }
-        pattern
+        Some(pattern)
     }
 
     /// That of the few processes of a program that is always on one OST.
@@ -133,10 +123,12 @@ impl AccessPattern {
         };
         let mut next_ost = random.int(0, 10_000);
         let files = (0..files).map(|file| {
-            let mut osts = next_osts(&mut next_ost, self.stripes, left_out);
-            if !self.osts.is_empty() {
-                osts.clone_from(&self.osts);
-            }
+            let next = next_osts(&mut next_ost, self.stripes, left_out);
+            let osts = if self.osts.is_empty() {
+                next
+            } else {
+                self.osts.clone()
+            };
             let rank = match self.who {
                 Who::All => -1,
                 Who::Rank(rank) => rank,
@@ -163,11 +155,8 @@ impl AccessPattern {
             Order::Touching => vec![Stage::chain(random, files, (0.9, 0.9), pause)],
             Order::Apart => {
                 let gap = random.magnitude(0.05, 2.0);
-                let alone = |file| Stage {
-                    files: vec![file],
-                    pause: gap,
-                };
-                files.into_iter().map(alone).collect()
+                let files = files.into_iter();
+                files.map(|file| Stage::alone(file, gap)).collect()
             }
         }
     }

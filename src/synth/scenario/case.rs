@@ -130,11 +130,8 @@ fn composed(random: &mut Random, nprocs: i64, case: &Case) -> Vec<Stage> {
     let ost = random.int(0, SCRATCH_OSTS);
     let pattern = match case.planted {
         Planted::Causes(causes, _) => Some(AccessPattern::of(random, causes, nprocs, ost)),
-        Planted::Habit(..) => None,
-        Planted::Decoy(decoy) => decoy
-            .nearly()
-            .map(|(cause, _)| AccessPattern::nearly(random, decoy, cause, nprocs, ost)),
-        Planted::Nothing => None,
+        Planted::Decoy(decoy) => AccessPattern::nearly(random, decoy, nprocs, ost),
+        Planted::Habit(..) | Planted::Nothing => None,
     };
     // Between its steps a job waits for long, so that what is open all the time is idle for most of it.
     let idle = case.planted == Planted::Decoy(Decoy::HalfIdle);
@@ -146,8 +143,7 @@ fn composed(random: &mut Random, nprocs: i64, case: &Case) -> Vec<Stage> {
         Planted::Habit(..) => random.magnitude(0.1e9, 0.3e9),
         _ => random.magnitude(0.1e9, 0.6e9),
     };
-    let is_planted = pattern.is_some() || matches!(case.planted, Planted::Habit(..));
-    let share = case.share.filter(|_| is_planted).unwrap_or(0.0);
+    let share = case.share.unwrap_or(0.0);
     let (planted, rest) = (share * total, (1.0 - share) * total);
     let most = (case.planted.has(Cause::OneRank))
         .then(|| slow * planted / rest * (nprocs as f64 / RANK_FACTOR - 1.0));
@@ -161,16 +157,14 @@ fn composed(random: &mut Random, nprocs: i64, case: &Case) -> Vec<Stage> {
         let pause = rest * random.float(6.0, 15.0) / stages.len() as f64;
         stages.iter_mut().for_each(|stage| stage.pause = pause);
     }
-    let slowed = match (&pattern, case.planted) {
-        (Some(pattern), _) => Some(pattern.stages(random, nprocs, 0, ost)),
-        (None, Planted::Habit(habit, _)) => Some(habit.stages(random, nprocs, ost)),
-        _ => None,
+    let mut slowed = match (&pattern, case.planted) {
+        (Some(pattern), _) => pattern.stages(random, nprocs, 0, ost),
+        (None, Planted::Habit(habit, _)) => habit.stages(random, nprocs, ost),
+        _ => return stages,
     };
-    if let Some(mut slowed) = slowed {
-        fit(&mut slowed, planted, slow * planted);
-        let at = random.int(0, stages.len() as i64 + 1) as usize;
-        stages.splice(at..at, slowed);
-    }
+    fit(&mut slowed, planted, slow * planted);
+    let at = random.int(0, stages.len() as i64 + 1) as usize;
+    stages.splice(at..at, slowed);
     stages
 }
 
@@ -199,10 +193,7 @@ fn held_open(workload: &mut Workload, random: &mut Random, dir: &str, begin: f64
     };
     let end = workload.clock;
     workload.clock = begin;
-    let stage = Stage {
-        files: vec![file],
-        pause: 0.0,
-    };
+    let stage = Stage::alone(file, 0.0);
     phases(workload, dir, Direction::Write, vec![stage]);
     workload.clock = workload.clock.max(end);
 }

@@ -93,8 +93,8 @@ pub(crate) enum Role {
     AmongOthers,
 }
 
-/// Where bytes go.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+/// Where bytes go. As a number it is the place of its counters and transfers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Direction {
     Read,

@@ -4,6 +4,7 @@
 use super::cause::{Cause, Direction};
 use super::job::Job;
 use crate::math::intervals::union_length;
+use crate::synth::merge::merge;
 use crate::synth::system::{SCRATCH_OSTS, other_ost};
 use crate::synth::workload::app::App;
 use crate::synth::workload::shape::private;
@@ -109,14 +110,14 @@ pub(crate) fn phases(workload: &mut Workload, job: &Job, cause: Cause) {
 
 /// What was planted: paths, and numbers that a query should find again.
 pub(crate) fn truth(cause: Cause, workload: &Workload) -> Value {
-    let (direction, side) = match cause {
-        Cause::OneFile | Cause::SmallRequests => (Direction::Read, 0),
-        _ => (Direction::Write, 1),
+    let direction = match cause {
+        Cause::OneFile | Cause::SmallRequests => Direction::Read,
+        _ => Direction::Write,
     };
     let on_scratch = (workload.uses.iter()).filter(|file| file.path.starts_with("/scratch/"));
-    let moved: Vec<_> = on_scratch
-        .filter_map(|file| Some((file, file.transfers[side].as_ref()?)))
-        .collect();
+    let moved =
+        on_scratch.filter_map(|file| Some((file, file.transfers[direction as usize].as_ref()?)));
+    let moved: Vec<_> = moved.collect();
     let Some((largest, most)) = moved.iter().max_by_key(|(_, moved)| moved.bytes) else {
         return json!({"paths": [], "numbers": null});
     };
@@ -132,29 +133,25 @@ pub(crate) fn truth(cause: Cause, workload: &Workload) -> Value {
         "critical_seconds": critical,
         "bandwidth": bytes as f64 / critical,
     });
-    let mut add = |name: &str, value: Value| numbers[name] = value;
-    match cause {
-        Cause::OneOst => {
-            let layout = largest.layout.as_ref();
-            add("ost", json!(layout.and_then(|layout| layout.osts.first())));
-            add("processes_per_ost", json!(largest.procs));
-            add("file_bytes", json!(most.bytes));
-            add("file_seconds", json!(most.window()));
-        }
-        Cause::OneRank => {
-            add("root_bytes", json!(most.bytes));
-            add("root_share", json!(most.bytes as f64 / bytes as f64));
-            add("root_seconds", json!(most.window()));
-        }
+    let more = match cause {
+        Cause::OneOst => json!({
+            "ost": largest.layout.as_ref().and_then(|layout| layout.osts.first()),
+            "processes_per_ost": largest.procs,
+            "file_bytes": most.bytes,
+            "file_seconds": most.window(),
+        }),
+        Cause::OneRank => json!({
+            "root_bytes": most.bytes,
+            "root_share": most.bytes as f64 / bytes as f64,
+            "root_seconds": most.window(),
+        }),
         Cause::SerialFiles => {
             let length = windows.iter().map(|(start, end)| end - start).sum::<f64>();
             let end = windows.iter().map(|window| window.1).fold(0.0, f64::max);
-            add("idle_seconds", json!(end - windows[0].0 - critical));
-            add("overlap_seconds", json!(length - critical));
+            json!({"idle_seconds": end - windows[0].0 - critical, "overlap_seconds": length - critical})
         }
         Cause::OneFile => {
-            add("file_seconds", json!(most.window()));
-            add("time_share", json!(most.window() / critical));
+            json!({"file_seconds": most.window(), "time_share": most.window() / critical})
         }
         Cause::SmallRequests => {
             let requests: i64 = moved.iter().map(|(_, moved)| moved.count()).sum();
@@ -162,13 +159,11 @@ pub(crate) fn truth(cause: Cause, workload: &Workload) -> Value {
             let small = sizes.filter(|(size, _)| *size <= 1024);
             let small: i64 = small.map(|(_, count)| count).sum();
             let consecutive: i64 = moved.iter().map(|(_, moved)| moved.consecutive).sum();
-            add("small_share", json!(small as f64 / requests as f64));
-            add(
-                "consecutive_share",
-                json!(consecutive as f64 / requests as f64),
-            );
+            let share = |part: i64| part as f64 / requests as f64;
+            json!({"small_share": share(small), "consecutive_share": share(consecutive)})
         }
-    }
+    };
+    merge(&mut numbers, more);
     let paths = match cause {
         Cause::SerialFiles | Cause::SmallRequests => vec![],
         _ => vec![&largest.path],

@@ -97,11 +97,8 @@ impl Healthy {
             let files = files.collect();
             stages.push(Stage::together(random, files, pause));
             let length = random.float(0.8, 1.25);
-            fit(
-                &mut stages[step as usize..],
-                length,
-                length * random.noise(0.1),
-            );
+            let bytes = length * random.noise(0.1);
+            fit(&mut stages[step as usize..], length, bytes);
         }
         let bandwidth = match self {
             Self::OwnFiles => nprocs as f64 * random.float(0.02, 0.08),

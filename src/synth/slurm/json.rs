@@ -1,6 +1,7 @@
 //! Records as `sacct --json` of Slurm 24.11 prints them: data_parser v0.0.42.
 
 use super::record::{Limit, Record, State, Step, StepId};
+use crate::synth::merge::merge;
 use crate::synth::site::CLUSTER;
 use serde_json::{Value, json};
 use std::sync::LazyLock;
@@ -89,7 +90,7 @@ pub(crate) fn job(record: &Record, now: i64) -> Value {
         "user": record.user,
         "working_directory": record.dir,
     });
-    fill(&mut job, values);
+    merge(&mut job, values);
     job
 }
 
@@ -101,10 +102,8 @@ fn step(record: &Record, step: &Step, now: i64) -> Value {
     let memory = step.max_rss.map(memory);
     let mut most = memory.clone();
     if let Some(most) = &mut most {
-        fill(
-            most,
-            json!({"node": name(nodes.first().unwrap_or(&0)), "task": 0}),
-        );
+        let task = json!({"node": name(nodes.first().unwrap_or(&0)), "task": 0});
+        merge(most, task);
     }
     let distribution = match step.id {
         StepId::Number(_) => "Cyclic",
@@ -130,20 +129,8 @@ fn step(record: &Record, step: &Step, now: i64) -> Value {
             "allocated": tres(record, step.nodes as i64, billing),
         },
     });
-    fill(&mut made, values);
+    merge(&mut made, values);
     made
-}
-
-/// Puts values into their places in a template; one that it has no place for gets one.
-fn fill(place: &mut Value, value: Value) {
-    match (place, value) {
-        (Value::Object(places), Value::Object(values)) => {
-            for (name, value) in values {
-                fill(places.entry(name).or_insert(Value::Null), value);
-            }
-        }
-        (place, value) => *place = value,
-    }
 }
 
 /// A number that may not be there.

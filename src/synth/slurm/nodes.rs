@@ -15,10 +15,9 @@ pub(crate) fn pick(seed: u64, index: u64, count: i64) -> Vec<i64> {
     let mut nodes = vec![];
     while (nodes.len() as i64) < count {
         let left = count - nodes.len() as i64;
-        let row = if count <= 4 {
-            left
-        } else {
-            random.int(1, left + 1)
+        let row = match count {
+            ..=4 => left,
+            _ => random.int(1, left + 1),
         };
         nodes.extend((next..next + row).map(|node| node % NODES));
         next += row + random.int(1, 30);

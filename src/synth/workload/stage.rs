@@ -109,6 +109,11 @@ pub(crate) struct Stage {
 }
 
 impl Stage {
+    pub(crate) fn alone(file: TimedFile, pause: f64) -> Self {
+        let files = vec![file];
+        Self { files, pause }
+    }
+
     /// Files that are begun at nearly the same moment.
     pub(crate) fn together(random: &mut Random, mut files: Vec<TimedFile>, pause: f64) -> Self {
         for file in &mut files {
