@@ -320,8 +320,8 @@ fn generate(
             let mut all = Vec::with_capacity(loads.iter().map(Vec::len).sum());
             all.extend(loads.into_iter().flatten());
             all.extend(made.loads(&Span::of(month)));
-            let (list, account) = Databases::new(month, all, is_written.then_some(&*dir))?;
-            dumps.lmt = Some(account.truth(month));
+            let (list, planted) = Databases::new(month, all, is_written.then_some(&*dir))?;
+            dumps.lmt = Some(planted);
             for (at, (name, printed, length)) in list.files().enumerate() {
                 let path = below.lmt.join(name);
                 inputs.push(Known::new(path, length, printed, What::Lmt(at)));

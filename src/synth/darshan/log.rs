@@ -104,7 +104,7 @@ pub(crate) fn log(
     if release.name >= "3.4" && workload.nprocs <= 16 && random.chance(0.5) {
         for (is_posix, name) in [(true, "heatmap:POSIX"), (false, "heatmap:STDIO")] {
             let id = record_id(name);
-            let found = trace::heatmaps(workload, id, |file| file.is_posix() == is_posix);
+            let found = trace::heatmaps(workload, id, is_posix);
             names.extend(found.iter().take(1).map(|_| (-1, id, name.to_string())));
             heatmaps.extend(found);
         }
@@ -151,16 +151,12 @@ pub(crate) fn log(
 
 /// Records in the order of their streams - those of the first process with the shared ones, then the others - and how many
 /// each process has.
-fn by_process<T, R>(
-    mut list: Vec<T>,
-    rank: fn(&T) -> i64,
-    records: fn(Vec<T>) -> R,
-) -> (R, Vec<usize>) {
+fn by_process<T, R>(mut list: Vec<T>, rank: fn(&T) -> i64, to: fn(Vec<T>) -> R) -> (R, Vec<usize>) {
     let process = |record: &T| rank(record).max(0);
     list.sort_by_key(process);
     let streams = list.chunk_by(|a, b| process(a) == process(b));
     let streams = streams.map(<[T]>::len).collect();
-    (records(list), streams)
+    (to(list), streams)
 }
 
 /// The version of each module that a release writes.

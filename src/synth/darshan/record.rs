@@ -347,17 +347,12 @@ fn count_sizes(ints: &mut [i64], first: usize, sizes: &[(i64, i64)]) {
 }
 
 /// Sets the four commonest sizes, and how often each was: the most frequent first, the larger first among equals. The counters are
-/// those of the first; `step` counters later lies the next size.
-fn set_common(
-    ints: &mut [i64],
-    [size_at, count_at]: [usize; 2],
-    step: usize,
-    sizes: &[(i64, i64)],
-) {
+/// those of the first; `by` counters later lies the next size.
+fn set_common(ints: &mut [i64], [size_at, count_at]: [usize; 2], by: usize, sizes: &[(i64, i64)]) {
     let mut sizes = sizes.to_vec();
     sizes.sort_by_key(|(size, count)| (-count, -size));
     for (at, (size, count)) in sizes.into_iter().take(4).enumerate() {
-        (ints[size_at + step * at], ints[count_at + at]) = (size, count);
+        (ints[size_at + by * at], ints[count_at + at]) = (size, count);
     }
 }
 

@@ -2,25 +2,22 @@
 
 use crate::source::darshan::counters::posix;
 use crate::source::darshan::write::{Heatmap, Record, Segment, Trace};
-use crate::synth::workload::{FileUse, Transfer, Workload, share};
+use crate::synth::workload::{Transfer, Workload, share};
 use std::collections::BTreeMap;
 
 /// Most bins of a heat map; the narrowest are 0.1 s.
 const BINS: f64 = 200.0;
 
-/// Heat maps of the uses that `of` picks, one for each process that moved bytes.
-pub(crate) fn heatmaps(
-    workload: &Workload,
-    id: u64,
-    of: impl Fn(&FileUse) -> bool,
-) -> Vec<Heatmap> {
+/// Heat maps of the uses through POSIX, or of those through STDIO, one for each process that moved bytes.
+pub(crate) fn heatmaps(workload: &Workload, id: u64, is_posix: bool) -> Vec<Heatmap> {
     let mut bin_width = 0.1;
     while workload.clock / bin_width > BINS {
         bin_width *= 2.0;
     }
     let bins = (workload.clock / bin_width).ceil() as usize;
     let mut found: BTreeMap<i64, Heatmap> = BTreeMap::new();
-    for file in workload.uses.iter().filter(|file| of(file)) {
+    let uses = workload.uses.iter();
+    for file in uses.filter(|file| file.is_posix() == is_posix) {
         for (at, rank) in (0..).zip(file.ranks()) {
             let map = found.entry(rank).or_insert_with(|| Heatmap {
                 id,

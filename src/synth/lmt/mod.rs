@@ -28,9 +28,9 @@ use crate::error::{Error, Result};
 use database::{Database, Form};
 use load::Load;
 use samples::{Counters, DatabaseSamples};
+use serde_json::Value;
 use span::{Plants, Span};
 use std::path::Path;
-use truth::SampleTruth;
 
 /// The databases of a month, each made when somebody asks for it.
 pub(crate) struct Databases {
@@ -58,8 +58,8 @@ impl Databases {
         month: &Month,
         loads: Vec<Load>,
         dir: Option<&Path>,
-    ) -> Result<(Self, SampleTruth)> {
-        let (span, mut truth) = (Span::of(month), SampleTruth::default());
+    ) -> Result<(Self, Value)> {
+        let (span, mut sums) = (Span::of(month), vec![]);
         let mut made = Self {
             month: *month,
             plants: Plants::of(month),
@@ -78,13 +78,13 @@ impl Databases {
                     bytes: 0,
                 };
                 let samples = made.samples(&sampled);
-                truth.add(&sampled.name, &samples, span);
+                sums.push(truth::sums(&sampled.name, &samples, &span));
                 let path = dir.map(|dir| dir.join(&sampled.name));
                 sampled.bytes = sampled.write(&samples, &mut counters, path.as_deref())?;
                 made.list.push(sampled);
             }
         }
-        truth.shares(month, &made.loads);
+        let truth = truth::truth(month, sums, &made.loads);
         Ok((made, truth))
     }
 

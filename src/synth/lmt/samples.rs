@@ -33,6 +33,9 @@ pub(crate) struct DatabaseSamples<'a> {
     pub(crate) op_sums: [(i64, i64); OPS],
 }
 
+/// The number of each sample's stamp, if there is one.
+type Ids = Vec<Option<i64>>;
+
 /// Counters of a file system at the sample before.
 #[derive(Clone)]
 pub(crate) struct Counters {
@@ -173,13 +176,12 @@ impl<'a> DatabaseSamples<'a> {
         let system = &FILE_SYSTEMS[self.fs];
         let (lmt, servers) = (system.lmt, system.osts / OSTS_PER_OSS);
         let host = |number: i64| text(format!("{lmt}n{number:03}"));
-        // The number of each sample's stamp, if there is one.
         let number = |sample| {
             let stamped = self.stamped(sample);
             counters.stamp_id += i64::from(stamped);
             stamped.then_some(counters.stamp_id - 1)
         };
-        let ids: Vec<Option<i64>> = (self.first..self.end).map(number).collect();
+        let ids: Ids = (self.first..self.end).map(number).collect();
         let stamps = (self.first..).zip(&ids);
         let stamps = stamps.filter_map(|(sample, id)| Some((sample, (*id)?)));
 
@@ -251,12 +253,7 @@ impl<'a> DatabaseSamples<'a> {
         Ok(())
     }
 
-    fn operations(
-        &self,
-        counters: &mut Counters,
-        into: &mut Database,
-        ids: &[Option<i64>],
-    ) -> Result<()> {
+    fn operations(&self, counters: &mut Counters, into: &mut Database, ids: &Ids) -> Result<()> {
         let names = schema::COUNTED.split(' ');
         let caused: Vec<Option<usize>> = names.clone().map(Op::place).collect();
         let numbers: Vec<i64> = names.map(schema::operation_id).collect();
@@ -276,12 +273,7 @@ impl<'a> DatabaseSamples<'a> {
         Ok(())
     }
 
-    fn targets(
-        &self,
-        counters: &mut Counters,
-        into: &mut Database,
-        ids: &[Option<i64>],
-    ) -> Result<()> {
+    fn targets(&self, counters: &mut Counters, into: &mut Database, ids: &Ids) -> Result<()> {
         let (osts, plants) = (FILE_SYSTEMS[self.fs].osts, self.plants);
         into.table("OST_DATA")?;
         for number in 0..osts {

@@ -45,13 +45,8 @@ impl Healthy {
         *random.pick(&ways)
     }
 
-    /// Its stages, and bytes per second that `nprocs` processes move so. One OST is left to others.
-    pub(crate) fn stages(
-        self,
-        random: &mut Random,
-        nprocs: i64,
-        left_out: i64,
-    ) -> (Vec<Stage>, f64) {
+    /// Its stages, and bytes per second that `nprocs` processes move so. `ost` is left to others.
+    pub(crate) fn stages(self, random: &mut Random, nprocs: i64, ost: i64) -> (Vec<Stage>, f64) {
         let (least, most) = match self {
             Self::OwnFiles | Self::Inputs => (2, 5),
             Self::SharedPosix | Self::SharedCollective => (2, 9),
@@ -81,7 +76,7 @@ impl Healthy {
         let mut stages = vec![];
         for step in 0..steps {
             let files = (0..files).map(|file| {
-                let osts = next_osts(&mut next_ost, stripes, left_out);
+                let osts = next_osts(&mut next_ost, stripes, ost);
                 let rank = match self {
                     Self::OwnFiles => file,
                     // Never the first process, nor the last.

@@ -338,15 +338,9 @@ impl Workload {
     }
 
     /// How long it takes `procs` processes to move these bytes, with requests of this size, to or from these OSTs.
-    fn seconds(
-        &mut self,
-        bytes: i64,
-        procs: i64,
-        request: i64,
-        layout: Option<&FileLayout>,
-    ) -> f64 {
+    fn seconds(&mut self, bytes: i64, procs: i64, size: i64, layout: Option<&FileLayout>) -> f64 {
         // A process waits about as long for a request as 128 KiB take.
-        let efficiency = request as f64 / (request as f64 + 131_072.0);
+        let efficiency = size as f64 / (size as f64 + 131_072.0);
         let processes = procs as f64 * 1.2e9 * efficiency;
         let osts = layout.map_or(&[][..], |layout| &layout.osts);
         let free = self.random.float(0.4, 0.95);
