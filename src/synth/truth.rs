@@ -19,9 +19,8 @@ pub(crate) struct Facts {
     job_id: i64,
     /// Bytes read and written by its logs, by POSIX and STDIO.
     moved: [i64; 2],
-    /// Files with one stripe: number and sum of the logarithms of their bandwidths, on the slow OST and elsewhere.
-    slow: (u64, f64),
-    other: (u64, f64),
+    /// Files with one stripe: number and sum of the logarithms of their bandwidths, elsewhere and on the slow OST.
+    bandwidths: [(u64, f64); 2],
     /// The scenario, and what is told of a job that has one.
     special: Option<Box<(Scenario, Value)>>,
 }
@@ -55,7 +54,7 @@ impl Facts {
                 }
             }
             if !matches!(job.scenario, Some(Scenario::Fault(_) | Scenario::Neighbour)) {
-                facts.bandwidths(workload);
+                facts.add_bandwidths(workload);
             }
         }
         if let (Some(scenario), Some((first, workload))) = (job.scenario, logs.first()) {
@@ -85,16 +84,13 @@ impl Facts {
         (*own == scenario).then_some(told)
     }
 
-    fn bandwidths(&mut self, workload: &Workload) {
+    fn add_bandwidths(&mut self, workload: &Workload) {
         let uses = workload.uses.iter();
         for file in uses.filter(|file| file.path.starts_with("/scratch/")) {
             let Some([ost]) = file.layout.as_ref().map(|layout| &layout.osts[..]) else {
                 continue;
             };
-            let sum = match *ost == workload.system.slow_ost {
-                true => &mut self.slow,
-                false => &mut self.other,
-            };
+            let sum = &mut self.bandwidths[usize::from(*ost == workload.system.slow_ost)];
             for moved in file.both() {
                 sum.0 += 1;
                 sum.1 += (moved.bytes as f64 / moved.window()).ln();
@@ -175,13 +171,12 @@ fn usual(month: &Month, facts: &[Facts], dumps: Dumps, not_darshan: &str) -> Val
 
 /// The OST of the usual month that is slow for everybody.
 fn slow_target(month: &Month, facts: &[Facts]) -> Value {
-    let mean = |sums: fn(&Facts) -> (u64, f64)| -> (u64, Option<f64>) {
-        let all = facts.iter().map(sums);
+    let [other, slow] = [0, 1].map(|at| {
+        let all = facts.iter().map(|facts: &Facts| facts.bandwidths[at]);
         let (count, sum) = all.fold((0, 0.0), |a, b| (a.0 + b.0, a.1 + b.1));
         (count, (count > 0).then(|| (sum / count as f64).exp()))
-    };
-    let (slow, other) = (mean(|facts| facts.slow), mean(|facts| facts.other));
-    let on_it = facts.iter().filter(|facts| facts.slow.0 > 0);
+    });
+    let on_it = facts.iter().filter(|facts| facts.bandwidths[1].0 > 0);
     json!({
         "kind": "slow_ost",
         "doc": "reads and writes of files that lie on this one OST take so much longer, in all other jobs",

@@ -151,8 +151,8 @@ pub(crate) fn h5f(file: &FileUse, random: &mut Random) -> Record {
     record.ints[h5f::FLUSHES] = file.procs * random.int(0, 2);
     record.ints[h5f::USE_MPIIO] = 1;
     let opened = [h5f::F_OPEN_START_TIMESTAMP, h5f::F_OPEN_END_TIMESTAMP];
-    let meta = h5f::F_META_TIME;
-    library_times(file, &mut record.floats, opened, meta, random);
+    library_times(file, &mut record.floats, opened);
+    record.floats[h5f::F_META_TIME] = file.meta * random.float(1.1, 1.4);
     record
 }
 
@@ -168,7 +168,8 @@ pub(crate) fn pnetcdf_file(file: &FileUse, random: &mut Random) -> Record {
         record.ints[f::BYTES_READ + side] = moved.bytes;
     }
     let opened = [f::F_OPEN_START_TIMESTAMP, f::F_OPEN_END_TIMESTAMP];
-    library_times(file, &mut record.floats, opened, f::F_META_TIME, random);
+    library_times(file, &mut record.floats, opened);
+    record.floats[f::F_META_TIME] = file.meta * random.float(1.1, 1.4);
     record
 }
 
@@ -293,19 +294,12 @@ fn part_record(file: &FileUse, part: &Part, ints: &[&str], floats: &[&str]) -> R
 }
 
 /// Times of a library on MPI-IO: just outside those of MPI-IO. The counters are start and end of opening, behind each of which
-/// lies that of closing, and the time in metadata.
-fn library_times(
-    file: &FileUse,
-    floats: &mut [f64],
-    [start, end]: [usize; 2],
-    meta: usize,
-    random: &mut Random,
-) {
+/// lies that of closing.
+fn library_times(file: &FileUse, floats: &mut [f64], [start, end]: [usize; 2]) {
     floats[start] = file.opened - 2e-4;
     floats[end] = file.opened + file.meta / file.procs as f64;
     floats[start + 1] = file.closed - 1e-4;
     floats[end + 1] = file.closed + 2e-4;
-    floats[meta] = file.meta * random.float(1.1, 1.4);
 }
 
 /// Sets start and end of a direction, the time spent and that of the longest call. These counters have the same places in POSIX,

@@ -198,10 +198,7 @@ fn spread(moved: &Transfer, layout: &FileLayout, progressive: bool) -> Vec<(i64,
     let extent = moved.extent();
     // First byte, end, and OSTs of each component.
     let first = if progressive { extent.min(16 << 20) } else { 0 };
-    let mut weights: Vec<(i64, i64)> = vec![];
-    if progressive {
-        weights.push((layout.osts[0], first));
-    }
+    let mut weights = Vec::from_iter(progressive.then_some((layout.osts[0], first)));
     let round = layout.stripe_size * layout.osts.len() as i64;
     let rest = extent - first;
     for (slot, ost) in (0..).zip(&layout.osts) {

@@ -169,10 +169,8 @@ pub(crate) fn noise(seed: u64, fs: usize, ost: i64, sample: i64) -> [i64; 2] {
 
 /// Background operations of an MDT.
 pub(crate) fn noise_ops(seed: u64, fs: usize, mdt: i64, sample: i64) -> [(Op, i64); 10] {
-    let random = &mut Random::new(
-        seed ^ 0x0b5,
-        (fs as u64) << 40 ^ (mdt as u64) << 32 ^ sample as u64,
-    );
+    let stream = (fs as u64) << 40 ^ (mdt as u64) << 32 ^ sample as u64;
+    let random = &mut Random::new(seed ^ 0x0b5, stream);
     let opens = random.int(5, 160);
     [
         (Op::Open, opens),

@@ -8,7 +8,7 @@ use crate::synth::merge::merge;
 use crate::synth::system::{SCRATCH_OSTS, other_ost};
 use crate::synth::workload::app::App;
 use crate::synth::workload::shape::private;
-use crate::synth::workload::{Access, Workload, some_ranks};
+use crate::synth::workload::{Access, Transfer, Workload, some_ranks};
 use serde_json::{Value, json};
 
 /// Name, one line that says what was planted, and the program that has it.
@@ -89,8 +89,9 @@ pub(crate) fn phases(workload: &mut Workload, job: &Job, cause: Cause) {
         }
         Cause::OneFile => {
             workload.phase([Access::read(format!("{dir}/in/eigenvectors"), 0, bytes)]);
-            let file = workload.uses.last().and_then(|file| file.read());
-            let (long, from) = (file.map_or(0.0, |read| read.window()), workload.clock);
+            let file = workload.uses.last();
+            let read = file.and_then(|file| file.transfers[0].as_ref());
+            let (long, from) = (read.map_or(0.0, Transfer::window), workload.clock);
             let parts = files(workload, bytes / 20, "in/config");
             workload.phase(parts);
             // The one file takes 95 % of the reading: the others together the twentieth that is left.

@@ -124,10 +124,8 @@ impl Job {
 
     /// Directory of the job's files.
     pub(crate) fn dir(&self) -> String {
-        format!(
-            "/scratch/{}/{}/run{:05}",
-            self.user, self.program, self.index
-        )
+        let (user, program) = (&self.user, &self.program);
+        format!("/scratch/{user}/{program}/run{:05}", self.index)
     }
 }
 

@@ -92,9 +92,8 @@ impl Plan {
             name => name.to_string(),
         };
         // A program has few users, and a user several programs.
-        let user =
-            mix(seed ^ mix(program.bytes().map(u64::from).sum::<u64>() * 31 + random.below(4)))
-                % USERS;
+        let letters: u64 = program.bytes().map(u64::from).sum();
+        let user = mix(seed ^ mix(letters * 31 + random.below(4))) % USERS;
         let several = match (app.forks, nprocs) {
             (true, _) if random.chance(0.25) => 2 + (random.unit().powi(2) * 11.0) as u64,
             (false, 2..) if random.chance(0.02) => 2 + random.below(4),
@@ -154,10 +153,9 @@ impl Plan {
 
     /// When a job starts, seconds since 1970.
     fn start(&self, index: u64, random: &mut Random) -> f64 {
-        let Month {
-            jobs, start, days, ..
-        } = self.month;
-        start as f64 + office_hours((index as f64 + random.unit()) / jobs.max(1) as f64, days)
+        let month = self.month;
+        let part = (index as f64 + random.unit()) / month.jobs.max(1) as f64;
+        month.start as f64 + office_hours(part, month.days)
     }
 }
 
@@ -166,16 +164,15 @@ fn scenarios(month: &Month) -> Vec<Scenario> {
     let thousands = month.jobs / 1000;
     // On Cori 0.08 % of the jobs.
     let custom = if month.realistic { 8 } else { 15 };
-    let mut counts = Cause::ALL
-        .map(|cause| (Scenario::Fault(cause), 1 + thousands))
-        .to_vec();
-    counts.extend([
+    let faults = Cause::ALL.map(|cause| (Scenario::Fault(cause), 1 + thousands));
+    let others = [
         (Scenario::Damaged, 3 + thousands / 2),
         (Scenario::Partial, 3 + thousands),
         (Scenario::CustomStriping, 1 + month.jobs * custom / 10_000),
         (Scenario::Duplicate, 1),
-    ]);
-    let all = (counts.into_iter()).flat_map(|(scenario, count)| (0..count).map(move |_| scenario));
+    ];
+    let all = faults.into_iter().chain(others);
+    let all = all.flat_map(|(scenario, count)| (0..count).map(move |_| scenario));
     let mut all: Vec<_> = all.collect();
     // A month of very few jobs has room for some only.
     Random::new(month.seed, u64::MAX).shuffle(&mut all);

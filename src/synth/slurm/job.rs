@@ -34,8 +34,7 @@ pub(crate) fn logged(
     record.name = name(job, job.index);
 
     let sruns = sruns(job, windows);
-    let first = sruns.iter().map(|srun| srun.0).min().unwrap_or(i64::MAX);
-    let last = sruns.iter().map(|srun| srun.1).fold(0, i64::max);
+    let (first, last) = (sruns[0].0, sruns[sruns.len() - 1].1);
     let start = first - random.int(1, 9);
     let het = task.is_none() && is_het(plan, job);
     let mut fate = fate(seed, job.index, true);
@@ -99,13 +98,8 @@ pub(crate) fn alone(plan: &Plan, block: u64) -> Option<Vec<Record>> {
     }
     (record.start, record.end) = (Some(start), Some(start + lasts));
     if random.chance(0.7) {
-        record.steps = vec![srun(
-            &record,
-            "a.out",
-            0,
-            (start + 1, start + lasts),
-            random,
-        )];
+        let window = (start + 1, start + lasts);
+        record.steps = vec![srun(&record, "a.out", 0, window, random)];
     }
     finish(&mut record, fate, "a.out", random);
     Some(once_or_twice(record, fate, random))
@@ -173,18 +167,14 @@ fn layout(nprocs: i64) -> (i64, i64, i64, &'static str) {
     }
 }
 
-fn account(uid: i64) -> &'static str {
-    const ACCOUNTS: [&str; 6] = ["astro", "chem", "climate", "fusion", "genomics", "physics"];
-    ACCOUNTS[(uid / 7 % 6) as usize]
-}
-
 /// A record of which only the user and the size are known.
 fn blank(id: i64, (user, uid): (String, i64), nprocs: i64, random: &mut Random) -> Record {
+    const ACCOUNTS: [&str; 6] = ["astro", "chem", "climate", "fusion", "genomics", "physics"];
     const QOS: [&str; 5] = ["normal", "normal", "normal", "premium", "low"];
     let (count, cpus, memory, partition) = layout(nprocs);
     Record {
         id,
-        account: account(uid),
+        account: ACCOUNTS[(uid / 7 % 6) as usize],
         dir: format!("/scratch/{user}"),
         user,
         uid,
@@ -226,12 +216,8 @@ fn sruns(job: &Job, windows: &[(f64, f64)]) -> Vec<(i64, i64)> {
         }
     }
     // Darshan starts in MPI_Init and ends in MPI_Finalize.
-    if let Some(first) = sruns.first_mut() {
-        first.0 -= 1;
-    }
-    if let Some(last) = sruns.last_mut() {
-        last.1 += 1;
-    }
+    let last = sruns.len() - 1;
+    (sruns[0].0, sruns[last].1) = (sruns[0].0 - 1, sruns[last].1 + 1);
     sruns
 }
 
@@ -246,18 +232,15 @@ fn srun(record: &Record, name: &str, number: i64, window: (i64, i64), random: &m
 
 /// A step on all nodes of a record.
 fn step(id: StepId, record: &Record, start: i64, end: i64, random: &mut Random) -> Step {
-    let nodes = match id {
-        StepId::Batch => 1,
-        _ => record.node_count as usize,
-    };
-    let rss = match id {
-        StepId::Batch => random.int(3_000, 16_000),
-        StepId::Extern => random.int(1_400, 1_700),
+    let all = record.node_count as usize;
+    let (nodes, rss) = match id {
+        StepId::Batch => (1, random.int(3_000, 16_000)),
+        StepId::Extern => (all, random.int(1_400, 1_700)),
         StepId::Number(_) => {
             // No more than its share of the node.
             let tasks = (record.tasks_asked / record.node_count.max(1)).max(1);
             let most = record.memory as f64 * 1024.0 * 0.9 / tasks as f64;
-            random.magnitude(15_000.0, most) as i64
+            (all, random.magnitude(15_000.0, most) as i64)
         }
     };
     Step {

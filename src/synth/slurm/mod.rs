@@ -106,14 +106,15 @@ impl Accounting {
 
     /// The loads of the jobs without logs on the servers.
     pub(crate) fn loads(&self, span: &Span) -> Vec<Load> {
+        let alone = self
+            .entries
+            .iter()
+            .filter(|entry| matches!(entry, Entry::Alone(_)));
         let mut loads = vec![];
-        for entry in &self.entries {
-            let Entry::Alone(_) = entry else { continue };
-            for record in self.records(*entry) {
-                if let Some(start) = record.start {
-                    let end = record.end.unwrap_or(self.plan.month.end());
-                    loads.extend(without_log(span, record.id, start, end));
-                }
+        for record in alone.flat_map(|entry| self.records(*entry)) {
+            if let Some(start) = record.start {
+                let end = record.end.unwrap_or(self.plan.month.end());
+                loads.extend(without_log(span, record.id, start, end));
             }
         }
         loads

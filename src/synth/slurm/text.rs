@@ -82,10 +82,8 @@ fn write_step(record: &Record, step: &Step, now: i64, into: &mut String) {
 
 /// A time in the site's zone, as sacct prints it for whoever is there.
 fn time(seconds: Option<i64>) -> String {
-    let Some(seconds) = seconds else {
-        return "Unknown".to_string();
-    };
-    local(seconds).format("%Y-%m-%dT%H:%M:%S").to_string()
+    let shown = |seconds| local(seconds).format("%Y-%m-%dT%H:%M:%S").to_string();
+    seconds.map_or_else(|| "Unknown".to_string(), shown)
 }
 
 /// Seconds as `[D-]HH:MM:SS`.

@@ -97,12 +97,9 @@ impl App {
 pub(crate) fn other_name(other: u64) -> String {
     const FIRST: [&str; 10] = ["ka", "lo", "mi", "ne", "pu", "ra", "so", "ti", "vu", "ze"];
     const LAST: [&str; 8] = ["dyn", "flow", "fit", "grid", "mesh", "mc", "sim", "spec"];
-    let (first, last) = (
-        FIRST[(other % 10) as usize],
-        LAST[(other / 10 % 8) as usize],
-    );
+    let (first, last) = (other as usize % 10, other as usize / 10 % 8);
     let suffix = if other >= 80 { "2" } else { "" };
-    format!("{first}{last}{suffix}")
+    format!("{}{}{suffix}", FIRST[first], LAST[last])
 }
 
 #[cfg(test)]

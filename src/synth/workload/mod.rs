@@ -411,10 +411,6 @@ impl Access {
 }
 
 impl FileUse {
-    pub(crate) fn read(&self) -> Option<&Transfer> {
-        self.transfers[0].as_ref()
-    }
-
     pub(crate) fn written(&self) -> Option<&Transfer> {
         self.transfers[1].as_ref()
     }
