@@ -234,15 +234,13 @@ impl InputProvider for GeneratedInputs {
             Error::io(path, "cannot open", why)
         };
         let input = self.find(path).ok_or_else(nothing)?;
-        let made = match input.what {
-            What::Log { job, number, .. } => Input::from_bytes(path, self.log(job, number)),
-            What::NotDarshan => Input::from_bytes(path, NOT_DARSHAN.1.into()),
-            What::Slurm(day) => {
-                let accounting = self.accounting.as_ref().ok_or_else(nothing)?;
+        let made = match (input.what, &self.accounting, &self.databases) {
+            (What::Log { job, number, .. }, ..) => Input::from_bytes(path, self.log(job, number)),
+            (What::NotDarshan, ..) => Input::from_bytes(path, NOT_DARSHAN.1.into()),
+            (What::Slurm(day), Some(accounting), _) => {
                 Input::from_bytes(path, accounting.dump(day).into_bytes())
             }
-            What::Lmt(at) => {
-                let databases = self.databases.as_ref().ok_or_else(nothing)?;
+            (What::Lmt(at), _, Some(databases)) => {
                 let no_file =
                     |e| Error::io(std::env::temp_dir(), "cannot make a temporary file", e);
                 let file = tempfile::NamedTempFile::new().map_err(no_file)?;
@@ -250,6 +248,7 @@ impl InputProvider for GeneratedInputs {
                 databases.write(at, &file)?;
                 Input::from_temporary(path, file)?
             }
+            _ => return Err(nothing()),
         };
         Ok(made.with_modified(input.modified * 1_000_000))
     }
@@ -294,12 +293,12 @@ fn generate(
         inputs.push(Known::new(name.into(), length, month.start, what));
     }
 
-    let mut dumps = Dumps::default();
+    let mut dumps = Dumps::new();
     let (mut accounting, mut databases) = (None, None);
     if month.kind == Kind::Usual && (month.slurm || month.lmt_seconds > 0) {
         let made = Accounting::new(month, windows);
         if month.slurm {
-            dumps.slurm = Some(made.truth());
+            dumps.push(("slurm", made.truth()));
             let one_day = |day: u64, _: &mut Encoder| {
                 let day = day as i64;
                 let path = below.slurm.join(made.name(day));
@@ -321,7 +320,7 @@ fn generate(
             all.extend(loads.into_iter().flatten());
             all.extend(made.loads(&Span::of(month)));
             let (list, planted) = Databases::new(month, all, is_written.then_some(&*dir))?;
-            dumps.lmt = Some(planted);
+            dumps.push(("lmt", planted));
             for (at, (name, printed, length)) in list.files().enumerate() {
                 let path = below.lmt.join(name);
                 inputs.push(Known::new(path, length, printed, What::Lmt(at)));

@@ -12,7 +12,7 @@
 //! darshan/   workload -> counters, traces, heat maps -> DarshanLog, which source::darshan::write encodes
 //! slurm/     the accounting of these jobs, and of others that left no log, as sacct prints it day by day
 //! lmt/       workload -> load of the servers -> their counters, sampled every 5 s
-//! truth      what was planted, as JSON
+//! truth      what was planted, as JSON, which merge puts together
 //! inputs     the month as files, or as inputs that are generated when a lake reads them
 //! ```
 //!

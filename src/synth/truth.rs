@@ -25,12 +25,8 @@ pub(crate) struct Facts {
     special: Option<Box<(Scenario, Value)>>,
 }
 
-/// What was planted beside the logs.
-#[derive(Default)]
-pub(crate) struct Dumps {
-    pub(crate) slurm: Option<Value>,
-    pub(crate) lmt: Option<Value>,
-}
+/// What was planted beside the logs, by the name of the part.
+pub(crate) type Dumps = Vec<(&'static str, Value)>;
 
 impl Facts {
     /// Of the logs of a job as they were made.
@@ -161,10 +157,8 @@ fn usual(month: &Month, facts: &[Facts], dumps: Dumps, not_darshan: &str) -> Val
         "custom_striping": ids(&custom),
         "faults": faults,
     });
-    for (name, dump) in [("slurm", dumps.slurm), ("lmt", dumps.lmt)] {
-        if let Some(dump) = dump {
-            truth[name] = dump;
-        }
+    for (name, dump) in dumps {
+        truth[name] = dump;
     }
     truth
 }

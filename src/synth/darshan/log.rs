@@ -12,14 +12,7 @@ use crate::synth::workload::{Api, FileUse, Library, Workload, realistic};
 use std::collections::{BTreeMap, HashSet};
 
 /// Datasets and variables, in the order in which a file has them.
-const PARTS: [&str; 6] = [
-    "density",
-    "energy",
-    "velocity_x",
-    "velocity_y",
-    "velocity_z",
-    "temperature",
-];
+const PARTS: &str = "density energy velocity_x velocity_y velocity_z temperature";
 
 /// The log of one run of a job that started `start` seconds after 1970.
 pub(crate) fn log(
@@ -61,8 +54,8 @@ pub(crate) fn log(
             let each = if library == Library::None { 4 } else { parts };
             let record = record::mpiio(file, collective, each, random);
             add(ModuleId::MPIIO, record);
-            for at in 0..parts {
-                let name = format!("{}:/{}", file.path, PARTS[at as usize % PARTS.len()]);
+            for (at, name) in (0..parts).zip(PARTS.split(' ').cycle()) {
+                let name = format!("{}:/{name}", file.path);
                 let part = record::Part {
                     id: record_id(&name),
                     at,
@@ -240,10 +233,8 @@ fn job_region(
     random: &mut Random,
 ) -> JobRegion {
     let instant = |seconds: f64| (seconds as i64, ((seconds - seconds.floor()) * 1e9) as i64);
-    let mut metadata = format!(
-        "lib_ver={}\nh=romio_no_indep_rw=true;cb_nodes=4\n",
-        job.release.name
-    );
+    let library = job.release.name;
+    let mut metadata = format!("lib_ver={library}\nh=romio_no_indep_rw=true;cb_nodes=4\n");
     if let Some(parent) = parent {
         metadata += &format!("fork_parent={parent}\n");
     }

@@ -33,10 +33,8 @@ impl Month {
     /// The first log of job `index`.
     pub fn log(&self, index: u64) -> DarshanLog {
         let plan = Plan::new(*self);
-        let job = Job {
-            logs: 1,
-            ..scenario::job(&plan, index)
-        };
+        let mut job = scenario::job(&plan, index);
+        job.logs = 1;
         logs(&plan, &job).swap_remove(0).0.log
     }
 }

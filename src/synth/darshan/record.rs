@@ -395,6 +395,7 @@ mod tests {
         for floats in [mpiio::FLOATS, h5d::FLOATS, pnetcdf_var::FLOATS] {
             assert_eq!(floats, posix::FLOATS);
         }
+        assert_eq!(posix::OPENS, stdio::OPENS);
     }
 
     #[test]

@@ -105,15 +105,18 @@ impl Database {
     }
 
     /// Adds a row to the table.
-    pub(crate) fn row(&mut self, cells: &[Value]) -> Result<()> {
+    pub(crate) fn row(&mut self, cells: impl IntoIterator<Item = Value>) -> Result<()> {
+        if let Form::Nowhere = self.form {
+            return Ok(());
+        }
         let statement = &mut self.statement;
         *statement += match statement.is_empty() {
             true => &self.begin,
             false => ",\n(",
         };
-        for (at, cell) in cells.iter().enumerate() {
+        for (at, cell) in cells.into_iter().enumerate() {
             *statement += if at > 0 { "," } else { "" };
-            let _ = match (cell, &self.form) {
+            let _ = match (&cell, &self.form) {
                 (Value::Integer(value), _) => write!(statement, "{value}"),
                 // Without a point it would be an integer.
                 (Value::Real(value), Form::Sqlite(_)) => write!(statement, "{value:?}"),

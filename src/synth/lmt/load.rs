@@ -244,26 +244,19 @@ fn operations(
         };
         for record in records {
             use {posix as p, stdio as s};
-            let (opens, opened, closed) = match module.id {
-                ModuleId::POSIX => (
-                    p::OPENS,
-                    p::F_OPEN_START_TIMESTAMP,
-                    p::F_CLOSE_END_TIMESTAMP,
-                ),
-                ModuleId::STDIO => (
-                    s::OPENS,
-                    s::F_OPEN_START_TIMESTAMP,
-                    s::F_CLOSE_END_TIMESTAMP,
-                ),
+            let (ints, floats) = (&record.ints, &record.floats);
+            let (opened, closed) = match module.id {
+                ModuleId::POSIX => (p::F_OPEN_START_TIMESTAMP, p::F_CLOSE_END_TIMESTAMP),
+                ModuleId::STDIO => (s::F_OPEN_START_TIMESTAMP, s::F_CLOSE_END_TIMESTAMP),
                 _ => continue,
             };
             let all = counted.entry((record.id, record.rank)).or_default();
-            all.opens += record.ints[opens];
+            // The first counter of both; only POSIX counts stats.
+            all.opens += ints[p::OPENS];
             if module.id == ModuleId::POSIX {
-                all.stats += record.ints[p::STATS];
+                all.stats += ints[p::STATS];
             }
-            (all.opened, all.closed) =
-                (record.floats[opened], all.closed.max(record.floats[closed]));
+            (all.opened, all.closed) = (floats[opened], all.closed.max(floats[closed]));
         }
     }
     let mut found = vec![];

@@ -186,7 +186,7 @@ impl<'a> DatabaseSamples<'a> {
         let stamps = stamps.filter_map(|(sample, id)| Some((sample, (*id)?)));
 
         into.table("FILESYSTEM_INFO")?;
-        into.row(&[1.into(), text(lmt), text(""), 1.1.into()])?;
+        into.row([1.into(), text(lmt), text(""), 1.1.into()])?;
         into.table("MDS_DATA")?;
         for mdt in 0..system.mdts {
             let mut made = 0;
@@ -201,19 +201,19 @@ impl<'a> DatabaseSamples<'a> {
                 let free = (2_255_453_580 - used, 1_503_920_128 - inodes);
                 let mut row = ints([mdt + 1, *id, 0, free.0, used, free.1, inodes]);
                 row[2] = percent(cpu);
-                into.row(&row)?;
+                into.row(row)?;
             }
         }
         into.table("MDS_INFO")?;
         for mdt in 0..system.mdts {
             let name = text(format!("{lmt}-MDT{mdt:04x}"));
             let (id, host) = ((mdt + 1).into(), host(mdt + 2));
-            into.row(&[id, 1.into(), name, host, text("/dev/md66")])?;
+            into.row([id, 1.into(), name, host, text("/dev/md66")])?;
         }
         self.operations(counters, into, &ids)?;
         into.table("OPERATION_INFO")?;
         for (name, id) in schema::OPERATIONS.split(' ').zip(1..) {
-            into.row(&[id.into(), text(name), text("reqs")])?;
+            into.row([id.into(), text(name), text("reqs")])?;
         }
         into.table("OSS_DATA")?;
         for oss in 0..servers {
@@ -227,12 +227,12 @@ impl<'a> DatabaseSamples<'a> {
                 let memory = 94.5 + (mix(oss as u64) % 400) as f64 / 100.0 + jitter / 20.0;
                 let cpu = percent((0.3 + jitter / 4.0 + busy).min(99.9));
                 let memory = percent(memory.min(99.9));
-                into.row(&[(oss + 1).into(), id.into(), cpu, memory])?;
+                into.row([(oss + 1).into(), id.into(), cpu, memory])?;
             }
         }
         into.table("OSS_INFO")?;
         for oss in 0..servers {
-            into.row(&[(oss + 1).into(), 1.into(), host(10 + oss), Value::Null])?;
+            into.row([(oss + 1).into(), 1.into(), host(10 + oss), Value::Null])?;
         }
         self.targets(counters, into, &ids)?;
         into.table("OST_INFO")?;
@@ -242,13 +242,13 @@ impl<'a> DatabaseSamples<'a> {
             let name = text(format!("{lmt}-OST{ost:04x}"));
             let [id, oss_id, zero] = ints([id + 1, oss + 1, 0]);
             let device = text(format!("/dev/md{device}"));
-            into.row(&[id, oss_id, name, host(10 + oss), zero, device])?;
+            into.row([id, oss_id, name, host(10 + oss), zero, device])?;
         }
         into.table("TIMESTAMP_INFO")?;
         for (sample, id) in stamps {
             let stamp = local(Span::of(self.month).stamp(sample));
             let stamp = stamp.format("%Y-%m-%d %H:%M:%S").to_string();
-            into.row(&[id.into(), text(stamp)])?;
+            into.row([id.into(), text(stamp)])?;
         }
         Ok(())
     }
@@ -266,7 +266,7 @@ impl<'a> DatabaseSamples<'a> {
                 }
                 let Some(id) = id else { continue };
                 for (counter, number) in counters.iter().zip(&numbers) {
-                    into.row(&ints([mdt + 1, *id, *number, *counter, 0, 0]))?;
+                    into.row(ints([mdt + 1, *id, *number, *counter, 0, 0]))?;
                 }
             }
         }
@@ -304,19 +304,9 @@ impl<'a> DatabaseSamples<'a> {
                 let used = used + *filled / 1024;
                 let inodes = 14_465_625 + ost * 1_713 + *filled / 900_000_000;
                 let free = (size - used, 88_668_544 - inodes);
-                let [number, id, read, written] = ints([number + 1, id, read, written]);
-                let [free, used, free_inodes, inodes] = ints([free.0, used, free.1, inodes]);
-                into.row(&[
-                    number,
-                    id,
-                    read,
-                    written,
-                    Value::Null,
-                    free,
-                    used,
-                    free_inodes,
-                    inodes,
-                ])?;
+                let moved = ints([number + 1, id, read, written]).into_iter();
+                let room = ints([free.0, used, free.1, inodes]);
+                into.row(moved.chain([Value::Null]).chain(room))?;
             }
         }
         Ok(())

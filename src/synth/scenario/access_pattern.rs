@@ -124,10 +124,9 @@ impl AccessPattern {
         let mut next_ost = random.int(0, 10_000);
         let files = (0..files).map(|file| {
             let next = next_osts(&mut next_ost, self.stripes, left_out);
-            let osts = if self.osts.is_empty() {
-                next
-            } else {
-                self.osts.clone()
+            let osts = match self.osts.is_empty() {
+                true => next,
+                false => self.osts.clone(),
             };
             let rank = match self.who {
                 Who::All => -1,

@@ -6,7 +6,6 @@ use super::job::Job;
 use crate::math::intervals::union_length;
 use crate::synth::merge::merge;
 use crate::synth::system::{SCRATCH_OSTS, other_ost};
-use crate::synth::workload::app::App;
 use crate::synth::workload::shape::private;
 use crate::synth::workload::{Access, Transfer, Workload, some_ranks};
 use serde_json::{Value, json};
@@ -40,11 +39,6 @@ pub(crate) fn doc(cause: Cause) -> (&'static str, &'static str, &'static str) {
             "storm_les",
         ),
     }
-}
-
-/// The program that has it.
-pub(crate) fn app(cause: Cause) -> &'static App {
-    App::named(doc(cause).2)
 }
 
 /// Processes of job `index`.

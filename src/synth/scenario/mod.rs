@@ -67,13 +67,8 @@ fn usual(month: &Month, job: &Job, number: u64) -> (Workload, Random) {
     workload.realistic = month.realistic;
     workload.alike = month.realistic && ordinary && random.chance(realistic::ALIKE);
     if job.scenario == Some(Scenario::CustomStriping) {
-        workload.stripe = *random.pick(&[
-            (4 << 20, 64),
-            (16 << 20, 24),
-            (1 << 20, 248),
-            (32 << 20, 96),
-            (8 << 20, 8),
-        ]);
+        let (mebibytes, count) = *random.pick(&[(4, 64), (16, 24), (1, 248), (32, 96), (8, 8)]);
+        workload.stripe = (mebibytes << 20, count);
         workload.progressive = random.chance(0.4);
     }
     // Collective buffering has requests of one size, too many to trace.

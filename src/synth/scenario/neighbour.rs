@@ -24,10 +24,10 @@ const ROOM: i64 = 900;
 
 /// Jobs of all pairs: they need samples to be seen in, and a month that is worth it.
 pub(crate) fn count(month: &Month) -> u64 {
-    if month.jobs < 100 {
-        return 0;
+    match month.jobs {
+        ..100 => 0,
+        jobs => 2 * (3 + jobs / 20_000).min((month.lmt_seconds / ROOM) as u64),
     }
-    2 * (3 + month.jobs / 20_000).min((month.lmt_seconds / ROOM) as u64)
 }
 
 /// The first of the OSTs that the pair of neighbour `number` shares: nothing else is planted on them.

@@ -5,7 +5,7 @@ use super::fault;
 use super::job::{Job, Release, Scenario, USERS, block_id};
 use crate::math::random::{Random, mix};
 use crate::synth::month::{Kind, Month};
-use crate::synth::workload::app::{APPS, BLOCK, Class, OTHERS, other_name};
+use crate::synth::workload::app::{APPS, App, BLOCK, Class, OTHERS, other_name};
 
 /// The jobs that are special, and where.
 pub(crate) struct Plan {
@@ -52,7 +52,7 @@ impl Plan {
         let apps = APPS.iter().map(|app| (app, app.count()));
         let (mut app, mut place) = dealt(apps, slot);
         match scenario {
-            Some(Scenario::Fault(cause)) => (app, place) = (fault::app(cause), 0),
+            Some(Scenario::Fault(cause)) => (app, place) = (App::named(fault::doc(cause).2), 0),
             // The first jobs of the first program are collective and of medium size.
             Some(Scenario::CustomStriping) => (app, place) = (&APPS[0], slot % 14),
             _ => {}

@@ -129,33 +129,31 @@ pub(crate) struct FileLayout {
 }
 
 impl Workload {
-    pub(crate) fn new(job: &Job, seed: u64, random: Random) -> Self {
-        let mut workload = Self {
-            pattern: random.clone(),
+    pub(crate) fn new(job: &Job, seed: u64, mut random: Random) -> Self {
+        let pattern = random.clone();
+        let small = match random.chance(0.3) {
+            true => random.float(0.0, 0.4),
+            false => 0.0,
+        };
+        Self {
+            pattern,
             realistic: false,
             alike: false,
+            clock: random.float(0.05, 2.0),
+            next_ost: random.int(0, 10_000),
             random,
             system: System::new(seed),
             nprocs: job.nprocs,
             consecutive: job.consecutive,
             request: job.request.max(64),
-            small: 0.0,
+            small,
             stripe: DEFAULT_STRIPE,
             progressive: false,
             slow: true,
             traced: None,
-            clock: 0.0,
             uses: vec![],
             layouts: HashMap::new(),
-            next_ost: 0,
-        };
-        let random = &mut workload.random;
-        if random.chance(0.3) {
-            workload.small = random.float(0.0, 0.4);
         }
-        workload.clock = random.float(0.05, 2.0);
-        workload.next_ost = random.int(0, 10_000);
-        workload
     }
 
     /// Lets time pass without I/O.

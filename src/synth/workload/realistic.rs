@@ -85,10 +85,8 @@ pub(crate) fn mounts(job_id: i64, random: &mut Random) -> Vec<Mount> {
     let mut mounts: Vec<Mount> = mount_list(MOUNTS).filter(|_| random.chance(0.93)).collect();
     let image = random.bits();
     mounts.push(mount("squashfs", &format!("/var/lib/images/{image:016x}")));
-    mounts.push(mount(
-        "tmpfs",
-        &format!("/var/spool/slurmd/job{job_id}/shm"),
-    ));
+    let memory = format!("/var/spool/slurmd/job{job_id}/shm");
+    mounts.push(mount("tmpfs", &memory));
     mounts
 }
 
