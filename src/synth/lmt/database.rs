@@ -1,9 +1,9 @@
-//! A database as a file: SQLite, or what mysqldump writes. Rows come as SQL in both.
+//! A database as a file: SQLite, or what mysqldump writes.
 
 use super::schema::Table;
 use chrono::DateTime;
-use rusqlite::Connection;
 use rusqlite::types::Value;
+use rusqlite::{Connection, params_from_iter};
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{BufWriter, Error, Result, Write};
@@ -12,22 +12,22 @@ use std::path::Path;
 /// A database that is written table by table.
 pub(crate) struct Database {
     form: Form,
-    /// What begins the statements of the current table, and what stands behind them.
-    begin: String,
+    /// The statement that inserts into the current table, or what begins it, and what stands behind the table's last.
+    insert: String,
     after: String,
-    /// The statement so far.
-    statement: String,
 }
 
 pub(crate) enum Form {
     /// Discards rows: generating them advances the counters to the start of the next database.
     Nowhere,
-    /// A SQLite copy of the database. Its columns have no types.
-    Sqlite(Connection),
-    /// A dump, as mysqldump writes it, and when it says that it was made.
-    Dump(BufWriter<File>, i64),
+    /// A SQLite copy of the database, whose columns have no types, and values of rows that are not inserted yet.
+    Sqlite(Connection, Vec<Value>),
+    /// A dump, as mysqldump writes it, when it says that it was made, and the statement so far.
+    Dump(BufWriter<File>, i64, String),
 }
 
+/// Values for which an insertion is prepared.
+const VALUES: usize = 10_000;
 /// Bytes after which mysqldump begins another statement.
 const STATEMENT: usize = 1_000_000;
 
@@ -51,33 +51,24 @@ impl Form {
             connection.execute_batch("BEGIN")?;
             Ok(connection)
         };
-        open().map(Self::Sqlite).map_err(Error::other)
+        let connection = open().map_err(Error::other)?;
+        Ok(Self::Sqlite(connection, vec![]))
     }
 
     pub(crate) fn dump(path: &Path, lmt: &str, made: i64) -> Result<Self> {
         let mut out = BufWriter::with_capacity(1 << 16, File::create(path)?);
         let head = include_str!("mysqldump/head.sql").replace("{lmt}", lmt);
         out.write_all(head.as_bytes())?;
-        Ok(Self::Dump(out, made))
-    }
-
-    fn put(&mut self, text: &str) -> Result<()> {
-        match self {
-            Self::Nowhere => Ok(()),
-            Self::Sqlite(connection) => connection.execute_batch(text).map_err(Error::other),
-            Self::Dump(out, _) => out.write_all(text.as_bytes()),
-        }
+        Ok(Self::Dump(out, made, String::new()))
     }
 }
 
 impl Database {
     pub(crate) fn new(form: Form) -> Self {
-        let [begin, after, statement] = [const { String::new() }; 3];
         Self {
             form,
-            begin,
-            after,
-            statement,
+            insert: String::new(),
+            after: String::new(),
         }
     }
 
@@ -85,68 +76,89 @@ impl Database {
     pub(crate) fn table(&mut self, name: &str) -> Result<()> {
         self.end_table()?;
         let table = Table::named(name);
-        let create = match self.form {
-            // SQLite wants a key where the original has none.
-            Form::Sqlite(_) => {
+        match &mut self.form {
+            Form::Nowhere => Ok(()),
+            Form::Sqlite(connection, _) => {
+                let places = vec!["?"; table.columns.len()].join(", ");
+                self.insert = format!("INSERT INTO {name} VALUES ({places})");
                 let columns = table.columns.join(", ");
+                // SQLite wants a key where the original has none.
                 let key = table.key.unwrap_or_else(|| table.columns[..3].join(", "));
-                format!("CREATE TABLE {name} ({columns}, PRIMARY KEY({key}))")
+                let create = format!("CREATE TABLE {name} ({columns}, PRIMARY KEY({key}))");
+                connection.execute_batch(&create).map_err(Error::other)
             }
-            _ => {
+            Form::Dump(out, ..) => {
+                self.insert = format!("INSERT INTO `{name}` VALUES\n(");
                 let text = include_str!("mysqldump/table.sql").replace("{name}", name);
                 let text = text.replace("{create}", table.create);
                 let (before, after) = text.split_once("{rows}").unwrap_or_default();
                 self.after = after.to_string();
-                before.to_string()
+                out.write_all(before.as_bytes())
             }
-        };
-        self.begin = format!("INSERT INTO `{name}` VALUES\n(");
-        self.form.put(&create)
+        }
     }
 
     /// Adds a row to the table.
     pub(crate) fn row(&mut self, cells: impl IntoIterator<Item = Value>) -> Result<()> {
-        if let Form::Nowhere = self.form {
-            return Ok(());
-        }
-        let statement = &mut self.statement;
-        *statement += match statement.is_empty() {
-            true => &self.begin,
-            false => ",\n(",
-        };
-        for (at, cell) in cells.into_iter().enumerate() {
-            *statement += if at > 0 { "," } else { "" };
-            let _ = match (&cell, &self.form) {
-                (Value::Integer(value), _) => write!(statement, "{value}"),
-                // Without a point it would be an integer.
-                (Value::Real(value), Form::Sqlite(_)) => write!(statement, "{value:?}"),
-                (Value::Real(value), _) => write!(statement, "{value}"),
-                (Value::Text(value), _) => {
-                    let quoted = value.replace('\\', "\\\\").replace('\'', "\\'");
-                    write!(statement, "'{quoted}'")
+        let is_full = match &mut self.form {
+            Form::Nowhere => false,
+            Form::Sqlite(_, values) => {
+                values.extend(cells);
+                values.len() >= VALUES
+            }
+            Form::Dump(.., statement) => {
+                *statement += match statement.is_empty() {
+                    true => &self.insert,
+                    false => ",\n(",
+                };
+                for (at, cell) in cells.into_iter().enumerate() {
+                    *statement += if at > 0 { "," } else { "" };
+                    let _ = match cell {
+                        Value::Integer(value) => write!(statement, "{value}"),
+                        Value::Real(value) => write!(statement, "{value}"),
+                        Value::Text(value) => {
+                            let quoted = value.replace('\\', "\\\\").replace('\'', "\\'");
+                            write!(statement, "'{quoted}'")
+                        }
+                        _ => write!(statement, "NULL"),
+                    };
                 }
-                _ => write!(statement, "NULL"),
-            };
-        }
-        statement.push(')');
-        match statement.len() > STATEMENT {
-            true => self.end_statement(),
-            false => Ok(()),
-        }
+                statement.push(')');
+                statement.len() > STATEMENT
+            }
+        };
+        if is_full { self.flush() } else { Ok(()) }
     }
 
-    fn end_statement(&mut self) -> Result<()> {
-        if !self.statement.is_empty() {
-            self.statement.push_str(";\n");
-            self.form.put(&self.statement)?;
-            self.statement.clear();
+    /// Writes the rows that are kept.
+    fn flush(&mut self) -> Result<()> {
+        match &mut self.form {
+            Form::Sqlite(connection, values) if !values.is_empty() => {
+                let insert = || -> rusqlite::Result<()> {
+                    let mut insert = connection.prepare(&self.insert)?;
+                    for row in values.chunks(insert.parameter_count()) {
+                        insert.execute(params_from_iter(row))?;
+                    }
+                    Ok(())
+                };
+                insert().map_err(Error::other)?;
+                values.clear();
+            }
+            Form::Dump(out, _, statement) if !statement.is_empty() => {
+                writeln!(out, "{statement};")?;
+                statement.clear();
+            }
+            _ => {}
         }
         Ok(())
     }
 
     fn end_table(&mut self) -> Result<()> {
-        self.end_statement()?;
-        self.form.put(&std::mem::take(&mut self.after))
+        self.flush()?;
+        match &mut self.form {
+            Form::Dump(out, ..) => out.write_all(std::mem::take(&mut self.after).as_bytes()),
+            _ => Ok(()),
+        }
     }
 
     /// Flushes and closes the file.
@@ -154,11 +166,11 @@ impl Database {
         self.end_table()?;
         match self.form {
             Form::Nowhere => Ok(()),
-            Form::Sqlite(connection) => {
+            Form::Sqlite(connection, _) => {
                 connection.execute_batch("COMMIT").map_err(Error::other)?;
                 connection.close().map_err(|(_, e)| Error::other(e))
             }
-            Form::Dump(mut out, made) => {
+            Form::Dump(mut out, made, _) => {
                 let made = DateTime::from_timestamp(made, 0).unwrap_or_default();
                 let made = made.format("%Y-%m-%d %k:%M:%S").to_string();
                 let tail = include_str!("mysqldump/tail.sql").replace("{made}", &made);
