@@ -412,7 +412,7 @@ fn on_threads<T: Send>(
     Ok(results.into_iter().flatten().collect())
 }
 
-/// What truth.json says of a job, when its logs ran, their loads on the servers, and the files: the logs and the copy of one.
+/// What truth.json says of a job, when its logs ran, their loads, and the files: the logs and the copy of one.
 fn make_job(plan: &Plan, index: u64, encoder: &mut Encoder) -> (Facts, Windows, Vec<Load>, Files) {
     let (month, job) = (&plan.month, scenario::job(plan, index));
     let logs = darshan::logs(plan, &job);

@@ -236,9 +236,9 @@ pub(crate) fn pnetcdf_var(file: &FileUse, part: &Part) -> Record {
     record
 }
 
-/// Sets the fastest and the slowest process of a shared record, their bytes and times, and the variances, for a sum of `time`
-/// seconds and `bytes` of all processes; no process exceeds the window. The seconds of the slowest one may be given. `at` is the
-/// counter of the fastest one; the times have the same places in POSIX and MPI-IO.
+/// Sets the fastest and the slowest process of a shared record, their bytes and times, and the variances, for a sum of
+/// `time` seconds and `bytes` of all processes; no process exceeds the window. The seconds of the slowest one may be
+/// given. `at` is the counter of the fastest one; the times have the same places in POSIX and MPI-IO.
 fn set_ranks(
     record: &mut Record,
     at: usize,
@@ -293,8 +293,8 @@ fn part_record(file: &FileUse, part: &Part, ints: &[&str], floats: &[&str]) -> R
     }
 }
 
-/// Times of a library on MPI-IO: just outside those of MPI-IO. The counters are start and end of opening, behind each of which
-/// lies that of closing.
+/// Times of a library on MPI-IO: just outside those of MPI-IO. The counters are start and end of opening, behind each
+/// of which lies that of closing.
 fn library_times(file: &FileUse, floats: &mut [f64], [start, end]: [usize; 2]) {
     floats[start] = file.opened - 2e-4;
     floats[end] = file.opened + file.meta / file.procs as f64;
@@ -340,8 +340,8 @@ fn count_sizes(ints: &mut [i64], first: usize, sizes: &[(i64, i64)]) {
     }
 }
 
-/// Sets the four commonest sizes, and how often each was: the most frequent first, the larger first among equals. The counters are
-/// those of the first; `by` counters later lies the next size.
+/// Sets the four commonest sizes, and how often each was: the most frequent first, the larger first among equals. The
+/// counters are those of the first; `by` counters later lies the next size.
 fn set_common(ints: &mut [i64], [size_at, count_at]: [usize; 2], by: usize, sizes: &[(i64, i64)]) {
     let mut sizes = sizes.to_vec();
     sizes.sort_by_key(|(size, count)| (-count, -size));

@@ -128,8 +128,8 @@ impl Sampled {
     }
 }
 
-/// Name of a database: that of LMT's database with the day, and the hour where it is less than a day. The forms take turns; the
-/// second file system begins with the other one.
+/// Name of a database: that of LMT's database with the day, and the hour where it is less than a day. The forms take
+/// turns; the second file system begins with the other one.
 fn name(span: &Span, fs: usize, (first, _): (i64, i64), number: usize) -> String {
     let format = match span.seconds() {
         DAY.. => "%Y-%m-%d",

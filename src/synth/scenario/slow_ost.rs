@@ -30,7 +30,7 @@ impl Role {
             .unwrap_or(&Self::Ordinary)
     }
 
-    /// The program that has it - any, if it is ordinary -, and how many times as long its files take, wherever they lie.
+    /// The program that has it, any if it is ordinary, and how many times as long its files take wherever they lie.
     fn program(self) -> (Option<&'static str>, f64) {
         match self {
             Self::Ordinary => (None, 1.0),

@@ -131,8 +131,8 @@ fn is_het(plan: &Plan, job: &Job) -> bool {
         && mix(plan.month.seed ^ mix(job.index ^ 0x4e7)).is_multiple_of(16)
 }
 
-/// What happens to jobs: shares of those with logs, and of those without, which fail more often: that is why they left none. A job
-/// that was put back into the queue or suspended completes later.
+/// What happens to jobs: shares of those with logs, and of those without, which fail more often: that is why they left
+/// none. A job that was put back into the queue or suspended completes later.
 const FATES: [(State, f64, f64); 7] = [
     (State::NodeFail, 0.005, 0.012),
     (State::OutOfMemory, 0.008, 0.04),
@@ -268,8 +268,8 @@ fn finish(record: &mut Record, fate: State, program: &str, random: &mut Random) 
         1 => Limit::Partition,
         _ => Limit::Minutes(minutes.max(30)),
     };
-    // What goes wrong goes wrong in one more run of the program, which leaves no log: when it is over, and how it and the batch
-    // step end.
+    // What goes wrong goes wrong in one more run of the program, which leaves no log: when it is over, and how it and
+    // the batch step end.
     (record.state, record.exit) = (fate, (0, 0));
     let killed = (State::Cancelled(None), Some((0, 15)));
     let (mut over, (state, exit)) = match fate {

@@ -109,7 +109,7 @@ fn step(record: &Record, step: &Step, now: i64) -> Value {
         StepId::Number(_) => "Cyclic",
         _ => "Unknown",
     };
-    let billing = step.id == StepId::Extern;
+    let (names, billing) = (nodes.iter().map(name), step.id == StepId::Extern);
     let mut made = STEP.clone();
     let values = json!({
         "time": {
@@ -117,9 +117,7 @@ fn step(record: &Record, step: &Step, now: i64) -> Value {
             "suspended": step.suspended,
         },
         "exit_code": exit(step.exit.unwrap_or((0, 0)), step.state),
-        "nodes": {
-            "count": step.nodes, "range": record.node_list(step.nodes), "list": nodes.iter().map(name).collect::<Vec<_>>(),
-        },
+        "nodes": {"count": step.nodes, "range": record.node_list(step.nodes), "list": names.collect::<Vec<_>>()},
         "tasks": {"count": step.tasks},
         "state": [step.state.name()],
         "step": {"id": format!("{}.{}", record.id, step.id.text()), "name": step.name},

@@ -106,10 +106,8 @@ impl Accounting {
 
     /// The loads of the jobs without logs on the servers.
     pub(crate) fn loads(&self, span: &Span) -> Vec<Load> {
-        let alone = self
-            .entries
-            .iter()
-            .filter(|entry| matches!(entry, Entry::Alone(_)));
+        let is_alone = |entry: &&Entry| matches!(entry, Entry::Alone(_));
+        let alone = self.entries.iter().filter(is_alone);
         let mut loads = vec![];
         for record in alone.flat_map(|entry| self.records(*entry)) {
             if let Some(start) = record.start {

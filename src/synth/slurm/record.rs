@@ -206,8 +206,8 @@ impl Record {
         }
     }
 
-    /// Trackable resources of so many of its nodes, in the order of sacct, with the numbers that Slurm gives them; billing for the
-    /// job and its extern step only.
+    /// Trackable resources of so many of its nodes, in the order of sacct, with the numbers that Slurm gives them;
+    /// billing for the job and its extern step only.
     pub(crate) fn tres(&self, nodes: i64, billing: bool) -> Vec<(&'static str, i64, i64)> {
         let (cpus, memory) = (nodes * self.cpus_per_node, nodes * self.memory);
         let all = [
