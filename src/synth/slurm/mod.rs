@@ -222,9 +222,10 @@ impl Accounting {
 /// The tasks of the arrays of a month, by job: jobs of one user and program that start within some days of one another.
 fn arrays(plan: &Plan, windows: &[Windows]) -> HashMap<u64, Task> {
     // Number, start and id of each job.
-    let mut open: HashMap<(i64, String), Vec<(u64, i64, i64)>> = HashMap::new();
+    type Jobs = Vec<(u64, i64, i64)>;
+    let mut open: HashMap<(i64, String), Jobs> = HashMap::new();
     let mut tasks = HashMap::new();
-    let mut close = |jobs: Vec<(u64, i64, i64)>| {
+    let mut close = |jobs: Jobs| {
         let [(first, begin, _), .., (last, _, array)] = jobs[..] else {
             return;
         };
