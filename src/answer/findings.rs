@@ -11,7 +11,7 @@ use crate::text::amount::share;
 use serde_json::Value;
 
 /// Seconds. A job whose slowest process spends less is not worth a cause, and files that cost less are not worth a line.
-const MIN_TIME: f64 = 1.0;
+pub(super) const MIN_TIME: f64 = 1.0;
 
 /// A finding is a note if it touches a smaller part of the I/O time, and costs a smaller part of that of the slowest process. The second counts what
 /// one process does alone, which is little of the time of all.

@@ -5,6 +5,7 @@ use super::job::{CriticalFile, DIRECTIONS, File, Flow, InMpiio, Job, Log, Others
 use super::layers;
 use super::others::{self, Relevance};
 use crate::answer::answer::SHOWN;
+use crate::answer::findings::MIN_TIME;
 use crate::answer::rows::rows;
 use crate::engine::Engine;
 use crate::engine::rules::sentence::JsonRow;
@@ -218,12 +219,15 @@ async fn gather(
         logs: vec![],
     };
     let of_row = |row: &JsonRow| row["log_id"].as_i64().is_some_and(of);
-    let causes = format!("SELECT * FROM root_causes(job => {job}, both => false)");
-    found.causes = rows(engine, &causes).await?;
-    found.causes.retain(of_row);
-    let habits = format!("SELECT * FROM advice(job => {job})");
-    found.habits = rows(engine, &habits).await?;
-    found.habits.retain(of_row);
+    // Of a job of less no cause is named, and to plan these two takes most of the time that a page takes.
+    if found.at_most(None) >= MIN_TIME {
+        let causes = format!("SELECT * FROM root_causes(job => {job}, both => false)");
+        found.causes = rows(engine, &causes).await?;
+        found.causes.retain(of_row);
+        let habits = format!("SELECT * FROM advice(job => {job})");
+        found.habits = rows(engine, &habits).await?;
+        found.habits.retain(of_row);
+    }
     if found.sum(|totals| totals.layouts) > 0 {
         // A page is of all logs of a job, or of one of them; seldom of some, where a job id came again.
         let log = match logs.as_slice() {
