@@ -34,11 +34,11 @@
 //! for [`synth`], which makes a month of logs from a seed. [`source::slurm`] and [`source::lmt`] read dumps, whose rows
 //! belong to many jobs or to none, and which overlap: a merger makes one row of several, and intervals of samples.
 //! The way of a line of LMT's dump: `lmt::mysqldump`, `lmt::samples`, `lake::ingest::external_sort` (sorted runs of a file system
-//! and day), `convert_days`, `merge` with `lmt::counter_intervals`, a data file of `lmt_ost`.
+//! and day), `write_days`, `merge` with `lmt::counter_intervals`, a data file of `lmt_ost`.
 //!
 //! [`lake`]: the only place that knows the paths of a lake and writes its Parquet files. Rows are cut into ranges of job ids, a range's files lie on one
 //! storage target, and every change is a new version, published in one step. Rows of dumps are sorted in temporary files
-//! (`external_sort`) and merged into the ranges, or the days, that they belong to (`merge`, `convert_days`).
+//! (`external_sort`) and merged into the ranges, or the days, that they belong to (`merge`, `write_days`).
 //!
 //! `engine`: the only place that makes a DataFusion session. A table provider that knows the ranges, so that joins and
 //! groupings by job need no exchange of rows; the SQL functions, one file each; the views; the named queries of `queries/*/*.sql`;

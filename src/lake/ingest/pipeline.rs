@@ -2,14 +2,14 @@
 
 use super::candidate::memory_of;
 use super::change_set::{ChangeSet, Hashes, KnownInputs};
-use super::convert_days::convert_days;
-use super::convert_range::Worker;
 use super::discover::{Listing, list, peek};
 use super::external_sort::{ExternalSort, SortedRun};
 use super::lister::{Disk, is_address, name};
 use super::options::{IngestOptions, InputPath, Progress, Silent};
 use super::plan::{IngestPlan, plan};
 use super::task::Task;
+use super::write_days::convert_days;
+use super::write_range::Worker;
 use crate::error::{Error, Result};
 use crate::lake::Lake;
 use crate::lake::file::descriptors::Threads;

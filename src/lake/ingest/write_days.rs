@@ -1,11 +1,11 @@
 //! One file system's table that is cut by day: what the lake holds of some days and what dumps bring, day by day in order, because
 //! the first interval of a day begins with the last sample of the day before.
 
-use super::convert_range::{contradictions, row_merger};
 use super::external_sort::SortedRun;
 use super::merge::{merge, prime};
 use super::options::IngestOptions;
 use super::task::DaysTask;
+use super::write_range::{contradictions, row_merger};
 use crate::error::{Error, Result};
 use crate::lake::file::data_sink::Syncing;
 use crate::lake::file::target::FileDestination;
@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// Converts the days of one table and file system.
 ///
 /// # Errors
-/// As [`super::convert_range::Worker::convert_range`].
+/// As [`super::write_range::Worker::convert_range`].
 pub(in crate::lake) fn convert_days(
     task: &DaysTask,
     options: &IngestOptions<'_>,
