@@ -108,11 +108,6 @@ pub(super) fn io_time(job: &Job) -> Block {
             Cell::share(window.and_then(|window| part(window, job.clock_time()))),
         ]);
     }
-    if let (Some(window), [_]) = (window("write"), job.logs.as_slice())
-        && job.slowest.write > 1.01 * window
-    {
-        table.notes.push("the slowest process writes for longer than files are in use: an fsync behind the last write counts as writing".into());
-    }
     let processes = match job.logs.as_slice() {
         [log] => count(log.nprocs.unwrap_or(0).max(0) as u64),
         _ => "processes".into(),
@@ -131,6 +126,11 @@ pub(super) fn io_time(job: &Job) -> Block {
                 false => "",
             }
         ));
+    }
+    if let (Some(window), [_]) = (window("write"), job.logs.as_slice())
+        && job.slowest.write > 1.01 * window
+    {
+        table.notes.push("the slowest process writes for longer than files are in use: an fsync behind the last write counts as writing".into());
     }
     if let Some(mpiio) = &job.in_mpiio {
         let of_all = part(mpiio.time, job.process_seconds());
