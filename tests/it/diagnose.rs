@@ -79,6 +79,9 @@ fn the_bad_ost_is_the_cause_and_streams_are_never_named() {
             .contains("in 85 files of 1 job in the 15 days"),
         "{bad}"
     );
+    // By pydarshan 777.9 s of the slowest process in 727.2 s of windows; of sample 85.5 s in 111 s.
+    let fsync = "an fsync behind the last write";
+    assert!(bad.contains(fsync) && !page("sample", &[]).contains(fsync));
     let good = page("sample-goodost", &[]);
     assert!(
         good.ends_with("Likely causes\n  nothing stands out: no rule holds\n"),
