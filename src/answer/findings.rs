@@ -207,11 +207,11 @@ fn of_files(known: &JobEvidence<'_>, rows: &[&JsonRow]) -> Option<Finding> {
     // Nobody saves more than all processes spent there: files may only have been open.
     let spent = rows.iter().filter_map(|row| number(row, "io_hours"));
     let spent = spent.map(|hours| 3600.0 * hours).reduce(|a, b| a + b);
-    let at_most = (known.at_most)(direction).min(spent.unwrap_or(f64::INFINITY));
-    let cost = cost.map(|cost| cost.min(at_most));
+    let cost = cost.map(|cost| cost.min(spent.unwrap_or(f64::INFINITY)));
     if cost.is_some_and(|cost| cost < MIN_TIME) {
         return None;
     }
+    let cost = cost.map(|cost| cost.min((known.at_most)(direction)));
     let (by_windows, by_busy_times) = (row.get("share"), row.get("share_busy"));
     let mut facts = row.clone();
     facts.insert("logs".into(), rows.len().into());

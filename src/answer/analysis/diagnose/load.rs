@@ -219,8 +219,9 @@ async fn gather(
         logs: vec![],
     };
     let of_row = |row: &JsonRow| row["log_id"].as_i64().is_some_and(of);
-    // Of a job of less no cause is named, and to plan these two takes most of the time that a page takes.
-    if found.at_most(None) >= MIN_TIME {
+    // Of a job of less no cause is named, and to plan these two takes most of the time that a page takes. Processes may have come one after another, each
+    // with less.
+    if found.at_most(None).max(found.io_time()) >= MIN_TIME {
         let causes = format!("SELECT * FROM root_causes(job => {job}, both => false)");
         found.causes = rows(engine, &causes).await?;
         found.causes.retain(of_row);
