@@ -121,7 +121,7 @@ struct Info {
 /// Verify all files of a lake and report problems; exit code 1 if there are any
 #[derive(clap::Args)]
 #[command(after_help = "\
-LakeCommand is wrong with the newest version, or could not be read, goes to stdout and gives exit code 1. An older version that can be neither read nor restored is \
+What is wrong with the newest version, or could not be read, goes to stdout and gives exit code 1. An older version that can be neither read nor restored is \
 noted on stderr: the newest needs nothing of it, as after `iolode lake restore`, and `iolode lake vacuum` removes it.
 
 Example:

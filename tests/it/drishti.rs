@@ -51,8 +51,9 @@ fn each_real_log_has_the_triggers_that_the_tool_gives_it() {
 }
 
 /// Section 4 of its rules with their defaults, and the number that decides of each. It knows no Slurm and no layouts, so that it leaves out M09
-/// and M10. It has no I rules: those are ours. Of shared records it takes the time of the mean process, we that of the slowest. Small and misaligned requests it counts over all files, and waiting in collective files by POSIX; ours go
-/// file by file, and by MPI-IO, and are compared with an oracle of their own.
+/// and M10. It has no I rules: those are ours. Small and misaligned requests it counts over all files, and waiting in collective files by POSIX; ours
+/// go file by file, and by MPI-IO. Of shared records it takes the time of the mean process, ours that of the slowest. Where they differ ours are
+/// compared with an oracle of their own.
 fn each_real_log_has_the_habits_that_an_independent_computation_finds() {
     let reference = reference();
     let expected = reference["corrected"]["values"].as_object().unwrap();

@@ -111,8 +111,8 @@ struct LogRule {
     rate: Arc<dyn PhysicalExpr>,
 }
 
-/// Time of the slowest process: its part of shared records, or the mean process's where these do not tell it, and what the slowest has in records of its own.
-/// The slowest process of each shared record may be another one, so that it is an upper bound.
+/// Time of the slowest process, s: its part of shared records, or the mean process's where these do not tell it, and what the slowest has in records
+/// of its own. The slowest process of each shared record may be another one, so that it is an upper bound.
 const TIME: &str =
     "(greatest(coalesce(\"slow\", 0), coalesce(\"all\", 0) / nprocs) + coalesce(\"one\", 0))";
 

@@ -44,7 +44,7 @@ pub(super) async fn gather(
         return Ok(None);
     };
     #[derive(Deserialize)]
-    struct JsonRow {
+    struct Factor {
         name: String,
         value: Option<f64>,
         app_others: i64,
@@ -72,7 +72,7 @@ pub(super) async fn gather(
         known.log_id,
         numbers.join(", ")
     );
-    let found: Vec<JsonRow> = rows(engine, &sql).await?;
+    let found: Vec<Factor> = rows(engine, &sql).await?;
     let compared = COMPARED.into_iter().filter_map(|name| {
         let row = found.iter().find(|row| row.name == name)?;
         Some(Compared {

@@ -495,7 +495,8 @@ fn stamp<S: serde::Serializer>(
     text.serialize(to)
 }
 
-/// Ids as text: they exceed the whole numbers that JSON's readers keep. And lists of met rules without those that are not.
+/// Writes ids as text, for they exceed 2^53, up to which readers of JSON keep whole numbers; and leaves NULL, of rules that do not hold, out of lists of
+/// causes.
 fn exact(value: &mut Value) {
     match value {
         Value::Array(values) => values.iter_mut().for_each(exact),

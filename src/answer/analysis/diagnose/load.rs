@@ -482,7 +482,7 @@ async fn flows(
     logs: &[Log],
 ) -> Result<BTreeMap<(&'static str, &'static str), Flow>> {
     #[derive(Deserialize)]
-    struct JsonRow {
+    struct InUse {
         direction: String,
         kind: String,
         files: i64,
@@ -526,7 +526,7 @@ async fn flows(
         sides.join(" UNION ALL ")
     );
     let mut flows = BTreeMap::new();
-    for row in rows::<JsonRow>(engine, &sql).await? {
+    for row in rows::<InUse>(engine, &sql).await? {
         let direction = DIRECTIONS.into_iter().find(|d| **d == row.direction);
         let kind = ["window", "busy"].into_iter().find(|k| **k == row.kind);
         let (Some(direction), Some(kind)) = (direction, kind) else {
