@@ -31,6 +31,7 @@ mod ingest;
 mod maintenance;
 #[cfg(test)]
 mod tests;
+mod threads;
 mod version;
 
 use self::version::manifest::VERSION_HINT;

@@ -3,6 +3,7 @@
 use super::descriptors::{FdPermit, try_acquire};
 use super::target::FileDestination;
 use crate::error::{Error, Result};
+use crate::lake::threads::on_threads;
 use crate::lake::version::calls::Call;
 use crate::lake::version::list_file::DataFile;
 use crate::lake::version::store::{Store, sync_directory};
@@ -229,11 +230,17 @@ impl Syncing {
             let open: Vec<Option<FdPermit>> = batch.iter().map(|_| try_acquire()).collect();
             let width = open.iter().flatten().count().max(1);
             for directories in batch.chunks(width) {
-                side_by_side(directories, |directory| {
-                    let sync = || sync_directory(directory);
-                    let synced = self.store.call(Call::Sync, directory, sync);
-                    synced.map_err(|e| Error::io(directory, "cannot sync", e))
-                })?;
+                let (_, failure) = on_threads(
+                    width,
+                    directories.iter().collect(),
+                    || Ok(()),
+                    |_, directory: &PathBuf| {
+                        let sync = || sync_directory(directory);
+                        let synced = self.store.call(Call::Sync, directory, sync);
+                        synced.map_err(|e| Error::io(directory, "cannot sync", e))
+                    },
+                );
+                failure.map_or(Ok(()), Err)?;
             }
         }
         Ok(())
@@ -241,29 +248,17 @@ impl Syncing {
 
     fn sync_files(&mut self) -> Result<()> {
         let files = std::mem::take(&mut self.files);
-        side_by_side(&files, |(file, path, _)| {
-            sync_file(&self.store, file, path).map_err(|e| Error::io(path, "cannot write", e))
-        })
+        let (_, failure) = on_threads(
+            files.len(),
+            files,
+            || Ok(()),
+            |_, (file, path, _)| {
+                sync_file(&self.store, &file, &path)
+                    .map_err(|e| Error::io(&path, "cannot write", e))
+            },
+        );
+        failure.map_or(Ok(()), Err)
     }
-}
-
-/// Does something with each of a few items, each on a thread of its own.
-fn side_by_side<T: Sync>(items: &[T], each: impl Fn(&T) -> Result<()> + Sync) -> Result<()> {
-    let each = &each;
-    std::thread::scope(|scope| {
-        let waiting: Vec<_> = items
-            .iter()
-            .map(|item| {
-                let thread = std::thread::Builder::new().spawn_scoped(scope, move || each(item));
-                // Where no more threads are to be had.
-                thread.map_err(|_| each(item))
-            })
-            .collect();
-        waiting.into_iter().try_for_each(|done| match done {
-            Ok(thread) => thread.join().unwrap_or(Err(Error::Interrupted)),
-            Err(done) => done,
-        })
-    })
 }
 
 #[cfg(test)]

@@ -7,14 +7,14 @@ use super::options::{IngestOptions, InputPath, Progress};
 use super::read_ahead::Scope;
 use super::walk::{File, Found, walk};
 use crate::error::{Error, Result};
+use crate::lake::threads::on_threads;
 use crate::lake::version::list_file::{InputRow, InputStatus};
 use crate::lake::version::snapshot::Snapshot;
 use crate::source::compression::Packing;
 use crate::source::{Input, InputProvider, Peek, Period, Source};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 /// What lies below the paths of an ingest, as far as something is to be done about it.
 #[derive(Default)]
@@ -346,33 +346,24 @@ pub(in crate::lake) fn peek(
     options: &IngestOptions<'_>,
     progress: &dyn Progress,
 ) -> Result<Vec<Peeked>> {
-    let peeked: Vec<Option<Peeked>> = candidates.iter().map(|_| None).collect();
-    let (next, peeked) = (AtomicUsize::new(0), Mutex::new(peeked));
-    std::thread::scope(|scope| {
-        for _ in 0..options.threads.max(1) {
-            scope.spawn(|| {
-                let mut head = vec![];
-                loop {
-                    let place = next.fetch_add(1, Ordering::Relaxed);
-                    let file = candidates.get(place);
-                    let Some(file) = file.filter(|_| !options.is_cancelled()) else {
-                        break;
-                    };
-                    let found = peek_one(file, options, &mut head);
-                    if let Ok(mut peeked) = peeked.lock() {
-                        peeked[place] = Some(found.unwrap_or_else(Peeked::RejectedInput));
-                    }
-                    progress.peeked(1);
-                }
-            });
-        }
-    });
-    if options.is_cancelled() {
-        return Err(Error::Interrupted);
+    let (peeked, failure) = on_threads(
+        options.threads,
+        candidates.iter().collect(),
+        || Ok(vec![]),
+        |head, file| {
+            if options.is_cancelled() {
+                return Err(Error::Interrupted);
+            }
+            let found = peek_one(file, options, head);
+            progress.peeked(1);
+            Ok(found.unwrap_or_else(Peeked::RejectedInput))
+        },
+    );
+    match failure {
+        Some(e) => Err(e),
+        None if options.is_cancelled() => Err(Error::Interrupted),
+        None => Ok(peeked),
     }
-    let peeked = peeked.into_inner().unwrap_or_default();
-    // Every place was filled.
-    Ok(peeked.into_iter().flatten().collect())
 }
 
 /// The source of this name.

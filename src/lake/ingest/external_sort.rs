@@ -10,6 +10,7 @@ use super::options::{IngestOptions, Progress};
 use crate::error::{Error, Result};
 use crate::lake::file::temp;
 use crate::lake::file::writer::bytes;
+use crate::lake::threads::on_threads;
 use crate::lake::version::list_file::{InputRow, InputStatus};
 use crate::lake::version::time::DAY;
 use crate::source::{BatchSink, Period, ReadContext, Reader, Source};
@@ -25,7 +26,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use xxhash_rust::xxh3::Xxh3;
 
@@ -179,50 +180,31 @@ impl ExternalSort {
         options: &IngestOptions<'_>,
         progress: &dyn Progress,
     ) -> Result<Self> {
-        let (next, sorted, failure) = (
-            AtomicUsize::new(0),
-            Mutex::new(Self::default()),
-            Mutex::new(None),
+        let (read, failure) = on_threads(
+            options.threads,
+            dumps.iter().enumerate().collect(),
+            || Worker::new(options, context),
+            |worker, (number, dump)| {
+                let row = worker.read(number, dump)?;
+                progress.done(dump.file.bytes, row.status == InputStatus::Failed);
+                Ok((dump, row, worker.runs()))
+            },
         );
-        let threads = options.threads.max(1).min(dumps.len());
-        std::thread::scope(|scope| {
-            for _ in 0..threads {
-                scope.spawn(|| {
-                    let work = || -> Result<()> {
-                        let mut worker = Worker::new(options, context)?;
-                        while let Some((number, dump)) = Some(next.fetch_add(1, Ordering::Relaxed))
-                            .and_then(|n| Some((n, dumps.get(n)?)))
-                        {
-                            let row = worker.read(number, dump)?;
-                            progress.done(dump.file.bytes, row.status == InputStatus::Failed);
-                            let Ok(mut sorted) = sorted.lock() else {
-                                continue;
-                            };
-                            sorted.runs.extend(worker.runs());
-                            sorted.names.insert(dump.file.name.clone());
-                            match row.status == InputStatus::Failed && dump.known {
-                                // What the lake holds of it stays.
-                                true => sorted
-                                    .unreadable
-                                    .push((row.path.to_string(), row.error.unwrap_or_default())),
-                                false => sorted.rows.push(row),
-                            }
-                        }
-                        Ok(())
-                    };
-                    if let Err(e) = work() {
-                        next.store(dumps.len(), Ordering::Relaxed);
-                        if let Ok(mut failure) = failure.lock() {
-                            failure.get_or_insert(e);
-                        }
-                    }
-                });
-            }
-        });
-        if let Some(e) = failure.into_inner().ok().flatten() {
+        if let Some(e) = failure {
             return Err(e);
         }
-        let mut sorted = sorted.into_inner().unwrap_or_default();
+        let mut sorted = Self::default();
+        for (dump, row, runs) in read {
+            sorted.runs.extend(runs);
+            sorted.names.insert(dump.file.name.clone());
+            match row.status == InputStatus::Failed && dump.known {
+                // What the lake holds of it stays.
+                true => sorted
+                    .unreadable
+                    .push((row.path.to_string(), row.error.unwrap_or_default())),
+                false => sorted.rows.push(row),
+            }
+        }
         sorted
             .runs
             .sort_by(|a, b| (&a.table, a.input).cmp(&(&b.table, b.input)));

@@ -14,6 +14,7 @@ use crate::error::{Error, Result};
 use crate::lake::Lake;
 use crate::lake::file::descriptors::Threads;
 use crate::lake::file::temp;
+use crate::lake::threads::on_threads;
 use crate::lake::version::commit::{Change, is_unknown};
 use crate::lake::version::lease::Lease;
 use crate::lake::version::list_file::{InputRow, InputStatus};
@@ -21,10 +22,10 @@ use crate::lake::version::range_result::RangeResult;
 use crate::lake::version::site::{RegisteredSource, SettingsEdit, SiteFile};
 use crate::lake::version::snapshot::Snapshot;
 use crate::source::{ReadContext, SOURCES, Source, without_password};
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// How often a commit is tried while others commit too.
@@ -373,42 +374,22 @@ fn run(
     let mut todo: Vec<(u64, Task)> = todo
         .filter(|(signature, _)| !done.contains_key(signature))
         .collect();
-    // The largest first, which are at the end.
-    todo.sort_by_key(|(_, task)| task.bytes());
-    let threads = options.threads.max(1).min(todo.len());
-    let (todo, stop) = (Mutex::new(todo), AtomicBool::new(false));
-    let (results, failure) = (Mutex::new(vec![]), Mutex::new(None));
-    let next = || todo.lock().ok().and_then(|mut todo| todo.pop());
-    std::thread::scope(|scope| {
-        for _ in 0..threads {
-            scope.spawn(|| {
-                let work = || -> Result<()> {
-                    let mut worker = Worker::new(options, site.clone(), candidates_memory)?;
-                    while let Some((signature, task)) = next() {
-                        if stop.load(Ordering::Relaxed) {
-                            return Ok(());
-                        }
-                        let result = match &task {
-                            Task::Range(task) => worker.convert_range(task, hashes, progress)?,
-                            Task::Days(task) => convert_days(task, options)?,
-                        };
-                        if let Ok(mut results) = results.lock() {
-                            results.push((signature, result));
-                        }
-                    }
-                    Ok(())
-                };
-                if let Err(e) = work() {
-                    stop.store(true, Ordering::Relaxed);
-                    if let Ok(mut failure) = failure.lock() {
-                        failure.get_or_insert(e);
-                    }
-                }
-            });
-        }
-    });
-    done.extend(results.into_inner().unwrap_or_default());
-    match failure.into_inner().ok().flatten() {
+    // The largest first.
+    todo.sort_by_key(|(_, task)| Reverse(task.bytes()));
+    let (results, failure) = on_threads(
+        options.threads,
+        todo,
+        || Worker::new(options, site.clone(), candidates_memory),
+        |worker, (signature, task)| {
+            let result = match &task {
+                Task::Range(task) => worker.convert_range(task, hashes, progress)?,
+                Task::Days(task) => convert_days(task, options)?,
+            };
+            Ok((signature, result))
+        },
+    );
+    done.extend(results);
+    match failure {
         Some(e) => Err(e),
         None if options.is_cancelled() => Err(Error::Interrupted),
         None => Ok(signatures),

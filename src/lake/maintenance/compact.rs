@@ -17,6 +17,7 @@ use crate::lake::file::writer::RangeWriter;
 use crate::lake::ingest::external_sort::of_jobs;
 use crate::lake::ingest::merge::in_order;
 use crate::lake::ingest::options::Progress;
+use crate::lake::threads::on_threads;
 use crate::lake::version::commit::{Change, is_unknown};
 use crate::lake::version::lease::Lease;
 use crate::lake::version::list_file::DataFile;
@@ -24,6 +25,7 @@ use crate::lake::version::manifest::JobRange;
 use crate::lake::version::range_result::RangeResult;
 use crate::lake::version::snapshot::Snapshot;
 use crate::table::table;
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -245,47 +247,31 @@ impl Lake {
                 result: RangeResult::default(),
             });
         }
-        // The largest first, which are at the end.
-        tasks.sort_by_key(|task| task.old.iter().map(|file| file.bytes).sum::<u64>());
-        let threads = threads.min(tasks.len());
-        let (todo, results, failure) = (
-            Mutex::new(tasks),
-            Mutex::new(Vec::<(usize, RangeResult)>::new()),
-            Mutex::new(None),
+        // The largest first.
+        let bytes = |task: &RewriteTask| task.old.iter().map(|file| file.bytes).sum::<u64>();
+        tasks.sort_by_key(|task| Reverse(bytes(task)));
+        // A task that fails may have written files, too, which are discarded later.
+        let results = Mutex::new(vec![]);
+        let (_, failure) = on_threads(
+            threads,
+            tasks,
+            || Ok(()),
+            |_, task| {
+                let mut result = RangeResult::default();
+                let written = task.run(&options.cancel, &mut result);
+                if let Ok(mut results) = results.lock() {
+                    results.push((task.group, result));
+                }
+                written.map(|()| progress.done(bytes(&task), false))
+            },
         );
-        let next = || todo.lock().ok().and_then(|mut todo| todo.pop());
-        std::thread::scope(|scope| {
-            for _ in 0..threads {
-                scope.spawn(|| {
-                    while let Some(task) = next() {
-                        let mut result = RangeResult::default();
-                        let written = task.run(&options.cancel, &mut result);
-                        let bytes = task.old.iter().map(|file| file.bytes).sum();
-                        if let Ok(mut results) = results.lock() {
-                            results.push((task.group, result));
-                        }
-                        match written {
-                            Ok(()) => progress.done(bytes, false),
-                            Err(e) => {
-                                if let Ok(mut todo) = todo.lock() {
-                                    todo.clear();
-                                }
-                                if let Ok(mut failure) = failure.lock() {
-                                    failure.get_or_insert(e);
-                                }
-                            }
-                        }
-                    }
-                });
-            }
-        });
         for (group, result) in results.into_inner().unwrap_or_default() {
             if let Some(done) = done.get_mut(group) {
                 done.result.files.extend(result.files);
                 done.result.replaced.extend(result.replaced);
             }
         }
-        match failure.into_inner().ok().flatten() {
+        match failure {
             Some(e) => Err(e),
             None if options.cancel.load(Ordering::Relaxed) => Err(Error::Interrupted),
             None => Ok(()),
