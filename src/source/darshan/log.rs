@@ -10,6 +10,7 @@ pub use super::module_state::ModuleState;
 use super::module_state::{fail, note_repeated};
 use super::names::Names;
 use super::pieces::Pieces;
+use super::plausible::Plausible;
 use super::records::Records;
 use super::region::{Damage, MOST_KEPT, RegionInflater, missing};
 use super::spilled_records::{Limits as SpillLimits, Spilled};
@@ -487,10 +488,12 @@ impl Log {
             return Ok(true);
         }
         let nprocs = self.job.as_ref().map_or(0, |job| job.nprocs);
+        let has_names = header.names.length > 0 && self.names_error.is_none();
         if let (Some(spilled), Some(limits)) = (&mut self.spilled, self.limits.spill) {
             let pieces = Pieces::new(input, place, header.compression, limits.piece);
             let format = (header.order, nprocs);
-            let damage = spilled.read(module, pieces, format, limits, state)?;
+            let plausible = Plausible::new(self.job.as_ref(), has_names.then_some(&self.names));
+            let damage = spilled.read(module, pieces, format, &plausible, limits, state)?;
             let at = state.inflated_bytes.unwrap_or(0) as usize;
             if let Some(damage) = outside.map(|d| Damage { at, ..d }).or(damage) {
                 fail(state, damage);
@@ -504,7 +507,7 @@ impl Log {
             .map(|region| region.bytes.len())
             .sum();
         let most = self.limits.whole.saturating_sub(held);
-        let damage = self.inflate(input, header, place, &mut region.bytes, most)?;
+        let mut damage = self.inflate(input, header, place, &mut region.bytes, most)?;
         if self.limits.spill.is_some() && self.regions.as_ref().is_some_and(|r| r.exceeded) {
             return Ok(false);
         }
@@ -512,6 +515,10 @@ impl Log {
         region.version = state.version;
         region.read = true;
         let cut = region.find_records(module, header.order, nprocs);
+        if let Some(damage) = damage.as_mut().filter(|damage| !damage.truncated) {
+            let plausible = Plausible::new(self.job.as_ref(), has_names.then_some(&self.names));
+            region.drop_implausible(module, &plausible, damage);
+        }
         match (damage, cut) {
             // Where the bytes end too early, the last record is cut as well: that is no second fault.
             (Some(damage), _) => fail(state, damage),

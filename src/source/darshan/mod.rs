@@ -37,6 +37,7 @@ mod module_region;
 mod module_state;
 mod names;
 mod pieces;
+mod plausible;
 mod reader;
 pub mod records;
 mod region;
@@ -107,7 +108,7 @@ impl Source for Darshan {
     }
 
     fn version(&self) -> u32 {
-        4
+        5
     }
 
     fn probe(&self, path: &Path, head: &[u8]) -> bool {

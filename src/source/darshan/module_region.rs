@@ -6,6 +6,8 @@ use super::module::dxt::Form;
 use super::module::{
     Module, ModuleId, Shape, Walk, apmpi, apxc, dxt, heatmap, int, lustre, mdhim, swap_words,
 };
+use super::plausible::Plausible;
+use super::region::Damage;
 use super::repeated::{begin, count, drop_repeated};
 
 /// The inflated region of a module and where its records begin; empty where not read.
@@ -91,6 +93,30 @@ impl ModuleRegion {
             drop_records(&mut self.bytes, size, drop_if);
         }
         bad.map(|(at, rank)| (at, format!("a record of process {rank} of {nprocs}")))
+    }
+
+    /// Drops what follows the first record that cannot be true, of a region whose bytes are wrong from an unknown place on, and says so.
+    pub(super) fn drop_implausible(
+        &mut self,
+        module: &Module,
+        plausible: &Plausible<'_>,
+        damage: &mut Damage,
+    ) {
+        let records = 0..self.count();
+        let version = self.version;
+        let found = records.into_iter().find_map(|number| {
+            let objection = plausible.objection(module, version, self.record(number))?;
+            Some((
+                begin(&self.starts, self.size, number, self.bytes.len()),
+                objection,
+            ))
+        });
+        if let Some((at, objection)) = found {
+            self.bytes.truncate(at);
+            self.starts.retain(|start| *start < at);
+            damage.reason +=
+                &format!("; nothing is taken from byte {at} on: a record there {objection}");
+        }
     }
 
     /// Puts the records in order, without those of an object and a process that an earlier one has: where the first of these lies,

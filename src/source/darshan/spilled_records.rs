@@ -6,6 +6,7 @@ use crate::source::darshan::module::{Module, ModuleId, Shape, int};
 use crate::source::darshan::module_region::ModuleRegion;
 use crate::source::darshan::module_state::ModuleState;
 use crate::source::darshan::pieces::{End, Pieces};
+use crate::source::darshan::plausible::Plausible;
 use crate::source::darshan::region::Damage;
 use crate::source::darshan::spill::{Key, Merge, SpillFile};
 use std::ops::Range;
@@ -93,6 +94,7 @@ impl Spilled {
         module: &'static Module,
         mut pieces: Pieces<'_>,
         (order, nprocs): (ByteOrder, i64),
+        plausible: &Plausible<'_>,
         limits: Limits,
         state: &mut ModuleState,
     ) -> Result<Option<Damage>> {
@@ -108,7 +110,7 @@ impl Spilled {
         // Where the first byte of the piece lies in the region.
         let mut base = 0;
         let damage = loop {
-            let end = pieces.fill(&mut piece.bytes)?;
+            let mut end = pieces.fill(&mut piece.bytes)?;
             let more = end.is_none();
             // APXC is one record.
             if more && module.shape == Shape::Apxc && piece.bytes.len() <= limits.record {
@@ -119,6 +121,11 @@ impl Spilled {
             let rest = piece.bytes.get(good..).unwrap_or_default().to_vec();
             piece.bytes.truncate(good);
             let bad = piece.drop_bad(module, nprocs);
+            if let Some(End::Damaged(damage)) = &mut end
+                && !damage.truncated
+            {
+                piece.drop_implausible(module, plausible, damage);
+            }
             let whole = module.shape != Shape::Apxc || !more;
             if whole {
                 self.write(&mut piece, &mut region)?;

@@ -2,6 +2,7 @@
 //! tests/it/darshan_logs.rs.
 
 pub(crate) mod bounded;
+mod plausible;
 mod spilled_real_logs;
 
 use super::counters::posix;
