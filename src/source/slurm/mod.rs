@@ -107,15 +107,51 @@ impl Source for Slurm {
     }
 }
 
-/// Whether this begins an answer of `sacct --json`: jobs first (Slurm 23 and later) or what made them.
+/// Whether this begins an answer of `sacct --json`: the list of jobs first (Slurm 23 and later) or what made them.
 fn is_json(head: &[u8]) -> bool {
-    let text = String::from_utf8_lossy(head);
-    let jobs = text.split_once("\"jobs\"").is_some_and(|(_, rest)| {
-        let rest = rest.trim_start().strip_prefix(':').map(str::trim_start);
-        rest.is_some_and(|rest| rest.starts_with('['))
-    });
-    let made = text.contains("\"meta\"") && text.to_ascii_lowercase().contains("slurm");
-    text.trim_start().starts_with('{') && (jobs || made)
+    let keys = outer_keys(head);
+    let has = |key: &[u8], opening: u8| keys.contains(&(key, opening));
+    let made = || {
+        String::from_utf8_lossy(head)
+            .to_ascii_lowercase()
+            .contains("slurm")
+    };
+    has(b"jobs", b'[') || has(b"meta", b'{') && made()
+}
+
+/// The keys of a JSON object that begins with these bytes, with the first byte of their values; not those of objects in it.
+fn outer_keys(head: &[u8]) -> Vec<(&[u8], u8)> {
+    let (mut keys, mut depth, mut at) = (vec![], 0, 0);
+    let behind = |at: usize| {
+        let blanks = head
+            .get(at..)?
+            .iter()
+            .take_while(|b| b.is_ascii_whitespace());
+        let next = at + blanks.count();
+        Some((next, *head.get(next)?))
+    };
+    if behind(0).is_none_or(|(_, first)| first != b'{') {
+        return keys;
+    }
+    while let Some(byte) = head.get(at) {
+        at += 1;
+        match byte {
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => depth -= 1,
+            b'"' => {
+                let from = at;
+                while head.get(at).is_some_and(|b| *b != b'"') {
+                    at += 1 + usize::from(head[at] == b'\\');
+                }
+                let text = head.get(from..at).unwrap_or_default();
+                at += 1;
+                let value = behind(at).filter(|(_, colon)| depth == 1 && *colon == b':');
+                keys.extend(value.and_then(|(at, _)| Some((text, behind(at + 1)?.1))));
+            }
+            _ => {}
+        }
+    }
+    keys
 }
 
 /// Whether this is the header of columns of fixed width.

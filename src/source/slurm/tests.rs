@@ -122,6 +122,27 @@ fn a_dump_without_a_single_record_is_an_error_and_an_empty_one_is_none() {
 }
 
 #[test]
+fn json_of_others_is_no_dump() {
+    let is_dump = |head: &str| Slurm.probe(std::path::Path::new("x.json"), head.as_bytes());
+    assert!(is_dump(r#"{"jobs": [{"job_id": 1"#));
+    assert!(is_dump(
+        r#"{ "meta" : {"Slurm": {"version": {"major": "23"}}, "jobs""#
+    ));
+    // What was planted in a synthetic month: a number of jobs, and the word among the values.
+    assert!(!is_dump(
+        r#"{"counts": {"jobs": 12}, "faults": [{"name": "meta", "jobs": 3}], "slurm": []"#
+    ));
+    assert!(!is_dump(
+        r#"{"jobs": {"slurm": []}, "kind": "meta", "meta": 1}"#
+    ));
+    assert!(!is_dump(r#"[{"jobs": []}]"#));
+    assert!(!is_dump(
+        r#"{"faults": [{"doc": "a \"{\" in it", "jobs": [{"job_id": 1}]}], "jobs": 2000}"#
+    ));
+    assert!(is_dump(r#"{"x": "\\", "errors": [{}], "jobs": [{"#));
+}
+
+#[test]
 fn json_of_newer_parsers_says_the_same_as_plain_json() {
     let old = r#"{"meta": {"plugin": {"type": "openapi/dbv0.0.39"}}, "errors": [], "jobs": [{"job_id": 58, "name": "arr", "user": "ada", "account": "a",
         "array": {"job_id": 45, "task_id": 0, "task": null}, "het": {"job_id": 0, "job_offset": null}, "nodes": "nid[01-02]", "allocation_nodes": 2,
