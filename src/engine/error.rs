@@ -216,10 +216,26 @@ fn plainer(text: String) -> String {
             "min and max are of the rows of a group and take one value, not {given}; of the values of one row write least(..) or greatest(..)"
         );
     }
+    if let Some(time) = between("verflow converting ", " to Nanosecond") {
+        return format!(
+            "`{time}` is out of range: times go from 1677-09-22 to 2262-04-11; leave an open end out"
+        );
+    }
     if let (Some(text), Some(_)) = (
         between("annot cast string '", "' to value of "),
         between("' to value of ", "Int").or_else(|| between("' to value of ", "Float")),
     ) {
+        let digits = text.trim().trim_start_matches(['+', '-']);
+        if !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()) {
+            return format!(
+                "`{text}` is too large for this type of integers; cast it to DECIMAL(38, 0) or DOUBLE"
+            );
+        }
+        if text.trim().parse::<f64>().is_ok() {
+            return format!(
+                "`{text}` is not a whole number; cast it to DOUBLE first: CAST(CAST(a AS DOUBLE) AS BIGINT)"
+            );
+        }
         return format!(
             "`{text}` is not a number; a text is compared with a text in quotes, or read where it may be none by try_cast(a AS BIGINT)"
         );
@@ -714,6 +730,18 @@ mod tests {
             ("SELECT count(*) T WHERE a = 5", "`x` is not a number"),
             ("SELECT count(*) T WHERE b = 'abc'", "`abc` is not a number"),
             ("SELECT coalesce(a, b) T", "`x` is not a number"),
+            (
+                "SELECT CAST('9223372036854775808' AS BIGINT)",
+                "is too large for this type of integers",
+            ),
+            (
+                "SELECT CAST('1e3' AS BIGINT)",
+                "`1e3` is not a whole number",
+            ),
+            (
+                "SELECT now() < '9999-12-31'",
+                "`9999-12-31 00:00:00` is out of range",
+            ),
             ("SELECT a + b T", "`VARCHAR + BIGINT` has no meaning"),
             ("SELECT now() - 5", "`TIMESTAMP - BIGINT` has no meaning"),
             (

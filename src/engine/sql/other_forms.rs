@@ -8,7 +8,8 @@ use crate::engine::udf::statement::normal;
 use crate::error::{Error, Result};
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{
-    AccessExpr, DataType, Expr, LimitClause, Query, Select, Subscript, Value, VisitorMut,
+    AccessExpr, BinaryOperator, DataType, Expr, LimitClause, Query, Select, SelectItem, Subscript,
+    Value, VisitorMut,
 };
 use std::ops::ControlFlow;
 
@@ -36,6 +37,12 @@ impl VisitorMut for Forms {
 
     fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<String> {
         row_values::plan_as_exists(select);
+        if select.projection.iter().any(is_rest_of_number) {
+            return ControlFlow::Break(
+                "a number is written without `_`: 1000, not 1_000; a name of digits is quoted"
+                    .into(),
+            );
+        }
         let written = grouping_sets::write_out(select)
             .and_then(|()| distinct_order::write_out_distinct_on(select));
         match written {
@@ -68,7 +75,7 @@ impl VisitorMut for Forms {
             }
             _ => {}
         }
-        if let Some(why) = row_values::refused(expr) {
+        if let Some(why) = refused(expr).or_else(|| row_values::refused(expr)) {
             return ControlFlow::Break(why);
         }
         if let Some(written) = quantified::planned_as(expr).or_else(|| row_values::by_columns(expr))
@@ -76,6 +83,33 @@ impl VisitorMut for Forms {
             *expr = written;
         }
         ControlFlow::Continue(())
+    }
+}
+
+/// Why an expression is not planned whose meaning differs from one database to the next.
+fn refused(expr: &Expr) -> Option<String> {
+    match expr {
+        Expr::BinaryOp {
+            op: BinaryOperator::BitwiseXor,
+            ..
+        } => Some(
+            "`^` is a power in PostgreSQL and DuckDB and exclusive or elsewhere; write power(a, b), or (a | b) - (a & b)".into(),
+        ),
+        _ => None,
+    }
+}
+
+/// Whether an output has for its name what stands behind the first `_` of a number such as `1_000`.
+fn is_rest_of_number(item: &SelectItem) -> bool {
+    match item {
+        SelectItem::ExprWithAlias { alias, .. } => {
+            let digits = alias.value.strip_prefix('_');
+            let digits = digits.filter(|_| alias.quote_style.is_none());
+            digits.is_some_and(|rest| {
+                !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit() || b == b'_')
+            })
+        }
+        _ => false,
     }
 }
 
@@ -113,6 +147,25 @@ fn unsigned(data_type: &DataType) -> Option<DataType> {
 #[cfg(test)]
 mod tests {
     use crate::engine::functions::tests::ask;
+
+    #[test]
+    fn what_means_something_else_elsewhere_is_refused() {
+        let why = |sql: &str| ask(sql).unwrap_err();
+        for sql in ["SELECT 2 ^ 3", "SELECT 1 WHERE 2 * 2 ^ 3 > 1"] {
+            assert!(why(sql).contains("write power(a, b)"), "{}", why(sql));
+        }
+        assert_eq!(
+            ask("SELECT power(2, 3), (6 | 3) - (6 & 3)").unwrap(),
+            ["8.0 | 5"]
+        );
+        for sql in [
+            "SELECT 1_000",
+            "SELECT 2 + 1_000_000 FROM (VALUES (1)) t(v)",
+        ] {
+            assert!(why(sql).contains("1000, not 1_000"), "{}", why(sql));
+        }
+        assert_eq!(ask("SELECT 1 AS \"_000\", 2 AS _a1").unwrap(), ["1 | 2"]);
+    }
 
     /// By hand; so do PostgreSQL and DuckDB.
     #[test]
