@@ -9,7 +9,7 @@
 ---   { name = "share_jobs", type = "Float64", doc = "Their share of the program's jobs with a log; in the row of coverage that of the Slurm records that have a log" },
 ---   { name = "logs", type = "Int64", unit = "count", doc = "Logs with the habit; in the row of coverage all logs of the period" },
 ---   { name = "users", type = "Int64", unit = "count", doc = "User ids of these logs" },
----   { name = "node_hours", type = "Float64", unit = "h", doc = "Nodes times hours of these jobs by Slurm, each job once; NULL if none has a Slurm record" },
+---   { name = "node_hours", type = "Float64", unit = "h", doc = "Nodes times hours of these jobs by Slurm, each job once, as slurm_job_io has them; NULL if none has a Slurm record" },
 ---   { name = "share_node_hours", type = "Float64", doc = "Their share of the node-hours of the program's jobs; in the row of coverage that of the jobs with a log" },
 ---   { name = "jobs_without_record", type = "Int64", unit = "count", doc = "Jobs without a Slurm record, which node_hours lacks" },
 ---   { name = "io_hours", type = "Float64", unit = "h", doc = "Time that all processes spent in the files concerned, in the direction of the habit: more cannot be saved; NULL of what is well, or what a log is about" },

@@ -19,6 +19,7 @@
 ---   { name = "shared_fastest_time", type = "Float64", unit = "s", doc = "Time of the fastest one" },
 ---   { name = "shared_slowest_bytes", type = "Int64", unit = "B", doc = "Bytes of the slowest" },
 ---   { name = "shared_fastest_bytes", type = "Int64", unit = "B", doc = "Bytes of the fastest" },
+---   { name = "lost_time", type = "Float64", unit = "s", doc = "What the slowest process spent beyond an average one in its own files, or beyond the fastest one in the shared file, whichever is more; the answer is ordered by it" },
 --- ]
 --- [[param]]
 --- name = "min_ratio"
@@ -54,10 +55,11 @@ WITH record AS (
     CAST(o.heaviest_bytes AS DOUBLE) * l.nprocs / nullif(o.own_bytes, 0) AS heaviest_ratio, o.slowest_rank, o.slowest_time,
     o.slowest_time * l.nprocs / nullif(o.own_time, 0) AS slowest_ratio, s.path AS shared_path, s.slowest_rank AS shared_slowest_rank,
     s.slowest_rank_time AS shared_slowest_time, s.fastest_rank_time AS shared_fastest_time, s.slowest_rank_bytes AS shared_slowest_bytes,
-    s.fastest_rank_bytes AS shared_fastest_bytes
+    s.fastest_rank_bytes AS shared_fastest_bytes,
+    greatest(o.slowest_time - o.own_time / l.nprocs, s.slowest_rank_time - coalesce(s.fastest_rank_time, 0.0)) AS lost_time
   FROM darshan_log l LEFT JOIN own o ON o.job_id = l.job_id AND o.log_id = l.log_id
     LEFT JOIN shared s ON s.job_id = l.job_id AND s.log_id = l.log_id AND s.nth = 1
   WHERE l.nprocs > 1 AND l.total_bytes - l.bytes_read_streams - l.bytes_written_streams >= greatest($min_bytes, 1.0)
 )
 SELECT * FROM log WHERE coalesce(greatest(heaviest_ratio, slowest_ratio), 0.0) >= $min_ratio
-ORDER BY greatest(coalesce(heaviest_ratio, 0.0), coalesce(slowest_ratio, 0.0)) DESC, job_id, log_id
+ORDER BY lost_time DESC, job_id, log_id

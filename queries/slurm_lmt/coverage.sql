@@ -14,7 +14,7 @@
 ---   { name = "slurm_jobs", type = "Int64", unit = "count", doc = "Slurm records that ran on the day; one that ran on two days counts on both" },
 ---   { name = "slurm_jobs_with_log", type = "Int64", unit = "count", doc = "Those of them with a Darshan log" },
 ---   { name = "share_jobs", type = "Float64", doc = "slurm_jobs_with_log of slurm_jobs" },
----   { name = "node_hours", type = "Float64", unit = "h", doc = "Nodes times hours of these records on the day, suspended time left out; of a job that runs as long as it is known to" },
+---   { name = "node_hours", type = "Float64", unit = "h", doc = "Nodes times hours of these records on the day, suspended time left out; if a record was dumped while its job ran, the hours up to ran_until of slurm_job_io" },
 ---   { name = "node_hours_with_log", type = "Float64", unit = "h", doc = "That of those with a Darshan log" },
 ---   { name = "share_node_hours", type = "Float64", doc = "node_hours_with_log of node_hours" },
 ---   { name = "logs", type = "Int64", unit = "count", doc = "Darshan logs that start on the day" },
@@ -88,7 +88,7 @@ WITH moved AS (
   FROM lmt l FULL JOIN darshan d ON d.fs = l.fs AND d.day = l.day
 ), ran AS (
   SELECT node_hours, logs, CAST(start_time AS BIGINT) AS a,
-    greatest(coalesce(CAST(end_time AS BIGINT), CAST(start_time AS BIGINT) + CAST(elapsed * 1000000.0 AS BIGINT), CAST(start_time AS BIGINT)), CAST(start_time AS BIGINT)) AS b
+    greatest(CAST(ran_until AS BIGINT), CAST(start_time AS BIGINT)) AS b
   FROM slurm_job_io WHERE start_time IS NOT NULL AND ($to IS NULL OR start_time < $to)
 ), ran_on AS (
   SELECT *, unnest(generate_series(a / 86400000000, b / 86400000000)) AS day FROM ran WHERE $from IS NULL OR b >= CAST($from AS BIGINT)

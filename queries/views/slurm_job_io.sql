@@ -15,9 +15,10 @@
 ---   { name = "state", type = "Utf8", doc = "State" },
 ---   { name = "start_time", type = "Timestamp", doc = "Start" },
 ---   { name = "end_time", type = "Timestamp", doc = "End" },
+---   { name = "ran_until", type = "Timestamp", doc = "End of the job; if the record was dumped while it ran, the later of start_time + elapsed and the end of its last log" },
 ---   { name = "elapsed", type = "Float64", unit = "s", doc = "Time that it ran" },
 ---   { name = "node_count", type = "Int64", unit = "count", doc = "Nodes that it was given" },
----   { name = "node_hours", type = "Float64", unit = "h", doc = "Nodes times hours that it ran" },
+---   { name = "node_hours", type = "Float64", unit = "h", doc = "Nodes times hours that it ran; if the record was dumped while it ran, the hours up to ran_until" },
 ---   { name = "ncpus", type = "Int64", unit = "count", doc = "CPUs" },
 ---   { name = "logs", type = "Int64", unit = "count", doc = "Darshan logs that ran in it; 0: nothing is known of its I/O" },
 ---   { name = "nprocs_max", type = "Int64", unit = "count", doc = "Processes of its largest log" },
@@ -32,7 +33,7 @@
 WITH logs AS (
   SELECT job_id, submit_time, slurm_start, count(*) AS logs, max(nprocs) AS nprocs_max,
     array_agg(DISTINCT app ORDER BY app) FILTER (WHERE app IS NOT NULL) AS apps, sum(bytes_read) AS bytes_read, sum(bytes_written) AS bytes_written,
-    bool_or(match IN ('ambiguous', 'leader')) AS ambiguous
+    max(end_time) AS logs_end, bool_or(match IN ('ambiguous', 'leader')) AS ambiguous
   FROM job WHERE match <> 'none' GROUP BY job_id, submit_time, slurm_start
 ), one AS (
   SELECT * FROM slurm_job WHERE job_id >= 0
@@ -41,6 +42,8 @@ WITH logs AS (
     AND NOT EXISTS (SELECT 1 FROM slurm_job k WHERE k.job_id >= 0 AND k.job_id_text = n.job_id_text AND (n.start_time IS NULL OR k.start_time = n.start_time))
 )
 SELECT s.job_id, s.submit_time, s.job_id_text, s.last_record, s.cluster, s."user", s.uid, s.account, s.partition, s.qos, s.job_name, s.state, s.start_time, s.end_time,
-  s.elapsed, s.node_count, s.node_count * s.elapsed / 3600.0 AS node_hours, s.ncpus, coalesce(l.logs, 0) AS logs, l.nprocs_max, l.apps,
+  coalesce(s.end_time, greatest(s.start_time, arrow_cast(CAST(s.start_time AS BIGINT) + CAST(s.elapsed * 1000000.0 AS BIGINT), 'Timestamp(Microsecond, Some("UTC"))'), l.logs_end)) AS ran_until,
+  s.elapsed, s.node_count, s.node_count * CASE WHEN s.end_time IS NULL AND l.logs_end > s.start_time
+    THEN greatest(coalesce(s.elapsed, 0.0), (CAST(l.logs_end AS BIGINT) - CAST(s.start_time AS BIGINT)) / 1000000.0) ELSE s.elapsed END / 3600.0 AS node_hours, s.ncpus, coalesce(l.logs, 0) AS logs, l.nprocs_max, l.apps,
   l.bytes_read, l.bytes_written, l.ambiguous
 FROM one s LEFT JOIN logs l ON l.job_id = s.job_id AND (l.submit_time IS NOT DISTINCT FROM s.submit_time) AND (l.slurm_start IS NOT DISTINCT FROM s.start_time)

@@ -37,7 +37,7 @@ WITH period AS (
     coalesce(sum(interval_s) FILTER (interval_s <= 30), 0) / count(DISTINCT ost) / 86400 AS sampled
   FROM lmt_ost, period WHERE epoch_us(time) >= p0 AND epoch_us(time) < p1 GROUP BY ALL
 ), job_run AS (
-  SELECT logs, node_hours, epoch_us(start_time) AS a, greatest(coalesce(epoch_us(end_time), epoch_us(start_time) + (elapsed * 1e6)::BIGINT, epoch_us(start_time)), epoch_us(start_time)) AS b
+  SELECT logs, node_hours, epoch_us(start_time) AS a, greatest(epoch_us(ran_until), epoch_us(start_time)) AS b
   FROM slurm_job_io WHERE start_time IS NOT NULL
 ), job_on AS (
   SELECT *, unnest(generate_series(a // d, b // d)) AS day FROM job_run, period

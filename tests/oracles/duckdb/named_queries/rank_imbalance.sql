@@ -23,7 +23,8 @@ WITH rec AS (
   QUALIFY row_number() OVER (PARTITION BY log_id ORDER BY slowest_rank_time - fastest_rank_time DESC, record_id) = 1
 )
 SELECT l.job_id, l.log_id, app, nprocs, coalesce(own_bytes, 0) AS own_bytes, coalesce(active, 0) AS active, heaviest_rank, heaviest_bytes, heaviest_bytes / (own_bytes / nprocs) AS heaviest_ratio,
-  slowest_rank, slowest_time, slowest_time / (t / nprocs) AS slowest_ratio, shared_path, shared_slowest_rank, shared_slowest_time, shared_fastest_time, shared_slowest_bytes, shared_fastest_bytes
+  slowest_rank, slowest_time, slowest_time / (t / nprocs) AS slowest_ratio, shared_path, shared_slowest_rank, shared_slowest_time, shared_fastest_time, shared_slowest_bytes, shared_fastest_bytes,
+  greatest(slowest_time - t / nprocs, shared_slowest_time - coalesce(shared_fastest_time, 0)) AS lost_time
 FROM darshan_log l LEFT JOIN heavy USING (log_id) LEFT JOIN shared USING (log_id)
 WHERE nprocs > 1 AND total_bytes - bytes_read_streams - bytes_written_streams >= greatest($min_bytes, 1)
   AND ($min_ratio <= 0 OR heaviest_bytes / (own_bytes / nprocs) >= $min_ratio OR slowest_time / (t / nprocs) >= $min_ratio)

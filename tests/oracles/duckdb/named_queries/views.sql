@@ -67,9 +67,12 @@ FROM darshan_log l LEFT JOIN best b USING (log_id) LEFT JOIN step USING (log_id)
 -- other dump says it.
 CREATE TABLE slurm_job_io AS
 WITH known AS (
-  SELECT job_id, submit_time, slurm_start, count(*) AS logs FROM job WHERE match <> 'none' GROUP BY ALL
+  SELECT job_id, submit_time, slurm_start, count(*) AS logs, max(end_time) AS last FROM job WHERE match <> 'none' GROUP BY ALL
 )
-SELECT s.*, s.node_count * s.elapsed / 3600 AS node_hours, coalesce(logs, 0) AS logs
+SELECT s.*, coalesce(s.end_time, greatest(s.start_time + to_microseconds((coalesce(s.elapsed, 0) * 1e6)::BIGINT), last)) AS ran_until,
+  -- Of a record without an end all that is known counts, but a pause before the last log's end is not.
+  s.node_count * (CASE WHEN s.end_time IS NULL AND last > s.start_time THEN greatest(coalesce(s.elapsed, 0), epoch(last - s.start_time)) ELSE s.elapsed END) / 3600 AS node_hours,
+  coalesce(logs, 0) AS logs
 FROM slurm_job s LEFT JOIN known k ON k.job_id = s.job_id AND k.submit_time IS NOT DISTINCT FROM s.submit_time AND k.slurm_start IS NOT DISTINCT FROM s.start_time
 WHERE s.job_id >= 0 OR NOT EXISTS (SELECT 1 FROM slurm_job k WHERE k.job_id >= 0 AND k.job_id_text = s.job_id_text
   AND coalesce(k.start_time = s.start_time, s.start_time IS NULL));
