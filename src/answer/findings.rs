@@ -66,10 +66,13 @@ pub(super) fn findings(known: &JobEvidence<'_>) -> Findings {
     findings.retain(|finding| !covered.contains(&key(finding)));
     findings.sort_by(|a, b| {
         let by_cost = |finding: &Finding| finding.cost.unwrap_or(0.0);
+        let counted = |finding: &Finding| finding.known_by == KnownBy::Counters;
         let by_cost = by_cost(b).total_cmp(&by_cost(a));
         (!a.is_cause)
             .cmp(&!b.is_cause)
             .then(by_cost)
+            // When files were busy says more of where the time went than counters, which cannot tell what of it they cost.
+            .then(counted(a).cmp(&counted(b)))
             .then(a.severity.cmp(&b.severity))
     });
     let has_cause = findings.first().is_some_and(|finding| finding.is_cause);

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
-    /// Darshan logs, or directories of logs; without a lake a page for each of their jobs, 20 at most
+    /// Darshan logs, or directories of logs; without a lake a page for each of their jobs, if they are 20 at most
     #[arg(value_name = "FILE", conflicts_with_all = ["lake", "logs"])]
     files: Vec<PathBuf>,
     /// Job id

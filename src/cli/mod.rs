@@ -439,6 +439,45 @@ mod tests {
         }
     }
 
+    /// The names of types in two parts or more, such as `BatchSink`, in the code.
+    fn type_names(folder: &std::path::Path, names: &mut std::collections::HashSet<String>) {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                type_names(&path, names);
+                continue;
+            }
+            let text = std::fs::read_to_string(&path).unwrap_or_default();
+            let words: Vec<&str> = text.split_whitespace().collect();
+            let defined = words
+                .windows(2)
+                .filter(|pair| ["struct", "enum", "trait"].contains(&pair[0]));
+            for pair in defined {
+                let end = pair[1].find(|c: char| !c.is_alphanumeric());
+                let name = &pair[1][..end.unwrap_or(pair[1].len())];
+                if name.chars().skip(1).any(char::is_uppercase) {
+                    names.insert(name.into());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn no_help_names_a_type_of_the_code() {
+        let mut names = std::collections::HashSet::new();
+        type_names(
+            &std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src"),
+            &mut names,
+        );
+        assert!(names.len() > 200 && names.contains("LakeCommand"));
+        for (path, mut command) in all_commands() {
+            let help = command.render_long_help().to_string();
+            let mut words = help.split(|c: char| !c.is_alphanumeric());
+            let name = words.find(|word| names.contains(*word));
+            assert_eq!(name, None, "{path} --help");
+        }
+    }
+
     #[test]
     fn a_complaint_of_clap_becomes_one_line_with_its_tip() {
         let complain = |args: &[&str]| {

@@ -50,6 +50,20 @@ impl OutputArgs {
         self.output.as_deref().map(OutFile::create).transpose()
     }
 
+    /// Refuses what only tables of rows have.
+    ///
+    /// # Errors
+    /// If --expanded or --human is given.
+    pub(crate) fn for_page(&self, name: &str) -> anyhow::Result<()> {
+        let of_rows = [("--expanded", self.expanded), ("--human", self.human)];
+        match of_rows.into_iter().find(|(_, given)| *given) {
+            Some((option, _)) => anyhow::bail!(
+                "{name} is a page; {option} is for questions that are answered with rows"
+            ),
+            None => Ok(()),
+        }
+    }
+
     /// How a shell shows answers.
     pub(crate) fn settings(&self) -> Settings {
         Settings {
@@ -105,6 +119,26 @@ mod tests {
             let matches = OutputArgs::augment_args(Command::new("x")).get_matches_from(words);
             let given = OutputArgs::from_arg_matches(&matches).unwrap();
             assert_eq!(given.format().name, format, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_page_takes_no_options_of_rows() {
+        let refused = |words: &[&str]| {
+            let words = std::iter::once("x").chain(words.iter().copied());
+            let matches = OutputArgs::augment_args(Command::new("x")).get_matches_from(words);
+            let given = OutputArgs::from_arg_matches(&matches).unwrap();
+            given
+                .for_page("diagnose")
+                .err()
+                .map(|error| error.to_string())
+        };
+        assert_eq!(refused(&["--format", "markdown"]), None);
+        for (word, option) in [("-x", "--expanded"), ("--human", "--human")] {
+            let expected = format!(
+                "diagnose is a page; {option} is for questions that are answered with rows"
+            );
+            assert_eq!(refused(&[word]), Some(expected));
         }
     }
 

@@ -450,6 +450,7 @@ pub(super) fn write_answers(
             .into());
         }
     };
+    output.for_page(analysis.name)?;
     let values = analysis.values(given)?;
     let out = output.file()?;
     let takes_period = (analysis.params)();

@@ -14,6 +14,7 @@ use crate::error::Error;
 use crate::table::{TABLES, table, tables};
 use crate::text::shown;
 use datafusion::arrow::array::{ArrayRef, RecordBatch, StringArray};
+use std::io::Write as _;
 use std::sync::Arc;
 
 /// List the tables, or the columns of one with unit and meaning
@@ -25,7 +26,7 @@ Examples:
   iolode schema coverage
   iolode schema darshan_posix --format csv")]
 pub(super) struct Args {
-    /// A table, a view, a named query or a page
+    /// A table, a view, a named query, a page or a function
     table: Option<String>,
     /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "table", value_parser = format_parser())]
@@ -48,9 +49,22 @@ pub(super) fn run(args: &Args, screen: &mut Terminal) -> anyhow::Result<Exit> {
                 .map(|(name, _)| *name)
                 .chain(VIEWS.iter().map(|(name, _)| *name))
                 .chain(queries().iter().map(|query| query.name))
-                .chain(ANALYSES.iter().map(|analysis| analysis.name));
-            let described = described(name).ok_or_else(|| Error::unknown("table", name, known))?;
-            described.show(args.format, &mut screen.data, style)?
+                .chain(ANALYSES.iter().map(|analysis| analysis.name))
+                .chain(pages().map(|page| page.name));
+            match (described(name), function(name, &[])) {
+                (Some(described), _) => described.show(args.format, &mut screen.data, style)?,
+                (None, Ok(page)) if args.format.name == "table" => {
+                    writeln!(screen.data, "{page}")?;
+                    None
+                }
+                (None, Ok(_)) => {
+                    let why = format!(
+                        "{name} is a function, whose page is text; --format is for tables, views and named queries"
+                    );
+                    return Err(Error::Invalid(why).into());
+                }
+                (None, Err(_)) => return Err(Error::unknown("table", name, known).into()),
+            }
         }
     };
     note.into_iter().for_each(|note| screen.say(note));

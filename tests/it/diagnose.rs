@@ -12,6 +12,7 @@ crate::tests! {
         a_log_held_open_is_not_what_took_the_time,
         waiting_in_mpi_io_is_said_where_there_is_no_cause,
         of_a_damaged_log_it_is_not_said_that_nothing_stands_out,
+        a_wrong_bit_costs_records_and_no_page,
         a_copy_of_a_log_is_no_damage_to_it,
         lost_traces_of_dxt_are_no_lost_records,
         nothing_saves_more_than_the_slowest_process_spends,
@@ -185,6 +186,43 @@ fn of_a_damaged_log_it_is_not_said_that_nothing_stands_out() {
             assert!(page.contains(said), "{page}");
         }
         assert!(!page.contains("nothing stands out"), "{page}");
+    }
+}
+
+/// The bits are in the names of imbalanced-io, and in the POSIX regions of both, whose whole logs read 53 791 621 684 and 22 519 602 B by pydarshan.
+fn a_wrong_bit_costs_records_and_no_page() {
+    let directory = tempfile::tempdir().unwrap();
+    let wrong = directory.path().join("wrong.darshan");
+    for (name, at, bit, said, most) in [
+        (
+            "imbalanced-io",
+            2_571,
+            0x20,
+            "damage: name region",
+            53_791_621_684,
+        ),
+        (
+            "imbalanced-io",
+            43_751,
+            0x01,
+            "cannot be true",
+            53_791_621_684,
+        ),
+        ("dxt", 10_992, 0x04, "cannot be true", 22_519_602),
+    ] {
+        let mut bytes = std::fs::read(log(name)).unwrap();
+        bytes[at] ^= bit;
+        std::fs::write(&wrong, bytes).unwrap();
+        let wrong = wrong.to_str().unwrap();
+        let done = iolode(Path::new("."), &["diagnose", wrong]);
+        assert_eq!(done.code, Some(1), "{}", done.stderr);
+        let page = done.stdout.replace("\n  ", " ");
+        assert!(page.contains(said), "{page}");
+        let sql = "select bytes_read from darshan_log";
+        let args = ["sql", "--logs", wrong, "--format", "csv", "-c", sql];
+        let read = iolode(Path::new("."), &args).stdout;
+        let read: i64 = read.lines().nth(1).unwrap().parse().unwrap();
+        assert!((1..=most).contains(&read), "{name} {at}: {read}");
     }
 }
 

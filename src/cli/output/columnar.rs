@@ -2,7 +2,7 @@
 
 use super::writer::{RowWriter, Sink, as_schema, distinct_names, plain_type};
 use datafusion::arrow::array::RecordBatch;
-use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::arrow::datatypes::{DataType, Field, SchemaRef, TimeUnit};
 use datafusion::arrow::ipc::writer::StreamWriter;
 use datafusion::parquet::arrow::ArrowWriter;
 use datafusion::parquet::basic::{Compression, ZstdLevel};
@@ -36,12 +36,22 @@ pub(super) fn parquet<'a>(
     sink: Sink<'a>,
     schema: &SchemaRef,
 ) -> anyhow::Result<Box<dyn RowWriter + 'a>> {
-    let schema = plain(schema);
+    let schema = distinct_names(schema, |field| plain_type(field, &of_parquet));
     let properties = WriterProperties::builder()
         .set_compression(Compression::ZSTD(ZstdLevel::try_new(3)?))
         .build();
     let writer = ArrowWriter::try_new(sink, schema.clone(), Some(properties))?;
     Ok(Box::new(Parquet { writer, schema }))
+}
+
+/// Parquet has no times in seconds: written as such they would be numbers.
+fn of_parquet(field: &Field) -> Option<DataType> {
+    match field.data_type() {
+        DataType::Timestamp(TimeUnit::Second, zone) => {
+            Some(DataType::Timestamp(TimeUnit::Millisecond, zone.clone()))
+        }
+        _ => None,
+    }
 }
 
 fn plain(schema: &SchemaRef) -> SchemaRef {

@@ -136,8 +136,8 @@ mod tests {
     use super::*;
     use datafusion::arrow::array::ArrayRef;
     use datafusion::arrow::array::{
-        BinaryArray, Float64Array, Int64Array, ListArray, StringArray, StringViewArray,
-        TimestampMicrosecondArray, UInt64Array,
+        Array, BinaryArray, Float64Array, Int64Array, ListArray, StringArray, StringViewArray,
+        TimestampMicrosecondArray, TimestampMillisecondArray, TimestampSecondArray, UInt64Array,
     };
     use datafusion::arrow::datatypes::{DataType, Field, Int32Type, Schema};
     use std::sync::Arc;
@@ -248,6 +248,16 @@ mod tests {
                 assert_eq!(back.column(column), rows().column(column), "{column}");
             }
         }
+    }
+
+    /// Parquet has no seconds: written as such they are numbers for who does not know what Arrow meant.
+    #[test]
+    fn times_in_seconds_are_times_in_parquet() {
+        let seconds = TimestampSecondArray::from(vec![1_700_000_000]).with_timezone("UTC");
+        let batch = RecordBatch::try_from_iter([("t", Arc::new(seconds) as ArrayRef)]).unwrap();
+        let back = read_parquet(&written("parquet", &batch));
+        let millis = TimestampMillisecondArray::from(vec![1_700_000_000_000]).with_timezone("UTC");
+        assert_eq!(back.column(0).as_ref(), &millis as &dyn Array);
     }
 
     fn read_arrow(bytes: &[u8]) -> RecordBatch {

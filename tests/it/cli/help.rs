@@ -68,6 +68,13 @@ fn the_schema_lists_tables_views_and_columns() {
         page.starts_with("diagnose, a page: One job on one page") && page.contains("\n --job"),
         "{page}"
     );
+    let page = iolode(dir.path(), &["schema", "percentiles"]).ok();
+    assert!(
+        page.starts_with("percentiles(") && page.contains("\nExample:\n"),
+        "{page}"
+    );
+    let why = iolode(dir.path(), &["schema", "ratio", "--format", "csv"]).failed();
+    assert!(why.contains("ratio is a function"), "{why}");
     let why = iolode(dir.path(), &["schema", "darshan_fiel"]).failed();
     assert_eq!(
         why,

@@ -7,6 +7,9 @@ use crate::text::amount::{count, counted, seconds};
 /// A file whose path is not in its log.
 pub(super) const NO_PATH: &str = "a file without a name";
 
+/// Stands for the file system of such a file.
+pub(super) const NO_FS: &str = "a file system that is not known";
+
 /// The files in which processes spent most time.
 pub(super) fn busiest(job: &Job) -> Option<Block> {
     let all = job.io_time();

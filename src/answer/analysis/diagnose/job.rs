@@ -264,7 +264,8 @@ pub(super) struct Others {
 #[derive(Debug, Deserialize, Serialize)]
 pub(super) struct Neighbour {
     pub(super) log_id: i64,
-    pub(super) fs: String,
+    /// None where the names of files are lost.
+    pub(super) fs: Option<String>,
     pub(super) neighbour_job_id: i64,
     pub(super) neighbour_app: Option<String>,
     pub(super) neighbour_user: Option<String>,
@@ -276,7 +277,8 @@ pub(super) struct Neighbour {
 /// A row of `stripe_advice`.
 #[derive(Debug, Deserialize, Serialize)]
 pub(super) struct Striping {
-    pub(super) fs: String,
+    /// None where the names of files are lost.
+    pub(super) fs: Option<String>,
     pub(super) advice: String,
     pub(super) stripe_count: i64,
     pub(super) advised_count: i64,

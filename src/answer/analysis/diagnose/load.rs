@@ -124,7 +124,10 @@ async fn none(engine: &Engine) -> Result<Error> {
             input.status,
             input.error.map_or(String::new(), |why| format!(": {why}"))
         ),
-        None => "there is no Darshan log in what was given".into(),
+        None => {
+            "there is no Darshan log in what was given, or none in the period of --from and --to"
+                .into()
+        }
     }))
 }
 

@@ -1,5 +1,6 @@
 //! What else moved bytes on the OSTs of a job.
 
+use super::files::NO_FS;
 use super::job::{Job, Log, Neighbour, Others, span};
 use crate::answer::answer::{Block, SHOWN};
 use crate::answer::rows::rows;
@@ -282,7 +283,7 @@ fn others_on_osts(lmt: &[&JsonRow], neighbours: &[Neighbour]) -> Vec<String> {
                 .unwrap_or("unknown user"),
             size(neighbour.neighbour_bytes.max(0.0).round() as u64),
             counted(neighbour.osts, "OST", "OSTs"),
-            neighbour.fs,
+            neighbour.fs.as_deref().unwrap_or(NO_FS),
             share(neighbour.share)
         ));
     }

@@ -1,6 +1,6 @@
 //! The requests of a job: sizes, order, collective calls, alignment, metadata operations; and the layout of its files.
 
-use super::files::NO_PATH;
+use super::files::{NO_FS, NO_PATH};
 use super::job::{Job, Striping};
 use super::time::directions;
 use crate::answer::answer::{Block, Cell, Column, SHOWN, Table};
@@ -107,10 +107,10 @@ fn layout_of(advice: &Striping) -> String {
         advice.largest_path.as_deref().unwrap_or(NO_PATH),
         size(advice.largest_size.max(0) as u64),
     );
+    let fs = advice.fs.as_deref().unwrap_or(NO_FS);
     let fits = match (advice.fs_osts, advice.advice.as_str()) {
         (None, "wider") => format!(
-            "the largest, {path} of {largest}, is large enough for more OSTs; how many {} has is not known",
-            advice.fs
+            "the largest, {path} of {largest}, is large enough for more OSTs; how many {fs} has is not known"
         ),
         _ => format!(
             "{} would fit the largest, {path} of {largest}",
@@ -118,10 +118,9 @@ fn layout_of(advice: &Striping) -> String {
         ),
     };
     format!(
-        "{}: {} on {} with stripe count {}, in use for {}{}; {fits}",
+        "{}: {} on {fs} with stripe count {}, in use for {}{}; {fits}",
         advice.advice,
         counted(advice.files, "file", "files"),
-        advice.fs,
         advice.stripe_count,
         seconds(advice.time),
         match advice.files {
