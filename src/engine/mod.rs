@@ -90,9 +90,9 @@ use queries::param_names::CallNames;
 use session::options::{Fallback, Options};
 use session::state;
 use sql::{
-    all_sets, cast_names, from_first, headings, long_chains, named_windows, nested_with,
-    order_aliases, order_all, order_positions, other_forms, outer_using, output_names,
-    refused_clauses, summarize, time_zone, using,
+    cast_names, from_first, headings, long_chains, named_windows, nested_with, order_aliases,
+    order_all, order_positions, other_forms, outer_using, output_names, refused_clauses, summarize,
+    time_zone, using,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -315,7 +315,6 @@ impl Engine {
         }
         statements.iter_mut().for_each(outer_using::write_out);
         statements.iter().try_for_each(using::check)?;
-        statements.iter().try_for_each(all_sets::check)?;
         statements.iter_mut().try_for_each(distinct_from::bracket)?;
         let state = self.context.state_ref();
         let is_scalar = |name: &str| {

@@ -22,6 +22,7 @@ crate::tests! {
         the_facts_are_those_of_the_tables,
         jobs_and_logs_that_are_not_there_are_named_with_the_nearest,
         times_on_a_page_are_those_of_the_zone,
+        a_record_of_another_zone_is_said_to_be,
         real_logs_have_the_causes_on_their_pages_that_were_expected_of_them,
     }
 }
@@ -594,6 +595,31 @@ fn times_on_a_page_are_those_of_the_zone() {
         let page = page("sample-badost", options);
         assert!(page.contains(&format!("\n  {times}")), "{page}");
     }
+}
+
+/// sacct's times are those of Berlin, and are first read as UTC. The log runs from 17:49:39 to 18:02:38 UTC.
+fn a_record_of_another_zone_is_said_to_be() {
+    let dir = tempfile::tempdir().unwrap();
+    let dump = "JobIDRaw|JobID|State|NNodes|Submit|Start|End\n\
+                6265799|6265799|COMPLETED|64|2017-06-20T19:00:00|2017-06-20T19:49:30|2017-06-20T20:02:40\n";
+    std::fs::write(dir.path().join("sacct.txt"), dump).unwrap();
+    let log = log("sample-badost");
+    let page = |lake: &str, zone: &[&str]| {
+        let inputs = ["--darshan", &log, "--slurm", "sacct.txt"];
+        let ingest = [&["ingest", "--create", "--lake", lake][..], &inputs, zone].concat();
+        iolode(dir.path(), &ingest).ok();
+        let page = iolode(dir.path(), &["query", "--lake", lake, "diagnose"]).ok();
+        page.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let wrong = page("wrong", &[]);
+    let hint = "no Slurm record at that time, but one of this job 2 h 0 min later: if sacct's times were read in the wrong zone, \
+                `iolode lake forget LAKE --slurm`, then ingest them with --timezone NAME";
+    assert!(wrong.contains(hint), "{wrong}");
+    let right = page("right", &["--timezone", "Europe/Berlin"]);
+    assert!(
+        right.contains(" on 64 nodes, COMPLETED (Slurm record: job)"),
+        "{right}"
+    );
 }
 
 /// `tests/oracles/duckdb/named_queries/verdicts.toml`.

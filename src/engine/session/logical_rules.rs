@@ -17,6 +17,7 @@ use crate::engine::logical::unsigned_division::UnsignedDivision;
 use crate::engine::logical::utc_times::{UtcTexts, UtcTimes};
 use crate::engine::logical::window_cost::BoundWindows;
 use crate::engine::udf::InlineSqlUdfs;
+use crate::engine::workarounds::all_sets::CountEqualRows;
 use crate::engine::workarounds::boolean_case::BooleanCase;
 use crate::engine::workarounds::cast_bounds::CastBounds;
 use crate::engine::workarounds::comparisons::Comparisons;
@@ -89,6 +90,8 @@ pub(super) fn add_analyzer_rules(analyzer: &mut Analyzer) {
     analyzer.add_function_rewrite(Arc::new(UnsignedDivision));
     analyzer.add_function_rewrite(Arc::new(BooleanCase));
     analyzer.add_function_rewrite(Arc::new(CorrelatedFirst));
+    // Before the rule that moves DISTINCT, by which INTERSECT is told from INTERSECT ALL.
+    analyzer.rules.push(Arc::new(CountEqualRows));
     analyzer.rules.push(Arc::new(DistinctLast));
     analyzer.rules.push(Arc::new(DropFunctionalDependencies));
     analyzer.rules.push(Arc::new(OrderOnce));

@@ -7,14 +7,13 @@
 //! |---|---|
 //! | parsing | `summarize` (its own statement), `long_chains`, `user_column`; then `queries::expand` puts in named queries |
 //! | parsed: written out | `outer_using`; `workarounds::distinct_from` |
-//! | parsed: refused | `using`, `all_sets`, `refused_clauses`, `time_zone` |
+//! | parsed: refused | `using`, `refused_clauses`, `time_zone` |
 //! | before planning: written out | `from_first`, `other_forms` (with `distinct_order`, `row_values`, `grouping_sets`, `quantified`), `named_windows`, `nested_with`, `order_all` (marks), `output_names`, `order_aliases` |
 //! | once more, if DataFusion refused the plan (`PLAN_FALLBACKS`) | `headings`, `cast_names`, `order_positions`, `using` (qualifies names) |
 //! | the plan | `order_all` (written out), `logical::grouping_keys` |
 //!
 //! `visit` walks over the SQL of a statement, for all of them.
 
-pub(in crate::engine) mod all_sets;
 pub(in crate::engine) mod cast_names;
 mod distinct_order;
 pub(in crate::engine) mod from_first;

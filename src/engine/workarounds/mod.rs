@@ -6,6 +6,7 @@
 //! suffices, is in `session::state`.
 
 pub(in crate::engine) mod aggregates;
+pub(in crate::engine) mod all_sets;
 pub(in crate::engine) mod boolean_case;
 pub(in crate::engine) mod cast_bounds;
 mod comoments;

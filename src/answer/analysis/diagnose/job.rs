@@ -195,6 +195,8 @@ pub(super) struct Job {
     /// The log, if the page is about one of several.
     pub(super) only: Option<i64>,
     pub(super) logs: Vec<Log>,
+    /// Seconds between a Slurm record of the job and its logs where that is a difference of time zones; below 0 if the record is later.
+    pub(super) record_earlier_by: Option<i64>,
     pub(super) totals: Vec<Totals>,
     pub(super) slowest: Slowest,
     pub(super) in_mpiio: Option<InMpiio>,
@@ -429,6 +431,7 @@ impl Job {
         });
         let mut facts = json!({
             "logs": self.logs,
+            "record_earlier_by": self.record_earlier_by,
             "totals": self.totals,
             "slowest": self.slowest,
             "in_mpiio": self.in_mpiio,

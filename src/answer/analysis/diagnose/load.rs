@@ -4,6 +4,7 @@ use super::compared;
 use super::job::{CriticalFile, DIRECTIONS, File, Flow, InMpiio, Job, Log, Others, Slowest, span};
 use super::layers;
 use super::others::{self, Relevance};
+use super::zone_of_record;
 use crate::answer::answer::SHOWN;
 use crate::answer::findings::MIN_TIME;
 use crate::answer::rows::rows;
@@ -219,6 +220,7 @@ async fn gather(
         own: vec![],
         others: Others::default(),
         striping: vec![],
+        record_earlier_by: zone_of_record::difference(engine, job, &logs).await?,
         logs: vec![],
     };
     let of_row = |row: &JsonRow| row["log_id"].as_i64().is_some_and(of);

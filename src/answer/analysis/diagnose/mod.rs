@@ -8,6 +8,7 @@
 //! |---|---|
 //! | `load` | asks the lake |
 //! | `job` | what is known, and what follows from it |
+//! | `zone_of_record` | whether a Slurm record is of another time zone |
 //! | `time`, `layers`, `files`, `requests`, `compared`, `others` | the parts of the page |
 //!
 //! # Adding a part
@@ -23,6 +24,7 @@ mod load;
 mod others;
 mod requests;
 mod time;
+mod zone_of_record;
 
 use crate::answer::answer::{Answer, Block, Parameter, Period, SHOWN};
 use crate::answer::findings::{self, JobEvidence};
@@ -168,6 +170,18 @@ fn period(job: &Job) -> Option<Period> {
     })
 }
 
+/// What a record of the job says that would be its own if its times were of another zone.
+fn in_other_zone(job: &Job) -> String {
+    let Some(difference) = job.record_earlier_by else {
+        return String::new();
+    };
+    let side = if difference > 0 { "earlier" } else { "later" };
+    format!(
+        " at that time, but one of this job {} {side}: if sacct's times were read in the wrong zone, `iolode lake forget LAKE --slurm`, then ingest them with --timezone NAME",
+        seconds(difference.abs() as f64)
+    )
+}
+
 /// Times are those of the zone, with their offset.
 fn head(job: &Job, zone: Tz) -> Block {
     let mut apps: Vec<&str> = job
@@ -200,7 +214,7 @@ fn head(job: &Job, zone: Tz) -> Block {
             log.state.as_deref().unwrap_or("state unknown"),
             log.matched
         ),
-        None => "; no Slurm record".to_string(),
+        None => format!("; no Slurm record{}", in_other_zone(job)),
     };
     let mut lines = vec![format!("{processes}{slurm}")];
     let logs = counted(job.logs.len() as i64, "log", "logs");
