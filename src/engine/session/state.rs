@@ -17,7 +17,7 @@ use crate::engine::workarounds::date_trunc::UtcTrunc;
 use crate::engine::workarounds::durations::DAYS_AND_TIME;
 use crate::engine::workarounds::function_orders;
 use crate::engine::workarounds::functional_dependencies::{
-    DropFunctionalDependencies, OPTIMIZER_BARRIER,
+    DropFunctionalDependencies, OPTIMIZER_BARRIER, ORDER_BARRIER,
 };
 use crate::engine::workarounds::interval_order::LENGTH;
 use crate::engine::workarounds::signed_counts;
@@ -108,6 +108,7 @@ pub(crate) fn session_state(
     scalar.extend(SCALAR.iter().map(|function| Arc::new(function.udf())));
     scalar.extend(checked_arithmetic::functions());
     scalar.push(OPTIMIZER_BARRIER.clone());
+    scalar.push(ORDER_BARRIER.clone());
     scalar.push(LENGTH.clone());
     scalar.push(MAYBE_NULL.clone());
     scalar.push(DAYS_AND_TIME.clone());

@@ -1,19 +1,25 @@
-//! A logical optimizer rule: the least and greatest values of a column say nothing of its casts into another order.
+//! The least and greatest values of a column say nothing of its casts into another order.
 //!
 //! DataFusion 55.2 casts what the statistics of a column say are its least and greatest values together with it: of a `CAST(id AS VARCHAR)`
 //! over 3, 4 and 11 the greatest is then '11' and the least '3'. A filter above finds that no interval, and the whole statement fails, as an
 //! internal error.
 //!
-//! Where a projection gives such a cast, it passes through [`OPTIMIZER_BARRIER`], a function that gives what it is given, of which DataFusion does not know
-//! that. The rule stands last, for those before it look into casts.
+//! Where a projection gives such a cast, it passes through [`ORDER_BARRIER`], a function that gives what it is given, of which DataFusion does not know
+//! that: [`CastBounds`], a logical optimizer rule that stands last, for those before it look into casts.
 //!
-//! Delete when DataFusion casts only bounds that keep their order: `datafusion_alone_fails` then fails.
+//! Scans prune row groups and files by such bounds, too: `start_time::time < '12:00'` lost those whose times go over a midnight, and `rank::boolean = false` those of
+//! ranks from -1 to 5. So do sorts: rows in the order of their times were taken to be in that of their times of day. These casts pass through it from the analyzer on:
+//! [`CastsOfTimes`].
+//!
+//! Delete when DataFusion casts only bounds that keep their order: `datafusion_alone_fails` and `datafusion_alone_takes_times_of_day_for_sorted` then fail.
 
-use super::functional_dependencies::OPTIMIZER_BARRIER;
+use super::functional_dependencies::ORDER_BARRIER;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::tree_node::Transformed;
 use datafusion::common::{DFSchema, Result};
-use datafusion::logical_expr::{Cast, Expr, ExprSchemable, LogicalPlan, Projection};
+use datafusion::config::ConfigOptions;
+use datafusion::logical_expr::expr_rewriter::FunctionRewrite;
+use datafusion::logical_expr::{Cast, Expr, ExprSchemable, LogicalPlan, Projection, TryCast};
 use datafusion::optimizer::optimizer::{ApplyOrder, OptimizerConfig, OptimizerRule};
 
 #[derive(Debug)]
@@ -53,13 +59,42 @@ impl OptimizerRule for CastBounds {
         } = projection;
         let columns = expr.into_iter().zip(found).zip(schema.iter());
         let columns = columns.map(|((expr, found), (table, field))| match found {
-            true => OPTIMIZER_BARRIER
+            true => ORDER_BARRIER
                 .call(vec![expr.unalias()])
                 .alias_qualified(table.cloned(), field.name()),
             false => expr,
         });
         let projection = Projection::try_new_with_schema(columns.collect(), input, schema.clone())?;
         Ok(Transformed::yes(LogicalPlan::Projection(projection)))
+    }
+}
+
+/// Hides casts of times into times of day, and of numbers into Booleans.
+#[derive(Debug)]
+pub(in crate::engine) struct CastsOfTimes;
+
+impl FunctionRewrite for CastsOfTimes {
+    fn name(&self) -> &str {
+        "casts_of_times"
+    }
+
+    fn rewrite(
+        &self,
+        expr: Expr,
+        schema: &DFSchema,
+        _: &ConfigOptions,
+    ) -> Result<Transformed<Expr>> {
+        let (Expr::Cast(Cast { expr: of, field }) | Expr::TryCast(TryCast { expr: of, field })) =
+            &expr
+        else {
+            return Ok(Transformed::no(expr));
+        };
+        let (from, to) = (of.get_type(schema)?, field.data_type());
+        let is_prunable = !from.is_string() && !to.is_string() && !from.is_null();
+        match is_prunable && !keeps_order(&from, to) && !of.column_refs().is_empty() {
+            true => Ok(Transformed::yes(ORDER_BARRIER.call(vec![expr]))),
+            false => Ok(Transformed::no(expr)),
+        }
     }
 }
 
@@ -77,8 +112,10 @@ fn changes_order(expr: &Expr, input: &DFSchema) -> Result<bool> {
 
 fn keeps_order(from: &DataType, to: &DataType) -> bool {
     let of_day = |t: &DataType| matches!(t, DataType::Time32(_) | DataType::Time64(_));
+    let is_number = |t: &DataType| t.is_numeric() || t.is_temporal() && !of_day(t);
     from.equals_datatype(to)
-        || from.is_numeric() && to.is_numeric()
+        || (from.is_numeric() || *from == DataType::Boolean) && to.is_numeric()
+        || is_number(from) && is_number(to)
         || from.is_string() && to.is_string()
         || from.is_temporal() && to.is_temporal() && of_day(from) == of_day(to)
 }
@@ -87,6 +124,7 @@ fn keeps_order(from: &DataType, to: &DataType) -> bool {
 mod tests {
     use crate::engine::functions::tests::ask;
     use crate::engine::tests::{block_on, plain, rows};
+    use crate::engine::{Engine, EngineOptions};
 
     const SQL: &str = "SELECT c FROM (SELECT CAST(id AS VARCHAR) AS c, app FROM (SELECT 3 AS id, 'a' AS app UNION ALL SELECT 11, 'a' UNION ALL SELECT 4, 'b') AS t) AS d \
         QUALIFY count(*) OVER (PARTITION BY app ORDER BY c ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) <= 2 ORDER BY c";
@@ -95,6 +133,69 @@ mod tests {
     #[test]
     fn a_filter_above_a_cast_into_text_is_answered() {
         assert_eq!(ask(SQL).unwrap(), ["11", "3", "4"]);
+    }
+
+    /// By hand. The lake's row group is pruned by the least and greatest value of the column.
+    #[test]
+    fn rows_of_a_time_of_day_are_found_and_sorted() {
+        const T: &str = "(VALUES (TIMESTAMP '2026-09-01 23:00:00', -1), (TIMESTAMP '2026-09-02 09:00:00', 0), (TIMESTAMP '2026-09-03 22:00:00', 5)) AS t(a, n)";
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("t.parquet");
+        let file = file.to_str().unwrap();
+        let local = EngineOptions {
+            local_files: true,
+            ..EngineOptions::default()
+        };
+        block_on(async {
+            let engine = Engine::new(local).unwrap();
+            let copy = format!("COPY (SELECT * FROM {T}) TO '{file}'");
+            engine.run(&copy).await.unwrap().collect().await.unwrap();
+            for (sql, expected) in [
+                (
+                    "SELECT count(*) FROM t WHERE a::TIME < '12:00:00'",
+                    vec!["1"],
+                ),
+                (
+                    "SELECT count(*) FROM t WHERE NOT a::TIME >= TIME '12:00:00'",
+                    vec!["1"],
+                ),
+                (
+                    "SELECT count(*) FROM t WHERE a::TIME < (a + INTERVAL '1 hour')::TIME",
+                    vec!["2"],
+                ),
+                (
+                    "SELECT a::TIME FROM (SELECT a FROM t ORDER BY a LIMIT 3) ORDER BY 1",
+                    vec!["09:00:00", "22:00:00", "23:00:00"],
+                ),
+                (
+                    "SELECT count(*) FROM t WHERE n::BOOLEAN IS NOT TRUE",
+                    vec!["1"],
+                ),
+                (
+                    "SELECT count(*) FROM t WHERE TRY_CAST(n AS BOOLEAN) = false",
+                    vec!["1"],
+                ),
+                (
+                    "SELECT n FROM (SELECT n FROM t ORDER BY n LIMIT 3) ORDER BY n::BOOLEAN LIMIT 1",
+                    vec!["0"],
+                ),
+                (
+                    "SELECT count(*) FROM t WHERE a::DATE = DATE '2026-09-02'",
+                    vec!["1"],
+                ),
+            ] {
+                let sql = sql.replace("FROM t", &format!("FROM '{file}'"));
+                let found = engine.run(&sql).await.unwrap().collect().await.unwrap();
+                assert_eq!(rows(&found), expected, "{sql}");
+            }
+        });
+    }
+
+    #[test]
+    fn datafusion_alone_takes_times_of_day_for_sorted() {
+        let sql = "SELECT CAST(a AS TIME) AS t FROM (SELECT a FROM (VALUES (TIMESTAMP '2026-09-01 23:00:00'), (TIMESTAMP '2026-09-02 09:00:00')) AS t(a) ORDER BY a LIMIT 2) ORDER BY t";
+        let found = block_on(async { plain(2).sql(sql).await.unwrap().collect().await.unwrap() });
+        assert_eq!(rows(&found), ["23:00:00", "09:00:00"]);
     }
 
     #[test]

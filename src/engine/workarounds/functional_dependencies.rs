@@ -312,19 +312,33 @@ fn column_behind_barrier(expr: &Arc<dyn PhysicalExpr>) -> Option<Arc<dyn Physica
 /// What it is given, whatever that is.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct OptimizerBarrier {
+    name: &'static str,
+    /// Whether DataFusion is to know that values have the order of those that are given.
+    keeps_order: bool,
     signature: Signature,
 }
 
+impl OptimizerBarrier {
+    fn named(name: &'static str, keeps_order: bool) -> Arc<ScalarUDF> {
+        Arc::new(ScalarUDF::from(Self {
+            name,
+            keeps_order,
+            signature: Signature::any(1, Volatility::Immutable),
+        }))
+    }
+}
+
 /// The function that gives what it is given.
-pub(in crate::engine) static OPTIMIZER_BARRIER: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| {
-    Arc::new(ScalarUDF::from(OptimizerBarrier {
-        signature: Signature::any(1, Volatility::Immutable),
-    }))
-});
+pub(in crate::engine) static OPTIMIZER_BARRIER: LazyLock<Arc<ScalarUDF>> =
+    LazyLock::new(|| OptimizerBarrier::named("same_value", true));
+
+/// The same, of which DataFusion does not know either in what order values come.
+pub(in crate::engine) static ORDER_BARRIER: LazyLock<Arc<ScalarUDF>> =
+    LazyLock::new(|| OptimizerBarrier::named("same_value_in_any_order", false));
 
 impl ScalarUDFImpl for OptimizerBarrier {
     fn name(&self) -> &str {
-        "same_value"
+        self.name
     }
 
     fn signature(&self) -> &Signature {
@@ -334,28 +348,27 @@ impl ScalarUDFImpl for OptimizerBarrier {
     fn return_type(&self, given: &[DataType]) -> Result<DataType> {
         match given {
             [one] => Ok(one.clone()),
-            _ => internal_err!("same_value takes one argument"),
+            _ => internal_err!("{} takes one argument", self.name),
         }
     }
 
     fn return_field_from_args(&self, given: ReturnFieldArgs) -> Result<FieldRef> {
         match given.arg_fields {
             [one] => Ok(one.clone()),
-            _ => internal_err!("same_value takes one argument"),
+            _ => internal_err!("{} takes one argument", self.name),
         }
     }
 
     fn invoke_with_args(&self, given: ScalarFunctionArgs) -> Result<ColumnarValue> {
         match given.args.into_iter().next() {
             Some(one) => Ok(one),
-            None => internal_err!("same_value takes one argument"),
+            None => internal_err!("{} takes one argument", self.name),
         }
     }
 
     fn output_ordering(&self, inputs: &[ExprProperties]) -> Result<SortProperties> {
-        Ok(inputs
-            .first()
-            .map_or(SortProperties::Unordered, |one| one.sort_properties))
+        let given = inputs.first().filter(|_| self.keeps_order);
+        Ok(given.map_or(SortProperties::Unordered, |one| one.sort_properties))
     }
 }
 

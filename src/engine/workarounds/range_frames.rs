@@ -6,7 +6,10 @@
 //! It also casts an interval to a number of days where rows are ordered by a date, so that `INTERVAL '1 hour' PRECEDING` is the day itself. Such a date is compared as the time
 //! of its beginning.
 //!
-//! Delete when DataFusion refuses it: `datafusion_alone_answers` then fails.
+//! A frame without a distance, as every window with ORDER BY has one, is refused by it in the order of durations, times of day, bytes and structs, as an internal error. There it
+//! becomes a frame of GROUPS, which has the same rows.
+//!
+//! Delete when DataFusion refuses the first and answers the second: `datafusion_alone_answers` and `datafusion_alone_has_no_order_of_durations` then fail.
 
 use datafusion::arrow::datatypes::{DataType, TimeUnit};
 use datafusion::common::config::ConfigOptions;
@@ -16,7 +19,7 @@ use datafusion::logical_expr::expr::WindowFunction;
 use datafusion::logical_expr::expr_rewriter::FunctionRewrite;
 use datafusion::logical_expr::{Expr, ExprSchemable, WindowFrameBound, WindowFrameUnits, cast};
 
-/// Refuses such frames.
+/// Refuses the first, writes out the others.
 #[derive(Debug)]
 pub(in crate::engine) struct RangeFrames;
 
@@ -31,9 +34,10 @@ impl FunctionRewrite for RangeFrames {
         schema: &DFSchema,
         _: &ConfigOptions,
     ) -> Result<Transformed<Expr>> {
-        if let Expr::WindowFunction(window) = &expr
-            && let Some(term) = measured(window)
-        {
+        let Expr::WindowFunction(window) = &expr else {
+            return Ok(Transformed::no(expr));
+        };
+        if let Some(term) = measured(window) {
             let kind = term.get_type(schema)?;
             if matches!(kind, DataType::Date32 | DataType::Date64) && is_by_interval(window) {
                 let mut window = window.clone();
@@ -48,8 +52,26 @@ impl FunctionRewrite for RangeFrames {
                     "RANGE with a distance needs ORDER BY of one number or time; write ROWS, or RANGE UNBOUNDED PRECEDING"
                 );
             }
+        } else if let Some(first) = window.params.order_by.first()
+            && window.params.window_frame.units == WindowFrameUnits::Range
+            && !is_known(&first.expr.get_type(schema)?)
+        {
+            let mut window = window.clone();
+            window.params.window_frame.units = WindowFrameUnits::Groups;
+            return Ok(Transformed::yes(Expr::WindowFunction(window)));
         }
         Ok(Transformed::no(expr))
+    }
+}
+
+/// Whether DataFusion has RANGE frames in the order of such values.
+fn is_known(kind: &DataType) -> bool {
+    use DataType::{Boolean, Date32, Date64, Dictionary, FixedSizeList, LargeList, List};
+    match kind {
+        Dictionary(_, value) => is_known(value),
+        Boolean | Date32 | Date64 | List(_) | LargeList(_) | FixedSizeList(..) => true,
+        DataType::Timestamp(..) => true,
+        kind => kind.is_numeric() || kind.is_string() || kind.is_null(),
     }
 }
 
@@ -125,6 +147,56 @@ mod tests {
         ] {
             assert_eq!(ask(sql).unwrap(), rows, "{sql}");
         }
+    }
+
+    /// By hand; so does DuckDB.
+    #[test]
+    fn windows_have_an_order_of_durations_times_of_day_and_bytes() {
+        const T: &str = "(VALUES ('b', TIMESTAMP '2026-09-01 10:00:00', TIMESTAMP '2026-09-01 10:05:00'), ('a', TIMESTAMP '2026-09-01 09:00:00', TIMESTAMP '2026-09-01 09:05:00'), \
+             ('c', TIMESTAMP '2026-09-02 08:00:00', TIMESTAMP '2026-09-02 10:00:00')) AS t(s, a, b)";
+        for (term, rows) in [
+            (
+                "rank() OVER (ORDER BY b - a DESC)",
+                ["a | 2", "b | 2", "c | 1"],
+            ),
+            (
+                "rank() OVER (ORDER BY b - a DESC, s)",
+                ["a | 2", "b | 3", "c | 1"],
+            ),
+            (
+                "count(*) OVER (ORDER BY b - a)",
+                ["a | 2", "b | 2", "c | 3"],
+            ),
+            (
+                "min(s) OVER (ORDER BY b - a RANGE BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING)",
+                ["a | a", "b | a", "c | c"],
+            ),
+            (
+                "string_agg(s, '') OVER (ORDER BY a::TIME)",
+                ["a | ca", "b | cab", "c | c"],
+            ),
+            (
+                "lag(s, 1, '-') OVER (ORDER BY a::TIME)",
+                ["a | c", "b | a", "c | -"],
+            ),
+            (
+                "row_number() OVER (ORDER BY s::BYTEA DESC)",
+                ["a | 3", "b | 2", "c | 1"],
+            ),
+        ] {
+            let sql = format!("SELECT s, {term} AS r FROM {T} ORDER BY s");
+            assert_eq!(ask(&sql).unwrap(), rows, "{sql}");
+        }
+    }
+
+    #[test]
+    fn datafusion_alone_has_no_order_of_durations() {
+        runtime(Some(2)).unwrap().block_on(async {
+            let sql = "SELECT rank() OVER (ORDER BY now() - now())";
+            let asked = SessionContext::new().sql(sql).await.unwrap();
+            let error = asked.collect().await.unwrap_err().to_string();
+            assert!(error.contains("Cannot run range queries"), "{error}");
+        });
     }
 
     #[test]
