@@ -25,12 +25,12 @@
 --- name = "min_ratio"
 --- type = "float"
 --- default = "0"
---- doc = "Minimum heaviest_ratio or slowest_ratio"
+--- doc = "Minimum heaviest_ratio, where files of one process have min_bytes, or slowest_ratio, where it spends a second more in them than an average process"
 --- [[param]]
 --- name = "min_bytes"
 --- type = "float"
 --- default = "1e8"
---- doc = "Minimum bytes of a log; in logs of few bytes one process often does most of the I/O"
+--- doc = "Minimum bytes of a log, and of its files of one process for heaviest_ratio; of few bytes one process often moves most"
 WITH record AS (
   SELECT job_id, log_id, record_id, rank, coalesce(posix_bytes_read, 0) + coalesce(posix_bytes_written, 0) AS bytes,
     coalesce(posix_f_read_time, 0.0) + coalesce(posix_f_write_time, 0.0) + coalesce(posix_f_meta_time, 0.0) AS time FROM darshan_posix WHERE rank >= 0
@@ -61,5 +61,6 @@ WITH record AS (
     LEFT JOIN shared s ON s.job_id = l.job_id AND s.log_id = l.log_id AND s.nth = 1
   WHERE l.nprocs > 1 AND l.total_bytes - l.bytes_read_streams - l.bytes_written_streams >= greatest($min_bytes, 1.0)
 )
-SELECT * FROM log WHERE coalesce(greatest(heaviest_ratio, slowest_ratio), 0.0) >= $min_ratio
+SELECT * FROM log
+WHERE $min_ratio <= 0.0 OR heaviest_ratio >= $min_ratio AND own_bytes >= $min_bytes OR slowest_ratio >= $min_ratio AND slowest_time - slowest_time / slowest_ratio >= 1.0
 ORDER BY lost_time DESC, job_id, log_id

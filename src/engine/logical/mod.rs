@@ -16,6 +16,7 @@ pub(super) mod not_in;
 pub(super) mod null_safe_keys;
 pub(super) mod semi_join_pushdown;
 mod set_comparison;
+pub(in crate::engine) mod time_texts;
 pub(in crate::engine) mod unsigned_division;
 pub(in crate::engine) mod utc_times;
 pub(in crate::engine) mod window_cost;

@@ -5,11 +5,12 @@
 //! | intervals and differences of times | lengths | [`interval_order`] |
 //! | decimals and floats | floats | [`decimal_floats`] |
 //! | dates and times in a zone | times in that zone | [`utc_times`] |
+//! | times and texts of times without seconds | times | [`time_texts`] |
 //!
-//! Types are asked once for all three.
+//! Types are asked once for all four.
 
 use super::{decimal_floats, interval_order};
-use crate::engine::logical::utc_times;
+use crate::engine::logical::{time_texts, utc_times};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::Transformed;
@@ -44,7 +45,8 @@ impl FunctionRewrite for Comparisons {
         let is_changed = interval_order::by_length(&mut sides, &types)
             || decimal_floats::as_floats(&mut sides, &types)
             || utc_times::dates_in_zone(&mut sides, &types);
-        Ok(Transformed::new_transformed(expr, is_changed))
+        let has_texts = time_texts::beside_times(&mut sides, &types);
+        Ok(Transformed::new_transformed(expr, is_changed || has_texts))
     }
 }
 

@@ -184,7 +184,6 @@ impl Column {
     }
 
     /// As `sacct --helpformat` writes it.
-    #[cfg(test)]
     pub(super) fn name(self) -> &'static str {
         COLUMNS[self as usize].1
     }

@@ -1,7 +1,7 @@
 //! Slurm's accounting: what sacct prints, as text or as JSON.
 //!
 //! [`hostlist`] expands lists of nodes, `clock` and `value` read single values, `record` makes a row of what a record says.
-//! `text` reads `sacct -P`, with `fields` for what each column holds, and `split` for the lines that hold a user's text with
+//! `text` reads `sacct -P`, with `header` for the columns, `fields` for what each column holds, and `split` for the lines that hold a user's text with
 //! delimiters; `json` reads `sacct --json`; `sacct_command` runs sacct. Dumps overlap: `latest_record` keeps of one record the latest that is known of it.
 //! The forms and their values are described in [`mod@format`].
 
@@ -10,6 +10,7 @@ mod clock;
 pub mod format {}
 mod column;
 mod fields;
+mod header;
 pub mod hostlist;
 mod json;
 mod latest_record;

@@ -27,6 +27,8 @@ pub(super) struct Layout {
     pub(super) trailing: bool,
     /// None for a column that is new to us.
     pub(super) columns: Vec<Option<Column>>,
+    /// The names of those.
+    pub(super) unknown: Vec<String>,
 }
 
 /// Some lines: which of them are a record, and its fields; or one that is none for certain.
@@ -229,6 +231,7 @@ mod tests {
             delimiter: "|".into(),
             trailing: false,
             columns,
+            unknown: vec![],
         }
     }
 

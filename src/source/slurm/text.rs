@@ -18,103 +18,6 @@ const MOST_LINES: usize = 256;
 /// Records after which the builders are looked at.
 const RECORDS: usize = 1024;
 
-impl Layout {
-    /// The layout that a header describes. None if this is no header of sacct: less than two thirds of its names are known, or
-    /// it has no job id.
-    pub(super) fn of_header(line: &str) -> Option<Self> {
-        // Editors of some systems put one before a text.
-        let line = line.trim_start_matches('\u{feff}').trim_end_matches('\r');
-        let name = |text: &str| {
-            text.find(|c: char| !c.is_ascii_alphanumeric())
-                .unwrap_or(text.len())
-        };
-        let end = name(line);
-        let rest = &line[end..];
-        let length = rest
-            .find(|c: char| c.is_ascii_alphanumeric())
-            .unwrap_or(rest.len());
-        let delimiter = &rest[..length];
-        if end == 0 || Column::named(&line[..end]).is_none() {
-            return None;
-        }
-        let (line, trailing) = match line.strip_suffix(delimiter) {
-            Some(without) if !delimiter.is_empty() => (without, true),
-            _ => (line, false),
-        };
-        // A delimiter of blanks is that of columns of fixed width.
-        if delimiter.chars().any(|c| c == ' ') {
-            return None;
-        }
-        let names: Vec<&str> = if delimiter.is_empty() {
-            vec![line]
-        } else {
-            line.split(delimiter).collect()
-        };
-        Self::of_names(&names, delimiter, trailing)
-    }
-
-    fn of_names(names: &[&str], delimiter: &str, trailing: bool) -> Option<Self> {
-        let columns: Vec<Option<Column>> = names
-            .iter()
-            .map(|name| Column::named(name.trim()))
-            .collect();
-        let known = columns.iter().flatten().count();
-        let has_id =
-            columns.contains(&Some(Column::JobID)) || columns.contains(&Some(Column::JobIDRaw));
-        (has_id && 3 * known >= 2 * columns.len()).then(|| Self {
-            delimiter: if delimiter.is_empty() {
-                "|".into()
-            } else {
-                delimiter.into()
-            },
-            trailing,
-            columns,
-        })
-    }
-
-    /// The layout of lines without a header, which has to be said beforehand.
-    fn of_site(context: &ReadContext, first: &str, input: &Input) -> Result<Self> {
-        let refuse = |reason: String| Error::Malformed {
-            path: input.path().into(),
-            region: "line 1".into(),
-            at: None,
-            reason,
-        };
-        if context.hints.slurm_columns.is_empty() {
-            let reason = "no header with sacct's column names; name the columns with --slurm-columns JobID,JobIDRaw,..";
-            return Err(refuse(reason.into()));
-        }
-        let names: Vec<&str> = context
-            .hints
-            .slurm_columns
-            .iter()
-            .map(String::as_str)
-            .collect();
-        if let Some(unknown) = names.iter().find(|name| Column::named(name).is_none()) {
-            return Err(Error::Invalid(format!(
-                "--slurm-columns: sacct has no column `{unknown}`"
-            )));
-        }
-        let given = context.hints.slurm_delimiter.as_deref();
-        let usual = ["|", "\x1f", "\t", ";", ",", "^", "~", "!"];
-        let fits = |delimiter: &&str| first.matches(*delimiter).count() + 1 >= names.len();
-        let delimiter = given
-            .or_else(|| usual.into_iter().find(fits))
-            .ok_or_else(|| {
-                refuse(format!(
-                    "no delimiter found that makes {} columns; name it with --slurm-delimiter",
-                    names.len()
-                ))
-            })?;
-        let trailing =
-            first.ends_with(delimiter) && first.matches(delimiter).count() >= names.len();
-        let layout = Self::of_names(&names, delimiter, trailing);
-        layout.ok_or_else(|| {
-            Error::Invalid("--slurm-columns: JobID or JobIDRaw must be among them".into())
-        })
-    }
-}
-
 /// Whether a line begins like a record of sacct without a header: an id, and a state somewhere.
 pub(super) fn is_record(line: &str) -> bool {
     let id = |c: char| c.is_ascii_alphanumeric() || "_.+[]%,-".contains(c);
@@ -154,6 +57,8 @@ pub(super) fn read(
         odd: None,
         cut: false,
         without_id: 0,
+        missing: vec![],
+        unknown: vec![],
     };
     let (mut buffer, mut at, mut carried) = (vec![], 0, 0);
     loop {
@@ -241,6 +146,9 @@ struct Text<'i> {
     cut: bool,
     /// Array tasks and het components whose raw id is not known.
     without_id: u64,
+    /// Columns that joins with logs need, of which a header has none; names in headers that are none of sacct's.
+    missing: Vec<&'static str>,
+    unknown: Vec<String>,
 }
 
 /// A line that is taken apart.
@@ -315,7 +223,11 @@ impl Text<'_> {
             }
             let layout = match self.layout.take() {
                 Some(layout) => layout,
-                None => Layout::of_site(self.context, line, self.input)?,
+                None => {
+                    let layout = Layout::of_site(self.context, line, self.input)?;
+                    self.note(&layout);
+                    layout
+                }
             };
             let found = self.take(&layout, text, at, end, last, &mut taken, tables);
             self.layout = Some(layout);
@@ -340,8 +252,23 @@ impl Text<'_> {
 
     /// From here on lines are of this layout, whose header is done.
     fn begin(&mut self, layout: Layout) {
+        self.note(&layout);
         self.layout = Some(layout);
         self.line += 1;
+    }
+
+    /// Notes which columns the outcome has to name.
+    fn note(&mut self, layout: &Layout) {
+        for column in [Column::Start, Column::End] {
+            if !layout.columns.contains(&Some(column)) && !self.missing.contains(&column.name()) {
+                self.missing.push(column.name());
+            }
+        }
+        for name in &layout.unknown {
+            if !self.unknown.contains(name) {
+                self.unknown.push(name.clone());
+            }
+        }
     }
 
     /// Takes the record at `at`, whose first line ends at `end`.
@@ -544,6 +471,15 @@ impl Text<'_> {
                 "times without a date are taken for those of {}, when the file was last changed; sacct prints dates with SLURM_TIME_FORMAT=standard",
                 self.clock.today
             ));
+        }
+        if !self.missing.is_empty() {
+            why.push(format!(
+                "the dump lacks {}: such jobs are joined with no log",
+                self.missing.join(" and ")
+            ));
+        }
+        if !self.unknown.is_empty() {
+            why.push(format!("sacct has no column {}", self.unknown.join(", ")));
         }
         if self.without_id > 0 {
             let (s, have) = match self.without_id {

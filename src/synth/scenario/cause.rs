@@ -148,7 +148,7 @@ impl Habit {
     /// The direction that it has, if only one makes sense.
     pub(crate) fn direction(self) -> Option<Direction> {
         match self {
-            Self::Sieving => Some(Direction::Write),
+            Self::Sieving | Self::Misaligned => Some(Direction::Write),
             Self::EmptyReads => Some(Direction::Read),
             _ => None,
         }

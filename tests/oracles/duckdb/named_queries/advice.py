@@ -91,11 +91,11 @@ def is_fast(log, files, direction, time, least):
 
 def matters(code, f):
     """Whether the rule can cost time in a file with weight: small requests that take longer than 0.1 s wait for something else, and those far below a block are
-    never aligned; in a file of one process those below a block."""
+    never aligned, in a file of one process those below a block; files that are only read have no locks that exclude each other."""
     if code == "P08":
         several = f["sharing"] in ("shared", "part_shared")
         mean = 65536 if several else max(65536, f["file_alignment"] or 0)
-        return f["posix_bytes_read"] + f["posix_bytes_written"] >= mean * (f["posix_reads"] + f["posix_writes"])
+        return f["posix_writes"] > 0 and f["posix_bytes_read"] + f["posix_bytes_written"] >= mean * (f["posix_reads"] + f["posix_writes"])
     word = {"P05": "read", "P15": "read", "P06": "write", "P16": "write"}.get(code)
     return word is None or (f[f"{word}_time"] or 0) <= 0.1 * f[f"posix_{word}s"]
 

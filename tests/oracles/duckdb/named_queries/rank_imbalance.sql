@@ -27,4 +27,5 @@ SELECT l.job_id, l.log_id, app, nprocs, coalesce(own_bytes, 0) AS own_bytes, coa
   greatest(slowest_time - t / nprocs, shared_slowest_time - coalesce(shared_fastest_time, 0)) AS lost_time
 FROM darshan_log l LEFT JOIN heavy USING (log_id) LEFT JOIN shared USING (log_id)
 WHERE nprocs > 1 AND total_bytes - bytes_read_streams - bytes_written_streams >= greatest($min_bytes, 1)
-  AND ($min_ratio <= 0 OR heaviest_bytes / (own_bytes / nprocs) >= $min_ratio OR slowest_time / (t / nprocs) >= $min_ratio)
+  AND ($min_ratio <= 0 OR own_bytes >= $min_bytes AND heaviest_bytes / (own_bytes / nprocs) >= $min_ratio
+    OR slowest_time / (t / nprocs) >= $min_ratio AND slowest_time - t / nprocs >= 1)
