@@ -14,6 +14,8 @@ pub(crate) struct ErrorContext {
     pub(crate) tables: Vec<String>,
     /// Functions.
     pub(crate) functions: Vec<String>,
+    /// Named queries.
+    pub(crate) queries: Vec<&'static str>,
     /// How a named query is called; None of a name that is not one.
     pub(crate) usage: Option<fn(&str) -> Option<String>>,
     /// The budget in bytes.
@@ -364,10 +366,13 @@ fn plan(text: &str, context: &ErrorContext) -> String {
         });
         return format!("unknown table `{short}`{hint}");
     }
-    if let (true, Some(name)) = (text.starts_with("Table function '"), quoted(text)) {
-        return format!(
-            "unknown table function `{name}`; `iolode query` lists the named queries, which are table functions, and the pages, which are not"
+    if let (true, Some(name)) = (text.starts_with("table function '"), quoted(text)) {
+        let near = nearest(&name, context.queries.iter().copied());
+        let hint = near.map_or(
+            "`iolode query` lists the named queries, which are table functions, and the pages, which are not".to_string(),
+            |near| format!("did you mean `{near}`?"),
         );
+        return format!("unknown table function `{name}`; {hint}");
     }
     if let (true, Some(name)) = (text.starts_with("Invalid function '"), quoted(text)) {
         let near = nearest(&name, context.functions.iter().map(String::as_str));
@@ -592,6 +597,7 @@ mod tests {
         let context = ErrorContext {
             tables: vec!["darshan_log".into()],
             functions: vec!["ost_count".into()],
+            queries: vec![],
             usage: None,
             memory: Some(512 << 20),
         };
@@ -672,6 +678,15 @@ mod tests {
         assert_eq!(
             ask("SELECT zzzzzzzz(1)").unwrap_err(),
             "unknown function `zzzzzzzz`; list them with `show functions`"
+        );
+        assert_eq!(
+            ask("SELECT * FROM advise()").unwrap_err(),
+            "unknown table function `advise`; did you mean `advice`?"
+        );
+        assert!(
+            ask("SELECT * FROM zzzzzzzz()")
+                .unwrap_err()
+                .starts_with("unknown table function `zzzzzzzz`; `iolode query` lists ")
         );
         assert_eq!(
             ask("SELECT * FROM nowhere").unwrap_err(),

@@ -548,6 +548,10 @@ impl Engine {
         ErrorContext {
             tables: catalog.schema_names().into_iter().flat_map(names).collect(),
             functions,
+            queries: queries::queries()
+                .iter()
+                .flat_map(queries::Query::names)
+                .collect(),
             usage: Some(|name| queries::query(name).ok().map(|query| query.usage())),
             memory: self.memory,
         }

@@ -14,6 +14,8 @@ crate::tests! {
         of_a_damaged_log_it_is_not_said_that_nothing_stands_out,
         a_wrong_bit_costs_records_and_no_page,
         a_copy_of_a_log_is_no_damage_to_it,
+        a_damaged_copy_counts_in_no_sum,
+        a_log_that_is_cut_after_its_import_leaves_its_rows_alone,
         lost_traces_of_dxt_are_no_lost_records,
         nothing_saves_more_than_the_slowest_process_spends,
         hdf5_is_a_layer,
@@ -237,6 +239,51 @@ fn a_copy_of_a_log_is_no_damage_to_it() {
     assert_eq!(done.code, Some(0));
     assert!(!done.stdout.contains("damage"), "{}", done.stdout);
     assert!(!done.stdout.contains("the same bytes"), "{}", done.stdout);
+}
+
+/// By pydarshan its processes write 512 GiB.
+fn a_damaged_copy_counts_in_no_sum() {
+    let dir = tempfile::tempdir().unwrap();
+    let whole = std::fs::read(log("sample-badost")).unwrap();
+    std::fs::write(dir.path().join("whole.darshan"), &whole).unwrap();
+    std::fs::write(dir.path().join("cut.darshan"), &whole[..200_000]).unwrap();
+    let page = iolode(dir.path(), &["diagnose", "whole.darshan", "cut.darshan"]).stdout;
+    for words in [
+        "\n  2 048 processes; no Slurm record\n",
+        "\n  a damaged copy of one of them is left out\n",
+        "  512 GiB ",
+    ] {
+        assert!(page.contains(words), "{words}: {page}");
+    }
+    assert!(!page.contains("lower bounds"), "{page}");
+}
+
+fn a_log_that_is_cut_after_its_import_leaves_its_rows_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    let whole = std::fs::read(log("sample")).unwrap();
+    let logs = dir.path().join("logs");
+    std::fs::create_dir(&logs).unwrap();
+    // The lake knows the bytes of the copy, too.
+    for name in ["a.darshan", "b.darshan"] {
+        std::fs::write(logs.join(name), &whole).unwrap();
+    }
+    let ingest = ["ingest", "--create", "--lake", "lake", "--darshan", "logs"];
+    iolode(dir.path(), &ingest).ok();
+    std::fs::write(logs.join("a.darshan"), &whole[..5000]).unwrap();
+    let again = iolode(dir.path(), &ingest);
+    assert_eq!(again.code, Some(1), "{again:?}");
+    assert!(
+        again.stderr.contains("damaged since it was imported"),
+        "{again:?}"
+    );
+    let sql = "select count(*), min(status) from darshan_log";
+    let count = iolode(
+        dir.path(),
+        &["sql", "--lake", "lake", "--format", "csv", "-c", sql],
+    )
+    .ok();
+    assert_eq!(count.lines().nth(1), Some("1,ok"));
+    iolode(dir.path(), &["lake", "check", "lake"]).ok();
 }
 
 /// Without its last megabyte the log lacks a part of the traces of MPI-IO (by pydarshan 1.39 MB of POSIX's and 1.74 MB of MPI-IO's at its end).

@@ -96,7 +96,7 @@ impl<'o> Worker<'o> {
                     .iter()
                     .any(|row| row.status.has_rows() && row.content_hash == Some(*hash))
         });
-        if converted.is_ok() && retained.is_empty() {
+        if converted.is_ok() && retained.is_empty() && !result.has_worse {
             return Ok(result);
         }
         // Files that were whole already are unreferenced now.
@@ -255,6 +255,7 @@ impl<'o> Worker<'o> {
                             let why = format!("damaged since it was imported: {why}");
                             result.unreadable.push((log.file.name.to_string(), why));
                             result.retained.insert(held.hash);
+                            result.has_worse = true;
                         }
                         None => result.inputs.push(row),
                     }

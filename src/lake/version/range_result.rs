@@ -16,4 +16,6 @@ pub(in crate::lake) struct RangeResult {
     pub(in crate::lake) warnings: Vec<(String, String)>,
     /// Hashes of what the lake holds of them.
     pub(in crate::lake) retained: HashSet<i64>,
+    /// Whether the files have rows of a log of which better ones are in the lake.
+    pub(in crate::lake) has_worse: bool,
 }

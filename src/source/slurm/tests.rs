@@ -25,7 +25,7 @@ fn counts_may_be_in_thousands_and_a_value_that_is_none_is_named() {
     assert_eq!(
         read.outcomes[0].why.as_deref(),
         Some(
-            "1 line cannot be split for certain and it was left out: 4; line 4 has NNodes `many`, which is none"
+            "1 line cannot be split for certain and it was left out: 4; line 4 has NNodes `many`, which is none; the dump lacks Start and End: such jobs are joined with no log"
         )
     );
 }
@@ -39,7 +39,7 @@ fn a_last_line_without_an_end_is_left_out_for_its_values_may_be_cut() {
     assert_eq!(
         read.outcomes[0].why.as_deref(),
         Some(
-            "1 line cannot be split for certain and it was left out: 3; the last line has no end: the dump was cut"
+            "1 line cannot be split for certain and it was left out: 3; the last line has no end: the dump was cut; the dump lacks Start and End: such jobs are joined with no log"
         )
     );
 }
@@ -54,7 +54,7 @@ fn what_is_left_of_a_last_line_is_no_part_of_the_text_before() {
     assert_eq!(
         read.outcomes[0].why.as_deref(),
         Some(
-            "1 line cannot be split for certain and it was left out: 3; the last line has no end: the dump was cut"
+            "1 line cannot be split for certain and it was left out: 3; the last line has no end: the dump was cut; the dump lacks Start and End: such jobs are joined with no log"
         )
     );
 }

@@ -472,7 +472,7 @@ impl Text<'_> {
                 self.clock.today
             ));
         }
-        if !self.missing.is_empty() {
+        if self.records > 0 && !self.missing.is_empty() {
             why.push(format!(
                 "the dump lacks {}: such jobs are joined with no log",
                 self.missing.join(" and ")

@@ -55,6 +55,12 @@ impl Log {
         self.status == "damaged" && !self.has_lost_traces()
     }
 
+    /// Whether it is another log's run by all that a job region says.
+    fn is_same_run(&self, other: &Self) -> bool {
+        let run = |log: &Self| (log.uid, log.nprocs, log.start_time, log.end_time);
+        self.start_time.is_some() && run(self) == run(other) && self.app == other.app
+    }
+
     /// Whether damage begins in the traces of DXT.
     pub(super) fn has_lost_traces(&self) -> bool {
         let why = self.error.as_deref().unwrap_or_default();
@@ -195,6 +201,8 @@ pub(super) struct Job {
     /// The log, if the page is about one of several.
     pub(super) only: Option<i64>,
     pub(super) logs: Vec<Log>,
+    /// How many damaged copies of its logs are left out.
+    pub(super) copies: usize,
     /// Seconds between a Slurm record of the job and its logs where that is a difference of time zones; below 0 if the record is later.
     pub(super) record_earlier_by: Option<i64>,
     pub(super) totals: Vec<Totals>,
@@ -431,6 +439,7 @@ impl Job {
         });
         let mut facts = json!({
             "logs": self.logs,
+            "damaged_copies": self.copies,
             "record_earlier_by": self.record_earlier_by,
             "totals": self.totals,
             "slowest": self.slowest,
@@ -463,6 +472,21 @@ impl Job {
     pub(super) fn file(&self, record_id: u64) -> Option<&File> {
         self.files.iter().find(|file| file.record_id == record_id)
     }
+}
+
+/// The logs without those that are damaged and have a whole one of the same run beside them, whose sums would count twice.
+pub(super) fn without_damaged_copies(logs: Vec<Log>) -> Vec<Log> {
+    let is_copy: Vec<bool> = logs
+        .iter()
+        .map(|log| {
+            let mut whole = logs.iter().filter(|other| other.status != "damaged");
+            log.status == "damaged" && whole.any(|other| log.is_same_run(other))
+        })
+        .collect();
+    let logs = logs.into_iter().zip(is_copy);
+    logs.filter(|(_, is_copy)| !is_copy)
+        .map(|(log, _)| log)
+        .collect()
 }
 
 /// The first start and the last end of logs; None if none has a time. A log without an end counts with its start.

@@ -1,8 +1,12 @@
 //! What is known of a job: the answers to the questions that its page is made of.
 
 use super::compared;
-use super::job::{CriticalFile, DIRECTIONS, File, Flow, InMpiio, Job, Log, Others, Slowest, span};
+use super::job::{
+    CriticalFile, DIRECTIONS, File, Flow, InMpiio, Job, Log, Others, Slowest, span,
+    without_damaged_copies,
+};
 use super::layers;
+use super::not_there::{no_job, no_log};
 use super::others::{self, Relevance};
 use super::zone_of_record;
 use crate::answer::answer::SHOWN;
@@ -39,7 +43,7 @@ pub(super) async fn jobs(engine: &Engine, asked: Asked, long: bool) -> Result<Ve
          WHERE j.job_id = {job} AND l.job_id = {job} AND g.job_id = {job} ORDER BY j.start_time, j.log_id"
     )).await?;
     if logs.is_empty() {
-        return Err(nothing(engine, job).await?);
+        return Err(no_job(engine, job).await?);
     }
     let logs = with_inputs(engine, logs).await?;
     let all = logs.len();
@@ -52,13 +56,17 @@ pub(super) async fn jobs(engine: &Engine, asked: Asked, long: bool) -> Result<Ve
         }
     }
     let mut jobs = vec![];
-    for logs in groups.into_values() {
+    for with_copies in groups.into_values() {
+        let found = with_copies.len();
+        let logs = without_damaged_copies(with_copies);
+        let copies = found - logs.len();
         let only = match asked {
             Asked::Log(log) if all > 1 => Some(log),
             _ => None,
         };
         let of_id = logs.len() < all;
-        jobs.push(gather(engine, job, only, logs, of_id, long).await?);
+        let found = gather(engine, job, only, logs, of_id, long).await?;
+        jobs.push(Job { copies, ..found });
     }
     jobs.sort_by_key(|job| job.logs.first().and_then(|log| log.start_time));
     Ok(jobs)
@@ -79,7 +87,7 @@ pub(super) async fn ids(engine: &Engine, most: usize) -> Result<Option<Vec<i64>>
     );
     let ids: Vec<Id> = rows(engine, &sql).await?;
     match ids.len() {
-        0 => Err(none(engine).await?),
+        0 => Err(no_log(engine).await?),
         found if found > most => Ok(None),
         _ => Ok(Some(ids.iter().map(|id| id.job_id).collect())),
     }
@@ -108,30 +116,6 @@ async fn with_inputs(engine: &Engine, mut logs: Vec<Log>) -> Result<Vec<Log>> {
     Ok(logs)
 }
 
-/// Why there is no log at all.
-async fn none(engine: &Engine) -> Result<Error> {
-    #[derive(Deserialize)]
-    struct Input {
-        path: String,
-        status: String,
-        error: Option<String>,
-    }
-    let sql = "SELECT path, status, error FROM lake_input WHERE source = 'darshan' OR source IS NULL ORDER BY path LIMIT 1";
-    let inputs: Vec<Input> = rows(engine, sql).await?;
-    Ok(Error::Invalid(match inputs.into_iter().next() {
-        Some(input) => format!(
-            "there is no Darshan log; {} is {}{}",
-            input.path,
-            input.status,
-            input.error.map_or(String::new(), |why| format!(": {why}"))
-        ),
-        None => {
-            "there is no Darshan log in what was given, or none in the period of --from and --to"
-                .into()
-        }
-    }))
-}
-
 async fn job_of(engine: &Engine, log: i64) -> Result<i64> {
     #[derive(Deserialize)]
     struct Known {
@@ -141,47 +125,6 @@ async fn job_of(engine: &Engine, log: i64) -> Result<i64> {
     let known: Vec<Known> = rows(engine, &sql).await?;
     let job = known.first().map(|known| known.job_id);
     job.ok_or_else(|| Error::Invalid(format!("log {log}: the lake has no such log")))
-}
-
-/// Why there is nothing to say of a job.
-async fn nothing(engine: &Engine, job: i64) -> Result<Error> {
-    #[derive(Deserialize)]
-    struct Known {
-        job_id_text: Option<String>,
-        job_id: i64,
-        state: Option<String>,
-    }
-    let sql = format!(
-        "SELECT job_id_text, job_id, state FROM slurm_job WHERE job_id = {job} OR job_id_text = '{job}' ORDER BY submit_time DESC LIMIT 1"
-    );
-    let known: Vec<Known> = rows(engine, &sql).await?;
-    if let Some(known) = known.first() {
-        return Ok(Error::Invalid(format!(
-            "job {job}: there is no Darshan log of it; Slurm knows it as {} (raw id {}), {}",
-            known.job_id_text.as_deref().unwrap_or("a job"),
-            known.job_id,
-            known.state.as_deref().unwrap_or("in an unknown state")
-        )));
-    }
-    #[derive(Deserialize)]
-    struct Near {
-        below: Option<i64>,
-        above: Option<i64>,
-    }
-    let sql = format!(
-        "SELECT max(job_id) FILTER (WHERE job_id < {job}) AS below, min(job_id) FILTER (WHERE job_id > {job}) AS above FROM darshan_log"
-    );
-    let near: Vec<Near> = rows(engine, &sql).await?;
-    let near = near.into_iter().flat_map(|near| [near.below, near.above]);
-    let near: Vec<String> = near.flatten().map(|id| id.to_string()).collect();
-    let near = match near.as_slice() {
-        [] => String::new(),
-        [near] => format!("; the nearest job with a log is {near}"),
-        near => format!("; the nearest jobs with a log are {}", near.join(" and ")),
-    };
-    Ok(Error::Invalid(format!(
-        "job {job}: there is no Darshan log of it, and no Slurm record either{near}"
-    )))
 }
 
 /// `of_id`: whether other jobs have logs of the same id.
@@ -220,6 +163,7 @@ async fn gather(
         own: vec![],
         others: Others::default(),
         striping: vec![],
+        copies: 0,
         record_earlier_by: zone_of_record::difference(engine, job, &logs).await?,
         logs: vec![],
     };

@@ -6,7 +6,7 @@
 //!
 //! | file | what it is |
 //! |---|---|
-//! | `load` | asks the lake |
+//! | `load`, `not_there` | asks the lake; why it knows nothing |
 //! | `job` | what is known, and what follows from it |
 //! | `zone_of_record` | whether a Slurm record is of another time zone |
 //! | `time`, `layers`, `files`, `requests`, `compared`, `others` | the parts of the page |
@@ -21,6 +21,7 @@ mod files;
 mod job;
 mod layers;
 mod load;
+mod not_there;
 mod others;
 mod requests;
 mod time;
@@ -255,6 +256,11 @@ fn head(job: &Job, zone: Tz) -> Block {
             (1, _) => lines.push(format!("1 of them is {what}: sums are lower bounds")),
             (bad, _) => lines.push(format!("{bad} of them are {what}: sums are lower bounds")),
         }
+    }
+    match job.copies {
+        0 => {}
+        1 => lines.push("a damaged copy of one of them is left out".into()),
+        copies => lines.push(format!("{copies} damaged copies of them are left out")),
     }
     match (count_logs(Log::has_lost_traces), job.logs.len()) {
         (0, _) => {}
