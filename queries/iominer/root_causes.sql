@@ -55,7 +55,7 @@
 --- name = "min_time"
 --- type = "float"
 --- default = "1"
---- doc = "Minimum critical time of a log, and of what a cause costs, s"
+--- doc = "Minimum critical time of a log, s; below 1 that of what a cause costs, too"
 --- [[param]]
 --- name = "slow_bw"
 --- type = "float"
@@ -103,6 +103,6 @@ WITH file AS (
 SELECT c.job_id, c.log_id, l.app, l.start_time, l.nprocs, c.direction, c.cause, c.share, c.share_busy, c.critical_time, c.cost, c.io_hours, c.files, c.bytes, c.bw, c.number, c.subject
 FROM cause c JOIN log_facts l ON l.job_id = c.job_id AND l.log_id = c.log_id AND l.direction = c.direction
 WHERE (NOT $both OR c.share IS NOT NULL AND c.share_busy IS NOT NULL)
-  AND c.cost >= $min_time
+  AND c.cost >= least($min_time, 1.0)
   AND ($job IS NULL OR l.job_id = $job) AND ($from IS NULL OR l.start_time >= $from) AND ($to IS NULL OR l.start_time < $to)
 ORDER BY c.job_id, c.log_id, c.direction, c.share * c.critical_time DESC, c.cause

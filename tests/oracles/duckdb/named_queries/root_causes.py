@@ -137,7 +137,7 @@ def rows(con, params):
             answer.append({"job_id": job, "log_id": log, "app": first["app"], "start_time": first["start_time"], "nprocs": first["nprocs"], "direction": direction, "cause": cause, **shown, **share, **spent})
     if params["evidence"] == "all":
         answer += by_others(con, params)
-    return [row for row in answer if row["cost"] >= params["min_time"]]
+    return [row for row in answer if row["cost"] >= min(1, params["min_time"])]
 
 
 def by_others(con, params):

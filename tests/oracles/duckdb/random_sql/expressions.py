@@ -248,6 +248,10 @@ class Expressions:
             return Expr(self.rng.choice(["like", "like", "not_like"]), [a, literal(pattern, TXT)], BOOL)
         if a.type == DBL and draw < 0.56:
             return Expr("isnan", [a], BOOL)
+        if a.type == TS and draw < 0.62:
+            return Expr("clock_before", [a, literal(self.rng.choice(["00:00:01", "06:00:00", "12:30:00", "23:59:59.5"]), TXT)], BOOL)
+        if a.type in (INT, I32) and draw < 0.5:
+            return Expr("falsy", [a], BOOL)
         other = None
         if self.chance(0.3):
             other = self.other_number(scope, a) if a.type in NUMBERS and self.chance(0.4) else self.expr(scope, a.type, min(depth, 1) - 1)

@@ -30,6 +30,8 @@ FORMS = {
     "abs": "abs({0})", "floor": "floor({0})", "ceil": "ceil({0})", "round": "round({0})", "sqrt": "sqrt(abs({0}))",
     "length": "length({0})", "upper": "upper({0})", "lower": "lower({0})", "concat": "({0} || {1})", "substr": "substr({0}, {1}, {2})",
     "starts": "starts_with({0}, {1})", "trim": "trim({0})", "replace": "replace({0}, {1}, {2})", "isnan": "isnan({0})",
+    # Casts into another order.
+    "clock_before": ("(CAST({0} AS TIME) < CAST({1} AS TIME))", "(CAST(({0} AT TIME ZONE 'UTC') AS TIME) < CAST({1} AS TIME))"), "falsy": "(CAST({0} AS BOOLEAN) IS NOT TRUE)",
     # DuckDB 1.4 takes `date_trunc('day', NULL) <> '2026-09-30 23:59:59'` for true: of the sum it does not know that it has no seconds.
     "trunc_ts": ("date_trunc({0}, {1})", "(date_trunc({0}, {1}) + INTERVAL 0 SECOND)"), "part": "cast(date_part({0}, {1}) as bigint)",
     "exists": "EXISTS ({0})", "not_exists": "NOT EXISTS ({0})", "scalar": "({0})",
