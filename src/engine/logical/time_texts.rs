@@ -40,9 +40,11 @@ pub(in crate::engine) fn beside_times(sides: &mut [&mut Expr], types: &[DataType
     if !types.iter().any(is_time) {
         return false;
     }
-    sides
-        .iter_mut()
-        .fold(false, |is_changed, side| write_out(side) || is_changed)
+    let mut has_texts = false;
+    for side in sides {
+        has_texts |= write_out(side);
+    }
+    has_texts
 }
 
 /// Whether the expression was a text of a time without seconds.
