@@ -16,7 +16,7 @@
 use super::functional_dependencies::ORDER_BARRIER;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::tree_node::Transformed;
-use datafusion::common::{DFSchema, Result};
+use datafusion::common::{DFSchema, Result, plan_err};
 use datafusion::config::ConfigOptions;
 use datafusion::logical_expr::expr_rewriter::FunctionRewrite;
 use datafusion::logical_expr::{Cast, Expr, ExprSchemable, LogicalPlan, Projection, TryCast};
@@ -69,6 +69,18 @@ impl OptimizerRule for CastBounds {
     }
 }
 
+const CAST_FUNCTIONS: [&str; 2] = ["arrow_cast", "arrow_try_cast"];
+
+/// Whether DataFusion casts into it rightly: it cuts integers to the bits of small decimals before it looks whether they fit, and panics where a scale is below 0.
+fn is_safe(to: &DataType) -> bool {
+    use DataType::{Decimal32, Decimal64, Decimal128, Decimal256};
+    match to {
+        Decimal32(..) | Decimal64(..) => false,
+        Decimal128(_, scale) | Decimal256(_, scale) => *scale >= 0,
+        _ => true,
+    }
+}
+
 /// Hides casts of times into times of day, and of numbers into Booleans.
 #[derive(Debug)]
 pub(in crate::engine) struct CastsOfTimes;
@@ -84,14 +96,25 @@ impl FunctionRewrite for CastsOfTimes {
         schema: &DFSchema,
         _: &ConfigOptions,
     ) -> Result<Transformed<Expr>> {
-        let (Expr::Cast(Cast { expr: of, field }) | Expr::TryCast(TryCast { expr: of, field })) =
-            &expr
-        else {
-            return Ok(Transformed::no(expr));
+        let of = match &expr {
+            Expr::Cast(Cast { expr, .. }) | Expr::TryCast(TryCast { expr, .. }) => expr,
+            // Casts, too, once the optimizer has simplified them.
+            Expr::ScalarFunction(call) if CAST_FUNCTIONS.contains(&call.name()) => {
+                match call.args.first() {
+                    Some(of) => of,
+                    None => return Ok(Transformed::no(expr)),
+                }
+            }
+            _ => return Ok(Transformed::no(expr)),
         };
-        let (from, to) = (of.get_type(schema)?, field.data_type());
+        let (from, to) = (of.get_type(schema)?, expr.get_type(schema)?);
+        if !is_safe(&to) {
+            return plan_err!(
+                "iolode has no {to}: its casts are cut to fewer bits; write DECIMAL(p, s) with up to 38 digits and a scale from 0"
+            );
+        }
         let is_prunable = !from.is_string() && !to.is_string() && !from.is_null();
-        match is_prunable && !keeps_order(&from, to) && !of.column_refs().is_empty() {
+        match is_prunable && !keeps_order(&from, &to) && !of.column_refs().is_empty() {
             true => Ok(Transformed::yes(ORDER_BARRIER.call(vec![expr]))),
             false => Ok(Transformed::no(expr)),
         }
@@ -180,6 +203,10 @@ mod tests {
                     vec!["0"],
                 ),
                 (
+                    "SELECT count(*) FROM t WHERE arrow_cast(a, 'Time64(Nanosecond)') < '12:00:00'",
+                    vec!["1"],
+                ),
+                (
                     "SELECT count(*) FROM t WHERE a::DATE = DATE '2026-09-02'",
                     vec!["1"],
                 ),
@@ -189,6 +216,21 @@ mod tests {
                 assert_eq!(rows(&found), expected, "{sql}");
             }
         });
+    }
+
+    /// By hand: 4,300,000,000 has more than 32 bits.
+    #[test]
+    fn small_decimals_are_refused_and_so_are_negative_scales() {
+        for to in ["Decimal32(9, 2)", "Decimal64(18, 0)", "Decimal128(38, -3)"] {
+            for function in ["arrow_cast", "arrow_try_cast"] {
+                let sql =
+                    format!("SELECT {function}(v, '{to}') FROM (VALUES (4300000000)) AS t(v)");
+                let error = ask(&sql).unwrap_err();
+                assert!(error.contains("write DECIMAL(p, s)"), "{error}");
+            }
+        }
+        let sql = "SELECT arrow_cast(v, 'Decimal128(20, 2)'), v::DECIMAL(12, 1) FROM (VALUES (4300000000)) AS t(v)";
+        assert_eq!(ask(sql).unwrap(), ["4300000000.00 | 4300000000.0"]);
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! `current_date - interval '36 hours'` is a time, `current_date - date '2026-09-01'` a number of days, as in PostgreSQL and DuckDB.
 //!
 //! DataFusion 55.2 gives a date for the first and drops the hours. A date becomes a time first, unless the interval is whole days. The second is a duration there, which
-//! it compares with a number of seconds in a SELECT and with none in a WHERE.
+//! it compares with a number of seconds in a SELECT and with none in a WHERE. A date and a number of days is a time in parts of its plan, so that
+//! `d + 1 IN (date '2026-09-03', date '2026-09-04')` is refused, and the days are counted in nanoseconds, of which 131,072 days have too many. They are added as numbers.
 
 use datafusion::arrow::datatypes::{DataType, TimeUnit};
 use datafusion::common::config::ConfigOptions;
@@ -11,7 +12,7 @@ use datafusion::logical_expr::expr::BinaryExpr;
 use datafusion::logical_expr::expr_rewriter::FunctionRewrite;
 use datafusion::logical_expr::{Cast, Expr, ExprSchemable, Operator};
 
-/// Turns a date into a time where hours may be added, and both dates of a difference into numbers of days.
+/// Turns a date into a time where hours may be added, both dates of a difference into numbers of days, and adds numbers of days to dates.
 #[derive(Debug)]
 pub(in crate::engine) struct DateArithmetic;
 
@@ -43,6 +44,24 @@ impl FunctionRewrite for DateArithmetic {
             }
             return Ok(Transformed::yes(expr));
         }
+        let is_number = |expr: &Expr| {
+            let data_type = expr.get_type(schema);
+            data_type.is_ok_and(|t| t.is_integer())
+        };
+        let days = match op {
+            Operator::Plus | Operator::Minus if is_number(right) && is_date(left) => Some(left),
+            Operator::Plus if is_date(right) && is_number(left) => Some(right),
+            _ => None,
+        };
+        if let Some(date) = days {
+            **date = Expr::Cast(Cast::new(std::mem::take(date), DataType::Int64));
+            let days = Expr::Cast(Cast::new(Box::new(expr), DataType::Int32));
+            let date = Expr::Cast(Cast::new(Box::new(days), DataType::Date32));
+            return Ok(Transformed::yes(date));
+        }
+        let Expr::BinaryExpr(BinaryExpr { left, op, right }) = &mut expr else {
+            return Ok(Transformed::no(expr));
+        };
         let date = match op {
             // The right side first: of `a + b + c ..` it is the short one.
             Operator::Plus | Operator::Minus if may_have_hours(right) && is_date(left) => left,
@@ -99,6 +118,33 @@ mod tests {
             let sql = format!("SELECT {term} FROM (SELECT interval '1 hour' AS i) AS t");
             assert_eq!(ask(&sql).unwrap(), [shown], "{sql}");
         }
+    }
+
+    /// By hand; so do PostgreSQL and DuckDB.
+    #[test]
+    fn days_are_added_to_dates() {
+        const T: &str = "(VALUES (date '2026-09-02', 1), (date '2026-12-31', 365)) AS t(d, n)";
+        for (term, rows) in [
+            ("d + 1", ["2026-09-03", "2027-01-01"]),
+            ("2 + d - n", ["2026-09-03", "2026-01-02"]),
+            ("d - n", ["2026-09-01", "2025-12-31"]),
+            ("date '2026-09-03' + 131072 * n", ["2385-07-15", ""]),
+            (
+                "d + 1 IN (date '2026-09-03', date '2026-09-04')",
+                ["true", "false"],
+            ),
+            (
+                "d + n NOT IN (date '2026-09-03', date '2026-09-04')",
+                ["false", "true"],
+            ),
+        ] {
+            let rows: Vec<&str> = rows.into_iter().filter(|row| !row.is_empty()).collect();
+            let sql = format!("SELECT {term} FROM {T} LIMIT {}", rows.len());
+            assert_eq!(ask(&sql).unwrap(), rows, "{sql}");
+        }
+        let sql =
+            format!("SELECT n FROM {T} WHERE d + 1 IN (date '2026-09-03', date '2026-09-04')");
+        assert_eq!(ask(&sql).unwrap(), ["1"]);
     }
 
     /// By hand; so do PostgreSQL and DuckDB.
