@@ -155,8 +155,13 @@ fn plainer(text: String) -> String {
     }
     const NO_TYPE: &str = "annot infer common argument type for comparison operation ";
     let compared = || text.split_once(NO_TYPE).map(|(_, expr)| expr.to_string());
-    if let Some(expr) =
-        between("annot coerce arithmetic expression ", " to valid types").or_else(compared)
+    let ranged = || {
+        let types = between("ailed to coerce types ", " in BETWEEN expression");
+        types.map(|types| types.replacen(" and ", " BETWEEN ", 1))
+    };
+    if let Some(expr) = between("annot coerce arithmetic expression ", " to valid types")
+        .or_else(compared)
+        .or_else(ranged)
     {
         let expr = expr.replace(", \"UTC\")", ")");
         let words: Vec<&str> = expr.split(' ').map(sql_type).collect();
@@ -759,6 +764,10 @@ mod tests {
             ),
             ("SELECT a + b T", "`VARCHAR + BIGINT` has no meaning"),
             ("SELECT now() - 5", "`TIMESTAMP - BIGINT` has no meaning"),
+            (
+                "SELECT now() - now() BETWEEN '1 day' AND '2 days'",
+                "`Duration(µs) BETWEEN VARCHAR` has no meaning",
+            ),
             (
                 "SELECT substr(1)",
                 "substring without for/from is not valid",
