@@ -766,7 +766,7 @@ mod tests {
             ("SELECT now() - 5", "`TIMESTAMP - BIGINT` has no meaning"),
             (
                 "SELECT now() - now() BETWEEN '1 day' AND '2 days'",
-                "`Duration(µs) BETWEEN VARCHAR` has no meaning",
+                "`Duration(ns) BETWEEN VARCHAR` has no meaning",
             ),
             (
                 "SELECT substr(1)",
