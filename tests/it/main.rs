@@ -59,6 +59,8 @@ mod lmt_mysqldump;
 mod mutants;
 #[cfg(feature = "engine")]
 mod percentiles;
+#[cfg(feature = "engine")]
+mod pruned_rows;
 mod pydarshan;
 #[cfg(feature = "engine")]
 mod query_oracle;
@@ -138,6 +140,8 @@ fn main() -> std::process::ExitCode {
         mutants::slurm::TESTS,
         #[cfg(feature = "engine")]
         percentiles::TESTS,
+        #[cfg(feature = "engine")]
+        pruned_rows::TESTS,
         pydarshan::TESTS,
         #[cfg(feature = "engine")]
         query_oracle::TESTS,
