@@ -54,7 +54,10 @@ impl FunctionRewrite for RangeFrames {
             }
         } else if let Some(first) = window.params.order_by.first()
             && window.params.window_frame.units == WindowFrameUnits::Range
-            && !is_known(&first.expr.get_type(schema)?)
+            && first
+                .expr
+                .get_type(schema)
+                .is_ok_and(|kind| !is_known(&kind))
         {
             let mut window = window.clone();
             window.params.window_frame.units = WindowFrameUnits::Groups;
