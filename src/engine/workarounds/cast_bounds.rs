@@ -7,8 +7,8 @@
 //! Where a projection gives such a cast, it passes through [`ORDER_BARRIER`], a function that gives what it is given, of which DataFusion does not know
 //! that: [`CastBounds`], a logical optimizer rule that stands last, for those before it look into casts.
 //!
-//! Scans prune row groups and files by such bounds, too: `start_time::time < '12:00'` lost those whose times go over a midnight, and `rank::boolean = false` those of
-//! ranks from -1 to 5. So do sorts: rows in the order of their times were taken to be in that of their times of day. These casts pass through it from the analyzer on:
+//! Scans prune row groups and files by such bounds, too: `start_time::time < '12:00'` lost those whose times go over a midnight, and
+//! `rank::boolean IS NOT TRUE` those of ranks from -1 to 5. So do sorts: rows in the order of their times were taken to be in that of their times of day. These casts pass through it from the analyzer on:
 //! [`CastsOfTimes`].
 //!
 //! Delete when DataFusion casts only bounds that keep their order: `datafusion_alone_fails` and `datafusion_alone_takes_times_of_day_for_sorted` then fail.
@@ -81,7 +81,7 @@ fn is_safe(to: &DataType) -> bool {
     }
 }
 
-/// Hides casts of times into times of day, and of numbers into Booleans.
+/// Hides casts of times into times of day and of numbers into Booleans from the optimizer. Refuses types that DataFusion casts into wrongly.
 #[derive(Debug)]
 pub(in crate::engine) struct CastsOfTimes;
 
@@ -161,7 +161,7 @@ mod tests {
         assert_eq!(ask(SQL).unwrap(), ["11", "3", "4"]);
     }
 
-    /// By hand. The lake's row group is pruned by the least and greatest value of the column.
+    /// By hand. The file's row group is pruned by the least and greatest value of the column.
     #[test]
     fn rows_of_a_time_of_day_are_found_and_sorted() {
         const T: &str = "(VALUES (TIMESTAMP '2026-09-01 23:00:00', -1), (TIMESTAMP '2026-09-02 09:00:00', 0), (TIMESTAMP '2026-09-03 22:00:00', 5)) AS t(a, n)";
