@@ -490,10 +490,12 @@ impl Log {
         let nprocs = self.job.as_ref().map_or(0, |job| job.nprocs);
         let has_names = header.names.length > 0 && self.names_error.is_none();
         if let (Some(spilled), Some(limits)) = (&mut self.spilled, self.limits.spill) {
-            let pieces = Pieces::new(input, place, header.compression, limits.piece);
+            let pieces = || Pieces::new(input, place, header.compression, limits.piece);
             let format = (header.order, nprocs);
+            // A region that is not all there only ends too early.
             let plausible = Plausible::new(self.job.as_ref(), has_names.then_some(&self.names));
-            let damage = spilled.read(module, pieces, format, &plausible, limits, state)?;
+            let plausible = outside.is_none().then_some(&plausible);
+            let damage = spilled.read(module, pieces, format, plausible, limits, state)?;
             let at = state.inflated_bytes.unwrap_or(0) as usize;
             if let Some(damage) = outside.map(|d| Damage { at, ..d }).or(damage) {
                 fail(state, damage);
@@ -517,7 +519,7 @@ impl Log {
         let cut = region.find_records(module, header.order, nprocs);
         if let Some(damage) = damage.as_mut().filter(|damage| !damage.truncated) {
             let plausible = Plausible::new(self.job.as_ref(), has_names.then_some(&self.names));
-            region.drop_implausible(module, &plausible, damage);
+            region.drop_implausible(module, &plausible, 0, damage);
         }
         match (damage, cut) {
             // Where the bytes end too early, the last record is cut as well: that is no second fault.

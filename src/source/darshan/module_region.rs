@@ -95,13 +95,15 @@ impl ModuleRegion {
         bad.map(|(at, rank)| (at, format!("a record of process {rank} of {nprocs}")))
     }
 
-    /// Drops what follows the first record that cannot be true, of a region whose bytes are wrong from an unknown place on, and says so.
+    /// Drops what follows the first record that cannot be true, of a region whose bytes are wrong from an unknown place on, and says so:
+    /// whether there is one. The first byte lies at `base` in the whole region.
     pub(super) fn drop_implausible(
         &mut self,
         module: &Module,
         plausible: &Plausible<'_>,
+        base: usize,
         damage: &mut Damage,
-    ) {
+    ) -> bool {
         let records = 0..self.count();
         let version = self.version;
         let found = records.into_iter().find_map(|number| {
@@ -114,9 +116,13 @@ impl ModuleRegion {
         if let Some((at, objection)) = found {
             self.bytes.truncate(at);
             self.starts.retain(|start| *start < at);
-            damage.reason +=
-                &format!("; nothing is taken from byte {at} on: a record there {objection}");
+            damage.reason += &format!(
+                "; nothing is taken from byte {} on: a record there {objection}",
+                base + at
+            );
+            return true;
         }
+        false
     }
 
     /// Puts the records in order, without those of an object and a process that an earlier one has: where the first of these lies,

@@ -23,6 +23,7 @@ pub(super) struct Pieces<'i> {
     made: usize,
     /// Most bytes of a piece.
     size: usize,
+    end: Option<End>,
 }
 
 /// Keeps its place in a stream.
@@ -33,6 +34,7 @@ enum Decoder {
 }
 
 /// Why a region ends.
+#[derive(Clone)]
 pub(super) enum End {
     /// All of it was inflated.
     Whole,
@@ -69,6 +71,7 @@ impl<'i> Pieces<'i> {
             within: false,
             made: 0,
             size: size.clamp(1, PIECE),
+            end: None,
         }
     }
 
@@ -77,6 +80,9 @@ impl<'i> Pieces<'i> {
     /// # Errors
     /// [`Error::Io`] if the file cannot be read.
     pub(super) fn fill(&mut self, into: &mut Vec<u8>) -> Result<Option<End>> {
+        if self.end.is_some() {
+            return Ok(self.end.clone());
+        }
         let from = into.len();
         if into.try_reserve_exact(self.size).is_err() {
             let reason = format!("there is no memory for {} bytes", from + self.size);
@@ -94,13 +100,26 @@ impl<'i> Pieces<'i> {
             end = ended;
         }
         into.truncate(to);
-        Ok(end.map(|end| match end {
-            End::Damaged(damage) => End::Damaged(Damage {
-                at: self.made,
-                ..damage
-            }),
-            End::Whole => End::Whole,
-        }))
+        if let Some(End::Damaged(damage)) = &mut end {
+            damage.at = self.made;
+        }
+        self.end.clone_from(&end);
+        Ok(end)
+    }
+
+    /// Inflates what is left, at most so many pieces of it, and forgets it; why the region ends, where that is seen.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if the file cannot be read.
+    pub(super) fn skip_to_end(&mut self, most: usize) -> Result<Option<End>> {
+        let mut piece = vec![];
+        for _ in 0..most {
+            piece.clear();
+            if let Some(end) = self.fill(&mut piece)? {
+                return Ok(Some(end));
+            }
+        }
+        Ok(None)
     }
 
     /// Bytes that were inflated.

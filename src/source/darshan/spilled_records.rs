@@ -87,30 +87,60 @@ impl Spilled {
 
     /// Reads a region, of numbers in that order and a log of so many processes, piece by piece; what cannot be read is the damage.
     ///
+    /// A region whose compressed bytes are wrong is read twice, as only then its records have to be plausible.
+    ///
     /// # Errors
     /// [`crate::Error::Io`] if the file cannot be read, or the temporary file not be written.
-    pub(super) fn read(
+    pub(super) fn read<'i>(
         &mut self,
         module: &'static Module,
-        mut pieces: Pieces<'_>,
-        (order, nprocs): (ByteOrder, i64),
-        plausible: &Plausible<'_>,
+        pieces: impl Fn() -> Pieces<'i>,
+        format: (ByteOrder, i64),
+        plausible: Option<&Plausible<'_>>,
         limits: Limits,
         state: &mut ModuleState,
     ) -> Result<Option<Damage>> {
+        let (mut all, version) = (pieces(), state.version);
+        let found = self.read_records(module, version, &mut all, format, None, limits)?;
+        let (mut region, mut damage) = found;
+        // Wrong bytes may give a bad record long before decompression notices them.
+        if let Some(End::Damaged(mut wrong)) = all.skip_to_end(MOST_RUNS)? {
+            if let Some(plausible) = plausible.filter(|_| !wrong.truncated) {
+                let check = Some((plausible, &mut wrong));
+                let again = &mut pieces();
+                let found = self.read_records(module, version, again, format, check, limits)?;
+                region = found.0;
+            }
+            damage = Some(wrong);
+        }
+        state.inflated_bytes = Some(all.made() as u64);
+        self.regions.push(region);
+        Ok(damage)
+    }
+
+    /// Reads a region up to its end, the first bad record, or the first that is not plausible, which is added to what is wrong.
+    fn read_records(
+        &mut self,
+        module: &'static Module,
+        version: u32,
+        pieces: &mut Pieces<'_>,
+        (order, nprocs): (ByteOrder, i64),
+        mut check: Option<(&Plausible<'_>, &mut Damage)>,
+        limits: Limits,
+    ) -> Result<(Region, Option<Damage>)> {
         let mut region = Region {
             module,
-            version: state.version,
+            version,
             head: vec![],
             runs: vec![],
             repeated: 0,
         };
         let mut piece = ModuleRegion::default();
-        piece.begin(module, state.version, &[]);
+        piece.begin(module, version, &[]);
         // Where the first byte of the piece lies in the region.
         let mut base = 0;
         let damage = loop {
-            let mut end = pieces.fill(&mut piece.bytes)?;
+            let end = pieces.fill(&mut piece.bytes)?;
             let more = end.is_none();
             // APXC is one record.
             if more && module.shape == Shape::Apxc && piece.bytes.len() <= limits.record {
@@ -121,14 +151,16 @@ impl Spilled {
             let rest = piece.bytes.get(good..).unwrap_or_default().to_vec();
             piece.bytes.truncate(good);
             let bad = piece.drop_bad(module, nprocs);
-            if let Some(End::Damaged(damage)) = &mut end
-                && !damage.truncated
-            {
-                piece.drop_implausible(module, plausible, damage);
-            }
+            let implausible = match &mut check {
+                Some((plausible, wrong)) => piece.drop_implausible(module, plausible, base, wrong),
+                None => false,
+            };
             let whole = module.shape != Shape::Apxc || !more;
             if whole {
                 self.write(&mut piece, &mut region)?;
+            }
+            if implausible {
+                break None;
             }
             if let Some((at, reason)) = bad {
                 break Some(Damage::corrupt(base + at, reason));
@@ -155,14 +187,12 @@ impl Spilled {
             }
             let head = piece.head().to_vec();
             base = base + good - head.len();
-            piece.begin(module, state.version, &head);
+            piece.begin(module, version, &head);
             piece.bytes.extend_from_slice(&rest);
             region.head = head;
         };
         region.head = piece.head().to_vec();
-        state.inflated_bytes = Some(pieces.made() as u64);
-        self.regions.push(region);
-        Ok(damage)
+        Ok((region, damage))
     }
 
     /// Puts the records of a piece into the temporary file.

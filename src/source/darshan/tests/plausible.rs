@@ -88,3 +88,25 @@ fn a_wrong_bit_gives_no_record_that_cannot_be_true() {
         "{damaged} {ended} {kept}"
     );
 }
+
+/// Records that do not fit into memory are read piece by piece, of which the damage is only in the last.
+#[test]
+fn a_wrong_bit_gives_the_same_rows_whether_records_are_spilled_or_not() {
+    let whole = log().to_bytes();
+    let (mut wrong, mut damaged) = (whole.clone(), 0);
+    for at in (whole.len() / 3..whole.len()).step_by(61) {
+        wrong[at] ^= 1 << (at % 8);
+        let input = Input::from_bytes("x", wrong.clone());
+        wrong[at] ^= 1 << (at % 8);
+        let (outcome, rows) = bounded::read(&input, None);
+        let (spilled, spilled_rows) = bounded::read(&input, Some(bounded::tiny(4096)));
+        assert_eq!(outcome.status, spilled.status, "byte {at}");
+        bounded::assert_same(
+            &spilled_rows,
+            &rows,
+            &format!("byte {at}: {outcome:?} {spilled:?}"),
+        );
+        damaged += usize::from(outcome.status == Status::Damaged);
+    }
+    assert!(damaged > 50, "{damaged}");
+}
