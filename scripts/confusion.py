@@ -66,7 +66,7 @@ def month(iolode, kind, jobs, seed, directory):
 def pages(iolode, lake):
     ask = lambda sql: json.loads(run(iolode, "sql", "--lake", lake, "--format", "json", "-c", sql))
     logs = {row["log_id"]: row for row in ask("""
-        SELECT l.log_id, coalesce(l.posix_agg_time_by_slowest, 0) + coalesce(l.stdio_agg_time_by_slowest, 0) AS slowest, f.io_time
+        SELECT l.log_id, least(coalesce(l.posix_agg_time_by_slowest, 0) + coalesce(l.stdio_agg_time_by_slowest, 0), l.run_time) AS slowest, f.io_time
         FROM darshan_log l JOIN (SELECT log_id, sum(coalesce(read_time, 0) + coalesce(write_time, 0) + coalesce(meta_time, 0)) AS io_time FROM darshan_file WHERE NOT is_stream GROUP BY log_id) f ON f.log_id = l.log_id""")}
     found = collections.defaultdict(list)
 

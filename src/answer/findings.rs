@@ -13,8 +13,8 @@ use serde_json::Value;
 /// Seconds. A job whose slowest process spends less is not worth a cause, and files that cost less are not worth a line.
 pub(super) const MIN_TIME: f64 = 1.0;
 
-/// A finding is a note if it touches a smaller part of the I/O time, and costs a smaller part of that of the slowest process. The second counts what
-/// one process does alone, which is little of the time of all.
+/// A finding is a note if it touches a smaller part of the I/O time, and costs a smaller part of that of the slowest process, or of the run time if that
+/// is less. The second counts what one process does alone, which is little of the time of all.
 const MIN_SHARE: f64 = 0.05;
 
 /// What follows the sentence of a rule about files.
@@ -263,9 +263,17 @@ fn of_counter(known: &JobEvidence<'_>, rows: &[&JsonRow]) -> Option<Finding> {
 }
 
 fn matters(known: &JobEvidence<'_>, cost: Option<f64>, io_share: Option<f64>) -> bool {
-    let of_slowest = cost.map(|cost| cost / known.slowest);
+    let of_slowest = cost.map(|cost| cost / slowest_within_run(known));
     let is_large = |part: Option<f64>| part.is_some_and(|part| part >= MIN_SHARE);
     is_large(io_share) || is_large(of_slowest) || io_share.is_none() && !known.is_mixed
+}
+
+/// I/O time of the slowest process, which is an estimate where files are shared and may be more than the run time: that, if it is less.
+fn slowest_within_run(known: &JobEvidence<'_>) -> f64 {
+    match known.run_time > 0.0 {
+        true => known.slowest.min(known.run_time),
+        false => known.slowest,
+    }
 }
 
 fn of_logs(logs: usize) -> String {
@@ -306,7 +314,7 @@ fn of_met(known: &JobEvidence<'_>, row: &JsonRow) -> Vec<Finding> {
                 Facts::Burst | Facts::File => KnownBy::Intervals,
                 Facts::Directory | Facts::Counters => KnownBy::Counters,
             },
-            is_cause: cost.is_some_and(|cost| cost >= MIN_SHARE * known.slowest),
+            is_cause: cost.is_some_and(|cost| cost >= MIN_SHARE * slowest_within_run(known)),
             cost,
             ..finding(rule, facts)
         })
@@ -390,6 +398,24 @@ mod tests {
             },
             side_by_side: &[vec![1, 2], vec![3]],
         })
+    }
+
+    /// Of a run of 600 s 5 % are 30 s, of the 2,000 s that the slowest process is taken to spend 100 s. Its 0.01 process hours are less than 5 % of all.
+    #[test]
+    fn no_process_spends_more_than_the_run_time() {
+        let ost = row(
+            json!({"log_id": 3, "direction": "write", "cause": "one_ost", "share": 0.6, "share_busy": 0.75, "critical_time": 40.0, "files": 3,
+            "bw": 2048.0, "number": 32.0, "subject": "OST 6 of scratch", "cost": 31.0, "io_hours": 0.01}),
+        );
+        let is_cause = |cost: f64| {
+            let row = JsonRow::from_iter([
+                ("cost".into(), cost.into()),
+                ("io_hours".into(), 0.01.into()),
+            ]);
+            let row = ost.clone().into_iter().chain(row).collect();
+            found(&[row], &[], &[], 2000.0).findings[0].is_cause
+        };
+        assert_eq!([31.0, 29.0].map(is_cause), [true, false]);
     }
 
     /// What holds by windows alone is a note, though it has most time; of logs 1 and 2, which ran side by side, the greater cost counts, and log 3

@@ -170,7 +170,7 @@ def rules(log, files, own, nodes):
     weights = weigh(lambda f: (f["stdio_bytes_read"] or 0) + (f["stdio_bytes_written"] or 0))
     share = share_of(total(weights), sum(moved(f) for f in files))
     spent = time(weights, stdio, "f_read_time", "f_write_time")
-    add("S01", total(weights) >= 1e8 and (exceeds(share, 0.1) or spent > 0.1 * run_time), share or 0, share, weights, spent)
+    add("S01", total(weights) >= 1e8 and (exceeds(share, 0.1) or spent > 0.05 * run_time), share or 0, share, weights, spent)
     for code, more, less in (("P01", "posix_writes", "posix_reads"), ("P02", "posix_reads", "posix_writes")):
         weights = weigh(lambda f: f[more] - f[less], has_posix)
         share = share_of(total(weights), R + W)
