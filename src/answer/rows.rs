@@ -4,6 +4,7 @@ use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::text::shown;
 use datafusion::arrow::json::LineDelimitedWriter;
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -26,6 +27,17 @@ pub(super) async fn rows<T: DeserializeOwned>(engine: &Engine, sql: &str) -> Res
     rows.map(|row| serde_json::from_value(escaped(row?)))
         .collect::<serde_json::Result<_>>()
         .map_err(|e| bad(e.to_string()))
+}
+
+/// Whether a query has a row.
+///
+/// # Errors
+/// Those of the query.
+pub(super) async fn has_rows(engine: &Engine, sql: &str) -> Result<bool> {
+    #[derive(Deserialize)]
+    struct Any {}
+    let any: Vec<Any> = rows(engine, sql).await?;
+    Ok(!any.is_empty())
 }
 
 /// A value with all text in it escaped.

@@ -11,7 +11,7 @@ use super::others::{self, Relevance};
 use super::zone_of_record;
 use crate::answer::answer::SHOWN;
 use crate::answer::findings::MIN_TIME;
-use crate::answer::rows::rows;
+use crate::answer::rows::{has_rows, rows};
 use crate::engine::Engine;
 use crate::engine::rules::sentence::JsonRow;
 use crate::engine::rules::{Facts, intervals, least};
@@ -37,10 +37,19 @@ pub(super) async fn jobs(engine: &Engine, asked: Asked, long: bool) -> Result<Ve
         Asked::Job(job) => job,
         Asked::Log(log) => job_of(engine, log).await?,
     };
+    // The view `job` is of a log without a Slurm record what the log itself says, and takes long to plan.
+    let record = format!("SELECT job_id FROM slurm_job WHERE job_id = {job} LIMIT 1");
+    let (of_slurm, joined) = match has_rows(engine, &record).await? {
+        true => (
+            "j.\"user\", j.node_count, j.match, j.state",
+            "JOIN job j ON j.job_id = l.job_id AND j.log_id = l.log_id",
+        ),
+        false => ("l.\"user\", 'none' AS match", ""),
+    };
     let logs: Vec<Log> = rows(engine, &format!(
-        "SELECT j.log_id, j.uid, g.log_group, j.\"user\", j.app, j.nprocs, j.node_count, j.match, j.state, j.start_time, j.end_time, j.run_time, j.partial, j.status, l.modules, l.partial_modules \
-         FROM job j JOIN darshan_log l ON l.job_id = j.job_id AND l.log_id = j.log_id JOIN darshan_log_group g ON g.job_id = j.job_id AND g.log_id = j.log_id \
-         WHERE j.job_id = {job} AND l.job_id = {job} AND g.job_id = {job} ORDER BY j.start_time, j.log_id"
+        "SELECT l.log_id, l.uid, g.log_group, {of_slurm}, l.app, l.nprocs, l.start_time, l.end_time, l.run_time, l.partial, l.status, l.modules, l.partial_modules \
+         FROM darshan_log l {joined} JOIN darshan_log_group g ON g.job_id = l.job_id AND g.log_id = l.log_id \
+         WHERE l.job_id = {job} AND g.job_id = {job} ORDER BY l.start_time, l.log_id"
     )).await?;
     if logs.is_empty() {
         return Err(no_job(engine, job).await?);
@@ -171,9 +180,15 @@ async fn gather(
     // Of a job of less no cause is named, and to plan these two takes most of the time that a page takes. Processes may have come one after another, each
     // with less.
     if found.at_most(None).max(found.io_time()) >= MIN_TIME {
-        let causes = format!("SELECT * FROM root_causes(job => {job}, both => false)");
-        found.causes = rows(engine, &causes).await?;
-        found.causes.retain(of_row);
+        // What `root_causes` asks of a log. The files of all logs are in use no shorter than those of each; without a clock several are not laid
+        // beside each other.
+        let is_long = |flow: &Flow| flow.critical_time >= MIN_TIME;
+        let in_use = found.flows.values().any(is_long) || span(&logs).is_none();
+        if in_use && logs.iter().any(|log| log.nprocs > Some(1)) {
+            let causes = format!("SELECT * FROM root_causes(job => {job}, both => false)");
+            found.causes = rows(engine, &causes).await?;
+            found.causes.retain(of_row);
+        }
         let habits = format!("SELECT * FROM advice(job => {job})");
         found.habits = rows(engine, &habits).await?;
         found.habits.retain(of_row);

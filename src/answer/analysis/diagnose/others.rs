@@ -3,7 +3,7 @@
 use super::files::NO_FS;
 use super::job::{Job, Log, Neighbour, Others, span};
 use crate::answer::answer::{Block, SHOWN};
-use crate::answer::rows::rows;
+use crate::answer::rows::{has_rows, rows};
 use crate::engine::Engine;
 use crate::engine::rules::sentence::{JsonRow, fill};
 use crate::engine::rules::{Facts, intervals, least};
@@ -129,25 +129,52 @@ async fn on_osts(
     // A job of less time is in no rule about slow OSTs.
     if in_use >= least(Facts::Job, "min_time") {
         let (around, from, to) = around(engine, first, last).await?;
-        let more = format!(
-            ", slow_from => '{}', slow_to => '{}'",
-            stamp(from),
-            stamp(to)
+        let slow = format!(
+            "SELECT ost FROM slow_osts({}) WHERE slow LIMIT 1",
+            period(from, to)
         );
-        let mut slow: Vec<JsonRow> = rows(engine, &asked("osts", &more)).await?;
-        for row in &mut slow {
-            row.insert("around".into(), around.into());
+        // Few months have a slow OST, and to plan the question about the job's files on it takes as long as this one.
+        if has_rows(engine, &slow).await? {
+            let more = format!(
+                ", slow_from => '{}', slow_to => '{}'",
+                stamp(from),
+                stamp(to)
+            );
+            let mut slow: Vec<JsonRow> = rows(engine, &asked("osts", &more)).await?;
+            for row in &mut slow {
+                row.insert("around".into(), around.into());
+            }
+            facts.extend(slow);
         }
-        facts.extend(slow);
     }
-    let neighbours =
-        format!("SELECT * FROM ost_neighbours(job => {job}) ORDER BY neighbour_bytes DESC");
-    let neighbours = rows(engine, &neighbours).await?;
+    let mut neighbours = vec![];
+    if has_neighbours(engine, job, first, last).await? {
+        let sql =
+            format!("SELECT * FROM ost_neighbours(job => {job}) ORDER BY neighbour_bytes DESC");
+        neighbours = rows(engine, &sql).await?;
+    }
     Ok(Others {
         facts,
         neighbours,
         is_alone: false,
     })
+}
+
+/// Whether logs of other jobs ran at the time of a job, give or take an hour: clocks differ.
+async fn has_neighbours(
+    engine: &Engine,
+    job: i64,
+    from: DateTime<Utc>,
+    to: DateTime<Utc>,
+) -> Result<bool> {
+    let (from, to) = (
+        stamp(from - TimeDelta::hours(1)),
+        stamp(to + TimeDelta::hours(1)),
+    );
+    let sql = format!(
+        "SELECT job_id FROM darshan_log WHERE job_id <> {job} AND start_time <= TIMESTAMP '{to}' AND coalesce(end_time, start_time) >= TIMESTAMP '{from}' LIMIT 1"
+    );
+    has_rows(engine, &sql).await
 }
 
 /// Whether LMT has samples of a period in this table.
@@ -165,13 +192,6 @@ async fn has_samples(
         "SELECT fs FROM {table} WHERE time >= TIMESTAMP '{from}' AND time <= TIMESTAMP '{to}' LIMIT 1"
     );
     has_rows(engine, &sql).await
-}
-
-async fn has_rows(engine: &Engine, sql: &str) -> Result<bool> {
-    #[derive(Deserialize)]
-    struct Any {}
-    let any: Vec<Any> = rows(engine, sql).await?;
-    Ok(!any.is_empty())
 }
 
 /// The shortest time around a job in which enough logs start to tell slow OSTs, else the longest; with its begin and end.
