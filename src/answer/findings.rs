@@ -88,6 +88,9 @@ pub(super) fn findings(known: &JobEvidence<'_>) -> Findings {
         _ if is_little && known.is_damaged => {
             Some("what is left of damaged logs is too little to judge".into())
         }
+        _ if is_little && known.is_partial => {
+            Some("what is known of the log is too little to judge: records are missing".into())
+        }
         _ if is_little => Some("too little I/O to judge: no process spends 1 s in it".into()),
         (false, true) if known.is_damaged || known.is_partial => Some(
             "no rule holds for what is left of damaged or partial logs; the cause may be in what is lost"

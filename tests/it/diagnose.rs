@@ -11,6 +11,7 @@ crate::tests! {
         data_sieving_metadata_and_single_writers_are_named,
         a_log_held_open_is_not_what_took_the_time,
         waiting_in_mpi_io_is_said_where_there_is_no_cause,
+        what_is_not_read_is_not_said_to_be_nothing,
         of_a_damaged_log_it_is_not_said_that_nothing_stands_out,
         a_wrong_bit_costs_records_and_no_page,
         a_copy_of_a_log_is_no_damage_to_it,
@@ -189,6 +190,41 @@ fn of_a_damaged_log_it_is_not_said_that_nothing_stands_out() {
             assert!(page.contains(said), "{page}");
         }
         assert!(!page.contains("nothing stands out"), "{page}");
+    }
+}
+
+/// The versions of modules begin at byte 296 of logs of 3.00 to 3.21 (FORMAT.md 1); POSIX is module 1. By pydarshan, MPI-IO made 13,184 calls to write.
+fn what_is_not_read_is_not_said_to_be_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let newer = directory.path().join("newer.darshan");
+    let page = |name: &str| {
+        let mut bytes = std::fs::read(log(name)).unwrap();
+        bytes[300] = 99;
+        std::fs::write(&newer, bytes).unwrap();
+        let done = iolode(Path::new("."), &["diagnose", newer.to_str().unwrap()]);
+        let words: Vec<&str> = done.stdout.split_whitespace().collect();
+        words.join(" ")
+    };
+    let jlbez = page("jlbez_IO_test5");
+    for said in [
+        "read in part (modules of newer versions): sums are lower bounds",
+        "not read: POSIX region: module version 99 is not supported",
+        "MPI-IO 0 B 16.3 GiB 0 13 184",
+        "collective write - - - - - 99 %",
+        "no rule holds for what is left of damaged or partial logs",
+    ] {
+        assert!(jlbez.contains(said), "{said}: {jlbez}");
+    }
+    for wrong in ["damage:", "bytes for each byte", "nothing stands out"] {
+        assert!(!jlbez.contains(wrong), "{wrong}: {jlbez}");
+    }
+    let goodost = page("sample-goodost");
+    for wrong in [
+        "no process spent",
+        "no process spends",
+        "the log does not name",
+    ] {
+        assert!(!goodost.contains(wrong), "{wrong}: {goodost}");
     }
 }
 

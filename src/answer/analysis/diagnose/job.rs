@@ -55,6 +55,11 @@ impl Log {
         self.status == "damaged" && !self.has_lost_traces()
     }
 
+    /// Whether it has modules of a version that iolode does not read.
+    pub(super) fn has_unread_modules(&self) -> bool {
+        self.status == "partial" && self.partial != Some(true)
+    }
+
     /// Whether it is another log's run by all that a job region says.
     fn is_same_run(&self, other: &Self) -> bool {
         let run = |log: &Self| (log.uid, log.nprocs, log.start_time, log.end_time);
@@ -385,9 +390,11 @@ impl Job {
         self.logs.iter().any(Log::is_damaged)
     }
 
-    /// Whether Darshan had no room for some of its records.
+    /// Whether Darshan had no room for some of its records, or some are of a version that iolode does not read.
     pub(super) fn is_partial(&self) -> bool {
-        self.logs.iter().any(|log| log.partial == Some(true))
+        self.logs
+            .iter()
+            .any(|log| log.status == "partial" || log.partial == Some(true))
     }
 
     /// Processes x run time, added up over logs, s.

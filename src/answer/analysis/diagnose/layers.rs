@@ -190,8 +190,8 @@ pub(super) fn block(job: &Job) -> Option<Block> {
             job.known(|t| t.below_written),
         ),
     ] {
-        // Of files whose records of POSIX are incomplete it is not known.
-        if job.sum(|t| t.incomplete) > 0 {
+        // Of files whose records of POSIX are incomplete, or are not read, it is not known.
+        if job.sum(|t| t.incomplete) > 0 || job.logs.iter().any(Log::has_unread_modules) {
             continue;
         }
         notes.extend(amplification(done, asked.unwrap_or(0), below.unwrap_or(0)));

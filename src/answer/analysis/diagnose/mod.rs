@@ -249,6 +249,10 @@ fn head(job: &Job, zone: Tz) -> Block {
             "partial (Darshan ran out of memory)",
         ),
         (count_logs(Log::is_damaged), "damaged"),
+        (
+            count_logs(Log::has_unread_modules),
+            "read in part (modules of newer versions)",
+        ),
     ] {
         match (bad, job.logs.len()) {
             (0, _) => {}
@@ -276,8 +280,14 @@ fn head(job: &Job, zone: Tz) -> Block {
             Some(format!("log {} and {others}", log.path.as_ref()?))
         })),
     }
-    let errors = job.logs.iter().filter_map(|log| log.error.as_ref());
-    lines.extend(errors.take(SHOWN).map(|why| format!("damage: {why}")));
+    let errors = job.logs.iter().filter_map(|log| {
+        let what = match log.has_unread_modules() {
+            true => "not read",
+            false => "damage",
+        };
+        Some(format!("{what}: {}", log.error.as_ref()?))
+    });
+    lines.extend(errors.take(SHOWN));
     let what = match job.only {
         Some(log) => format!("log {log} of job {}", job.job_id),
         None => format!("job {}", job.job_id),

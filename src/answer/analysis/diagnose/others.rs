@@ -28,6 +28,9 @@ const NO_LAYOUT: &str = "the logs do not name OSTs: layout, and others on them, 
 const LOST_LAYOUT: &str =
     "what is left of the damaged log names no OST: layout, and others on them, are not judged";
 
+/// A log with modules that could not be read.
+const UNREAD_LAYOUT: &str = "what could be read of the log names no OST of a file: layout, and others on them, are not judged";
+
 /// Times around a job, in hours.
 const AROUND: [(&str, i64); 4] = [
     ("6 hours", 6),
@@ -247,6 +250,7 @@ pub(super) fn block(job: &Job) -> Option<Block> {
     };
     let mut lines = match job.sum(|totals| totals.layouts) {
         0 if job.is_damaged() => vec![LOST_LAYOUT.to_string()],
+        0 if job.logs.iter().any(Log::has_unread_modules) => vec![UNREAD_LAYOUT.to_string()],
         0 if job.logs.len() == 1 => vec![NO_LAYOUT.replace("the logs do", "the log does")],
         0 => vec![NO_LAYOUT.to_string()],
         _ if job.others.is_alone => vec![],

@@ -69,9 +69,10 @@ pub(super) fn io_time(job: &Job) -> Block {
     let all = job.io_time();
     if all == 0.0 {
         table.notes.push(
-            match job.is_damaged() {
-                true => "no record is left that has a time: they are lost by the damage, or the log had none",
-                false => "no process spent time in files, standard streams left out",
+            match (job.is_damaged(), job.is_partial()) {
+                (true, _) => "no record is left that has a time: they are lost by the damage, or the log had none",
+                (_, true) => "no record that could be read has a time",
+                _ => "no process spent time in files, standard streams left out",
             }
             .into(),
         );
