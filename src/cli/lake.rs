@@ -75,6 +75,9 @@ struct Create {
     /// With --place lustre: the OSTs to use, such as 0-7,12
     #[arg(long, value_name = "LIST", required_if_eq("place", "lustre"))]
     osts: Option<OstSet>,
+    /// With --place lustre: the pool of these OSTs
+    #[arg(long, value_name = "NAME", requires = "osts")]
+    pool: Option<String>,
     /// With --place dirs: the directories to use, such as /disk1/lake,/disk2/lake
     #[arg(
         long,
@@ -236,6 +239,7 @@ fn create(args: &Create, screen: &mut Terminal) -> anyhow::Result<Exit> {
         Some(Place::None) => Some(Placement::None),
         Some(Place::Lustre) => Some(Placement::Lustre {
             osts: args.osts.clone().unwrap_or_default().0,
+            pool: args.pool.clone(),
             lfs: "lfs".into(),
         }),
         Some(Place::Dirs) => Some(Placement::Dirs {
@@ -416,6 +420,14 @@ fn check(args: &Check, screen: &mut Terminal) -> anyhow::Result<Exit> {
         screen.say(format_args!(
             "note: {}: {}; superseded by version {}, and removed by `iolode lake vacuum` once it is older than --keep",
             finding.path, finding.what, report.version
+        ));
+    }
+    if let Some(first) = report.misplaced.first() {
+        screen.say(format_args!(
+            "note: {} otherwise than the lake has noted, such as {}: {}; set the default layout of the directory to one stripe (`lfs setstripe -c 1`)",
+            size::counted(report.misplaced.len() as u64, "data file lies", "data files lie"),
+            first.path,
+            first.what
         ));
     }
     if !report.unreferenced.is_empty() {

@@ -124,7 +124,9 @@ impl Lake {
 
     fn start(store: Store, options: &CreateOptions) -> Result<Self> {
         let site = SiteFile::parse(&options.settings)?;
-        site.place.check()?;
+        if let Store::Local(directory) = &store {
+            site.place.check(directory.root())?;
+        }
         let mut place = site.place.clone();
         place.make_absolute()?;
         let settings = match place == site.place {

@@ -218,6 +218,12 @@ fn what_is_not_read_is_not_said_to_be_nothing() {
     for wrong in ["damage:", "bytes for each byte", "nothing stands out"] {
         assert!(!jlbez.contains(wrong), "{wrong}: {jlbez}");
     }
+    let imbalanced = iolode(Path::new("."), &["diagnose", &log("imbalanced-io")]).stdout;
+    let said = "partial: POSIX: Darshan ran out of memory, records are missing";
+    assert!(
+        imbalanced.contains(said) && !imbalanced.contains("damage:"),
+        "{imbalanced}"
+    );
     let goodost = page("sample-goodost");
     for wrong in [
         "no process spent",

@@ -67,7 +67,7 @@ impl Sink {
             Store::Local(directory) => {
                 let place = || {
                     let (root, place) = (directory.root(), &target.place);
-                    let created = place.create(root, &target.lake_id, &path, target.ost);
+                    let created = place.create(root, &target.lake_id, &path, target.ost.get());
                     created.map_err(std::io::Error::other)
                 };
                 let created = target.store.call(Call::Create, Path::new(&path), place);
@@ -75,6 +75,7 @@ impl Sink {
                     Ok(error) => error,
                     Err(e) => Error::io(target.store.show(&path), "cannot create", e),
                 })?;
+                target.ost.note(ost);
                 let output = Output {
                     path: target.store.show(&path),
                     file: Some(buffered(file)),

@@ -1,12 +1,14 @@
 //! On which storage target a range's files lie.
 
+use super::lustre::{self, Layout};
 use crate::error::{Error, Result, os_reason};
 use crate::lake::version::owner_file::claim;
 use crate::lake::version::store::create_below;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 /// Where data files are put. A new range gets the target with the fewest bytes, and all its tables lie there, so that a join
 /// on job_id stays on one target.
@@ -21,11 +23,14 @@ pub enum Placement {
         /// The directories.
         dirs: Vec<PathBuf>,
     },
-    /// On one OST each, created by `lfs setstripe`. A target is an OST index.
+    /// On one OST each. A target is an OST index.
     Lustre {
         /// The OSTs that may be used.
         osts: Vec<i64>,
-        /// The `lfs` command, if it is not on the path.
+        /// The pool that they belong to.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pool: Option<String>,
+        /// The `lfs` command, if it is not on the path: for clients of Lustre that cannot set a layout without it.
         #[serde(default = "lfs")]
         lfs: PathBuf,
     },
@@ -37,11 +42,11 @@ impl Placement {
         matches!(self, Self::None)
     }
 
-    /// Whether the placement can be used at all.
+    /// Whether files can be placed so in a directory, which need not be there yet. On Lustre each OST is asked to take an empty file.
     ///
     /// # Errors
-    /// [`Error::Invalid`] if it names no target, or what it needs to place files cannot be run here.
-    pub fn check(&self) -> Result<()> {
+    /// [`Error::Invalid`] if the placement names no target, the directory is not on Lustre, or an OST refuses a file; [`Error::Io`].
+    pub fn check(&self, root: &Path) -> Result<()> {
         match self {
             Self::Dirs { dirs } if dirs.is_empty() => Err(Error::Invalid(
                 "placement `dirs` needs at least one directory; give --dirs".into(),
@@ -49,13 +54,7 @@ impl Placement {
             Self::Lustre { osts, .. } if osts.is_empty() => Err(Error::Invalid(
                 "placement `lustre` needs at least one OST; give --osts".into(),
             )),
-            Self::Lustre { lfs, .. } => {
-                can_run(lfs).map_err(|e| Error::Invalid(format!(
-                    "placement `lustre` needs the command `{}` of a Lustre client, and it cannot be run here: {}; install it, or leave out --place lustre",
-                    lfs.display(),
-                    os_reason(&e)
-                )))
-            }
+            Self::Lustre { osts, pool, lfs } => check_lustre(osts, pool.as_deref(), lfs, root),
             _ => Ok(()),
         }
     }
@@ -117,10 +116,10 @@ impl Placement {
         let directory = full.parent().unwrap_or(root);
         create_below(root, directory).map_err(|e| Error::io(directory, "cannot create", e))?;
         let mut target = target;
-        if let (Self::Lustre { osts, lfs }, Some(wanted)) = (self, target) {
-            target = lustre(lfs, osts, wanted, &full);
+        if let (Self::Lustre { osts, pool, lfs }, Some(wanted)) = (self, target) {
+            target = on_lustre(osts, pool.as_deref(), lfs, wanted, &full);
         }
-        // With a stripe set the file is there already, and empty.
+        // With a layout the file is there already, and empty.
         let file = File::options()
             .write(true)
             .create(true)
@@ -152,6 +151,15 @@ impl Placement {
         }
     }
 
+    /// How the layout of a data file differs from what the lake has noted; None where it does not, or nothing says so.
+    pub(in crate::lake) fn misplaced(&self, path: &Path, noted: Option<i64>) -> Option<String> {
+        if !matches!(self, Self::Lustre { .. }) {
+            return None;
+        }
+        let found = lustre::layout(&File::open(path).ok()?)?;
+        otherwise(&found, noted)
+    }
+
     /// Whether a range may lie on a target still.
     pub(in crate::lake) fn has(&self, target: i64) -> bool {
         self.targets().contains(&target)
@@ -168,39 +176,105 @@ impl Placement {
 
 /// Creates a file with one stripe on the wanted OST, or on the next one that accepts (an OST may be full or switched off).
 /// Returns where it went by Lustre's own word; None if it was not placed at all.
-fn lustre(lfs: &Path, osts: &[i64], wanted: i64, path: &Path) -> Option<i64> {
+fn on_lustre(
+    osts: &[i64],
+    pool: Option<&str>,
+    lfs: &Path,
+    wanted: i64,
+    path: &Path,
+) -> Option<i64> {
     let at = osts.iter().position(|ost| *ost == wanted).unwrap_or(0);
-    let order = osts.iter().cycle().skip(at).take(osts.len());
-    for ost in order {
-        let set = Command::new(lfs)
-            .args(["setstripe", "-c", "1", "-i", &ost.to_string()])
-            .arg(path)
-            .output();
-        if set.is_ok_and(|output| output.status.success()) {
-            let told = Command::new(lfs)
-                .args(["getstripe", "-i"])
-                .arg(path)
-                .output()
-                .ok();
-            let told =
-                told.and_then(|output| String::from_utf8_lossy(&output.stdout).trim().parse().ok());
-            return told.or(Some(*ost));
-        }
-        // A refusal may leave a file with another layout.
-        let _ = fs::remove_file(path);
-    }
-    None
+    let mut order = osts.iter().cycle().skip(at).take(osts.len());
+    order.find_map(|ost| create_on(*ost, pool, lfs, path).ok())
 }
 
-/// Whether a command can be started at all.
-fn can_run(command: &Path) -> std::io::Result<()> {
-    let mut command = Command::new(command);
-    command
-        .arg("--version")
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null());
-    command.status().map(|_| ())
+/// Creates a file with one stripe on an OST; the OST on which it is by Lustre's own word. No file is left where it is refused.
+fn create_on(ost: i64, pool: Option<&str>, lfs: &Path, path: &Path) -> std::io::Result<i64> {
+    match lustre::create(path, ost, pool) {
+        // Clients before 2.8 take the attribute and forget it; then the file has the directory's layout, or none.
+        Ok(file) => match lustre::layout(&file) {
+            Some(Layout::Stripes(osts)) if osts.len() == 1 => return Ok(osts[0]),
+            _ => _ = fs::remove_file(path),
+        },
+        Err(e) if e.kind() == ErrorKind::Unsupported => {}
+        Err(e) => return Err(e),
+    }
+    create_by_lfs(ost, pool, lfs, path).inspect_err(|_| _ = fs::remove_file(path))
+}
+
+fn create_by_lfs(ost: i64, pool: Option<&str>, lfs: &Path, path: &Path) -> std::io::Result<i64> {
+    let mut set = Command::new(lfs);
+    set.args(["setstripe", "-c", "1", "-i", &ost.to_string()]);
+    if let Some(pool) = pool {
+        set.args(["-p", pool]);
+    }
+    let set = set.arg(path).output()?;
+    if !set.status.success() {
+        let said = String::from_utf8_lossy(&set.stderr);
+        let said = said.lines().next().unwrap_or_default().trim();
+        return Err(std::io::Error::other(match said {
+            "" => format!("{} ended with {}", lfs.display(), set.status),
+            said => said.into(),
+        }));
+    }
+    let told = Command::new(lfs)
+        .args(["getstripe", "-i"])
+        .arg(path)
+        .output()?;
+    let told = String::from_utf8_lossy(&told.stdout).trim().parse();
+    Ok(told.unwrap_or(ost))
+}
+
+/// How a layout differs from one stripe on the OST that was noted.
+fn otherwise(found: &Layout, noted: Option<i64>) -> Option<String> {
+    let noted = noted.map_or("no OST".to_string(), |noted| format!("OST {noted}"));
+    match found {
+        Layout::Composite => Some(format!(
+            "its layout is a composite one, and not one stripe; noted: {noted}"
+        )),
+        Layout::Stripes(osts) => {
+            let osts: Vec<String> = osts.iter().map(i64::to_string).collect();
+            let found = format!("OST {}", osts.join(", "));
+            (found != noted).then(|| format!("it lies on {found}; noted: {noted}"))
+        }
+    }
+}
+
+fn check_lustre(osts: &[i64], pool: Option<&str>, lfs: &Path, root: &Path) -> Result<()> {
+    if let Some(pool) = pool.filter(|pool| !lustre::is_pool_name(pool)) {
+        return Err(Error::Invalid(format!(
+            "placement `lustre`: `{pool}` cannot be the name of a pool, which has at most 15 bytes"
+        )));
+    }
+    let is_lustre = lustre::is_lustre(root).map_err(|e| Error::io(root, "cannot use", e))?;
+    if !is_lustre {
+        return Err(Error::Invalid(format!(
+            "placement `lustre`: {} is not on a Lustre file system; choose another directory, or leave out --place lustre",
+            root.display()
+        )));
+    }
+    let Some(above) = root.ancestors().find(|above| above.is_dir()) else {
+        return Ok(());
+    };
+    let probe = above.join(format!(".iolode-{}", uuid::Uuid::new_v4()));
+    for ost in osts {
+        let made = create_on(*ost, pool, lfs, &probe);
+        _ = fs::remove_file(&probe);
+        let refused = match made {
+            Ok(real) if real == *ost => continue,
+            Ok(real) => format!("the file lies on OST {real}"),
+            Err(e) if e.kind() == ErrorKind::NotFound => format!(
+                "this client sets layouts by the command `{}` alone, which is not there",
+                lfs.display()
+            ),
+            Err(e) => os_reason(&e),
+        };
+        return Err(Error::Invalid(format!(
+            "placement `lustre`: OST {ost} takes no file in {}: {refused}; leave it out of --osts",
+            above.display()
+        )));
+    }
+    Ok(())
 }
 
 fn lfs() -> PathBuf {
@@ -217,6 +291,7 @@ mod tests {
     fn a_new_range_goes_where_the_fewest_bytes_are() {
         let place = Placement::Lustre {
             osts: vec![3, 7, 9],
+            pool: None,
             lfs: lfs(),
         };
         assert_eq!(place.choose(|ost| if ost == 7 { 5 } else { 10 }), Some(7));
@@ -236,6 +311,7 @@ mod tests {
         fs::set_permissions(&lfs, fs::Permissions::from_mode(0o755)).unwrap();
         let place = Placement::Lustre {
             osts: vec![2, 4, 6],
+            pool: None,
             lfs,
         };
         let (mut file, path, ost) = place
@@ -247,19 +323,28 @@ mod tests {
     }
 
     #[test]
-    fn lustre_is_refused_where_its_command_cannot_be_run() {
+    fn lustre_is_refused_on_another_file_system() {
         let directory = tempfile::tempdir().unwrap();
-        let place = |lfs: PathBuf| Placement::Lustre { osts: vec![1], lfs };
-        let lfs = directory.path().join("no-lfs");
-        let expected = format!(
-            "placement `lustre` needs the command `{}` of a Lustre client, and it cannot be run here: no such file or directory; install it, or leave out --place lustre",
-            lfs.display()
-        );
-        assert_eq!(place(lfs).check().unwrap_err().to_string(), expected);
-        assert!(place("true".into()).check().is_ok());
         let root = directory.path().join("lake");
+        let place = |pool: Option<&str>| Placement::Lustre {
+            osts: vec![1],
+            pool: pool.map(String::from),
+            lfs: lfs(),
+        };
+        let expected = format!(
+            "placement `lustre`: {} is not on a Lustre file system; choose another directory, or leave out --place lustre",
+            root.display()
+        );
+        assert_eq!(place(None).check(&root).unwrap_err().to_string(), expected);
+        let refused = place(Some("a.name.of.16.by")).check(&root).unwrap_err();
+        assert_eq!(refused.to_string(), expected);
+        let refused = place(Some("a.name.of.16.bys")).check(&root).unwrap_err();
+        assert!(
+            refused.to_string().contains("at most 15 bytes"),
+            "{refused}"
+        );
         let site = crate::lake::SiteFile {
-            place: place("no-such-lfs".into()),
+            place: place(None),
             ..Default::default()
         };
         let options = crate::lake::CreateOptions {
@@ -267,8 +352,26 @@ mod tests {
             ..Default::default()
         };
         let refused = crate::lake::Lake::create(&root, &options).unwrap_err();
-        assert!(refused.to_string().contains("`no-such-lfs`"), "{refused}");
+        assert_eq!(refused.to_string(), expected);
         assert!(!root.exists());
+    }
+
+    #[test]
+    fn a_layout_is_one_stripe_on_the_noted_ost_or_is_told() {
+        let of = |osts: &[i64]| Layout::Stripes(osts.to_vec());
+        assert_eq!(otherwise(&of(&[4]), Some(4)), None);
+        for (found, noted, said) in [
+            (of(&[5]), Some(4), "it lies on OST 5; noted: OST 4"),
+            (of(&[4, 5]), Some(4), "it lies on OST 4, 5; noted: OST 4"),
+            (of(&[4]), None, "it lies on OST 4; noted: no OST"),
+            (
+                Layout::Composite,
+                Some(4),
+                "its layout is a composite one, and not one stripe; noted: OST 4",
+            ),
+        ] {
+            assert_eq!(otherwise(&found, noted).as_deref(), Some(said));
+        }
     }
 
     #[test]
@@ -276,6 +379,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let place = Placement::Lustre {
             osts: vec![1],
+            pool: None,
             lfs: directory.path().join("no-lfs"),
         };
         let (_, path, ost) = place

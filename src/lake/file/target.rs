@@ -3,7 +3,7 @@
 use crate::lake::file::placement::Placement;
 use crate::lake::file::temp::Spill;
 use crate::lake::version::store::Store;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Where and for which job ids, or which day, a file is written.
 #[derive(Clone, Debug)]
@@ -19,10 +19,33 @@ pub(in crate::lake) struct FileDestination {
     pub(in crate::lake) from: Option<i64>,
     /// Job id at which the next range begins; None for the last.
     pub(in crate::lake) to: Option<i64>,
-    pub(in crate::lake) ost: Option<i64>,
+    pub(in crate::lake) ost: RangeTarget,
     pub(in crate::lake) version: u64,
     /// Bytes of memory that rows may take which are not in the file yet.
     pub(in crate::lake) memory: usize,
     /// Where they are put aside.
     pub(in crate::lake) spill: Arc<Spill>,
+}
+
+/// The target of all files of a range, or of a day. Where it refuses one, the next files go to the target that took that one.
+#[derive(Clone, Debug, Default)]
+pub(in crate::lake) struct RangeTarget(Arc<Mutex<Option<i64>>>);
+
+impl RangeTarget {
+    /// The target that was chosen; None if nothing is placed.
+    pub(in crate::lake) fn new(chosen: Option<i64>) -> Self {
+        Self(Arc::new(Mutex::new(chosen)))
+    }
+
+    /// The target of the next file.
+    pub(in crate::lake) fn get(&self) -> Option<i64> {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes where a file lies. One that could not be placed at all says nothing about the others.
+    pub(in crate::lake) fn note(&self, real: Option<i64>) {
+        if real.is_some() {
+            *self.0.lock().unwrap_or_else(PoisonError::into_inner) = real;
+        }
+    }
 }

@@ -406,7 +406,10 @@ pub(in crate::lake) fn signature(task: &Task) -> u64 {
         Task::Range(task) => {
             text += &format!(
                 "{:?} {:?} {:?} {}",
-                task.target.from, task.target.to, task.target.ost, task.rewrite
+                task.target.from,
+                task.target.to,
+                task.target.ost.get(),
+                task.rewrite
             );
             for log in &task.logs {
                 text += &format!(

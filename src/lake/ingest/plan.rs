@@ -8,7 +8,7 @@ use super::task::DaysTask;
 use super::task::{RangeTask, Task};
 use crate::error::Result;
 use crate::lake::file::placement::Placement;
-use crate::lake::file::target::FileDestination;
+use crate::lake::file::target::{FileDestination, RangeTarget};
 use crate::lake::file::temp::Spill;
 use crate::lake::maintenance::rebalance::{FEWEST, LOGS, ROWS, ideal, job_weights};
 use crate::lake::version::list_file::DataFile;
@@ -188,7 +188,7 @@ pub(in crate::lake) fn plan(
             day: None,
             from,
             to,
-            ost: osts[number],
+            ost: RangeTarget::new(osts[number]),
             version: snapshot.version() + 1,
             memory,
             spill: Spill::new(&temp),
@@ -273,7 +273,7 @@ fn days(
                 day: None,
                 from: None,
                 to: None,
-                ost: None,
+                ost: RangeTarget::default(),
                 version: snapshot.version() + 1,
                 memory,
                 spill: Spill::new(temp),

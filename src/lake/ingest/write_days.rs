@@ -8,7 +8,7 @@ use super::task::DaysTask;
 use super::write_range::{contradictions, row_merger};
 use crate::error::{Error, Result};
 use crate::lake::file::data_sink::Syncing;
-use crate::lake::file::target::FileDestination;
+use crate::lake::file::target::{FileDestination, RangeTarget};
 use crate::lake::version::list_file::DataFile;
 use crate::lake::version::range_result::RangeResult;
 use crate::table::table;
@@ -66,7 +66,7 @@ fn convert(
         }
         let target = FileDestination {
             day: Some((task.fs.clone(), day)),
-            ost,
+            ost: RangeTarget::new(ost),
             ..task.target.clone()
         };
         if let Some((before, files)) = held.range(..day).next_back()

@@ -44,6 +44,8 @@ pub struct CheckReport {
     pub remedy: Option<String>,
     /// What the file system did not let be read, and its reason: whether that is right is not known.
     pub unread: Vec<Finding>,
+    /// Data files that lie on other OSTs than the lake has noted. Their rows are right.
+    pub misplaced: Vec<Finding>,
     /// Older versions that can be neither read nor restored. Those after them need nothing of theirs, and a vacuum removes them.
     pub superseded: Vec<Finding>,
     /// Files that no version names: left by a killed or beaten writer, or being written now. `vacuum` removes old ones.
@@ -61,7 +63,7 @@ impl Lake {
             version: snapshot.version(),
             ..CheckReport::default()
         };
-        let store = self.store();
+        let (store, place) = (self.store(), snapshot.site()?.place);
         // Without the lists of inputs, which are looked at below, nothing can be said about single logs.
         let taken: Option<HashSet<i64>> = snapshot.inputs().ok().map(|rows| {
             rows.iter()
@@ -95,6 +97,10 @@ impl Lake {
                 Ok(rows) => {
                     report.files += 1;
                     report.rows += rows;
+                    let local = store.local(&file.path);
+                    let otherwise = local.and_then(|local| place.misplaced(&local, file.ost));
+                    let finding = |what| Finding { path, what };
+                    report.misplaced.extend(otherwise.map(finding));
                 }
                 Err(Flaw::Wrong(what)) => {
                     let what = plain(what);

@@ -10,7 +10,7 @@ use crate::lake::Lake;
 use crate::lake::file::data_sink::{Finished, Syncing};
 use crate::lake::file::descriptors::Threads;
 use crate::lake::file::placement::Placement;
-use crate::lake::file::target::FileDestination;
+use crate::lake::file::target::{FileDestination, RangeTarget};
 use crate::lake::file::temp;
 use crate::lake::file::temp::Spill;
 use crate::lake::file::writer::RangeWriter;
@@ -243,7 +243,7 @@ impl Lake {
             done.push(Done {
                 group,
                 cuts,
-                osts: pieces.iter().map(|target| target.ost).collect(),
+                osts: pieces.iter().map(|target| target.ost.get()).collect(),
                 result: RangeResult::default(),
             });
         }
@@ -444,7 +444,7 @@ fn pieces(
             day: day.clone(),
             from,
             to,
-            ost,
+            ost: RangeTarget::new(ost),
             version: snapshot.version() + 1,
             memory,
             spill: spill.clone(),
@@ -467,7 +467,7 @@ fn added(
     }
     let good = |files: &[DataFile]| match (files, pieces) {
         ([file], [target]) => {
-            file.ost == target.ost && stays(file, place, &snapshot.manifest.lake_id)
+            file.ost == target.ost.get() && stays(file, place, &snapshot.manifest.lake_id)
         }
         _ => false,
     };

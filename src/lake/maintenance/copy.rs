@@ -62,8 +62,8 @@ impl Lake {
         let root = absolute(to.as_ref())?;
         vacant(&root)?;
         let snapshot = self.snapshot(options.version)?;
-        let mut place = placement(snapshot.site()?.place, options.dirs.as_deref());
-        place.check()?;
+        let mut place = placement(snapshot.site()?.place, options.dirs.as_deref(), &root);
+        place.check(&root)?;
         place.make_absolute()?;
         let mut made = missing_above(&root);
         if let Placement::Dirs { dirs } = &place {
@@ -89,13 +89,13 @@ impl Lake {
 }
 
 /// Where a copy's files lie: in directories that were given, on the OSTs of the original, or wherever the file system likes.
-fn placement(original: Placement, dirs: Option<&[PathBuf]>) -> Placement {
+fn placement(original: Placement, dirs: Option<&[PathBuf]>, root: &Path) -> Placement {
     match (dirs, original) {
         (Some(dirs), _) => Placement::Dirs {
             dirs: dirs.to_vec(),
         },
         // A copy may be made where there is no Lustre.
-        (None, lustre @ Placement::Lustre { .. }) if lustre.check().is_ok() => lustre,
+        (None, lustre @ Placement::Lustre { .. }) if lustre.check(root).is_ok() => lustre,
         _ => Placement::None,
     }
 }

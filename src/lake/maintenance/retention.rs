@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::lake::Lake;
 use crate::lake::file::data_reader::read_rows;
 use crate::lake::file::data_sink::{Finished, Syncing};
-use crate::lake::file::target::FileDestination;
+use crate::lake::file::target::{FileDestination, RangeTarget};
 use crate::lake::file::temp;
 use crate::lake::file::temp::Spill;
 use crate::lake::file::writer::RangeWriter;
@@ -309,7 +309,7 @@ impl Old {
             from: (first.range.and_then(|range| range.checked_sub(1)))
                 .and_then(|below| splits.get(below).copied()),
             to: first.range.and_then(|range| splits.get(range).copied()),
-            ost: first.ost.filter(|ost| site.place.has(*ost)),
+            ost: RangeTarget::new(first.ost.filter(|ost| site.place.has(*ost))),
             version: snapshot.version() + 1,
             memory: MEMORY,
             spill: Spill::new(&temp::directory(None, snapshot.store())),

@@ -62,7 +62,9 @@ impl Lake {
     /// As [`SiteFile::parse`]; [`Error::Conflict`] if the newest version is another; [`Error::Io`].
     pub fn set_settings(&self, text: &str, if_version: Option<u64>) -> Result<SettingsChange> {
         let site = SiteFile::parse(text)?;
-        site.place.check()?;
+        if let Some(root) = self.root() {
+            site.place.check(root)?;
+        }
         let mut sources_dropped = vec![];
         let version = self.change(|snapshot| {
             let newest = snapshot.version();

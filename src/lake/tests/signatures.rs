@@ -2,7 +2,7 @@
 
 use super::dumps::{Dumps, dump, line, samples};
 use super::*;
-use crate::lake::file::target::FileDestination;
+use crate::lake::file::target::{FileDestination, RangeTarget};
 use crate::lake::file::temp::Spill;
 use crate::lake::ingest::discover::list;
 use crate::lake::ingest::external_sort::{Dump, ExternalSort, SortedRun};
@@ -38,7 +38,7 @@ fn target(lake: &Lake) -> FileDestination {
         day: None,
         from: None,
         to: None,
-        ost: None,
+        ost: RangeTarget::default(),
         version: 2,
         memory: 1 << 20,
         spill: Spill::new(&std::env::temp_dir()),

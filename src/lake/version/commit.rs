@@ -305,13 +305,20 @@ impl Lake {
                 .cloned()
                 .collect(),
         };
-        let splits = manifest.splits();
+        let (splits, chosen) = (manifest.splits(), manifest.osts());
         for file in change.results.iter().flat_map(|result| &result.files) {
             let added = DataFile {
                 version: manifest.version,
                 range: file.job_id.map(|(least, _)| range_of(&splits, least)),
                 ..file.clone()
             };
+            // A target that refused a file was replaced by another, for what follows too.
+            if let (Some(range), Some(real)) = (added.range, added.ost)
+                && let Some(known) = manifest.ranges.get_mut(range)
+                && chosen.get(range) != Some(&Some(real))
+            {
+                known.ost = Some(real);
+            }
             all.push(added.clone());
             changed.push((added, false));
         }

@@ -281,9 +281,10 @@ fn head(job: &Job, zone: Tz) -> Block {
         })),
     }
     let errors = job.logs.iter().filter_map(|log| {
-        let what = match log.has_unread_modules() {
-            true => "not read",
-            false => "damage",
+        let what = match log.status.as_str() {
+            "damaged" => "damage",
+            _ if log.has_unread_modules() => "not read",
+            _ => "partial",
         };
         Some(format!("{what}: {}", log.error.as_ref()?))
     });
