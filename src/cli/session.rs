@@ -372,7 +372,7 @@ impl Drop for Session {
 /// What a statement that was run in another way than planned says of it.
 fn fallbacks(before: [usize; 2], after: [usize; 2]) -> impl Iterator<Item = String> {
     let notes = [
-        "planned a second time, without the rule copartitioned_join: the first plan was not valid",
+        "planned a second time, in another way: the first plan was not valid",
         "run a second time, with sort-merge joins: a hash join did not fit into the memory",
     ];
     let counts = before.into_iter().zip(after).zip(notes);

@@ -1,4 +1,4 @@
-//! `iolode synth`: a month that never was.
+//! `iolode synth`: writes a synthetic month.
 
 use super::exit::Exit;
 use super::progress::{self, Bar};

@@ -139,7 +139,7 @@ pub struct EngineOptions {
 #[derive(Clone)]
 pub struct Engine {
     context: SessionContext,
-    sources: Vec<Arc<AttachedLake>>,
+    lakes: Vec<Arc<AttachedLake>>,
     own: Arc<SessionTables>,
     session_functions: Arc<SessionFunctions>,
     planner: Arc<SessionState>,
@@ -189,20 +189,22 @@ impl Engine {
             .map_or(session::names::NO_LAKE, |(name, ..)| name)
             .to_string();
         let runtime = state::runtime(threads, options.memory)?;
-        let mut sources: Vec<Arc<AttachedLake>> = vec![];
+        let mut lakes: Vec<Arc<AttachedLake>> = vec![];
         for (name, lake, version) in options.lakes {
-            if sources.iter().any(|source| source.name == name)
-                || name == "information_schema"
-                || name.is_empty()
-            {
+            if name == "information_schema" || name.is_empty() {
+                return Err(Error::Invalid(format!(
+                    "a lake cannot be `{name}` in SQL; name it differently"
+                )));
+            }
+            if lakes.iter().any(|known| known.name == name) {
                 return Err(Error::Invalid(format!(
                     "two lakes cannot both be `{name}` in SQL; name one differently"
                 )));
             }
-            let source = AttachedLake::new(name, lake, version, threads)?;
-            let (url, store) = source.store();
+            let attached = AttachedLake::new(name, lake, version, threads)?;
+            let (url, store) = attached.store();
             runtime.register_object_store(url.as_ref(), store);
-            sources.push(Arc::new(source));
+            lakes.push(Arc::new(attached));
         }
         let mut state = state::session_state(threads, options.memory, &first, runtime);
         for (name, value) in &options.settings {
@@ -211,16 +213,16 @@ impl Engine {
             set.map_err(|e| translate(e, &ErrorContext::default()))?;
         }
         let (own, planner) = (Arc::new(SessionTables::default()), Arc::new(state.clone()));
-        if sources.is_empty() {
+        if lakes.is_empty() {
             own.insert(
                 session::names::NO_LAKE,
                 Arc::new(MemorySchemaProvider::new()),
             );
         }
-        state.register_catalog_list(Catalog::new(&sources, own.clone(), planner.clone()).list());
+        state.register_catalog_list(Catalog::new(&lakes, own.clone(), planner.clone()).list());
         Ok(Self {
             context: SessionContext::new_with_state(state),
-            sources,
+            lakes,
             own,
             session_functions: Arc::default(),
             planner,
@@ -237,20 +239,17 @@ impl Engine {
     /// # Errors
     /// Those of the lakes.
     pub fn pinned(&self) -> Result<(Self, Vec<LakeVersion>)> {
-        let sources = self.sources.iter().map(|source| source.pinned());
-        let sources = sources.collect::<Result<Vec<_>>>()?;
-        let versions = sources
+        let lakes = self.lakes.iter().map(|lake| lake.pinned());
+        let lakes = lakes.collect::<Result<Vec<_>>>()?;
+        let versions = lakes
             .iter()
-            .map(|(source, version)| LakeVersion {
-                name: source.name.clone(),
+            .map(|(lake, version)| LakeVersion {
+                name: lake.name.clone(),
                 version: *version,
             })
             .collect();
         let pinned = Self {
-            sources: sources
-                .into_iter()
-                .map(|(source, _)| Arc::new(source))
-                .collect(),
+            lakes: lakes.into_iter().map(|(lake, _)| Arc::new(lake)).collect(),
             ..self.clone()
         };
         Ok((pinned, versions))
@@ -261,7 +260,7 @@ impl Engine {
     /// # Errors
     /// Those of the lake.
     pub fn zone(&self) -> Result<Tz> {
-        self.zone_of(self.sources.first())
+        self.zone_of(self.lakes.first())
     }
 
     fn zone_of(&self, lake: Option<&Arc<AttachedLake>>) -> Result<Tz> {
@@ -295,11 +294,11 @@ impl Engine {
             .map_err(|e| self.error(e))?;
         statements.iter_mut().try_for_each(long_chains::bracket)?;
         statements.iter_mut().for_each(plain_user);
-        let lakes: Vec<&str> = self.sources.iter().map(|lake| lake.name.as_str()).collect();
+        let lakes: Vec<&str> = self.lakes.iter().map(|lake| lake.name.as_str()).collect();
         let named = options.options().catalog.default_schema.as_str();
         let named = Some(&named).filter(|named| lakes.contains(named));
         let zone = |name: &str| {
-            let lake = self.sources.iter().find(|lake| lake.name == name);
+            let lake = self.lakes.iter().find(|lake| lake.name == name);
             self.zone_of(lake)
         };
         let lakes = queries::Lakes {
@@ -473,7 +472,7 @@ impl Engine {
     /// The state of the session over the lakes as they are from now on.
     fn state(&self) -> (SessionState, Catalog) {
         let mut state = self.context.state();
-        let pinned = Catalog::new(&self.sources, self.own.clone(), self.planner.clone());
+        let pinned = Catalog::new(&self.lakes, self.own.clone(), self.planner.clone());
         state.register_catalog_list(pinned.clone().list());
         (state, pinned)
     }
@@ -525,7 +524,7 @@ impl Engine {
     }
 
     fn error_context(&self) -> ErrorContext {
-        let catalog = Catalog::new(&self.sources, self.own.clone(), self.planner.clone());
+        let catalog = Catalog::new(&self.lakes, self.own.clone(), self.planner.clone());
         let names = |schema: String| {
             catalog
                 .schema(&schema)

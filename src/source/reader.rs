@@ -66,7 +66,7 @@ pub trait Source: Send + Sync {
 
     /// What is to be said after an ingest into a lake that holds rows of this source: what it is about, and a sentence. `context` has
     /// noted what the readers of all sources met.
-    fn warnings(&self, _site: &ReadContext) -> Vec<(String, String)> {
+    fn warnings(&self, _context: &ReadContext) -> Vec<(String, String)> {
         vec![]
     }
 

@@ -10,7 +10,7 @@ use super::lmt::span::Span;
 use super::month::{DAY, Kind, Month, MonthLog};
 use super::scenario::job::Scenario;
 use super::scenario::plan::Plan;
-use super::slurm::{Accounting, Windows};
+use super::slurm::{Accounting, RunTimes};
 use super::truth::{Dumps, Facts, truth};
 use super::{darshan, scenario, site};
 use crate::error::{Error, Result};
@@ -413,7 +413,7 @@ fn on_threads<T: Send>(
 }
 
 /// What truth.json says of a job, when its logs ran, their loads, and the files: the logs and the copy of one.
-fn make_job(plan: &Plan, index: u64, encoder: &mut Encoder) -> (Facts, Windows, Vec<Load>, Files) {
+fn make_job(plan: &Plan, index: u64, encoder: &mut Encoder) -> (Facts, RunTimes, Vec<Load>, Files) {
     let (month, job) = (&plan.month, scenario::job(plan, index));
     let logs = darshan::logs(plan, &job);
     let mut facts = Facts::of(&job, &logs);

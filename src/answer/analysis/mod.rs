@@ -1,7 +1,8 @@
 //! Analyses: questions that are answered with pages. They take parameters as named queries do.
 //!
 //! # Adding an analysis
-//! One file here that makes an [`Answer`]; one line in [`ANALYSES`]. `iolode query NAME` then writes its page, or its JSON.
+//! One file here that makes an [`Answer`]; one line in [`ANALYSES`]. `iolode query NAME` then writes its page as text or Markdown, or its JSON. A test asks each
+//! for a job by the parameter `job`.
 
 pub mod diagnose;
 

@@ -131,7 +131,7 @@ impl AttachedLake {
 
 /// A lake at one version, which is found at the first look.
 pub(crate) struct LakeAtVersion {
-    source: Arc<AttachedLake>,
+    lake: Arc<AttachedLake>,
     contents: OnceLock<Arc<SnapshotTables>>,
 }
 
@@ -140,7 +140,7 @@ impl LakeAtVersion {
         if let Some(contents) = self.contents.get() {
             return Ok(contents.clone());
         }
-        let contents = self.source.contents()?;
+        let contents = self.lake.contents()?;
         Ok(self.contents.get_or_init(|| contents).clone())
     }
 
@@ -218,23 +218,23 @@ pub(crate) struct Catalog {
 impl Catalog {
     /// The lakes as they are from now on, each not looked at yet.
     pub(crate) fn new(
-        sources: &[Arc<AttachedLake>],
+        lakes: &[Arc<AttachedLake>],
         own: Arc<SessionTables>,
         planner: Arc<SessionState>,
     ) -> Self {
-        for source in sources {
-            if own.get(&source.name).is_none() {
-                own.insert(&source.name, Arc::new(MemorySchemaProvider::new()));
+        for lake in lakes {
+            if own.get(&lake.name).is_none() {
+                own.insert(&lake.name, Arc::new(MemorySchemaProvider::new()));
             }
         }
-        let pin = |source: &Arc<AttachedLake>| {
+        let pin = |lake: &Arc<AttachedLake>| {
             Arc::new(LakeAtVersion {
-                source: source.clone(),
+                lake: lake.clone(),
                 contents: OnceLock::new(),
             })
         };
         Self {
-            lakes: sources.iter().map(pin).collect(),
+            lakes: lakes.iter().map(pin).collect(),
             own,
             planner,
         }
@@ -252,7 +252,7 @@ impl Catalog {
     /// # Errors
     /// Those of the lake.
     pub(crate) fn functions(&self, lake: &str) -> Result<Vec<UserFunction>> {
-        let lake = self.lakes.iter().find(|pinned| pinned.source.name == lake);
+        let lake = self.lakes.iter().find(|pinned| pinned.lake.name == lake);
         let contents = lake.map(|lake| lake.contents()).transpose()?;
         Ok(contents.map_or(vec![], |contents| {
             contents.version.manifest().functions.clone()
@@ -260,7 +260,7 @@ impl Catalog {
     }
 
     fn lake(&self, name: &str) -> Option<LakeSchema> {
-        let lake = self.lakes.iter().find(|lake| lake.source.name == name)?;
+        let lake = self.lakes.iter().find(|lake| lake.lake.name == name)?;
         Some(LakeSchema {
             lake: lake.clone(),
             own: self.own.get(name)?,
@@ -280,12 +280,12 @@ impl CatalogProvider for Catalog {
         let mut names: Vec<String> = self
             .lakes
             .iter()
-            .map(|lake| lake.source.name.clone())
+            .map(|lake| lake.lake.name.clone())
             .collect();
         let own = self.own.names();
         names.extend(
             own.into_iter()
-                .filter(|name| self.lakes.iter().all(|lake| lake.source.name != *name)),
+                .filter(|name| self.lakes.iter().all(|lake| lake.lake.name != *name)),
         );
         names
     }
@@ -357,7 +357,7 @@ pub(crate) fn refuse_drop(plan: &LogicalPlan) -> Result<()> {
 impl LakeSchema {
     async fn view(&self, view: &View) -> datafusion::common::Result<Arc<dyn TableProvider>> {
         let mut state = self.catalog.planner.as_ref().clone();
-        state.config_mut().options_mut().catalog.default_schema = self.lake.source.name.clone();
+        state.config_mut().options_mut().catalog.default_schema = self.lake.lake.name.clone();
         state.register_catalog_list(self.catalog.clone().list());
         let plan = state.create_logical_plan(&view.sql).await?;
         Ok(Arc::new(ViewTable::new(
@@ -369,7 +369,7 @@ impl LakeSchema {
 
 impl Debug for LakeSchema {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
-        write!(f, "LakeSchema({})", self.lake.source.name)
+        write!(f, "LakeSchema({})", self.lake.lake.name)
     }
 }
 

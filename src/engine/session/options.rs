@@ -158,8 +158,8 @@ pub(in crate::engine) fn check_name(name: &str) -> Result<()> {
         Some((_, why)) => format!("`SET {name}` is refused: {why}"),
         None => format!(
             "`SET {name}` is refused: rows are not checked with it; what can be set: iolode.*, \
-             datafusion.format.*, datafusion.explain.*, datafusion.execution.batch_size, \
-             datafusion.optimizer.prefer_hash_join"
+             datafusion.format.*, datafusion.explain.*, {}",
+            ALLOWED.join(", ")
         ),
     }))
 }
@@ -354,9 +354,9 @@ mod tests {
         );
     }
 
-    /// Each physical rule of ours has a switch, but those that keep rows right.
+    /// Rules ask by [`Options::is_on`].
     #[test]
-    fn a_rule_that_is_switched_off_does_nothing() {
+    fn a_rule_that_is_switched_off_is_not_on() {
         let mut options = Options::default();
         options.set("group_runs", "off").unwrap();
         let mut config = ConfigOptions::new();

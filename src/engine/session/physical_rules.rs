@@ -9,8 +9,8 @@
 //! Rules without a switch make answers right; the others make them quick.
 //!
 //! # Adding a rule
-//! One that needs to see the whole plan, for partitions, orders or build sides, is a file in `engine/planning` and a line in `whole_plan_rules`, at its place. One
-//! that puts a node in the place of an equal one is a [`NodeRewrite`](crate::engine::node_rewrite::NodeRewrite) in a file of `engine/exec` and a line in
+//! One that needs to see the whole plan, for partitions, orders or build sides, or must stand before a rule of DataFusion, is a file in `engine/planning` and a line
+//! in `whole_plan_rules`, at its place. One that needs neither and puts a node in the place of an equal one is a [`NodeRewrite`](crate::engine::node_rewrite::NodeRewrite) in a file of `engine/exec` and a line in
 //! [`exec::rules`]. If it is there for speed it also has a line in [`SWITCHES`](super::options::SWITCHES), by whose name `SET` switches it off and
 //! `scripts/bench_rules.py` measures it; one that makes right what DataFusion gets wrong has none, and a test that fails once DataFusion is right.
 

@@ -184,3 +184,19 @@ fn a_named_query_asks_the_lake_whose_name_stands_before_it() {
         }
     });
 }
+
+#[test]
+fn a_lake_has_a_name_of_its_own_that_is_not_reserved() {
+    let refused = |names: &[&str]| {
+        let lake = |name: &&str| (name.to_string(), Arc::new(Lake::in_memory().unwrap()), None);
+        let options = EngineOptions {
+            lakes: names.iter().map(lake).collect(),
+            ..EngineOptions::default()
+        };
+        Engine::new(options).err().unwrap().to_string()
+    };
+    let reserved = "a lake cannot be `information_schema` in SQL; name it differently";
+    assert_eq!(refused(&["information_schema"]), reserved);
+    let twice = "two lakes cannot both be `cori` in SQL; name one differently";
+    assert_eq!(refused(&["cori", "cori"]), twice);
+}

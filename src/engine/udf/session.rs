@@ -26,10 +26,10 @@ impl Engine {
     pub async fn functions(&self) -> Result<Vec<(String, UserFunction)>> {
         let of_session = self.session_functions.functions().into_iter();
         let mut all: Vec<_> = of_session.map(|f| (SESSION.to_string(), f)).collect();
-        let catalog = Catalog::new(&self.sources, self.own.clone(), self.planner.clone());
-        for source in &self.sources {
-            let kept = self.kept(&catalog, &source.name).await?;
-            all.extend(kept.into_iter().map(|f| (source.name.clone(), f)));
+        let catalog = Catalog::new(&self.lakes, self.own.clone(), self.planner.clone());
+        for lake in &self.lakes {
+            let kept = self.kept(&catalog, &lake.name).await?;
+            all.extend(kept.into_iter().map(|f| (lake.name.clone(), f)));
         }
         Ok(all)
     }
@@ -54,7 +54,7 @@ impl Engine {
         {
             return Ok(function.call(args));
         }
-        let catalog = Catalog::new(&self.sources, self.own.clone(), self.planner.clone());
+        let catalog = Catalog::new(&self.lakes, self.own.clone(), self.planner.clone());
         let called = Called {
             lake,
             name: bare.to_string(),
@@ -148,8 +148,7 @@ impl Engine {
         let Some(source) = self.keeper(lake)?.filter(|_| !temporary) else {
             let behind = match self.first() {
                 Some(first) => {
-                    let catalog =
-                        Catalog::new(&self.sources, self.own.clone(), self.planner.clone());
+                    let catalog = Catalog::new(&self.lakes, self.own.clone(), self.planner.clone());
                     self.kept(&catalog, first).await?
                 }
                 None => vec![],
@@ -209,16 +208,16 @@ impl Engine {
 
     /// The lake that a name alone means; None in a session without one.
     fn first(&self) -> Option<&str> {
-        self.sources.first().map(|source| source.name.as_str())
+        self.lakes.first().map(|lake| lake.name.as_str())
     }
 
     /// The lake of that name, or the first; None if there is no lake.
     fn keeper(&self, lake: Option<String>) -> Result<Option<&Arc<AttachedLake>>> {
         let Some(name) = lake else {
-            return Ok(self.sources.first());
+            return Ok(self.lakes.first());
         };
-        let found = self.sources.iter().find(|source| source.name == name);
-        let known = self.sources.iter().map(|source| source.name.as_str());
+        let found = self.lakes.iter().find(|source| source.name == name);
+        let known = self.lakes.iter().map(|source| source.name.as_str());
         found
             .map(Some)
             .ok_or_else(|| Error::unknown("lake", &name, known))

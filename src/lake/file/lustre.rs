@@ -48,6 +48,9 @@ const OBJECT: [usize; 2] = [24, 20];
 /// `LOV_MAXPOOLNAME`: most bytes of a pool's name.
 const POOL_NAME: usize = 15;
 
+/// `O_ASYNC`.
+const ASYNC: i32 = 0o20000;
+
 /// Most bytes of a layout: some of 2,000 stripes and a few components.
 const MOST: usize = 1 << 20;
 
@@ -104,9 +107,6 @@ fn create_with(attribute: &str, path: &Path, ost: i64, pool: Option<&str>) -> io
         }
     }
 }
-
-/// `O_ASYNC`.
-const ASYNC: i32 = 0o20000;
 
 /// Where a file lies by Lustre's own word; None if it has no objects, or there is no Lustre.
 pub(super) fn layout(file: &File) -> Option<Layout> {

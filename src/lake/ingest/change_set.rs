@@ -143,7 +143,7 @@ impl ChangeSet {
     pub(in crate::lake) fn new(
         listing: &Listing,
         peeked: Vec<Peeked>,
-        memory: &KnownInputs<'_>,
+        known_inputs: &KnownInputs<'_>,
         options: &IngestOptions<'_>,
     ) -> Result<Self> {
         let mut work = Self {
@@ -161,7 +161,7 @@ impl ChangeSet {
         // What each of the inputs was, and whether its file is still the same.
         let mut before: Vec<(&InputRow, bool)> = vec![];
         for (file, peeked) in listing.candidates.iter().zip(peeked) {
-            let known = memory.known.get(&file.name);
+            let known = known_inputs.known.get(&file.name);
             let held = known.and_then(|row| {
                 row.content_hash.map(|hash| PreviousImport {
                     hash,
@@ -203,12 +203,14 @@ impl ChangeSet {
                     work.unreadable.push((file.name.to_string(), why));
                     continue;
                 }
-                Peeked::RejectedInput(refused) if memory.knows(&refused.row) && refused.unread => {
+                Peeked::RejectedInput(refused)
+                    if known_inputs.knows(&refused.row) && refused.unread =>
+                {
                     let why = refused.row.error.clone().unwrap_or_default();
                     work.unreadable.push((file.name.to_string(), why));
                     continue;
                 }
-                Peeked::RejectedInput(refused) if memory.knows(&refused.row) => {
+                Peeked::RejectedInput(refused) if known_inputs.knows(&refused.row) => {
                     work.unchanged += 1;
                     work.failed_before += u64::from(refused.row.status == InputStatus::Failed);
                     continue;
@@ -238,7 +240,7 @@ impl ChangeSet {
             before.extend(before_it.map(|row| (row, held.is_some_and(|held| held.unchanged))));
         }
         for row in &listing.unlisted {
-            match memory.knows(row) {
+            match known_inputs.knows(row) {
                 // The lake knows it, and whoever runs this must hear of it every time.
                 true => work
                     .unreadable
@@ -247,7 +249,7 @@ impl ChangeSet {
             }
         }
         for name in &listing.directories {
-            let known = memory.known.get(name);
+            let known = known_inputs.known.get(name);
             work.rows.extend(
                 known
                     .filter(|row| row.status == InputStatus::Failed)
@@ -276,7 +278,7 @@ impl ChangeSet {
             let (Some(hash), Some(job)) = (row.content_hash, row.job_id) else {
                 continue;
             };
-            let all = memory.hashes()?.count(hash);
+            let all = known_inputs.hashes()?.count(hash);
             if retaken.contains(&hash) || leaving.get(&hash).is_some_and(|n| *n >= all) {
                 work.drops.push((job, hash));
             } else if row.status.has_rows() {
@@ -285,7 +287,8 @@ impl ChangeSet {
         }
         if !orphans.is_empty() {
             let gone: HashSet<&str> = before.iter().map(|(row, _)| &*row.path).collect();
-            work.rows.extend(reassign(memory.snapshot, orphans, &gone)?);
+            work.rows
+                .extend(reassign(known_inputs.snapshot, orphans, &gone)?);
         }
         Ok(work)
     }

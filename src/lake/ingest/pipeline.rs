@@ -346,7 +346,7 @@ fn has_rows(source: &dyn Source, snapshot: &Snapshot, sorted: &ExternalSort) -> 
 /// A warning where times without a zone were read in UTC for want of a given one, or in another than the lake's.
 fn zone(
     site: &SiteFile,
-    rules: &ReadContext,
+    context: &ReadContext,
     options: &IngestOptions<'_>,
 ) -> Option<(String, String)> {
     let why = match (&site.timezone, options.zone) {
@@ -356,7 +356,9 @@ fn zone(
         }
         _ => return None,
     };
-    rules.met_local_times().then(|| ("times".to_string(), why))
+    context
+        .met_local_times()
+        .then(|| ("times".to_string(), why))
 }
 
 /// Runs the tasks that were not run before on all threads; the signatures of all, in order.
@@ -364,7 +366,7 @@ fn run(
     tasks: Vec<Task>,
     done: &mut HashMap<u64, RangeResult>,
     hashes: &Hashes,
-    site: Arc<ReadContext>,
+    context: Arc<ReadContext>,
     candidates_memory: usize,
     options: &IngestOptions<'_>,
     progress: &dyn Progress,
@@ -379,7 +381,7 @@ fn run(
     let (results, failure) = on_threads(
         options.threads,
         todo,
-        || Worker::new(options, site.clone(), candidates_memory),
+        || Worker::new(options, context.clone(), candidates_memory),
         |worker, (signature, task)| {
             let result = match &task {
                 Task::Range(task) => worker.convert_range(task, hashes, progress)?,
@@ -451,11 +453,11 @@ fn report(
     inputs: &[&InputRow],
     results: &[&RangeResult],
     named: &HashSet<Arc<str>>,
-    nothing: IngestReport,
+    so_far: IngestReport,
 ) -> IngestReport {
     let mut report = IngestReport {
         version: Some(version),
-        ..nothing
+        ..so_far
     };
     if report.not_logs > 0 {
         report.inputs.insert(InputStatus::Skipped, report.not_logs);

@@ -169,14 +169,13 @@ impl<'o> Worker<'o> {
                     task.drop.clone(),
                 )?;
                 writers.push(Some(writer));
-                result
-                    .replaced
-                    .extend(old_of(&task.old, &name).into_iter().map(|file| file.path));
-            } else if has_new {
-                result
-                    .replaced
-                    .extend(old_of(&task.old, &name).into_iter().map(|file| file.path));
+            } else if !has_new {
+                continue;
             }
+            let old = old_of(&task.old, &name);
+            result
+                .replaced
+                .extend(old.into_iter().map(|file| file.path));
         }
         for writer in writers.into_iter().flatten() {
             if let Some(file) = writer.finish()? {

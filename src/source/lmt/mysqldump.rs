@@ -189,11 +189,11 @@ impl Dump<'_> {
     ) -> Result<()> {
         let mut text = Statements::new(self.input, section);
         while let Some(columns) = text.next(order) {
-            let mut plan = RowDecoder::new(&columns, samples.table());
+            let mut decoder = RowDecoder::new(&columns, samples.table());
             while text.row() {
                 // Rows that surely lie in the buffer need no other look at it.
                 loop {
-                    let Some((rows, end)) = plan.rows(&text.bytes, text.at, samples) else {
+                    let Some((rows, end)) = decoder.rows(&text.bytes, text.at, samples) else {
                         text.skip_row("not the numbers that its columns want");
                         break;
                     };
@@ -373,7 +373,7 @@ mod tests {
         let (found, outcome) = read_ost(&dump("filesystem_lc1", data));
         assert_eq!((found.num_rows(), outcome.status), (1, Status::Damaged));
         let why = "2 rows of OST_DATA left out, the first since OST_ID 9 names no known target; \
-                   1 rows of OST_DATA left out, the first since TS_ID 100000 stands for no known time";
+                   1 row of OST_DATA left out, the first since TS_ID 100000 stands for no known time";
         assert_eq!(outcome.why.as_deref(), Some(why));
     }
 
@@ -498,7 +498,7 @@ mod tests {
         let cut = &one[..one.find("INSERT INTO `OSS_INFO`").unwrap()];
         let (found, outcome) = read_ost(&format!("{cut}{other}"));
         assert_eq!(ints(&found, "read_counter"), [Some(77)]);
-        let why = "1 rows of OST_DATA left out, the first since OST_ID 1 names no known target";
+        let why = "1 row of OST_DATA left out, the first since OST_ID 1 names no known target";
         assert!(outcome.why.unwrap().contains(why));
     }
 }

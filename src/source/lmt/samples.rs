@@ -295,7 +295,8 @@ impl Samples {
         ];
         let lost = lost.into_iter().filter(|((rows, _), ..)| *rows > 0);
         lost.map(|((rows, first), id, what)| {
-            format!("{rows} rows of {table} left out, the first since {id} {first} {what}")
+            let s = if rows == 1 { "" } else { "s" };
+            format!("{rows} row{s} of {table} left out, the first since {id} {first} {what}")
         })
         .collect()
     }

@@ -29,7 +29,7 @@ use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap};
 
 /// Start and end of each log of a job, seconds since 1970.
-pub(crate) type Windows = Vec<(f64, f64)>;
+pub(crate) type RunTimes = Vec<(f64, f64)>;
 
 /// A job with records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,7 +45,7 @@ pub(crate) enum Entry {
 /// The jobs that have records in the accounting. Records are generated on demand.
 pub(crate) struct Accounting {
     plan: Plan,
-    windows: Vec<Windows>,
+    run_times: Vec<RunTimes>,
     tasks: HashMap<u64, Task>,
     entries: Vec<Entry>,
     /// Entries by the days whose dumps have them.
@@ -56,13 +56,13 @@ pub(crate) struct Accounting {
 const ARRAY: i64 = 5 * DAY;
 
 impl Accounting {
-    /// The accounting of jobs whose logs have these windows: those of the month, then neighbours.
-    pub(crate) fn new(month: &Month, windows: Vec<Windows>) -> Self {
+    /// The accounting of jobs whose logs ran at these times: those of the month, then neighbours.
+    pub(crate) fn new(month: &Month, run_times: Vec<RunTimes>) -> Self {
         let plan = Plan::new(*month);
-        let tasks = arrays(&plan, &windows);
+        let tasks = arrays(&plan, &run_times);
         let mut entries = vec![];
         let mut trapped = false;
-        for index in 0..windows.len() as u64 {
+        for index in 0..run_times.len() as u64 {
             if any_job(&plan, index).job_id >= FIRST_ID {
                 entries.push(Entry::Logged(index));
             } else if !trapped {
@@ -75,7 +75,7 @@ impl Accounting {
         }
         let mut accounting = Self {
             plan,
-            windows,
+            run_times,
             tasks,
             days: vec![vec![]; month.days as usize],
             entries,
@@ -96,8 +96,8 @@ impl Accounting {
         match entry {
             Entry::Logged(index) => {
                 let job = any_job(&self.plan, index);
-                let windows = &self.windows[index as usize];
-                job::logged(&self.plan, &job, windows, self.tasks.get(&index))
+                let run_times = &self.run_times[index as usize];
+                job::logged(&self.plan, &job, run_times, self.tasks.get(&index))
             }
             Entry::Alone(block) => job::alone(&self.plan, block).unwrap_or_default(),
             Entry::Trap(index) => vec![job::trap(&self.plan, &any_job(&self.plan, index))],
@@ -190,7 +190,8 @@ impl Accounting {
                 het.push(json!({"leader": leader.id, "component": component.id}));
             }
         }
-        let outside = (0..self.windows.len() as u64).map(|index| any_job(&self.plan, index).job_id);
+        let outside =
+            (0..self.run_times.len() as u64).map(|index| any_job(&self.plan, index).job_id);
         let outside: Vec<i64> = outside.filter(|id| *id < FIRST_ID).collect();
         let state = |(count, ids)| json!({"records": count, "job_ids": ids});
         let states = states.into_iter().map(|(name, all)| (name, state(all)));
@@ -220,7 +221,7 @@ impl Accounting {
 }
 
 /// The tasks of the arrays of a month, by job: jobs of one user and program that start within some days of one another.
-fn arrays(plan: &Plan, windows: &[Windows]) -> HashMap<u64, Task> {
+fn arrays(plan: &Plan, run_times: &[RunTimes]) -> HashMap<u64, Task> {
     // Number, start and id of each job.
     type Jobs = Vec<(u64, i64, i64)>;
     let mut open: HashMap<(i64, String), Jobs> = HashMap::new();
@@ -246,7 +247,7 @@ fn arrays(plan: &Plan, windows: &[Windows]) -> HashMap<u64, Task> {
         if job.job_id < FIRST_ID || job.scenario.is_some() || job.nprocs > 1024 {
             continue;
         }
-        let start = windows[index as usize][0].0 as i64;
+        let start = run_times[index as usize][0].0 as i64;
         let key = (job.uid, job.program);
         let begins = mix(plan.month.seed ^ mix(index ^ 0xa44a)).is_multiple_of(12);
         match open.get_mut(&key) {

@@ -90,7 +90,7 @@ pub async fn answers(
     Ok(answers.collect())
 }
 
-/// Views and named queries; the tables of Darshan's modules, behind `darshan_file`, and `lake_input` are not listed.
+/// Tables, views and named queries that are asked. Those of modules behind `darshan_file`, and `lake_input`, are left out.
 fn rests_on(long: bool) -> Vec<&'static str> {
     let mut names = vec![
         "job",
@@ -108,6 +108,7 @@ fn rests_on(long: bool) -> Vec<&'static str> {
         "mdt_facts",
         "node_facts",
         "ost_neighbours",
+        "slow_osts",
         "stripe_advice",
     ];
     names.extend(long.then_some("perf_factors"));

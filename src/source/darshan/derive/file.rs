@@ -132,7 +132,7 @@ impl<'a> Layouts<'a> {
     }
 }
 
-/// What a DXT module saw of each file: accesses (offset, length), and processes that moved bytes.
+/// What a DXT module saw of each file.
 #[derive(Default)]
 struct Traced(HashMap<(u64, usize), Trace>);
 
