@@ -86,7 +86,7 @@ const OF_COLUMNS: &[&str] = &["column", "type", "unit", "null", "meaning", "sour
 /// What is said of a parameter.
 const OF_PARAMETERS: &[&str] = &["parameter", "type", "default", "meaning"];
 /// What takes several lines where the terminal is narrow; the types of structures are long, too.
-const SENTENCES: &[&str] = &["type", "meaning", "source", "a row is", "gives"];
+const SENTENCES: &[&str] = &["type", "meaning", "source", "about", "gives"];
 
 /// What is known about a table, view, named query or analysis of that name; None if it is none of them.
 pub(super) fn described(name: &str) -> Option<Described> {
@@ -217,7 +217,7 @@ pub(super) fn sentences(style: Style) -> Style {
     }
 }
 
-/// Every table, view, named query and page: name, and what a row is.
+/// Every table, view, named query and page: name, and what its rows or its answer are about.
 fn all() -> anyhow::Result<RecordBatch> {
     let (mut names, mut docs) = (vec![], vec![]);
     for table in tables() {
@@ -240,7 +240,7 @@ fn all() -> anyhow::Result<RecordBatch> {
         names.push(analysis.name);
         docs.push(analysis.doc);
     }
-    texts(&[("table", names), ("a row is", docs)])
+    texts(&[("table", names), ("about", docs)])
 }
 
 /// The same for the tables that a session has, under their schemas, then the named queries of every lake; tables that nobody described have
@@ -277,7 +277,7 @@ pub(super) fn of_names(names: &Names) -> anyhow::Result<RecordBatch> {
             docs.push(&query.doc);
         }
     }
-    texts(&[("lake", schemas), ("table", shown), ("a row is", docs)])
+    texts(&[("lake", schemas), ("table", shown), ("about", docs)])
 }
 
 fn pages() -> impl Iterator<Item = &'static FunctionDoc> {
