@@ -69,7 +69,7 @@ fn a_lake_is_created_as_asked_and_never_over_something() {
     assert!(
         create(&["c", "--place", "lustre", "--osts", "0"])
             .failed()
-            .starts_with("placement `lustre` needs the command `lfs`")
+            .contains("c is not on a Lustre file system; choose another directory")
     );
     assert!(
         create(&["c", "--osts", "0-7"])
