@@ -191,7 +191,7 @@ fn on_lustre(
 /// Creates a file with one stripe on an OST; the OST on which it is by Lustre's own word. No file is left where it is refused.
 fn create_on(ost: i64, pool: Option<&str>, lfs: &Path, path: &Path) -> std::io::Result<i64> {
     match lustre::create(path, ost, pool) {
-        // Clients before 2.8 take the attribute and forget it; then the file has the directory's layout, or none.
+        // A client that takes the attribute and forgets it leaves the file with the directory's layout, or none.
         Ok(file) => match lustre::layout(&file) {
             Some(Layout::Stripes(osts)) if osts.len() == 1 => return Ok(osts[0]),
             _ => _ = fs::remove_file(path),
