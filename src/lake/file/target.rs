@@ -49,3 +49,18 @@ impl RangeTarget {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_follows_of_a_range_goes_where_a_refused_file_went() {
+        let target = RangeTarget::new(Some(4));
+        let of_another_table = target.clone();
+        target.note(Some(6));
+        assert_eq!(of_another_table.get(), Some(6));
+        of_another_table.note(None);
+        assert_eq!(target.get(), Some(6));
+    }
+}
