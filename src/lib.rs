@@ -44,6 +44,8 @@
 //! groupings by job need no exchange of rows; the SQL functions, one file each; the views; the named queries of `queries/*/*.sql`;
 //! the rules of causes and advice. Its first lines follow a statement from text to rows.
 //!
+//! `cluster`: the only place that names Ballista. The same session on many nodes: the client plans, executors run the stages of its plan.
+//!
 //! `answer`: pages made of the answers to several questions, such as the diagnosis of a job.
 //!
 //! `cli`: the only place that prints and picks exit codes, one file for each command.
@@ -51,7 +53,7 @@
 //! # Invariants
 //!
 //! 1. A module imports only from modules to its left in: text, error, math, table, source, synth, lake, engine,
-//!    answer, cli. A test keeps this.
+//!    cluster, answer, cli. A test keeps this.
 //! 2. A reader never panics, never allocates from a length it has not checked, and keeps what it could read.
 //! 3. A lake shows version N or N + 1 of all its tables, never a mixture. Files are written under new names and never
 //!    changed; the manifest that names them is published by create-if-absent.
@@ -198,6 +200,8 @@
 pub mod answer;
 #[cfg(feature = "engine")]
 pub mod cli;
+#[cfg(feature = "cluster")]
+pub mod cluster;
 #[cfg(feature = "engine")]
 pub mod engine;
 pub mod error;

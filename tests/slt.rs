@@ -2,8 +2,14 @@
 //! `tests/slt/troubled` over the one of `slt/troubled_lake.rs`, where programs are in trouble.
 //! A file that changes the lake begins with `# a lake of its own`, and has one.
 //!
+//! With the feature `cluster` each file runs a second time: all statements that can run on a cluster of three executors do.
+//!
 //! `SLT_COMPLETE=1 cargo test --test slt` writes the answers into the files instead; read the difference.
+#![allow(clippy::print_stdout)]
 
+#[cfg(feature = "cluster")]
+#[path = "it/cluster_processes.rs"]
+mod cluster_processes;
 #[path = "slt/lake.rs"]
 mod lake;
 #[path = "slt/made.rs"]
@@ -18,7 +24,7 @@ use iolode::Error;
 use iolode::engine::functions::{AGGREGATE, SCALAR};
 use iolode::engine::queries::QUERIES;
 use iolode::engine::views::VIEWS;
-use iolode::engine::{Engine, EngineOptions, runtime};
+use iolode::engine::{self, Engine, EngineOptions, Place, runtime};
 use iolode::lake::Lake;
 use iolode::table::TABLES;
 use libtest_mimic::{Arguments, Failed, Trial, run};
@@ -26,8 +32,9 @@ use sqllogictest::{
     AsyncDB, DBOutput, DefaultColumnType, Runner, default_normalizer, default_validator,
     strict_column_validator,
 };
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 struct Session(Engine);
 
@@ -38,6 +45,7 @@ impl AsyncDB for Session {
 
     async fn run(&mut self, sql: &str) -> Result<DBOutput<DefaultColumnType>, Error> {
         let answer = self.0.run(sql).await?;
+        note(answer.place());
         let schema = answer.schema();
         if schema.fields().is_empty() {
             answer.collect().await?;
@@ -101,29 +109,54 @@ fn new_lake(make: Make) -> Kept {
     (directory, Arc::new(lake))
 }
 
-fn session(is_troubled: bool, own: Option<&Kept>) -> Result<Session, Error> {
+/// How many statements ran elsewhere, and in the process of the test, by the reason.
+static PLACES: Mutex<BTreeMap<Option<String>, usize>> = Mutex::new(BTreeMap::new());
+
+/// What is said of a statement that reads no lake table.
+const READS_NOTHING: &str = "it reads no data file of a lake";
+
+fn note(place: &Place) {
+    let why = match place {
+        Place::Elsewhere => None,
+        Place::InProcess(Some(why)) if why != READS_NOTHING => Some(why.clone()),
+        Place::InProcess(_) => return,
+    };
+    *PLACES.lock().unwrap().entry(why).or_default() += 1;
+}
+
+/// Who runs statements other than the process of the test.
+type Elsewhere = Arc<dyn engine::Runner>;
+
+/// The lake that most files share, or that where programs are in trouble.
+fn shared(is_troubled: bool) -> (&'static str, &'static Kept) {
     static SMALL: OnceLock<Kept> = OnceLock::new();
     static TROUBLED: OnceLock<Kept> = OnceLock::new();
     let (name, kept, make) = match is_troubled {
         false => ("small", &SMALL, lake::small as Make),
         true => ("troubled", &TROUBLED, troubled_lake::troubled as Make),
     };
-    let (_, lake) = own.unwrap_or_else(|| kept.get_or_init(|| new_lake(make)));
-    let lakes = vec![(name.to_string(), lake.clone(), None)];
+    (name, kept.get_or_init(|| new_lake(make)))
+}
+
+fn session(name: &str, lake: &Kept, runner: Option<&Elsewhere>) -> Result<Session, Error> {
     Engine::new(EngineOptions {
-        lakes,
+        lakes: vec![(name.to_string(), lake.1.clone(), None)],
         threads: Some(2),
         settings: vec![("iolode.fallback".into(), "error".into())],
+        runner: runner.cloned(),
         ..EngineOptions::default()
     })
     .map(Session)
 }
 
-fn test(path: &Path) -> Result<(), Failed> {
+fn test(path: &Path, elsewhere: fn() -> Option<Elsewhere>) -> Result<(), Failed> {
     let own = std::fs::read_to_string(path)?.starts_with("# a lake of its own\n");
     let own = own.then(|| new_lake(lake::small));
-    let is_troubled = path.starts_with("tests/slt/troubled");
-    let mut runner = Runner::new(|| async { session(is_troubled, own.as_ref()) });
+    let (name, kept) = shared(path.starts_with("tests/slt/troubled"));
+    // The executors read the shared lakes.
+    let elsewhere = own.is_none().then(elsewhere).flatten();
+    let lake = own.as_ref().unwrap_or(kept);
+    let mut runner = Runner::new(|| async { session(name, lake, elsewhere.as_ref()) });
     runner.with_column_validator(strict_column_validator);
     runtime(Some(2))?.block_on(async {
         match std::env::var_os("SLT_COMPLETE") {
@@ -170,12 +203,62 @@ fn main() {
         .collect();
     let trial = |path: &PathBuf| {
         let path = path.clone();
-        Trial::test(path.display().to_string(), move || test(&path))
+        Trial::test(path.display().to_string(), move || test(&path, || None))
     };
     let mut trials: Vec<Trial> = files.iter().map(trial).collect();
+    #[cfg(feature = "cluster")]
+    trials.extend(files.iter().map(|path| {
+        let path = path.clone();
+        let name = format!("{} on a cluster", path.display());
+        Trial::test(name, move || test(&path, || Some(on_cluster())))
+    }));
     trials.push(Trial::test(
         "every function, view and table has a file",
         move || complete(&files),
     ));
-    run(&Arguments::from_args(), trials).exit();
+    let conclusion = run(&Arguments::from_args(), trials);
+    #[cfg(feature = "cluster")]
+    end_cluster();
+    let places = PLACES.lock().unwrap().clone();
+    let (all, elsewhere) = (places.values().sum::<usize>(), places.get(&None));
+    let elsewhere = elsewhere.copied().unwrap_or_default();
+    if all > 0 {
+        println!(
+            "{elsewhere} of {all} statements over lake tables ran on the cluster; in process:"
+        );
+    }
+    for (why, count) in places
+        .iter()
+        .filter_map(|(why, count)| Some((why.as_ref()?, count)))
+    {
+        println!("{count:6} {why}");
+    }
+    // A part of the files may have another share.
+    let is_whole = conclusion.num_filtered_out == 0;
+    if is_whole && elsewhere * 100 < all * 95 {
+        println!("error: fewer than 95 % ran on the cluster");
+        std::process::exit(1);
+    }
+    conclusion.exit();
+}
+
+#[cfg(feature = "cluster")]
+static CLUSTER: Mutex<Option<cluster_processes::Cluster>> = Mutex::new(None);
+
+/// Three executors of one core, which are started when the first file asks for them.
+#[cfg(feature = "cluster")]
+fn on_cluster() -> Elsewhere {
+    use iolode::cluster::{ConnectFile, client::ClusterRunner};
+    let mut cluster = CLUSTER.lock().unwrap();
+    let lakes = [shared(false), shared(true)].map(|(_, lake)| lake.1.root().expect("a directory"));
+    let cluster = cluster.get_or_insert_with(|| cluster_processes::Cluster::start(&lakes, 3, 1));
+    let keys = ConnectFile::read(&cluster.file()).expect("a connect file");
+    let lakes = [shared(false), shared(true)].map(|(_, lake)| lake.1.as_ref());
+    Arc::new(ClusterRunner::new(keys, lakes, 0))
+}
+
+/// Its processes do not end with this one.
+#[cfg(feature = "cluster")]
+fn end_cluster() {
+    drop(CLUSTER.lock().unwrap().take());
 }

@@ -6,6 +6,8 @@
 //! # Adding a command
 //! One file here, one variant of `Command` and its arm in `Command::run`. Its help must show an example; a test looks.
 
+#[cfg(feature = "cluster")]
+mod cluster;
 mod completions;
 mod demo;
 mod diagnose;
@@ -26,6 +28,7 @@ mod progress;
 mod query;
 mod query_args;
 mod repl;
+mod runner;
 mod schema;
 mod screen;
 mod session;
@@ -75,6 +78,8 @@ enum Command {
     Inspect(inspect::Args),
     Synth(synth::Args),
     Lake(lake::Args),
+    #[cfg(feature = "cluster")]
+    Cluster(cluster::Args),
     Schema(schema::Args),
     Completions(completions::Completions),
     Man(completions::Man),
@@ -91,6 +96,8 @@ impl Command {
             Self::Inspect(args) => inspect::run(&args, screen),
             Self::Synth(args) => synth::run(&args, screen),
             Self::Lake(args) => lake::run(&args, screen),
+            #[cfg(feature = "cluster")]
+            Self::Cluster(args) => cluster::run(&args, screen),
             Self::Schema(args) => schema::run(&args, screen),
             Self::Completions(args) => completions::run(&args, command(), screen),
             Self::Man(args) => completions::man(&args, command(), screen),

@@ -43,7 +43,15 @@ pub(crate) struct QueryArgs {
     /// Number of threads (default: all cores)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) threads: Option<u16>,
-    /// Report when a statement was planned again, for example for lack of memory
+    /// Run large statements on the cluster of this connect file, which `iolode cluster scheduler` wrote
+    #[cfg(feature = "cluster")]
+    #[arg(long, value_name = "FILE", conflicts_with = "logs")]
+    pub(crate) cluster: Option<PathBuf>,
+    /// With --cluster: statements whose scans read less run in this process (default: 256MiB)
+    #[cfg(feature = "cluster")]
+    #[arg(long, value_name = "SIZE", value_parser = super::size::parse, requires = "cluster")]
+    pub(crate) cluster_above: Option<u64>,
+    /// Report when a statement was planned again, for example for lack of memory, and with --cluster where it ran
     #[arg(short, long)]
     pub(crate) verbose: bool,
     /// What names the lake, if it is the default one.

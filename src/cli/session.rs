@@ -10,10 +10,11 @@ use super::output::times::in_zone;
 use super::output::writer::{RowWriter, Sink, Style, as_schema};
 use super::period::zone;
 use super::query_args::QueryArgs;
+use super::runner::{OpenLake, runner};
 use super::screen::Terminal;
 use crate::answer::analysis::{Analysis, Values};
 use crate::answer::answer::Answer;
-use crate::engine::{Engine, EngineOptions, runtime};
+use crate::engine::{Engine, EngineOptions, Place, runtime};
 use crate::error::Error;
 use crate::lake::Lake;
 use crate::text::{quoted, shown_path};
@@ -74,7 +75,7 @@ impl Session {
         let zone = ask.timezone.as_deref().map(zone).transpose();
         let zone = zone.map_err(Error::Invalid)?;
         let mut exit = Exit::Done;
-        let mut lakes: Vec<(String, Arc<Lake>, Option<u64>)> = vec![];
+        let mut lakes: Vec<OpenLake> = vec![];
         for given in &ask.lake {
             let (name, path) = named(given);
             let lake = Arc::new(match ask.version.is_some() || ask.ingest {
@@ -143,6 +144,7 @@ impl Session {
             .memory
             .map_or_else(half_of_memory, |m| usize::try_from(m).ok());
         let options = EngineOptions {
+            runner: runner(ask, &lakes)?,
             lakes,
             memory,
             threads,
@@ -329,7 +331,7 @@ impl Session {
         ask: Ask<'_>,
     ) -> (Task<()>, mpsc::Receiver<Result<Part, Error>>) {
         let (sender, receiver) = mpsc::channel(2);
-        let engine = self.engine.clone();
+        let (engine, verbose) = (self.engine.clone(), self.verbose);
         let (question, declared) = match ask {
             Ask::Sql(sql) => (Err(sql.to_string()), None),
             Ask::Query(question, units) => (Ok(question), Some(units)),
@@ -349,7 +351,9 @@ impl Session {
                         break;
                     }
                 }
-                let _ = sender.send(Ok(Part::Notes(rows.notes().to_vec()))).await;
+                let mut notes = rows.notes().to_vec();
+                notes.extend(verbose.then(|| placed(rows.place())).flatten());
+                let _ = sender.send(Ok(Part::Notes(notes))).await;
                 Ok(())
             };
             if let Err(error) = rows.await {
@@ -379,6 +383,14 @@ fn fallbacks(before: [usize; 2], after: [usize; 2]) -> impl Iterator<Item = Stri
     counts
         .filter(|((before, after), _)| after > before)
         .map(|(_, note)| note.to_string())
+}
+
+/// Where a statement ran, if there was a choice.
+fn placed(place: &Place) -> Option<String> {
+    match place {
+        Place::Elsewhere => Some("ran on the cluster".into()),
+        Place::InProcess(why) => why.as_ref().map(|why| format!("ran in process: {why}")),
+    }
 }
 
 /// What an answer is sent as.
@@ -533,7 +545,7 @@ fn distinct(name: &str, lakes: &[(String, Arc<Lake>, Option<u64>)]) -> String {
 }
 
 /// Half of the memory that this process may have, in bytes: the least of what the machine and its control groups have.
-fn half_of_memory() -> Option<usize> {
+pub(super) fn half_of_memory() -> Option<usize> {
     let machine = std::fs::read_to_string("/proc/meminfo")
         .ok()
         .and_then(|text| {

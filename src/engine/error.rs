@@ -59,7 +59,7 @@ fn ours(error: DataFusionError) -> Result<Error, DataFusionError> {
     }
 }
 
-fn message(error: &DataFusionError, context: &ErrorContext) -> String {
+pub(super) fn message(error: &DataFusionError, context: &ErrorContext) -> String {
     use DataFusionError as E;
     if let Some(text) = beneath(error) {
         return text;
@@ -97,7 +97,7 @@ fn message(error: &DataFusionError, context: &ErrorContext) -> String {
 }
 
 /// In our words what the engine says in the words of its insides.
-fn plainer(text: String) -> String {
+pub(super) fn plainer(text: String) -> String {
     if text.contains("OuterReferenceColumn") {
         return "not supported: a function of a row's list after FROM, or a subquery there that looks at other tables; \
                 write `unnest(ost_list)` in the select list of a subquery instead"
@@ -515,7 +515,7 @@ fn gone(path: &str) -> String {
     )
 }
 
-fn arrow(error: &datafusion::arrow::error::ArrowError) -> String {
+pub(super) fn arrow(error: &datafusion::arrow::error::ArrowError) -> String {
     use datafusion::arrow::error::ArrowError as A;
     match error {
         A::CastError(text)
@@ -576,7 +576,7 @@ fn place(text: &str) -> String {
 }
 
 /// One line without a full stop.
-fn line(text: &str) -> String {
+pub(super) fn line(text: &str) -> String {
     let parts: Vec<&str> = text
         .lines()
         .map(str::trim)

@@ -20,6 +20,7 @@
 //! | [`rules`] | what may have made I/O slow, a file each, and the SQL of it |
 //! | `catalog` | names to tables, at one version of each lake for each query; system tables and [`views`] |
 //! | `session` | options, memory, functions and rules of every session |
+//! | `runner` | where a statement runs: in this process or elsewhere |
 //! | `scan` | scans of a table in groups of job ids, the same for all tables |
 //! | `logical` | rewrites of the logical plan |
 //! | `planning` | physical optimizer rules that need the whole plan |
@@ -30,11 +31,13 @@
 //! | `why_empty` | why an answer is empty |
 //! | `function_hints` | what to write for functions of other engines |
 //! | `dataframe` | a lake from Rust: tables and questions as DataFrames |
-//! | `error` | DataFusion's errors as one clear line |
+//! | `error`, `error_text` | DataFusion's errors as one clear line |
 
 mod catalog;
 mod dataframe;
 mod error;
+#[cfg(feature = "cluster")]
+mod error_text;
 mod exec;
 mod function_hints;
 pub mod functions;
@@ -43,6 +46,7 @@ mod node_rewrite;
 mod planning;
 pub mod queries;
 pub mod rules;
+mod runner;
 mod scan;
 mod session;
 mod sql;
@@ -61,8 +65,24 @@ pub use dataframe::{Direction, LakeSession, PerfFactors};
 pub use exec::for_execution;
 pub use queries::factors;
 pub use queries::question::Question;
+pub use runner::{Place, Runner};
 pub use session::options;
 pub use threads::{STACK, runtime};
+
+/// What scheduler and executors of a cluster need of a session.
+#[cfg(feature = "cluster")]
+pub(crate) mod parts {
+    pub(crate) use super::error::{external, is_exhausted};
+    pub(crate) use super::error_text::{text_of, text_of_arrow};
+    pub(crate) use super::planning::broadcast_joins::gives_left_rows;
+    pub(crate) use super::planning::copartitioned_join::{DeclarePartitioningExec, Statement};
+    pub(crate) use super::planning::drop_join_ordering::DropOrderingExec;
+    pub(crate) use super::planning::single_partition::SinglePartitionExec;
+    pub(crate) use super::scan::lake_table::with_readers;
+    pub(crate) use super::scan::local_store::LocalFiles;
+    pub(crate) use super::session::names::NO_LAKE;
+    pub(crate) use super::session::state::{for_cluster, runtime, session_state};
+}
 
 use crate::error::{Error, Result};
 use catalog::lakes::{AttachedLake, Catalog, SessionTables};
@@ -130,6 +150,8 @@ pub struct EngineOptions {
     pub zone: Option<Tz>,
     /// Whether SQL may read CSV and Parquet files of this machine, `FROM 'x.csv'`: where whoever writes it may read them anyway.
     pub local_files: bool,
+    /// Who runs large plans in other processes; nobody if None.
+    pub runner: Option<Arc<dyn Runner>>,
 }
 
 /// A session that answers SQL.
@@ -146,6 +168,7 @@ pub struct Engine {
     memory: Option<usize>,
     zone: Option<Tz>,
     local_files: bool,
+    runner: Option<Arc<dyn Runner>>,
     stop: Arc<Stop>,
     fallbacks: Arc<Fallbacks>,
 }
@@ -229,6 +252,7 @@ impl Engine {
             memory: options.memory,
             zone: options.zone,
             local_files: options.local_files,
+            runner: options.runner,
             stop: Arc::default(),
             fallbacks: Arc::default(),
         })
@@ -507,12 +531,15 @@ impl Engine {
                 physical
             }
         };
+        let runner = self.runner.as_ref();
+        let (physical, place) = runner::placed(runner, state, plan, physical).await?;
         let physical = interruptible(physical, &self.stop.flag())?;
         let schema = physical.schema();
         let mut stream = execute_stream(physical, state.task_ctx())?;
         let first = stream.next().await.transpose()?;
         Ok(Rows {
             units: units::units(plan),
+            place,
             schema,
             first,
             stream,
@@ -574,6 +601,7 @@ async fn planned_otherwise(
 pub struct Rows {
     schema: SchemaRef,
     units: Vec<Option<String>>,
+    place: Place,
     first: Option<RecordBatch>,
     stream: SendableRecordBatchStream,
     engine: Engine,
@@ -592,6 +620,11 @@ impl Rows {
     /// The unit of each column, such as `B` or `s`, as far as the tables and what is done with their columns say it for certain.
     pub fn units(&self) -> &[Option<String>] {
         &self.units
+    }
+
+    /// Where they are made.
+    pub fn place(&self) -> &Place {
+        &self.place
     }
 
     /// The next rows; None after the last.

@@ -324,6 +324,19 @@ impl Lake {
         version::pinned::history(&self.store, u64::MAX)
     }
 
+    /// The directories that may hold its data files: its own, and those of a placement outside of it. None in memory.
+    ///
+    /// # Errors
+    /// As [`Lake::site`].
+    pub fn data_directories(&self) -> Result<Vec<PathBuf>> {
+        let Some(root) = self.root() else {
+            return Ok(vec![]);
+        };
+        let place = self.site()?.place;
+        let outside = place.directories(&self.lake_id);
+        Ok(std::iter::once(root.to_path_buf()).chain(outside).collect())
+    }
+
     /// The settings of the newest version.
     ///
     /// # Errors

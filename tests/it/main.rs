@@ -30,6 +30,10 @@ mod circles;
 mod cli;
 #[cfg(feature = "engine")]
 mod cli_program;
+#[cfg(feature = "cluster")]
+mod cluster;
+#[cfg(feature = "cluster")]
+mod cluster_processes;
 /// How the library's own tests look at rows.
 #[path = "../../src/table/tests/columns.rs"]
 mod columns;
@@ -115,6 +119,8 @@ fn main() -> std::process::ExitCode {
         cli::query::TESTS,
         #[cfg(feature = "engine")]
         cli::sql::TESTS,
+        #[cfg(feature = "cluster")]
+        cluster::TESTS,
         concurrent::TESTS,
         crash::TESTS,
         darshan_logs::TESTS,

@@ -5,6 +5,7 @@
 
 use crate::engine::scan::job_partitions::JobPartitions;
 use crate::engine::scan::lake_table::{LakeTable, ScanFile, may_pass, scanned};
+use crate::engine::session::options::Options;
 use crate::error::{Error, Result};
 use crate::lake::{DataFile, Store, Version};
 use crate::table::{Partition, Table, table};
@@ -22,14 +23,20 @@ use std::collections::{HashMap, HashSet};
 use std::fmt::{Debug, Formatter};
 use std::sync::{Arc, Mutex, PoisonError};
 
+/// More partitions than these, each with its tasks, cost a scheduler more than they save: neighbouring ranges share one.
+const PARTITIONS_MAX: usize = 1024;
+
 /// One version of a lake, as scans need it.
 pub(in crate::engine) struct SnapshotTables {
     pub(in crate::engine) version: Arc<Version>,
-    jobs: Arc<JobPartitions>,
     url: ObjectStoreUrl,
     partitions: usize,
-    /// The tables of which all files are known, by name.
-    whole: Mutex<HashMap<String, Arc<LakeTable>>>,
+    /// Bytes of each range over all tables.
+    bytes: Vec<u64>,
+    /// How the ranges lie in so many partitions.
+    jobs: Mutex<HashMap<usize, Arc<JobPartitions>>>,
+    /// The tables of which all files are known, by name and number of partitions.
+    whole: Mutex<HashMap<(String, usize), Arc<LakeTable>>>,
 }
 
 impl SnapshotTables {
@@ -42,37 +49,61 @@ impl SnapshotTables {
         url: ObjectStoreUrl,
         partitions: usize,
     ) -> Result<Self> {
-        let jobs = JobPartitions::new(version.splits(), &version.range_bytes()?, partitions);
         Ok(Self {
+            bytes: version.range_bytes()?,
             version,
-            jobs: Arc::new(jobs),
             url,
             partitions,
+            jobs: Mutex::default(),
             whole: Mutex::default(),
         })
     }
 
-    /// A table with all its files, if these are known.
-    fn known(&self, name: &str) -> Option<Arc<LakeTable>> {
-        let whole = self.whole.lock().unwrap_or_else(PoisonError::into_inner);
-        whole.get(name).cloned()
+    /// The partitions of a scan in this session: as many as threads; on a cluster one for each range, and no fewer than a repartition makes.
+    fn partitions(&self, state: &dyn Session) -> usize {
+        match Options::of(state.config_options()).partition_each_range {
+            true => {
+                let least = state.config_options().execution.target_partitions;
+                self.bytes.len().min(PARTITIONS_MAX).max(least)
+            }
+            false => self.partitions,
+        }
     }
 
-    /// A table with the files of some ranges, or with all of them.
-    fn listed(&self, of: &Table, ranges: Option<&[usize]>) -> Result<Arc<LakeTable>> {
+    /// How the ranges lie in so many partitions.
+    fn jobs(&self, partitions: usize) -> Arc<JobPartitions> {
+        let mut jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
+        let pack = || JobPartitions::new(self.version.splits(), &self.bytes, partitions);
+        let packed = jobs.entry(partitions).or_insert_with(|| Arc::new(pack()));
+        packed.clone()
+    }
+
+    /// A table with all its files, if these are known.
+    fn known(&self, name: &str, partitions: usize) -> Option<Arc<LakeTable>> {
+        let whole = self.whole.lock().unwrap_or_else(PoisonError::into_inner);
+        whole.get(&(name.to_string(), partitions)).cloned()
+    }
+
+    /// A table with the files of some ranges, or with all of them, in so many partitions.
+    fn listed(
+        &self,
+        of: &Table,
+        ranges: Option<&[usize]>,
+        partitions: usize,
+    ) -> Result<Arc<LakeTable>> {
         let files = self.version.files_of(&of.name, ranges)?;
         let files = files.iter().map(|file| self.scan_file(file));
         let files = files.collect::<Result<Vec<_>>>()?;
         let (schema, url) = (scanned(&of.schema), self.url.clone());
         let listed = match of.partition {
-            Partition::Day => LakeTable::of_days(schema, url, &files, self.partitions),
-            _ => LakeTable::of_jobs(schema, url, &files, self.jobs.clone())
+            Partition::Day => LakeTable::of_days(schema, url, &files, partitions),
+            _ => LakeTable::of_jobs(schema, url, &files, self.jobs(partitions))
                 .map_err(|e| Error::columns(format!("table {}", of.name), e))?,
         };
         let listed = Arc::new(listed);
         if ranges.is_none() {
             let mut whole = self.whole.lock().unwrap_or_else(PoisonError::into_inner);
-            whole.insert(of.name.clone(), listed.clone());
+            whole.insert((of.name.clone(), partitions), listed.clone());
         }
         Ok(listed)
     }
@@ -164,11 +195,14 @@ impl TableProvider for ListedTable {
         filters: &[Expr],
         limit: Option<usize>,
     ) -> datafusion::common::Result<Arc<dyn ExecutionPlan>> {
-        let listed = match self.contents.known(&self.table.name) {
+        let partitions = self.contents.partitions(state);
+        let listed = match self.contents.known(&self.table.name, partitions) {
             Some(known) => known,
             None => {
                 let ranges = self.ranges(state, filters)?;
-                let listed = self.contents.listed(self.table, ranges.as_deref());
+                let listed = self
+                    .contents
+                    .listed(self.table, ranges.as_deref(), partitions);
                 listed.map_err(crate::engine::error::external)?
             }
         };

@@ -3,6 +3,7 @@
 //! They look at a node and what lies under it, so they apply to a part of a plan as to the whole: [`for_execution`].
 
 pub(super) mod compact_string_views;
+pub(super) mod dynamic_filter;
 pub(super) mod interruptible;
 pub(super) mod radix_distinct;
 pub(super) mod run_aware;
@@ -16,8 +17,9 @@ use datafusion::physical_plan::ExecutionPlan;
 use std::sync::Arc;
 
 /// The rules of this folder, in the order in which they are applied.
-pub(super) fn rules() -> [Arc<dyn PhysicalOptimizerRule + Send + Sync>; 5] {
+pub(super) fn rules() -> [Arc<dyn PhysicalOptimizerRule + Send + Sync>; 6] {
     [
+        switched(dynamic_filter::DynamicFilter),
         switched(semi_join::RULE),
         switched(run_aware::TOP_OF_RUNS),
         switched(run_aware::GROUP_RUNS),

@@ -158,7 +158,7 @@ fn widen(
 
 /// What a [`DeclarePartitioningExec`] says, and what its input must be for it to be true.
 #[derive(Clone, Debug)]
-enum Statement {
+pub(crate) enum Statement {
     /// The input is cut by the first key of `range` alone, at `points`.
     Wide {
         range: RangePartitioning,
@@ -218,7 +218,11 @@ pub(crate) struct DeclarePartitioningExec {
 }
 
 impl DeclarePartitioningExec {
-    fn plan(input: Arc<dyn ExecutionPlan>, statement: Statement) -> Arc<dyn ExecutionPlan> {
+    /// Above `input`.
+    pub(crate) fn plan(
+        input: Arc<dyn ExecutionPlan>,
+        statement: Statement,
+    ) -> Arc<dyn ExecutionPlan> {
         let partitioning = match statement.holds(&input) {
             true => Partitioning::Range(statement.range().clone()),
             false => input.output_partitioning().clone(),
@@ -235,6 +239,12 @@ impl DeclarePartitioningExec {
             statement,
             properties,
         })
+    }
+
+    /// What it says.
+    #[cfg(feature = "cluster")]
+    pub(crate) fn statement(&self) -> &Statement {
+        &self.statement
     }
 }
 

@@ -36,6 +36,7 @@
 //! The rule stands before `EnsureRequirements`, which adds the sorts.
 
 use crate::engine::node_rewrite::{Node, NodeRewrite};
+use crate::engine::session::options::Options;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{JoinType, Result, Statistics};
 use datafusion::config::ConfigOptions;
@@ -60,8 +61,16 @@ pub(in crate::engine) const RULE: NodeRewrite = NodeRewrite {
     instead,
 };
 
-fn instead(node: &Node, _: &ConfigOptions) -> Result<Option<Node>> {
-    Ok(claims_too_much(node).then(|| DropOrderingExec::plan(node.clone())))
+fn instead(node: &Node, config: &ConfigOptions) -> Result<Option<Node>> {
+    let drops = claims_too_much(node) || is_changed_on_a_cluster(node, config);
+    Ok(drops.then(|| DropOrderingExec::plan(node.clone())))
+}
+
+/// Whether the order of a node is not that of its rows on a cluster: Ballista 55 may swap the sides of a hash join, and `datafusion-proto` 55.2 does not say of a window
+/// function that it runs backwards, as DataFusion has it do where its input is sorted the other way round.
+fn is_changed_on_a_cluster(plan: &Arc<dyn ExecutionPlan>, config: &ConfigOptions) -> bool {
+    let changes = plan.is::<HashJoinExec>() || windows(plan).is_some();
+    changes && Options::of(config).partition_each_range
 }
 
 /// Whether the order of both inputs goes into that of the node, or one value of a column of an input is taken for one of all its rows.
@@ -125,7 +134,7 @@ fn groups_by_sets(plan: &Arc<dyn ExecutionPlan>) -> bool {
 
 /// Passes its input through and says nothing of its order.
 #[derive(Clone, Debug)]
-pub(in crate::engine) struct DropOrderingExec {
+pub(crate) struct DropOrderingExec {
     input: Arc<dyn ExecutionPlan>,
     /// It says nothing of values that are one in all rows either, whatever its input is.
     says_nothing: bool,
@@ -147,8 +156,14 @@ impl DropOrderingExec {
     }
 
     /// Whether it is such a one.
-    pub(in crate::engine) fn says_nothing(&self) -> bool {
+    pub(crate) fn says_nothing(&self) -> bool {
         self.says_nothing
+    }
+
+    /// Whether what its input, or an input that it had, took for one value may be several.
+    #[cfg(feature = "cluster")]
+    pub(crate) fn loses_constants(&self) -> bool {
+        self.loses_constants
     }
 
     /// Whose rows it passes through.
@@ -156,7 +171,8 @@ impl DropOrderingExec {
         &self.input
     }
 
-    fn of(
+    /// One that says nothing at all, or above an input that loses constants.
+    pub(crate) fn of(
         input: Arc<dyn ExecutionPlan>,
         says_nothing: bool,
         lost_constants: bool,

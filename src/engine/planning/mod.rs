@@ -1,11 +1,12 @@
-//! Physical optimizer rules that need the whole plan: partitions, orders, build sides, bounds from one side of a join for the other.
+//! Physical optimizer rules that need the whole plan: partitions, orders, build sides.
 
 pub(super) mod aggregate_build_side;
+pub(super) mod broadcast_joins;
 pub(super) mod constant_keys;
 pub(super) mod copartitioned_join;
 pub(in crate::engine) mod drop_join_ordering;
-pub(super) mod dynamic_filter;
 pub(in crate::engine) mod group_limits;
 pub(in crate::engine) mod preceding_frames;
 pub(super) mod scan_filter;
+pub(super) mod single_partition;
 pub(in crate::engine) mod sort_fetch;

@@ -26,6 +26,7 @@ use datafusion::datasource::physical_plan::parquet::CachedParquetFileReaderFacto
 use datafusion::datasource::physical_plan::{FileGroup, FileScanConfigBuilder, ParquetSource};
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::execution::object_store::ObjectStoreUrl;
+use datafusion::execution::runtime_env::RuntimeEnv;
 use datafusion::logical_expr::utils::conjunction;
 use datafusion::logical_expr::{Expr, Operator, TableProviderFilterPushDown, TableType};
 use datafusion::object_store::ObjectMeta;
@@ -199,11 +200,7 @@ impl LakeTable {
         // No file of a lake has one, and DataFusion prunes by what it has not read all the same.
         options.global.bloom_filter_on_read = false;
         let hint = options.global.metadata_size_hint;
-        let runtime = state.runtime_env();
-        let read = CachedParquetFileReaderFactory::new(
-            runtime.object_store(&self.url)?,
-            runtime.cache_manager.get_file_metadata_cache(),
-        );
+        let read = cached_files(state.runtime_env(), &self.url)?;
         let source = ParquetSource::new(schema.clone())
             .with_table_parquet_options(options)
             .with_parquet_file_reader_factory(match schema.fields() == self.schema.fields() {
@@ -215,6 +212,51 @@ impl LakeTable {
             None => source,
         })
     }
+}
+
+/// Files whose footers are kept.
+fn cached_files(
+    runtime: &RuntimeEnv,
+    url: &ObjectStoreUrl,
+) -> Result<CachedParquetFileReaderFactory> {
+    Ok(CachedParquetFileReaderFactory::new(
+        runtime.object_store(url)?,
+        runtime.cache_manager.get_file_metadata_cache(),
+    ))
+}
+
+/// A plan that came from another process, whose scans of Parquet files read them as [`LakeTable`]'s do: footers are kept, and cut to the columns that are asked for.
+///
+/// # Errors
+/// If there is no store for the files.
+#[cfg(feature = "cluster")]
+pub(crate) fn with_readers(
+    plan: Arc<dyn ExecutionPlan>,
+    runtime: &RuntimeEnv,
+) -> Result<Arc<dyn ExecutionPlan>> {
+    use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+    use datafusion::datasource::physical_plan::FileScanConfig;
+    plan.transform_up(|node| {
+        let scan = node.downcast_ref::<DataSourceExec>();
+        let source = scan.map(|scan| scan.data_source().as_ref() as &dyn std::any::Any);
+        let Some(files) = source.and_then(|source| source.downcast_ref::<FileScanConfig>()) else {
+            return Ok(Transformed::no(node));
+        };
+        let format = files.file_source().as_ref() as &dyn std::any::Any;
+        let Some(parquet) = format.downcast_ref::<ParquetSource>() else {
+            return Ok(Transformed::no(node));
+        };
+        let read = cached_files(runtime, &files.object_store_url)?;
+        let read = Footers::new(read, files.file_schema());
+        let parquet = parquet
+            .clone()
+            .with_parquet_file_reader_factory(Arc::new(read));
+        let files = FileScanConfigBuilder::from(files.clone()).with_source(Arc::new(parquet));
+        Ok(Transformed::yes(DataSourceExec::from_data_source(
+            files.build(),
+        )))
+    })
+    .data()
 }
 
 /// A file as DataFusion lists it, of which a scan knows these columns.

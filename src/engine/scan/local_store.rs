@@ -19,7 +19,7 @@ const SMALL: u64 = 1 << 20;
 
 /// The files of this machine.
 #[derive(Debug, Default)]
-pub(in crate::engine) struct LocalFiles(LocalFileSystem);
+pub(crate) struct LocalFiles(LocalFileSystem);
 
 impl Display for LocalFiles {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {

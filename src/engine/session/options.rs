@@ -180,6 +180,8 @@ pub(in crate::engine) struct Options {
     /// The rules that are switched off.
     off: BTreeSet<&'static str>,
     pub(in crate::engine) fallback: Fallback,
+    /// Scans have a partition for each range of job ids, rather than as many as threads.
+    pub(in crate::engine) partition_each_range: bool,
 }
 
 impl Options {
@@ -195,6 +197,14 @@ impl Options {
     /// Those of a session.
     pub(in crate::engine) fn of(config: &ConfigOptions) -> Self {
         config.extensions.get::<Self>().cloned().unwrap_or_default()
+    }
+
+    /// The options of a plan for a cluster: the rows of each range are a partition of their own.
+    pub(in crate::engine) fn with_a_partition_each_range(self) -> Self {
+        Self {
+            partition_each_range: true,
+            ..self
+        }
     }
 
     /// Whether a rule is on.

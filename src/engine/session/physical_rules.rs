@@ -3,7 +3,7 @@
 //! | part | what it is applied to |
 //! |---|---|
 //! | `whole_plan_rules` | over a whole plan |
-//! | [`exec::rules`] | over a whole plan or any part of one: [`exec::for_execution`] |
+//! | [`exec::rules`] | over a whole plan or any part of one: [`exec::for_execution`]; on a cluster by each executor, over its stage |
 //! | [`SanityCheckPlan`] | last, over what is run |
 //!
 //! Rules without a switch make answers right; the others make them quick.
@@ -16,10 +16,9 @@
 
 use super::options::switched;
 use crate::engine::exec;
-use crate::engine::planning::dynamic_filter::DynamicFilter;
 use crate::engine::planning::{
-    aggregate_build_side, constant_keys, copartitioned_join, drop_join_ordering, group_limits,
-    preceding_frames, scan_filter, sort_fetch,
+    aggregate_build_side, broadcast_joins, constant_keys, copartitioned_join, drop_join_ordering,
+    group_limits, preceding_frames, scan_filter, sort_fetch,
 };
 use crate::engine::workarounds::functional_dependencies::PLAIN_COLUMNS;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
@@ -53,8 +52,20 @@ pub(super) fn physical_rules(copartitioned: bool) -> Rules {
     rules
 }
 
+/// The rules for a plan that runs on a cluster: those of [`exec`] are left to its executors.
+pub(super) fn cluster_rules() -> Rules {
+    let mut rules = whole_plan_rules(true);
+    // Before the rules that go by the partitions of joins.
+    let orders = rules
+        .iter()
+        .position(|rule| rule.name() == "drop_join_ordering");
+    rules.insert(orders.unwrap_or(0), Arc::new(broadcast_joins::RULE));
+    rules.push(Arc::new(SanityCheckPlan::new()));
+    rules
+}
+
 /// Rules that need the whole plan. DataFusion's own stand in its order; its `FilterPushdown`, which takes columns by name, is replaced by
-/// [`scan_filter`] and [`DynamicFilter`].
+/// [`scan_filter`] and [`DynamicFilter`](crate::engine::exec::dynamic_filter::DynamicFilter).
 fn whole_plan_rules(copartitioned: bool) -> Rules {
     let mut rules: Rules = vec![
         Arc::new(PLAIN_COLUMNS),
@@ -89,7 +100,6 @@ fn whole_plan_rules(copartitioned: bool) -> Rules {
         Arc::new(PushdownSort::new()),
         Arc::new(EnsureCooperative::new()),
         Arc::new(group_limits::RULE),
-        switched(DynamicFilter),
     ];
     rules.extend(behind);
     rules

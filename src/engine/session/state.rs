@@ -4,7 +4,7 @@ use super::logical_rules::{add_analyzer_rules, optimizer_rules};
 use super::memory_pool::TieredPool;
 use super::names::CATALOG;
 use super::options::Options;
-use super::physical_rules::physical_rules;
+use super::physical_rules::{cluster_rules, physical_rules};
 use crate::engine::functions::{AGGREGATE, SCALAR};
 use crate::engine::logical::checked_arithmetic;
 use crate::engine::rules::rule_findings::RuleFindings;
@@ -74,7 +74,7 @@ fn config(threads: usize, memory: Option<usize>, first: &str) -> SessionConfig {
     // DataFusion 55.2 takes the columns of these filters by name where one join lies above another, and so may lay the filter
     // of one table on the column of the same name of another, which loses rows without a word (its issues 25244 and
     // 25296). All our tables share job_id, log_id and names such as bytes_read.
-    // [`crate::engine::planning::dynamic_filter`] finds them by their place.
+    // [`crate::engine::exec::dynamic_filter`] finds them by their place.
     options.optimizer.enable_dynamic_filter_pushdown = false;
     options.optimizer.enable_join_dynamic_filter_pushdown = false;
     options.optimizer.enable_topk_dynamic_filter_pushdown = false;
@@ -151,6 +151,34 @@ pub(crate) fn with_sort_merge_joins(
         .with_config(config)
         .with_runtime_env(runtime)
         .build())
+}
+
+/// The same session, for plans that run on a cluster: a partition for each range of job ids, repartitions so wide, and nothing in a plan that cannot be carried to
+/// another process. `configure` adds the options of who carries it.
+pub(crate) fn for_cluster(
+    state: SessionState,
+    width: usize,
+    configure: impl FnOnce(SessionConfig) -> SessionConfig,
+) -> SessionState {
+    let mut config = state.config().clone().with_target_partitions(width);
+    let options = config.options_mut();
+    let mine = Options::of(options).with_a_partition_each_range();
+    options.extensions.insert(mine);
+    options.optimizer.subset_repartition_threshold =
+        options.optimizer.subset_repartition_threshold.min(width);
+    // A partition is a task, and reads the files that it was given: none is cut by bytes, and none is taken from a neighbour.
+    options.optimizer.repartition_file_scans = false;
+    options.optimizer.enable_round_robin_repartition = false;
+    options.optimizer.prefer_existing_union = true;
+    options.execution.enable_file_stream_work_stealing = false;
+    // Its node holds the subquery's plan and its value in memory.
+    options
+        .optimizer
+        .enable_physical_uncorrelated_scalar_subquery = false;
+    SessionStateBuilder::new_from_existing(state)
+        .with_config(configure(config))
+        .with_physical_optimizer_rules(cluster_rules())
+        .build()
 }
 
 /// The same session without the rule that keeps the partitions of joins.

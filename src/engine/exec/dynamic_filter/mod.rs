@@ -15,13 +15,14 @@
 //! DataFusion 55.2 has filters of this kind, and they lose rows: they find their columns by name ([`crate::engine::session::state`]). Here a key is followed by its
 //! place, from the join to the scan, and only through nodes that let every row of a key through or none.
 //!
-//! The rule stands behind all that plan, when nothing moves a node any more that one of the two has been put on.
+//! The rule stands behind all that plan, when nothing moves a node any more that one of the two has been put on. On a cluster it is applied to each stage: a bound
+//! does not pass from one stage to another.
 
 mod key_bounds;
 mod scan;
 
-use super::copartitioned_join::DeclarePartitioningExec;
 use crate::engine::node_rewrite::{Node, NodeRewrite};
+use crate::engine::planning::copartitioned_join::DeclarePartitioningExec;
 use datafusion::arrow::datatypes::{DataType, TimeUnit};
 use datafusion::common::tree_node::TreeNode;
 use datafusion::common::{JoinType, NullEquality, Result};

@@ -1,0 +1,278 @@
+//! `iolode cluster`: the processes of a cluster, and what it says of itself.
+
+use super::exit::Exit;
+use super::screen::Terminal;
+use super::{interrupt, size};
+use crate::cluster::executor::{self, ExecutorOptions};
+use crate::cluster::{ConnectFile, scheduler, status, stop};
+use crate::engine::runtime;
+use crate::error::Error;
+use crate::lake::Lake;
+use crate::text::{shown, shown_path};
+use chrono::TimeDelta;
+use clap::Subcommand;
+use std::io::Write;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::{Path, PathBuf};
+use tokio::net::TcpListener;
+
+/// Run queries over many nodes: start a scheduler and executors, and show and stop them
+#[derive(clap::Args)]
+#[command(after_help = "\
+A scheduler writes a connect file with its address and keys; executors, clients and this command read it. Whoever may read it may use the cluster.
+
+Examples:
+  iolode cluster scheduler --connect-file cluster.toml
+  iolode cluster executor --connect-file cluster.toml --lake /scratch/lake
+  iolode cluster status --connect-file cluster.toml
+  iolode sql --lake /scratch/lake --cluster cluster.toml")]
+pub(super) struct Args {
+    #[command(subcommand)]
+    what: ClusterCommand,
+}
+
+#[derive(Subcommand)]
+enum ClusterCommand {
+    Scheduler(SchedulerArgs),
+    Executor(ExecutorArgs),
+    Status(StatusArgs),
+    Stop(StopArgs),
+}
+
+/// Cut queries into stages and hand them to executors
+#[derive(clap::Args)]
+#[command(after_help = "\
+A connect file that is there and holds is used again, with its address and keys; so a scheduler can be restarted.
+
+Example:
+  iolode cluster scheduler --connect-file cluster.toml --bind 10.0.0.1:7070")]
+struct SchedulerArgs {
+    /// The file for address and keys, which its owner alone may read
+    #[arg(long, value_name = "FILE")]
+    connect_file: PathBuf,
+    /// Address and port to listen at; port 0 is any that is free (default: all addresses, any port)
+    #[arg(long, value_name = "ADDR")]
+    bind: Option<String>,
+    /// Name or address under which others reach this host (default: that of --bind, else the name of the host)
+    #[arg(long, value_name = "NAME")]
+    host: Option<String>,
+    /// How long the keys hold, in days
+    #[arg(long, value_name = "DAYS", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=3650))]
+    valid: u32,
+}
+
+/// Read lakes and run stages of queries
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  iolode cluster executor --connect-file cluster.toml --lake /scratch/lake
+  iolode cluster executor --connect-file c.toml --lake /lake --work-dir /local")]
+struct ExecutorArgs {
+    /// The connect file that the scheduler wrote
+    #[arg(long, value_name = "FILE")]
+    connect_file: PathBuf,
+    /// A lake that it reads, under the path that clients give; may be given several times
+    #[arg(long, value_name = "LAKE", required = true)]
+    lake: Vec<PathBuf>,
+    /// Number of cores (default: all)
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    cores: Option<u16>,
+    /// Memory for sorts, joins and groupings of all its tasks together (default: half of the machine's)
+    #[arg(long, value_name = "SIZE", value_parser = size::parse)]
+    memory: Option<u64>,
+    /// Directory for shuffle and spill files (default: that for temporary files)
+    #[arg(long, value_name = "DIR")]
+    work_dir: Option<PathBuf>,
+    /// Address and port to listen at; port 0 is any that is free (default: all addresses, any port)
+    #[arg(long, value_name = "ADDR")]
+    bind: Option<String>,
+    /// Name or address under which others reach this host (default: that of --bind, else the name of the host)
+    #[arg(long, value_name = "NAME")]
+    host: Option<String>,
+}
+
+/// Show the executors of a cluster, and until when its keys hold
+#[derive(clap::Args)]
+#[command(after_help = "\
+Example:
+  iolode cluster status --connect-file cluster.toml")]
+struct StatusArgs {
+    /// The connect file that the scheduler wrote
+    #[arg(long, value_name = "FILE")]
+    connect_file: PathBuf,
+    /// Print it as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// End a cluster: executors finish what they run, then all processes end
+#[derive(clap::Args)]
+#[command(after_help = "\
+Example:
+  iolode cluster stop --connect-file cluster.toml")]
+struct StopArgs {
+    /// The connect file that the scheduler wrote
+    #[arg(long, value_name = "FILE")]
+    connect_file: PathBuf,
+}
+
+pub(super) fn run(args: &Args, screen: &mut Terminal) -> anyhow::Result<Exit> {
+    match &args.what {
+        ClusterCommand::Scheduler(args) => run_scheduler(args, screen)?,
+        ClusterCommand::Executor(args) => run_executor(args, screen)?,
+        ClusterCommand::Status(args) => show(args, screen)?,
+        ClusterCommand::Stop(args) => {
+            let keys = ConnectFile::read(&args.connect_file)?;
+            runtime(Some(2))?.block_on(stop(&keys))?;
+        }
+    }
+    Ok(Exit::Done)
+}
+
+/// A port to listen at, and the address under which others reach it.
+async fn listen(bind: Option<&str>, host: Option<&str>) -> anyhow::Result<(TcpListener, String)> {
+    let bind = bind.unwrap_or("0.0.0.0:0");
+    let refused = |e: &dyn std::fmt::Display| {
+        Error::Invalid(format!("cannot listen at {}: {e}", shown(bind)))
+    };
+    let with_port = match bind.contains(':') {
+        true => bind.to_string(),
+        false => format!("{bind}:0"),
+    };
+    let address: SocketAddr = with_port
+        .to_socket_addrs()
+        .map_err(|e| refused(&e))?
+        .next()
+        .ok_or_else(|| refused(&"no such address"))?;
+    let listener = TcpListener::bind(address).await.map_err(|e| refused(&e))?;
+    let address = listener.local_addr().map_err(|e| refused(&e))?;
+    let host = match (host, address.ip().is_unspecified()) {
+        (Some(host), _) => host.to_string(),
+        (None, false) => address.ip().to_string(),
+        (None, true) => host_name(),
+    };
+    Ok((listener, host))
+}
+
+/// The name of this host.
+fn host_name() -> String {
+    let name = nix::unistd::gethostname().unwrap_or_else(|_| "localhost".into());
+    name.to_string_lossy().into_owned()
+}
+
+fn run_scheduler(args: &SchedulerArgs, screen: &mut Terminal) -> anyhow::Result<()> {
+    let file = args.connect_file.as_path();
+    let before = file.exists().then(|| ConnectFile::read(file)).transpose();
+    // Keys that have expired, or of another version, are made anew; a file that others can read is refused.
+    let before = match before {
+        Ok(before) => before,
+        Err(Error::Unsupported { .. }) => None,
+        Err(error) => return Err(error.into()),
+    };
+    runtime(Some(2))?.block_on(async {
+        let bind = args.bind.as_deref();
+        let again = before.as_ref().map(|keys| keys.scheduler.as_str());
+        let port = again.and_then(|address| address.rsplit_once(':'));
+        let again = port.map(|(_, port)| format!("0.0.0.0:{port}"));
+        let (listener, host) = listen(bind.or(again.as_deref()), args.host.as_deref()).await?;
+        let port = listener.local_addr()?.port();
+        let keys = match before {
+            Some(keys) if args.bind.is_none() && args.host.is_none() => keys,
+            Some(keys) => keys.at(format!("{host}:{port}")),
+            None => {
+                let valid = TimeDelta::days(args.valid.into());
+                ConnectFile::new(format!("{host}:{port}"), valid)?
+            }
+        };
+        keys.write(file)?;
+        screen.say(format_args!(
+            "scheduler at {}; its keys, in {}, hold until {}",
+            keys.scheduler,
+            shown_path(file),
+            keys.valid_until
+        ));
+        scheduler::serve(listener, keys, interrupted()?).await?;
+        screen.say("scheduler ended");
+        anyhow::Ok(())
+    })
+}
+
+fn run_executor(args: &ExecutorArgs, screen: &mut Terminal) -> anyhow::Result<()> {
+    let keys = ConnectFile::read(&args.connect_file)?;
+    let lakes = args.lake.iter().map(Lake::open);
+    let lakes = lakes.collect::<Result<Vec<_>, _>>()?;
+    let cores = args.cores.map_or_else(
+        || std::thread::available_parallelism().map_or(1, |cores| cores.get()),
+        usize::from,
+    );
+    let memory = args
+        .memory
+        .map_or_else(super::session::half_of_memory, |m| usize::try_from(m).ok());
+    let work_dir = args.work_dir.clone().unwrap_or_else(std::env::temp_dir);
+    let threads = runtime(Some(cores + 1))?;
+    threads.block_on(async {
+        let (listener, host) = listen(args.bind.as_deref(), args.host.as_deref()).await?;
+        screen.say(format_args!(
+            "executor at {host}:{} with {} for {}",
+            listener.local_addr()?.port(),
+            size::counted(cores, "core", "cores"),
+            keys.scheduler
+        ));
+        let options = ExecutorOptions {
+            lakes,
+            cores,
+            memory,
+            work_dir,
+            host,
+        };
+        executor::run(listener, keys, options, interrupted()?).await?;
+        screen.say("executor ended");
+        anyhow::Ok(())
+    })
+}
+
+/// Ends when the process is asked to end.
+fn interrupted() -> anyhow::Result<impl Future<Output = ()>> {
+    let (during, notify) = interrupt::during_statement()?;
+    Ok(async move {
+        notify.notified().await;
+        drop(during);
+    })
+}
+
+fn show(args: &StatusArgs, screen: &mut Terminal) -> anyhow::Result<()> {
+    let keys = ConnectFile::read(&args.connect_file)?;
+    let status = runtime(Some(2))?.block_on(status(&keys))?;
+    if args.json {
+        writeln!(screen.data, "{}", serde_json::to_string_pretty(&status)?)?;
+        return Ok(());
+    }
+    writeln!(
+        screen.data,
+        "scheduler {}, iolode {}, keys hold until {}",
+        keys.scheduler, status.version, status.valid_until
+    )?;
+    writeln!(
+        screen.data,
+        "{}, {}, {} running",
+        size::counted(status.executors.len(), "executor", "executors"),
+        size::counted(status.cores(), "core", "cores"),
+        match status.queries {
+            1 => "1 query".to_string(),
+            n => format!("{n} queries"),
+        }
+    )?;
+    for executor in &status.executors {
+        let lakes = executor.lakes.iter().map(|(_, root)| Path::new(root));
+        let lakes: Vec<_> = lakes.map(|root| shown_path(root).to_string()).collect();
+        let memory = executor.memory.map_or("no bound".into(), size::show);
+        writeln!(
+            screen.data,
+            "  {}  {}, memory {memory}, {}",
+            shown(&executor.address),
+            size::counted(executor.cores, "core", "cores"),
+            lakes.join(", ")
+        )?;
+    }
+    Ok(())
+}

@@ -1,0 +1,37 @@
+//! Who runs the large statements of a session: this process, or the cluster of a connect file.
+
+use super::query_args::QueryArgs;
+use crate::engine::Runner;
+use crate::lake::Lake;
+use std::sync::Arc;
+
+/// A lake under its name in SQL, and the version that is asked.
+pub(super) type OpenLake = (String, Arc<Lake>, Option<u64>);
+
+/// Who runs large statements, if not this process.
+///
+/// # Errors
+/// Those of the connect file.
+#[cfg(feature = "cluster")]
+pub(super) fn runner(
+    ask: &QueryArgs,
+    lakes: &[OpenLake],
+) -> anyhow::Result<Option<Arc<dyn Runner>>> {
+    use crate::cluster::{ConnectFile, client};
+    let Some(file) = &ask.cluster else {
+        return Ok(None);
+    };
+    let above = ask.cluster_above.unwrap_or(client::LEAST_BYTES);
+    let runner = client::ClusterRunner::new(
+        ConnectFile::read(file)?,
+        lakes.iter().map(|(_, lake, _)| lake.as_ref()),
+        above,
+    );
+    Ok(Some(Arc::new(runner)))
+}
+
+/// This process runs all statements.
+#[cfg(not(feature = "cluster"))]
+pub(super) fn runner(_: &QueryArgs, _: &[OpenLake]) -> anyhow::Result<Option<Arc<dyn Runner>>> {
+    Ok(None)
+}

@@ -1,0 +1,209 @@
+//! The runner of a session whose large statements run on a cluster.
+
+use super::carriable::prepare;
+use super::connect_file::ConnectFile;
+use super::control::{self, ExecutorStatus};
+use super::job::Job;
+use super::parts::{decode, encode};
+use super::session;
+use crate::engine::Runner;
+use crate::engine::parts::text_of;
+use crate::error::{Error, Result};
+use crate::lake::Lake;
+use async_trait::async_trait;
+use ballista_core::extension::SessionConfigHelperExt;
+use datafusion::common::exec_err;
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::execution::session_state::SessionState;
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_expr::{EquivalenceProperties, Partitioning, PhysicalExpr};
+use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion::physical_plan::{
+    DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, PlanProperties,
+};
+use datafusion::prelude::SessionConfig;
+use futures::TryStreamExt;
+use std::fmt::Formatter;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How long a statement waits for the first executor of a cluster.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A plan whose scans read less than this runs in process, if nothing else is asked for.
+pub const LEAST_BYTES: u64 = 256 << 20;
+
+/// Runs plans on a cluster.
+#[derive(Debug)]
+pub struct ClusterRunner {
+    keys: Arc<ConnectFile>,
+    lakes: Vec<(String, PathBuf)>,
+    least_bytes: u64,
+}
+
+impl ClusterRunner {
+    /// Plans over these lakes whose scans read at least `least_bytes` run on this cluster.
+    pub fn new<'a>(
+        keys: ConnectFile,
+        lakes: impl IntoIterator<Item = &'a Lake>,
+        least_bytes: u64,
+    ) -> Self {
+        let lakes = lakes.into_iter().filter_map(|lake| {
+            let root = lake.root()?.to_path_buf();
+            Some((lake.id().to_string(), root))
+        });
+        Self {
+            keys: Arc::new(keys),
+            lakes: lakes.collect(),
+            least_bytes,
+        }
+    }
+
+    /// Refuses an executor that would not find the data files of a lake.
+    fn check(&self, executor: &ExecutorStatus) -> Result<()> {
+        for (id, root) in &self.lakes {
+            let root = root.to_string_lossy();
+            let at = executor.lakes.iter().find(|(_, at)| *at == root);
+            let has = executor.lakes.iter().any(|(of, _)| of == id);
+            let why = match at {
+                Some((of, _)) if of == id => continue,
+                Some(_) => format!("has another lake at {root}"),
+                None if has => format!("reads this lake, but not under {root}"),
+                None => format!("does not read this lake; start it with --lake {root}"),
+            };
+            return Err(Error::Lake {
+                lake: root.as_ref().into(),
+                reason: format!("the executor at {} {why}", executor.address),
+            });
+        }
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl Runner for ClusterRunner {
+    fn least_bytes(&self) -> u64 {
+        self.least_bytes
+    }
+
+    async fn width(&self) -> Result<usize> {
+        let begin = Instant::now();
+        loop {
+            let status = control::status(&self.keys).await?;
+            if !status.executors.is_empty() {
+                status.executors.iter().try_for_each(|of| self.check(of))?;
+                return Ok(status.cores());
+            }
+            if begin.elapsed() > PATIENCE {
+                return Err(Error::Invalid(format!(
+                    "the cluster at {} has no executor; start some with `iolode cluster executor`",
+                    self.keys.scheduler
+                )));
+            }
+            tokio::time::sleep(Duration::from_millis(200)).await;
+        }
+    }
+
+    fn configure(&self, config: SessionConfig) -> SessionConfig {
+        session::configure(config, &self.keys)
+    }
+
+    fn carry(
+        &self,
+        plan: Arc<dyn ExecutionPlan>,
+        state: &SessionState,
+    ) -> std::result::Result<Arc<dyn ExecutionPlan>, String> {
+        super::allowed::check(&plan).map_err(|e| text_of(&e))?;
+        let (rows, plan) = (plan.clone(), prepare(plan, state)?);
+        let plan = encode(&plan).map_err(|e| text_of(&e))?;
+        // What a node claims of its order is looked at where it arrives.
+        decode(&plan, &state.task_ctx()).map_err(|e| text_of(&e))?;
+        let job = Job {
+            keys: self.keys.clone(),
+            plan,
+            settings: state.config().to_key_value_pairs(),
+        };
+        Ok(Arc::new(ClusterExec::new(rows, job)))
+    }
+}
+
+/// The rows of a plan that runs on a cluster.
+#[derive(Debug)]
+struct ClusterExec {
+    plan: Arc<dyn ExecutionPlan>,
+    job: Job,
+    properties: Arc<PlanProperties>,
+}
+
+impl ClusterExec {
+    fn new(plan: Arc<dyn ExecutionPlan>, job: Job) -> Self {
+        // Several partitions come one after the other, in no order.
+        let equivalences = match plan.output_partitioning().partition_count() {
+            1 => plan.equivalence_properties().clone(),
+            _ => EquivalenceProperties::new(plan.schema()),
+        };
+        let properties = PlanProperties::new(
+            equivalences,
+            Partitioning::UnknownPartitioning(1),
+            EmissionType::Final,
+            Boundedness::Bounded,
+        );
+        Self {
+            plan,
+            job,
+            properties: Arc::new(properties),
+        }
+    }
+}
+
+impl DisplayAs for ClusterExec {
+    fn fmt_as(&self, _: DisplayFormatType, f: &mut Formatter<'_>) -> std::fmt::Result {
+        write!(f, "ClusterExec: scheduler={}", self.job.keys.scheduler)
+    }
+}
+
+impl ExecutionPlan for ClusterExec {
+    fn name(&self) -> &str {
+        "ClusterExec"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        &self.properties
+    }
+
+    /// What runs elsewhere is no input of this process.
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        vec![]
+    }
+
+    fn apply_expressions(
+        &self,
+        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> datafusion::common::Result<TreeNodeRecursion>,
+    ) -> datafusion::common::Result<TreeNodeRecursion> {
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    fn with_new_children(
+        self: Arc<Self>,
+        _: Vec<Arc<dyn ExecutionPlan>>,
+    ) -> datafusion::common::Result<Arc<dyn ExecutionPlan>> {
+        Ok(self)
+    }
+
+    fn execute(
+        &self,
+        partition: usize,
+        _: Arc<TaskContext>,
+    ) -> datafusion::common::Result<SendableRecordBatchStream> {
+        if partition != 0 {
+            return exec_err!("ClusterExec has one partition, not {partition}");
+        }
+        let rows = futures::stream::once(self.job.clone().rows()).try_flatten();
+        Ok(Box::pin(RecordBatchStreamAdapter::new(
+            self.plan.schema(),
+            rows,
+        )))
+    }
+}

@@ -1,0 +1,85 @@
+//! The connections of an executor to others, over which it reads their shuffle files: one to each, which is shared by all tasks and made again when it is lost.
+
+use super::session::MESSAGE_MAX;
+use async_trait::async_trait;
+use ballista_core::client::BallistaClient;
+use ballista_core::client_pool::{BallistaClientPool, PooledClient};
+use ballista_core::error::Result;
+use ballista_core::extension::BallistaConfigGrpcEndpoint;
+use ballista_core::utils::GrpcClientConfig;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// A fetch that fails is tried so often again before the executor is taken for dead.
+const RETRIES: u8 = 1;
+
+/// Milliseconds between tries.
+const RETRY_WAIT: u64 = 200;
+
+/// By host and port.
+#[derive(Default)]
+pub(crate) struct Connections(Mutex<HashMap<(String, u16), BallistaClient>>);
+
+impl std::fmt::Debug for Connections {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Connections")
+    }
+}
+
+impl Connections {
+    fn known(&self, key: &(String, u16)) -> Option<BallistaClient> {
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.get(key).cloned()
+    }
+
+    fn keep(&self, key: (String, u16), client: BallistaClient) -> BallistaClient {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.entry(key).or_insert(client).clone()
+    }
+}
+
+/// A connection to an executor.
+///
+/// # Errors
+/// If it cannot be reached, or is none of the cluster.
+pub(crate) async fn connect(
+    host: &str,
+    port: u16,
+    endpoint: Option<Arc<BallistaConfigGrpcEndpoint>>,
+) -> Result<BallistaClient> {
+    BallistaClient::try_new(
+        host,
+        port,
+        MESSAGE_MAX,
+        true,
+        endpoint,
+        RETRIES,
+        RETRY_WAIT,
+        0,
+        0,
+    )
+    .await
+}
+
+#[async_trait]
+impl BallistaClientPool for Connections {
+    async fn acquire(
+        &self,
+        host: &str,
+        port: u16,
+        _: &GrpcClientConfig,
+        endpoint: Option<Arc<BallistaConfigGrpcEndpoint>>,
+    ) -> Result<PooledClient> {
+        let key = (host.to_string(), port);
+        let client = match self.known(&key) {
+            Some(client) => client,
+            None => {
+                let client = connect(host, port, endpoint).await?;
+                self.keep(key, client)
+            }
+        };
+        Ok(PooledClient::new(client, Box::new(|_| ())))
+    }
+
+    async fn evict_idle(&self) {}
+}

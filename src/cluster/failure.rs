@@ -1,0 +1,120 @@
+//! A query's error on its way from an executor to the client: what it is, not how Ballista prints it.
+
+use crate::engine::parts::{external, is_exhausted, text_of, text_of_arrow};
+use crate::error::Error;
+use ballista_core::error::BallistaError;
+use ballista_core::serde::protobuf::FailedTask;
+use ballista_core::serde::protobuf::failed_task::FailedReason;
+use datafusion::arrow::error::ArrowError;
+use datafusion::common::DataFusionError;
+use serde::{Deserialize, Serialize};
+
+/// Stands before an error in the text that a job failed with.
+const MARK: &str = "iolode-failure:";
+
+/// An error of a query.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum Failure {
+    /// The memory of an executor did not suffice.
+    Exhausted(String),
+    /// Anything else, in one line.
+    Query(String),
+}
+
+/// The failure of a task, for the scheduler. Whether it is tried again is Ballista's to say: it is when files of another executor are gone.
+pub(crate) fn of_task(error: DataFusionError) -> FailedTask {
+    let cause = beneath(&error);
+    // Files of this form are those of a shuffle, and come from an executor that may have died meanwhile.
+    let of_shuffle = match &cause {
+        Cause::Arrow(arrow) => matches!(arrow, ArrowError::IpcError(_)),
+        Cause::DataFusion(error) => {
+            matches!(error.find_root(), DataFusionError::ArrowError(arrow, _) if matches!(**arrow, ArrowError::IpcError(_)))
+        }
+    };
+    let failure = match cause {
+        Cause::DataFusion(cause) if is_exhausted(cause) => {
+            Failure::Exhausted(cause.find_root().strip_backtrace())
+        }
+        Cause::DataFusion(cause) => Failure::Query(text_of(cause)),
+        Cause::Arrow(cause) => Failure::Query(text_of_arrow(cause)),
+    };
+    let mut task = FailedTask::from(BallistaError::from(error));
+    if !of_shuffle
+        && matches!(task.failed_reason, Some(FailedReason::ExecutionError(_)))
+        && let Ok(failure) = serde_json::to_string(&failure)
+    {
+        task.error = format!("{MARK}{failure}");
+    }
+    task
+}
+
+/// What Ballista has wrapped in an error of its own.
+enum Cause<'a> {
+    DataFusion(&'a DataFusionError),
+    Arrow(&'a ArrowError),
+}
+
+fn beneath(error: &DataFusionError) -> Cause<'_> {
+    let DataFusionError::External(inner) = error.find_root() else {
+        return Cause::DataFusion(error);
+    };
+    match inner.downcast_ref::<BallistaError>() {
+        Some(BallistaError::DataFusionError(inner)) => beneath(inner),
+        Some(BallistaError::ArrowError(inner)) => Cause::Arrow(inner),
+        _ => Cause::DataFusion(error),
+    }
+}
+
+/// The error that a job failed with.
+///
+/// # Errors
+/// Why the cluster did not finish it, where the statement is not at fault.
+pub(crate) fn of_job(text: &str) -> Result<DataFusionError, String> {
+    let failure = text.split_once(MARK).and_then(|(_, rest)| {
+        let mut values = serde_json::Deserializer::from_str(rest).into_iter();
+        values.next()?.ok()
+    });
+    match failure {
+        Some(Failure::Exhausted(text)) => Ok(DataFusionError::ResourcesExhausted(text)),
+        Some(Failure::Query(text)) => Ok(external(Error::Invalid(text))),
+        None => Err(text.split_whitespace().collect::<Vec<_>>().join(" ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use datafusion::common::exec_datafusion_err;
+
+    #[test]
+    fn an_error_arrives_as_what_it_was() {
+        let job = |task: FailedTask| format!("Job failed due to stage 2 failed: {}\n", task.error);
+        let sent = of_task(exec_datafusion_err!("division by \"zero\""));
+        let arrived = of_job(&job(sent)).unwrap();
+        assert_eq!(text_of(&arrived), "division by \"zero\"");
+        let sent = of_task(DataFusionError::ResourcesExhausted("3 of 2 MB".into()));
+        assert!(!sent.retryable);
+        let arrived = of_job(&job(sent)).unwrap();
+        assert!(is_exhausted(&arrived));
+        let other = of_job("Job failed\ndue to a reason").unwrap_err();
+        assert_eq!(other, "Job failed due to a reason");
+    }
+
+    #[test]
+    fn files_of_an_executor_that_is_gone_are_not_an_error_of_the_query() {
+        let gone = BallistaError::FetchFailed("e1".into(), 1, 3, "connection refused".into());
+        let task = of_task(DataFusionError::External(Box::new(gone)));
+        assert!(matches!(
+            task.failed_reason,
+            Some(FailedReason::FetchPartitionError(_))
+        ));
+        // A connection that ends in the middle of a file.
+        let broken = || ArrowError::IpcError("error reading a body from connection".into());
+        for error in [
+            DataFusionError::ArrowError(Box::new(broken()), None),
+            DataFusionError::External(Box::new(BallistaError::ArrowError(Box::new(broken())))),
+        ] {
+            assert!(of_job(&of_task(error).error).is_err());
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! A plan sent to a cluster, and its rows.
+
+use super::connect_file::ConnectFile;
+use super::connections::connect;
+use super::control::unreachable;
+use super::failure;
+use super::service::LOST;
+use super::session::MESSAGE_MAX;
+use super::tls;
+use crate::engine::parts::{external, text_of};
+use crate::error::Error;
+use ballista_core::extension::BallistaConfigGrpcEndpoint;
+use ballista_core::serde::protobuf::execute_query_params::Query;
+use ballista_core::serde::protobuf::scheduler_grpc_client::SchedulerGrpcClient;
+use ballista_core::serde::protobuf::{
+    ExecuteQueryParams, GetJobStatusResult, KeyValuePair, PartitionLocation, job_status,
+};
+use datafusion::arrow::record_batch::RecordBatch;
+use datafusion::common::{DataFusionError, Result, exec_datafusion_err};
+use datafusion::execution::SendableRecordBatchStream;
+use futures::stream::{BoxStream, Stream, StreamExt, TryStreamExt};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+use tonic::{Code, Request, Status, Streaming};
+
+/// How often a job is sent before its failure is the statement's.
+const ATTEMPTS: usize = 3;
+
+/// Time between attempts.
+const WAIT: Duration = Duration::from_secs(1);
+
+/// A plan, as it is sent.
+#[derive(Clone, Debug)]
+pub(crate) struct Job {
+    pub(crate) keys: Arc<ConnectFile>,
+    pub(crate) plan: Vec<u8>,
+    pub(crate) settings: Vec<KeyValuePair>,
+}
+
+/// Why a job gave no rows.
+enum Failed {
+    /// The statement is at fault: it would be again.
+    Statement(DataFusionError),
+    /// A process of the cluster was lost, or did not answer.
+    Cluster(String),
+}
+
+impl From<Failed> for DataFusionError {
+    fn from(failed: Failed) -> Self {
+        match failed {
+            Failed::Statement(error) => error,
+            Failed::Cluster(why) => external(Error::Invalid(why)),
+        }
+    }
+}
+
+impl Job {
+    /// Runs the plan, and gives the rows of its partitions one partition after the other. A job that loses a process of the cluster is sent again, as long as no row was given.
+    ///
+    /// The job lasts as long as the stream: dropping it cancels what still runs and removes the shuffle files.
+    ///
+    /// # Errors
+    /// Those of the query; [`DataFusionError::External`] with our own error if the cluster cannot be reached.
+    pub(crate) async fn rows(self) -> Result<BoxStream<'static, Result<RecordBatch>>> {
+        for _ in 1..ATTEMPTS {
+            match self.attempt().await {
+                Err(Failed::Cluster(why)) => log::warn!("{why}; the statement is sent again"),
+                done => return Ok(done?),
+            }
+            tokio::time::sleep(WAIT).await;
+        }
+        Ok(self.attempt().await?)
+    }
+
+    /// Runs the plan until its first rows are there.
+    async fn attempt(&self) -> Result<BoxStream<'static, Result<RecordBatch>>, Failed> {
+        let mut rows = self.run().await?;
+        let first = match rows.next().await {
+            Some(Err(error)) => return Err(lost(&error)),
+            first => first,
+        };
+        let rest = rows.map_err(|error| DataFusionError::from(lost(&error)));
+        Ok(futures::stream::iter(first).chain(rest).boxed())
+    }
+
+    async fn run(&self) -> Result<Rows, Failed> {
+        let failed = |status: Status| match status.code() {
+            Code::InvalidArgument | Code::FailedPrecondition => {
+                Failed::Statement(external(unreachable(&self.keys, &status)))
+            }
+            _ => Failed::Cluster(unreachable(&self.keys, &status).to_string()),
+        };
+        let channel = tls::scheduler(&self.keys).map_err(|e| Failed::Statement(external(e)))?;
+        let mut scheduler = SchedulerGrpcClient::with_interceptor(channel, tls::with_version)
+            .max_decoding_message_size(MESSAGE_MAX)
+            .max_encoding_message_size(MESSAGE_MAX);
+        let query = ExecuteQueryParams {
+            query: Some(Query::PhysicalPlan(self.plan.clone())),
+            settings: self.settings.clone(),
+            session_id: uuid::Uuid::new_v4().to_string(),
+            operation_id: uuid::Uuid::new_v4().to_string(),
+        };
+        let statuses = scheduler.execute_query_push(Request::new(query)).await;
+        let mut statuses = statuses.map_err(failed)?.into_inner();
+        let locations = finished(&mut statuses).await?;
+        let endpoint = BallistaConfigGrpcEndpoint::new(tls::override_endpoint(&self.keys));
+        let endpoint = Arc::new(endpoint);
+        let rows = futures::stream::iter(locations)
+            .map(move |location| Ok(fetch(location, endpoint.clone())))
+            // The next is asked for while one is read.
+            .try_buffered(2)
+            .try_flatten()
+            .boxed();
+        Ok(Rows {
+            rows,
+            _job: statuses,
+        })
+    }
+}
+
+/// The rows of a job, and what keeps it: the scheduler removes its files when this is gone.
+struct Rows {
+    rows: BoxStream<'static, Result<RecordBatch>>,
+    _job: Streaming<GetJobStatusResult>,
+}
+
+impl Stream for Rows {
+    type Item = Result<RecordBatch>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.rows.poll_next_unpin(context)
+    }
+}
+
+/// Where the rows are, once all stages have run.
+async fn finished(
+    statuses: &mut Streaming<GetJobStatusResult>,
+) -> Result<Vec<PartitionLocation>, Failed> {
+    let gone = |why: &str| Failed::Cluster(format!("the statement was not finished: {why}"));
+    loop {
+        let status = statuses.message().await;
+        let status = status.map_err(|status| match status.message() {
+            LOST => gone(LOST),
+            _ => gone("the scheduler is gone"),
+        })?;
+        let Some(status) = status else {
+            return Err(gone("the scheduler is gone"));
+        };
+        match status.status.and_then(|status| status.status) {
+            Some(job_status::Status::Successful(job)) => return Ok(job.partition_location),
+            Some(job_status::Status::Failed(job)) => {
+                return Err(match failure::of_job(&job.error) {
+                    Ok(error) => Failed::Statement(error),
+                    Err(why) => gone(&why),
+                });
+            }
+            _ => (),
+        }
+    }
+}
+
+/// Rows that cannot be fetched: their executor is lost.
+fn lost(error: &DataFusionError) -> Failed {
+    Failed::Cluster(format!(
+        "the rows of an executor did not come: {}",
+        text_of(error)
+    ))
+}
+
+async fn fetch(
+    location: PartitionLocation,
+    endpoint: Arc<BallistaConfigGrpcEndpoint>,
+) -> Result<SendableRecordBatchStream> {
+    let layout = location.layout();
+    let lacks = || exec_datafusion_err!("the scheduler does not say where the rows are");
+    let executor = location.executor_meta.ok_or_else(lacks)?;
+    let partition = location.partition_id.ok_or_else(lacks)?;
+    let port = executor.port as u16;
+    let client = connect(&executor.host, port, Some(endpoint)).await;
+    let mut client = client.map_err(|e| e.into_datafusion())?;
+    client
+        .fetch_partition(
+            &executor.id,
+            &partition.into(),
+            location.file_id,
+            layout,
+            true,
+        )
+        .await
+        .map_err(|e| e.into_datafusion())
+}

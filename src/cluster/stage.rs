@@ -1,0 +1,77 @@
+//! A stage as an executor runs it: checked, with the readers that the way dropped from its scans, and after the rules that a part of a plan is enough for.
+
+use super::allowed;
+use super::connections::Connections;
+use crate::engine::for_execution;
+use crate::engine::parts::with_readers;
+use ballista_core::JobId;
+use ballista_core::serde::protobuf::ShuffleWritePartition;
+use ballista_executor::execution_engine::{
+    DefaultExecutionEngine, ExecutionEngine, QueryStageExecutor,
+};
+use datafusion::common::Result;
+use datafusion::execution::TaskContext;
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::execution_plan::replace_children_if_necessary;
+use std::sync::Arc;
+
+/// Makes stages ready to run.
+pub(crate) struct StageEngine(DefaultExecutionEngine);
+
+/// What a task is of its stage.
+pub(crate) struct TaskPart {
+    pub(crate) job: JobId,
+    pub(crate) stage: usize,
+    pub(crate) task: usize,
+    /// Of the stage's output partitions those that the task makes.
+    pub(crate) partitions: Vec<usize>,
+}
+
+impl StageEngine {
+    pub(crate) fn new() -> Self {
+        let connections = Arc::new(Connections::default());
+        Self(DefaultExecutionEngine::with_client_pool(connections))
+    }
+
+    /// Runs a task, which writes its shuffle files into `work_dir`.
+    ///
+    /// # Errors
+    /// If the plan is not allowed, and those of the query.
+    pub(crate) async fn run(
+        &self,
+        part: TaskPart,
+        plan: Arc<dyn ExecutionPlan>,
+        work_dir: &str,
+        context: Arc<TaskContext>,
+    ) -> Result<Vec<ShuffleWritePartition>> {
+        let task = part.task;
+        let stage = self.stage(part, plan, work_dir, &context)?;
+        stage.execute_query_stage(task, context).await
+    }
+
+    fn stage(
+        &self,
+        part: TaskPart,
+        plan: Arc<dyn ExecutionPlan>,
+        work_dir: &str,
+        context: &TaskContext,
+    ) -> Result<Arc<dyn QueryStageExecutor>> {
+        allowed::check(&plan)?;
+        let inputs = plan.children().into_iter().cloned();
+        let inputs = inputs.map(|input| {
+            let input = with_readers(input, &context.runtime_env())?;
+            for_execution(input, context.session_config().options())
+        });
+        let inputs = inputs.collect::<Result<Vec<_>>>()?;
+        let plan = replace_children_if_necessary(plan, inputs)?;
+        self.0.create_query_stage_exec(
+            part.job,
+            part.stage,
+            part.task,
+            part.partitions,
+            plan,
+            work_dir,
+            context.session_config(),
+        )
+    }
+}

@@ -1,0 +1,126 @@
+//! A cluster on loopback: scheduler and executors are processes of the program, ended by their pid.
+
+use iolode::cluster::{ClusterStatus, ConnectFile, status};
+use iolode::engine::runtime;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Time that processes have to start in.
+const START: Duration = Duration::from_secs(60);
+
+/// The processes, which end with this value.
+pub(crate) struct Cluster {
+    directory: tempfile::TempDir,
+    scheduler: Child,
+    executors: Vec<Child>,
+}
+
+impl Cluster {
+    /// A scheduler, and `executors` of so many cores that read `lakes`.
+    pub(crate) fn start(lakes: &[&Path], executors: usize, cores: usize) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let scheduler = scheduler(&directory.path().join("cluster.toml"));
+        let mut cluster = Self {
+            directory,
+            scheduler,
+            executors: vec![],
+        };
+        wait(|| ConnectFile::read(&cluster.file()).ok());
+        for _ in 0..executors {
+            cluster.add(lakes, cores, &[]);
+        }
+        cluster.present(executors);
+        cluster
+    }
+
+    /// One more executor, which is not waited for.
+    pub(crate) fn add(&mut self, lakes: &[&Path], cores: usize, more: &[&str]) -> &mut Child {
+        let mut command = program();
+        command.args(["cluster", "executor", "--bind", "127.0.0.1:0", "--cores"]);
+        command.arg(cores.to_string()).args(more);
+        command.arg("--connect-file").arg(self.file());
+        command.arg("--work-dir").arg(self.directory.path());
+        for lake in lakes {
+            command.arg("--lake").arg(lake);
+        }
+        self.executors.push(command.spawn().unwrap());
+        self.executors.last_mut().unwrap()
+    }
+
+    /// The connect file.
+    pub(crate) fn file(&self) -> PathBuf {
+        self.directory.path().join("cluster.toml")
+    }
+
+    /// Where the connect file and the work directories of executors are.
+    #[allow(dead_code)]
+    pub(crate) fn directory(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// Kills an executor.
+    #[allow(dead_code)]
+    pub(crate) fn kill(&mut self, executor: usize) {
+        self.executors[executor].kill().unwrap();
+        self.executors[executor].wait().unwrap();
+    }
+
+    /// Waits until all processes have ended by themselves, and well.
+    #[allow(dead_code)]
+    pub(crate) fn ended(&mut self) {
+        for child in self.executors.iter_mut().chain([&mut self.scheduler]) {
+            let status = wait(|| child.try_wait().unwrap());
+            assert!(status.success());
+        }
+    }
+
+    /// Waits until so many executors are there.
+    pub(crate) fn present(&self, executors: usize) -> ClusterStatus {
+        let runtime = runtime(Some(2)).unwrap();
+        let keys = ConnectFile::read(&self.file()).unwrap();
+        wait(|| {
+            let status = runtime.block_on(status(&keys)).ok()?;
+            (status.executors.len() == executors).then_some(status)
+        })
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        for child in self.executors.iter_mut().chain([&mut self.scheduler]) {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+fn program() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_iolode"));
+    command.stdin(Stdio::null()).stdout(Stdio::null());
+    command
+}
+
+fn scheduler(file: &Path) -> Child {
+    let mut command = program();
+    command.args([
+        "cluster",
+        "scheduler",
+        "--bind",
+        "127.0.0.1:0",
+        "--connect-file",
+    ]);
+    command.arg(file).spawn().unwrap()
+}
+
+/// Looks until there is something.
+fn wait<T>(mut look: impl FnMut() -> Option<T>) -> T {
+    let begin = Instant::now();
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(begin.elapsed() < START, "a process did not start");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
