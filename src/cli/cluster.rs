@@ -7,8 +7,8 @@ use crate::cluster::executor::{self, ExecutorOptions};
 use crate::cluster::{ConnectFile, scheduler, status, stop};
 use crate::engine::runtime;
 use crate::error::Error;
-use crate::lake::Lake;
-use crate::text::{shown, shown_path};
+use crate::lake::{Lake, OstSet};
+use crate::text::{ranges, shown, shown_path};
 use chrono::TimeDelta;
 use clap::Subcommand;
 use std::io::Write;
@@ -66,7 +66,8 @@ struct SchedulerArgs {
 #[command(after_help = "\
 Examples:
   iolode cluster executor --connect-file cluster.toml --lake /scratch/lake
-  iolode cluster executor --connect-file c.toml --lake /lake --work-dir /local")]
+  iolode cluster executor --connect-file c.toml --lake /lake --work-dir /local
+  iolode cluster executor --connect-file c.toml --lake /lake --osts 0-15")]
 struct ExecutorArgs {
     /// The connect file that the scheduler wrote
     #[arg(long, value_name = "FILE")]
@@ -77,6 +78,9 @@ struct ExecutorArgs {
     /// Number of cores (default: all)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     cores: Option<u16>,
+    /// OSTs whose files it reads before all others, such as 0-15,31 (default: they are shared out among the executors)
+    #[arg(long, value_name = "LIST")]
+    osts: Option<OstSet>,
     /// Memory for sorts, joins and groupings of all its tasks together (default: half of the machine's)
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     memory: Option<u64>,
@@ -221,6 +225,7 @@ fn run_executor(args: &ExecutorArgs, screen: &mut Terminal) -> anyhow::Result<()
         let options = ExecutorOptions {
             lakes,
             cores,
+            osts: args.osts.clone().map(|osts| osts.0),
             memory,
             work_dir,
             host,
@@ -266,9 +271,14 @@ fn show(args: &StatusArgs, screen: &mut Terminal) -> anyhow::Result<()> {
         let lakes = executor.lakes.iter().map(|(_, root)| Path::new(root));
         let lakes: Vec<_> = lakes.map(|root| shown_path(root).to_string()).collect();
         let memory = executor.memory.map_or("no bound".into(), size::show);
+        let osts = executor.osts.as_ref().map_or_else(String::new, |osts| {
+            let mut osts: Vec<u64> = osts.iter().map(|ost| *ost as u64).collect();
+            osts.sort_unstable();
+            format!(", OST {}", ranges(&osts))
+        });
         writeln!(
             screen.data,
-            "  {}  {}, memory {memory}, {}",
+            "  {}  {}, memory {memory}, {}{osts}",
             shown(&executor.address),
             size::counted(executor.cores, "core", "cores"),
             lakes.join(", ")

@@ -87,6 +87,10 @@ pub(super) struct Args {
     /// Store the paths in the settings; an ingest without paths imports what is new there
     #[arg(long)]
     register: bool,
+    /// Convert logs on the cluster of this connect file, whose executors read them under the same paths
+    #[cfg(feature = "cluster")]
+    #[arg(long, value_name = "FILE")]
+    cluster: Option<PathBuf>,
     /// Number of threads (default: all cores)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
@@ -140,6 +144,10 @@ pub(super) fn run(args: &Args, screen: &mut Terminal) -> anyhow::Result<Exit> {
     };
     if let Some(threads) = args.threads {
         options.threads = usize::from(threads);
+    }
+    #[cfg(feature = "cluster")]
+    if let Some(file) = &args.cluster {
+        options.runner = Some(super::runner::ranges(file, &lake)?);
     }
     let bar = Bar::new(screen);
     let report = lake.ingest(&options, &bar);

@@ -35,3 +35,17 @@ pub(super) fn runner(
 pub(super) fn runner(_: &QueryArgs, _: &[OpenLake]) -> anyhow::Result<Option<Arc<dyn Runner>>> {
     Ok(None)
 }
+
+/// Who converts the ranges of an ingest, on the cluster of a connect file.
+///
+/// # Errors
+/// Those of the connect file.
+#[cfg(feature = "cluster")]
+pub(super) fn ranges(
+    file: &std::path::Path,
+    lake: &Lake,
+) -> anyhow::Result<Arc<dyn crate::lake::RangeRunner>> {
+    use crate::cluster::{ConnectFile, ingest::ClusterRanges};
+    let ranges = ClusterRanges::new(ConnectFile::read(file)?, lake)?;
+    Ok(Arc::new(ranges))
+}

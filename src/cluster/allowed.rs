@@ -27,12 +27,14 @@ use std::ops::Range;
 use std::path::{Component, PathBuf};
 use std::sync::Arc;
 
-/// The nodes of queries: DataFusion's, Ballista's and ours, by their names. None of them writes, or reads but through a scan.
+/// The nodes of queries: DataFusion's, Ballista's and ours, by their names. None of them writes, or reads but through a scan, except `ConvertRangesExec`, which reads
+/// logs and writes data files of a lake of its executor.
 const NODES: &[&str] = &[
     "AggregateExec",
     "BoundedWindowAggExec",
     "CoalesceBatchesExec",
     "CoalescePartitionsExec",
+    "ConvertRangesExec",
     "CooperativeExec",
     "CrossJoinExec",
     "DeclarePartitioningExec",

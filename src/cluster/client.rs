@@ -1,17 +1,20 @@
 //! The runner of a session whose large statements run on a cluster.
 
-use super::carriable::prepare;
 use super::connect_file::ConnectFile;
-use super::control::{self, ExecutorStatus};
+use super::control::{self, ClusterStatus, ExecutorStatus};
+use super::distributable::{Stages, prepare};
 use super::job::Job;
-use super::parts::{decode, encode};
+use super::jobs::JobOsts;
+use super::parts::{decode, encode, file_osts};
 use super::session;
+use super::stage_exec::{Figures, StageExec};
 use crate::engine::Runner;
 use crate::engine::parts::text_of;
 use crate::error::{Error, Result};
 use crate::lake::Lake;
 use async_trait::async_trait;
 use ballista_core::extension::SessionConfigHelperExt;
+use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::common::exec_err;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::execution::session_state::SessionState;
@@ -26,11 +29,11 @@ use datafusion::prelude::SessionConfig;
 use futures::TryStreamExt;
 use std::fmt::Formatter;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How long a statement waits for the first executor of a cluster.
-const PATIENCE: Duration = Duration::from_secs(30);
+const EXECUTOR_WAIT: Duration = Duration::from_secs(30);
 
 /// A plan whose scans read less than this runs in process, if nothing else is asked for.
 pub const LEAST_BYTES: u64 = 256 << 20;
@@ -41,6 +44,8 @@ pub struct ClusterRunner {
     keys: Arc<ConnectFile>,
     lakes: Vec<(String, PathBuf)>,
     least_bytes: u64,
+    /// Those that were there when it was last asked for its width.
+    executors: Mutex<Vec<ExecutorStatus>>,
 }
 
 impl ClusterRunner {
@@ -58,28 +63,74 @@ impl ClusterRunner {
             keys: Arc::new(keys),
             lakes: lakes.collect(),
             least_bytes,
+            executors: Mutex::default(),
         }
     }
 
-    /// Refuses an executor that would not find the data files of a lake.
-    fn check(&self, executor: &ExecutorStatus) -> Result<()> {
-        for (id, root) in &self.lakes {
-            let root = root.to_string_lossy();
-            let at = executor.lakes.iter().find(|(_, at)| *at == root);
-            let has = executor.lakes.iter().any(|(of, _)| of == id);
-            let why = match at {
-                Some((of, _)) if of == id => continue,
-                Some(_) => format!("has another lake at {root}"),
-                None if has => format!("reads this lake, but not under {root}"),
-                None => format!("does not read this lake; start it with --lake {root}"),
-            };
-            return Err(Error::Lake {
-                lake: root.as_ref().into(),
-                reason: format!("the executor at {} {why}", executor.address),
-            });
-        }
-        Ok(())
+    fn executors(&self) -> MutexGuard<'_, Vec<ExecutorStatus>> {
+        self.executors
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+impl ClusterRunner {
+    /// The stages of a job as EXPLAIN shows them, the last first.
+    fn shown(&self, stages: &Stages, osts: &JobOsts, job: &Job) -> Vec<Arc<dyn ExecutionPlan>> {
+        let executors = self.executors();
+        let shown = stages.iter().rev().filter_map(|stage| {
+            StageExec::plan(stage.as_ref(), osts, &executors, job.figures.clone())
+        });
+        shown.collect()
+    }
+}
+
+/// The cluster once it has an executor, all of which read these lakes.
+///
+/// # Errors
+/// If there is none after [`EXECUTOR_WAIT`], or one of them does not find the files of a lake.
+pub(crate) async fn present(
+    keys: &ConnectFile,
+    lakes: &[(String, PathBuf)],
+) -> Result<ClusterStatus> {
+    let begin = Instant::now();
+    loop {
+        let status = control::status(keys).await?;
+        if !status.executors.is_empty() {
+            status
+                .executors
+                .iter()
+                .try_for_each(|of| check(of, lakes))?;
+            return Ok(status);
+        }
+        if begin.elapsed() > EXECUTOR_WAIT {
+            return Err(Error::Invalid(format!(
+                "the cluster at {} has no executor; start some with `iolode cluster executor`",
+                keys.scheduler
+            )));
+        }
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+}
+
+/// Refuses an executor that would not find the files of these lakes, by their ids and directories.
+fn check(executor: &ExecutorStatus, lakes: &[(String, PathBuf)]) -> Result<()> {
+    for (id, root) in lakes {
+        let root = root.to_string_lossy();
+        let at = executor.lakes.iter().find(|(_, at)| *at == root);
+        let has = executor.lakes.iter().any(|(of, _)| of == id);
+        let why = match at {
+            Some((of, _)) if of == id => continue,
+            Some(_) => format!("has another lake at {root}"),
+            None if has => format!("reads this lake, but not under {root}"),
+            None => format!("does not read this lake; start it with --lake {root}"),
+        };
+        return Err(Error::Lake {
+            lake: root.as_ref().into(),
+            reason: format!("the executor at {} {why}", executor.address),
+        });
+    }
+    Ok(())
 }
 
 #[async_trait]
@@ -89,34 +140,26 @@ impl Runner for ClusterRunner {
     }
 
     async fn width(&self) -> Result<usize> {
-        let begin = Instant::now();
-        loop {
-            let status = control::status(&self.keys).await?;
-            if !status.executors.is_empty() {
-                status.executors.iter().try_for_each(|of| self.check(of))?;
-                return Ok(status.cores());
-            }
-            if begin.elapsed() > PATIENCE {
-                return Err(Error::Invalid(format!(
-                    "the cluster at {} has no executor; start some with `iolode cluster executor`",
-                    self.keys.scheduler
-                )));
-            }
-            tokio::time::sleep(Duration::from_millis(200)).await;
-        }
+        let status = present(&self.keys, &self.lakes).await?;
+        let cores = status.cores();
+        *self.executors() = status.executors;
+        Ok(cores)
     }
 
     fn configure(&self, config: SessionConfig) -> SessionConfig {
         session::configure(config, &self.keys)
     }
 
-    fn carry(
+    fn distribute(
         &self,
         plan: Arc<dyn ExecutionPlan>,
         state: &SessionState,
     ) -> std::result::Result<Arc<dyn ExecutionPlan>, String> {
         super::allowed::check(&plan).map_err(|e| text_of(&e))?;
-        let (rows, plan) = (plan.clone(), prepare(plan, state)?);
+        let rows = plan.clone();
+        let (plan, stages) = prepare(plan, state)?;
+        let files = file_osts(&plan);
+        let osts = JobOsts::new(&plan, files, &self.executors());
         let plan = encode(&plan).map_err(|e| text_of(&e))?;
         // What a node claims of its order is looked at where it arrives.
         decode(&plan, &state.task_ctx()).map_err(|e| text_of(&e))?;
@@ -124,21 +167,29 @@ impl Runner for ClusterRunner {
             keys: self.keys.clone(),
             plan,
             settings: state.config().to_key_value_pairs(),
+            figures: Figures::default(),
         };
-        Ok(Arc::new(ClusterExec::new(rows, job)))
+        Ok(Arc::new(ClusterExec::new(
+            rows,
+            self.shown(&stages, &osts, &job),
+            job,
+        )))
     }
 }
 
 /// The rows of a plan that runs on a cluster.
 #[derive(Debug)]
 struct ClusterExec {
-    plan: Arc<dyn ExecutionPlan>,
+    schema: SchemaRef,
     job: Job,
+    /// As EXPLAIN shows them.
+    stages: Vec<Arc<dyn ExecutionPlan>>,
     properties: Arc<PlanProperties>,
 }
 
 impl ClusterExec {
-    fn new(plan: Arc<dyn ExecutionPlan>, job: Job) -> Self {
+    /// `plan` is what the rows are those of.
+    fn new(plan: Arc<dyn ExecutionPlan>, stages: Vec<Arc<dyn ExecutionPlan>>, job: Job) -> Self {
         // Several partitions come one after the other, in no order.
         let equivalences = match plan.output_partitioning().partition_count() {
             1 => plan.equivalence_properties().clone(),
@@ -151,8 +202,9 @@ impl ClusterExec {
             Boundedness::Bounded,
         );
         Self {
-            plan,
+            schema: plan.schema(),
             job,
+            stages,
             properties: Arc::new(properties),
         }
     }
@@ -173,9 +225,9 @@ impl ExecutionPlan for ClusterExec {
         &self.properties
     }
 
-    /// What runs elsewhere is no input of this process.
+    /// The stages, to be shown: they run elsewhere.
     fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        vec![]
+        self.stages.iter().collect()
     }
 
     fn apply_expressions(
@@ -202,7 +254,7 @@ impl ExecutionPlan for ClusterExec {
         }
         let rows = futures::stream::once(self.job.clone().rows()).try_flatten();
         Ok(Box::pin(RecordBatchStreamAdapter::new(
-            self.plan.schema(),
+            self.schema.clone(),
             rows,
         )))
     }

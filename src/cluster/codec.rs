@@ -1,6 +1,7 @@
-//! Our nodes in a plan that is sent, all of which pass their input through: [`DeclarePartitioningExec`], [`DropOrderingExec`], [`SinglePartitionExec`] and
-//! [`OpaqueExec`]. All others are DataFusion's or Ballista's.
+//! Our nodes in a plan that is sent: [`DeclarePartitioningExec`], [`DropOrderingExec`], [`SinglePartitionExec`] and [`OpaqueExec`] pass their input through,
+//! [`ConvertRangesExec`] is the work of an ingest. All others are DataFusion's or Ballista's.
 
+use super::convert_exec::ConvertRangesExec;
 use super::opaque::{OpaqueExec, Says};
 use super::part_exec::PartExec;
 use crate::engine::parts::{
@@ -51,7 +52,7 @@ impl Codec {
 /// A node of ours.
 #[derive(Clone, PartialEq, Message)]
 struct Node {
-    #[prost(oneof = "Kind", tags = "1, 2, 3, 4, 5")]
+    #[prost(oneof = "Kind", tags = "1, 2, 3, 4, 5, 6")]
     kind: Option<Kind>,
 }
 
@@ -70,6 +71,8 @@ enum Kind {
     /// The place of a part that came before.
     #[prost(uint32, tag = "5")]
     Part(u32),
+    #[prost(message, tag = "6")]
+    ConvertRanges(Converted),
 }
 
 /// What a [`DeclarePartitioningExec`] says.
@@ -88,6 +91,15 @@ struct Declared {
 struct Point {
     #[prost(message, repeated, tag = "1")]
     values: Vec<protobuf_common::ScalarValue>,
+}
+
+/// What a [`ConvertRangesExec`] is told.
+#[derive(Clone, PartialEq, Message)]
+struct Converted {
+    #[prost(string, tag = "1")]
+    lake_id: String,
+    #[prost(int64, optional, tag = "2")]
+    ost: Option<i64>,
 }
 
 /// What a [`DropOrderingExec`] says.
@@ -151,6 +163,9 @@ impl PhysicalExtensionCodec for Codec {
                 None => exec_err!("an opaque node says what iolode does not know"),
             },
             Some(Kind::SinglePartition(_)) => Ok(SinglePartitionExec::plan(input.clone())),
+            Some(Kind::ConvertRanges(Converted { lake_id, ost })) => {
+                Ok(ConvertRangesExec::plan(input.clone(), lake_id, ost))
+            }
             Some(Kind::Part(_)) | None => exec_err!("a node says nothing"),
         }
     }
@@ -163,6 +178,11 @@ impl PhysicalExtensionCodec for Codec {
     ) -> Result<()> {
         let kind = if let Some(part) = node.downcast_ref::<PartExec>() {
             Kind::Part(part.index() as u32)
+        } else if let Some(convert) = node.downcast_ref::<ConvertRangesExec>() {
+            Kind::ConvertRanges(Converted {
+                lake_id: convert.lake_id().into(),
+                ost: convert.ost(),
+            })
         } else if node.is::<SinglePartitionExec>() {
             Kind::SinglePartition(true)
         } else if let Some(opaque) = node.downcast_ref::<OpaqueExec>() {

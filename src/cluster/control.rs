@@ -1,8 +1,10 @@
-//! What a cluster says of itself, and the word that ends it: two actions of Arrow Flight on the scheduler's port.
+//! What a cluster says of itself and of its jobs, and the word that ends it: actions of Arrow Flight on the scheduler's port.
 
 use super::VERSION;
 use super::connect_file::ConnectFile;
+use super::jobs::Jobs;
 use super::session::MESSAGE_MAX;
+use super::stage_figures::StageFigures;
 use super::tls;
 use crate::error::{Error, Result};
 use arrow_flight::flight_service_client::FlightServiceClient;
@@ -58,6 +60,8 @@ pub struct ExecutorStatus {
     pub memory: Option<u64>,
     /// Id and directory of each lake that it reads.
     pub lakes: Vec<(String, String)>,
+    /// The OSTs that it was started with; None if it was not told.
+    pub osts: Option<Vec<i64>>,
 }
 
 /// The executors that were heard of.
@@ -96,11 +100,12 @@ impl Members {
     }
 }
 
-/// Answers the two actions.
+/// Answers the three actions.
 pub(crate) struct Control {
     pub(crate) keys: ConnectFile,
     pub(crate) members: Arc<Members>,
     pub(crate) queries: Arc<dyn Fn() -> usize + Send + Sync>,
+    pub(crate) jobs: Arc<Jobs>,
     /// Set once the cluster is to end.
     pub(crate) stop: watch::Sender<bool>,
 }
@@ -122,6 +127,22 @@ pub async fn status(keys: &ConnectFile) -> Result<ClusterStatus> {
 pub async fn stop(keys: &ConnectFile) -> Result<()> {
     act(keys, "stop").await.map(|_| ())
 }
+
+/// What the stages of a job have done by now, by their numbers.
+///
+/// # Errors
+/// As [`status`].
+pub(crate) async fn figures(
+    keys: &ConnectFile,
+    job: &str,
+) -> Result<BTreeMap<usize, StageFigures>> {
+    let answer = act(keys, &format!("{FIGURES}{job}")).await?;
+    serde_json::from_slice(&answer)
+        .map_err(|e| Error::Invalid(format!("cluster at {}: {e}", keys.scheduler)))
+}
+
+/// Before the id of a job whose figures are asked for.
+const FIGURES: &str = "figures ";
 
 async fn act(keys: &ConnectFile, what: &str) -> Result<bytes::Bytes> {
     let failed = |status: Status| unreachable(keys, &status);
@@ -182,7 +203,15 @@ impl FlightService for Control {
                 self.stop.send_replace(true);
                 vec![]
             }
-            _ => return Err(Status::invalid_argument("status or stop")),
+            other => {
+                let Some(job) = other.strip_prefix(FIGURES) else {
+                    return Err(Status::invalid_argument("status, stop or figures"));
+                };
+                let jobs = self.jobs.lock();
+                let stages = jobs.get(job).map(|job| job.stages.clone());
+                serde_json::to_vec(&stages.unwrap_or_default())
+                    .map_err(|e| Status::internal(e.to_string()))?
+            }
         };
         let answer = arrow_flight::Result { body: body.into() };
         Ok(Response::new(futures::stream::iter([Ok(answer)]).boxed()))

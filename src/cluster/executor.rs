@@ -4,14 +4,16 @@ use super::allowed::LakeFiles;
 use super::codec::Codec;
 use super::connect_file::ConnectFile;
 use super::control::{ExecutorStatus, unreachable};
+use super::convert_exec::Converters;
 use super::failure;
 use super::service::{DESCRIPTION, STOPPED};
 use super::session::{self, MESSAGE_MAX};
 use super::stage::{StageEngine, TaskPart};
+use super::stage_figures::{TaskFigures, now};
 use super::tls;
 use crate::engine::parts::runtime;
 use crate::error::{Error, Result};
-use crate::lake::Lake;
+use crate::lake::{Lake, RangeConverter};
 use arrow_flight::flight_service_server::FlightServiceServer;
 use ballista_core::extension::SessionConfigHelperExt;
 use ballista_core::serde::protobuf::scheduler_grpc_client::SchedulerGrpcClient;
@@ -24,9 +26,9 @@ use ballista_core::serde::scheduler::ExecutorSpecification;
 use ballista_core::{BALLISTA_PROTOCOL_VERSION, JobId};
 use ballista_executor::flight_service::BallistaFlightService;
 use datafusion::common::DataFusionError;
-use datafusion::execution::TaskContext;
 use datafusion::execution::object_store::ObjectStoreUrl;
 use datafusion::execution::session_state::SessionState;
+use datafusion::execution::{SessionStateBuilder, TaskContext};
 use datafusion::object_store::ObjectStore;
 use datafusion_proto::physical_plan::AsExecutionPlan;
 use datafusion_proto::protobuf::PhysicalPlanNode;
@@ -36,7 +38,7 @@ use std::future::Future;
 use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 use tokio::net::TcpListener;
 use tokio::sync::{Notify, mpsc};
 use tokio::task::AbortHandle;
@@ -61,6 +63,8 @@ pub struct ExecutorOptions {
     pub lakes: Vec<Lake>,
     /// Cores.
     pub cores: usize,
+    /// The OSTs whose files it is to read before all others; by hashing if None.
+    pub osts: Option<Vec<i64>>,
     /// Bytes that all its tasks together may hold; no bound if None.
     pub memory: Option<usize>,
     /// Where its shuffle and spill files lie, in a directory of their own that goes with the executor.
@@ -91,11 +95,17 @@ pub async fn run(
     let runtime = runtime(options.cores, options.memory)?;
     let files: Arc<dyn ObjectStore> = Arc::new(LakeFiles::new(&options.lakes)?);
     runtime.register_object_store(ObjectStoreUrl::local_filesystem().as_ref(), files);
-    let state = session::state(options.cores, options.memory, runtime, &keys);
+    let converters = options.lakes.iter().map(|lake| {
+        let memory = options.memory.unwrap_or(usize::MAX) / 2;
+        RangeConverter::new(lake.clone(), options.cores, memory, work_dir.path().into())
+    });
+    let converters = Arc::new(Converters(converters.collect()));
     let lakes = options.lakes.iter().map(|lake| {
         let root = lake.root().unwrap_or("".as_ref());
         (lake.id().to_string(), root.to_string_lossy().into_owned())
     });
+    let state = session::state(options.cores, options.memory, runtime, &keys);
+    let state = with_extension(state, converters);
     let me = Arc::new(Executor {
         description: Mutex::new(ExecutorStatus {
             id: new_id(),
@@ -103,6 +113,7 @@ pub async fn run(
             cores: options.cores,
             memory: options.memory.map(|bytes| bytes as u64),
             lakes: lakes.collect(),
+            osts: options.osts.clone(),
         }),
         cores: options.cores,
         host: options.host.clone(),
@@ -202,7 +213,7 @@ impl Executor {
     ) -> Result<()> {
         let (report, reports) = mpsc::unbounded_channel();
         let mut reporting = tokio::spawn(self.clone().send_reports(scheduler.clone(), reports));
-        let mut last_answer = SystemTime::now();
+        let mut last_answer = Instant::now();
         loop {
             let free = self.free();
             let freed = self.freed.notified();
@@ -212,7 +223,7 @@ impl Executor {
             };
             match answer {
                 Ok(answer) => {
-                    last_answer = SystemTime::now();
+                    last_answer = Instant::now();
                     for clean in answer.jobs_to_clean {
                         self.clean(clean);
                     }
@@ -238,8 +249,7 @@ impl Executor {
                 // Whether the scheduler has handed out tasks with an answer that did not come, nobody knows: as another executor it has none.
                 Err(status) => {
                     self.begin_anew(&mut scheduler).await;
-                    let silent = last_answer.elapsed().unwrap_or_default();
-                    if silent > GIVE_UP {
+                    if last_answer.elapsed() > GIVE_UP {
                         return Err(unreachable(keys, &status));
                     }
                     tokio::time::sleep(RETRY).await;
@@ -331,12 +341,16 @@ impl Executor {
             let panicked = "a thread of the query engine failed";
             Err(DataFusionError::Execution(panicked.into()))
         });
+        let mut metrics = vec![];
         let status = match ran {
-            Ok(partitions) => task_status::Status::Successful(SuccessfulTask {
-                executor_id: self.described().id,
-                partitions,
-                ..SuccessfulTask::default()
-            }),
+            Ok((partitions, figures)) => {
+                metrics = figures.to_metrics();
+                task_status::Status::Successful(SuccessfulTask {
+                    executor_id: self.described().id,
+                    partitions,
+                    ..SuccessfulTask::default()
+                })
+            }
             Err(error) => task_status::Status::Failed(failure::of_task(error)),
         };
         TaskStatus {
@@ -347,7 +361,7 @@ impl Executor {
             launch_time: task.launch_time,
             start_exec_time: start,
             end_exec_time: now(),
-            metrics: vec![],
+            metrics,
             status: Some(status),
         }
     }
@@ -355,7 +369,7 @@ impl Executor {
     async fn run(
         &self,
         task: &TaskDefinition,
-    ) -> std::result::Result<Vec<ShuffleWritePartition>, DataFusionError> {
+    ) -> std::result::Result<(Vec<ShuffleWritePartition>, TaskFigures), DataFusionError> {
         let config = self.state.config().clone();
         let config = config.update_from_key_value_pair(&task.props);
         let context = Arc::new(TaskContext::new(
@@ -421,12 +435,14 @@ impl Executor {
     }
 }
 
-fn new_id() -> String {
-    uuid::Uuid::new_v4().to_string()
+/// The session whose nodes find the lakes to convert ranges of.
+fn with_extension(state: SessionState, converters: Arc<Converters>) -> SessionState {
+    let config = state.config().clone().with_extension(converters);
+    SessionStateBuilder::new_from_existing(state)
+        .with_config(config)
+        .build()
 }
 
-/// Milliseconds since 1970.
-fn now() -> u64 {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH);
-    now.map_or(0, |now| now.as_millis() as u64)
+fn new_id() -> String {
+    uuid::Uuid::new_v4().to_string()
 }

@@ -2,10 +2,11 @@
 
 use super::connect_file::ConnectFile;
 use super::connections::connect;
-use super::control::unreachable;
+use super::control::{self, unreachable};
 use super::failure;
 use super::service::LOST;
 use super::session::MESSAGE_MAX;
+use super::stage_exec::Figures;
 use super::tls;
 use crate::engine::parts::{external, text_of};
 use crate::error::Error;
@@ -20,7 +21,7 @@ use datafusion::common::{DataFusionError, Result, exec_datafusion_err};
 use datafusion::execution::SendableRecordBatchStream;
 use futures::stream::{BoxStream, Stream, StreamExt, TryStreamExt};
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tonic::{Code, Request, Status, Streaming};
@@ -37,6 +38,8 @@ pub(crate) struct Job {
     pub(crate) keys: Arc<ConnectFile>,
     pub(crate) plan: Vec<u8>,
     pub(crate) settings: Vec<KeyValuePair>,
+    /// Where what its stages have done is noted, once all its rows are there.
+    pub(crate) figures: Figures,
 }
 
 /// Why a job gave no rows.
@@ -85,6 +88,14 @@ impl Job {
         Ok(futures::stream::iter(first).chain(rest).boxed())
     }
 
+    /// Notes what the stages of the job have done. It is for EXPLAIN ANALYZE alone, so a failure costs no rows.
+    async fn note_figures(&self, id: &str) {
+        match control::figures(&self.keys, id).await {
+            Ok(figures) => *self.figures.lock().unwrap_or_else(PoisonError::into_inner) = figures,
+            Err(why) => log::warn!("{why}"),
+        }
+    }
+
     async fn run(&self) -> Result<Rows, Failed> {
         let failed = |status: Status| match status.code() {
             Code::InvalidArgument | Code::FailedPrecondition => {
@@ -104,15 +115,18 @@ impl Job {
         };
         let statuses = scheduler.execute_query_push(Request::new(query)).await;
         let mut statuses = statuses.map_err(failed)?.into_inner();
-        let locations = finished(&mut statuses).await?;
+        let (id, locations) = finished(&mut statuses).await?;
         let endpoint = BallistaConfigGrpcEndpoint::new(tls::override_endpoint(&self.keys));
         let endpoint = Arc::new(endpoint);
         let rows = futures::stream::iter(locations)
             .map(move |location| Ok(fetch(location, endpoint.clone())))
             // The next is asked for while one is read.
             .try_buffered(2)
-            .try_flatten()
-            .boxed();
+            .try_flatten();
+        // After the last row, and before the scheduler forgets the job.
+        let job = self.clone();
+        let noted = futures::stream::once(async move { job.note_figures(&id).await });
+        let rows = rows.chain(noted.filter_map(async |()| None)).boxed();
         Ok(Rows {
             rows,
             _job: statuses,
@@ -134,10 +148,10 @@ impl Stream for Rows {
     }
 }
 
-/// Where the rows are, once all stages have run.
+/// The id of the job, and where the rows are, once all stages have run.
 async fn finished(
     statuses: &mut Streaming<GetJobStatusResult>,
-) -> Result<Vec<PartitionLocation>, Failed> {
+) -> Result<(String, Vec<PartitionLocation>), Failed> {
     let gone = |why: &str| Failed::Cluster(format!("the statement was not finished: {why}"));
     loop {
         let status = statuses.message().await;
@@ -148,8 +162,13 @@ async fn finished(
         let Some(status) = status else {
             return Err(gone("the scheduler is gone"));
         };
-        match status.status.and_then(|status| status.status) {
-            Some(job_status::Status::Successful(job)) => return Ok(job.partition_location),
+        let Some(status) = status.status else {
+            continue;
+        };
+        match status.status {
+            Some(job_status::Status::Successful(job)) => {
+                return Ok((status.job_id, job.partition_location));
+            }
             Some(job_status::Status::Failed(job)) => {
                 return Err(match failure::of_job(&job.error) {
                     Ok(error) => Failed::Statement(error),

@@ -17,37 +17,51 @@
 //! |---|---|
 //! | `connect_file` | the address and keys of a cluster, in a file that only its owner may read |
 //! | `tls` | mutual TLS of all ports, and the version that both sides must have |
-//! | `carriable`, `opaque` | a plan as Ballista runs it right, or why it does not |
+//! | `distributable`, `opaque` | a plan as Ballista runs it right, or why it does not |
 //! | `codec`, `parts`, `part_exec` | our nodes in a plan that is sent, and a plan as bytes |
 //! | `allowed` | the nodes and data files that a plan may have |
 //! | `session` | the session of scheduler and executors |
 //! | `connections` | from executor to executor |
 //! | `control` | what executors tell the scheduler of themselves, and what it answers |
+//! | `owners` | which executor owns which OST |
+//! | `jobs`, `stage_figures` | what the scheduler notes of the jobs that run |
+//! | `by_ost` | which tasks an executor gets |
 //! | `service` | the scheduler's port |
 //! | [`scheduler`] | the process that cuts plans into stages and hands out tasks |
 //! | `stage` | a stage as an executor runs it |
 //! | [`executor`] | the process that runs stages |
 //! | `failure` | a query's error on its way to the client |
 //! | `job` | a plan sent, and its rows |
+//! | `stage_exec` | a stage as EXPLAIN shows it |
 //! | [`client`] | the runner of a session |
+//! | [`ingest`], `convert_exec` | ranges of an ingest on a cluster |
 
 mod allowed;
-mod carriable;
+mod by_ost;
 pub mod client;
 mod codec;
 mod connect_file;
 mod connections;
 mod control;
+mod convert_exec;
+mod distributable;
 pub mod executor;
 mod failure;
+pub mod ingest;
 mod job;
+mod jobs;
 mod opaque;
+mod owners;
 mod part_exec;
 mod parts;
 pub mod scheduler;
 mod service;
 mod session;
 mod stage;
+mod stage_exec;
+mod stage_figures;
+#[cfg(test)]
+mod tests;
 mod tls;
 
 pub use connect_file::ConnectFile;

@@ -1,7 +1,9 @@
 //! A plan as the client sends it: in parts, none of which is nested deeper than a reader of protocol buffers allows (100 messages, which some 45 nodes reach).
 
 use super::codec::Codec;
+use super::jobs::{FileOsts, scan};
 use super::part_exec::PartExec;
+use crate::engine::parts::FileOst;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::common::{Result, exec_datafusion_err, exec_err};
 use datafusion::execution::TaskContext;
@@ -21,24 +23,42 @@ const DEPTH: usize = 12;
 struct Parts {
     #[prost(bytes = "vec", repeated, tag = "1")]
     parts: Vec<Vec<u8>>,
+    /// The data files of the plan that lie on an OST of which the lake knows.
+    #[prost(message, repeated, tag = "2")]
+    files: Vec<PlacedFile>,
 }
 
-/// A plan as bytes.
+#[derive(Clone, PartialEq, Message)]
+struct PlacedFile {
+    #[prost(string, tag = "1")]
+    path: String,
+    #[prost(int64, tag = "2")]
+    ost: i64,
+}
+
+/// A plan as bytes, with the OSTs of its data files.
 ///
 /// # Errors
 /// If a node or an expression of it cannot be sent.
 pub(crate) fn encode(plan: &Arc<dyn ExecutionPlan>) -> Result<Vec<u8>> {
-    let mut parts = Parts::default();
+    let files = file_osts(plan).into_iter();
+    let mut parts = Parts {
+        parts: vec![],
+        files: files.map(|(path, ost)| PlacedFile { path, ost }).collect(),
+    };
     let root = cut(plan, 0, &mut parts)?;
     parts.parts.push(encode_part(root)?);
     Ok(parts.encode_to_vec())
 }
 
-/// The plan that [`encode`] made into bytes.
+/// The plan that [`encode`] made into bytes, and the OSTs of its data files.
 ///
 /// # Errors
 /// If these are no plan, or one that is nested too deeply.
-pub(crate) fn decode(bytes: &[u8], context: &TaskContext) -> Result<Arc<dyn ExecutionPlan>> {
+pub(crate) fn decode(
+    bytes: &[u8],
+    context: &TaskContext,
+) -> Result<(Arc<dyn ExecutionPlan>, FileOsts)> {
     let parts = Parts::decode(bytes).map_err(|e| exec_datafusion_err!("a plan: {e}"))?;
     let mut decoded = vec![];
     for part in &parts.parts {
@@ -46,10 +66,25 @@ pub(crate) fn decode(bytes: &[u8], context: &TaskContext) -> Result<Arc<dyn Exec
         let plan = part.try_into_physical_plan(context, &Codec::with_parts(decoded.clone()))?;
         decoded.push(plan);
     }
+    let files = parts.files.into_iter().map(|file| (file.path, file.ost));
     match decoded.pop() {
-        Some(root) => Ok(root),
+        Some(root) => Ok((root, files.collect())),
         None => exec_err!("a plan has no node"),
     }
+}
+
+/// The OSTs of the data files of a plan, which its scans know of.
+pub(crate) fn file_osts(plan: &Arc<dyn ExecutionPlan>) -> FileOsts {
+    let groups = scan(plan).into_iter().flat_map(|scan| &scan.file_groups);
+    let placed = groups.flat_map(|group| group.files()).filter_map(|file| {
+        let FileOst(ost) = file.extension()?;
+        Some((file.path().to_string(), *ost))
+    });
+    let mut osts: FileOsts = placed.collect();
+    for input in plan.children() {
+        osts.extend(file_osts(input));
+    }
+    osts
 }
 
 /// Sends these nodes in one piece to where they come from, as a task of them is sent to an executor.

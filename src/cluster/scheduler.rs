@@ -2,9 +2,11 @@
 //!
 //! It reads no data file and holds no rows. What it knows of jobs is in its memory: if it ends, clients ask the next one again.
 
+use super::by_ost::ByOst;
 use super::codec::Codec;
 use super::connect_file::ConnectFile;
 use super::control::{Control, Members};
+use super::jobs::Jobs;
 use super::service::{Ballista, Service};
 use super::session::{self, MESSAGE_MAX};
 use super::tls;
@@ -43,11 +45,13 @@ pub async fn serve(
     let (stop, stopped) = watch::channel(false);
     let members = Arc::new(Members::default());
     let queries = Arc::new(AtomicUsize::new(0));
-    let service = service(&keys, &work, &members, &queries, stopped.clone()).await?;
+    let jobs = Arc::new(Jobs::default());
+    let service = service(&keys, &work, &members, &queries, &jobs, stopped.clone()).await?;
     let control = Control {
         keys: keys.clone(),
         members: members.clone(),
         queries: Arc::new(move || queries.load(Ordering::Relaxed)),
+        jobs,
         stop,
     };
     let watched = service.clone();
@@ -99,6 +103,7 @@ async fn service(
     work: &Arc<Notify>,
     members: &Arc<Members>,
     queries: &Arc<AtomicUsize>,
+    jobs: &Arc<Jobs>,
     stop: watch::Receiver<bool>,
 ) -> Result<Service> {
     let failed = |e: &dyn std::fmt::Display| Error::Invalid(format!("scheduler: {e}"));
@@ -113,7 +118,7 @@ async fn service(
     let (told, has_work) = (work.clone(), work.clone());
     let mut settings = SchedulerConfig {
         scheduling_policy: TaskSchedulingPolicy::PullStaged,
-        task_distribution: TaskDistributionPolicy::Bias,
+        task_distribution: TaskDistributionPolicy::Custom(Arc::new(ByOst::new(jobs.clone()))),
         executor_timeout_seconds: EXECUTOR_TIMEOUT,
         expire_dead_executor_interval_seconds: 1,
         no_executors_grace_period_seconds: 30,
@@ -142,7 +147,7 @@ async fn service(
         members: members.clone(),
         queries: queries.clone(),
         work: has_work,
-        jobs: Arc::default(),
+        jobs: jobs.clone(),
         stop,
     })
 }

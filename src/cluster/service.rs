@@ -9,7 +9,9 @@
 
 use super::allowed;
 use super::control::{ExecutorStatus, Members};
+use super::jobs::{JobOsts, Jobs};
 use super::parts::decode;
+use super::stage_figures::{TaskFigures, now};
 use ballista_core::JobId;
 use ballista_core::extension::SessionConfigHelperExt;
 use ballista_core::serde::protobuf::execute_query_params::Query;
@@ -20,7 +22,8 @@ use ballista_core::serde::protobuf::{
     ExecutorStoppedParams, ExecutorStoppedResult, GetJobMetricsParams, GetJobMetricsResult,
     GetJobStatusParams, GetJobStatusResult, HeartBeatParams, HeartBeatResult, PollWorkParams,
     PollWorkResult, RegisterExecutorParams, RegisterExecutorResult, RemoveSessionParams,
-    RemoveSessionResult, UpdateTaskStatusParams, UpdateTaskStatusResult, job_status,
+    RemoveSessionResult, TaskStatus, UpdateTaskStatusParams, UpdateTaskStatusResult, job_status,
+    task_status,
 };
 use ballista_scheduler::SessionBuilder;
 use ballista_scheduler::scheduler_server::SchedulerServer;
@@ -28,9 +31,8 @@ use datafusion::prelude::{SessionConfig, SessionContext};
 use datafusion_proto::protobuf::{LogicalPlanNode, PhysicalPlanNode};
 use futures::StreamExt;
 use futures::stream::BoxStream;
-use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::{Notify, mpsc, watch};
 use tonic::{Request, Response, Status};
@@ -62,17 +64,8 @@ pub(crate) struct Service {
     pub(crate) queries: Arc<AtomicUsize>,
     /// Told when there are tasks.
     pub(crate) work: Arc<Notify>,
-    pub(crate) jobs: Arc<Mutex<HashMap<String, Running>>>,
+    pub(crate) jobs: Arc<Jobs>,
     pub(crate) stop: watch::Receiver<bool>,
-}
-
-/// A job that runs.
-#[derive(Debug, Default)]
-pub(crate) struct Running {
-    /// Those that were given a task of it.
-    executors: HashSet<String>,
-    /// Told when one of them is lost.
-    lost: Arc<Notify>,
 }
 
 impl Service {
@@ -86,7 +79,7 @@ impl Service {
     /// Ends the jobs that an executor had tasks of, and has Ballista forget it.
     async fn lost(&self, id: &str, reason: &str) {
         self.members.left(id);
-        for job in self.running().values() {
+        for job in self.jobs.lock().values() {
             if job.executors.contains(id) {
                 job.lost.notify_one();
             }
@@ -97,10 +90,6 @@ impl Service {
         };
         let _ = SchedulerGrpc::executor_stopped(&self.ballista, Request::new(stopped)).await;
         self.work.notify_waiters();
-    }
-
-    fn running(&self) -> MutexGuard<'_, HashMap<String, Running>> {
-        self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A plan as it was sent, in a session with the client's options.
@@ -115,9 +104,31 @@ impl Service {
             |e: datafusion::common::DataFusionError| Status::invalid_argument(e.strip_backtrace());
         let state = (self.session)(config).map_err(refused)?;
         let context = Arc::new(SessionContext::new_with_state(state));
-        let plan = decode(&bytes, &context.task_ctx()).map_err(refused)?;
+        let (plan, files) = decode(&bytes, &context.task_ctx()).map_err(refused)?;
         allowed::check(&plan).map_err(refused)?;
+        let osts = JobOsts::new(&plan, files, &self.members.present());
+        self.jobs.submit(&context.session_id(), osts);
         Ok(Planned { context, plan })
+    }
+}
+
+impl Service {
+    /// Adds what a task has read and written to its stage; Ballista does not know these figures.
+    fn count(&self, task: &mut TaskStatus) {
+        let metrics = std::mem::take(&mut task.metrics);
+        if !matches!(task.status, Some(task_status::Status::Successful(_))) {
+            return;
+        }
+        let mut jobs = self.jobs.lock();
+        let Some(job) = jobs.get_mut(&task.job_id) else {
+            return;
+        };
+        let stage = task.stage_id as usize;
+        let by_owner = job.by_owners.contains(&(stage, task.task_id as usize));
+        let took = task.end_exec_time.saturating_sub(task.start_exec_time);
+        let figures = TaskFigures::from_metrics(&metrics);
+        let of_stage = job.stages.entry(stage).or_default();
+        of_stage.add(figures, by_owner, took, now());
     }
 }
 
@@ -136,20 +147,22 @@ struct JobLife {
 impl Drop for JobLife {
     fn drop(&mut self) {
         self.service.queries.fetch_sub(1, Ordering::Relaxed);
-        self.service.running().remove(self.job.as_str());
+        self.service.jobs.forget(self.job.as_str());
         let (ballista, job) = (self.service.ballista.clone(), self.job.clone());
-        let work = self.service.work.clone();
+        let (work, jobs) = (self.service.work.clone(), self.service.jobs.clone());
         let is_done = self.is_done.load(Ordering::Relaxed);
         tokio::spawn(async move {
             if !is_done && let Err(e) = ballista.cancel_job(job.clone()).await {
                 log::warn!("cannot cancel {job}: {e}");
             }
+            // A task of it may have been handed out meanwhile.
+            jobs.forget(job.as_str());
             let clean = CleanJobDataParams {
                 job_id: job.into_inner(),
                 remove_stage_ids: vec![],
             };
             let _ = SchedulerGrpc::clean_job_data(&ballista, Request::new(clean)).await;
-            // Executors that wait for tasks hear at once what they may remove.
+            // Executors that wait for tasks hear at once what they may remove, or that the cluster ends.
             work.notify_waiters();
         });
     }
@@ -178,23 +191,29 @@ impl SchedulerGrpc for Service {
         let planned = tokio::task::spawn_blocking(move || service.decode(query)).await;
         let planned = planned.map_err(|e| Status::internal(e.to_string()))??;
         let (subscriber, statuses) = mpsc::channel(16);
+        let session = planned.context.session_id();
         let submitted = self
             .ballista
             .submit_physical_plan("query", planned.context, planned.plan, Some(subscriber))
             .await;
-        let job = submitted.map_err(|e| Status::internal(e.to_string()))?;
+        let job = submitted.map_err(|e| {
+            self.jobs.forget_session(&session);
+            Status::internal(e.to_string())
+        })?;
         self.queries.fetch_add(1, Ordering::Relaxed);
         // A task may have been handed out already.
-        let mut running = self.running();
-        let lost = running.entry(job.to_string()).or_default().lost.clone();
-        drop(running);
+        let lost = {
+            let mut jobs = self.jobs.lock();
+            let job = self.jobs.noted(&mut jobs, job.as_str(), &session);
+            job.lost.clone()
+        };
         let is_done = Arc::new(AtomicBool::new(false));
         let life = JobLife {
             service: self.clone(),
             job,
             is_done: is_done.clone(),
         };
-        let statuses = tokio_stream(statuses).map(move |status| {
+        let statuses = received(statuses).map(move |status| {
             use job_status::Status::{Failed, Successful};
             if matches!(status.status, Some(Failed(_) | Successful(_))) {
                 is_done.store(true, Ordering::Relaxed);
@@ -242,15 +261,11 @@ impl SchedulerGrpc for Service {
                 .await?
                 .into_inner();
             params.task_status.clear();
-            for task in &answer.tasks {
-                let mut running = self.running();
-                let job = running.entry(task.job_id.clone()).or_default();
-                job.executors.insert(id.clone());
-            }
             if !answer.tasks.is_empty() || !answer.jobs_to_clean.is_empty() {
                 return Ok(Response::new(answer));
             }
-            if *stop.borrow() {
+            // Statements that run are finished, for which each executor's shuffle files may be needed.
+            if *stop.borrow() && self.queries.load(Ordering::Relaxed) == 0 {
                 self.members.left(&id);
                 return Err(Status::aborted(STOPPED));
             }
@@ -269,6 +284,9 @@ impl SchedulerGrpc for Service {
         &self,
         request: Request<UpdateTaskStatusParams>,
     ) -> Answer<UpdateTaskStatusResult> {
+        let (metadata, extensions, mut params) = request.into_parts();
+        params.task_status.iter_mut().for_each(|of| self.count(of));
+        let request = Request::from_parts(metadata, extensions, params);
         let answer = SchedulerGrpc::update_task_status(&self.ballista, request).await;
         // A task that failed is to be handed out again.
         self.work.notify_waiters();
@@ -333,6 +351,6 @@ impl SchedulerGrpc for Service {
     }
 }
 
-fn tokio_stream<T: Send + 'static>(mut from: mpsc::Receiver<T>) -> BoxStream<'static, T> {
+fn received<T: Send + 'static>(mut from: mpsc::Receiver<T>) -> BoxStream<'static, T> {
     futures::stream::poll_fn(move |context| from.poll_recv(context)).boxed()
 }

@@ -11,7 +11,7 @@ use datafusion::execution::session_state::SessionState;
 use datafusion::prelude::SessionConfig;
 use std::sync::Arc;
 
-/// Ballista undoes a broadcast of a side that is not known to have fewer bytes than this. What is broadcast, the client has decided ([`carriable`](super::carriable)).
+/// Ballista undoes a broadcast of a side that is not known to have fewer bytes than this. The client decides what is broadcast ([`distributable`](super::distributable)).
 pub(crate) const BROADCAST_MAX: usize = 1 << 40;
 
 /// The largest message between members: a plan of 1,024 partitions has some MB.

@@ -2,6 +2,7 @@
 
 use super::allowed;
 use super::connections::Connections;
+use super::stage_figures::TaskFigures;
 use crate::engine::for_execution;
 use crate::engine::parts::with_readers;
 use ballista_core::JobId;
@@ -33,7 +34,7 @@ impl StageEngine {
         Self(DefaultExecutionEngine::with_client_pool(connections))
     }
 
-    /// Runs a task, which writes its shuffle files into `work_dir`.
+    /// Runs a task, which writes its shuffle files into `work_dir`: these, and what it has read and written.
     ///
     /// # Errors
     /// If the plan is not allowed, and those of the query.
@@ -43,10 +44,16 @@ impl StageEngine {
         plan: Arc<dyn ExecutionPlan>,
         work_dir: &str,
         context: Arc<TaskContext>,
-    ) -> Result<Vec<ShuffleWritePartition>> {
+    ) -> Result<(Vec<ShuffleWritePartition>, TaskFigures)> {
         let task = part.task;
         let stage = self.stage(part, plan, work_dir, &context)?;
-        stage.execute_query_stage(task, context).await
+        let written = stage.execute_query_stage(task, context).await?;
+        let mut figures = TaskFigures::of_scans(&stage.collect_plan_metrics());
+        for partition in &written {
+            figures.rows += partition.num_rows;
+            figures.bytes += partition.num_bytes;
+        }
+        Ok((written, figures))
     }
 
     fn stage(

@@ -78,7 +78,7 @@ pub(crate) mod parts {
     pub(crate) use super::planning::copartitioned_join::{DeclarePartitioningExec, Statement};
     pub(crate) use super::planning::drop_join_ordering::DropOrderingExec;
     pub(crate) use super::planning::single_partition::SinglePartitionExec;
-    pub(crate) use super::scan::lake_table::with_readers;
+    pub(crate) use super::scan::lake_table::{FileOst, with_readers};
     pub(crate) use super::scan::local_store::LocalFiles;
     pub(crate) use super::session::names::NO_LAKE;
     pub(crate) use super::session::state::{for_cluster, runtime, session_state};

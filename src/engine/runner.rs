@@ -2,19 +2,23 @@
 //!
 //! Every statement is planned in this process, for this process. If its scans read more than a [`Runner`] wants to be asked for, it is planned once more, for the
 //! runner: a partition for each range of job ids, and without the rules of [`exec`](super::exec), which executors apply to what they run. What the runner cannot
-//! carry runs here.
+//! distribute runs here.
 
 use super::session::state;
 use crate::error::Result;
 use async_trait::async_trait;
 use datafusion::common::DataFusionError;
+use datafusion::common::format::ExplainFormat;
 use datafusion::datasource::physical_plan::FileScanConfig;
 use datafusion::datasource::sink::DataSinkExec;
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::execution::session_state::SessionState;
-use datafusion::logical_expr::LogicalPlan;
+use datafusion::logical_expr::{Explain, LogicalPlan, PlanType, StringifiedPlan};
 use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::analyze::AnalyzeExec;
+use datafusion::physical_plan::displayable;
 use datafusion::physical_plan::execution_plan::replace_children_if_necessary;
+use datafusion::physical_plan::explain::ExplainExec;
 use datafusion::prelude::SessionConfig;
 use std::any::Any;
 use std::fmt::Debug;
@@ -38,8 +42,8 @@ pub trait Runner: Debug + Send + Sync {
     /// A node that gives the rows of `plan`, in their order, as others make them.
     ///
     /// # Errors
-    /// Why the plan cannot be carried to another process.
-    fn carry(
+    /// Why the plan cannot run in other processes.
+    fn distribute(
         &self,
         plan: Arc<dyn ExecutionPlan>,
         state: &SessionState,
@@ -57,6 +61,8 @@ pub enum Place {
 
 /// `here`, the plan of a statement for this process, or in its place one whose rows the session's runner gives.
 ///
+/// EXPLAIN shows the plan that would run, and for one that stays in this process why.
+///
 /// # Errors
 /// Those of the runner.
 pub(super) async fn placed(
@@ -68,6 +74,43 @@ pub(super) async fn placed(
     let Some(runner) = runner else {
         return Ok((here, Place::InProcess(None)));
     };
+    let Some((shown, explain)) = here.downcast_ref::<ExplainExec>().zip(explained(plan)) else {
+        return chosen(runner, state, plan, here).await;
+    };
+    let inner = state.create_physical_plan(&explain.plan).await?;
+    let (inner, place) = chosen(runner, state, &explain.plan, inner).await?;
+    let displayed = displayable(inner.as_ref());
+    let text = match explain.explain_format {
+        ExplainFormat::Tree => displayed.tree_render().to_string(),
+        _ => displayed.indent(explain.verbose).to_string(),
+    };
+    let plans = shown.stringified_plans().iter().map(|of| {
+        let is_final = of.plan_type == PlanType::FinalPhysicalPlan;
+        let text = match (&place, is_final) {
+            (_, false) => return of.clone(),
+            (Place::InProcess(Some(why)), _) => format!("in process: {why}\n{}", of.plan),
+            _ => text.clone(),
+        };
+        StringifiedPlan::new(of.plan_type.clone(), text)
+    });
+    let shown = ExplainExec::new(shown.schema(), plans.collect(), shown.verbose());
+    Ok((Arc::new(shown), Place::InProcess(None)))
+}
+
+/// The statement that EXPLAIN shows the plan of.
+fn explained(plan: &LogicalPlan) -> Option<&Explain> {
+    match plan {
+        LogicalPlan::Explain(explain) => Some(explain),
+        _ => None,
+    }
+}
+
+async fn chosen(
+    runner: &Arc<dyn Runner>,
+    state: &SessionState,
+    plan: &LogicalPlan,
+    here: Arc<dyn ExecutionPlan>,
+) -> std::result::Result<(Arc<dyn ExecutionPlan>, Place), DataFusionError> {
     let stay = |why: String| Ok((here.clone(), Place::InProcess(Some(why))));
     let Some(bytes) = scanned_bytes(&here) else {
         return stay("it reads no data file of a lake".into());
@@ -84,16 +127,16 @@ pub(super) async fn placed(
         Ok(elsewhere) => elsewhere,
         Err(error) => return stay(format!("no plan for the cluster: {error}")),
     };
-    // What is written, this process writes.
-    let sink = elsewhere.downcast_ref::<DataSinkExec>().is_some();
-    let carried = match elsewhere.children()[..] {
-        [input] if sink => runner.carry(input.clone(), &state).and_then(|input| {
-            let sink = replace_children_if_necessary(elsewhere.clone(), vec![input]);
-            sink.map_err(|error| error.to_string())
+    // This process writes what is written, and shows what is measured.
+    let stays = elsewhere.is::<DataSinkExec>() || elsewhere.is::<AnalyzeExec>();
+    let distributed = match elsewhere.children()[..] {
+        [input] if stays => runner.distribute(input.clone(), &state).and_then(|input| {
+            let root = replace_children_if_necessary(elsewhere.clone(), vec![input]);
+            root.map_err(|error| error.to_string())
         }),
-        _ => runner.carry(elsewhere, &state),
+        _ => runner.distribute(elsewhere, &state),
     };
-    match carried {
+    match distributed {
         Ok(plan) => Ok((plan, Place::Elsewhere)),
         Err(why) => stay(why),
     }

@@ -40,6 +40,7 @@ pub use file::ost_set::OstSet;
 pub use file::placement::Placement;
 pub use ingest::options::{IngestOptions, InputPath, Progress, Silent};
 pub use ingest::pipeline::IngestReport;
+pub use ingest::remote::{RangeConverter, RangeRunner};
 pub use maintenance::check::{CheckReport, Finding};
 pub use maintenance::compact::{CompactOptions, CompactReport, Shape};
 pub use maintenance::copy::{CopyOptions, CopyReport};
@@ -62,7 +63,7 @@ pub use version::store::{Directory, Entry, Store};
 pub use version::user_function::{UserFunction, UserParameter};
 
 use crate::error::{Error, Result};
-use crate::text::quoted;
+use crate::text::{quoted, ranges};
 use arrow::record_batch::RecordBatch;
 use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
@@ -349,19 +350,6 @@ impl Lake {
 /// Whether a path is refused for a new lake: those of an object store, through which queries read, have no control characters.
 fn has_control(path: &Path) -> bool {
     path.to_string_lossy().contains(char::is_control)
-}
-
-/// Numbers in ascending order as text: `1 to 3, 5`.
-fn ranges(numbers: &[u64]) -> String {
-    let parts: Vec<String> = numbers
-        .chunk_by(|a, b| a + 1 == *b)
-        .filter_map(|part| match part {
-            [] => None,
-            [one] => Some(one.to_string()),
-            [first, .., last] => Some(format!("{first} to {last}")),
-        })
-        .collect();
-    parts.join(", ")
 }
 
 /// Refuses a directory for a new lake that holds one, or anything else.

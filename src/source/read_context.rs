@@ -1,6 +1,7 @@
 //! What readers need beside an input: what a log does not say and the site knows, limits of memory, and what all readers note together.
 
 use regex::Regex;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -43,7 +44,7 @@ pub struct Hints {
 }
 
 /// A time from `from` on and before `to`, microseconds since 1970, UTC; without end where one is None.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Period {
     /// Begin.
     pub from: Option<i64>,

@@ -1,12 +1,13 @@
 //! A cluster of processes: its answers, who may use it, what it refuses, and executors that are killed.
 
-use crate::cluster_processes::Cluster;
+use crate::cluster_processes::{Cluster, wait};
 use iolode::cluster::client::ClusterRunner;
 use iolode::cluster::{ConnectFile, status};
 use iolode::engine::{Engine, EngineOptions, Place, runtime};
 use iolode::lake::{CreateOptions, IngestOptions, Lake, Silent};
 use iolode::synth::{self, Month};
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -18,6 +19,14 @@ crate::tests! {
         a_cluster_is_closed_to_who_has_not_its_connect_file,
         what_is_wrong_with_a_cluster_is_said_in_one_line,
         a_stopped_cluster_ends_its_processes,
+        a_stopped_cluster_finishes_its_statements,
+        an_ingest_on_a_cluster_makes_the_lake_that_one_process_makes,
+        a_statement_waits_for_a_late_executor_and_a_scheduler_may_be_restarted,
+        a_statement_that_is_interrupted_ends_on_the_cluster_too,
+        a_work_directory_that_takes_no_file_fails_the_statement_alone,
+    }
+    [Strace] => {
+        executors_read_the_files_of_their_own_osts,
     }
 }
 
@@ -276,6 +285,27 @@ fn what_is_wrong_with_a_cluster_is_said_in_one_line() {
     assert!(text(&logs.stderr).contains("cannot be used with"));
 }
 
+/// Seconds of work.
+const LONG: &str = "SELECT count(*) AS n FROM darshan_file a JOIN darshan_file b ON a.bytes_read + b.record_id > a.record_id + b.bytes_read";
+
+fn a_stopped_cluster_finishes_its_statements() {
+    let directory = tempfile::tempdir().unwrap();
+    let lake = month(directory.path());
+    let root = lake.root().unwrap();
+    let mut cluster = Cluster::start(&[root], 2, 1);
+    let (lake, file) = (root.to_str().unwrap(), cluster.file());
+    let file = file.to_str().unwrap();
+    let [here, there] = std::thread::scope(|scope| {
+        let asked = scope.spawn(|| both(lake, file, LONG));
+        cluster.queries(1);
+        let stopped = iolode(&["cluster", "stop", "--connect-file", file]);
+        assert!(stopped.status.success(), "{}", text(&stopped.stderr));
+        asked.join().unwrap()
+    });
+    assert_eq!(here, there);
+    cluster.ended();
+}
+
 fn a_stopped_cluster_ends_its_processes() {
     let directory = tempfile::tempdir().unwrap();
     let lake = month(directory.path());
@@ -291,4 +321,300 @@ fn a_stopped_cluster_ends_its_processes() {
     let stopped = iolode(&["cluster", "stop", "--connect-file", file.to_str().unwrap()]);
     assert!(stopped.status.success(), "{}", text(&stopped.stderr));
     cluster.ended();
+}
+
+/// A lake whose ranges lie in four directories, and those.
+fn placed(directory: &Path) -> (Lake, Vec<PathBuf>) {
+    let (logs, root) = (directory.join("logs"), directory.join("lake"));
+    synth::write(&Month::complete(150, 7), &logs, &|_| ()).unwrap();
+    let disks: Vec<PathBuf> = (0..4).map(|n| directory.join(format!("disk{n}"))).collect();
+    let list: Vec<String> = disks.iter().map(|disk| format!("{disk:?}")).collect();
+    let create = CreateOptions {
+        range_bytes: 1 << 20,
+        settings: format!(
+            "place = {{ kind = \"dirs\", dirs = [{}] }}\n",
+            list.join(", ")
+        ),
+    };
+    let lake = Lake::create(&root, &create).unwrap();
+    let options = IngestOptions {
+        paths: vec![logs.into()],
+        ..IngestOptions::default()
+    };
+    lake.ingest(&options, &Silent).unwrap();
+    (lake, disks)
+}
+
+/// The numbers of a list such as `0 to 2, 5`.
+fn numbers(list: &str) -> Vec<usize> {
+    let number = |text: &str| text.trim().parse::<usize>().unwrap();
+    let parts = list.split(',').map(|part| match part.split_once(" to ") {
+        Some((first, last)) => (number(first)..=number(last)).collect(),
+        None => vec![number(part)],
+    });
+    parts.flatten().collect()
+}
+
+fn executors_read_the_files_of_their_own_osts() {
+    let directory = tempfile::tempdir().unwrap();
+    let (lake, disks) = placed(directory.path());
+    let root = lake.root().unwrap();
+    let mut cluster = Cluster::start(&[root], 0, 1);
+    let traces: Vec<PathBuf> = (0..2)
+        .map(|n| directory.path().join(format!("trace{n}")))
+        .collect();
+    for trace in &traces {
+        cluster.add_traced(&[root], trace);
+    }
+    cluster.present(2);
+    let file = cluster.file();
+    let sql = "EXPLAIN ANALYZE SELECT path, sum(bytes_read) FROM darshan_file GROUP BY path";
+    let shown = iolode(&[
+        "sql",
+        "--lake",
+        root.to_str().unwrap(),
+        "--format",
+        "json",
+        "--cluster",
+        file.to_str().unwrap(),
+        "--cluster-above",
+        "0",
+        "-c",
+        sql,
+    ]);
+    let shown = text(&shown.stdout);
+    let stage = shown
+        .split("StageExec: ")
+        .find(|stage| stage.contains("owners=["));
+    let stage = stage.unwrap_or_else(|| panic!("{shown}"));
+    assert!(stage.contains("percent_read_by_owners=100"), "{stage}");
+    let (_, owners) = stage.split_once("owners=[").unwrap();
+    let (owners, _) = owners.split_once(']').unwrap();
+    // strace has written all of its file when the executor has ended.
+    let stopped = iolode(&["cluster", "stop", "--connect-file", file.to_str().unwrap()]);
+    assert!(stopped.status.success(), "{}", text(&stopped.stderr));
+    cluster.ended();
+    let mut said: Vec<BTreeSet<usize>> = owners
+        .split("; ")
+        .map(|owner| {
+            let partitions = owner.rsplit_once(": ").unwrap().1;
+            numbers(partitions).into_iter().collect()
+        })
+        .collect();
+    said.sort();
+    // What each opened, by the numbers of the ranges, which are those of the partitions.
+    let opened = |trace: &PathBuf| -> BTreeSet<usize> {
+        let trace = std::fs::read_to_string(trace).unwrap();
+        let table = trace.split("/darshan_file/").skip(1);
+        table
+            .filter_map(|rest| rest.get(..6)?.parse().ok())
+            .collect()
+    };
+    let seen = wait(|| {
+        let mut seen: Vec<BTreeSet<usize>> = traces.iter().map(opened).collect();
+        seen.sort();
+        let all = seen.iter().map(BTreeSet::len).sum::<usize>();
+        (all >= said.iter().map(BTreeSet::len).sum()).then_some(seen)
+    });
+    assert_eq!(seen, said);
+    // Of two executors each has two directories, whole.
+    let of = |directory: &Path| -> BTreeSet<usize> {
+        let files = walkdir::WalkDir::new(directory).into_iter().flatten();
+        let files = files.filter(|file| file.path().to_string_lossy().contains("/darshan_file/"));
+        files
+            .map(|file| file.file_name().to_str().unwrap()[..6].parse().unwrap())
+            .collect()
+    };
+    for disk in &disks {
+        let ranges = of(disk);
+        assert!(!ranges.is_empty());
+        assert!(
+            seen.iter().any(|opened| ranges.is_subset(opened)),
+            "{disk:?}"
+        );
+    }
+}
+
+/// All rows of the tables of a lake, as text.
+fn everything(root: &str) -> Vec<String> {
+    let tables = "SELECT table_name FROM information_schema.tables WHERE table_type = 'BASE TABLE' AND table_name NOT LIKE 'lake_%' ORDER BY 1";
+    let rows = |sql: &str| {
+        let output = iolode(&["sql", "--lake", root, "--format", "csv", "-c", sql]);
+        assert!(output.status.success(), "{sql}: {}", text(&output.stderr));
+        text(&output.stdout)
+    };
+    let tables = rows(tables);
+    let tables = tables.lines().skip(1);
+    tables
+        .map(|table| {
+            format!(
+                "{table}: {}",
+                rows(&format!("SELECT * FROM {table} ORDER BY ALL"))
+            )
+        })
+        .collect()
+}
+
+fn an_ingest_on_a_cluster_makes_the_lake_that_one_process_makes() {
+    let directory = tempfile::tempdir().unwrap();
+    let expected = month(directory.path());
+    let logs = directory.path().join("logs");
+    let root = directory.path().join("again");
+    let create = CreateOptions {
+        range_bytes: 1 << 20,
+        settings: std::fs::read_to_string(Month::paths(&logs).site).unwrap(),
+    };
+    Lake::create(&root, &create).unwrap();
+    let mut cluster = Cluster::start(&[&root], 2, 1);
+    let (root, file) = (root.to_str().unwrap(), cluster.file());
+    let ingest = || {
+        let logs = logs.to_str().unwrap();
+        iolode(&[
+            "ingest",
+            "--lake",
+            root,
+            "--cluster",
+            file.to_str().unwrap(),
+            "--darshan",
+            logs,
+            "--slurm",
+            logs,
+            "--lmt",
+            logs,
+        ])
+    };
+    // One that is killed in it costs no log.
+    let ingested = std::thread::scope(|scope| {
+        let ingested = scope.spawn(ingest);
+        cluster.kill(0);
+        ingested.join().unwrap()
+    });
+    // Some logs of the month are damaged, and are said to be.
+    let said = text(&ingested.stderr);
+    assert!(matches!(ingested.status.code(), Some(0 | 1)), "{said}");
+    let (here, there) = (
+        everything(expected.root().unwrap().to_str().unwrap()),
+        everything(root),
+    );
+    assert!(
+        here.iter()
+            .filter(|table| table.lines().count() > 2)
+            .count()
+            > 8
+    );
+    for (here, there) in here.iter().zip(&there) {
+        assert!(
+            here == there,
+            "{} is another",
+            here.split(':').next().unwrap()
+        );
+    }
+    assert_eq!(here.len(), there.len());
+    let checked = iolode(&["lake", "check", root]);
+    assert!(checked.status.success(), "{}", text(&checked.stdout));
+    // There is nothing new.
+    let again = ingest();
+    assert!(
+        text(&again.stderr).contains("nothing new"),
+        "{}",
+        text(&again.stderr)
+    );
+}
+
+fn a_statement_waits_for_a_late_executor_and_a_scheduler_may_be_restarted() {
+    let directory = tempfile::tempdir().unwrap();
+    let lake = month(directory.path());
+    let root = lake.root().unwrap();
+    let mut cluster = Cluster::start(&[root], 0, 1);
+    let (lake, file) = (root.to_str().unwrap(), cluster.file());
+    let file = file.to_str().unwrap();
+    std::thread::scope(|scope| {
+        let asked = scope.spawn(|| both(lake, file, STATEMENTS[0]));
+        cluster.add(&[root], 1, &[]);
+        let [here, there] = asked.join().unwrap();
+        assert_eq!(here, there);
+    });
+    cluster.restart_scheduler();
+    // Its executor finds it again.
+    cluster.present(1);
+    let [here, there] = both(lake, file, STATEMENTS[1]);
+    assert_eq!(here, there);
+}
+
+fn a_statement_that_is_interrupted_ends_on_the_cluster_too() {
+    let directory = tempfile::tempdir().unwrap();
+    let lake = month(directory.path());
+    let root = lake.root().unwrap();
+    let cluster = Cluster::start(&[root], 1, 1);
+    let (lake, file) = (root.to_str().unwrap(), cluster.file());
+    let file = file.to_str().unwrap();
+    // Days of work.
+    let long = "SELECT count(*) FROM darshan_file a JOIN darshan_file b ON a.bytes_read + b.record_id > a.record_id + b.bytes_read JOIN darshan_file c ON a.bytes_read + c.record_id > b.bytes_read + c.bytes_written";
+    let mut command = Command::new(env!("CARGO_BIN_EXE_iolode"));
+    command.args([
+        "sql",
+        "--lake",
+        lake,
+        "--cluster",
+        file,
+        "--cluster-above",
+        "0",
+        "-c",
+        long,
+    ]);
+    let mut asked = command
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    cluster.queries(1);
+    let pid = rustix::process::Pid::from_child(&asked);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    assert_eq!(asked.wait().unwrap().code(), Some(130));
+    cluster.queries(0);
+    // Its only core is free again.
+    let [here, there] = both(lake, file, STATEMENTS[0]);
+    assert_eq!(here, there);
+}
+
+fn a_work_directory_that_takes_no_file_fails_the_statement_alone() {
+    let directory = tempfile::tempdir().unwrap();
+    let lake = month(directory.path());
+    let root = lake.root().unwrap();
+    let mut cluster = Cluster::start(&[root], 1, 1);
+    let (lake, file) = (root.to_str().unwrap(), cluster.file());
+    let file = file.to_str().unwrap();
+    let work: Vec<PathBuf> = std::fs::read_dir(cluster.directory())
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.is_dir())
+        .collect();
+    let [work] = &work[..] else {
+        panic!("{work:?}");
+    };
+    std::fs::remove_dir_all(work).unwrap();
+    // A file in its place takes none.
+    std::fs::write(work, "").unwrap();
+    let failed = iolode(&[
+        "sql",
+        "--lake",
+        lake,
+        "--cluster",
+        file,
+        "--cluster-above",
+        "0",
+        "-c",
+        STATEMENTS[0],
+    ]);
+    let said = text(&failed.stderr);
+    assert_eq!(
+        (failed.status.code(), said.lines().count()),
+        (Some(2), 1),
+        "{said}"
+    );
+    std::fs::remove_file(work).unwrap();
+    std::fs::create_dir(work).unwrap();
+    let [here, there] = both(lake, file, STATEMENTS[0]);
+    assert_eq!(here, there);
+    cluster.present(1);
+    cluster.kill(0);
 }

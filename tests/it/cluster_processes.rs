@@ -1,5 +1,8 @@
 //! A cluster on loopback: scheduler and executors are processes of the program, ended by their pid.
 
+// Each of the two programs of tests uses a part of it.
+#![allow(dead_code)]
+
 use iolode::cluster::{ClusterStatus, ConnectFile, status};
 use iolode::engine::runtime;
 use std::path::{Path, PathBuf};
@@ -36,7 +39,16 @@ impl Cluster {
 
     /// One more executor, which is not waited for.
     pub(crate) fn add(&mut self, lakes: &[&Path], cores: usize, more: &[&str]) -> &mut Child {
-        let mut command = program();
+        self.start_executor(program(), lakes, cores, more)
+    }
+
+    fn start_executor(
+        &mut self,
+        mut command: Command,
+        lakes: &[&Path],
+        cores: usize,
+        more: &[&str],
+    ) -> &mut Child {
         command.args(["cluster", "executor", "--bind", "127.0.0.1:0", "--cores"]);
         command.arg(cores.to_string()).args(more);
         command.arg("--connect-file").arg(self.file());
@@ -48,31 +60,57 @@ impl Cluster {
         self.executors.last_mut().unwrap()
     }
 
+    /// One more executor under strace, which notes the files that it opens.
+    pub(crate) fn add_traced(&mut self, lakes: &[&Path], trace: &Path) {
+        let mut command = Command::new("strace");
+        // strace is the grandchild, so that the child's pid is the executor's.
+        command.args(["-D", "-f", "-qq", "-e", "trace=openat", "-s", "4096", "-o"]);
+        command.arg(trace).arg(env!("CARGO_BIN_EXE_iolode"));
+        command.stdin(Stdio::null()).stdout(Stdio::null());
+        self.start_executor(command, lakes, 1, &[]);
+    }
+
+    /// Ends the scheduler without a word, and starts it again with its connect file.
+    pub(crate) fn restart_scheduler(&mut self) {
+        self.scheduler.kill().unwrap();
+        self.scheduler.wait().unwrap();
+        let mut command = program();
+        command.args(["cluster", "scheduler", "--connect-file"]);
+        self.scheduler = command.arg(self.file()).spawn().unwrap();
+    }
+
     /// The connect file.
     pub(crate) fn file(&self) -> PathBuf {
         self.directory.path().join("cluster.toml")
     }
 
     /// Where the connect file and the work directories of executors are.
-    #[allow(dead_code)]
     pub(crate) fn directory(&self) -> &Path {
         self.directory.path()
     }
 
     /// Kills an executor.
-    #[allow(dead_code)]
     pub(crate) fn kill(&mut self, executor: usize) {
         self.executors[executor].kill().unwrap();
         self.executors[executor].wait().unwrap();
     }
 
     /// Waits until all processes have ended by themselves, and well.
-    #[allow(dead_code)]
     pub(crate) fn ended(&mut self) {
         for child in self.executors.iter_mut().chain([&mut self.scheduler]) {
             let status = wait(|| child.try_wait().unwrap());
             assert!(status.success());
         }
+    }
+
+    /// Waits until so many queries run.
+    pub(crate) fn queries(&self, queries: usize) {
+        let runtime = runtime(Some(2)).unwrap();
+        let keys = ConnectFile::read(&self.file()).unwrap();
+        wait(|| {
+            let status = runtime.block_on(status(&keys)).ok()?;
+            (status.queries == queries).then_some(())
+        });
     }
 
     /// Waits until so many executors are there.

@@ -20,6 +20,8 @@ pub(crate) enum Need {
     Bash,
     /// A MariaDB server that a test can start.
     MariaDb,
+    /// strace.
+    Strace,
 }
 
 /// A test, and what it needs.
@@ -47,13 +49,14 @@ macro_rules! tests {
 }
 
 impl Need {
-    const ALL: [Self; 6] = [
+    const ALL: [Self; 7] = [
         Self::Data,
         Self::Python,
         Self::Packages,
         Self::Git,
         Self::Bash,
         Self::MariaDb,
+        Self::Strace,
     ];
 
     /// What is missing; None if it is there.
@@ -72,6 +75,7 @@ impl Need {
                 let programs = ["mariadb-install-db", "mariadbd", "mariadb"];
                 (!programs.into_iter().all(can_start)).then_some("mariadb-server")
             }
+            Self::Strace => (!can_start("strace")).then_some("strace"),
         }
     }
 }

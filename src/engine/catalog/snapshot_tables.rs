@@ -117,6 +117,7 @@ impl SnapshotTables {
             start: file.start_time,
             time: file.time,
             fs: file.day.as_ref().map(|(fs, _)| fs.clone()),
+            ost: file.ost,
             whole: table(&file.table).is_ok_and(|table| table.version == file.schema_version),
         })
     }

@@ -1,8 +1,8 @@
 //! A physical optimizer rule of plans for a cluster: a join holds the whole of one side only if each task of it may, and the side is known to be small.
 //!
 //! In process all partitions of a `CollectLeft` join share one hash table, and with it the marks of rows that found a partner. On a cluster each task has its own,
-//! so that a join that gives rows for its left side would give them once for each task. Such a join repartitions both sides. The side of any other is sent to every
-//! task, as long as [`is_small`] knows it to be small; Ballista 55 decides by the same figures and would else repartition the sides of a plan that is finished.
+//! so that a join that gives rows for its left side would give them once for each task. Such a join repartitions both sides. The left side of any other is sent to every
+//! task, as long as [`is_small`] knows it to be small; else both sides are repartitioned.
 //!
 //! A nested loop join cannot repartition: where it gives rows for its left side, its right side is brought into one partition.
 //!

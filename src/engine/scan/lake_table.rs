@@ -57,9 +57,15 @@ pub(crate) struct ScanFile {
     pub(crate) time: Option<(i64, i64)>,
     /// File system of all its rows, if the table is cut by it.
     pub(crate) fs: Option<String>,
+    /// The target on which it was placed, if it was.
+    pub(crate) ost: Option<i64>,
     /// Whether it has all columns that the table has: none was added since it was written.
     pub(crate) whole: bool,
 }
+
+/// The target on which a file of a scan was placed: an extension of [`PartitionedFile`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FileOst(pub(crate) i64);
 
 /// The columns of a table as a scan gives them: text and bytes as views, which point into the pages that were read. Equal text
 /// of a page is then there once, and grouping and comparing look at its first bytes alone.
@@ -271,6 +277,10 @@ fn listed(file: &ScanFile, schema: &SchemaRef) -> PartitionedFile {
     };
     let listed = PartitionedFile::new_from_meta(meta);
     let listed = listed.with_statistics(Arc::new(overall(schema, [file])));
+    let listed = match file.ost {
+        Some(ost) => listed.with_extension(FileOst(ost)),
+        None => listed,
+    };
     match file.whole {
         // Then nobody has to read from the file what its columns are.
         true => listed.with_arrow_schema(schema.clone()),

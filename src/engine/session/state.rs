@@ -153,8 +153,8 @@ pub(crate) fn with_sort_merge_joins(
         .build())
 }
 
-/// The same session, for plans that run on a cluster: a partition for each range of job ids, repartitions so wide, and nothing in a plan that cannot be carried to
-/// another process. `configure` adds the options of who carries it.
+/// The same session, for plans that run on a cluster: a partition for each range of job ids, repartitions so wide, and nothing in a plan that cannot be sent to
+/// another process. `configure` adds the options of who runs it.
 pub(crate) fn for_cluster(
     state: SessionState,
     width: usize,

@@ -160,6 +160,7 @@ fn files_that_any_group_may_read_are_left_out_by_time() {
             start: None,
             time: Some((day * DAY, day * DAY + DAY / 2)),
             fs: Some("scratch".into()),
+            ost: None,
             whole: true,
         });
         if day == 4 {

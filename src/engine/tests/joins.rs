@@ -120,6 +120,7 @@ pub(super) async fn write(
                 jobs: Some((first.0, last.0)),
                 time: None,
                 fs: None,
+                ost: None,
                 whole: true,
                 start: None,
             });

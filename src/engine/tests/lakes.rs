@@ -442,6 +442,7 @@ fn file(
         jobs: Some(jobs),
         time: None,
         fs: None,
+        ost: None,
         whole: true,
         start,
     }
@@ -568,6 +569,7 @@ fn a_day_of_one_ost_is_one_file() {
             files.push(ScanFile {
                 time: Some((day * DAY, day * DAY + 23 * DAY / 24)),
                 fs: Some(fs.to_string()),
+                ost: None,
                 ..file(directory.path(), &name, &batch, (0, 0), None)
             });
         }

@@ -8,6 +8,9 @@ use crate::lake::file::temp;
 use crate::lake::version::list_file::{InputRow, InputStatus};
 use crate::source::compression::unpacked;
 use crate::source::{Input, Peek};
+use serde::{Deserialize, Serialize};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -31,6 +34,41 @@ impl From<File> for Candidate {
             name: file.name.into(),
             odd: file.odd.map(Into::into),
             kind: file.kind,
+            bytes: file.bytes,
+            modified: file.modified,
+        }
+    }
+}
+
+/// A candidate as other processes are told of it.
+#[derive(Serialize, Deserialize)]
+pub(in crate::lake) struct SentCandidate {
+    name: String,
+    /// Bytes of its path, where the name does not say it.
+    odd: Option<Vec<u8>>,
+    bytes: u64,
+    modified: i64,
+}
+
+impl From<&Candidate> for SentCandidate {
+    fn from(file: &Candidate) -> Self {
+        let odd = file.odd.as_ref().map(|path| path.as_os_str().as_bytes());
+        Self {
+            name: file.name.to_string(),
+            odd: odd.map(<[u8]>::to_vec),
+            bytes: file.bytes,
+            modified: file.modified,
+        }
+    }
+}
+
+impl From<SentCandidate> for Candidate {
+    fn from(file: SentCandidate) -> Self {
+        let odd = file.odd.as_deref().map(OsStr::from_bytes);
+        Self {
+            name: file.name.into(),
+            odd: odd.map(|path| Path::new(path).into()),
+            kind: None,
             bytes: file.bytes,
             modified: file.modified,
         }
@@ -100,7 +138,7 @@ pub(in crate::lake) struct Planned {
 }
 
 /// What the lake holds of an input that is taken anew.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(in crate::lake) struct PreviousImport {
     /// Hash of the bytes that were taken.
     pub(in crate::lake) hash: i64,

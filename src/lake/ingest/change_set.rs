@@ -24,11 +24,15 @@ pub(in crate::lake) struct KnownInputs<'a> {
 
 /// Content hashes of the inputs of which rows are in the lake, that are skipped because of one of which they are, or that were forgotten for
 /// good: sorted, each as often as inputs have it. A lake may know ten million, and most ingests ask for few.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(in crate::lake) struct Hashes(Vec<i64>);
 
 impl Hashes {
-    fn read(snapshot: &Snapshot) -> Result<Self> {
+    /// Those of a version.
+    ///
+    /// # Errors
+    /// As [`Snapshot::inputs`](crate::lake::Version::inputs).
+    pub(in crate::lake) fn read(snapshot: &Snapshot) -> Result<Self> {
         let mut hashes = vec![];
         let mut inputs = snapshot.input_keys();
         while let Some(newest) = inputs.next()? {

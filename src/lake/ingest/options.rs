@@ -1,5 +1,6 @@
 //! What an ingest is asked to do, and how it says how far it is.
 
+use super::remote::RangeRunner;
 use crate::lake::file::temp;
 use crate::source::{Hints, InputProvider, Period, SOURCES, Source};
 use std::path::PathBuf;
@@ -37,6 +38,8 @@ pub struct IngestOptions<'a> {
     pub zone: Option<chrono_tz::Tz>,
     /// What inputs do not say themselves.
     pub hints: Hints,
+    /// Converts the logs of ranges in other processes; this process does if None.
+    pub runner: Option<Arc<dyn RangeRunner>>,
 }
 
 /// Where inputs lie.
@@ -73,6 +76,7 @@ impl Default for IngestOptions<'_> {
             sources: SOURCES,
             zone: None,
             hints: Hints::default(),
+            runner: None,
         }
     }
 }
@@ -85,6 +89,17 @@ impl IngestOptions<'_> {
     /// Whether inputs are read again that the lake knows, wherever they lie.
     pub(in crate::lake) fn refreshes_known(&self) -> bool {
         self.refresh && self.paths.is_empty() && self.provider.is_none()
+    }
+
+    /// Bytes of memory that a thread may take for one log: a quarter of its share, but never less than 16 MiB, since a log of many
+    /// files cannot be read with less.
+    pub(in crate::lake) fn log_memory(&self) -> usize {
+        (self.memory / self.threads.max(1) / 4).max(16 << 20)
+    }
+
+    /// Bytes of memory that the rows of a range may take which are not in a file yet.
+    pub(in crate::lake) fn range_memory(&self) -> usize {
+        (self.memory / self.threads.max(1) / 8).clamp(1 << 20, 16 << 20)
     }
 
     /// Where temporary files go.

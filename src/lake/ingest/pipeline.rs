@@ -7,7 +7,8 @@ use super::external_sort::{ExternalSort, SortedRun};
 use super::lister::{Disk, is_address, name};
 use super::options::{IngestOptions, InputPath, Progress, Silent};
 use super::plan::{IngestPlan, plan};
-use super::task::Task;
+use super::remote::{convert_elsewhere, split};
+use super::task::{RangeTask, Task};
 use super::write_days::convert_days;
 use super::write_range::Worker;
 use crate::error::{Error, Result};
@@ -30,12 +31,6 @@ use xxhash_rust::xxh3::xxh3_64;
 
 /// How often a commit is tried while others commit too.
 const TRIES: usize = 50;
-
-/// Bytes of memory that a thread may take for one log: a quarter of its share, but never less than 16 MiB, since a log of many
-/// files cannot be read with less.
-fn log_memory(options: &IngestOptions<'_>) -> usize {
-    (options.memory / options.threads.max(1) / 4).max(16 << 20)
-}
 
 /// What an ingest did.
 #[derive(Clone, Debug, Default)]
@@ -148,7 +143,7 @@ impl Lake {
             zone: options.zone.unwrap_or(read_context.zone),
             hints: options.hints.clone(),
             period: options.period,
-            log_memory: log_memory(options),
+            log_memory: options.log_memory(),
             temp: Some(temp::for_readers(options.temp())),
             ..read_context
         });
@@ -378,23 +373,78 @@ fn run(
         .collect();
     // The largest first.
     todo.sort_by_key(|(_, task)| Reverse(task.bytes()));
-    let (results, failure) = on_threads(
-        options.threads,
-        todo,
-        || Worker::new(options, context.clone(), candidates_memory),
-        |worker, (signature, task)| {
+    let Split { here, elsewhere } = match (&options.runner, options.provider) {
+        (Some(_), None) => Split::new(todo, options),
+        _ => Split {
+            here: todo,
+            elsewhere: vec![],
+        },
+    };
+    let start = || Worker::new(options, context.clone(), candidates_memory);
+    let convert_here = || {
+        on_threads(options.threads, here, start, |worker, (signature, task)| {
             let result = match &task {
                 Task::Range(task) => worker.convert_range(task, hashes, progress)?,
                 Task::Days(task) => convert_days(task, options)?,
             };
             Ok((signature, result))
-        },
-    );
-    done.extend(results);
+        })
+    };
+    let (results, failure) = match &options.runner {
+        Some(runner) if !elsewhere.is_empty() => {
+            let width = runner.width()?;
+            let convert = |_: &mut (), (signature, task): (u64, RangeTask)| {
+                let result = convert_elsewhere(runner.as_ref(), &task, &context, options)?;
+                for row in &result.inputs {
+                    progress.done(row.bytes, row.status == InputStatus::Failed);
+                }
+                Ok((signature, result))
+            };
+            std::thread::scope(|scope| {
+                let there = scope.spawn(|| on_threads(width, elsewhere, || Ok(()), convert));
+                let (mut results, failure) = convert_here();
+                let (more, failed) = there.join().unwrap_or_else(|_| {
+                    let why = "a thread of the ingest failed".into();
+                    (vec![], Some(Error::Invalid(why)))
+                });
+                results.extend(more);
+                (results, failure.or(failed))
+            })
+        }
+        _ => convert_here(),
+    };
+    for (signature, result) in results {
+        done.entry(signature).or_default().append(result);
+    }
     match failure {
         Some(e) => Err(e),
         None if options.is_cancelled() => Err(Error::Interrupted),
         None => Ok(signatures),
+    }
+}
+
+/// Tasks of this process, and of others.
+struct Split {
+    here: Vec<(u64, Task)>,
+    elsewhere: Vec<(u64, RangeTask)>,
+}
+
+impl Split {
+    /// The logs of ranges go elsewhere.
+    fn new(tasks: Vec<(u64, Task)>, options: &IngestOptions<'_>) -> Self {
+        let (mut here, mut elsewhere) = (vec![], vec![]);
+        for (signature, task) in tasks {
+            let (there, left) = match task {
+                Task::Range(task) => split(task, options),
+                days => {
+                    here.push((signature, days));
+                    continue;
+                }
+            };
+            elsewhere.extend(there.map(|task| (signature, task)));
+            here.extend(left.map(|task| (signature, Task::Range(task))));
+        }
+        Self { here, elsewhere }
     }
 }
 

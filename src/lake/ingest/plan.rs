@@ -144,7 +144,7 @@ pub(in crate::lake) fn plan(
             .or_default()
             .insert(*log)
     });
-    let memory = (options.memory / options.threads.max(1) / 8).clamp(1 << 20, 16 << 20);
+    let memory = options.range_memory();
     let temp = options.temp();
     let starts: Vec<usize> = pieces.iter().map(|(old_range, ..)| *old_range).collect();
     let mut tasks = vec![];

@@ -13,12 +13,13 @@ use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder};
+use serde::{Deserialize, Serialize};
 use std::borrow::{Borrow, Cow};
 use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// One Parquet file of the lake.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DataFile {
     /// Table whose rows it holds.
     pub table: String,
@@ -51,9 +52,10 @@ pub struct DataFile {
 }
 
 /// One input and what became of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InputRow {
     /// Where it lies.
+    #[serde(with = "shared_text")]
     pub path: Arc<str>,
     /// Kind of input; that which was looked for where it was not recognised, None if that was any.
     pub source: Option<Cow<'static, str>>,
@@ -83,8 +85,27 @@ pub struct InputRow {
     pub settings: Option<i64>,
 }
 
+/// Text that is shared, written as any other.
+pub(in crate::lake) mod shared_text {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+    use std::sync::Arc;
+
+    pub(in crate::lake) fn serialize<S: Serializer>(
+        text: &Arc<str>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        text.as_ref().serialize(serializer)
+    }
+
+    pub(in crate::lake) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Arc<str>, D::Error> {
+        String::deserialize(deserializer).map(Arc::from)
+    }
+}
+
 /// What became of an input.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum InputStatus {
     /// Taken in whole.
     Ok,

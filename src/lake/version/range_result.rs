@@ -1,10 +1,11 @@
 //! What an ingest, a compaction or a forget did for one range of job ids, or for some days: what a commit publishes.
 
 use super::list_file::{DataFile, InputRow};
+use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 
 /// What was done for one range.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(in crate::lake) struct RangeResult {
     pub(in crate::lake) files: Vec<DataFile>,
     /// Paths of the files that these replace.
@@ -18,4 +19,17 @@ pub(in crate::lake) struct RangeResult {
     pub(in crate::lake) retained: HashSet<i64>,
     /// Whether the files have rows of a log of which better ones are in the lake.
     pub(in crate::lake) has_worse: bool,
+}
+
+impl RangeResult {
+    /// Adds what was done for other tables of the same range.
+    pub(in crate::lake) fn append(&mut self, other: Self) {
+        self.files.extend(other.files);
+        self.replaced.extend(other.replaced);
+        self.inputs.extend(other.inputs);
+        self.unreadable.extend(other.unreadable);
+        self.warnings.extend(other.warnings);
+        self.retained.extend(other.retained);
+        self.has_worse |= other.has_worse;
+    }
 }

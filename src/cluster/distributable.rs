@@ -8,7 +8,7 @@ use super::opaque::{OpaqueExec, Says};
 use super::parts::check_one_piece;
 use crate::engine::parts::{gives_left_rows, text_of};
 use ballista_core::JobId;
-use ballista_core::execution_plans::UnresolvedShuffleExec;
+use ballista_core::execution_plans::{ShuffleWriter, UnresolvedShuffleExec};
 use ballista_scheduler::planner::{DefaultDistributedPlanner, DistributedPlanner};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
@@ -35,11 +35,14 @@ use std::sync::Arc;
 
 type Plan = Arc<dyn ExecutionPlan>;
 
-/// The plan in a form of which the scheduler changes nothing that matters.
+/// The stages of a plan, in the order in which they can run.
+pub(crate) type Stages = Vec<Arc<dyn ShuffleWriter>>;
+
+/// The plan in a form of which the scheduler changes nothing that matters, and the stages into which it cuts it.
 ///
 /// # Errors
 /// Why it would not give the right rows.
-pub(crate) fn prepare(plan: Plan, state: &SessionState) -> Result<Plan, String> {
+pub(crate) fn prepare(plan: Plan, state: &SessionState) -> Result<(Plan, Stages), String> {
     let dictionary = plan.schema();
     let dictionary = dictionary
         .fields()
@@ -67,8 +70,8 @@ pub(crate) fn prepare(plan: Plan, state: &SessionState) -> Result<Plan, String> 
         })
     });
     let prepared = prepared.data().map_err(|e| e.strip_backtrace())?;
-    check_stages(&prepared, state)?;
-    Ok(prepared)
+    let stages = check_stages(&prepared, state)?;
+    Ok((prepared, stages))
 }
 
 /// Why a node does not run right on a cluster.
@@ -183,13 +186,13 @@ fn broadcasts(plan: &Plan) -> usize {
 
 /// Cuts the plan as the scheduler does. A repartition that it adds would stay within a stage, where each task repartitions its own rows alone; a broadcast that it
 /// undoes has other partitions than the nodes above go by.
-fn check_stages(plan: &Plan, state: &SessionState) -> Result<(), String> {
+fn check_stages(plan: &Plan, state: &SessionState) -> Result<Stages, String> {
     let (config, context) = (state.config_options(), state.task_ctx());
     let job = JobId::from("check".to_string());
     let stages = DefaultDistributedPlanner::new().plan_query_stages(&job, plan.clone(), config);
     let stages = stages.map_err(|e| e.to_string())?;
     let mut kept = 0;
-    for stage in stages {
+    for stage in &stages {
         let whole: Plan = stage.clone();
         check_one_piece(&whole, &context).map_err(|e| format!("a stage of it: {}", text_of(&e)))?;
         for input in stage.children() {
@@ -212,7 +215,7 @@ fn check_stages(plan: &Plan, state: &SessionState) -> Result<(), String> {
         }
     }
     match kept == broadcasts(plan) {
-        true => Ok(()),
+        true => Ok(stages),
         false => Err("the scheduler would join in another way".into()),
     }
 }
