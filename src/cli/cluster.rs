@@ -1,5 +1,6 @@
 //! `iolode cluster`: the processes of a cluster, and what it says of itself.
 
+use super::cluster_sbatch;
 use super::exit::Exit;
 use super::screen::Terminal;
 use super::{interrupt, size};
@@ -25,7 +26,8 @@ Examples:
   iolode cluster scheduler --connect-file cluster.toml
   iolode cluster executor --connect-file cluster.toml --lake /scratch/lake
   iolode cluster status --connect-file cluster.toml
-  iolode sql --lake /scratch/lake --cluster cluster.toml")]
+  iolode sql --lake /scratch/lake --cluster cluster.toml
+  iolode cluster sbatch --lake /scratch/lake --nodes 4 > job.sh  # with Slurm")]
 pub(super) struct Args {
     #[command(subcommand)]
     what: ClusterCommand,
@@ -37,6 +39,7 @@ enum ClusterCommand {
     Executor(ExecutorArgs),
     Status(StatusArgs),
     Stop(StopArgs),
+    Sbatch(cluster_sbatch::Args),
 }
 
 /// Cut queries into stages and hand them to executors
@@ -129,6 +132,7 @@ pub(super) fn run(args: &Args, screen: &mut Terminal) -> anyhow::Result<Exit> {
             let keys = ConnectFile::read(&args.connect_file)?;
             runtime(Some(2))?.block_on(stop(&keys))?;
         }
+        ClusterCommand::Sbatch(args) => cluster_sbatch::run(args, screen)?,
     }
     Ok(Exit::Done)
 }

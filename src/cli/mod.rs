@@ -8,6 +8,8 @@
 
 #[cfg(feature = "cluster")]
 mod cluster;
+#[cfg(feature = "cluster")]
+mod cluster_sbatch;
 mod completions;
 mod demo;
 mod diagnose;

@@ -31,7 +31,7 @@ crate::tests! {
 }
 
 /// A lake of a small month.
-fn month(directory: &Path) -> Lake {
+pub(crate) fn month(directory: &Path) -> Lake {
     let (logs, root) = (directory.join("logs"), directory.join("lake"));
     synth::write(&Month::complete(150, 7), &logs, &|_| ()).unwrap();
     let settings = std::fs::read_to_string(Month::paths(&logs).site).unwrap();

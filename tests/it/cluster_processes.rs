@@ -152,7 +152,7 @@ fn scheduler(file: &Path) -> Child {
 }
 
 /// Looks until there is something.
-fn wait<T>(mut look: impl FnMut() -> Option<T>) -> T {
+pub(crate) fn wait<T>(mut look: impl FnMut() -> Option<T>) -> T {
     let begin = Instant::now();
     loop {
         if let Some(found) = look() {

@@ -34,6 +34,8 @@ mod cli_program;
 mod cluster;
 #[cfg(feature = "cluster")]
 mod cluster_processes;
+#[cfg(feature = "cluster")]
+mod cluster_sbatch;
 /// How the library's own tests look at rows.
 #[path = "../../src/table/tests/columns.rs"]
 mod columns;
@@ -121,6 +123,8 @@ fn main() -> std::process::ExitCode {
         cli::sql::TESTS,
         #[cfg(feature = "cluster")]
         cluster::TESTS,
+        #[cfg(feature = "cluster")]
+        cluster_sbatch::TESTS,
         concurrent::TESTS,
         crash::TESTS,
         darshan_logs::TESTS,
