@@ -12,6 +12,7 @@ use crate::lake::{Lake, OstSet};
 use crate::text::{ranges, shown, shown_path};
 use chrono::TimeDelta;
 use clap::Subcommand;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::io::Write;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
@@ -168,7 +169,19 @@ fn host_name() -> String {
     name.to_string_lossy().into_owned()
 }
 
+/// Allows as many open files, and with them connections, as the system lets this process have: shells give fewer by default.
+fn open_files() {
+    let limit = getrlimit(Resource::Nofile);
+    let most = Rlimit {
+        current: limit.maximum,
+        ..limit
+    };
+    // Fewer do as well.
+    let _ = setrlimit(Resource::Nofile, most);
+}
+
 fn run_scheduler(args: &SchedulerArgs, screen: &mut Terminal) -> anyhow::Result<()> {
+    open_files();
     let file = args.connect_file.as_path();
     let before = file.exists().then(|| ConnectFile::read(file)).transpose();
     // Keys that have expired, or of another version, are made anew; a file that others can read is refused.
@@ -206,6 +219,7 @@ fn run_scheduler(args: &SchedulerArgs, screen: &mut Terminal) -> anyhow::Result<
 }
 
 fn run_executor(args: &ExecutorArgs, screen: &mut Terminal) -> anyhow::Result<()> {
+    open_files();
     let keys = ConnectFile::read(&args.connect_file)?;
     let lakes = args.lake.iter().map(Lake::open);
     let lakes = lakes.collect::<Result<Vec<_>, _>>()?;

@@ -107,28 +107,31 @@ impl ByOst {
         let job = self.jobs.noted(&mut jobs, job_id.as_str(), session);
         let pending = stage.pending.next_slice(usize::MAX);
         let is_whole = is_whole(&stage.plan);
-        let given = match is_whole {
-            true => Given {
-                partitions: pending.clone(),
-                by_owner: true,
-            },
-            false => {
-                let mut stages = self.stages.lock().unwrap_or_else(PoisonError::into_inner);
-                let key = (job_id.to_string(), stage.stage_id);
-                let known = stages.entry(key).or_insert_with(|| Stage {
-                    osts: job.osts.of_partitions(&stage.plan.children()[0].clone()),
-                    last: Instant::now(),
-                });
-                let readers = readers(stage, &known.osts);
-                let most = budget.vcores as usize;
-                let most = most.min(at_most(stage));
-                let is_own = |ost| job.osts.owners.get(&ost) == Some(&budget.executor_id);
-                let given = known.give(&pending, &readers, is_own, most, WAIT);
-                if given.by_owner {
-                    known.last = Instant::now();
-                }
-                given
+        let given = {
+            let mut stages = self.stages.lock().unwrap_or_else(PoisonError::into_inner);
+            let key = (job_id.to_string(), stage.stage_id);
+            let known = stages.entry(key).or_insert_with(|| Stage {
+                osts: job.osts.of_partitions(&stage.plan.children()[0].clone()),
+                last: Instant::now(),
+            });
+            let readers = readers(stage, &known.osts);
+            let most = match is_whole {
+                true => usize::MAX,
+                false => at_most(stage).min(budget.vcores as usize),
+            };
+            let is_own = |ost| job.osts.owners.get(&ost) == Some(&budget.executor_id);
+            let mut given = known.give(&pending, &readers, is_own, most, WAIT);
+            // Who gets a part of what must not be divided gets all.
+            if is_whole && !given.partitions.is_empty() && given.partitions.len() < pending.len() {
+                given = Given {
+                    partitions: pending.clone(),
+                    by_owner: false,
+                };
             }
+            if given.by_owner {
+                known.last = Instant::now();
+            }
+            given
         };
         let left = pending.into_iter();
         let left = left.filter(|partition| !given.partitions.contains(partition));

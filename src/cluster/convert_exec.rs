@@ -7,6 +7,7 @@ use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::arrow::record_batch::RecordBatch;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{DataFusionError, Result, exec_datafusion_err, exec_err};
+use datafusion::execution::memory_pool::{MemoryConsumer, MemoryPool};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
 use datafusion::physical_plan::execution_plan::EmissionType;
@@ -90,6 +91,7 @@ async fn answers(
     requests: RecordBatch,
     converters: Arc<Converters>,
     lake_id: String,
+    memory: Arc<dyn MemoryPool>,
 ) -> Result<RecordBatch> {
     let stop = StopOnDrop(Arc::default());
     let cancel = stop.0.clone();
@@ -98,6 +100,9 @@ async fn answers(
         let converter = converters.0.iter().find(of_lake).ok_or_else(|| {
             exec_datafusion_err!("this executor was not started with the lake {lake_id}")
         })?;
+        // Statements that run beside it get that much less.
+        let reservation = MemoryConsumer::new("ConvertRangesExec").register(&memory);
+        reservation.grow(converter.memory_of_a_range());
         let Some(bytes) = requests.column(0).as_binary_opt::<i32>() else {
             return exec_err!("a request is no column of bytes");
         };
@@ -154,10 +159,16 @@ impl ExecutionPlan for ConvertRangesExec {
         let Some(converters) = context.session_config().get_extension::<Converters>() else {
             return exec_err!("ranges are converted by executors alone");
         };
+        let (lake_id, memory) = (self.lake_id.clone(), context.memory_pool().clone());
         let requests = self.input.execute(partition, context)?;
-        let lake_id = self.lake_id.clone();
-        let answers = requests
-            .and_then(move |requests| answers(requests, converters.clone(), lake_id.clone()));
+        let answers = requests.and_then(move |requests| {
+            answers(
+                requests,
+                converters.clone(),
+                lake_id.clone(),
+                memory.clone(),
+            )
+        });
         Ok(Box::pin(RecordBatchStreamAdapter::new(
             BYTES.clone(),
             answers.boxed(),

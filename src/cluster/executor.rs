@@ -53,6 +53,9 @@ const RETRY: Duration = Duration::from_millis(500);
 /// An executor that has no core free asks so often, to be known as alive.
 const ALIVE: Duration = Duration::from_secs(1);
 
+/// Twice the memory of conversions where an executor's is not bounded.
+const CONVERT_MEMORY: usize = 1 << 30;
+
 /// A scheduler that did not answer for so long has ended.
 const GIVE_UP: Duration = Duration::from_secs(120);
 
@@ -96,7 +99,7 @@ pub async fn run(
     let files: Arc<dyn ObjectStore> = Arc::new(LakeFiles::new(&options.lakes)?);
     runtime.register_object_store(ObjectStoreUrl::local_filesystem().as_ref(), files);
     let converters = options.lakes.iter().map(|lake| {
-        let memory = options.memory.unwrap_or(usize::MAX) / 2;
+        let memory = options.memory.unwrap_or(CONVERT_MEMORY) / 2;
         RangeConverter::new(lake.clone(), options.cores, memory, work_dir.path().into())
     });
     let converters = Arc::new(Converters(converters.collect()));
@@ -351,7 +354,10 @@ impl Executor {
                     ..SuccessfulTask::default()
                 })
             }
-            Err(error) => task_status::Status::Failed(failure::of_task(error)),
+            Err(error) => {
+                let address = self.described().address;
+                task_status::Status::Failed(failure::of_task(error, &address))
+            }
         };
         TaskStatus {
             task_id: task.task_id,

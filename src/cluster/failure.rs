@@ -21,8 +21,8 @@ enum Failure {
     Query(String),
 }
 
-/// The failure of a task, for the scheduler. Whether it is tried again is Ballista's to say: it is when files of another executor are gone.
-pub(crate) fn of_task(error: DataFusionError) -> FailedTask {
+/// The failure of a task of the executor at this address, for the scheduler. Whether it is tried again is Ballista's to say: it is when files of another executor are gone.
+pub(crate) fn of_task(error: DataFusionError, address: &str) -> FailedTask {
     let cause = beneath(&error);
     // Files of this form are those of a shuffle, and come from an executor that may have died meanwhile.
     let of_shuffle = match &cause {
@@ -35,7 +35,13 @@ pub(crate) fn of_task(error: DataFusionError) -> FailedTask {
         Cause::DataFusion(cause) if is_exhausted(cause) => {
             Failure::Exhausted(cause.find_root().strip_backtrace())
         }
+        Cause::DataFusion(cause) if is_of_files(cause) => {
+            Failure::Query(format!("executor at {address}: {}", text_of(cause)))
+        }
         Cause::DataFusion(cause) => Failure::Query(text_of(cause)),
+        Cause::Arrow(cause @ ArrowError::IoError(..)) => {
+            Failure::Query(format!("executor at {address}: {}", text_of_arrow(cause)))
+        }
         Cause::Arrow(cause) => Failure::Query(text_of_arrow(cause)),
     };
     let mut task = FailedTask::from(BallistaError::from(error));
@@ -46,6 +52,15 @@ pub(crate) fn of_task(error: DataFusionError) -> FailedTask {
         task.error = format!("{MARK}{failure}");
     }
     task
+}
+
+/// Whether an error is about files of the executor: those of its lakes, or of its work directory.
+fn is_of_files(error: &DataFusionError) -> bool {
+    match error.find_root() {
+        DataFusionError::IoError(_) | DataFusionError::ObjectStore(_) => true,
+        DataFusionError::ArrowError(error, _) => matches!(**error, ArrowError::IoError(..)),
+        _ => false,
+    }
 }
 
 /// What Ballista has wrapped in an error of its own.
@@ -89,10 +104,13 @@ mod tests {
     #[test]
     fn an_error_arrives_as_what_it_was() {
         let job = |task: FailedTask| format!("Job failed due to stage 2 failed: {}\n", task.error);
-        let sent = of_task(exec_datafusion_err!("division by \"zero\""));
+        let sent = of_task(exec_datafusion_err!("division by \"zero\""), "n1:7");
         let arrived = of_job(&job(sent)).unwrap();
         assert_eq!(text_of(&arrived), "division by \"zero\"");
-        let sent = of_task(DataFusionError::ResourcesExhausted("3 of 2 MB".into()));
+        let sent = of_task(
+            DataFusionError::ResourcesExhausted("3 of 2 MB".into()),
+            "n1:7",
+        );
         assert!(!sent.retryable);
         let arrived = of_job(&job(sent)).unwrap();
         assert!(is_exhausted(&arrived));
@@ -101,9 +119,17 @@ mod tests {
     }
 
     #[test]
+    fn an_error_about_files_says_on_which_executor() {
+        let full = std::io::Error::from(std::io::ErrorKind::StorageFull);
+        let sent = of_task(DataFusionError::IoError(full), "n1:7");
+        let arrived = text_of(&of_job(&sent.error).unwrap());
+        assert!(arrived.starts_with("executor at n1:7: "), "{arrived}");
+    }
+
+    #[test]
     fn files_of_an_executor_that_is_gone_are_not_an_error_of_the_query() {
         let gone = BallistaError::FetchFailed("e1".into(), 1, 3, "connection refused".into());
-        let task = of_task(DataFusionError::External(Box::new(gone)));
+        let task = of_task(DataFusionError::External(Box::new(gone)), "n1:7");
         assert!(matches!(
             task.failed_reason,
             Some(FailedReason::FetchPartitionError(_))
@@ -114,7 +140,7 @@ mod tests {
             DataFusionError::ArrowError(Box::new(broken()), None),
             DataFusionError::External(Box::new(BallistaError::ArrowError(Box::new(broken())))),
         ] {
-            assert!(of_job(&of_task(error).error).is_err());
+            assert!(of_job(&of_task(error, "n1:7").error).is_err());
         }
     }
 }

@@ -207,6 +207,11 @@ fn a_cluster_is_closed_to_who_has_not_its_connect_file() {
     let other = ConnectFile::new(keys.scheduler.clone(), chrono::TimeDelta::days(1)).unwrap();
     let refused = threads.block_on(status(&other)).unwrap_err().to_string();
     assert!(refused.contains("no scheduler answers at"), "{refused}");
+    // A thousand connections need as many files here.
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let limit = getrlimit(Resource::Nofile);
+    let current = limit.maximum;
+    setrlimit(Resource::Nofile, Rlimit { current, ..limit }).unwrap();
     // Without TLS, and bytes that are none: the ports go on.
     let executor = cluster.present(1).executors[0].address.clone();
     for port in [&keys.scheduler, &executor] {
@@ -220,7 +225,7 @@ fn a_cluster_is_closed_to_who_has_not_its_connect_file() {
         let _ = plain.set_read_timeout(Some(Duration::from_secs(20)));
         let _ = plain.read_to_end(&mut answer);
         assert!(!answer.starts_with(b"\0\0"), "HTTP/2 without TLS on {port}");
-        let idle: Vec<_> = (0..200).map(|_| connect()).collect();
+        let idle: Vec<_> = (0..1000).map(|_| connect()).collect();
         assert!(threads.block_on(status(&keys)).is_ok());
         drop(idle);
     }

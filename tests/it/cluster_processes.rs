@@ -64,7 +64,16 @@ impl Cluster {
     pub(crate) fn add_traced(&mut self, lakes: &[&Path], trace: &Path) {
         let mut command = Command::new("strace");
         // strace is the grandchild, so that the child's pid is the executor's.
-        command.args(["-D", "-f", "-qq", "-e", "trace=openat", "-s", "4096", "-o"]);
+        command.args([
+            "-D",
+            "-f",
+            "-qq",
+            "-e",
+            "trace=openat,openat2",
+            "-s",
+            "4096",
+            "-o",
+        ]);
         command.arg(trace).arg(env!("CARGO_BIN_EXE_iolode"));
         command.stdin(Stdio::null()).stdout(Stdio::null());
         self.start_executor(command, lakes, 1, &[]);

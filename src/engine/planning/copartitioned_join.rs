@@ -260,11 +260,16 @@ impl Debug for DeclarePartitioningExec {
 
 impl DisplayAs for DeclarePartitioningExec {
     fn fmt_as(&self, _: DisplayFormatType, f: &mut Formatter<'_>) -> std::fmt::Result {
-        write!(
-            f,
-            "DeclarePartitioningExec: {}",
-            self.properties.partitioning
-        )
+        // A lake of many ranges has as many points, which say nothing to who reads the plan.
+        let partitions = self.properties.partitioning.partition_count();
+        match &self.properties.partitioning {
+            Partitioning::Range(range) => write!(
+                f,
+                "DeclarePartitioningExec: Range([{}], {partitions})",
+                range.ordering()
+            ),
+            other => write!(f, "DeclarePartitioningExec: {other}"),
+        }
     }
 }
 

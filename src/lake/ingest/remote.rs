@@ -198,6 +198,11 @@ impl RangeConverter {
         }
     }
 
+    /// Bytes of memory that the conversion of a range may take.
+    pub fn memory_of_a_range(&self) -> usize {
+        self.memory / self.threads
+    }
+
     /// The lake.
     pub fn lake(&self) -> &Lake {
         &self.lake
