@@ -10,12 +10,14 @@ use crate::engine::runtime;
 use crate::error::Error;
 use crate::lake::{Lake, OstSet};
 use crate::text::{ranges, shown, shown_path};
-use chrono::TimeDelta;
+use chrono::{SecondsFormat, TimeDelta, Utc};
 use clap::Subcommand;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::io::Write;
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 use tokio::net::TcpListener;
 
 /// Run queries over many nodes: start a scheduler and executors, and show and stop them
@@ -46,7 +48,7 @@ enum ClusterCommand {
 /// Cut queries into stages and hand them to executors
 #[derive(clap::Args)]
 #[command(after_help = "\
-A connect file that is there and holds is used again, with its address and keys; so a scheduler can be restarted.
+A connect file that is there and holds is used again, with its keys, and its address unless another port is asked for; so a scheduler can be restarted, and executors find it again.
 
 Example:
   iolode cluster scheduler --connect-file cluster.toml --bind 10.0.0.1:7070")]
@@ -156,7 +158,11 @@ async fn listen(bind: Option<&str>, host: Option<&str>) -> anyhow::Result<(TcpLi
     let listener = TcpListener::bind(address).await.map_err(|e| refused(&e))?;
     let address = listener.local_addr().map_err(|e| refused(&e))?;
     let host = match (host, address.ip().is_unspecified()) {
-        (Some(host), _) => host.to_string(),
+        (Some(host), _) => {
+            let known = (host, address.port()).to_socket_addrs();
+            known.map_err(|e| Error::Invalid(format!("--host {}: {e}", shown(host))))?;
+            host.to_string()
+        }
         (None, false) => address.ip().to_string(),
         (None, true) => host_name(),
     };
@@ -192,13 +198,26 @@ fn run_scheduler(args: &SchedulerArgs, screen: &mut Terminal) -> anyhow::Result<
     };
     runtime(Some(2))?.block_on(async {
         let bind = args.bind.as_deref();
-        let again = before.as_ref().map(|keys| keys.scheduler.as_str());
-        let port = again.and_then(|address| address.rsplit_once(':'));
-        let again = port.map(|(_, port)| format!("0.0.0.0:{port}"));
-        let (listener, host) = listen(bind.or(again.as_deref()), args.host.as_deref()).await?;
+        let host = args.host.as_deref();
+        let again = before
+            .as_ref()
+            .and_then(|keys| again(bind, &keys.scheduler));
+        let listening = match &again {
+            // The address that executors and clients know. Where it is taken, another does as well if any was asked for.
+            Some(again) => match listen(Some(again), host).await {
+                Err(_) if bind.is_some() => listen(bind, host).await,
+                listening => listening,
+            },
+            None => listen(bind, host).await,
+        };
+        let (listener, host) = listening?;
         let port = listener.local_addr()?.port();
         let keys = match before {
-            Some(keys) if args.bind.is_none() && args.host.is_none() => keys,
+            Some(keys)
+                if args.host.is_none() && (bind.is_none() || is_port(&keys.scheduler, port)) =>
+            {
+                keys
+            }
             Some(keys) => keys.at(format!("{host}:{port}")),
             None => {
                 let valid = TimeDelta::days(args.valid.into());
@@ -212,11 +231,65 @@ fn run_scheduler(args: &SchedulerArgs, screen: &mut Terminal) -> anyhow::Result<
             shown_path(file),
             keys.valid_until
         ));
-        scheduler::serve(listener, keys, interrupted()?).await?;
+        scheduler::serve(listener, keys, Arc::new(say), interrupted()?).await?;
         screen.say("scheduler ended");
         anyhow::Ok(())
     })
 }
+
+/// Where a scheduler listens again that was at `before`, if any port is as good; None if another was asked for.
+fn again(bind: Option<&str>, before: &str) -> Option<String> {
+    let (host, port) = before.rsplit_once(':')?;
+    match bind {
+        // A name stands for all addresses of this host.
+        None => match host.parse::<IpAddr>() {
+            Ok(_) => Some(before.to_string()),
+            Err(_) => Some(format!("0.0.0.0:{port}")),
+        },
+        Some(bind) => match bind.rsplit_once(':') {
+            Some((host, "0")) => Some(format!("{host}:{port}")),
+            Some(_) => None,
+            None => Some(format!("{bind}:{port}")),
+        },
+    }
+}
+
+/// Whether an address has this port.
+fn is_port(address: &str, port: u16) -> bool {
+    let of = address.rsplit_once(':').map(|(_, port)| port);
+    of == Some(port.to_string().as_str())
+}
+
+/// Writes a line with the time: what operators look for in the log of a service.
+fn say(line: String) {
+    let now = Utc::now().to_rfc3339_opts(SecondsFormat::Secs, true);
+    // Nobody may read it.
+    let _ = writeln!(std::io::stderr(), "{now} {line}");
+}
+
+/// Waits for the scheduler, unless its keys are those of another cluster.
+async fn reach(keys: &ConnectFile) -> anyhow::Result<()> {
+    let begin = Instant::now();
+    loop {
+        let Err(error) = status(keys).await else {
+            return Ok(());
+        };
+        let waits = error.to_string().starts_with("no scheduler answers");
+        if !waits || begin.elapsed() > REACH {
+            return Err(error.into());
+        }
+        if begin.elapsed() < RETRY {
+            say(format!("{error}; waiting for it"));
+        }
+        tokio::time::sleep(RETRY).await;
+    }
+}
+
+/// How long an executor waits for its scheduler.
+const REACH: Duration = Duration::from_secs(60);
+
+/// Time between tries.
+const RETRY: Duration = Duration::from_secs(1);
 
 fn run_executor(args: &ExecutorArgs, screen: &mut Terminal) -> anyhow::Result<()> {
     open_files();
@@ -234,6 +307,7 @@ fn run_executor(args: &ExecutorArgs, screen: &mut Terminal) -> anyhow::Result<()
     let threads = runtime(Some(cores + 1))?;
     threads.block_on(async {
         let (listener, host) = listen(args.bind.as_deref(), args.host.as_deref()).await?;
+        reach(&keys).await?;
         screen.say(format_args!(
             "executor at {host}:{} with {} for {}",
             listener.local_addr()?.port(),

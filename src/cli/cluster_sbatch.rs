@@ -211,18 +211,32 @@ fn unit(bytes: u64) -> String {
     })
 }
 
-/// A time limit as sbatch reads it.
+/// A time limit as sbatch reads it, of two minutes or more.
 fn time_limit(text: &str) -> Result<String, String> {
-    let (days, clock) = match text.split_once('-') {
-        Some((days, clock)) => (Some(days), clock),
-        None => (None, text),
+    let expected = || "expected minutes, H:MM:SS or D-HH:MM:SS, such as 2:00:00".to_string();
+    let number = |part: &str| {
+        let is_plain = part.bytes().all(|b| b.is_ascii_digit());
+        part.parse::<u32>().ok().filter(|_| is_plain).map(u64::from)
     };
-    let parts = days.into_iter().chain(clock.split(':'));
-    let mut parts = parts.map(|part| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit()));
-    let is_short = clock.split(':').count() <= 3;
-    match is_short && parts.all(|is_number| is_number) {
+    let numbers = |clock: &str| clock.split(':').map(number).collect::<Option<Vec<u64>>>();
+    let seconds = match text.split_once('-') {
+        Some((days, clock)) => match (number(days), numbers(clock).as_deref()) {
+            (Some(days), Some([hours, rest @ ..])) if rest.len() <= 2 => {
+                let rest = rest.iter().zip([60, 1]).map(|(n, unit)| n * unit);
+                days * 86_400 + hours * 3600 + rest.sum::<u64>()
+            }
+            _ => return Err(expected()),
+        },
+        None => match numbers(text).as_deref() {
+            Some([minutes]) => minutes * 60,
+            Some([minutes, seconds]) => minutes * 60 + seconds,
+            Some([hours, minutes, seconds]) => hours * 3600 + minutes * 60 + seconds,
+            _ => return Err(expected()),
+        },
+    };
+    match seconds >= 120 {
         true => Ok(text.into()),
-        false => Err("expected minutes, H:MM:SS or D-HH:MM:SS, such as 2:00:00".into()),
+        false => Err("expected 2 minutes or more, as the cluster is stopped 60 s before".into()),
     }
 }
 
@@ -325,7 +339,9 @@ mod tests {
         for time in ["90", "90:00", "2:00:00", "1-12", "1-12:30", "1-12:30:00"] {
             assert_eq!(time_limit(time).as_deref(), Ok(time));
         }
-        for time in ["", "2h", "1:2:3:4", "1-", "-1", "1:", "1 2", "1-2-3"] {
+        for time in [
+            "", "2h", "1:2:3:4", "1-", "-1", "1:", "1 2", "1-2-3", "1", "0:01:30",
+        ] {
             assert!(time_limit(time).is_err(), "{time}");
         }
         assert_eq!(name("m42_g").as_deref(), Ok("m42_g"));

@@ -1,5 +1,6 @@
 //! What Ctrl-C does: it depends on what is going on.
 
+use nix::sys::signal::{SigSet, Signal};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::Notify;
@@ -41,6 +42,19 @@ pub(crate) fn during_ingest() -> anyhow::Result<(During, Arc<AtomicBool>)> {
 pub(crate) fn during_statement() -> anyhow::Result<(During, Arc<Notify>)> {
     let notify = Arc::new(Notify::new());
     Ok((enter(Mode::Statement(notify.clone()))?, notify))
+}
+
+/// Leaves SIGHUP ignored where it is, as nohup has it: what listens for signals would catch it. To be called before the first thread begins.
+pub(super) fn keep_nohup() {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    if ignored.is_some_and(|mask| mask & 1 == 1) {
+        let mut hangup = SigSet::empty();
+        hangup.add(Signal::SIGHUP);
+        // Threads that begin later inherit it.
+        let _ = hangup.thread_block();
+    }
 }
 
 fn enter(mode: Mode) -> anyhow::Result<During> {

@@ -109,6 +109,7 @@ impl Command {
 
 /// Runs the command that the process was started with.
 pub fn main() -> ExitCode {
+    interrupt::keep_nohup();
     panics::report();
     limits::make_file_size_an_error();
     // Queries are planned here, and as deep as their expressions go.

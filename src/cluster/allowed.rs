@@ -140,7 +140,10 @@ impl LakeFiles {
             return refused("not a data file of a lake");
         }
         let Ok(real) = path.canonicalize() else {
-            return refused("no such file on this executor");
+            return Err(StoreError::NotFound {
+                path: location.to_string(),
+                source: "no such file".into(),
+            });
         };
         let inside = |directory: &PathBuf| real.starts_with(directory);
         match self.directories.iter().any(inside) {

@@ -1,10 +1,11 @@
 //! The runner of a session whose large statements run on a cluster.
 
 use super::connect_file::ConnectFile;
-use super::control::{self, ClusterStatus, ExecutorStatus};
+use super::control;
 use super::distributable::{Stages, prepare};
 use super::job::Job;
 use super::jobs::JobOsts;
+use super::members::{ClusterStatus, ExecutorStatus};
 use super::parts::{decode, encode, file_osts};
 use super::session;
 use super::stage_exec::{Figures, StageExec};
@@ -122,7 +123,11 @@ fn check(executor: &ExecutorStatus, lakes: &[(String, PathBuf)]) -> Result<()> {
         let why = match at {
             Some((of, _)) if of == id => continue,
             Some(_) => format!("has another lake at {root}"),
-            None if has => format!("reads this lake, but not under {root}"),
+            None if has => {
+                let others = executor.lakes.iter().filter(|(of, _)| of == id);
+                let others: Vec<&str> = others.map(|(_, at)| at.as_str()).collect();
+                format!("reads this lake as {}, not as {root}", others.join(", "))
+            }
             None => format!("does not read this lake; start it with --lake {root}"),
         };
         return Err(Error::Lake {

@@ -3,6 +3,7 @@
 use super::VERSION;
 use super::connect_file::ConnectFile;
 use super::jobs::Jobs;
+use super::members::{ClusterStatus, Members};
 use super::session::MESSAGE_MAX;
 use super::stage_figures::StageFigures;
 use super::tls;
@@ -15,90 +16,11 @@ use arrow_flight::{
 };
 use futures::StreamExt;
 use futures::stream::BoxStream;
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::time::Duration;
 use tokio::sync::watch;
 use tonic::{Request, Response, Status, Streaming};
-
-/// An executor that was not heard of for so long is taken for dead: alive it asks for tasks each second.
-pub(crate) const SILENT: Duration = Duration::from_secs(5);
-
-/// A cluster as its scheduler knows it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ClusterStatus {
-    /// Id of the cluster.
-    pub cluster: String,
-    /// Version of iolode.
-    pub version: String,
-    /// Until when its keys hold, UTC, RFC 3339.
-    pub valid_until: String,
-    /// Its executors, by id.
-    pub executors: Vec<ExecutorStatus>,
-    /// Queries that run now.
-    pub queries: usize,
-}
-
-impl ClusterStatus {
-    /// Cores of all executors.
-    pub fn cores(&self) -> usize {
-        self.executors.iter().map(|executor| executor.cores).sum()
-    }
-}
-
-/// An executor as it describes itself.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ExecutorStatus {
-    /// Its id: another after each start.
-    pub id: String,
-    /// `HOST:PORT` of its shuffle files.
-    pub address: String,
-    /// Cores that it works with.
-    pub cores: usize,
-    /// Bytes that its tasks may hold together; no bound if None.
-    pub memory: Option<u64>,
-    /// Id and directory of each lake that it reads.
-    pub lakes: Vec<(String, String)>,
-    /// The OSTs that it was started with; None if it was not told.
-    pub osts: Option<Vec<i64>>,
-}
-
-/// The executors that were heard of.
-#[derive(Debug, Default)]
-pub(crate) struct Members(Mutex<BTreeMap<String, (ExecutorStatus, Instant)>>);
-
-impl Members {
-    /// Notes an executor.
-    pub(crate) fn heard(&self, executor: ExecutorStatus) {
-        let mut members = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        members.insert(executor.id.clone(), (executor, Instant::now()));
-    }
-
-    /// Forgets an executor.
-    pub(crate) fn left(&self, id: &str) {
-        let mut members = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        members.remove(id);
-    }
-
-    /// Forgets those that were not heard of lately, and names them.
-    pub(crate) fn silent(&self) -> Vec<String> {
-        let mut members = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let silent = members
-            .iter()
-            .filter(|(_, (_, last))| last.elapsed() >= SILENT);
-        let silent: Vec<String> = silent.map(|(id, _)| id.clone()).collect();
-        silent.iter().for_each(|id| _ = members.remove(id));
-        silent
-    }
-
-    /// Those that were heard of lately.
-    pub(crate) fn present(&self) -> Vec<ExecutorStatus> {
-        let members = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let present = members.values().filter(|(_, last)| last.elapsed() < SILENT);
-        present.map(|(executor, _)| executor.clone()).collect()
-    }
-}
 
 /// Answers the three actions.
 pub(crate) struct Control {
@@ -141,6 +63,9 @@ pub(crate) async fn figures(
         .map_err(|e| Error::Invalid(format!("cluster at {}: {e}", keys.scheduler)))
 }
 
+/// Time in which a scheduler answers that is alive.
+const ANSWER: Duration = Duration::from_secs(10);
+
 /// Before the id of a job whose figures are asked for.
 const FIGURES: &str = "figures ";
 
@@ -150,8 +75,13 @@ async fn act(keys: &ConnectFile, what: &str) -> Result<bytes::Bytes> {
     let mut client = FlightServiceClient::with_interceptor(channel, tls::with_version)
         .max_decoding_message_size(MESSAGE_MAX);
     let action = Action::new(what, bytes::Bytes::new());
-    let mut answers = client.do_action(action).await.map_err(failed)?.into_inner();
-    let answer = answers.message().await.map_err(failed)?;
+    let asked = async {
+        let mut answers = client.do_action(action).await?.into_inner();
+        answers.message().await
+    };
+    let silent = |_| Status::unavailable("it takes no requests");
+    let answer = tokio::time::timeout(ANSWER, asked).await;
+    let answer = answer.map_err(silent).flatten().map_err(failed)?;
     Ok(answer.map(|answer| answer.body).unwrap_or_default())
 }
 
@@ -165,11 +95,24 @@ pub(crate) fn unreachable(keys: &ConnectFile, status: &Status) -> Error {
     }
     match status.code() {
         tonic::Code::FailedPrecondition => Error::Invalid(why),
+        _ if why.contains("xpired") => Error::Invalid(format!(
+            "the keys of the cluster at {} have expired ({why}); start it again",
+            keys.scheduler
+        )),
+        _ if is_of_another_cluster(&why) => Error::Invalid(format!(
+            "the scheduler at {} is of another cluster than the connect file ({why})",
+            keys.scheduler
+        )),
         _ => Error::Invalid(format!(
             "no scheduler answers at {}: {why}; has this cluster ended?",
             keys.scheduler
         )),
     }
+}
+
+/// Whether the keys of both sides are those of two clusters, which will not change.
+fn is_of_another_cluster(why: &str) -> bool {
+    why.contains("invalid peer certificate") || why.contains("received fatal alert")
 }
 
 fn unimplemented<T>() -> std::result::Result<T, Status> {

@@ -3,9 +3,10 @@
 use super::allowed::LakeFiles;
 use super::codec::Codec;
 use super::connect_file::ConnectFile;
-use super::control::{ExecutorStatus, unreachable};
+use super::control::unreachable;
 use super::convert_exec::Converters;
 use super::failure;
+use super::members::ExecutorStatus;
 use super::service::{DESCRIPTION, STOPPED};
 use super::session::{self, MESSAGE_MAX};
 use super::stage::{StageEngine, TaskPart};
@@ -34,10 +35,12 @@ use datafusion_proto::physical_plan::AsExecutionPlan;
 use datafusion_proto::protobuf::PhysicalPlanNode;
 use futures::FutureExt;
 use std::collections::HashMap;
+use std::fs::File;
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
-use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::net::TcpListener;
 use tokio::sync::{Notify, mpsc};
@@ -46,6 +49,9 @@ use tonic::service::interceptor::InterceptedService;
 use tonic::transport::Channel;
 use tonic::transport::server::TcpIncoming;
 use tonic::{Code, Request, Status};
+
+/// Time in which a scheduler answers that is alive.
+const ANSWER: Duration = Duration::from_secs(15);
 
 /// How long an executor waits before it asks a scheduler again that did not answer.
 const RETRY: Duration = Duration::from_millis(500);
@@ -88,9 +94,10 @@ pub async fn run(
 ) -> Result<()> {
     let failed = |e| Error::io(&options.work_dir, "cannot use", e);
     let work_dir = tempfile::Builder::new()
-        .prefix("iolode-executor-")
+        .prefix(DIRECTORY)
         .tempdir_in(&options.work_dir)
         .map_err(failed)?;
+    let _lock = own_directory(&options.work_dir, work_dir.path()).map_err(failed)?;
     let directory = work_dir.path().to_string_lossy().into_owned();
     let address = listener
         .local_addr()
@@ -140,6 +147,7 @@ pub async fn run(
         ended = me.ask_for_tasks(&keys, scheduler.clone()) => ended,
         () = interrupted => Ok(()),
     };
+    me.end_all();
     scheduler.forget(me.described().id).await;
     ended
 }
@@ -174,6 +182,21 @@ impl Scheduler {
 /// A task by job, stage, its number and the attempt at its stage.
 type TaskKey = (String, u32, u32, u32);
 
+/// A task that runs.
+struct Running {
+    task: AbortHandle,
+    cores: usize,
+    stop: Arc<AtomicBool>,
+}
+
+impl Running {
+    /// Ends it, where it waits or in the condition of a join.
+    fn end(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+        self.task.abort();
+    }
+}
+
 struct Executor {
     /// Its id is another after an answer that did not come.
     description: Mutex<ExecutorStatus>,
@@ -183,8 +206,7 @@ struct Executor {
     state: SessionState,
     engine: StageEngine,
     work_dir: String,
-    /// Tasks that run, with the cores that they take.
-    tasks: Mutex<HashMap<TaskKey, (AbortHandle, usize)>>,
+    tasks: Mutex<HashMap<TaskKey, Running>>,
     /// Told when a task has ended.
     freed: Notify,
 }
@@ -195,16 +217,22 @@ impl Executor {
         description.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// Ends all tasks.
+    fn end_all(&self) {
+        self.running().drain().for_each(|(_, task)| task.end());
+    }
+
     /// Gives up all tasks and takes another id.
     async fn begin_anew(&self, scheduler: &mut Scheduler) {
-        self.running()
-            .drain()
-            .for_each(|(_, (task, _))| task.abort());
+        self.end_all();
         let before = {
             let description = self.description.lock();
             let mut description = description.unwrap_or_else(PoisonError::into_inner);
             std::mem::replace(&mut description.id, new_id())
         };
+        // Nobody asks for the files of jobs that are over for the scheduler.
+        let files = PathBuf::from(&self.work_dir);
+        let _ = tokio::task::spawn_blocking(move || remove_jobs(&files)).await;
         scheduler.forget(before).await;
     }
 
@@ -285,8 +313,9 @@ impl Executor {
             serde_json::to_vec(&described).map_err(|e| Status::internal(e.to_string()))?;
         let value = tonic::metadata::MetadataValue::from_bytes(&description);
         request.metadata_mut().insert_bin(DESCRIPTION, value);
-        request.set_timeout(Duration::from_secs(10));
-        Ok(scheduler.0.poll_work(request).await?.into_inner())
+        let asked = tokio::time::timeout(ANSWER, scheduler.0.poll_work(request)).await;
+        let silent = |_| Status::unavailable("it takes no requests");
+        Ok(asked.map_err(silent).flatten()?.into_inner())
     }
 
     /// Sends what became of tasks, again and again until the scheduler has it.
@@ -309,12 +338,12 @@ impl Executor {
         }
     }
 
-    fn running(&self) -> std::sync::MutexGuard<'_, HashMap<TaskKey, (AbortHandle, usize)>> {
+    fn running(&self) -> MutexGuard<'_, HashMap<TaskKey, Running>> {
         self.tasks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn free(&self) -> usize {
-        let taken: usize = self.running().values().map(|(_, cores)| cores).sum();
+        let taken: usize = self.running().values().map(|task| task.cores).sum();
         self.cores.saturating_sub(taken)
     }
 
@@ -326,20 +355,23 @@ impl Executor {
             task.stage_attempt_num,
         );
         let (me, ended, cores) = (self.clone(), key.clone(), task.vcores_consumed.max(1));
+        let stop = Arc::new(AtomicBool::new(false));
+        let stopped = stop.clone();
         // It is noted before it can end.
         let mut running = self.running();
         let handle = tokio::spawn(async move {
-            let status = me.status(task).await;
+            let status = me.status(task, &stopped).await;
             me.running().remove(&ended);
             let _ = report.send(status);
         });
-        running.insert(key, (handle.abort_handle(), cores as usize));
+        let (task, cores) = (handle.abort_handle(), cores as usize);
+        running.insert(key, Running { task, cores, stop });
     }
 
     /// Runs a task, and says what became of it.
-    async fn status(&self, task: TaskDefinition) -> TaskStatus {
+    async fn status(&self, task: TaskDefinition, stop: &Arc<AtomicBool>) -> TaskStatus {
         let start = now();
-        let ran = AssertUnwindSafe(self.run(&task)).catch_unwind().await;
+        let ran = AssertUnwindSafe(self.run(&task, stop)).catch_unwind().await;
         let ran = ran.unwrap_or_else(|_| {
             let panicked = "a thread of the query engine failed";
             Err(DataFusionError::Execution(panicked.into()))
@@ -375,6 +407,7 @@ impl Executor {
     async fn run(
         &self,
         task: &TaskDefinition,
+        stop: &Arc<AtomicBool>,
     ) -> std::result::Result<(Vec<ShuffleWritePartition>, TaskFigures), DataFusionError> {
         let config = self.state.config().clone();
         let config = config.update_from_key_value_pair(&task.props);
@@ -400,7 +433,9 @@ impl Executor {
             task: task.task_id as usize,
             partitions: partitions.map(|partition| *partition as usize).collect(),
         };
-        self.engine.run(part, plan, &self.work_dir, context).await
+        self.engine
+            .run(part, plan, &self.work_dir, context, stop)
+            .await
     }
 
     /// Ends what still runs of a job that is over, and removes its files.
@@ -417,9 +452,9 @@ impl Executor {
         }
         let directory = directory.join(&job);
         if clean.remove_stage_ids.is_empty() {
-            self.running().retain(|(of, ..), (task, _)| {
+            self.running().retain(|(of, ..), task| {
                 if *of == job {
-                    task.abort();
+                    task.end();
                 }
                 *of != job
             });
@@ -438,6 +473,41 @@ impl Executor {
                 let _ = std::fs::remove_dir_all(directory);
             }
         });
+    }
+}
+
+/// How the directories of executors begin.
+const DIRECTORY: &str = "iolode-executor-";
+
+/// The file in the directory of an executor that is locked as long as it lives.
+const LOCK: &str = "lock";
+
+/// Marks a directory below `work_dir` as that of an executor that lives, and removes those of others that do not any more.
+fn own_directory(work_dir: &Path, own: &Path) -> std::io::Result<File> {
+    let lock = File::create(own.join(LOCK))?;
+    // A file system without locks is used as well: then others are not told apart, and stay.
+    if lock.try_lock().is_err() {
+        return Ok(lock);
+    }
+    for entry in std::fs::read_dir(work_dir)?.flatten() {
+        let (name, path) = (entry.file_name(), entry.path());
+        let is_other = name.to_string_lossy().starts_with(DIRECTORY) && path != own;
+        if is_other
+            && let Ok(lock) = File::open(path.join(LOCK))
+            && lock.try_lock().is_ok()
+        {
+            // Whoever was killed cannot remove them.
+            let _ = std::fs::remove_dir_all(path);
+        }
+    }
+    Ok(lock)
+}
+
+/// Removes the directories of all jobs.
+fn remove_jobs(work_dir: &Path) {
+    let entries = std::fs::read_dir(work_dir).into_iter().flatten().flatten();
+    for entry in entries.filter(|entry| entry.path().is_dir()) {
+        let _ = std::fs::remove_dir_all(entry.path());
     }
 }
 

@@ -1,6 +1,6 @@
 //! A query's error on its way from an executor to the client: what it is, not how Ballista prints it.
 
-use crate::engine::parts::{external, is_exhausted, text_of, text_of_arrow};
+use crate::engine::parts::{ON_EXECUTOR, external, is_exhausted, text_of, text_of_arrow};
 use crate::error::Error;
 use ballista_core::error::BallistaError;
 use ballista_core::serde::protobuf::FailedTask;
@@ -32,9 +32,10 @@ pub(crate) fn of_task(error: DataFusionError, address: &str) -> FailedTask {
         }
     };
     let failure = match cause {
-        Cause::DataFusion(cause) if is_exhausted(cause) => {
-            Failure::Exhausted(cause.find_root().strip_backtrace())
-        }
+        Cause::DataFusion(cause) if is_exhausted(cause) => Failure::Exhausted(format!(
+            "{}{ON_EXECUTOR}{address}",
+            cause.find_root().strip_backtrace()
+        )),
         Cause::DataFusion(cause) if is_of_files(cause) => {
             Failure::Query(format!("executor at {address}: {}", text_of(cause)))
         }
@@ -57,8 +58,13 @@ pub(crate) fn of_task(error: DataFusionError, address: &str) -> FailedTask {
 /// Whether an error is about files of the executor: those of its lakes, or of its work directory.
 fn is_of_files(error: &DataFusionError) -> bool {
     match error.find_root() {
-        DataFusionError::IoError(_) | DataFusionError::ObjectStore(_) => true,
-        DataFusionError::ArrowError(error, _) => matches!(**error, ArrowError::IoError(..)),
+        DataFusionError::IoError(_)
+        | DataFusionError::ObjectStore(_)
+        | DataFusionError::ParquetError(_) => true,
+        DataFusionError::ArrowError(error, _) => matches!(
+            **error,
+            ArrowError::IoError(..) | ArrowError::ParquetError(_) | ArrowError::ExternalError(_)
+        ),
         _ => false,
     }
 }

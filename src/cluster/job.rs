@@ -23,11 +23,17 @@ use futures::stream::{BoxStream, Stream, StreamExt, TryStreamExt};
 use std::pin::Pin;
 use std::sync::{Arc, PoisonError};
 use std::task::{Context, Poll};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tonic::{Code, Request, Status, Streaming};
 
 /// How often a job is sent before its failure is the statement's.
 const ATTEMPTS: usize = 3;
+
+/// Time in which a scheduler takes a plan that is alive.
+const ANSWER: Duration = Duration::from_secs(20);
+
+/// How long a job waits for a scheduler that is restarted.
+const RESTART: Duration = Duration::from_secs(30);
 
 /// Time between attempts.
 const WAIT: Duration = Duration::from_secs(1);
@@ -46,15 +52,17 @@ pub(crate) struct Job {
 enum Failed {
     /// The statement is at fault: it would be again.
     Statement(DataFusionError),
-    /// A process of the cluster was lost, or did not answer.
+    /// A process of the cluster was lost.
     Cluster(String),
+    /// The scheduler does not answer.
+    Scheduler(String),
 }
 
 impl From<Failed> for DataFusionError {
     fn from(failed: Failed) -> Self {
         match failed {
             Failed::Statement(error) => error,
-            Failed::Cluster(why) => external(Error::Invalid(why)),
+            Failed::Cluster(why) | Failed::Scheduler(why) => external(Error::Invalid(why)),
         }
     }
 }
@@ -67,14 +75,22 @@ impl Job {
     /// # Errors
     /// Those of the query; [`DataFusionError::External`] with our own error if the cluster cannot be reached.
     pub(crate) async fn rows(self) -> Result<BoxStream<'static, Result<RecordBatch>>> {
-        for _ in 1..ATTEMPTS {
-            match self.attempt().await {
-                Err(Failed::Cluster(why)) => log::warn!("{why}; the statement is sent again"),
+        let mut attempts = 1;
+        let mut reached = Instant::now();
+        loop {
+            let why = match self.attempt().await {
+                Err(Failed::Cluster(why)) if attempts < ATTEMPTS => {
+                    attempts += 1;
+                    reached = Instant::now();
+                    why
+                }
+                // It may be restarted meanwhile.
+                Err(Failed::Scheduler(why)) if reached.elapsed() < RESTART => why,
                 done => return Ok(done?),
-            }
+            };
+            log::warn!("{why}; the statement is sent again");
             tokio::time::sleep(WAIT).await;
         }
-        Ok(self.attempt().await?)
     }
 
     /// Runs the plan until its first rows are there.
@@ -101,7 +117,7 @@ impl Job {
             Code::InvalidArgument | Code::FailedPrecondition => {
                 Failed::Statement(external(unreachable(&self.keys, &status)))
             }
-            _ => Failed::Cluster(unreachable(&self.keys, &status).to_string()),
+            _ => Failed::Scheduler(unreachable(&self.keys, &status).to_string()),
         };
         let channel = tls::scheduler(&self.keys).map_err(|e| Failed::Statement(external(e)))?;
         let mut scheduler = SchedulerGrpcClient::with_interceptor(channel, tls::with_version)
@@ -113,7 +129,10 @@ impl Job {
             session_id: uuid::Uuid::new_v4().to_string(),
             operation_id: uuid::Uuid::new_v4().to_string(),
         };
-        let statuses = scheduler.execute_query_push(Request::new(query)).await;
+        let statuses = scheduler.execute_query_push(Request::new(query));
+        let silent = |_| Status::unavailable("it takes no queries");
+        let statuses = tokio::time::timeout(ANSWER, statuses).await;
+        let statuses = statuses.map_err(silent).flatten();
         let mut statuses = statuses.map_err(failed)?.into_inner();
         let (id, locations) = finished(&mut statuses).await?;
         let endpoint = BallistaConfigGrpcEndpoint::new(tls::override_endpoint(&self.keys));
@@ -182,10 +201,7 @@ async fn finished(
 
 /// Rows that cannot be fetched: their executor is lost.
 fn lost(error: &DataFusionError) -> Failed {
-    Failed::Cluster(format!(
-        "the rows of an executor did not come: {}",
-        text_of(error)
-    ))
+    Failed::Cluster(format!("rows did not come: {}", text_of(error)))
 }
 
 async fn fetch(
@@ -198,7 +214,10 @@ async fn fetch(
     let partition = location.partition_id.ok_or_else(lacks)?;
     let port = executor.port as u16;
     let client = connect(&executor.host, port, Some(endpoint)).await;
-    let mut client = client.map_err(|e| e.into_datafusion())?;
+    // Its own words are those of several libraries, one in the other.
+    let refused =
+        |_| exec_datafusion_err!("cannot connect to the executor at {}:{port}", executor.host);
+    let mut client = client.map_err(refused)?;
     client
         .fetch_partition(
             &executor.id,

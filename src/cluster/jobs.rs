@@ -1,7 +1,7 @@
 //! What the scheduler notes of the jobs that run: who has tasks of them, which OST each partition lies on, what their stages have read and written.
 
-use super::control::ExecutorStatus;
 use super::convert_exec::ConvertRangesExec;
+use super::members::ExecutorStatus;
 use super::owners::owners;
 use super::stage_figures::StageFigures;
 use datafusion::datasource::physical_plan::FileScanConfig;

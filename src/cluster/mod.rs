@@ -22,7 +22,8 @@
 //! | `allowed` | the nodes and data files that a plan may have |
 //! | `session` | the session of scheduler and executors |
 //! | `connections` | from executor to executor |
-//! | `control` | what executors tell the scheduler of themselves, and what it answers |
+//! | `members` | the executors, and what they say of themselves |
+//! | `control` | what a cluster says of itself and of its jobs |
 //! | `owners` | which executor owns which OST |
 //! | `jobs`, `stage_figures` | what the scheduler notes of the jobs that run |
 //! | `by_ost` | which tasks an executor gets |
@@ -50,6 +51,7 @@ mod failure;
 pub mod ingest;
 mod job;
 mod jobs;
+mod members;
 mod opaque;
 mod owners;
 mod part_exec;
@@ -65,7 +67,8 @@ mod tests;
 mod tls;
 
 pub use connect_file::ConnectFile;
-pub use control::{ClusterStatus, ExecutorStatus, status, stop};
+pub use control::{status, stop};
+pub use members::{ClusterStatus, ExecutorStatus};
 
 /// A program and its scheduler and executors must be of one version: plans have no format of their own that would outlast one.
 pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -4,7 +4,7 @@
 //! an OST stays with its executor from query to query, whose page cache has its files; an executor that is added or gone changes few owners; and no executor owns
 //! more than its share and one OST's bytes. The scheduler decides by it, and EXPLAIN shows it.
 
-use super::control::ExecutorStatus;
+use super::members::ExecutorStatus;
 use std::collections::BTreeMap;
 use xxhash_rust::xxh3::xxh3_64;
 

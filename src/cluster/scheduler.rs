@@ -5,8 +5,9 @@
 use super::by_ost::ByOst;
 use super::codec::Codec;
 use super::connect_file::ConnectFile;
-use super::control::{Control, Members};
+use super::control::Control;
 use super::jobs::Jobs;
+use super::members::Members;
 use super::service::{Ballista, Service};
 use super::session::{self, MESSAGE_MAX};
 use super::tls;
@@ -32,13 +33,14 @@ use tonic::transport::server::TcpIncoming;
 /// After so many seconds Ballista takes an executor for dead. By then the jobs that it had tasks of are over: see [`Service::forget_silent`].
 const EXECUTOR_TIMEOUT: u64 = 15;
 
-/// Serves a cluster on `listener` until `interrupted` or it is stopped.
+/// Serves a cluster on `listener` until `interrupted` or it is stopped. Executors that come and go are told to `said`.
 ///
 /// # Errors
 /// [`Error::Invalid`] if the keys cannot be used or the port fails.
 pub async fn serve(
     listener: TcpListener,
     keys: ConnectFile,
+    said: Arc<dyn Fn(String) + Send + Sync>,
     interrupted: impl Future<Output = ()>,
 ) -> Result<()> {
     let work = Arc::new(Notify::new());
@@ -46,7 +48,16 @@ pub async fn serve(
     let members = Arc::new(Members::default());
     let queries = Arc::new(AtomicUsize::new(0));
     let jobs = Arc::new(Jobs::default());
-    let service = service(&keys, &work, &members, &queries, &jobs, stopped.clone()).await?;
+    let service = service(
+        &keys,
+        &work,
+        &members,
+        &queries,
+        &jobs,
+        stopped.clone(),
+        said,
+    )
+    .await?;
     let control = Control {
         keys: keys.clone(),
         members: members.clone(),
@@ -105,6 +116,7 @@ async fn service(
     queries: &Arc<AtomicUsize>,
     jobs: &Arc<Jobs>,
     stop: watch::Receiver<bool>,
+    said: Arc<dyn Fn(String) + Send + Sync>,
 ) -> Result<Service> {
     let failed = |e: &dyn std::fmt::Display| Error::Invalid(format!("scheduler: {e}"));
     let state = session::state(2, None, runtime(2, None)?, keys);
@@ -149,5 +161,6 @@ async fn service(
         work: has_work,
         jobs: jobs.clone(),
         stop,
+        said,
     })
 }

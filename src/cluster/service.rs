@@ -8,8 +8,8 @@
 //!   a stage begins as soon as one is free.
 
 use super::allowed;
-use super::control::{ExecutorStatus, Members};
 use super::jobs::{JobOsts, Jobs};
+use super::members::{ExecutorStatus, Members};
 use super::parts::decode;
 use super::stage_figures::{TaskFigures, now};
 use ballista_core::JobId;
@@ -66,6 +66,8 @@ pub(crate) struct Service {
     pub(crate) work: Arc<Notify>,
     pub(crate) jobs: Arc<Jobs>,
     pub(crate) stop: watch::Receiver<bool>,
+    /// Told what operators should know.
+    pub(crate) said: Arc<dyn Fn(String) + Send + Sync>,
 }
 
 impl Service {
@@ -78,11 +80,19 @@ impl Service {
 
     /// Ends the jobs that an executor had tasks of, and has Ballista forget it.
     async fn lost(&self, id: &str, reason: &str) {
-        self.members.left(id);
+        let left = self.members.left(id);
+        let mut ended = 0;
         for job in self.jobs.lock().values() {
             if job.executors.contains(id) {
                 job.lost.notify_one();
+                ended += 1;
             }
+        }
+        if let Some(executor) = left {
+            let address = executor.address;
+            (self.said)(format!(
+                "executor at {address} is gone: {reason}; queries that are sent again: {ended}"
+            ));
         }
         let stopped = ExecutorStoppedParams {
             executor_id: id.into(),
@@ -248,7 +258,12 @@ impl SchedulerGrpc for Service {
             ));
         }
         let id = executor.id.clone();
-        self.members.heard(executor);
+        let address = executor.address.clone();
+        match self.members.heard(executor) {
+            None => return Err(Status::unavailable("this executor was taken for lost")),
+            Some(true) => (self.said)(format!("executor at {address} is there")),
+            Some(false) => {}
+        }
         let end = tokio::time::Instant::now() + WAIT;
         let mut stop = self.stop.clone();
         let mut params = params;

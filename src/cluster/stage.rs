@@ -4,17 +4,16 @@ use super::allowed;
 use super::connections::Connections;
 use super::stage_figures::TaskFigures;
 use crate::engine::for_execution;
-use crate::engine::parts::with_readers;
+use crate::engine::parts::{interruptible, with_readers};
 use ballista_core::JobId;
 use ballista_core::serde::protobuf::ShuffleWritePartition;
-use ballista_executor::execution_engine::{
-    DefaultExecutionEngine, ExecutionEngine, QueryStageExecutor,
-};
+use ballista_executor::execution_engine::{DefaultExecutionEngine, ExecutionEngine};
 use datafusion::common::Result;
 use datafusion::execution::TaskContext;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::execution_plan::replace_children_if_necessary;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// Makes stages ready to run.
 pub(crate) struct StageEngine(DefaultExecutionEngine);
@@ -34,7 +33,7 @@ impl StageEngine {
         Self(DefaultExecutionEngine::with_client_pool(connections))
     }
 
-    /// Runs a task, which writes its shuffle files into `work_dir`: these, and what it has read and written.
+    /// Runs a task, which writes its shuffle files into `work_dir`: these, and what it has read and written. It ends soon after `stop` is set.
     ///
     /// # Errors
     /// If the plan is not allowed, and those of the query.
@@ -44,9 +43,19 @@ impl StageEngine {
         plan: Arc<dyn ExecutionPlan>,
         work_dir: &str,
         context: Arc<TaskContext>,
+        stop: &Arc<AtomicBool>,
     ) -> Result<(Vec<ShuffleWritePartition>, TaskFigures)> {
         let task = part.task;
-        let stage = self.stage(part, plan, work_dir, &context)?;
+        let plan = ready(plan, &context, stop)?;
+        let stage = self.0.create_query_stage_exec(
+            part.job,
+            part.stage,
+            part.task,
+            part.partitions,
+            plan,
+            work_dir,
+            context.session_config(),
+        )?;
         let written = stage.execute_query_stage(task, context).await?;
         let mut figures = TaskFigures::of_scans(&stage.collect_plan_metrics());
         for partition in &written {
@@ -55,30 +64,21 @@ impl StageEngine {
         }
         Ok((written, figures))
     }
+}
 
-    fn stage(
-        &self,
-        part: TaskPart,
-        plan: Arc<dyn ExecutionPlan>,
-        work_dir: &str,
-        context: &TaskContext,
-    ) -> Result<Arc<dyn QueryStageExecutor>> {
-        allowed::check(&plan)?;
-        let inputs = plan.children().into_iter().cloned();
-        let inputs = inputs.map(|input| {
-            let input = with_readers(input, &context.runtime_env())?;
-            for_execution(input, context.session_config().options())
-        });
-        let inputs = inputs.collect::<Result<Vec<_>>>()?;
-        let plan = replace_children_if_necessary(plan, inputs)?;
-        self.0.create_query_stage_exec(
-            part.job,
-            part.stage,
-            part.task,
-            part.partitions,
-            plan,
-            work_dir,
-            context.session_config(),
-        )
-    }
+/// A stage as it runs: allowed, with the readers of its scans, and after the rules for a part of a plan.
+fn ready(
+    plan: Arc<dyn ExecutionPlan>,
+    context: &TaskContext,
+    stop: &Arc<AtomicBool>,
+) -> Result<Arc<dyn ExecutionPlan>> {
+    allowed::check(&plan)?;
+    let inputs = plan.children().into_iter().cloned();
+    let inputs = inputs.map(|input| {
+        let input = with_readers(input, &context.runtime_env())?;
+        let input = for_execution(input, context.session_config().options())?;
+        interruptible(input, stop)
+    });
+    let inputs = inputs.collect::<Result<Vec<_>>>()?;
+    replace_children_if_necessary(plan, inputs)
 }

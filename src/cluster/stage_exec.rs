@@ -1,7 +1,7 @@
 //! A stage of a plan that runs on a cluster, as EXPLAIN shows it.
 
-use super::control::ExecutorStatus;
 use super::jobs::JobOsts;
+use super::members::ExecutorStatus;
 use super::stage_figures::StageFigures;
 use crate::text::ranges;
 use ballista_core::execution_plans::ShuffleWriter;
@@ -13,7 +13,7 @@ use datafusion::physical_plan::metrics::{Count, Metric, MetricValue, MetricsSet}
 use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, PlanProperties,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Formatter;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -27,8 +27,8 @@ pub(crate) struct StageExec {
     plan: Arc<dyn ExecutionPlan>,
     /// How its rows lie for the next stage, if not as they come.
     shuffle: Option<Partitioning>,
-    /// Owners of the OSTs of its partitions: address and partitions.
-    owners: Vec<(String, Vec<u64>)>,
+    /// Owners of the OSTs of its partitions: address, OSTs and partitions.
+    owners: Vec<(String, BTreeSet<u64>, Vec<u64>)>,
     figures: Figures,
 }
 
@@ -41,13 +41,14 @@ impl StageExec {
         figures: Figures,
     ) -> Option<Arc<dyn ExecutionPlan>> {
         let plan: Arc<dyn ExecutionPlan> = (*writer.children().first()?).clone();
-        let mut owners: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
+        let mut owners: BTreeMap<&str, (BTreeSet<u64>, Vec<u64>)> = BTreeMap::new();
         for (partition, ost) in osts.of_partitions(&plan).into_iter().enumerate() {
             let owner = ost.and_then(|ost| osts.owners.get(&ost));
             let owner = owner.and_then(|owner| executors.iter().find(|of| of.id == *owner));
             if let Some(owner) = owner {
-                let of_owner = owners.entry(&owner.address).or_default();
-                of_owner.push(partition as u64);
+                let (osts, partitions) = owners.entry(&owner.address).or_default();
+                osts.extend(ost.and_then(|ost| u64::try_from(ost).ok()));
+                partitions.push(partition as u64);
             }
         }
         let owners = owners.into_iter();
@@ -55,7 +56,7 @@ impl StageExec {
             number: writer.stage_id(),
             shuffle: writer.shuffle_output_partitioning().cloned(),
             owners: owners
-                .map(|(address, of)| (address.to_string(), of))
+                .map(|(address, (osts, partitions))| (address.to_string(), osts, partitions))
                 .collect(),
             plan,
             figures,
@@ -81,7 +82,11 @@ impl DisplayAs for StageExec {
         }
         if !self.owners.is_empty() {
             let owners = self.owners.iter();
-            let owners = owners.map(|(address, of)| format!("{address}: {}", ranges(of)));
+            let owners = owners.map(|(address, osts, partitions)| {
+                let osts: Vec<u64> = osts.iter().copied().collect();
+                let (osts, partitions) = (ranges(&osts), ranges(partitions));
+                format!("{address}: OST {osts}, partitions {partitions}")
+            });
             let owners: Vec<String> = owners.collect();
             write!(f, ", owners=[{}]", owners.join("; "))?;
         }

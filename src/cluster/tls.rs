@@ -20,7 +20,7 @@ const HEADER: &str = "iolode-version";
 /// A peer that is gone without a word is noticed after two of these.
 const PING: Duration = Duration::from_secs(5);
 
-/// Time to make a connection in.
+/// Time to make a connection in, and again to agree on its keys.
 const CONNECT: Duration = Duration::from_secs(5);
 
 /// A server that speaks to members of the cluster alone.
@@ -47,7 +47,8 @@ pub(crate) fn endpoint(keys: &ConnectFile, endpoint: Endpoint) -> Result<Endpoin
     let tls = ClientTlsConfig::new()
         .ca_certificate(Certificate::from_pem(&keys.authority))
         .identity(Identity::from_pem(&keys.certificate, &keys.key))
-        .domain_name(NAME);
+        .domain_name(NAME)
+        .timeout(CONNECT);
     let endpoint = endpoint.tls_config(tls).map_err(refused)?;
     Ok(endpoint
         .tcp_nodelay(true)

@@ -30,6 +30,9 @@ pub(crate) fn translate(error: DataFusionError, context: &ErrorContext) -> Error
     }
 }
 
+/// Stands before the address of the executor whose memory did not suffice.
+pub(crate) const ON_EXECUTOR: &str = "; on the executor at ";
+
 /// Whether a query failed for want of memory.
 pub(crate) fn is_exhausted(error: &DataFusionError) -> bool {
     matches!(error.find_root(), DataFusionError::ResourcesExhausted(_))
@@ -417,6 +420,11 @@ fn exhausted(text: &str, context: &ErrorContext) -> String {
         .filter(|name| !name.is_empty())
         .map(|name| format!(" (in {name})"))
         .unwrap_or_default();
+    if let Some((_, address)) = text.rsplit_once(ON_EXECUTOR) {
+        return format!(
+            "out of memory: the query needs more than the executor at {address} may hold{at}; start executors with more --memory, or ask for less at a time"
+        );
+    }
     match context.memory {
         Some(memory) => {
             format!(

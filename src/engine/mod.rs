@@ -72,8 +72,9 @@ pub use threads::{STACK, runtime};
 /// What scheduler and executors of a cluster need of a session.
 #[cfg(feature = "cluster")]
 pub(crate) mod parts {
-    pub(crate) use super::error::{external, is_exhausted};
+    pub(crate) use super::error::{ON_EXECUTOR, external, is_exhausted};
     pub(crate) use super::error_text::{text_of, text_of_arrow};
+    pub(crate) use super::exec::interruptible::interruptible;
     pub(crate) use super::planning::broadcast_joins::gives_left_rows;
     pub(crate) use super::planning::copartitioned_join::{DeclarePartitioningExec, Statement};
     pub(crate) use super::planning::drop_join_ordering::DropOrderingExec;

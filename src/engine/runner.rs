@@ -6,6 +6,7 @@
 
 use super::session::state;
 use crate::error::Result;
+use crate::text::amount::size;
 use async_trait::async_trait;
 use datafusion::common::DataFusionError;
 use datafusion::common::format::ExplainFormat;
@@ -117,8 +118,9 @@ async fn chosen(
     };
     if bytes < runner.least_bytes() {
         return stay(format!(
-            "its scans read {bytes} B, and fewer than {} B run in process",
-            runner.least_bytes()
+            "its scans read {}, and less than {} runs in process",
+            size(bytes),
+            size(runner.least_bytes())
         ));
     }
     let width = runner.width().await.map_err(super::error::external)?;

@@ -24,6 +24,8 @@ crate::tests! {
         a_statement_waits_for_a_late_executor_and_a_scheduler_may_be_restarted,
         a_statement_that_is_interrupted_ends_on_the_cluster_too,
         a_work_directory_that_takes_no_file_fails_the_statement_alone,
+        a_scheduler_that_hangs_is_said_to_and_executors_that_were_killed_leave_nothing,
+        memory_that_does_not_suffice_is_that_of_the_executor,
     }
     [Strace] => {
         executors_read_the_files_of_their_own_osts,
@@ -206,7 +208,10 @@ fn a_cluster_is_closed_to_who_has_not_its_connect_file() {
     // The keys of another cluster.
     let other = ConnectFile::new(keys.scheduler.clone(), chrono::TimeDelta::days(1)).unwrap();
     let refused = threads.block_on(status(&other)).unwrap_err().to_string();
-    assert!(refused.contains("no scheduler answers at"), "{refused}");
+    assert!(
+        refused.contains("is of another cluster than the connect file"),
+        "{refused}"
+    );
     // A thousand connections need as many files here.
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let limit = getrlimit(Resource::Nofile);
@@ -402,7 +407,7 @@ fn executors_read_the_files_of_their_own_osts() {
     let mut said: Vec<BTreeSet<usize>> = owners
         .split("; ")
         .map(|owner| {
-            let partitions = owner.rsplit_once(": ").unwrap().1;
+            let partitions = owner.rsplit_once("partitions ").unwrap().1;
             numbers(partitions).into_iter().collect()
         })
         .collect();
@@ -622,4 +627,62 @@ fn a_work_directory_that_takes_no_file_fails_the_statement_alone() {
     assert_eq!(here, there);
     cluster.present(1);
     cluster.kill(0);
+}
+
+fn a_scheduler_that_hangs_is_said_to_and_executors_that_were_killed_leave_nothing() {
+    use rustix::process::Signal;
+    let directory = tempfile::tempdir().unwrap();
+    let lake = month(directory.path());
+    let root = lake.root().unwrap();
+    let mut cluster = Cluster::start(&[root], 1, 1);
+    let file = cluster.file();
+    cluster.signal_scheduler(Signal::STOP);
+    let hangs = iolode(&[
+        "cluster",
+        "status",
+        "--connect-file",
+        file.to_str().unwrap(),
+    ]);
+    cluster.signal_scheduler(Signal::CONT);
+    let said = text(&hangs.stderr);
+    assert!(said.contains("no scheduler answers at"), "{said}");
+    // What an executor that is killed cannot remove, the next one does.
+    cluster.present(1);
+    let directories = |cluster: &Cluster| {
+        let entries = std::fs::read_dir(cluster.directory()).unwrap();
+        let entries = entries.filter(|entry| entry.as_ref().unwrap().path().is_dir());
+        entries.count()
+    };
+    assert_eq!(directories(&cluster), 1);
+    cluster.kill(0);
+    assert_eq!(directories(&cluster), 1);
+    cluster.add(&[root], 1, &[]);
+    cluster.present(1);
+    assert_eq!(directories(&cluster), 1);
+}
+
+fn memory_that_does_not_suffice_is_that_of_the_executor() {
+    let directory = tempfile::tempdir().unwrap();
+    let lake = month(directory.path());
+    let root = lake.root().unwrap();
+    let mut cluster = Cluster::start(&[root], 0, 1);
+    cluster.add(&[root], 1, &["--memory", "64KiB"]);
+    cluster.present(1);
+    let failed = iolode(&[
+        "sql",
+        "--lake",
+        root.to_str().unwrap(),
+        "--cluster",
+        cluster.file().to_str().unwrap(),
+        "--cluster-above",
+        "0",
+        "-c",
+        "SELECT path, count(DISTINCT log_id) FROM darshan_file GROUP BY path ORDER BY path",
+    ]);
+    let said = text(&failed.stderr);
+    assert_eq!(failed.status.code(), Some(2), "{said}");
+    assert!(
+        said.contains("the query needs more than the executor at 127.0.0.1:"),
+        "{said}"
+    );
 }

@@ -84,8 +84,9 @@ impl Cluster {
         self.scheduler.kill().unwrap();
         self.scheduler.wait().unwrap();
         let mut command = program();
-        command.args(["cluster", "scheduler", "--connect-file"]);
-        self.scheduler = command.arg(self.file()).spawn().unwrap();
+        command.args(["cluster", "scheduler", "--bind", "127.0.0.1:0"]);
+        command.arg("--connect-file").arg(self.file());
+        self.scheduler = command.spawn().unwrap();
     }
 
     /// The connect file.
@@ -110,6 +111,12 @@ impl Cluster {
             let status = wait(|| child.try_wait().unwrap());
             assert!(status.success());
         }
+    }
+
+    /// Sends the scheduler a signal.
+    pub(crate) fn signal_scheduler(&self, signal: rustix::process::Signal) {
+        let pid = rustix::process::Pid::from_child(&self.scheduler);
+        rustix::process::kill_process(pid, signal).unwrap();
     }
 
     /// Waits until so many queries run.

@@ -47,7 +47,7 @@ impl Stop {
 ///
 /// # Errors
 /// Those of DataFusion.
-pub(in crate::engine) fn interruptible(
+pub(crate) fn interruptible(
     plan: Arc<dyn ExecutionPlan>,
     stop: &Arc<AtomicBool>,
 ) -> Result<Arc<dyn ExecutionPlan>> {

@@ -479,7 +479,7 @@ fn columns_that_an_older_file_lacks_are_null_and_null_times_are_not_lost() {
         ),
     ];
     let cuts = Arc::new(JobPartitions::new(&[100], &[1, 1], 8));
-    let url = || ObjectStoreUrl::local_filesystem();
+    let url = ObjectStoreUrl::local_filesystem;
     let table = LakeTable::of_jobs(schema.clone(), url(), &files, cuts.clone()).unwrap();
     // A file whose jobs lie in two groups would be read in the wrong one.
     let across = ScanFile {
@@ -487,12 +487,8 @@ fn columns_that_an_older_file_lacks_are_null_and_null_times_are_not_lost() {
         ..files[0].clone()
     };
     let error = LakeTable::of_jobs(schema, url(), &[across], cuts).unwrap_err();
-    assert!(
-        error
-            .to_string()
-            .contains("holds the jobs 99 to 100, which lie in two ranges"),
-        "{error}"
-    );
+    let expected = "holds the jobs 99 to 100, which lie in two ranges";
+    assert!(error.to_string().contains(expected), "{error}");
     block_on(async {
         let engine = Engine::new(EngineOptions::default()).unwrap();
         engine
@@ -569,7 +565,6 @@ fn a_day_of_one_ost_is_one_file() {
             files.push(ScanFile {
                 time: Some((day * DAY, day * DAY + 23 * DAY / 24)),
                 fs: Some(fs.to_string()),
-                ost: None,
                 ..file(directory.path(), &name, &batch, (0, 0), None)
             });
         }

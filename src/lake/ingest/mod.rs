@@ -3,7 +3,7 @@
 //! In come paths and options, out goes one commit. `discover` lists the inputs as `candidate`s, with `walk`, `lister`, `read_ahead` and `log_tree` below
 //! it; `change_set` tells which of them are new or changed; `external_sort` turns dumps into sorted runs, and `stand_ins` gives
 //! their rows the ids that only other dumps say; `plan` cuts the work into
-//! ranges of job ids and days; `write_range` reads the logs of a range and writes their rows, `write_days` the rows of a day, `remote` has other processes convert ranges, and `merge` decides which rows stay; `pipeline` runs all of this.
+//! ranges of job ids and days; `write_range` reads the logs of a range and writes their rows, `write_days` the rows of a day, `remote` has other processes (`range_runner`) convert ranges, and `merge` decides which rows stay; `pipeline` runs all of this.
 
 pub(super) mod candidate;
 pub(super) mod change_set;
@@ -15,6 +15,7 @@ pub(super) mod merge;
 pub(super) mod options;
 pub(super) mod pipeline;
 pub(super) mod plan;
+pub(super) mod range_runner;
 pub(super) mod read_ahead;
 pub(super) mod remote;
 pub(super) mod stand_ins;

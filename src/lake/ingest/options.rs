@@ -1,6 +1,6 @@
 //! What an ingest is asked to do, and how it says how far it is.
 
-use super::remote::RangeRunner;
+use super::range_runner::RangeRunner;
 use crate::lake::file::temp;
 use crate::source::{Hints, InputProvider, Period, SOURCES, Source};
 use std::path::PathBuf;

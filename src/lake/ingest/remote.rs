@@ -7,6 +7,7 @@
 use super::candidate::{Planned, PreviousImport, SentCandidate};
 use super::change_set::Hashes;
 use super::options::{IngestOptions, Silent};
+use super::range_runner::RangeRunner;
 use super::task::RangeTask;
 use super::write_range::{Worker, row_merger};
 use crate::error::{Error, Result};
@@ -23,27 +24,6 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
-
-/// Has ranges converted by other processes.
-pub trait RangeRunner: Send + Sync {
-    /// How many ranges it converts at a time.
-    ///
-    /// # Errors
-    /// If there is nobody to convert them.
-    fn width(&self) -> Result<usize>;
-
-    /// What a [`RangeConverter`] of this lake answers to a request; its range lies on the OST, if on any. Ends soon once `cancel` is set.
-    ///
-    /// # Errors
-    /// Those of the converter, and if there is none any more.
-    fn convert(
-        &self,
-        lake_id: &str,
-        request: Vec<u8>,
-        ost: Option<i64>,
-        cancel: &AtomicBool,
-    ) -> Result<Vec<u8>>;
-}
 
 /// A range whose logs are to be converted.
 #[derive(Serialize, Deserialize)]
@@ -158,8 +138,8 @@ pub(in crate::lake) fn convert_elsewhere(
     if answer.local_times {
         context.note_local_times();
     }
-    let placed = answer.result.files.iter().filter_map(|file| file.ost);
-    task.target.ost.note(placed.last());
+    let mut placed = answer.result.files.iter().rev().filter_map(|file| file.ost);
+    task.target.ost.note(placed.next());
     Ok(answer.result)
 }
 
@@ -270,6 +250,12 @@ impl RangeConverter {
         let _counted = Threads::new(1);
         let mut worker = Worker::new(&options, context.clone(), 0)?;
         let result = worker.convert_range(&task, &known.hashes, &Silent)?;
+        if options.is_cancelled() {
+            // Nobody will commit them.
+            let files = result.files.iter();
+            files.for_each(|file| _ = self.lake.store.delete(&file.path));
+            return Err(Error::Interrupted);
+        }
         let answer = Answer {
             result,
             unmapped: context.unmapped_mounts(),

@@ -55,7 +55,7 @@ pub struct DataFile {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InputRow {
     /// Where it lies.
-    #[serde(with = "shared_text")]
+    #[serde(with = "super::shared_text")]
     pub path: Arc<str>,
     /// Kind of input; that which was looked for where it was not recognised, None if that was any.
     pub source: Option<Cow<'static, str>>,
@@ -83,25 +83,6 @@ pub struct InputRow {
     pub version: u64,
     /// Number of the settings with which its rows were read ([`crate::lake::SiteFile::reading_hash`]).
     pub settings: Option<i64>,
-}
-
-/// Text that is shared, written as any other.
-pub(in crate::lake) mod shared_text {
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
-    use std::sync::Arc;
-
-    pub(in crate::lake) fn serialize<S: Serializer>(
-        text: &Arc<str>,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        text.as_ref().serialize(serializer)
-    }
-
-    pub(in crate::lake) fn deserialize<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<Arc<str>, D::Error> {
-        String::deserialize(deserializer).map(Arc::from)
-    }
 }
 
 /// What became of an input.

@@ -3,7 +3,7 @@
 //! A `manifest` names the lists of a version: `list_file` reads and writes them, `file_index` and `input_index` put them together.
 //! A `pinned` version reads what a question needs of them, a `snapshot` all. `commit` publishes the next version, under a `lease`; `recovery` is about a
 //! newest version that is gone.
-//! `store` is the only file that knows where the bytes lie; `calls` tells of what it does to them.
+//! `shared_text` writes text that is shared. `store` is the only file that knows where the bytes lie; `calls` tells of what it does to them.
 
 pub(super) mod calls;
 pub(super) mod commit;
@@ -20,6 +20,7 @@ pub(super) mod pinned;
 pub(super) mod range_result;
 pub(super) mod ranges;
 pub(super) mod recovery;
+mod shared_text;
 pub(super) mod site;
 pub(super) mod snapshot;
 pub(super) mod store;
