@@ -47,7 +47,7 @@ def run(*command):
 
 def parameters(iolode, lake):
     tables = {}
-    done, _, _ = run(iolode, "sql", "--lake", lake, "--format", "csv", "-c", "SELECT \"table\", path FROM lake_file")
+    done, _, _ = run(iolode, "sql", "--lake", lake, "--format", "csv", "-c", "SELECT table_name, path FROM lake_file")
     for table, path in list(csv.reader(io.StringIO(done.stdout)))[1:]:
         tables.setdefault(table, []).append(os.path.join(lake, path))
     connection = duckdb.connect()
@@ -80,13 +80,18 @@ def rows_of(text, ordered):
     return rows[:1], rows[1:] if ordered else sorted(rows[1:])
 
 
+NUMBER = re.compile(r"-?\d+\.?\d*(?:[eE][-+]?\d+)?")
+
+
 def same(one, two):
+    """Whether two values are equal, or the floats in them, be they alone or in a list, to 1e-12."""
     if one == two:
         return True
-    try:
-        return ("." in one or "e" in one) and math.isclose(float(one), float(two), rel_tol=1e-12, abs_tol=1e-300)
-    except ValueError:
-        return False
+    left, right = NUMBER.findall(one), NUMBER.findall(two)
+    is_float = lambda number: not number.lstrip("-").isdigit()
+    return (NUMBER.split(one) == NUMBER.split(two) and len(left) == len(right)
+            and all(a == b or (is_float(a) or is_float(b)) and math.isclose(float(a), float(b), rel_tol=1e-12, abs_tol=1e-300)
+                    for a, b in zip(left, right)))
 
 
 def differ(one, two, ordered):

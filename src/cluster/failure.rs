@@ -47,7 +47,10 @@ pub(crate) fn of_task(error: DataFusionError, address: &str) -> FailedTask {
     };
     let mut task = FailedTask::from(BallistaError::from(error));
     if !of_shuffle
-        && matches!(task.failed_reason, Some(FailedReason::ExecutionError(_)))
+        && matches!(
+            task.failed_reason,
+            Some(FailedReason::ExecutionError(_) | FailedReason::IoError(_))
+        )
         && let Ok(failure) = serde_json::to_string(&failure)
     {
         task.error = format!("{MARK}{failure}");
