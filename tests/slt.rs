@@ -2,7 +2,8 @@
 //! `tests/slt/troubled` over the one of `slt/troubled_lake.rs`, where programs are in trouble.
 //! A file that changes the lake begins with `# a lake of its own`, and has one.
 //!
-//! With the feature `cluster` each file runs a second time: all statements that can run on a cluster of three executors do.
+//! With the feature `cluster` each file runs a second time, unless it begins with `# plans of one process`: all statements that can run on a cluster of three executors
+//! do.
 //!
 //! `SLT_COMPLETE=1 cargo test --test slt` writes the answers into the files instead; read the difference.
 #![allow(clippy::print_stdout)]
@@ -196,6 +197,13 @@ fn complete(files: &[PathBuf]) -> Result<(), Failed> {
     }
 }
 
+/// Whether a file shows how statements run in one process.
+#[cfg(feature = "cluster")]
+fn shows_plans(path: &Path) -> bool {
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    text.starts_with("# plans of one process")
+}
+
 fn main() {
     let files: Vec<PathBuf> = sqllogictest::harness::glob("tests/slt/**/*.slt")
         .expect("a pattern")
@@ -207,7 +215,7 @@ fn main() {
     };
     let mut trials: Vec<Trial> = files.iter().map(trial).collect();
     #[cfg(feature = "cluster")]
-    trials.extend(files.iter().map(|path| {
+    trials.extend(files.iter().filter(|path| !shows_plans(path)).map(|path| {
         let path = path.clone();
         let name = format!("{} on a cluster", path.display());
         Trial::test(name, move || test(&path, || Some(on_cluster())))
