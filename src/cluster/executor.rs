@@ -484,11 +484,14 @@ const LOCK: &str = "lock";
 
 /// Marks a directory below `work_dir` as that of an executor that lives, and removes those of others that do not any more.
 fn own_directory(work_dir: &Path, own: &Path) -> std::io::Result<File> {
-    let lock = File::create(own.join(LOCK))?;
-    // A file system without locks is used as well: then others are not told apart, and stay.
+    // It has its name once it is locked: an executor that starts at the same time must not find it free.
+    let unnamed = own.join("lock.new");
+    let lock = File::create(&unnamed)?;
     if lock.try_lock().is_err() {
+        // A file system without locks is used as well: then nobody is told apart, and all directories stay.
         return Ok(lock);
     }
+    std::fs::rename(unnamed, own.join(LOCK))?;
     for entry in std::fs::read_dir(work_dir)?.flatten() {
         let (name, path) = (entry.file_name(), entry.path());
         let is_other = name.to_string_lossy().starts_with(DIRECTORY) && path != own;

@@ -60,6 +60,21 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
+/// A statement on a cluster, however little it reads.
+fn elsewhere(lake: &str, file: &str, sql: &str) -> Output {
+    iolode(&[
+        "sql",
+        "--lake",
+        lake,
+        "--cluster",
+        file,
+        "--cluster-above",
+        "0",
+        "-c",
+        sql,
+    ])
+}
+
 /// The rows of a statement as CSV, in process and on a cluster.
 fn both(lake: &str, file: &str, sql: &str) -> [String; 2] {
     let mut here = vec!["sql", "--lake", lake, "--format", "csv", "-v", "-c", sql];
@@ -99,17 +114,7 @@ fn answers_are_those_of_one_process_in_order_and_as_files() {
         "COPY (SELECT app, count(*) AS n FROM darshan_log GROUP BY app) TO '{}'",
         out.display()
     );
-    let written = iolode(&[
-        "sql",
-        "--lake",
-        lake,
-        "--cluster",
-        file,
-        "--cluster-above",
-        "0",
-        "-c",
-        &copy,
-    ]);
+    let written = elsewhere(lake, file, &copy);
     assert!(written.status.success(), "{}", text(&written.stderr));
     let count =
         |sql: &str| text(&iolode(&["sql", "--lake", lake, "--format", "csv", "-c", sql]).stdout);
@@ -604,17 +609,7 @@ fn a_work_directory_that_takes_no_file_fails_the_statement_alone() {
     std::fs::remove_dir_all(work).unwrap();
     // A file in its place takes none.
     std::fs::write(work, "").unwrap();
-    let failed = iolode(&[
-        "sql",
-        "--lake",
-        lake,
-        "--cluster",
-        file,
-        "--cluster-above",
-        "0",
-        "-c",
-        STATEMENTS[0],
-    ]);
+    let failed = elsewhere(lake, file, STATEMENTS[0]);
     let said = text(&failed.stderr);
     assert_eq!(
         (failed.status.code(), said.lines().count()),
@@ -668,17 +663,9 @@ fn memory_that_does_not_suffice_is_that_of_the_executor() {
     let mut cluster = Cluster::start(&[root], 0, 1);
     cluster.add(&[root], 1, &["--memory", "64KiB"]);
     cluster.present(1);
-    let failed = iolode(&[
-        "sql",
-        "--lake",
-        root.to_str().unwrap(),
-        "--cluster",
-        cluster.file().to_str().unwrap(),
-        "--cluster-above",
-        "0",
-        "-c",
-        "SELECT path, count(DISTINCT log_id) FROM darshan_file GROUP BY path ORDER BY path",
-    ]);
+    let sql = "SELECT path, count(DISTINCT log_id) FROM darshan_file GROUP BY path ORDER BY path";
+    let file = cluster.file();
+    let failed = elsewhere(root.to_str().unwrap(), file.to_str().unwrap(), sql);
     let said = text(&failed.stderr);
     assert_eq!(failed.status.code(), Some(2), "{said}");
     assert!(
