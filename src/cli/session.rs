@@ -243,7 +243,7 @@ impl Session {
             Ask::Query(..) if !format.binary => Some(self.engine.zone()?),
             _ => None,
         };
-        let before = self.engine.fallbacks().counts();
+        let before = self.engine.fallbacks();
         let (_during, stop) = interrupt::during_statement()?;
         let (mut task, mut receiver) = self.start(runtime, ask);
         let first = self.waiting.block_on(next(&mut receiver, &stop));
@@ -298,7 +298,7 @@ impl Session {
             ran.notes.extend(writer.finish()?);
         }
         if self.verbose {
-            let after = self.engine.fallbacks().counts();
+            let after = self.engine.fallbacks();
             ran.notes.extend(fallbacks(before, after));
         }
         Ok(ran)
@@ -374,10 +374,11 @@ impl Drop for Session {
 }
 
 /// What a statement that was run in another way than planned says of it.
-fn fallbacks(before: [usize; 2], after: [usize; 2]) -> impl Iterator<Item = String> {
+fn fallbacks(before: [usize; 3], after: [usize; 3]) -> impl Iterator<Item = String> {
     let notes = [
         "planned a second time, in another way: the first plan was not valid",
         "run a second time, with sort-merge joins: a hash join did not fit into the memory",
+        "sent to the cluster a second time: a process of it was lost",
     ];
     let counts = before.into_iter().zip(after).zip(notes);
     counts

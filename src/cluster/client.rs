@@ -30,6 +30,7 @@ use datafusion::prelude::SessionConfig;
 use futures::TryStreamExt;
 use std::fmt::Formatter;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -47,6 +48,7 @@ pub struct ClusterRunner {
     least_bytes: u64,
     /// Those that were there when it was last asked for its width.
     executors: Mutex<Vec<ExecutorStatus>>,
+    resent: Arc<AtomicUsize>,
 }
 
 impl ClusterRunner {
@@ -65,6 +67,7 @@ impl ClusterRunner {
             lakes: lakes.collect(),
             least_bytes,
             executors: Mutex::default(),
+            resent: Arc::default(),
         }
     }
 
@@ -151,6 +154,10 @@ impl Runner for ClusterRunner {
         Ok(cores)
     }
 
+    fn resent(&self) -> usize {
+        self.resent.load(Ordering::Relaxed)
+    }
+
     fn configure(&self, config: SessionConfig) -> SessionConfig {
         session::configure(config, &self.keys)
     }
@@ -173,6 +180,7 @@ impl Runner for ClusterRunner {
             plan,
             settings: state.config().to_key_value_pairs(),
             figures: Figures::default(),
+            resent: self.resent.clone(),
         };
         Ok(Arc::new(ClusterExec::new(
             rows,

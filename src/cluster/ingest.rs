@@ -72,6 +72,7 @@ impl ClusterRanges {
             plan: encode(&plan)?,
             settings: self.settings.clone(),
             figures: Figures::default(),
+            resent: Arc::default(),
         })
     }
 }

@@ -21,6 +21,7 @@ use datafusion::common::{DataFusionError, Result, exec_datafusion_err};
 use datafusion::execution::SendableRecordBatchStream;
 use futures::stream::{BoxStream, Stream, StreamExt, TryStreamExt};
 use std::pin::Pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
@@ -46,6 +47,8 @@ pub(crate) struct Job {
     pub(crate) settings: Vec<KeyValuePair>,
     /// Where what its stages have done is noted, once all its rows are there.
     pub(crate) figures: Figures,
+    /// Counts how often it is sent once more.
+    pub(crate) resent: Arc<AtomicUsize>,
 }
 
 /// Why a job gave no rows.
@@ -89,6 +92,7 @@ impl Job {
                 done => return Ok(done?),
             };
             log::warn!("{why}; the statement is sent again");
+            self.resent.fetch_add(1, Ordering::Relaxed);
             tokio::time::sleep(WAIT).await;
         }
     }

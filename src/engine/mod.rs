@@ -185,18 +185,9 @@ pub struct LakeVersion {
 
 /// How often a session had to answer in another way than it had planned.
 #[derive(Debug, Default)]
-pub struct Fallbacks {
-    /// Plans made once more, without the rule that keeps the partitions of joins or with keys as columns.
-    pub replanned: AtomicUsize,
-    /// Questions asked once more with sort-merge joins, as their hash joins did not fit into the memory.
-    pub sort_merge: AtomicUsize,
-}
-
-impl Fallbacks {
-    /// Both counts.
-    pub fn counts(&self) -> [usize; 2] {
-        [&self.replanned, &self.sort_merge].map(|count| count.load(Ordering::Relaxed))
-    }
+struct Fallbacks {
+    replanned: AtomicUsize,
+    sort_merge: AtomicUsize,
 }
 
 impl Engine {
@@ -415,9 +406,17 @@ impl Engine {
         self.stop.stop();
     }
 
-    /// How often this session had to answer in another way than it had planned.
-    pub fn fallbacks(&self) -> &Fallbacks {
-        &self.fallbacks
+    /// How often this session had to answer in another way than it had planned: plans made once more, without the rule that keeps the
+    /// partitions of joins or with keys as columns; questions asked once more with sort-merge joins, as their hash joins did not fit
+    /// into the memory; plans sent to the [`Runner`]'s processes once more, as one of these was lost.
+    pub fn fallbacks(&self) -> [usize; 3] {
+        let Fallbacks {
+            replanned,
+            sort_merge,
+        } = self.fallbacks.as_ref();
+        let [replanned, sort_merge] = [replanned, sort_merge].map(|n| n.load(Ordering::Relaxed));
+        let resent = self.runner.as_ref().map_or(0, |runner| runner.resent());
+        [replanned, sort_merge, resent]
     }
 
     /// The clear line that a DataFusion error of this session stands for.

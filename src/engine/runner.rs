@@ -40,6 +40,9 @@ pub trait Runner: Debug + Send + Sync {
     /// Adds the options that the runner needs to those that plans are made with.
     fn configure(&self, config: SessionConfig) -> SessionConfig;
 
+    /// How many plans were sent once more by now, since a process was lost.
+    fn resent(&self) -> usize;
+
     /// A node that gives the rows of `plan`, in their order, as others make them.
     ///
     /// # Errors
