@@ -26,8 +26,8 @@ GROUP BY l.app ORDER BY rows DESC, l.app"""
 class Cluster:
     """Processes of the program, ended by their pid."""
 
-    def __init__(self, iolode, lake, executors, cores=1):
-        self.iolode, self.lake, self.cores = iolode, lake, str(cores)
+    def __init__(self, iolode, lake, executors, cores=1, options=()):
+        self.iolode, self.lake, self.cores, self.options = iolode, lake, str(cores), options
         self.work = tempfile.mkdtemp(prefix="iolode-kills-")
         self.file = os.path.join(self.work, "cluster.toml")
         self.log = open(os.path.join(self.work, "log"), "w")
@@ -43,7 +43,7 @@ class Cluster:
 
     def executor(self):
         return self.start("executor", "--connect-file", self.file, "--lake", self.lake, "--bind", "127.0.0.1:0",
-                          "--cores", self.cores, "--work-dir", self.work)
+                          "--cores", self.cores, "--work-dir", self.work, *self.options)
 
     def wait(self):
         """Until all executors are there."""

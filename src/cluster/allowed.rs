@@ -31,6 +31,7 @@ use std::sync::Arc;
 /// logs and writes data files of a lake of its executor.
 const NODES: &[&str] = &[
     "AggregateExec",
+    "AlignedUnionExec",
     "BoundedWindowAggExec",
     "CoalesceBatchesExec",
     "CoalescePartitionsExec",

@@ -1,6 +1,7 @@
 //! Our nodes in a plan that is sent: [`DeclarePartitioningExec`], [`DropOrderingExec`], [`SinglePartitionExec`] and [`OpaqueExec`] pass their input through,
-//! [`ConvertRangesExec`] is the work of an ingest. All others are DataFusion's or Ballista's.
+//! [`AlignedUnionExec`] has several, [`ConvertRangesExec`] is the work of an ingest. All others are DataFusion's or Ballista's.
 
+use super::aligned_union::AlignedUnionExec;
 use super::convert_exec::ConvertRangesExec;
 use super::opaque::{OpaqueExec, Says};
 use super::part_exec::PartExec;
@@ -52,7 +53,7 @@ impl Codec {
 /// A node of ours.
 #[derive(Clone, PartialEq, Message)]
 struct Node {
-    #[prost(oneof = "Kind", tags = "1, 2, 3, 4, 5, 6")]
+    #[prost(oneof = "Kind", tags = "1, 2, 3, 4, 5, 6, 7")]
     kind: Option<Kind>,
 }
 
@@ -73,6 +74,9 @@ enum Kind {
     Part(u32),
     #[prost(message, tag = "6")]
     ConvertRanges(Converted),
+    /// Always true.
+    #[prost(bool, tag = "7")]
+    AlignedUnion(bool),
 }
 
 /// What a [`DeclarePartitioningExec`] says.
@@ -133,6 +137,9 @@ impl PhysicalExtensionCodec for Codec {
                 .cloned()
                 .ok_or_else(|| exec_datafusion_err!("a plan lacks a part"));
         }
+        if let Some(Kind::AlignedUnion(_)) = node.kind {
+            return AlignedUnionExec::plan(inputs.to_vec());
+        }
         let [input] = inputs else {
             return exec_err!("a node has {} inputs, expected 1", inputs.len());
         };
@@ -166,7 +173,7 @@ impl PhysicalExtensionCodec for Codec {
             Some(Kind::ConvertRanges(Converted { lake_id, ost })) => {
                 Ok(ConvertRangesExec::plan(input.clone(), lake_id, ost))
             }
-            Some(Kind::Part(_)) | None => exec_err!("a node says nothing"),
+            Some(Kind::Part(_) | Kind::AlignedUnion(_)) | None => exec_err!("a node says nothing"),
         }
     }
 
@@ -183,6 +190,8 @@ impl PhysicalExtensionCodec for Codec {
                 lake_id: convert.lake_id().into(),
                 ost: convert.ost(),
             })
+        } else if node.is::<AlignedUnionExec>() {
+            Kind::AlignedUnion(true)
         } else if node.is::<SinglePartitionExec>() {
             Kind::SinglePartition(true)
         } else if let Some(opaque) = node.downcast_ref::<OpaqueExec>() {

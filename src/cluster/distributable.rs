@@ -4,6 +4,7 @@
 //! what it finds unsatisfied. Where that changes rows the plan is written in a form that it leaves alone ([`prepare`]); what cannot be, is refused with the reason, and
 //! runs in the client. So is what `datafusion-proto` 55.2 loses on the way. At the end the plan is cut as the scheduler cuts it, and the stages are looked at.
 
+use super::aligned_union::AlignedUnionExec;
 use super::opaque::{OpaqueExec, Says};
 use super::parts::check_one_piece;
 use crate::engine::parts::{gives_left_rows, text_of};
@@ -94,9 +95,6 @@ fn refused(node: &Plan) -> Option<String> {
         let stays = hash && !repartition.preserve_order();
         return (!stays).then(|| "a repartition that is not by hash, or in order".into());
     }
-    if node.is::<InterleaveExec>() {
-        return Some("an interleaved union".into());
-    }
     if let Some(limit) = node.downcast_ref::<GlobalLimitExec>() {
         let merge = limit.input().downcast_ref::<SortPreservingMergeExec>();
         let merges = merge.is_some_and(|merge| merge.fetch().is_none());
@@ -173,6 +171,10 @@ fn instead(node: &Plan) -> datafusion::common::Result<Option<Plan>> {
     }
     if node.is::<UnionExec>() {
         return opaque(Says::Nothing);
+    }
+    if node.is::<InterleaveExec>() {
+        let inputs = node.children().into_iter().cloned();
+        return AlignedUnionExec::plan(inputs.collect()).map(Some);
     }
     Ok(None)
 }

@@ -17,7 +17,7 @@
 //! |---|---|
 //! | `connect_file` | the address and keys of a cluster, in a file that only its owner may read |
 //! | `tls` | mutual TLS of all ports, and the version that both sides must have |
-//! | `distributable`, `opaque` | a plan as Ballista runs it right, or why it does not |
+//! | `distributable`, `opaque`, `aligned_union` | a plan as Ballista runs it right, or why it does not |
 //! | `codec`, `parts`, `part_exec` | our nodes in a plan that is sent, and a plan as bytes |
 //! | `allowed` | the nodes and data files that a plan may have |
 //! | `session` | the session of scheduler and executors |
@@ -37,6 +37,7 @@
 //! | [`client`] | the runner of a session |
 //! | [`ingest`], `convert_exec` | ranges of an ingest on a cluster |
 
+mod aligned_union;
 mod allowed;
 mod by_ost;
 pub mod client;

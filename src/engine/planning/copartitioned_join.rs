@@ -23,6 +23,7 @@
 //! it would have without the rule. The rule does nothing where the groups are fewer than `target_partitions`, for there
 //! `EnsureRequirements` repartitions the inputs whatever they state.
 
+use super::push_projection::push_projection;
 use crate::engine::node_rewrite::{Node, NodeRewrite};
 use datafusion::arrow::compute::SortOptions;
 use datafusion::common::tree_node::TreeNodeRecursion;
@@ -350,10 +351,10 @@ impl ExecutionPlan for DeclarePartitioningExec {
                 // The join above needs the column that the projection leaves out.
                 Statement::Wide { .. } => Ok(None),
                 // Without that column the projection states no partitions either, so nothing above it relies on them.
-                Statement::Narrow { .. } => self.input.try_swapping_with_projection(projection),
+                Statement::Narrow { .. } => push_projection(&self.input, projection),
             };
         };
-        let Some(input) = self.input.try_swapping_with_projection(projection)? else {
+        let Some(input) = push_projection(&self.input, projection)? else {
             return Ok(None);
         };
         let statement = match &self.statement {
@@ -387,5 +388,47 @@ impl ExecutionPlan for DeclarePartitioningExec {
         _: &ConfigOptions,
     ) -> Result<FilterPushdownPropagation<Arc<dyn ExecutionPlan>>> {
         Ok(FilterPushdownPropagation::if_all(result))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use datafusion::arrow::datatypes::{DataType, Field, Schema};
+    use datafusion::physical_expr::expressions::col;
+    use datafusion::physical_optimizer::PhysicalOptimizerRule;
+    use datafusion::physical_optimizer::projection_pushdown::ProjectionPushdown;
+    use datafusion::physical_plan::displayable;
+    use datafusion::physical_plan::empty::EmptyExec;
+
+    /// It ran until the memory was full.
+    #[test]
+    fn a_projection_between_others_is_pushed_down_to_an_end() {
+        let columns = ["job_id", "log_id"].map(|name| Field::new(name, DataType::Int64, true));
+        let project = |input: Node, names: [(&str, &str); 2]| -> Node {
+            let schema = input.schema();
+            let outputs = names.map(|(from, to)| (col(from, &schema).unwrap(), to.to_string()));
+            Arc::new(ProjectionExec::try_new(outputs, input).unwrap())
+        };
+        let scan: Node = Arc::new(EmptyExec::new(Arc::new(Schema::new(columns.to_vec()))));
+        let input = project(scan, [("job_id", "job_id"), ("log_id", "log_id")]);
+        let key = PhysicalSortExpr::new_default(col("job_id", &input.schema()).unwrap());
+        let order = LexOrdering::new([key]).unwrap();
+        let statement = Statement::Wide {
+            range: RangePartitioning::try_new(order, vec![]).unwrap(),
+            points: vec![],
+        };
+        let declared = DeclarePartitioningExec::plan(input, statement);
+        let plan = project(declared, [("job_id", "j"), ("log_id", "l")]);
+        let pushed = ProjectionPushdown::new().optimize(plan, &ConfigOptions::default());
+        let pushed = displayable(pushed.unwrap().as_ref())
+            .indent(false)
+            .to_string();
+        assert!(pushed.lines().count() <= 4, "{pushed}");
+        assert_eq!(
+            pushed.matches("DeclarePartitioningExec").count(),
+            1,
+            "{pushed}"
+        );
     }
 }

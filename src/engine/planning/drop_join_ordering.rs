@@ -35,6 +35,7 @@
 //!
 //! The rule stands before `EnsureRequirements`, which adds the sorts.
 
+use super::push_projection::push_projection;
 use crate::engine::node_rewrite::{Node, NodeRewrite};
 use crate::engine::session::options::Options;
 use datafusion::common::tree_node::TreeNodeRecursion;
@@ -294,7 +295,7 @@ impl ExecutionPlan for DropOrderingExec {
         {
             return Ok(None);
         }
-        let input = self.input.try_swapping_with_projection(projection)?;
+        let input = push_projection(&self.input, projection)?;
         Ok(input.map(|input| Self::of(input, self.says_nothing, self.loses_constants)))
     }
 }

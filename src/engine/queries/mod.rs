@@ -20,13 +20,14 @@ pub(super) mod question;
 mod ruled_out;
 
 use crate::engine::rules::{counters, intervals};
+use crate::engine::sql::visit::{visit_mut, visit_part_mut};
 use crate::engine::udf::statement::normal;
 use crate::error::{Error, Result};
 use chrono_tz::Tz;
-use datafusion::sql::parser::{CopyToSource, Statement};
+use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{
     Expr, FunctionArg, Ident, ObjectName, ObjectNamePart, Query as SqlQuery,
-    Statement as SqlStatement, TableFactor, VisitMut, VisitorMut,
+    Statement as SqlStatement, TableFactor, VisitorMut,
 };
 use front_matter::front_matter;
 use param_names::CallNames;
@@ -295,7 +296,12 @@ impl Query {
         }
         substitute(&mut query, &casts);
         // What a query asks of others is what it was asked, or its own.
-        expand_in(&mut query, lakes.map(Lakes::in_utc), depth, &mut vec![])?;
+        let mut expand = Expand {
+            lakes: lakes.map(Lakes::in_utc),
+            depth,
+            calls: &mut vec![],
+        };
+        ended(visit_part_mut(&mut query, &mut expand))?;
         scope::put_first(&mut query, parts);
         Ok(query)
     }
@@ -336,29 +342,16 @@ pub(in crate::engine) fn expand(
     lakes: Lakes<'_>,
     calls: &mut Vec<CallNames>,
 ) -> Result<()> {
-    match statement {
-        Statement::Statement(inner) => expand_in(inner.as_mut(), Some(lakes), DEPTH, calls),
-        Statement::Explain(explain) => expand(&mut explain.statement, lakes, calls),
-        Statement::CopyTo(copy) => match &mut copy.source {
-            CopyToSource::Query(query) => expand_in(query.as_mut(), Some(lakes), DEPTH, calls),
-            CopyToSource::Relation(_) => Ok(()),
-        },
-        _ => Ok(()),
-    }
-}
-
-fn expand_in(
-    node: &mut impl VisitMut,
-    lakes: Option<Lakes<'_>>,
-    depth: usize,
-    calls: &mut Vec<CallNames>,
-) -> Result<()> {
     let mut expand = Expand {
-        lakes,
-        depth,
+        lakes: Some(lakes),
+        depth: DEPTH,
         calls,
     };
-    match node.visit(&mut expand) {
+    ended(visit_mut(statement, &mut expand))
+}
+
+fn ended(shown: ControlFlow<Error>) -> Result<()> {
+    match shown {
         ControlFlow::Continue(()) => Ok(()),
         ControlFlow::Break(error) => Err(error),
     }

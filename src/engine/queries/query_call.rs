@@ -1,9 +1,10 @@
 //! A call of a named query: the lake that is asked, the arguments, and SQL with values in the places of parameters.
 
+use crate::engine::sql::visit::visit_part_mut;
 use crate::error::{Error, Result};
 use chrono_tz::Tz;
 use datafusion::sql::sqlparser::ast::{
-    Expr, FunctionArg, FunctionArgExpr, Query, Value, VisitMut, VisitorMut,
+    Expr, FunctionArg, FunctionArgExpr, Query, Value, VisitorMut,
 };
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::Parser;
@@ -54,7 +55,7 @@ pub(super) fn argument(argument: &FunctionArg) -> Result<(Option<String>, Expr)>
 
 /// Puts values in the places of `$name`.
 pub(super) fn substitute(query: &mut Query, values: &[(String, Expr)]) {
-    let _ = query.visit(&mut Substitute(values));
+    let _ = visit_part_mut(query, &mut Substitute(values));
 }
 
 struct Substitute<'a>(&'a [(String, Expr)]);

@@ -10,12 +10,13 @@
 //!   it becomes a part of its own, before all others, where only the user's names are known.
 
 use crate::engine::catalog::lakes::of_a_lake;
+use crate::engine::sql::visit::{visit_part, visit_part_mut};
 use crate::engine::udf::statement::normal;
 use crate::error::{Error, Result};
 use datafusion::sql::sqlparser::ast::helpers::attached_token::AttachedToken;
 use datafusion::sql::sqlparser::ast::{
-    Cte, Expr, Ident, ObjectName, ObjectNamePart, Query, TableAlias, TableFactor, Visit, VisitMut,
-    Visitor, VisitorMut, With,
+    Cte, Expr, Ident, ObjectName, ObjectNamePart, Query, TableAlias, TableFactor, Visitor,
+    VisitorMut, With,
 };
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::Parser;
@@ -36,11 +37,12 @@ pub(in crate::engine) fn alias(name: Ident) -> TableAlias {
 /// the old names, which are aliases then.
 pub(in crate::engine) fn name_the_parts(query: &mut Query, name: &str) {
     let mut own = Names(BTreeSet::new());
-    let _ = query.visit(&mut own);
-    let _ = query.visit(&mut Qualify {
+    let _ = visit_part_mut(query, &mut own);
+    let mut qualify = Qualify {
         names: own.0,
         query: name,
-    });
+    };
+    let _ = visit_part_mut(query, &mut qualify);
 }
 
 /// Collects names.
@@ -98,7 +100,7 @@ impl VisitorMut for Qualify<'_> {
 
 /// Puts the name of a lake before those of its tables and views. Columns are found by the table's name alone, as before.
 pub(in crate::engine) fn name_the_lake(query: &mut Query, lake: &str) {
-    let _ = query.visit(&mut OfLake(lake));
+    let _ = visit_part_mut(query, &mut OfLake(lake));
 }
 
 struct OfLake<'a>(&'a str);
@@ -145,7 +147,7 @@ pub(in crate::engine) fn check_parts(query: &Query, lakes: &[&str]) -> Result<()
 
 /// Whether the meaning of a value depends on where it stands.
 pub(in crate::engine) fn names_columns_or_tables(value: &Expr) -> bool {
-    value.visit(&mut Named).is_break()
+    visit_part(value, &mut Named).is_break()
 }
 
 struct Named;

@@ -4,16 +4,17 @@
 //! `WHERE 'log' = 'job'`. The optimizer finds that it has no rows, but only after it was planned, and views are expensive to plan: 4 of
 //! the 18 ms of bin_workload over 100,000 logs, and half of planning root_causes, of which job_facts is a half.
 
+use crate::engine::sql::visit::{visit_part, visit_part_mut};
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, DataType, Expr, GroupByExpr, Query, Select, SelectItem, SetExpr, SetOperator,
-    SetQuantifier, Value, Visit, VisitMut, Visitor, VisitorMut,
+    SetQuantifier, Value, Visitor, VisitorMut,
 };
 use std::ops::ControlFlow;
 
 /// Leaves them out of a query in which parameters still stand as `$name`, given what will stand in their places. The first half may be left
 /// out, so the names and types of all halves must be the same.
 pub(in crate::engine) fn leave_out(query: &mut Query, values: &[(String, Expr)]) {
-    let _ = query.visit(&mut LeaveOut(values));
+    let _ = visit_part_mut(query, &mut LeaveOut(values));
 }
 
 struct LeaveOut<'a>(&'a [(String, Expr)]);
@@ -102,7 +103,7 @@ impl LeaveOut<'_> {
 /// Whether it may be a sum or count over all rows, which is a row also where there are none.
 fn may_be_a_total(select: &Select) -> bool {
     let grouped = matches!(&select.group_by, GroupByExpr::Expressions(by, _) if !by.is_empty());
-    let called = |item: &SelectItem| item.visit(&mut Called).is_break();
+    let called = |item: &SelectItem| visit_part(item, &mut Called).is_break();
     !grouped && (select.having.is_some() || select.projection.iter().any(called))
 }
 

@@ -169,7 +169,6 @@ pub(crate) fn for_cluster(
     // A partition is a task, and reads the files that it was given: none is cut by bytes, and none is taken from a neighbour.
     options.optimizer.repartition_file_scans = false;
     options.optimizer.enable_round_robin_repartition = false;
-    options.optimizer.prefer_existing_union = true;
     options.execution.enable_file_stream_work_stealing = false;
     // Its node holds the subquery's plan and its value in memory.
     options

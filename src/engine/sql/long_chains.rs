@@ -6,10 +6,11 @@
 //!
 //! Of such a chain, `x = 1 OR x = 2 ..` is `x IN (1, 2, ..)` and `x <> 1 AND x <> 2 ..` is `x NOT IN (1, 2, ..)`, of any length.
 
+use super::visit::{visit_mut, visit_part};
 use crate::error::{Error, Result};
-use datafusion::sql::parser::{CopyToSource, Statement};
+use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, Expr, Query, UnaryOperator, Value, Visit, VisitMut, VisitorMut, visit_relations,
+    BinaryOperator, Expr, ObjectName, Query, UnaryOperator, Value, Visit, Visitor, VisitorMut,
 };
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -32,16 +33,7 @@ pub(super) const SHORT: usize = 32;
 /// # Errors
 /// [`Error::Invalid`] for those that are too long, which says what to write instead.
 pub(in crate::engine) fn bracket(statement: &mut Statement) -> Result<()> {
-    let found = match statement {
-        Statement::Statement(inner) => inner.visit(&mut Bracket),
-        Statement::Explain(explain) => return bracket(&mut explain.statement),
-        Statement::CopyTo(copy) => match &mut copy.source {
-            CopyToSource::Query(query) => query.visit(&mut Bracket),
-            CopyToSource::Relation(_) => ControlFlow::Continue(()),
-        },
-        _ => ControlFlow::Continue(()),
-    };
-    match found {
+    match visit_mut(statement, &mut Bracket) {
         ControlFlow::Continue(()) => Ok(()),
         ControlFlow::Break(why) => Err(Error::Invalid(why)),
     }
@@ -113,12 +105,22 @@ impl VisitorMut for Bracket {
 
 /// How many tables are asked, given how many each part of WITH asks.
 fn tables(asks: &impl Visit, parts: &HashMap<String, usize>) -> usize {
-    let mut tables = 0;
-    let _: ControlFlow<()> = visit_relations(asks, |name| {
-        tables += parts.get(&name.to_string()).unwrap_or(&1);
-        ControlFlow::Continue(())
-    });
-    tables
+    struct Tables<'a> {
+        parts: &'a HashMap<String, usize>,
+        tables: usize,
+    }
+
+    impl Visitor for Tables<'_> {
+        type Break = ();
+
+        fn pre_visit_relation(&mut self, name: &ObjectName) -> ControlFlow<()> {
+            self.tables += self.parts.get(&name.to_string()).unwrap_or(&1);
+            ControlFlow::Continue(())
+        }
+    }
+    let mut tables = Tables { parts, tables: 0 };
+    let _ = visit_part(asks, &mut tables);
+    tables.tables
 }
 
 fn too_many(what: &str) -> String {

@@ -2,17 +2,18 @@
 //!
 //! DataFusion 55.2 refuses that. The inner part gets another name, and where it is asked the old one is its alias, by which columns are found.
 
+use super::visit::{visit_mut, visit_part_mut};
 use crate::engine::queries::query_scope::alias;
 use crate::engine::udf::statement::normal;
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{
-    Ident, ObjectName, ObjectNamePart, Query, TableFactor, VisitMut, VisitorMut,
+    Ident, ObjectName, ObjectNamePart, Query, TableFactor, VisitorMut,
 };
 use std::ops::ControlFlow;
 
 /// Gives the inner ones of equal names others.
 pub(in crate::engine) fn told_apart(statement: &mut Statement) {
-    let _ = super::visit::visit_mut(statement, &mut Scopes::default());
+    let _ = visit_mut(statement, &mut Scopes::default());
 }
 
 /// The names that the WITHs around a query have, and how many were made.
@@ -45,9 +46,9 @@ impl VisitorMut for Scopes {
                 // A part sees those before it, and itself where it is recursive.
                 let first = if with.recursive { at } else { at + 1 };
                 for part in &mut with.cte_tables[first..] {
-                    let _ = part.query.visit(&mut rename);
+                    let _ = visit_part_mut(&mut part.query, &mut rename);
                 }
-                let _ = query.visit(&mut rename);
+                let _ = visit_part_mut(query, &mut rename);
             }
             query.with = Some(with);
         }

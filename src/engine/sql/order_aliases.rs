@@ -6,14 +6,14 @@
 //! output: then the query is refused. Where no table has such a column the alias is meant.
 
 use super::using::name_of;
-use super::visit::change_outside_subqueries;
+use super::visit::{change_outside_subqueries, visit, visit_exprs, visit_mut};
 use datafusion::common::tree_node::TreeNode;
 use datafusion::common::{Column, Result, plan_err};
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{
     Distinct, Expr, Ident, OrderByExpr, OrderByKind, Query, Select, SelectItem, SetExpr, Visitor,
-    VisitorMut, visit_expressions,
+    VisitorMut,
 };
 use std::ops::ControlFlow;
 
@@ -22,7 +22,7 @@ use std::ops::ControlFlow;
 pub(in crate::engine) fn qualified(statement: &Statement) -> Vec<Statement> {
     let mut found = vec![];
     // A column that the table does not have would be looked for in the query below, and DataFusion panics where that is DISTINCT ON.
-    if super::visit::visit(statement, &mut DistinctOn).is_break() {
+    if visit(statement, &mut DistinctOn).is_break() {
         return found;
     }
     for place in 0.. {
@@ -31,7 +31,7 @@ pub(in crate::engine) fn qualified(statement: &Statement) -> Vec<Statement> {
             place,
             found: false,
         };
-        let _ = super::visit::visit_mut(&mut changed, &mut names);
+        let _ = visit_mut(&mut changed, &mut names);
         if !names.found {
             break;
         }
@@ -58,7 +58,7 @@ pub(in crate::engine) fn is_resolved(plan: &LogicalPlan) -> bool {
 
 /// Whether a column in ORDER BY, with its table before it, has the name of an output: DataFusion cannot sort by both.
 pub(in crate::engine) fn has_columns_of_outputs(statement: &Statement) -> bool {
-    super::visit::visit(statement, &mut ColumnsOfOutputs).is_break()
+    visit(statement, &mut ColumnsOfOutputs).is_break()
 }
 
 /// What is said where the rows cannot be sorted by that column.
@@ -91,7 +91,7 @@ impl Visitor for ColumnsOfOutputs {
             return ControlFlow::Continue(());
         };
         let aliases = aliases(select);
-        visit_expressions(order_by, |expr| match expr {
+        visit_exprs(order_by, |expr| match expr {
             Expr::CompoundIdentifier(names)
                 if names
                     .last()

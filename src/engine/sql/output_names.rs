@@ -7,17 +7,18 @@
 
 use super::headings::heading;
 use super::order_aliases::normal;
+use super::visit::{visit_mut, visit_part_mut};
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{
     Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments,
     GroupByExpr, Ident, ObjectName, Query, Select, SelectItem, SetExpr, TableAlias, TableFactor,
-    TableWithJoins, VisitMut, VisitorMut,
+    TableWithJoins, VisitorMut,
 };
 use std::ops::ControlFlow;
 
 /// The statement with other names for such columns.
 pub(in crate::engine) fn told_apart(mut statement: Statement) -> Statement {
-    let _ = super::visit::visit_mut(&mut statement, &mut Queries { named: 0 });
+    let _ = visit_mut(&mut statement, &mut Queries { named: 0 });
     statement
 }
 
@@ -48,8 +49,8 @@ impl VisitorMut for Queries {
         if is_grouped {
             name_casts(select, &columns);
             let mut casts = Casts(columns);
-            let _ = select.visit(&mut casts);
-            let _ = order_by.visit(&mut casts);
+            let _ = visit_part_mut(select, &mut casts);
+            let _ = visit_part_mut(order_by, &mut casts);
         }
         ControlFlow::Continue(())
     }

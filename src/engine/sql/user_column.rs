@@ -1,27 +1,27 @@
 //! `user` is a column of `darshan_log`, not a function of the SQL standard.
 
-use datafusion::sql::parser::{CopyToSource, Statement};
-use datafusion::sql::sqlparser::ast::{Expr, FunctionArguments, VisitMut, visit_expressions_mut};
+use super::visit::{visit_mut, visit_part_mut};
+use datafusion::sql::parser::Statement;
+use datafusion::sql::sqlparser::ast::{Expr, FunctionArguments, VisitMut, VisitorMut};
 use std::ops::ControlFlow;
 
 /// Reads `user` as the column that `darshan_log` has, not as the SQL standard's function without parentheses, which
 /// DataFusion lacks.
 pub(in crate::engine) fn plain_user(statement: &mut Statement) {
-    match statement {
-        Statement::Statement(inner) => plain_users(inner.as_mut()),
-        Statement::Explain(explain) => plain_user(&mut explain.statement),
-        Statement::CopyTo(copy) => {
-            if let CopyToSource::Query(query) = &mut copy.source {
-                plain_users(query.as_mut());
-            }
-        }
-        _ => {}
-    }
+    let _ = visit_mut(statement, &mut Users);
 }
 
 /// The same in a part of a statement.
 pub(in crate::engine) fn plain_users(part: &mut impl VisitMut) {
-    fn rename(expr: &mut Expr) -> ControlFlow<()> {
+    let _ = visit_part_mut(part, &mut Users);
+}
+
+struct Users;
+
+impl VisitorMut for Users {
+    type Break = ();
+
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
         let column = match expr {
             Expr::Function(function) if matches!(function.args, FunctionArguments::None) => {
                 match &function.name.0[..] {
@@ -41,5 +41,4 @@ pub(in crate::engine) fn plain_users(part: &mut impl VisitMut) {
         }
         ControlFlow::Continue(())
     }
-    _ = visit_expressions_mut(part, rename);
 }

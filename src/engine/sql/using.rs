@@ -4,7 +4,7 @@
 //! NULL in every row that only `b` has (its issue 22881), without a word. [`super::outer_using`] writes most of such joins out; for the others an error is better than that
 //! answer.
 
-use super::visit::change_outside_subqueries;
+use super::visit::{change_outside_subqueries, visit, visit_mut};
 use crate::error::{Error, Result};
 use datafusion::common::SchemaError;
 use datafusion::error::DataFusionError;
@@ -20,7 +20,7 @@ use std::ops::ControlFlow;
 /// # Errors
 /// [`Error::Invalid`], which says what to write instead.
 pub(in crate::engine) fn check(statement: &Statement) -> Result<()> {
-    match super::visit::visit(statement, &mut Merged) {
+    match visit(statement, &mut Merged) {
         ControlFlow::Continue(()) => Ok(()),
         ControlFlow::Break(kind) => Err(Error::Invalid(format!(
             "a {kind} is not supported, for its key would be NULL where only the right side has a row; \
@@ -38,7 +38,7 @@ pub(in crate::engine) fn is_ambiguous(error: &DataFusionError) -> bool {
 /// The statement with the first table before the names of USING in WHERE and ON; None if there are no such.
 pub(in crate::engine) fn qualified(mut statement: Statement) -> Option<Statement> {
     let mut keys = Keys { found: false };
-    let _ = super::visit::visit_mut(&mut statement, &mut keys);
+    let _ = visit_mut(&mut statement, &mut keys);
     keys.found.then_some(statement)
 }
 

@@ -4,6 +4,7 @@ use super::statement::{Called, called_in, expression};
 use super::{SqlUdf, count};
 use crate::engine::error::{ErrorContext, translate};
 use crate::engine::queries::queries;
+use crate::engine::sql::visit::{visit_exprs, visit_part};
 use crate::error::{Error, Result, nearest};
 use crate::lake::{UserFunction, UserParameter};
 use datafusion::arrow::compute::can_cast_types;
@@ -15,8 +16,7 @@ use datafusion::execution::registry::FunctionRegistry;
 use datafusion::execution::session_state::SessionState;
 use datafusion::logical_expr::{Expr, ExprSchemable, ScalarUDF};
 use datafusion::sql::sqlparser::ast::{
-    Expr as SqlExpr, ExprWithAlias, FunctionArguments, Query, Value, Visit, Visitor,
-    visit_expressions,
+    Expr as SqlExpr, ExprWithAlias, FunctionArguments, Query, Value, Visitor,
 };
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::Parser;
@@ -108,7 +108,7 @@ impl<'a> Resolver<'a> {
     fn written(&mut self, function: &UserFunction, keeper: usize) -> Result<SqlUdf> {
         let name = &function.name;
         let body = expression(&function.body)?;
-        if let ControlFlow::Break(what) = body.visit(&mut Foreign) {
+        if let ControlFlow::Break(what) = visit_part(&body, &mut Foreign) {
             return Err(refusal(
                 name,
                 format!("{what} cannot stand in a function; it is an expression of its parameters"),
@@ -305,7 +305,7 @@ pub(super) fn is_callable(name: &str, parameters: usize) -> bool {
         return false;
     };
     let mut calls = 0;
-    let _: ControlFlow<()> = visit_expressions(&statements, |expr| {
+    let _: ControlFlow<()> = visit_exprs(&statements, |expr| {
         calls += usize::from(matches!(
             expr,
             SqlExpr::Function(function)

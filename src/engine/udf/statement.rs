@@ -1,11 +1,12 @@
 //! `CREATE FUNCTION`, `DROP FUNCTION` and `SHOW FUNCTIONS`, as they are written; and the functions that other SQL calls.
 
+use crate::engine::sql::visit::{visit, visit_part};
 use crate::error::{Error, Result};
 use crate::lake::{UserFunction, UserParameter};
-use datafusion::sql::parser::{CopyToSource, Statement};
+use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{
     CreateFunction, CreateFunctionBody, DropFunction, Expr, FunctionReturnType, Ident, ObjectName,
-    ObjectNamePart, ShowStatementFilter, Statement as SqlStatement, Visit, visit_expressions,
+    ObjectNamePart, ShowStatementFilter, Statement as SqlStatement, Visit, Visitor,
 };
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::Parser;
@@ -186,21 +187,25 @@ pub(in crate::engine) struct Called {
 
 /// The functions that a statement calls, each once, those of DataFusion and iolode among them.
 pub(in crate::engine) fn called(statement: &Statement) -> Vec<Called> {
-    match statement {
-        Statement::Statement(statement) => called_in(statement.as_ref()),
-        Statement::Explain(explain) => called(&explain.statement),
-        Statement::CopyTo(copy) => match &copy.source {
-            CopyToSource::Query(query) => called_in(query.as_ref()),
-            CopyToSource::Relation(_) => vec![],
-        },
-        _ => vec![],
-    }
+    let mut calls = Calls::default();
+    let _ = visit(statement, &mut calls);
+    calls.0
 }
 
 /// As [`called`], in a part of a statement.
 pub(super) fn called_in(node: &impl Visit) -> Vec<Called> {
-    let mut found = vec![];
-    let _: ControlFlow<()> = visit_expressions(node, |expr| {
+    let mut calls = Calls::default();
+    let _ = visit_part(node, &mut calls);
+    calls.0
+}
+
+#[derive(Default)]
+struct Calls(Vec<Called>);
+
+impl Visitor for Calls {
+    type Break = ();
+
+    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
         if let Expr::Function(function) = expr
             && let Ok((lake, name)) = read_name(&function.name)
         {
@@ -209,11 +214,10 @@ pub(super) fn called_in(node: &impl Visit) -> Vec<Called> {
                 Some(_) => function.name.to_string(),
             };
             let called = Called { lake, name, key };
-            if !found.contains(&called) {
-                found.push(called);
+            if !self.0.contains(&called) {
+                self.0.push(called);
             }
         }
         ControlFlow::Continue(())
-    });
-    found
+    }
 }
