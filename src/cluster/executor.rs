@@ -410,7 +410,11 @@ impl Executor {
         stop: &Arc<AtomicBool>,
     ) -> std::result::Result<(Vec<ShuffleWritePartition>, TaskFigures), DataFusionError> {
         let config = self.state.config().clone();
-        let config = config.update_from_key_value_pair(&task.props);
+        let set_aside = config.options().execution.sort_spill_reservation_bytes;
+        let mut config = config.update_from_key_value_pair(&task.props);
+        // The memory is this process's, not that of who asks.
+        let asked = &mut config.options_mut().execution.sort_spill_reservation_bytes;
+        *asked = set_aside.min(*asked);
         let context = Arc::new(TaskContext::new(
             Some(format!(
                 "{}/{}/{}",
