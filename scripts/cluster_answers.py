@@ -26,6 +26,7 @@ import duckdb
 
 from bench_month import ROOT, Question
 from cluster_kills import Cluster
+from cluster_soak import peak
 
 # Seconds from which one take is enough.
 SLOW = 20
@@ -76,12 +77,6 @@ def questions(iolode, lake):
     done, _, _ = run(iolode, "query")
     for name in re.findall(r"^  ([a-z_0-9]+)  ", done.stdout, flags=re.M):
         yield f"{name}()", f"SELECT * FROM {name}()", False
-
-
-def peak(pid):
-    """Most resident MiB of a process by now."""
-    with open(f"/proc/{pid}/status") as status:
-        return next(int(line.split()[1]) >> 10 for line in status if line.startswith("VmHWM"))
 
 
 UNITS = {"": 1, "K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}

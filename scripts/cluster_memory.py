@@ -12,9 +12,8 @@ import sys
 import tempfile
 import time
 
-from cluster_answers import peak
 from cluster_kills import Cluster
-from cluster_soak import rss
+from cluster_soak import peak, rss
 
 STATEMENT = "SELECT count(DISTINCT app) + {n} AS n FROM darshan_log;\n"
 

@@ -41,6 +41,12 @@ def rss(pid):
         return 0
 
 
+def peak(pid):
+    """Most resident MiB of a process by now."""
+    with open(f"/proc/{pid}/status") as status:
+        return next(int(line.split()[1]) >> 10 for line in status if line.startswith("VmHWM"))
+
+
 class Soak:
     def __init__(self, args, work):
         self.args, self.work = args, work

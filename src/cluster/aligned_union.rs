@@ -28,7 +28,7 @@ impl AlignedUnionExec {
     /// Of these inputs.
     ///
     /// # Errors
-    /// If there are less than two, or they differ in their columns or numbers of partitions.
+    /// If there are none, or they differ in their columns or numbers of partitions.
     pub(crate) fn plan(inputs: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
         let union = UnionExec::try_new(inputs.clone())?;
         let mut partitionings = inputs.iter().map(|input| input.output_partitioning());
