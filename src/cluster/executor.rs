@@ -59,6 +59,9 @@ const RETRY: Duration = Duration::from_millis(500);
 /// An executor that has no core free asks so often, to be known as alive.
 const ALIVE: Duration = Duration::from_secs(1);
 
+/// How long a task waits for the memory of others that were ended.
+const GIVEN_BACK: Duration = Duration::from_secs(5);
+
 /// Twice the memory of conversions where an executor's is not bounded.
 const CONVERT_MEMORY: usize = 1 << 30;
 
@@ -187,13 +190,34 @@ struct Running {
     task: AbortHandle,
     cores: usize,
     stop: Arc<AtomicBool>,
+    /// It waits for nothing any more.
+    has_begun: bool,
+    /// It has been ended, and holds its core and memory until it is out of its last batch.
+    is_ending: bool,
 }
 
 impl Running {
     /// Ends it, where it waits or in the condition of a join.
-    fn end(&self) {
+    fn end(&mut self) {
+        self.is_ending = true;
         self.stop.store(true, Ordering::Relaxed);
         self.task.abort();
+    }
+}
+
+/// A task among those that run, which it leaves when this is dropped.
+struct Noted {
+    executor: Arc<Executor>,
+    key: TaskKey,
+}
+
+impl Drop for Noted {
+    fn drop(&mut self) {
+        let ended = self.executor.running().remove(&self.key);
+        // Nobody is told of it, so that nobody asks for another in its place.
+        if ended.is_some_and(|task| task.is_ending) {
+            self.executor.freed.notify_one();
+        }
     }
 }
 
@@ -219,7 +243,7 @@ impl Executor {
 
     /// Ends all tasks.
     fn end_all(&self) {
-        self.running().drain().for_each(|(_, task)| task.end());
+        self.running().values_mut().for_each(Running::end);
     }
 
     /// Gives up all tasks and takes another id.
@@ -354,18 +378,52 @@ impl Executor {
             task.task_id,
             task.stage_attempt_num,
         );
-        let (me, ended, cores) = (self.clone(), key.clone(), task.vcores_consumed.max(1));
+        let cores = task.vcores_consumed.max(1) as usize;
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = stop.clone();
+        let noted = Noted {
+            executor: self.clone(),
+            key: key.clone(),
+        };
         // It is noted before it can end.
         let mut running = self.running();
         let handle = tokio::spawn(async move {
+            let me = &noted.executor;
+            me.until_given_back(&noted.key).await;
             let status = me.status(task, &stopped).await;
-            me.running().remove(&ended);
+            drop(noted);
             let _ = report.send(status);
         });
-        let (task, cores) = (handle.abort_handle(), cores as usize);
-        running.insert(key, Running { task, cores, stop });
+        let running_task = Running {
+            task: handle.abort_handle(),
+            cores,
+            stop,
+            has_begun: false,
+            is_ending: false,
+        };
+        running.insert(key, running_task);
+    }
+
+    /// Waits until tasks that were ended have given back their memory: a job that ran out of it is sent again in another form.
+    async fn until_given_back(&self, key: &TaskKey) {
+        let begin = Instant::now();
+        loop {
+            {
+                let mut running = self.running();
+                let is_ending = running.values().any(|task| task.is_ending);
+                let has_begun = running.values().any(|task| task.has_begun);
+                // What a node has spawned ends a moment after its task.
+                let memory = &self.state.runtime_env().memory_pool;
+                let holds = is_ending || !has_begun && memory.reserved() > 0;
+                if !holds || begin.elapsed() > GIVEN_BACK {
+                    if let Some(task) = running.get_mut(key) {
+                        task.has_begun = true;
+                    }
+                    return;
+                }
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
     }
 
     /// Runs a task, and says what became of it.
@@ -456,13 +514,9 @@ impl Executor {
         }
         let directory = directory.join(&job);
         if clean.remove_stage_ids.is_empty() {
-            self.running().retain(|(of, ..), task| {
-                if *of == job {
-                    task.end();
-                }
-                *of != job
-            });
-            self.freed.notify_one();
+            let mut running = self.running();
+            let tasks = running.iter_mut().filter(|((of, ..), _)| *of == job);
+            tasks.for_each(|(_, task)| task.end());
         }
         let stages = clean.remove_stage_ids.iter();
         let directories = match clean.remove_stage_ids.is_empty() {

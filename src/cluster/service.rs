@@ -167,15 +167,20 @@ impl Drop for JobLife {
             }
             // A task of it may have been handed out meanwhile.
             jobs.forget(job.as_str());
-            let clean = CleanJobDataParams {
-                job_id: job.into_inner(),
-                remove_stage_ids: vec![],
-            };
-            let _ = SchedulerGrpc::clean_job_data(&ballista, Request::new(clean)).await;
+            clean(&ballista, job.into_inner()).await;
             // Executors that wait for tasks hear at once what they may remove, or that the cluster ends.
             work.notify_waiters();
         });
     }
+}
+
+/// Has executors end what they run of a job, and remove its files, when they ask next.
+async fn clean(ballista: &Ballista, job_id: String) {
+    let params = CleanJobDataParams {
+        job_id,
+        remove_stage_ids: vec![],
+    };
+    let _ = SchedulerGrpc::clean_job_data(ballista, Request::new(params)).await;
 }
 
 fn not_here<T>() -> Answer<T> {
@@ -223,15 +228,23 @@ impl SchedulerGrpc for Service {
             job,
             is_done: is_done.clone(),
         };
-        let statuses = received(statuses).map(move |status| {
+        let ballista = self.ballista.clone();
+        let statuses = received(statuses).then(move |status| {
             use job_status::Status::{Failed, Successful};
             if matches!(status.status, Some(Failed(_) | Successful(_))) {
                 is_done.store(true, Ordering::Relaxed);
             }
-            Ok(GetJobStatusResult {
-                status: Some(status),
-                flight_proxy: None,
-            })
+            let ballista = ballista.clone();
+            async move {
+                // Its other tasks end before its client sends another in its place, which needs their memory.
+                if matches!(status.status, Some(Failed(_))) {
+                    clean(&ballista, status.job_id.clone()).await;
+                }
+                Ok(GetJobStatusResult {
+                    status: Some(status),
+                    flight_proxy: None,
+                })
+            }
         });
         // It does not end by itself: the files of the last stage are there until the client lets go. A stream that has ended is dropped, so this one keeps them.
         let lost = futures::stream::once(async move {

@@ -26,6 +26,7 @@ crate::tests! {
         a_work_directory_that_takes_no_file_fails_the_statement_alone,
         a_scheduler_that_hangs_is_said_to_and_executors_that_were_killed_leave_nothing,
         memory_that_does_not_suffice_is_that_of_the_executor,
+        a_join_that_does_not_fit_into_an_executor_is_asked_for_again,
     }
     [Strace] => {
         executors_read_the_files_of_their_own_osts,
@@ -672,4 +673,44 @@ fn memory_that_does_not_suffice_is_that_of_the_executor() {
         said.contains("the query needs more than the executor at 127.0.0.1:"),
         "{said}"
     );
+}
+
+fn a_join_that_does_not_fit_into_an_executor_is_asked_for_again() {
+    let directory = tempfile::tempdir().unwrap();
+    let lake = month(directory.path());
+    let root = lake.root().unwrap();
+    let mut cluster = Cluster::start(&[root], 0, 2);
+    cluster.add(&[root], 2, &["--memory", "24MiB"]);
+    cluster.present(1);
+    let values = "SELECT log_id, unnest(range(0, 12000)) AS v FROM darshan_log";
+    let sql = format!(
+        "SELECT count(*) = 12000 * (SELECT count(*) FROM darshan_log) AS n, sum(a.v) = 71994000 * (SELECT count(*) FROM darshan_log) AS s \
+         FROM ({values}) a JOIN ({values}) b ON a.log_id = b.log_id AND a.v = b.v"
+    );
+    let file = cluster.file();
+    let (root, file) = (root.to_str().unwrap(), file.to_str().unwrap());
+    let answer = iolode(&[
+        "sql",
+        "--lake",
+        root,
+        "--cluster",
+        file,
+        "--cluster-above",
+        "0",
+        "--threads",
+        "2",
+        "--format",
+        "csv",
+        "-v",
+        "-c",
+        &sql,
+    ]);
+    let said = text(&answer.stderr);
+    assert!(answer.status.success(), "{said}");
+    assert_eq!(text(&answer.stdout), "n,s\ntrue,true\n");
+    assert!(
+        said.contains("run a second time, with sort-merge joins"),
+        "{said}"
+    );
+    assert!(said.contains("ran on the cluster"), "{said}");
 }

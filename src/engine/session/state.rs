@@ -130,6 +130,10 @@ pub(crate) fn session_state(
     builder.build()
 }
 
+/// What a sort holds may be so large to be sorted as one batch where memory is short. A merge of its batches needs memory for the keys of all of them as rows, which
+/// can be more than the batches have; and it cannot spill.
+const SORT_IN_PLACE: usize = 256 << 20;
+
 /// The same session with sort-merge joins, which spill, and memory of its own: that of a query that failed is given back
 /// only as its tasks end.
 pub(crate) fn with_sort_merge_joins(
@@ -146,7 +150,9 @@ pub(crate) fn with_sort_merge_joins(
         .build_arc()
         .map_err(|e| Error::Invalid(format!("cannot set up the query engine: {e}")))?;
     let mut config = state.config().clone();
-    config.options_mut().optimizer.prefer_hash_join = false;
+    let options = config.options_mut();
+    options.optimizer.prefer_hash_join = false;
+    options.execution.sort_in_place_threshold_bytes = SORT_IN_PLACE;
     Ok(SessionStateBuilder::new_from_existing(state)
         .with_config(config)
         .with_runtime_env(runtime)
