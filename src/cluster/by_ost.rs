@@ -4,6 +4,7 @@
 //! that the OSTs of an executor end at about the same time.
 
 use super::jobs::Jobs;
+use super::members::Members;
 use super::stage_figures::now;
 use async_trait::async_trait;
 use ballista_core::JobId;
@@ -23,10 +24,14 @@ use std::time::{Duration, Instant};
 /// How long a partition waits for a free core of the executor that owns its OST, counted from the last task that such an executor took.
 const WAIT: Duration = Duration::from_secs(1);
 
+/// At most so many partitions of a task for each core.
+const IN_TURN: usize = 4;
+
 /// Hands out tasks by the OSTs of their files.
 #[derive(Debug, Default)]
 pub(crate) struct ByOst {
     jobs: Arc<Jobs>,
+    members: Arc<Members>,
     /// Stages that were looked at, by job and number.
     stages: Mutex<HashMap<(String, usize), Stage>>,
 }
@@ -81,10 +86,11 @@ impl DistributionPolicy for ByOst {
 }
 
 impl ByOst {
-    /// For these jobs.
-    pub(crate) fn new(jobs: Arc<Jobs>) -> Self {
+    /// For these jobs and executors.
+    pub(crate) fn new(jobs: Arc<Jobs>, members: Arc<Members>) -> Self {
         Self {
             jobs,
+            members,
             ..Self::default()
         }
     }
@@ -115,11 +121,13 @@ impl ByOst {
                 last: Instant::now(),
             });
             let readers = readers(stage, &known.osts);
+            let is_own = |ost| job.osts.owners.get(&ost) == Some(&budget.executor_id);
+            let cores = budget.vcores as usize;
+            let in_turn = known.in_turn(&pending, is_own, [cores, self.members.cores()]);
             let most = match is_whole {
                 true => usize::MAX,
-                false => at_most(stage).min(budget.vcores as usize),
+                false => at_most(stage).min(cores * in_turn),
             };
-            let is_own = |ost| job.osts.owners.get(&ost) == Some(&budget.executor_id);
             let mut given = known.give(&pending, &readers, is_own, most, WAIT);
             // Who gets a part of what must not be divided gets all.
             if is_whole && !given.partitions.is_empty() && given.partitions.len() < pending.len() {
@@ -142,7 +150,7 @@ impl ByOst {
         let cores = match is_whole {
             // One thread has it all.
             true => 1,
-            false => given.partitions.len() as u32,
+            false => budget.vcores.min(given.partitions.len() as u32),
         };
         let task_id = stage.task_infos.len();
         job.executors.insert(budget.executor_id.clone());
@@ -166,6 +174,22 @@ impl ByOst {
 }
 
 impl Stage {
+    /// How many partitions each of the free cores of an executor gets, one to be read after the other: a task has its price, and few are left for the others.
+    ///
+    /// `cores` are those free cores, and those of all executors.
+    fn in_turn(&self, pending: &[usize], is_own: impl Fn(i64) -> bool, cores: [usize; 2]) -> usize {
+        let ost = |partition: &usize| self.osts.get(*partition).copied().flatten();
+        let placed: Vec<i64> = pending.iter().filter_map(ost).collect();
+        let (for_it, cores) = match placed.is_empty() {
+            true => (pending.len(), cores[1]),
+            false => (
+                placed.into_iter().filter(|ost| is_own(*ost)).count(),
+                cores[0],
+            ),
+        };
+        (for_it / (2 * cores.max(1))).clamp(1, IN_TURN)
+    }
+
     /// Of the pending partitions at most so many for an executor: of its own OSTs and of none, or, if it has no such and owners have taken none for `wait`, of others.
     fn give(
         &self,

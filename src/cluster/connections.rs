@@ -1,4 +1,5 @@
-//! The connections of an executor to others, over which it reads their shuffle files: one to each, which is shared by all tasks and made again when it is lost.
+//! The connections to executors, over which others and clients read their shuffle files: one to each, which is shared by all tasks, or by all partitions of an answer, and
+//! made again when it is lost.
 
 use super::session::MESSAGE_MAX;
 use async_trait::async_trait;
@@ -27,6 +28,34 @@ impl std::fmt::Debug for Connections {
 }
 
 impl Connections {
+    /// The connection to an executor.
+    ///
+    /// # Errors
+    /// If it cannot be reached, or is none of the cluster.
+    pub(crate) async fn to(
+        &self,
+        host: &str,
+        port: u16,
+        endpoint: Option<Arc<BallistaConfigGrpcEndpoint>>,
+    ) -> Result<BallistaClient> {
+        let key = (host.to_string(), port);
+        if let Some(client) = self.known(&key) {
+            return Ok(client);
+        }
+        let client = BallistaClient::try_new(
+            host,
+            port,
+            MESSAGE_MAX,
+            true,
+            endpoint,
+            RETRIES,
+            RETRY_WAIT,
+            0,
+            0,
+        );
+        Ok(self.keep(key, client.await?))
+    }
+
     fn known(&self, key: &(String, u16)) -> Option<BallistaClient> {
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         known.get(key).cloned()
@@ -38,29 +67,6 @@ impl Connections {
     }
 }
 
-/// A connection to an executor.
-///
-/// # Errors
-/// If it cannot be reached, or is none of the cluster.
-pub(crate) async fn connect(
-    host: &str,
-    port: u16,
-    endpoint: Option<Arc<BallistaConfigGrpcEndpoint>>,
-) -> Result<BallistaClient> {
-    BallistaClient::try_new(
-        host,
-        port,
-        MESSAGE_MAX,
-        true,
-        endpoint,
-        RETRIES,
-        RETRY_WAIT,
-        0,
-        0,
-    )
-    .await
-}
-
 #[async_trait]
 impl BallistaClientPool for Connections {
     async fn acquire(
@@ -70,14 +76,7 @@ impl BallistaClientPool for Connections {
         _: &GrpcClientConfig,
         endpoint: Option<Arc<BallistaConfigGrpcEndpoint>>,
     ) -> Result<PooledClient> {
-        let key = (host.to_string(), port);
-        let client = match self.known(&key) {
-            Some(client) => client,
-            None => {
-                let client = connect(host, port, endpoint).await?;
-                self.keep(key, client)
-            }
-        };
+        let client = self.to(host, port, endpoint).await?;
         Ok(PooledClient::new(client, Box::new(|_| ())))
     }
 

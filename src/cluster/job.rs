@@ -1,7 +1,7 @@
 //! A plan sent to a cluster, and its rows.
 
 use super::connect_file::ConnectFile;
-use super::connections::connect;
+use super::connections::Connections;
 use super::control::{self, unreachable};
 use super::failure;
 use super::service::LOST;
@@ -141,8 +141,9 @@ impl Job {
         let (id, locations) = finished(&mut statuses).await?;
         let endpoint = BallistaConfigGrpcEndpoint::new(tls::override_endpoint(&self.keys));
         let endpoint = Arc::new(endpoint);
+        let connections = Arc::new(Connections::default());
         let rows = futures::stream::iter(locations)
-            .map(move |location| Ok(fetch(location, endpoint.clone())))
+            .map(move |location| Ok(fetch(location, connections.clone(), endpoint.clone())))
             // The next is asked for while one is read.
             .try_buffered(2)
             .try_flatten();
@@ -210,6 +211,7 @@ fn lost(error: &DataFusionError) -> Failed {
 
 async fn fetch(
     location: PartitionLocation,
+    connections: Arc<Connections>,
     endpoint: Arc<BallistaConfigGrpcEndpoint>,
 ) -> Result<SendableRecordBatchStream> {
     let layout = location.layout();
@@ -217,7 +219,7 @@ async fn fetch(
     let executor = location.executor_meta.ok_or_else(lacks)?;
     let partition = location.partition_id.ok_or_else(lacks)?;
     let port = executor.port as u16;
-    let client = connect(&executor.host, port, Some(endpoint)).await;
+    let client = connections.to(&executor.host, port, Some(endpoint)).await;
     // Its own words are those of several libraries, one in the other.
     let refused =
         |_| exec_datafusion_err!("cannot connect to the executor at {}:{port}", executor.host);

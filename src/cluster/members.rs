@@ -89,6 +89,12 @@ impl Members {
         silent.map(|(id, _)| id.clone()).collect()
     }
 
+    /// Cores of all executors.
+    pub(crate) fn cores(&self) -> usize {
+        let known = self.known();
+        known.present.values().map(|(of, _)| of.cores).sum()
+    }
+
     /// Those that were heard of lately.
     pub(crate) fn present(&self) -> Vec<ExecutorStatus> {
         let known = self.known();

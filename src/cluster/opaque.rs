@@ -48,6 +48,11 @@ impl OpaqueExec {
         })
     }
 
+    /// Whose rows it passes through.
+    pub(crate) fn input(&self) -> &Arc<dyn ExecutionPlan> {
+        &self.input
+    }
+
     /// What it says.
     pub(crate) fn says(&self) -> Says {
         self.says

@@ -128,9 +128,10 @@ async fn service(
         Ok(state.with_config(config).build())
     });
     let (told, has_work) = (work.clone(), work.clone());
+    let placement = ByOst::new(jobs.clone(), members.clone());
     let mut settings = SchedulerConfig {
         scheduling_policy: TaskSchedulingPolicy::PullStaged,
-        task_distribution: TaskDistributionPolicy::Custom(Arc::new(ByOst::new(jobs.clone()))),
+        task_distribution: TaskDistributionPolicy::Custom(Arc::new(placement)),
         executor_timeout_seconds: EXECUTOR_TIMEOUT,
         expire_dead_executor_interval_seconds: 1,
         no_executors_grace_period_seconds: 30,

@@ -128,22 +128,36 @@ async fn chosen(
     }
     let width = runner.width().await.map_err(super::error::external)?;
     let state = state::for_cluster(state.clone(), width, |config| runner.configure(config));
-    let elsewhere = match state.create_physical_plan(plan).await {
-        Ok(elsewhere) => elsewhere,
-        Err(error) => return stay(format!("no plan for the cluster: {error}")),
+    let elsewhere = match distributed(runner, &state, plan).await {
+        Err(_) => distributed(runner, &state::with_broadcasts(state), plan).await,
+        elsewhere => elsewhere,
     };
-    // This process writes what is written, and shows what is measured.
-    let stays = elsewhere.is::<DataSinkExec>() || elsewhere.is::<AnalyzeExec>();
-    let distributed = match elsewhere.children()[..] {
-        [input] if stays => runner.distribute(input.clone(), &state).and_then(|input| {
-            let root = replace_children_if_necessary(elsewhere.clone(), vec![input]);
-            root.map_err(|error| error.to_string())
-        }),
-        _ => runner.distribute(elsewhere, &state),
-    };
-    match distributed {
+    match elsewhere {
         Ok(plan) => Ok((plan, Place::Elsewhere)),
         Err(why) => stay(why),
+    }
+}
+
+/// The plan of a statement as the runner has it run.
+///
+/// # Errors
+/// Why it does not.
+async fn distributed(
+    runner: &Arc<dyn Runner>,
+    state: &SessionState,
+    plan: &LogicalPlan,
+) -> std::result::Result<Arc<dyn ExecutionPlan>, String> {
+    let elsewhere = state.create_physical_plan(plan).await;
+    let elsewhere = elsewhere.map_err(|error| format!("no plan for the cluster: {error}"))?;
+    // This process writes what is written, and shows what is measured.
+    let stays = elsewhere.is::<DataSinkExec>() || elsewhere.is::<AnalyzeExec>();
+    match elsewhere.children()[..] {
+        [input] if stays => {
+            let input = runner.distribute(input.clone(), state)?;
+            let root = replace_children_if_necessary(elsewhere.clone(), vec![input]);
+            root.map_err(|error| error.to_string())
+        }
+        _ => runner.distribute(elsewhere, state),
     }
 }
 

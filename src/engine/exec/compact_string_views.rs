@@ -40,16 +40,24 @@ fn instead(node: &Node, _: &ConfigOptions) -> Result<Option<Node>> {
         return Ok(None);
     };
     let sorted = merge.input().clone();
-    let views = sorted
-        .schema()
-        .fields()
-        .iter()
-        .any(|field| matches!(field.data_type(), DataType::Utf8View | DataType::BinaryView));
-    if !sorted.is::<SortExec>() || !views {
+    if !sorted.is::<SortExec>() || !has_views(&sorted) {
         return Ok(None);
     }
-    let compacted = Arc::new(CompactStringViewsExec { input: sorted });
-    replace_children_if_necessary(node.clone(), vec![compacted]).map(Some)
+    replace_children_if_necessary(node.clone(), vec![compacted(sorted)]).map(Some)
+}
+
+/// The plan, whose batches have buffers of their own text alone. So they are written: with all that their views point into, 75 rows of paths were 10 MB.
+pub(crate) fn compacted(plan: Node) -> Node {
+    match has_views(&plan) {
+        true => Arc::new(CompactStringViewsExec { input: plan }),
+        false => plan,
+    }
+}
+
+fn has_views(plan: &Node) -> bool {
+    let schema = plan.schema();
+    let mut fields = schema.fields().iter();
+    fields.any(|field| matches!(field.data_type(), DataType::Utf8View | DataType::BinaryView))
 }
 
 /// Passes its input through, each batch with buffers of its own.

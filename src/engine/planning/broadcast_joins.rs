@@ -4,10 +4,14 @@
 //! so that a join that gives rows for its left side would give them once for each task. Such a join repartitions both sides. The left side of any other is sent to every
 //! task, as long as [`is_small`] knows it to be small; else both sides are repartitioned.
 //!
+//! A side that is cut by a key of the join as the other is need not be sent: both stay where they are. So do the joins above, and a stage grows by them until the
+//! scheduler may not take it; then [`EVERYWHERE`] sends such sides too, which ends a stage.
+//!
 //! A nested loop join cannot repartition: where it gives rows for its left side, its right side is brought into one partition.
 //!
 //! The rule stands before `EnsureRequirements`, which adds the repartitions.
 
+use super::copartitioned_join::cut_alike;
 use crate::engine::node_rewrite::{Node, NodeRewrite};
 use crate::engine::planning::single_partition::SinglePartitionExec;
 use datafusion::arrow::datatypes::DataType;
@@ -19,10 +23,16 @@ use datafusion::physical_plan::statistics::{StatisticsArgs, StatisticsContext};
 
 pub(in crate::engine) const RULE: NodeRewrite = NodeRewrite {
     name: "broadcast_joins",
-    instead,
+    instead: |node, config| instead(node, config, false),
 };
 
-fn instead(node: &Node, config: &ConfigOptions) -> Result<Option<Node>> {
+/// The rule that sends a small side also where both sides are cut alike.
+pub(in crate::engine) const EVERYWHERE: NodeRewrite = NodeRewrite {
+    name: "broadcast_joins",
+    instead: |node, config| instead(node, config, true),
+};
+
+fn instead(node: &Node, config: &ConfigOptions, everywhere: bool) -> Result<Option<Node>> {
     if let Some(join) = node.downcast_ref::<NestedLoopJoinExec>() {
         if !gives_left_rows(*join.join_type()) || join.right().is::<SinglePartitionExec>() {
             return Ok(None);
@@ -35,9 +45,11 @@ fn instead(node: &Node, config: &ConfigOptions) -> Result<Option<Node>> {
         return Ok(None);
     };
     let most = config.optimizer.hash_join_single_partition_threshold;
+    let partitions = config.execution.target_partitions;
+    let sent = everywhere || cut_alike(join, partitions).is_none();
     let stays = *join.partition_mode() != PartitionMode::CollectLeft
         || join.null_aware
-        || !gives_left_rows(*join.join_type()) && is_small(join.left(), most);
+        || !gives_left_rows(*join.join_type()) && sent && is_small(join.left(), most);
     if stays {
         return Ok(None);
     }

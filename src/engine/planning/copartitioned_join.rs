@@ -68,28 +68,36 @@ fn partitioned(plan: &Arc<dyn ExecutionPlan>) -> Option<&HashJoinExec> {
     (*join.partition_mode() == PartitionMode::Partitioned).then_some(join)
 }
 
+/// Where among the keys of a join stands the one by which both of its inputs are cut, alike and into at least so many partitions.
+pub(super) fn cut_alike(join: &HashJoinExec, least: usize) -> Option<usize> {
+    let (left, right) = (
+        join.left().output_partitioning(),
+        join.right().output_partitioning(),
+    );
+    let (Partitioning::Range(cut), Partitioning::Range(other)) = (left, right) else {
+        return None;
+    };
+    let (a, b) = (only(cut)?, only(other)?);
+    let alike = a.options == b.options
+        && cut.split_points() == other.split_points()
+        && cut.partition_count() >= least;
+    let is_cut =
+        |(x, y): &(Arc<dyn PhysicalExpr>, Arc<dyn PhysicalExpr>)| x.eq(&a.expr) && y.eq(&b.expr);
+    join.on().iter().position(is_cut).filter(|_| alike)
+}
+
 /// The join between restating nodes, if its inputs are cut alike by one of its keys.
 fn restate(plan: &Arc<dyn ExecutionPlan>, least: usize) -> Result<Option<Arc<dyn ExecutionPlan>>> {
     let Some(join) = partitioned(plan) else {
+        return Ok(None);
+    };
+    let Some(first) = cut_alike(join, least).filter(|_| join.on().len() > 1) else {
         return Ok(None);
     };
     let (left, right) = (join.left(), join.right());
     let (Partitioning::Range(cut), Partitioning::Range(other)) =
         (left.output_partitioning(), right.output_partitioning())
     else {
-        return Ok(None);
-    };
-    let (Some(a), Some(b)) = (only(cut), only(other)) else {
-        return Ok(None);
-    };
-    let alike = a.options == b.options
-        && cut.split_points() == other.split_points()
-        && cut.partition_count() >= least;
-    let first = join
-        .on()
-        .iter()
-        .position(|(x, y)| x.eq(&a.expr) && y.eq(&b.expr));
-    let (true, true, Some(first)) = (alike, join.on().len() > 1, first) else {
         return Ok(None);
     };
     let mut keys: Keys = join.on().to_vec();

@@ -317,8 +317,9 @@ pub(in crate::engine) fn may_pass(
 fn overall<'a>(schema: &Schema, files: impl IntoIterator<Item = &'a ScanFile>) -> Statistics {
     let mut statistics = Statistics::new_unknown(schema);
     let (mut rows, mut bytes, mut jobs, mut starts, mut times) = (0, 0, vec![], vec![], vec![]);
-    let mut systems = vec![];
+    let (mut systems, mut targets) = (vec![], 0);
     for file in files {
+        targets = targets.max(targets_of(file));
         rows += file.rows;
         bytes += file.bytes;
         jobs.push(file.jobs);
@@ -361,11 +362,35 @@ fn overall<'a>(schema: &Schema, files: impl IntoIterator<Item = &'a ScanFile>) -
     set("time", stamp);
     // Where the least and the greatest are equal, DataFusion takes the column for a constant, and does not read it.
     let least = systems.iter().min().copied().flatten();
-    if let Some((least, most)) = least.zip(systems.into_iter().max().flatten()) {
+    if let Some((least, most)) = least.zip(systems.iter().max().copied().flatten()) {
         let name = |name: &str| ScalarValue::Utf8View(Some(name.to_string()));
         set("fs", Some((name(least), name(most))));
+        let names: HashSet<_> = systems.iter().flatten().collect();
+        let mut distinct = |name: &str, values: usize| {
+            if let Ok(i) = schema.index_of(name) {
+                statistics.column_statistics[i].distinct_count = Precision::Inexact(values);
+            }
+        };
+        distinct("fs", names.len());
+        for target in TARGETS {
+            distinct(target, targets);
+        }
     }
     statistics
+}
+
+/// Columns of which LMT writes a row for each value every 5 s.
+const TARGETS: [&str; 3] = ["ost", "mdt", "oss"];
+
+/// Microseconds between two samples of a target.
+const SAMPLE: i64 = 5_000_000;
+
+/// About how many targets or servers a file of LMT has, by the time that its rows span.
+fn targets_of(file: &ScanFile) -> usize {
+    let samples = file.time.map(|(first, last)| (last - first) / SAMPLE + 1);
+    samples.map_or(0, |samples| {
+        (file.rows / samples.unsigned_abs().max(1)) as usize
+    })
 }
 
 /// Whether few rows can be expected to pass a filter. Then the reader itself filters, and decodes the other columns of those rows

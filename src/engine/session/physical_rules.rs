@@ -52,14 +52,19 @@ pub(super) fn physical_rules(copartitioned: bool) -> Rules {
     rules
 }
 
-/// The rules for a plan that runs on a cluster: those of [`exec`] are left to its executors.
-pub(super) fn cluster_rules() -> Rules {
+/// The rules for a plan that runs on a cluster: those of [`exec`] are left to its executors. With `broadcast` small sides of joins are sent to all tasks even where both
+/// sides lie beside each other.
+pub(super) fn cluster_rules(broadcast: bool) -> Rules {
     let mut rules = whole_plan_rules(true);
     // Before the rules that go by the partitions of joins.
     let orders = rules
         .iter()
         .position(|rule| rule.name() == "drop_join_ordering");
-    rules.insert(orders.unwrap_or(0), Arc::new(broadcast_joins::RULE));
+    let rule = match broadcast {
+        true => broadcast_joins::EVERYWHERE,
+        false => broadcast_joins::RULE,
+    };
+    rules.insert(orders.unwrap_or(0), Arc::new(rule));
     rules.push(Arc::new(SanityCheckPlan::new()));
     rules
 }

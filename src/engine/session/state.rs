@@ -182,7 +182,14 @@ pub(crate) fn for_cluster(
         .enable_physical_uncorrelated_scalar_subquery = false;
     SessionStateBuilder::new_from_existing(state)
         .with_config(configure(config))
-        .with_physical_optimizer_rules(cluster_rules())
+        .with_physical_optimizer_rules(cluster_rules(false))
+        .build()
+}
+
+/// The session for a cluster, for a plan whose stages grew too large: each small side of a join is sent to all tasks, which ends a stage.
+pub(crate) fn with_broadcasts(state: SessionState) -> SessionState {
+    SessionStateBuilder::new_from_existing(state)
+        .with_physical_optimizer_rules(cluster_rules(true))
         .build()
 }
 

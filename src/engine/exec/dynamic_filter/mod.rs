@@ -23,6 +23,7 @@ mod scan;
 
 use crate::engine::node_rewrite::{Node, NodeRewrite};
 use crate::engine::planning::copartitioned_join::DeclarePartitioningExec;
+use crate::engine::planning::drop_join_ordering::DropOrderingExec;
 use datafusion::arrow::datatypes::{DataType, TimeUnit};
 use datafusion::common::tree_node::TreeNode;
 use datafusion::common::{JoinType, NullEquality, Result};
@@ -195,5 +196,8 @@ fn below(plan: &Node, places: &[Option<usize>]) -> Option<Vec<Option<usize>>> {
         let projection = semi.projection.as_ref();
         return through(&|at| projection.map_or(Some(at), |of| of.get(at).copied()));
     }
-    (plan.is::<RepartitionExec>() || plan.is::<DeclarePartitioningExec>()).then(|| places.to_vec())
+    let passes = plan.is::<RepartitionExec>()
+        || plan.is::<DeclarePartitioningExec>()
+        || plan.is::<DropOrderingExec>();
+    passes.then(|| places.to_vec())
 }

@@ -24,6 +24,7 @@
 use super::fixed_keys::runs_of;
 use super::sample::RUN;
 use crate::engine::node_rewrite::{Node, NodeRewrite};
+use crate::engine::planning::drop_join_ordering::DropOrderingExec;
 use datafusion::arrow::array::{
     ArrayRef, DynComparator, RecordBatch, UInt32Array, make_comparator,
 };
@@ -91,6 +92,9 @@ fn wanted(plan: &Arc<dyn ExecutionPlan>) -> Option<(usize, Top)> {
             .downcast_ref::<Column>()?
             .index();
         (below, under) = (projection.input(), under + 1);
+    }
+    if let Some(dropped) = below.downcast_ref::<DropOrderingExec>() {
+        (below, under) = (dropped.input(), under + 1);
     }
     let window = below.downcast_ref::<BoundedWindowAggExec>()?;
     let [function] = window.window_expr() else {
