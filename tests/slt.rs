@@ -262,7 +262,7 @@ fn on_cluster() -> Elsewhere {
     let cluster = cluster.get_or_insert_with(|| cluster_processes::Cluster::start(&lakes, 3, 1));
     let keys = ConnectFile::read(&cluster.file()).expect("a connect file");
     let lakes = [shared(false), shared(true)].map(|(_, lake)| lake.1.as_ref());
-    Arc::new(ClusterRunner::new(keys, lakes, 0))
+    Arc::new(ClusterRunner::new(keys, lakes, Some(0)))
 }
 
 /// Its processes do not end with this one.

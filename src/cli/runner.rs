@@ -21,11 +21,10 @@ pub(super) fn runner(
     let Some(file) = &ask.cluster else {
         return Ok(None);
     };
-    let above = ask.cluster_above.unwrap_or(client::LEAST_BYTES);
     let runner = client::ClusterRunner::new(
         ConnectFile::read(file)?,
         lakes.iter().map(|(_, lake, _)| lake.as_ref()),
-        above,
+        ask.cluster_above,
     );
     Ok(Some(Arc::new(runner)))
 }

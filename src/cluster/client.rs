@@ -38,25 +38,27 @@ use std::time::{Duration, Instant};
 const EXECUTOR_WAIT: Duration = Duration::from_secs(30);
 
 /// A plan whose scans read less than this runs in process, if nothing else is asked for.
-pub const LEAST_BYTES: u64 = 256 << 20;
+const LEAST_BYTES: u64 = 256 << 20;
 
 /// Runs plans on a cluster.
 #[derive(Debug)]
 pub struct ClusterRunner {
     keys: Arc<ConnectFile>,
     lakes: Vec<(String, PathBuf)>,
-    least_bytes: u64,
+    /// None where nobody has said so.
+    least_bytes: Option<u64>,
     /// Those that were there when it was last asked for its width.
     executors: Mutex<Vec<ExecutorStatus>>,
     resent: Arc<AtomicUsize>,
 }
 
 impl ClusterRunner {
-    /// Plans over these lakes whose scans read at least `least_bytes` run on this cluster.
+    /// Plans over these lakes whose scans read at least `least_bytes` run on this cluster; by default those that read 256 MiB or more, if the cluster has more cores
+    /// than the session has threads.
     pub fn new<'a>(
         keys: ConnectFile,
         lakes: impl IntoIterator<Item = &'a Lake>,
-        least_bytes: u64,
+        least_bytes: Option<u64>,
     ) -> Self {
         let lakes = lakes.into_iter().filter_map(|lake| {
             let root = lake.root()?.to_path_buf();
@@ -144,7 +146,14 @@ fn check(executor: &ExecutorStatus, lakes: &[(String, PathBuf)]) -> Result<()> {
 #[async_trait]
 impl Runner for ClusterRunner {
     fn least_bytes(&self) -> u64 {
-        self.least_bytes
+        self.least_bytes.unwrap_or(LEAST_BYTES)
+    }
+
+    fn least_width(&self, threads: usize) -> usize {
+        match self.least_bytes {
+            Some(_) => 0,
+            None => threads + 1,
+        }
     }
 
     async fn width(&self) -> Result<usize> {

@@ -31,6 +31,9 @@ pub trait Runner: Debug + Send + Sync {
     /// Scans that read fewer bytes than these are not worth the way.
     fn least_bytes(&self) -> u64;
 
+    /// With fewer cores it is no quicker than a session with so many threads.
+    fn least_width(&self, threads: usize) -> usize;
+
     /// Partitions of a repartition: the cores of all executors.
     ///
     /// # Errors
@@ -127,6 +130,12 @@ async fn chosen(
         ));
     }
     let width = runner.width().await.map_err(super::error::external)?;
+    let threads = state.config().target_partitions();
+    if width < runner.least_width(threads) {
+        return stay(format!(
+            "the cluster has {width} cores, which is no more than the {threads} threads of this process"
+        ));
+    }
     let state = state::for_cluster(state.clone(), width, |config| runner.configure(config));
     let elsewhere = match distributed(runner, &state, plan).await {
         Err(_) => distributed(runner, &state::with_broadcasts(state), plan).await,

@@ -188,7 +188,7 @@ fn a_statement_outlives_an_executor_that_is_killed() {
         })
     };
     let (_, expected) = rows(None);
-    let runner = Arc::new(ClusterRunner::new(keys, [lake.as_ref()], 0));
+    let runner = Arc::new(ClusterRunner::new(keys, [lake.as_ref()], Some(0)));
     std::thread::scope(|scope| {
         let asked = scope.spawn(|| rows(Some(runner.clone())));
         // Whatever it is about then: the one that is left answers.

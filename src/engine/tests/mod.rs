@@ -1,6 +1,7 @@
 //! Lakes asked in SQL, in every setting.
 
 mod bounds;
+mod data_files;
 mod distinct;
 mod joins;
 mod lakes;

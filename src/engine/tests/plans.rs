@@ -1,10 +1,12 @@
 //! Plans over a lake: what is repartitioned and what is read, and that the answers are those of plain tables.
 
 use super::{ask, block_on, engine, lake, plan, rows};
-use crate::engine::{Engine, for_execution};
+use crate::engine::{Engine, EngineOptions, Runner, for_execution};
 use crate::lake::Lake;
+use async_trait::async_trait;
+use datafusion::execution::session_state::SessionState;
 use datafusion::physical_plan::{ExecutionPlan, displayable};
-use datafusion::prelude::{ParquetReadOptions, SessionContext};
+use datafusion::prelude::{ParquetReadOptions, SessionConfig, SessionContext};
 use std::sync::Arc;
 
 /// Without these the small tables of a test would be broadcast.
@@ -357,4 +359,64 @@ fn the_rules_of_exec_applied_afterwards_give_the_plan_of_a_session_that_applies_
         }
         assert!(replaced > 5, "{replaced}");
     });
+}
+
+/// A cluster of so many cores that takes no plan.
+#[derive(Debug)]
+struct Cores(usize);
+
+#[async_trait]
+impl Runner for Cores {
+    fn least_bytes(&self) -> u64 {
+        0
+    }
+
+    fn least_width(&self, threads: usize) -> usize {
+        threads + 1
+    }
+
+    async fn width(&self) -> crate::Result<usize> {
+        Ok(self.0)
+    }
+
+    fn configure(&self, config: SessionConfig) -> SessionConfig {
+        config
+    }
+
+    fn resent(&self) -> usize {
+        0
+    }
+
+    fn distribute(
+        &self,
+        _: Arc<dyn ExecutionPlan>,
+        _: &SessionState,
+    ) -> Result<Arc<dyn ExecutionPlan>, String> {
+        Err("it was asked".into())
+    }
+}
+
+#[test]
+fn a_cluster_of_no_more_cores_than_threads_is_not_asked_to_run_a_plan() {
+    let directory = tempfile::tempdir().unwrap();
+    let lake = Arc::new(lake(directory.path(), 5, 1, 1 << 30));
+    for (cores, why) in [
+        (
+            2,
+            "the cluster has 2 cores, which is no more than the 2 threads of this process",
+        ),
+        (3, "it was asked"),
+    ] {
+        let engine = Engine::new(EngineOptions {
+            lakes: vec![("month".into(), lake.clone(), None)],
+            threads: Some(2),
+            runner: Some(Arc::new(Cores(cores))),
+            ..EngineOptions::default()
+        });
+        let shown = block_on(plan(
+            &engine.unwrap(),
+            "SELECT sum(nprocs) FROM darshan_log",
+        ));
+        assert!(shown.contains(&format!("in process: {why}")), "{shown}");
+    }
 }
