@@ -133,6 +133,7 @@ def main():
     parser.add_argument("--cores", type=int, default=1)
     parser.add_argument("--takes", type=int, default=1)
     parser.add_argument("--memory", help="of an executor")
+    parser.add_argument("--threads", type=int, help="of the process that asks (default: as many as the cluster has cores)")
     parser.add_argument("--above", default="0", help="--cluster-above of the client")
     parser.add_argument("--questions", action="store_true", help="without the named queries")
     parser.add_argument("--only", help="names of questions, by commas")
@@ -149,7 +150,7 @@ def main():
     lines, ratios, clocks, stays, wrong, ran, refused = [], [], [], {}, 0, 0, 0
     try:
         for name, sql, ordered in asked:
-            ask = [args.iolode, "sql", "--lake", lake, "--threads", str(max(2, args.executors * args.cores)), "--format", "csv"]
+            ask = [args.iolode, "sql", "--lake", lake, "--threads", str(args.threads or max(2, args.executors * args.cores)), "--format", "csv"]
             there = [*ask, "--cluster", cluster.file, "--cluster-above", args.above, "-v"]
             processes = [cluster.scheduler, *cluster.executors]
             times = {"here": [], "there": [], "clock here": [], "clock there": []}

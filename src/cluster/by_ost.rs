@@ -1,7 +1,7 @@
 //! Which tasks an executor gets: those whose files lie on its own OSTs, after a short wait those of others.
 //!
-//! A task has several partitions of a stage, one for each free core of its executor. Of its own OSTs it gets those that fewest tasks of the stage read at the moment, so
-//! that the OSTs of an executor end at about the same time.
+//! A task has several partitions of a stage, one for each free core of its executor, or up to four while many are left. Of its own OSTs it gets those that fewest tasks
+//! of the stage read at the moment, so that the OSTs of an executor end at about the same time.
 
 use super::jobs::Jobs;
 use super::members::Members;
@@ -25,7 +25,7 @@ use std::time::{Duration, Instant};
 const WAIT: Duration = Duration::from_secs(1);
 
 /// At most so many partitions of a task for each core.
-const IN_TURN: usize = 4;
+const MOST_PER_CORE: usize = 4;
 
 /// Hands out tasks by the OSTs of their files.
 #[derive(Debug, Default)]
@@ -123,10 +123,10 @@ impl ByOst {
             let readers = readers(stage, &known.osts);
             let is_own = |ost| job.osts.owners.get(&ost) == Some(&budget.executor_id);
             let cores = budget.vcores as usize;
-            let in_turn = known.in_turn(&pending, is_own, [cores, self.members.cores()]);
+            let per_core = known.per_core(&pending, is_own, [cores, self.members.cores()]);
             let most = match is_whole {
                 true => usize::MAX,
-                false => at_most(stage).min(cores * in_turn),
+                false => at_most(stage).min(cores * per_core),
             };
             let mut given = known.give(&pending, &readers, is_own, most, WAIT);
             // Who gets a part of what must not be divided gets all.
@@ -174,10 +174,15 @@ impl ByOst {
 }
 
 impl Stage {
-    /// How many partitions each of the free cores of an executor gets, one to be read after the other: a task has its price, and few are left for the others.
+    /// How many partitions of a task each of the free cores of an executor gets: each task has its price, but towards the end of a stage all cores want some.
     ///
     /// `cores` are those free cores, and those of all executors.
-    fn in_turn(&self, pending: &[usize], is_own: impl Fn(i64) -> bool, cores: [usize; 2]) -> usize {
+    fn per_core(
+        &self,
+        pending: &[usize],
+        is_own: impl Fn(i64) -> bool,
+        cores: [usize; 2],
+    ) -> usize {
         let ost = |partition: &usize| self.osts.get(*partition).copied().flatten();
         let placed: Vec<i64> = pending.iter().filter_map(ost).collect();
         let (for_it, cores) = match placed.is_empty() {
@@ -187,7 +192,7 @@ impl Stage {
                 cores[0],
             ),
         };
-        (for_it / (2 * cores.max(1))).clamp(1, IN_TURN)
+        (for_it / (2 * cores.max(1))).clamp(1, MOST_PER_CORE)
     }
 
     /// Of the pending partitions at most so many for an executor: of its own OSTs and of none, or, if it has no such and owners have taken none for `wait`, of others.
@@ -320,7 +325,7 @@ mod tests {
         crowding: f64,
     }
 
-    /// A full scan in steps, in each of which every core reads one partition of equal bytes.
+    /// A full scan in steps, in each of which every executor reads the partitions of one task, all of equal bytes.
     fn scan(osts: usize, executors_count: usize, cores: usize) -> Scanned {
         let executors = executors(executors_count, cores);
         let stage = Stage {
@@ -342,7 +347,9 @@ mod tests {
             for executor in &executors {
                 let is_own = |ost: i64| owners[&ost] == executor.id;
                 // Who has nothing of its own waits no longer than a task lasts.
-                let given = stage.give(&pending, &readers, is_own, cores, Duration::ZERO);
+                let per_core = stage.per_core(&pending, is_own, [cores, executors_count * cores]);
+                let most = cores * per_core;
+                let given = stage.give(&pending, &readers, is_own, most, Duration::ZERO);
                 for partition in &given.partitions {
                     *readers.entry(stage.osts[*partition].unwrap()).or_default() += 1;
                 }
@@ -384,6 +391,27 @@ mod tests {
                 scanned.crowding
             );
         }
+    }
+
+    #[test]
+    fn a_core_gets_several_partitions_while_many_are_left() {
+        let stage = Stage {
+            osts: vec![Some(1); 64],
+            last: Instant::now(),
+        };
+        let pending: Vec<usize> = (0..64).collect();
+        let per_core = |left, cores| stage.per_core(&pending[..left], |ost| ost == 1, cores);
+        assert_eq!(per_core(64, [2, 100]), MOST_PER_CORE);
+        assert_eq!(per_core(9, [2, 100]), 2);
+        assert_eq!(per_core(7, [2, 100]), 1);
+        assert_eq!(stage.per_core(&pending, |_| false, [2, 100]), 1);
+        // Those of no OST are for all executors.
+        let stage = Stage {
+            osts: vec![],
+            last: Instant::now(),
+        };
+        assert_eq!(stage.per_core(&pending, |_| true, [2, 16]), 2);
+        assert_eq!(stage.per_core(&pending, |_| true, [2, 64]), 1);
     }
 
     #[test]

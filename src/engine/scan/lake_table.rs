@@ -387,7 +387,9 @@ const SAMPLE: i64 = 5_000_000;
 
 /// About how many targets or servers a file of LMT has, by the time that its rows span.
 fn targets_of(file: &ScanFile) -> usize {
-    let samples = file.time.map(|(first, last)| (last - first) / SAMPLE + 1);
+    let samples = file
+        .time
+        .map(|(first, last)| last.saturating_sub(first) / SAMPLE + 1);
     samples.map_or(1, |samples| {
         (file.rows / samples.unsigned_abs().max(1)).max(1) as usize
     })
