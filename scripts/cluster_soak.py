@@ -162,7 +162,7 @@ def main():
                  *[f"- {what}: {count}" for what, count in sorted(soak.counts.items())],
                  f"- slowest answer: {soak.slowest:.1f} s",
                  f"- queries left at the end: {left}",
-                 f"- `lake check`: {checked.stdout.strip().splitlines()[-1]}",
+                 f"- `lake check`: {(checked.stdout + checked.stderr).strip() or checked.returncode}",
                  f"- resident MiB of the scheduler over time: {mib(sizes['scheduler'])}",
                  f"- resident MiB of the executor that was never killed: {mib(sizes['executor'])}",
                  *[f"- {count} x {said}" for said, count in soak.failures.most_common(10)]]
