@@ -47,7 +47,7 @@ pub(crate) struct QueryArgs {
     #[cfg(feature = "cluster")]
     #[arg(long, value_name = "FILE", conflicts_with = "logs")]
     pub(crate) cluster: Option<PathBuf>,
-    /// With --cluster: statements whose scans read less run in this process (default: 256MiB, and all if the cluster has no more cores than this process threads)
+    /// With --cluster: statements whose scans read less run in this process (default: 256MiB, and all of them if the cluster has no more cores than --threads)
     #[cfg(feature = "cluster")]
     #[arg(long, value_name = "SIZE", value_parser = super::size::parse, requires = "cluster")]
     pub(crate) cluster_above: Option<u64>,

@@ -174,7 +174,8 @@ impl ByOst {
 }
 
 impl Stage {
-    /// How many partitions of a task each of the free cores of an executor gets: each task has its price, but towards the end of a stage all cores want some.
+    /// Partitions that a task gets for each free core. Several share the cost of a task, some 7 ms of CPU time; towards the end of a stage it is one, so that all cores
+    /// have work.
     ///
     /// `cores` are those free cores, and those of all executors.
     fn per_core(

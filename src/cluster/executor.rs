@@ -190,7 +190,7 @@ struct Running {
     task: AbortHandle,
     cores: usize,
     stop: Arc<AtomicBool>,
-    /// It waits for nothing any more.
+    /// It runs, and does not wait for the memory of others any more.
     has_begun: bool,
     /// It has been ended, and holds its core and memory until it is out of its last batch.
     is_ending: bool,
@@ -214,7 +214,7 @@ struct Noted {
 impl Drop for Noted {
     fn drop(&mut self) {
         let ended = self.executor.running().remove(&self.key);
-        // Nobody is told of it, so that nobody asks for another in its place.
+        // It is not reported, and only a report makes an executor with no free core ask for tasks.
         if ended.is_some_and(|task| task.is_ending) {
             self.executor.freed.notify_one();
         }

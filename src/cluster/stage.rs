@@ -78,7 +78,7 @@ fn ready(
     allowed::check(&plan)?;
     let inputs = plan.children().into_iter().cloned();
     let inputs = inputs.map(|input| {
-        // It is for the scheduler. The rules below look for what it hides.
+        // `OpaqueExec` is for the scheduler alone, and the rules of `for_execution` do not see through it.
         let input = input.transform_up(|node| {
             Ok(match node.downcast_ref::<OpaqueExec>() {
                 Some(opaque) => Transformed::yes(opaque.input().clone()),
@@ -87,7 +87,7 @@ fn ready(
         });
         let input = with_readers(input.data()?, &context.runtime_env())?;
         let input = for_execution(input, context.session_config().options())?;
-        // The other writer copies what it writes.
+        // Ballista's writer of hash partitions compacts views itself.
         let input = match plan.is::<ShuffleWriterExec>() {
             true => compacted(input),
             false => input,

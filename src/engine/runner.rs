@@ -31,7 +31,7 @@ pub trait Runner: Debug + Send + Sync {
     /// Scans that read fewer bytes than these are not worth the way.
     fn least_bytes(&self) -> u64;
 
-    /// With fewer cores it is no quicker than a session with so many threads.
+    /// Cores that there must be for a session with so many threads to use them.
     fn least_width(&self, threads: usize) -> usize;
 
     /// Partitions of a repartition: the cores of all executors.

@@ -46,7 +46,8 @@ fn instead(node: &Node, _: &ConfigOptions) -> Result<Option<Node>> {
     replace_children_if_necessary(node.clone(), vec![compacted(sorted)]).map(Some)
 }
 
-/// The plan, whose batches have buffers of their own text alone. So they are written: with all that their views point into, 75 rows of paths were 10 MB.
+/// The plan, with batches that hold the bytes of their own text alone. Shuffle files are written from such batches: with the whole pages that views point into, 75 rows
+/// of paths were 10 MB.
 pub(crate) fn compacted(plan: Node) -> Node {
     match has_views(&plan) {
         true => Arc::new(CompactStringViewsExec { input: plan }),

@@ -68,7 +68,7 @@ fn partitioned(plan: &Arc<dyn ExecutionPlan>) -> Option<&HashJoinExec> {
     (*join.partition_mode() == PartitionMode::Partitioned).then_some(join)
 }
 
-/// Where among the keys of a join stands the one by which both of its inputs are cut, alike and into at least so many partitions.
+/// The position of the key by which both inputs of a join are range partitioned, at the same split points and into at least `least` partitions; None if they are not.
 pub(super) fn cut_alike(join: &HashJoinExec, least: usize) -> Option<usize> {
     let (left, right) = (
         join.left().output_partitioning(),

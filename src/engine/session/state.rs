@@ -130,8 +130,8 @@ pub(crate) fn session_state(
     builder.build()
 }
 
-/// What a sort holds may be so large to be sorted as one batch where memory is short. A merge of its batches needs memory for the keys of all of them as rows, which
-/// can be more than the batches have; and it cannot spill.
+/// Where memory is short, a sort that holds fewer bytes concatenates its batches and sorts them as one. A merge of the batches holds their keys as rows, which can take
+/// more memory than the batches, and cannot spill.
 const SORT_IN_PLACE: usize = 256 << 20;
 
 /// The same session with sort-merge joins, which spill, and memory of its own: that of a query that failed is given back
