@@ -43,17 +43,17 @@
 --- default = "1048576"
 --- doc = "Minimum bytes of a file in the direction; the time of a few bytes says nothing about the OST"
 
--- What is compared is the logarithm of seconds that a process needs for a byte, less the mean of the log: so it does not matter how fast a program
--- is. First each OST against all files that do not lie on it. A wide file is as slow as its slowest OST, so that its other OSTs look slow
+-- What is compared is the logarithm of seconds that a process needs for 100 MB, less the mean of the log: so it does not matter how fast a program
+-- is. Of 100 MB, for near 0 the squares lose no digits when that of the mean is taken away. First each OST against all files that do not lie on it. A wide file is as slow as its slowest OST, so that its other OSTs look slow
 -- as well. Therefore those that look slow are looked at once more: with the files in which they are the slowest that look so, against
 -- files without any such OST.
 WITH file AS (
   SELECT f.job_id, f.log_id, f.record_id, f.fs, f.ost_list, 'read' AS direction,
-    ln(f.read_time / (coalesce(f.readers, CASE WHEN f.bytes_source = 'mpiio' THEN f.file_nprocs_mpiio ELSE f.file_nprocs_posix END) * CAST(f.bytes_read AS DOUBLE))) AS y
+    ln(f.read_time * 1e8 / (coalesce(f.readers, CASE WHEN f.bytes_source = 'mpiio' THEN f.file_nprocs_mpiio ELSE f.file_nprocs_posix END) * CAST(f.bytes_read AS DOUBLE))) AS y
   FROM darshan_file f WHERE f.ost_list IS NOT NULL AND NOT f.is_stream AND f.bytes_read >= $min_bytes AND f.read_time > 0 AND ($fs IS NULL OR f.fs = $fs)
   UNION ALL
   SELECT f.job_id, f.log_id, f.record_id, f.fs, f.ost_list, 'write',
-    ln(f.write_time / (coalesce(f.writers, CASE WHEN f.bytes_source = 'mpiio' THEN f.file_nprocs_mpiio ELSE f.file_nprocs_posix END) * CAST(f.bytes_written AS DOUBLE)))
+    ln(f.write_time * 1e8 / (coalesce(f.writers, CASE WHEN f.bytes_source = 'mpiio' THEN f.file_nprocs_mpiio ELSE f.file_nprocs_posix END) * CAST(f.bytes_written AS DOUBLE)))
   FROM darshan_file f WHERE f.ost_list IS NOT NULL AND NOT f.is_stream AND f.bytes_written >= $min_bytes AND f.write_time > 0 AND ($fs IS NULL OR f.fs = $fs)
 ), dated AS (
   SELECT f.* FROM file f JOIN darshan_log l ON l.job_id = f.job_id AND l.log_id = f.log_id

@@ -204,9 +204,17 @@ fn run_scheduler(args: &SchedulerArgs, screen: &mut Terminal) -> anyhow::Result<
             .and_then(|keys| again(bind, &keys.scheduler));
         let listening = match &again {
             // The address that executors and clients know. Where it is taken, another does as well if any was asked for.
-            Some(again) => match listen(Some(again), host).await {
-                Err(_) if bind.is_some() => listen(bind, host).await,
-                listening => listening,
+            Some(again) => match (listen(Some(again), host).await, &before) {
+                (Err(_), Some(keys)) if status(keys).await.is_ok() => {
+                    return Err(Error::Invalid(format!(
+                        "the scheduler of this connect file runs already, at {}; `iolode cluster stop --connect-file {}` ends its cluster",
+                        shown(&keys.scheduler),
+                        shown_path(file)
+                    ))
+                    .into());
+                }
+                (Err(_), _) if bind.is_some() => listen(bind, host).await,
+                (listening, _) => listening,
             },
             None => listen(bind, host).await,
         };

@@ -457,7 +457,8 @@ pub(super) fn write_answers(
     let takes_period = takes_period.iter().any(|param| is_common(&param.name));
     let session = Session::open_for(ask, takes_period, screen)?;
     let exit = session.exit();
-    let answers = session.answers(analysis, values)?;
+    let (answers, notes) = session.answers(analysis, values)?;
+    notes.iter().for_each(|note| screen.say(note));
     let text = text(&answers)?;
     match out {
         Some(out) => out.write(&text)?,

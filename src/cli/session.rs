@@ -42,6 +42,8 @@ pub(crate) struct Session {
     nothing: bool,
     /// Whether to say when a statement was run in another way than planned.
     verbose: bool,
+    /// Whether large statements run on a cluster.
+    has_runner: bool,
     /// Threads of `runtime`, if that was asked for.
     threads: Option<usize>,
 }
@@ -143,8 +145,10 @@ impl Session {
         let memory = ask
             .memory
             .map_or_else(half_of_memory, |m| usize::try_from(m).ok());
+        let runner = runner(ask, &lakes)?;
+        let has_runner = runner.is_some();
         let options = EngineOptions {
-            runner: runner(ask, &lakes)?,
+            runner,
             lakes,
             memory,
             threads,
@@ -163,6 +167,7 @@ impl Session {
             described: asked.join(", "),
             nothing,
             verbose: ask.verbose,
+            has_runner,
             threads,
         })
     }
@@ -188,7 +193,7 @@ impl Session {
         Ok(runtime.block_on(async { self.engine.run(sql).await?.collect().await })?)
     }
 
-    /// What an analysis finds.
+    /// What an analysis finds, and with `--verbose` how its statements were run.
     ///
     /// # Errors
     /// Those of the analysis.
@@ -196,10 +201,11 @@ impl Session {
         &self,
         analysis: &'static Analysis,
         values: Values,
-    ) -> anyhow::Result<Vec<Answer>> {
+    ) -> anyhow::Result<(Vec<Answer>, Vec<String>)> {
         let Some(runtime) = &self.runtime else {
-            return Ok(vec![]);
+            return Ok((vec![], vec![]));
         };
+        let before = self.engine.fallbacks();
         let (_during, stop) = interrupt::during_statement()?;
         let engine = self.engine.clone();
         let answers = async move { (analysis.answers)(&engine, &values).await };
@@ -211,7 +217,19 @@ impl Session {
                 answers = &mut task.0 => Ok(answers?),
             }
         })?;
-        answers.map_err(|error| self.explain(error.into()))
+        let answers = answers.map_err(|error| self.explain(error.into()))?;
+        let mut notes: Vec<String> = vec![];
+        if self.verbose {
+            let [elsewhere, in_process] = self.engine.placements();
+            if self.has_runner {
+                notes.push(format!(
+                    "of {} statements {elsewhere} ran on the cluster",
+                    elsewhere + in_process
+                ));
+            }
+            notes.extend(fallbacks(before, self.engine.fallbacks()));
+        }
+        Ok((answers, notes))
     }
 
     /// Gives up the statement that runs. What of it ends in no other way goes on, on threads that nothing else waits for.

@@ -110,7 +110,7 @@ impl ByOst {
         budget: &mut AvailableVcores,
     ) -> Option<BoundTask> {
         let mut jobs = self.jobs.lock();
-        let job = self.jobs.noted(&mut jobs, job_id.as_str(), session);
+        let job = self.jobs.noted(&mut jobs, job_id.as_str(), session)?;
         let pending = stage.pending.next_slice(usize::MAX);
         let is_whole = is_whole(&stage.plan);
         let given = {

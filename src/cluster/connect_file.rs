@@ -126,7 +126,10 @@ impl ConnectFile {
             path: path.into(),
             region: "connect file".into(),
             at: None,
-            reason: e.message().to_string(),
+            reason: format!(
+                "this is no connect file of a cluster: {}",
+                e.message().lines().collect::<Vec<_>>().join(" ")
+            ),
         })?;
         let unsupported = |reason: String| Error::Unsupported {
             path: path.into(),

@@ -268,7 +268,8 @@ impl Executor {
     ) -> Result<()> {
         let (report, reports) = mpsc::unbounded_channel();
         let mut reporting = tokio::spawn(self.clone().send_reports(scheduler.clone(), reports));
-        let mut last_answer = Instant::now();
+        // Since when the scheduler does not answer. An executor that stood still itself has not waited for it.
+        let mut silent: Option<Instant> = None;
         loop {
             let free = self.free();
             let freed = self.freed.notified();
@@ -278,7 +279,7 @@ impl Executor {
             };
             match answer {
                 Ok(answer) => {
-                    last_answer = Instant::now();
+                    silent = None;
                     for clean in answer.jobs_to_clean {
                         self.clean(clean);
                     }
@@ -303,8 +304,9 @@ impl Executor {
                 }
                 // Whether the scheduler has handed out tasks with an answer that did not come, nobody knows: as another executor it has none.
                 Err(status) => {
+                    let since = *silent.get_or_insert_with(Instant::now);
                     self.begin_anew(&mut scheduler).await;
-                    if last_answer.elapsed() > GIVE_UP {
+                    if since.elapsed() > GIVE_UP {
                         return Err(unreachable(keys, &status));
                     }
                     tokio::time::sleep(RETRY).await;
@@ -501,7 +503,7 @@ impl Executor {
     }
 
     /// Ends what still runs of a job that is over, and removes its files.
-    fn clean(&self, clean: CleanJobDataParams) {
+    fn clean(self: &Arc<Self>, clean: CleanJobDataParams) {
         let directory = PathBuf::from(&self.work_dir);
         // A job id is one name, whatever it says.
         let job: String = clean
@@ -517,20 +519,37 @@ impl Executor {
             let mut running = self.running();
             let tasks = running.iter_mut().filter(|((of, ..), _)| *of == job);
             tasks.for_each(|(_, task)| task.end());
+            drop(running);
+            tokio::spawn(self.clone().remove(job, directory));
+            return;
         }
-        let stages = clean.remove_stage_ids.iter();
-        let directories = match clean.remove_stage_ids.is_empty() {
-            true => vec![directory],
-            false => stages
-                .map(|stage| directory.join(stage.to_string()))
-                .collect(),
-        };
+        let stages = clean.remove_stage_ids.into_iter();
+        let stages: Vec<_> = stages
+            .map(|stage| directory.join(stage.to_string()))
+            .collect();
         tokio::task::spawn_blocking(move || {
-            for directory in directories {
+            for directory in stages {
                 // Not there: this executor had no task of it.
                 let _ = std::fs::remove_dir_all(directory);
             }
         });
+    }
+
+    /// Removes the files of a job that is over. A task that was ended may write until it is out of its last batch, so they are removed until none has come
+    /// after the last of its tasks.
+    async fn remove(self: Arc<Self>, job: String, directory: PathBuf) {
+        let begin = Instant::now();
+        let mut is_last = false;
+        loop {
+            let of_job = directory.clone();
+            let _ = tokio::task::spawn_blocking(move || std::fs::remove_dir_all(of_job)).await;
+            let runs = self.running().keys().any(|(of, ..)| *of == job);
+            if is_last || begin.elapsed() > GIVE_UP {
+                return;
+            }
+            is_last = !runs;
+            tokio::time::sleep(RETRY).await;
+        }
     }
 }
 

@@ -11,6 +11,7 @@ use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 use std::any::Any;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 
 /// The OST of each data file that is placed on one, by path.
@@ -22,7 +23,12 @@ pub(crate) struct Jobs {
     by_id: Mutex<HashMap<String, Job>>,
     /// Placements of jobs that have no id yet, by the id of their session.
     submitted: Mutex<HashMap<String, Arc<JobOsts>>>,
+    /// Jobs that are over, and since when. Ballista may offer tasks of one until it has heard of its end.
+    over: Mutex<HashMap<String, Instant>>,
 }
+
+/// By then Ballista has heard of the end of a job.
+const HEARD: Duration = Duration::from_secs(60);
 
 /// A job that runs.
 #[derive(Debug, Default)]
@@ -63,23 +69,34 @@ impl Jobs {
         self.submitted().insert(session.into(), Arc::new(osts));
     }
 
-    /// A job, which is noted if it was not; `session` is that in which it was submitted.
+    fn over(&self) -> MutexGuard<'_, HashMap<String, Instant>> {
+        self.over.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A job, which is noted if it was not; `session` is that in which it was submitted. None if it is over.
     pub(crate) fn noted<'a>(
         &self,
         jobs: &'a mut HashMap<String, Job>,
         id: &str,
         session: &str,
-    ) -> &'a mut Job {
+    ) -> Option<&'a mut Job> {
+        if self.over().contains_key(id) {
+            return None;
+        }
         let job = jobs.entry(id.into()).or_default();
         if let Some(osts) = self.submitted().remove(session) {
             job.osts = osts;
         }
-        job
+        Some(job)
     }
 
-    /// Forgets a job.
-    pub(crate) fn forget(&self, id: &str) {
-        self.lock().remove(id);
+    /// Forgets a job: no task of it is handed out any more.
+    pub(crate) fn end(&self, id: &str) {
+        let mut jobs = self.lock();
+        let mut over = self.over();
+        over.retain(|_, since| since.elapsed() < HEARD);
+        over.insert(id.into(), Instant::now());
+        jobs.remove(id);
     }
 
     /// Forgets a job that could not be submitted.
@@ -166,4 +183,19 @@ fn of_partitions(node: &Arc<dyn ExecutionPlan>, osts: &FileOsts) -> Vec<Option<i
         }
     }
     here
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_job_that_is_over_is_not_noted_again() {
+        let jobs = Jobs::default();
+        assert!(jobs.noted(&mut jobs.lock(), "a", "session").is_some());
+        jobs.end("a");
+        assert!(jobs.noted(&mut jobs.lock(), "a", "session").is_none());
+        assert!(jobs.noted(&mut jobs.lock(), "b", "session").is_some());
+        assert_eq!(jobs.lock().len(), 1);
+    }
 }

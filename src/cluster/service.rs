@@ -157,16 +157,14 @@ struct JobLife {
 impl Drop for JobLife {
     fn drop(&mut self) {
         self.service.queries.fetch_sub(1, Ordering::Relaxed);
-        self.service.jobs.forget(self.job.as_str());
+        self.service.jobs.end(self.job.as_str());
         let (ballista, job) = (self.service.ballista.clone(), self.job.clone());
-        let (work, jobs) = (self.service.work.clone(), self.service.jobs.clone());
+        let work = self.service.work.clone();
         let is_done = self.is_done.load(Ordering::Relaxed);
         tokio::spawn(async move {
             if !is_done && let Err(e) = ballista.cancel_job(job.clone()).await {
                 log::warn!("cannot cancel {job}: {e}");
             }
-            // A task of it may have been handed out meanwhile.
-            jobs.forget(job.as_str());
             clean(&ballista, job.into_inner()).await;
             // Executors that wait for tasks hear at once what they may remove, or that the cluster ends.
             work.notify_waiters();
@@ -219,8 +217,8 @@ impl SchedulerGrpc for Service {
         // A task may have been handed out already.
         let lost = {
             let mut jobs = self.jobs.lock();
-            let job = self.jobs.noted(&mut jobs, job.as_str(), &session);
-            job.lost.clone()
+            let noted = self.jobs.noted(&mut jobs, job.as_str(), &session);
+            noted.map(|job| job.lost.clone()).unwrap_or_default()
         };
         let is_done = Arc::new(AtomicBool::new(false));
         let life = JobLife {

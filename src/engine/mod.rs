@@ -189,6 +189,9 @@ pub struct LakeVersion {
 struct Fallbacks {
     replanned: AtomicUsize,
     sort_merge: AtomicUsize,
+    /// Statements that the [`Runner`] ran, and those that it did not.
+    elsewhere: AtomicUsize,
+    in_process: AtomicUsize,
 }
 
 impl Engine {
@@ -299,6 +302,30 @@ impl Engine {
     /// # Errors
     /// [`Error::Invalid`] if it cannot be read.
     pub fn parse(&self, sql: &str) -> Result<Vec<Question>> {
+        self.questions(self.statements(sql)?)
+    }
+
+    /// The statement of some SQL in which `$name` stands for a parameter, with these values, as somebody types them; times without an offset are in the
+    /// zone of the session.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] or [`Error::Unknown`] if it cannot be read, is not one statement, names no parameter, or a value is missing or none of its type.
+    pub fn question(
+        &self,
+        sql: &str,
+        params: &[queries::Param],
+        values: &[(String, String)],
+    ) -> Result<Question> {
+        let values = queries::substitutes(params, values, self.zone()?)?;
+        let mut statements = self.statements(sql)?;
+        for statement in &mut statements {
+            queries::substitute_all(statement, &values)?;
+        }
+        one(self.questions(statements)?)
+    }
+
+    /// The statements of some SQL as they were written, but for what the parser would misread.
+    fn statements(&self, sql: &str) -> Result<Vec<Statement>> {
         let options = self.context.copied_config();
         let limit = options.options().sql_parser.recursion_limit.get();
         let sql = keywords::quoted(sql);
@@ -311,6 +338,12 @@ impl Engine {
             .map_err(|e| self.error(e))?;
         statements.iter_mut().try_for_each(long_chains::bracket)?;
         statements.iter_mut().for_each(plain_user);
+        Ok(statements)
+    }
+
+    /// Statements with the SQL of the named queries in them; refused where they cannot be answered rightly.
+    fn questions(&self, mut statements: Vec<Statement>) -> Result<Vec<Question>> {
+        let options = self.context.copied_config();
         let lakes: Vec<&str> = self.lakes.iter().map(|lake| lake.name.as_str()).collect();
         let named = options.options().catalog.default_schema.as_str();
         let named = Some(&named).filter(|named| lakes.contains(named));
@@ -414,10 +447,21 @@ impl Engine {
         let Fallbacks {
             replanned,
             sort_merge,
+            ..
         } = self.fallbacks.as_ref();
         let [replanned, sort_merge] = [replanned, sort_merge].map(|n| n.load(Ordering::Relaxed));
         let resent = self.runner.as_ref().map_or(0, |runner| runner.resent());
         [replanned, sort_merge, resent]
+    }
+
+    /// How many statements the [`Runner`] has run, and how many ran in this process although there is one.
+    pub fn placements(&self) -> [usize; 2] {
+        let Fallbacks {
+            elsewhere,
+            in_process,
+            ..
+        } = self.fallbacks.as_ref();
+        [elsewhere, in_process].map(|n| n.load(Ordering::Relaxed))
     }
 
     /// The clear line that a DataFusion error of this session stands for.
@@ -426,15 +470,7 @@ impl Engine {
     }
 
     fn one(&self, sql: &str) -> Result<Question> {
-        let mut statements = self.parse(sql)?;
-        match (statements.pop(), statements.is_empty()) {
-            (Some(statement), true) => Ok(statement),
-            (None, _) => Err(Error::Invalid("there is no statement".into())),
-            (Some(_), false) => Err(Error::Invalid(format!(
-                "expected one statement, found {}",
-                statements.len() + 1
-            ))),
-        }
+        one(self.parse(sql)?)
     }
 
     async fn plan(&self, mut statement: Statement) -> Result<DataFrame> {
@@ -534,6 +570,10 @@ impl Engine {
         };
         let runner = self.runner.as_ref();
         let (physical, place) = runner::placed(runner, state, plan, physical).await?;
+        match &place {
+            Place::Elsewhere => self.fallbacks.elsewhere.fetch_add(1, Ordering::Relaxed),
+            Place::InProcess(_) => self.fallbacks.in_process.fetch_add(1, Ordering::Relaxed),
+        };
         let physical = interruptible(physical, &self.stop.flag())?;
         let schema = physical.schema();
         let mut stream = execute_stream(physical, state.task_ctx())?;
@@ -582,6 +622,18 @@ impl Engine {
             usage: Some(|name| queries::query(name).ok().map(|query| query.usage())),
             memory: self.memory,
         }
+    }
+}
+
+/// The one statement of several.
+fn one(mut statements: Vec<Question>) -> Result<Question> {
+    match (statements.pop(), statements.is_empty()) {
+        (Some(statement), true) => Ok(statement),
+        (None, _) => Err(Error::Invalid("there is no statement".into())),
+        (Some(_), false) => Err(Error::Invalid(format!(
+            "expected one statement, found {}",
+            statements.len() + 1
+        ))),
     }
 }
 

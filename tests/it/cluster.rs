@@ -202,6 +202,8 @@ fn a_statement_outlives_an_executor_that_is_killed() {
         }
     });
     cluster.present(1);
+    // Of the first try nothing is left, either.
+    wait(|| (shuffle_files(cluster.directory()) == 0).then_some(()));
 }
 
 fn a_cluster_is_closed_to_who_has_not_its_connect_file() {
@@ -334,6 +336,18 @@ fn a_stopped_cluster_ends_its_processes() {
         file.to_str().unwrap(),
     ]);
     assert!(text(&shown.stdout).contains("2 executors, 2 cores, 0 queries running"));
+    let before = std::fs::read(&file).unwrap();
+    let second = iolode(&[
+        "cluster",
+        "scheduler",
+        "--bind",
+        "127.0.0.1:0",
+        "--connect-file",
+        file.to_str().unwrap(),
+    ]);
+    let why = text(&second.stderr);
+    assert!(why.contains("runs already"), "{why}");
+    assert_eq!(std::fs::read(&file).unwrap(), before);
     let stopped = iolode(&["cluster", "stop", "--connect-file", file.to_str().unwrap()]);
     assert!(stopped.status.success(), "{}", text(&stopped.stderr));
     cluster.ended();

@@ -18,6 +18,7 @@ pub(super) mod query_params;
 pub(super) mod query_scope;
 pub(super) mod question;
 mod ruled_out;
+mod values;
 
 use crate::engine::rules::{counters, intervals};
 use crate::engine::sql::visit::{visit_mut, visit_part_mut};
@@ -39,6 +40,7 @@ use question::Question;
 use serde::Deserialize;
 use std::ops::ControlFlow;
 use std::sync::OnceLock;
+pub(in crate::engine) use values::{substitute_all, substitutes};
 
 macro_rules! queries {
     ($($folder:literal { $($name:literal),* $(,)? })*) => { &[$(
@@ -97,6 +99,8 @@ pub struct Query {
     pub source: String,
     /// Other names that it is known by.
     pub aliases: Vec<String>,
+    /// How its rows are drawn, as front matter says it: a [`crate::answer::chart::Chart`]. None if they are a list.
+    pub chart: Option<toml::Table>,
     /// Its SQL, in which `$name` stands for a parameter.
     pub sql: String,
     /// The same, read; once it was asked.
@@ -135,6 +139,7 @@ fn parse(folder: &'static str, name: &'static str, text: &str) -> Result<Query> 
         columns: Vec<QueryColumn>,
         #[serde(default)]
         param: Vec<Param>,
+        chart: Option<toml::Table>,
         #[serde(default)]
         source: String,
         #[serde(default)]
@@ -153,6 +158,7 @@ fn parse(folder: &'static str, name: &'static str, text: &str) -> Result<Query> 
         grain: front.grain,
         columns,
         params: front.param,
+        chart: front.chart,
         source: front.source,
         aliases: front.aliases,
         sql,

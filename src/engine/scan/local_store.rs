@@ -39,6 +39,18 @@ impl LocalFiles {
             _ => Ok(()),
         }
     }
+
+    /// Refuses a place that takes no files. Where the directory cannot be written to, such as /proc, the object store tries without end.
+    fn refuse_unwritable(&self, location: &Path) -> Result<()> {
+        let path = self.0.path_to_filesystem(location)?;
+        let directory = path.parent().unwrap_or(&path);
+        let tried = std::fs::create_dir_all(directory)
+            .and_then(|()| tempfile::tempfile_in(directory).map(drop));
+        tried.map_err(|e| Error::Generic {
+            store: "LocalFileSystem",
+            source: format!("cannot write to {}: {e}", directory.display()).into(),
+        })
+    }
 }
 
 #[async_trait::async_trait]
@@ -72,6 +84,7 @@ impl ObjectStore for LocalFiles {
         payload: PutPayload,
         options: PutOptions,
     ) -> Result<PutResult> {
+        self.refuse_unwritable(location)?;
         self.0.put_opts(location, payload, options).await
     }
 
@@ -80,6 +93,7 @@ impl ObjectStore for LocalFiles {
         location: &Path,
         options: PutMultipartOptions,
     ) -> Result<Box<dyn MultipartUpload>> {
+        self.refuse_unwritable(location)?;
         self.0.put_multipart_opts(location, options).await
     }
 
@@ -195,6 +209,18 @@ mod tests {
             };
             assert_eq!(told(&LocalFiles::default()), told(&LocalFileSystem::new()));
         }
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_directory_that_takes_no_files_is_refused_at_once() {
+        let location = Path::from_absolute_path("/proc/rows.csv").unwrap();
+        let store = LocalFiles::default();
+        let put = block_on(store.put_opts(&location, "x".into(), PutOptions::default()));
+        let error = put.unwrap_err().to_string();
+        assert!(error.contains("cannot write to /proc: "), "{error}");
+        let begun = block_on(store.put_multipart_opts(&location, PutMultipartOptions::default()));
+        assert!(begun.is_err());
     }
 
     #[test]
