@@ -27,8 +27,8 @@ QUESTIONS = [
     "SELECT f.fs, count(*) AS n FROM darshan_file f JOIN darshan_log l USING (job_id, log_id) WHERE l.nprocs > 8 GROUP BY f.fs ORDER BY f.fs",
     "SELECT job_id, log_id, path, bytes_read FROM darshan_file ORDER BY bytes_read DESC, job_id, log_id, path, record_id LIMIT 50",
     "SELECT * FROM top_write() ORDER BY ALL",
-    "SELECT * FROM perf_factors() ORDER BY ALL",
-    "SELECT percentiles(bytes_read, 0.5, 0.9) AS p FROM darshan_file",
+    "SELECT * FROM perf_factors(direction => 'read') ORDER BY ALL",
+    "SELECT percentiles(bytes_read, 9) AS p FROM darshan_file",
 ]
 
 

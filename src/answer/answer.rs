@@ -3,12 +3,14 @@
 //! An analysis makes an [`Answer`]; its page ([`Answer::page`]), its Markdown ([`Answer::markdown`]) and its JSON ([`serde::Serialize`]) are three views
 //! of it, so that what a person reads and what a program reads cannot differ.
 
+use super::chart::Figure;
 use crate::engine::LakeVersion;
 use crate::engine::rules::Severity;
 use crate::text::amount::{count, rate, seconds, share, size};
 use serde::Serialize;
-use serde::ser::{SerializeMap, SerializeSeq, Serializer};
+use serde::ser::{SerializeMap, SerializeSeq, SerializeStruct, Serializer};
 use serde_json::Value;
+use std::borrow::Cow;
 
 /// Rows of a list that a page shows; the rest is one row.
 pub const SHOWN: usize = 5;
@@ -17,13 +19,16 @@ pub const SHOWN: usize = 5;
 #[derive(Debug, Serialize)]
 pub struct Answer {
     /// Name of the analysis.
-    pub analysis: &'static str,
+    pub analysis: Cow<'static, str>,
     /// The value of each parameter.
     pub parameters: Vec<Parameter>,
     /// The lakes that were asked, each at one version for all of the answer.
     pub lakes: Vec<LakeVersion>,
     /// What is looked at; None where the logs have no time.
     pub period: Option<Period>,
+    /// The zone of its times where they have no offset.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub zone: Option<String>,
     /// Tables and views that the answer rests on.
     pub rests_on: Vec<&'static str>,
     /// Who described the method.
@@ -38,7 +43,7 @@ pub struct Answer {
 #[derive(Debug, Serialize)]
 pub struct Parameter {
     /// Its name.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// Its value.
     pub value: Value,
 }
@@ -62,6 +67,31 @@ pub enum Block {
     Table(Table),
     /// What is the matter, the weightiest first.
     Findings(Findings),
+    /// A question of a report.
+    Section(Section),
+}
+
+/// A question of a report: what was found, a chart, and the rows.
+#[derive(Debug, Default, Serialize)]
+pub struct Section {
+    /// The title.
+    pub title: String,
+    /// Why it is asked.
+    pub why: String,
+    /// What the rows say, in words.
+    pub findings: Vec<String>,
+    /// The chart; None if the question has none, or no rows.
+    pub chart: Option<Figure>,
+    /// The rows.
+    pub table: Option<Table>,
+    /// What an analysis found.
+    pub blocks: Vec<Block>,
+    /// The statement that gave the rows.
+    pub sql: String,
+    /// What was binned or left out, and why there are no rows.
+    pub notes: Vec<String>,
+    /// Why it has no answer.
+    pub error: Option<String>,
 }
 
 /// Sentences, each on a line.
@@ -73,16 +103,15 @@ pub struct Text {
     pub lines: Vec<String>,
 }
 
-/// A table with what is said below it.
-#[derive(Debug, Serialize)]
+/// A table with what is said below it. In JSON its rows are objects by the names of the columns.
+#[derive(Debug)]
 pub struct Table {
     /// The title.
     pub title: String,
     /// The columns.
     pub columns: Vec<Column>,
     /// The rows, each with a cell for each column.
-    #[serde(serialize_with = "objects")]
-    pub(super) rows: Rows,
+    pub(super) rows: Vec<Vec<Cell>>,
     /// Sentences below the table.
     pub notes: Vec<String>,
 }
@@ -91,14 +120,14 @@ pub struct Table {
 #[derive(Clone, Debug, Serialize)]
 pub struct Column {
     /// Its name in JSON.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// Its name on the page.
     #[serde(skip)]
     pub heading: String,
     /// The unit of its values in JSON; empty where there is none.
-    pub unit: &'static str,
+    pub unit: Cow<'static, str>,
     /// One line: what a value means.
-    pub doc: &'static str,
+    pub doc: Cow<'static, str>,
 }
 
 /// A value, and how a person reads it.
@@ -107,9 +136,6 @@ pub struct Cell {
     pub(super) value: Value,
     pub(super) text: String,
 }
-
-#[derive(Debug)]
-pub(super) struct Rows(pub(super) Vec<(Vec<&'static str>, Vec<Cell>)>);
 
 /// What is the matter, the weightiest first.
 #[derive(Debug, Serialize)]
@@ -211,7 +237,7 @@ impl Table {
         Self {
             title: title.into(),
             columns,
-            rows: Rows(vec![]),
+            rows: vec![],
             notes: vec![],
         }
     }
@@ -219,34 +245,33 @@ impl Table {
     /// Adds a row.
     pub fn push(&mut self, cells: Vec<Cell>) {
         debug_assert_eq!(cells.len(), self.columns.len(), "{}", self.title);
-        let names = self.columns.iter().map(|column| column.name).collect();
-        self.rows.0.push((names, cells));
+        self.rows.push(cells);
     }
 
     /// How many rows it has.
     pub fn len(&self) -> usize {
-        self.rows.0.len()
+        self.rows.len()
     }
 
     /// Whether it has no row.
     pub fn is_empty(&self) -> bool {
-        self.rows.0.is_empty()
+        self.rows.is_empty()
     }
 }
 
 impl Column {
     /// A column of that name in JSON, and another on the page.
     pub fn new(
-        name: &'static str,
+        name: impl Into<Cow<'static, str>>,
         heading: impl Into<String>,
-        unit: &'static str,
-        doc: &'static str,
+        unit: impl Into<Cow<'static, str>>,
+        doc: impl Into<Cow<'static, str>>,
     ) -> Self {
         Self {
-            name,
+            name: name.into(),
             heading: heading.into(),
-            unit,
-            doc,
+            unit: unit.into(),
+            doc: doc.into(),
         }
     }
 }
@@ -300,25 +325,40 @@ impl Cell {
     }
 }
 
-/// Each row as an object by the names of the columns.
-fn objects<S: Serializer>(rows: &Rows, to: S) -> Result<S::Ok, S::Error> {
-    struct Object<'a>(&'a [&'static str], &'a [Cell]);
+impl Serialize for Table {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let mut table = to.serialize_struct("Table", 4)?;
+        table.serialize_field("title", &self.title)?;
+        table.serialize_field("columns", &self.columns)?;
+        table.serialize_field("rows", &Objects(self))?;
+        table.serialize_field("notes", &self.notes)?;
+        table.end()
+    }
+}
 
-    impl Serialize for Object<'_> {
-        fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-            let mut object = to.serialize_map(Some(self.0.len()))?;
-            for (name, cell) in self.0.iter().zip(self.1) {
-                object.serialize_entry(name, &cell.value)?;
-            }
-            object.end()
+/// Each row of a table as an object by the names of the columns.
+struct Objects<'a>(&'a Table);
+
+impl Serialize for Objects<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let mut list = to.serialize_seq(Some(self.0.len()))?;
+        for row in &self.0.rows {
+            list.serialize_element(&Object(&self.0.columns, row))?;
         }
+        list.end()
     }
+}
 
-    let mut list = to.serialize_seq(Some(rows.0.len()))?;
-    for (names, cells) in &rows.0 {
-        list.serialize_element(&Object(names, cells))?;
+struct Object<'a>(&'a [Column], &'a [Cell]);
+
+impl Serialize for Object<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let mut object = to.serialize_map(Some(self.0.len()))?;
+        for (column, cell) in self.0.iter().zip(self.1) {
+            object.serialize_entry(&column.name, &cell.value)?;
+        }
+        object.end()
     }
-    list.end()
 }
 
 #[cfg(test)]
@@ -361,13 +401,14 @@ pub(super) mod tests {
             evidence: json!({"files": 1}),
         };
         Answer {
-            analysis: "example",
+            analysis: "example".into(),
             parameters: vec![Parameter {
-                name: "job",
+                name: "job".into(),
                 value: "7".into(),
             }],
             lakes: vec![],
             period: None,
+            zone: None,
             rests_on: vec!["darshan_log"],
             citation: "",
             facts: Value::Null,

@@ -1,6 +1,6 @@
 //! An answer as Markdown, for tickets and mails.
 
-use super::answer::{Answer, Block, Findings, Table, Text};
+use super::answer::{Answer, Block, Findings, Section, Table, Text};
 use super::page::more_notes;
 use std::fmt::Write;
 
@@ -15,6 +15,7 @@ impl Answer {
                 Block::Text(text) => text.markdown(level, &mut page),
                 Block::Table(table) => table.markdown(level, &mut page),
                 Block::Findings(findings) => findings.markdown(level, &mut page),
+                Block::Section(section) => section.markdown(level, &mut page),
             }
         });
         page
@@ -31,21 +32,44 @@ impl Text {
 impl Table {
     fn markdown(&self, level: &str, page: &mut String) -> std::fmt::Result {
         writeln!(page, "{level} {}\n", escaped(&self.title))?;
+        self.rows_as_markdown(page)
+    }
+
+    fn rows_as_markdown(&self, page: &mut String) -> std::fmt::Result {
         if !self.is_empty() {
             let headings = self.columns.iter().map(|column| column.heading.as_str());
             row(headings, page)?;
-            let numbers = |at: usize| self.rows.0.iter().any(|(_, row)| row[at].value.is_number());
+            let numbers = |at: usize| self.rows.iter().any(|row| row[at].value.is_number());
             let rules = (0..self.columns.len()).map(|at| match numbers(at) {
                 true => "---:",
                 false => "---",
             });
             writeln!(page, "| {} |", rules.collect::<Vec<_>>().join(" | "))?;
-            for (_, cells) in &self.rows.0 {
+            for cells in &self.rows {
                 row(cells.iter().map(|cell| cell.text.as_str()), page)?;
             }
             if !self.notes.is_empty() {
                 writeln!(page)?;
             }
+        }
+        list(&self.notes, page)
+    }
+}
+
+impl Section {
+    fn markdown(&self, level: &str, page: &mut String) -> std::fmt::Result {
+        writeln!(page, "{level} {}\n", escaped(&self.title))?;
+        writeln!(page, "{}\n", escaped(&self.why))?;
+        if let Some(why) = &self.error {
+            writeln!(page, "This section has no answer: {}\n", escaped(why))?;
+        }
+        list(&self.findings, page)?;
+        if let Some(table) = self.table.as_ref().filter(|table| !table.is_empty()) {
+            writeln!(page)?;
+            table.rows_as_markdown(page)?;
+        }
+        if !self.notes.is_empty() {
+            writeln!(page)?;
         }
         list(&self.notes, page)
     }

@@ -1,6 +1,6 @@
 //! The page of an answer: text of [`WIDTH`] columns.
 
-use super::answer::{Answer, Block, Finding, Findings, Table};
+use super::answer::{Answer, Block, Finding, Findings, Section, Table};
 use crate::text::amount::{counted, seconds, share};
 use std::fmt::Write;
 
@@ -38,7 +38,25 @@ impl Block {
             }
             Self::Table(table) => table.write(page),
             Self::Findings(findings) => findings.write(page),
+            Self::Section(section) => section.write(page),
         }
+    }
+}
+
+impl Section {
+    fn write(&self, page: &mut String) -> std::fmt::Result {
+        writeln!(page, "{}", self.title)?;
+        let error = self.error.iter();
+        let error = error.map(|why| format!("This section has no answer: {why}"));
+        let lines = std::iter::once(self.why.clone()).chain(error);
+        for line in lines.chain(self.findings.iter().map(|said| format!("* {said}"))) {
+            write_wrapped(page, "  ", &line)?;
+        }
+        if let Some(table) = self.table.as_ref().filter(|table| !table.is_empty()) {
+            table.write_rows(page)?;
+        }
+        let mut notes = self.notes.iter();
+        notes.try_for_each(|note| write_wrapped(page, "  ", note))
     }
 }
 
@@ -46,16 +64,20 @@ impl Table {
     /// Columns of numbers to the right, of texts to the left.
     fn write(&self, page: &mut String) -> std::fmt::Result {
         writeln!(page, "{}", self.title)?;
-        let rows = self.rows.0.iter();
+        self.write_rows(page)
+    }
+
+    fn write_rows(&self, page: &mut String) -> std::fmt::Result {
+        let rows = self.rows.iter();
         let is_text = |at: usize| {
-            let mut rows = self.rows.0.iter();
-            at == 0 && rows.len() > 0 && rows.all(|(_, row)| row[at].value.is_string())
+            let mut rows = self.rows.iter();
+            at == 0 && rows.len() > 0 && rows.all(|row| row[at].value.is_string())
                 || at + 1 == self.columns.len()
-                    && rows.all(|(_, row)| row[at].value.is_string() || row[at].value.is_null())
+                    && rows.all(|row| row[at].value.is_string() || row[at].value.is_null())
         };
         let headings = self.columns.iter().map(|column| column.heading.as_str());
         let lines = std::iter::once(headings.collect::<Vec<_>>())
-            .chain(rows.map(|(_, row)| row.iter().map(|cell| cell.text.as_str()).collect()));
+            .chain(rows.map(|row| row.iter().map(|cell| cell.text.as_str()).collect()));
         let lines: Vec<Vec<&str>> = match self.is_empty() {
             true => vec![],
             false => lines.collect(),

@@ -30,6 +30,7 @@ mod progress;
 mod query;
 mod query_args;
 mod repl;
+mod report;
 mod runner;
 mod schema;
 mod screen;
@@ -77,6 +78,7 @@ enum Command {
     Sql(sql::Args),
     Query(query::Args),
     Diagnose(diagnose::Args),
+    Report(report::Args),
     Inspect(inspect::Args),
     Synth(synth::Args),
     Lake(lake::Args),
@@ -95,6 +97,7 @@ impl Command {
             Self::Sql(args) => sql::run(&args, screen),
             Self::Query(args) => query::run(&args, screen),
             Self::Diagnose(args) => diagnose::run(args, screen),
+            Self::Report(args) => report::run(&args, screen),
             Self::Inspect(args) => inspect::run(&args, screen),
             Self::Synth(args) => synth::run(&args, screen),
             Self::Lake(args) => lake::run(&args, screen),

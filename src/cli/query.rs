@@ -457,7 +457,8 @@ pub(super) fn write_answers(
     let takes_period = takes_period.iter().any(|param| is_common(&param.name));
     let session = Session::open_for(ask, takes_period, screen)?;
     let exit = session.exit();
-    let (answers, notes) = session.answers(analysis, values)?;
+    let (answers, notes) = session
+        .page(|engine| Box::pin(async move { (analysis.answers)(&engine, &values).await }))?;
     notes.iter().for_each(|note| screen.say(note));
     let text = text(&answers)?;
     match out {

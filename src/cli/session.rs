@@ -12,8 +12,6 @@ use super::period::zone;
 use super::query_args::QueryArgs;
 use super::runner::{OpenLake, runner};
 use super::screen::Terminal;
-use crate::answer::analysis::{Analysis, Values};
-use crate::answer::answer::Answer;
 use crate::engine::{Engine, EngineOptions, Place, runtime};
 use crate::error::Error;
 use crate::lake::Lake;
@@ -21,6 +19,7 @@ use crate::text::{quoted, shown_path};
 use anyhow::Context;
 use datafusion::arrow::array::{AsArray, RecordBatch};
 use datafusion::arrow::datatypes::{Schema, SchemaRef};
+use futures::future::BoxFuture;
 use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
@@ -193,23 +192,18 @@ impl Session {
         Ok(runtime.block_on(async { self.engine.run(sql).await?.collect().await })?)
     }
 
-    /// What an analysis finds, and with `--verbose` how its statements were run.
+    /// What is found by several statements, and with `--verbose` how they were run.
     ///
     /// # Errors
-    /// Those of the analysis.
-    pub(crate) fn answers(
+    /// Those of the statements.
+    pub(crate) fn page<T: Send + 'static>(
         &self,
-        analysis: &'static Analysis,
-        values: Values,
-    ) -> anyhow::Result<(Vec<Answer>, Vec<String>)> {
-        let Some(runtime) = &self.runtime else {
-            return Ok((vec![], vec![]));
-        };
+        ask: impl FnOnce(Arc<Engine>) -> BoxFuture<'static, Result<T, Error>>,
+    ) -> anyhow::Result<(T, Vec<String>)> {
+        let runtime = self.runtime.as_ref().context("the session has ended")?;
         let before = self.engine.fallbacks();
         let (_during, stop) = interrupt::during_statement()?;
-        let engine = self.engine.clone();
-        let answers = async move { (analysis.answers)(&engine, &values).await };
-        let mut task = Task(runtime.spawn(answers));
+        let mut task = Task(runtime.spawn(ask(self.engine.clone())));
         let answers = self.waiting.block_on(async {
             tokio::select! {
                 biased;

@@ -12,6 +12,7 @@ use super::session::{self, MESSAGE_MAX};
 use super::stage::{StageEngine, TaskPart};
 use super::stage_figures::{TaskFigures, now};
 use super::tls;
+use super::work_dir::{DIRECTORY, own_directory, remove_jobs};
 use crate::engine::parts::runtime;
 use crate::error::{Error, Result};
 use crate::lake::{Lake, RangeConverter};
@@ -35,10 +36,9 @@ use datafusion_proto::physical_plan::AsExecutionPlan;
 use datafusion_proto::protobuf::PhysicalPlanNode;
 use futures::FutureExt;
 use std::collections::HashMap;
-use std::fs::File;
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -550,44 +550,6 @@ impl Executor {
             is_last = !runs;
             tokio::time::sleep(RETRY).await;
         }
-    }
-}
-
-/// How the directories of executors begin.
-const DIRECTORY: &str = "iolode-executor-";
-
-/// The file in the directory of an executor that is locked as long as it lives.
-const LOCK: &str = "lock";
-
-/// Marks a directory below `work_dir` as that of an executor that lives, and removes those of others that do not any more.
-fn own_directory(work_dir: &Path, own: &Path) -> std::io::Result<File> {
-    // It has its name once it is locked: an executor that starts at the same time must not find it free.
-    let unnamed = own.join("lock.new");
-    let lock = File::create(&unnamed)?;
-    if lock.try_lock().is_err() {
-        // A file system without locks is used as well: then nobody is told apart, and all directories stay.
-        return Ok(lock);
-    }
-    std::fs::rename(unnamed, own.join(LOCK))?;
-    for entry in std::fs::read_dir(work_dir)?.flatten() {
-        let (name, path) = (entry.file_name(), entry.path());
-        let is_other = name.to_string_lossy().starts_with(DIRECTORY) && path != own;
-        if is_other
-            && let Ok(lock) = File::open(path.join(LOCK))
-            && lock.try_lock().is_ok()
-        {
-            // Whoever was killed cannot remove them.
-            let _ = std::fs::remove_dir_all(path);
-        }
-    }
-    Ok(lock)
-}
-
-/// Removes the directories of all jobs.
-fn remove_jobs(work_dir: &Path) {
-    let entries = std::fs::read_dir(work_dir).into_iter().flatten().flatten();
-    for entry in entries.filter(|entry| entry.path().is_dir()) {
-        let _ = std::fs::remove_dir_all(entry.path());
     }
 }
 

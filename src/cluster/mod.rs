@@ -66,6 +66,7 @@ mod stage_figures;
 #[cfg(test)]
 mod tests;
 mod tls;
+mod work_dir;
 
 pub use connect_file::ConnectFile;
 pub use control::{status, stop};

@@ -22,6 +22,8 @@ pub(crate) enum Need {
     MariaDb,
     /// strace.
     Strace,
+    /// Chromium, which draws pages.
+    Chromium,
 }
 
 /// A test, and what it needs.
@@ -49,7 +51,7 @@ macro_rules! tests {
 }
 
 impl Need {
-    const ALL: [Self; 7] = [
+    const ALL: [Self; 8] = [
         Self::Data,
         Self::Python,
         Self::Packages,
@@ -57,6 +59,7 @@ impl Need {
         Self::Bash,
         Self::MariaDb,
         Self::Strace,
+        Self::Chromium,
     ];
 
     /// What is missing; None if it is there.
@@ -76,6 +79,7 @@ impl Need {
                 (!programs.into_iter().all(can_start)).then_some("mariadb-server")
             }
             Self::Strace => (!can_start("strace")).then_some("strace"),
+            Self::Chromium => (!can_start("chromium")).then_some("chromium"),
         }
     }
 }

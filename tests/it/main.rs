@@ -85,6 +85,8 @@ mod real_views;
 mod reference;
 mod registry;
 #[cfg(feature = "engine")]
+mod report;
+#[cfg(feature = "engine")]
 mod root_cause_oracle;
 mod semantics;
 mod shell_paths;
@@ -165,6 +167,8 @@ fn main() -> std::process::ExitCode {
         #[cfg(feature = "engine")]
         reference::TESTS,
         registry::TESTS,
+        #[cfg(feature = "engine")]
+        report::TESTS,
         #[cfg(feature = "engine")]
         root_cause_oracle::TESTS,
         semantics::TESTS,

@@ -28,7 +28,7 @@ const MODULES: [&str; 11] = [
 ];
 
 /// What the top level may hold.
-const TOP: [&str; 17] = [
+const TOP: [&str; 18] = [
     ".cargo",
     ".ci",
     ".gitignore",
@@ -41,6 +41,7 @@ const TOP: [&str; 17] = [
     "README.md",
     "UPSTREAM.md",
     "benches",
+    "build.rs",
     "queries",
     "schemas",
     "scripts",

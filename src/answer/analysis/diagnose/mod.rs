@@ -78,10 +78,11 @@ pub async fn answers(
     }
     let zone = engine.zone()?;
     let answers = jobs.iter().map(|job| Answer {
-        analysis: "diagnose",
+        analysis: "diagnose".into(),
         parameters: parameters(job, long),
         lakes: lakes.clone(),
         period: period(job),
+        zone: None,
         rests_on: rests_on(long),
         citation: "T. Wang et al., IOMiner: Large-scale Analytics Framework for Gaining Knowledge from I/O Logs, CLUSTER 2018; J. L. Bez et al., Drishti: Guiding End-Users in the I/O Optimization Journey, PDSW 2022",
         facts: job.facts(),
@@ -116,14 +117,14 @@ fn rests_on(long: bool) -> Vec<&'static str> {
 }
 
 fn parameters(job: &Job, long: bool) -> Vec<Parameter> {
-    let id = |name, id: i64| Parameter {
-        name,
+    let id = |name: &'static str, id: i64| Parameter {
+        name: name.into(),
         value: id.to_string().into(),
     };
     let mut parameters = vec![id("job", job.job_id)];
     parameters.extend(job.only.map(|log| id("log", log)));
     parameters.push(Parameter {
-        name: "long",
+        name: "long".into(),
         value: long.into(),
     });
     parameters

@@ -1,0 +1,325 @@
+//! The file of a report: TOML with a title and a list of sections.
+
+use crate::answer::chart::Chart;
+use crate::engine::queries::{Param, ParamType, Query, query};
+use crate::error::{Error, Result};
+use serde::Deserialize;
+use std::ops::Range;
+use toml::Spanned;
+
+/// A report as its file says it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Report {
+    /// The heading of the page.
+    pub title: String,
+    /// What it is for, one line.
+    pub doc: String,
+    /// Its parameters beside `from` and `to`, which every report has.
+    #[serde(default, rename = "param")]
+    pub params: Vec<Param>,
+    /// Its sections, in the order of the page.
+    #[serde(rename = "section")]
+    pub(super) sections: Vec<Asked>,
+}
+
+/// A section: what is asked, and how the answer is shown.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Asked {
+    pub(super) title: String,
+    /// Why it is asked, one sentence.
+    pub(super) why: String,
+    /// The named query that is asked ..
+    pub(super) query: Option<Spanned<String>>,
+    /// .. or the SQL, in which `$name` is a parameter of the report.
+    pub(super) sql: Option<Spanned<String>>,
+    /// Values of parameters of the named query; `"$name"` is the value of a parameter of the report.
+    #[serde(default)]
+    with: Option<Spanned<toml::Table>>,
+    /// The chart, instead of that of the named query; `false` for none.
+    chart: Option<Spanned<ChartLine>>,
+    /// The columns of the table; all if there are none.
+    #[serde(default)]
+    pub(super) columns: Vec<String>,
+    /// Rows of the table.
+    #[serde(default = "few")]
+    pub(super) rows: usize,
+    /// What is said of the rows.
+    #[serde(default, rename = "finding")]
+    pub(super) findings: Vec<Finding>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+enum ChartLine {
+    Is(bool),
+    Line(toml::Table),
+}
+
+fn few() -> usize {
+    100
+}
+
+/// A sentence about the rows for which a condition holds.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Finding {
+    /// SQL over the columns of the section; every row if there is none.
+    pub(super) when: Option<String>,
+    /// The sentence, with columns and parameters in places such as `{bytes_read:size}`.
+    pub(super) says: String,
+    /// What is said if the condition holds for no row, with parameters in its places.
+    pub(super) otherwise: Option<String>,
+    /// Of how many rows it is said at most.
+    #[serde(default = "three")]
+    pub(super) most: usize,
+}
+
+fn three() -> usize {
+    3
+}
+
+/// The parameters that every report has.
+pub(super) const PERIOD: [&str; 2] = ["from", "to"];
+
+impl Report {
+    /// The report of a file; `name` is the file's in errors.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] with file and line for what is no TOML, for a key, query, parameter, column or form of chart that there is not, with the nearest name.
+    pub fn parse(name: &str, text: &str) -> Result<Self> {
+        let at = |span: Option<Range<usize>>, why: &str| {
+            let before = span.map_or("", |span| text.get(..span.start).unwrap_or(""));
+            let line = 1 + before.matches('\n').count();
+            Error::Invalid(format!("{name}:{line}: {why}"))
+        };
+        let report: Self = toml::from_str(text).map_err(|e| {
+            at(
+                e.span(),
+                &nearest(e.message()).unwrap_or(e.message().into()),
+            )
+        })?;
+        for section in &report.sections {
+            section
+                .check(&report)
+                .map_err(|(span, error)| at(Some(span), &error.to_string()))?;
+        }
+        Ok(report)
+    }
+
+    /// All of its parameters: `from` and `to` first.
+    pub fn all_params(&self) -> Vec<Param> {
+        let period = [
+            ("from", "Logs that start then or later"),
+            ("to", "Logs that start before"),
+        ];
+        let period = period.map(|(name, doc)| Param {
+            name: name.into(),
+            aliases: vec![],
+            kind: ParamType::Timestamp,
+            default: Some("NULL".into()),
+            values: vec![],
+            doc: doc.into(),
+        });
+        period
+            .into_iter()
+            .chain(self.params.iter().cloned())
+            .collect()
+    }
+}
+
+/// `unknown key ..` with the nearest name, of what serde says of an unknown field.
+fn nearest(message: &str) -> Option<String> {
+    let (field, expected) = message.strip_prefix("unknown field `")?.split_once('`')?;
+    let known = expected.split('`').skip(1).step_by(2);
+    Some(Error::unknown("key", field, known).to_string())
+}
+
+impl Asked {
+    /// The named query that is asked, if it is one.
+    pub(super) fn named(&self) -> Option<&'static Query> {
+        self.query
+            .as_ref()
+            .and_then(|name| query(name.get_ref()).ok())
+    }
+
+    /// Values of the parameters of the named query, as somebody types them; `given` are those of the report.
+    pub(super) fn values(&self, given: &[(String, String)]) -> Vec<(String, String)> {
+        let of_report = |name: &str| {
+            let found = given.iter().find(|(known, _)| known == name);
+            found.map(|(_, value)| value.clone())
+        };
+        let mut values: Vec<(String, String)> = vec![];
+        for (name, value) in self.with.iter().flat_map(|with| with.get_ref()) {
+            let value = match value {
+                toml::Value::String(text) => match text.strip_prefix('$') {
+                    Some(param) => of_report(param),
+                    None => Some(text.clone()),
+                },
+                other => Some(other.to_string()),
+            };
+            values.extend(value.map(|value| (name.clone(), value)));
+        }
+        let takes = |name: &str| {
+            self.named()
+                .is_some_and(|query| query.params.iter().any(|param| param.is_called(name)))
+        };
+        for name in PERIOD {
+            if takes(name) && !values.iter().any(|(known, _)| known == name) {
+                values.extend(of_report(name).map(|value| (name.to_string(), value)));
+            }
+        }
+        values
+    }
+
+    /// Whether the period of the report chooses the rows.
+    pub(super) fn is_dated(&self) -> bool {
+        match (self.named(), &self.sql) {
+            (Some(query), _) => query
+                .params
+                .iter()
+                .any(|param| PERIOD.contains(&param.name.as_str())),
+            (None, Some(sql)) => PERIOD
+                .iter()
+                .any(|name| sql.get_ref().contains(&format!("${name}"))),
+            (None, None) => false,
+        }
+    }
+
+    /// The chart of rows with these columns.
+    ///
+    /// # Errors
+    /// As [`Chart::of_line`].
+    pub(super) fn chart<'a>(
+        &self,
+        columns: impl Iterator<Item = &'a str> + Clone,
+    ) -> Result<Option<Chart>> {
+        let own = self.chart.as_ref().map(|line| line.get_ref());
+        let line = match own {
+            Some(ChartLine::Line(line)) => Some(line),
+            Some(ChartLine::Is(false)) => None,
+            Some(ChartLine::Is(true)) | None => self.named().and_then(|query| query.chart.as_ref()),
+        };
+        line.map(|line| Chart::of_line(line, columns)).transpose()
+    }
+
+    fn check(&self, report: &Report) -> std::result::Result<(), (Range<usize>, Error)> {
+        let title = || {
+            let span = self.query.as_ref().or(self.sql.as_ref()).map(Spanned::span);
+            span.unwrap_or_default()
+        };
+        if self.query.is_some() == self.sql.is_some() {
+            let why = format!("section `{}`: expected either query or sql", self.title);
+            return Err((title(), Error::Invalid(why)));
+        }
+        let Some(name) = &self.query else {
+            return Ok(());
+        };
+        let query = query(name.get_ref()).map_err(|error| (name.span(), error))?;
+        if let Some(with) = &self.with {
+            let bad = |error: Error| (with.span(), error);
+            for (name, value) in with.get_ref() {
+                let param = query.params.iter().find(|param| param.is_called(name));
+                let known = query.params.iter().map(|param| param.name.as_str());
+                let param = param.ok_or_else(|| bad(Error::unknown("parameter", name, known)))?;
+                match value {
+                    toml::Value::String(text) if text.starts_with('$') => {
+                        let params = report.all_params();
+                        let known = params.iter().map(|param| param.name.as_str());
+                        if !known.clone().any(|known| known == &text[1..]) {
+                            return Err(bad(Error::unknown(
+                                "parameter of the report",
+                                &text[1..],
+                                known,
+                            )));
+                        }
+                    }
+                    toml::Value::String(text) => drop(param.literal(text).map_err(bad)?),
+                    other => drop(param.literal(&other.to_string()).map_err(bad)?),
+                }
+            }
+        }
+        let span = self.chart.as_ref().map_or(name.span(), Spanned::span);
+        let columns = query.columns.iter().map(|column| column.name.as_str());
+        self.chart(columns.clone()).map_err(|error| (span, error))?;
+        for column in &self.columns {
+            if !columns.clone().any(|known| known == column) {
+                return Err((name.span(), Error::unknown("column", column, columns)));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(text: &str) -> String {
+        Report::parse("r.toml", text).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn what_is_wrong_has_its_line_and_the_nearest_name() {
+        let head = "title = \"T\"\ndoc = \"D\"\n";
+        let section = "[[section]]\ntitle = \"S\"\nwhy = \"W\"\n";
+        let cases = [
+            (
+                format!("{head}titel = 1\n{section}query = \"coverage\"\n"),
+                "r.toml:3: unknown key `titel`",
+                "`title`",
+            ),
+            (
+                format!("{head}{section}query = \"coverag\"\n"),
+                "r.toml:6: unknown query `coverag`",
+                "`coverage`",
+            ),
+            (
+                format!("{head}{section}query = \"ost_fullness\"\nwith = {{ abov = 5 }}\n"),
+                "r.toml:7: unknown parameter `abov`",
+                "`above`",
+            ),
+            (
+                format!("{head}{section}query = \"ost_fullness\"\nwith = {{ above = \"$low\" }}\n"),
+                "r.toml:7: unknown parameter of the report `low`",
+                "",
+            ),
+            (
+                format!(
+                    "{head}{section}query = \"ost_fullness\"\nchart = {{ form = \"bars\", x = \"ost\", y = \"fs\" }}\n"
+                ),
+                "r.toml:7: unknown form of chart `bars`",
+                "`bar`",
+            ),
+            (
+                format!(
+                    "{head}{section}query = \"ost_fullness\"\nchart = {{ form = \"bar\", x = \"osts\", y = \"fs\" }}\n"
+                ),
+                "r.toml:7: unknown column of the chart `osts`",
+                "`ost`",
+            ),
+            (
+                format!(
+                    "{head}{section}query = \"ost_fullness\"\nchart = {{ form = \"bar\", y = \"fs\" }}\n"
+                ),
+                "r.toml:7: chart: bar takes one column as x, not 0",
+                "",
+            ),
+            (
+                format!("{head}{section}query = \"coverage\"\ncolumns = [\"dya\"]\n"),
+                "r.toml:6: unknown column `dya`",
+                "`day`",
+            ),
+            (
+                format!("{head}{section}query = \"coverage\"\nsql = \"select 1\"\n"),
+                "expected either query or sql",
+                "",
+            ),
+        ];
+        for (text, why, near) in cases {
+            let error = error(&text);
+            assert!(error.contains(why) && error.contains(near), "{error}");
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! The page of a report: one file that opens from disk, without a network.
+
+use crate::answer::answer::{Answer, Block, Section};
+use crate::error::{Error, Result};
+use askama::Template;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use flate2::read::GzDecoder;
+use std::io::Read;
+
+/// plotly.js as the browser inflates it.
+const PLOTLY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/plotly.min.js.gz"));
+
+/// The name of plotly.js where it lies beside the pages.
+pub const PLOTLY_FILE: &str = "plotly.min.js";
+
+/// Where a page has plotly.js from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Script {
+    /// It is in the page, compressed.
+    #[default]
+    Inside,
+    /// It lies next to the page, as [`PLOTLY_FILE`].
+    Beside,
+}
+
+#[derive(Template)]
+#[template(path = "page.html", config = "src/answer/report/askama.toml")]
+struct Page<'a> {
+    title: &'a str,
+    doc: &'a str,
+    answer: &'a Answer,
+    sections: Vec<&'a Section>,
+    /// JSON in which nothing ends the element that it is in.
+    figures: String,
+    style: &'static str,
+    script: &'static str,
+    /// plotly.js, compressed, in base 64; empty if it lies beside the page.
+    plotly: String,
+    plotly_file: &'static str,
+    version: &'static str,
+}
+
+impl Answer {
+    /// The page as HTML.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if it cannot be written as HTML.
+    pub fn html(&self, script: Script) -> Result<String> {
+        let (mut title, mut doc) = ("", "");
+        if let Some(Block::Text(text)) = self.blocks.first() {
+            title = &text.title;
+            doc = text.lines.first().map_or("", String::as_str);
+        }
+        let sections = self.blocks.iter().filter_map(|block| match block {
+            Block::Section(section) => Some(section),
+            _ => None,
+        });
+        let sections: Vec<&Section> = sections.collect();
+        let figures: Vec<_> = sections
+            .iter()
+            .map(|section| section.chart.as_ref().map(|figure| &figure.plot))
+            .collect();
+        let has_figures = figures.iter().any(Option::is_some);
+        let bad = |why: String| Error::Invalid(format!("the page cannot be written: {why}"));
+        let figures = serde_json::to_string(&figures).map_err(|e| bad(e.to_string()))?;
+        let page = Page {
+            title,
+            doc,
+            answer: self,
+            figures: in_script(&figures),
+            sections,
+            style: include_str!("page.css"),
+            script: include_str!("page.js"),
+            plotly: match script {
+                Script::Inside if has_figures => STANDARD.encode(PLOTLY),
+                _ => String::new(),
+            },
+            plotly_file: match script {
+                Script::Beside if has_figures => PLOTLY_FILE,
+                _ => "",
+            },
+            version: env!("CARGO_PKG_VERSION"),
+        };
+        page.render().map_err(|e| bad(e.to_string()))
+    }
+}
+
+/// plotly.js, for pages that have it beside them.
+///
+/// # Errors
+/// [`Error::Invalid`] if the program is damaged.
+pub fn plotly() -> Result<String> {
+    let mut script = String::new();
+    let read = GzDecoder::new(PLOTLY).read_to_string(&mut script);
+    read.map_err(|e| Error::Invalid(format!("plotly.js: {e}")))?;
+    Ok(script)
+}
+
+/// JSON that may stand in a script element: no text of somebody else's ends it.
+fn in_script(json: &str) -> String {
+    json.replace('<', "\\u003c")
+        .replace('>', "\\u003e")
+        .replace('&', "\\u0026")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_program_carries_plotly_alone() {
+        let script = plotly().unwrap();
+        assert!(
+            script.starts_with("/**\n* plotly.js v3."),
+            "{}",
+            &script[..80]
+        );
+        assert!(!script.contains("MathJax.loader"));
+        assert!(script.len() > 4_000_000, "{}", script.len());
+    }
+
+    #[test]
+    fn text_of_others_does_not_end_the_element_of_the_charts() {
+        let json = in_script(r#"["</script><img src=x onerror=alert(1)>&"]"#);
+        assert!(!json.contains(['<', '>', '&']), "{json}");
+        let back: Vec<String> = serde_json::from_str(&json).unwrap();
+        assert_eq!(back, ["</script><img src=x onerror=alert(1)>&"]);
+    }
+}

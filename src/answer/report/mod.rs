@@ -1,0 +1,121 @@
+//! Reports: pages of questions that are asked together, week by week.
+//!
+//! In: a file of TOML ([`Report`]) and the period. Out: an [`Answer`] whose blocks are sections. `file` reads and checks the file, `section` asks, `rows`
+//! makes tables, `html` writes the page that opens from disk.
+//!
+//! # Adding a report
+//! One file `queries/reports/NAME.toml`; one line in [`REPORTS`].
+
+mod file;
+mod html;
+mod rows;
+mod section;
+
+use crate::answer::answer::{Answer, Block, Parameter, Period};
+use crate::engine::Engine;
+use crate::error::{Error, Result};
+use crate::source::moment::moment;
+use chrono::DateTime;
+use chrono_tz::Tz;
+pub use file::Report;
+pub use html::{PLOTLY_FILE, Script, plotly};
+
+macro_rules! reports {
+    ($($name:literal),* $(,)?) => { &[$(($name, include_str!(concat!("../../../queries/reports/", $name, ".toml"))),)*] };
+}
+
+/// Every built-in report: its name and its file.
+pub const REPORTS: &[(&str, &str)] = reports!["weekly"];
+
+/// The built-in report of that name.
+///
+/// # Errors
+/// [`Error::Unknown`] with the nearest name.
+pub fn report(name: &str) -> Result<Report> {
+    let found = REPORTS.iter().find(|(known, _)| *known == name);
+    let known = REPORTS.iter().map(|(name, _)| *name);
+    let (name, text) = found.ok_or_else(|| Error::unknown("report", name, known))?;
+    Report::parse(&format!("queries/reports/{name}.toml"), text)
+}
+
+/// What a report says of the lakes of an engine, at one version of each; `given` are its parameters, `from` and `to` among them, as somebody types them.
+///
+/// A section whose question fails says so in its place: [`Answer::failed`] has its title.
+///
+/// # Errors
+/// Those of the lakes; [`Error::Invalid`] or [`Error::Unknown`] for a value of no parameter, or of another type than its parameter's.
+pub async fn answer(
+    engine: &Engine,
+    name: &str,
+    report: &Report,
+    given: &[(String, String)],
+) -> Result<Answer> {
+    let (engine, lakes) = engine.pinned()?;
+    let zone = engine.zone()?;
+    let params = report.all_params();
+    for (name, value) in given {
+        let param = params.iter().find(|param| param.is_called(name));
+        let known = params.iter().map(|param| param.name.as_str());
+        param
+            .ok_or_else(|| Error::unknown("parameter", name, known))?
+            .literal(value)?;
+    }
+    let mut values = given.to_vec();
+    for param in &params {
+        if !values.iter().any(|(name, _)| param.is_called(name)) {
+            values.extend(
+                param
+                    .typed_default()
+                    .map(|value| (param.name.clone(), value)),
+            );
+        }
+    }
+    let mut blocks = vec![Block::text(report.title.clone(), vec![report.doc.clone()])];
+    for asked in &report.sections {
+        let section = section::section(&engine, report, asked, &values, zone).await;
+        blocks.push(Block::Section(section));
+    }
+    Ok(Answer {
+        analysis: name.to_string().into(),
+        parameters: values
+            .iter()
+            .map(|(name, value)| Parameter {
+                name: name.clone().into(),
+                value: value.clone().into(),
+            })
+            .collect(),
+        lakes,
+        period: period(&values, zone)?,
+        zone: Some(zone.name().to_string()),
+        rests_on: vec![],
+        citation: "",
+        facts: serde_json::Value::Null,
+        blocks,
+    })
+}
+
+fn period(values: &[(String, String)], zone: Tz) -> Result<Option<Period>> {
+    let at = |wanted: &str| {
+        let found = values.iter().find(|(name, _)| name == wanted);
+        let time = found
+            .map(|(_, value)| moment(value, zone).map_err(Error::Invalid))
+            .transpose()?;
+        let time = time.and_then(DateTime::from_timestamp_micros);
+        Ok::<_, Error>(time.map(|time| time.with_timezone(&zone).to_rfc3339()))
+    };
+    Ok(match (at("from")?, at("to")?) {
+        (Some(from), Some(to)) => Some(Period { from, to }),
+        _ => None,
+    })
+}
+
+impl Answer {
+    /// The titles of the sections that have no answer.
+    pub fn failed(&self) -> Vec<&str> {
+        let failed = |block| match block {
+            &Block::Section(ref section) if section.error.is_some() => Some(section.title.as_str()),
+            _ => None,
+        };
+        self.blocks.iter().filter_map(failed).collect()
+    }
+}

@@ -1,0 +1,192 @@
+//! A section of a report: its question asked, and what its rows say.
+
+use super::file::{Asked, Finding, PERIOD, Report};
+use super::rows;
+use crate::answer::answer::Section;
+use crate::answer::chart::data::Data;
+use crate::engine::rules::sentence::{JsonRow, fill};
+use crate::engine::{Engine, Question};
+use crate::error::{Error, Result};
+use crate::text::shown;
+use chrono_tz::Tz;
+use datafusion::arrow::array::{Array, AsArray};
+use datafusion::arrow::compute::concat_batches;
+use datafusion::arrow::json::LineDelimitedWriter;
+use datafusion::arrow::record_batch::RecordBatch;
+use datafusion::common::DFSchema;
+use serde_json::Value;
+
+/// The answer to the question of a section; one that fails says why in its place.
+pub(super) async fn section(
+    engine: &Engine,
+    report: &Report,
+    asked: &Asked,
+    given: &[(String, String)],
+    zone: Tz,
+) -> Section {
+    let mut section = Section {
+        title: asked.title.clone(),
+        why: asked.why.clone(),
+        ..Section::default()
+    };
+    if !asked.is_dated()
+        && given
+            .iter()
+            .any(|(name, _)| PERIOD.contains(&name.as_str()))
+    {
+        section
+            .notes
+            .push("Of all times: this question takes no period.".into());
+    }
+    if let Err(error) = fill_in(&mut section, engine, report, asked, given, zone).await {
+        section.error = Some(error.to_string());
+    }
+    section
+}
+
+async fn fill_in(
+    section: &mut Section,
+    engine: &Engine,
+    report: &Report,
+    asked: &Asked,
+    given: &[(String, String)],
+    zone: Tz,
+) -> Result<()> {
+    let question = question(engine, report, asked, given)?;
+    section.sql = question.statement.to_string();
+    let mut answer = engine.run_question(question).await?;
+    let (schema, units) = (answer.schema(), answer.units().to_vec());
+    let mut batches = vec![];
+    while let Some(batch) = answer.next().await? {
+        batches.push(batch);
+    }
+    section.notes.extend(answer.notes().iter().cloned());
+    let batch = concat_batches(&schema, &batches).map_err(|e| Error::Invalid(e.to_string()))?;
+    let described = asked.named();
+    let units: Vec<Option<String>> = match described {
+        Some(query) => query
+            .columns
+            .iter()
+            .map(|column| (!column.unit.is_empty()).then(|| column.unit.clone()))
+            .collect(),
+        None => units,
+    };
+    for finding in &asked.findings {
+        section
+            .findings
+            .extend(said(engine, finding, &batch, given)?);
+    }
+    let names = schema.fields().iter().map(|field| field.name().as_str());
+    if let Some(chart) = asked.chart(names)? {
+        let data = Data::new(&schema, &units, std::slice::from_ref(&batch), zone)?;
+        section.chart = chart.figure(&data)?;
+        section
+            .notes
+            .extend(section.chart.iter().flat_map(|figure| figure.notes.clone()));
+    }
+    let described = described.map_or(&[][..], |query| &query.columns);
+    let mut table = rows::table(&batch, &units, &asked.columns, described, asked.rows, zone)?;
+    match batch.num_rows() {
+        0 => section.notes.push("There are no rows.".into()),
+        n if n > table.len() => table
+            .notes
+            .push(format!("The first {} of {n} rows.", table.len())),
+        _ => {}
+    }
+    section.table = Some(table);
+    Ok(())
+}
+
+fn question(
+    engine: &Engine,
+    report: &Report,
+    asked: &Asked,
+    given: &[(String, String)],
+) -> Result<Question> {
+    match (asked.named(), &asked.sql) {
+        (Some(query), _) => query.question(&asked.values(given), engine.zone()?),
+        (None, Some(sql)) => engine.question(sql.get_ref(), &report.all_params(), given),
+        (None, None) => Err(Error::Invalid(format!(
+            "section `{}` asks nothing",
+            asked.title
+        ))),
+    }
+}
+
+/// The sentences of a finding.
+fn said(
+    engine: &Engine,
+    finding: &Finding,
+    batch: &RecordBatch,
+    given: &[(String, String)],
+) -> Result<Vec<String>> {
+    let mut places = JsonRow::new();
+    for (name, value) in given {
+        places.insert(name.clone(), value.clone().into());
+    }
+    let rows = holding(engine, finding.when.as_deref(), batch)?;
+    if rows.is_empty() {
+        return Ok(finding
+            .otherwise
+            .iter()
+            .map(|text| fill(text, &places))
+            .collect());
+    }
+    let sentence = |row: &usize| {
+        let mut places = places.clone();
+        places.extend(json_row(&batch.slice(*row, 1))?);
+        Ok(fill(&finding.says, &places))
+    };
+    let mut sentences = rows
+        .iter()
+        .take(finding.most)
+        .map(sentence)
+        .collect::<Result<Vec<_>>>()?;
+    if rows.len() > finding.most && finding.most > 1 {
+        sentences.push(format!(
+            "{} more rows say the like.",
+            rows.len() - finding.most
+        ));
+    }
+    Ok(sentences)
+}
+
+/// The rows for which a condition holds.
+fn holding(engine: &Engine, when: Option<&str>, batch: &RecordBatch) -> Result<Vec<usize>> {
+    let Some(when) = when else {
+        return Ok((0..batch.num_rows()).collect());
+    };
+    let context = engine.context();
+    let schema = DFSchema::try_from(batch.schema()).map_err(|e| engine.error(e))?;
+    let mask = context
+        .parse_sql_expr(when, &schema)
+        .and_then(|expr| context.create_physical_expr(expr, &schema))
+        .and_then(|expr| expr.evaluate(batch)?.into_array(batch.num_rows()))
+        .map_err(|e| engine.error(e))?;
+    let mask = mask
+        .as_boolean_opt()
+        .ok_or_else(|| Error::Invalid(format!("`{when}` is no condition")))?;
+    Ok((0..mask.len())
+        .filter(|row| mask.is_valid(*row) && mask.value(*row))
+        .collect())
+}
+
+/// A row by the names of its columns, with its text escaped.
+fn json_row(row: &RecordBatch) -> Result<JsonRow> {
+    let bad = |why: String| Error::Invalid(format!("a row cannot be read: {why}"));
+    let mut writer = LineDelimitedWriter::new(vec![]);
+    writer
+        .write(row)
+        .and_then(|()| writer.finish())
+        .map_err(|e| bad(e.to_string()))?;
+    let row: JsonRow =
+        serde_json::from_slice(&writer.into_inner()).map_err(|e| bad(e.to_string()))?;
+    let escaped = |value: Value| match value {
+        Value::String(text) => Value::String(shown(&text).into_owned()),
+        other => other,
+    };
+    Ok(row
+        .into_iter()
+        .map(|(name, value)| (name, escaped(value)))
+        .collect())
+}
