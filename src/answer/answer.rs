@@ -68,7 +68,7 @@ pub enum Block {
     /// What is the matter, the weightiest first.
     Findings(Findings),
     /// A question of a report.
-    Section(Section),
+    Section(Box<Section>),
 }
 
 /// A question of a report: what was found, a chart, and the rows.

@@ -53,7 +53,7 @@ impl Answer {
             doc = text.lines.first().map_or("", String::as_str);
         }
         let sections = self.blocks.iter().filter_map(|block| match block {
-            Block::Section(section) => Some(section),
+            Block::Section(section) => Some(section.as_ref()),
             _ => None,
         });
         let sections: Vec<&Section> = sections.collect();

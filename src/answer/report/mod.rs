@@ -73,7 +73,7 @@ pub async fn answer(
     let mut blocks = vec![Block::text(report.title.clone(), vec![report.doc.clone()])];
     for asked in &report.sections {
         let section = section::section(&engine, report, asked, &values, zone).await;
-        blocks.push(Block::Section(section));
+        blocks.push(Block::Section(Box::new(section)));
     }
     Ok(Answer {
         analysis: name.to_string().into(),
@@ -112,10 +112,11 @@ fn period(values: &[(String, String)], zone: Tz) -> Result<Option<Period>> {
 impl Answer {
     /// The titles of the sections that have no answer.
     pub fn failed(&self) -> Vec<&str> {
-        let failed = |block| match block {
-            &Block::Section(ref section) if section.error.is_some() => Some(section.title.as_str()),
+        let sections = self.blocks.iter().filter_map(|block| match block {
+            Block::Section(section) => Some(section),
             _ => None,
-        };
-        self.blocks.iter().filter_map(failed).collect()
+        });
+        let failed = sections.filter(|section| section.error.is_some());
+        failed.map(|section| section.title.as_str()).collect()
     }
 }
