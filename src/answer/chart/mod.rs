@@ -1,6 +1,6 @@
 //! Charts of rows: which form, and which columns it draws.
 //!
-//! In: the line `chart` of a named query or of a section of a report ([`Chart`]), and rows ([`Data`]). Out: a figure of plotly.js as JSON ([`Figure`]). A chart
+//! In: the line `chart` of a named query or of a section of a report ([`Chart`]), and rows (`data`). Out: a figure of plotly.js as JSON ([`Figure`]). A chart
 //! makes no more than [`MOST_POINTS`] marks; what was binned or left out for that is said in words.
 //!
 //! # Adding a form
