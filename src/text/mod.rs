@@ -1,6 +1,8 @@
 //! Text from outside, such as names of files and programs, in a form that can be printed.
 
 pub mod amount;
+#[cfg(feature = "engine")]
+pub(crate) mod column_amount;
 
 use std::borrow::Cow;
 use std::fmt::Write;

@@ -3,7 +3,7 @@
 use crate::answer::answer::{Cell, Column, Table};
 use crate::engine::queries::QueryColumn;
 use crate::error::{Error, Result};
-use crate::text::amount::{count, rate, seconds, share, size};
+use crate::text::column_amount::Amount;
 use crate::text::shown;
 use chrono::{DateTime, SecondsFormat};
 use chrono_tz::Tz;
@@ -93,7 +93,7 @@ fn cells_of(array: &ArrayRef, unit: &str, zone: Tz) -> std::result::Result<Vec<C
                 let number = numbers.value(row);
                 Cell {
                     value: exact(number, number.into()),
-                    text: worded(number as f64, unit).unwrap_or_else(|| number.to_string()),
+                    text: worded(number, unit).unwrap_or_else(|| number.to_string()),
                 }
             })
         }
@@ -104,7 +104,7 @@ fn cells_of(array: &ArrayRef, unit: &str, zone: Tz) -> std::result::Result<Vec<C
                 let number = numbers.value(row);
                 Cell {
                     value: exact(number.unsigned_abs(), number.into()),
-                    text: worded(number as f64, unit).unwrap_or_else(|| number.to_string()),
+                    text: worded(number, unit).unwrap_or_else(|| number.to_string()),
                 }
             })
         }
@@ -176,19 +176,9 @@ fn digits(number: f64) -> String {
     }
 }
 
-/// A number with a unit as a person reads it.
-fn worded(number: f64, unit: &str) -> Option<String> {
-    if !number.is_finite() || number < 0.0 {
-        return None;
-    }
-    match unit {
-        "B" => Some(size(number.round() as u64)),
-        "B/s" => Some(rate(number)),
-        "s" => Some(seconds(number)),
-        "count" => Some(count(number.round() as u64)),
-        "share" => Some(share(number)),
-        _ => None,
-    }
+/// A number with a unit as a person reads it, in the words of tables.
+fn worded(number: impl ToString, unit: &str) -> Option<String> {
+    Amount::of(unit)?.said(&number.to_string())
 }
 
 #[cfg(test)]

@@ -8,7 +8,6 @@
 //! as strings when it is unsigned, or when it is an id by its name: when the last word of it is `id` or ends in `_id` or
 //! `_hash` (`log_id`, `min(darshan_log.job_id)`). That depends on the column, never on the value. Counts of ids are numbers.
 
-mod amounts;
 mod columnar;
 mod json;
 mod markdown;

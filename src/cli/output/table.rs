@@ -12,10 +12,10 @@
 //! in memory whole. On a terminal, values are cut and columns left out until a row fits; elsewhere nothing is. A table that says which of
 //! its columns are sentences has these on several lines instead.
 
-use super::amounts::Amount;
 use super::times::{LOCAL, has_local_times, heading};
 use super::writer::{Numbers, RowWriter, Sink, Style};
 use crate::text;
+use crate::text::column_amount::Amount;
 use datafusion::arrow::array::{Array, AsArray, RecordBatch};
 use datafusion::arrow::datatypes::{DataType, Float64Type, SchemaRef};
 use datafusion::arrow::util::display::{ArrayFormatter, FormatOptions};

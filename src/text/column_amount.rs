@@ -7,7 +7,7 @@ const MIB: f64 = 1_048_576.0;
 
 /// What is said in another unit than the column has.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Amount {
+pub(crate) enum Amount {
     Bytes,
     /// Bytes per second; the factor is that of the column's unit.
     Rate(f64),
@@ -17,7 +17,7 @@ pub(super) enum Amount {
 
 impl Amount {
     /// The amount that a column of that unit holds; None where a plain number says as much.
-    pub(super) fn of(unit: &str) -> Option<Self> {
+    pub(crate) fn of(unit: &str) -> Option<Self> {
         Some(match unit {
             "B" => Self::Bytes,
             "B/s" => Self::Rate(1.0),
@@ -29,7 +29,7 @@ impl Amount {
     }
 
     /// A number as people say it; None if it is none, or negative where there is no such amount.
-    pub(super) fn said(self, number: &str) -> Option<String> {
+    pub(crate) fn said(self, number: &str) -> Option<String> {
         // Integers above 2^53 keep their digits.
         if let (Self::Count, Ok(n)) = (self, number.parse()) {
             return Some(count(n));
