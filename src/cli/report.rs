@@ -52,7 +52,7 @@ Exit code 1: some sections have no answer; the page says why, and has the others
 Examples:
   iolode report weekly --lake /scratch/lake --period last-week --out weekly.html
   iolode report weekly --show > ours.toml
-  iolode report ours.toml --lake /scratch/lake --period 2026-09 --format markdown";
+  iolode report ours.toml --lake /scratch/lake --period 2026-09 -o ours.md";
 
 /// Forms of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
