@@ -26,6 +26,7 @@
 //! Nothing that a manifest names is ever changed, and the manifest is published in one step, so a reader sees version N or
 //! N + 1 of all tables. What a killed or beaten writer leaves behind is named by no manifest; [`vacuum`](Lake::vacuum) removes it.
 
+mod extract;
 mod file;
 mod ingest;
 mod maintenance;
@@ -36,6 +37,8 @@ mod version;
 
 use self::version::manifest::VERSION_HINT;
 use self::version::time::micros;
+pub use extract::chosen_rows::{Batches, ChosenRows, FsTimes, LmtRows, Times};
+pub use extract::lake_writer::{LakeWriter, TableWriter};
 pub use file::ost_set::OstSet;
 pub use file::placement::Placement;
 pub use ingest::options::{IngestOptions, InputPath, Progress, Silent};
