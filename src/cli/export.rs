@@ -6,7 +6,7 @@ use super::query_args::QueryArgs;
 use super::screen::Terminal;
 use super::session::Session;
 use super::size;
-use crate::answer::export::{self, ExportOptions, ExportReport, Grain, Key, Lmt, Policy};
+use crate::answer::export::{self, ExportOptions, ExportReport, Form, Grain, Key, Lmt, Policy};
 use crate::error::Error;
 use crate::lake::Lake;
 use crate::table::{Partition, tables};
@@ -31,6 +31,9 @@ pub(super) struct Args {
     /// Samples of LMT: of the time and OSTs of each log, all from the first to the last log, or none
     #[arg(long, value_name = "ROWS", default_value = "used")]
     lmt: LmtArg,
+    /// What the export is: a lake, or Delta tables for Spark, Polars and delta-rs
+    #[arg(long, value_name = "FORM", default_value = "lake")]
+    format: FormArg,
     /// Replace names and numbers of users, programs, nodes, jobs and paths by pseudonyms
     #[arg(long, requires = "key")]
     anonymize: bool,
@@ -40,6 +43,9 @@ pub(super) struct Args {
     /// With --anonymize: a TOML file that changes what is done with columns, such as app = "keep"
     #[arg(long, value_name = "FILE", requires = "anonymize")]
     policy: Option<PathBuf>,
+    /// With --anonymize: leave out jobs whose program, nodes, processes and day fewer than N jobs share
+    #[arg(long, value_name = "N", requires = "anonymize", default_value = "0")]
+    k: u64,
     /// Say how much would be exported and what is done with each column, and write nothing
     #[arg(long)]
     dry_run: bool,
@@ -70,6 +76,12 @@ Examples:
 enum GrainArg {
     Log,
     Job,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum FormArg {
+    Lake,
+    Delta,
 }
 
 #[derive(Clone, Copy, clap::ValueEnum)]
@@ -115,6 +127,11 @@ pub(super) fn run(args: &Args, screen: &mut Terminal) -> anyhow::Result<Exit> {
             LmtArg::None => Lmt::None,
         },
         anonymize: anonymize(args)?,
+        form: match args.format {
+            FormArg::Lake => Form::Lake,
+            FormArg::Delta => Form::Delta,
+        },
+        k: args.k,
         force: args.force,
         threads: ask.threads.map_or_else(
             || std::thread::available_parallelism().map_or(1, usize::from),
@@ -135,7 +152,7 @@ pub(super) fn run(args: &Args, screen: &mut Terminal) -> anyhow::Result<Exit> {
     }
     let to = args.to.clone().context("no --to DIR is given")?;
     let (report, notes) = session.page({
-        let to = to.clone();
+        let (to, options) = (to.clone(), options.clone());
         move |engine| {
             Box::pin(async move { export::export(&engine, snapshot, &to, &options).await })
         }
@@ -144,11 +161,12 @@ pub(super) fn run(args: &Args, screen: &mut Terminal) -> anyhow::Result<Exit> {
     let Some(report) = report else {
         return Ok(nothing(screen));
     };
-    screen.say(format_args!(
-        "exported {}; next: iolode lake info {}",
-        shown(&report),
-        quoted(&to)
-    ));
+    told(&report, &options, screen);
+    let next = match args.format {
+        FormArg::Lake => format!("next: iolode lake info {}", quoted(&to)),
+        FormArg::Delta => format!("Delta tables below {}", quoted(&to)),
+    };
+    screen.say(format_args!("exported {}; {next}", shown(&report)));
     Ok(session.exit())
 }
 
@@ -184,6 +202,26 @@ fn shown(report: &ExportReport) -> String {
     )
 }
 
+/// Says which jobs can be told by their looks.
+fn told(report: &ExportReport, options: &ExportOptions, screen: &Terminal) {
+    if options.anonymize.is_none() {
+        return;
+    }
+    if report.left_out > 0 {
+        screen.say(format_args!(
+            "left out {}, as fewer than {} jobs share program, nodes, processes and day",
+            size::counted(report.left_out, "job", "jobs"),
+            options.k
+        ));
+    }
+    if report.unique > 0 {
+        screen.say(format_args!(
+            "{} of the export can be told: no other has the same program, nodes, processes and day (--k 2 leaves them out)",
+            size::counted(report.unique, "job", "jobs"),
+        ));
+    }
+}
+
 /// Says what an export would be.
 fn dry(
     report: &ExportReport,
@@ -196,6 +234,7 @@ fn dry(
         size::counted(report.logs, "log", "logs"),
         size::show(report.bytes)
     ));
+    told(report, options, screen);
     let Some((_, policy)) = &options.anonymize else {
         screen.say("columns are as they are in the lake; --anonymize --key FILE replaces names");
         return Ok(Exit::Done);

@@ -5,11 +5,13 @@
 //! `choose` asks which logs; `lmt_times` which samples of LMT belong to them. The lake gives the rows
 //! ([`crate::lake::Snapshot::chosen_rows`]) and takes them ([`crate::lake::LakeWriter`]). For an anonymised export `anonymize` puts pseudonyms
 //! into them on the way, as `policy` says: `pseudonym` of names and numbers, `path` of paths, `coarse` of what stays in part; `record_names` finds
-//! the names behind record ids; and `sorted` sorts them anew, since job ids have other values. `target` has the directory appear at once.
+//! the names behind record ids; and `sorted` sorts them anew, since job ids have other values. `small_groups` counts jobs that can be told by their looks. `target` has the directory appear at once.
 
 mod anonymize;
 mod choose;
 mod coarse;
+mod delta;
+mod form;
 mod inputs;
 mod lmt_times;
 mod path;
@@ -18,27 +20,30 @@ mod pseudonym;
 mod readme;
 mod record_names;
 mod settings;
+mod small_groups;
 mod sorted;
-mod tables;
 mod target;
+mod write_tables;
 
 pub use choose::Grain;
+pub use form::Form;
 pub use lmt_times::Lmt;
 pub use policy::Policy;
 pub use pseudonym::Key;
 
 use crate::engine::Engine;
 use crate::error::{Error, Result};
-use crate::lake::{ChosenRows, CreateOptions, LakeWriter, Snapshot, splits_for};
-use crate::table::{Partition, table};
+use crate::lake::{ChosenRows, CreateOptions, DataFile, LakeWriter, Snapshot, splits_for};
+use crate::table::{Partition, table, tables};
 use choose::Chosen;
 use pseudonym::Names;
+use small_groups::Looks;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use tables::Work;
 use target::Target;
+use write_tables::Work;
 
 /// What is exported, and how.
 #[derive(Clone, Default)]
@@ -51,6 +56,10 @@ pub struct ExportOptions {
     pub lmt: Lmt,
     /// The key of the pseudonyms and what is done with each column; nothing is changed if None.
     pub anonymize: Option<(Key, Policy)>,
+    /// What the export is.
+    pub form: Form,
+    /// With pseudonyms: leave out jobs that look like fewer than this number of jobs by program, nodes, processes and day; 0 leaves out none.
+    pub k: u64,
     /// Replace an export that is there.
     pub force: bool,
     /// Tables that are written at once.
@@ -72,6 +81,10 @@ pub struct ExportReport {
     pub files: u64,
     /// Bytes of the data files.
     pub bytes: u64,
+    /// With pseudonyms: jobs that were left out because fewer than `k` look like them.
+    pub left_out: u64,
+    /// With pseudonyms: jobs of the export that no other looks like.
+    pub unique: u64,
 }
 
 /// Writes an export of a version of a lake, which `engine` asks; None if no log is chosen, and then there is none.
@@ -86,7 +99,7 @@ pub async fn export(
     options: &ExportOptions,
 ) -> Result<Option<ExportReport>> {
     let target = Arc::new(Target::begin(to, options.force)?);
-    let Some(chosen) = choose(engine, options).await? else {
+    let Some((chosen, found)) = choose(engine, options).await? else {
         return Ok(None);
     };
     let key = options.anonymize.as_ref().map(|(key, _)| key.clone());
@@ -108,24 +121,30 @@ pub async fn export(
             .anonymize
             .clone()
             .map(|(key, policy)| (key, Arc::new(policy))),
+        form: options.form,
         cancel: cancel.0.clone(),
         target: target.clone(),
     };
-    let rows = tables::write_all(&work, options.threads).await?;
-    let inputs = inputs::inputs(&snapshot, &chosen, key.as_ref())?;
-    let functions = match key {
-        // They may name whatever their users have.
-        Some(_) => vec![],
-        None => snapshot.manifest().functions.clone(),
-    };
+    let rows = write_tables::write_all(&work, options.threads).await?;
     let lake = Arc::into_inner(work.lake).ok_or(Error::Interrupted)?;
-    let summary = lake.finish("export", inputs, functions)?;
+    let (files, bytes) = match options.form {
+        Form::Lake => {
+            let inputs = inputs::inputs(&snapshot, &chosen, key.as_ref())?;
+            let functions = match key {
+                // They may name whatever their users have.
+                Some(_) => vec![],
+                None => snapshot.manifest().functions.clone(),
+            };
+            let summary = lake.finish("export", inputs, functions)?;
+            (summary.files_added, summary.bytes)
+        }
+        Form::Delta => delta_logs(&target, &lake.into_files())?,
+    };
     let report = ExportReport {
-        jobs: chosen.jobs.len() as u64,
-        logs: chosen.logs.len() as u64,
         rows,
-        files: summary.files_added,
-        bytes: summary.bytes,
+        files,
+        bytes,
+        ..found
     };
     drop(work.target);
     readme::write(&target, &snapshot, options, &report)?;
@@ -133,6 +152,20 @@ pub async fn export(
         .ok_or(Error::Interrupted)?
         .finish()?;
     Ok(Some(report))
+}
+
+/// Makes Delta tables of data files: how many they are, and their bytes.
+fn delta_logs(target: &Target, files: &[DataFile]) -> Result<(u64, u64)> {
+    let time = chrono::Utc::now().timestamp_millis();
+    for table in tables() {
+        let of_table = files.iter().filter(|file| file.table == table.name);
+        let of_table: Vec<&DataFile> = of_table.collect();
+        if !of_table.is_empty() {
+            delta::write_log(target, &delta::signed(table), &of_table, time)?;
+        }
+    }
+    let bytes = files.iter().map(|file| file.bytes).sum();
+    Ok((files.len() as u64, bytes))
 }
 
 /// What an export would hold, about, and nothing is written: bytes are those of the lake's files by the share of the logs.
@@ -145,18 +178,29 @@ pub async fn dry_run(
     options: &ExportOptions,
 ) -> Result<Option<ExportReport>> {
     let chosen = choose(engine, options).await?;
-    Ok(chosen.map(|chosen| ExportReport {
-        jobs: chosen.jobs.len() as u64,
-        logs: chosen.logs.len() as u64,
+    Ok(chosen.map(|(chosen, found)| ExportReport {
         bytes: bytes(snapshot, &chosen),
-        ..ExportReport::default()
+        ..found
     }))
 }
 
-/// The chosen logs; None if there are none.
-async fn choose(engine: &Engine, options: &ExportOptions) -> Result<Option<Chosen>> {
-    let chosen = Chosen::ask(engine, options.condition.as_deref(), options.grain).await?;
-    Ok((!chosen.logs.is_empty()).then_some(chosen))
+/// The chosen logs, and how many they are; None if there are none.
+async fn choose(
+    engine: &Engine,
+    options: &ExportOptions,
+) -> Result<Option<(Chosen, ExportReport)>> {
+    let mut chosen = Chosen::ask(engine, options.condition.as_deref(), options.grain).await?;
+    let mut found = ExportReport::default();
+    if options.anonymize.is_some() {
+        let looks = Looks::ask(engine, &chosen).await?;
+        let few = looks.fewer_than(options.k);
+        chosen.without_jobs(&few);
+        found.left_out = few.len() as u64;
+        found.unique = looks.alone(&few);
+    }
+    found.jobs = chosen.jobs.len() as u64;
+    found.logs = chosen.logs.len() as u64;
+    Ok((!chosen.logs.is_empty()).then_some((chosen, found)))
 }
 
 /// Which rows of the tables belong to the chosen logs.
@@ -165,7 +209,7 @@ fn rows_of(
     chosen: &Chosen,
     options: &ExportOptions,
 ) -> Result<ChosenRows> {
-    let all = options.condition.is_none();
+    let all = options.condition.is_none() && options.k == 0;
     let of_logs = ChosenRows {
         logs: (!all).then(|| Arc::new(chosen.logs.keys().copied().collect())),
         jobs: (!all).then(|| Arc::new(chosen.jobs.clone())),

@@ -2,11 +2,28 @@
 
 use super::policy::Policy;
 use super::target::{MARK, Target};
-use super::{ExportOptions, ExportReport, Grain, Lmt};
+use super::{ExportOptions, ExportReport, Form, Grain, Lmt};
 use crate::error::{Error, Result};
 use crate::lake::Snapshot;
 use crate::table::{Partition, tables};
 use std::fmt::Write;
+
+const LAKE: &str = "\
+An export of a lake of I/O logs, made by iolode. The directory is a lake itself:
+
+    iolode sql --lake . -c \"SELECT app, sum(bytes_written) FROM darshan_log GROUP BY app\"
+
+Each table is a directory of Parquet files; none of them was replaced, so a glob such as darshan_log/*.parquet reads a table whole
+with pandas, Polars, DuckDB or Spark. `iolode schema TABLE` says what each column means.
+
+";
+
+const DELTA: &str = "\
+An export of a lake of I/O logs, made by iolode. Each directory is a Delta table, which Spark, Polars and delta-rs open; iolode itself does
+not. Delta has no unsigned integers: record ids, and other columns that are UInt64 in a lake, are Int64 with the same bits. `iolode schema TABLE`
+says what each column means.
+
+";
 
 /// Writes them.
 ///
@@ -36,10 +53,10 @@ pub(super) fn write(
 }
 
 fn readme(snapshot: &Snapshot, options: &ExportOptions, report: &ExportReport) -> Result<String> {
-    let mut text = String::from(
-        "An export of a lake of I/O logs, made by iolode. The directory is a lake itself:\n\n    iolode sql --lake . \"SELECT app, sum(bytes_written) FROM darshan_log GROUP BY app\"\n\n",
-    );
-    text.push_str("Each table is a directory of Parquet files; none of them was replaced, so a glob such as darshan_log/*.parquet reads a table whole\nwith pandas, Polars, DuckDB or Spark. `iolode schema TABLE` says what each column means.\n\n");
+    let mut text = match options.form {
+        Form::Lake => String::from(LAKE),
+        Form::Delta => String::from(DELTA),
+    };
     let counted =
         |n: u64, one: &str, many: &str| format!("{n} {}", if n == 1 { one } else { many });
     _ = writeln!(

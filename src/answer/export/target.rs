@@ -79,16 +79,19 @@ impl Target {
         &self.unfinished
     }
 
-    /// Writes a file of text.
+    /// Writes a file of text, in a directory that is made if it is not there.
     ///
     /// # Errors
     /// [`Error::Io`].
     pub(super) fn write(&self, name: &str, text: &str) -> Result<()> {
         let path = self.unfinished.join(name);
-        let written = File::create(&path).and_then(|mut file| {
-            std::io::Write::write_all(&mut file, text.as_bytes())?;
-            file.sync_all()
-        });
+        let made = path.parent().map_or(Ok(()), fs::create_dir_all);
+        let written = made
+            .and_then(|()| File::create(&path))
+            .and_then(|mut file| {
+                std::io::Write::write_all(&mut file, text.as_bytes())?;
+                file.sync_all()
+            });
         written.map_err(|e| Error::io(path, "cannot write", e))
     }
 

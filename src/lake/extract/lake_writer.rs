@@ -125,6 +125,12 @@ impl LakeWriter {
         }
     }
 
+    /// The data files alone, for tables that are to be no lake.
+    pub fn into_files(self) -> Vec<DataFile> {
+        let files = self.files.into_inner();
+        files.unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn destination(&self, part: &Part) -> FileDestination {
         let (range, day) = match part {
             Part::Range(range) => (Some(*range), None),

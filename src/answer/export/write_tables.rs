@@ -1,6 +1,8 @@
 //! The tables of an export, written a few at a time.
 
 use super::anonymize::Anonymizer;
+use super::delta;
+use super::form::Form;
 use super::policy::Policy;
 use super::pseudonym::Key;
 use super::record_names::{self, RecordNames};
@@ -8,7 +10,7 @@ use super::sorted::sorted;
 use super::target::Target;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
-use crate::lake::{ChosenRows, LakeWriter, Snapshot};
+use crate::lake::{ChosenRows, LakeWriter, Snapshot, TableWriter};
 use crate::table::{Partition, Table, tables};
 use arrow::record_batch::RecordBatch;
 use datafusion::arrow::compute::cast;
@@ -28,6 +30,7 @@ pub(super) struct Work {
     pub(super) lake: Arc<LakeWriter>,
     pub(super) rows: ChosenRows,
     pub(super) anonymize: Option<(Key, Arc<Policy>)>,
+    pub(super) form: Form,
     /// Set when nobody waits for the export any more.
     pub(super) cancel: Arc<AtomicBool>,
     /// The directory is deleted when nobody writes into it any more.
@@ -73,9 +76,8 @@ async fn write(work: Work, table: Arc<Table>) -> Result<(String, u64)> {
 /// Writes the rows of a table as they are.
 async fn write_plain(work: Work, table: Arc<Table>) -> Result<u64> {
     on_thread(move || {
-        let mut writer = work.lake.table(&table);
+        let mut writer = work.writer(&table);
         for batch in work.snapshot.chosen_rows(&table.name, &[], &work.rows)? {
-            work.go_on()?;
             writer.write(&batch?)?;
         }
         writer.finish()
@@ -100,12 +102,10 @@ async fn write_anonymous(work: Work, table: Arc<Table>, anonymizer: Anonymizer) 
     let writing = tokio::spawn(on_thread({
         let (work, table) = (work.clone(), table.clone());
         move || {
-            let mut writer = work.lake.table(&table);
+            let mut writer = work.writer(&table);
             while let Some(batch) = incoming.blocking_recv() {
-                work.go_on()?;
                 writer.write(&batch)?;
             }
-            work.go_on()?;
             writer.finish()
         }
     }));
@@ -174,7 +174,42 @@ fn thread_failed(e: tokio::task::JoinError) -> Error {
     Error::Invalid(format!("a thread of the export failed: {e}"))
 }
 
+/// Writes rows in the form of the export.
+struct Writer<'a> {
+    work: &'a Work,
+    table: Arc<Table>,
+    inner: TableWriter<'a>,
+}
+
+impl Writer<'_> {
+    fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        self.work.go_on()?;
+        match self.work.form {
+            Form::Lake => self.inner.write(batch),
+            Form::Delta => self.inner.write(&delta::signed_rows(&self.table, batch)?),
+        }
+    }
+
+    /// Ends the table. Rows may be missing if nobody waits for them.
+    fn finish(self) -> Result<u64> {
+        self.work.go_on()?;
+        self.inner.finish()
+    }
+}
+
 impl Work {
+    fn writer(&self, table: &Arc<Table>) -> Writer<'_> {
+        let table = match self.form {
+            Form::Lake => table.clone(),
+            Form::Delta => Arc::new(delta::signed(table)),
+        };
+        Writer {
+            work: self,
+            inner: self.lake.table(&table),
+            table,
+        }
+    }
+
     fn go_on(&self) -> Result<()> {
         match self.cancel.load(Ordering::Relaxed) {
             true => Err(Error::Interrupted),
