@@ -1,6 +1,7 @@
 //! One table or answer of the chosen logs as a file: it is asked of an export that is gone afterwards.
 
-use super::{Args, FormArg, nothing};
+use super::args::{Args, FormArg};
+use super::told::nothing;
 use crate::answer::export::{self, ExportOptions};
 use crate::cli::exit::Exit;
 use crate::cli::output::FORMATS;

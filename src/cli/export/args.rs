@@ -1,0 +1,151 @@
+//! The arguments of `iolode export`.
+
+use crate::answer::export::{ExportOptions, Form, Grain, Key, Lmt, Policy};
+use crate::cli::query_args::QueryArgs;
+use crate::error::Error;
+use std::path::{Path, PathBuf};
+
+/// Write chosen logs, and all that belongs to them, as a lake of their own
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(in crate::cli) struct Args {
+    /// SQL over darshan_log: the logs for which it holds are exported (default: all)
+    #[arg(long = "where", value_name = "SQL")]
+    pub(super) condition: Option<String>,
+    /// A new directory, or the file of one table; it is there when the export is complete
+    #[arg(long, value_name = "PATH", required_unless_present_any = ["new_key", "dry_run"])]
+    pub(super) to: Option<PathBuf>,
+    /// What is exported with a log: itself, or all logs of its job
+    #[arg(long, value_name = "GRAIN", default_value = "log")]
+    pub(super) grain: GrainArg,
+    /// Samples of LMT: of the time and OSTs of each log, all from the first to the last log, or none
+    #[arg(long, value_name = "ROWS", default_value = "used")]
+    pub(super) lmt: LmtArg,
+    /// What the export is: a lake, Delta tables for Spark, Polars and delta-rs, or a file with one table or answer
+    #[arg(long, value_name = "FORM", default_value = "lake")]
+    pub(super) format: FormArg,
+    /// With --format csv, ndjson, arrow or parquet: the table whose rows are written
+    #[arg(long, value_name = "TABLE", conflicts_with = "query")]
+    pub(super) table: Option<String>,
+    /// With --format csv, ndjson, arrow or parquet: SQL over the chosen logs, whose rows are written
+    #[arg(long, value_name = "SQL")]
+    pub(super) query: Option<String>,
+    /// Copy the logs as well, to DIR/logs, and list them in DIR/logs.csv
+    #[arg(long, value_name = "WAY", conflicts_with = "anonymize")]
+    pub(super) logs: Option<LogsArg>,
+    /// Replace names and numbers of users, programs, nodes, jobs and paths by pseudonyms
+    #[arg(long, requires = "key")]
+    pub(super) anonymize: bool,
+    /// With --anonymize: the key of the pseudonyms; exports by one key have the same
+    #[arg(long, value_name = "FILE", requires = "anonymize")]
+    pub(super) key: Option<PathBuf>,
+    /// With --anonymize: a TOML file that changes what is done with columns, such as app = "keep"
+    #[arg(long, value_name = "FILE", requires = "anonymize")]
+    pub(super) policy: Option<PathBuf>,
+    /// With --anonymize: leave out jobs whose program, nodes, processes and day fewer than N jobs share
+    #[arg(long, value_name = "N", requires = "anonymize", default_value = "0")]
+    pub(super) k: u64,
+    /// Say how much would be exported and what is done with each column, and write nothing
+    #[arg(long)]
+    pub(super) dry_run: bool,
+    /// Replace an export that is there already
+    #[arg(long)]
+    pub(super) force: bool,
+    /// Make a new key for --key, and nothing else
+    #[arg(long, value_name = "FILE", exclusive = true)]
+    pub(super) new_key: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) ask: QueryArgs,
+}
+
+const EXAMPLES: &str = "\
+The export has the files and modules of the logs, the Slurm records of their jobs and samples of \
+LMT. It is a lake: every command of iolode works on it, and other tools read its Parquet files. \
+README.txt says what it holds.
+
+Exit code 1: no log is chosen, and nothing was written; or logs could not be copied.
+
+Examples:
+  iolode export --lake /scratch/lake --where \"app = 'vasp'\" --to vasp
+  iolode export --lake /scratch/lake --where \"bytes_written > 1e12\" --dry-run
+  iolode export --new-key key
+  iolode export --lake /scratch/lake --to shared --anonymize --key key
+  iolode export --lake /scratch/lake --table darshan_log --format csv --to a.csv";
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+pub(super) enum GrainArg {
+    Log,
+    Job,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+pub(super) enum FormArg {
+    Lake,
+    Delta,
+    Csv,
+    Ndjson,
+    Arrow,
+    Parquet,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+pub(super) enum LogsArg {
+    Copy,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+pub(super) enum LmtArg {
+    Used,
+    Period,
+    None,
+}
+
+impl Args {
+    /// What they ask of an export.
+    ///
+    /// # Errors
+    /// Those of the key and the policy.
+    pub(super) fn options(&self, ask: &QueryArgs) -> anyhow::Result<ExportOptions> {
+        Ok(ExportOptions {
+            condition: self.condition.clone(),
+            grain: match self.grain {
+                GrainArg::Log => Grain::Log,
+                GrainArg::Job => Grain::Job,
+            },
+            lmt: match self.lmt {
+                LmtArg::Used => Lmt::Used,
+                LmtArg::Period => Lmt::Period,
+                LmtArg::None => Lmt::None,
+            },
+            anonymize: self.anonymize()?,
+            form: match self.format {
+                FormArg::Delta => Form::Delta,
+                _ => Form::Lake,
+            },
+            table: None,
+            copy_logs: self.logs.is_some(),
+            k: self.k,
+            force: self.force,
+            threads: ask.threads.map_or_else(
+                || std::thread::available_parallelism().map_or(1, usize::from),
+                usize::from,
+            ),
+            memory: 16 << 20,
+        })
+    }
+
+    fn anonymize(&self) -> anyhow::Result<Option<(Key, Policy)>> {
+        let Some(key) = self.key.as_deref().filter(|_| self.anonymize) else {
+            return Ok(None);
+        };
+        let policy = match &self.policy {
+            None => Policy::default(),
+            Some(path) => {
+                let text = std::fs::read_to_string(path);
+                let text = text.map_err(|e| Error::io(Path::new(path), "cannot read", e))?;
+                Policy::parse(&path.display().to_string(), &text)?
+            }
+        };
+        Ok(Some((Key::read(key)?, policy)))
+    }
+}
