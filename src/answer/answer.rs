@@ -248,6 +248,24 @@ impl Table {
         self.rows.push(cells);
     }
 
+    /// Leaves out all rows but the first, and says so.
+    pub fn shorten(&mut self, rows: usize) {
+        let all = self.rows.len();
+        if all > rows {
+            self.rows.truncate(rows);
+            // What was said of the rows that were shown holds no longer.
+            self.notes.retain(|note| !note.starts_with("The first "));
+            self.notes.push(format!("The first {rows} of {all} rows."));
+        }
+    }
+
+    /// The values of its rows, each in the order of the columns.
+    pub fn values(&self) -> impl Iterator<Item = impl Iterator<Item = &Value>> {
+        self.rows
+            .iter()
+            .map(|row| row.iter().map(|cell| &cell.value))
+    }
+
     /// How many rows it has.
     pub fn len(&self) -> usize {
         self.rows.len()

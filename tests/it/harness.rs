@@ -24,6 +24,8 @@ pub(crate) enum Need {
     Strace,
     /// Chromium, which draws pages.
     Chromium,
+    /// systemd-analyze, which reads units.
+    Systemd,
 }
 
 /// A test, and what it needs.
@@ -51,7 +53,7 @@ macro_rules! tests {
 }
 
 impl Need {
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 9] = [
         Self::Data,
         Self::Python,
         Self::Packages,
@@ -60,6 +62,7 @@ impl Need {
         Self::MariaDb,
         Self::Strace,
         Self::Chromium,
+        Self::Systemd,
     ];
 
     /// What is missing; None if it is there.
@@ -80,6 +83,7 @@ impl Need {
             }
             Self::Strace => (!can_start("strace")).then_some("strace"),
             Self::Chromium => (!can_start("chromium")).then_some("chromium"),
+            Self::Systemd => (!can_start("systemd-analyze")).then_some("systemd-analyze"),
         }
     }
 }

@@ -16,14 +16,14 @@ use datafusion::arrow::record_batch::RecordBatch;
 use datafusion::common::DFSchema;
 use serde_json::Value;
 
-/// The answer to the question of a section; one that fails says why in its place.
+/// The answer to the question of a section, with all of its rows; one that fails says why in its place.
 pub(super) async fn section(
     engine: &Engine,
     report: &Report,
     asked: &Asked,
     given: &[(String, String)],
     zone: Tz,
-) -> Section {
+) -> (Section, Option<RecordBatch>) {
     let mut section = Section {
         title: asked.title.clone(),
         why: asked.why.clone(),
@@ -38,10 +38,13 @@ pub(super) async fn section(
             .notes
             .push("Of all times: this question takes no period.".into());
     }
-    if let Err(error) = fill_in(&mut section, engine, report, asked, given, zone).await {
-        section.error = Some(error.to_string());
+    match fill_in(&mut section, engine, report, asked, given, zone).await {
+        Ok(rows) => (section, Some(rows)),
+        Err(error) => {
+            section.error = Some(error.to_string());
+            (section, None)
+        }
     }
-    section
 }
 
 async fn fill_in(
@@ -51,7 +54,7 @@ async fn fill_in(
     asked: &Asked,
     given: &[(String, String)],
     zone: Tz,
-) -> Result<()> {
+) -> Result<RecordBatch> {
     let question = question(engine, report, asked, given)?;
     section.sql = question.statement.to_string();
     let mut answer = engine.run_question(question).await?;
@@ -94,7 +97,7 @@ async fn fill_in(
         _ => {}
     }
     section.table = Some(table);
-    Ok(())
+    Ok(batch)
 }
 
 fn question(

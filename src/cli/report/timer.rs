@@ -1,0 +1,94 @@
+//! `iolode report .. --timer WHEN`: what runs the same command line again and again.
+
+use super::args::{Args, Scheduler};
+use super::command_line::words;
+use super::cron::{self, Table};
+use super::schedule::{Schedule, When};
+use super::systemd;
+use crate::cli::query_args::QueryArgs;
+use crate::cli::screen::Terminal;
+use crate::error::Error;
+use crate::text::shown_path;
+use anyhow::bail;
+use chrono::Local;
+use chrono_tz::Tz;
+use std::io::Write;
+
+/// Prints or installs the timer of a command line.
+///
+/// # Errors
+/// If nobody would see the page, and those of the files.
+pub(super) fn run(
+    args: &Args,
+    when: When,
+    report: &str,
+    ask: &QueryArgs,
+    zone: Tz,
+    screen: &mut Terminal,
+) -> anyhow::Result<()> {
+    if args.out.is_none() && args.mail.is_empty() {
+        bail!("--timer needs --out FILE or --mail ADDRESS: nobody reads what a timer prints");
+    }
+    let scheduler = args.timer_as.unwrap_or(Scheduler::Systemd);
+    if args.install && scheduler != Scheduler::Systemd {
+        bail!("--install writes units of systemd; a crontab is changed by its own commands alone");
+    }
+    let program = std::env::current_exe()
+        .map_err(|e| Error::Invalid(format!("cannot find the path of this program: {e}")))?;
+    let mut all = vec![program.into_os_string()];
+    all.extend(words(args, ask)?);
+    let variables = ["CHROMIUM", "SENDMAIL"].into_iter();
+    let environment = variables.filter_map(|name| Some((name, std::env::var_os(name)?)));
+    let schedule = Schedule {
+        when,
+        report: report.into(),
+        words: all,
+        environment: environment.collect(),
+        zone,
+    };
+    let name = schedule.name();
+    match scheduler {
+        Scheduler::Systemd => {
+            let units = systemd::units(&schedule);
+            if args.install {
+                for path in systemd::install(&units, args.force)? {
+                    screen.say(format_args!("wrote {}", shown_path(&path)));
+                }
+                screen.say(format_args!(
+                    "start the timer with: systemctl --user daemon-reload && systemctl --user enable --now {name}.timer"
+                ));
+                screen.say("let it run while you are not logged in with: loginctl enable-linger");
+                screen.say(format_args!(
+                    "write a page at once with: systemctl --user start {name}.service"
+                ));
+            } else {
+                for (at, (file, text)) in units.iter().enumerate() {
+                    let before = if at > 0 { "\n" } else { "" };
+                    write!(screen.data, "{before}# {file}\n{text}")?;
+                }
+                screen.say("write both files to the units of your user with --install");
+            }
+        }
+        Scheduler::Cron => {
+            write!(
+                screen.data,
+                "{}",
+                cron::entry(&schedule, Table::Crontab, &Local)?
+            )?;
+            screen.say("add it with: (crontab -l; iolode report .. --timer-as cron) | crontab -");
+        }
+        Scheduler::Scrontab => {
+            write!(
+                screen.data,
+                "{}",
+                cron::entry(&schedule, Table::Scrontab, &Local)?
+            )?;
+            screen.say("add it with: scrontab -e");
+        }
+    }
+    let is_relative = |period: &String| period.starts_with("last-") || period == "yesterday";
+    if !args.period.as_ref().is_some_and(is_relative) {
+        screen.say("note: the period is the same in each run; --period last-week is the week before the run");
+    }
+    Ok(())
+}
