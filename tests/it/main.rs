@@ -87,6 +87,10 @@ mod registry;
 #[cfg(feature = "engine")]
 mod report;
 #[cfg(feature = "engine")]
+mod report_content;
+#[cfg(feature = "engine")]
+mod report_page;
+#[cfg(feature = "engine")]
 mod root_cause_oracle;
 mod semantics;
 mod shell_paths;
@@ -169,6 +173,10 @@ fn main() -> std::process::ExitCode {
         registry::TESTS,
         #[cfg(feature = "engine")]
         report::TESTS,
+        #[cfg(feature = "engine")]
+        report_content::TESTS,
+        #[cfg(feature = "engine")]
+        report_page::TESTS,
         #[cfg(feature = "engine")]
         root_cause_oracle::TESTS,
         semantics::TESTS,

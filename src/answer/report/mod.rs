@@ -1,13 +1,15 @@
 //! Reports: pages of questions that are asked together, week by week.
 //!
-//! In: a file of TOML ([`Report`]) and the period. Out: an [`Answer`] whose blocks are sections. `file` reads and checks the file, `section` asks, `rows`
-//! makes tables, `html` writes the page that opens from disk.
+//! In: a file of TOML ([`Report`]) and the period. Out: an [`Answer`] whose blocks are sections. `file` reads and checks the file, `lakes` has the rows of
+//! questions, `head` says how much the logs explain, `section` asks and finds, `rows` makes tables, `html` writes the page that opens from disk.
 //!
 //! # Adding a report
 //! One file `queries/reports/NAME.toml`; one line in [`REPORTS`].
 
 mod file;
+mod head;
 mod html;
+mod lakes;
 mod rows;
 mod section;
 
@@ -19,13 +21,14 @@ use chrono::DateTime;
 use chrono_tz::Tz;
 pub use file::Report;
 pub use html::{PLOTLY_FILE, Script, plotly};
+use lakes::Lakes;
 
 macro_rules! reports {
     ($($name:literal),* $(,)?) => { &[$(($name, include_str!(concat!("../../../queries/reports/", $name, ".toml"))),)*] };
 }
 
 /// Every built-in report: its name and its file.
-pub const REPORTS: &[(&str, &str)] = reports!["weekly"];
+pub const REPORTS: &[(&str, &str)] = reports!["weekly", "iominer", "app", "job"];
 
 /// The built-in report of that name.
 ///
@@ -63,6 +66,11 @@ pub async fn answer(
     let mut values = given.to_vec();
     for param in &params {
         if !values.iter().any(|(name, _)| param.is_called(name)) {
+            if param.default.is_none() {
+                let (flag, doc) = (&param.name, &param.doc);
+                let why = format!("the report {name} needs --set {flag}=..: {doc}");
+                return Err(Error::Invalid(why));
+            }
             values.extend(
                 param
                     .typed_default()
@@ -70,9 +78,14 @@ pub async fn answer(
             );
         }
     }
-    let mut blocks = vec![Block::text(report.title.clone(), vec![report.doc.clone()])];
+    let asked_lakes = Lakes::new(&engine);
+    let mut head = vec![report.doc.clone()];
+    if report.coverage {
+        head.extend(head::lines(&asked_lakes, &values).await);
+    }
+    let mut blocks = vec![Block::text(report.title.clone(), head)];
     for asked in &report.sections {
-        let section = section::section(&engine, report, asked, &values, zone).await;
+        let section = section::section(&asked_lakes, report, asked, &values, zone).await;
         blocks.push(Block::Section(Box::new(section)));
     }
     Ok(Answer {
