@@ -422,7 +422,7 @@ mod tests {
             "{own}"
         );
         // A query without a period takes none but that of --logs and --ingest.
-        for name in ["top_read", "diagnose"] {
+        for name in ["ost_fullness", "diagnose"] {
             let text = help(name);
             let (own, of_all) = text.split_once(common).unwrap();
             assert!(!own.contains("--from"), "{own}");

@@ -87,9 +87,13 @@ mod registry;
 #[cfg(feature = "engine")]
 mod report;
 #[cfg(feature = "engine")]
+mod report_content;
+#[cfg(feature = "engine")]
 mod report_files;
 #[cfg(feature = "engine")]
 mod report_mail;
+#[cfg(feature = "engine")]
+mod report_page;
 #[cfg(feature = "engine")]
 mod report_print;
 #[cfg(feature = "engine")]
@@ -178,9 +182,13 @@ fn main() -> std::process::ExitCode {
         #[cfg(feature = "engine")]
         report::TESTS,
         #[cfg(feature = "engine")]
+        report_content::TESTS,
+        #[cfg(feature = "engine")]
         report_files::TESTS,
         #[cfg(feature = "engine")]
         report_mail::TESTS,
+        #[cfg(feature = "engine")]
+        report_page::TESTS,
         #[cfg(feature = "engine")]
         report_print::TESTS,
         #[cfg(feature = "engine")]

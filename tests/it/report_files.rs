@@ -289,7 +289,7 @@ fn no_file_of_somebody_else_is_removed_or_replaced() {
 fn the_same_version_and_period_give_the_same_page() {
     let directory = with_report(OURS);
     let path = directory.path();
-    for (at, form) in ["html", "json", "md"].iter().enumerate() {
+    for form in ["html", "md", "txt"] {
         let mut pages = vec![];
         for name in ["a", "b"] {
             let out = format!("{name}.{form}");
@@ -310,7 +310,7 @@ fn the_same_version_and_period_give_the_same_page() {
             pages.push(read(path.join(out)).unwrap());
         }
         assert!(pages[0] == pages[1], "{form} differs");
-        assert!(pages[0].len() > 1000, "{at}");
+        assert!(pages[0].len() > 1000);
     }
 }
 

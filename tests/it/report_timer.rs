@@ -47,7 +47,7 @@ fn printed(directory: &Path, more: &[&str]) -> String {
         "--set",
         &set,
         "--out",
-        "page.txt",
+        "ours.txt",
         "--timer",
         "weekly",
     ];
@@ -120,7 +120,7 @@ fn the_command_of_the_service_writes_the_page() {
     assert!(words.contains(&format!("--set=a={ODD}")), "{words:?}");
     run(
         Command::new(&words[0]).args(&words[1..]),
-        &odd.join("page.txt"),
+        &odd.join("ours.txt"),
     );
 }
 
@@ -135,7 +135,7 @@ fn systemd_accepts_the_units_with_odd_paths() {
             "--timezone",
             "Europe/Berlin",
             "--out",
-            "page.txt",
+            "ours.txt",
             "--timer",
             when,
         ];
@@ -207,7 +207,7 @@ fn the_line_of_a_crontab_or_scrontab_writes_the_page() {
         }
         run(
             Command::new("/bin/sh").args(["-c", &command]),
-            &odd.join("page.txt"),
+            &odd.join("ours.txt"),
         );
     }
     // What has no form in such a line.
@@ -218,7 +218,7 @@ fn the_line_of_a_crontab_or_scrontab_writes_the_page() {
         "--lake",
         "lake",
         "--out",
-        "a\nb/page.txt",
+        "a\nb/ours.txt",
         "--timer",
         "weekly",
         "--timer-as",
@@ -252,7 +252,7 @@ fn units_are_installed_for_the_user_and_replace_no_other_unless_asked() {
             .join("systemd/user/iolode-report-weekly")
             .with_extension(kind)
     };
-    let first = install("a.html", &[]);
+    let first = install("weekly.html", &[]);
     assert_eq!(
         (first.code, first.stdout.as_str()),
         (Some(0), ""),
@@ -273,22 +273,26 @@ fn units_are_installed_for_the_user_and_replace_no_other_unless_asked() {
     );
     assert!(first.stderr.contains("loginctl enable-linger"));
     let service = read_to_string(unit("service")).unwrap();
-    assert!(service.contains("/a.html"), "{service}");
+    assert!(service.contains("/weekly.html"), "{service}");
     // The same again is no other.
-    let again = install("a.html", &[]);
+    let again = install("weekly.html", &[]);
     assert!(
         again.code == Some(0) && !again.stderr.contains("wrote"),
         "{again:?}"
     );
-    let why = install("b.html", &[]).failed();
+    let why = install("weekly.md", &[]).failed();
     assert!(
         why.starts_with(&unit("service").display().to_string()),
         "{why}"
     );
     assert!(why.contains("--force"), "{why}");
     assert_eq!(read_to_string(unit("service")).unwrap(), service);
-    install("b.html", &["--force"]).ok();
-    assert!(read_to_string(unit("service")).unwrap().contains("/b.html"));
+    install("weekly.md", &["--force"]).ok();
+    assert!(
+        read_to_string(unit("service"))
+            .unwrap()
+            .contains("/weekly.md")
+    );
     assert_eq!(
         std::fs::read_dir(config.join("systemd/user"))
             .unwrap()
@@ -302,7 +306,7 @@ fn units_are_installed_for_the_user_and_replace_no_other_unless_asked() {
         "--lake",
         "lake",
         "--out",
-        "a.html",
+        "weekly.html",
         "--timer",
         "daily",
         "--install",

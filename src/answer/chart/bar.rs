@@ -2,7 +2,7 @@
 
 use super::axes::{axis, title};
 use super::data::{Data, Values};
-use super::form::{ANY, Axis as Along, Chart, Drawing, Form};
+use super::form::{ANY, Axis as Along, Brush, Chart, Columns, Drawing, Form};
 use super::series::series;
 use crate::error::Result;
 use serde_json::{Value, json};
@@ -37,7 +37,8 @@ fn draw(chart: &Chart, data: &Data) -> Result<Drawing> {
             let column = data.column(name)?;
             let places: Vec<Value> = rows.iter().map(|row| along.place(*row)).collect();
             let numbers = values(column.numbers()?, &rows);
-            if numbers.iter().all(Value::is_null) {
+            // Bars without a length are no chart.
+            if numbers.iter().all(|n| n.as_f64().is_none_or(|n| n == 0.0)) {
                 continue;
             }
             let called = series.called(&title(column), chart.y.0.len());
@@ -63,9 +64,14 @@ fn draw(chart: &Chart, data: &Data) -> Result<Drawing> {
         }
         false => json!({"barmode": mode, "xaxis": places, "yaxis": numbers}),
     };
+    let brush = match is_named {
+        true => Brush::of(&Columns::default(), &chart.x),
+        false => Brush::along(&chart.x),
+    };
     Ok(Drawing {
         traces,
         layout,
         notes,
+        brush,
     })
 }

@@ -2,7 +2,7 @@
 
 use super::axes::layout;
 use super::data::Data;
-use super::form::{Chart, Drawing, Form};
+use super::form::{Brush, Chart, Drawing, Form};
 use super::series::series;
 use crate::error::Result;
 use serde_json::{Value, json};
@@ -34,7 +34,7 @@ fn draw(chart: &Chart, data: &Data) -> Result<Drawing> {
     for series in series(chart, data)? {
         let (mut x, mut y, mut text): (Vec<Value>, Vec<Value>, Vec<String>) =
             (vec![], vec![], vec![]);
-        for row in series.rows.into_iter().filter(|row| *row < MOST_BARS) {
+        for row in series.rows.iter().copied().filter(|row| *row < MOST_BARS) {
             let place = upwards.place(row);
             // The bar, and a gap before the next one.
             x.extend([from.place(row), to.place(row), Value::Null]);
@@ -44,7 +44,7 @@ fn draw(chart: &Chart, data: &Data) -> Result<Drawing> {
                 .unwrap_or_default();
             text.extend([said.clone(), said, String::new()]);
         }
-        let mut trace = json!({"type": "scatter", "mode": "lines", "line": {"width": 9}, "x": x, "y": y, "name": series.name});
+        let mut trace = json!({"type": "scatter", "mode": "lines", "line": {"width": 9}, "x": x, "y": y, "name": series.name()});
         if label.is_some() {
             trace["text"] = text.into();
         }
@@ -55,5 +55,6 @@ fn draw(chart: &Chart, data: &Data) -> Result<Drawing> {
         traces,
         layout,
         notes,
+        brush: Brush::of(&chart.x, &chart.y),
     })
 }

@@ -81,19 +81,12 @@ impl Answer {
         mail.render().map_err(bad)
     }
 
-    /// Period and versions, each on a line.
+    /// Period, versions and parameters, each on a line.
     fn about(&self) -> Vec<String> {
-        let zone = self
-            .zone
-            .as_ref()
-            .map_or(String::new(), |zone| format!(" ({zone})"));
-        let period = match &self.period {
-            Some(period) => format!("Period: {} to {}{zone}", period.from, period.to),
-            None => "Period: all times of the lake".into(),
-        };
-        let lakes = self.lakes.iter();
-        let lakes = lakes.map(|lake| format!("Lake: {}, version {}", lake.name, lake.version));
-        std::iter::once(period).chain(lakes).collect()
+        let stated = self.stated().into_iter();
+        stated
+            .map(|(name, value)| format!("{name}: {value}"))
+            .collect()
     }
 }
 

@@ -1,7 +1,9 @@
 //! A section of a report: its question asked, and what its rows say.
 
 use super::file::{Asked, Finding, PERIOD, Report};
+use super::lakes::Lakes;
 use super::rows;
+use crate::answer::analysis::Analysis;
 use crate::answer::answer::Section;
 use crate::answer::chart::data::Data;
 use crate::engine::rules::sentence::{JsonRow, fill};
@@ -10,7 +12,6 @@ use crate::error::{Error, Result};
 use crate::text::shown;
 use chrono_tz::Tz;
 use datafusion::arrow::array::{Array, AsArray};
-use datafusion::arrow::compute::concat_batches;
 use datafusion::arrow::json::LineDelimitedWriter;
 use datafusion::arrow::record_batch::RecordBatch;
 use datafusion::common::DFSchema;
@@ -18,7 +19,7 @@ use serde_json::Value;
 
 /// The answer to the question of a section, with all of its rows; one that fails says why in its place.
 pub(super) async fn section(
-    engine: &Engine,
+    lakes: &Lakes<'_>,
     report: &Report,
     asked: &Asked,
     given: &[(String, String)],
@@ -38,8 +39,16 @@ pub(super) async fn section(
             .notes
             .push("Of all times: this question takes no period.".into());
     }
-    match fill_in(&mut section, engine, report, asked, given, zone).await {
-        Ok(rows) => (section, Some(rows)),
+    let filled = match asked.analysis() {
+        Some(analysis) => analysed(&mut section, lakes.engine, analysis, asked, given)
+            .await
+            .map(|()| None),
+        None => fill_in(&mut section, lakes, report, asked, given, zone)
+            .await
+            .map(Some),
+    };
+    match filled {
+        Ok(rows) => (section, rows),
         Err(error) => {
             section.error = Some(error.to_string());
             (section, None)
@@ -47,24 +56,42 @@ pub(super) async fn section(
     }
 }
 
-async fn fill_in(
+/// The blocks of the answers of an analysis.
+async fn analysed(
     section: &mut Section,
     engine: &Engine,
+    analysis: &Analysis,
+    asked: &Asked,
+    given: &[(String, String)],
+) -> Result<()> {
+    let values = analysis.values(&asked.values(given))?;
+    let answers = (analysis.answers)(engine, &values).await?;
+    let methods = answers.first().map(|answer| answer.citation);
+    let methods = methods.filter(|citation| !citation.is_empty());
+    section
+        .notes
+        .extend(methods.map(|citation| format!("Methods: {citation}.")));
+    section.blocks = answers
+        .into_iter()
+        .flat_map(|answer| answer.blocks)
+        .collect();
+    Ok(())
+}
+
+async fn fill_in(
+    section: &mut Section,
+    lakes: &Lakes<'_>,
     report: &Report,
     asked: &Asked,
     given: &[(String, String)],
     zone: Tz,
 ) -> Result<RecordBatch> {
+    let engine = lakes.engine;
     let question = question(engine, report, asked, given)?;
     section.sql = question.statement.to_string();
-    let mut answer = engine.run_question(question).await?;
-    let (schema, units) = (answer.schema(), answer.units().to_vec());
-    let mut batches = vec![];
-    while let Some(batch) = answer.next().await? {
-        batches.push(batch);
-    }
-    section.notes.extend(answer.notes().iter().cloned());
-    let batch = concat_batches(&schema, &batches).map_err(|e| Error::Invalid(e.to_string()))?;
+    let answer = lakes.rows(question).await?;
+    let (batch, schema) = (&answer.batch, answer.batch.schema());
+    section.notes.extend(answer.notes.iter().cloned());
     let described = asked.named();
     let units: Vec<Option<String>> = match described {
         Some(query) => query
@@ -72,23 +99,23 @@ async fn fill_in(
             .iter()
             .map(|column| (!column.unit.is_empty()).then(|| column.unit.clone()))
             .collect(),
-        None => units,
+        None => answer.units.clone(),
     };
     for finding in &asked.findings {
         section
             .findings
-            .extend(said(engine, finding, &batch, given)?);
+            .extend(said(engine, finding, batch, given)?);
     }
     let names = schema.fields().iter().map(|field| field.name().as_str());
     if let Some(chart) = asked.chart(names)? {
-        let data = Data::new(&schema, &units, std::slice::from_ref(&batch), zone)?;
+        let data = Data::new(&schema, &units, std::slice::from_ref(batch), zone)?;
         section.chart = chart.figure(&data)?;
         section
             .notes
             .extend(section.chart.iter().flat_map(|figure| figure.notes.clone()));
     }
     let described = described.map_or(&[][..], |query| &query.columns);
-    let mut table = rows::table(&batch, &units, &asked.columns, described, asked.rows, zone)?;
+    let mut table = rows::table(batch, &units, &asked.columns, described, asked.rows, zone)?;
     match batch.num_rows() {
         0 => section.notes.push("There are no rows.".into()),
         n if n > table.len() => table
@@ -97,7 +124,7 @@ async fn fill_in(
         _ => {}
     }
     section.table = Some(table);
-    Ok(batch)
+    Ok(batch.clone())
 }
 
 fn question(
@@ -128,6 +155,8 @@ fn said(
         places.insert(name.clone(), value.clone().into());
     }
     let rows = holding(engine, finding.when.as_deref(), batch)?;
+    places.insert("rows".into(), rows.len().into());
+    places.insert("all_rows".into(), batch.num_rows().into());
     if rows.is_empty() {
         return Ok(finding
             .otherwise

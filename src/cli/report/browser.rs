@@ -122,6 +122,10 @@ impl Browser {
         };
         let mut command = Command::new(&self.program);
         command.args(OPTIONS);
+        // Its settings and caches are not those of the user.
+        for variable in ["XDG_CONFIG_HOME", "XDG_CACHE_HOME"] {
+            command.env(variable, html.with_extension("profile"));
+        }
         if rustix::process::geteuid().is_root() {
             // It refuses its sandbox to root.
             command.arg("--no-sandbox");

@@ -20,6 +20,8 @@ pub(super) struct Schedule {
     pub(super) when: When,
     /// Name of the report, as it was given.
     pub(super) report: String,
+    /// The name of the page without its ending, if it has one.
+    pub(super) page: Option<String>,
     /// The program, then its arguments.
     pub(super) words: Vec<OsString>,
     /// Variables that name programs of others.
@@ -42,14 +44,17 @@ impl When {
 }
 
 impl Schedule {
-    /// The name of its units and jobs: `iolode-report-weekly`.
+    /// The name of its units and jobs: `iolode-report-weekly`, or `iolode-report-app-vasp` for a page that has a name of its own, as two of the same report may.
     pub(super) fn name(&self) -> String {
         let plain = |c: char| match c.is_ascii_alphanumeric() || "_.-".contains(c) {
             true => c,
             false => '-',
         };
-        let report: String = self.report.chars().map(plain).collect();
-        format!("iolode-report-{report}")
+        let page = self.page.iter().filter(|page| **page != self.report);
+        let names = std::iter::once(&self.report).chain(page);
+        let names = names.map(|name| name.chars().map(plain).collect());
+        let names: Vec<String> = names.collect();
+        format!("iolode-report-{}", names.join("-"))
     }
 
     /// Hour and minute on the clock of a machine in the zone `local`, on the same day: never before [`HOUR`] there, nor before it in the zone of the lake, where the
@@ -75,6 +80,7 @@ pub(super) mod tests {
         Schedule {
             when: When::Weekly,
             report: "weekly".into(),
+            page: None,
             words: words.iter().map(Into::into).collect(),
             environment: vec![],
             zone: Tz::UTC,
@@ -102,5 +108,10 @@ pub(super) mod tests {
         let mut schedule = schedule(&[]);
         schedule.report = "our page: 5 %/x".into();
         assert_eq!(schedule.name(), "iolode-report-our-page--5---x");
+        schedule.report = "app".into();
+        schedule.page = Some("app".into());
+        assert_eq!(schedule.name(), "iolode-report-app");
+        schedule.page = Some("gromacs 2026".into());
+        assert_eq!(schedule.name(), "iolode-report-app-gromacs-2026");
     }
 }

@@ -3,6 +3,7 @@
 use super::args::{Args, Scheduler};
 use super::command_line::words;
 use super::cron::{self, Table};
+use super::kept::is_directory;
 use super::schedule::{Schedule, When};
 use super::systemd;
 use crate::cli::query_args::QueryArgs;
@@ -13,6 +14,7 @@ use anyhow::bail;
 use chrono::Local;
 use chrono_tz::Tz;
 use std::io::Write;
+use std::path::Path;
 
 /// Prints or installs the timer of a command line.
 ///
@@ -39,9 +41,12 @@ pub(super) fn run(
     all.extend(words(args, ask)?);
     let variables = ["CHROMIUM", "SENDMAIL"].into_iter();
     let environment = variables.filter_map(|name| Some((name, std::env::var_os(name)?)));
+    let page = args.out.as_deref().filter(|out| !is_directory(out));
+    let page = page.and_then(Path::file_stem);
     let schedule = Schedule {
         when,
         report: report.into(),
+        page: page.map(|page| page.to_string_lossy().into_owned()),
         words: all,
         environment: environment.collect(),
         zone,
