@@ -36,6 +36,7 @@ mod schema;
 mod screen;
 mod session;
 mod shell;
+mod site_zone;
 mod size;
 mod source_args;
 mod split_statements;

@@ -17,7 +17,6 @@ use crate::error::Error;
 use crate::lake::Lake;
 use crate::text::{quoted, shown_path};
 use anyhow::Context;
-use chrono_tz::Tz;
 use datafusion::arrow::array::{AsArray, RecordBatch};
 use datafusion::arrow::datatypes::{Schema, SchemaRef};
 use futures::future::BoxFuture;
@@ -510,21 +509,6 @@ async fn next(
         () = stop.notified() => Err(Interrupted.into()),
         part = receiver.recv() => Ok(part.transpose()?),
     }
-}
-
-/// The time zone of what is typed: the one asked for, else that of the first lake, else UTC.
-///
-/// # Errors
-/// Those of the lake, and of a name that is no zone.
-pub(super) fn site_zone(ask: &QueryArgs) -> anyhow::Result<Tz> {
-    Ok(match (&ask.timezone, ask.lake.first()) {
-        (Some(name), _) => zone(name).map_err(Error::Invalid)?,
-        (None, Some(lake)) => {
-            let lake = Lake::open(named(lake).1)?;
-            lake.version_or(ask.version, None)?.site()?.zone()?
-        }
-        (None, None) => Tz::UTC,
-    })
 }
 
 /// Name in SQL and path of a lake: `NAME=DIR`, or a directory, whose name it is then in letters that SQL takes.

@@ -26,6 +26,7 @@ crate::tests! {
 const OURS: &str = r#"
 title = "Ours"
 doc = "D"
+coverage = false
 [[section]]
 title = "Who moved the bytes?"
 why = "W"
@@ -231,11 +232,11 @@ fn a_page_is_kept_for_each_period_with_a_link_to_the_newest() {
         "1",
         "--out",
     ];
-    report(path, &[&asked[..], &["io.md"]].concat()).ok();
+    report(path, &[&asked[..], &["io.txt"]].concat()).ok();
     let mut here = names(path);
     here.retain(|name| !name.starts_with("pages"));
-    let page = "io-2026-09-01T060000..2026-09-03.md";
-    assert_eq!(here, [page, &format!("latest.md -> {page}"), "ours.toml"]);
+    let page = "io-2026-09-01T060000..2026-09-03.txt";
+    assert_eq!(here, [page, &format!("latest.txt -> {page}"), "ours.toml"]);
 }
 
 fn no_file_of_somebody_else_is_removed_or_replaced() {

@@ -184,7 +184,7 @@ fn a_sendmail_that_fails_or_is_not_there_is_an_error_in_one_line() {
     let directory = fresh();
     let path = directory.path();
     let good = OURS.split("[[section]]\ntitle = \"Bad\"").next().unwrap();
-    let asked = ["--out", "page.md", "--mail", "ops@example.org"];
+    let asked = ["--out", "page.txt", "--mail", "ops@example.org"];
     let full = "#!/bin/sh\ncat > /dev/null\necho 'queue file write error' >&2\nexit 75\n";
     let why = send(path, good, full, &asked).failed();
     assert!(
@@ -193,15 +193,15 @@ fn a_sendmail_that_fails_or_is_not_there_is_an_error_in_one_line() {
     );
     assert!(why.ends_with("queue file write error"), "{why}");
     // The page is there.
-    assert!(!read(path.join("page.md")).unwrap().is_empty());
-    std::fs::remove_file(path.join("page.md")).unwrap();
+    assert!(!read(path.join("page.txt")).unwrap().is_empty());
+    std::fs::remove_file(path.join("page.txt")).unwrap();
     let mut run = program(path);
     run.env("SENDMAIL", "/nowhere/sendmail");
     run.args(["report", "ours.toml", "--lake", small().lake()]);
     let why = Run::of(run.args(asked)).failed();
     let expected = "--mail needs sendmail: SENDMAIL names /nowhere/sendmail, which is no program";
     assert_eq!(why, expected);
-    assert!(!path.join("page.md").exists());
+    assert!(!path.join("page.txt").exists());
     for bad in ["a b@x", "a@x\nBcc: b@x", "a@x,b@x"] {
         let why = send(path, good, SENDMAIL, &["--mail", bad]).failed();
         assert!(why.contains("expected an address"), "{why}");

@@ -280,18 +280,18 @@ fn units_are_installed_for_the_user_and_replace_no_other_unless_asked() {
         again.code == Some(0) && !again.stderr.contains("wrote"),
         "{again:?}"
     );
-    let why = install("weekly.md", &[]).failed();
+    let why = install("weekly.txt", &[]).failed();
     assert!(
         why.starts_with(&unit("service").display().to_string()),
         "{why}"
     );
     assert!(why.contains("--force"), "{why}");
     assert_eq!(read_to_string(unit("service")).unwrap(), service);
-    install("weekly.md", &["--force"]).ok();
+    install("weekly.txt", &["--force"]).ok();
     assert!(
         read_to_string(unit("service"))
             .unwrap()
-            .contains("/weekly.md")
+            .contains("/weekly.txt")
     );
     assert_eq!(
         std::fs::read_dir(config.join("systemd/user"))

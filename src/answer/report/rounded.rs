@@ -19,6 +19,11 @@ pub(super) fn rounded(mut value: Value) -> Value {
     value
 }
 
+/// A number with the digits that a page has.
+pub(super) fn eight_digits(number: f64) -> f64 {
+    format!("{number:.7e}").parse().unwrap_or(number)
+}
+
 fn round(value: &mut Value) {
     match value {
         Value::Number(number) if number.is_f64() => {
