@@ -62,4 +62,4 @@
 --- type = "timestamp"
 --- default = "NULL"
 --- doc = "Logs that start before"
-SELECT * FROM perf_factors('read', 0, $max_bw, grain => $grain, bw => $bw, "from" => $from, "to" => $to) AS p WHERE p.nprocs > $min_nprocs AND p.bytes >= $min_bytes * p.nprocs
+SELECT * FROM perf_factors('read', 0, $max_bw, grain => $grain, bw => $bw, "from" => $from, "to" => $to) AS p WHERE p.nprocs > $min_nprocs AND p.bytes >= $min_bytes * p.nprocs ORDER BY p.job_id, p.log_id

@@ -253,9 +253,8 @@ impl Table {
         let all = self.rows.len();
         if all > rows {
             self.rows.truncate(rows);
-            // What was said of the rows that were shown holds no longer.
-            self.notes.retain(|note| !note.starts_with("The first "));
-            self.notes.push(format!("The first {rows} of {all} rows."));
+            let note = format!("The first {rows} rows; the page has {all}.");
+            self.notes.insert(0, note);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use crate::cli_program::{Run, fresh, iolode, program, small};
 use std::fs::{read_to_string, write};
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -210,6 +210,28 @@ fn the_line_of_a_crontab_or_scrontab_writes_the_page() {
             &odd.join("ours.txt"),
         );
     }
+    // The sendmail that is found here is found by cron.
+    let sendmail = odd.join("sendmail");
+    write(
+        &sendmail,
+        "#!/bin/sh\ncat > \"$(dirname \"$0\")/message\"\n",
+    )
+    .unwrap();
+    std::fs::set_permissions(&sendmail, PermissionsExt::from_mode(0o755)).unwrap();
+    let asked = "report weekly --lake lake --mail a@example.org --out weekly.txt --timer weekly --timer-as scrontab";
+    let mut of_mail = program(&odd);
+    of_mail.env("SENDMAIL", "./sendmail");
+    let printed = Run::of(of_mail.args(asked.split(' '))).ok();
+    let line = printed.lines().last().unwrap();
+    let command = line.strip_prefix("0 6 * * 1 ").unwrap();
+    let done = Command::new("/bin/sh")
+        .args(["-c", command])
+        .current_dir("/")
+        .status()
+        .unwrap();
+    assert!(done.success() && odd.join("weekly.txt").exists());
+    let message = read_to_string(odd.join("message")).unwrap();
+    assert!(message.starts_with("To: a@example.org\n"), "{message}");
     // What has no form in such a line.
     std::fs::create_dir(odd.join("a\nb")).unwrap();
     let asked = [

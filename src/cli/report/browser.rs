@@ -76,10 +76,18 @@ impl Browser {
     /// # Errors
     /// If there is none; `what` it is needed for is said.
     pub(super) fn find(what: &str) -> anyhow::Result<Self> {
-        let program = find(&format!("{what} needs a browser"), "CHROMIUM", &NAMES, &[])?;
+        let program = Self::program(what)?;
         let directory = tempfile::Builder::new().prefix("iolode-page.").tempdir();
         let directory = directory.context("cannot make a temporary directory for the browser")?;
         Ok(Self { program, directory })
+    }
+
+    /// Where that browser is.
+    ///
+    /// # Errors
+    /// As [`Browser::find`].
+    pub(super) fn program(what: &str) -> anyhow::Result<PathBuf> {
+        find(&format!("{what} needs a browser"), "CHROMIUM", &NAMES, &[])
     }
 
     /// A page of HTML as PDF.

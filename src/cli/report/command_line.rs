@@ -1,6 +1,6 @@
 //! The words of a command line that writes the same page from any directory.
 
-use super::args::{Args, is_file};
+use super::args::{Args, Place, is_file};
 use crate::cli::query_args::QueryArgs;
 use crate::cli::session::named;
 use crate::error::Error;
@@ -81,7 +81,10 @@ pub(super) fn words(args: &Args, ask: &QueryArgs) -> Result<Vec<OsString>, Error
         ("format", format.and_then(value_name)),
         ("png", png.clone()),
         ("keep", keep.map(|n| n.to_string())),
-        ("js", value_name(*js)),
+        (
+            "js",
+            (*js != Place::Inside).then(|| value_name(*js)).flatten(),
+        ),
         ("mail-from", mail_from.clone()),
     ];
     for (name, text) in texts {

@@ -40,16 +40,13 @@ pub(super) fn form(args: &Args) -> anyhow::Result<Form> {
     }
 }
 
-/// The browser that a form needs.
-///
-/// # Errors
-/// If it needs one and there is none.
-pub(super) fn browser(form: Form) -> anyhow::Result<Option<Browser>> {
-    Ok(match form {
-        Form::Pdf => Some(Browser::find("--format pdf")?),
-        Form::Png => Some(Browser::find("--png")?),
+/// What a form needs a browser for; None if it needs none.
+pub(super) fn browser_for(form: Form) -> Option<&'static str> {
+    match form {
+        Form::Pdf => Some("--format pdf"),
+        Form::Png => Some("--png"),
         _ => None,
-    })
+    }
 }
 
 /// The page of an answer.

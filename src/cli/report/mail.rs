@@ -33,17 +33,22 @@ const LINE: usize = 57;
 const WORD: usize = 42;
 
 impl<'a> Mailer<'a> {
+    /// A mailer by the sendmail of this machine.
+    ///
+    /// # Errors
+    /// As [`Mailer::program`].
+    pub(super) fn find(to: &'a [String], from: Option<&'a str>) -> anyhow::Result<Self> {
+        let program = Self::program()?;
+        Ok(Self { program, to, from })
+    }
+
     /// The sendmail of `SENDMAIL`, else of the path, else where systems have it.
     ///
     /// # Errors
     /// If there is none.
-    pub(super) fn find(to: &'a [String], from: Option<&'a str>) -> anyhow::Result<Self> {
+    pub(super) fn program() -> anyhow::Result<PathBuf> {
         let files = ["/usr/sbin/sendmail", "/usr/lib/sendmail"];
-        Ok(Self {
-            program: find("--mail needs sendmail", "SENDMAIL", &["sendmail"], &files)?,
-            to,
-            from,
-        })
+        find("--mail needs sendmail", "SENDMAIL", &["sendmail"], &files)
     }
 
     /// Sends what an answer says, with its page; `period` is its name in the subject.

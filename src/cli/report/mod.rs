@@ -19,6 +19,7 @@ mod systemd;
 mod timer;
 
 use self::args::{Form, Place, is_file};
+use self::browser::Browser;
 use self::destination::Destination;
 use self::kept::Period;
 use self::mail::{Attached, Mailer};
@@ -79,11 +80,11 @@ pub(super) fn run(args: &Args, screen: &mut Terminal) -> anyhow::Result<Exit> {
     given.extend(to.map(|to| ("to".to_string(), to)));
     let title = file_stem(name);
     if let Some(when) = args.timer {
-        timer::run(args, when, &title, &ask, site, screen)?;
+        timer::run(args, form, when, &title, &ask, site, screen)?;
         return Ok(Exit::Done);
     }
     // What is missing is said before the questions are asked.
-    let browser = form::browser(form)?;
+    let browser = form::browser_for(form).map(Browser::find).transpose()?;
     let mailer = match args.mail.is_empty() {
         true => None,
         false => Some(Mailer::find(&args.mail, args.mail_from.as_deref())?),

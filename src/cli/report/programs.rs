@@ -33,10 +33,11 @@ pub(super) fn find(
     }
 }
 
-/// A path as it is, a name where the path has it.
+/// A path made absolute, a name where the path has it.
 fn on_path(name: &Path) -> Option<PathBuf> {
     if name.components().count() > 1 {
-        return is_program(name).then(|| name.to_path_buf());
+        let whole = std::path::absolute(name).ok()?;
+        return is_program(&whole).then_some(whole);
     }
     let directories = std::env::var_os("PATH")?;
     let mut programs = std::env::split_paths(&directories).map(|directory| directory.join(name));

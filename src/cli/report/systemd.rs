@@ -42,7 +42,7 @@ pub(super) fn units(schedule: &Schedule) -> [(String, String); 2] {
         When::Monthly => "*-*-01",
     };
     let timer = format!(
-        "{made}[Unit]\nDescription=iolode report {report}, {when}\n\n[Timer]\nOnCalendar={day} {HOUR:02}:00:00 {zone}\n\
+        "{made}[Unit]\nDescription=Runs iolode report {report} {when}\n\n[Timer]\nOnCalendar={day} {HOUR:02}:00:00 {zone}\n\
          # One that was missed while the machine was off is made up for.\nPersistent=true\n\n[Install]\nWantedBy=timers.target\n",
         report = crate::text::shown(&report),
         zone = schedule.zone.name(),

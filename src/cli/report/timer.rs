@@ -1,9 +1,12 @@
 //! `iolode report .. --timer WHEN`: what runs the same command line again and again.
 
-use super::args::{Args, Scheduler};
+use super::args::{Args, Form, Scheduler};
+use super::browser::Browser;
 use super::command_line::words;
 use super::cron::{self, Table};
+use super::form;
 use super::kept::is_directory;
+use super::mail::Mailer;
 use super::schedule::{Schedule, When};
 use super::systemd;
 use crate::cli::query_args::QueryArgs;
@@ -22,6 +25,7 @@ use std::path::Path;
 /// If nobody would see the page, and those of the files.
 pub(super) fn run(
     args: &Args,
+    form: Form,
     when: When,
     report: &str,
     ask: &QueryArgs,
@@ -39,8 +43,17 @@ pub(super) fn run(
         .map_err(|e| Error::Invalid(format!("cannot find the path of this program: {e}")))?;
     let mut all = vec![program.into_os_string()];
     all.extend(words(args, ask)?);
-    let variables = ["CHROMIUM", "SENDMAIL"].into_iter();
-    let environment = variables.filter_map(|name| Some((name, std::env::var_os(name)?)));
+    // A timer has another path than a shell.
+    let browser = form::browser_for(form).map(Browser::program);
+    let sendmail = (!args.mail.is_empty()).then(Mailer::program);
+    let mut environment = vec![];
+    for (variable, program) in [("CHROMIUM", browser), ("SENDMAIL", sendmail)] {
+        match program {
+            Some(Ok(program)) => environment.push((variable, program.into_os_string())),
+            Some(Err(why)) => screen.say(format_args!("note: {why}")),
+            None => {}
+        }
+    }
     let page = args.out.as_deref().filter(|out| !is_directory(out));
     let page = page.and_then(Path::file_stem);
     let schedule = Schedule {
@@ -48,7 +61,7 @@ pub(super) fn run(
         report: report.into(),
         page: page.map(|page| page.to_string_lossy().into_owned()),
         words: all,
-        environment: environment.collect(),
+        environment,
         zone,
     };
     let name = schedule.name();
