@@ -270,6 +270,12 @@ impl Table {
         self.rows.len()
     }
 
+    /// Of each column whether it has a number.
+    pub(super) fn holds_numbers(&self) -> Vec<bool> {
+        let holds = |at: usize| self.rows.iter().any(|row| row[at].value.is_number());
+        (0..self.columns.len()).map(holds).collect()
+    }
+
     /// Whether it has no row.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()

@@ -42,6 +42,11 @@ fn row(directory: &Path, lake: &str, sql: &str) -> Value {
         .unwrap_or_default()
 }
 
+/// An id, which JSON has as a number or as a text.
+fn plain_id(id: &Value) -> String {
+    id.as_str().map_or_else(|| id.to_string(), String::from)
+}
+
 /// A value for each parameter that must be given.
 fn needed(query: &Query, job: &str) -> Vec<(String, String)> {
     let needed = query.params.iter().filter(|param| param.default.is_none());
@@ -61,7 +66,7 @@ fn the_chart_of_each_named_query_is_drawn() {
     let directory = tempfile::tempdir().unwrap();
     let lake = lake(directory.path());
     let sql = "SELECT job_id FROM darshan_log ORDER BY total_bytes DESC, log_id LIMIT 1";
-    let job = row(directory.path(), &lake, sql)["job_id"].to_string();
+    let job = plain_id(&row(directory.path(), &lake, sql)["job_id"]);
     let drawn: Vec<&Query> = queries()
         .iter()
         .filter(|query| query.chart.is_some())
@@ -330,12 +335,14 @@ fn the_head_says_where_the_numbers_are_from() {
         "SELECT count(*) AS n FROM darshan_log",
     )["n"]
         .to_string();
+    let partial = "SELECT count(*) AS n FROM lake_input WHERE status = 'partial'";
+    let partial = row(directory.path(), &lake, partial)["n"].to_string();
     for said in [
         format!("<dd>{lake}, version 2</dd>"),
         "<dt>Period</dt><dd>2000-01-01 and later</dd>".into(),
         "<dt>Times in</dt><dd>UTC</dd>".into(),
         format!("Coverage: {logs} logs"),
-        "All inputs were read.".into(),
+        format!("{partial} partial, for Darshan had run out of memory."),
     ] {
         assert!(page.contains(&said), "{said}: {}", &page[..4000]);
     }
@@ -346,7 +353,7 @@ fn a_job_has_the_page_of_diagnose_and_its_files_in_time() {
     let path = directory.path();
     let lake = lake(path);
     let sql = "SELECT job_id FROM darshan_log WHERE read_files > 1 AND write_files > 1 ORDER BY total_bytes DESC, log_id LIMIT 1";
-    let job = row(path, &lake, sql)["job_id"].to_string();
+    let job = plain_id(&row(path, &lake, sql)["job_id"]);
     let set = format!("job={job}");
     let page = json(&report(path, "job", &lake, &["--set", &set]).ok());
     let alone = [
@@ -389,7 +396,7 @@ fn a_job_has_the_page_of_diagnose_and_its_files_in_time() {
     assert_eq!(missing.code, Some(1), "{}", missing.stderr);
     let page = json(&missing.stdout);
     let error = sections(&page)[0]["error"].to_string();
-    assert!(error.contains("no log of job 1"), "{error}");
+    assert!(error.contains("there is no Darshan log of it"), "{error}");
 }
 
 fn a_program_has_its_history_and_one_that_is_not_there_is_said_to_be_missing() {
@@ -408,22 +415,40 @@ fn a_program_has_its_history_and_one_that_is_not_there_is_said_to_be_missing() {
     // Of the factors of all programs the logs are those of perf_factors.
     let factors = found[3]["table"]["rows"].as_array().unwrap();
     for direction in ["read", "write"] {
-        let all = factors
-            .iter()
-            .find(|row| row["direction"] == direction && row["logs_of"] == "all programs");
+        let of = |row: &&Value| row["direction"] == direction && row["factor"] == "small";
+        let small = factors.iter().find(of).unwrap();
         let sql = format!(
-            "SELECT count(*) AS logs, median(small) AS small FROM perf_factors('{direction}')"
+            "SELECT count(*) AS all_logs, median(small) AS all_programs FROM perf_factors('{direction}')"
         );
-        let expected = row(path, &lake, &sql);
-        assert_eq!(all.unwrap()["logs"], expected["logs"], "{direction}");
-        assert_eq!(
-            plain(&all.unwrap()["small"]),
-            plain(&expected["small"]),
-            "{direction}"
+        let all = row(path, &lake, &sql);
+        let sql = format!(
+            "SELECT count(*) AS own_logs, median(small) AS own FROM perf_factors('{direction}') WHERE app = '{}'",
+            most["app"].as_str().unwrap()
         );
+        let own = row(path, &lake, &sql);
+        for (name, expected) in [
+            ("all_logs", &all),
+            ("all_programs", &all),
+            ("own_logs", &own),
+            ("own", &own),
+        ] {
+            assert_eq!(
+                plain(&small[name]),
+                plain(&expected[name]),
+                "{direction} {name}"
+            );
+        }
     }
     let page = json(&report(path, "app", &lake, &["--set", "app=no_such"]).ok());
     let found = sections(&page);
+    let habits = found.last().unwrap();
+    assert!(
+        habits["error"].is_null()
+            && habits["notes"]
+                .to_string()
+                .contains("Unknown program `no_such`"),
+        "{habits}"
+    );
     let said = found[0]["findings"][0].as_str().unwrap();
     assert!(
         said.starts_with("There is no log of the program no_such"),

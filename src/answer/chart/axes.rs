@@ -3,6 +3,7 @@
 use super::data::{Column, Values};
 use super::form::{Axis as Along, Chart};
 use serde_json::{Map, Value, json};
+use std::collections::HashSet;
 
 /// Characters of a name beside an axis.
 const LONG_NAME: usize = 32;
@@ -22,9 +23,24 @@ pub(super) fn axis(column: Option<&Column>, is_log: bool) -> Value {
     };
     let mut axis = json!({"automargin": true, "title": {"text": title(column)}});
     match &column.values {
-        Values::Numbers(_) => {
+        Values::Numbers(numbers) => {
             if is_log {
                 axis["type"] = "log".into();
+                let known = || {
+                    numbers
+                        .iter()
+                        .flatten()
+                        .copied()
+                        .filter(|number| *number > 0.0)
+                };
+                let (least, greatest) = (
+                    known().fold(f64::INFINITY, f64::min),
+                    known().fold(0.0, f64::max),
+                );
+                // Between powers of ten there is room for others only where these are few.
+                if greatest / least >= 30.0 || greatest == least {
+                    axis["dtick"] = 1.into();
+                }
             }
             // Bytes and counts have SI prefixes.
             match column.unit.as_deref() {
@@ -39,6 +55,8 @@ pub(super) fn axis(column: Option<&Column>, is_log: bool) -> Value {
         Values::Times(_) => axis["type"] = "date".into(),
         Values::Texts(texts) => {
             axis["type"] = "category".into();
+            // Names say by themselves what they are, and leave a title no room.
+            axis["title"]["text"] = "".into();
             let long = texts.iter().flatten();
             let long = long.filter(|text| text.chars().count() > LONG_NAME);
             let aliases: Map<String, Value> = long
@@ -50,6 +68,12 @@ pub(super) fn axis(column: Option<&Column>, is_log: bool) -> Value {
         }
     }
     axis
+}
+
+/// How high a chart is in which each text among some rows of a column has a line, px.
+pub(super) fn height(column: &Column, rows: usize) -> usize {
+    let texts: HashSet<String> = (0..rows).filter_map(|row| column.category(row)).collect();
+    (100 + 18 * texts.len()).clamp(416, 1_000)
 }
 
 /// The end of a text of which an axis has no room for more, as those of paths tell files apart.

@@ -27,6 +27,7 @@ fn draw(chart: &Chart, data: &Data) -> Result<Drawing> {
     let rows: Vec<usize> = (0..data.len()).filter(is_known).collect();
     let (x_at, mut x) = places(along, &rows, data.len());
     let (y_at, y) = places(upwards, &rows, data.len());
+    let height = y.len();
     // Neighbours along x share a column of the map where there are too many.
     let width = (MOST_POINTS / y.len().max(1)).max(1);
     let together = x.len().div_ceil(width).max(1);
@@ -58,9 +59,13 @@ fn draw(chart: &Chart, data: &Data) -> Result<Drawing> {
         false => title(colour),
     };
     let trace = json!({"type": "heatmap", "x": x, "y": y, "z": cells, "colorscale": "Viridis", "colorbar": {"title": {"text": called}}});
+    let mut layout = layout(chart, Some(along), Some(upwards));
+    if let Values::Texts(_) = &upwards.values {
+        layout["height"] = (100 + 18 * height).clamp(416, 1_000).into();
+    }
     Ok(Drawing {
         traces: if rows.is_empty() { vec![] } else { vec![trace] },
-        layout: layout(chart, Some(along), Some(upwards)),
+        layout,
         notes,
         brush: Brush::of(&chart.x, &chart.y),
     })

@@ -79,8 +79,18 @@ fn dimension(column: &Column, rows: &[usize]) -> Value {
         Values::Numbers(numbers) => {
             let numbers: Vec<Option<f64>> = rows.iter().map(|row| numbers[*row]).collect();
             let mut axis = json!({"label": title(column), "values": numbers});
-            if column.unit.is_some() {
-                axis["tickformat"] = "~s".into();
+            axis["tickformat"] = match column.unit.as_deref() {
+                Some("B" | "B/s") => ".3~s".into(),
+                _ => ",.3~r".into(),
+            };
+            let known = || numbers.iter().flatten().copied();
+            let (least, greatest) = (
+                known().fold(f64::INFINITY, f64::min),
+                known().fold(f64::NEG_INFINITY, f64::max),
+            );
+            if least == greatest && least >= 0.0 {
+                // All lines through one place: at an end that says something.
+                axis["range"] = json!([0.0, greatest.max(1.0)]);
             }
             axis
         }

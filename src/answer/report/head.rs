@@ -51,7 +51,7 @@ fn coverage(rows: &RecordBatch) -> String {
         let bytes = sum(whole).filter(|bytes| *bytes > 0.0)?;
         let part = share(explained(part, whole) / bytes);
         Some(format!(
-            "{part} of the {} that LMT saw {done}",
+            "{part} of the {} that LMT counted as {done}",
             size(bytes as u64)
         ))
     };
@@ -95,20 +95,19 @@ fn unread(rows: &RecordBatch) -> String {
     };
     let number = |wanted: &str| status.iter().filter(|status| *status == wanted).count();
     let said = [
-        (number("failed"), "could not be read"),
-        (number("damaged"), "only in part"),
+        (number("failed"), "not read"),
+        (number("damaged"), "damaged and read in part"),
         (
             number("partial"),
-            "partial, because Darshan ran out of memory",
+            "partial, for Darshan had run out of memory",
         ),
     ];
     let said = said.iter().filter(|(number, _)| *number > 0);
-    let said: Vec<String> = said
-        .map(|(number, what)| format!("{} {what}", counted(*number, "input", "inputs")))
-        .collect();
+    let said = said.map(|(number, what)| format!("{} {what}", count(*number as u64)));
+    let said: Vec<String> = said.collect();
     match said.is_empty() {
         true => "All inputs were read.".into(),
-        false => format!("{}.", said.join("; ")),
+        false => format!("Inputs: {}.", said.join("; ")),
     }
 }
 
@@ -157,7 +156,7 @@ mod tests {
         ]);
         assert_eq!(
             coverage(&rows),
-            "Coverage: 1 234 logs, 2 of them partial; logs explain 88 % of the 4.00 KiB that LMT saw read; jobs with a log have 40 % of Slurm's 100 node-hours."
+            "Coverage: 1 234 logs, 2 of them partial; logs explain 88 % of the 4.00 KiB that LMT counted as read; jobs with a log have 40 % of Slurm's 100 node-hours."
         );
         assert_eq!(
             coverage(&rows.slice(0, 0)),
@@ -174,7 +173,7 @@ mod tests {
         assert_eq!(of(&[]), "All inputs were read.");
         assert_eq!(
             of(&["failed", "partial", "partial"]),
-            "1 input could not be read; 2 inputs partial, because Darshan ran out of memory."
+            "Inputs: 1 not read; 2 partial, for Darshan had run out of memory."
         );
     }
 }

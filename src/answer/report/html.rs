@@ -138,6 +138,14 @@ impl Answer {
     }
 }
 
+impl Section {
+    /// Whether its chart has axes side by side, which no phone has room for.
+    fn is_wide(&self) -> bool {
+        let brush = self.chart.as_ref().map(|figure| &figure.brush);
+        brush.is_some_and(|brush| !brush.parallel.is_empty())
+    }
+}
+
 /// What the script of the page needs of a chart: the figure, and which rows of the table a range of it chooses.
 fn drawn(figure: &Figure) -> Value {
     rounded(

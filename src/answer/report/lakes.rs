@@ -56,15 +56,25 @@ impl<'e> Lakes<'e> {
     async fn ask(&self, question: Question) -> Result<Rows> {
         let mut answer = self.engine.run_question(question).await?;
         let (schema, units) = (answer.schema(), answer.units().to_vec());
-        let mut batches = vec![];
-        while let Some(batch) = answer.next().await? {
-            batches.push(batch);
+        let (mut batches, mut notes) = (vec![], vec![]);
+        loop {
+            match answer.next().await {
+                Ok(Some(batch)) => batches.push(batch),
+                Ok(None) => break,
+                // A name that is not in the lake is why there are no rows, and no fault of the report.
+                Err(error @ Error::Unknown { .. }) => {
+                    notes.push(error.to_string().replacen("unknown", "Unknown", 1) + ".");
+                    break;
+                }
+                Err(error) => return Err(error),
+            }
         }
+        notes.extend(answer.notes().iter().cloned());
         let batch = concat_batches(&schema, &batches).map_err(|e| Error::Invalid(e.to_string()))?;
         Ok(Rows {
             batch,
             units,
-            notes: answer.notes().to_vec(),
+            notes,
         })
     }
 }

@@ -133,7 +133,7 @@ const brush = (chart, figure) => {
       xaxis: { ...axis, ...layout.xaxis }, yaxis: { ...axis, ...layout.yaxis },
       font: { color: colour("--ink"), family: "system-ui, sans-serif" }, paper_bgcolor: colour("--paper"), plot_bgcolor: colour("--paper"),
       colorway: ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#8a8f98", "#f0e442"],
-      margin: { l: 60, r: 20, t: 20, b: 50, ...layout.margin }, legend: { orientation: "h", y: -0.2 },
+      margin: { l: 60, r: 20, t: 20, b: 50, ...layout.margin }, legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom", traceorder: "normal" },
       modebar: { bgcolor: "rgba(0,0,0,0)", color: colour("--soft"), activecolor: colour("--mark") },
       newselection: { line: { color: colour("--mark") } }, hoverlabel: { namelength: -1 },
     };
@@ -141,6 +141,7 @@ const brush = (chart, figure) => {
   const config = { responsive: true, displaylogo: false, modeBarButtonsToRemove: ["lasso2d", "autoScale2d"] };
   const draw = () => Promise.all(charts.map((chart) => {
     const figure = figures[Number(chart.dataset.figure)];
+    if (figure.layout.height) chart.style.height = `${figure.layout.height}px`;
     return Plotly.react(chart, figure.data, dressed(figure.layout), config);
   }));
   await draw();

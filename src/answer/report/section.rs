@@ -174,11 +174,11 @@ fn said(
         .take(finding.most)
         .map(sentence)
         .collect::<Result<Vec<_>>>()?;
-    if rows.len() > finding.most && finding.most > 1 {
-        sentences.push(format!(
-            "{} more rows say the like.",
-            rows.len() - finding.most
-        ));
+    match rows.len() - sentences.len() {
+        _ if finding.most == 1 => {}
+        0 => {}
+        1 => sentences.push("One more row says the like.".into()),
+        more => sentences.push(format!("{more} more rows say the like.")),
     }
     Ok(sentences)
 }

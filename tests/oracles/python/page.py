@@ -41,9 +41,10 @@ def brushed(page, section):
     plane = section.locator(".nsewdrag")
     if plane.count():
         box = plane.first.bounding_box()
-        page.mouse.move(box["x"] + 1, box["y"] + 1)
+        # Beyond the corner, for a mark may lie on the axis.
+        page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] - 2)
         page.mouse.down()
-        page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] - 2, steps=5)
+        page.mouse.move(box["x"] - 10, box["y"] - 10, steps=5)
         page.mouse.up()
     else:
         # Parallel coordinates: the lower half of the first axis.
