@@ -21,13 +21,16 @@ pub(in crate::cli) struct Args {
     /// The form of the page (default: what the ending of the file says, else text)
     #[arg(long, value_name = "FORMAT")]
     pub(super) format: Option<Form>,
-    /// Write the page to this file (created only when complete), with --keep also to a directory; with csv-dir to this directory
+    /// Write the page to this file (created only when complete); with --keep it may be a directory, with csv-dir it is one
     #[arg(short, long, visible_alias = "output", value_name = "FILE")]
     pub(super) out: Option<PathBuf>,
-    /// Name the page after its period, as in weekly-2026-W48.html, link latest.html to the newest, and keep the newest N pages of this report
+    /// Keep a page for each period, such as weekly-2026-W48.html, link latest.html to the newest, and remove pages of this report beyond the newest N
     #[arg(long, value_name = "N", requires = "out", value_parser = clap::value_parser!(u16).range(1..))]
     pub(super) keep: Option<u16>,
-    /// Draw one section, by its title or its place on the page, as a picture (PNG), with a browser such as chromium
+    /// Where a page of HTML has the script that draws its charts: in the page, or as one file beside a series of pages
+    #[arg(long, value_name = "PLACE", default_value = "inside")]
+    pub(super) js: Place,
+    /// Draw one section as a picture (PNG) with a browser such as chromium: its title, or its place on the page
     #[arg(long, value_name = "SECTION", conflicts_with_all = ["format", "mail"])]
     pub(super) png: Option<String>,
     /// Hand a mail with findings, tables and the page to sendmail; may be given several times
@@ -36,21 +39,18 @@ pub(in crate::cli) struct Args {
     /// Sender of the mail (default: that of sendmail)
     #[arg(long, value_name = "ADDRESS", value_parser = address, requires = "mail")]
     pub(super) mail_from: Option<String>,
-    /// Write no page, but print what runs this command line daily, weekly or monthly, at 6:00 in the time zone of the lake
+    /// Write no page, but print a schedule that runs this command line at 6:00 in the time zone of the lake
     #[arg(long, value_name = "WHEN")]
     pub(super) timer: Option<When>,
-    /// What runs it: units of systemd, a line of a crontab, or an entry of Slurm's scrontab (default: systemd)
+    /// What the schedule is for (default: systemd)
     #[arg(long, value_name = "WHAT", requires = "timer")]
     pub(super) timer_as: Option<Scheduler>,
-    /// Write the units of systemd to those of your user
+    /// With --timer: install the systemd units for your user instead of printing them
     #[arg(long, requires = "timer")]
     pub(super) install: bool,
-    /// With --install: replace other units of the same name
+    /// With --install: replace installed units of the same name
     #[arg(long, requires = "install")]
     pub(super) force: bool,
-    /// Where a page of HTML has the script that draws its charts: in the page, or as one file beside a series of pages
-    #[arg(long, value_name = "PLACE", default_value = "inside")]
-    pub(super) js: Place,
     /// Print the file of the report, to make another of it
     #[arg(long)]
     pub(super) show: bool,
