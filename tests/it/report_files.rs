@@ -472,7 +472,16 @@ fn a_kill_in_mid_write_leaves_a_whole_page() {
         }
     }
     assert!(in_mid_write > 0, "no run was killed while it wrote");
-    // A run that is not killed writes its page.
+    // A run that is not killed writes its page, and removes what others have left a day ago.
+    let partial = |name: &String| name.ends_with(".partial");
+    let remains: Vec<String> = names(path).into_iter().filter(partial).collect();
+    let old = std::time::SystemTime::now() - std::time::Duration::from_secs(25 * 3600);
+    let file = std::fs::File::options()
+        .write(true)
+        .open(path.join(&remains[0]));
+    file.unwrap().set_modified(old).unwrap();
     report(path, &asked).ok();
     assert!(read(&page).unwrap() == whole[0]);
+    let left: Vec<String> = names(path).into_iter().filter(partial).collect();
+    assert_eq!(left, remains[1..]);
 }

@@ -10,6 +10,7 @@ use anyhow::{Context, bail};
 use chrono::{Datelike, Days, Months, NaiveDate, NaiveDateTime, NaiveTime, Weekday};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// From a time to another, which is not in it, in the zone of the site.
 pub(super) type Period = [NaiveDateTime; 2];
@@ -24,6 +25,9 @@ pub(super) struct Kept {
     period: Period,
     keep: usize,
 }
+
+/// An age at which a page that is not complete belongs to no run.
+const NO_LONGER_WRITTEN: Duration = Duration::from_secs(24 * 3600);
 
 impl Kept {
     /// Pages of that report at `out`, which is a directory, or the name of a file in which the period is put.
@@ -104,18 +108,47 @@ impl Kept {
                 }
             }
         }
+        self.remove_remains();
         Ok(removed)
+    }
+
+    /// Removes what runs that were killed have left of a page: it is in nobody's way, so that a failure is none of the run.
+    fn remove_remains(&self) {
+        let is_remains = |name: &str| {
+            let page = name.strip_suffix(".partial");
+            let page = page.and_then(|page| page.rsplit_once('.'));
+            page.is_some_and(|(page, process)| {
+                process.bytes().all(|b| b.is_ascii_digit()) && self.period_of(page).is_some()
+            })
+        };
+        for entry in std::fs::read_dir(self.listed())
+            .into_iter()
+            .flatten()
+            .flatten()
+        {
+            let is_old = || {
+                let age = entry.metadata().ok()?.modified().ok()?.elapsed().ok()?;
+                Some(age > NO_LONGER_WRITTEN)
+            };
+            if is_remains(&entry.file_name().to_string_lossy()) && is_old() == Some(true) {
+                let _ = std::fs::remove_file(entry.path());
+            }
+        }
+    }
+
+    /// The directory as it can be listed.
+    fn listed(&self) -> &Path {
+        match self.directory.as_os_str().is_empty() {
+            true => Path::new("."),
+            false => &self.directory,
+        }
     }
 
     /// The pages of this report that are there, with their periods.
     fn pages(&self) -> anyhow::Result<Vec<(Period, String)>> {
         let cannot = |e| Error::io(&self.directory, "cannot read", e);
-        let directory = match self.directory.as_os_str().is_empty() {
-            true => Path::new("."),
-            false => &self.directory,
-        };
         let mut pages = vec![];
-        for entry in std::fs::read_dir(directory).map_err(cannot)? {
+        for entry in std::fs::read_dir(self.listed()).map_err(cannot)? {
             let entry = entry.map_err(cannot)?;
             let name = entry.file_name().to_string_lossy().into_owned();
             let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
