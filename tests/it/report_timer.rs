@@ -352,6 +352,22 @@ fn a_timer_that_nobody_would_see_is_refused() {
         (&["--timer", "weekly"][..], "--out FILE or --mail ADDRESS"),
         (&["--timer", "hourly", "--out", "a.html"], "weekly"),
         (&["--install", "--out", "a.html"], "--timer"),
+        // What would be refused each week.
+        (
+            &["--timer", "weekly", "--out", "a.html", "--keep", "2"],
+            "--period",
+        ),
+        (
+            &[
+                "--timer",
+                "weekly",
+                "--format",
+                "csv-dir",
+                "--mail",
+                "a@example.org",
+            ],
+            "--out DIR",
+        ),
         (
             &[
                 "--timer",

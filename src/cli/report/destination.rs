@@ -7,7 +7,7 @@ use crate::answer::report::{self, PLOTLY_FILE};
 use crate::cli::screen::Terminal;
 use crate::cli::shell::OutFile;
 use crate::text::shown_path;
-use anyhow::{Context, bail};
+use anyhow::bail;
 use std::io::Write;
 use std::path::Path;
 
@@ -21,11 +21,34 @@ pub(super) enum Destination {
     Directory(CsvDirectory),
 }
 
+/// Refuses options that do not go together.
+///
+/// # Errors
+/// What to give instead.
+pub(super) fn check(args: &Args, form: Form, period: Option<Period>) -> anyhow::Result<()> {
+    match (&args.out, args.keep, form) {
+        (None, _, Form::CsvDir) => {
+            bail!("--format csv-dir writes files; give their directory by --out DIR")
+        }
+        (Some(_), Some(_), Form::CsvDir) => {
+            bail!("--keep is for pages of one file, and csv-dir writes a directory")
+        }
+        (Some(out), None, form) if form != Form::CsvDir && is_directory(out) => bail!(
+            "--out {}: is a directory; name a file in it, or keep a page for each period there by --keep N",
+            shown_path(out)
+        ),
+        (Some(_), Some(_), _) if period.is_none() => {
+            bail!("--keep names pages after their periods; give one by --period, such as last-week")
+        }
+        _ => Ok(()),
+    }
+}
+
 impl Destination {
     /// The place of a page of that form; nothing is there under its name before the page is whole.
     ///
     /// # Errors
-    /// If the options do not go together, or if nothing can be written there.
+    /// If nothing can be written there.
     pub(super) fn open(
         args: &Args,
         form: Form,
@@ -33,26 +56,15 @@ impl Destination {
         period: Option<Period>,
         is_terminal: bool,
     ) -> anyhow::Result<Self> {
-        Ok(match (&args.out, args.keep, form) {
-            (None, _, Form::CsvDir) => {
-                bail!("--format csv-dir writes files; give their directory by --out DIR")
-            }
+        Ok(match (&args.out, form, args.keep.zip(period)) {
             (None, ..) if !args.mail.is_empty() => Self::Mail,
-            (None, _, form) if form.is_binary() && is_terminal => {
+            (None, form, _) if form.is_binary() && is_terminal => {
                 bail!("a page of PDF or PNG is nothing for a terminal; give a file by --out FILE")
             }
             (None, ..) => Self::Stdout,
-            (Some(_), Some(_), Form::CsvDir) => {
-                bail!("--keep is for pages of one file, and csv-dir writes a directory")
-            }
-            (Some(out), None, Form::CsvDir) => Self::Directory(CsvDirectory::create(out)?),
-            (Some(out), None, _) if is_directory(out) => bail!(
-                "--out {}: is a directory; name a file in it, or keep a page for each period there by --keep N",
-                shown_path(out)
-            ),
-            (Some(out), None, _) => Self::File(OutFile::create(out)?),
-            (Some(out), Some(keep), _) => {
-                let period = period.context("--keep names pages after their periods; give one by --period, such as last-week")?;
+            (Some(out), Form::CsvDir, _) => Self::Directory(CsvDirectory::create(out)?),
+            (Some(out), _, None) => Self::File(OutFile::create(out)?),
+            (Some(out), _, Some((keep, period))) => {
                 let kept = Kept::new(out, report, form, period, usize::from(keep))?;
                 let file = OutFile::create(&kept.page())?;
                 Self::Kept(kept, file)

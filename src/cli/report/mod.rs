@@ -26,6 +26,7 @@ use self::mail::{Attached, Mailer};
 use super::exit::Exit;
 use super::lake_args::none_given;
 use super::period::{named, period};
+use super::query_args::QueryArgs;
 use super::screen::Terminal;
 use super::session::Session;
 use super::site_zone::site_zone;
@@ -61,24 +62,10 @@ pub(super) fn run(args: &Args, screen: &mut Terminal) -> anyhow::Result<Exit> {
     if ask.lake.is_empty() && ask.logs.is_empty() {
         return Err(none_given("--lake LAKE, or logs as --logs PATH").into());
     }
-    let mut given = vec![];
-    for set in &args.set {
-        let pair = set.split_once('=');
-        let (name, value) = pair.with_context(|| format!("--set {set}: expected NAME=VALUE"))?;
-        given.push((name.to_string(), value.to_string()));
-    }
     let site = site_zone(&ask)?;
-    let [from, to] = match &args.period {
-        Some(text) => {
-            let today = Utc::now().with_timezone(&site).date_naive();
-            named(text, today).map_err(Error::Invalid)?.map(Some)
-        }
-        None => [ask.from.clone(), ask.to.clone()],
-    };
-    let times = period(from.as_deref(), to.as_deref(), site).map_err(Error::Invalid)?;
-    given.extend(from.map(|from| ("from".to_string(), from)));
-    given.extend(to.map(|to| ("to".to_string(), to)));
+    let (given, period) = values(args, &ask, site)?;
     let title = file_stem(name);
+    destination::check(args, form, period)?;
     if let Some(when) = args.timer {
         timer::run(args, form, when, &title, &ask, site, screen)?;
         return Ok(Exit::Done);
@@ -89,7 +76,6 @@ pub(super) fn run(args: &Args, screen: &mut Terminal) -> anyhow::Result<Exit> {
         true => None,
         false => Some(Mailer::find(&args.mail, args.mail_from.as_deref())?),
     };
-    let period = in_zone(times, site);
     let is_terminal = screen.look.width.is_some();
     let destination = Destination::open(args, form, &title, period, is_terminal)?;
     let session = Session::open_for(&ask, true, screen)?;
@@ -114,11 +100,37 @@ pub(super) fn run(args: &Args, screen: &mut Terminal) -> anyhow::Result<Exit> {
         Destination::Directory(directory) => directory.finish(&answer)?,
         other => other.write(&page, args, form, screen)?,
     }
+    let exit = end(&answer, exit, screen);
     if let (Some(mailer), Some(attached)) = (&mailer, &attached) {
         answer.shorten_for_mail();
         mailer.send(&answer, period.map(kept::label).as_deref(), attached)?;
     }
-    Ok(end(&answer, exit, screen))
+    Ok(exit)
+}
+
+/// The values of the report's parameters, and its period if that has both ends.
+fn values(
+    args: &Args,
+    ask: &QueryArgs,
+    site: Tz,
+) -> anyhow::Result<(Vec<(String, String)>, Option<Period>)> {
+    let mut given = vec![];
+    for set in &args.set {
+        let pair = set.split_once('=');
+        let (name, value) = pair.with_context(|| format!("--set {set}: expected NAME=VALUE"))?;
+        given.push((name.to_string(), value.to_string()));
+    }
+    let [from, to] = match &args.period {
+        Some(text) => {
+            let today = Utc::now().with_timezone(&site).date_naive();
+            named(text, today).map_err(Error::Invalid)?.map(Some)
+        }
+        None => [ask.from.clone(), ask.to.clone()],
+    };
+    let times = period(from.as_deref(), to.as_deref(), site).map_err(Error::Invalid)?;
+    given.extend(from.map(|from| ("from".to_string(), from)));
+    given.extend(to.map(|to| ("to".to_string(), to)));
+    Ok((given, in_zone(times, site)))
 }
 
 /// The page of a mail: the one that is written, if it opens without another file, else that of HTML.
