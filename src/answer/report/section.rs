@@ -151,9 +151,10 @@ fn said(
     places.insert("rows".into(), rows.len().into());
     places.insert("all_rows".into(), batch.num_rows().into());
     if rows.is_empty() {
-        return Ok(finding
-            .otherwise
-            .iter()
+        let empty = finding.empty.as_ref().filter(|_| batch.num_rows() == 0);
+        return Ok(empty
+            .or(finding.otherwise.as_ref())
+            .into_iter()
             .map(|text| fill(text, &places))
             .collect());
     }
