@@ -81,7 +81,11 @@ async fn fill_in(
 ) -> Result<()> {
     let engine = lakes.engine;
     let question = question(engine, report, asked, given)?;
-    section.sql = question.statement.to_string();
+    section.sql = match asked.named() {
+        // As somebody asks it: the statement has pages.
+        Some(query) => query.call(&asked.values(given))?,
+        None => question.statement.to_string(),
+    };
     let answer = lakes.rows(question).await?;
     let (batch, schema) = (&answer.batch, answer.batch.schema());
     section.notes.extend(answer.notes.iter().cloned());
