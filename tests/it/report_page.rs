@@ -3,13 +3,99 @@
 use crate::cli_program::iolode;
 use crate::report::json;
 use crate::support::find_playwright;
+use iolode::source::darshan::ModuleId;
+use iolode::source::darshan::counters::posix;
+use iolode::source::darshan::write::{DarshanLog, Job, Module, Record, Records, mount};
 use std::path::Path;
 use std::process::Command;
 
 crate::tests! {
+    [] => {
+        names_of_a_log_are_text_wherever_a_page_has_them,
+    }
     [Chromium, Playwright] => {
         a_range_of_a_chart_chooses_rows_and_axe_finds_no_serious_fault,
         built_in_pages_have_no_serious_fault,
+    }
+}
+
+/// What a name of a file, a program and a host of a log may be.
+const MARKUP: &str = "</script><img src=x onerror=alert(1)>";
+
+/// A log of a program and a file whose names are markup, on the pages about it: in the tables of `diagnose`, in charts and in their tables.
+fn names_of_a_log_are_text_wherever_a_page_has_them() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let mut record = Record {
+        id: 1,
+        rank: -1,
+        ints: vec![0; 69],
+        floats: vec![0.0; 17],
+        ..Record::default()
+    };
+    for (counter, value) in [
+        (posix::WRITES, 64),
+        (posix::BYTES_WRITTEN, 64 << 20),
+        (posix::MAX_BYTE_WRITTEN, (64 << 20) - 1),
+    ] {
+        record.ints[counter] = value;
+    }
+    for (counter, value) in [
+        (posix::F_WRITE_START_TIMESTAMP, 1.0),
+        (posix::F_WRITE_END_TIMESTAMP, 90.0),
+        (posix::F_WRITE_TIME, 300.0),
+        (posix::F_SLOWEST_RANK_TIME, 80.0),
+    ] {
+        record.floats[counter] = value;
+    }
+    let log = DarshanLog {
+        job: Job {
+            uid: 1000,
+            start: (1_790_000_000, 0),
+            end: (1_790_000_100, 0),
+            nprocs: 4,
+            job_id: 77,
+            metadata: b"lib_ver=3.4.7\n".to_vec(),
+            exe: format!("/bin/{}", MARKUP.replace('/', "").replace(' ', "")).into(),
+            mounts: vec![mount("ext4", "/")],
+        },
+        names: vec![(1, format!("/data/{MARKUP}").into_bytes())],
+        modules: vec![Module::new(
+            ModuleId::POSIX,
+            4,
+            Records::Counters(vec![record]),
+        )],
+        ..DarshanLog::default()
+    };
+    std::fs::write(path.join("one.darshan"), log.to_bytes()).unwrap();
+    let ingest = [
+        "ingest",
+        "--lake",
+        "lake",
+        "--create",
+        "--darshan",
+        "one.darshan",
+    ];
+    iolode(path, &ingest).ok();
+    for (report, set) in [
+        ("job", "job=77"),
+        ("app", "app=<script><img>"),
+        ("weekly", ""),
+        ("iominer", ""),
+    ] {
+        let mut asked = vec!["report", report, "--lake", "lake", "-o", "page.html"];
+        if !set.is_empty() {
+            asked.extend(["--set", set]);
+        }
+        iolode(path, &asked).ok();
+        let page = std::fs::read_to_string(path.join("page.html")).unwrap();
+        assert!(!page.contains("<img"), "{report}");
+        // Those of the page itself.
+        let ends = page.matches("</script>").count();
+        assert!(ends <= 3, "{report}: {ends}");
+        if report == "job" {
+            assert!(page.contains("/data/&#60;/script&#62;&#60;img"), "{report}");
+        }
     }
 }
 

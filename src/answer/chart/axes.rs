@@ -73,7 +73,7 @@ pub(super) fn axis(column: Option<&Column>, is_log: bool) -> Value {
 /// How high a chart is in which each text among some rows of a column has a line, px.
 pub(super) fn height(column: &Column, rows: usize) -> usize {
     let texts: HashSet<String> = (0..rows).filter_map(|row| column.category(row)).collect();
-    (100 + 18 * texts.len()).clamp(416, 1_000)
+    (100 + 18 * texts.len()).clamp(416, 900)
 }
 
 /// The end of a text of which an axis has no room for more, as those of paths tell files apart.

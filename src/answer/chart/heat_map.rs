@@ -61,7 +61,7 @@ fn draw(chart: &Chart, data: &Data) -> Result<Drawing> {
     let trace = json!({"type": "heatmap", "x": x, "y": y, "z": cells, "colorscale": "Viridis", "colorbar": {"title": {"text": called}}});
     let mut layout = layout(chart, Some(along), Some(upwards));
     if let Values::Texts(_) = &upwards.values {
-        layout["height"] = (100 + 18 * height).clamp(416, 1_000).into();
+        layout["height"] = (100 + 18 * height).clamp(416, 900).into();
     }
     Ok(Drawing {
         traces: if rows.is_empty() { vec![] } else { vec![trace] },

@@ -82,6 +82,8 @@ pub(super) struct Finding {
     pub(super) says: String,
     /// What is said if the condition holds for no row, with parameters in its places.
     pub(super) otherwise: Option<String>,
+    /// What is said instead of that if there are no rows at all.
+    pub(super) empty: Option<String>,
     /// Of how many rows it is said at most.
     #[serde(default = "three")]
     pub(super) most: usize,

@@ -139,10 +139,10 @@ impl Answer {
 }
 
 impl Section {
-    /// Whether its chart has axes side by side, which no phone has room for.
+    /// Whether its chart has axes side by side, or paths beside it: no phone has room for these.
     fn is_wide(&self) -> bool {
-        let brush = self.chart.as_ref().map(|figure| &figure.brush);
-        brush.is_some_and(|brush| !brush.parallel.is_empty())
+        let form = self.chart.as_ref().map(|figure| figure.form);
+        form.is_some_and(|form| ["parallel", "timeline"].contains(&form))
     }
 }
 

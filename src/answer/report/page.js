@@ -64,7 +64,7 @@ const within = (rows, names, range, axis) => {
   const cell = (row, place) => row.cells[place];
   if (axis.type === "category") {
     const ends = [low, high].map((end) => (typeof end === "number" ? end : axis._categories.indexOf(end)));
-    const chosen = new Set(axis._categories.filter((_, place) => place >= Math.min(...ends) - 0.5 && place <= Math.max(...ends) + 0.5).map(plain));
+    const chosen = new Set(axis._categories.filter((_, place) => place >= Math.min(...ends) - 0.4 && place <= Math.max(...ends) + 0.4).map(plain));
     return (row) => chosen.has(cell(row, at[0]).textContent);
   }
   if (axis.type === "date") {

@@ -88,7 +88,11 @@ async fn fill_in(
 ) -> Result<RecordBatch> {
     let engine = lakes.engine;
     let question = question(engine, report, asked, given)?;
-    section.sql = question.statement.to_string();
+    section.sql = match asked.named() {
+        // As somebody asks it: the statement has pages.
+        Some(query) => query.call(&asked.values(given))?,
+        None => question.statement.to_string(),
+    };
     let answer = lakes.rows(question).await?;
     let (batch, schema) = (&answer.batch, answer.batch.schema());
     section.notes.extend(answer.notes.iter().cloned());
@@ -158,9 +162,10 @@ fn said(
     places.insert("rows".into(), rows.len().into());
     places.insert("all_rows".into(), batch.num_rows().into());
     if rows.is_empty() {
-        return Ok(finding
-            .otherwise
-            .iter()
+        let empty = finding.empty.as_ref().filter(|_| batch.num_rows() == 0);
+        return Ok(empty
+            .or(finding.otherwise.as_ref())
+            .into_iter()
             .map(|text| fill(text, &places))
             .collect());
     }

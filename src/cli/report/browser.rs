@@ -62,7 +62,8 @@ addEventListener("load", () => {
 </script>"#;
 
 /// Two charts on a page of paper.
-const PAPER: &str = "<style>@page { size: A4; margin: 15mm 12mm; } .chart { height: 18rem; } .modebar { display: none !important; } .wide .chart { min-width: 0; }</style>";
+const PAPER: &str =
+    "<style>@page { size: A4; margin: 15mm 12mm; } .chart { height: 18rem; }</style>";
 
 /// A section alone: its title, findings and chart, or its table if it has no chart.
 const SECTION: &str = "<style>header, nav, footer, .sql, summary, .modebar, figure ~ details { display: none !important; } section { margin: 0; border: 0; } .scroll { max-height: none; }</style>";

@@ -215,7 +215,7 @@ pub(super) fn label(period: Period) -> String {
         true if days(7) && day.weekday() == Weekday::Mon => day.format("%G-W%V").to_string(),
         true if days(1) => day.to_string(),
         // Without colons: a relative link that has one is read as a scheme.
-        _ => period.map(|time| time_name(time)).join(".."),
+        _ => period.map(time_name).join(".."),
     }
 }
 

@@ -108,12 +108,11 @@ pub(super) fn run(args: &Args, screen: &mut Terminal) -> anyhow::Result<Exit> {
     Ok(exit)
 }
 
+/// Names of parameters and their values, as somebody types them.
+type Given = Vec<(String, String)>;
+
 /// The values of the report's parameters, and its period if that has both ends.
-fn values(
-    args: &Args,
-    ask: &QueryArgs,
-    site: Tz,
-) -> anyhow::Result<(Vec<(String, String)>, Option<Period>)> {
+fn values(args: &Args, ask: &QueryArgs, site: Tz) -> anyhow::Result<(Given, Option<Period>)> {
     let mut given = vec![];
     for set in &args.set {
         let pair = set.split_once('=');
