@@ -15,6 +15,7 @@ mod demo;
 mod diagnose;
 mod executor;
 mod exit;
+mod export;
 mod ingest;
 mod inspect;
 mod interrupt;
@@ -80,6 +81,7 @@ enum Command {
     Query(query::Args),
     Diagnose(diagnose::Args),
     Report(report::Args),
+    Export(export::Args),
     Inspect(inspect::Args),
     Synth(synth::Args),
     Lake(lake::Args),
@@ -99,6 +101,7 @@ impl Command {
             Self::Query(args) => query::run(&args, screen),
             Self::Diagnose(args) => diagnose::run(args, screen),
             Self::Report(args) => report::run(&args, screen),
+            Self::Export(args) => export::run(&args, screen),
             Self::Inspect(args) => inspect::run(&args, screen),
             Self::Synth(args) => synth::run(&args, screen),
             Self::Lake(args) => lake::run(&args, screen),

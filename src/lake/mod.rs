@@ -26,6 +26,7 @@
 //! Nothing that a manifest names is ever changed, and the manifest is published in one step, so a reader sees version N or
 //! N + 1 of all tables. What a killed or beaten writer leaves behind is named by no manifest; [`vacuum`](Lake::vacuum) removes it.
 
+mod extract;
 mod file;
 mod ingest;
 mod maintenance;
@@ -36,6 +37,8 @@ mod version;
 
 use self::version::manifest::VERSION_HINT;
 use self::version::time::micros;
+pub use extract::chosen_rows::{Batches, ChosenRows, FsTimes, LmtRows, Times};
+pub use extract::lake_writer::{LakeWriter, TableWriter};
 pub use file::ost_set::OstSet;
 pub use file::placement::Placement;
 pub use ingest::options::{IngestOptions, InputPath, Progress, Silent};
@@ -64,6 +67,7 @@ pub use version::store::{Directory, Entry, Store};
 pub use version::user_function::{UserFunction, UserParameter};
 
 use crate::error::{Error, Result};
+use crate::table::TABLES;
 use crate::text::{quoted, ranges};
 use arrow::record_batch::RecordBatch;
 use std::io::ErrorKind;
@@ -236,6 +240,9 @@ impl Lake {
                 Some((version, _)) => format!(
                     "the manifests of all its versions are gone, of which {version} was the newest; put _iolode/manifest back from a copy of the lake"
                 ),
+                None if is_delta(&store) => {
+                    "not a lake: its tables are Delta tables, which Spark, Polars and delta-rs open".into()
+                }
                 None => "not a lake: it has no _iolode/manifest; give the directory of a lake".into(),
             })
         })?;
@@ -351,6 +358,13 @@ impl Lake {
 /// Whether a path is refused for a new lake: those of an object store, through which queries read, have no control characters.
 fn has_control(path: &Path) -> bool {
     path.to_string_lossy().contains(char::is_control)
+}
+
+/// Whether a directory holds Delta tables, as an export makes them.
+fn is_delta(store: &Store) -> bool {
+    let root = store.show("");
+    let mut tables = TABLES.iter();
+    tables.any(|(name, _)| root.join(name).join("_delta_log").is_dir())
 }
 
 /// Refuses a directory for a new lake that holds one, or anything else.

@@ -12,8 +12,10 @@ mod builder;
 #[path = "tests/columns.rs"]
 pub(crate) mod columns;
 mod schema;
+mod treatment;
 
 pub use builder::{Column, Lists, TableBuilder};
 #[cfg(test)]
 pub(crate) use schema::NEWER;
 pub use schema::{ColumnDef, Partition, TABLES, Table, table, tables};
+pub use treatment::{Anew, Coarse, Domain, Treatment};

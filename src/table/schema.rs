@@ -1,5 +1,6 @@
 //! `schemas/*/*.toml` as Arrow schemas.
 
+use super::treatment::Treatment;
 use crate::error::{Error, Result};
 use arrow::datatypes::{DataType, Field, Fields, Schema, SchemaRef, TimeUnit};
 use serde::Deserialize;
@@ -89,6 +90,8 @@ pub struct ColumnDef {
     /// The table's version in which it first appeared.
     #[serde(default = "one")]
     pub since: u32,
+    /// What an anonymised export does with it; an export refuses a column that does not say.
+    pub export: Option<Treatment>,
 }
 
 /// One table: what `schemas/FOLDER/TABLE.toml` says, and the Arrow schema made from it.
@@ -124,6 +127,24 @@ impl Table {
                 column,
                 self.columns.iter().map(|c| c.name.as_str()),
             )
+        })
+    }
+
+    /// The table with these columns alone, in this order; with all if none are named.
+    ///
+    /// # Errors
+    /// [`Error::Unknown`] with the nearest name.
+    pub fn with_columns(&self, only: &[&str]) -> Result<Self> {
+        if only.is_empty() {
+            return Ok(self.clone());
+        }
+        let places = only.iter().map(|name| self.index(name));
+        let places = places.collect::<Result<Vec<_>>>()?;
+        let fields = places.iter().map(|at| self.schema.fields()[*at].clone());
+        Ok(Self {
+            columns: places.iter().map(|at| self.columns[*at].clone()).collect(),
+            schema: Arc::new(Schema::new(fields.collect::<Vec<_>>())),
+            ..self.clone()
         })
     }
 
@@ -311,6 +332,11 @@ mod tests {
                 assert!(
                     !column.doc.is_empty(),
                     "{name}.{} has no meaning",
+                    column.name
+                );
+                assert!(
+                    column.export.is_some(),
+                    "{name}.{} does not say what an export does with it",
                     column.name
                 );
                 assert!(

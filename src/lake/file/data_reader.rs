@@ -11,11 +11,17 @@ use crate::lake::version::store::Store;
 use crate::source::open_regular;
 use crate::table::Table;
 use arrow::array::AsArray;
+use arrow::array::BooleanArray;
 use arrow::datatypes::Int64Type;
+use arrow::error::ArrowError;
 use arrow::record_batch::RecordBatch;
 use bytes::Bytes;
 use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
+use parquet::arrow::arrow_reader::{
+    ArrowPredicateFn, ArrowReaderOptions, ParquetRecordBatchReader,
+    ParquetRecordBatchReaderBuilder, RowFilter,
+};
+use parquet::file::metadata::PageIndexPolicy;
 use parquet::file::reader::{ChunkReader, Length};
 use std::fs::File;
 use std::io::{BufReader, ErrorKind, Read};
@@ -140,13 +146,37 @@ pub(in crate::lake) fn read_rows(
     Ok(batches.map(move |batch| adapt_schema(&batch?, &table, &shown)))
 }
 
+/// Which rows of a data file are read: those for which `keep` of these columns is true. Pages without such rows are not decoded.
+pub(in crate::lake) struct KeptRows {
+    pub(in crate::lake) columns: Vec<&'static str>,
+    pub(in crate::lake) keep:
+        Box<dyn FnMut(RecordBatch) -> Result<BooleanArray, ArrowError> + Send>,
+}
+
+/// As [`read_rows`], with the columns of a table that may have less of them, and of some rows if `kept` says which.
+pub(in crate::lake) fn read_kept(
+    store: &Store,
+    table: &Arc<Table>,
+    path: &str,
+    batch: usize,
+    kept: Option<KeptRows>,
+) -> Result<Box<dyn Iterator<Item = Result<RecordBatch>> + Send>> {
+    let (table, shown) = (table.clone(), store.show(path).display().to_string());
+    let fields = table.schema.fields().iter();
+    let only: Vec<&str> = fields.map(|field| field.name().as_str()).collect();
+    let batches = read_columns(store, path, batch, &only, kept)?;
+    Ok(Box::new(
+        batches.map(move |batch| adapt_schema(&batch?, &table, &shown)),
+    ))
+}
+
 /// The rows of a data file as they lie there, batch by batch.
 pub(in crate::lake) fn read_data(
     store: &Store,
     path: &str,
     batch: usize,
 ) -> Result<Box<dyn Iterator<Item = Result<RecordBatch>> + Send>> {
-    read_columns(store, path, batch, &[])
+    read_columns(store, path, batch, &[], None)
 }
 
 /// Some columns of a data file, batch by batch.
@@ -155,7 +185,7 @@ pub(in crate::lake) fn read_named(
     path: &str,
     columns: &[&str],
 ) -> Result<Box<dyn Iterator<Item = Result<RecordBatch>> + Send>> {
-    read_columns(store, path, 65_536, columns)
+    read_columns(store, path, 65_536, columns, None)
 }
 
 /// The job ids of a data file, batch by batch.
@@ -179,6 +209,7 @@ fn read_columns(
     path: &str,
     batch: usize,
     only: &[&str],
+    kept: Option<KeptRows>,
 ) -> Result<Box<dyn Iterator<Item = Result<RecordBatch>> + Send>> {
     let (shown, lake, name) = (store.show(path), store.show(""), path.to_string());
     let damaged = damaged(store, path);
@@ -194,12 +225,12 @@ fn read_columns(
         Store::Local(_) => {
             let file = DataReader::open(store, store.show(path)).map_err(&refused)?;
             let noted = file.refused();
-            (reader(file, batch, only), noted)
+            (reader(file, batch, only, kept), noted)
         }
         Store::Memory(_) => {
             let bytes = store.read(path)?;
             let bytes = bytes.ok_or_else(|| refused(std::io::ErrorKind::NotFound.into()))?;
-            (reader(bytes, batch, only), FirstIoError::default())
+            (reader(bytes, batch, only, kept), FirstIoError::default())
         }
     };
     let reader = reader.map_err(|e| match noted.take() {
@@ -226,8 +257,20 @@ fn reader<R: ChunkReader + 'static>(
     bytes: R,
     batch: usize,
     only: &[&str],
+    kept: Option<KeptRows>,
 ) -> parquet::errors::Result<ParquetRecordBatchReader> {
-    let mut builder = ParquetRecordBatchReaderBuilder::try_new(bytes)?.with_batch_size(batch);
+    let mut options = ArrowReaderOptions::new();
+    if kept.is_some() {
+        // Where pages begin, to leave out those without kept rows.
+        options = options.with_offset_index_policy(PageIndexPolicy::Optional);
+    }
+    let builder = ParquetRecordBatchReaderBuilder::try_new_with_options(bytes, options)?;
+    let mut builder = builder.with_batch_size(batch);
+    if let Some(KeptRows { columns, keep }) = kept {
+        let mask = ProjectionMask::columns(builder.parquet_schema(), columns);
+        let predicate = ArrowPredicateFn::new(mask, keep);
+        builder = builder.with_row_filter(RowFilter::new(vec![Box::new(predicate)]));
+    }
     if !only.is_empty() {
         let mask = ProjectionMask::columns(builder.parquet_schema(), only.iter().copied());
         builder = builder.with_projection(mask);

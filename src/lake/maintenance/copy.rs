@@ -6,14 +6,12 @@
 
 use crate::error::{Error, Result};
 use crate::lake::file::placement::Placement;
-use crate::lake::version::file_index::next_lists;
-use crate::lake::version::input_lists::write_inputs;
-use crate::lake::version::list_file::{DataFile, InputRow, InputStatus};
-use crate::lake::version::manifest::{JobRange, Manifest, Summary, go_back};
+use crate::lake::version::first_version::FirstVersion;
+use crate::lake::version::list_file::{DataFile, InputRow};
+use crate::lake::version::manifest::{JobRange, Manifest, go_back};
 use crate::lake::version::site::SettingsEdit;
 use crate::lake::version::snapshot::Snapshot;
 use crate::lake::version::store::{Store, create_directory, sync_directory};
-use crate::lake::version::time::micros;
 use crate::lake::{Lake, absolute, vacant};
 use crate::source::open_regular;
 use crate::table::table;
@@ -265,45 +263,23 @@ impl Copy<'_> {
         inputs: &[InputRow],
     ) -> Result<Manifest> {
         let old = &self.snapshot.manifest;
-        let entries = files.iter().map(|file| (file.clone(), false)).collect();
-        let mut lists = vec![];
-        let file_lists = next_lists(&self.store, &[], entries, files, &mut lists);
-        self.written.extend(lists.into_iter().map(|part| part.path));
-        let (rows, mut input_lists) = (inputs.iter().cloned().map(Ok), vec![]);
-        let listed = write_inputs(&self.store, rows, inputs.len() as u64, &mut input_lists);
-        self.written
-            .extend(input_lists.iter().map(|part| part.path.clone()));
-        listed?;
-        let with = |wanted: &dyn Fn(InputStatus) -> bool| {
-            inputs.iter().filter(|row| wanted(row.status)).count() as u64
-        };
         let edit = SettingsEdit {
             place: Some(self.place.clone()),
             ..SettingsEdit::default()
         };
         let bounds = old.ranges.iter().map(|range| range.from);
         let ranges = bounds.zip(osts).map(|(from, ost)| JobRange { from, ost });
-        Ok(Manifest {
-            files: file_lists?,
-            inputs: input_lists,
+        let first = FirstVersion {
+            lake_id: &self.lake_id,
+            operation: "copy",
+            settings: edit.apply(&old.settings)?,
+            range_bytes: old.range_bytes,
+            ranges: ranges.collect(),
+            files,
+            inputs,
             functions: old.functions.clone(),
-            summary: Summary {
-                inputs: with(&InputStatus::has_rows),
-                inputs_failed: with(&|status| status == InputStatus::Failed),
-                files_added: files.len() as u64,
-                files_removed: 0,
-                rows: files.iter().map(|file| file.rows).sum(),
-                bytes: files.iter().map(|file| file.bytes).sum(),
-            },
-            ..Manifest::first(
-                &self.lake_id,
-                "copy",
-                micros(self.store.time()?),
-                edit.apply(&old.settings)?,
-                old.range_bytes,
-                ranges.collect(),
-            )
-        })
+        };
+        first.manifest(&self.store, &mut self.written)
     }
 
     /// Deletes what was written, unless a lake is there: then the copy may be it after all, or `vacuum` removes the files.

@@ -39,6 +39,7 @@ mod names;
 mod pieces;
 mod plausible;
 mod reader;
+mod record_id;
 pub mod records;
 mod region;
 mod repeated;
@@ -50,6 +51,7 @@ pub mod write;
 
 use self::reader::DarshanReader;
 pub use module::ModuleId;
+pub use record_id::record_id;
 
 use super::{Input, Peek, ReadContext, Reader, Source};
 use crate::error::Result;

@@ -1,0 +1,313 @@
+//! Rows under pseudonyms, column by column, as the [`Policy`] says.
+
+use super::coarse;
+use super::path::Paths;
+use super::policy::Policy;
+use super::pseudonym::{Key, Names};
+use super::record_names::RecordNames;
+use crate::error::{Error, Result};
+use crate::source::darshan::record_id;
+use crate::table::{Anew, Coarse, Domain, Table, Treatment};
+use arrow::array::{
+    Array, ArrayRef, AsArray, Int64Array, ListBuilder, MapBuilder, MapFieldNames, StringArray,
+    StringBuilder, TimestampMicrosecondArray, UInt64Array, new_null_array,
+};
+use arrow::datatypes::{DataType, Int64Type, TimestampMicrosecondType, UInt64Type};
+use arrow::record_batch::RecordBatch;
+use std::sync::Arc;
+
+/// Makes rows anonymous.
+pub(super) struct Anonymizer {
+    key: Key,
+    policy: Arc<Policy>,
+    names: Names,
+    paths: Paths,
+}
+
+impl Anonymizer {
+    pub(super) fn new(key: Key, policy: Arc<Policy>) -> Self {
+        Self {
+            names: Names::new(key.clone()),
+            paths: Paths::new(key.clone()),
+            key,
+            policy,
+        }
+    }
+
+    /// Whether the new record ids of a table are made of names that lie in `darshan_file`.
+    pub(super) fn wants_names(&self, table: &Table) -> Result<bool> {
+        let treatment = |column: &str| {
+            let has = table.position(column).is_some();
+            has.then(|| self.policy.of(table, column)).transpose()
+        };
+        let anew = Some(Treatment::Anew(Anew::RecordId));
+        let own = table.position("path").is_some();
+        Ok(!own && (treatment("record_id")? == anew || treatment("file_record_id")? == anew))
+    }
+
+    /// The rows of a table under pseudonyms; their order is another one then. `records` are the names of its records, if
+    /// [`Anonymizer::wants_names`].
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if two values have one pseudonym, or a column does not say what is done with it.
+    pub(super) fn rows(
+        &mut self,
+        table: &Table,
+        rows: &RecordBatch,
+        mut records: Option<&mut RecordNames>,
+    ) -> Result<RecordBatch> {
+        let mut columns = vec![];
+        for (at, column) in table.columns.iter().enumerate() {
+            let array = rows.column(at);
+            let made = match self.policy.of(table, &column.name)? {
+                Treatment::Kept => array.clone(),
+                Treatment::Dropped => new_null_array(array.data_type(), array.len()),
+                Treatment::Pseudonym(domain) => self.pseudonyms(domain, array)?,
+                Treatment::Anew(Anew::RecordId) => {
+                    self.record_ids(table, &column.name, rows, records.as_deref_mut())?
+                }
+                Treatment::Anew(anew) => self.anew(anew, table, array, rows)?,
+                Treatment::Coarsened(coarse) => coarsened(coarse, array)?,
+            };
+            columns.push(made);
+        }
+        RecordBatch::try_new(table.schema.clone(), columns)
+            .map_err(|e| Error::columns(&*table.name, e))
+    }
+
+    fn pseudonyms(&mut self, domain: Domain, array: &ArrayRef) -> Result<ArrayRef> {
+        let key = self.key.clone();
+        Ok(match array.data_type() {
+            DataType::Int64 => {
+                let values = array.as_primitive::<Int64Type>();
+                let number = |value: i64| match domain {
+                    Domain::Log => key.log(value),
+                    domain => key.number(domain, value),
+                };
+                let mut last = None;
+                let made: Int64Array = values
+                    .iter()
+                    .map(|value| {
+                        let value = value?;
+                        let made = match last {
+                            Some((known, made)) if known == value => made,
+                            _ => number(value),
+                        };
+                        last = Some((value, made));
+                        Some(made)
+                    })
+                    .collect();
+                Arc::new(made)
+            }
+            DataType::List(_) => {
+                let lists = array.as_list::<i32>();
+                let mut made = ListBuilder::new(StringBuilder::new());
+                for row in 0..lists.len() {
+                    if lists.is_valid(row) {
+                        let items = lists.value(row);
+                        let items = items.as_string::<i32>();
+                        for item in items {
+                            let item = item.map(|item| self.text(domain, item)).transpose()?;
+                            made.values().append_option(item);
+                        }
+                    }
+                    made.append(lists.is_valid(row));
+                }
+                Arc::new(made.finish())
+            }
+            _ => {
+                let texts = array.as_string_opt::<i32>().ok_or_else(|| {
+                    Error::Invalid(format!(
+                        "a column of {} has no pseudonyms",
+                        array.data_type()
+                    ))
+                })?;
+                self.each(texts, |own, text| own.text(domain, text).map(Some))?
+            }
+        })
+    }
+
+    fn text(&mut self, domain: Domain, text: &str) -> Result<String> {
+        match domain {
+            Domain::Path => Ok(self.paths.of(text)),
+            // One that has no name of its own is named after its mount point.
+            Domain::Fs if text.starts_with('/') => Ok(self.paths.of(text)),
+            domain => self.names.of(domain, text).map(str::to_string),
+        }
+    }
+
+    /// Texts made of texts, each once where it stands several times one after another.
+    fn each(
+        &mut self,
+        texts: &StringArray,
+        mut make: impl FnMut(&mut Self, &str) -> Result<Option<String>>,
+    ) -> Result<ArrayRef> {
+        let mut made = StringBuilder::with_capacity(texts.len(), texts.len() * 24);
+        let mut last: Option<(&str, Option<String>)> = None;
+        for text in texts {
+            let Some(text) = text else {
+                made.append_null();
+                continue;
+            };
+            match &last {
+                Some((known, value)) if *known == text => made.append_option(value.as_deref()),
+                _ => {
+                    let value = make(self, text)?;
+                    made.append_option(value.as_deref());
+                    last = Some((text, value));
+                }
+            }
+        }
+        Ok(Arc::new(made.finish()))
+    }
+
+    fn anew(
+        &mut self,
+        anew: Anew,
+        table: &Table,
+        array: &ArrayRef,
+        rows: &RecordBatch,
+    ) -> Result<ArrayRef> {
+        let ints = |name: &str| {
+            Ok::<_, Error>(rows.column(table.index(name)?).as_primitive::<Int64Type>())
+        };
+        Ok(match anew {
+            Anew::ObjectName => {
+                let names = array.as_string::<i32>();
+                self.each(names, |own, name| Ok(Some(own.paths.of_object(name))))?
+            }
+            Anew::LogPath => {
+                let logs = ints("log_id")?.values().iter();
+                let paths = logs.map(|log| Some(format!("{}.darshan", self.key.log(*log))));
+                Arc::new(paths.collect::<StringArray>())
+            }
+            Anew::JobIdText => {
+                let jobs = ints("job_id")?.values().iter();
+                let steps = table
+                    .position("step_id")
+                    .map(|at| rows.column(at).as_string::<i32>());
+                let texts = jobs.enumerate().map(|(row, job)| {
+                    let job = self.key.number(Domain::Job, *job);
+                    Some(match steps {
+                        Some(steps) => format!("{job}.{}", steps.value(row)),
+                        None => job.to_string(),
+                    })
+                });
+                Arc::new(texts.collect::<StringArray>())
+            }
+            Anew::NodeList => {
+                let nodes = rows.column(table.index("nodes")?).as_list::<i32>();
+                let mut made = StringBuilder::new();
+                for row in 0..nodes.len() {
+                    if array.is_null(row) || nodes.is_null(row) {
+                        made.append_null();
+                        continue;
+                    }
+                    let hosts = nodes.value(row);
+                    let hosts = hosts.as_string::<i32>().iter().flatten();
+                    let hosts = hosts.map(|host| self.text(Domain::Host, host));
+                    made.append_value(hosts.collect::<Result<Vec<_>>>()?.join(","));
+                }
+                Arc::new(made.finish())
+            }
+            Anew::RecordId | Anew::Manifest => {
+                let why = format!("a column of {} is not made of its rows", table.name);
+                return Err(Error::Invalid(why));
+            }
+        })
+    }
+
+    /// Record ids that are hashes of the pseudonyms of names: those of the row, or of `records`.
+    fn record_ids(
+        &mut self,
+        table: &Table,
+        column: &str,
+        rows: &RecordBatch,
+        mut records: Option<&mut RecordNames>,
+    ) -> Result<ArrayRef> {
+        let ids = rows
+            .column(table.index(column)?)
+            .as_primitive::<UInt64Type>();
+        let own = match column {
+            "record_id" => table.position("path").or(table.position("name")),
+            _ => None,
+        };
+        let is_object = table.position("path").is_none();
+        if let Some(own) = own {
+            let names = rows.column(own).as_string::<i32>();
+            let made = ids.iter().enumerate().map(|(row, id)| {
+                Some(match names.is_valid(row) {
+                    true if is_object => {
+                        record_id(self.paths.of_object(names.value(row)).as_bytes())
+                    }
+                    true => record_id(self.paths.of(names.value(row)).as_bytes()),
+                    false => self.key.record(id?),
+                })
+            });
+            return Ok(Arc::new(made.collect::<UInt64Array>()));
+        }
+        let int = |name: &str| {
+            Ok::<_, Error>(
+                rows.column(table.index(name)?)
+                    .as_primitive::<Int64Type>()
+                    .values(),
+            )
+        };
+        let (jobs, logs) = (int("job_id")?, int("log_id")?);
+        let mut made = UInt64Array::builder(ids.len());
+        for (row, id) in ids.iter().enumerate() {
+            let log = (jobs[row], logs[row]);
+            made.append_option(match (id, &mut records) {
+                (Some(id), Some(records)) => {
+                    Some(records.of(log, id, &mut self.paths, &self.key)?)
+                }
+                (Some(id), None) => Some(self.key.record(id)),
+                (None, _) => None,
+            });
+        }
+        Ok(Arc::new(made.finish()))
+    }
+}
+
+fn coarsened(coarse: Coarse, array: &ArrayRef) -> Result<ArrayRef> {
+    if let Some(unit) = coarse::unit(coarse) {
+        let times = array.as_primitive::<TimestampMicrosecondType>();
+        let times: TimestampMicrosecondArray = times.unary(|time| time.div_euclid(unit) * unit);
+        return Ok(Arc::new(times.with_data_type(array.data_type().clone())));
+    }
+    if coarse == Coarse::Tres {
+        return plain_tres(array);
+    }
+    let texts = array.as_string::<i32>().iter();
+    let made = texts.map(|text| match coarse {
+        Coarse::Reason => text.and_then(coarse::reason).map(str::to_string),
+        _ => text.and_then(coarse::hints),
+    });
+    Ok(Arc::new(made.collect::<StringArray>()))
+}
+
+/// Maps of trackable resources without those that the site has named.
+fn plain_tres(array: &ArrayRef) -> Result<ArrayRef> {
+    let maps = array.as_map();
+    let names = MapFieldNames {
+        entry: "entries".into(),
+        key: "key".into(),
+        value: "value".into(),
+    };
+    let mut made = MapBuilder::new(Some(names), StringBuilder::new(), Int64Array::builder(0));
+    for row in 0..maps.len() {
+        if maps.is_valid(row) {
+            let entries = maps.value(row);
+            let values = entries.column(1).as_primitive::<Int64Type>();
+            for (name, value) in entries.column(0).as_string::<i32>().iter().zip(values) {
+                if let Some(name) = name.filter(|name| coarse::is_plain_tres(name)) {
+                    made.keys().append_value(name);
+                    made.values().append_option(value);
+                }
+            }
+        }
+        made.append(maps.is_valid(row))
+            .map_err(|e| Error::columns("trackable resources", e))?;
+    }
+    Ok(Arc::new(made.finish()))
+}

@@ -1,0 +1,164 @@
+//! Which logs an export takes: those for which a condition over `darshan_log` holds, or all logs of their jobs.
+
+use super::pseudonym::{Key, fall_together};
+use crate::engine::Engine;
+use crate::error::{Error, Result};
+use crate::table::Domain;
+use datafusion::arrow::array::{Array, AsArray};
+use datafusion::arrow::datatypes::{Int64Type, TimestampMicrosecondType};
+use datafusion::sql::parser::Statement;
+use datafusion::sql::sqlparser::ast::{Expr, SetExpr, Statement as Sql};
+use std::collections::{HashMap, HashSet};
+
+/// What is taken with a log for which the condition holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Grain {
+    /// The log.
+    #[default]
+    Log,
+    /// All logs of its job.
+    Job,
+}
+
+/// A log that is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Log {
+    pub(super) job: i64,
+    /// Size in bytes: about what its rows take.
+    pub(super) bytes: u64,
+    /// Microseconds since 1970.
+    pub(super) start: Option<i64>,
+    pub(super) end: Option<i64>,
+}
+
+/// The logs that are taken, by id.
+#[derive(Debug, Default)]
+pub(super) struct Chosen {
+    pub(super) logs: HashMap<i64, Log>,
+    /// Their jobs, ascending.
+    pub(super) jobs: Vec<i64>,
+    /// Size of all logs of the lake.
+    pub(super) bytes_of_all: u64,
+}
+
+impl Chosen {
+    /// Asks for the logs.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if the condition is not one; those of the lake.
+    pub(super) async fn ask(
+        engine: &Engine,
+        condition: Option<&str>,
+        grain: Grain,
+    ) -> Result<Self> {
+        if let Some(condition) = condition {
+            check(engine, condition)?;
+        }
+        let holds = condition.map_or("true".into(), |condition| format!("(\n{condition}\n)"));
+        let holds = match grain {
+            Grain::Log => holds,
+            Grain::Job => format!("job_id IN (SELECT job_id FROM darshan_log WHERE {holds})"),
+        };
+        let columns =
+            "job_id, log_id, log_bytes, start_time, coalesce(end_time, start_time) AS end_time";
+        let mut rows = engine
+            .run(&format!("SELECT {columns} FROM darshan_log WHERE {holds}"))
+            .await?;
+        let mut chosen = Self::default();
+        while let Some(batch) = rows.next().await? {
+            let int = |at: usize| batch.column(at).as_primitive::<Int64Type>();
+            let time = |at: usize, row: usize| {
+                let times = batch.column(at).as_primitive::<TimestampMicrosecondType>();
+                times.is_valid(row).then(|| times.value(row))
+            };
+            for row in 0..batch.num_rows() {
+                let log = Log {
+                    job: int(0).value(row),
+                    bytes: int(2).value(row).max(0) as u64,
+                    start: time(3, row),
+                    end: time(4, row),
+                };
+                chosen.logs.insert(int(1).value(row), log);
+            }
+        }
+        let mut rows = engine.run("SELECT sum(log_bytes) FROM darshan_log").await?;
+        if let Some(batch) = rows.next().await? {
+            let sum = batch.column(0).as_primitive::<Int64Type>();
+            chosen.bytes_of_all = sum.iter().flatten().next().unwrap_or(0).max(0) as u64;
+        }
+        chosen.set_jobs();
+        Ok(chosen)
+    }
+
+    /// Leaves out the logs of some jobs.
+    pub(super) fn without_jobs(&mut self, jobs: &HashSet<i64>) {
+        self.logs.retain(|_, log| !jobs.contains(&log.job));
+        self.set_jobs();
+    }
+
+    fn set_jobs(&mut self) {
+        self.jobs = self.logs.values().map(|log| log.job).collect();
+        self.jobs.sort_unstable();
+        self.jobs.dedup();
+    }
+
+    /// Size of the logs.
+    pub(super) fn bytes(&self) -> u64 {
+        self.logs.values().map(|log| log.bytes).sum()
+    }
+
+    /// Each job, as the export names it, and the size of its logs.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if two jobs or logs have one pseudonym.
+    pub(super) fn weights(&self, key: Option<&Key>) -> Result<Vec<(i64, u64)>> {
+        let Some(key) = key else {
+            return Ok(self.logs.values().map(|log| (log.job, log.bytes)).collect());
+        };
+        let logs: HashSet<i64> = self.logs.keys().map(|log| key.log(*log)).collect();
+        if logs.len() != self.logs.len() {
+            return Err(fall_together(Domain::Log));
+        }
+        let number = |job: &i64| (*job, key.number(Domain::Job, *job));
+        let jobs: HashMap<i64, i64> = self.jobs.iter().map(number).collect();
+        let made: HashSet<&i64> = jobs.values().collect();
+        if made.len() != jobs.len() {
+            return Err(fall_together(Domain::Job));
+        }
+        let logs = self.logs.values();
+        Ok(logs
+            .filter_map(|log| Some((*jobs.get(&log.job)?, log.bytes)))
+            .collect())
+    }
+}
+
+/// Whether a text is one condition, and nothing that ends it and begins another clause.
+fn check(engine: &Engine, condition: &str) -> Result<()> {
+    let sql = format!("SELECT log_id FROM darshan_log WHERE (\n{condition}\n)");
+    let bad = |e: &dyn std::fmt::Display| Error::Invalid(format!("--where: {e}"));
+    let questions = engine.parse(&sql).map_err(|e| bad(&e))?;
+    let is_one = match questions.as_slice() {
+        [question] => match &question.statement {
+            Statement::Statement(statement) => match statement.as_ref() {
+                Sql::Query(query) => {
+                    let is_plain = query.order_by.is_none() && query.limit_clause.is_none();
+                    let select = match query.body.as_ref() {
+                        SetExpr::Select(select) => Some(select),
+                        _ => None,
+                    };
+                    let selection = select.and_then(|select| select.selection.as_ref());
+                    is_plain && matches!(selection, Some(Expr::Nested(_)))
+                }
+                _ => false,
+            },
+            _ => false,
+        },
+        _ => false,
+    };
+    match is_one {
+        true => Ok(()),
+        false => Err(bad(&format_args!(
+            "`{condition}` is not one condition over darshan_log"
+        ))),
+    }
+}

@@ -1,0 +1,62 @@
+//! The inputs of an export's lake: the logs that it holds.
+
+use super::choose::Chosen;
+use super::pseudonym::Key;
+use crate::error::Result;
+use crate::lake::{InputRow, InputStatus, Snapshot};
+use crate::source::Period;
+use crate::table::Domain;
+use std::collections::HashMap;
+
+/// The rows of `lake_input` of the chosen logs; under pseudonyms they say of each log that it is there, and nothing else.
+///
+/// # Errors
+/// Those of the lists of inputs.
+pub(super) fn inputs(
+    snapshot: &Snapshot,
+    chosen: &Chosen,
+    key: Option<&Key>,
+) -> Result<Vec<InputRow>> {
+    let of_logs = snapshot.inputs()?.into_iter().filter(|row| {
+        let is_chosen = row
+            .content_hash
+            .is_some_and(|log| chosen.logs.contains_key(&log));
+        is_chosen && row.job_id.is_some() && row.status.has_rows()
+    });
+    let Some(key) = key else {
+        // Rows of the original's versions would count as newer than those that the export takes in.
+        return Ok(of_logs.map(|row| InputRow { version: 1, ..row }).collect());
+    };
+    let mut made: HashMap<i64, InputRow> = HashMap::new();
+    for row in of_logs {
+        let (Some(log), Some(job)) = (row.content_hash, row.job_id) else {
+            continue;
+        };
+        let log = key.log(log);
+        made.insert(log, anonymous(log, key.number(Domain::Job, job), &row));
+    }
+    Ok(made.into_values().collect())
+}
+
+fn anonymous(log: i64, job: i64, row: &InputRow) -> InputRow {
+    InputRow {
+        path: format!("{log}.darshan").into(),
+        source: row.source.clone(),
+        status: match row.status {
+            InputStatus::Ok => InputStatus::Ok,
+            // Why is told in the words of a reader, which may hold names.
+            _ => InputStatus::Partial,
+        },
+        error: None,
+        bytes: 0,
+        modified: 0,
+        content_hash: Some(log),
+        job_id: Some(job),
+        start_time: None,
+        dxt: row.dxt,
+        period: Period::default(),
+        reader_version: row.reader_version,
+        version: 1,
+        settings: None,
+    }
+}

@@ -1,0 +1,259 @@
+//! Exports: chosen logs, and all that belongs to them, as a lake that stands alone.
+//!
+//! In: a condition over `darshan_log`. Out: a directory with a lake of plain Parquet, a `README.txt` and an `export.json`.
+//!
+//! `choose` asks which logs; `lmt_times` which samples of LMT belong to them. The lake gives the rows
+//! ([`crate::lake::Snapshot::chosen_rows`]) and takes them ([`crate::lake::LakeWriter`]). For an anonymised export `anonymize` puts pseudonyms
+//! into them on the way, as `policy` says: `pseudonym` of names and numbers, `path` of paths, `coarse` of what stays in part; `record_names` finds
+//! the names behind record ids; and `sorted` sorts them anew, since job ids have other values. `small_groups` counts jobs that can be told by their looks. `target` has the directory appear at once.
+
+mod anonymize;
+mod choose;
+mod coarse;
+mod delta;
+mod form;
+mod inputs;
+mod lmt_times;
+mod path;
+mod policy;
+mod pseudonym;
+mod readme;
+mod record_names;
+mod settings;
+mod small_groups;
+mod sorted;
+mod target;
+mod write_tables;
+
+pub use choose::Grain;
+pub use form::Form;
+pub use lmt_times::Lmt;
+pub use policy::Policy;
+pub use pseudonym::Key;
+
+use crate::engine::Engine;
+use crate::error::{Error, Result};
+use crate::lake::{ChosenRows, CreateOptions, DataFile, LakeWriter, Snapshot, splits_for};
+use crate::table::{Partition, table, tables};
+use choose::Chosen;
+use pseudonym::Names;
+use small_groups::Looks;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use target::Target;
+use write_tables::Work;
+
+/// What is exported, and how.
+#[derive(Clone, Default)]
+pub struct ExportOptions {
+    /// SQL over `darshan_log`; all logs if None.
+    pub condition: Option<String>,
+    /// What is taken with a log for which the condition holds.
+    pub grain: Grain,
+    /// Which samples of LMT are taken.
+    pub lmt: Lmt,
+    /// The key of the pseudonyms and what is done with each column; nothing is changed if None.
+    pub anonymize: Option<(Key, Policy)>,
+    /// What the export is.
+    pub form: Form,
+    /// With pseudonyms: leave out jobs that look like fewer than this number of jobs by program, nodes, processes and day; 0 leaves out none.
+    pub k: u64,
+    /// Replace an export that is there.
+    pub force: bool,
+    /// Tables that are written at once.
+    pub threads: usize,
+    /// Bytes of rows that are not in their files yet.
+    pub memory: usize,
+}
+
+/// What an export holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct ExportReport {
+    /// Jobs of the logs.
+    pub jobs: u64,
+    /// Darshan logs.
+    pub logs: u64,
+    /// Rows of each table that has some.
+    pub rows: BTreeMap<String, u64>,
+    /// Data files.
+    pub files: u64,
+    /// Bytes of the data files.
+    pub bytes: u64,
+    /// With pseudonyms: jobs that were left out because fewer than `k` look like them.
+    pub left_out: u64,
+    /// With pseudonyms: jobs of the export that no other looks like.
+    pub unique: u64,
+}
+
+/// Writes an export of a version of a lake, which `engine` asks; None if no log is chosen, and then there is none.
+///
+/// # Errors
+/// [`Error::Invalid`] for a condition that is none, or a target that is there; those of the lake, and
+/// [`Error::Io`]. Nothing is at `to` then.
+pub async fn export(
+    engine: &Engine,
+    snapshot: Arc<Snapshot>,
+    to: &Path,
+    options: &ExportOptions,
+) -> Result<Option<ExportReport>> {
+    let target = Arc::new(Target::begin(to, options.force)?);
+    let Some((chosen, found)) = choose(engine, options).await? else {
+        return Ok(None);
+    };
+    let key = options.anonymize.as_ref().map(|(key, _)| key.clone());
+    let rows = rows_of(&snapshot, &chosen, options)?;
+    let create = CreateOptions {
+        settings: settings(&snapshot, options)?.to_text()?,
+        range_bytes: snapshot.manifest().range_bytes,
+    };
+    let mut weights = chosen.weights(key.as_ref())?;
+    let splits = splits_for(&mut weights, ranges(&snapshot, &chosen));
+    let lake = LakeWriter::create(target.path(), create, splits, options.memory)?;
+    let cancel = Stop::default();
+    let work = Work {
+        engine: engine.clone(),
+        snapshot: snapshot.clone(),
+        lake: Arc::new(lake),
+        rows: rows.clone(),
+        anonymize: options
+            .anonymize
+            .clone()
+            .map(|(key, policy)| (key, Arc::new(policy))),
+        form: options.form,
+        cancel: cancel.0.clone(),
+        target: target.clone(),
+    };
+    let rows = write_tables::write_all(&work, options.threads).await?;
+    let lake = Arc::into_inner(work.lake).ok_or(Error::Interrupted)?;
+    let (files, bytes) = match options.form {
+        Form::Lake => {
+            let inputs = inputs::inputs(&snapshot, &chosen, key.as_ref())?;
+            let functions = match key {
+                // They may name whatever their users have.
+                Some(_) => vec![],
+                None => snapshot.manifest().functions.clone(),
+            };
+            let summary = lake.finish("export", inputs, functions)?;
+            (summary.files_added, summary.bytes)
+        }
+        Form::Delta => delta_logs(&target, &lake.into_files())?,
+    };
+    let report = ExportReport {
+        rows,
+        files,
+        bytes,
+        ..found
+    };
+    drop(work.target);
+    readme::write(&target, &snapshot, options, &report)?;
+    Arc::into_inner(target)
+        .ok_or(Error::Interrupted)?
+        .finish()?;
+    Ok(Some(report))
+}
+
+/// Makes Delta tables of data files: how many they are, and their bytes.
+fn delta_logs(target: &Target, files: &[DataFile]) -> Result<(u64, u64)> {
+    let time = chrono::Utc::now().timestamp_millis();
+    for table in tables() {
+        let of_table = files.iter().filter(|file| file.table == table.name);
+        let of_table: Vec<&DataFile> = of_table.collect();
+        if !of_table.is_empty() {
+            delta::write_log(target, &delta::signed(table), &of_table, time)?;
+        }
+    }
+    let bytes = files.iter().map(|file| file.bytes).sum();
+    Ok((files.len() as u64, bytes))
+}
+
+/// What an export would hold, about, and nothing is written: bytes are those of the lake's files by the share of the logs.
+///
+/// # Errors
+/// As [`export`].
+pub async fn dry_run(
+    engine: &Engine,
+    snapshot: &Snapshot,
+    options: &ExportOptions,
+) -> Result<Option<ExportReport>> {
+    let chosen = choose(engine, options).await?;
+    Ok(chosen.map(|(chosen, found)| ExportReport {
+        bytes: bytes(snapshot, &chosen),
+        ..found
+    }))
+}
+
+/// The chosen logs, and how many they are; None if there are none.
+async fn choose(
+    engine: &Engine,
+    options: &ExportOptions,
+) -> Result<Option<(Chosen, ExportReport)>> {
+    let mut chosen = Chosen::ask(engine, options.condition.as_deref(), options.grain).await?;
+    let mut found = ExportReport::default();
+    if options.anonymize.is_some() {
+        let looks = Looks::ask(engine, &chosen).await?;
+        let few = looks.fewer_than(options.k);
+        chosen.without_jobs(&few);
+        found.left_out = few.len() as u64;
+        found.unique = looks.alone(&few);
+    }
+    found.jobs = chosen.jobs.len() as u64;
+    found.logs = chosen.logs.len() as u64;
+    Ok((!chosen.logs.is_empty()).then_some((chosen, found)))
+}
+
+/// Which rows of the tables belong to the chosen logs.
+fn rows_of(
+    snapshot: &Arc<Snapshot>,
+    chosen: &Chosen,
+    options: &ExportOptions,
+) -> Result<ChosenRows> {
+    let all = options.condition.is_none() && options.k == 0;
+    let of_logs = ChosenRows {
+        logs: (!all).then(|| Arc::new(chosen.logs.keys().copied().collect())),
+        jobs: (!all).then(|| Arc::new(chosen.jobs.clone())),
+        ..ChosenRows::default()
+    };
+    let files = || snapshot.chosen_rows("darshan_file", &lmt_times::COLUMNS, &of_logs);
+    let lmt = lmt_times::lmt_rows(options.lmt, snapshot, chosen, files)?;
+    Ok(ChosenRows { lmt, ..of_logs })
+}
+
+fn settings(snapshot: &Snapshot, options: &ExportOptions) -> Result<crate::lake::SiteFile> {
+    let site = snapshot.site()?;
+    match &options.anonymize {
+        None => Ok(settings::plain(&site)),
+        Some((key, _)) => {
+            let mut names = Names::new(key.clone());
+            settings::anonymous(&site, &mut names, &mut path::Paths::new(key.clone()))
+        }
+    }
+}
+
+/// Bytes of the files of jobs that the chosen logs may take, by their share of all logs.
+fn bytes(snapshot: &Snapshot, chosen: &Chosen) -> u64 {
+    let of_jobs = snapshot
+        .files()
+        .iter()
+        .filter(|file| table(&file.table).is_ok_and(|table| table.partition == Partition::JobId));
+    let all: u64 = of_jobs.map(|file| file.bytes).sum();
+    let share = chosen.bytes() as f64 / chosen.bytes_of_all.max(1) as f64;
+    (all as f64 * share) as u64
+}
+
+/// How many ranges of job ids the export has.
+fn ranges(snapshot: &Snapshot, chosen: &Chosen) -> usize {
+    let most = snapshot.manifest().range_bytes.max(1);
+    bytes(snapshot, chosen).div_ceil(most).max(1) as usize
+}
+
+/// Tells the threads of an export that it was given up.
+#[derive(Default)]
+struct Stop(Arc<AtomicBool>);
+
+impl Drop for Stop {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,206 @@
+//! What an export does with each column: what the schemas say, and what a policy file changes of it.
+
+use crate::error::{Error, Result};
+use crate::table::{Coarse, Partition, Table, Treatment, table, tables};
+use arrow::datatypes::DataType;
+use std::collections::BTreeMap;
+
+/// The treatment of every column of an anonymised export.
+#[derive(Clone, Debug, Default)]
+pub struct Policy {
+    /// What was changed: `column` or `table.column`, and its treatment.
+    changes: BTreeMap<String, Treatment>,
+    text: String,
+}
+
+impl Policy {
+    /// Reads a policy: TOML with a line for each column, of all tables of jobs or of one table, such as `app = "kept"`,
+    /// `"darshan_log.start_time" = "hour"`.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] with the line, for a column or treatment that there is not, and for one that the column's values do not allow.
+    pub fn parse(name: &str, text: &str) -> Result<Self> {
+        let table: toml::Table = toml::from_str(text).map_err(|e| {
+            let before = e
+                .span()
+                .map_or("", |span| text.get(..span.start).unwrap_or(""));
+            let line = 1 + before.matches('\n').count();
+            Error::Invalid(format!("{name}:{line}: {}", e.message()))
+        })?;
+        let mut changes = BTreeMap::new();
+        for (column, word) in flat(table) {
+            let bad = |e: String| {
+                let last = column.rsplit('.').next().unwrap_or(&column);
+                let line = text.lines().position(|line| line.contains(last));
+                Error::Invalid(format!("{name}:{}: {e}", line.unwrap_or(0) + 1))
+            };
+            let word = word
+                .as_str()
+                .ok_or_else(|| bad(format!("{column}: expected a treatment in quotes")))?;
+            let treatment = match word {
+                "keep" => Treatment::Kept,
+                "drop" => Treatment::Dropped,
+                word => Treatment::of(word).map_err(|e| bad(e.to_string()))?,
+            };
+            check(&column, treatment).map_err(|e| bad(e.to_string()))?;
+            changes.insert(column, treatment);
+        }
+        Ok(Self {
+            changes,
+            text: text.into(),
+        })
+    }
+
+    /// The policy as it was given; empty if none was.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The treatment of a column.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if its schema does not say.
+    pub fn of(&self, table: &Table, column: &str) -> Result<Treatment> {
+        let whole = format!("{}.{column}", table.name);
+        // A name alone is for all tables of jobs: samples of servers are nobody's.
+        let alone = (table.partition == Partition::JobId).then_some(column);
+        let changed = alone.and_then(|column| self.changes.get(column));
+        let changed = self.changes.get(&whole).or(changed);
+        let schema = || table.columns[table.position(column)?].export;
+        changed.copied().or_else(schema).ok_or_else(|| {
+            Error::Invalid(format!(
+                "{whole}: its schema does not say what an export does with it"
+            ))
+        })
+    }
+}
+
+/// Keys with their values; those of tables as `table.column`.
+fn flat(table: toml::Table) -> Vec<(String, toml::Value)> {
+    let entries = table.into_iter().flat_map(|(key, value)| match value {
+        toml::Value::Table(inner) => flat(inner)
+            .into_iter()
+            .map(|(name, value)| (format!("{key}.{name}"), value))
+            .collect(),
+        value => vec![(key, value)],
+    });
+    entries.collect()
+}
+
+/// Whether the columns of a name can be treated so.
+fn check(name: &str, treatment: Treatment) -> Result<()> {
+    let (of_table, column) = match name.split_once('.') {
+        Some((name, column)) => (Some(table(name)?), column),
+        None => (None, name),
+    };
+    let all = tables().filter(|table| of_table.is_none_or(|one| one.name == table.name));
+    let with: Vec<_> = all
+        .filter(|table| table.position(column).is_some())
+        .collect();
+    if with.is_empty() {
+        let known: Vec<&str> = tables()
+            .filter(|table| of_table.is_none_or(|one| one.name == table.name))
+            .flat_map(|table| table.columns.iter().map(|column| column.name.as_str()))
+            .collect();
+        return Err(Error::unknown("column", column, known.into_iter()));
+    }
+    let is_meant = |table: &&&std::sync::Arc<Table>| match of_table {
+        Some(_) => table.partition != Partition::Manifest,
+        None => table.partition == Partition::JobId,
+    };
+    for table in with.iter().filter(is_meant) {
+        let field = table.schema.field(table.index(column)?);
+        let schema = table.columns[table.index(column)?].export;
+        let whole = format!("{}.{column}", table.name);
+        let refuse = |why: &str| {
+            let known = schema.map_or("", Treatment::word);
+            Error::Invalid(format!(
+                "{whole} cannot be `{}`: {why}; its own treatment is `{known}`",
+                treatment.word()
+            ))
+        };
+        let is_key = table.order().any(|key| key == column);
+        match treatment {
+            same if schema == Some(same) => {}
+            Treatment::Kept => {}
+            Treatment::Dropped if field.is_nullable() && !is_key => {}
+            Treatment::Dropped => return Err(refuse("it identifies rows, or may not be NULL")),
+            Treatment::Coarsened(Coarse::Minute | Coarse::Hour | Coarse::Day) => {
+                if !matches!(field.data_type(), DataType::Timestamp(..)) {
+                    return Err(refuse("it is no time"));
+                }
+                if is_key && table.partition == Partition::Day {
+                    return Err(refuse("rows would have one key"));
+                }
+            }
+            Treatment::Pseudonym(_) if is_text(field.data_type()) => {}
+            _ => return Err(refuse("its values are of another kind")),
+        }
+    }
+    Ok(())
+}
+
+fn is_text(kind: &DataType) -> bool {
+    match kind {
+        DataType::Utf8 => true,
+        DataType::List(item) => item.data_type() == &DataType::Utf8,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_policy_changes_columns_of_all_tables_or_of_one() {
+        let text = "app = \"keep\"\n[darshan_log]\nstart_time = \"hour\"\n";
+        let policy = Policy::parse("p.toml", text).unwrap();
+        let of = |name: &str, column: &str| policy.of(table(name).unwrap(), column).unwrap().word();
+        assert_eq!(of("darshan_log", "app"), "kept");
+        assert_eq!(of("darshan_log", "start_time"), "hour");
+        assert_eq!(of("slurm_job", "start_time"), "kept");
+        assert_eq!(of("darshan_log", "user"), "user");
+    }
+
+    #[test]
+    fn what_a_policy_cannot_say_has_its_line_and_the_reason() {
+        let cases = [
+            (
+                "app = \"keep\"\nuzer = \"kept\"\n",
+                "p.toml:2: unknown column `uzer`",
+            ),
+            ("user = \"kep\"\n", "p.toml:1: unknown treatment `kep`"),
+            (
+                "log_id = \"dropped\"\n",
+                "it identifies rows, or may not be NULL",
+            ),
+            (
+                "[lmt_ost]\ntime = \"hour\"\n",
+                "p.toml:2: lmt_ost.time cannot be `hour`: rows would have one key",
+            ),
+            ("nprocs = \"hour\"\n", "it is no time"),
+            ("nprocs = \"user\"\n", "its values are of another kind"),
+            ("user = 7\n", "expected a treatment in quotes"),
+        ];
+        for (text, why) in cases {
+            let error = Policy::parse("p.toml", text).unwrap_err().to_string();
+            assert!(error.contains(why), "{error}");
+        }
+    }
+
+    #[test]
+    fn columns_that_are_dropped_may_be_null() {
+        for table in tables() {
+            for (column, field) in table.columns.iter().zip(table.schema.fields()) {
+                let is_dropped = column.export == Some(Treatment::Dropped);
+                assert!(
+                    !is_dropped || field.is_nullable(),
+                    "{}.{}",
+                    table.name,
+                    column.name
+                );
+            }
+        }
+    }
+}

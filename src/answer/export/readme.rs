@@ -1,0 +1,118 @@
+//! What stands beside the tables of an export: `README.txt` for a person, `export.json` for a program, `policy.toml` if one was given.
+
+use super::policy::Policy;
+use super::target::{MARK, Target};
+use super::{ExportOptions, ExportReport, Form, Grain, Lmt};
+use crate::error::{Error, Result};
+use crate::lake::Snapshot;
+use crate::table::{Partition, tables};
+use std::fmt::Write;
+
+const LAKE: &str = "\
+An export of a lake of I/O logs, made by iolode. The directory is a lake itself:
+
+    iolode sql --lake . -c \"SELECT app, sum(bytes_written) FROM darshan_log GROUP BY app\"
+
+Each table is a directory of Parquet files; none of them was replaced, so a glob such as darshan_log/*.parquet reads a table whole
+with pandas, Polars, DuckDB or Spark. `iolode schema TABLE` says what each column means.
+
+";
+
+const DELTA: &str = "\
+An export of a lake of I/O logs, made by iolode. Each directory is a Delta table, which Spark, Polars and delta-rs open; iolode itself does
+not. Delta has no unsigned integers: record ids, and other columns that are UInt64 in a lake, are Int64 with the same bits. `iolode schema TABLE`
+says what each column means.
+
+";
+
+/// Writes them.
+///
+/// # Errors
+/// [`Error::Io`]; [`Error::Invalid`] for a column that does not say what is done with it.
+pub(super) fn write(
+    target: &Target,
+    snapshot: &Snapshot,
+    options: &ExportOptions,
+    report: &ExportReport,
+) -> Result<()> {
+    let policy = options.anonymize.as_ref().map(|(_, policy)| policy);
+    target.write("README.txt", &readme(snapshot, options, report)?)?;
+    if let Some(policy) = policy.filter(|policy| !policy.text().is_empty()) {
+        target.write("policy.toml", policy.text())?;
+    }
+    let value = serde_json::json!({
+        "made_by": concat!("iolode ", env!("CARGO_PKG_VERSION")),
+        "anonymised": policy.is_some(),
+        "export": report,
+    });
+    let text = serde_json::to_string_pretty(&value);
+    target.write(
+        MARK,
+        &(text.map_err(|e| Error::Invalid(e.to_string()))? + "\n"),
+    )
+}
+
+fn readme(snapshot: &Snapshot, options: &ExportOptions, report: &ExportReport) -> Result<String> {
+    let mut text = match options.form {
+        Form::Lake => String::from(LAKE),
+        Form::Delta => String::from(DELTA),
+    };
+    let counted =
+        |n: u64, one: &str, many: &str| format!("{n} {}", if n == 1 { one } else { many });
+    _ = writeln!(
+        text,
+        "{}, {}:",
+        counted(report.jobs, "job", "jobs"),
+        counted(report.logs, "Darshan log", "Darshan logs")
+    );
+    for (table, rows) in &report.rows {
+        _ = writeln!(text, "  {table:22} {}", counted(*rows, "row", "rows"));
+    }
+    let samples = match options.lmt {
+        Lmt::Used => {
+            "those of the time of each log (60 s before and after it), of the OSTs of its files and of the servers of their file systems"
+        }
+        Lmt::Period => "all of the time from the first to the last log",
+        Lmt::None => "none",
+    };
+    _ = writeln!(text, "\nSamples of LMT: {samples}.");
+    match &options.anonymize {
+        // A condition may name users and programs.
+        None => {
+            let logs = match options.grain {
+                Grain::Log => "logs",
+                Grain::Job => "logs of jobs with a log",
+            };
+            let condition = options.condition.as_deref().unwrap_or("true");
+            _ = writeln!(
+                text,
+                "Made of version {}: {logs} for which holds: {condition}",
+                snapshot.version()
+            );
+        }
+        Some((_, policy)) => treatments(&mut text, policy)?,
+    }
+    Ok(text)
+}
+
+/// What was done with each column.
+fn treatments(text: &mut String, policy: &Policy) -> Result<()> {
+    text.push_str(
+        "\nNames and numbers of users, programs, nodes, jobs and paths are pseudonyms: HMAC-SHA256 under a key that is not here. Exports by one key\n\
+         have the same pseudonyms. Times, sizes and counters are as they were unless the list below says otherwise: whoever knows when a job\n\
+         ran and how large it was can find it again. Columns that were changed:\n\n",
+    );
+    for table in tables().filter(|table| table.partition != Partition::Manifest) {
+        for column in &table.columns {
+            let treatment = policy.of(table, &column.name)?;
+            if treatment != crate::table::Treatment::Kept {
+                _ = writeln!(
+                    text,
+                    "  {:46} {treatment}",
+                    format!("{}.{}", table.name, column.name)
+                );
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,219 @@
+//! The tables of an export, written a few at a time.
+
+use super::anonymize::Anonymizer;
+use super::delta;
+use super::form::Form;
+use super::policy::Policy;
+use super::pseudonym::Key;
+use super::record_names::{self, RecordNames};
+use super::sorted::sorted;
+use super::target::Target;
+use crate::engine::Engine;
+use crate::error::{Error, Result};
+use crate::lake::{ChosenRows, LakeWriter, Snapshot, TableWriter};
+use crate::table::{Partition, Table, tables};
+use arrow::record_batch::RecordBatch;
+use datafusion::arrow::compute::cast;
+use futures::{StreamExt, TryStreamExt, stream};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use tokio::sync::mpsc;
+use tokio::task::spawn_blocking;
+
+/// What all tables are written with.
+#[derive(Clone)]
+pub(super) struct Work {
+    pub(super) engine: Engine,
+    pub(super) snapshot: Arc<Snapshot>,
+    pub(super) lake: Arc<LakeWriter>,
+    pub(super) rows: ChosenRows,
+    pub(super) anonymize: Option<(Key, Arc<Policy>)>,
+    pub(super) form: Form,
+    /// Set when nobody waits for the export any more.
+    pub(super) cancel: Arc<AtomicBool>,
+    /// The directory is deleted when nobody writes into it any more.
+    pub(super) target: Arc<Target>,
+}
+
+/// Batches on the way from one thread to another.
+const ON_THE_WAY: usize = 4;
+
+/// Writes all tables that have rows, so many at once: the rows of each.
+///
+/// # Errors
+/// Those of the lake, of the pseudonyms and of the files.
+pub(super) async fn write_all(work: &Work, threads: usize) -> Result<BTreeMap<String, u64>> {
+    let bytes = |table: &Table| {
+        let of_table = work
+            .snapshot
+            .files()
+            .iter()
+            .filter(|file| file.table == table.name);
+        of_table.map(|file| file.bytes).sum::<u64>()
+    };
+    let all = tables().filter(|table| table.partition != Partition::Manifest);
+    let mut all: Vec<Arc<Table>> = all.filter(|table| bytes(table) > 0).cloned().collect();
+    // The largest first.
+    all.sort_by_key(|table| Reverse(bytes(table)));
+    let written = all.into_iter().map(|table| write(work.clone(), table));
+    let written = stream::iter(written).buffer_unordered(threads.max(1));
+    let written: Vec<(String, u64)> = written.try_collect().await?;
+    Ok(written.into_iter().filter(|(_, rows)| *rows > 0).collect())
+}
+
+/// Writes the rows of a table: its name, and how many they are.
+async fn write(work: Work, table: Arc<Table>) -> Result<(String, u64)> {
+    let name = table.name.clone();
+    let rows = match work.anonymize.clone() {
+        None => write_plain(work, table).await?,
+        Some((key, policy)) => write_anonymous(work, table, Anonymizer::new(key, policy)).await?,
+    };
+    Ok((name, rows))
+}
+
+/// Writes the rows of a table as they are.
+async fn write_plain(work: Work, table: Arc<Table>) -> Result<u64> {
+    on_thread(move || {
+        let mut writer = work.writer(&table);
+        for batch in work.snapshot.chosen_rows(&table.name, &[], &work.rows)? {
+            writer.write(&batch?)?;
+        }
+        writer.finish()
+    })
+    .await
+}
+
+/// Writes the rows of a table under pseudonyms, sorted anew.
+async fn write_anonymous(work: Work, table: Arc<Table>, anonymizer: Anonymizer) -> Result<u64> {
+    let (read, to_sort) = mpsc::channel(ON_THE_WAY);
+    let reading = spawn_blocking({
+        let (work, table) = (work.clone(), table.clone());
+        move || {
+            let sent = send_anonymous(&work, &table, anonymizer, &read);
+            if let Err(e) = sent {
+                _ = read.blocking_send(Err(e));
+            }
+        }
+    });
+    let mut rows = sorted(&work.engine, &table, to_sort).await?;
+    let (to_write, mut incoming) = mpsc::channel::<RecordBatch>(ON_THE_WAY);
+    let writing = tokio::spawn(on_thread({
+        let (work, table) = (work.clone(), table.clone());
+        move || {
+            let mut writer = work.writer(&table);
+            while let Some(batch) = incoming.blocking_recv() {
+                writer.write(&batch)?;
+            }
+            writer.finish()
+        }
+    }));
+    while let Some(batch) = rows.next().await? {
+        // The writer has failed, and says why below.
+        if to_write.send(of_table(&table, &batch)?).await.is_err() {
+            break;
+        }
+    }
+    drop(to_write);
+    drop(rows);
+    _ = reading.await;
+    writing.await.unwrap_or_else(|e| Err(thread_failed(e)))
+}
+
+fn send_anonymous(
+    work: &Work,
+    table: &Table,
+    mut anonymizer: Anonymizer,
+    to: &mpsc::Sender<Result<RecordBatch>>,
+) -> Result<()> {
+    let names = match anonymizer.wants_names(table)? {
+        true => Some(work.snapshot.chosen_rows(
+            "darshan_file",
+            &record_names::COLUMNS,
+            &work.rows,
+        )?),
+        false => None,
+    };
+    let mut names = names.map(RecordNames::new);
+    for batch in work.snapshot.chosen_rows(&table.name, &[], &work.rows)? {
+        work.go_on()?;
+        let rows = anonymizer.rows(table, &batch?, names.as_mut())?;
+        if to.blocking_send(Ok(rows)).is_err() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Rows with the types of their table: the engine may have given texts another one.
+fn of_table(table: &Table, batch: &RecordBatch) -> Result<RecordBatch> {
+    let failed = |e| Error::columns(&*table.name, e);
+    let columns = batch.columns().iter().zip(table.schema.fields());
+    let columns = columns.map(
+        |(column, field)| match column.data_type() == field.data_type() {
+            true => Ok(column.clone()),
+            false => cast(column, field.data_type()),
+        },
+    );
+    let columns = columns
+        .collect::<std::result::Result<Vec<_>, _>>()
+        .map_err(failed)?;
+    RecordBatch::try_new(table.schema.clone(), columns).map_err(failed)
+}
+
+async fn on_thread<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T> + Send + 'static,
+) -> Result<T> {
+    spawn_blocking(work)
+        .await
+        .unwrap_or_else(|e| Err(thread_failed(e)))
+}
+
+fn thread_failed(e: tokio::task::JoinError) -> Error {
+    Error::Invalid(format!("a thread of the export failed: {e}"))
+}
+
+/// Writes rows in the form of the export.
+struct Writer<'a> {
+    work: &'a Work,
+    table: Arc<Table>,
+    inner: TableWriter<'a>,
+}
+
+impl Writer<'_> {
+    fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        self.work.go_on()?;
+        match self.work.form {
+            Form::Lake => self.inner.write(batch),
+            Form::Delta => self.inner.write(&delta::signed_rows(&self.table, batch)?),
+        }
+    }
+
+    /// Ends the table. Rows may be missing if nobody waits for them.
+    fn finish(self) -> Result<u64> {
+        self.work.go_on()?;
+        self.inner.finish()
+    }
+}
+
+impl Work {
+    fn writer(&self, table: &Arc<Table>) -> Writer<'_> {
+        let table = match self.form {
+            Form::Lake => table.clone(),
+            Form::Delta => Arc::new(delta::signed(table)),
+        };
+        Writer {
+            work: self,
+            inner: self.lake.table(&table),
+            table,
+        }
+    }
+
+    fn go_on(&self) -> Result<()> {
+        match self.cancel.load(Ordering::Relaxed) {
+            true => Err(Error::Interrupted),
+            false => Ok(()),
+        }
+    }
+}
