@@ -47,14 +47,17 @@ pub(crate) fn sections(report: &Value) -> Vec<&Value> {
     blocks.filter(|block| block["kind"] == "section").collect()
 }
 
-/// Numbers and texts as JSON of rows and of pages both have them. The last digits of a sum of floats differ from run to run.
+/// Numbers and texts as JSON of rows and of pages both have them. The last digits of a sum of floats differ from run to run; ids have all of theirs.
 pub(crate) fn plain(value: &Value) -> String {
+    let is_id = |text: &str| {
+        text.parse()
+            .is_ok_and(|id: i128| id.unsigned_abs() > 1 << 53)
+    };
     match value {
-        Value::Number(number) if number.is_f64() => format!("{:.9e}", number.as_f64().unwrap()),
-        Value::Number(number) => format!("{:.12e}", number.as_f64().unwrap()),
+        Value::Number(number) => format!("{:.9e}", number.as_f64().unwrap()),
         Value::String(text) => match text.parse::<f64>() {
-            Ok(number) => format!("{number:.12e}"),
-            Err(_) => text.clone(),
+            Ok(number) if !is_id(text) => format!("{number:.9e}"),
+            _ => text.clone(),
         },
         other => other.to_string(),
     }
