@@ -4,7 +4,7 @@ use super::file::PERIOD;
 use super::lakes::Lakes;
 use crate::engine::queries::query;
 use crate::error::Result;
-use crate::text::amount::{count, counted, share, size};
+use crate::text::amount::{count, counted, share, significant, size};
 use datafusion::arrow::array::AsArray;
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType, Float64Type};
@@ -65,7 +65,7 @@ fn coverage(rows: &RecordBatch) -> String {
     let hours = match sum("node_hours").filter(|hours| *hours > 0.0) {
         Some(hours) => {
             let part = share(sum("node_hours_with_log").unwrap_or(0.0) / hours);
-            let hours = count(hours.round() as u64);
+            let hours = significant(hours);
             format!("jobs with a log have {part} of Slurm's {hours} node-hours")
         }
         None => "there is no Slurm record".into(),
@@ -97,10 +97,7 @@ fn unread(rows: &RecordBatch) -> String {
     let said = [
         (number("failed"), "not read"),
         (number("damaged"), "damaged and read in part"),
-        (
-            number("partial"),
-            "partial, for Darshan had run out of memory",
-        ),
+        (number("partial"), "partial"),
     ];
     let said = said.iter().filter(|(number, _)| *number > 0);
     let said = said.map(|(number, what)| format!("{} {what}", count(*number as u64)));
@@ -173,7 +170,7 @@ mod tests {
         assert_eq!(of(&[]), "All inputs were read.");
         assert_eq!(
             of(&["failed", "partial", "partial"]),
-            "Inputs: 1 not read; 2 partial, for Darshan had run out of memory."
+            "Inputs: 1 not read; 2 partial."
         );
     }
 }

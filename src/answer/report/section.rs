@@ -114,6 +114,11 @@ async fn fill_in(
     if let Some(chart) = asked.chart(names)? {
         let data = Data::new(&schema, &units, std::slice::from_ref(batch), zone)?;
         section.chart = chart.figure(&data)?;
+        if section.chart.is_none() && !data.is_empty() {
+            section
+                .notes
+                .push("The columns of the chart have no values.".into());
+        }
         section
             .notes
             .extend(section.chart.iter().flat_map(|figure| figure.notes.clone()));
