@@ -145,9 +145,9 @@ pub(super) fn run(args: &Args, screen: &mut Terminal) -> anyhow::Result<Exit> {
         let (report, _) = session.page(move |engine| {
             Box::pin(async move { export::dry_run(&engine, &snapshot, &asked).await })
         })?;
-        let Some(report) = report else {
-            return Ok(nothing(screen));
-        };
+        if report.logs == 0 {
+            return Ok(nothing(&report, &options, screen));
+        }
         return dry(&report, &options, screen);
     }
     let to = args.to.clone().context("no --to DIR is given")?;
@@ -158,9 +158,9 @@ pub(super) fn run(args: &Args, screen: &mut Terminal) -> anyhow::Result<Exit> {
         }
     })?;
     notes.iter().for_each(|note| screen.say(note));
-    let Some(report) = report else {
-        return Ok(nothing(screen));
-    };
+    if report.logs == 0 {
+        return Ok(nothing(&report, &options, screen));
+    }
     told(&report, &options, screen);
     let next = match args.format {
         FormArg::Lake => format!("next: iolode lake info {}", quoted(&to)),
@@ -185,8 +185,12 @@ fn anonymize(args: &Args) -> anyhow::Result<Option<(Key, Policy)>> {
     Ok(Some((Key::read(key)?, policy)))
 }
 
-fn nothing(screen: &Terminal) -> Exit {
-    screen.say("no log is chosen: nothing was exported");
+fn nothing(report: &ExportReport, options: &ExportOptions, screen: &Terminal) -> Exit {
+    told(report, options, screen);
+    screen.say(match report.left_out {
+        0 => "no log is chosen: nothing was exported",
+        _ => "no log is left: nothing was exported",
+    });
     Exit::SomeFailed
 }
 

@@ -50,6 +50,8 @@ mod differential;
 #[cfg(feature = "engine")]
 mod drishti;
 #[cfg(feature = "engine")]
+mod export;
+#[cfg(feature = "engine")]
 mod failure;
 mod harness;
 #[cfg(feature = "engine")]
@@ -148,6 +150,8 @@ fn main() -> std::process::ExitCode {
         differential::TESTS,
         #[cfg(feature = "engine")]
         drishti::TESTS,
+        #[cfg(feature = "engine")]
+        export::TESTS,
         #[cfg(feature = "engine")]
         failure::TESTS,
         #[cfg(feature = "engine")]

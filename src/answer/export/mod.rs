@@ -4,7 +4,7 @@
 //!
 //! `choose` asks which logs; `lmt_times` which samples of LMT belong to them. The lake gives the rows
 //! ([`crate::lake::Snapshot::chosen_rows`]) and takes them ([`crate::lake::LakeWriter`]). For an anonymised export `anonymize` puts pseudonyms
-//! into them on the way, as `policy` says: `pseudonym` of names and numbers, `path` of paths, `coarse` of what stays in part; `record_names` finds
+//! into them on the way, as `policy` says: `pseudonym` of names and numbers, `path` of paths, `coarse` of what stays in part, and `keys_apart` has keys differ that did before; `record_names` finds
 //! the names behind record ids; and `sorted` sorts them anew, since job ids have other values. `small_groups` counts jobs that can be told by their looks. `target` has the directory appear at once.
 
 mod anonymize;
@@ -13,6 +13,7 @@ mod coarse;
 mod delta;
 mod form;
 mod inputs;
+mod keys_apart;
 mod lmt_times;
 mod path;
 mod policy;
@@ -87,7 +88,7 @@ pub struct ExportReport {
     pub unique: u64,
 }
 
-/// Writes an export of a version of a lake, which `engine` asks; None if no log is chosen, and then there is none.
+/// Writes an export of a version of a lake, which `engine` asks. If no log is chosen, as the report says then, there is none.
 ///
 /// # Errors
 /// [`Error::Invalid`] for a condition that is none, or a target that is there; those of the lake, and
@@ -97,11 +98,12 @@ pub async fn export(
     snapshot: Arc<Snapshot>,
     to: &Path,
     options: &ExportOptions,
-) -> Result<Option<ExportReport>> {
+) -> Result<ExportReport> {
     let target = Arc::new(Target::begin(to, options.force)?);
-    let Some((chosen, found)) = choose(engine, options).await? else {
-        return Ok(None);
-    };
+    let (chosen, found) = choose(engine, options).await?;
+    if chosen.logs.is_empty() {
+        return Ok(found);
+    }
     let key = options.anonymize.as_ref().map(|(key, _)| key.clone());
     let rows = rows_of(&snapshot, &chosen, options)?;
     let create = CreateOptions {
@@ -151,7 +153,7 @@ pub async fn export(
     Arc::into_inner(target)
         .ok_or(Error::Interrupted)?
         .finish()?;
-    Ok(Some(report))
+    Ok(report)
 }
 
 /// Makes Delta tables of data files: how many they are, and their bytes.
@@ -176,19 +178,16 @@ pub async fn dry_run(
     engine: &Engine,
     snapshot: &Snapshot,
     options: &ExportOptions,
-) -> Result<Option<ExportReport>> {
-    let chosen = choose(engine, options).await?;
-    Ok(chosen.map(|(chosen, found)| ExportReport {
+) -> Result<ExportReport> {
+    let (chosen, found) = choose(engine, options).await?;
+    Ok(ExportReport {
         bytes: bytes(snapshot, &chosen),
         ..found
-    }))
+    })
 }
 
-/// The chosen logs, and how many they are; None if there are none.
-async fn choose(
-    engine: &Engine,
-    options: &ExportOptions,
-) -> Result<Option<(Chosen, ExportReport)>> {
+/// The chosen logs, and how many they are.
+async fn choose(engine: &Engine, options: &ExportOptions) -> Result<(Chosen, ExportReport)> {
     let mut chosen = Chosen::ask(engine, options.condition.as_deref(), options.grain).await?;
     let mut found = ExportReport::default();
     if options.anonymize.is_some() {
@@ -200,7 +199,7 @@ async fn choose(
     }
     found.jobs = chosen.jobs.len() as u64;
     found.logs = chosen.logs.len() as u64;
-    Ok((!chosen.logs.is_empty()).then_some((chosen, found)))
+    Ok((chosen, found))
 }
 
 /// Which rows of the tables belong to the chosen logs.

@@ -68,7 +68,10 @@ async fn write(work: Work, table: Arc<Table>) -> Result<(String, u64)> {
     let name = table.name.clone();
     let rows = match work.anonymize.clone() {
         None => write_plain(work, table).await?,
-        Some((key, policy)) => write_anonymous(work, table, Anonymizer::new(key, policy)).await?,
+        Some((key, policy)) => {
+            let anonymizer = Anonymizer::new(key, policy, &table)?;
+            write_anonymous(work, table, anonymizer).await?
+        }
     };
     Ok((name, rows))
 }

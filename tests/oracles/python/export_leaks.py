@@ -135,6 +135,15 @@ for table in TABLES:
                 found = words & secrets or (words & numbers if is_id or kind == "VARCHAR" else set())
                 assert not found, f"{table}.{name} has {found} in {value}"
 
+# Lists of files and inputs.
+for directory, _, here in os.walk(f"{EXPORT}/_iolode"):
+    for name in here:
+        if name.endswith(".parquet"):
+            for row in db.execute(f"SELECT COLUMNS(*)::VARCHAR FROM read_parquet('{os.path.join(directory, name)}')").fetchall():
+                words = set(WORD.findall(" ".join(value for value in row if value))) | set(row)
+                found = (words & secrets) - {"darshan"} - set(TABLES) | words & numbers
+                assert not found, f"{name} has {found}"
+
 # The bytes of everything else, and of footers: the last 64 KiB of each file.
 for directory, _, here in os.walk(EXPORT):
     for name in here:
@@ -146,6 +155,8 @@ for directory, _, here in os.walk(EXPORT):
         words = set(re.findall(rb"[A-Za-z0-9_.@+~-]{4,}", bytes_))
         # Words of the schemas are in every footer, whatever users have called their files.
         own = {word for _, doc in described.values() for word in doc} | {name for _, name in described}
+        with open(os.path.join(SCHEMAS, "../src/answer/export/readme.rs")) as readme:
+            own |= set(WORD.findall(readme.read()))
         found = {s for s in secrets - own if len(s) > 5 and s.encode() in words}
         assert not found, f"{path} has {found}"
 
