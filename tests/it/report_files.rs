@@ -1,6 +1,8 @@
 //! Files of `iolode report`: they are whole or not there, the same lake and period give the same page, and no file of somebody else is touched.
 
 use crate::cli_program::{PROGRAM, Run, fresh, iolode, program, small};
+use crate::support::any_python;
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs::{read, read_link, read_to_string, write};
 use std::path::Path;
@@ -15,6 +17,9 @@ crate::tests! {
         the_same_version_and_period_give_the_same_page,
         two_runs_at_once_leave_whole_pages,
         options_that_do_not_go_together_are_refused_before_anything_is_written,
+    }
+    [Python] => {
+        tables_of_an_analysis_are_files_as_well,
     }
     [Bash] => {
         a_full_disk_leaves_the_old_page_and_nothing_else,
@@ -134,6 +139,87 @@ fn csv_files_have_all_rows_as_the_query_writes_them() {
     let json = read_to_string(csv.join("report.json")).unwrap();
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(json["blocks"].as_array().unwrap().len(), 4);
+}
+
+/// What Python's `csv` reads of files.
+const READ: &str = "import csv, json, sys\nprint(json.dumps([list(csv.reader(open(name, newline=''))) for name in sys.argv[1:]]))";
+
+/// A table of a page as rows of text, with the names of its columns above them.
+fn texts(table: &Value) -> Value {
+    let columns = table["columns"].as_array().unwrap();
+    let header = columns.iter().map(|column| column["name"].clone());
+    let mut rows = vec![header.collect::<Vec<_>>()];
+    for row in table["rows"].as_array().unwrap() {
+        let cells = rows[0]
+            .iter()
+            .map(|name| match &row[name.as_str().unwrap()] {
+                Value::Null => "".into(),
+                Value::String(text) => text.as_str().into(),
+                other => other.to_string().into(),
+            });
+        rows.push(cells.collect());
+    }
+    rows.into()
+}
+
+fn tables_of_an_analysis_are_files_as_well() {
+    let directory = fresh();
+    let path = directory.path();
+    let sql =
+        "SELECT job_id FROM darshan_log GROUP BY job_id ORDER BY sum(bytes_read) DESC LIMIT 1";
+    let asked = [
+        "sql",
+        "--lake",
+        small().lake(),
+        "--format",
+        "csv",
+        "-c",
+        sql,
+    ];
+    let job = iolode(path, &asked)
+        .ok()
+        .lines()
+        .nth(1)
+        .unwrap()
+        .to_string();
+    let set = format!("job={job}");
+    let asked = [
+        "report",
+        "job",
+        "--lake",
+        small().lake(),
+        "--set",
+        &set,
+        "--format",
+        "csv-dir",
+        "--out",
+        "csv",
+    ];
+    iolode(path, &asked).ok();
+    let json = read_to_string(path.join("csv/report.json")).unwrap();
+    let json: Value = serde_json::from_str(&json).unwrap();
+    let sections = json["blocks"].as_array().unwrap().iter();
+    let of_analysis = sections
+        .filter_map(|section| section["blocks"].as_array())
+        .flatten();
+    let tables: Vec<Value> = of_analysis
+        .filter(|block| block["kind"] == "table")
+        .map(texts)
+        .collect();
+    assert!(!tables.is_empty());
+    let names = names(&path.join("csv"));
+    let names = names.iter().filter(|name| name.ends_with(".csv"));
+    let read = Command::new(any_python())
+        .args(["-c", READ])
+        .args(names)
+        .current_dir(path.join("csv"))
+        .output();
+    let files: Vec<Value> = serde_json::from_slice(&read.unwrap().stdout).unwrap();
+    for table in &tables {
+        assert!(files.contains(table), "{table} in {files:?}");
+    }
+    let findings = read_to_string(path.join("csv/findings.txt")).unwrap();
+    assert!(findings.contains(&format!("job {job}")), "{findings}");
 }
 
 fn a_directory_of_csv_files_replaces_another_and_nothing_else() {

@@ -10,7 +10,7 @@ use crate::cli::output::writer::{Style, as_schema};
 use crate::cli::shell::OutFile;
 use crate::error::Error;
 use crate::text::shown_path;
-use anyhow::bail;
+use anyhow::{Context, bail};
 use chrono_tz::Tz;
 use datafusion::arrow::array::{ArrayRef, RecordBatch, StringArray};
 use datafusion::arrow::datatypes::{DataType, Field, Schema};
@@ -170,13 +170,16 @@ fn write(
     titles: &[&str],
     rows: &RecordBatch,
 ) -> anyhow::Result<()> {
-    let path = directory.join(file_name(number, titles));
+    // The tables of each log of a job have the same titles.
+    let mut names = (1..).map(|copy| directory.join(file_name(number, titles, copy)));
+    let path = names.find(|path| !path.exists());
+    let path = path.with_context(|| format!("{}: no name left", shown_path(directory)))?;
     let csv = format("csv").map_err(Error::Invalid)?;
     OutFile::create(&path)?.fill(|file| csv.write(file, rows, Style::default()).map(drop))
 }
 
-/// `02-load-of-the-osts.csv`.
-fn file_name(number: usize, titles: &[&str]) -> String {
+/// `02-load-of-the-osts.csv`, and of another of the same title `02-load-of-the-osts-2.csv`.
+fn file_name(number: usize, titles: &[&str], copy: usize) -> String {
     let mut name = format!("{number:02}");
     for title in titles {
         let words = title.split(|c: char| !c.is_alphanumeric());
@@ -189,7 +192,10 @@ fn file_name(number: usize, titles: &[&str]) -> String {
             name.extend(word.chars().flat_map(char::to_lowercase));
         }
     }
-    name + ".csv"
+    match copy {
+        1 => name + ".csv",
+        copy => format!("{name}-{copy}.csv"),
+    }
 }
 
 /// A table of an analysis as rows: its values as text.
@@ -217,30 +223,50 @@ fn batch(table: &Table) -> anyhow::Result<RecordBatch> {
 fn findings(answer: &Answer) -> String {
     let mut text = String::new();
     for block in &answer.blocks {
-        let (title, lines) = match block {
-            Block::Text(text) => (&text.title, text.lines.clone()),
-            Block::Section(section) => {
-                let error = section.error.iter();
-                let error = error.map(|why| format!("This section has no answer: {why}"));
-                let lines = error.chain(section.findings.iter().cloned());
-                (
-                    &section.title,
-                    lines.chain(section.notes.iter().cloned()).collect(),
-                )
-            }
-            Block::Findings(found) => {
-                let lines = found.findings.iter().map(|found| found.sentence.clone());
-                (&found.title, lines.chain(found.remark.clone()).collect())
-            }
-            Block::Table(_) => continue,
-        };
         // Writing to a String cannot fail.
-        let _ = writeln!(text, "{}{title}", if text.is_empty() { "" } else { "\n" });
-        for line in lines {
-            let _ = writeln!(text, "  {line}");
-        }
+        let _ = write_findings(block, &mut text);
     }
     text
+}
+
+fn write_findings(block: &Block, text: &mut String) -> std::fmt::Result {
+    let (title, lines, blocks): (_, Vec<&str>, &[Block]) = match block {
+        Block::Text(said) => (&said.title, texts(&said.lines), &[]),
+        Block::Section(section) => {
+            if let Some(why) = &section.error {
+                return writeln!(
+                    text,
+                    "\n{}\n  This section has no answer: {why}",
+                    section.title
+                );
+            }
+            let lines = texts(&section.findings).into_iter();
+            let lines = lines.chain(texts(&section.notes));
+            (&section.title, lines.collect(), &section.blocks)
+        }
+        Block::Findings(found) => {
+            let lines = found.findings.iter().map(|found| found.sentence.as_str());
+            (
+                &found.title,
+                lines.chain(found.remark.as_deref()).collect(),
+                &[],
+            )
+        }
+        Block::Table(_) => return Ok(()),
+    };
+    if !text.is_empty() {
+        writeln!(text)?;
+    }
+    writeln!(text, "{title}")?;
+    lines
+        .iter()
+        .try_for_each(|line| writeln!(text, "  {line}"))?;
+    let mut blocks = blocks.iter();
+    blocks.try_for_each(|block| write_findings(block, text))
+}
+
+fn texts(lines: &[String]) -> Vec<&str> {
+    lines.iter().map(String::as_str).collect()
 }
 
 #[cfg(test)]
@@ -250,12 +276,12 @@ mod tests {
     #[test]
     fn a_file_is_named_after_its_section_in_letters_that_every_shell_takes() {
         assert_eq!(
-            file_name(2, &["Load of the OSTs"]),
+            file_name(2, &["Load of the OSTs"], 1),
             "02-load-of-the-osts.csv"
         );
-        assert_eq!(file_name(11, &["a/../b", "Größe"]), "11-a-b-größe.csv");
-        assert_eq!(file_name(1, &["!"]), "01.csv");
-        assert!(file_name(1, &["word ".repeat(90).as_str()]).len() < 130);
+        assert_eq!(file_name(11, &["a/../b", "Größe"], 2), "11-a-b-größe-2.csv");
+        assert_eq!(file_name(1, &["!"], 1), "01.csv");
+        assert!(file_name(1, &["word ".repeat(90).as_str()], 1).len() < 130);
     }
 
     #[test]
