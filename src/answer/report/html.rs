@@ -45,6 +45,7 @@ struct Page<'a> {
     /// plotly.js, compressed, in base 64; empty if it lies beside the page.
     plotly: String,
     plotly_file: &'static str,
+    has_figures: bool,
     version: &'static str,
 }
 
@@ -90,6 +91,7 @@ impl Answer {
                 Script::Beside if has_figures => PLOTLY_FILE,
                 _ => "",
             },
+            has_figures,
             version: env!("CARGO_PKG_VERSION"),
         };
         page.render().map_err(|e| bad(e.to_string()))

@@ -66,7 +66,7 @@ const PAPER: &str =
     "<style>@page { size: A4; margin: 15mm 12mm; } .chart { height: 18rem; }</style>";
 
 /// A section alone: its title, findings and chart, or its table if it has no chart.
-const SECTION: &str = "<style>header, nav, footer, .sql, summary, .modebar, figure ~ details { display: none !important; } section { margin: 0; border: 0; } .scroll { max-height: none; }</style>";
+const SECTION: &str = "<style>header, nav, footer, .sql, summary, .hint, .tools, .modebar, figure ~ details { display: none !important; } section { margin: 0; border: 0; } .scroll { max-height: none; }</style>";
 
 /// Width of the picture of a section, in pixels of the page.
 const WIDTH: u32 = 1100;

@@ -1,6 +1,6 @@
-"""Opens a page of a report in Chromium: python page.py FILE.html
+"""Opens a page of a report in Chromium: python page.py FILE.html all|faults
 
-Prints JSON: what axe-core finds in light and dark, at two widths, with tables closed and open; errors of the console; requests that leave the page; which rows
+Prints JSON: what axe-core finds in light and dark, at two widths, with tables closed and open; errors of the console; requests that leave the page; and, unless only faults are asked for, which rows
 of the table of each section a range of its chart chooses; the order of rows after Enter on a heading; and widths beyond that of the window.
 """
 
@@ -78,6 +78,10 @@ def main():
             if page.evaluate("document.documentElement.scrollWidth") > width:
                 found["wide"].append(width)
             context.close()
+        if sys.argv[2] == "faults":
+            browser.close()
+            print(json.dumps(found))
+            return
         context, page = opened(browser, url, "light", 1280, found)
         for section in page.locator("main section:has(.chart)").all():
             found["brushed"].append(brushed(page, section))
