@@ -5,16 +5,19 @@
 //! `choose` asks which logs; `lmt_times` which samples of LMT belong to them. The lake gives the rows
 //! ([`crate::lake::Snapshot::chosen_rows`]) and takes them ([`crate::lake::LakeWriter`]). For an anonymised export `anonymize` puts pseudonyms
 //! into them on the way, as `policy` says: `pseudonym` of names and numbers, `path` of paths, `coarse` of what stays in part, and `keys_apart` has keys differ that did before; `record_names` finds
-//! the names behind record ids; and `sorted` sorts them anew, since job ids have other values. `small_groups` counts jobs that can be told by their looks. `target` has the directory appear at once.
+//! the names behind record ids; and `sorted` sorts them anew, since job ids have other values. `small_groups` counts jobs that can be told by their looks. `target` has the directory appear at once; `copy_logs` has the logs
+//! themselves in it, `readme` says what it holds, `delta` makes Delta tables of it.
 
 mod anonymize;
 mod choose;
 mod coarse;
+mod copy_logs;
 mod delta;
 mod form;
 mod inputs;
 mod keys_apart;
 mod lmt_times;
+mod options;
 mod path;
 mod policy;
 mod pseudonym;
@@ -29,6 +32,7 @@ mod write_tables;
 pub use choose::Grain;
 pub use form::Form;
 pub use lmt_times::Lmt;
+pub use options::{ExportOptions, ExportReport};
 pub use policy::Policy;
 pub use pseudonym::Key;
 
@@ -39,54 +43,11 @@ use crate::table::{Partition, table, tables};
 use choose::Chosen;
 use pseudonym::Names;
 use small_groups::Looks;
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use target::Target;
 use write_tables::Work;
-
-/// What is exported, and how.
-#[derive(Clone, Default)]
-pub struct ExportOptions {
-    /// SQL over `darshan_log`; all logs if None.
-    pub condition: Option<String>,
-    /// What is taken with a log for which the condition holds.
-    pub grain: Grain,
-    /// Which samples of LMT are taken.
-    pub lmt: Lmt,
-    /// The key of the pseudonyms and what is done with each column; nothing is changed if None.
-    pub anonymize: Option<(Key, Policy)>,
-    /// What the export is.
-    pub form: Form,
-    /// With pseudonyms: leave out jobs that look like fewer than this number of jobs by program, nodes, processes and day; 0 leaves out none.
-    pub k: u64,
-    /// Replace an export that is there.
-    pub force: bool,
-    /// Tables that are written at once.
-    pub threads: usize,
-    /// Bytes of rows that are not in their files yet.
-    pub memory: usize,
-}
-
-/// What an export holds.
-#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
-pub struct ExportReport {
-    /// Jobs of the logs.
-    pub jobs: u64,
-    /// Darshan logs.
-    pub logs: u64,
-    /// Rows of each table that has some.
-    pub rows: BTreeMap<String, u64>,
-    /// Data files.
-    pub files: u64,
-    /// Bytes of the data files.
-    pub bytes: u64,
-    /// With pseudonyms: jobs that were left out because fewer than `k` look like them.
-    pub left_out: u64,
-    /// With pseudonyms: jobs of the export that no other looks like.
-    pub unique: u64,
-}
 
 /// Writes an export of a version of a lake, which `engine` asks. If no log is chosen, as the report says then, there is none.
 ///
@@ -124,6 +85,7 @@ pub async fn export(
             .clone()
             .map(|(key, policy)| (key, Arc::new(policy))),
         form: options.form,
+        only: options.table.clone(),
         cancel: cancel.0.clone(),
         target: target.clone(),
     };
@@ -142,7 +104,13 @@ pub async fn export(
         }
         Form::Delta => delta_logs(&target, &lake.into_files())?,
     };
+    let (logs_copied, logs_missing) = match options.copy_logs {
+        true => copy_logs::copy(&snapshot, &chosen, &target, &cancel.0).await?,
+        false => (0, vec![]),
+    };
     let report = ExportReport {
+        logs_copied,
+        logs_missing,
         rows,
         files,
         bytes,

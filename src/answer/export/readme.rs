@@ -1,11 +1,14 @@
 //! What stands beside the tables of an export: `README.txt` for a person, `export.json` for a program, `policy.toml` if one was given.
 
+use super::choose::Grain;
+use super::form::Form;
+use super::lmt_times::Lmt;
+use super::options::{ExportOptions, ExportReport};
 use super::policy::Policy;
 use super::target::{MARK, Target};
-use super::{ExportOptions, ExportReport, Form, Grain, Lmt};
 use crate::error::{Error, Result};
 use crate::lake::Snapshot;
-use crate::table::{Partition, tables};
+use crate::table::{Treatment, tables};
 use std::fmt::Write;
 
 const LAKE: &str = "\
@@ -90,22 +93,22 @@ fn readme(snapshot: &Snapshot, options: &ExportOptions, report: &ExportReport) -
                 snapshot.version()
             );
         }
-        Some((_, policy)) => treatments(&mut text, policy)?,
+        Some((_, policy)) => treatments(&mut text, policy, report)?,
     }
     Ok(text)
 }
 
 /// What was done with each column.
-fn treatments(text: &mut String, policy: &Policy) -> Result<()> {
+fn treatments(text: &mut String, policy: &Policy, report: &ExportReport) -> Result<()> {
     text.push_str(
         "\nNames and numbers of users, programs, nodes, jobs and paths are pseudonyms: HMAC-SHA256 under a key that is not here. Exports by one key\n\
          have the same pseudonyms. Times, sizes and counters are as they were unless the list below says otherwise: whoever knows when a job\n\
          ran and how large it was can find it again. Columns that were changed:\n\n",
     );
-    for table in tables().filter(|table| table.partition != Partition::Manifest) {
+    for table in tables().filter(|table| report.rows.contains_key(&table.name)) {
         for column in &table.columns {
             let treatment = policy.of(table, &column.name)?;
-            if treatment != crate::table::Treatment::Kept {
+            if treatment != Treatment::Kept {
                 _ = writeln!(
                     text,
                     "  {:46} {treatment}",

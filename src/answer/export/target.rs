@@ -4,6 +4,7 @@ use crate::error::{Error, Result};
 use crate::text::shown_path;
 use rustix::fs::{CWD, FlockOperation, RenameFlags, flock, renameat_with};
 use std::fs::{self, File};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// What every export has in its directory: what it was made of.
@@ -84,12 +85,20 @@ impl Target {
     /// # Errors
     /// [`Error::Io`].
     pub(super) fn write(&self, name: &str, text: &str) -> Result<()> {
+        self.copy(name, text.as_bytes())
+    }
+
+    /// Writes a file of these bytes, in the same way.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub(super) fn copy(&self, name: &str, mut bytes: impl Read) -> Result<()> {
         let path = self.unfinished.join(name);
         let made = path.parent().map_or(Ok(()), fs::create_dir_all);
         let written = made
             .and_then(|()| File::create(&path))
             .and_then(|mut file| {
-                std::io::Write::write_all(&mut file, text.as_bytes())?;
+                std::io::copy(&mut bytes, &mut file)?;
                 file.sync_all()
             });
         written.map_err(|e| Error::io(path, "cannot write", e))

@@ -31,6 +31,8 @@ pub(super) struct Work {
     pub(super) rows: ChosenRows,
     pub(super) anonymize: Option<(Key, Arc<Policy>)>,
     pub(super) form: Form,
+    /// The only table; all if None.
+    pub(super) only: Option<String>,
     /// Set when nobody waits for the export any more.
     pub(super) cancel: Arc<AtomicBool>,
     /// The directory is deleted when nobody writes into it any more.
@@ -53,7 +55,11 @@ pub(super) async fn write_all(work: &Work, threads: usize) -> Result<BTreeMap<St
             .filter(|file| file.table == table.name);
         of_table.map(|file| file.bytes).sum::<u64>()
     };
-    let all = tables().filter(|table| table.partition != Partition::Manifest);
+    let is_wanted = |table: &&Arc<Table>| {
+        let only = work.only.as_ref().is_none_or(|only| *only == table.name);
+        only && table.partition != Partition::Manifest
+    };
+    let all = tables().filter(is_wanted);
     let mut all: Vec<Arc<Table>> = all.filter(|table| bytes(table) > 0).cloned().collect();
     // The largest first.
     all.sort_by_key(|table| Reverse(bytes(table)));

@@ -1,16 +1,18 @@
-//! `iolode export`: chosen logs as a lake that stands alone.
+//! `iolode export`: chosen logs as a lake that stands alone, or one table or answer of them as a file.
 
-use super::exit::Exit;
-use super::lake_args::none_given;
-use super::query_args::QueryArgs;
-use super::screen::Terminal;
-use super::session::Session;
-use super::size;
+mod one_file;
+
 use crate::answer::export::{self, ExportOptions, ExportReport, Form, Grain, Key, Lmt, Policy};
+use crate::cli::exit::Exit;
+use crate::cli::lake_args::none_given;
+use crate::cli::query_args::QueryArgs;
+use crate::cli::screen::Terminal;
+use crate::cli::session::Session;
+use crate::cli::size;
 use crate::error::Error;
 use crate::lake::Lake;
 use crate::table::{Partition, tables};
-use crate::text::quoted;
+use crate::text::{quoted, shown_path};
 use anyhow::Context;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -22,8 +24,8 @@ pub(super) struct Args {
     /// SQL over darshan_log: the logs for which it holds are exported (default: all)
     #[arg(long = "where", value_name = "SQL")]
     condition: Option<String>,
-    /// A new directory, which is a lake when the export is complete
-    #[arg(long, value_name = "DIR", required_unless_present_any = ["new_key", "dry_run"])]
+    /// A new directory, or the file of one table; it is there when the export is complete
+    #[arg(long, value_name = "PATH", required_unless_present_any = ["new_key", "dry_run"])]
     to: Option<PathBuf>,
     /// What is exported with a log: itself, or all logs of its job
     #[arg(long, value_name = "GRAIN", default_value = "log")]
@@ -31,9 +33,18 @@ pub(super) struct Args {
     /// Samples of LMT: of the time and OSTs of each log, all from the first to the last log, or none
     #[arg(long, value_name = "ROWS", default_value = "used")]
     lmt: LmtArg,
-    /// What the export is: a lake, or Delta tables for Spark, Polars and delta-rs
+    /// What the export is: a lake, Delta tables for Spark, Polars and delta-rs, or a file with one table or answer
     #[arg(long, value_name = "FORM", default_value = "lake")]
     format: FormArg,
+    /// With --format csv, ndjson, arrow or parquet: the table whose rows are written
+    #[arg(long, value_name = "TABLE", conflicts_with = "query")]
+    table: Option<String>,
+    /// With --format csv, ndjson, arrow or parquet: SQL over the chosen logs, whose rows are written
+    #[arg(long, value_name = "SQL")]
+    query: Option<String>,
+    /// Copy the logs as well, to DIR/logs, and list them in DIR/logs.csv
+    #[arg(long, value_name = "WAY", conflicts_with = "anonymize")]
+    logs: Option<LogsArg>,
     /// Replace names and numbers of users, programs, nodes, jobs and paths by pseudonyms
     #[arg(long, requires = "key")]
     anonymize: bool,
@@ -64,13 +75,14 @@ The export has the files and modules of the logs, the Slurm records of their job
 LMT. It is a lake: every command of iolode works on it, and other tools read its Parquet files. \
 README.txt says what it holds.
 
-Exit code 1: no log is chosen, and nothing was written.
+Exit code 1: no log is chosen, and nothing was written; or logs could not be copied.
 
 Examples:
   iolode export --lake /scratch/lake --where \"app = 'vasp'\" --to vasp
   iolode export --lake /scratch/lake --where \"bytes_written > 1e12\" --dry-run
   iolode export --new-key key
-  iolode export --lake /scratch/lake --to shared --anonymize --key key";
+  iolode export --lake /scratch/lake --to shared --anonymize --key key
+  iolode export --lake /scratch/lake --table darshan_log --format csv --to logs.csv";
 
 #[derive(Clone, Copy, clap::ValueEnum)]
 enum GrainArg {
@@ -82,6 +94,15 @@ enum GrainArg {
 enum FormArg {
     Lake,
     Delta,
+    Csv,
+    Ndjson,
+    Arrow,
+    Parquet,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum LogsArg {
+    Copy,
 }
 
 #[derive(Clone, Copy, clap::ValueEnum)]
@@ -128,9 +149,11 @@ pub(super) fn run(args: &Args, screen: &mut Terminal) -> anyhow::Result<Exit> {
         },
         anonymize: anonymize(args)?,
         form: match args.format {
-            FormArg::Lake => Form::Lake,
             FormArg::Delta => Form::Delta,
+            _ => Form::Lake,
         },
+        table: None,
+        copy_logs: args.logs.is_some(),
         k: args.k,
         force: args.force,
         threads: ask.threads.map_or_else(
@@ -150,7 +173,11 @@ pub(super) fn run(args: &Args, screen: &mut Terminal) -> anyhow::Result<Exit> {
         }
         return dry(&report, &options, screen);
     }
-    let to = args.to.clone().context("no --to DIR is given")?;
+    let to = args.to.clone().context("no --to PATH is given")?;
+    if let Some(file) = one_file::asked(args)? {
+        let session = (session, snapshot, options);
+        return file.write(&to, &ask, session, screen);
+    }
     let (report, notes) = session.page({
         let (to, options) = (to.clone(), options.clone());
         move |engine| {
@@ -163,11 +190,20 @@ pub(super) fn run(args: &Args, screen: &mut Terminal) -> anyhow::Result<Exit> {
     }
     told(&report, &options, screen);
     let next = match args.format {
-        FormArg::Lake => format!("next: iolode lake info {}", quoted(&to)),
         FormArg::Delta => format!("Delta tables below {}", quoted(&to)),
+        _ => format!("next: iolode lake info {}", quoted(&to)),
     };
+    for (path, why) in &report.logs_missing {
+        screen.say(format_args!(
+            "{}: not copied: {why}",
+            shown_path(Path::new(path))
+        ));
+    }
     screen.say(format_args!("exported {}; {next}", shown(&report)));
-    Ok(session.exit())
+    match report.logs_missing.is_empty() {
+        true => Ok(session.exit()),
+        false => Ok(Exit::SomeFailed),
+    }
 }
 
 fn anonymize(args: &Args) -> anyhow::Result<Option<(Key, Policy)>> {

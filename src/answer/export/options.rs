@@ -1,0 +1,59 @@
+//! What is asked of an export, and what it says of itself.
+
+use super::choose::Grain;
+use super::form::Form;
+use super::lmt_times::Lmt;
+use super::policy::Policy;
+use super::pseudonym::Key;
+use std::collections::BTreeMap;
+
+/// What is exported, and how.
+#[derive(Clone, Default)]
+pub struct ExportOptions {
+    /// SQL over `darshan_log`; all logs if None.
+    pub condition: Option<String>,
+    /// What is taken with a log for which the condition holds.
+    pub grain: Grain,
+    /// Which samples of LMT are taken.
+    pub lmt: Lmt,
+    /// The key of the pseudonyms and what is done with each column; nothing is changed if None.
+    pub anonymize: Option<(Key, Policy)>,
+    /// What the export is.
+    pub form: Form,
+    /// The only table; all if None.
+    pub table: Option<String>,
+    /// Copy the logs as well, and list them in `logs.csv`.
+    pub copy_logs: bool,
+    /// With pseudonyms: leave out jobs that look like fewer than this number of jobs by program, nodes, processes and day; 0 leaves out none.
+    pub k: u64,
+    /// Replace an export that is there.
+    pub force: bool,
+    /// Tables that are written at once.
+    pub threads: usize,
+    /// Bytes of rows that are not in their files yet.
+    pub memory: usize,
+}
+
+/// What an export holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct ExportReport {
+    /// Jobs of the logs.
+    pub jobs: u64,
+    /// Darshan logs.
+    pub logs: u64,
+    /// Rows of each table that has some.
+    pub rows: BTreeMap<String, u64>,
+    /// Data files.
+    pub files: u64,
+    /// Bytes of the data files.
+    pub bytes: u64,
+    /// Logs that were copied.
+    pub logs_copied: u64,
+    /// Logs that could not be copied: their paths, and why.
+    #[serde(skip)]
+    pub logs_missing: Vec<(String, String)>,
+    /// With pseudonyms: jobs that were left out because fewer than `k` look like them.
+    pub left_out: u64,
+    /// With pseudonyms: jobs of the export that no other looks like.
+    pub unique: u64,
+}
