@@ -22,6 +22,7 @@
 ---   { name = "advice", type = "Utf8", doc = "What to do; NULL where there is nothing to do" },
 ---   { name = "flags", type = "List<Utf8>", doc = "partial: records are missing, counts are lower bounds; threads: the cost exceeded the run time, by threads that wait at the same time or by files whose slowest processes differ, and was cut to it" },
 --- ]
+--- chart = { form = "heat_map", x = "rule", y = "app", z = "cost", log = ["z"] }
 --- [[param]]
 --- name = "job"
 --- type = "int"

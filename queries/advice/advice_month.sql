@@ -19,6 +19,7 @@
 ---   { name = "example_job", type = "Int64", doc = "The job with the log that it costs most time" },
 ---   { name = "advice", type = "Utf8", doc = "What to do; NULL where there is nothing to do" },
 --- ]
+--- chart = { form = "heat_map", x = "rule", y = "app", z = "io_hours", log = ["z"] }
 --- [[param]]
 --- name = "app"
 --- type = "text"

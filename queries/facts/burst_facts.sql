@@ -14,6 +14,7 @@
 ---   { name = "share", type = "Float64", doc = "burst_time / run_time" },
 ---   { name = "bw", type = "Float64", unit = "B/s", doc = "bytes / burst_time" },
 --- ]
+--- chart = { form = "scatter", x = "bytes", y = "bw", log = ["x", "y"] }
 --- [[param]]
 --- name = "job"
 --- type = "int"

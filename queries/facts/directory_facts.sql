@@ -13,6 +13,7 @@
 ---   { name = "io_time", type = "Float64", unit = "s", doc = "Reading, writing and metadata time of these files, of the process with most of it" },
 ---   { name = "run_time", type = "Float64", unit = "s", doc = "Run time of the program" },
 --- ]
+--- chart = { form = "scatter", x = "files", y = "meta_time", label = "directory", log = ["x", "y"] }
 --- [[param]]
 --- name = "job"
 --- type = "int"

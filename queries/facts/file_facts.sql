@@ -28,6 +28,7 @@
 ---   { name = "critical_time", type = "Float64", unit = "s", doc = "Length of the union of their intervals" },
 ---   { name = "lost", type = "Float64", unit = "s", doc = "How much shorter critical_time would be without the longest interval" },
 --- ]
+--- chart = { form = "timeline", x = ["begins", "ends"], y = "path", series = "direction" }
 --- [[param]]
 --- name = "job"
 --- type = "int"

@@ -25,6 +25,7 @@
 ---   { name = "bytes", type = "Int64", unit = "B", doc = "Slow OST: bytes of the job's files on it" },
 ---   { name = "share", type = "Float64", doc = "Slow OST: part of the critical time that these files have for themselves" },
 --- ]
+--- chart = { form = "scatter", x = "own", y = "others", series = "direction", log = ["x", "y"] }
 --- [[param]]
 --- name = "from"
 --- type = "timestamp"

@@ -13,6 +13,7 @@
 ---   { name = "peak_ops_s", type = "Float64", unit = "1/s", doc = "The highest ops_s of an interval within half a day of the period" },
 ---   { name = "coverage", type = "Float64", doc = "Part of the run of which LMT has samples" },
 --- ]
+--- chart = { form = "scatter", x = "own_ops_s", y = "others_ops_s", series = "fs" }
 --- [[param]]
 --- name = "from"
 --- type = "timestamp"

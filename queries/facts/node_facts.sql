@@ -13,6 +13,7 @@
 ---   { name = "others", type = "Float64", unit = "B", doc = "Bytes that the logs of these jobs moved on the shared nodes meanwhile: those of all their nodes and of their run time, divided evenly" },
 ---   { name = "others_share", type = "Float64", doc = "others of both" },
 --- ]
+--- chart = { form = "scatter", x = "own", y = "others" }
 --- [[param]]
 --- name = "from"
 --- type = "timestamp"

@@ -12,4 +12,16 @@
 ---   { name = "bytes_read", type = "Int64", unit = "B", doc = "Bytes read, streams included" },
 ---   { name = "bytes_written", type = "Int64", unit = "B", doc = "Bytes written, streams included" },
 --- ]
-SELECT job_id, log_id, app, nprocs, node_count, match, bytes_read, bytes_written FROM job ORDER BY job_id, log_id
+--- chart = { form = "scatter", x = "node_count", y = "bytes_written", label = "app", log = ["x", "y"] }
+--- [[param]]
+--- name = "from"
+--- type = "timestamp"
+--- default = "NULL"
+--- doc = "Logs that start then or later"
+--- [[param]]
+--- name = "to"
+--- type = "timestamp"
+--- default = "NULL"
+--- doc = "Logs that start before"
+SELECT job_id, log_id, app, nprocs, node_count, match, bytes_read, bytes_written FROM job
+WHERE ($from IS NULL OR start_time >= $from) AND ($to IS NULL OR start_time < $to) ORDER BY job_id, log_id

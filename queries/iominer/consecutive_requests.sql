@@ -8,6 +8,7 @@
 ---   { name = "logs_so_far", type = "Int64", unit = "count", doc = "Logs with that share or less" },
 ---   { name = "share_of_logs", type = "Float64", doc = "logs_so_far of all logs with requests" },
 --- ]
+--- chart = { form = "line", x = "percent", y = "share_of_logs" }
 --- [[param]]
 --- name = "measure"
 --- type = "text"
@@ -20,11 +21,21 @@
 --- default = "'both'"
 --- values = ["read", "write", "both"]
 --- doc = "Requests that are counted"
+--- [[param]]
+--- name = "from"
+--- type = "timestamp"
+--- default = "NULL"
+--- doc = "Logs that start then or later"
+--- [[param]]
+--- name = "to"
+--- type = "timestamp"
+--- default = "NULL"
+--- doc = "Logs that start before"
 WITH log AS (
   SELECT CASE WHEN $direction <> 'write' THEN posix_reads ELSE 0 END + CASE WHEN $direction <> 'read' THEN posix_writes ELSE 0 END AS requests,
     CASE WHEN $direction <> 'write' THEN CASE WHEN $measure = 'consec' THEN posix_consec_reads ELSE posix_seq_reads END ELSE 0 END
       + CASE WHEN $direction <> 'read' THEN CASE WHEN $measure = 'consec' THEN posix_consec_writes ELSE posix_seq_writes END ELSE 0 END AS sequential
-  FROM darshan_log
+  FROM darshan_log WHERE ($from IS NULL OR start_time >= $from) AND ($to IS NULL OR start_time < $to)
 ), counted AS (
   SELECT least(sequential * 100 / requests, 100) AS percent, count(*) AS logs FROM log WHERE requests > 0 GROUP BY least(sequential * 100 / requests, 100)
 ), every AS (

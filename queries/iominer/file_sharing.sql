@@ -8,11 +8,23 @@
 ---   { name = "logs", type = "Int64", unit = "count", doc = "Logs" },
 ---   { name = "share_of_logs", type = "Float64", doc = "Part of all logs with several processes and a file that moved bytes" },
 --- ]
+--- chart = { form = "bar", x = "ratio", y = "logs", series = "class", stacked = true, log = ["x"] }
+--- [[param]]
+--- name = "from"
+--- type = "timestamp"
+--- default = "NULL"
+--- doc = "Logs that start then or later"
+--- [[param]]
+--- name = "to"
+--- type = "timestamp"
+--- default = "NULL"
+--- doc = "Logs that start before"
 WITH file AS (
   SELECT f.job_id, f.log_id, l.nprocs, count(*) AS files, sum(CASE WHEN f.sharing = 'shared' OR greatest(f.file_nprocs_posix, f.file_nprocs_mpiio) >= l.nprocs THEN 1 ELSE 0 END) AS shared,
     sum(CASE WHEN f.sharing = 'unique' THEN 1 ELSE 0 END) AS own
   FROM darshan_file f JOIN darshan_log l ON l.job_id = f.job_id AND l.log_id = f.log_id
-  WHERE NOT f.is_stream AND f.bytes_read + f.bytes_written > 0 AND l.nprocs > 1 GROUP BY f.job_id, f.log_id, l.nprocs
+  WHERE NOT f.is_stream AND f.bytes_read + f.bytes_written > 0 AND l.nprocs > 1 AND ($from IS NULL OR l.start_time >= $from) AND ($to IS NULL OR l.start_time < $to)
+  GROUP BY f.job_id, f.log_id, l.nprocs
 ), log AS (
   SELECT CASE WHEN shared = files THEN 'N-1' WHEN own = files AND files >= nprocs THEN 'N-N' ELSE 'N-M' END AS class,
     power(2.0, floor(log2(CAST(files AS DOUBLE) / nprocs))) AS ratio

@@ -23,6 +23,7 @@
 ---   { name = "proc_upper", type = "Boolean", doc = "proc_per_ost counts processes that opened a shared file, for who moved its bytes is not known" },
 ---   { name = "critical_files", type = "List<Struct<record_id: UInt64, path: Utf8, time: Float64, share: Float64, bytes: Int64>>", doc = "The critical files by exclusive time (s), each with its share of critical_time and its bytes" },
 --- ]
+--- chart = { form = "parallel", y = ["small", "non_consec", "coll", "ost_count", "proc_per_ost", "node_count", "bw_critical"], z = "app" }
 --- [[param]]
 --- name = "direction"
 --- type = "text"
@@ -55,4 +56,14 @@
 --- default = "'critical'"
 --- values = ["critical", "span", "slowest_rank"]
 --- doc = "Bandwidth that is compared: by critical time, by the span of the I/O, or by the slowest process"
-SELECT * FROM perf_factors($direction, $min_bw, grain => $grain, bw => $bw) AS p WHERE p.nprocs > $min_nprocs AND p.bytes >= $min_bytes * p.nprocs
+--- [[param]]
+--- name = "from"
+--- type = "timestamp"
+--- default = "NULL"
+--- doc = "Logs that start then or later"
+--- [[param]]
+--- name = "to"
+--- type = "timestamp"
+--- default = "NULL"
+--- doc = "Logs that start before"
+SELECT * FROM perf_factors($direction, $min_bw, grain => $grain, bw => $bw, "from" => $from, "to" => $to) AS p WHERE p.nprocs > $min_nprocs AND p.bytes >= $min_bytes * p.nprocs ORDER BY p.job_id, p.log_id

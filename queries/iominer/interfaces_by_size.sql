@@ -12,11 +12,22 @@
 ---   { name = "independent_share", type = "Float64", doc = "independent of logs" },
 ---   { name = "collective_share", type = "Float64", doc = "collective of logs" },
 --- ]
+--- chart = { form = "bar", x = "class", y = ["posix_share", "independent_share", "collective_share"], stacked = true }
+--- [[param]]
+--- name = "from"
+--- type = "timestamp"
+--- default = "NULL"
+--- doc = "Logs that start then or later"
+--- [[param]]
+--- name = "to"
+--- type = "timestamp"
+--- default = "NULL"
+--- doc = "Logs that start before"
 -- Logs have few different numbers of processes, so these are counted first.
 WITH log AS (
   SELECT nprocs, (mpiio_coll_opens > 0 OR mpiio_coll_reads > 0 OR mpiio_coll_writes > 0) IS TRUE AS collective,
     (mpiio_indep_opens > 0 OR mpiio_indep_reads > 0 OR mpiio_indep_writes > 0) IS TRUE AS independent
-  FROM darshan_log WHERE files > streams AND nprocs IS NOT NULL
+  FROM darshan_log WHERE files > streams AND nprocs IS NOT NULL AND ($from IS NULL OR start_time >= $from) AND ($to IS NULL OR start_time < $to)
 ), counted AS (
   SELECT nprocs, count(*) AS logs, count(*) FILTER (WHERE NOT collective AND NOT independent) AS posix,
     count(*) FILTER (WHERE NOT collective AND independent) AS independent, count(*) FILTER (WHERE collective) AS collective

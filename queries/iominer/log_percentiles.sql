@@ -6,6 +6,7 @@
 ---   { name = "percent", type = "Float64", unit = "%", doc = "So many percent of the logs have at most that value" },
 ---   { name = "value", type = "Float64", doc = "The value, interpolated between neighbours as DuckDB's quantile_cont; B, s, B/s or a count, as of" },
 --- ]
+--- chart = { form = "line", x = "percent", y = "value", log = ["y"] }
 --- [[param]]
 --- name = "of"
 --- type = "text"
@@ -17,11 +18,21 @@
 --- type = "int"
 --- default = "100"
 --- doc = "Parts that the logs are cut into"
+--- [[param]]
+--- name = "from"
+--- type = "timestamp"
+--- default = "NULL"
+--- doc = "Logs that start then or later"
+--- [[param]]
+--- name = "to"
+--- type = "timestamp"
+--- default = "NULL"
+--- doc = "Logs that start before"
 WITH x AS (
   SELECT CASE WHEN $of = 'bytes_written' THEN CAST(bytes_written AS DOUBLE) WHEN $of = 'bytes_read' THEN CAST(bytes_read AS DOUBLE)
     WHEN $of = 'total_bytes' THEN CAST(total_bytes AS DOUBLE) WHEN $of = 'files' THEN CAST(files AS DOUBLE) WHEN $of = 'nprocs' THEN CAST(nprocs AS DOUBLE)
     WHEN $of = 'run_time' THEN run_time WHEN $of = 'read_bw_critical' THEN read_bw_critical ELSE write_bw_critical END AS x
-  FROM darshan_log
+  FROM darshan_log WHERE ($from IS NULL OR start_time >= $from) AND ($to IS NULL OR start_time < $to)
 ), listed AS (
   SELECT percentiles(x, $parts) AS list FROM x
 ), numbered AS (

@@ -24,6 +24,7 @@
 ---   { name = "proc_upper", type = "Boolean", doc = "proc_per_ost counts processes that opened a shared file, for who moved its bytes is not known" },
 ---   { name = "critical_files", type = "List<Struct<record_id: UInt64, path: Utf8, time: Float64, share: Float64, bytes: Int64>>", doc = "The critical files by exclusive time (s), each with its share of critical_time and its bytes" },
 --- ]
+--- chart = { form = "parallel", y = ["small", "non_consec", "coll", "ost_count", "proc_per_ost", "node_count", "bw_slowest_rank"], z = "app" }
 --- [[param]]
 --- name = "min_nprocs"
 --- type = "int"
@@ -51,4 +52,14 @@
 --- default = "'slowest_rank'"
 --- values = ["slowest_rank", "critical", "span"]
 --- doc = "Bandwidth that is compared: by the time of the slowest process, by critical time as in the paper, which a file held open makes low, or by the span of the I/O"
-SELECT * FROM perf_factors('read', 0, $max_bw, grain => $grain, bw => $bw) AS p WHERE p.nprocs > $min_nprocs AND p.bytes >= $min_bytes * p.nprocs
+--- [[param]]
+--- name = "from"
+--- type = "timestamp"
+--- default = "NULL"
+--- doc = "Logs that start then or later"
+--- [[param]]
+--- name = "to"
+--- type = "timestamp"
+--- default = "NULL"
+--- doc = "Logs that start before"
+SELECT * FROM perf_factors('read', 0, $max_bw, grain => $grain, bw => $bw, "from" => $from, "to" => $to) AS p WHERE p.nprocs > $min_nprocs AND p.bytes >= $min_bytes * p.nprocs ORDER BY p.job_id, p.log_id

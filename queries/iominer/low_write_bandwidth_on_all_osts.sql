@@ -52,11 +52,21 @@
 --- default = "'slowest_rank'"
 --- values = ["slowest_rank", "critical", "span"]
 --- doc = "Bandwidth that is compared: by the time of the slowest process, by critical time as in the paper, which a file held open makes low, or by the span of the I/O"
+--- [[param]]
+--- name = "from"
+--- type = "timestamp"
+--- default = "NULL"
+--- doc = "Logs that start then or later"
+--- [[param]]
+--- name = "to"
+--- type = "timestamp"
+--- default = "NULL"
+--- doc = "Logs that start before"
 WITH fs AS (
   SELECT fs, max(fs_osts) AS fs_osts FROM darshan_file WHERE fs IS NOT NULL GROUP BY fs
 ), wide AS (
   SELECT p.*, s.fs_osts, row_number() OVER (PARTITION BY p.app ORDER BY p.bytes DESC, p.job_id, p.log_id) AS nth
-  FROM low_write_bandwidth(min_nprocs => $min_nprocs, min_bytes => $min_bytes, max_bw => $max_bw, grain => $grain, bw => $bw) AS p JOIN fs s ON s.fs = p.fs
+  FROM low_write_bandwidth(min_nprocs => $min_nprocs, min_bytes => $min_bytes, max_bw => $max_bw, grain => $grain, bw => $bw, "from" => $from, "to" => $to) AS p JOIN fs s ON s.fs = p.fs
   WHERE p.ost_count = s.fs_osts
 )
 SELECT * EXCEPT (nth) FROM wide WHERE nth = 1 ORDER BY app

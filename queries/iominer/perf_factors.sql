@@ -24,6 +24,7 @@
 ---   { name = "proc_upper", type = "Boolean", doc = "proc_per_ost counts processes that opened a shared file, for who moved its bytes is not known" },
 ---   { name = "critical_files", type = "List<Struct<record_id: UInt64, path: Utf8, time: Float64, share: Float64, bytes: Int64>>", doc = "The critical files by exclusive time (s), each with its share of critical_time and its bytes" },
 --- ]
+--- chart = { form = "parallel", y = ["small", "non_consec", "coll", "ost_count", "proc_per_ost", "node_count", "bw_critical"], z = "app" }
 --- [[param]]
 --- name = "direction"
 --- type = "text"

@@ -6,8 +6,20 @@
 ---   { name = "logs", type = "Int64", unit = "count", doc = "Logs" },
 ---   { name = "share_of_logs", type = "Float64", doc = "Part of all logs that moved bytes" },
 --- ]
+--- chart = { form = "bar", x = "percent", y = "logs" }
+--- [[param]]
+--- name = "from"
+--- type = "timestamp"
+--- default = "NULL"
+--- doc = "Logs that start then or later"
+--- [[param]]
+--- name = "to"
+--- type = "timestamp"
+--- default = "NULL"
+--- doc = "Logs that start before"
 -- Below 1 is 0, the bins are 1 to 99, from 100 on is 100. What moved nothing has no percentage.
 WITH each AS (
   SELECT unnest(range(0, 101)) AS percent, unnest(bin_counts(whole_percent(bytes_read, total_bytes), 1, 100, 99)) AS logs FROM darshan_log
+  WHERE ($from IS NULL OR start_time >= $from) AND ($to IS NULL OR start_time < $to)
 )
 SELECT percent, logs, CAST(logs AS DOUBLE) / nullif(sum(logs) OVER (), 0) AS share_of_logs FROM each ORDER BY percent

@@ -20,6 +20,7 @@
 ---   { name = "number", type = "Float64", doc = "" },
 ---   { name = "subject", type = "Utf8", doc = "The OST, the process or the file, of several the one with most time; the file system or OST of a cause by others" },
 --- ]
+--- chart = { form = "heat_map", x = "cause", y = "app", z = "cost", log = ["z"] }
 --- [[param]]
 --- name = "job"
 --- type = "int"

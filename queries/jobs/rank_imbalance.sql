@@ -21,6 +21,7 @@
 ---   { name = "shared_fastest_bytes", type = "Int64", unit = "B", doc = "Bytes of the fastest" },
 ---   { name = "lost_time", type = "Float64", unit = "s", doc = "What the slowest process spent beyond an average one in its own files, or beyond the fastest one in the shared file, whichever is more; the answer is ordered by it" },
 --- ]
+--- chart = { form = "scatter", x = "nprocs", y = "lost_time", label = "app", log = ["x", "y"] }
 --- [[param]]
 --- name = "min_ratio"
 --- type = "float"
@@ -31,6 +32,16 @@
 --- type = "float"
 --- default = "1e8"
 --- doc = "Minimum bytes of a log, and of its files of one process for heaviest_ratio; of few bytes one process often moves most"
+--- [[param]]
+--- name = "from"
+--- type = "timestamp"
+--- default = "NULL"
+--- doc = "Logs that start then or later"
+--- [[param]]
+--- name = "to"
+--- type = "timestamp"
+--- default = "NULL"
+--- doc = "Logs that start before"
 WITH record AS (
   SELECT job_id, log_id, record_id, rank, coalesce(posix_bytes_read, 0) + coalesce(posix_bytes_written, 0) AS bytes,
     coalesce(posix_f_read_time, 0.0) + coalesce(posix_f_write_time, 0.0) + coalesce(posix_f_meta_time, 0.0) AS time FROM darshan_posix WHERE rank >= 0
@@ -60,6 +71,7 @@ WITH record AS (
   FROM darshan_log l LEFT JOIN own o ON o.job_id = l.job_id AND o.log_id = l.log_id
     LEFT JOIN shared s ON s.job_id = l.job_id AND s.log_id = l.log_id AND s.nth = 1
   WHERE l.nprocs > 1 AND l.total_bytes - l.bytes_read_streams - l.bytes_written_streams >= greatest($min_bytes, 1.0)
+    AND ($from IS NULL OR l.start_time >= $from) AND ($to IS NULL OR l.start_time < $to)
 )
 SELECT * FROM log
 WHERE $min_ratio <= 0.0 OR heaviest_ratio >= $min_ratio AND own_bytes >= $min_bytes OR slowest_ratio >= $min_ratio AND slowest_time - slowest_time / slowest_ratio >= 1.0

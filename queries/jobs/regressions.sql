@@ -11,6 +11,7 @@
 ---   { name = "ratio", type = "Float64", doc = "bw_since / bw_before" },
 ---   { name = "share_below", type = "Float64", doc = "Share of the logs since that lie below nine tenths of those before: 0.1 if nothing has changed" },
 --- ]
+--- chart = { form = "scatter", x = "bw_before", y = "bw_since", series = "direction", label = "app", log = ["x", "y"] }
 --- [[param]]
 --- name = "since"
 --- type = "timestamp"
@@ -36,8 +37,13 @@
 --- type = "float"
 --- default = "1e8"
 --- doc = "Minimum bytes of a log in the direction; the bandwidth of little I/O means nothing"
+--- [[param]]
+--- name = "to"
+--- type = "timestamp"
+--- default = "NULL"
+--- doc = "Logs that start before; all that start before since are those of before"
 WITH cut AS (
-  SELECT coalesce($since, max(start_time) - INTERVAL '7 days') AS since FROM darshan_log
+  SELECT coalesce($since, max(start_time) - INTERVAL '7 days') AS since FROM darshan_log WHERE $to IS NULL OR start_time < $to
 ), log AS (
   SELECT app, 'read' AS direction, nprocs, start_time, read_bw_critical AS bw FROM darshan_log
   WHERE read_bw_critical IS NOT NULL AND bytes_read - bytes_read_streams >= $min_bytes
@@ -46,7 +52,7 @@ WITH cut AS (
   WHERE write_bw_critical IS NOT NULL AND bytes_written - bytes_written_streams >= $min_bytes
 ), sided AS (
   SELECT l.app, l.direction, CAST(power(2.0, floor(log2(CAST(greatest(l.nprocs, 1) AS DOUBLE)))) AS BIGINT) AS nprocs, l.bw, l.start_time >= c.since AS since
-  FROM log l CROSS JOIN cut c WHERE l.app IS NOT NULL AND l.start_time IS NOT NULL
+  FROM log l CROSS JOIN cut c WHERE l.app IS NOT NULL AND l.start_time IS NOT NULL AND ($to IS NULL OR l.start_time < $to)
 ), past AS (
   SELECT app, direction, nprocs, count(*) AS logs, percentiles(bw, 10) AS bw FROM sided WHERE NOT since GROUP BY app, direction, nprocs
 ), now AS (

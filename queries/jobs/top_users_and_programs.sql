@@ -12,6 +12,7 @@
 ---   { name = "io_time", type = "Float64", unit = "s", doc = "Time in which a log had a file in use, added up over logs" },
 ---   { name = "io_node_hours", type = "Float64", unit = "h", doc = "That time on the nodes of each log; logs without a Slurm record are left out" },
 --- ]
+--- chart = { form = "bar", x = "name", y = ["bytes_read", "bytes_written"], stacked = true }
 --- [[param]]
 --- name = "by"
 --- type = "text"

@@ -13,5 +13,17 @@
 --- type = "bool"
 --- default = "true"
 --- doc = "Whether those that are only partial are listed as well"
+--- [[param]]
+--- name = "from"
+--- type = "timestamp"
+--- default = "NULL"
+--- doc = "Darshan logs that start then or later; an input whose start could not be read is always listed"
+--- [[param]]
+--- name = "to"
+--- type = "timestamp"
+--- default = "NULL"
+--- doc = "Darshan logs that start before, in the same way"
 SELECT status, source, path, error, bytes, modified_time FROM lake_input
-WHERE status IN ('failed', 'damaged') OR ($partial AND status = 'partial') ORDER BY status = 'partial', status = 'damaged', source, path
+WHERE (status IN ('failed', 'damaged') OR ($partial AND status = 'partial'))
+  AND ($from IS NULL OR start_time IS NULL OR start_time >= $from) AND ($to IS NULL OR start_time IS NULL OR start_time < $to)
+ORDER BY status = 'partial', status = 'damaged', source, path

@@ -10,6 +10,7 @@
 ---   { name = "read_time", type = "Float64", unit = "s", doc = "Time spent reading, summed over processes, of each file as its bytes lie; over all OSTs it is the time of the files" },
 ---   { name = "write_time", type = "Float64", unit = "s", doc = "Time spent writing, in the same way" },
 --- ]
+--- chart = { form = "bar", x = "ost", y = ["bytes_read", "bytes_written"], series = "fs" }
 --- [[param]]
 --- name = "fs"
 --- type = "text"

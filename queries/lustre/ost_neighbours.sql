@@ -13,6 +13,7 @@
 ---   { name = "own_bytes", type = "Float64", unit = "B", doc = "Bytes that the log moved on OSTs while this neighbour did" },
 ---   { name = "share", type = "Float64", doc = "neighbour_bytes of those of all neighbours of the log on this file system" },
 --- ]
+--- chart = { form = "scatter", x = "own_bytes", y = "neighbour_bytes", series = "fs", label = "neighbour_app", log = ["x", "y"] }
 --- [[param]]
 --- name = "job"
 --- type = "int"

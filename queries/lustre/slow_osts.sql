@@ -12,6 +12,7 @@
 ---   { name = "z", type = "Float64", doc = "By how many standard errors the logarithm of slowdown exceeds that of min_slowdown" },
 ---   { name = "q", type = "Float64", doc = "False discovery rate if this OST and those with a smaller q are called slow (Benjamini and Hochberg)" },
 --- ]
+--- chart = { form = "scatter", x = "ost", y = "slowdown", series = "direction" }
 --- [[param]]
 --- name = "fs"
 --- type = "text"

@@ -17,6 +17,7 @@
 ---   { name = "largest_path", type = "Utf8", doc = "The largest of the files" },
 ---   { name = "largest_size", type = "Int64", unit = "B", doc = "The highest byte of it that was touched, plus 1" },
 --- ]
+--- chart = { form = "scatter", x = "largest_size", y = "stripe_count", series = "advice", label = "app", log = ["x", "y"] }
 --- [[param]]
 --- name = "fs"
 --- type = "text"
@@ -47,6 +48,16 @@
 --- type = "int"
 --- default = "NULL"
 --- doc = "Log id, beside the job's (default: all)"
+--- [[param]]
+--- name = "from"
+--- type = "timestamp"
+--- default = "NULL"
+--- doc = "Logs that start then or later"
+--- [[param]]
+--- name = "to"
+--- type = "timestamp"
+--- default = "NULL"
+--- doc = "Logs that start before"
 WITH file AS (
   SELECT f.job_id, f.log_id, f.record_id, f.path, f.fs, f.stripe_size, f.stripe_count, f.fs_osts, f.bytes_read + f.bytes_written AS bytes,
     greatest(coalesce(f.max_byte_read, -1), coalesce(f.max_byte_written, -1)) + 1 AS size, f.sharing <> 'unique' AS several,
@@ -60,6 +71,7 @@ WITH file AS (
     least(CASE WHEN f.several AND f.size >= 100000000000 THEN 72 WHEN f.several AND f.size >= 10000000000 THEN 24 WHEN f.several AND f.size >= 1000000000 THEN 8 ELSE 1 END,
       coalesce(f.fs_osts, 72)) AS wanted
   FROM file f JOIN darshan_log l ON l.job_id = f.job_id AND l.log_id = f.log_id WHERE f.size > 0 AND ($app IS NULL OR l.app = $app)
+    AND ($from IS NULL OR l.start_time >= $from) AND ($to IS NULL OR l.start_time < $to)
 ), advised AS (
   SELECT *, CASE WHEN several AND size >= 1000000000 AND stripe_count < wanted THEN 'wider'
     WHEN stripe_count > 1 AND (size < 1000000000 OR NOT several AND nprocs >= $many_procs) THEN 'narrower' END AS advice

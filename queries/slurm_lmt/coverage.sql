@@ -22,6 +22,7 @@
 ---   { name = "logs_partial", type = "Int64", unit = "count", doc = "Those in which Darshan ran out of memory" },
 ---   { name = "logs_damaged", type = "Int64", unit = "count", doc = "Those of which not all could be read" },
 --- ]
+--- chart = { form = "line", x = "day", y = ["share_read", "share_written", "share_jobs", "share_node_hours"], series = "fs" }
 --- [[param]]
 --- name = "from"
 --- type = "timestamp"

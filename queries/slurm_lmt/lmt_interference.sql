@@ -20,6 +20,7 @@
 ---   { name = "worst_ost_others", type = "Float64", unit = "B", doc = "other_known + unexplained there" },
 ---   { name = "coverage", type = "Float64", doc = "Part of the log's bytes in this direction and file system, of files of which the OSTs are known, that these intervals hold" },
 --- ]
+--- chart = { form = "scatter", x = "own", y = "others_share", series = "direction", label = "app", log = ["x"] }
 --- [[param]]
 --- name = "from"
 --- type = "timestamp"

@@ -19,6 +19,7 @@
 ---   { name = "stats", type = "Float64", unit = "count", doc = "Stats of these files, spread as their opens are, for Darshan has no times of them" },
 ---   { name = "files", type = "Int64", unit = "count", doc = "Files that were read, written or opened there and then" },
 --- ]
+--- chart = { form = "timeline", x = ["start_time", "end_time"], y = "app", label = "user" }
 --- [[param]]
 --- name = "fs"
 --- type = "text"

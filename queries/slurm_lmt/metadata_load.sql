@@ -18,6 +18,7 @@
 ---   { name = "mds_mknods_s", type = "Float64", unit = "1/s", doc = "Mknods a second, in the same way" },
 ---   { name = "coverage", type = "Float64", doc = "Share of the run for which LMT has samples" },
 --- ]
+--- chart = { form = "scatter", x = "start_time", y = "opens_s", series = "fs", label = "app", log = ["y"] }
 --- [[param]]
 --- name = "from"
 --- type = "timestamp"

@@ -13,6 +13,7 @@
 ---   { name = "pct_inodes_used", type = "Float64", unit = "%", doc = "Inodes in use, in percent of inodes in use and free" },
 ---   { name = "above_average", type = "Float64", unit = "%", doc = "pct_used less the mean of all OSTs of the file system" },
 --- ]
+--- chart = { form = "bar", x = "ost", y = "pct_used", series = "fs" }
 --- [[param]]
 --- name = "at"
 --- type = "timestamp"

@@ -248,9 +248,32 @@ impl Table {
         self.rows.push(cells);
     }
 
+    /// Leaves out all rows but the first, and says so.
+    pub fn shorten(&mut self, rows: usize) {
+        let all = self.rows.len();
+        if all > rows {
+            self.rows.truncate(rows);
+            let note = format!("The first {rows} rows; the page has {all}.");
+            self.notes.insert(0, note);
+        }
+    }
+
+    /// The values of its rows, each in the order of the columns.
+    pub fn values(&self) -> impl Iterator<Item = impl Iterator<Item = &Value>> {
+        self.rows
+            .iter()
+            .map(|row| row.iter().map(|cell| &cell.value))
+    }
+
     /// How many rows it has.
     pub fn len(&self) -> usize {
         self.rows.len()
+    }
+
+    /// Of each column whether it has a number.
+    pub(super) fn holds_numbers(&self) -> Vec<bool> {
+        let holds = |at: usize| self.rows.iter().any(|row| row[at].value.is_number());
+        (0..self.columns.len()).map(holds).collect()
     }
 
     /// Whether it has no row.

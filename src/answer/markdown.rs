@@ -11,14 +11,20 @@ impl Answer {
         // Writing to a String cannot fail.
         let _ = self.blocks.iter().enumerate().try_for_each(|(at, block)| {
             let level = if at == 0 { "#" } else { "\n##" };
-            match block {
-                Block::Text(text) => text.markdown(level, &mut page),
-                Block::Table(table) => table.markdown(level, &mut page),
-                Block::Findings(findings) => findings.markdown(level, &mut page),
-                Block::Section(section) => section.markdown(level, &mut page),
-            }
+            block.markdown(level, &mut page)
         });
         page
+    }
+}
+
+impl Block {
+    fn markdown(&self, level: &str, page: &mut String) -> std::fmt::Result {
+        match self {
+            Self::Text(text) => text.markdown(level, page),
+            Self::Table(table) => table.markdown(level, page),
+            Self::Findings(findings) => findings.markdown(level, page),
+            Self::Section(section) => section.markdown(level, page),
+        }
     }
 }
 
@@ -67,6 +73,9 @@ impl Section {
         if let Some(table) = self.table.as_ref().filter(|table| !table.is_empty()) {
             writeln!(page)?;
             table.rows_as_markdown(page)?;
+        }
+        for block in &self.blocks {
+            block.markdown("\n###", page)?;
         }
         if !self.notes.is_empty() {
             writeln!(page)?;

@@ -55,6 +55,10 @@ impl Section {
         if let Some(table) = self.table.as_ref().filter(|table| !table.is_empty()) {
             table.write_rows(page)?;
         }
+        for block in &self.blocks {
+            writeln!(page)?;
+            block.write(page)?;
+        }
         let mut notes = self.notes.iter();
         notes.try_for_each(|note| write_wrapped(page, "  ", note))
     }

@@ -37,6 +37,7 @@ mod schema;
 mod screen;
 mod session;
 mod shell;
+mod site_zone;
 mod size;
 mod source_args;
 mod split_statements;
@@ -425,7 +426,7 @@ mod tests {
             "{own}"
         );
         // A query without a period takes none but that of --logs and --ingest.
-        for name in ["top_read", "diagnose"] {
+        for name in ["ost_fullness", "diagnose"] {
             let text = help(name);
             let (own, of_all) = text.split_once(common).unwrap();
             assert!(!own.contains("--from"), "{own}");

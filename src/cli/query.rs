@@ -4,16 +4,16 @@ use super::executor::Ask;
 use super::exit::Exit;
 use super::lake_args::none_given;
 use super::output_args::OutputArgs;
-use super::period::{period, zone};
+use super::period::period;
 use super::query_args::QueryArgs;
 use super::screen::Terminal;
 use super::session::Session;
 use super::shell::Shell;
+use super::site_zone::site_zone;
 use crate::answer::analysis::{ANALYSES, Analysis};
 use crate::answer::answer::Answer;
 use crate::engine::queries::{FOLDERS, Param, ParamType, Query, queries, query};
 use crate::error::Error;
-use crate::lake::Lake;
 use crate::source::moment::moment;
 use chrono_tz::Tz;
 use clap::builder::PossibleValuesParser;
@@ -380,14 +380,7 @@ fn typed(
     if !given.iter().any(|(name, _)| is_time(name)) {
         return Ok(given.to_vec());
     }
-    let site = match (&ask.timezone, ask.lake.first()) {
-        (Some(name), _) => zone(name).map_err(Error::Invalid)?,
-        (None, Some(lake)) => {
-            let lake = Lake::open(super::session::named(lake).1)?;
-            lake.version_or(ask.version, None)?.site()?.zone()?
-        }
-        (None, None) => chrono_tz::UTC,
-    };
+    let site = site_zone(ask)?;
     let value = |wanted: &str| {
         let found = given.iter().find(|(name, _)| name == wanted);
         found.map(|(_, value)| value.as_str())
@@ -462,7 +455,7 @@ pub(super) fn write_answers(
     notes.iter().for_each(|note| screen.say(note));
     let text = text(&answers)?;
     match out {
-        Some(out) => out.write(&text)?,
+        Some(out) => out.write(text.as_bytes())?,
         None => screen.data.write_all(text.as_bytes())?,
     }
     Ok(exit)

@@ -426,13 +426,30 @@ impl OutFile {
         }
     }
 
-    /// Writes a whole text, which is in the file then.
+    /// Writes a whole text or page, which is in the file then.
     ///
     /// # Errors
     /// If it cannot be written; the file stays as it was.
-    pub(crate) fn write(mut self, text: &str) -> anyhow::Result<()> {
-        // A failure is kept, and found at the end.
-        let _ = self.file.write_all(text.as_bytes());
+    pub(crate) fn write(self, page: &[u8]) -> anyhow::Result<()> {
+        self.fill(|file| Ok(file.write_all(page)?))
+    }
+
+    /// Has a function write the file, which is whole then, on the disk as well: a full one may be noticed no earlier.
+    ///
+    /// # Errors
+    /// If it cannot be written; the file stays as it was.
+    pub(crate) fn fill(
+        mut self,
+        write: impl FnOnce(Sink<'_>) -> anyhow::Result<()>,
+    ) -> anyhow::Result<()> {
+        let written = write(&mut self.file);
+        // Why the file took no more says more than what the function made of it.
+        self.flush()?;
+        written?;
+        if let Some(temporary) = &self.temporary {
+            let synced = File::open(temporary).and_then(|file| file.sync_all());
+            synced.map_err(|e| crate::Error::io(&self.path, "cannot write", e))?;
+        }
         self.finish()
     }
 

@@ -116,6 +116,7 @@ use sql::{
     order_all, order_positions, other_forms, outer_using, output_names, refused_clauses, summarize,
     time_zone, using,
 };
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use udf::session_functions::SessionFunctions;
@@ -182,6 +183,9 @@ pub struct LakeVersion {
     pub name: String,
     /// Its version.
     pub version: u64,
+    /// Its directory; None if it is in memory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<PathBuf>,
 }
 
 /// How often a session had to answer in another way than it had planned.
@@ -266,6 +270,7 @@ impl Engine {
             .map(|(lake, version)| LakeVersion {
                 name: lake.name.clone(),
                 version: *version,
+                path: lake.root(),
             })
             .collect();
         let pinned = Self {

@@ -1,6 +1,6 @@
 //! The runner of these tests: one that lacks something, such as the real logs, is ignored and not passed, and a line at the end says why.
 
-use crate::support::{find_data, find_packages, find_python};
+use crate::support::{find_data, find_packages, find_playwright, find_python};
 use libtest_mimic::{Arguments, Trial};
 use std::path::Path;
 use std::process::{Command, ExitCode};
@@ -24,6 +24,10 @@ pub(crate) enum Need {
     Strace,
     /// Chromium, which draws pages.
     Chromium,
+    /// systemd-analyze, which reads units.
+    Systemd,
+    /// Playwright, which drives it, and axe-core: among the packages of `tests/oracles/python/requirements.txt`.
+    Playwright,
 }
 
 /// A test, and what it needs.
@@ -51,7 +55,7 @@ macro_rules! tests {
 }
 
 impl Need {
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 10] = [
         Self::Data,
         Self::Python,
         Self::Packages,
@@ -60,6 +64,8 @@ impl Need {
         Self::MariaDb,
         Self::Strace,
         Self::Chromium,
+        Self::Systemd,
+        Self::Playwright,
     ];
 
     /// What is missing; None if it is there.
@@ -80,6 +86,10 @@ impl Need {
             }
             Self::Strace => (!can_start("strace")).then_some("strace"),
             Self::Chromium => (!can_start("chromium")).then_some("chromium"),
+            Self::Systemd => (!can_start("systemd-analyze")).then_some("systemd-analyze"),
+            Self::Playwright => find_playwright().is_none().then_some(
+                "python3 with playwright and axe-playwright-python: scripts/venv.sh makes one",
+            ),
         }
     }
 }

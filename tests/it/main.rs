@@ -89,6 +89,18 @@ mod registry;
 #[cfg(feature = "engine")]
 mod report;
 #[cfg(feature = "engine")]
+mod report_content;
+#[cfg(feature = "engine")]
+mod report_files;
+#[cfg(feature = "engine")]
+mod report_mail;
+#[cfg(feature = "engine")]
+mod report_page;
+#[cfg(feature = "engine")]
+mod report_print;
+#[cfg(feature = "engine")]
+mod report_timer;
+#[cfg(feature = "engine")]
 mod root_cause_oracle;
 mod semantics;
 mod shell_paths;
@@ -173,6 +185,18 @@ fn main() -> std::process::ExitCode {
         registry::TESTS,
         #[cfg(feature = "engine")]
         report::TESTS,
+        #[cfg(feature = "engine")]
+        report_content::TESTS,
+        #[cfg(feature = "engine")]
+        report_files::TESTS,
+        #[cfg(feature = "engine")]
+        report_mail::TESTS,
+        #[cfg(feature = "engine")]
+        report_page::TESTS,
+        #[cfg(feature = "engine")]
+        report_print::TESTS,
+        #[cfg(feature = "engine")]
+        report_timer::TESTS,
         #[cfg(feature = "engine")]
         root_cause_oracle::TESTS,
         semantics::TESTS,

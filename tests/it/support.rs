@@ -54,6 +54,16 @@ pub(crate) fn find_packages() -> Option<PathBuf> {
     FOUND.get_or_init(find).clone()
 }
 
+/// The Python of [`find_packages`], if it has what drives a browser.
+pub(crate) fn find_playwright() -> Option<PathBuf> {
+    let imports = ["-c", "import axe_playwright_python, playwright"];
+    let has = |python: &PathBuf| {
+        let output = Command::new(python).args(imports).output();
+        output.is_ok_and(|output| output.status.success())
+    };
+    find_packages().filter(has)
+}
+
 /// The real logs, for a test that says that it needs them.
 pub(crate) fn shared_data() -> PathBuf {
     find_data().expect("the test needs Data")

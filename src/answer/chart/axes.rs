@@ -2,7 +2,11 @@
 
 use super::data::{Column, Values};
 use super::form::{Axis as Along, Chart};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
+use std::collections::HashSet;
+
+/// Characters of a name beside an axis.
+const LONG_NAME: usize = 32;
 
 /// A layout whose axes are those of these columns; None where an axis counts rows.
 pub(super) fn layout(chart: &Chart, x: Option<&Column>, y: Option<&Column>) -> Value {
@@ -19,9 +23,24 @@ pub(super) fn axis(column: Option<&Column>, is_log: bool) -> Value {
     };
     let mut axis = json!({"automargin": true, "title": {"text": title(column)}});
     match &column.values {
-        Values::Numbers(_) => {
+        Values::Numbers(numbers) => {
             if is_log {
                 axis["type"] = "log".into();
+                let known = || {
+                    numbers
+                        .iter()
+                        .flatten()
+                        .copied()
+                        .filter(|number| *number > 0.0)
+                };
+                let (least, greatest) = (
+                    known().fold(f64::INFINITY, f64::min),
+                    known().fold(0.0, f64::max),
+                );
+                // Between powers of ten there is room for others only where these are few.
+                if greatest / least >= 30.0 || greatest == least {
+                    axis["dtick"] = 1.into();
+                }
             }
             // Bytes and counts have SI prefixes.
             match column.unit.as_deref() {
@@ -34,9 +53,39 @@ pub(super) fn axis(column: Option<&Column>, is_log: bool) -> Value {
             }
         }
         Values::Times(_) => axis["type"] = "date".into(),
-        Values::Texts(_) => axis["type"] = "category".into(),
+        Values::Texts(texts) => {
+            axis["type"] = "category".into();
+            // Names say by themselves what they are, and leave a title no room.
+            axis["title"]["text"] = "".into();
+            let long = texts.iter().flatten();
+            let long = long.filter(|text| text.chars().count() > LONG_NAME);
+            let aliases: Map<String, Value> = long
+                .map(|text| (text.clone(), short(text).into()))
+                .collect();
+            if !aliases.is_empty() {
+                axis["labelalias"] = aliases.into();
+            }
+        }
     }
     axis
+}
+
+/// How high a chart is in which each text among some rows of a column has a line, px.
+pub(super) fn height(column: &Column, rows: usize) -> usize {
+    let texts: HashSet<String> = (0..rows).filter_map(|row| column.category(row)).collect();
+    (100 + 18 * texts.len()).clamp(416, 900)
+}
+
+/// The end of a text of which an axis has no room for more, as those of paths tell files apart.
+fn short(text: &str) -> String {
+    let length = text.chars().count();
+    let end: String = text.chars().skip(length - (LONG_NAME - 2)).collect();
+    // No part of an escaped character.
+    let end = match end.split_once(';') {
+        Some((before, rest)) if !before.contains('&') && before.len() < 4 => rest.into(),
+        _ => end,
+    };
+    format!("..{end}")
 }
 
 /// What a column is called on an axis: `read time (s)`.
@@ -45,5 +94,20 @@ pub(super) fn title(column: &Column) -> String {
     match column.unit.as_deref() {
         None | Some("count") => name,
         Some(unit) => format!("{name} ({unit})"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::short;
+
+    #[test]
+    fn a_long_name_is_shown_by_its_end_and_no_part_of_an_escape() {
+        assert_eq!(
+            short(&format!("{}/out.dat", "x".repeat(40))),
+            format!("..{}/out.dat", "x".repeat(22))
+        );
+        let cut = format!("/a/&lt;{}", "x".repeat(28));
+        assert_eq!(short(&cut), format!("..{}", "x".repeat(28)));
     }
 }

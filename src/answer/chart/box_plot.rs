@@ -2,7 +2,7 @@
 
 use super::axes::layout;
 use super::data::Data;
-use super::form::{Chart, Drawing, Form};
+use super::form::{Brush, Chart, Drawing, Form};
 use crate::error::Result;
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -72,6 +72,7 @@ fn draw(chart: &Chart, data: &Data) -> Result<Drawing> {
         traces,
         layout,
         notes,
+        brush: Brush::of(&chart.x, &chart.y),
     })
 }
 

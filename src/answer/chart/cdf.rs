@@ -2,7 +2,7 @@
 
 use super::axes::{layout, title};
 use super::data::Data;
-use super::form::{ANY, Chart, Drawing, Form};
+use super::form::{ANY, Brush, Chart, Drawing, Form};
 use super::series::series;
 use crate::error::Result;
 use serde_json::json;
@@ -46,6 +46,11 @@ fn draw(chart: &Chart, data: &Data) -> Result<Drawing> {
         traces,
         layout,
         notes,
+        brush: match chart.x.0.len() {
+            1 => Brush::along(&chart.x),
+            // A range of the axis is one of each of the columns.
+            _ => Brush::default(),
+        },
     })
 }
 

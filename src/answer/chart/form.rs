@@ -2,7 +2,7 @@
 
 use super::data::Data;
 use crate::error::Result;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// Marks of a chart at most.
@@ -91,4 +91,32 @@ pub(super) struct Drawing {
     pub(super) layout: Value,
     /// What was binned or left out.
     pub(super) notes: Vec<String>,
+    pub(super) brush: Brush,
+}
+
+/// The columns whose rows a range that is drawn in the chart chooses.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Brush {
+    /// That of the axis to the right; of two columns those rows are chosen that reach into the range.
+    pub x: Vec<String>,
+    /// That of the axis upwards.
+    pub y: Vec<String>,
+    /// Those of the axes of parallel coordinates, in their order.
+    pub parallel: Vec<String>,
+}
+
+impl Brush {
+    /// Of columns along both axes.
+    pub(super) fn of(x: &Columns, y: &Columns) -> Self {
+        Self {
+            x: x.0.clone(),
+            y: y.0.clone(),
+            parallel: vec![],
+        }
+    }
+
+    /// Of a column along x, where y is a count or several columns.
+    pub(super) fn along(x: &Columns) -> Self {
+        Self::of(x, &Columns::default())
+    }
 }

@@ -2,7 +2,7 @@
 
 use super::axes::{layout, title};
 use super::data::{Column, Data, Values};
-use super::form::{Axis as Along, Chart, Drawing, Form, MOST_POINTS};
+use super::form::{Axis as Along, Brush, Chart, Drawing, Form, MOST_POINTS};
 use crate::error::Result;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -21,8 +21,13 @@ fn draw(chart: &Chart, data: &Data) -> Result<Drawing> {
         data.column(&chart.z.0[0])?,
     );
     let numbers = colour.numbers()?;
-    let (x_at, mut x) = places(along, data.len());
-    let (y_at, y) = places(upwards, data.len());
+    let is_known = |row: &usize| {
+        numbers[*row].is_some() && !along.place(*row).is_null() && !upwards.place(*row).is_null()
+    };
+    let rows: Vec<usize> = (0..data.len()).filter(is_known).collect();
+    let (x_at, mut x) = places(along, &rows, data.len());
+    let (y_at, y) = places(upwards, &rows, data.len());
+    let height = y.len();
     // Neighbours along x share a column of the map where there are too many.
     let width = (MOST_POINTS / y.len().max(1)).max(1);
     let together = x.len().div_ceil(width).max(1);
@@ -54,18 +59,23 @@ fn draw(chart: &Chart, data: &Data) -> Result<Drawing> {
         false => title(colour),
     };
     let trace = json!({"type": "heatmap", "x": x, "y": y, "z": cells, "colorscale": "Viridis", "colorbar": {"title": {"text": called}}});
+    let mut layout = layout(chart, Some(along), Some(upwards));
+    if let Values::Texts(_) = &upwards.values {
+        layout["height"] = (100 + 18 * height).clamp(416, 900).into();
+    }
     Ok(Drawing {
-        traces: vec![trace],
-        layout: layout(chart, Some(along), Some(upwards)),
+        traces: if rows.is_empty() { vec![] } else { vec![trace] },
+        layout,
         notes,
+        brush: Brush::of(&chart.x, &chart.y),
     })
 }
 
-/// The place of each row among the distinct values of a column, and these: numbers and times ascending, texts in the order of the rows.
-fn places(column: &Column, rows: usize) -> (Vec<Option<usize>>, Vec<Value>) {
+/// The place of each known row among the distinct values of a column, and these: numbers and times ascending, texts in the order of the rows.
+fn places(column: &Column, known: &[usize], rows: usize) -> (Vec<Option<usize>>, Vec<Value>) {
     let mut found: BTreeMap<Key, Vec<usize>> = BTreeMap::new();
     let mut firsts = std::collections::HashMap::new();
-    for row in 0..rows {
+    for row in known.iter().copied() {
         let key = match &column.values {
             Values::Numbers(numbers) => numbers[row].map(|n| Key::Number(ordered(n))),
             Values::Times(times) => times[row].clone().map(Key::Time),

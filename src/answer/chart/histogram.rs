@@ -2,7 +2,7 @@
 
 use super::axes::layout;
 use super::data::Data;
-use super::form::{Axis as Along, Chart, Drawing, Form};
+use super::form::{Axis as Along, Brush, Chart, Drawing, Form};
 use super::series::series;
 use crate::error::Result;
 use serde_json::json;
@@ -49,7 +49,7 @@ fn draw(chart: &Chart, data: &Data) -> Result<Drawing> {
         };
         for series in series(chart, data)? {
             let mut bins = vec![0.0; BINS];
-            for row in series.rows {
+            for row in series.rows.iter().copied() {
                 if let Some(place) = scaled(row) {
                     let bin = (((place - least) / width) as usize).min(BINS - 1);
                     bins[bin] += weights
@@ -61,7 +61,7 @@ fn draw(chart: &Chart, data: &Data) -> Result<Drawing> {
             let places: Vec<f64> = (0..=BINS).map(edge).collect();
             bins.push(bins[BINS - 1]);
             traces.push(json!({
-                "type": "scatter", "mode": "lines", "line": {"shape": "hv"}, "fill": "tozeroy", "x": places, "y": bins, "name": series.name,
+                "type": "scatter", "mode": "lines", "line": {"shape": "hv"}, "fill": "tozeroy", "x": places, "y": bins, "name": series.name(),
             }));
         }
         let left_out = data.len() - known().count();
@@ -78,5 +78,6 @@ fn draw(chart: &Chart, data: &Data) -> Result<Drawing> {
         traces,
         layout,
         notes,
+        brush: Brush::along(&chart.x),
     })
 }

@@ -2,7 +2,7 @@
 
 use super::axes::{layout, title};
 use super::data::{Data, Values};
-use super::form::{ANY, Chart, Drawing, Form, MOST_POINTS};
+use super::form::{ANY, Brush, Chart, Drawing, Form, MOST_POINTS};
 use super::series::series;
 use crate::error::Result;
 use serde_json::{Value, json};
@@ -61,11 +61,16 @@ fn draw(chart: &Chart, data: &Data) -> Result<Drawing> {
         }
     }
     let upwards = data.column(&chart.y.0[0])?;
-    let layout = layout(chart, Some(along), Some(upwards));
+    let mut layout = layout(chart, Some(along), Some(upwards));
+    if chart.y.0.len() > 1 {
+        // The legend says which.
+        layout["yaxis"]["title"]["text"] = "".into();
+    }
     Ok(Drawing {
         traces,
         layout,
         notes,
+        brush: Brush::along(&chart.x),
     })
 }
 

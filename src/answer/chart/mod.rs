@@ -23,7 +23,7 @@ mod timeline;
 use crate::error::{Error, Result};
 use data::Data;
 use form::ANY;
-pub use form::{Axis, Chart, Columns, Form, MOST_POINTS};
+pub use form::{Axis, Brush, Chart, Columns, Form, MOST_POINTS};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -49,6 +49,8 @@ pub struct Figure {
     pub plot: Value,
     /// What was binned or left out.
     pub notes: Vec<String>,
+    /// The columns whose rows a range of the chart chooses.
+    pub brush: Brush,
 }
 
 impl Chart {
@@ -133,6 +135,34 @@ impl Chart {
             form: form.name,
             plot: json!({"data": drawing.traces, "layout": layout}),
             notes: drawing.notes,
+            brush: drawing.brush,
         }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::queries::queries;
+
+    /// Named queries whose rows are read one by one, and not drawn.
+    const LISTS: [&str; 4] = [
+        "drishti",
+        "low_read_bandwidth_on_all_osts",
+        "low_write_bandwidth_on_all_osts",
+        "unreadable_logs",
+    ];
+
+    #[test]
+    fn a_named_query_has_a_chart_of_its_columns_or_is_a_list() {
+        for query in queries() {
+            let is_list = LISTS.contains(&query.name);
+            assert_eq!(query.chart.is_none(), is_list, "{}", query.name);
+            let columns = query.columns.iter().map(|column| column.name.as_str());
+            if let Some(line) = &query.chart {
+                let chart = Chart::of_line(line, columns.clone());
+                chart.unwrap_or_else(|error| panic!("{}: {error}", query.name));
+            }
+        }
     }
 }

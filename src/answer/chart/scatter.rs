@@ -2,7 +2,7 @@
 
 use super::axes::layout;
 use super::data::{Column, Data, Values};
-use super::form::{Axis as Along, Chart, Drawing, Form, MOST_POINTS};
+use super::form::{Axis as Along, Brush, Chart, Drawing, Form, MOST_POINTS};
 use super::series::series;
 use crate::error::Result;
 use serde_json::{Value, json};
@@ -31,13 +31,14 @@ fn draw(chart: &Chart, data: &Data) -> Result<Drawing> {
     for series in series(chart, data)? {
         let rows: Vec<usize> = series
             .rows
-            .into_iter()
+            .iter()
+            .copied()
             .filter(|row| shown.as_ref().is_none_or(|shown| shown.contains(row)))
             .collect();
         let place =
             |column: &Column| -> Vec<Value> { rows.iter().map(|row| column.place(*row)).collect() };
         let mut trace = json!({
-            "type": "scatter", "mode": "markers", "marker": {"size": 6, "opacity": 0.7}, "x": place(along), "y": place(upwards), "name": series.name,
+            "type": "scatter", "mode": "markers", "marker": {"size": 6, "opacity": 0.7}, "x": place(along), "y": place(upwards), "name": series.name(),
         });
         if let Some(label) = label {
             trace["text"] = place(label).into();
@@ -56,6 +57,7 @@ fn draw(chart: &Chart, data: &Data) -> Result<Drawing> {
         traces,
         layout,
         notes: notes.into_iter().collect(),
+        brush: Brush::of(&chart.x, &chart.y),
     })
 }
 

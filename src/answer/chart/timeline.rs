@@ -1,8 +1,8 @@
 //! Timelines: a bar from a beginning to an end for each row.
 
-use super::axes::layout;
-use super::data::Data;
-use super::form::{Chart, Drawing, Form};
+use super::axes::{height, layout};
+use super::data::{Data, Values};
+use super::form::{Brush, Chart, Drawing, Form};
 use super::series::series;
 use crate::error::Result;
 use serde_json::{Value, json};
@@ -16,6 +16,11 @@ pub(super) const TIMELINE: Form = Form {
 
 /// Bars of a page.
 const MOST_BARS: usize = 2_000;
+
+/// Of bars on each other the later ones are thinner, so that none hides another.
+fn width(series: usize) -> usize {
+    [13, 10, 6].get(series).copied().unwrap_or(4)
+}
 
 fn draw(chart: &Chart, data: &Data) -> Result<Drawing> {
     let (from, to) = (data.column(&chart.x.0[0])?, data.column(&chart.x.0[1])?);
@@ -31,10 +36,10 @@ fn draw(chart: &Chart, data: &Data) -> Result<Drawing> {
         notes.push(format!("The first {MOST_BARS} of {} rows.", data.len()));
     }
     let mut traces = vec![];
-    for series in series(chart, data)? {
+    for (at, series) in series(chart, data)?.into_iter().enumerate() {
         let (mut x, mut y, mut text): (Vec<Value>, Vec<Value>, Vec<String>) =
             (vec![], vec![], vec![]);
-        for row in series.rows.into_iter().filter(|row| *row < MOST_BARS) {
+        for row in series.rows.iter().copied().filter(|row| *row < MOST_BARS) {
             let place = upwards.place(row);
             // The bar, and a gap before the next one.
             x.extend([from.place(row), to.place(row), Value::Null]);
@@ -44,16 +49,22 @@ fn draw(chart: &Chart, data: &Data) -> Result<Drawing> {
                 .unwrap_or_default();
             text.extend([said.clone(), said, String::new()]);
         }
-        let mut trace = json!({"type": "scatter", "mode": "lines", "line": {"width": 9}, "x": x, "y": y, "name": series.name});
+        let mut trace = json!({"type": "scatter", "mode": "lines", "line": {"width": width(at)}, "x": x, "y": y, "name": series.name()});
         if label.is_some() {
             trace["text"] = text.into();
         }
         traces.push(trace);
     }
-    let layout = layout(chart, Some(from), Some(upwards));
+    let mut layout = layout(chart, Some(from), Some(upwards));
+    if let Values::Texts(_) = &upwards.values {
+        // The first row is on top.
+        layout["yaxis"]["autorange"] = "reversed".into();
+        layout["height"] = height(upwards, data.len().min(MOST_BARS)).into();
+    }
     Ok(Drawing {
         traces,
         layout,
         notes,
+        brush: Brush::of(&chart.x, &chart.y),
     })
 }

@@ -1,9 +1,11 @@
 //! The file of a report: TOML with a title and a list of sections.
 
+use crate::answer::analysis::{ANALYSES, Analysis};
 use crate::answer::chart::Chart;
 use crate::engine::queries::{Param, ParamType, Query, query};
 use crate::error::{Error, Result};
 use serde::Deserialize;
+use std::borrow::Cow;
 use std::ops::Range;
 use toml::Spanned;
 
@@ -18,6 +20,9 @@ pub struct Report {
     /// Its parameters beside `from` and `to`, which every report has.
     #[serde(default, rename = "param")]
     pub params: Vec<Param>,
+    /// Whether its page says how much of the I/O of the period the logs explain; not if it is about a job.
+    #[serde(default = "yes")]
+    pub(super) coverage: bool,
     /// Its sections, in the order of the page.
     #[serde(rename = "section")]
     pub(super) sections: Vec<Asked>,
@@ -32,9 +37,11 @@ pub(super) struct Asked {
     pub(super) why: String,
     /// The named query that is asked ..
     pub(super) query: Option<Spanned<String>>,
-    /// .. or the SQL, in which `$name` is a parameter of the report.
+    /// .. or the SQL, in which `$name` is a parameter of the report ..
     pub(super) sql: Option<Spanned<String>>,
-    /// Values of parameters of the named query; `"$name"` is the value of a parameter of the report.
+    /// .. or the analysis.
+    analysis: Option<Spanned<String>>,
+    /// Values of parameters of the named query or analysis; `"$name"` is the value of a parameter of the report.
     #[serde(default)]
     with: Option<Spanned<toml::Table>>,
     /// The chart, instead of that of the named query; `false` for none.
@@ -57,6 +64,10 @@ enum ChartLine {
     Line(toml::Table),
 }
 
+fn yes() -> bool {
+    true
+}
+
 fn few() -> usize {
     100
 }
@@ -67,10 +78,12 @@ fn few() -> usize {
 pub(super) struct Finding {
     /// SQL over the columns of the section; every row if there is none.
     pub(super) when: Option<String>,
-    /// The sentence, with columns and parameters in places such as `{bytes_read:size}`.
+    /// The sentence, with columns and parameters in places such as `{bytes_read:size}`; `{rows}` is of how many rows it holds, `{all_rows}` how many there are.
     pub(super) says: String,
     /// What is said if the condition holds for no row, with parameters in its places.
     pub(super) otherwise: Option<String>,
+    /// What is said instead of that if there are no rows at all.
+    pub(super) empty: Option<String>,
     /// Of how many rows it is said at most.
     #[serde(default = "three")]
     pub(super) most: usize,
@@ -144,7 +157,22 @@ impl Asked {
             .and_then(|name| query(name.get_ref()).ok())
     }
 
-    /// Values of the parameters of the named query, as somebody types them; `given` are those of the report.
+    /// The analysis that is asked, if it is one.
+    pub(super) fn analysis(&self) -> Option<&'static Analysis> {
+        let name = self.analysis.as_ref()?.get_ref();
+        ANALYSES.iter().find(|analysis| analysis.name == name)
+    }
+
+    /// The parameters of what is asked; None of SQL, whose parameters are those of the report.
+    fn params(&self) -> Option<Cow<'static, [Param]>> {
+        match (self.named(), self.analysis()) {
+            (Some(query), _) => Some(Cow::Borrowed(&query.params)),
+            (None, Some(analysis)) => Some(Cow::Owned((analysis.params)())),
+            (None, None) => None,
+        }
+    }
+
+    /// Values of the parameters of the named query or analysis, as somebody types them; `given` are those of the report.
     pub(super) fn values(&self, given: &[(String, String)]) -> Vec<(String, String)> {
         let of_report = |name: &str| {
             let found = given.iter().find(|(known, _)| known == name);
@@ -161,10 +189,8 @@ impl Asked {
             };
             values.extend(value.map(|value| (name.clone(), value)));
         }
-        let takes = |name: &str| {
-            self.named()
-                .is_some_and(|query| query.params.iter().any(|param| param.is_called(name)))
-        };
+        let params = self.params().unwrap_or_default();
+        let takes = |name: &str| params.iter().any(|param| param.is_called(name));
         for name in PERIOD {
             if takes(name) && !values.iter().any(|(known, _)| known == name) {
                 values.extend(of_report(name).map(|value| (name.to_string(), value)));
@@ -175,16 +201,17 @@ impl Asked {
 
     /// Whether the period of the report chooses the rows.
     pub(super) fn is_dated(&self) -> bool {
-        match (self.named(), &self.sql) {
-            (Some(query), _) => query
-                .params
-                .iter()
-                .any(|param| PERIOD.contains(&param.name.as_str())),
-            (None, Some(sql)) => PERIOD
-                .iter()
-                .any(|name| sql.get_ref().contains(&format!("${name}"))),
-            (None, None) => false,
+        if let Some(sql) = &self.sql {
+            let sql = sql.get_ref();
+            return PERIOD.iter().any(|name| sql.contains(&format!("${name}")));
         }
+        let with = self.with.iter().flat_map(|with| with.get_ref().values());
+        let mut of_report = with.filter_map(|value| value.as_str()?.strip_prefix('$'));
+        let params = self.params().unwrap_or_default();
+        of_report.any(|name| PERIOD.contains(&name))
+            || params
+                .iter()
+                .any(|param| PERIOD.contains(&param.name.as_str()))
     }
 
     /// The chart of rows with these columns.
@@ -206,22 +233,34 @@ impl Asked {
 
     fn check(&self, report: &Report) -> std::result::Result<(), (Range<usize>, Error)> {
         let title = || {
-            let span = self.query.as_ref().or(self.sql.as_ref()).map(Spanned::span);
-            span.unwrap_or_default()
+            let asked = [&self.query, &self.sql, &self.analysis]
+                .into_iter()
+                .flatten();
+            asked.map(Spanned::span).next().unwrap_or_default()
         };
-        if self.query.is_some() == self.sql.is_some() {
-            let why = format!("section `{}`: expected either query or sql", self.title);
+        let asked = [&self.query, &self.sql, &self.analysis]
+            .into_iter()
+            .flatten();
+        if asked.count() != 1 {
+            let why = format!(
+                "section `{}`: expected either query, sql or analysis",
+                self.title
+            );
             return Err((title(), Error::Invalid(why)));
         }
-        let Some(name) = &self.query else {
-            return Ok(());
-        };
-        let query = query(name.get_ref()).map_err(|error| (name.span(), error))?;
-        if let Some(with) = &self.with {
+        if let Some(name) = &self.query {
+            query(name.get_ref()).map_err(|error| (name.span(), error))?;
+        }
+        if let (Some(name), None) = (&self.analysis, self.analysis()) {
+            let known = ANALYSES.iter().map(|analysis| analysis.name);
+            let error = Error::unknown("analysis", name.get_ref(), known);
+            return Err((name.span(), error));
+        }
+        if let (Some(with), Some(params)) = (&self.with, self.params()) {
             let bad = |error: Error| (with.span(), error);
             for (name, value) in with.get_ref() {
-                let param = query.params.iter().find(|param| param.is_called(name));
-                let known = query.params.iter().map(|param| param.name.as_str());
+                let param = params.iter().find(|param| param.is_called(name));
+                let known = params.iter().map(|param| param.name.as_str());
                 let param = param.ok_or_else(|| bad(Error::unknown("parameter", name, known)))?;
                 match value {
                     toml::Value::String(text) if text.starts_with('$') => {
@@ -240,6 +279,9 @@ impl Asked {
                 }
             }
         }
+        let (Some(name), Some(query)) = (&self.query, self.named()) else {
+            return Ok(());
+        };
         let span = self.chart.as_ref().map_or(name.span(), Spanned::span);
         let columns = query.columns.iter().map(|column| column.name.as_str());
         self.chart(columns.clone()).map_err(|error| (span, error))?;
@@ -313,8 +355,18 @@ mod tests {
             ),
             (
                 format!("{head}{section}query = \"coverage\"\nsql = \"select 1\"\n"),
-                "expected either query or sql",
+                "expected either query, sql or analysis",
                 "",
+            ),
+            (
+                format!("{head}{section}analysis = \"diagnos\"\n"),
+                "r.toml:6: unknown analysis `diagnos`",
+                "`diagnose`",
+            ),
+            (
+                format!("{head}{section}analysis = \"diagnose\"\nwith = {{ jobs = 7 }}\n"),
+                "r.toml:7: unknown parameter `jobs`",
+                "`job`",
             ),
         ];
         for (text, why, near) in cases {

@@ -1,11 +1,15 @@
 //! The page of a report: one file that opens from disk, without a network.
 
+use super::rounded::rounded;
 use crate::answer::answer::{Answer, Block, Section};
+use crate::answer::chart::Figure;
 use crate::error::{Error, Result};
+use crate::text::{shown, shown_path};
 use askama::Template;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use flate2::read::GzDecoder;
+use serde_json::{Value, json};
 use std::io::Read;
 
 /// plotly.js as the browser inflates it.
@@ -29,7 +33,10 @@ pub enum Script {
 struct Page<'a> {
     title: &'a str,
     doc: &'a str,
-    answer: &'a Answer,
+    /// How much the logs explain, and what could not be read.
+    head: &'a [String],
+    /// The period, the lakes and the parameters, by their names.
+    facts: Vec<(String, String)>,
     sections: Vec<&'a Section>,
     /// JSON in which nothing ends the element that it is in.
     figures: String,
@@ -38,6 +45,7 @@ struct Page<'a> {
     /// plotly.js, compressed, in base 64; empty if it lies beside the page.
     plotly: String,
     plotly_file: &'static str,
+    has_figures: bool,
     version: &'static str,
 }
 
@@ -47,10 +55,12 @@ impl Answer {
     /// # Errors
     /// [`Error::Invalid`] if it cannot be written as HTML.
     pub fn html(&self, script: Script) -> Result<String> {
-        let (mut title, mut doc) = ("", "");
+        let (mut title, mut doc, mut head) = ("", "", &[][..]);
         if let Some(Block::Text(text)) = self.blocks.first() {
             title = &text.title;
-            doc = text.lines.first().map_or("", String::as_str);
+            if let [first, rest @ ..] = text.lines.as_slice() {
+                (doc, head) = (first, rest);
+            }
         }
         let sections = self.blocks.iter().filter_map(|block| match block {
             Block::Section(section) => Some(section.as_ref()),
@@ -59,7 +69,7 @@ impl Answer {
         let sections: Vec<&Section> = sections.collect();
         let figures: Vec<_> = sections
             .iter()
-            .map(|section| section.chart.as_ref().map(|figure| &figure.plot))
+            .map(|section| section.chart.as_ref().map(drawn))
             .collect();
         let has_figures = figures.iter().any(Option::is_some);
         let bad = |why: String| Error::Invalid(format!("the page cannot be written: {why}"));
@@ -67,7 +77,8 @@ impl Answer {
         let page = Page {
             title,
             doc,
-            answer: self,
+            head,
+            facts: self.stated(),
             figures: in_script(&figures),
             sections,
             style: include_str!("page.css"),
@@ -80,10 +91,68 @@ impl Answer {
                 Script::Beside if has_figures => PLOTLY_FILE,
                 _ => "",
             },
+            has_figures,
             version: env!("CARGO_PKG_VERSION"),
         };
         page.render().map_err(|e| bad(e.to_string()))
     }
+
+    /// What the page is about, by its names: the period with its zone, the lakes, and the parameters.
+    pub(super) fn stated(&self) -> Vec<(String, String)> {
+        let mut stated = vec![("Period".to_string(), self.of_period())];
+        stated.extend(
+            self.zone
+                .iter()
+                .map(|zone| ("Times in".into(), zone.clone())),
+        );
+        for lake in &self.lakes {
+            let path = lake.path.as_deref().map(shown_path);
+            let name = path.unwrap_or_else(|| shown(&lake.name).into_owned());
+            stated.push(("Lake".into(), format!("{name}, version {}", lake.version)));
+        }
+        let parameters = self.parameters.iter();
+        let others = parameters.filter(|param| param.name != "from" && param.name != "to");
+        stated.extend(others.map(|param| {
+            let value = param.value.as_str().map(|text| shown(text).into_owned());
+            (
+                param.name.to_string(),
+                value.unwrap_or_else(|| param.value.to_string()),
+            )
+        }));
+        stated
+    }
+
+    /// The times that are looked at, in words.
+    fn of_period(&self) -> String {
+        let given = |wanted: &str| {
+            let mut parameters = self.parameters.iter();
+            parameters
+                .find(|param| param.name == wanted)?
+                .value
+                .as_str()
+        };
+        match (&self.period, given("from"), given("to")) {
+            (Some(period), ..) => format!("{} to {}", period.from, period.to),
+            (None, Some(from), _) => format!("{from} and later"),
+            (None, None, Some(to)) => format!("before {to}"),
+            (None, None, None) => "all times of the lake".into(),
+        }
+    }
+}
+
+impl Section {
+    /// Whether its chart has axes side by side, or paths beside it: no phone has room for these.
+    fn is_wide(&self) -> bool {
+        let form = self.chart.as_ref().map(|figure| figure.form);
+        form.is_some_and(|form| ["parallel", "timeline"].contains(&form))
+    }
+}
+
+/// What the script of the page needs of a chart: the figure, and which rows of the table a range of it chooses.
+fn drawn(figure: &Figure) -> Value {
+    rounded(
+        json!({"data": figure.plot["data"], "layout": figure.plot["layout"], "brush": figure.brush}),
+    )
 }
 
 /// plotly.js, for pages that have it beside them.

@@ -1,31 +1,42 @@
 //! Reports: pages of questions that are asked together, week by week.
 //!
-//! In: a file of TOML ([`Report`]) and the period. Out: an [`Answer`] whose blocks are sections. `file` reads and checks the file, `section` asks, `rows`
-//! makes tables, `html` writes the page that opens from disk.
+//! In: a file of TOML ([`Report`]) and the period. Out: an [`Answer`] whose blocks are sections. `file` reads and checks the file, `lakes` has the rows of
+//! questions, `head` says how much the logs explain, `section` asks and finds, `rows` makes tables, `html` writes the page that opens from disk (`rounded`
+//! its numbers), `mail` what a mail says of it, and `only` leaves one section.
 //!
 //! # Adding a report
 //! One file `queries/reports/NAME.toml`; one line in [`REPORTS`].
 
 mod file;
+mod head;
 mod html;
+mod lakes;
+mod mail;
+mod only;
+mod rounded;
 mod rows;
 mod section;
 
-use crate::answer::answer::{Answer, Block, Parameter, Period};
+use crate::answer::answer::{Answer, Block, Parameter, Period, Section};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::source::moment::moment;
 use chrono::DateTime;
 use chrono_tz::Tz;
+use datafusion::arrow::record_batch::RecordBatch;
 pub use file::Report;
 pub use html::{PLOTLY_FILE, Script, plotly};
+use lakes::Lakes;
+
+/// What is done with all rows of a section.
+pub type EachSection<'a> = dyn FnMut(usize, &Section, &RecordBatch) -> Result<()> + Send + 'a;
 
 macro_rules! reports {
     ($($name:literal),* $(,)?) => { &[$(($name, include_str!(concat!("../../../queries/reports/", $name, ".toml"))),)*] };
 }
 
 /// Every built-in report: its name and its file.
-pub const REPORTS: &[(&str, &str)] = reports!["weekly"];
+pub const REPORTS: &[(&str, &str)] = reports!["weekly", "iominer", "app", "job"];
 
 /// The built-in report of that name.
 ///
@@ -50,6 +61,20 @@ pub async fn answer(
     report: &Report,
     given: &[(String, String)],
 ) -> Result<Answer> {
+    answer_with_rows(engine, name, report, given, &mut |_, _, _| Ok(())).await
+}
+
+/// The same; `each` is called with all rows of a section's question, of which the section's table may have the first alone, and with the place of its block.
+///
+/// # Errors
+/// As [`answer`], and those of `each`.
+pub async fn answer_with_rows(
+    engine: &Engine,
+    name: &str,
+    report: &Report,
+    given: &[(String, String)],
+    each: &mut EachSection<'_>,
+) -> Result<Answer> {
     let (engine, lakes) = engine.pinned()?;
     let zone = engine.zone()?;
     let params = report.all_params();
@@ -63,6 +88,11 @@ pub async fn answer(
     let mut values = given.to_vec();
     for param in &params {
         if !values.iter().any(|(name, _)| param.is_called(name)) {
+            if param.default.is_none() {
+                let (flag, doc) = (&param.name, &param.doc);
+                let why = format!("the report {name} needs --set {flag}=..: {doc}");
+                return Err(Error::Invalid(why));
+            }
             values.extend(
                 param
                     .typed_default()
@@ -70,9 +100,17 @@ pub async fn answer(
             );
         }
     }
-    let mut blocks = vec![Block::text(report.title.clone(), vec![report.doc.clone()])];
+    let asked_lakes = Lakes::new(&engine);
+    let mut head = vec![report.doc.clone()];
+    if report.coverage {
+        head.extend(head::lines(&asked_lakes, &values).await);
+    }
+    let mut blocks = vec![Block::text(report.title.clone(), head)];
     for asked in &report.sections {
-        let section = section::section(&engine, report, asked, &values, zone).await;
+        let (section, rows) = section::section(&asked_lakes, report, asked, &values, zone).await;
+        if let Some(rows) = rows {
+            each(blocks.len(), &section, &rows)?;
+        }
         blocks.push(Block::Section(Box::new(section)));
     }
     Ok(Answer {

@@ -1,8 +1,26 @@
 "use strict";
-// Sorts a table by the column whose heading is pressed, as numbers where its cells have them.
-for (const button of document.querySelectorAll("th button")) {
-  button.addEventListener("click", () => {
-    const heading = button.parentElement, table = heading.closest("table"), body = table.tBodies[0];
+// The rows of a table: sorted by a column, and those alone that a text and a range of the chart choose.
+class Rows {
+  constructor(box) {
+    this.table = box.querySelector("table");
+    this.rows = Array.from(this.table.tBodies[0].rows);
+    this.columns = Array.from(this.table.tHead.rows[0].cells, (cell) => cell.dataset.column);
+    this.status = box.querySelector("[role=status]");
+    this.all = box.querySelector("button.all");
+    this.input = box.querySelector("input");
+    this.isChosen = null;
+    for (const button of this.table.tHead.querySelectorAll("button")) {
+      button.addEventListener("click", () => this.sort(button.parentElement));
+    }
+    if (this.input) this.input.addEventListener("input", () => this.show());
+    this.all.addEventListener("click", () => {
+      if (this.input) this.input.value = "";
+      this.choose(null);
+      if (this.clear) this.clear();
+    });
+  }
+  // As numbers where the cells have them.
+  sort(heading) {
     const at = heading.cellIndex, sign = heading.getAttribute("aria-sort") === "ascending" ? -1 : 1;
     const value = (row) => row.cells[at].dataset.value;
     const order = (a, b) => {
@@ -11,12 +29,87 @@ for (const button of document.querySelectorAll("th button")) {
       if (x !== undefined || y !== undefined) return x === undefined ? -1 : 1;
       return a.cells[at].textContent.localeCompare(b.cells[at].textContent);
     };
-    const rows = Array.from(body.rows).sort((a, b) => sign * order(a, b));
+    this.rows.sort((a, b) => sign * order(a, b));
     for (const other of heading.parentElement.cells) other.setAttribute("aria-sort", "none");
     heading.setAttribute("aria-sort", sign > 0 ? "ascending" : "descending");
-    body.append(...rows);
-  });
+    this.table.tBodies[0].append(...this.rows);
+  }
+  choose(isChosen) {
+    this.isChosen = isChosen;
+    const details = this.table.closest("details");
+    if (isChosen && details) details.open = true;
+    this.show();
+  }
+  show() {
+    const text = this.input ? this.input.value.trim().toLowerCase() : "";
+    let shown = 0;
+    for (const row of this.rows) {
+      const isShown = (!text || row.textContent.toLowerCase().includes(text)) && (!this.isChosen || this.isChosen(row));
+      row.hidden = !isShown;
+      shown += isShown ? 1 : 0;
+    }
+    const isWhole = !text && !this.isChosen;
+    this.all.hidden = isWhole;
+    this.status.textContent = isWhole ? "" : `${shown} of ${this.rows.length} rows of the table`;
+  }
 }
+const tables = new Map(Array.from(document.querySelectorAll(".rows"), (box) => [box, new Rows(box)]));
+// Text of the charts as the table has it.
+const plain = (text) => String(text).replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&amp;", "&");
+// Whether the values of some columns of a row lie in a range of an axis; of two columns, whether they reach into it.
+const within = (rows, names, range, axis) => {
+  const at = names.map((name) => rows.columns.indexOf(name));
+  if (!range || at.length === 0 || at.some((place) => place < 0)) return null;
+  const [low, high] = [range[0], range[range.length - 1]];
+  const cell = (row, place) => row.cells[place];
+  if (axis.type === "category") {
+    const ends = [low, high].map((end) => (typeof end === "number" ? end : axis._categories.indexOf(end)));
+    const chosen = new Set(axis._categories.filter((_, place) => place >= Math.min(...ends) - 0.4 && place <= Math.max(...ends) + 0.4).map(plain));
+    return (row) => chosen.has(cell(row, at[0]).textContent);
+  }
+  if (axis.type === "date") {
+    const [from, to] = [String(low), String(high)].sort();
+    return (row) => cell(row, at[0]).textContent <= to && cell(row, at[at.length - 1]).textContent >= from;
+  }
+  const [from, to] = [Math.min(low, high), Math.max(low, high)];
+  return (row) => {
+    const [first, last] = [at[0], at[at.length - 1]].map((place) => cell(row, place).dataset.value);
+    return first !== undefined && last !== undefined && Number(first) <= to && Number(last) >= from;
+  };
+};
+// A range that is drawn in a chart chooses the rows of its table.
+const brush = (chart, figure) => {
+  const box = chart.closest("section").querySelector("details .rows"), rows = tables.get(box);
+  if (!rows) return;
+  const all = (conditions) => {
+    const known = conditions.filter((condition) => condition);
+    rows.choose(known.length ? (row) => known.every((condition) => condition(row)) : null);
+  };
+  const { x, y, parallel } = figure.brush;
+  chart.on("plotly_selected", (event) => {
+    const range = event && event.range;
+    if (!range) return;
+    const { xaxis, yaxis } = chart._fullLayout;
+    all([within(rows, x, range.x, xaxis), within(rows, y, range.y, yaxis)]);
+  });
+  chart.on("plotly_deselect", () => all([]));
+  // Ranges of the axes of parallel coordinates.
+  chart.on("plotly_restyle", () => {
+    const ranges = chart.data[0].dimensions || [];
+    all(ranges.flatMap((dimension, at) => {
+      const chosen = dimension.constraintrange;
+      if (!chosen) return [];
+      const several = Array.isArray(chosen[0]) ? chosen : [chosen];
+      const each = several.map((range) => within(rows, [parallel[at]], range, { type: "linear" })).filter((one) => one);
+      return each.length ? [(row) => each.some((one) => one(row))] : [];
+    }));
+  });
+  rows.clear = () => {
+    if (parallel.length === 0) return Plotly.relayout(chart, { selections: [] });
+    const none = Object.fromEntries(parallel.map((_, at) => [`dimensions[${at}].constraintrange`, null]));
+    return Plotly.restyle(chart, none, [0]);
+  };
+};
 // Inflates plotly.js, if it is in the page, and draws the charts in the colours of the page.
 (async () => {
   const charts = Array.from(document.querySelectorAll(".chart"));
@@ -31,21 +124,28 @@ for (const button of document.querySelectorAll("th button")) {
   }
   const figures = JSON.parse(document.getElementById("figures").textContent);
   const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  // Fingers scroll the page; a mouse chooses a range.
+  const dragmode = matchMedia("(pointer: coarse)").matches ? false : "select";
   const dressed = (layout) => {
     const axis = { gridcolor: colour("--line"), zerolinecolor: colour("--line"), linecolor: colour("--line") };
     return {
-      ...layout,
+      ...layout, dragmode,
       xaxis: { ...axis, ...layout.xaxis }, yaxis: { ...axis, ...layout.yaxis },
       font: { color: colour("--ink"), family: "system-ui, sans-serif" }, paper_bgcolor: colour("--paper"), plot_bgcolor: colour("--paper"),
       colorway: ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#8a8f98", "#f0e442"],
-      margin: { l: 60, r: 20, t: 20, b: 50 }, legend: { orientation: "h", y: -0.2 },
+      margin: { l: 60, r: 20, t: 20, b: 50, ...layout.margin }, legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom", traceorder: "normal" },
+      modebar: { bgcolor: "rgba(0,0,0,0)", color: colour("--soft"), activecolor: colour("--mark") },
+      newselection: { line: { color: colour("--mark") } }, hoverlabel: { namelength: -1 },
     };
   };
+  const config = { responsive: true, displaylogo: false, modeBarButtonsToRemove: ["lasso2d", "autoScale2d"] };
   const draw = () => Promise.all(charts.map((chart) => {
     const figure = figures[Number(chart.dataset.figure)];
-    return Plotly.react(chart, figure.data, dressed(figure.layout), { responsive: true, displaylogo: false });
+    if (figure.layout.height) chart.style.height = `${figure.layout.height}px`;
+    return Plotly.react(chart, figure.data, dressed(figure.layout), config);
   }));
   await draw();
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
+  for (const chart of charts) brush(chart, figures[Number(chart.dataset.figure)]);
+  for (const media of ["(prefers-color-scheme: dark)", "print"]) matchMedia(media).addEventListener("change", draw);
   document.documentElement.dataset.drawn = String(charts.length);
 })();

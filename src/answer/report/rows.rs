@@ -1,5 +1,6 @@
 //! Rows of an answer as a table of a page.
 
+use super::rounded::eight_digits;
 use crate::answer::answer::{Cell, Column, Table};
 use crate::engine::queries::QueryColumn;
 use crate::error::{Error, Result};
@@ -113,9 +114,11 @@ fn cells_of(array: &ArrayRef, unit: &str, zone: Tz) -> std::result::Result<Vec<C
             let numbers = numbers.as_primitive::<Float64Type>();
             cells(&|row| {
                 let number = numbers.value(row);
+                // 0.9999999999999 in one run is 1 in another.
+                let said = eight_digits(number);
                 Cell {
                     value: number.into(),
-                    text: worded(number, unit).unwrap_or_else(|| digits(number)),
+                    text: worded(said, unit).unwrap_or_else(|| digits(said)),
                 }
             })
         }
@@ -169,8 +172,10 @@ fn digits(number: f64) -> String {
     match number.abs() {
         size if !size.is_finite() || size == 0.0 => number.to_string(),
         size if !(1e-4..1e9).contains(&size) => format!("{number:.2e}"),
-        size => {
-            let behind = (2 - size.log10().floor() as i32).max(0) as usize;
+        _ => {
+            // As it is said: 0.9999 is 1.00.
+            let said = format!("{number:.2e}").parse().unwrap_or(number);
+            let behind = (2 - said.abs().log10().floor() as i32).max(0) as usize;
             format!("{number:.behind$}")
         }
     }
@@ -187,11 +192,11 @@ mod tests {
 
     #[test]
     fn numbers_have_three_digits_that_count() {
-        let shown = [0.14659, 4.2, 12345.6, 0.0, -0.05, 3e-7, 2.5e12].map(digits);
+        let shown = [0.14659, 4.2, 12345.6, 0.0, -0.05, 3e-7, 2.5e12, 0.99996].map(digits);
         assert_eq!(
             shown,
             [
-                "0.147", "4.20", "12346", "0", "-0.0500", "3.00e-7", "2.50e12"
+                "0.147", "4.20", "12346", "0", "-0.0500", "3.00e-7", "2.50e12", "1.00"
             ]
         );
     }

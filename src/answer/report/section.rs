@@ -1,7 +1,9 @@
 //! A section of a report: its question asked, and what its rows say.
 
 use super::file::{Asked, Finding, PERIOD, Report};
+use super::lakes::Lakes;
 use super::rows;
+use crate::answer::analysis::Analysis;
 use crate::answer::answer::Section;
 use crate::answer::chart::data::Data;
 use crate::engine::rules::sentence::{JsonRow, fill};
@@ -10,20 +12,19 @@ use crate::error::{Error, Result};
 use crate::text::shown;
 use chrono_tz::Tz;
 use datafusion::arrow::array::{Array, AsArray};
-use datafusion::arrow::compute::concat_batches;
 use datafusion::arrow::json::LineDelimitedWriter;
 use datafusion::arrow::record_batch::RecordBatch;
 use datafusion::common::DFSchema;
 use serde_json::Value;
 
-/// The answer to the question of a section; one that fails says why in its place.
+/// The answer to the question of a section, with all of its rows; one that fails says why in its place.
 pub(super) async fn section(
-    engine: &Engine,
+    lakes: &Lakes<'_>,
     report: &Report,
     asked: &Asked,
     given: &[(String, String)],
     zone: Tz,
-) -> Section {
+) -> (Section, Option<RecordBatch>) {
     let mut section = Section {
         title: asked.title.clone(),
         why: asked.why.clone(),
@@ -38,30 +39,63 @@ pub(super) async fn section(
             .notes
             .push("Of all times: this question takes no period.".into());
     }
-    if let Err(error) = fill_in(&mut section, engine, report, asked, given, zone).await {
-        section.error = Some(error.to_string());
+    let filled = match asked.analysis() {
+        Some(analysis) => analysed(&mut section, lakes.engine, analysis, asked, given)
+            .await
+            .map(|()| None),
+        None => fill_in(&mut section, lakes, report, asked, given, zone)
+            .await
+            .map(Some),
+    };
+    match filled {
+        Ok(rows) => (section, rows),
+        Err(error) => {
+            section.error = Some(error.to_string());
+            (section, None)
+        }
     }
+}
+
+/// The blocks of the answers of an analysis.
+async fn analysed(
+    section: &mut Section,
+    engine: &Engine,
+    analysis: &Analysis,
+    asked: &Asked,
+    given: &[(String, String)],
+) -> Result<()> {
+    let values = analysis.values(&asked.values(given))?;
+    let answers = (analysis.answers)(engine, &values).await?;
+    let methods = answers.first().map(|answer| answer.citation);
+    let methods = methods.filter(|citation| !citation.is_empty());
     section
+        .notes
+        .extend(methods.map(|citation| format!("Methods: {citation}.")));
+    section.blocks = answers
+        .into_iter()
+        .flat_map(|answer| answer.blocks)
+        .collect();
+    Ok(())
 }
 
 async fn fill_in(
     section: &mut Section,
-    engine: &Engine,
+    lakes: &Lakes<'_>,
     report: &Report,
     asked: &Asked,
     given: &[(String, String)],
     zone: Tz,
-) -> Result<()> {
+) -> Result<RecordBatch> {
+    let engine = lakes.engine;
     let question = question(engine, report, asked, given)?;
-    section.sql = question.statement.to_string();
-    let mut answer = engine.run_question(question).await?;
-    let (schema, units) = (answer.schema(), answer.units().to_vec());
-    let mut batches = vec![];
-    while let Some(batch) = answer.next().await? {
-        batches.push(batch);
-    }
-    section.notes.extend(answer.notes().iter().cloned());
-    let batch = concat_batches(&schema, &batches).map_err(|e| Error::Invalid(e.to_string()))?;
+    section.sql = match asked.named() {
+        // As somebody asks it: the statement has pages.
+        Some(query) => query.call(&asked.values(given))?,
+        None => question.statement.to_string(),
+    };
+    let answer = lakes.rows(question).await?;
+    let (batch, schema) = (&answer.batch, answer.batch.schema());
+    section.notes.extend(answer.notes.iter().cloned());
     let described = asked.named();
     let units: Vec<Option<String>> = match described {
         Some(query) => query
@@ -69,23 +103,28 @@ async fn fill_in(
             .iter()
             .map(|column| (!column.unit.is_empty()).then(|| column.unit.clone()))
             .collect(),
-        None => units,
+        None => answer.units.clone(),
     };
     for finding in &asked.findings {
         section
             .findings
-            .extend(said(engine, finding, &batch, given)?);
+            .extend(said(engine, finding, batch, given)?);
     }
     let names = schema.fields().iter().map(|field| field.name().as_str());
     if let Some(chart) = asked.chart(names)? {
-        let data = Data::new(&schema, &units, std::slice::from_ref(&batch), zone)?;
+        let data = Data::new(&schema, &units, std::slice::from_ref(batch), zone)?;
         section.chart = chart.figure(&data)?;
+        if section.chart.is_none() && !data.is_empty() {
+            section
+                .notes
+                .push("The columns of the chart have no values.".into());
+        }
         section
             .notes
             .extend(section.chart.iter().flat_map(|figure| figure.notes.clone()));
     }
     let described = described.map_or(&[][..], |query| &query.columns);
-    let mut table = rows::table(&batch, &units, &asked.columns, described, asked.rows, zone)?;
+    let mut table = rows::table(batch, &units, &asked.columns, described, asked.rows, zone)?;
     match batch.num_rows() {
         0 => section.notes.push("There are no rows.".into()),
         n if n > table.len() => table
@@ -94,7 +133,7 @@ async fn fill_in(
         _ => {}
     }
     section.table = Some(table);
-    Ok(())
+    Ok(batch.clone())
 }
 
 fn question(
@@ -125,10 +164,13 @@ fn said(
         places.insert(name.clone(), value.clone().into());
     }
     let rows = holding(engine, finding.when.as_deref(), batch)?;
+    places.insert("rows".into(), rows.len().into());
+    places.insert("all_rows".into(), batch.num_rows().into());
     if rows.is_empty() {
-        return Ok(finding
-            .otherwise
-            .iter()
+        let empty = finding.empty.as_ref().filter(|_| batch.num_rows() == 0);
+        return Ok(empty
+            .or(finding.otherwise.as_ref())
+            .into_iter()
             .map(|text| fill(text, &places))
             .collect());
     }
@@ -142,11 +184,11 @@ fn said(
         .take(finding.most)
         .map(sentence)
         .collect::<Result<Vec<_>>>()?;
-    if rows.len() > finding.most && finding.most > 1 {
-        sentences.push(format!(
-            "{} more rows say the like.",
-            rows.len() - finding.most
-        ));
+    match rows.len() - sentences.len() {
+        _ if finding.most == 1 => {}
+        0 => {}
+        1 => sentences.push("One more row says the like.".into()),
+        more => sentences.push(format!("{more} more rows say the like.")),
     }
     Ok(sentences)
 }

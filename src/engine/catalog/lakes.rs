@@ -26,6 +26,7 @@ use datafusion::logical_expr::{DdlStatement, LogicalPlan, TableType};
 use datafusion::object_store::ObjectStore;
 use std::collections::BTreeMap;
 use std::fmt::{Debug, Formatter};
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
 /// A lake under its name.
@@ -104,6 +105,11 @@ impl AttachedLake {
             last: Mutex::new(Some(contents)),
         };
         Ok((pinned, version))
+    }
+
+    /// Its directory; None if it is in memory.
+    pub(crate) fn root(&self) -> Option<PathBuf> {
+        self.lake.root().map(Path::to_path_buf)
     }
 
     /// The zone of the site, in the settings of the version that is asked.

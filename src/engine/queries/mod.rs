@@ -199,6 +199,19 @@ impl Query {
         })
     }
 
+    /// How it is asked in SQL with these values, which are as somebody types them.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] or [`Error::Unknown`] if a value is none of its parameter's type, or has no parameter.
+    pub fn call(&self, values: &[(String, String)]) -> Result<String> {
+        let given = values.iter().map(|(name, value)| {
+            let param = self.param(name)?;
+            Ok(format!("\"{}\" => {}", param.name, param.literal(value)?))
+        });
+        let given = given.collect::<Result<Vec<_>>>()?;
+        Ok(format!("SELECT * FROM {}({})", self.name, given.join(", ")))
+    }
+
     /// Its name, then the others that it is known by.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         std::iter::once(self.name).chain(self.aliases.iter().map(String::as_str))

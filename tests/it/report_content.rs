@@ -1,0 +1,499 @@
+//! What built-in reports say: each of their numbers is that of its named query, and what a lake lacks is said in words.
+
+use crate::cli_program::{Run, iolode};
+use crate::report::{json, lake_of, plain, sections};
+use iolode::answer::report::REPORTS;
+use iolode::engine::queries::{Query, queries};
+use iolode::synth::Month;
+use serde_json::Value;
+use std::path::Path;
+use std::sync::OnceLock;
+
+crate::tests! {
+    [] => {
+        the_chart_of_each_named_query_is_drawn,
+        numbers_of_built_in_reports_are_those_of_their_named_queries,
+        a_period_chooses_rows_and_all_times_are_no_period,
+        what_a_lake_lacks_is_said_and_not_drawn,
+        the_head_says_where_the_numbers_are_from,
+        a_job_has_the_page_of_diagnose_and_its_files_in_time,
+        a_program_has_its_history_and_one_that_is_not_there_is_said_to_be_missing,
+        a_report_without_the_value_that_it_needs_says_which,
+    }
+}
+
+/// A lake of a month with Slurm and LMT, made once for all tests, which must not change it.
+pub(crate) fn lake() -> &'static str {
+    static LAKE: OnceLock<String> = OnceLock::new();
+    LAKE.get_or_init(|| {
+        let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("report");
+        let _ = std::fs::remove_dir_all(&directory);
+        std::fs::create_dir_all(&directory).unwrap();
+        lake_of(&Month::complete(150, 7), &directory)
+    })
+}
+
+fn report(directory: &Path, name: &str, lake: &str, more: &[&str]) -> Run {
+    let asked = ["report", name, "--lake", lake, "--format", "json"];
+    iolode(directory, &[&asked, more].concat())
+}
+
+/// A row of a query of SQL.
+fn row(directory: &Path, lake: &str, sql: &str) -> Value {
+    let asked = ["sql", "--lake", lake, "--format", "json", "-c", sql];
+    let rows = json(&iolode(directory, &asked).ok());
+    rows.as_array()
+        .unwrap()
+        .first()
+        .cloned()
+        .unwrap_or_default()
+}
+
+/// An id, which JSON has as a number or as a text.
+fn plain_id(id: &Value) -> String {
+    id.as_str().map_or_else(|| id.to_string(), String::from)
+}
+
+/// A value for each parameter that must be given.
+fn needed(query: &Query, job: &str) -> Vec<(String, String)> {
+    let needed = query.params.iter().filter(|param| param.default.is_none());
+    let value = |name: &str| match name {
+        "job" => job.to_string(),
+        "fs" => "scratch".into(),
+        "direction" => "write".into(),
+        "from" => "2000-01-01".into(),
+        "to" => "2100-01-01".into(),
+        other => panic!("{}: {other}", query.name),
+    };
+    let pairs = needed.map(|param| (param.name.clone(), value(&param.name)));
+    pairs.collect()
+}
+
+fn the_chart_of_each_named_query_is_drawn() {
+    let directory = tempfile::tempdir().unwrap();
+    let lake = lake();
+    let sql = "SELECT job_id FROM darshan_log ORDER BY total_bytes DESC, log_id LIMIT 1";
+    let job = plain_id(&row(directory.path(), lake, sql)["job_id"]);
+    let drawn: Vec<&Query> = queries()
+        .iter()
+        .filter(|query| query.chart.is_some())
+        .collect();
+    let mut text = "title = \"T\"\ndoc = \"D\"\n".to_string();
+    for query in &drawn {
+        let mut with = needed(query, &job);
+        // By default these are logs of more than a thousand processes, of which there are few.
+        for limit in ["min_nprocs", "min_bytes", "min_logs", "min_share_below"] {
+            if query.params.iter().any(|param| param.name == limit) {
+                with.push((limit.into(), "0".into()));
+            }
+        }
+        for (limit, most) in [("max_bw", "1e15"), ("max_ratio", "1e9")] {
+            if query.params.iter().any(|param| param.name == limit) {
+                with.push((limit.into(), most.into()));
+            }
+        }
+        let with = with
+            .iter()
+            .map(|(name, value)| format!("{name} = \"{value}\""));
+        let with = with.collect::<Vec<_>>().join(", ");
+        let name = query.name;
+        text += &format!(
+            "[[section]]\ntitle = \"{name}\"\nwhy = \"W\"\nquery = \"{name}\"\nwith = {{ {with} }}\n"
+        );
+    }
+    std::fs::write(directory.path().join("all.toml"), text).unwrap();
+    let report = json(&report(directory.path(), "all.toml", lake, &[]).ok());
+    let found = sections(&report);
+    assert_eq!(found.len(), drawn.len());
+    let mut without = vec![];
+    for section in found {
+        let name = section["title"].as_str().unwrap();
+        assert!(section["error"].is_null(), "{name}: {}", section["error"]);
+        let rows = section["table"]["rows"].as_array().unwrap();
+        if section["chart"].is_null() && !rows.is_empty() {
+            without.push(name);
+        }
+    }
+    assert_eq!(without, Vec::<&str>::new());
+}
+
+/// Whether two values are the same, but for the order in which threads add up fractions.
+fn is_same(a: &Value, b: &Value) -> bool {
+    let number = |value: &Value| plain(value).parse::<f64>().ok();
+    match (number(a), number(b)) {
+        (Some(a), Some(b)) => (a - b).abs() <= 1e-9 * a.abs().max(b.abs()),
+        _ => plain(a) == plain(b),
+    }
+}
+
+/// The sections of a built-in report as its file has them.
+fn asked(name: &str) -> Vec<toml::Table> {
+    let (_, text) = REPORTS.iter().find(|(known, _)| *known == name).unwrap();
+    let report: toml::Table = toml::from_str(text).unwrap();
+    let sections = report["section"].as_array().unwrap().iter();
+    sections
+        .map(|section| section.as_table().unwrap().clone())
+        .collect()
+}
+
+fn numbers_of_built_in_reports_are_those_of_their_named_queries() {
+    let directory = tempfile::tempdir().unwrap();
+    let lake = lake();
+    let day = row(
+        directory.path(),
+        lake,
+        "SELECT to_char(min(start_time) + INTERVAL '2 days', '%Y-%m-%d') AS first, to_char(min(start_time) + INTERVAL '20 days', '%Y-%m-%d') AS last FROM darshan_log",
+    );
+    let (from, to) = (
+        day["first"].as_str().unwrap(),
+        day["last"].as_str().unwrap(),
+    );
+    let (mut compared, mut rows_compared) = (0, 0);
+    for name in ["iominer", "weekly"] {
+        let page = json(&report(directory.path(), name, lake, &["--from", from, "--to", to]).ok());
+        let found = sections(&page);
+        let asked = asked(name);
+        assert_eq!(found.len(), asked.len());
+        for (section, asked) in found.iter().zip(&asked) {
+            let Some(query) = asked.get("query").and_then(toml::Value::as_str) else {
+                continue;
+            };
+            let mut given = vec![];
+            let with = asked.get("with").and_then(toml::Value::as_table);
+            for (name, value) in with.into_iter().flatten() {
+                let value = match value.as_str() {
+                    Some("$from") => from.to_string(),
+                    Some("$to") => to.to_string(),
+                    Some(text) => text.to_string(),
+                    None => value.to_string(),
+                };
+                given.extend([format!("--{}", name.replace('_', "-")), value]);
+            }
+            let known = iolode::engine::queries::query(query).unwrap();
+            for (param, value) in [("from", from), ("to", to)] {
+                if known.params.iter().any(|known| known.name == param) {
+                    given.extend([format!("--{param}"), value.to_string()]);
+                }
+            }
+            let given: Vec<&str> = given.iter().map(String::as_str).collect();
+            let alone = ["query", query, "--lake", lake, "--format", "json"];
+            let alone = json(&iolode(directory.path(), &[&alone[..], &given].concat()).ok());
+            let (alone, rows) = (
+                alone.as_array().unwrap(),
+                section["table"]["rows"].as_array().unwrap(),
+            );
+            let most = asked
+                .get("rows")
+                .and_then(toml::Value::as_integer)
+                .unwrap_or(100);
+            assert_eq!(
+                rows.len(),
+                alone.len().min(most as usize),
+                "{name}: {query}"
+            );
+            // So does its SQL, which the page shows.
+            if name == "iominer" {
+                let count = section["sql"].as_str().unwrap();
+                let count = format!("SELECT count(*) AS n FROM ({count})");
+                let count = row(directory.path(), lake, &count);
+                assert_eq!(count["n"].as_i64(), Some(alone.len() as i64), "{query}");
+            }
+            let columns = section["table"]["columns"].as_array().unwrap();
+            for (row, alone) in rows.iter().zip(alone) {
+                for column in columns {
+                    let column = column["name"].as_str().unwrap();
+                    // Lists are texts on a page; times have another form there.
+                    if alone[column].is_array() || column.ends_with("time") {
+                        continue;
+                    }
+                    let (said, alone) = (&row[column], &alone[column]);
+                    assert!(
+                        is_same(said, alone),
+                        "{name}: {query}: {column}: {said} {alone}"
+                    );
+                }
+                rows_compared += 1;
+            }
+            compared += 1;
+        }
+    }
+    assert!(
+        compared > 20 && rows_compared > 400,
+        "{compared} {rows_compared}"
+    );
+}
+
+/// The rows of two periods together are those of both, counted by the logs of the lake.
+fn a_period_chooses_rows_and_all_times_are_no_period() {
+    let directory = tempfile::tempdir().unwrap();
+    let lake = lake();
+    let middle = row(
+        directory.path(),
+        lake,
+        "SELECT to_char(median_time, '%Y-%m-%dT%H:%M:%SZ') AS t FROM (SELECT to_timestamp_micros(CAST(median(CAST(start_time AS BIGINT)) AS BIGINT)) AS median_time FROM darshan_log)",
+    );
+    let middle = middle["t"].as_str().unwrap();
+    let sums = [
+        ("bytes_and_nodes()", "count(*)"),
+        ("consecutive_requests()", "sum(logs)"),
+        ("file_sharing()", "sum(logs)"),
+        ("interfaces_by_size()", "sum(logs)"),
+        ("logs_by_bytes_written()", "sum(bytes_written)"),
+        ("logs_by_bytes_written(grain => 'job')", "count(*)"),
+        ("logs_that_wrote_less(\"limit\" => 1e18)", "count(*)"),
+        ("osts_per_log()", "sum(files)"),
+        ("osts_per_log('job')", "sum(files)"),
+        ("custom_stripe()", "sum(files)"),
+        ("read_ratio()", "sum(logs)"),
+        ("top_read(n => 1000)", "sum(bytes_read)"),
+        ("top_write(n => 1000)", "sum(bytes_written)"),
+        (
+            "low_read_bandwidth(min_nprocs => 0, min_bytes => 0, max_bw => 1e15)",
+            "count(*)",
+        ),
+        (
+            "low_write_bandwidth(min_nprocs => 0, min_bytes => 0, max_bw => 1e15)",
+            "count(*)",
+        ),
+        (
+            "high_bandwidth('write', min_nprocs => 0, min_bytes => 0, min_bw => 0)",
+            "count(*)",
+        ),
+        ("rank_imbalance(min_bytes => 0)", "count(*)"),
+        ("stripe_advice(min_time => 0)", "sum(files)"),
+    ];
+    for (call, sum) in sums {
+        let of = |period: &str| {
+            let call = match call.strip_suffix("()") {
+                Some(name) => format!("{name}({period})"),
+                None if period.is_empty() => call.to_string(),
+                None => format!("{}, {period})", call.strip_suffix(')').unwrap()),
+            };
+            let sql = format!("SELECT CAST({sum} AS BIGINT) AS n FROM {call}");
+            row(directory.path(), lake, &sql)["n"].as_i64().unwrap_or(0)
+        };
+        let all = of("");
+        let before = of(&format!("\"to\" => '{middle}'"));
+        let since = of(&format!("\"from\" => '{middle}'"));
+        assert_eq!(before + since, all, "{call}");
+        assert!(before > 0 && since > 0, "{call}: {before} {since}");
+    }
+}
+
+/// An empty lake, a lake of logs alone, and a period in which nothing ran: each section has a note or a finding, and none has a chart without marks.
+fn what_a_lake_lacks_is_said_and_not_drawn() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let create = ["lake", "create", "empty"];
+    iolode(path, &create).ok();
+    let logs = lake_of(&Month::new(40, 7), &path.join("logs-alone"));
+    let cases: [(&str, &[&str]); 3] = [
+        ("empty", &[]),
+        (&logs, &[]),
+        (&logs, &["--period", "1999-W03"]),
+    ];
+    for (lake, period) in cases {
+        for name in ["iominer", "weekly", "app"] {
+            let program: &[&str] = if name == "app" {
+                &["--set", "app=no_such"]
+            } else {
+                &[]
+            };
+            let ran = report(path, name, lake, &[period, program].concat());
+            let page = json(&ran.ok());
+            let is_empty = lake == "empty" || !period.is_empty();
+            for section in sections(&page) {
+                let title = &section["title"];
+                assert!(section["error"].is_null(), "{lake}: {section}");
+                if is_empty {
+                    assert!(
+                        section["chart"].is_null(),
+                        "{lake} {name}: {title} {}",
+                        section["chart"]
+                    );
+                }
+                let rows = section["table"]["rows"].as_array().unwrap();
+                if rows.is_empty() {
+                    assert!(
+                        section["notes"].to_string().contains("There are no rows."),
+                        "{title}"
+                    );
+                }
+                // No sentence has a place without a value.
+                for finding in section["findings"].as_array().unwrap() {
+                    assert!(
+                        !finding.as_str().unwrap().contains(" - "),
+                        "{title}: {finding}"
+                    );
+                }
+            }
+            if name == "weekly" {
+                let full = sections(&page);
+                let full = full.iter().find(|section| section["title"] == "Full OSTs");
+                let said = full.unwrap()["findings"].to_string();
+                assert!(said.contains("LMT has no sample of an OST"), "{said}");
+            }
+            let head = page["blocks"][0]["lines"].to_string();
+            assert!(head.contains("there is no Slurm record"), "{head}");
+            assert!(head.contains("LMT has no bytes to compare with"), "{head}");
+            assert_eq!(head.contains("Coverage: 0 logs"), is_empty, "{head}");
+        }
+    }
+}
+
+fn the_head_says_where_the_numbers_are_from() {
+    let directory = tempfile::tempdir().unwrap();
+    let lake = lake();
+    let file = [
+        "report",
+        "iominer",
+        "--lake",
+        lake,
+        "--from",
+        "2000-01-01",
+        "-o",
+        "page.html",
+    ];
+    iolode(directory.path(), &file).ok();
+    let page = std::fs::read_to_string(directory.path().join("page.html")).unwrap();
+    let logs = row(
+        directory.path(),
+        lake,
+        "SELECT count(*) AS n FROM darshan_log",
+    )["n"]
+        .to_string();
+    let partial = "SELECT count(*) AS n FROM lake_input WHERE status = 'partial'";
+    let partial = row(directory.path(), lake, partial)["n"].to_string();
+    for said in [
+        format!("<dd>{lake}, version 2</dd>"),
+        "<dt>Period</dt><dd>2000-01-01 and later</dd>".into(),
+        "<dt>Times in</dt><dd>UTC</dd>".into(),
+        format!("Coverage: {logs} logs"),
+        format!("{partial} partial."),
+    ] {
+        assert!(page.contains(&said), "{said}: {}", &page[..4000]);
+    }
+}
+
+fn a_job_has_the_page_of_diagnose_and_its_files_in_time() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let lake = lake();
+    let sql = "SELECT job_id FROM darshan_log WHERE read_files > 1 AND write_files > 1 ORDER BY total_bytes DESC, log_id LIMIT 1";
+    let job = plain_id(&row(path, lake, sql)["job_id"]);
+    let set = format!("job={job}");
+    let page = json(&report(path, "job", lake, &["--set", &set]).ok());
+    let alone = [
+        "query", "diagnose", "--job", &job, "--lake", lake, "--format", "json",
+    ];
+    let alone = json(&iolode(path, &alone).ok());
+    let alone = match &alone {
+        Value::Array(answers) => &answers[0],
+        answer => answer,
+    };
+    let found = sections(&page);
+    assert_eq!(found[0]["blocks"], alone["blocks"]);
+    // The critical path has the length of the union of its files' windows, by the sweep that the column comes from.
+    let pieces = found[1]["table"]["rows"].as_array().unwrap().iter();
+    let pieces = pieces.filter(|piece| piece["part"] == "critical path");
+    let drawn: f64 = pieces.map(|piece| piece["seconds"].as_f64().unwrap()).sum();
+    let sql = format!(
+        "SELECT io_time(a, b) AS t FROM (SELECT CAST(CAST(read_start_time AS BIGINT) AS DOUBLE) / 1e6 AS a, CAST(CAST(read_end_time AS BIGINT) AS DOUBLE) / 1e6 AS b FROM darshan_file WHERE job_id = {job} AND NOT is_stream AND bytes_read > 0 UNION ALL SELECT CAST(CAST(write_start_time AS BIGINT) AS DOUBLE) / 1e6, CAST(CAST(write_end_time AS BIGINT) AS DOUBLE) / 1e6 FROM darshan_file WHERE job_id = {job} AND NOT is_stream AND bytes_written > 0)"
+    );
+    let union = row(path, lake, &sql)["t"].as_f64().unwrap();
+    assert!(
+        (drawn - union).abs() < 1e-3 * union.max(1.0),
+        "{drawn} {union}"
+    );
+    assert_eq!(found[1]["chart"]["form"], "timeline");
+    let names = found[1]["chart"]["plot"]["data"].as_array().unwrap().iter();
+    let names: Vec<&str> = names.map(|trace| trace["name"].as_str().unwrap()).collect();
+    assert_eq!(names.last(), Some(&"critical path"), "{names:?}");
+    // The same page as text and Markdown has the findings of diagnose.
+    let text = [
+        "report", "job", "--set", &set, "--lake", lake, "--format", "text",
+    ];
+    let text = iolode(path, &text).ok();
+    assert!(text.contains("Likely causes"), "{text}");
+    let missing = report(path, "job", lake, &["--set", "job=1"]);
+    assert_eq!(missing.code, Some(1), "{}", missing.stderr);
+    let page = json(&missing.stdout);
+    let error = sections(&page)[0]["error"].to_string();
+    assert!(error.contains("there is no Darshan log of it"), "{error}");
+}
+
+fn a_program_has_its_history_and_one_that_is_not_there_is_said_to_be_missing() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let lake = lake();
+    let sql = "SELECT app, count(*) AS logs, sum(bytes_read - bytes_read_streams) AS bytes FROM darshan_log GROUP BY app ORDER BY logs DESC, app LIMIT 1";
+    let most = row(path, lake, sql);
+    let set = format!("app={}", most["app"].as_str().unwrap());
+    let page = json(&report(path, "app", lake, &["--set", &set]).ok());
+    let found = sections(&page);
+    let days = found[0]["table"]["rows"].as_array().unwrap();
+    let sum = |column: &str| -> i64 { days.iter().map(|day| day[column].as_i64().unwrap()).sum() };
+    assert_eq!(sum("logs"), most["logs"].as_i64().unwrap());
+    assert_eq!(sum("bytes_read"), most["bytes"].as_i64().unwrap());
+    // Of the factors of all programs the logs are those of perf_factors.
+    let factors = found[3]["table"]["rows"].as_array().unwrap();
+    for direction in ["read", "write"] {
+        let of = |row: &&Value| row["direction"] == direction && row["factor"] == "small";
+        let small = factors.iter().find(of).unwrap();
+        let sql = format!(
+            "SELECT count(*) AS all_logs, median(small) AS all_programs FROM perf_factors('{direction}')"
+        );
+        let all = row(path, lake, &sql);
+        let sql = format!(
+            "SELECT count(*) AS own_logs, median(small) AS own FROM perf_factors('{direction}') WHERE app = '{}'",
+            most["app"].as_str().unwrap()
+        );
+        let own = row(path, lake, &sql);
+        for (name, expected) in [
+            ("all_logs", &all),
+            ("all_programs", &all),
+            ("own_logs", &own),
+            ("own", &own),
+        ] {
+            assert_eq!(
+                plain(&small[name]),
+                plain(&expected[name]),
+                "{direction} {name}"
+            );
+        }
+    }
+    let page = json(&report(path, "app", lake, &["--set", "app=no_such"]).ok());
+    let found = sections(&page);
+    let habits = found.last().unwrap();
+    assert!(
+        habits["error"].is_null()
+            && habits["notes"]
+                .to_string()
+                .contains("Unknown program `no_such`"),
+        "{habits}"
+    );
+    let said = found[0]["findings"][0].as_str().unwrap();
+    assert!(
+        said.starts_with("There is no log of the program no_such"),
+        "{said}"
+    );
+    assert!(found.iter().all(|section| section["chart"].is_null()));
+}
+
+fn a_report_without_the_value_that_it_needs_says_which() {
+    let directory = tempfile::tempdir().unwrap();
+    iolode(directory.path(), &["lake", "create", "empty"]).ok();
+    for (name, needs) in [
+        ("job", "--set job=..: Job id"),
+        ("app", "--set app=..: The program"),
+    ] {
+        let ran = report(directory.path(), name, "empty", &[]);
+        assert_eq!(ran.code, Some(2));
+        assert!(
+            ran.stderr
+                .contains(&format!("the report {name} needs {needs}")),
+            "{}",
+            ran.stderr
+        );
+    }
+}
