@@ -331,7 +331,7 @@ fn named_queries_answer_over_an_export() {
         let answer = |lake: &str| {
             iolode(
                 of,
-                &["query", &query.name, "--lake", lake, "--format", "json"],
+                &["query", query.name, "--lake", lake, "--format", "json"],
             )
             .ok()
         };

@@ -56,7 +56,7 @@ fn names_of_a_log_are_text_wherever_a_page_has_them() {
             nprocs: 4,
             job_id: 77,
             metadata: b"lib_ver=3.4.7\n".to_vec(),
-            exe: format!("/bin/{}", MARKUP.replace('/', "").replace(' ', "")).into(),
+            exe: format!("/bin/{}", MARKUP.replace(['/', ' '], "")).into(),
             mounts: vec![mount("ext4", "/")],
         },
         names: vec![(1, format!("/data/{MARKUP}").into_bytes())],

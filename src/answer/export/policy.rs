@@ -4,6 +4,7 @@ use crate::error::{Error, Result};
 use crate::table::{Coarse, Partition, Table, Treatment, table, tables};
 use arrow::datatypes::DataType;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// The treatment of every column of an anonymised export.
 #[derive(Clone, Debug, Default)]
@@ -102,9 +103,9 @@ fn check(name: &str, treatment: Treatment) -> Result<()> {
             .filter(|table| of_table.is_none_or(|one| one.name == table.name))
             .flat_map(|table| table.columns.iter().map(|column| column.name.as_str()))
             .collect();
-        return Err(Error::unknown("column", column, known.into_iter()));
+        return Err(Error::unknown("column", column, known));
     }
-    let is_meant = |table: &&&std::sync::Arc<Table>| match of_table {
+    let is_meant = |table: &&&Arc<Table>| match of_table {
         Some(_) => table.partition != Partition::Manifest,
         None => table.partition == Partition::JobId,
     };

@@ -71,7 +71,7 @@ mod tests {
             let entry = entry.unwrap();
             let is_log = entry.path().extension().is_some_and(|e| e == "darshan");
             let input = is_log.then(|| Input::open(entry.path()).unwrap());
-            if !input.is_some_and(|input| log.read(&input, ModuleSet::DEFAULT).is_ok()) {
+            if input.is_none_or(|input| log.read(&input, ModuleSet::DEFAULT).is_err()) {
                 continue;
             }
             let records = log.records(ModuleId::POSIX);
