@@ -111,7 +111,7 @@ mod tests {
     fn bars_of_a_logarithmic_axis_do_not_touch() {
         let width = log_width(&[Some(8.0), None, Some(2.0), Some(4.0), Some(0.0)]);
         assert!(
-            (width.unwrap() - 0.8 * 1.414_213_562 / 2.0).abs() < 1e-9,
+            (width.unwrap() - 0.8 * std::f64::consts::SQRT_2 / 2.0).abs() < 1e-9,
             "{width:?}"
         );
         assert_eq!(log_width(&[Some(3.0), Some(3.0)]), None);
