@@ -16,6 +16,7 @@ crate::tests! {
         a_period_chooses_rows_and_all_times_are_no_period,
         what_a_lake_lacks_is_said_and_not_drawn,
         the_head_says_where_the_numbers_are_from,
+        times_of_findings_and_of_tables_are_those_of_the_zone,
         a_job_has_the_page_of_diagnose_and_its_files_in_time,
         a_program_has_its_history_and_one_that_is_not_there_is_said_to_be_missing,
         a_report_without_the_value_that_it_needs_says_which,
@@ -425,6 +426,24 @@ fn a_job_has_the_page_of_diagnose_and_its_files_in_time() {
     assert!(error.contains("there is no Darshan log of it"), "{error}");
 }
 
+/// Berlin is two hours ahead in September.
+fn times_of_findings_and_of_tables_are_those_of_the_zone() {
+    let directory = tempfile::tempdir().unwrap();
+    let text = "title = 'T'\ndoc = 'D'\n[[section]]\ntitle = 'S'\nwhy = 'W'\nsql = \"SELECT TIMESTAMP '2026-09-11 11:33:30' AS t\"\n[[section.finding]]\nsays = 'At {t}.'\n";
+    std::fs::write(directory.path().join("ours.toml"), text).unwrap();
+    let asked = [
+        "report",
+        "ours.toml",
+        "--lake",
+        lake(),
+        "--format",
+        "markdown",
+    ];
+    let page = iolode(directory.path(), &asked).ok();
+    assert!(page.contains("- At 2026-09-11 13:33:30."), "{page}");
+    assert!(page.contains("| 2026-09-11 13:33:30 |"), "{page}");
+}
+
 /// Of a job of one log, what LMT counted on its OSTs and what of it was the job's is what `lmt_interference` says of the log.
 fn a_job_has_the_traffic_of_its_osts(lake: &str, path: &Path) {
     let sql = "SELECT job_id, sum(own) AS own, sum(seen) AS seen FROM lmt_interference('2000-01-01', '2100-01-01') GROUP BY job_id HAVING count(DISTINCT log_id) = 1 ORDER BY own DESC, job_id LIMIT 1";
@@ -433,7 +452,7 @@ fn a_job_has_the_traffic_of_its_osts(lake: &str, path: &Path) {
     let page = json(&report(path, "job", lake, &["--set", &set]).ok());
     let found = sections(&page);
     let rows = found[2]["table"]["rows"].as_array().unwrap();
-    assert_eq!(found[2]["chart"]["form"], "line", "{expected}");
+    assert_eq!(found[2]["chart"]["form"], "bar", "{expected}");
     let sum = |column: &str| -> f64 { rows.iter().map(|row| row[column].as_f64().unwrap()).sum() };
     let own = expected["own"].as_f64().unwrap();
     assert!(
