@@ -24,11 +24,24 @@ fn lake(directory: &Path) -> String {
     lake_of(&Month::complete(60, 7), directory)
 }
 
-/// A lake of a synthetic month in a directory.
+/// A lake of a synthetic month in a directory, with times in UTC.
 pub(crate) fn lake_of(month: &Month, directory: &Path) -> String {
+    lake_with(month, directory, |_| String::new())
+}
+
+/// The same, with settings that are made of the directory of the month.
+pub(crate) fn lake_with(
+    month: &Month,
+    directory: &Path,
+    settings: impl Fn(&Path) -> String,
+) -> String {
     let (logs, root) = (directory.join("logs"), directory.join("lake"));
     synth::write(month, &logs, &|_| ()).unwrap();
-    let lake = Lake::create(&root, &CreateOptions::default()).unwrap();
+    let options = CreateOptions {
+        settings: settings(&logs),
+        ..CreateOptions::default()
+    };
+    let lake = Lake::create(&root, &options).unwrap();
     let options = IngestOptions {
         paths: vec![logs.into()],
         ..IngestOptions::default()

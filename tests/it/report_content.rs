@@ -1,7 +1,7 @@
 //! What built-in reports say: each of their numbers is that of its named query, and what a lake lacks is said in words.
 
 use crate::cli_program::{Run, iolode};
-use crate::report::{json, lake_of, plain, sections};
+use crate::report::{json, lake_of, lake_with, plain, sections};
 use iolode::answer::report::REPORTS;
 use iolode::engine::queries::{Query, queries};
 use iolode::synth::Month;
@@ -16,6 +16,7 @@ crate::tests! {
         a_period_chooses_rows_and_all_times_are_no_period,
         what_a_lake_lacks_is_said_and_not_drawn,
         the_head_says_where_the_numbers_are_from,
+        times_of_findings_and_of_tables_are_those_of_the_zone,
         a_job_has_the_page_of_diagnose_and_its_files_in_time,
         a_program_has_its_history_and_one_that_is_not_there_is_said_to_be_missing,
         a_report_without_the_value_that_it_needs_says_which,
@@ -29,7 +30,9 @@ pub(crate) fn lake() -> &'static str {
         let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("report");
         let _ = std::fs::remove_dir_all(&directory);
         std::fs::create_dir_all(&directory).unwrap();
-        lake_of(&Month::complete(150, 7), &directory)
+        // In the zone and with the file systems of the month, so that its LMT is of the time of its logs.
+        let site = |logs: &Path| std::fs::read_to_string(logs.join("site.toml")).unwrap();
+        lake_with(&Month::complete(150, 7), &directory, site)
     })
 }
 
@@ -367,7 +370,7 @@ fn the_head_says_where_the_numbers_are_from() {
     for said in [
         format!("<dd>{lake}, version 2</dd>"),
         "<dt>Period</dt><dd>2000-01-01 and later</dd>".into(),
-        "<dt>Times in</dt><dd>UTC</dd>".into(),
+        "<dt>Times in</dt><dd>Europe/Berlin</dd>".into(),
         format!("Coverage: {logs} logs"),
         format!("{partial} partial."),
     ] {
@@ -409,6 +412,7 @@ fn a_job_has_the_page_of_diagnose_and_its_files_in_time() {
     let names = found[1]["chart"]["plot"]["data"].as_array().unwrap().iter();
     let names: Vec<&str> = names.map(|trace| trace["name"].as_str().unwrap()).collect();
     assert_eq!(names.last(), Some(&"critical path"), "{names:?}");
+    a_job_has_the_traffic_of_its_osts(lake, path);
     // The same page as text and Markdown has the findings of diagnose.
     let text = [
         "report", "job", "--set", &set, "--lake", lake, "--format", "text",
@@ -420,6 +424,55 @@ fn a_job_has_the_page_of_diagnose_and_its_files_in_time() {
     let page = json(&missing.stdout);
     let error = sections(&page)[0]["error"].to_string();
     assert!(error.contains("there is no Darshan log of it"), "{error}");
+}
+
+/// Berlin is two hours ahead in September.
+fn times_of_findings_and_of_tables_are_those_of_the_zone() {
+    let directory = tempfile::tempdir().unwrap();
+    let text = "title = 'T'\ndoc = 'D'\n[[section]]\ntitle = 'S'\nwhy = 'W'\nsql = \"SELECT TIMESTAMP '2026-09-11 11:33:30' AS t\"\n[[section.finding]]\nsays = 'At {t}.'\n";
+    std::fs::write(directory.path().join("ours.toml"), text).unwrap();
+    let asked = [
+        "report",
+        "ours.toml",
+        "--lake",
+        lake(),
+        "--format",
+        "markdown",
+    ];
+    let page = iolode(directory.path(), &asked).ok();
+    assert!(page.contains("- At 2026-09-11 13:33:30."), "{page}");
+    assert!(page.contains("| 2026-09-11 13:33:30 |"), "{page}");
+}
+
+/// Of a job of one log, what LMT counted on its OSTs and what of it was the job's is what `lmt_interference` says of the log.
+fn a_job_has_the_traffic_of_its_osts(lake: &str, path: &Path) {
+    let sql = "SELECT job_id, sum(own) AS own, sum(seen) AS seen FROM lmt_interference('2000-01-01', '2100-01-01') GROUP BY job_id HAVING count(DISTINCT log_id) = 1 ORDER BY own DESC, job_id LIMIT 1";
+    let expected = row(path, lake, sql);
+    let set = format!("job={}", plain_id(&expected["job_id"]));
+    let page = json(&report(path, "job", lake, &["--set", &set]).ok());
+    let found = sections(&page);
+    let rows = found[2]["table"]["rows"].as_array().unwrap();
+    assert_eq!(found[2]["chart"]["form"], "bar", "{expected}");
+    let sum = |column: &str| -> f64 { rows.iter().map(|row| row[column].as_f64().unwrap()).sum() };
+    let own = expected["own"].as_f64().unwrap();
+    assert!(
+        (sum("own") - own).abs() < 1e-6 * own,
+        "{} {expected}",
+        sum("own")
+    );
+    // With the intervals beside those in which it moved bytes.
+    assert!(
+        sum("seen") >= expected["seen"].as_f64().unwrap(),
+        "{expected}"
+    );
+    for row in rows {
+        let [seen, own, others, unexplained] =
+            ["seen", "own", "other_jobs", "unexplained"].map(|name| row[name].as_f64().unwrap());
+        assert!(
+            (seen - own - others - unexplained).abs() <= 1e-6 * seen.max(1.0),
+            "{row}"
+        );
+    }
 }
 
 fn a_program_has_its_history_and_one_that_is_not_there_is_said_to_be_missing() {

@@ -70,7 +70,8 @@ fn draw(chart: &Chart, data: &Data) -> Result<Drawing> {
         numbers["title"]["text"] = "".into();
     }
     let mut places = axis(Some(along), chart.log.contains(&Along::X));
-    let mode = if chart.stacked { "stack" } else { "group" };
+    // What is below 0 hangs from there.
+    let mode = if chart.stacked { "relative" } else { "group" };
     let layout = match is_named {
         true => {
             places["autorange"] = "reversed".into();

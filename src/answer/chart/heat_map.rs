@@ -61,6 +61,8 @@ fn draw(chart: &Chart, data: &Data) -> Result<Drawing> {
     let trace = json!({"type": "heatmap", "x": x, "y": y, "z": cells, "colorscale": "Viridis", "colorbar": {"title": {"text": called}}});
     let mut layout = layout(chart, Some(along), Some(upwards));
     if let Values::Texts(_) = &upwards.values {
+        // The first row is on top.
+        layout["yaxis"]["autorange"] = "reversed".into();
         layout["height"] = (100 + 18 * height).clamp(416, 900).into();
     }
     Ok(Drawing {

@@ -110,9 +110,8 @@ fn colours(column: &Column, rows: &[usize]) -> Value {
     }
     let (places, names) = categories(column, rows, COLOURS.len());
     let n = names.len();
-    let colour = |at: usize| if n == 1 { COLOURS[0] } else { COLOURS[at] };
     let scale: Vec<(f64, &str)> = (0..n)
-        .flat_map(|at| [at, at + 1].map(|edge| (edge as f64 / n as f64, colour(at))))
+        .flat_map(|at| [at, at + 1].map(|edge| (edge as f64 / n as f64, COLOURS[at])))
         .collect();
     let ticks: Vec<usize> = (0..n).collect();
     json!({

@@ -70,7 +70,12 @@ pub(super) fn table(
     Ok(table)
 }
 
-fn cells_of(array: &ArrayRef, unit: &str, zone: Tz) -> std::result::Result<Vec<Cell>, ArrowError> {
+/// Each value of a column, in the words of tables; times are those of the zone.
+pub(super) fn cells_of(
+    array: &ArrayRef,
+    unit: &str,
+    zone: Tz,
+) -> std::result::Result<Vec<Cell>, ArrowError> {
     let cells = |value: &dyn Fn(usize) -> Cell| {
         let none = Cell {
             value: Value::Null,

@@ -12,6 +12,7 @@ use crate::error::{Error, Result};
 use crate::text::shown;
 use chrono_tz::Tz;
 use datafusion::arrow::array::{Array, AsArray};
+use datafusion::arrow::datatypes::DataType;
 use datafusion::arrow::json::LineDelimitedWriter;
 use datafusion::arrow::record_batch::RecordBatch;
 use datafusion::common::DFSchema;
@@ -108,7 +109,7 @@ async fn fill_in(
     for finding in &asked.findings {
         section
             .findings
-            .extend(said(engine, finding, batch, given)?);
+            .extend(said(engine, finding, batch, given, zone)?);
     }
     let names = schema.fields().iter().map(|field| field.name().as_str());
     if let Some(chart) = asked.chart(names)? {
@@ -158,6 +159,7 @@ fn said(
     finding: &Finding,
     batch: &RecordBatch,
     given: &[(String, String)],
+    zone: Tz,
 ) -> Result<Vec<String>> {
     let mut places = JsonRow::new();
     for (name, value) in given {
@@ -176,7 +178,7 @@ fn said(
     }
     let sentence = |row: &usize| {
         let mut places = places.clone();
-        places.extend(json_row(&batch.slice(*row, 1))?);
+        places.extend(json_row(&batch.slice(*row, 1), zone)?);
         Ok(fill(&finding.says, &places))
     };
     let mut sentences = rows
@@ -213,16 +215,22 @@ fn holding(engine: &Engine, when: Option<&str>, batch: &RecordBatch) -> Result<V
         .collect())
 }
 
-/// A row by the names of its columns, with its text escaped.
-fn json_row(row: &RecordBatch) -> Result<JsonRow> {
+/// A row by the names of its columns, with its text escaped and its times as tables have them.
+fn json_row(batch: &RecordBatch, zone: Tz) -> Result<JsonRow> {
     let bad = |why: String| Error::Invalid(format!("a row cannot be read: {why}"));
     let mut writer = LineDelimitedWriter::new(vec![]);
     writer
-        .write(row)
+        .write(batch)
         .and_then(|()| writer.finish())
         .map_err(|e| bad(e.to_string()))?;
-    let row: JsonRow =
+    let mut row: JsonRow =
         serde_json::from_slice(&writer.into_inner()).map_err(|e| bad(e.to_string()))?;
+    for (field, column) in batch.schema().fields().iter().zip(batch.columns()) {
+        if let (DataType::Timestamp(..), true) = (field.data_type(), column.is_valid(0)) {
+            let cells = rows::cells_of(column, "", zone).map_err(|e| bad(e.to_string()))?;
+            row.insert(field.name().clone(), cells[0].text.clone().into());
+        }
+    }
     let escaped = |value: Value| match value {
         Value::String(text) => Value::String(shown(&text).into_owned()),
         other => other,
