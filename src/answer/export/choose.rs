@@ -26,6 +26,8 @@ pub(super) struct Log {
     pub(super) job: i64,
     /// Size in bytes: about what its rows take.
     pub(super) bytes: u64,
+    /// Rows of `darshan_file`.
+    pub(super) files: u64,
     /// Microseconds since 1970.
     pub(super) start: Option<i64>,
     pub(super) end: Option<i64>,
@@ -59,8 +61,7 @@ impl Chosen {
             Grain::Log => holds,
             Grain::Job => format!("job_id IN (SELECT job_id FROM darshan_log WHERE {holds})"),
         };
-        let columns =
-            "job_id, log_id, log_bytes, start_time, coalesce(end_time, start_time) AS end_time";
+        let columns = "job_id, log_id, log_bytes, files, start_time, coalesce(end_time, start_time) AS end_time";
         let mut rows = engine
             .run(&format!("SELECT {columns} FROM darshan_log WHERE {holds}"))
             .await?;
@@ -75,8 +76,9 @@ impl Chosen {
                 let log = Log {
                     job: int(0).value(row),
                     bytes: int(2).value(row).max(0) as u64,
-                    start: time(3, row),
-                    end: time(4, row),
+                    files: int(3).value(row).max(0) as u64,
+                    start: time(4, row),
+                    end: time(5, row),
                 };
                 chosen.logs.insert(int(1).value(row), log);
             }

@@ -167,6 +167,7 @@ async fn choose(engine: &Engine, options: &ExportOptions) -> Result<(Chosen, Exp
     }
     found.jobs = chosen.jobs.len() as u64;
     found.logs = chosen.logs.len() as u64;
+    found.files_of_logs = chosen.logs.values().map(|log| log.files).sum();
     Ok((chosen, found))
 }
 

@@ -41,6 +41,8 @@ pub struct ExportReport {
     pub jobs: u64,
     /// Darshan logs.
     pub logs: u64,
+    /// Files of the logs, as Darshan counts them: rows of `darshan_file`.
+    pub files_of_logs: u64,
     /// Rows of each table that has some.
     pub rows: BTreeMap<String, u64>,
     /// Data files.

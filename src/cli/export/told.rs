@@ -57,9 +57,10 @@ pub(super) fn dry(
     screen: &mut Terminal,
 ) -> anyhow::Result<Exit> {
     screen.say(format_args!(
-        "would export {}, {}: about {} of data files, without samples of LMT",
+        "would export {}, {} with {}: about {} of data files, without samples of LMT",
         size::counted(report.jobs, "job", "jobs"),
         size::counted(report.logs, "log", "logs"),
+        size::counted(report.files_of_logs, "file", "files"),
         size::show(report.bytes)
     ));
     told(report, options, screen);
