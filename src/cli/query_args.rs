@@ -57,6 +57,9 @@ pub(crate) struct QueryArgs {
     /// What names the lake, if it is the default one.
     #[arg(skip)]
     pub(crate) lake_by: Option<String>,
+    /// Whether SQL may not read other files of this machine.
+    #[arg(skip)]
+    pub(crate) no_local_files: bool,
 }
 
 impl QueryArgs {

@@ -153,7 +153,7 @@ impl Session {
             threads,
             zone,
             // Whoever runs the command may read them anyway.
-            local_files: true,
+            local_files: !ask.no_local_files,
             ..EngineOptions::default()
         };
         Ok(Self {

@@ -76,6 +76,10 @@ pub enum Coarse {
     Reason,
     /// MPI-IO hints whose values are numbers or switches.
     Hints,
+    /// A type of file system that is well known; others are `other`.
+    FsType,
+    /// Components of a layout without the names of pools.
+    Pools,
     /// Trackable resources without names of licenses and devices.
     Tres,
     /// A time, down to its minute.
@@ -87,7 +91,7 @@ pub enum Coarse {
 }
 
 /// Every treatment and its word.
-const WORDS: [(&str, Treatment); 28] = [
+const WORDS: [(&str, Treatment); 30] = [
     ("kept", Treatment::Kept),
     ("dropped", Treatment::Dropped),
     ("user", Treatment::Pseudonym(Domain::User)),
@@ -112,6 +116,8 @@ const WORDS: [(&str, Treatment); 28] = [
     ("manifest", Treatment::Anew(Anew::Manifest)),
     ("reason", Treatment::Coarsened(Coarse::Reason)),
     ("hints", Treatment::Coarsened(Coarse::Hints)),
+    ("fs_type", Treatment::Coarsened(Coarse::FsType)),
+    ("pools", Treatment::Coarsened(Coarse::Pools)),
     ("tres", Treatment::Coarsened(Coarse::Tres)),
     ("minute", Treatment::Coarsened(Coarse::Minute)),
     ("hour", Treatment::Coarsened(Coarse::Hour)),

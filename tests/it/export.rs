@@ -114,7 +114,11 @@ fn an_export_has_the_rows_of_the_chosen_logs_and_of_no_other() {
         for (table, order) in tables() {
             let chosen = match table {
                 lmt if lmt.starts_with("lmt_") => "false".to_string(),
-                slurm if slurm.starts_with("slurm_") => format!("job_id IN ({jobs})"),
+                // Darshan stores the id of a heterogeneous job's leader.
+                "slurm_job" => format!("(job_id IN ({jobs}) OR het_job_id IN ({jobs}))"),
+                "slurm_step" => format!(
+                    "job_id IN (SELECT job_id FROM slurm_job WHERE job_id IN ({jobs}) OR het_job_id IN ({jobs}))"
+                ),
                 _ => format!("log_id IN ({logs})"),
             };
             let expected = csv(
@@ -274,6 +278,15 @@ fn exports_by_one_key_join_and_by_two_keys_do_not() {
         assert!(a.intersection(&b).next().is_some(), "{sql}");
         assert!(a.union(&b).all(|value| !c.contains(value)), "{sql}");
     }
+    // The order of their names would say which nodes are neighbours.
+    let unsorted = "SELECT count(*) FROM slurm_job WHERE array_sort(nodes) <> nodes";
+    assert_eq!(csv(of, "a", unsorted).lines().nth(1), Some("0"));
+    assert_ne!(
+        csv(of, "a", "SELECT max(array_length(nodes)) FROM slurm_job")
+            .lines()
+            .nth(1),
+        Some("1")
+    );
     // Logs that both have.
     let both = "SELECT count(*) FROM darshan_log WHERE nprocs BETWEEN 16 AND 256";
     let joined = [
@@ -324,6 +337,7 @@ fn named_queries_answer_over_an_export() {
     let of = directory.path();
     key(of, "key");
     export(of, "a", &["--lmt", "period", "--anonymize", "--key", "key"]).ok();
+    export(of, "plain", &["--lmt", "period"]).ok();
     for query in iolode::engine::queries::queries() {
         if query.params.iter().any(|param| param.default.is_none()) {
             continue;
@@ -341,7 +355,7 @@ fn named_queries_answer_over_an_export() {
         };
         // What could not be read is in no export.
         if query.name != "unreadable_logs" {
-            assert_eq!(rows(answer("a")), rows(answer(month())), "{}", query.name);
+            assert_eq!(rows(answer("a")), rows(answer("plain")), "{}", query.name);
         }
     }
 }
@@ -397,6 +411,31 @@ fn what_cannot_be_exported_is_said_in_one_line_and_leaves_nothing() {
             "x",
             &["--anonymize", "--key", "key", "--policy", "policy.toml"],
             "policy.toml:2: unknown column `accout`; did you mean `account`?",
+        ),
+        (
+            "x",
+            &["--format", "csv", "--query", "copy (select 1) to 'y'"],
+            "--query: expected one SELECT",
+        ),
+        (
+            "x",
+            &["--format", "csv", "--query", "select * from 'policy.toml'"],
+            "",
+        ),
+        ("x", &["--format", "csv"], "give --table or --query"),
+        (
+            "key",
+            &[
+                "--format",
+                "csv",
+                "--table",
+                "darshan_log",
+                "--force",
+                "--anonymize",
+                "--key",
+                "key",
+            ],
+            "it is the key",
         ),
         (&inside, &[], "it lies in the lake"),
         (".", &[], "it is there already"),

@@ -39,6 +39,8 @@ pub(super) struct Chosen {
     pub(super) logs: HashMap<i64, Log>,
     /// Their jobs, ascending.
     pub(super) jobs: Vec<i64>,
+    /// Components of heterogeneous jobs, each with the job of its leader, whose id Darshan stores.
+    components: Vec<(i64, i64)>,
     /// Size of all logs of the lake.
     pub(super) bytes_of_all: u64,
 }
@@ -56,15 +58,20 @@ impl Chosen {
         if let Some(condition) = condition {
             check(engine, condition)?;
         }
-        let holds = condition.map_or("true".into(), |condition| format!("(\n{condition}\n)"));
+        let holds = condition.map_or("true".into(), |condition| format!("({condition}\n)"));
         let holds = match grain {
             Grain::Log => holds,
             Grain::Job => format!("job_id IN (SELECT job_id FROM darshan_log WHERE {holds})"),
         };
         let columns = "job_id, log_id, log_bytes, files, start_time, coalesce(end_time, start_time) AS end_time";
-        let mut rows = engine
-            .run(&format!("SELECT {columns} FROM darshan_log WHERE {holds}"))
-            .await?;
+        let asked = format!("SELECT {columns} FROM darshan_log WHERE {holds}");
+        let rows = engine.run(&asked).await;
+        let mut rows = rows.map_err(|e| match (condition, e) {
+            (Some(_), e @ (Error::Invalid(_) | Error::Unknown { .. })) => {
+                Error::Invalid(format!("--where: {e}"))
+            }
+            (_, e) => e,
+        })?;
         let mut chosen = Self::default();
         while let Some(batch) = rows.next().await? {
             let int = |at: usize| batch.column(at).as_primitive::<Int64Type>();
@@ -88,6 +95,16 @@ impl Chosen {
             let sum = batch.column(0).as_primitive::<Int64Type>();
             chosen.bytes_of_all = sum.iter().flatten().next().unwrap_or(0).max(0) as u64;
         }
+        let leaders =
+            "SELECT DISTINCT job_id, het_job_id FROM slurm_job WHERE het_job_id <> job_id";
+        let mut rows = engine.run(leaders).await?;
+        while let Some(batch) = rows.next().await? {
+            let int = |at: usize| batch.column(at).as_primitive::<Int64Type>().values();
+            let pairs = int(0).iter().zip(int(1));
+            chosen
+                .components
+                .extend(pairs.map(|(job, leader)| (*job, *leader)));
+        }
         chosen.set_jobs();
         Ok(chosen)
     }
@@ -102,6 +119,20 @@ impl Chosen {
         self.jobs = self.logs.values().map(|log| log.job).collect();
         self.jobs.sort_unstable();
         self.jobs.dedup();
+    }
+
+    /// The jobs whose Slurm records belong to the logs, ascending: their own, and the other components of heterogeneous ones.
+    pub(super) fn slurm_jobs(&self) -> Vec<i64> {
+        let is_chosen = |leader: &i64| self.jobs.binary_search(leader).is_ok();
+        let components = self
+            .components
+            .iter()
+            .filter(|(_, leader)| is_chosen(leader));
+        let mut jobs: Vec<i64> = components.map(|(job, _)| *job).collect();
+        jobs.extend(&self.jobs);
+        jobs.sort_unstable();
+        jobs.dedup();
+        jobs
     }
 
     /// Size of the logs.
@@ -136,8 +167,11 @@ impl Chosen {
 
 /// Whether a text is one condition, and nothing that ends it and begins another clause.
 fn check(engine: &Engine, condition: &str) -> Result<()> {
-    let sql = format!("SELECT log_id FROM darshan_log WHERE (\n{condition}\n)");
+    let sql = format!("SELECT log_id FROM darshan_log WHERE ({condition}\n)");
     let bad = |e: &dyn std::fmt::Display| Error::Invalid(format!("--where: {e}"));
+    if condition.trim().is_empty() {
+        return Err(bad(&"it is empty; leave it out for all logs"));
+    }
     let questions = engine.parse(&sql).map_err(|e| bad(&e))?;
     let is_one = match questions.as_slice() {
         [question] => match &question.statement {

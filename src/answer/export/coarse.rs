@@ -54,13 +54,26 @@ pub(super) fn hints(text: &str) -> Option<String> {
     (!kept.is_empty()).then(|| kept.join(";"))
 }
 
+/// Types of file systems as kernels name them.
+const FS_TYPES: &str = "lustre gpfs nfs nfs3 nfs4 ext2 ext3 ext4 xfs btrfs zfs jfs reiserfs tmpfs ramfs devtmpfs rootfs squashfs overlay overlayfs aufs iso9660 \
+    udf vfat ntfs ntfs3 fuse fuseblk fusectl cifs smb3 smbfs afs autofs beegfs ceph panfs pvfs2 orangefs glusterfs hdfs dvs daos daos_dfs unifyfs wekafs cvmfs \
+    cvmfs2 9p virtiofs proc sysfs cgroup cgroup2 cpuset debugfs tracefs securityfs devpts mqueue hugetlbfs pstore bpf binfmt_misc configfs efivarfs \
+    rpc_pipefs nfsd selinuxfs usbfs nsfs none unknown UNKNOWN other";
+
+/// A type of file system, if it is well known: programs that mount something of their own name it as they like.
+pub(super) fn fs_type(text: &str) -> &'static str {
+    let known = |word: &str| FS_TYPES.split_whitespace().find(|known| *known == word);
+    let of_fuse = || text.split('.').next().and_then(known);
+    known(text).or_else(of_fuse).unwrap_or("other")
+}
+
 /// Microseconds to which times are rounded down; None for what is no time.
 pub(super) fn unit(coarse: Coarse) -> Option<i64> {
     match coarse {
         Coarse::Minute => Some(60_000_000),
         Coarse::Hour => Some(3_600_000_000),
         Coarse::Day => Some(86_400_000_000),
-        Coarse::Reason | Coarse::Hints | Coarse::Tres => None,
+        Coarse::Reason | Coarse::Hints | Coarse::FsType | Coarse::Pools | Coarse::Tres => None,
     }
 }
 
@@ -81,6 +94,8 @@ mod tests {
             Some("romio_no_indep_rw=true;cb_nodes=4")
         );
         assert_eq!(hints("striping=/a"), None);
+        let types = ["lustre", "fuse.alice.AppImage", "alicefs"].map(fs_type);
+        assert_eq!(types, ["lustre", "fuse", "other"]);
         assert!(is_plain_tres("gres/gpu") && !is_plain_tres("license/alice"));
     }
 }

@@ -3,7 +3,7 @@
 use super::choose::Chosen;
 use super::pseudonym::Key;
 use crate::error::Result;
-use crate::lake::{InputRow, InputStatus, Snapshot};
+use crate::lake::{InputRow, Snapshot};
 use crate::source::Period;
 use crate::table::Domain;
 use std::collections::HashMap;
@@ -42,11 +42,8 @@ fn anonymous(log: i64, job: i64, row: &InputRow) -> InputRow {
     InputRow {
         path: format!("{log}.darshan").into(),
         source: row.source.clone(),
-        status: match row.status {
-            InputStatus::Ok => InputStatus::Ok,
-            // Why is told in the words of a reader, which may hold names.
-            _ => InputStatus::Partial,
-        },
+        status: row.status,
+        // Why is told in the words of a reader, which may hold names.
         error: None,
         bytes: 0,
         modified: 0,

@@ -180,7 +180,7 @@ fn rows_of(
     let all = options.condition.is_none() && options.k == 0;
     let of_logs = ChosenRows {
         logs: (!all).then(|| Arc::new(chosen.logs.keys().copied().collect())),
-        jobs: (!all).then(|| Arc::new(chosen.jobs.clone())),
+        jobs: Some(Arc::new(chosen.slurm_jobs())),
         ..ChosenRows::default()
     };
     let files = || snapshot.chosen_rows("darshan_file", &lmt_times::COLUMNS, &of_logs);
@@ -192,9 +192,14 @@ fn settings(snapshot: &Snapshot, options: &ExportOptions) -> Result<crate::lake:
     let site = snapshot.site()?;
     match &options.anonymize {
         None => Ok(settings::plain(&site)),
-        Some((key, _)) => {
+        Some((key, policy)) => {
             let mut names = Names::new(key.clone());
-            settings::anonymous(&site, &mut names, &mut path::Paths::new(key.clone()))
+            settings::anonymous(
+                &site,
+                policy,
+                &mut names,
+                &mut path::Paths::new(key.clone()),
+            )
         }
     }
 }
@@ -214,6 +219,11 @@ fn bytes(snapshot: &Snapshot, chosen: &Chosen) -> u64 {
 fn ranges(snapshot: &Snapshot, chosen: &Chosen) -> usize {
     let most = snapshot.manifest().range_bytes.max(1);
     bytes(snapshot, chosen).div_ceil(most).max(1) as usize
+}
+
+/// Deletes what an export to `to` by this process has left that was given up: threads of it may not have ended yet.
+pub fn discard(to: &Path) {
+    target::discard(to);
 }
 
 /// Tells the threads of an export that it was given up.

@@ -11,12 +11,13 @@ use std::sync::Arc;
 pub struct Policy {
     /// What was changed: `column` or `table.column`, and its treatment.
     changes: BTreeMap<String, Treatment>,
-    text: String,
+    /// How exact all times of jobs are, if one of them was made less exact: from an end and a run time follows a start.
+    times: Option<Treatment>,
 }
 
 impl Policy {
-    /// Reads a policy: TOML with a line for each column, of all tables of jobs or of one table, such as `app = "kept"`,
-    /// `"darshan_log.start_time" = "hour"`.
+    /// Reads a policy: TOML with a line for each column, of all tables or of one, such as `app = "keep"`, `start_time = "hour"`. If a time of jobs is made
+    /// less exact all of them are, unless a line says otherwise.
     ///
     /// # Errors
     /// [`Error::Invalid`] with the line, for a column or treatment that there is not, and for one that the column's values do not allow.
@@ -46,15 +47,31 @@ impl Policy {
             check(&column, treatment).map_err(|e| bad(e.to_string()))?;
             changes.insert(column, treatment);
         }
+        let is_time = |treatment: &&Treatment| {
+            let of_time = [Coarse::Minute, Coarse::Hour, Coarse::Day].map(Treatment::Coarsened);
+            of_time.contains(treatment)
+        };
+        let of_jobs = changes.iter().filter(|(name, _)| !name.starts_with("lmt_"));
+        let times = of_jobs.map(|(_, treatment)| treatment).filter(is_time);
+        // The least exact.
+        let times = times.max_by_key(|treatment| match treatment {
+            Treatment::Coarsened(Coarse::Day) => 2,
+            Treatment::Coarsened(Coarse::Hour) => 1,
+            _ => 0,
+        });
         Ok(Self {
+            times: times.copied(),
             changes,
-            text: text.into(),
         })
     }
 
-    /// The policy as it was given; empty if none was.
-    pub fn text(&self) -> &str {
-        &self.text
+    /// The changes as a policy file has them, without comments; empty if there are none.
+    pub fn text(&self) -> String {
+        let line = |(name, treatment): (&String, &Treatment)| match name.contains('.') {
+            true => format!("\"{name}\" = \"{}\"\n", treatment.word()),
+            false => format!("{name} = \"{}\"\n", treatment.word()),
+        };
+        self.changes.iter().map(line).collect()
     }
 
     /// The treatment of a column.
@@ -63,10 +80,14 @@ impl Policy {
     /// [`Error::Invalid`] if its schema does not say.
     pub fn of(&self, table: &Table, column: &str) -> Result<Treatment> {
         let whole = format!("{}.{column}", table.name);
-        // A name alone is for all tables of jobs: samples of servers are nobody's.
-        let alone = (table.partition == Partition::JobId).then_some(column);
-        let changed = alone.and_then(|column| self.changes.get(column));
-        let changed = self.changes.get(&whole).or(changed);
+        let field = table.position(column).map(|at| table.schema.field(at));
+        let is_time =
+            field.is_some_and(|field| matches!(field.data_type(), DataType::Timestamp(..)));
+        // Samples of servers are nobody's: only their own table makes their times less exact.
+        let is_of_jobs = table.partition == Partition::JobId;
+        let alone = self.changes.get(column).filter(|_| is_of_jobs || !is_time);
+        let times = self.times.as_ref().filter(|_| is_of_jobs && is_time);
+        let changed = self.changes.get(&whole).or(alone).or(times);
         let schema = || table.columns[table.position(column)?].export;
         changed.copied().or_else(schema).ok_or_else(|| {
             Error::Invalid(format!(
@@ -107,7 +128,7 @@ fn check(name: &str, treatment: Treatment) -> Result<()> {
     }
     let is_meant = |table: &&&Arc<Table>| match of_table {
         Some(_) => table.partition != Partition::Manifest,
-        None => table.partition == Partition::JobId,
+        None => table.partition != Partition::Manifest,
     };
     for table in with.iter().filter(is_meant) {
         let field = table.schema.field(table.index(column)?);
@@ -121,6 +142,11 @@ fn check(name: &str, treatment: Treatment) -> Result<()> {
             ))
         };
         let is_key = table.order().any(|key| key == column);
+        if of_table.is_some() && joins(column) && schema != Some(treatment) {
+            return Err(refuse(
+                "tables are joined by it; change it in all of them by its name alone",
+            ));
+        }
         match treatment {
             same if schema == Some(same) => {}
             Treatment::Kept => {}
@@ -130,7 +156,7 @@ fn check(name: &str, treatment: Treatment) -> Result<()> {
                 if !matches!(field.data_type(), DataType::Timestamp(..)) {
                     return Err(refuse("it is no time"));
                 }
-                if is_key && table.partition == Partition::Day {
+                if is_key && table.partition == Partition::Day && of_table.is_some() {
                     return Err(refuse("rows would have one key"));
                 }
             }
@@ -139,6 +165,11 @@ fn check(name: &str, treatment: Treatment) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Whether rows of one table are found in another by a column.
+fn joins(column: &str) -> bool {
+    ["job_id", "log_id", "record_id", "fs"].contains(&column)
 }
 
 fn is_text(kind: &DataType) -> bool {
@@ -160,7 +191,10 @@ mod tests {
         let of = |name: &str, column: &str| policy.of(table(name).unwrap(), column).unwrap().word();
         assert_eq!(of("darshan_log", "app"), "kept");
         assert_eq!(of("darshan_log", "start_time"), "hour");
-        assert_eq!(of("slurm_job", "start_time"), "kept");
+        // From an end and a run time follows a start.
+        assert_eq!(of("darshan_log", "end_time"), "hour");
+        assert_eq!(of("slurm_job", "start_time"), "hour");
+        assert_eq!(of("lmt_ost", "start_time"), "kept");
         assert_eq!(of("darshan_log", "user"), "user");
     }
 
@@ -179,6 +213,10 @@ mod tests {
             (
                 "[lmt_ost]\ntime = \"hour\"\n",
                 "p.toml:2: lmt_ost.time cannot be `hour`: rows would have one key",
+            ),
+            (
+                "[darshan_file]\nrecord_id = \"keep\"\n",
+                "tables are joined by it",
             ),
             ("nprocs = \"hour\"\n", "it is no time"),
             ("nprocs = \"user\"\n", "its values are of another kind"),

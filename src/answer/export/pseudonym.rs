@@ -14,7 +14,7 @@ use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 use std::collections::HashMap;
 use std::fs::OpenOptions;
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
@@ -36,9 +36,13 @@ impl Key {
             .map_err(|e| Error::Invalid(format!("no random bytes are to be had: {e}")))?;
         let mut new = OpenOptions::new();
         new.write(true).create_new(true).mode(0o600);
-        let mut file = new
-            .open(path)
-            .map_err(|e| Error::io(path, "cannot make a key", e))?;
+        let mut file = new.open(path).map_err(|e| match e.kind() {
+            ErrorKind::AlreadyExists => Error::Invalid(format!(
+                "key {}: it is there already, and without it nobody can make its pseudonyms again; give another name",
+                shown_path(path)
+            )),
+            _ => Error::io(path, "cannot make a key", e),
+        })?;
         let text = HEXLOWER.encode(&bytes) + "\n";
         let written = file
             .write_all(text.as_bytes())
@@ -53,8 +57,12 @@ impl Key {
     pub fn read(path: &Path) -> Result<Self> {
         let failed = |e| Error::io(path, "cannot read the key", e);
         let file = std::fs::File::open(path).map_err(failed)?;
-        let mode = file.metadata().map_err(failed)?.permissions().mode();
+        let metadata = file.metadata().map_err(failed)?;
         let path_text = shown_path(path);
+        if !metadata.is_file() {
+            return Err(Error::Invalid(format!("key {path_text}: it is no file")));
+        }
+        let mode = metadata.permissions().mode();
         if mode & 0o077 != 0 {
             return Err(Error::Invalid(format!(
                 "key {path_text}: others can read it (mode {:04o}); change that with chmod 600",

@@ -40,8 +40,11 @@ pub(super) fn write(
 ) -> Result<()> {
     let policy = options.anonymize.as_ref().map(|(_, policy)| policy);
     target.write("README.txt", &readme(snapshot, options, report)?)?;
-    if let Some(policy) = policy.filter(|policy| !policy.text().is_empty()) {
-        target.write("policy.toml", policy.text())?;
+    let changes = policy
+        .map(Policy::text)
+        .filter(|changes| !changes.is_empty());
+    if let Some(changes) = changes {
+        target.write("policy.toml", &changes)?;
     }
     let value = serde_json::json!({
         "made_by": concat!("iolode ", env!("CARGO_PKG_VERSION")),
@@ -87,6 +90,14 @@ fn readme(snapshot: &Snapshot, options: &ExportOptions, report: &ExportReport) -
                 Grain::Job => "logs of jobs with a log",
             };
             let condition = options.condition.as_deref().unwrap_or("true");
+            let condition = match condition.char_indices().nth(1000) {
+                Some((end, _)) => format!(
+                    "{} .. ({} characters)",
+                    &condition[..end],
+                    condition.chars().count()
+                ),
+                None => condition.to_string(),
+            };
             _ = writeln!(
                 text,
                 "Made of version {}: {logs} for which holds: {condition}",

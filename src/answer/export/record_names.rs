@@ -18,9 +18,10 @@ pub(super) struct RecordNames {
     files: Batches,
     /// Rows that were read, and the first of them that was not looked at.
     rows: Option<(RecordBatch, usize)>,
-    /// The log that `ids` are of.
-    log: Option<(i64, i64)>,
-    ids: HashMap<u64, u64>,
+    /// The last log that was read, by job and id.
+    last: Option<(i64, i64)>,
+    /// New ids of the logs of one batch: each of its columns asks for them.
+    ids: HashMap<(i64, i64), HashMap<u64, u64>>,
 }
 
 impl RecordNames {
@@ -29,7 +30,7 @@ impl RecordNames {
         Self {
             files,
             rows: None,
-            log: None,
+            last: None,
             ids: HashMap::new(),
         }
     }
@@ -46,16 +47,23 @@ impl RecordNames {
         paths: &mut Paths,
         key: &Key,
     ) -> Result<u64> {
-        if self.log != Some(log) {
-            self.read(log, paths)?;
+        if !self.ids.contains_key(&log) {
+            let ids = self.read(log, paths)?;
+            self.ids.insert(log, ids);
         }
-        let known = self.ids.get(&record).copied();
+        let known = self.ids.get(&log).and_then(|ids| ids.get(&record).copied());
         Ok(known.unwrap_or_else(|| key.record(record)))
     }
 
-    fn read(&mut self, wanted: (i64, i64), paths: &mut Paths) -> Result<()> {
-        self.log = Some(wanted);
-        self.ids.clear();
+    /// Goes on to the next batch: of the logs of this one only the last may stand in it.
+    pub(super) fn next_batch(&mut self) {
+        let last = self.last;
+        self.ids.retain(|log, _| Some(*log) == last);
+    }
+
+    fn read(&mut self, wanted: (i64, i64), paths: &mut Paths) -> Result<HashMap<u64, u64>> {
+        self.last = Some(wanted);
+        let mut ids = HashMap::new();
         while let Some((rows, from)) = self.current()? {
             let int = |at: usize| rows.column(at).as_primitive::<Int64Type>().values();
             let (logs, jobs) = (int(0), int(1));
@@ -70,7 +78,7 @@ impl RecordNames {
                 }
                 if log == wanted && names.is_valid(at) {
                     let id = record_id(paths.of(names.value(at)).as_bytes());
-                    self.ids.insert(records[at], id);
+                    ids.insert(records[at], id);
                 }
                 at += 1;
             }
@@ -79,7 +87,7 @@ impl RecordNames {
                 break;
             }
         }
-        Ok(())
+        Ok(ids)
     }
 
     /// Rows that were not looked at yet; None at the end.

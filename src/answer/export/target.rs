@@ -3,6 +3,7 @@
 use crate::error::{Error, Result};
 use crate::text::shown_path;
 use rustix::fs::{CWD, FlockOperation, RenameFlags, flock, renameat_with};
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -27,7 +28,11 @@ impl Target {
     /// # Errors
     /// [`Error::Invalid`] if something is at `to` already and `force` is not given, or it is no export; if it lies in a lake; [`Error::Io`].
     pub(super) fn begin(to: &Path, force: bool) -> Result<Self> {
-        let to = std::path::absolute(to).map_err(|e| Error::io(to, "cannot make", e))?;
+        let mut to = std::path::absolute(to).map_err(|e| Error::io(to, "cannot make", e))?;
+        if force && let Ok(real) = fs::canonicalize(&to) {
+            // An export behind a link is replaced where it lies.
+            to = real;
+        }
         let (Some(name), Some(parent)) = (to.file_name(), to.parent()) else {
             return Err(refuse(&to, "it is no name of a directory"));
         };
@@ -56,9 +61,10 @@ impl Target {
             }
         }
         fs::create_dir_all(parent).map_err(|e| Error::io(parent, "cannot make", e))?;
-        let prefix = format!(".{}.unfinished-", name.to_string_lossy());
+        let prefix = prefix(name);
         sweep(parent, &prefix);
-        let unfinished = parent.join(format!("{prefix}{}", uuid::Uuid::new_v4()));
+        let (process, random) = (std::process::id(), uuid::Uuid::new_v4());
+        let unfinished = parent.join(format!("{prefix}{process}-{random}"));
         let failed = |e| Error::io(&unfinished, "cannot write", e);
         fs::create_dir_all(unfinished.join(LOCK).with_file_name("")).map_err(failed)?;
         // The lock has its name once it is held. Where files cannot be locked nothing is swept either.
@@ -150,6 +156,23 @@ impl Drop for Target {
         _ = flock(&self.lock, FlockOperation::Unlock);
         _ = fs::remove_dir_all(&self.unfinished);
     }
+}
+
+/// The names of unfinished exports begin with it.
+fn prefix(name: &OsStr) -> String {
+    format!(".{}.unfinished-", name.to_string_lossy())
+}
+
+/// Deletes what this process has begun to write, although threads of it may be writing still.
+pub(super) fn discard(to: &Path) {
+    let to = std::path::absolute(to).unwrap_or_default();
+    let (Some(name), Some(parent)) = (to.file_name(), to.parent()) else {
+        return;
+    };
+    let own = format!("{}{}-", prefix(name), std::process::id());
+    let entries = fs::read_dir(parent).into_iter().flatten().flatten();
+    let own = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(&own));
+    own.for_each(|entry| _ = fs::remove_dir_all(entry.path()));
 }
 
 /// Deletes what killed exports have left.

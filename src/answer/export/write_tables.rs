@@ -148,6 +148,9 @@ fn send_anonymous(
     for batch in work.snapshot.chosen_rows(&table.name, &[], &work.rows)? {
         work.go_on()?;
         let rows = anonymizer.rows(table, &batch?, names.as_mut())?;
+        if let Some(names) = &mut names {
+            names.next_batch();
+        }
         if to.blocking_send(Ok(rows)).is_err() {
             break;
         }

@@ -61,12 +61,16 @@ pub(super) fn run(args: &Args, screen: &mut Terminal) -> anyhow::Result<Exit> {
         let session = (session, snapshot, options);
         return file.write(&to, &ask, session, screen);
     }
-    let (report, notes) = session.page({
+    let exported = session.page({
         let (to, options) = (to.clone(), options.clone());
         move |engine| {
             Box::pin(async move { export::export(&engine, snapshot, &to, &options).await })
         }
-    })?;
+    });
+    let exit = session.exit();
+    // Its threads end, or are given up.
+    drop(session);
+    let (report, notes) = exported.inspect_err(|_| export::discard(&to))?;
     notes.iter().for_each(|note| screen.say(note));
     if report.logs == 0 {
         return Ok(nothing(&report, &options, screen));
@@ -84,7 +88,7 @@ pub(super) fn run(args: &Args, screen: &mut Terminal) -> anyhow::Result<Exit> {
     }
     screen.say(format_args!("exported {}; {next}", shown(&report)));
     match report.logs_missing.is_empty() {
-        true => Ok(session.exit()),
+        true => Ok(exit),
         false => Ok(Exit::SomeFailed),
     }
 }

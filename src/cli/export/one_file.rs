@@ -1,7 +1,7 @@
 //! One table or answer of the chosen logs as a file: it is asked of an export that is gone afterwards.
 
 use super::args::{Args, FormArg};
-use super::told::nothing;
+use super::told::{nothing, told};
 use crate::answer::export::{self, ExportOptions};
 use crate::cli::exit::Exit;
 use crate::cli::output::FORMATS;
@@ -9,11 +9,14 @@ use crate::cli::query_args::QueryArgs;
 use crate::cli::screen::Terminal;
 use crate::cli::session::Session;
 use crate::cli::shell::{OutFile, Settings, Shell};
+use crate::cli::size;
 use crate::error::Error;
 use crate::lake::Snapshot;
 use crate::table::{Partition, table};
-use crate::text::shown_path;
-use std::path::Path;
+use crate::text::{quoted, shown_path};
+use datafusion::sql::parser::{DFParser, Statement};
+use datafusion::sql::sqlparser::ast::Statement as Sql;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// A file that is asked for.
@@ -23,6 +26,7 @@ pub(super) struct OneFile {
     table: Option<String>,
     sql: String,
     force: bool,
+    key: Option<PathBuf>,
 }
 
 /// What is asked for, if it is one file.
@@ -59,14 +63,40 @@ pub(super) fn asked(args: &Args) -> anyhow::Result<Option<OneFile>> {
                 format!("SELECT * FROM {name} ORDER BY {}", order.join(", ")),
             )
         }
-        (Some(format), None, Some(query)) => (format, query.clone()),
+        (Some(format), None, Some(query)) => (format, only_query(query)?),
     };
     Ok(Some(OneFile {
         format,
         table: args.table.clone(),
         sql,
         force: args.force,
+        key: args.key.clone(),
     }))
+}
+
+/// SQL that asks and does nothing else.
+///
+/// # Errors
+/// If it is several statements, or changes or writes something.
+fn only_query(sql: &str) -> anyhow::Result<String> {
+    let refused = || anyhow::anyhow!("--query: expected one SELECT");
+    // What this parser does not know the engine does, or says why not.
+    if let Ok(statements) = DFParser::parse_sql(sql) {
+        let is_query = |statement: &Statement| match statement {
+            Statement::Statement(statement) => matches!(statement.as_ref(), Sql::Query(_)),
+            _ => false,
+        };
+        if statements.len() != 1 || !statements.iter().all(is_query) {
+            return Err(refused());
+        }
+    }
+    Ok(sql.into())
+}
+
+/// Whether two names are those of one file.
+fn same_file(a: &Path, b: &Path) -> bool {
+    let real = |path: &Path| std::fs::canonicalize(path).ok();
+    real(a).is_some() && real(a) == real(b)
 }
 
 impl OneFile {
@@ -81,12 +111,23 @@ impl OneFile {
         (session, snapshot, options): (Session, Arc<Snapshot>, ExportOptions),
         screen: &mut Terminal,
     ) -> anyhow::Result<Exit> {
-        if !self.force && std::fs::symlink_metadata(to).is_ok() {
-            let why = format!(
-                "export {}: it is there already; give another file, or --force to replace it",
-                shown_path(to)
-            );
-            return Err(Error::Invalid(why).into());
+        let refuse = |why: &str| Error::Invalid(format!("export {}: {why}", shown_path(to)));
+        match std::fs::symlink_metadata(to) {
+            Err(_) => {}
+            Ok(_) if !self.force => {
+                let why = "it is there already; give another file, or --force to replace it";
+                return Err(refuse(why).into());
+            }
+            Ok(there) if !there.is_file() => {
+                return Err(refuse("--force replaces files only, and this is none").into());
+            }
+            Ok(_) => {}
+        }
+        if self.key.as_deref().is_some_and(|key| same_file(key, to)) {
+            return Err(refuse("it is the key").into());
+        }
+        if to.file_name().is_none() || to.as_os_str().as_encoded_bytes().ends_with(b"/") {
+            return Err(refuse("it is no name of a file").into());
         }
         let Some(format) = FORMATS.iter().find(|format| format.name == self.format) else {
             anyhow::bail!("there is no format {}", self.format);
@@ -111,11 +152,14 @@ impl OneFile {
         if report.logs == 0 {
             return Ok(nothing(&report, &options, screen));
         }
+        told(&report, &options, screen);
         let exit = session.exit();
         drop(session);
         let ask = QueryArgs {
             lake: vec![format!("export={}", lake.display())],
             version: None,
+            // The answer is to hold what was chosen.
+            no_local_files: true,
             ..ask.clone()
         };
         let session = Session::open(&ask, screen)?;
@@ -129,6 +173,12 @@ impl OneFile {
         let mut shell = Shell::new(session, settings, &mut screen.data, look, Some(out));
         shell.feed_all(&self.sql)?;
         shell.finish()?;
+        screen.say(format_args!(
+            "wrote {}: of {}, {}",
+            quoted(to),
+            size::counted(report.jobs, "job", "jobs"),
+            size::counted(report.logs, "log", "logs")
+        ));
         Ok(exit)
     }
 }

@@ -49,6 +49,7 @@ pub(super) fn words(args: &Args, ask: &QueryArgs) -> Result<Vec<OsString>, Error
         cluster_above,
         verbose,
         lake_by: _,
+        no_local_files: _,
     } = ask;
     let mut words: Vec<OsString> = vec!["report".into()];
     words.extend(name.as_deref().map(report).transpose()?);

@@ -173,6 +173,8 @@ for table, found in ids.items():
     assert not found & attack, f"{table} confirms {len(found & attack)} paths"
     originals = column(LAKE, table, "record_id") - streams
     assert not found & originals, f"{table} has {len(found & originals)} record ids of the lake"
+renamed = column(EXPORT, "darshan_posix", "posix_renamed_from") if files(EXPORT, "darshan_posix") else set()
+assert not renamed & (attack | column(LAKE, "darshan_posix", "posix_renamed_from")), "names before a rename are confirmed"
 new = dict(rows(EXPORT, "darshan_file", "SELECT record_id, path FROM t WHERE path IS NOT NULL"))
 assert all(record_id(path.encode()) == id_ for id_, path in new.items())
 files_of = ids["darshan_file"]
@@ -181,8 +183,10 @@ for table in ("darshan_posix", "darshan_mpiio", "darshan_stdio"):
     was = column(LAKE, table, "record_id") - column(LAKE, "darshan_file", "record_id")
     assert len(missing) == len(was), f"{table}: {len(missing)} records without a file, {len(was)} in the lake"
 
-# Counters are as they were.
+# Counters are as they were. Of Slurm the records of jobs with a log are there, of all components.
 sums = 0
+components = rows(LAKE, "slurm_job", "SELECT job_id, het_job_id FROM t WHERE het_job_id IS NOT NULL")
+chosen = jobs | {job for job, leader in components if leader in jobs}
 for table in TABLES:
     if table.startswith("lmt"):
         continue
@@ -191,7 +195,12 @@ for table in TABLES:
     if not kept:
         continue
     sql = "SELECT count(*), " + ", ".join(f'sum("{name}")' for name in kept) + " FROM t"
-    (a,), (b,) = rows(LAKE, table, sql), rows(EXPORT, table, sql)
+    of_logs = sql + f" WHERE job_id IN ({', '.join(map(str, chosen))})" if table.startswith("slurm") else sql
+    (a,), found = rows(LAKE, table, of_logs), rows(EXPORT, table, sql)
+    if not found:
+        assert a[0] == 0, f"{table} is missing: {a[0]} rows in the lake"
+        continue
+    (b,) = found
     for name, x, y in zip(["count"] + kept, a, b):
         same = x == y or (isinstance(x, float) and abs(x - y) <= 1e-9 * abs(x))
         assert same, f"{table}.{name}: {x} in the lake, {y} in the export"
