@@ -66,7 +66,7 @@ mod tests {
     #[test]
     #[ignore = "needs the real logs"]
     fn names_of_real_logs_have_the_ids_that_darshan_gave_them() {
-        let (mut log, mut same, mut other) = (Log::new(), 0, 0);
+        let (mut log, mut names) = (Log::new(), 0);
         for entry in walkdir::WalkDir::new(shared_data("darshan")) {
             let entry = entry.unwrap();
             let is_log = entry.path().extension().is_some_and(|e| e == "darshan");
@@ -74,17 +74,21 @@ mod tests {
             if input.is_none_or(|input| log.read(&input, ModuleSet::DEFAULT).is_err()) {
                 continue;
             }
-            let records = log.records(ModuleId::POSIX);
-            for at in 0..records.map_or(0, |records| records.len()) {
-                let id = records.map_or(0, |records| records.id(at));
-                match log.name(id).map(record_id) {
-                    Some(hash) if hash == id => same += 1,
-                    Some(_) => other += 1,
-                    None => {}
-                }
-            }
+            let Some(records) = log.records(ModuleId::POSIX) else {
+                continue;
+            };
+            let ids = (0..records.len()).map(|at| records.id(at));
+            let named = ids.filter_map(|id| Some((id, record_id(log.name(id)?))));
+            let named: Vec<(u64, u64)> = named.collect();
+            let same = named.iter().filter(|(id, hash)| id == hash).count();
+            // darshan-convert --obfuscate puts numbers in the place of all names of a log.
+            assert!(
+                same == 0 || same == named.len(),
+                "{}",
+                entry.path().display()
+            );
+            names += same;
         }
-        // A few logs were made by tools that number their files.
-        assert!(same > 1000 && other < same / 10, "{same} {other}");
+        assert!(names > 1000, "{names}");
     }
 }
