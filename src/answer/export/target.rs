@@ -178,11 +178,21 @@ pub(super) fn discard(to: &Path) {
 /// Deletes what killed exports have left.
 fn sweep(parent: &Path, prefix: &str) {
     let entries = fs::read_dir(parent).into_iter().flatten().flatten();
-    let left = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(prefix));
-    for entry in left {
-        let lock = File::open(entry.path().join(LOCK));
-        let is_free = |lock: File| flock(&lock, FlockOperation::NonBlockingLockExclusive).is_ok();
-        if lock.is_ok_and(is_free) {
+    for entry in entries {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        let Some(rest) = name.strip_prefix(prefix) else {
+            continue;
+        };
+        let is_left = match File::open(entry.path().join(LOCK)) {
+            Ok(lock) => flock(&lock, FlockOperation::NonBlockingLockExclusive).is_ok(),
+            // Killed before it had a lock.
+            Err(_) => {
+                let process = rest.split('-').next().unwrap_or_default();
+                !process.is_empty() && !Path::new("/proc").join(process).exists()
+            }
+        };
+        if is_left {
             _ = fs::remove_dir_all(entry.path());
         }
     }
@@ -243,8 +253,12 @@ mod tests {
         let left = dir.path().join(".out.unfinished-abc");
         fs::create_dir_all(left.join("_iolode")).unwrap();
         fs::write(left.join(LOCK), "").unwrap();
+        // One that was killed before it had a lock; no process has that number.
+        let begun = dir.path().join(".out.unfinished-4194305-abc");
+        fs::create_dir_all(&begun).unwrap();
         let second = Target::begin(&to, false).unwrap();
-        assert!(!left.exists() && running.path().exists() && second.path().exists());
+        assert!(!left.exists() && !begun.exists());
+        assert!(running.path().exists() && second.path().exists());
         running.finish().unwrap();
         assert!(
             second
