@@ -1,9 +1,9 @@
 //! Exports: what is chosen is there and nothing else, an anonymised one gives nothing away, and what was not finished is not there.
 
 use crate::cli_program::{Run, fresh, iolode, program};
+use crate::report::lake_with;
 use crate::support::{lake_of, python, run_python, shared_data};
-use iolode::lake::{CreateOptions, IngestOptions, Lake, Silent};
-use iolode::synth::{self, Month};
+use iolode::synth::Month;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -36,20 +36,9 @@ fn month() -> &'static str {
     LAKE.get_or_init(|| {
         let directory = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("export");
         let _ = std::fs::remove_dir_all(&directory);
-        let (logs, root) = (directory.join("logs"), directory.join("lake"));
-        synth::write(&Month::complete(150, 7), &logs, &|_| ()).unwrap();
         // The settings say which file system of LMT a mount is.
-        let options = CreateOptions {
-            settings: std::fs::read_to_string(logs.join("site.toml")).unwrap(),
-            ..CreateOptions::default()
-        };
-        let lake = Lake::create(&root, &options).unwrap();
-        let options = IngestOptions {
-            paths: vec![logs.into()],
-            ..IngestOptions::default()
-        };
-        lake.ingest(&options, &Silent).unwrap();
-        root.to_str().unwrap().into()
+        let site = |logs: &Path| std::fs::read_to_string(logs.join("site.toml")).unwrap();
+        lake_with(&Month::complete(150, 7), &directory, site)
     })
 }
 

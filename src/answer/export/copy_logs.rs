@@ -1,6 +1,7 @@
 //! The logs of an export beside its tables, byte by byte, with a list of them.
 
 use super::choose::Chosen;
+use super::inputs::of_logs;
 use super::target::Target;
 use crate::error::{Error, Result};
 use crate::lake::{InputRow, Snapshot};
@@ -28,13 +29,7 @@ pub(super) async fn copy(
     target: &Arc<Target>,
     cancel: &Arc<AtomicBool>,
 ) -> Result<(u64, Missing)> {
-    let mut rows: Vec<InputRow> = snapshot.inputs()?;
-    rows.retain(|row| {
-        let is_chosen = row
-            .content_hash
-            .is_some_and(|log| chosen.logs.contains_key(&log));
-        is_chosen && row.job_id.is_some() && row.status.has_rows()
-    });
+    let mut rows = of_logs(snapshot, chosen)?;
     rows.sort_by(|a, b| a.path.cmp(&b.path));
     let (target, cancel) = (target.clone(), cancel.clone());
     let copied = spawn_blocking(move || copy_all(&rows, &target, &cancel)).await;

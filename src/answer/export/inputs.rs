@@ -8,21 +8,29 @@ use crate::source::Period;
 use crate::table::Domain;
 use std::collections::HashMap;
 
-/// The rows of `lake_input` of the chosen logs; under pseudonyms they say of each log that it is there, and nothing else.
+/// The rows of `lake_input` of the chosen logs.
 ///
 /// # Errors
 /// Those of the lists of inputs.
+pub(super) fn of_logs(snapshot: &Snapshot, chosen: &Chosen) -> Result<Vec<InputRow>> {
+    let mut rows = snapshot.inputs()?;
+    rows.retain(|row| {
+        let is_chosen = |log| chosen.logs.contains_key(&log);
+        row.job_id.is_some() && row.status.has_rows() && row.content_hash.is_some_and(is_chosen)
+    });
+    Ok(rows)
+}
+
+/// The rows of `lake_input` of an export; under pseudonyms they say of each log that it is there, and nothing else.
+///
+/// # Errors
+/// As [`of_logs`].
 pub(super) fn inputs(
     snapshot: &Snapshot,
     chosen: &Chosen,
     key: Option<&Key>,
 ) -> Result<Vec<InputRow>> {
-    let of_logs = snapshot.inputs()?.into_iter().filter(|row| {
-        let is_chosen = row
-            .content_hash
-            .is_some_and(|log| chosen.logs.contains_key(&log));
-        is_chosen && row.job_id.is_some() && row.status.has_rows()
-    });
+    let of_logs = of_logs(snapshot, chosen)?.into_iter();
     let Some(key) = key else {
         // Rows of the original's versions would count as newer than those that the export takes in.
         return Ok(of_logs.map(|row| InputRow { version: 1, ..row }).collect());

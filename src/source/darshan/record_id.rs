@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    #[ignore = "needs the real logs"]
+    #[ignore = "needs the real logs: ../shared/data, or the folder that IOLODE_SHARED_DATA names"]
     fn names_of_real_logs_have_the_ids_that_darshan_gave_them() {
         let (mut log, mut names) = (Log::new(), 0);
         for entry in walkdir::WalkDir::new(shared_data("darshan")) {
