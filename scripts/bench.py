@@ -649,7 +649,97 @@ def spill(bench):
         bench.say("spill", f"{name}: CPU with 256 and 64 MiB / without a budget", f"{cpu[1] / cpu[0]:.1f}, {cpu[2] / cpu[0]:.1f}")
 
 
-SCENARIOS = [reading, ingest, memory, again, commit, startup, dumps, attribution, sweep, questions, daily, month, growth, spill, size]
+def scaled_lake(bench):
+    """The lake of a scaled month, that of --lake if it is given."""
+    lake = bench.options.lake or bench.path("lake-month")
+    if not os.path.exists(lake):
+        subprocess.run([IOLODE, "synth", "--lake", lake, "--scale", str(bench.options.scale)], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return lake
+
+
+# A copy of each table by DuckDB, with the compression of a lake and as many threads as iolode has.
+COPY = """
+import json, sys, duckdb
+tables, to, threads = json.load(open(sys.argv[1])), sys.argv[2], sys.argv[3]
+db = duckdb.connect(config={"threads": threads, "preserve_insertion_order": True})
+rows = {}
+for table, files in tables.items():
+    sql = f"COPY (SELECT * FROM read_parquet({files!r})) TO '{to}/{table}.parquet' (FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1)"
+    rows[table] = db.execute(sql).fetchone()[0]
+print(json.dumps(rows))
+"""
+
+
+def exports(bench):
+    """`iolode export` of a whole month, against DuckDB, which copies the same Parquet files with the same compression.
+
+    Both have two threads and write zstd of level 1, and must have written the same number of rows. DuckDB writes one file a table, plain; an
+    export has the ranges, sizes, order, bloom filters and lists of a lake. Then the same under pseudonyms, sorted anew; and one hundredth of
+    the jobs. Memory is the peak of a process with --memory 256MiB.
+    """
+    lake, to = scaled_lake(bench), bench.path("exported")
+    rows = subprocess.run([IOLODE, "sql", "--lake", lake, "--format", "json", "-c", "select table_name, path from lake_file order by all"], check=True, capture_output=True).stdout
+    tables = {}
+    for row in json.loads(rows):
+        tables.setdefault(row["table_name"], []).append(os.path.join(os.path.abspath(lake), row["path"]))
+    with open(bench.path("tables.json"), "w") as file:
+        json.dump(tables, file)
+    key = bench.path("key")
+    subprocess.run([IOLODE, "export", "--new-key", key], check=True, stderr=subprocess.DEVNULL)
+
+    def before():
+        shutil.rmtree(to, ignore_errors=True)
+        os.mkdir(to)
+
+    export = [IOLODE, "export", "--lake", lake, "--threads", "2", "--memory", "256MiB", "--to", f"{to}/lake", "--lmt", "period"]
+    pseudonyms = ["--anonymize", "--key", key]
+    (duckdb, _, _, copied), (plain, _, plain_peak, _), (anonymous, _, anonymous_peak, _), (few, _, _, _) = bench.measure_in_turn("exports", {
+        "DuckDB copies": [PYTHON, "-c", COPY, bench.path("tables.json"), to, "2"],
+        "export": export,
+        "export --anonymize": [*export, *pseudonyms],
+        "export of 1 % of the jobs": [*export[:-2], "--where", "job_id % 100 = 0"],
+    }, before, runs=min(bench.options.runs, 3))
+    before()
+    subprocess.run(export, check=True, stderr=subprocess.DEVNULL)
+    with open(f"{to}/lake/export.json") as file:
+        exported = json.load(file)["export"]["rows"]
+    copied = {table: rows for table, rows in json.loads(copied).items() if rows}
+    # Slurm records of jobs without a log, and samples outside the time of all logs, belong to no export.
+    same = {table: rows for table, rows in copied.items() if table.startswith("darshan")}
+    assert same == {table: rows for table, rows in exported.items() if table.startswith("darshan")}
+    bench.say("exports", "rows of the lake, of the export", f"{sum(copied.values())}, {sum(exported.values())}")
+    bench.say("exports", "CPU of DuckDB, export, with pseudonyms", f"{duckdb:.1f}, {plain:.1f}, {anonymous:.1f} s")
+    bench.say("exports", "export / DuckDB", f"{plain / duckdb:.2f}", "at most 1.5")
+    bench.say("exports", "export with pseudonyms / DuckDB, / export", f"{anonymous / duckdb:.2f}, {anonymous / plain:.2f}", "at most 2")
+    bench.say("exports", "1 % of the jobs / all", f"{few / plain:.3f}", "at most 0.08")
+    bench.say("exports", "peak with --memory 256MiB: export, with pseudonyms", f"{plain_peak:.0f}, {anonymous_peak:.0f} MiB", "at most 406 MiB")
+
+
+def reports(bench):
+    """`iolode report` of a month, against the statements of its sections put one after another to one process of `iolode sql`.
+
+    The statements are those that the report itself names; both sides have two threads and --memory 1GiB. What the page has beside its sections,
+    its head, findings and charts, is what the ratio counts.
+    """
+    lake, out = scaled_lake(bench), bench.path("report")
+    ask = ["--lake", lake, "--threads", "2", "--memory", "1GiB"]
+    for name in ("iominer", "weekly"):
+        period = [] if name == "iominer" else bench.options.period
+        shown = subprocess.run([IOLODE, "report", name, *ask, *period, "--format", "json"], capture_output=True)
+        sections = [block["sql"] for block in json.loads(shown.stdout)["blocks"] if block.get("sql")]
+        with open(bench.path(f"{name}.sql"), "w") as file:
+            file.write(";\n".join(sections) + ";\n")
+        (queries, *_), (report, _, peak, _) = bench.measure_in_turn("reports", {
+            f"{name}: statements": [IOLODE, "sql", *ask, "--format", "csv", "-f", bench.path(f"{name}.sql")],
+            name: [IOLODE, "report", name, *ask, *period, "--out", f"{out}-{name}.html"],
+        }, runs=min(bench.options.runs, 3))
+        bench.say("reports", f"{name}: statements, CPU of them and of the report", f"{len(sections)}, {queries:.1f} s, {report:.1f} s")
+        bench.say("reports", f"{name}: report / statements", f"{report / queries:.2f}", "at most 1.2")
+        bench.say("reports", f"{name}: peak with --memory 1GiB", f"{peak:.0f} MiB", "at most 1224 MiB")
+        bench.say("reports", f"{name}: page", f"{os.path.getsize(f'{out}-{name}.html') / 1e6:.2f} MB", "at most 4 MB")
+
+
+SCENARIOS = [reading, ingest, memory, again, commit, startup, dumps, attribution, sweep, questions, daily, month, growth, spill, size, exports, reports]
 
 
 def main():
@@ -658,9 +748,10 @@ def main():
     parser.add_argument("--logs", type=int, default=20_000, help="size of the synthetic month")
     parser.add_argument("--runs", type=int, default=5, help="timed runs of each command")
     parser.add_argument("--scratch", help="where the files of a run lie; a temporary directory if not given")
-    parser.add_argument("--scale", type=float, default=0.1, help="month, growth, spill: size of the lake, as `iolode synth --scale` has it")
+    parser.add_argument("--scale", type=float, default=0.1, help="month, growth, spill, exports, reports: size of the lake, as `iolode synth --scale` has it")
     parser.add_argument("--lakes", help="growth: where lakes lake-SCALE are, or are made")
-    parser.add_argument("--lake", help="month, spill: an existing lake, instead of one that is made for this")
+    parser.add_argument("--lake", help="month, spill, exports, reports: an existing lake, instead of one that is made for this")
+    parser.add_argument("--period", type=lambda period: ["--period", period], default=[], help="reports: that of weekly, as `iolode report` has it; all if not given")
     cut = sys.argv.index("--") if "--" in sys.argv else len(sys.argv)
     options = parser.parse_args(sys.argv[1:cut])
     options.month = sys.argv[cut + 1:]

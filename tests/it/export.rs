@@ -362,6 +362,7 @@ fn what_cannot_be_exported_is_said_in_one_line_and_leaves_nothing() {
         "user = \"kept\"\naccout = \"dropped\"\n",
     )
     .unwrap();
+    std::fs::write(of.join("coarse.toml"), "posix_opens = \"drop\"\n").unwrap();
     let inside = format!("{}/x", month());
     let cases: &[(&str, &[&str], &str)] = &[
         (
@@ -424,6 +425,29 @@ fn what_cannot_be_exported_is_said_in_one_line_and_leaves_nothing() {
                 "key",
             ],
             "it is the key",
+        ),
+        (
+            "x",
+            &["--anonymize", "--key", "key", "--logs", "copy"],
+            "copied logs have all names in them",
+        ),
+        (
+            "x",
+            &["--logs", "rewritten"],
+            "logs are rewritten under pseudonyms; give --anonymize --key FILE",
+        ),
+        (
+            "x",
+            &[
+                "--anonymize",
+                "--key",
+                "key",
+                "--logs",
+                "rewritten",
+                "--policy",
+                "coarse.toml",
+            ],
+            "the policy changes darshan_",
         ),
         (&inside, &[], "it lies in the lake"),
         (".", &[], "it is there already"),
@@ -543,15 +567,39 @@ fn nothing_of_real_logs_is_found_in_their_anonymised_export() {
             "--anonymize",
             "--key",
             "key",
+            "--logs",
+            "rewritten",
         ],
     )
     .ok();
     is_sound(of, "out");
-    run_python(
-        &python(),
-        "python/export_leaks.py",
-        &[&of.join("lake"), &of.join("out"), &of.join("key")],
-    );
+    for oracle in ["python/export_leaks.py", "python/rewritten_logs.py"] {
+        let arguments = [&of.join("lake"), &of.join("out"), &of.join("key")];
+        run_python(&python(), oracle, &arguments.map(PathBuf::as_path));
+    }
+    let refused = iolode(of, &["ingest", "--lake", "out", "--darshan", "out/logs"]).failed();
+    assert!(refused.contains("its rows have pseudonyms"), "{refused}");
+    // The logs say what the tables of the export say.
+    lake_of(&of.join("again"), &[of.join("out/logs")], true);
+    let same = [
+        "job_id, uid, app, nprocs, start_time, end_time, run_time, log_version, byte_order, compression, lib_ver, files, bytes_read, bytes_written FROM darshan_log",
+        "job_id, record_id, path, is_stream, bytes_read, bytes_written, reads, writes, read_time, write_time, ost_list, ost_bytes_read FROM darshan_file",
+        "job_id, record_id, rank, posix_opens, posix_bytes_read, posix_renamed_from, posix_f_meta_time FROM darshan_posix",
+        "job_id, record_id, name, file_record_id, rank, h5d_bytes_written FROM darshan_h5d",
+        "job_id, record_id, rank, hostname, operation, segment, access_offset, access_length, access_start FROM darshan_dxt",
+        "job_id, record_id, rank, components FROM darshan_lustre",
+    ];
+    for columns in same {
+        let order = (1..=columns.split(',').count()).map(|n| n.to_string());
+        let sql = format!(
+            "SELECT {columns} ORDER BY {}",
+            order.collect::<Vec<_>>().join(", ")
+        );
+        let rows = |lake| csv(of, lake, &sql);
+        let (out, again) = (rows("out"), rows("again"));
+        assert!(out.lines().count() > 1, "{columns}");
+        assert!(out == again, "{columns}");
+    }
 }
 
 fn other_tools_read_an_export_and_give_the_sums_of_the_lake() {

@@ -7,7 +7,7 @@ use super::policy::Policy;
 use super::pseudonym::{Key, Names};
 use super::record_names::RecordNames;
 use crate::error::{Error, Result};
-use crate::source::darshan::record_id;
+use crate::source::darshan::{Name, is_stream, record_id};
 use crate::table::{Anew, Coarse, Domain, Table, Treatment};
 use arrow::array::{
     Array, ArrayRef, AsArray, Int64Array, ListArray, ListBuilder, MapBuilder, MapFieldNames,
@@ -156,12 +156,34 @@ impl Anonymizer {
         })
     }
 
-    fn text(&mut self, domain: Domain, text: &str) -> Result<String> {
+    /// The pseudonym of a text.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if another text has the same.
+    pub(super) fn text(&mut self, domain: Domain, text: &str) -> Result<String> {
         match domain {
             Domain::Path => Ok(self.paths.of(text)),
             // One that has no name of its own is named after its mount point.
             Domain::Fs if text.starts_with('/') => Ok(self.paths.of(text)),
             domain => self.names.of(domain, text).map(str::to_string),
+        }
+    }
+
+    /// The pseudonym of the name of a record.
+    pub(super) fn name(&mut self, name: Name<'_>) -> String {
+        match name.is_object {
+            true => self.paths.of_object(name.text),
+            false => self.paths.of(name.text),
+        }
+    }
+
+    /// The new id of a record: the hash of the pseudonym of its name, or its own pseudonym. Those of standard streams stay, whatever name
+    /// the log has for them.
+    pub(super) fn record_id(&mut self, id: u64, name: Option<Name<'_>>) -> u64 {
+        match name {
+            _ if is_stream(id) => id,
+            Some(name) => record_id(self.name(name).as_bytes()),
+            None => self.key.record(id),
         }
     }
 
@@ -269,13 +291,11 @@ impl Anonymizer {
         if let Some(own) = own {
             let names = rows.column(own).as_string::<i32>();
             let made = ids.iter().enumerate().map(|(row, id)| {
-                Some(match names.is_valid(row) {
-                    true if is_object => {
-                        record_id(self.paths.of_object(names.value(row)).as_bytes())
-                    }
-                    true => record_id(self.paths.of(names.value(row)).as_bytes()),
-                    false => self.key.record(id?),
-                })
+                let name = names.is_valid(row).then(|| Name {
+                    text: names.value(row),
+                    is_object,
+                });
+                Some(self.record_id(id?, name))
             });
             return Ok(Arc::new(made.collect::<UInt64Array>()));
         }

@@ -13,11 +13,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::task::spawn_blocking;
 
 /// The directory of the logs in an export, and the list of them.
-const LOGS: &str = "logs";
-const LIST: &str = "logs.csv";
+pub(super) const LOGS: &str = "logs";
+pub(super) const LIST: &str = "logs.csv";
 
 /// Logs that are not there: their paths, and why.
-type Missing = Vec<(String, String)>;
+pub(super) type Missing = Vec<(String, String)>;
 
 /// Copies the chosen logs: how many, and which are not there any more.
 ///
@@ -81,7 +81,7 @@ fn copy_all(rows: &[InputRow], target: &Target, cancel: &AtomicBool) -> Result<(
 }
 
 /// A log, if its bytes are those that the lake was made of.
-fn open(row: &InputRow, log: i64) -> std::result::Result<Input, String> {
+pub(super) fn open(row: &InputRow, log: i64) -> std::result::Result<Input, String> {
     let input = Input::open(&*row.path).map_err(|e| match e {
         Error::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound => {
             "it is not there any more".to_string()

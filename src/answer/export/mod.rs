@@ -6,7 +6,7 @@
 //! ([`crate::lake::Snapshot::chosen_rows`]) and takes them ([`crate::lake::LakeWriter`]). For an anonymised export `anonymize` puts pseudonyms
 //! into them on the way, as `policy` says: `pseudonym` of names and numbers, `path` of paths, `coarse` of what stays in part, and `keys_apart` has keys differ that did before; `record_names` finds
 //! the names behind record ids; and `sorted` sorts them anew, since job ids have other values. `small_groups` counts jobs that can be told by their looks. `target` has the directory appear at once; `copy_logs` has the logs
-//! themselves in it, `readme` says what it holds, `delta` makes Delta tables of it.
+//! themselves in it, or `rewrite_logs` under the pseudonyms that `log_names` gives; `readme` says what it holds, `delta` makes Delta tables of it.
 
 mod anonymize;
 mod choose;
@@ -17,12 +17,14 @@ mod form;
 mod inputs;
 mod keys_apart;
 mod lmt_times;
+mod log_names;
 mod options;
 mod path;
 mod policy;
 mod pseudonym;
 mod readme;
 mod record_names;
+mod rewrite_logs;
 mod settings;
 mod small_groups;
 mod sorted;
@@ -32,7 +34,7 @@ mod write_tables;
 pub use choose::Grain;
 pub use form::Form;
 pub use lmt_times::Lmt;
-pub use options::{ExportOptions, ExportReport};
+pub use options::{ExportOptions, ExportReport, Logs};
 pub use policy::Policy;
 pub use pseudonym::Key;
 
@@ -60,6 +62,7 @@ pub async fn export(
     to: &Path,
     options: &ExportOptions,
 ) -> Result<ExportReport> {
+    options.check()?;
     let target = Arc::new(Target::begin(to, options.force)?);
     let (chosen, found) = choose(engine, options).await?;
     if chosen.logs.is_empty() {
@@ -73,7 +76,10 @@ pub async fn export(
     };
     let mut weights = chosen.weights(key.as_ref())?;
     let splits = splits_for(&mut weights, ranges(&snapshot, &chosen));
-    let lake = LakeWriter::create(target.path(), create, splits, options.memory)?;
+    let mut lake = LakeWriter::create(target.path(), create, splits, options.memory)?;
+    if options.anonymize.is_some() {
+        lake = lake.anonymised();
+    }
     let cancel = Stop::default();
     let work = Work {
         engine: engine.clone(),
@@ -90,8 +96,22 @@ pub async fn export(
         target: target.clone(),
     };
     let rows = write_tables::write_all(&work, options.threads).await?;
+    let mut report = ExportReport { rows, ..found };
+    match (options.logs, &work.anonymize) {
+        (Some(Logs::Copied), None) => {
+            let copied = copy_logs::copy(&snapshot, &chosen, &target, &cancel.0).await?;
+            (report.logs_copied, report.logs_missing) = copied;
+        }
+        (Some(Logs::Rewritten), Some(_)) => {
+            let rewritten = rewrite_logs::rewrite(&work, &chosen, options.threads).await?;
+            report.logs_rewritten = rewritten.logs;
+            report.logs_missing = rewritten.missing;
+            report.parts_left_out = rewritten.parts_left_out;
+        }
+        _ => {}
+    }
     let lake = Arc::into_inner(work.lake).ok_or(Error::Interrupted)?;
-    let (files, bytes) = match options.form {
+    (report.files, report.bytes) = match options.form {
         Form::Lake => {
             let inputs = inputs::inputs(&snapshot, &chosen, key.as_ref())?;
             let functions = match key {
@@ -103,18 +123,6 @@ pub async fn export(
             (summary.files_added, summary.bytes)
         }
         Form::Delta => delta_logs(&target, &lake.into_files())?,
-    };
-    let (logs_copied, logs_missing) = match options.copy_logs {
-        true => copy_logs::copy(&snapshot, &chosen, &target, &cancel.0).await?,
-        false => (0, vec![]),
-    };
-    let report = ExportReport {
-        logs_copied,
-        logs_missing,
-        rows,
-        files,
-        bytes,
-        ..found
     };
     drop(work.target);
     readme::write(&target, &snapshot, options, &report)?;
@@ -147,6 +155,7 @@ pub async fn dry_run(
     snapshot: &Snapshot,
     options: &ExportOptions,
 ) -> Result<ExportReport> {
+    options.check()?;
     let (chosen, found) = choose(engine, options).await?;
     Ok(ExportReport {
         bytes: bytes(snapshot, &chosen),

@@ -3,8 +3,10 @@
 use super::choose::Grain;
 use super::form::Form;
 use super::lmt_times::Lmt;
+use super::log_names;
 use super::policy::Policy;
 use super::pseudonym::Key;
+use crate::error::{Error, Result};
 use std::collections::BTreeMap;
 
 /// What is exported, and how.
@@ -22,8 +24,8 @@ pub struct ExportOptions {
     pub form: Form,
     /// The only table; all if None.
     pub table: Option<String>,
-    /// Copy the logs as well, and list them in `logs.csv`.
-    pub copy_logs: bool,
+    /// Whether the logs are there as well, listed in `logs.csv`, and how.
+    pub logs: Option<Logs>,
     /// With pseudonyms: leave out jobs that look like fewer than this number of jobs by program, nodes, processes and day; 0 leaves out none.
     pub k: u64,
     /// Replace an export that is there.
@@ -32,6 +34,35 @@ pub struct ExportOptions {
     pub threads: usize,
     /// Bytes of rows that are not in their files yet.
     pub memory: usize,
+}
+
+impl ExportOptions {
+    /// Whether the logs can be had in that way.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if not.
+    pub(super) fn check(&self) -> Result<()> {
+        let why = match (self.logs, &self.anonymize) {
+            (Some(Logs::Copied), Some(_)) => {
+                "copied logs have all names in them; give --logs rewritten with --anonymize"
+            }
+            (Some(Logs::Rewritten), None) => {
+                "logs are rewritten under pseudonyms; give --anonymize --key FILE, or --logs copy"
+            }
+            (Some(Logs::Rewritten), Some((_, policy))) => return log_names::check(policy),
+            _ => return Ok(()),
+        };
+        Err(Error::Invalid(why.into()))
+    }
+}
+
+/// The logs in an export.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Logs {
+    /// Byte by byte.
+    Copied,
+    /// Written anew under the pseudonyms of the tables.
+    Rewritten,
 }
 
 /// What an export holds.
@@ -51,9 +82,14 @@ pub struct ExportReport {
     pub bytes: u64,
     /// Logs that were copied.
     pub logs_copied: u64,
-    /// Logs that could not be copied: their paths, and why.
+    /// Logs that were written anew.
+    pub logs_rewritten: u64,
+    /// Logs that could not be copied or rewritten: their paths, and why.
     #[serde(skip)]
     pub logs_missing: Vec<(String, String)>,
+    /// Logs that were rewritten without some modules or mounts: their paths, and which.
+    #[serde(skip)]
+    pub parts_left_out: Vec<(String, String)>,
     /// With pseudonyms: jobs that were left out because fewer than `k` look like them.
     pub left_out: u64,
     /// With pseudonyms: jobs of the export that no other looks like.

@@ -3,7 +3,7 @@
 use super::choose::Grain;
 use super::form::Form;
 use super::lmt_times::Lmt;
-use super::options::{ExportOptions, ExportReport};
+use super::options::{ExportOptions, ExportReport, Logs};
 use super::policy::Policy;
 use super::target::{MARK, Target};
 use crate::error::{Error, Result};
@@ -82,6 +82,21 @@ fn readme(snapshot: &Snapshot, options: &ExportOptions, report: &ExportReport) -
         Lmt::None => "none",
     };
     _ = writeln!(text, "\nSamples of LMT: {samples}.");
+    let kept = match options.logs {
+        None => None,
+        Some(Logs::Copied) => Some((report.logs_copied, "as they were")),
+        Some(Logs::Rewritten) => Some((
+            report.logs_rewritten,
+            "written anew under the pseudonyms of the tables, with every counter as it was",
+        )),
+    };
+    if let Some((logs, how)) = kept {
+        let logs = counted(logs, "log", "logs");
+        _ = writeln!(
+            text,
+            "In logs/ are {logs} {how}; logs.csv lists them, and what was left out."
+        );
+    }
     match &options.anonymize {
         // A condition may name users and programs.
         None => {

@@ -4,7 +4,7 @@ use super::path::Paths;
 use super::pseudonym::Key;
 use crate::error::Result;
 use crate::lake::Batches;
-use crate::source::darshan::record_id;
+use crate::source::darshan::{is_stream, record_id};
 use arrow::array::{Array, AsArray};
 use arrow::datatypes::{Int64Type, UInt64Type};
 use arrow::record_batch::RecordBatch;
@@ -47,6 +47,9 @@ impl RecordNames {
         paths: &mut Paths,
         key: &Key,
     ) -> Result<u64> {
+        if is_stream(record) {
+            return Ok(record);
+        }
         if !self.ids.contains_key(&log) {
             let ids = self.read(log, paths)?;
             self.ids.insert(log, ids);

@@ -7,6 +7,7 @@ use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 /// What every export has in its directory: what it was made of.
 pub(super) const MARK: &str = "export.json";
@@ -108,6 +109,19 @@ impl Target {
                 file.sync_all()
             });
         written.map_err(|e| Error::io(path, "cannot write", e))
+    }
+
+    /// Sets the time of a file.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub(super) fn set_modified(&self, name: &str, time: SystemTime) -> Result<()> {
+        let path = self.unfinished.join(name);
+        let set = File::options()
+            .write(true)
+            .open(&path)
+            .and_then(|file| file.set_modified(time));
+        set.map_err(|e| Error::io(path, "cannot set the time of", e))
     }
 
     /// Gives it its name. An export that was there before is deleted afterwards.

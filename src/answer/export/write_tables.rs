@@ -222,7 +222,11 @@ impl Work {
         }
     }
 
-    fn go_on(&self) -> Result<()> {
+    /// Whether anybody waits for the export.
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`] if not.
+    pub(super) fn go_on(&self) -> Result<()> {
         match self.cancel.load(Ordering::Relaxed) {
             true => Err(Error::Interrupted),
             false => Ok(()),

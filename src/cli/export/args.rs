@@ -1,6 +1,6 @@
 //! The arguments of `iolode export`.
 
-use crate::answer::export::{ExportOptions, Form, Grain, Key, Lmt, Policy};
+use crate::answer::export::{ExportOptions, Form, Grain, Key, Lmt, Logs, Policy};
 use crate::cli::query_args::QueryArgs;
 use crate::error::Error;
 use std::path::{Path, PathBuf};
@@ -30,8 +30,8 @@ pub(in crate::cli) struct Args {
     /// With --format csv, ndjson, arrow or parquet: SQL over the chosen logs, whose rows are written
     #[arg(long, value_name = "SQL")]
     pub(super) query: Option<String>,
-    /// Copy the logs as well, to DIR/logs, and list them in DIR/logs.csv
-    #[arg(long, value_name = "WAY", conflicts_with = "anonymize")]
+    /// Have the logs in DIR/logs, with a list in DIR/logs.csv: byte by byte, or with --anonymize written anew
+    #[arg(long, value_name = "WAY")]
     pub(super) logs: Option<LogsArg>,
     /// Replace names and numbers of users, programs, nodes, jobs and paths by pseudonyms
     #[arg(long, requires = "key")]
@@ -63,7 +63,7 @@ The export has the files and modules of the logs, the Slurm records of their job
 LMT. It is a lake: every command of iolode works on it, and other tools read its Parquet files. \
 README.txt says what it holds.
 
-Exit code 1: no log is chosen, and nothing was written; or logs could not be copied.
+Exit code 1: no log is chosen, and nothing was written; or logs could not be copied or rewritten.
 
 Examples:
   iolode export --lake /scratch/lake --where \"app = 'vasp'\" --to vasp
@@ -91,6 +91,7 @@ pub(super) enum FormArg {
 #[derive(Clone, Copy, clap::ValueEnum)]
 pub(super) enum LogsArg {
     Copy,
+    Rewritten,
 }
 
 #[derive(Clone, Copy, clap::ValueEnum)]
@@ -123,7 +124,10 @@ impl Args {
                 _ => Form::Lake,
             },
             table: None,
-            copy_logs: self.logs.is_some(),
+            logs: self.logs.map(|logs| match logs {
+                LogsArg::Copy => Logs::Copied,
+                LogsArg::Rewritten => Logs::Rewritten,
+            }),
             k: self.k,
             force: self.force,
             threads: ask.threads.map_or_else(

@@ -80,11 +80,15 @@ pub(super) fn run(args: &Args, screen: &mut Terminal) -> anyhow::Result<Exit> {
         FormArg::Delta => format!("Delta tables below {}", quoted(&to)),
         _ => format!("next: iolode lake info {}", quoted(&to)),
     };
-    for (path, why) in &report.logs_missing {
-        screen.say(format_args!(
-            "{}: not copied: {why}",
-            shown_path(Path::new(path))
-        ));
+    let ways = [
+        (&report.parts_left_out, "rewritten without"),
+        (&report.logs_missing, "left out:"),
+    ];
+    for (logs, how) in ways {
+        for (path, what) in logs {
+            let path = shown_path(Path::new(path));
+            screen.say(format_args!("{path}: {how} {what}"));
+        }
     }
     screen.say(format_args!("exported {}; {next}", shown(&report)));
     match report.logs_missing.is_empty() {

@@ -27,6 +27,7 @@ pub struct LakeWriter {
     options: CreateOptions,
     splits: Vec<i64>,
     memory: usize,
+    anonymised: bool,
     spill: Arc<Spill>,
     files: Mutex<Vec<DataFile>>,
 }
@@ -74,8 +75,15 @@ impl LakeWriter {
             options,
             splits,
             memory,
+            anonymised: false,
             files: Mutex::default(),
         })
+    }
+
+    /// Says that its rows have pseudonyms: nothing can be imported beside them.
+    pub fn anonymised(mut self) -> Self {
+        self.anonymised = true;
+        self
     }
 
     /// The writer of a table, whose rows come in its order: by job, or by file system and day.
@@ -114,6 +122,7 @@ impl LakeWriter {
             files: &files,
             inputs: &inputs,
             functions,
+            anonymised: self.anonymised,
         };
         let manifest = first.manifest(&self.store, &mut vec![])?;
         match manifest.publish(&self.store)? {

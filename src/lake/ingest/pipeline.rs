@@ -83,6 +83,10 @@ impl Lake {
         options: &IngestOptions<'_>,
         progress: &dyn Progress,
     ) -> Result<IngestReport> {
+        if self.manifest(None)?.anonymised {
+            let why = "its rows have pseudonyms, and what is imported beside them would have names; create another lake";
+            return Err(self.refuse(why));
+        }
         let site = self.site()?;
         let given = !options.paths.is_empty();
         let registered = site.source.iter().map(|source| InputPath {

@@ -21,6 +21,8 @@ pub(in crate::lake) struct FirstVersion<'a> {
     /// By path, ascending.
     pub(in crate::lake) inputs: &'a [InputRow],
     pub(in crate::lake) functions: Vec<UserFunction>,
+    /// The rows have pseudonyms.
+    pub(in crate::lake) anonymised: bool,
 }
 
 impl FirstVersion<'_> {
@@ -50,6 +52,7 @@ impl FirstVersion<'_> {
             files: file_lists?,
             inputs: input_lists,
             functions: self.functions,
+            anonymised: self.anonymised,
             summary: Summary {
                 inputs: with(&InputStatus::has_rows),
                 inputs_failed: with(&|status| status == InputStatus::Failed),

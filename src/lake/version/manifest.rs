@@ -86,6 +86,9 @@ pub struct Manifest {
     /// Users' own functions, in the order in which they were made.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub functions: Vec<UserFunction>,
+    /// Its rows have pseudonyms: nothing is imported beside them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub anonymised: bool,
     /// Figures of this version for `lake_version`.
     pub summary: Summary,
     /// Fields of a newer format, which are kept as they are.
@@ -287,6 +290,7 @@ impl Manifest {
             files: vec![],
             inputs: vec![],
             functions: vec![],
+            anonymised: false,
             summary: Summary::default(),
             other: BTreeMap::new(),
         }

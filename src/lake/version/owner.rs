@@ -205,7 +205,7 @@ impl Lake {
         ))
     }
 
-    fn refuse(&self, reason: &str) -> Error {
+    pub(in crate::lake) fn refuse(&self, reason: &str) -> Error {
         Error::Lake {
             lake: self.root().unwrap_or(Path::new("in memory")).into(),
             reason: reason.into(),

@@ -245,6 +245,11 @@ impl Log {
         self.names.get(id)
     }
 
+    /// All names with the ids of their records, in the order of the log.
+    pub(super) fn names(&self) -> Vec<(u64, &[u8])> {
+        self.names.all()
+    }
+
     /// Damage of the job region, though the job id could be read: position in the inflated bytes, and reason.
     pub fn job_error(&self) -> Option<&(u64, String)> {
         self.job_error.as_ref()

@@ -43,6 +43,7 @@ mod record_id;
 pub mod records;
 mod region;
 mod repeated;
+mod rewrite;
 mod spill;
 mod spilled_records;
 #[cfg(test)]
@@ -51,7 +52,8 @@ pub mod write;
 
 use self::reader::DarshanReader;
 pub use module::ModuleId;
-pub use record_id::record_id;
+pub use record_id::{is_stream, record_id};
+pub use rewrite::{Name, Replacements, Rewriter, Rewritten};
 
 use super::{Input, Peek, ReadContext, Reader, Source};
 use crate::error::Result;

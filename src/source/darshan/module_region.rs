@@ -9,6 +9,7 @@ use super::module::{
 use super::plausible::Plausible;
 use super::region::Damage;
 use super::repeated::{begin, count, drop_repeated};
+use std::ops::Range;
 
 /// The inflated region of a module and where its records begin; empty where not read.
 #[derive(Default)]
@@ -173,9 +174,13 @@ impl ModuleRegion {
 
     /// A record, by its number.
     pub(super) fn record(&self, record: usize) -> &[u8] {
+        self.bytes.get(self.range(record)).unwrap_or_default()
+    }
+
+    /// Where a record lies, by its number.
+    pub(super) fn range(&self, record: usize) -> Range<usize> {
         let begin = |record| begin(&self.starts, self.size, record, self.bytes.len());
-        let range = begin(record)..begin(record + 1);
-        self.bytes.get(range).unwrap_or_default()
+        begin(record)..begin(record + 1)
     }
 
     /// The bytes before the first record, which belong to all of them.

@@ -133,6 +133,14 @@ impl Names {
         Some((id, at + 8, end, end + 1))
     }
 
+    /// All names with the ids of their records, in the order of the log.
+    pub(super) fn all(&self) -> Vec<(u64, &[u8])> {
+        let mut places: Vec<_> = self.places.iter().collect();
+        places.sort_unstable_by_key(|(_, (from, _))| *from);
+        let name = |(id, _): (&u64, _)| Some((*id, self.get(*id)?));
+        places.into_iter().filter_map(name).collect()
+    }
+
     /// The name of a record; None if the log holds none.
     pub(super) fn get(&self, id: u64) -> Option<&[u8]> {
         let (from, to) = self.places.get(&id)?;

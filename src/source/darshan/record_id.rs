@@ -27,6 +27,18 @@ pub fn record_id(name: &[u8]) -> u64 {
     c
 }
 
+/// Record ids of `<STDIN>`, `<STDOUT>` and `<STDERR>`: they survive anonymising, the names do not.
+const STREAMS: [u64; 3] = [
+    14_734_109_647_742_566_553,
+    15_920_181_672_442_173_319,
+    7_238_257_241_479_193_519,
+];
+
+/// Whether a record is that of a standard stream.
+pub fn is_stream(id: u64) -> bool {
+    STREAMS.contains(&id)
+}
+
 /// Up to eight bytes, the lowest first.
 fn word(bytes: &[u8]) -> u64 {
     bytes
@@ -53,14 +65,8 @@ mod tests {
 
     #[test]
     fn streams_have_the_ids_of_darshan() {
-        let ids = [
-            (&b"<STDIN>"[..], 14_734_109_647_742_566_553),
-            (b"<STDOUT>", 15_920_181_672_442_173_319),
-            (b"<STDERR>", 7_238_257_241_479_193_519),
-        ];
-        for (name, id) in ids {
-            assert_eq!(record_id(name), id);
-        }
+        let names: [&[u8]; 3] = [b"<STDIN>", b"<STDOUT>", b"<STDERR>"];
+        assert_eq!(names.map(record_id), STREAMS);
     }
 
     #[test]

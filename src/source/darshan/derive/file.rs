@@ -13,16 +13,10 @@ use crate::source::darshan::job::Job;
 use crate::source::darshan::log::Log;
 use crate::source::darshan::module::ModuleId;
 use crate::source::darshan::module::lustre::Layout;
+use crate::source::darshan::record_id::is_stream;
 use crate::source::darshan::records::Records;
 use std::borrow::Cow;
 use std::collections::HashMap;
-
-/// Record ids of `<STDIN>`, `<STDOUT>` and `<STDERR>`: they survive anonymising, the names do not.
-const STREAMS: [u64; 3] = [
-    14734109647742566553,
-    15920181672442173319,
-    7238257241479193519,
-];
 
 /// One file of one log.
 pub struct File<'a> {
@@ -278,7 +272,7 @@ impl<'a> Context<'a, '_> {
         File {
             record_id: id,
             path: name.map(String::from_utf8_lossy),
-            is_stream: STREAMS.contains(&id),
+            is_stream: is_stream(id),
             source,
             shared,
             unique,

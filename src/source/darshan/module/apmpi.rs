@@ -10,6 +10,7 @@
 
 use super::{Walk, float, int, swap_words};
 use crate::table::TableBuilder;
+use std::ops::Range;
 
 /// Bytes before the records, which belong to all of them.
 pub(in crate::source::darshan) const HEADER: usize = 48;
@@ -17,6 +18,9 @@ const INTS: usize = 396;
 const FLOATS: usize = 222 + 16 + 2;
 const NODE: usize = 16 + 8 * (INTS + FLOATS);
 const RECORD: usize = NODE + 128;
+
+/// Where a record names its node.
+pub(in crate::source::darshan) const NODE_NAME: Range<usize> = NODE..RECORD;
 
 /// Finds the header, unless the first `head` bytes are one that was found before, and the records of a region, makes their numbers
 /// little-endian if `swap`, and notes where each record begins.

@@ -10,8 +10,12 @@
 
 use super::{ModuleId, Walk, float, int, int_of, swap_words};
 use crate::table::TableBuilder;
+use std::ops::Range;
 
 const HEAD: usize = 104;
+
+/// Where a record names its node.
+pub(in crate::source::darshan) const HOSTNAME: Range<usize> = 24..88;
 
 /// The accesses of one process to one file.
 #[derive(Clone, Copy)]
@@ -62,7 +66,7 @@ impl Form {
 impl<'a> DxtRecord<'a> {
     /// Reads the record at the front of `bytes`, which [`walk`] has found whole.
     pub(in crate::source::darshan) fn read(bytes: &'a [u8], form: Form) -> Self {
-        let host = bytes.get(24..88).unwrap_or_default();
+        let host = bytes.get(HOSTNAME).unwrap_or_default();
         let writes = HEAD + form.segment.saturating_mul(int(bytes, 88).max(0) as usize);
         Self {
             id: int(bytes, 0) as u64,
@@ -142,6 +146,15 @@ pub(in crate::source::darshan) fn walk(
         at += size;
     }
     Ok(())
+}
+
+/// Sets the threads of a record to 0, if it has any.
+pub(in crate::source::darshan) fn clear_threads(record: &mut [u8], module: ModuleId, version: u32) {
+    let segment = Form::new(module, version).segment;
+    let segments = record.get_mut(HEAD..).unwrap_or_default();
+    for thread in segments.chunks_exact_mut(segment) {
+        thread.get_mut(32..).unwrap_or_default().fill(0);
+    }
 }
 
 /// Appends records, sorted by file and process, to `darshan_dxt`.

@@ -206,6 +206,18 @@ pub(in crate::source::darshan) fn walk(
     Ok(())
 }
 
+/// Clears the names of pools of a record, which [`walk`] has found whole.
+pub(in crate::source::darshan) fn clear_pools(record: &mut [u8], version: u32, components: i64) {
+    if version == 1 {
+        return;
+    }
+    let slots = record.get_mut(32..).unwrap_or_default();
+    let slots = slots.chunks_exact_mut(COMPONENT);
+    for slot in slots.take(usize::try_from(components).unwrap_or(0)) {
+        slot.get_mut(56..).unwrap_or_default().fill(0);
+    }
+}
+
 /// Appends records to `darshan_lustre`, column by column.
 pub(in crate::source::darshan) fn fill<'a>(
     layouts: impl Iterator<Item = Layout<'a>>,

@@ -68,6 +68,13 @@ impl Job {
         to.i64(self.job_id);
         to.text(&self.metadata, 1024);
 
+        let (mut tail, _) = self.tail(version);
+        tail.push(0);
+        to.raw(&tail);
+    }
+
+    /// The command line and the mounts that there is room for, and how many those are.
+    fn tail(&self, version: (u16, u16)) -> (Vec<u8>, usize) {
         let room = Self::room(version);
         let mut tail = self.exe.clone();
         if tail.len() > room {
@@ -75,7 +82,7 @@ impl Job {
             tail.truncate(room - mark.len());
             tail.extend_from_slice(mark);
         }
-        for mount in &self.mounts {
+        for (number, mount) in self.mounts.iter().enumerate() {
             let line = [
                 b"\n",
                 mount.fs_type.as_slice(),
@@ -84,11 +91,15 @@ impl Job {
             ]
             .concat();
             if tail.len() + line.len() > room {
-                break;
+                return (tail, number);
             }
             tail.extend_from_slice(&line);
         }
-        tail.push(0);
-        to.raw(&tail);
+        (tail, self.mounts.len())
+    }
+
+    /// Mounts that a log of this version has no room for.
+    pub(in crate::source::darshan) fn mounts_left_out(&self, version: (u16, u16)) -> usize {
+        self.mounts.len() - self.tail(version).1
     }
 }

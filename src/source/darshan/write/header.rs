@@ -1,7 +1,7 @@
 //! The header, and where a version keeps each module in it.
 
-use super::contents::DarshanLog;
 use super::encode::Bytes;
+use super::log_writer::Format;
 use crate::source::darshan::header::{ByteOrder, Compression};
 
 const MAGIC: i64 = 6_567_223;
@@ -19,12 +19,12 @@ pub(super) struct Header {
 }
 
 impl Header {
-    pub(super) fn new(log: &DarshanLog) -> Self {
+    pub(super) fn new(format: Format, partial: u64) -> Self {
         Self {
-            version: log.version,
-            order: log.byte_order,
-            compression: log.compression,
-            partial: log.partial,
+            version: format.version,
+            order: format.byte_order,
+            compression: format.compression,
+            partial,
             names: (0, 0),
             modules: vec![],
         }

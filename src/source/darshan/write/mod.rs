@@ -23,11 +23,13 @@
 mod contents;
 mod encode;
 mod header;
+mod log_writer;
 mod module;
 mod record;
 
 pub use contents::{DarshanLog, Job};
 pub use encode::Encoder;
+pub(in crate::source::darshan) use log_writer::{Format, LogWriter};
 pub use module::{
     Apmpi, ApmpiRecord, Component, Heatmap, Layout, Mdhim, Module, Records, Segment, Trace,
 };
@@ -35,7 +37,6 @@ pub use record::{Extra, Record};
 
 use super::header::{ByteOrder, Compression};
 use super::job::Mount;
-use encode::Bytes;
 
 impl Default for DarshanLog {
     /// An empty log of the newest version, little endian, zlib.
@@ -75,82 +76,25 @@ impl DarshanLog {
     /// # Panics
     /// As [`DarshanLog::to_bytes`].
     pub fn to_bytes_with(&self, encoder: &mut Encoder) -> Vec<u8> {
-        let mut header = header::Header::new(self);
-        let mut file = vec![0; header.len()];
-        let mut region = Bytes::new(self.byte_order);
-        self.job.write(self.version, &mut region);
-        encoder.stream(self.compression, &region.bytes, &mut file);
-
-        let (mut names, mut ends) = (Bytes::new(self.byte_order), vec![]);
-        for (id, name) in &self.names {
-            names.u64(*id);
-            match self.version < (3, 10) {
-                true => {
-                    names.u32(name.len() as u32);
-                    names.raw(name);
-                }
-                false => {
-                    names.raw(name);
-                    names.raw(&[0]);
-                }
-            }
-            ends.push(names.bytes.len());
-        }
-        header.names = append(
-            encoder,
-            self.compression,
-            &names.bytes,
-            &ends,
+        let format = Format {
+            version: self.version,
+            byte_order: self.byte_order,
+            compression: self.compression,
+        };
+        let mut log = LogWriter::new(encoder, format, self.partial, &self.job);
+        let names = self.names.iter();
+        log.names(
+            names.map(|(id, name)| (*id, name.as_slice())),
             &self.name_streams,
-            &mut file,
         );
-
         let mut modules: Vec<&Module> = self.modules.iter().collect();
         modules.sort_by_key(|module| module.id.0);
         for module in modules {
-            let Some(slot) = header::slot(self.version, usize::from(module.id.0)) else {
-                continue;
-            };
             let (bytes, ends) = module.encode(self.byte_order);
-            let map = append(
-                encoder,
-                self.compression,
-                &bytes,
-                &ends,
-                &module.streams,
-                &mut file,
-            );
-            header.modules.push((slot, map, module.version));
+            log.module(module.id, module.version, &bytes, &ends, &module.streams);
         }
-        let head = header.encode();
-        file[..head.len()].copy_from_slice(&head);
-        file
+        log.finish()
     }
-}
-
-/// Appends a region, cut into streams after the counted items, and says where it lies. `ends[i]` is where item i ends.
-fn append(
-    encoder: &mut Encoder,
-    compression: Compression,
-    bytes: &[u8],
-    ends: &[usize],
-    streams: &[usize],
-    file: &mut Vec<u8>,
-) -> (u64, u64) {
-    if bytes.is_empty() && streams.is_empty() {
-        return (0, 0);
-    }
-    let (start, mut items, mut from) = (file.len(), 0, 0);
-    for count in streams {
-        items = (items + count).min(ends.len());
-        let to = if items == 0 { 0 } else { ends[items - 1] };
-        encoder.stream(compression, &bytes[from..to], file);
-        from = to;
-    }
-    if from < bytes.len() {
-        encoder.stream(compression, &bytes[from..], file);
-    }
-    (start as u64, (file.len() - start) as u64)
 }
 
 #[cfg(test)]
