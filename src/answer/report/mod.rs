@@ -2,11 +2,13 @@
 //!
 //! In: a file of TOML ([`Report`]) and the period. Out: an [`Answer`] whose blocks are sections. `file` reads and checks the file, `lakes` has the rows of
 //! questions, `head` says how much the logs explain, `section` asks and finds, `rows` makes tables, `html` writes the page that opens from disk (`rounded`
-//! its numbers), `mail` what a mail says of it, and `only` leaves one section.
+//! its numbers; `bundle` is of the build, and leaves of plotly.js what it needs), `mail` what a mail says of it, and `only` leaves one section.
 //!
 //! # Adding a report
 //! One file `queries/reports/NAME.toml`; one line in [`REPORTS`].
 
+#[cfg(test)]
+mod bundle;
 mod file;
 mod head;
 mod html;
