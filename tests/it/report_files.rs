@@ -486,6 +486,18 @@ fn a_full_disk_leaves_the_old_page_and_nothing_else() {
     }
 }
 
+/// How many bytes the pages of September have that are not complete.
+fn written(directory: &Path) -> Vec<u64> {
+    let entries = std::fs::read_dir(directory).unwrap().flatten();
+    let pages = entries.filter(|entry| {
+        let name = entry.file_name().into_string().unwrap();
+        name.starts_with("page-2026-09.html.") && name.ends_with(".partial")
+    });
+    // It may be complete, and have its name, by now.
+    let sizes = pages.filter_map(|page| Some(page.metadata().ok()?.len()));
+    sizes.collect()
+}
+
 fn a_kill_in_mid_write_leaves_a_whole_page() {
     let directory = with_report(OURS);
     let path = directory.path();
@@ -507,15 +519,17 @@ fn a_kill_in_mid_write_leaves_a_whole_page() {
         run.args(["report", "ours.toml", "--lake", small().lake()])
             .args(asked);
         let mut run = run.stderr(Stdio::null()).spawn().unwrap();
-        let partial = path.join(format!("page-2026-09.html.{}.partial", run.id()));
         // Killed as soon as the new page has bytes.
-        let has_bytes = || std::fs::metadata(&partial).is_ok_and(|file| file.len() > 0);
+        let has_bytes = || {
+            let sizes = written(path).into_iter();
+            sizes.filter(|size| *size > 0).count() > in_mid_write
+        };
         while !has_bytes() && run.try_wait().unwrap().is_none() {
             std::thread::yield_now();
         }
         run.kill().unwrap();
         run.wait().unwrap();
-        in_mid_write += usize::from(partial.exists());
+        in_mid_write = written(path).len();
         let found = read(&page).unwrap();
         assert!(whole.contains(&found), "{} bytes", found.len());
         assert_eq!(read(path.join("latest.html")).unwrap(), found);

@@ -4,6 +4,7 @@
 //! and a file is a page of the report if its name is one that is written here. No other file is removed or replaced.
 
 use super::args::Form;
+use crate::cli::shell::made_beside;
 use crate::error::Error;
 use crate::text::shown_path;
 use anyhow::{Context, bail};
@@ -117,8 +118,8 @@ impl Kept {
         let is_remains = |name: &str| {
             let page = name.strip_suffix(".partial");
             let page = page.and_then(|page| page.rsplit_once('.'));
-            page.is_some_and(|(page, process)| {
-                process.bytes().all(|b| b.is_ascii_digit()) && self.period_of(page).is_some()
+            page.is_some_and(|(page, random)| {
+                random.bytes().all(|b| b.is_ascii_alphanumeric()) && self.period_of(page).is_some()
             })
         };
         for entry in std::fs::read_dir(self.listed())
@@ -189,10 +190,8 @@ impl Kept {
     /// In one step, as pages are. A link, so that it cannot differ from its page; relative, so that the directory can be moved or served.
     fn link(&self, page: &str) -> anyhow::Result<()> {
         let latest = self.latest();
-        let temporary =
-            latest.with_extension(format!("{}.{}.partial", self.ending, std::process::id()));
-        let _ = std::fs::remove_file(&temporary);
-        let linked = symlink(page, &temporary).and_then(|()| std::fs::rename(&temporary, &latest));
+        let linked = made_beside(&latest, |temporary| symlink(page, temporary));
+        let linked = linked.and_then(|(temporary, ())| std::fs::rename(temporary, &latest));
         Ok(linked.map_err(|e| Error::io(&latest, "cannot link", e))?)
     }
 }
@@ -312,7 +311,7 @@ mod tests {
         for other in [
             "weekly.html",
             "weekly-2026-W48.htm",
-            "weekly-2026-W48.html.17.partial",
+            "weekly-2026-W48.html.5e0c41f7.partial",
             "weekly-ours-2026-W48.html",
             "my-weekly-2026-W48.html",
             "weekly-2026-W48-notes.html",
