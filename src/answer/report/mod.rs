@@ -79,29 +79,7 @@ pub async fn answer_with_rows(
 ) -> Result<Answer> {
     let (engine, lakes) = engine.pinned()?;
     let zone = engine.zone()?;
-    let params = report.all_params();
-    for (name, value) in given {
-        let param = params.iter().find(|param| param.is_called(name));
-        let known = params.iter().map(|param| param.name.as_str());
-        param
-            .ok_or_else(|| Error::unknown("parameter", name, known))?
-            .literal(value)?;
-    }
-    let mut values = given.to_vec();
-    for param in &params {
-        if !values.iter().any(|(name, _)| param.is_called(name)) {
-            if param.default.is_none() {
-                let (flag, doc) = (&param.name, &param.doc);
-                let why = format!("the report {name} needs --set {flag}=..: {doc}");
-                return Err(Error::Invalid(why));
-            }
-            values.extend(
-                param
-                    .typed_default()
-                    .map(|value| (param.name.clone(), value)),
-            );
-        }
-    }
+    let values = report.values(name, given)?;
     let asked_lakes = Lakes::new(&engine);
     let mut head = vec![report.doc.clone()];
     if report.coverage {

@@ -66,6 +66,8 @@ pub(super) fn run(args: &Args, screen: &mut Terminal) -> anyhow::Result<Exit> {
     let (given, period) = values(args, &ask, site)?;
     let title = file_stem(name);
     destination::check(args, form, period)?;
+    // A timer runs when nobody looks: it is refused what a run would be refused.
+    report.values(&title, &given)?;
     if let Some(when) = args.timer {
         timer::run(args, form, when, &title, &ask, site, screen)?;
         return Ok(Exit::Done);
