@@ -87,7 +87,7 @@ const COMMANDS: &[(&str, &str, &str)] = &[
     (
         "\\human",
         "",
-        "toggle bytes, rates, times and counts with units in table output",
+        "toggle bytes, rates, times, shares and counts with units in table output",
     ),
     ("\\timing", "", "toggle timing"),
     ("\\i", "FILE", "run the statements of a file"),
