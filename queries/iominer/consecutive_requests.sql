@@ -6,7 +6,7 @@
 ---   { name = "percent", type = "Int64", unit = "%", doc = "Share of a log's POSIX requests, rounded down" },
 ---   { name = "logs", type = "Int64", unit = "count", doc = "Logs with that share" },
 ---   { name = "logs_so_far", type = "Int64", unit = "count", doc = "Logs with that share or less" },
----   { name = "share_of_logs", type = "Float64", doc = "logs_so_far of all logs with requests" },
+---   { name = "share_of_logs", type = "Float64", unit = "fraction", doc = "logs_so_far of all logs with requests" },
 --- ]
 --- chart = { form = "line", x = "percent", y = "share_of_logs" }
 --- [[param]]

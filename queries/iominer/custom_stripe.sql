@@ -5,7 +5,7 @@
 ---   { name = "fs", type = "Utf8", doc = "File system" },
 ---   { name = "logs", type = "Int64", unit = "count", doc = "Logs with a file of which the layout is known" },
 ---   { name = "custom_logs", type = "Int64", unit = "count", doc = "Those with such a file" },
----   { name = "share", type = "Float64", doc = "custom_logs of logs" },
+---   { name = "share", type = "Float64", unit = "fraction", doc = "custom_logs of logs" },
 ---   { name = "files", type = "Int64", unit = "count", doc = "Files of which the layout is known, each once for each log" },
 ---   { name = "custom_files", type = "Int64", unit = "count", doc = "Those that have another layout; if strict those of which it is known" },
 ---   { name = "stripe_size", type = "Int64", unit = "B", doc = "The default stripe size, from the settings of the lake; 1 MiB where they do not say" },

@@ -6,7 +6,7 @@
 ---   { name = "class", type = "Utf8", doc = "N-1: all processes share each file; N-N: each file is one process's, and there are as many or more; N-M: all else" },
 ---   { name = "ratio", type = "Float64", doc = "Files / processes from here on, to twice as much" },
 ---   { name = "logs", type = "Int64", unit = "count", doc = "Logs" },
----   { name = "share_of_logs", type = "Float64", doc = "Part of all logs with several processes and a file that moved bytes" },
+---   { name = "share_of_logs", type = "Float64", unit = "fraction", doc = "Part of all logs with several processes and a file that moved bytes" },
 --- ]
 --- chart = { form = "bar", x = "ratio", y = "logs", series = "class", stacked = true, log = ["x"] }
 --- [[param]]

@@ -8,9 +8,9 @@
 ---   { name = "posix", type = "Int64", unit = "count", doc = "Logs without MPI-IO" },
 ---   { name = "independent", type = "Int64", unit = "count", doc = "Logs with MPI-IO, none of it collective" },
 ---   { name = "collective", type = "Int64", unit = "count", doc = "Logs with collective opens, reads or writes" },
----   { name = "posix_share", type = "Float64", doc = "posix of logs" },
----   { name = "independent_share", type = "Float64", doc = "independent of logs" },
----   { name = "collective_share", type = "Float64", doc = "collective of logs" },
+---   { name = "posix_share", type = "Float64", unit = "fraction", doc = "posix of logs" },
+---   { name = "independent_share", type = "Float64", unit = "fraction", doc = "independent of logs" },
+---   { name = "collective_share", type = "Float64", unit = "fraction", doc = "collective of logs" },
 --- ]
 --- chart = { form = "bar", x = "class", y = ["posix_share", "independent_share", "collective_share"], stacked = true }
 --- [[param]]

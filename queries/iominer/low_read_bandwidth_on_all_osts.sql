@@ -17,7 +17,7 @@
 ---   { name = "bw_critical", type = "Float64", unit = "B/s", doc = "Bytes / critical_time" },
 ---   { name = "bw_slowest_rank", type = "Float64", unit = "B/s", doc = "Bytes / time of the slowest process; of a job the times of its logs added up, too little where they ran side by side" },
 ---   { name = "critical_time", type = "Float64", unit = "s", doc = "Time in which at least one file was open to that direction" },
----   { name = "busy", type = "Float64", doc = "How much of its window a critical file was busy, weighted by exclusive time; a lower bound where files are shared" },
+---   { name = "busy", type = "Float64", unit = "fraction", doc = "How much of its window a critical file was busy, weighted by exclusive time; a lower bound where files are shared" },
 ---   { name = "fs", type = "Utf8", doc = "File system with most of critical_time" },
 ---   { name = "factors" },
 ---   { name = "small_limit", type = "Int64", unit = "B", doc = "Upper end of the largest of Darshan's bins that small counts: less than small_bytes where that falls inside a bin" },

@@ -4,7 +4,7 @@
 --- columns = [
 ---   { name = "percent", type = "Int64", unit = "%", doc = "Bytes read of all that were read and written, rounded down; 0 has only logs that read nothing, those below one percent are in 1" },
 ---   { name = "logs", type = "Int64", unit = "count", doc = "Logs" },
----   { name = "share_of_logs", type = "Float64", doc = "Part of all logs that moved bytes" },
+---   { name = "share_of_logs", type = "Float64", unit = "fraction", doc = "Part of all logs that moved bytes" },
 --- ]
 --- chart = { form = "bar", x = "percent", y = "logs" }
 --- [[param]]

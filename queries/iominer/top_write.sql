@@ -6,8 +6,8 @@
 ---   { name = "logs", type = "Int64", unit = "count", doc = "Its logs" },
 ---   { name = "users", type = "Int64", unit = "count", doc = "Users who ran it" },
 ---   { name = "bytes_written", type = "Int64", unit = "B", doc = "Bytes written, streams included" },
----   { name = "share", type = "Float64", doc = "Its part of all bytes written" },
----   { name = "share_so_far", type = "Float64", doc = "Part of it and of those before it" },
+---   { name = "share", type = "Float64", unit = "fraction", doc = "Its part of all bytes written" },
+---   { name = "share_so_far", type = "Float64", unit = "fraction", doc = "Part of it and of those before it" },
 --- ]
 --- chart = { form = "bar", x = "app", y = "bytes_written" }
 --- [[param]]

@@ -9,7 +9,7 @@
 ---   { name = "bw_before", type = "Float64", unit = "B/s", doc = "Median of their bandwidth over critical time, before" },
 ---   { name = "bw_since", type = "Float64", unit = "B/s", doc = "Median since" },
 ---   { name = "ratio", type = "Float64", doc = "bw_since / bw_before" },
----   { name = "share_below", type = "Float64", doc = "Share of the logs since that lie below nine tenths of those before: 0.1 if nothing has changed" },
+---   { name = "share_below", type = "Float64", unit = "fraction", doc = "Share of the logs since that lie below nine tenths of those before: 0.1 if nothing has changed" },
 --- ]
 --- chart = { form = "scatter", x = "bw_before", y = "bw_since", series = "direction", label = "app", log = ["x", "y"] }
 --- [[param]]

@@ -8,7 +8,7 @@
 ---   { name = "bytes_read", type = "Int64", unit = "B", doc = "Bytes read, streams left out" },
 ---   { name = "bytes_written", type = "Int64", unit = "B", doc = "Bytes written, streams left out" },
 ---   { name = "total_bytes", type = "Int64", unit = "B", doc = "Both" },
----   { name = "share", type = "Float64", doc = "Part of all bytes" },
+---   { name = "share", type = "Float64", unit = "fraction", doc = "Part of all bytes" },
 ---   { name = "io_time", type = "Float64", unit = "s", doc = "Time in which a log had a file in use, added up over logs" },
 ---   { name = "io_node_hours", type = "Float64", unit = "h", doc = "That time on the nodes of each log; logs without a Slurm record are left out" },
 --- ]

@@ -11,7 +11,7 @@
 ---   { name = "osts", type = "Int64", unit = "count", doc = "OSTs on which both moved bytes at the same time" },
 ---   { name = "neighbour_bytes", type = "Float64", unit = "B", doc = "Bytes that it moved there at the same time, read and written; the bytes of a file on an OST are spread evenly over its window" },
 ---   { name = "own_bytes", type = "Float64", unit = "B", doc = "Bytes that the log moved on OSTs while this neighbour did" },
----   { name = "share", type = "Float64", doc = "neighbour_bytes of those of all neighbours of the log on this file system" },
+---   { name = "share", type = "Float64", unit = "fraction", doc = "neighbour_bytes of those of all neighbours of the log on this file system" },
 --- ]
 --- chart = { form = "scatter", x = "own_bytes", y = "neighbour_bytes", series = "fs", label = "neighbour_app", log = ["x", "y"] }
 --- [[param]]

@@ -19,7 +19,7 @@
 ---   { name = "same_job", type = "Float64", unit = "B", doc = "What other files of the same job and user moved there then, in the same way" },
 ---   { name = "other_known", type = "Float64", unit = "B", doc = "What files of other jobs in the lake moved there then, in the same way" },
 ---   { name = "unexplained", type = "Float64", unit = "B", doc = "seen less these three: programs without a log, and what caches and the stamps of LMT shift in time, so that it may be below 0" },
----   { name = "coverage", type = "Float64", doc = "Share of the part of the file's window between from and to for which LMT has samples of the OST that end there" },
+---   { name = "coverage", type = "Float64", unit = "fraction", doc = "Share of the part of the file's window between from and to for which LMT has samples of the OST that end there" },
 --- ]
 --- chart = { form = "heat_map", x = "time", y = "ost", z = "own_file", log = ["z"] }
 --- [[param]]

@@ -15,10 +15,10 @@
 ---   { name = "same_job", type = "Float64", unit = "B", doc = "Bytes of other logs of the same job and user, in the same way" },
 ---   { name = "other_known", type = "Float64", unit = "B", doc = "Bytes of other jobs in the lake, in the same way" },
 ---   { name = "unexplained", type = "Float64", unit = "B", doc = "seen less these three: programs without a log, and what caches and the stamps of LMT shift in time, so that it may be below 0" },
----   { name = "others_share", type = "Float64", doc = "(other_known + unexplained) / seen: what others moved of all that the OSTs did; NULL if they did nothing" },
+---   { name = "others_share", type = "Float64", unit = "fraction", doc = "(other_known + unexplained) / seen: what others moved of all that the OSTs did; NULL if they did nothing" },
 ---   { name = "worst_ost", type = "Int32", doc = "The OST on which others moved most" },
 ---   { name = "worst_ost_others", type = "Float64", unit = "B", doc = "other_known + unexplained there" },
----   { name = "coverage", type = "Float64", doc = "Part of the log's bytes in this direction and file system, of files of which the OSTs are known, that these intervals hold" },
+---   { name = "coverage", type = "Float64", unit = "fraction", doc = "Part of the log's bytes in this direction and file system, of files of which the OSTs are known, that these intervals hold" },
 --- ]
 --- chart = { form = "scatter", x = "own", y = "others_share", series = "direction", label = "app", log = ["x"] }
 --- [[param]]

@@ -16,7 +16,7 @@
 ---   { name = "mds_opens_s", type = "Float64", unit = "1/s", doc = "Opens per second on all MDTs of the file system during the run, by LMT" },
 ---   { name = "mds_getattrs_s", type = "Float64", unit = "1/s", doc = "Getattrs a second, in the same way" },
 ---   { name = "mds_mknods_s", type = "Float64", unit = "1/s", doc = "Mknods a second, in the same way" },
----   { name = "coverage", type = "Float64", doc = "Share of the run for which LMT has samples" },
+---   { name = "coverage", type = "Float64", unit = "fraction", doc = "Share of the run for which LMT has samples" },
 --- ]
 --- chart = { form = "scatter", x = "start_time", y = "opens_s", series = "fs", label = "app", log = ["y"] }
 --- [[param]]

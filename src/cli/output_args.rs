@@ -16,7 +16,7 @@ pub(crate) struct OutputArgs {
     /// With table output: one line per value (vertical)
     #[arg(short = 'x', long)]
     expanded: bool,
-    /// With table output: bytes, rates, times and counts as 44.7 GiB, 1.2 GiB/s, 12 min 3 s, 1 234
+    /// With table output: bytes, rates, times, shares and counts as 44.7 GiB, 1.2 GiB/s, 12 min 3 s, 35 %, 1 234
     #[arg(long)]
     human: bool,
 }

@@ -87,7 +87,7 @@ const COMMANDS: &[(&str, &str, &str)] = &[
     (
         "\\human",
         "",
-        "toggle bytes, rates, times and counts with units in table output",
+        "toggle bytes, rates, times, shares and counts with units in table output",
     ),
     ("\\timing", "", "toggle timing"),
     ("\\i", "FILE", "run the statements of a file"),
@@ -400,16 +400,12 @@ impl OutFile {
     /// If it cannot be made.
     pub(crate) fn create(path: &Path) -> anyhow::Result<Self> {
         let regular = std::fs::metadata(path).is_ok_and(|file| file.is_file());
-        let temporary = (regular || !path.exists()).then(|| {
-            let mut name = path.file_name().unwrap_or_default().to_os_string();
-            name.push(format!(".{}.partial", std::process::id()));
-            path.with_file_name(name)
-        });
-        let file = match &temporary {
-            Some(temporary) => File::create(temporary),
-            None => File::options().write(true).open(path),
+        let opened = match regular || !path.exists() {
+            true => made_beside(path, |temporary| File::create_new(temporary))
+                .map(|(temporary, file)| (Some(temporary), file)),
+            false => (File::options().write(true).open(path)).map(|file| (None, file)),
         };
-        let file = file.map_err(|e| crate::Error::io(path, "cannot create", e))?;
+        let (temporary, file) = opened.map_err(|e| crate::Error::io(path, "cannot create", e))?;
         Ok(Self {
             path: path.to_path_buf(),
             temporary,
@@ -468,6 +464,26 @@ impl Drop for OutFile {
         // Not finished: what is there is not whole.
         if let Some(temporary) = &self.temporary {
             let _ = std::fs::remove_file(temporary);
+        }
+    }
+}
+
+/// Makes something beside that path, under a name such as `page.html.5e0c41f7.partial` that nothing has: another thread, or a process of this id on another node, makes its own.
+///
+/// # Errors
+/// Those of `make`, which fails if there is something of that name.
+pub(crate) fn made_beside<T>(
+    path: &Path,
+    make: impl Fn(&Path) -> std::io::Result<T>,
+) -> std::io::Result<(PathBuf, T)> {
+    loop {
+        let mut name = path.file_name().unwrap_or_default().to_os_string();
+        let random = uuid::Uuid::new_v4().as_fields().0;
+        name.push(format!(".{random:08x}.partial"));
+        let temporary = path.with_file_name(name);
+        match make(&temporary) {
+            Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {}
+            made => return made.map(|made| (temporary, made)),
         }
     }
 }
@@ -547,6 +563,45 @@ mod tests {
         let asked = std::mem::take(&mut shell.executor.0);
         shell.finish().unwrap();
         (asked, String::from_utf8(out).unwrap(), last)
+    }
+
+    #[test]
+    fn two_writers_of_one_file_each_have_their_own_until_it_is_whole() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("page.html");
+        let [first, second, third] = [(); 3].map(|()| OutFile::create(&path).unwrap());
+        first.write(b"first").unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"first");
+        second.write(b"second").unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"second");
+        drop(third);
+        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1);
+    }
+
+    /// Of four names that are tried three are taken.
+    #[test]
+    fn a_name_that_is_taken_is_left_alone() {
+        let tried = std::cell::RefCell::new(vec![]);
+        let make = |path: &Path| {
+            tried.borrow_mut().push(path.to_path_buf());
+            match tried.borrow().len() {
+                4 => Ok(()),
+                _ => Err(std::io::ErrorKind::AlreadyExists.into()),
+            }
+        };
+        let (name, ()) = made_beside(Path::new("a/b.csv"), make).unwrap();
+        let tried = tried.into_inner();
+        assert_eq!((tried.len(), &tried[3]), (4, &name));
+        assert!(tried.iter().collect::<std::collections::HashSet<_>>().len() > 1);
+        let name = name.to_str().unwrap();
+        assert!(name.starts_with("a/b.csv.") && name.ends_with(".partial"));
+        let refused = made_beside(Path::new("b.csv"), |_| {
+            Err::<(), _>(std::io::ErrorKind::PermissionDenied.into())
+        });
+        assert_eq!(
+            refused.unwrap_err().kind(),
+            std::io::ErrorKind::PermissionDenied
+        );
     }
 
     #[test]

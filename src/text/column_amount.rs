@@ -1,6 +1,6 @@
 //! Numbers of a table by the unit of their column.
 
-use crate::text::amount::{count, rate, seconds, significant, size};
+use crate::text::amount::{count, rate, seconds, share, significant, size};
 
 /// Bytes of a MiB.
 const MIB: f64 = 1_048_576.0;
@@ -13,6 +13,8 @@ pub(crate) enum Amount {
     Rate(f64),
     Seconds,
     Count,
+    /// A part of a whole, which is 1 in the column: people read percent.
+    Share,
 }
 
 impl Amount {
@@ -24,6 +26,7 @@ impl Amount {
             "MiB/s" => Self::Rate(MIB),
             "s" => Self::Seconds,
             "count" => Self::Count,
+            "fraction" => Self::Share,
             _ => return None,
         })
     }
@@ -45,6 +48,7 @@ impl Amount {
             Self::Seconds => seconds(value),
             Self::Count if value.fract() == 0.0 => count(value as u64),
             Self::Count => significant(value),
+            Self::Share => share(value),
         })
     }
 }
@@ -73,6 +77,8 @@ mod tests {
             ),
             ("count", "2345.0", "2 345"),
             ("count", "2.25", "2.2"),
+            ("fraction", "0.354", "35 %"),
+            ("fraction", "-0.004", "-0.4 %"),
         ] {
             let amount = Amount::of(unit).unwrap();
             assert_eq!(

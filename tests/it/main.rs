@@ -93,6 +93,8 @@ mod report_content;
 #[cfg(feature = "engine")]
 mod report_files;
 #[cfg(feature = "engine")]
+mod report_golden;
+#[cfg(feature = "engine")]
 mod report_mail;
 #[cfg(feature = "engine")]
 mod report_page;
@@ -189,6 +191,8 @@ fn main() -> std::process::ExitCode {
         report_content::TESTS,
         #[cfg(feature = "engine")]
         report_files::TESTS,
+        #[cfg(feature = "engine")]
+        report_golden::TESTS,
         #[cfg(feature = "engine")]
         report_mail::TESTS,
         #[cfg(feature = "engine")]

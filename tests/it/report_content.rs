@@ -154,76 +154,115 @@ fn numbers_of_built_in_reports_are_those_of_their_named_queries() {
     let (mut compared, mut rows_compared) = (0, 0);
     for name in ["iominer", "weekly"] {
         let page = json(&report(directory.path(), name, lake, &["--from", from, "--to", to]).ok());
-        let found = sections(&page);
-        let asked = asked(name);
-        assert_eq!(found.len(), asked.len());
-        for (section, asked) in found.iter().zip(&asked) {
-            let Some(query) = asked.get("query").and_then(toml::Value::as_str) else {
-                continue;
-            };
-            let mut given = vec![];
-            let with = asked.get("with").and_then(toml::Value::as_table);
-            for (name, value) in with.into_iter().flatten() {
-                let value = match value.as_str() {
-                    Some("$from") => from.to_string(),
-                    Some("$to") => to.to_string(),
-                    Some(text) => text.to_string(),
-                    None => value.to_string(),
-                };
-                given.extend([format!("--{}", name.replace('_', "-")), value]);
-            }
-            let known = iolode::engine::queries::query(query).unwrap();
-            for (param, value) in [("from", from), ("to", to)] {
-                if known.params.iter().any(|known| known.name == param) {
-                    given.extend([format!("--{param}"), value.to_string()]);
-                }
-            }
-            let given: Vec<&str> = given.iter().map(String::as_str).collect();
-            let alone = ["query", query, "--lake", lake, "--format", "json"];
-            let alone = json(&iolode(directory.path(), &[&alone[..], &given].concat()).ok());
-            let (alone, rows) = (
-                alone.as_array().unwrap(),
-                section["table"]["rows"].as_array().unwrap(),
-            );
-            let most = asked
-                .get("rows")
-                .and_then(toml::Value::as_integer)
-                .unwrap_or(100);
-            assert_eq!(
-                rows.len(),
-                alone.len().min(most as usize),
-                "{name}: {query}"
-            );
-            // So does its SQL, which the page shows.
-            if name == "iominer" {
-                let count = section["sql"].as_str().unwrap();
-                let count = format!("SELECT count(*) AS n FROM ({count})");
-                let count = row(directory.path(), lake, &count);
-                assert_eq!(count["n"].as_i64(), Some(alone.len() as i64), "{query}");
-            }
-            let columns = section["table"]["columns"].as_array().unwrap();
-            for (row, alone) in rows.iter().zip(alone) {
-                for column in columns {
-                    let column = column["name"].as_str().unwrap();
-                    // Lists are texts on a page; times have another form there.
-                    if alone[column].is_array() || column.ends_with("time") {
-                        continue;
-                    }
-                    let (said, alone) = (&row[column], &alone[column]);
-                    assert!(
-                        is_same(said, alone),
-                        "{name}: {query}: {column}: {said} {alone}"
-                    );
-                }
-                rows_compared += 1;
-            }
-            compared += 1;
-        }
+        let (sections, rows) = compare(directory.path(), name, &page, lake, Some([from, to]));
+        compared += sections;
+        rows_compared += rows;
     }
     assert!(
         compared > 20 && rows_compared > 400,
         "{compared} {rows_compared}"
     );
+}
+
+/// The rows that a section asks for, by the named query or the statement itself; None of a statement of a period.
+fn rows_alone(
+    directory: &Path,
+    asked: &toml::Table,
+    lake: &str,
+    period: Option<[&str; 2]>,
+) -> Option<Vec<Value>> {
+    let of = |args: &[&str]| match json(&iolode(directory, args).ok()) {
+        Value::Array(rows) => rows,
+        other => panic!("{args:?}: {other}"),
+    };
+    let end = |name: &str| {
+        let place = ["from", "to"].iter().position(|end| *end == name)?;
+        Some(period?[place].to_string())
+    };
+    let Some(query) = asked.get("query").and_then(toml::Value::as_str) else {
+        let sql = asked["sql"].as_str().unwrap();
+        let sql = ["$from", "$to"].iter().fold(sql.to_string(), |sql, end| {
+            sql.replace(end, "CAST(NULL AS TIMESTAMP)")
+        });
+        let args = ["sql", "--lake", lake, "--format", "json", "-c", &sql];
+        return period.is_none().then(|| of(&args));
+    };
+    let mut given = vec![];
+    let with = asked.get("with").and_then(toml::Value::as_table);
+    for (name, value) in with.into_iter().flatten() {
+        let value = match value.as_str().map(|text| (text, text.strip_prefix('$'))) {
+            Some((_, Some(name))) => end(name),
+            Some((text, None)) => Some(text.to_string()),
+            None => Some(value.to_string()),
+        };
+        let flag = format!("--{}", name.replace('_', "-"));
+        given.extend(value.map(|value| [flag, value]).into_iter().flatten());
+    }
+    let known = iolode::engine::queries::query(query).unwrap();
+    for name in ["from", "to"] {
+        if known.params.iter().any(|known| known.name == name) {
+            let flag = format!("--{name}");
+            given.extend(end(name).map(|value| [flag, value]).into_iter().flatten());
+        }
+    }
+    let given: Vec<&str> = given.iter().map(String::as_str).collect();
+    let args = ["query", query, "--lake", lake, "--format", "json"];
+    Some(of(&[&args[..], &given].concat()))
+}
+
+/// The rows of each section of a built-in report are those of its question alone. Answers how many sections and rows there were.
+pub(crate) fn compare(
+    directory: &Path,
+    name: &str,
+    page: &Value,
+    lake: &str,
+    period: Option<[&str; 2]>,
+) -> (usize, usize) {
+    let (mut compared, mut rows_compared) = (0, 0);
+    let found = sections(page);
+    let asked = asked(name);
+    assert_eq!(found.len(), asked.len());
+    for (section, asked) in found.iter().zip(&asked) {
+        let Some(alone) = rows_alone(directory, asked, lake, period) else {
+            continue;
+        };
+        let title = &section["title"];
+        let rows = section["table"]["rows"].as_array().unwrap();
+        let most = asked
+            .get("rows")
+            .and_then(toml::Value::as_integer)
+            .unwrap_or(100);
+        assert_eq!(
+            rows.len(),
+            alone.len().min(most as usize),
+            "{name}: {title}"
+        );
+        // So does its SQL, which the page shows.
+        if name == "iominer" && period.is_some() {
+            let count = section["sql"].as_str().unwrap();
+            let count = format!("SELECT count(*) AS n FROM ({count})");
+            let count = row(directory, lake, &count);
+            assert_eq!(count["n"].as_i64(), Some(alone.len() as i64), "{title}");
+        }
+        let columns = section["table"]["columns"].as_array().unwrap();
+        for (row, alone) in rows.iter().zip(&alone) {
+            for column in columns {
+                let column = column["name"].as_str().unwrap();
+                // Lists are texts on a page; times have another form there.
+                if alone[column].is_array() || column.ends_with("time") {
+                    continue;
+                }
+                let (said, alone) = (&row[column], &alone[column]);
+                assert!(
+                    is_same(said, alone),
+                    "{name}: {title}: {column}: {said} {alone}"
+                );
+            }
+            rows_compared += 1;
+        }
+        compared += 1;
+    }
+    (compared, rows_compared)
 }
 
 /// The rows of two periods together are those of both, counted by the logs of the lake.

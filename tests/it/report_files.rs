@@ -12,6 +12,7 @@ crate::tests! {
         csv_files_have_all_rows_as_the_query_writes_them,
         a_directory_of_csv_files_replaces_another_and_nothing_else,
         a_page_is_kept_for_each_period_with_a_link_to_the_newest,
+        a_directory_of_csv_files_is_kept_for_each_period,
         no_file_of_somebody_else_is_removed_or_replaced,
         the_same_version_and_period_give_the_same_page,
         two_runs_at_once_leave_whole_pages,
@@ -291,6 +292,81 @@ fn a_page_is_kept_for_each_period_with_a_link_to_the_newest() {
     assert_eq!(here, [page, &format!("latest.txt -> {page}"), "ours.toml"]);
 }
 
+fn a_directory_of_csv_files_is_kept_for_each_period() {
+    let directory = with_report(OURS);
+    let path = directory.path();
+    let csv = path.join("csv");
+    // Not of a report, though their names are those of pages; and what a run left that was killed a day ago.
+    let theirs = [
+        "ours-2020-W01/notes.txt",
+        "ours-2020-W02.csv",
+        "ours-2020-W03",
+    ];
+    std::fs::create_dir_all(csv.join("ours-2020-W01")).unwrap();
+    for name in theirs {
+        write(csv.join(name), "mine").unwrap();
+    }
+    let remains = csv.join("ours-2026-W30.a1B2c3.partial");
+    std::fs::create_dir(&remains).unwrap();
+    let old = std::time::SystemTime::now() - std::time::Duration::from_secs(25 * 3600);
+    let opened = std::fs::File::open(&remains).unwrap();
+    opened.set_modified(old).unwrap();
+    let asked = [
+        "--format", "csv-dir", "--keep", "2", "--out", "csv/", "--period",
+    ];
+    let keep = |week: &str| {
+        let run = report(path, &[&asked[..], &[week]].concat());
+        assert_eq!(run.code, Some(0), "{run:?}");
+        let entries = std::fs::read_dir(&csv).unwrap().flatten();
+        let names = entries.map(|entry| entry.file_name().into_string().unwrap());
+        let mut names: Vec<String> = names
+            .filter(|name| !name.starts_with("ours-2020"))
+            .collect();
+        names.sort();
+        let latest = read_link(csv.join("latest")).unwrap();
+        (names, latest.display().to_string(), run.stderr)
+    };
+    let (found, latest, said) = keep("2026-W36");
+    assert_eq!(found, ["latest", "ours-2026-W36"]);
+    assert_eq!(
+        (latest.as_str(), said.as_str()),
+        ("ours-2026-W36", "wrote csv/ours-2026-W36\n")
+    );
+    keep("2026-W37");
+    // Again, and an older one: the link stays at the newest.
+    keep("2026-W37");
+    let (found, latest, said) = keep("2026-W38");
+    assert_eq!(found, ["latest", "ours-2026-W37", "ours-2026-W38"]);
+    assert_eq!(latest, "ours-2026-W38");
+    assert!(said.contains("removed csv/ours-2026-W36\n"), "{said}");
+    for name in theirs {
+        assert_eq!(read_to_string(csv.join(name)).unwrap(), "mine");
+    }
+    // The same files as without --keep.
+    report(
+        path,
+        &[
+            "--format", "csv-dir", "--out", "alone", "--period", "2026-W38",
+        ],
+    )
+    .ok();
+    assert_eq!(files(&csv.join("latest/")), files(&path.join("alone")));
+    let named = [
+        "--format", "csv-dir", "--keep", "1", "--out", "io", "--period", "2026-09",
+    ];
+    report(path, &named).ok();
+    assert!(path.join("io-2026-09/report.json").exists());
+    // A link of somebody else stays.
+    std::fs::remove_file(csv.join("latest")).unwrap();
+    write(csv.join("latest"), "mine").unwrap();
+    let why = report(path, &[&asked[..], &["2026-W39"]].concat()).failed();
+    assert!(
+        why.starts_with("csv/latest: is no link to a page of ours"),
+        "{why}"
+    );
+    assert!(!csv.join("ours-2026-W39").exists());
+}
+
 fn no_file_of_somebody_else_is_removed_or_replaced() {
     let directory = with_report(OURS);
     let path = directory.path();
@@ -431,12 +507,6 @@ fn options_that_do_not_go_together_are_refused_before_anything_is_written() {
         (&["--keep", "0", "--out", "a.html"], "--keep"),
         (&["--out", "pages"], "--keep N"),
         (&["--format", "csv-dir"], "--out DIR"),
-        (
-            &[
-                "--format", "csv-dir", "--keep", "2", "--period", "2026", "--out", "csv",
-            ],
-            "csv-dir writes a directory",
-        ),
         (&["--out", "a.xlsx"], "csv-dir"),
         (&["--out", "nowhere/a.html"], "no such file or directory"),
         (
@@ -486,6 +556,18 @@ fn a_full_disk_leaves_the_old_page_and_nothing_else() {
     }
 }
 
+/// How many bytes the pages of September have that are not complete.
+fn written(directory: &Path) -> Vec<u64> {
+    let entries = std::fs::read_dir(directory).unwrap().flatten();
+    let pages = entries.filter(|entry| {
+        let name = entry.file_name().into_string().unwrap();
+        name.starts_with("page-2026-09.html.") && name.ends_with(".partial")
+    });
+    // It may be complete, and have its name, by now.
+    let sizes = pages.filter_map(|page| Some(page.metadata().ok()?.len()));
+    sizes.collect()
+}
+
 fn a_kill_in_mid_write_leaves_a_whole_page() {
     let directory = with_report(OURS);
     let path = directory.path();
@@ -507,15 +589,17 @@ fn a_kill_in_mid_write_leaves_a_whole_page() {
         run.args(["report", "ours.toml", "--lake", small().lake()])
             .args(asked);
         let mut run = run.stderr(Stdio::null()).spawn().unwrap();
-        let partial = path.join(format!("page-2026-09.html.{}.partial", run.id()));
         // Killed as soon as the new page has bytes.
-        let has_bytes = || std::fs::metadata(&partial).is_ok_and(|file| file.len() > 0);
+        let has_bytes = || {
+            let sizes = written(path).into_iter();
+            sizes.filter(|size| *size > 0).count() > in_mid_write
+        };
         while !has_bytes() && run.try_wait().unwrap().is_none() {
             std::thread::yield_now();
         }
         run.kill().unwrap();
         run.wait().unwrap();
-        in_mid_write += usize::from(partial.exists());
+        in_mid_write = written(path).len();
         let found = read(&page).unwrap();
         assert!(whole.contains(&found), "{} bytes", found.len());
         assert_eq!(read(path.join("latest.html")).unwrap(), found);

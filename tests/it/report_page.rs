@@ -16,6 +16,7 @@ crate::tests! {
     [Chromium, Playwright] => {
         a_range_of_a_chart_chooses_rows_and_axe_finds_no_serious_fault,
         built_in_pages_have_no_serious_fault,
+        charts_are_drawn_as_they_come_near_and_all_before_the_page_is_printed,
     }
 }
 
@@ -217,5 +218,46 @@ fn built_in_pages_have_no_serious_fault() {
         let page = path.join("page.html");
         assert!(std::fs::metadata(&page).unwrap().len() < 4 << 20, "{name}");
         has_no_fault(&opened(&page, "faults"));
+    }
+}
+
+/// Chart k of twelve has k bars, and three of them have room in one and a half screens.
+fn charts_are_drawn_as_they_come_near_and_all_before_the_page_is_printed() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    iolode(path, &["lake", "create", "empty"]).ok();
+    let all: Vec<u64> = (1..=12).collect();
+    let sections = all.iter().map(|bars| {
+        format!(
+            "[[section]]\ntitle = 'Bars {bars}'\nwhy = 'W'\nsql = 'SELECT value AS n, value * 2.0 AS size FROM generate_series(1, {bars})'\n\
+             chart = {{ form = 'bar', x = 'n', y = 'size' }}\n"
+        )
+    });
+    let text = format!("title = 'T'\ndoc = 'D'\n{}", sections.collect::<String>());
+    std::fs::write(path.join("ours.toml"), text).unwrap();
+    let asked = ["report", "ours.toml", "--lake", "empty", "-o", "page.html"];
+    iolode(path, &asked).ok();
+    let found = opened(&path.join("page.html"), "drawing");
+    assert_eq!(found["errors"], json("[]"), "{found}");
+    let bars = |when: &str| -> Vec<u64> {
+        let each = found[when].as_array().unwrap().iter();
+        each.map(|bars| bars.as_u64().unwrap()).collect()
+    };
+    let (first, scrolled) = (bars("first"), bars("scrolled"));
+    assert_eq!((first[0], first[5], first[11]), (all[0], 0, 0), "{found}");
+    assert_eq!(
+        (scrolled[0], scrolled[5], scrolled[11]),
+        (all[0], 0, all[11]),
+        "{found}"
+    );
+    for when in [
+        "before print",
+        "print",
+        "whole",
+        "no observer",
+        "no idle callback",
+        "idle",
+    ] {
+        assert_eq!(bars(when), all, "{when}");
     }
 }

@@ -16,7 +16,7 @@ crate::tests! {
     }
 }
 
-/// Bars in `BLUE`, and a section without a chart.
+/// Bars in `BLUE`, a section without a chart, and far below the first screen bars of which the second colour is in no other chart.
 const OURS: &str = r#"
 title = "Ours"
 doc = "D"
@@ -29,6 +29,11 @@ chart = { form = "bar", x = "name", y = ["n"] }
 title = "Table"
 why = "W"
 sql = "SELECT 'c' AS name, value AS n FROM generate_series(1, 40)"
+[[section]]
+title = "More"
+why = "W"
+sql = "SELECT 'a' AS name, 3 AS n, 4 AS m"
+chart = { form = "bar", x = "name", y = ["n", "m"] }
 "#;
 
 /// The first colour of charts: #0072b2.
@@ -58,9 +63,10 @@ fn a_page_of_pdf_has_its_charts() {
     let places = places.filter(|(_, found)| found == begin);
     let drawn = places.flat_map(|(at, _)| inflated(&page[at + begin.len()..]));
     let drawn: Vec<u8> = drawn.collect();
-    // The colour in which the bars are filled, in parts of one: 0x72 / 255 and 0xb2 / 255.
-    let colour = b"0 .4471 .698 rg";
-    assert!(drawn.windows(colour.len()).any(|found| found == colour));
+    // The colours in which the bars are filled, #0072b2 and #e69f00, in parts of one: 0x72 / 255 is 0.4471.
+    for colour in [&b"0 .4471 .698 rg"[..], b".902 .6235 0 rg"] {
+        assert!(drawn.windows(colour.len()).any(|found| found == colour));
+    }
     // The browser leaves its own below the home of the user, which is here.
     let names = std::fs::read_dir(path).unwrap();
     let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());

@@ -15,6 +15,7 @@ crate::tests! {
         the_line_of_a_crontab_or_scrontab_writes_the_page,
         units_are_installed_for_the_user_and_replace_no_other_unless_asked,
         a_timer_that_nobody_would_see_is_refused,
+        a_timer_is_refused_the_values_that_a_run_is_refused,
     }
 }
 
@@ -386,4 +387,34 @@ fn a_timer_that_nobody_would_see_is_refused() {
         assert!(found.contains(why), "{asked:?}: {found}");
     }
     assert!(!odd.join("a.html").exists());
+}
+
+/// The same line as without `--timer`, and no unit.
+fn a_timer_is_refused_the_values_that_a_run_is_refused() {
+    let (directory, odd) = odd();
+    let config = directory.path().join("config");
+    let asked = |report: &str, set: &[&str], more: &[&str]| {
+        let mut run = program(&odd);
+        run.env("XDG_CONFIG_HOME", &config);
+        run.args(["report", report, "--lake", "lake", "--out", "a.txt"]);
+        let set = set.iter().flat_map(|set| ["--set", set]);
+        Run::of(run.args(set).args(more)).failed()
+    };
+    for (report, set, why) in [
+        ("ours.toml", &["b=1"][..], "unknown parameter `b`"),
+        ("weekly", &["most=1"], "unknown parameter `most`"),
+        ("job", &["job=seven"], "job"),
+        ("job", &[], "the report job needs --set job=..: Job id"),
+    ] {
+        let of_run = asked(report, set, &[]);
+        assert!(of_run.contains(why), "{of_run}");
+        for more in [
+            &["--timer", "weekly"][..],
+            &["--timer", "weekly", "--timer-as", "cron"],
+            &["--timer", "weekly", "--install"],
+        ] {
+            assert_eq!(asked(report, set, more), of_run, "{more:?}");
+        }
+    }
+    assert!(!config.exists() && !odd.join("a.txt").exists());
 }

@@ -42,14 +42,11 @@ pub(super) fn axis(column: Option<&Column>, is_log: bool) -> Value {
                     axis["dtick"] = 1.into();
                 }
             }
-            // Bytes and counts have SI prefixes.
-            match column.unit.as_deref() {
-                Some(unit @ ("B" | "B/s")) => {
-                    axis["tickformat"] = "~s".into();
-                    axis["ticksuffix"] = unit.into();
-                }
-                Some("count") => axis["tickformat"] = "~s".into(),
-                _ => {}
+            if let Some(format) = tick_format(column) {
+                axis["tickformat"] = format.into();
+            }
+            if let Some(unit @ ("B" | "B/s")) = column.unit.as_deref() {
+                axis["ticksuffix"] = unit.into();
             }
         }
         Values::Times(_) => axis["type"] = "date".into(),
@@ -68,6 +65,15 @@ pub(super) fn axis(column: Option<&Column>, is_log: bool) -> Value {
         }
     }
     axis
+}
+
+/// How the numbers of a column stand beside an axis or a colour, as d3 has it: bytes and counts with SI prefixes, fractions as percent.
+pub(super) fn tick_format(column: &Column) -> Option<&'static str> {
+    match column.unit.as_deref()? {
+        "B" | "B/s" | "count" => Some("~s"),
+        "fraction" => Some(".3~%"),
+        _ => None,
+    }
 }
 
 /// How high a chart is in which each text among some rows of a column has a line, px.
@@ -93,13 +99,41 @@ pub(super) fn title(column: &Column) -> String {
     let name = column.name.replace('_', " ");
     match column.unit.as_deref() {
         None | Some("count") => name,
+        // As its ticks say it.
+        Some("fraction") => format!("{name} (%)"),
         Some(unit) => format!("{name} ({unit})"),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::short;
+    use super::super::form::Axis as Along;
+    use super::*;
+
+    /// By the formats of d3, 0.125 is 12.5% by `.3~%`, and 12500 is 12.5k by `~s`.
+    #[test]
+    fn an_axis_says_in_which_unit_its_numbers_are() {
+        let of = |unit: Option<&str>| {
+            let column = Column {
+                name: "share_of_logs".into(),
+                unit: unit.map(String::from),
+                values: Values::Numbers(vec![Some(0.125), Some(1.0)]),
+            };
+            let chart = Chart {
+                log: vec![Along::Y],
+                ..Chart::default()
+            };
+            let layout = layout(&chart, Some(&column), None);
+            ["title", "tickformat", "ticksuffix"].map(|key| match &layout["xaxis"][key] {
+                Value::Object(title) => title["text"].as_str().unwrap().to_string(),
+                other => other.as_str().unwrap_or_default().to_string(),
+            })
+        };
+        assert_eq!(of(Some("fraction")), ["share of logs (%)", ".3~%", ""]);
+        assert_eq!(of(Some("B")), ["share of logs (B)", "~s", "B"]);
+        assert_eq!(of(Some("count")), ["share of logs", "~s", ""]);
+        assert_eq!(of(None), ["share of logs", "", ""]);
+    }
 
     #[test]
     fn a_long_name_is_shown_by_its_end_and_no_part_of_an_escape() {

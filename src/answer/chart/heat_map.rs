@@ -1,6 +1,6 @@
 //! Heat maps: a colour for each pair of an x and a y.
 
-use super::axes::{layout, title};
+use super::axes::{layout, tick_format, title};
 use super::data::{Column, Data, Values};
 use super::form::{Axis as Along, Brush, Chart, Drawing, Form, MOST_POINTS};
 use crate::error::Result;
@@ -54,11 +54,15 @@ fn draw(chart: &Chart, data: &Data) -> Result<Drawing> {
         row.into_iter().map(shown).collect::<Vec<_>>()
     });
     let cells: Vec<Vec<Option<f64>>> = cells.collect();
-    let called = match is_log {
-        true => format!("log10 of {}", title(colour)),
-        false => title(colour),
+    let (called, format) = match is_log {
+        // A logarithm is that of the fraction.
+        true => (
+            format!("log10 of {}", title(colour).trim_end_matches(" (%)")),
+            "",
+        ),
+        false => (title(colour), tick_format(colour).unwrap_or_default()),
     };
-    let trace = json!({"type": "heatmap", "x": x, "y": y, "z": cells, "colorscale": "Viridis", "colorbar": {"title": {"text": called}}});
+    let trace = json!({"type": "heatmap", "x": x, "y": y, "z": cells, "colorscale": "Viridis", "colorbar": {"title": {"text": called}, "tickformat": format}});
     let mut layout = layout(chart, Some(along), Some(upwards));
     if let Values::Texts(_) = &upwards.values {
         // The first row is on top.

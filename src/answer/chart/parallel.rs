@@ -1,6 +1,6 @@
 //! Parallel coordinates: an axis for each column, a line for each row.
 
-use super::axes::title;
+use super::axes::{tick_format, title};
 use super::data::{Column, Data, Values};
 use super::form::{ANY, Brush, Chart, Drawing, Form, MOST_POINTS};
 use crate::error::Result;
@@ -79,8 +79,10 @@ fn dimension(column: &Column, rows: &[usize]) -> Value {
         Values::Numbers(numbers) => {
             let numbers: Vec<Option<f64>> = rows.iter().map(|row| numbers[*row]).collect();
             let mut axis = json!({"label": title(column), "values": numbers});
+            // The ends of an axis are values, of which there is room for three digits.
             axis["tickformat"] = match column.unit.as_deref() {
                 Some("B" | "B/s") => ".3~s".into(),
+                Some("fraction") => ".1~%".into(),
                 _ => ",.3~r".into(),
             };
             let known = || numbers.iter().flatten().copied();
@@ -106,7 +108,7 @@ fn dimension(column: &Column, rows: &[usize]) -> Value {
 fn colours(column: &Column, rows: &[usize]) -> Value {
     if let Values::Numbers(numbers) = &column.values {
         let numbers: Vec<Option<f64>> = rows.iter().map(|row| numbers[*row]).collect();
-        return json!({"color": numbers, "colorscale": "Viridis", "showscale": true, "colorbar": {"title": {"text": title(column)}}});
+        return json!({"color": numbers, "colorscale": "Viridis", "showscale": true, "colorbar": {"title": {"text": title(column)}, "tickformat": tick_format(column).unwrap_or_default()}});
     }
     let (places, names) = categories(column, rows, COLOURS.len());
     let n = names.len();

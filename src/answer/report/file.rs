@@ -140,6 +140,35 @@ impl Report {
             .chain(self.params.iter().cloned())
             .collect()
     }
+
+    /// The values of its parameters: those that are given, as somebody types them, and the defaults of others. `name` is the report's in errors.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] or [`Error::Unknown`] for a value of no parameter or of another type than its parameter's, and for one that is needed and not given.
+    pub fn values(&self, name: &str, given: &[(String, String)]) -> Result<Vec<(String, String)>> {
+        let params = self.all_params();
+        for (name, value) in given {
+            let param = params.iter().find(|param| param.is_called(name));
+            let known = params.iter().map(|param| param.name.as_str());
+            param
+                .ok_or_else(|| Error::unknown("parameter", name, known))?
+                .literal(value)?;
+        }
+        let mut values = given.to_vec();
+        for param in &params {
+            if values.iter().any(|(name, _)| param.is_called(name)) {
+                continue;
+            }
+            if param.default.is_none() {
+                let (flag, doc) = (&param.name, &param.doc);
+                let why = format!("the report {name} needs --set {flag}=..: {doc}");
+                return Err(Error::Invalid(why));
+            }
+            let default = param.typed_default();
+            values.extend(default.map(|value| (param.name.clone(), value)));
+        }
+        Ok(values)
+    }
 }
 
 /// `unknown key ..` with the nearest name, of what serde says of an unknown field.

@@ -178,7 +178,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_program_carries_plotly_alone() {
+    fn the_program_carries_plotly_alone_with_the_traces_of_its_charts() {
         let script = plotly().unwrap();
         assert!(
             script.starts_with("/**\n* plotly.js v3."),
@@ -186,7 +186,19 @@ mod tests {
             &script[..80]
         );
         assert!(!script.contains("MathJax.loader"));
-        assert!(script.len() > 4_000_000, "{}", script.len());
+        // Of 4.6 MB.
+        assert!(script.len() < 1_500_000, "{}", script.len());
+        let has = |name: &str| script.contains(&format!("moduleType:\"trace\",name:\"{name}\""));
+        assert!(
+            ["scatter", "bar", "box", "heatmap", "parcoords"]
+                .into_iter()
+                .all(has)
+        );
+        assert!(
+            !["pie", "sankey", "surface", "scattermap"]
+                .into_iter()
+                .any(has)
+        );
     }
 
     #[test]

@@ -2,11 +2,13 @@
 //!
 //! In: a file of TOML ([`Report`]) and the period. Out: an [`Answer`] whose blocks are sections. `file` reads and checks the file, `lakes` has the rows of
 //! questions, `head` says how much the logs explain, `section` asks and finds, `rows` makes tables, `html` writes the page that opens from disk (`rounded`
-//! its numbers), `mail` what a mail says of it, and `only` leaves one section.
+//! its numbers; `bundle` is of the build, and leaves of plotly.js what it needs), `mail` what a mail says of it, and `only` leaves one section.
 //!
 //! # Adding a report
 //! One file `queries/reports/NAME.toml`; one line in [`REPORTS`].
 
+#[cfg(test)]
+mod bundle;
 mod file;
 mod head;
 mod html;
@@ -77,29 +79,7 @@ pub async fn answer_with_rows(
 ) -> Result<Answer> {
     let (engine, lakes) = engine.pinned()?;
     let zone = engine.zone()?;
-    let params = report.all_params();
-    for (name, value) in given {
-        let param = params.iter().find(|param| param.is_called(name));
-        let known = params.iter().map(|param| param.name.as_str());
-        param
-            .ok_or_else(|| Error::unknown("parameter", name, known))?
-            .literal(value)?;
-    }
-    let mut values = given.to_vec();
-    for param in &params {
-        if !values.iter().any(|(name, _)| param.is_called(name)) {
-            if param.default.is_none() {
-                let (flag, doc) = (&param.name, &param.doc);
-                let why = format!("the report {name} needs --set {flag}=..: {doc}");
-                return Err(Error::Invalid(why));
-            }
-            values.extend(
-                param
-                    .typed_default()
-                    .map(|value| (param.name.clone(), value)),
-            );
-        }
-    }
+    let values = report.values(name, given)?;
     let asked_lakes = Lakes::new(&engine);
     let mut head = vec![report.doc.clone()];
     if report.coverage {

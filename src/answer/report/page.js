@@ -110,9 +110,10 @@ const brush = (chart, figure) => {
     return Plotly.restyle(chart, none, [0]);
   };
 };
-// Inflates plotly.js, if it is in the page, and draws the charts in the colours of the page.
+// Inflates plotly.js, if it is in the page, and draws the charts in the colours of the page: those in view at once, each other one when it comes near the view or when the browser is idle, and all of
+// them before the page is printed. A chart costs from 50 ms to more than 1 s, where WebGL has no graphics card.
 (async () => {
-  const charts = Array.from(document.querySelectorAll(".chart"));
+  const root = document.documentElement, charts = Array.from(document.querySelectorAll(".chart"));
   if (charts.length === 0) return;
   const inside = document.getElementById("plotly");
   if (inside) {
@@ -120,8 +121,10 @@ const brush = (chart, figure) => {
     const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
     const script = document.createElement("script");
     script.textContent = await new Response(stream).text();
+    performance.mark("iolode: inflated");
     document.head.append(script);
   }
+  performance.mark("iolode: parsed");
   const figures = JSON.parse(document.getElementById("figures").textContent);
   const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   // Fingers scroll the page; a mouse chooses a range.
@@ -139,13 +142,46 @@ const brush = (chart, figure) => {
     };
   };
   const config = { responsive: true, displaylogo: false, modeBarButtonsToRemove: ["lasso2d", "autoScale2d"] };
-  const draw = () => Promise.all(charts.map((chart) => {
-    const figure = figures[Number(chart.dataset.figure)];
-    if (figure.layout.height) chart.style.height = `${figure.layout.height}px`;
-    return Plotly.react(chart, figure.data, dressed(figure.layout), config);
-  }));
-  await draw();
-  for (const chart of charts) brush(chart, figures[Number(chart.dataset.figure)]);
-  for (const media of ["(prefers-color-scheme: dark)", "print"]) matchMedia(media).addEventListener("change", draw);
-  document.documentElement.dataset.drawn = String(charts.length);
+  const waiting = new Set(charts);
+  const figureOf = (chart) => figures[Number(chart.dataset.figure)];
+  let drawn = 0;
+  const draw = async (chart) => {
+    const figure = figureOf(chart), isFirst = waiting.delete(chart);
+    await Plotly.react(chart, figure.data, dressed(figure.layout), config);
+    if (!isFirst) return;
+    brush(chart, figure);
+    drawn += 1;
+    if (drawn < charts.length) return;
+    performance.mark("iolode: all drawn");
+    root.dataset.drawn = String(drawn);
+  };
+  // Their places do not change while they are drawn.
+  for (const chart of charts) {
+    const { height } = figureOf(chart).layout;
+    if (height) chart.style.height = `${height}px`;
+  }
+  addEventListener("beforeprint", () => waiting.forEach(draw));
+  matchMedia("print").addEventListener("change", () => charts.forEach(draw));
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => charts.filter((chart) => !waiting.has(chart)).forEach(draw));
+  // `data-draw` is of who prints or draws the page without looking at it.
+  const isWhole = root.dataset.draw === "all" || matchMedia("print").matches || !window.IntersectionObserver;
+  const isInView = (chart) => {
+    const { top, bottom } = chart.getBoundingClientRect();
+    return top < innerHeight && bottom > 0;
+  };
+  await Promise.all(charts.filter((chart) => isWhole || isInView(chart)).map(draw));
+  performance.mark("iolode: first screen");
+  if (waiting.size === 0) return;
+  const near = new IntersectionObserver((entries) => {
+    for (const { target, isIntersecting } of entries) {
+      if (isIntersecting && waiting.has(target)) draw(target);
+    }
+  }, { rootMargin: "50% 0px" });
+  waiting.forEach((chart) => near.observe(chart));
+  const idle = window.requestIdleCallback || ((next) => setTimeout(next, 100));
+  const drawNext = () => {
+    const [chart] = waiting;
+    if (chart) draw(chart).finally(() => idle(drawNext));
+  };
+  idle(drawNext);
 })();

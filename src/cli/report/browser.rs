@@ -51,8 +51,9 @@ const PATIENCE: Duration = Duration::from_secs(180);
 /// What the page says on the console once it is drawn, with its height behind it.
 const DRAWN: &str = "iolode-page-drawn-";
 
-/// Says on the console that the charts are drawn, with the height of the page.
-const SAYS_DRAWN: &str = r#"<script>
+/// Has all charts drawn, in view or not, and says on the console that they are, with the height of the page.
+const DRAW_ALL: &str = r#"<script>
+document.documentElement.dataset.draw = "all";
 addEventListener("load", () => {
   const root = document.documentElement;
   const say = () => requestAnimationFrame(() => console.log("iolode-page-drawn-" + root.scrollHeight));
@@ -121,7 +122,7 @@ impl Browser {
     ) -> anyhow::Result<(Vec<u8>, u32)> {
         let html = self.directory.path().join("page.html");
         // No text of others in the page can end its head: it is escaped.
-        let page = page.replacen("</head>", &format!("{style}{SAYS_DRAWN}</head>"), 1);
+        let page = page.replacen("</head>", &format!("{style}{DRAW_ALL}</head>"), 1);
         std::fs::write(&html, page).map_err(|e| Error::io(&html, "cannot write", e))?;
         let out = html.with_extension(ending);
         let with_path = |option: &str, path: &Path| {

@@ -134,7 +134,7 @@ impl CsvDirectory {
 }
 
 /// Refuses what is not to be replaced: a file, and a directory with something else than a report in it.
-fn check_replaceable(path: &Path) -> anyhow::Result<()> {
+pub(super) fn check_replaceable(path: &Path) -> anyhow::Result<()> {
     let entries = match std::fs::read_dir(path) {
         Ok(entries) => entries,
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(()),

@@ -18,7 +18,8 @@ pub(super) enum Destination {
     Mail,
     File(OutFile),
     Kept(Kept, OutFile),
-    Directory(CsvDirectory),
+    /// With `--keep` one of several.
+    Directory(CsvDirectory, Option<Kept>),
 }
 
 /// Refuses options that do not go together.
@@ -29,9 +30,6 @@ pub(super) fn check(args: &Args, form: Form, period: Option<Period>) -> anyhow::
     match (&args.out, args.keep, form) {
         (None, _, Form::CsvDir) => {
             bail!("--format csv-dir writes files; give their directory by --out DIR")
-        }
-        (Some(_), Some(_), Form::CsvDir) => {
-            bail!("--keep is for pages of one file, and csv-dir writes a directory")
         }
         (Some(out), None, form) if form != Form::CsvDir && is_directory(out) => bail!(
             "--out {}: is a directory; name a file in it, or keep a page for each period there by --keep N",
@@ -62,12 +60,15 @@ impl Destination {
                 bail!("a page of PDF or PNG is nothing for a terminal; give a file by --out FILE")
             }
             (None, ..) => Self::Stdout,
-            (Some(out), Form::CsvDir, _) => Self::Directory(CsvDirectory::create(out)?),
+            (Some(out), Form::CsvDir, None) => Self::Directory(CsvDirectory::create(out)?, None),
             (Some(out), _, None) => Self::File(OutFile::create(out)?),
             (Some(out), _, Some((keep, period))) => {
                 let kept = Kept::new(out, report, form, period, usize::from(keep))?;
-                let file = OutFile::create(&kept.page())?;
-                Self::Kept(kept, file)
+                let page = kept.page();
+                match form {
+                    Form::CsvDir => Self::Directory(CsvDirectory::create(&page)?, Some(kept)),
+                    _ => Self::Kept(kept, OutFile::create(&page)?),
+                }
             }
         })
     }
@@ -95,16 +96,25 @@ impl Destination {
             Self::File(file) => file.write(page)?,
             Self::Kept(kept, file) => {
                 file.write(page)?;
-                screen.say(format_args!("wrote {}", shown_path(&kept.page())));
-                for removed in kept.publish()? {
-                    screen.say(format_args!("removed {}", shown_path(&removed)));
-                }
+                publish(&kept, screen)?;
             }
             // The one is written section by section, the other sent.
-            Self::Directory(_) | Self::Mail => {}
+            Self::Directory(..) | Self::Mail => {}
         }
         Ok(())
     }
+}
+
+/// Links a page that has been written, and says which others are removed.
+///
+/// # Errors
+/// Those of [`Kept::publish`].
+pub(super) fn publish(kept: &Kept, screen: &Terminal) -> anyhow::Result<()> {
+    screen.say(format_args!("wrote {}", shown_path(&kept.page())));
+    for removed in kept.publish()? {
+        screen.say(format_args!("removed {}", shown_path(&removed)));
+    }
+    Ok(())
 }
 
 /// Writes plotly.js there, unless it is there.

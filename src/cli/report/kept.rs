@@ -1,9 +1,12 @@
 //! Pages that are kept: one for each period, a link to the newest, and no more than asked for.
 //!
 //! A page is named after its report and its period: `weekly-2026-W48.html`. The period is written in one way alone, so that the same period replaces its own page,
-//! and a file is a page of the report if its name is one that is written here. No other file is removed or replaced.
+//! and a file is a page of the report if its name is one that is written here. No other file is removed or replaced. Of CSV files a page is a directory,
+//! `weekly-2026-W48`, and a directory that holds anything else is none.
 
 use super::args::Form;
+use super::csv_directory::check_replaceable;
+use crate::cli::shell::made_beside;
 use crate::error::Error;
 use crate::text::shown_path;
 use anyhow::{Context, bail};
@@ -20,6 +23,7 @@ pub(super) struct Kept {
     directory: PathBuf,
     /// What the names of its pages begin with.
     stem: String,
+    /// Empty if a page is a directory.
     ending: String,
     /// That of the page that is written.
     period: Period,
@@ -51,7 +55,10 @@ impl Kept {
                 let stem = part(out.file_stem());
                 let stem = stem.with_context(|| format!("{}: no file", shown_path(out)))?;
                 let directory = out.parent().unwrap_or(Path::new(""));
-                let ending = part(out.extension()).unwrap_or(ending.into());
+                let ending = match form.ending() {
+                    None => String::new(),
+                    Some(ending) => part(out.extension()).unwrap_or(ending.into()),
+                };
                 (directory.to_path_buf(), stem, ending)
             }
         };
@@ -71,9 +78,8 @@ impl Kept {
 
     /// Where the page belongs.
     pub(super) fn page(&self) -> PathBuf {
-        let (stem, ending) = (&self.stem, &self.ending);
-        let name = format!("{stem}-{}.{ending}", label(self.period));
-        self.directory.join(name)
+        let name = format!("{}-{}", self.stem, label(self.period));
+        self.directory.join(name + &self.suffix())
     }
 
     /// Links `latest.html` to the page of the latest period, and removes those of the earliest, which are answered: never the one that has just been written.
@@ -99,7 +105,7 @@ impl Kept {
         let mut removed = vec![];
         for (_, name) in pages.drain(..surplus).filter(|(of, _)| *of != self.period) {
             let path = self.directory.join(name);
-            match std::fs::remove_file(&path) {
+            match self.remove(&path) {
                 // A run at the same time has removed it.
                 Err(e) if e.kind() == std::io::ErrorKind::NotFound => {}
                 done => {
@@ -112,13 +118,30 @@ impl Kept {
         Ok(removed)
     }
 
+    /// What the names of pages end with.
+    fn suffix(&self) -> String {
+        match self.ending.as_str() {
+            "" => String::new(),
+            ending => format!(".{ending}"),
+        }
+    }
+
+    /// Removes a page in one step: of a directory nobody sees a part.
+    fn remove(&self, page: &Path) -> std::io::Result<()> {
+        if !self.ending.is_empty() {
+            return std::fs::remove_file(page);
+        }
+        let (moved, ()) = made_beside(page, |temporary| std::fs::rename(page, temporary))?;
+        std::fs::remove_dir_all(moved)
+    }
+
     /// Removes what runs that were killed have left of a page: it is in nobody's way, so that a failure is none of the run.
     fn remove_remains(&self) {
         let is_remains = |name: &str| {
             let page = name.strip_suffix(".partial");
             let page = page.and_then(|page| page.rsplit_once('.'));
-            page.is_some_and(|(page, process)| {
-                process.bytes().all(|b| b.is_ascii_digit()) && self.period_of(page).is_some()
+            page.is_some_and(|(page, random)| {
+                random.bytes().all(|b| b.is_ascii_alphanumeric()) && self.period_of(page).is_some()
             })
         };
         for entry in std::fs::read_dir(self.listed())
@@ -131,7 +154,10 @@ impl Kept {
                 Some(age > NO_LONGER_WRITTEN)
             };
             if is_remains(&entry.file_name().to_string_lossy()) && is_old() == Some(true) {
-                let _ = std::fs::remove_file(entry.path());
+                let _ = match self.ending.is_empty() {
+                    true => std::fs::remove_dir_all(entry.path()),
+                    false => std::fs::remove_file(entry.path()),
+                };
             }
         }
     }
@@ -151,8 +177,16 @@ impl Kept {
         for entry in std::fs::read_dir(self.listed()).map_err(cannot)? {
             let entry = entry.map_err(cannot)?;
             let name = entry.file_name().to_string_lossy().into_owned();
-            let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
-            if let Some(period) = self.period_of(&name).filter(|_| is_file) {
+            let Some(period) = self.period_of(&name) else {
+                continue;
+            };
+            let is_page = entry
+                .file_type()
+                .is_ok_and(|kind| match self.ending.is_empty() {
+                    true => kind.is_dir() && check_replaceable(&entry.path()).is_ok(),
+                    false => kind.is_file(),
+                });
+            if is_page {
                 pages.push((period, name));
             }
         }
@@ -162,11 +196,11 @@ impl Kept {
     /// The period of a page of this report, by its name.
     fn period_of(&self, name: &str) -> Option<Period> {
         let label = name.strip_prefix(&self.stem)?.strip_prefix('-')?;
-        parsed(label.strip_suffix(&self.ending)?.strip_suffix('.')?)
+        parsed(label.strip_suffix(&self.suffix())?)
     }
 
     fn latest(&self) -> PathBuf {
-        self.directory.join(format!("latest.{}", self.ending))
+        self.directory.join(format!("latest{}", self.suffix()))
     }
 
     /// Refuses a `latest.html` that is not a link to a page of this report.
@@ -189,10 +223,8 @@ impl Kept {
     /// In one step, as pages are. A link, so that it cannot differ from its page; relative, so that the directory can be moved or served.
     fn link(&self, page: &str) -> anyhow::Result<()> {
         let latest = self.latest();
-        let temporary =
-            latest.with_extension(format!("{}.{}.partial", self.ending, std::process::id()));
-        let _ = std::fs::remove_file(&temporary);
-        let linked = symlink(page, &temporary).and_then(|()| std::fs::rename(&temporary, &latest));
+        let linked = made_beside(&latest, |temporary| symlink(page, temporary));
+        let linked = linked.and_then(|(temporary, ())| std::fs::rename(temporary, &latest));
         Ok(linked.map_err(|e| Error::io(&latest, "cannot link", e))?)
     }
 }
@@ -312,7 +344,7 @@ mod tests {
         for other in [
             "weekly.html",
             "weekly-2026-W48.htm",
-            "weekly-2026-W48.html.17.partial",
+            "weekly-2026-W48.html.5e0c41f7.partial",
             "weekly-ours-2026-W48.html",
             "my-weekly-2026-W48.html",
             "weekly-2026-W48-notes.html",

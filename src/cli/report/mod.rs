@@ -66,6 +66,8 @@ pub(super) fn run(args: &Args, screen: &mut Terminal) -> anyhow::Result<Exit> {
     let (given, period) = values(args, &ask, site)?;
     let title = file_stem(name);
     destination::check(args, form, period)?;
+    // A timer runs when nobody looks: it is refused what a run would be refused.
+    report.values(&title, &given)?;
     if let Some(when) = args.timer {
         timer::run(args, form, when, &title, &ask, site, screen)?;
         return Ok(Exit::Done);
@@ -81,7 +83,7 @@ pub(super) fn run(args: &Args, screen: &mut Terminal) -> anyhow::Result<Exit> {
     let session = Session::open_for(&ask, true, screen)?;
     let exit = session.exit();
     let mut rows_writer: Box<EachSection<'static>> = match &destination {
-        Destination::Directory(directory) => Box::new(directory.rows_writer(site)),
+        Destination::Directory(directory, _) => Box::new(directory.rows_writer(site)),
         _ => Box::new(|_, _, _| Ok(())),
     };
     let analysis = title.clone();
@@ -97,7 +99,10 @@ pub(super) fn run(args: &Args, screen: &mut Terminal) -> anyhow::Result<Exit> {
         None => None,
     };
     match destination {
-        Destination::Directory(directory) => directory.finish(&answer)?,
+        Destination::Directory(directory, kept) => {
+            directory.finish(&answer)?;
+            kept.map_or(Ok(()), |kept| destination::publish(&kept, screen))?;
+        }
         other => other.write(&page, args, form, screen)?,
     }
     let exit = end(&answer, exit, screen);

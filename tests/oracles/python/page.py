@@ -1,6 +1,6 @@
-"""Opens a page of a report in Chromium: python page.py FILE.html all|faults
+"""Opens a page of a report in Chromium: python page.py FILE.html all|faults|drawing
 
-Prints JSON: what axe-core finds in light and dark, at two widths, with tables closed and open; errors of the console; requests that leave the page; and, unless only faults are asked for, which rows
+Prints JSON. With drawing: how many bars each chart has at first, once the page is scrolled to the last chart, and when all must be drawn. Else: what axe-core finds in light and dark, at two widths, with tables closed and open; errors of the console; requests that leave the page; and, unless only faults are asked for, which rows
 of the table of each section a range of its chart chooses; the order of rows after Enter on a heading; and widths beyond that of the window.
 """
 
@@ -65,11 +65,63 @@ def brushed(page, section):
     return [chosen, rows(section)]
 
 
+# What a browser has not, or never comes to do.
+NEVER_IDLE = "window.requestIdleCallback = () => 0;"
+NO_OBSERVER = "delete window.IntersectionObserver;"
+WHOLE = "new MutationObserver((_, o) => { if (document.documentElement) { o.disconnect(); document.documentElement.dataset.draw = 'all'; } }).observe(document, { childList: true });"
+
+
+def drawing(browser, url):
+    """Bars of each chart: at first and further down in a browser that is never idle; when the page is printed there; and once all are drawn in others."""
+    found, errors = {}, []
+
+    def bars(page):
+        return page.evaluate("Array.from(document.querySelectorAll('.chart'), (chart) => chart.querySelectorAll('.point').length)")
+
+    def page_with(*scripts):
+        page = browser.new_context(viewport={"width": 1280, "height": 900}).new_page()
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        for script in scripts:
+            page.add_init_script(script)
+        page.goto(url)
+        return page
+
+    def first_screen(page):
+        page.wait_for_function("performance.getEntriesByName('iolode: first screen').length > 0")
+        return page
+
+    def whole(page):
+        page.wait_for_selector("html[data-drawn]")
+        return bars(page)
+
+    page = first_screen(page_with(NEVER_IDLE))
+    found["first"] = bars(page)
+    last = page.locator(".chart").last
+    last.scroll_into_view_if_needed()
+    last.locator(".point").first.wait_for()
+    found["scrolled"] = bars(page)
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    found["before print"] = whole(page)
+    page = first_screen(page_with(NEVER_IDLE))
+    page.emulate_media(media="print")
+    found["print"] = whole(page)
+    found["whole"] = whole(page_with(NEVER_IDLE, WHOLE))
+    found["no observer"] = whole(page_with(NEVER_IDLE, NO_OBSERVER))
+    found["no idle callback"] = whole(page_with("delete window.requestIdleCallback;"))
+    found["idle"] = whole(page_with())
+    found["errors"] = errors
+    return found
+
+
 def main():
     url = Path(sys.argv[1]).resolve().as_uri()
     found = {"axe": [], "errors": [], "requests": [], "brushed": [], "sorted": [], "wide": []}
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+        if sys.argv[2] == "drawing":
+            print(json.dumps(drawing(browser, url)))
+            browser.close()
+            return
         for scheme, width in FACES:
             context, page = opened(browser, url, scheme, width, found)
             found["axe"] += faults(page, f"{scheme} {width}")
