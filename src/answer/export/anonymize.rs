@@ -311,6 +311,8 @@ impl Anonymizer {
         for (row, id) in ids.iter().enumerate() {
             let log = (jobs[row], logs[row]);
             made.append_option(match (id, &mut records) {
+                // It stands for none.
+                (Some(0), _) => Some(0),
                 (Some(id), Some(records)) => {
                     Some(records.of(log, id, &mut self.paths, &self.key)?)
                 }

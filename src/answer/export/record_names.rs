@@ -47,12 +47,13 @@ impl RecordNames {
         paths: &mut Paths,
         key: &Key,
     ) -> Result<u64> {
-        if is_stream(record) {
-            return Ok(record);
-        }
         if !self.ids.contains_key(&log) {
             let ids = self.read(log, paths)?;
             self.ids.insert(log, ids);
+        }
+        // The log was read for it as well: its names stand before those of the next log.
+        if is_stream(record) {
+            return Ok(record);
         }
         let known = self.ids.get(&log).and_then(|ids| ids.get(&record).copied());
         Ok(known.unwrap_or_else(|| key.record(record)))

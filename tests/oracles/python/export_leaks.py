@@ -196,6 +196,8 @@ for table, found in ids.items():
     originals = column(LAKE, table, "record_id") - streams
     assert not found & originals, f"{table} has {len(found & originals)} record ids of the lake"
 renamed = column(EXPORT, "darshan_posix", "posix_renamed_from") if files(EXPORT, "darshan_posix") else set()
+assert (0 in renamed) == (bool(files(LAKE, "darshan_posix")) and 0 in column(LAKE, "darshan_posix", "posix_renamed_from")), "0 stands for none"
+renamed.discard(0)
 assert not renamed & (attack | column(LAKE, "darshan_posix", "posix_renamed_from")), "names before a rename are confirmed"
 new = dict(rows(EXPORT, "darshan_file", "SELECT record_id, path FROM t WHERE path IS NOT NULL"))
 assert all(record_id(path.encode()) == id_ for id_, path in new.items() if id_ not in streams)
