@@ -143,6 +143,7 @@ fn answers_are_those_of_one_process_in_order_and_as_files() {
         text(&output.stderr)
     });
     assert_eq!(errors[0], errors[1]);
+    exports_are_those_of_one_process(directory.path(), lake, file);
     // Shuffle files go with the statements.
     let begin = Instant::now();
     while shuffle_files(cluster.directory()) > 0 {
@@ -152,6 +153,32 @@ fn answers_are_those_of_one_process_in_order_and_as_files() {
         );
         std::thread::sleep(Duration::from_millis(50));
     }
+}
+
+/// An export on a cluster has the rows of one in process, as a lake and as one answer.
+fn exports_are_those_of_one_process(directory: &Path, lake: &str, file: &str) {
+    let query = "SELECT app, count(*) AS n FROM darshan_log GROUP BY app ORDER BY app";
+    let on_cluster = ["--cluster", file, "--cluster-above", "0"];
+    let made = [("here", &[][..]), ("there", &on_cluster[..])].map(|(name, more)| {
+        let to = directory.join(name);
+        let to = to.to_str().unwrap();
+        let answer = format!("{to}.csv");
+        let export = ["export", "--lake", lake, "--where", "nprocs > 2", "--to"];
+        let one = ["--format", "csv", "--query", query];
+        for arguments in [
+            [&export[..], &[to], more].concat(),
+            [&export[..], &[&answer], &one, more].concat(),
+        ] {
+            let output = iolode(&arguments);
+            assert!(output.status.success(), "{}", text(&output.stderr));
+        }
+        let rows = ["sql", "--lake", to, "--format", "csv", "-c", query];
+        let rows = text(&iolode(&rows).stdout);
+        assert_eq!(rows, std::fs::read_to_string(answer).unwrap());
+        rows
+    });
+    assert_eq!(made[0], made[1]);
+    assert!(made[0].lines().count() > 2);
 }
 
 fn shuffle_files(directory: &Path) -> usize {

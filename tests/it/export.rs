@@ -14,6 +14,7 @@ crate::tests! {
         an_export_has_the_rows_of_the_chosen_logs_and_of_no_other,
         all_logs_of_a_job_come_with_one_of_them,
         samples_of_lmt_are_those_of_the_time_and_the_osts_of_a_log,
+        times_that_a_policy_makes_less_exact_are_so_everywhere,
         an_export_of_an_export_is_equal,
         exports_by_one_key_join_and_by_two_keys_do_not,
         jobs_that_few_look_like_are_left_out,
@@ -169,7 +170,7 @@ fn samples_of_lmt_are_those_of_the_time_and_the_osts_of_a_log() {
     // Pairs of logs and samples, one by one.
     let time = "o.time >= l.start_time - INTERVAL '60 seconds' AND coalesce(o.start_time, o.time) <= coalesce(l.end_time, l.start_time) + INTERVAL '60 seconds'";
     // Each OST, or each file system, with the times of the logs that used it.
-    let used = |table: &str| {
+    let used = |table: &str, time: &str| {
         let (ost, by_ost) = match table {
             "lmt_ost" => ("unnest(ost_list(f.ost_bits))", "AND l.ost = o.ost"),
             _ => ("0", ""),
@@ -186,7 +187,7 @@ fn samples_of_lmt_are_those_of_the_time_and_the_osts_of_a_log() {
     is_sound(of, "used");
     let count = |text: String| text.lines().nth(1).unwrap().to_string();
     for table in ["lmt_ost", "lmt_oss", "lmt_mdt", "lmt_mdt_op"] {
-        let expected = count(csv(of, month(), &used(table)));
+        let expected = count(csv(of, month(), &used(table, time)));
         assert_ne!(expected, "0", "{table}");
         let found = csv(of, "used", &format!("SELECT count(*) FROM {table}"));
         assert_eq!(count(found), expected, "{table}");
@@ -204,6 +205,46 @@ fn samples_of_lmt_are_those_of_the_time_and_the_osts_of_a_log() {
         count(csv(of, "period", "SELECT count(*) FROM lmt_ost")),
         count(expected)
     );
+}
+
+/// Samples and logs tell times no better than the tables do.
+fn times_that_a_policy_makes_less_exact_are_so_everywhere() {
+    let directory = fresh();
+    let of = directory.path();
+    key(of, "key");
+    std::fs::write(of.join("policy.toml"), "start_time = \"hour\"\n").unwrap();
+    let anonymous = ["--anonymize", "--key", "key", "--policy", "policy.toml"];
+    let chosen = "log_id % 16 = 0";
+    let more = ["--where", chosen, "--logs", "rewritten"];
+    export(of, "out", &[&anonymous[..], &more].concat()).ok();
+    let samples = "SELECT count(*) FROM lmt_ost";
+    let expected = format!(
+        "WITH l AS (SELECT DISTINCT f.fs, unnest(ost_list(f.ost_bits)) AS ost, date_trunc('hour', l.start_time) AS start_time, \
+         date_trunc('hour', coalesce(l.end_time, l.start_time)) + INTERVAL '1 hour' AS end_time FROM darshan_log l \
+         JOIN darshan_file f ON f.job_id = l.job_id AND f.log_id = l.log_id WHERE l.{chosen}), \
+         n AS (SELECT row_number() OVER () AS id, * FROM lmt_ost) \
+         SELECT count(DISTINCT o.id) FROM n o JOIN l ON l.fs = o.fs AND l.ost = o.ost AND o.time >= l.start_time - INTERVAL '60 seconds' \
+         AND coalesce(o.start_time, o.time) <= l.end_time + INTERVAL '60 seconds'"
+    );
+    let count = |lake, sql: &str| csv(of, lake, sql).lines().nth(1).unwrap().to_string();
+    assert_ne!(count("out", samples), "0");
+    assert_eq!(count("out", samples), count(month(), &expected));
+    let logs = "SELECT \"user\", app, start_time, round(run_time, 3), files FROM darshan_log ORDER BY 1, 2, 3, 4, 5";
+    lake_of(&of.join("again"), &[of.join("out/logs")], true);
+    assert!(csv(of, "out", logs).lines().count() > 3);
+    assert_eq!(csv(of, "out", logs), csv(of, "again", logs));
+    let whole =
+        "SELECT count(*) FROM darshan_log WHERE start_time <> date_trunc('hour', start_time)";
+    assert_eq!(count("again", whole), "0");
+    // Without times of logs there is nothing that samples may tell.
+    std::fs::write(
+        of.join("policy.toml"),
+        "[darshan_log]\nstart_time = \"drop\"\n",
+    )
+    .unwrap();
+    let refused = export(of, "none", &anonymous).failed();
+    assert!(refused.contains("give --lmt none"), "{refused}");
+    export(of, "none", &[&anonymous[..], &["--lmt", "none"]].concat()).ok();
 }
 
 fn an_export_of_an_export_is_equal() {
@@ -582,7 +623,7 @@ fn nothing_of_real_logs_is_found_in_their_anonymised_export() {
     // The logs say what the tables of the export say.
     lake_of(&of.join("again"), &[of.join("out/logs")], true);
     let same = [
-        "job_id, uid, app, nprocs, start_time, end_time, run_time, log_version, byte_order, compression, lib_ver, files, bytes_read, bytes_written FROM darshan_log",
+        "job_id, uid, \"user\", app, nprocs, start_time, end_time, run_time, log_version, byte_order, compression, lib_ver, files, bytes_read, bytes_written FROM darshan_log",
         "job_id, record_id, path, is_stream, bytes_read, bytes_written, reads, writes, read_time, write_time, ost_list, ost_bytes_read FROM darshan_file",
         "job_id, record_id, rank, posix_opens, posix_bytes_read, posix_renamed_from, posix_f_meta_time FROM darshan_posix",
         "job_id, record_id, name, file_record_id, rank, h5d_bytes_written FROM darshan_h5d",

@@ -8,7 +8,7 @@ use super::pseudonym::{Key, Names};
 use super::record_names::RecordNames;
 use crate::error::{Error, Result};
 use crate::source::darshan::{Name, is_stream, record_id};
-use crate::table::{Anew, Coarse, Domain, Table, Treatment};
+use crate::table::{Anew, Coarse, Domain, Partition, Table, Treatment};
 use arrow::array::{
     Array, ArrayRef, AsArray, Int64Array, ListArray, ListBuilder, MapBuilder, MapFieldNames,
     StringArray, StringBuilder, StructArray, TimestampMicrosecondArray, UInt64Array,
@@ -65,6 +65,22 @@ impl Anonymizer {
             }
         }
         Ok(false)
+    }
+
+    /// Whether rows are in the order of the table as they were: those of a file have one file system, and the other columns of the order stay.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for a column that does not say what is done with it.
+    pub(super) fn keeps_order(&self, table: &Table) -> Result<bool> {
+        if table.partition != Partition::Day {
+            return Ok(false);
+        }
+        for column in table.order().filter(|column| *column != "fs") {
+            if self.policy.of(table, column)? != Treatment::Kept {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// The rows of a table under pseudonyms; their order is another one then. `records` are the names of its records, if
@@ -402,7 +418,7 @@ fn plain_tres(array: &ArrayRef) -> Result<ArrayRef> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::table::{Partition, tables};
+    use crate::table::tables;
     use arrow::array::{BinaryArray, MapArray};
     use arrow::buffer::OffsetBuffer;
 

@@ -28,7 +28,8 @@ pub(super) const MARGIN: i64 = 60_000_000;
 /// The columns of `darshan_file` that say which OSTs a log used, in this order.
 pub(super) const COLUMNS: [&str; 3] = ["log_id", "fs", "ost_bits"];
 
-/// The samples that belong to some logs; `files` are the rows of `darshan_file` of these logs with [`COLUMNS`].
+/// The samples that belong to some logs; `files` are the rows of `darshan_file` of these logs with [`COLUMNS`]. If times of logs are made
+/// less exact, to multiples of `unit` microseconds, samples must not tell them: they are those of whole units.
 ///
 /// # Errors
 /// Those of the files.
@@ -36,6 +37,7 @@ pub(super) fn lmt_rows(
     lmt: Lmt,
     snapshot: &Snapshot,
     chosen: &Chosen,
+    unit: Option<i64>,
     files: impl FnOnce() -> Result<Batches>,
 ) -> Result<LmtRows> {
     let sampled = file_systems(snapshot);
@@ -43,9 +45,10 @@ pub(super) fn lmt_rows(
         return Ok(LmtRows::None);
     }
     let times: BTreeMap<String, FsTimes> = match lmt {
-        Lmt::Used => used(&sampled, chosen, files()?)?,
+        Lmt::Used => used(&sampled, chosen, unit, files()?)?,
         _ => {
-            let all = Times::union(chosen.logs.values().filter_map(time).collect());
+            let times = chosen.logs.values().filter_map(|log| time(log, unit));
+            let all = Times::union(times.collect());
             let all = Times::union(all.span().into_iter().collect());
             let of_fs = FsTimes { all, by_ost: None };
             sampled.into_iter().map(|fs| (fs, of_fs.clone())).collect()
@@ -64,13 +67,18 @@ fn file_systems(snapshot: &Snapshot) -> BTreeSet<String> {
         .collect()
 }
 
-/// The time of a log, with a margin.
-fn time(log: &Log) -> Option<(i64, i64)> {
+/// The time of a log in whole units, with a margin.
+fn time(log: &Log, unit: Option<i64>) -> Option<(i64, i64)> {
     let (start, end) = (log.start?, log.end?);
-    Some((
-        start.saturating_sub(MARGIN),
-        end.max(start).saturating_add(MARGIN),
-    ))
+    let end = end.max(start);
+    let (start, end) = match unit {
+        None => (start, end),
+        Some(unit) => {
+            let last = end.div_euclid(unit).saturating_add(1);
+            (start.div_euclid(unit) * unit, last.saturating_mul(unit))
+        }
+    };
+    Some((start.saturating_sub(MARGIN), end.saturating_add(MARGIN)))
 }
 
 /// Times of a file system that were used.
@@ -107,6 +115,7 @@ impl Growing {
 fn used(
     sampled: &BTreeSet<String>,
     chosen: &Chosen,
+    unit: Option<i64>,
     files: Batches,
 ) -> Result<BTreeMap<String, FsTimes>> {
     let mut used: BTreeMap<String, Used> = BTreeMap::new();
@@ -114,7 +123,7 @@ fn used(
     let mut here: (Option<i64>, BTreeMap<String, RoaringBitmap>) = (None, BTreeMap::new());
     let mut end = |log: Option<i64>, osts: BTreeMap<String, RoaringBitmap>| {
         let log = log.and_then(|log| chosen.logs.get(&log));
-        let Some(time) = log.and_then(time) else {
+        let Some(time) = log.and_then(|log| time(log, unit)) else {
             return;
         };
         for (fs, osts) in osts {

@@ -11,6 +11,7 @@ use crate::table::{Coarse, Table, Treatment, table, tables};
 use arrow::array::{Array, AsArray};
 use arrow::datatypes::{DataType, Int64Type, TimestampMicrosecondType};
 use arrow::record_batch::RecordBatch;
+use chrono::{DateTime, Datelike, Timelike};
 use std::sync::Arc;
 
 /// Replaces what logs say of somebody.
@@ -31,9 +32,9 @@ pub(super) struct LogRow {
     exe: Option<String>,
     lib_ver: Option<String>,
     mpi_hints: Option<String>,
+    user: Option<String>,
     /// Microseconds since 1970.
     start: Option<i64>,
-    end: Option<i64>,
 }
 
 impl LogRow {
@@ -52,7 +53,7 @@ impl LogRow {
         let (logs, jobs, uids) = (int("log_id")?, int("job_id")?, int("uid")?);
         let (apps, exes) = (text("app")?, text("exe")?);
         let (versions, hints) = (text("lib_ver")?, text("mpi_hints")?);
-        let (starts, ends) = (time("start_time")?, time("end_time")?);
+        let (users, starts) = (text("user")?, time("start_time")?);
         let rows = (0..rows.num_rows()).map(|row| {
             let text = |texts: &arrow::array::StringArray| {
                 texts.is_valid(row).then(|| texts.value(row).to_string())
@@ -65,11 +66,28 @@ impl LogRow {
                 exe: text(exes),
                 lib_ver: text(versions),
                 mpi_hints: text(hints),
+                user: text(users),
                 start: starts.is_valid(row).then(|| starts.value(row)),
-                end: ends.is_valid(row).then(|| ends.value(row)),
             }
         });
         Ok(rows.collect())
+    }
+}
+
+impl LogRow {
+    /// The name of its file, as Darshan names logs (FORMAT.md 9): only there it says its user. The time is UTC.
+    pub(super) fn file_name(&self) -> String {
+        let start = self.start.and_then(DateTime::from_timestamp_micros);
+        let (Some(user), Some(start)) = (&self.user, start) else {
+            return format!("{}.darshan", self.log_id);
+        };
+        let app = self.app.as_deref().unwrap_or("none");
+        let (month, day) = (start.month(), start.day());
+        let second = start.num_seconds_from_midnight();
+        let (job, log) = (self.job_id, self.log_id);
+        let name = format!("{user}_{app}_id{job}_{month}-{day}-{second}-{log}_1.darshan");
+        // A policy may keep a name with any characters.
+        name.replace('/', "_")
     }
 }
 
@@ -120,17 +138,27 @@ pub(super) fn check(policy: &Policy) -> Result<()> {
 impl Replacements for LogNames {
     fn job(&mut self, job: &Job) -> Result<write::Job> {
         let log = self.log.clone();
-        let time = |column: &str, exact: (i64, i64), micros: Option<i64>| {
-            Ok::<_, Error>(match self.treatment("darshan_log", column)? {
-                Treatment::Kept => exact,
-                _ => micros.map_or((0, 0), |time| {
-                    let second = time.div_euclid(1_000_000);
-                    (second, time.rem_euclid(1_000_000) * 1000)
-                }),
-            })
-        };
-        let start = time("start_time", (job.start_sec, job.start_nsec), log.start)?;
-        let end = time("end_time", (job.end_sec, job.end_nsec), log.end)?;
+        let mut start = (job.start_sec, job.start_nsec);
+        if self.treatment("darshan_log", "start_time")? != Treatment::Kept {
+            let time = log.start.unwrap_or(0);
+            start = (
+                time.div_euclid(1_000_000),
+                time.rem_euclid(1_000_000) * 1000,
+            );
+        }
+        // The run time is that of the original: times of accesses count from the start.
+        let seconds = job.end_sec.saturating_sub(job.start_sec);
+        let nanos = start
+            .1
+            .saturating_add(job.end_nsec)
+            .saturating_sub(job.start_nsec);
+        let end = (
+            start
+                .0
+                .saturating_add(seconds)
+                .saturating_add(nanos.div_euclid(1_000_000_000)),
+            nanos.rem_euclid(1_000_000_000),
+        );
         let lines = [("lib_ver", log.lib_ver), ("h", log.mpi_hints)];
         let lines = lines.map(|(key, value)| value.map(|value| format!("{key}={value}\n")));
         let mounts = job.mounts.iter().map(|mount| {

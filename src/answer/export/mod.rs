@@ -5,10 +5,11 @@
 //! `choose` asks which logs; `lmt_times` which samples of LMT belong to them. The lake gives the rows
 //! ([`crate::lake::Snapshot::chosen_rows`]) and takes them ([`crate::lake::LakeWriter`]). For an anonymised export `anonymize` puts pseudonyms
 //! into them on the way, as `policy` says: `pseudonym` of names and numbers, `path` of paths, `coarse` of what stays in part, and `keys_apart` has keys differ that did before; `record_names` finds
-//! the names behind record ids; and `sorted` sorts them anew, since job ids have other values. `small_groups` counts jobs that can be told by their looks. `target` has the directory appear at once; `copy_logs` has the logs
+//! the names behind record ids; and `buckets` sorts them anew, since job ids have other values, `sorted` samples of servers. `small_groups` counts jobs that can be told by their looks. `target` has the directory appear at once; `copy_logs` has the logs
 //! themselves in it, or `rewrite_logs` under the pseudonyms that `log_names` gives; `readme` says what it holds, `delta` makes Delta tables of it.
 
 mod anonymize;
+mod buckets;
 mod choose;
 mod coarse;
 mod copy_logs;
@@ -90,6 +91,8 @@ pub async fn export(
             .anonymize
             .clone()
             .map(|(key, policy)| (key, Arc::new(policy))),
+        jobs: Arc::new(weights),
+        sort_memory: options.sort_memory,
         form: options.form,
         only: options.table.clone(),
         cancel: cancel.0.clone(),
@@ -193,7 +196,11 @@ fn rows_of(
         ..ChosenRows::default()
     };
     let files = || snapshot.chosen_rows("darshan_file", &lmt_times::COLUMNS, &of_logs);
-    let lmt = lmt_times::lmt_rows(options.lmt, snapshot, chosen, files)?;
+    let unit = match &options.anonymize {
+        Some((_, policy)) if options.lmt != Lmt::None => policy.unit_of_times()?,
+        _ => None,
+    };
+    let lmt = lmt_times::lmt_rows(options.lmt, snapshot, chosen, unit, files)?;
     Ok(ChosenRows { lmt, ..of_logs })
 }
 

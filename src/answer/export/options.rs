@@ -34,6 +34,8 @@ pub struct ExportOptions {
     pub threads: usize,
     /// Bytes of rows that are not in their files yet.
     pub memory: usize,
+    /// With pseudonyms: bytes of rows of a table that are sorted at once.
+    pub sort_memory: usize,
 }
 
 impl ExportOptions {

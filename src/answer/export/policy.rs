@@ -1,5 +1,6 @@
 //! What an export does with each column: what the schemas say, and what a policy file changes of it.
 
+use super::coarse;
 use crate::error::{Error, Result};
 use crate::table::{Coarse, Partition, Table, Treatment, table, tables};
 use arrow::datatypes::DataType;
@@ -72,6 +73,45 @@ impl Policy {
             false => format!("{name} = \"{}\"\n", treatment.word()),
         };
         self.changes.iter().map(line).collect()
+    }
+
+    /// The columns that stay as they are by the policy, though the schemas would have them replaced.
+    ///
+    /// # Errors
+    /// As [`Policy::of`].
+    pub fn kept(&self) -> Result<Vec<String>> {
+        let mut kept = vec![];
+        for table in tables().filter(|table| table.partition != Partition::Manifest) {
+            for column in &table.columns {
+                let is_kept = self.of(table, &column.name)? == Treatment::Kept;
+                if is_kept && column.export != Some(Treatment::Kept) {
+                    kept.push(format!("{}.{}", table.name, column.name));
+                }
+            }
+        }
+        Ok(kept)
+    }
+
+    /// How exact the times of logs are, in microseconds; None if they are as they were.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if they are left out.
+    pub(super) fn unit_of_times(&self) -> Result<Option<i64>> {
+        let logs = table("darshan_log")?;
+        let mut unit = None;
+        for column in ["start_time", "end_time"] {
+            match self.of(logs, column)? {
+                Treatment::Kept => {}
+                Treatment::Coarsened(coarse) => unit = unit.max(coarse::unit(coarse)),
+                _ => {
+                    let why = format!(
+                        "the policy leaves out darshan_log.{column}, and samples of LMT of the time of logs tell it; give --lmt none"
+                    );
+                    return Err(Error::Invalid(why));
+                }
+            }
+        }
+        Ok(unit)
     }
 
     /// The treatment of a column.

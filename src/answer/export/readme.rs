@@ -74,7 +74,15 @@ fn readme(snapshot: &Snapshot, options: &ExportOptions, report: &ExportReport) -
     for (table, rows) in &report.rows {
         _ = writeln!(text, "  {table:22} {}", counted(*rows, "row", "rows"));
     }
+    let anonymize = options.anonymize.as_ref();
+    let is_coarse = match anonymize.filter(|_| options.lmt != Lmt::None) {
+        Some((_, policy)) => policy.unit_of_times()?.is_some(),
+        None => false,
+    };
     let samples = match options.lmt {
+        Lmt::Used if is_coarse => {
+            "those of the days, hours or minutes in which each log ran, to which its times are exact (60 s before and after them), of the OSTs of its files and of the servers of their file systems"
+        }
         Lmt::Used => {
             "those of the time of each log (60 s before and after it), of the OSTs of its files and of the servers of their file systems"
         }
@@ -129,8 +137,17 @@ fn treatments(text: &mut String, policy: &Policy, report: &ExportReport) -> Resu
     text.push_str(
         "\nNames and numbers of users, programs, nodes, jobs and paths are pseudonyms: HMAC-SHA256 under a key that is not here. Exports by one key\n\
          have the same pseudonyms. Times, sizes and counters are as they were unless the list below says otherwise: whoever knows when a job\n\
-         ran and how large it was can find it again. Columns that were changed:\n\n",
+         ran and how large it was can find it again.",
     );
+    let kept = policy.kept()?;
+    if !kept.is_empty() {
+        _ = write!(
+            text,
+            " By policy.toml these stay as they were: {}.",
+            kept.join(", ")
+        );
+    }
+    text.push_str(" Columns that were changed:\n\n");
     for table in tables().filter(|table| report.rows.contains_key(&table.name)) {
         for column in &table.columns {
             let treatment = policy.of(table, &column.name)?;

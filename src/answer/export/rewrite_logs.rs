@@ -166,7 +166,7 @@ impl Worker<'_> {
     }
 
     fn written(&mut self, row: &LogRow, path: String, bytes: &[u8], lacks: &str) -> Result<()> {
-        let file = format!("{}.darshan", row.log_id);
+        let file = row.file_name();
         let name = format!("{LOGS}/{file}");
         self.target.copy(&name, bytes)?;
         self.target.set_modified(&name, self.modified)?;

@@ -1,6 +1,7 @@
 //! The directory that an export makes: made under another name beside it, and there at once when it is complete.
 
 use crate::error::{Error, Result};
+use crate::table::table;
 use crate::text::shown_path;
 use rustix::fs::{CWD, FlockOperation, RenameFlags, flock, renameat_with};
 use std::ffi::OsStr;
@@ -11,6 +12,16 @@ use std::time::SystemTime;
 
 /// What every export has in its directory: what it was made of.
 pub(super) const MARK: &str = "export.json";
+
+/// What stands beside the tables in an export.
+const FILES: [&str; 6] = [
+    "_iolode",
+    "README.txt",
+    "policy.toml",
+    MARK,
+    "logs",
+    "logs.csv",
+];
 
 /// Held by whoever writes an export. A directory with nothing else in it is an empty one to a new lake.
 const LOCK: &str = "_iolode/export-lock";
@@ -59,6 +70,10 @@ impl Target {
                     &to,
                     "--force replaces exports only, and this is none (it has no export.json)",
                 ));
+            }
+            if let Some(other) = other_file(&to)? {
+                let why = format!("--force would delete {other}, which no export has made");
+                return Err(refuse(&to, &why));
             }
         }
         fs::create_dir_all(parent).map_err(|e| Error::io(parent, "cannot make", e))?;
@@ -172,6 +187,18 @@ impl Drop for Target {
     }
 }
 
+/// The first entry of an export's directory that no export makes.
+fn other_file(to: &Path) -> Result<Option<String>> {
+    let failed = |e| Error::io(to, "cannot read", e);
+    let mut names = fs::read_dir(to)
+        .map_err(failed)?
+        .map(|entry| Ok(entry.map_err(failed)?.file_name().display().to_string()))
+        .collect::<Result<Vec<String>>>()?;
+    names.sort();
+    let known = |name: &String| FILES.contains(&name.as_str()) || table(name).is_ok();
+    Ok(names.into_iter().find(|name| !known(name)))
+}
+
 /// The names of unfinished exports begin with it.
 fn prefix(name: &OsStr) -> String {
     format!(".{}.unfinished-", name.to_string_lossy())
@@ -251,11 +278,14 @@ mod tests {
         assert!(refused(false).contains("it is there already"));
         assert!(refused(true).contains("this is none"));
         fs::write(to.join(MARK), "{}").unwrap();
+        fs::write(to.join("mine.txt"), "").unwrap();
+        assert!(refused(true).contains("would delete mine.txt"));
+        fs::remove_file(to.join("mine.txt")).unwrap();
         let target = Target::begin(&to, true).unwrap();
-        target.write("new", "").unwrap();
+        target.write("README.txt", "").unwrap();
         target.write(MARK, "{}").unwrap();
         target.finish().unwrap();
-        assert!(to.join("new").is_file());
+        assert!(to.join("README.txt").is_file());
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
     }
 

@@ -1,6 +1,7 @@
 //! The tables of an export, written a few at a time.
 
 use super::anonymize::Anonymizer;
+use super::buckets::{self, Sorting};
 use super::delta;
 use super::form::Form;
 use super::policy::Policy;
@@ -10,7 +11,7 @@ use super::sorted::sorted;
 use super::target::Target;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
-use crate::lake::{ChosenRows, LakeWriter, Snapshot, TableWriter};
+use crate::lake::{ChosenRows, DataFile, LakeWriter, Snapshot, TableWriter, splits_for};
 use crate::table::{Partition, Table, tables};
 use arrow::record_batch::RecordBatch;
 use datafusion::arrow::compute::cast;
@@ -30,6 +31,10 @@ pub(super) struct Work {
     pub(super) lake: Arc<LakeWriter>,
     pub(super) rows: ChosenRows,
     pub(super) anonymize: Option<(Key, Arc<Policy>)>,
+    /// The jobs as the export names them, and the size of their logs.
+    pub(super) jobs: Arc<Vec<(i64, u64)>>,
+    /// Bytes of rows of a table that are sorted at once.
+    pub(super) sort_memory: usize,
     pub(super) form: Form,
     /// The only table; all if None.
     pub(super) only: Option<String>,
@@ -76,7 +81,13 @@ async fn write(work: Work, table: Arc<Table>) -> Result<(String, u64)> {
         None => write_plain(work, table).await?,
         Some((key, policy)) => {
             let anonymizer = Anonymizer::new(key, policy, &table)?;
-            write_anonymous(work, table, anonymizer).await?
+            match table.partition {
+                Partition::Day if anonymizer.keeps_order(&table)? => {
+                    write_in_order(work, table, anonymizer).await?
+                }
+                Partition::JobId => write_in_buckets(work, table, anonymizer).await?,
+                _ => write_anonymous(work, table, anonymizer).await?,
+            }
         }
     };
     Ok((name, rows))
@@ -94,13 +105,50 @@ async fn write_plain(work: Work, table: Arc<Table>) -> Result<u64> {
     .await
 }
 
-/// Writes the rows of a table under pseudonyms, sorted anew.
-async fn write_anonymous(work: Work, table: Arc<Table>, anonymizer: Anonymizer) -> Result<u64> {
+/// Writes the rows of a table under pseudonyms in the order in which they are read.
+async fn write_in_order(work: Work, table: Arc<Table>, mut anonymizer: Anonymizer) -> Result<u64> {
+    on_thread(move || {
+        let mut writer = work.writer(&table);
+        for batch in work.snapshot.chosen_rows(&table.name, &[], &work.rows)? {
+            writer.write(&anonymizer.rows(&table, &batch?, None)?)?;
+        }
+        writer.finish()
+    })
+    .await
+}
+
+/// Writes the rows of logs and jobs under pseudonyms, sorted anew: rows of a job stand together before and after.
+async fn write_in_buckets(
+    work: Work,
+    table: Arc<Table>,
+    mut anonymizer: Anonymizer,
+) -> Result<u64> {
+    on_thread(move || {
+        let of_table = |file: &&DataFile| file.table == table.name;
+        let files = work.snapshot.files().iter().filter(of_table);
+        let rows = files.map(|file| file.rows).sum();
+        let parts = buckets::buckets(&table, rows, work.sort_memory);
+        let splits = splits_for(&mut work.jobs.to_vec(), parts);
+        let mut sorting = Sorting::new(&table, splits, work.target.path())?;
+        work.each_anonymous(&table, &mut anonymizer, |rows| {
+            sorting.push(&rows).map(|()| true)
+        })?;
+        let mut writer = work.writer(&table);
+        sorting.finish(|batch| writer.write(batch))?;
+        writer.finish()
+    })
+    .await
+}
+
+/// Writes the rows of a table under pseudonyms, sorted anew by the engine.
+async fn write_anonymous(work: Work, table: Arc<Table>, mut anonymizer: Anonymizer) -> Result<u64> {
     let (read, to_sort) = mpsc::channel(ON_THE_WAY);
     let reading = spawn_blocking({
         let (work, table) = (work.clone(), table.clone());
         move || {
-            let sent = send_anonymous(&work, &table, anonymizer, &read);
+            let sent = work.each_anonymous(&table, &mut anonymizer, |rows| {
+                Ok(read.blocking_send(Ok(rows)).is_ok())
+            });
             if let Err(e) = sent {
                 _ = read.blocking_send(Err(e));
             }
@@ -128,34 +176,6 @@ async fn write_anonymous(work: Work, table: Arc<Table>, anonymizer: Anonymizer) 
     drop(rows);
     _ = reading.await;
     writing.await.unwrap_or_else(|e| Err(thread_failed(e)))
-}
-
-fn send_anonymous(
-    work: &Work,
-    table: &Table,
-    mut anonymizer: Anonymizer,
-    to: &mpsc::Sender<Result<RecordBatch>>,
-) -> Result<()> {
-    let names = match anonymizer.wants_names(table)? {
-        true => Some(work.snapshot.chosen_rows(
-            "darshan_file",
-            &record_names::COLUMNS,
-            &work.rows,
-        )?),
-        false => None,
-    };
-    let mut names = names.map(RecordNames::new);
-    for batch in work.snapshot.chosen_rows(&table.name, &[], &work.rows)? {
-        work.go_on()?;
-        let rows = anonymizer.rows(table, &batch?, names.as_mut())?;
-        if let Some(names) = &mut names {
-            names.next_batch();
-        }
-        if to.blocking_send(Ok(rows)).is_err() {
-            break;
-        }
-    }
-    Ok(())
 }
 
 /// Rows with the types of their table: the engine may have given texts another one.
@@ -220,6 +240,35 @@ impl Work {
             inner: self.lake.table(&table),
             table,
         }
+    }
+
+    /// Gives the chosen rows of a table under pseudonyms, until `take` wants no more.
+    fn each_anonymous(
+        &self,
+        table: &Table,
+        anonymizer: &mut Anonymizer,
+        mut take: impl FnMut(RecordBatch) -> Result<bool>,
+    ) -> Result<()> {
+        let names = match anonymizer.wants_names(table)? {
+            true => Some(self.snapshot.chosen_rows(
+                "darshan_file",
+                &record_names::COLUMNS,
+                &self.rows,
+            )?),
+            false => None,
+        };
+        let mut names = names.map(RecordNames::new);
+        for batch in self.snapshot.chosen_rows(&table.name, &[], &self.rows)? {
+            self.go_on()?;
+            let rows = anonymizer.rows(table, &batch?, names.as_mut())?;
+            if let Some(names) = &mut names {
+                names.next_batch();
+            }
+            if !take(rows)? {
+                break;
+            }
+        }
+        Ok(())
     }
 
     /// Whether anybody waits for the export.

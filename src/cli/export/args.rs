@@ -27,7 +27,7 @@ pub(in crate::cli) struct Args {
     /// With --format csv, ndjson, arrow or parquet: the table whose rows are written
     #[arg(long, value_name = "TABLE", conflicts_with = "query")]
     pub(super) table: Option<String>,
-    /// With --format csv, ndjson, arrow or parquet: SQL over the chosen logs, whose rows are written
+    /// With --format csv, ndjson, arrow or parquet: SQL over the chosen logs, with --anonymize under their pseudonyms, whose rows are written
     #[arg(long, value_name = "SQL")]
     pub(super) query: Option<String>,
     /// Have the logs in DIR/logs, with a list in DIR/logs.csv: byte by byte, or with --anonymize written anew
@@ -42,20 +42,44 @@ pub(in crate::cli) struct Args {
     /// With --anonymize: a TOML file that changes what is done with columns, such as app = "keep"
     #[arg(long, value_name = "FILE", requires = "anonymize")]
     pub(super) policy: Option<PathBuf>,
-    /// With --anonymize: leave out jobs whose program, nodes, processes and day fewer than N jobs share
+    /// With --anonymize: leave out jobs whose program, nodes, processes and day (UTC) fewer than N jobs share
     #[arg(long, value_name = "N", requires = "anonymize", default_value = "0")]
     pub(super) k: u64,
     /// Say how much would be exported and what is done with each column, and write nothing
     #[arg(long)]
     pub(super) dry_run: bool,
-    /// Replace an export that is there already
+    /// Replace an export that is there already, if its directory holds nothing else
     #[arg(long)]
     pub(super) force: bool,
     /// Make a new key for --key, and nothing else
     #[arg(long, value_name = "FILE", exclusive = true)]
     pub(super) new_key: Option<PathBuf>,
-    #[command(flatten)]
-    pub(super) ask: QueryArgs,
+    /// The lake (default: IOLODE_LAKE, else that of the config file)
+    #[arg(long, value_name = "LAKE")]
+    lake: Vec<String>,
+    /// Export this version of the lake instead of its newest
+    #[arg(long, value_name = "N")]
+    version: Option<u64>,
+    /// Time zone of dates in --where that name no offset, such as Europe/Berlin (default: the lake's, else UTC)
+    #[arg(long, value_name = "ZONE")]
+    timezone: Option<String>,
+    /// Memory for sorts, joins and groupings, such as 2GiB (default: half of the machine's)
+    #[arg(long, value_name = "SIZE", value_parser = crate::cli::size::parse)]
+    memory: Option<u64>,
+    /// Number of threads (default: all cores)
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    threads: Option<u16>,
+    /// Have the cluster of this connect file, which `iolode cluster scheduler` wrote, find the logs
+    #[cfg(feature = "cluster")]
+    #[arg(long, value_name = "FILE")]
+    cluster: Option<PathBuf>,
+    /// With --cluster: statements whose scans read less run in this process (default: 256MiB, and all of them if the cluster has no more cores than --threads)
+    #[cfg(feature = "cluster")]
+    #[arg(long, value_name = "SIZE", value_parser = crate::cli::size::parse, requires = "cluster")]
+    cluster_above: Option<u64>,
+    /// Report when a statement was planned again, for example for lack of memory, and with --cluster where it ran
+    #[arg(short, long)]
+    verbose: bool,
 }
 
 const EXAMPLES: &str = "\
@@ -102,6 +126,23 @@ pub(super) enum LmtArg {
 }
 
 impl Args {
+    /// What is asked.
+    pub(super) fn ask(&self) -> QueryArgs {
+        QueryArgs {
+            lake: self.lake.clone(),
+            version: self.version,
+            timezone: self.timezone.clone(),
+            memory: self.memory,
+            threads: self.threads,
+            #[cfg(feature = "cluster")]
+            cluster: self.cluster.clone(),
+            #[cfg(feature = "cluster")]
+            cluster_above: self.cluster_above,
+            verbose: self.verbose,
+            ..QueryArgs::default()
+        }
+    }
+
     /// What they ask of an export.
     ///
     /// # Errors
@@ -135,6 +176,12 @@ impl Args {
                 usize::from,
             ),
             memory: 16 << 20,
+            // Less is slower, as there are more files; more is no quicker.
+            sort_memory: ask.memory.map_or(64 << 20, |memory| {
+                usize::try_from(memory / 16)
+                    .unwrap_or(usize::MAX)
+                    .clamp(4 << 20, 64 << 20)
+            }),
         })
     }
 

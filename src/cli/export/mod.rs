@@ -33,7 +33,7 @@ pub(super) fn run(args: &Args, screen: &mut Terminal) -> anyhow::Result<Exit> {
         ));
         return Ok(Exit::Done);
     }
-    let mut ask = args.ask.or_default_lake()?;
+    let mut ask = args.ask().or_default_lake()?;
     let [given] = ask.lake.as_slice() else {
         return Err(match ask.lake.is_empty() {
             true => none_given("--lake LAKE").into(),

@@ -160,6 +160,11 @@ impl OneFile {
             version: None,
             // The answer is to hold what was chosen.
             no_local_files: true,
+            // No executor has the directory of the export.
+            #[cfg(feature = "cluster")]
+            cluster: None,
+            #[cfg(feature = "cluster")]
+            cluster_above: None,
             ..ask.clone()
         };
         let session = Session::open(&ask, screen)?;

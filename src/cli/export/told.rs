@@ -30,7 +30,7 @@ pub(super) fn shown(report: &ExportReport) -> String {
     )
 }
 
-/// Says which jobs can be told by their looks.
+/// Says which jobs can be singled out by their looks, and what a policy keeps.
 pub(super) fn told(report: &ExportReport, options: &ExportOptions, screen: &Terminal) {
     if options.anonymize.is_none() {
         return;
@@ -44,9 +44,15 @@ pub(super) fn told(report: &ExportReport, options: &ExportOptions, screen: &Term
     }
     if report.unique > 0 {
         screen.say(format_args!(
-            "{} of the export can be told: no other has the same program, nodes, processes and day (--k 2 leaves them out)",
+            "{} of the export can be singled out: no other has the same program, nodes, processes and day (--k 2 leaves them out)",
             size::counted(report.unique, "job", "jobs"),
         ));
+    }
+    if let Some((_, policy)) = &options.anonymize
+        && let Ok(kept) = policy.kept()
+        && !kept.is_empty()
+    {
+        screen.say(format_args!("kept by the policy: {}", kept.join(", ")));
     }
 }
 
@@ -57,7 +63,7 @@ pub(super) fn dry(
     screen: &mut Terminal,
 ) -> anyhow::Result<Exit> {
     screen.say(format_args!(
-        "would export {}, {} with {}: about {} of data files, without samples of LMT",
+        "would export {}, {} with {}: about {} of data files, and samples of LMT beside them",
         size::counted(report.jobs, "job", "jobs"),
         size::counted(report.logs, "log", "logs"),
         size::counted(report.files_of_logs, "file", "files"),

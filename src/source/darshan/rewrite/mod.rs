@@ -11,7 +11,7 @@ mod record;
 use super::derive::mount::Mounts;
 use super::header::{ByteOrder, ByteRange, Header};
 use super::job::Job;
-use super::log::{Log, ModuleSet};
+use super::log::{Limits, Log, ModuleSet, ModuleState};
 use super::module::{Module, ModuleId, Shape, module};
 use super::module_region::ModuleRegion;
 use super::pieces::{End, PIECE, Pieces};
@@ -92,10 +92,22 @@ pub struct Rewritten {
 }
 
 /// Rewrites logs, keeping its buffers from one to the next.
-#[derive(Default)]
 pub struct Rewriter {
     log: Log,
     encoder: Encoder,
+}
+
+impl Default for Rewriter {
+    fn default() -> Self {
+        Self {
+            log: Log::with_limits(Limits {
+                whole: MOST,
+                names: MOST,
+                spill: None,
+            }),
+            encoder: Encoder::default(),
+        }
+    }
 }
 
 impl Rewriter {
@@ -125,6 +137,17 @@ impl Rewriter {
             if let Some((at, reason)) = damage {
                 return Err(malformed(input, region, Some(*at as usize), reason.clone()));
             }
+        }
+        let damaged = |state: &&ModuleState| state.status.is_damaged();
+        if let Some(state) = log.modules().iter().find(damaged) {
+            let reason = state.error.clone().unwrap_or_default();
+            let at = state.error_at.map(|at| at as usize);
+            return Err(malformed(
+                input,
+                &format!("{} region", state.name),
+                at,
+                reason,
+            ));
         }
         let objects: HashSet<u64> = objects
             .into_iter()

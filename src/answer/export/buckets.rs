@@ -1,0 +1,275 @@
+//! Rows of logs in the order of new job ids: rows of a job stay together, so that they are cut into buckets by job id, which lie in
+//! temporary files, and each bucket is sorted in memory. Unlike an external sort this compares no rows of different buckets.
+
+use crate::error::{Error, Result};
+use crate::table::Table;
+use arrow::array::{AsArray, UInt32Array};
+use arrow::compute::{SortOptions, interleave_record_batch, take_record_batch};
+use arrow::datatypes::{DataType, Int64Type, SchemaRef};
+use arrow::error::ArrowError;
+use arrow::ipc::CompressionType;
+use arrow::ipc::reader::StreamReader;
+use arrow::ipc::writer::{IpcWriteOptions, StreamWriter};
+use arrow::record_batch::RecordBatch;
+use arrow::row::{RowConverter, Rows, SortField};
+use std::fs::File;
+use std::io::{BufReader, BufWriter, Seek};
+use std::path::Path;
+
+/// Rows that are written at once.
+const BATCH: usize = 8192;
+
+/// Most buckets: each has an open file.
+const MOST: usize = 256;
+
+/// Bytes of a bucket's file that are written at once.
+const BUFFER: usize = 32 << 10;
+
+/// How many buckets rows of a table need, each of about so many bytes in memory.
+pub(super) fn buckets(table: &Table, rows: u64, bytes: usize) -> usize {
+    let width = table.schema.fields().iter().map(|field| {
+        // Of texts, lists and structs, about.
+        let fixed = field.data_type().primitive_width();
+        fixed.unwrap_or(if field.data_type() == &DataType::Boolean {
+            1
+        } else {
+            32
+        }) as u64
+    });
+    let all = rows.saturating_mul(width.sum::<u64>());
+    all.div_ceil(bytes.max(1) as u64).clamp(1, MOST as u64) as usize
+}
+
+/// Sorts the rows of a table by its order.
+pub(super) struct Sorting<'a> {
+    table: &'a Table,
+    /// The least job id of each bucket but the first.
+    splits: Vec<i64>,
+    buckets: Vec<Bucket>,
+}
+
+/// Rows of some jobs: in memory where there is one bucket only.
+enum Bucket {
+    Memory(Vec<RecordBatch>),
+    File(Box<StreamWriter<BufWriter<File>>>),
+}
+
+impl<'a> Sorting<'a> {
+    /// With buckets that begin at these job ids, ascending, in files of this directory.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub(super) fn new(table: &'a Table, splits: Vec<i64>, directory: &Path) -> Result<Self> {
+        let failed = |e| Error::io(directory, "cannot write a temporary file", e);
+        let file = |_| {
+            let file = tempfile::tempfile_in(directory).map_err(failed)?;
+            let options = IpcWriteOptions::default()
+                .try_with_compression(Some(CompressionType::LZ4_FRAME))
+                .map_err(|e| Error::columns(&*table.name, e))?;
+            let file = BufWriter::with_capacity(BUFFER, file);
+            let writer = StreamWriter::try_new_with_options(file, &table.schema, options);
+            let writer = writer.map_err(|e| Error::columns(&*table.name, e))?;
+            Ok(Bucket::File(Box::new(writer)))
+        };
+        let buckets = match splits.len() {
+            0 => vec![Bucket::Memory(vec![])],
+            n => (0..=n).map(file).collect::<Result<_>>()?,
+        };
+        Ok(Self {
+            table,
+            splits,
+            buckets,
+        })
+    }
+
+    /// Takes rows, those of a job one after another.
+    ///
+    /// # Errors
+    /// Those of the temporary files.
+    pub(super) fn push(&mut self, rows: &RecordBatch) -> Result<()> {
+        if let [Bucket::Memory(batches)] = self.buckets.as_mut_slice() {
+            batches.push(rows.clone());
+            return Ok(());
+        }
+        let jobs = rows.column(self.table.index("job_id")?);
+        let jobs = jobs.as_primitive::<Int64Type>().values();
+        // The runs of rows of one job, by bucket.
+        let mut runs = vec![];
+        let mut from = 0;
+        for run in jobs.chunk_by(|a, b| a == b) {
+            let bucket = self.splits.partition_point(|split| *split <= run[0]);
+            runs.push((bucket, from, run.len()));
+            from += run.len();
+        }
+        runs.sort_by_key(|(bucket, ..)| *bucket);
+        let of_run = |(_, from, n): &(usize, usize, usize)| *from as u32..(from + n) as u32;
+        let order: UInt32Array = runs.iter().flat_map(of_run).collect::<Vec<_>>().into();
+        let failed = |e| self.failed(e);
+        let together = take_record_batch(rows, &order).map_err(failed)?;
+        let mut from = 0;
+        for runs in runs.chunk_by(|a, b| a.0 == b.0) {
+            let n = runs.iter().map(|(_, _, n)| n).sum();
+            let (bucket, part) = (runs[0].0, together.slice(from, n));
+            if let Some(Bucket::File(file)) = self.buckets.get_mut(bucket) {
+                let written = file.write(&part);
+                written.map_err(|e| failed_of(self.table, e))?;
+            }
+            from += n;
+        }
+        Ok(())
+    }
+
+    /// Gives all rows in order, a batch after the other.
+    ///
+    /// # Errors
+    /// Those of the temporary files, and of `write`.
+    pub(super) fn finish(self, mut write: impl FnMut(&RecordBatch) -> Result<()>) -> Result<()> {
+        for bucket in self.buckets {
+            let batches = match bucket {
+                Bucket::Memory(batches) => Ok(batches),
+                Bucket::File(file) => read(*file),
+            };
+            let batches = batches.map_err(|e| failed_of(self.table, e))?;
+            sort(self.table, &batches, &mut write)?;
+        }
+        Ok(())
+    }
+
+    fn failed(&self, e: ArrowError) -> Error {
+        failed_of(self.table, e)
+    }
+}
+
+/// The rows of a bucket.
+fn read(file: StreamWriter<BufWriter<File>>) -> std::result::Result<Vec<RecordBatch>, ArrowError> {
+    let mut file = file;
+    file.finish()?;
+    let written = file.into_inner()?.into_inner();
+    let mut file = written.map_err(std::io::IntoInnerError::into_error)?;
+    file.rewind()?;
+    StreamReader::try_new(BufReader::with_capacity(BUFFER, file), None)?.collect()
+}
+
+/// Gives the rows of some batches in the order of a table.
+fn sort(
+    table: &Table,
+    batches: &[RecordBatch],
+    write: &mut impl FnMut(&RecordBatch) -> Result<()>,
+) -> Result<()> {
+    let failed = |e| failed_of(table, e);
+    let converter = converter(table, &table.schema)?;
+    let keys = |batch: &RecordBatch| -> Result<Rows> {
+        let columns = table
+            .order()
+            .map(|column| Ok(batch.column(table.index(column)?).clone()));
+        let columns = columns.collect::<Result<Vec<_>>>()?;
+        converter.convert_columns(&columns).map_err(failed)
+    };
+    let keys = batches.iter().map(keys).collect::<Result<Vec<_>>>()?;
+    let rows = batches.iter().enumerate();
+    let rows = rows.flat_map(|(batch, rows)| (0..rows.num_rows()).map(move |row| (batch, row)));
+    let mut order: Vec<(usize, usize)> = rows.collect();
+    // Rows of a log stand in runs, of which this sort makes use.
+    order.sort_by(|a, b| keys[a.0].row(a.1).cmp(&keys[b.0].row(b.1)));
+    drop(keys);
+    let all: Vec<&RecordBatch> = batches.iter().collect();
+    for part in order.chunks(BATCH) {
+        write(&interleave_record_batch(&all, part).map_err(failed)?)?;
+    }
+    Ok(())
+}
+
+fn converter(table: &Table, schema: &SchemaRef) -> Result<RowConverter> {
+    let options = SortOptions {
+        descending: false,
+        nulls_first: false,
+    };
+    let field = |column: &String| {
+        let kind = schema.field(table.index(column)?).data_type().clone();
+        Ok(SortField::new_with_options(kind, options))
+    };
+    let fields = table.order().map(field).collect::<Result<Vec<_>>>()?;
+    RowConverter::new(fields).map_err(|e| failed_of(table, e))
+}
+
+fn failed_of(table: &Table, e: ArrowError) -> Error {
+    match e {
+        ArrowError::IoError(_, e) => Error::io("", "cannot write or read a temporary file", e),
+        e => Error::columns(&*table.name, e),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::table::table;
+    use arrow::array::{ArrayRef, Int64Array, UInt64Array, new_null_array};
+    use std::sync::Arc;
+
+    /// Rows of `darshan_apxc`: log, job and record; others NULL or of no matter.
+    fn rows(table: &Table, keys: &[(i64, i64, u64)]) -> RecordBatch {
+        let column = |at: usize| -> ArrayRef {
+            match table.columns[at].name.as_str() {
+                "log_id" => Arc::new(Int64Array::from_iter_values(keys.iter().map(|key| key.1))),
+                "job_id" => Arc::new(Int64Array::from_iter_values(keys.iter().map(|key| key.0))),
+                "record_id" => {
+                    Arc::new(UInt64Array::from_iter_values(keys.iter().map(|key| key.2)))
+                }
+                "rank" => Arc::new(Int64Array::from_iter_values(keys.iter().map(|_| -1))),
+                _ => new_null_array(table.schema.field(at).data_type(), keys.len()),
+            }
+        };
+        let columns = (0..table.columns.len()).map(column).collect();
+        RecordBatch::try_new(table.schema.clone(), columns).unwrap()
+    }
+
+    #[test]
+    fn rows_come_in_the_order_of_the_table_whatever_the_buckets() {
+        let table = table("darshan_apxc").unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let mut keys = vec![];
+        for job in 0..40 {
+            // As pseudonyms are, in no order.
+            let job = (job * 7919) % 1009;
+            for log in 0..3 {
+                for record in 0..log + 1 {
+                    keys.push((job, (log * 31 + job) % 11, (record * 17 + 5) % 13));
+                }
+            }
+        }
+        let mut expected: Vec<_> = keys.iter().map(|(j, l, r)| (*j, *l, *r as u64)).collect();
+        let given = expected.clone();
+        expected.sort_unstable();
+        for splits in [vec![], vec![500], vec![100, 200, 201, 900, 5000]] {
+            let mut sorting = Sorting::new(table, splits, dir.path()).unwrap();
+            for keys in given.chunks(23) {
+                sorting.push(&rows(table, keys)).unwrap();
+            }
+            let mut found = vec![];
+            let write = |batch: &RecordBatch| {
+                let int = |name: &str| {
+                    let column = batch.column(table.index(name).unwrap());
+                    column.as_primitive::<Int64Type>().values().to_vec()
+                };
+                let records = batch.column(table.index("record_id").unwrap());
+                let records = records.as_primitive::<arrow::datatypes::UInt64Type>();
+                for (row, (job, log)) in int("job_id").into_iter().zip(int("log_id")).enumerate() {
+                    found.push((job, log, records.value(row)));
+                }
+                Ok(())
+            };
+            sorting.finish(write).unwrap();
+            assert_eq!(found, expected);
+        }
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_table_has_as_many_buckets_as_its_rows_need() {
+        let table = table("darshan_apxc").unwrap();
+        let ten = buckets(table, 1_000_000, 4 << 20);
+        assert!((2..=MOST).contains(&ten), "{ten}");
+        assert_eq!(buckets(table, 0, 1 << 20), 1);
+        assert_eq!(buckets(table, u64::MAX, 1), MOST);
+    }
+}
