@@ -219,12 +219,12 @@ fn times_that_a_policy_makes_less_exact_are_so_everywhere() {
     export(of, "out", &[&anonymous[..], &more].concat()).ok();
     let samples = "SELECT count(*) FROM lmt_ost";
     let expected = format!(
-        "WITH l AS (SELECT DISTINCT f.fs, unnest(ost_list(f.ost_bits)) AS ost, date_trunc('hour', l.start_time) AS start_time, \
-         date_trunc('hour', coalesce(l.end_time, l.start_time)) + INTERVAL '1 hour' AS end_time FROM darshan_log l \
+        "WITH l AS (SELECT DISTINCT f.fs, unnest(ost_list(f.ost_bits)) AS ost, l.log_id, l.start_time, l.end_time FROM darshan_log l \
          JOIN darshan_file f ON f.job_id = l.job_id AND f.log_id = l.log_id WHERE l.{chosen}), \
          n AS (SELECT row_number() OVER () AS id, * FROM lmt_ost) \
-         SELECT count(DISTINCT o.id) FROM n o JOIN l ON l.fs = o.fs AND l.ost = o.ost AND o.time >= l.start_time - INTERVAL '60 seconds' \
-         AND coalesce(o.start_time, o.time) <= l.end_time + INTERVAL '60 seconds'"
+         SELECT count(DISTINCT o.id) FROM n o JOIN l ON l.fs = o.fs AND l.ost = o.ost \
+         AND o.time >= date_trunc('hour', l.start_time) - INTERVAL '60 seconds' AND coalesce(o.start_time, o.time) \
+         <= date_trunc('hour', coalesce(l.end_time, l.start_time)) + INTERVAL '1 hour' + INTERVAL '60 seconds'"
     );
     let count = |lake, sql: &str| csv(of, lake, sql).lines().nth(1).unwrap().to_string();
     assert_ne!(count("out", samples), "0");
