@@ -36,8 +36,14 @@ def main():
             with open(os.path.join(to, "export.json")) as file:
                 return json.load(file)["export"]["rows"]
 
+        def run():
+            # 1: logs were left out.
+            done = subprocess.run(command, capture_output=True, text=True)
+            if done.returncode not in (0, 1) or not os.path.exists(to):
+                sys.exit(f"{' '.join(command)}: exit {done.returncode}: {done.stderr}")
+
         began = time.monotonic()
-        subprocess.run(command, check=True, capture_output=True)
+        run()
         whole, expected = time.monotonic() - began, rows()
         shutil.rmtree(to)
         absent = complete = killed = 0
@@ -58,7 +64,7 @@ def main():
                 sys.exit(1)
             complete += 1
             shutil.rmtree(to)
-        subprocess.run(command, check=True, capture_output=True)
+        run()
         left = sorted(os.listdir(directory))
         if left != ["out"]:
             print(f"beside the target lies {left}")

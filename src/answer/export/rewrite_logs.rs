@@ -11,6 +11,7 @@ use crate::error::{Error, Result};
 use crate::lake::InputRow;
 use crate::source::darshan::Rewriter;
 use crate::table::table;
+use crate::text::shown_path;
 use arrow::array::AsArray;
 use arrow::datatypes::Int64Type;
 use std::collections::HashMap;
@@ -150,7 +151,10 @@ impl Worker<'_> {
                     return match self.rewriter.rewrite(&opened, &mut self.names) {
                         Ok(made) => self.written(row, path, &made.bytes, &made.left_out.join("; ")),
                         Err(e @ (Error::Malformed { .. } | Error::Unsupported { .. })) => {
-                            self.left_out(row, path, e.to_string(), "damaged or too large")
+                            let why = e.to_string();
+                            let named = format!("{}: ", shown_path(opened.path()));
+                            let why = why.strip_prefix(&named).unwrap_or(&why).to_string();
+                            self.left_out(row, path, why, "damaged or too large")
                         }
                         Err(Error::Io { source, .. }) => {
                             self.left_out(row, path, source.to_string(), "it cannot be read")

@@ -7,17 +7,19 @@
 //! mean nothing (FORMAT.md 7.3) are set to 0. A module of which not every byte is understood cannot be rewritten and is left out.
 
 mod record;
+mod replacements;
+
+pub use replacements::{Name, Replacements};
 
 use super::derive::mount::Mounts;
 use super::header::{ByteOrder, ByteRange, Header};
-use super::job::Job;
 use super::log::{Limits, Log, ModuleSet, ModuleState};
 use super::module::{Module, ModuleId, Shape, module};
 use super::module_region::ModuleRegion;
 use super::pieces::{End, PIECE, Pieces};
 use super::record_id::is_stream;
 use super::region::missing;
-use super::write::{self, Encoder, Format, LogWriter};
+use super::write::{Encoder, Format, LogWriter};
 use crate::error::{Error, Result};
 use crate::source::Input;
 use record::{Ids, Renaming};
@@ -43,45 +45,6 @@ const CONSTANT: [&str; 13] = [
     "darshan-apxc-header",
     "UNKNOWN",
 ];
-
-/// What stands in a rewritten log in the place of what identifies somebody.
-pub trait Replacements {
-    /// The job region.
-    ///
-    /// # Errors
-    /// Those of the names in it.
-    fn job(&mut self, job: &Job) -> Result<write::Job>;
-
-    /// The name of a record.
-    ///
-    /// # Errors
-    /// [`Error::Invalid`] if nothing says what is done with names.
-    fn name(&mut self, name: Name<'_>) -> Result<String>;
-
-    /// The id of a record, by its name if it has one.
-    fn record_id(&mut self, id: u64, name: Option<Name<'_>>) -> u64;
-
-    /// A text in a column of a table.
-    ///
-    /// # Errors
-    /// Those of the name.
-    fn text(&mut self, table: &str, column: &str, text: &str) -> Result<String>;
-
-    /// Whether a column of a table stays as it is.
-    ///
-    /// # Errors
-    /// [`Error::Invalid`] if nothing says so.
-    fn keeps(&self, table: &str, column: &str) -> Result<bool>;
-}
-
-/// The name of a record as the log has it.
-#[derive(Clone, Copy, Debug)]
-pub struct Name<'a> {
-    /// The name, as far as it is text.
-    pub text: &'a str,
-    /// An object in a file: the name is the path, a colon and what stands in the file.
-    pub is_object: bool,
-}
 
 /// A log written anew.
 pub struct Rewritten {

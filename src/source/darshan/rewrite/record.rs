@@ -1,6 +1,6 @@
 //! The records of a region under other names, changed where they lie, in the byte order of the log.
 
-use super::Replacements;
+use super::replacements::Replacements;
 use crate::error::Result;
 use crate::source::darshan::counters::{bgq, posix};
 use crate::source::darshan::header::ByteOrder;

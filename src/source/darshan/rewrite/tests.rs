@@ -1,11 +1,11 @@
 use super::*;
 use crate::source::darshan::counters::{bgq, posix};
 use crate::source::darshan::header::Compression;
-use crate::source::darshan::job::Mount;
+use crate::source::darshan::job::{Job, Mount};
 use crate::source::darshan::record_id;
 use crate::source::darshan::write::{
-    Apmpi, ApmpiRecord, Component, DarshanLog, Extra, Heatmap, Layout, Record, Records, Segment,
-    Trace, mount,
+    self, Apmpi, ApmpiRecord, Component, DarshanLog, Extra, Heatmap, Layout, Record, Records,
+    Segment, Trace, mount,
 };
 
 /// Ids go up by one, names and hosts get a mark, and mount points a text at their end.
