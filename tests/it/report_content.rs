@@ -19,6 +19,7 @@ crate::tests! {
         times_of_findings_and_of_tables_are_those_of_the_zone,
         a_job_has_the_page_of_diagnose_and_its_files_in_time,
         a_program_has_its_history_and_one_that_is_not_there_is_said_to_be_missing,
+        days_are_those_of_the_zone_of_the_page,
         a_report_without_the_value_that_it_needs_says_which,
     }
 }
@@ -588,4 +589,65 @@ fn a_report_without_the_value_that_it_needs_says_which() {
             ran.stderr
         );
     }
+}
+
+/// The month is one of Berlin, two hours ahead of UTC: a week has seven days, each with the logs of its date there.
+fn days_are_those_of_the_zone_of_the_page() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let week = ["--from", "2026-09-14", "--to", "2026-09-21"];
+    let page = json(&report(path, "weekly", lake(), &week).ok());
+    assert_eq!(page["zone"], "Europe/Berlin");
+    let rows = sections(&page)[0]["table"]["rows"].as_array().unwrap();
+    let days: Vec<(&str, i64)> = rows
+        .iter()
+        .filter(|row| row["fs"].is_null())
+        .map(|row| (row["day"].as_str().unwrap(), row["logs"].as_i64().unwrap()))
+        .collect();
+    let expected: Vec<(String, i64)> = (14..21)
+        .map(|day| {
+            let sql = format!(
+                "SELECT count(*) AS n FROM darshan_log WHERE start_time >= '2026-09-{:02}T22:00:00Z' AND start_time < '2026-09-{day:02}T22:00:00Z'",
+                day - 1
+            );
+            let logs = row(path, lake(), &sql)["n"].as_i64().unwrap();
+            (format!("2026-09-{day:02}"), logs)
+        })
+        .collect();
+    let expected: Vec<_> = expected.iter().map(|(day, n)| (day.as_str(), *n)).collect();
+    assert_eq!(days, expected);
+    // Bytes are of the same days, and of all days together those of the period.
+    for row in rows {
+        let day = row["day"].as_str().unwrap();
+        assert!(days.iter().any(|(known, _)| *known == day), "{row}");
+    }
+    // SQL has the days of the lake.
+    let sql = "SELECT count(DISTINCT day) AS n FROM coverage('2026-09-14', '2026-09-21')";
+    assert_eq!(row(path, lake(), sql)["n"], 7);
+    // Another zone has those of it.
+    for (zone, hours) in [("UTC", 0), ("Europe/Berlin", 2), ("Asia/Kolkata", 5)] {
+        let asked = ["query", "coverage", "--lake", lake(), "--timezone", zone];
+        let rows = json(&iolode(path, &[&asked[..], &["--format", "json"]].concat()).ok());
+        let rows = rows.as_array().unwrap().iter();
+        let rows = rows.filter(|row| !row["logs"].is_null());
+        let days: Vec<String> = rows
+            .map(|row| format!("{} {}", row["day"].as_str().unwrap(), row["logs"]))
+            .collect();
+        let minutes = if hours == 5 { 30 } else { 0 };
+        let sql = format!(
+            "SELECT array_to_string(array_agg(day || ' ' || n ORDER BY day), ',') AS days FROM (SELECT to_char(start_time + INTERVAL '{hours} hours {minutes} minutes', '%Y-%m-%d') AS day, count(*) AS n FROM darshan_log GROUP BY day)"
+        );
+        assert_eq!(row(path, lake(), &sql)["days"], days.join(","), "{zone}");
+    }
+    // The page of a program has the same days.
+    let sql = "SELECT app FROM darshan_log WHERE extract(hour FROM start_time) >= 22 GROUP BY app ORDER BY count(*) DESC, app LIMIT 1";
+    let app = plain_id(&row(path, lake(), sql)["app"]);
+    let page = json(&report(path, "app", lake(), &["--set", &format!("app={app}")]).ok());
+    let rows = sections(&page)[0]["table"]["rows"].as_array().unwrap();
+    let days = rows.iter().map(|row| row["day"].as_str().unwrap());
+    let days: Vec<&str> = days.collect();
+    let sql = format!(
+        "SELECT array_to_string(array_agg(day ORDER BY day), ' ') AS days FROM (SELECT DISTINCT to_char(start_time + INTERVAL '2 hours', '%Y-%m-%d') AS day FROM darshan_log WHERE app = '{app}')"
+    );
+    assert_eq!(row(path, lake(), &sql)["days"], days.join(" "));
 }
