@@ -40,7 +40,7 @@ use question::Question;
 use serde::Deserialize;
 use std::ops::ControlFlow;
 use std::sync::OnceLock;
-pub(in crate::engine) use values::{substitute_all, substitutes};
+pub(in crate::engine) use values::{names, substitute_all, substitutes};
 
 macro_rules! queries {
     ($($folder:literal { $($name:literal),* $(,)? })*) => { &[$(

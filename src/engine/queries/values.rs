@@ -1,5 +1,6 @@
 //! Values in the place of the parameters of SQL that is no named query, such as that of a report.
 
+use super::param_names::CallNames;
 use super::query_call::{expression, zone_value};
 use super::query_params::{Param, ParamType};
 use crate::engine::sql::visit::visit_mut;
@@ -49,6 +50,26 @@ pub(in crate::engine) fn substitutes(
     // A parameter of that name comes first.
     values.push(("zone".to_string(), zone_value(zone)?));
     Ok(values)
+}
+
+/// What these values name, such as a program; None if they name nothing.
+///
+/// # Errors
+/// [`Error::Invalid`] if a value is none of its parameter's type.
+pub(in crate::engine) fn names(
+    params: &[Param],
+    given: &[(String, String)],
+) -> Result<Option<CallNames>> {
+    let mut values = vec![];
+    for (name, value) in given {
+        if let Some(param) = params.iter().find(|param| param.is_called(name)) {
+            values.push((param, expression(&param.literal(value)?)?));
+        }
+    }
+    Ok(CallNames::of(
+        None,
+        values.iter().map(|(param, value)| (*param, value)),
+    ))
 }
 
 /// Puts these expressions in the place of `$name`.
