@@ -103,10 +103,11 @@ WITH moved AS (
   SELECT *, greatest(day, coalesce(CAST($from AS BIGINT), day)) AS first, least(next_day, coalesce(CAST($to AS BIGINT), next_day)) AS last
   FROM (SELECT *, CAST(date_trunc('day', to_timestamp_micros(noon) AT TIME ZONE $zone) AS BIGINT) / 1000 AS day, CAST(date_trunc('day', to_timestamp_micros(noon + 86400000000) AT TIME ZONE $zone) AS BIGINT) / 1000 AS next_day FROM ran_on)
 ), jobs AS (
-  SELECT day, count(*) AS slurm_jobs, sum(CASE WHEN logs > 0 THEN 1 ELSE 0 END) AS slurm_jobs_with_log, sum(node_hours * share) AS node_hours,
-    sum(CASE WHEN logs > 0 THEN node_hours * share ELSE 0.0 END) AS node_hours_with_log
+  SELECT day, count(*) AS slurm_jobs, sum(CASE WHEN logs > 0 THEN 1 ELSE 0 END) AS slurm_jobs_with_log,
+    -- Whole microseconds: floats have another sum in each order.
+    sum(CAST(round(node_us * share) AS BIGINT)) / 3600000000.0 AS node_hours, sum(CASE WHEN logs > 0 THEN CAST(round(node_us * share) AS BIGINT) ELSE 0 END) / 3600000000.0 AS node_hours_with_log
   FROM (
-    SELECT day, logs, node_hours, CASE WHEN b > a THEN CAST(least(b, last) - greatest(a, first) AS DOUBLE) / (b - a) ELSE 1.0 END AS share
+    SELECT day, logs, node_hours * 3600000000.0 AS node_us, CASE WHEN b > a THEN CAST(least(b, last) - greatest(a, first) AS DOUBLE) / (b - a) ELSE 1.0 END AS share
     FROM ran_day WHERE least(b, last) > greatest(a, first) OR (a = b AND a >= first AND a < last)
   ) GROUP BY day
 ), logs AS (

@@ -20,6 +20,7 @@ crate::tests! {
         a_job_has_the_page_of_diagnose_and_its_files_in_time,
         a_program_has_its_history_and_one_that_is_not_there_is_an_error,
         days_are_those_of_the_zone_of_the_page,
+        node_hours_are_the_same_to_the_last_digit_in_each_run,
         a_report_without_the_value_that_it_needs_says_which,
     }
 }
@@ -630,6 +631,18 @@ fn days_are_those_of_the_zone_of_the_page() {
         "SELECT array_to_string(array_agg(day ORDER BY day), ' ') AS days FROM (SELECT DISTINCT to_char(start_time + INTERVAL '2 hours', '%Y-%m-%d') AS day FROM darshan_log WHERE app = '{app}')"
     );
     assert_eq!(row(path, lake(), &sql)["days"], days.join(" "));
+}
+
+/// The sum of whole numbers is the same in each order.
+fn node_hours_are_the_same_to_the_last_digit_in_each_run() {
+    let directory = tempfile::tempdir().unwrap();
+    let sql = "SELECT a.node_hours AS found, s.micros / 3600000000.0 AS expected FROM advice_month() a \
+               CROSS JOIN (SELECT sum(CAST(round(node_hours * 3600000000) AS BIGINT)) AS micros FROM slurm_job_io) s WHERE a.code IS NULL";
+    let row = row(directory.path(), lake(), sql);
+    assert!(
+        row["found"].is_f64() && row["found"] == row["expected"],
+        "{row}"
+    );
 }
 
 fn a_report_without_the_value_that_it_needs_says_which() {
