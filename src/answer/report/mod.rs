@@ -88,11 +88,11 @@ pub async fn answer_with_rows(
     let asked_lakes = Lakes::new(&engine);
     let mut head = vec![report.doc.clone()];
     if report.coverage {
-        head.extend(head::lines(&asked_lakes, &values).await);
+        head.extend(head::lines(&asked_lakes, &values).await?);
     }
     let mut blocks = vec![Block::text(report.title.clone(), head)];
     for asked in &report.sections {
-        let (section, rows) = section::section(&asked_lakes, report, asked, &values, zone).await;
+        let (section, rows) = section::section(&asked_lakes, report, asked, &values, zone).await?;
         if let Some(rows) = rows {
             each(blocks.len(), &section, &rows)?;
         }
