@@ -9,7 +9,7 @@
 ---   { name = "share_jobs", type = "Float64", unit = "fraction", doc = "Their share of the program's jobs with a log; in the row of coverage that of the Slurm records that have a log" },
 ---   { name = "logs", type = "Int64", unit = "count", doc = "Logs with the habit; in the row of coverage all logs of the period" },
 ---   { name = "users", type = "Int64", unit = "count", doc = "User ids of these logs" },
----   { name = "node_hours", type = "Float64", unit = "h", doc = "Nodes times hours of these jobs by Slurm, each job once, as slurm_job_io has them; NULL if none has a Slurm record" },
+---   { name = "node_hours", type = "Float64", unit = "h", doc = "Nodes times hours of these jobs by Slurm, each job once and as a whole, also what of it is after the period, as slurm_job_io has them; NULL if none has a Slurm record" },
 ---   { name = "share_node_hours", type = "Float64", unit = "fraction", doc = "Their share of the node-hours of the program's jobs; in the row of coverage that of the jobs with a log" },
 ---   { name = "jobs_without_record", type = "Int64", unit = "count", doc = "Jobs without a Slurm record, which node_hours lacks" },
 ---   { name = "io_hours", type = "Float64", unit = "h", doc = "Time that all processes spent in the files concerned, in the direction of the habit: more cannot be saved; NULL of what is well, or what a log is about" },
@@ -56,6 +56,11 @@
 --- default = "'warning'"
 --- values = ["critical", "warning", "info", "ok"]
 --- doc = "The least severity of a finding that counts"
+--- [[param]]
+--- name = "coverage"
+--- type = "bool"
+--- default = "true"
+--- doc = "Whether the first row says how much of the period the logs cover"
 
 -- With a beginning and an end the logs of the period before are looked at as well.
 WITH log AS (
@@ -109,4 +114,4 @@ WITH log AS (
 )
 -- The coverage stands before findings; where a program or a user was asked for who has none, the answer is empty.
 SELECT app, code, rule, jobs, share_jobs, logs, users, node_hours, share_node_hours, jobs_without_record, io_hours, io_hours_before, change, bytes, example_job, advice
-FROM counted WHERE habits > 0 OR ($app IS NULL AND $user IS NULL) ORDER BY place, io_hours DESC NULLS LAST, app, code
+FROM counted WHERE (habits > 0 OR ($app IS NULL AND $user IS NULL)) AND (place = 1 OR $coverage) ORDER BY place, io_hours DESC NULLS LAST, app, code
