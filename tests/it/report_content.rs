@@ -21,6 +21,7 @@ crate::tests! {
         a_program_has_its_history_and_one_that_is_not_there_is_an_error,
         days_are_those_of_the_zone_of_the_page,
         node_hours_are_the_same_to_the_last_digit_in_each_run,
+        findings_name_the_worst_cause_and_the_most_loaded_ost,
         a_report_without_the_value_that_it_needs_says_which,
     }
 }
@@ -643,6 +644,52 @@ fn node_hours_are_the_same_to_the_last_digit_in_each_run() {
         row["found"].is_f64() && row["found"] == row["expected"],
         "{row}"
     );
+}
+
+fn findings_name_the_worst_cause_and_the_most_loaded_ost() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let page = json(&report(path, "weekly", lake(), &[]).ok());
+    let found = sections(&page);
+    let section = |title: &str| {
+        let found = found.iter().find(|section| section["title"] == title);
+        found.unwrap()
+    };
+    let findings = |title: &str| section(title)["findings"].to_string();
+    let sql = "SELECT job_id, cause FROM root_causes() ORDER BY cost DESC LIMIT 1";
+    let worst = row(path, lake(), sql);
+    let job = plain_id(&worst["job_id"]);
+    let said = format!(
+        "The worst is {} in job {job}",
+        worst["cause"].as_str().unwrap()
+    );
+    assert!(
+        findings("Root causes").contains(&said),
+        "{said}: {}",
+        findings("Root causes")
+    );
+    let sql = "SELECT fs, ost, bytes / mean AS times FROM (SELECT fs, ost, CAST(bytes_read + bytes_written AS DOUBLE) AS bytes, avg(bytes_read + bytes_written) OVER (PARTITION BY fs) AS mean FROM ost_load()) ORDER BY bytes DESC LIMIT 1";
+    let most = row(path, lake(), sql);
+    let said = format!(
+        "The most loaded is OST {} of {} with ",
+        most["ost"],
+        most["fs"].as_str().unwrap()
+    );
+    assert!(
+        findings("Load of the OSTs").contains(&said),
+        "{said}: {}",
+        findings("Load of the OSTs")
+    );
+    let first = &section("Load of the OSTs")["table"]["rows"][0];
+    assert!(
+        first["ost"] == most["ost"] && is_same(&first["times_mean"], &most["times"]),
+        "{first} {most}"
+    );
+    // The head of the section is about the programs alone.
+    let habits = section("Habits that cost most")["table"]["rows"]
+        .as_array()
+        .unwrap();
+    assert!(!habits.is_empty() && habits.iter().all(|row| row["rule"] != "coverage"));
 }
 
 fn a_report_without_the_value_that_it_needs_says_which() {
