@@ -83,6 +83,9 @@ pub enum Error {
     /// What the user asked for makes no sense; the text says what would.
     #[error("{}", shown(_0))]
     Invalid(String),
+    /// Whoever would answer is not there, for no other question either: a cluster without executors.
+    #[error("{}", shown(_0))]
+    Unavailable(String),
     /// The user stopped the run. Nothing was committed.
     #[error("interrupted; nothing was committed")]
     Interrupted,

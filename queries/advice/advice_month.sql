@@ -9,7 +9,7 @@
 ---   { name = "share_jobs", type = "Float64", unit = "fraction", doc = "Their share of the program's jobs with a log; in the row of coverage that of the Slurm records that have a log" },
 ---   { name = "logs", type = "Int64", unit = "count", doc = "Logs with the habit; in the row of coverage all logs of the period" },
 ---   { name = "users", type = "Int64", unit = "count", doc = "User ids of these logs" },
----   { name = "node_hours", type = "Float64", unit = "h", doc = "Nodes times hours of these jobs by Slurm, each job once, as slurm_job_io has them; NULL if none has a Slurm record" },
+---   { name = "node_hours", type = "Float64", unit = "h", doc = "Nodes times hours of these jobs by Slurm, each job once and as a whole, also what of it is after the period, as slurm_job_io has them; NULL if none has a Slurm record" },
 ---   { name = "share_node_hours", type = "Float64", unit = "fraction", doc = "Their share of the node-hours of the program's jobs; in the row of coverage that of the jobs with a log" },
 ---   { name = "jobs_without_record", type = "Int64", unit = "count", doc = "Jobs without a Slurm record, which node_hours lacks" },
 ---   { name = "io_hours", type = "Float64", unit = "h", doc = "Time that all processes spent in the files concerned, in the direction of the habit: more cannot be saved; NULL of what is well, or what a log is about" },
@@ -56,6 +56,11 @@
 --- default = "'warning'"
 --- values = ["critical", "warning", "info", "ok"]
 --- doc = "The least severity of a finding that counts"
+--- [[param]]
+--- name = "coverage"
+--- type = "bool"
+--- default = "true"
+--- doc = "Whether the first row says how much of the period the logs cover"
 
 -- With a beginning and an end the logs of the period before are looked at as well.
 WITH log AS (
@@ -64,11 +69,12 @@ WITH log AS (
   WHERE ($from IS NULL OR j.start_time >= coalesce($from - ($to - $from), $from)) AND ($to IS NULL OR j.start_time < $to)
     AND ($app IS NULL OR j.app = $app) AND ($user IS NULL OR j."user" = $user)
 ), record AS (
-  SELECT job_id, submit_time, start_time, node_hours, logs > 0 AS has_log FROM slurm_job_io
+  -- Whole microseconds, which have the same sum in each order.
+  SELECT job_id, submit_time, start_time, CAST(round(node_hours * 3600000000.0) AS BIGINT) AS node_us, logs > 0 AS has_log FROM slurm_job_io
 ), job_of_app AS (
   SELECT app, job_id, uid, log_group, max(submit_time) AS submit_time FROM log WHERE in_period GROUP BY app, job_id, uid, log_group
 ), total AS (
-  SELECT j.app, count(*) AS jobs, sum(r.node_hours) AS node_hours
+  SELECT j.app, count(*) AS jobs, sum(r.node_us) / 3600000000.0 AS node_hours
   FROM job_of_app j LEFT JOIN record r ON r.job_id = j.job_id AND r.submit_time = j.submit_time GROUP BY j.app
 ), found AS (
   SELECT l.app, a.code, a.rule, l.in_period, l.job_id, l.uid, l.log_group, max(l.submit_time) AS submit_time, count(*) AS logs, sum(a.io_hours) AS io_hours,
@@ -78,7 +84,7 @@ WITH log AS (
   GROUP BY l.app, a.code, a.rule, l.in_period, l.job_id, l.uid, l.log_group
 ), habit AS (
   SELECT f.app, f.code, f.rule, count(*) FILTER (WHERE f.in_period) AS jobs, sum(f.logs) FILTER (WHERE f.in_period) AS logs,
-    count(DISTINCT CASE WHEN f.in_period THEN f.uid END) AS users, sum(r.node_hours) FILTER (WHERE f.in_period) AS node_hours,
+    count(DISTINCT CASE WHEN f.in_period THEN f.uid END) AS users, sum(r.node_us) FILTER (WHERE f.in_period) / 3600000000.0 AS node_hours,
     count(*) FILTER (WHERE f.in_period AND r.job_id IS NULL) AS jobs_without_record, sum(f.io_hours) FILTER (WHERE f.in_period) AS io_hours,
     sum(f.io_hours) FILTER (WHERE NOT f.in_period) AS io_hours_before, sum(f.bytes) FILTER (WHERE f.in_period) AS bytes,
     first_value(f.job_id ORDER BY f.cost DESC NULLS LAST, f.job_id) FILTER (WHERE f.in_period) AS example_job, max(f.advice) AS advice
@@ -92,8 +98,8 @@ WITH log AS (
   SELECT count(*) AS logs, count(DISTINCT uid) AS users, sum(bytes_read + bytes_written) AS bytes FROM darshan_log
   WHERE ($from IS NULL OR start_time >= $from) AND ($to IS NULL OR start_time < $to)
 ), covered AS (
-  SELECT count(*) AS jobs, avg(CASE WHEN has_log THEN 1.0 ELSE 0.0 END) AS share_jobs, sum(node_hours) AS node_hours,
-    ratio(coalesce(sum(node_hours) FILTER (WHERE has_log), 0.0), sum(node_hours)) AS share_node_hours
+  SELECT count(*) AS jobs, avg(CASE WHEN has_log THEN 1.0 ELSE 0.0 END) AS share_jobs, sum(node_us) / 3600000000.0 AS node_hours,
+    ratio(coalesce(sum(node_us) FILTER (WHERE has_log), 0), sum(node_us)) AS share_node_hours
   FROM record WHERE ($from IS NULL OR start_time >= $from) AND ($to IS NULL OR start_time < $to)
 ), both AS (
   SELECT 1 AS place, app, code, rule, jobs, ratio(jobs, app_jobs) AS share_jobs, logs, users, node_hours, ratio(node_hours, app_node_hours) AS share_node_hours,
@@ -108,4 +114,4 @@ WITH log AS (
 )
 -- The coverage stands before findings; where a program or a user was asked for who has none, the answer is empty.
 SELECT app, code, rule, jobs, share_jobs, logs, users, node_hours, share_node_hours, jobs_without_record, io_hours, io_hours_before, change, bytes, example_job, advice
-FROM counted WHERE habits > 0 OR ($app IS NULL AND $user IS NULL) ORDER BY place, io_hours DESC NULLS LAST, app, code
+FROM counted WHERE (habits > 0 OR ($app IS NULL AND $user IS NULL)) AND (place = 1 OR $coverage) ORDER BY place, io_hours DESC NULLS LAST, app, code

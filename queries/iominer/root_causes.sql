@@ -106,4 +106,4 @@ FROM cause c JOIN log_facts l ON l.job_id = c.job_id AND l.log_id = c.log_id AND
 WHERE (NOT $both OR c.share IS NOT NULL AND c.share_busy IS NOT NULL)
   AND c.cost >= least($min_time, 1.0)
   AND ($job IS NULL OR l.job_id = $job) AND ($from IS NULL OR l.start_time >= $from) AND ($to IS NULL OR l.start_time < $to)
-ORDER BY c.job_id, c.log_id, c.direction, c.share * c.critical_time DESC, c.cause
+ORDER BY c.cost DESC, c.job_id, c.log_id, c.direction, c.share * c.critical_time DESC, c.cause, c.subject

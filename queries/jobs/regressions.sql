@@ -3,7 +3,8 @@
 --- columns = [
 ---   { name = "app", type = "Utf8", doc = "Program" },
 ---   { name = "direction", type = "Utf8", doc = "read or write" },
----   { name = "nprocs", type = "Int64", unit = "count", doc = "Processes: from this number to twice as many" },
+---   { name = "nprocs", type = "Int64", unit = "count", doc = "Processes: from this number to less than twice as many" },
+---   { name = "processes", type = "Utf8", doc = "The same in words, such as 1024 to 2047 processes" },
 ---   { name = "logs_before", type = "Int64", unit = "count", doc = "Logs that started before" },
 ---   { name = "logs_since", type = "Int64", unit = "count", doc = "Logs that started since" },
 ---   { name = "bw_before", type = "Float64", unit = "B/s", doc = "Median of their bandwidth over critical time, before" },
@@ -59,7 +60,7 @@ WITH cut AS (
   SELECT s.app, s.direction, s.nprocs, count(*) AS logs, percentiles(s.bw, 2) AS bw, avg(CASE WHEN s.bw < p.bw[2] THEN 1.0 ELSE 0.0 END) AS share_below
   FROM sided s JOIN past p ON p.app = s.app AND p.direction = s.direction AND p.nprocs = s.nprocs WHERE s.since GROUP BY s.app, s.direction, s.nprocs
 )
-SELECT n.app, n.direction, n.nprocs, p.logs AS logs_before, n.logs AS logs_since, p.bw[6] AS bw_before, n.bw[2] AS bw_since, n.bw[2] / p.bw[6] AS ratio, n.share_below
+SELECT n.app, n.direction, n.nprocs, CASE WHEN n.nprocs = 1 THEN '1 process' ELSE n.nprocs || ' to ' || (2 * n.nprocs - 1) || ' processes' END AS processes, p.logs AS logs_before, n.logs AS logs_since, p.bw[6] AS bw_before, n.bw[2] AS bw_since, n.bw[2] / p.bw[6] AS ratio, n.share_below
 FROM now n JOIN past p ON p.app = n.app AND p.direction = n.direction AND p.nprocs = n.nprocs
 WHERE p.logs >= $min_logs AND n.logs >= $min_logs AND n.bw[2] <= $max_ratio * p.bw[6] AND n.share_below >= $min_share_below
 ORDER BY ratio, n.app, n.direction, n.nprocs

@@ -7,6 +7,8 @@
 ---   { name = "files", type = "Int64", unit = "count", doc = "Such files, each once for each log" },
 ---   { name = "bytes_read", type = "Int64", unit = "B", doc = "Bytes read there, by the stripes of each file; over all OSTs they are the bytes of the files" },
 ---   { name = "bytes_written", type = "Int64", unit = "B", doc = "Bytes written there, in the same way" },
+---   { name = "total_bytes", type = "Int64", unit = "B", doc = "Both" },
+---   { name = "times_mean", type = "Float64", doc = "total_bytes / their mean over the OSTs of the file system that have a row" },
 ---   { name = "read_time", type = "Float64", unit = "s", doc = "Time spent reading, summed over processes, of each file as its bytes lie; over all OSTs it is the time of the files" },
 ---   { name = "write_time", type = "Float64", unit = "s", doc = "Time spent writing, in the same way" },
 --- ]
@@ -39,7 +41,12 @@ WITH file AS (
   SELECT job_id, log_id, record_id, fs, ost, sum(bytes_read) AS bytes_read, sum(bytes_written) AS bytes_written,
     sum(read_time * bytes_read / nullif(all_read, 0)) AS read_time, sum(write_time * bytes_written / nullif(all_written, 0)) AS write_time
   FROM stripe WHERE bytes_read + bytes_written > 0 GROUP BY job_id, log_id, record_id, fs, ost
+), one AS (
+  SELECT fs, ost, count(DISTINCT log_id) AS logs, count(*) AS files, sum(bytes_read) AS bytes_read, sum(bytes_written) AS bytes_written,
+    sum(bytes_read) + sum(bytes_written) AS total_bytes, sum(read_time) AS read_time, sum(write_time) AS write_time
+  FROM part GROUP BY fs, ost
 )
-SELECT fs, ost, count(DISTINCT log_id) AS logs, count(*) AS files, sum(bytes_read) AS bytes_read, sum(bytes_written) AS bytes_written,
-  sum(read_time) AS read_time, sum(write_time) AS write_time
-FROM part GROUP BY fs, ost ORDER BY fs, ost
+SELECT fs, ost, logs, files, bytes_read, bytes_written, total_bytes,
+  CASE WHEN ost IS NOT NULL THEN CAST(total_bytes AS DOUBLE) * count(ost) OVER (PARTITION BY fs) / sum(CASE WHEN ost IS NOT NULL THEN total_bytes END) OVER (PARTITION BY fs) END AS times_mean,
+  read_time, write_time
+FROM one ORDER BY total_bytes DESC, fs, ost

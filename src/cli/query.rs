@@ -350,7 +350,7 @@ pub(super) fn run(args: &Args, screen: &mut Terminal) -> anyhow::Result<Exit> {
             return write_answers(ask, output, analysis, &typed, screen);
         }
     };
-    let question = query.question(&typed, Tz::UTC)?;
+    let question = query.question(&typed, site_zone(ask)?)?;
     let out = output.file()?;
     let session = Session::open_for(
         ask,

@@ -94,14 +94,15 @@ impl ClusterRunner {
 /// The cluster once it has an executor, all of which read these lakes.
 ///
 /// # Errors
-/// If there is none after [`EXECUTOR_WAIT`], or one of them does not find the files of a lake.
+/// [`Error::Unavailable`] if there is none after [`EXECUTOR_WAIT`]; [`Error::Lake`] if one of them does not find the files of a lake.
 pub(crate) async fn present(
     keys: &ConnectFile,
     lakes: &[(String, PathBuf)],
 ) -> Result<ClusterStatus> {
     let begin = Instant::now();
     loop {
-        let status = control::status(keys).await?;
+        let status = control::status(keys).await;
+        let status = status.map_err(|e| Error::Unavailable(e.to_string()))?;
         if !status.executors.is_empty() {
             status
                 .executors
@@ -110,7 +111,7 @@ pub(crate) async fn present(
             return Ok(status);
         }
         if begin.elapsed() > EXECUTOR_WAIT {
-            return Err(Error::Invalid(format!(
+            return Err(Error::Unavailable(format!(
                 "the cluster at {} has no executor; start some with `iolode cluster executor`",
                 keys.scheduler
             )));

@@ -329,6 +329,24 @@ impl Engine {
         one(self.questions(statements)?)
     }
 
+    /// Refuses values of parameters, as somebody types them, that name something which the first lake does not have, such as a program.
+    ///
+    /// # Errors
+    /// [`Error::Unknown`] with the nearest name; [`Error::Invalid`] if a value is none of its parameter's type; those of the lake.
+    pub async fn check_names(
+        &self,
+        params: &[queries::Param],
+        values: &[(String, String)],
+    ) -> Result<()> {
+        let Some(names) = queries::names(params, values)? else {
+            return Ok(());
+        };
+        let (state, _) = self.state();
+        why_empty::explain(&state, &[names], |e| self.error(e))
+            .await
+            .map(drop)
+    }
+
     /// The statements of some SQL as they were written, but for what the parser would misread.
     fn statements(&self, sql: &str) -> Result<Vec<Statement>> {
         let options = self.context.copied_config();

@@ -378,6 +378,19 @@ fn a_stopped_cluster_ends_its_processes() {
     let stopped = iolode(&["cluster", "stop", "--connect-file", file.to_str().unwrap()]);
     assert!(stopped.status.success(), "{}", text(&stopped.stderr));
     cluster.ended();
+    // A report ends with the first question that nobody answers, and does not wait for the same with each.
+    let (root, file) = (lake.root().unwrap(), file.to_str().unwrap().to_string());
+    let asked = ["report", "weekly", "--lake", root.to_str().unwrap()];
+    let gone = iolode(&[&asked[..], &["--cluster", &file, "--cluster-above", "0"]].concat());
+    let why = text(&gone.stderr);
+    assert_eq!(
+        (gone.status.code(), text(&gone.stdout)),
+        (Some(2), String::new())
+    );
+    assert!(
+        why.starts_with("iolode: cluster at ") && why.lines().count() == 1,
+        "{why}"
+    );
 }
 
 /// A lake whose ranges lie in four directories, and those.

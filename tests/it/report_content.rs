@@ -18,7 +18,10 @@ crate::tests! {
         the_head_says_where_the_numbers_are_from,
         times_of_findings_and_of_tables_are_those_of_the_zone,
         a_job_has_the_page_of_diagnose_and_its_files_in_time,
-        a_program_has_its_history_and_one_that_is_not_there_is_said_to_be_missing,
+        a_program_has_its_history_and_one_that_is_not_there_is_an_error,
+        days_are_those_of_the_zone_of_the_page,
+        node_hours_are_the_same_to_the_last_digit_in_each_run,
+        findings_name_the_worst_cause_and_the_most_loaded_ost,
         a_report_without_the_value_that_it_needs_says_which,
     }
 }
@@ -334,14 +337,16 @@ fn what_a_lake_lacks_is_said_and_not_drawn() {
         (&logs, &[]),
         (&logs, &["--period", "1999-W03"]),
     ];
+    let app = row(path, &logs, "SELECT min(app) AS app FROM darshan_log");
+    let set = format!("app={}", app["app"].as_str().unwrap());
     for (lake, period) in cases {
         for name in ["iominer", "weekly", "app"] {
-            let program: &[&str] = if name == "app" {
-                &["--set", "app=no_such"]
-            } else {
-                &[]
-            };
+            let program: &[&str] = if name == "app" { &["--set", &set] } else { &[] };
             let ran = report(path, name, lake, &[period, program].concat());
+            if name == "app" && lake == "empty" {
+                assert!(ran.failed().contains("the lake has no programs"));
+                continue;
+            }
             let page = json(&ran.ok());
             let is_empty = lake == "empty" || !period.is_empty();
             for section in sections(&page) {
@@ -459,10 +464,8 @@ fn a_job_has_the_page_of_diagnose_and_its_files_in_time() {
     let text = iolode(path, &text).ok();
     assert!(text.contains("Likely causes"), "{text}");
     let missing = report(path, "job", lake, &["--set", "job=1"]);
-    assert_eq!(missing.code, Some(1), "{}", missing.stderr);
-    let page = json(&missing.stdout);
-    let error = sections(&page)[0]["error"].to_string();
-    assert!(error.contains("there is no Darshan log of it"), "{error}");
+    assert_eq!((missing.code, missing.stdout.as_str()), (Some(2), ""));
+    assert!(missing.stderr.contains("unknown job `1`"), "{missing:?}");
 }
 
 /// Berlin is two hours ahead in September.
@@ -514,7 +517,7 @@ fn a_job_has_the_traffic_of_its_osts(lake: &str, path: &Path) {
     }
 }
 
-fn a_program_has_its_history_and_one_that_is_not_there_is_said_to_be_missing() {
+fn a_program_has_its_history_and_one_that_is_not_there_is_an_error() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
     let lake = lake();
@@ -554,22 +557,139 @@ fn a_program_has_its_history_and_one_that_is_not_there_is_said_to_be_missing() {
             );
         }
     }
-    let page = json(&report(path, "app", lake, &["--set", "app=no_such"]).ok());
+    // One that has no logs in the period is known; a page of one that is mistyped would be empty each week.
+    let none = ["--set", &set, "--from", "2020-01-01", "--to", "2020-01-08"];
+    let page = json(&report(path, "app", lake, &none).ok());
     let found = sections(&page);
-    let habits = found.last().unwrap();
-    assert!(
-        habits["error"].is_null()
-            && habits["notes"]
-                .to_string()
-                .contains("Unknown program `no_such`"),
-        "{habits}"
-    );
     let said = found[0]["findings"][0].as_str().unwrap();
-    assert!(
-        said.starts_with("There is no log of the program no_such"),
-        "{said}"
-    );
+    assert!(said.starts_with("There is no log of the program"), "{said}");
     assert!(found.iter().all(|section| section["chart"].is_null()));
+    let mistyped = ["--set", &format!("{set}x"), "--out", "page.html"];
+    let asked = ["report", "app", "--lake", lake];
+    let ran = iolode(path, &[&asked[..], &mistyped].concat());
+    let app = most["app"].as_str().unwrap();
+    let why = format!("iolode: unknown program `{app}x`; did you mean `{app}`?\n");
+    assert_eq!((ran.code, ran.stderr), (Some(2), why));
+    assert!(!path.join("page.html").exists());
+}
+
+/// The month is one of Berlin, two hours ahead of UTC: a week has seven days, each with the logs of its date there.
+fn days_are_those_of_the_zone_of_the_page() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let week = ["--from", "2026-09-14", "--to", "2026-09-21"];
+    let page = json(&report(path, "weekly", lake(), &week).ok());
+    assert_eq!(page["zone"], "Europe/Berlin");
+    let rows = sections(&page)[0]["table"]["rows"].as_array().unwrap();
+    let days: Vec<(&str, i64)> = rows
+        .iter()
+        .filter(|row| row["fs"].is_null())
+        .map(|row| (row["day"].as_str().unwrap(), row["logs"].as_i64().unwrap()))
+        .collect();
+    let expected: Vec<(String, i64)> = (14..21)
+        .map(|day| {
+            let sql = format!(
+                "SELECT count(*) AS n FROM darshan_log WHERE start_time >= '2026-09-{:02}T22:00:00Z' AND start_time < '2026-09-{day:02}T22:00:00Z'",
+                day - 1
+            );
+            let logs = row(path, lake(), &sql)["n"].as_i64().unwrap();
+            (format!("2026-09-{day:02}"), logs)
+        })
+        .collect();
+    let expected: Vec<_> = expected.iter().map(|(day, n)| (day.as_str(), *n)).collect();
+    assert_eq!(days, expected);
+    // Bytes are of the same days, and of all days together those of the period.
+    for row in rows {
+        let day = row["day"].as_str().unwrap();
+        assert!(days.iter().any(|(known, _)| *known == day), "{row}");
+    }
+    // SQL has the days of the lake.
+    let sql = "SELECT count(DISTINCT day) AS n FROM coverage('2026-09-14', '2026-09-21')";
+    assert_eq!(row(path, lake(), sql)["n"], 7);
+    // Another zone has those of it.
+    for (zone, hours) in [("UTC", 0), ("Europe/Berlin", 2), ("Asia/Kolkata", 5)] {
+        let asked = ["query", "coverage", "--lake", lake(), "--timezone", zone];
+        let rows = json(&iolode(path, &[&asked[..], &["--format", "json"]].concat()).ok());
+        let rows = rows.as_array().unwrap().iter();
+        let rows = rows.filter(|row| !row["logs"].is_null());
+        let days: Vec<String> = rows
+            .map(|row| format!("{} {}", row["day"].as_str().unwrap(), row["logs"]))
+            .collect();
+        let minutes = if hours == 5 { 30 } else { 0 };
+        let sql = format!(
+            "SELECT array_to_string(array_agg(day || ' ' || n ORDER BY day), ',') AS days FROM (SELECT to_char(start_time + INTERVAL '{hours} hours {minutes} minutes', '%Y-%m-%d') AS day, count(*) AS n FROM darshan_log GROUP BY day)"
+        );
+        assert_eq!(row(path, lake(), &sql)["days"], days.join(","), "{zone}");
+    }
+    // The page of a program has the same days.
+    let sql = "SELECT app FROM darshan_log WHERE extract(hour FROM start_time) >= 22 GROUP BY app ORDER BY count(*) DESC, app LIMIT 1";
+    let app = plain_id(&row(path, lake(), sql)["app"]);
+    let page = json(&report(path, "app", lake(), &["--set", &format!("app={app}")]).ok());
+    let rows = sections(&page)[0]["table"]["rows"].as_array().unwrap();
+    let days = rows.iter().map(|row| row["day"].as_str().unwrap());
+    let days: Vec<&str> = days.collect();
+    let sql = format!(
+        "SELECT array_to_string(array_agg(day ORDER BY day), ' ') AS days FROM (SELECT DISTINCT to_char(start_time + INTERVAL '2 hours', '%Y-%m-%d') AS day FROM darshan_log WHERE app = '{app}')"
+    );
+    assert_eq!(row(path, lake(), &sql)["days"], days.join(" "));
+}
+
+/// The sum of whole numbers is the same in each order.
+fn node_hours_are_the_same_to_the_last_digit_in_each_run() {
+    let directory = tempfile::tempdir().unwrap();
+    let sql = "SELECT a.node_hours AS found, s.micros / 3600000000.0 AS expected FROM advice_month() a \
+               CROSS JOIN (SELECT sum(CAST(round(node_hours * 3600000000) AS BIGINT)) AS micros FROM slurm_job_io) s WHERE a.code IS NULL";
+    let row = row(directory.path(), lake(), sql);
+    assert!(
+        row["found"].is_f64() && row["found"] == row["expected"],
+        "{row}"
+    );
+}
+
+fn findings_name_the_worst_cause_and_the_most_loaded_ost() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let page = json(&report(path, "weekly", lake(), &[]).ok());
+    let found = sections(&page);
+    let section = |title: &str| {
+        let found = found.iter().find(|section| section["title"] == title);
+        found.unwrap()
+    };
+    let findings = |title: &str| section(title)["findings"].to_string();
+    let sql = "SELECT job_id, cause FROM root_causes() ORDER BY cost DESC LIMIT 1";
+    let worst = row(path, lake(), sql);
+    let job = plain_id(&worst["job_id"]);
+    let said = format!(
+        "The worst is {} in job {job}",
+        worst["cause"].as_str().unwrap()
+    );
+    assert!(
+        findings("Root causes").contains(&said),
+        "{said}: {}",
+        findings("Root causes")
+    );
+    let sql = "SELECT fs, ost, bytes / mean AS times FROM (SELECT fs, ost, CAST(bytes_read + bytes_written AS DOUBLE) AS bytes, avg(bytes_read + bytes_written) OVER (PARTITION BY fs) AS mean FROM ost_load()) ORDER BY bytes DESC LIMIT 1";
+    let most = row(path, lake(), sql);
+    let said = format!(
+        "The most loaded is OST {} of {} with ",
+        most["ost"],
+        most["fs"].as_str().unwrap()
+    );
+    assert!(
+        findings("Load of the OSTs").contains(&said),
+        "{said}: {}",
+        findings("Load of the OSTs")
+    );
+    let first = &section("Load of the OSTs")["table"]["rows"][0];
+    assert!(
+        first["ost"] == most["ost"] && is_same(&first["times_mean"], &most["times"]),
+        "{first} {most}"
+    );
+    // The head of the section is about the programs alone.
+    let habits = section("Habits that cost most")["table"]["rows"]
+        .as_array()
+        .unwrap();
+    assert!(!habits.is_empty() && habits.iter().all(|row| row["rule"] != "coverage"));
 }
 
 fn a_report_without_the_value_that_it_needs_says_which() {

@@ -14,6 +14,7 @@ crate::tests! {
         the_command_of_the_service_writes_the_page,
         the_line_of_a_crontab_or_scrontab_writes_the_page,
         units_are_installed_for_the_user_and_replace_no_other_unless_asked,
+        reports_of_two_programs_have_units_of_their_own,
         a_timer_that_nobody_would_see_is_refused,
         a_timer_is_refused_the_values_that_a_run_is_refused,
     }
@@ -192,7 +193,9 @@ fn the_line_of_a_crontab_or_scrontab_writes_the_page() {
             comments.iter().all(|line| line.starts_with('#')),
             "{printed}"
         );
-        let has_options = comments.contains(&"#SCRON --job-name=iolode-report-ours");
+        let has_options = comments
+            .iter()
+            .any(|line| line.starts_with("#SCRON --job-name=iolode-report-ours-it-s-5-"));
         assert_eq!(has_options, table == "scrontab", "{printed}");
         let mut fields = line.splitn(6, ' ');
         let times: Vec<&str> = fields.by_ref().take(5).collect();
@@ -249,6 +252,23 @@ fn the_line_of_a_crontab_or_scrontab_writes_the_page() {
     ];
     let why = iolode(&odd, &asked).failed();
     assert!(why.contains("use --timer-as systemd"), "{why}");
+}
+
+fn reports_of_two_programs_have_units_of_their_own() {
+    let (directory, odd) = odd();
+    let config = directory.path().join("config");
+    for app in ["flame_dns", "storm_les"] {
+        let mut run = program(&odd);
+        run.env("XDG_CONFIG_HOME", &config);
+        let (set, out) = (format!("app={app}"), format!("{app}/"));
+        let asked = ["report", "app", "--lake", "lake", "--period", "last-week"];
+        run.args(asked).args(["--set", &set, "--out", &out]);
+        run.args(["--keep", "9", "--timer", "weekly", "--install"]);
+        Run::of(&mut run).ok();
+        let unit = format!("systemd/user/iolode-report-app-{app}.service");
+        let service = read_to_string(config.join(unit)).unwrap();
+        assert!(service.contains(&format!("--set={set}")), "{service}");
+    }
 }
 
 fn units_are_installed_for_the_user_and_replace_no_other_unless_asked() {

@@ -228,6 +228,20 @@ impl Asked {
         values
     }
 
+    /// The parameters of the named query or analysis, and those of their values that are values of parameters of the report.
+    pub(super) fn passed(
+        &self,
+        given: &[(String, String)],
+    ) -> (Cow<'static, [Param]>, Vec<(String, String)>) {
+        let with = self.with.iter().flat_map(|with| with.get_ref());
+        let passed = with.filter_map(|(name, value)| {
+            let param = value.as_str()?.strip_prefix('$')?;
+            let (_, value) = given.iter().find(|(known, _)| known == param)?;
+            Some((name.clone(), value.clone()))
+        });
+        (self.params().unwrap_or_default(), passed.collect())
+    }
+
     /// Whether the period of the report chooses the rows.
     pub(super) fn is_dated(&self) -> bool {
         if let Some(sql) = &self.sql {

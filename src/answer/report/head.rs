@@ -3,7 +3,7 @@
 use super::file::PERIOD;
 use super::lakes::Lakes;
 use crate::engine::queries::query;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::text::amount::{count, counted, share, significant, size};
 use datafusion::arrow::array::AsArray;
 use datafusion::arrow::compute::cast;
@@ -11,29 +11,36 @@ use datafusion::arrow::datatypes::{DataType, Float64Type};
 use datafusion::arrow::record_batch::RecordBatch;
 
 /// A line about what `coverage` answers for the period, and one about what `unreadable_logs` does; `given` are the parameters of the report.
-pub(super) async fn lines(lakes: &Lakes<'_>, given: &[(String, String)]) -> Vec<String> {
-    let why = |what: &str, error: crate::Error| format!("{what} is not known: {error}");
-    let coverage = rows(lakes, "coverage", given)
-        .await
-        .map(|rows| coverage(&rows));
-    let unread = rows(lakes, "unreadable_logs", given)
-        .await
-        .map(|rows| unread(&rows));
-    vec![
-        coverage.unwrap_or_else(|error| why("Coverage", error)),
-        unread.unwrap_or_else(|error| why("What could not be read", error)),
-    ]
+///
+/// # Errors
+/// [`Error::Unavailable`].
+pub(super) async fn lines(lakes: &Lakes<'_>, given: &[(String, String)]) -> Result<Vec<String>> {
+    let of_period = given.iter().any(is_of_period);
+    let said = |what: &str, line: Result<String>| match line {
+        Err(error @ Error::Unavailable(_)) => Err(error),
+        Err(error) => Ok(format!("{what} is not known: {error}")),
+        said => said,
+    };
+    let covered = rows(lakes, "coverage", given).await;
+    let covered = said("Coverage", covered.map(|rows| coverage(&rows, of_period)))?;
+    let unread_rows = rows(lakes, "unreadable_logs", given).await;
+    let unread = unread_rows.map(|rows| unread(&rows));
+    Ok(vec![covered, said("What could not be read", unread)?])
+}
+
+fn is_of_period((name, _): &(String, String)) -> bool {
+    PERIOD.contains(&name.as_str())
 }
 
 async fn rows(lakes: &Lakes<'_>, name: &str, given: &[(String, String)]) -> Result<RecordBatch> {
-    let is_of_period = |(name, _): &&(String, String)| PERIOD.contains(&name.as_str());
-    let period: Vec<_> = given.iter().filter(is_of_period).cloned().collect();
+    let period = given.iter().filter(|given| is_of_period(given));
+    let period: Vec<_> = period.cloned().collect();
     let question = query(name)?.question(&period, lakes.engine.zone()?)?;
     Ok(lakes.remembered(question).await?.batch.clone())
 }
 
-/// The rows of `coverage` in one line: each share names what it is a part of.
-fn coverage(rows: &RecordBatch) -> String {
+/// The rows of `coverage` in one line: each share names what it is a part of. Of a job that runs into the period or out of it the node-hours are those within.
+fn coverage(rows: &RecordBatch, of_period: bool) -> String {
     let sum = |name: &str| {
         numbers(rows, name)
             .into_iter()
@@ -66,7 +73,8 @@ fn coverage(rows: &RecordBatch) -> String {
         Some(hours) => {
             let part = share(sum("node_hours_with_log").unwrap_or(0.0) / hours);
             let hours = significant(hours);
-            format!("jobs with a log have {part} of Slurm's {hours} node-hours")
+            let within = if of_period { " within the period" } else { "" };
+            format!("jobs with a log have {part} of Slurm's {hours} node-hours{within}")
         }
         None => "there is no Slurm record".into(),
     };
@@ -152,11 +160,12 @@ mod tests {
             ("logs_damaged", int([Some(0), None, None])),
         ]);
         assert_eq!(
-            coverage(&rows),
+            coverage(&rows, false),
             "Coverage: 1 234 logs, 2 of them partial; logs explain 88 % of the 4.00 KiB that LMT counted as read; jobs with a log have 40 % of Slurm's 100 node-hours."
         );
+        assert!(coverage(&rows, true).ends_with("Slurm's 100 node-hours within the period."));
         assert_eq!(
-            coverage(&rows.slice(0, 0)),
+            coverage(&rows.slice(0, 0), true),
             "Coverage: 0 logs; LMT has no bytes to compare with; there is no Slurm record."
         );
     }

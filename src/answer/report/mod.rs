@@ -56,7 +56,8 @@ pub fn report(name: &str) -> Result<Report> {
 /// A section whose question fails says so in its place: [`Answer::failed`] has its title.
 ///
 /// # Errors
-/// Those of the lakes; [`Error::Invalid`] or [`Error::Unknown`] for a value of no parameter, or of another type than its parameter's.
+/// Those of the lakes; [`Error::Invalid`] or [`Error::Unknown`] for a value of no parameter, of another type than its parameter's, or that names what the lake does not
+/// have, such as a program; [`Error::Unavailable`].
 pub async fn answer(
     engine: &Engine,
     name: &str,
@@ -80,14 +81,18 @@ pub async fn answer_with_rows(
     let (engine, lakes) = engine.pinned()?;
     let zone = engine.zone()?;
     let values = report.values(name, given)?;
+    for asked in &report.sections {
+        let (params, named) = asked.passed(given);
+        engine.check_names(&params, &named).await?;
+    }
     let asked_lakes = Lakes::new(&engine);
     let mut head = vec![report.doc.clone()];
     if report.coverage {
-        head.extend(head::lines(&asked_lakes, &values).await);
+        head.extend(head::lines(&asked_lakes, &values).await?);
     }
     let mut blocks = vec![Block::text(report.title.clone(), head)];
     for asked in &report.sections {
-        let (section, rows) = section::section(&asked_lakes, report, asked, &values, zone).await;
+        let (section, rows) = section::section(&asked_lakes, report, asked, &values, zone).await?;
         if let Some(rows) = rows {
             each(blocks.len(), &section, &rows)?;
         }

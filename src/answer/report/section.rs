@@ -19,13 +19,16 @@ use datafusion::common::DFSchema;
 use serde_json::Value;
 
 /// The answer to the question of a section, with all of its rows; one that fails says why in its place.
+///
+/// # Errors
+/// [`Error::Unavailable`]: the others would wait for the same.
 pub(super) async fn section(
     lakes: &Lakes<'_>,
     report: &Report,
     asked: &Asked,
     given: &[(String, String)],
     zone: Tz,
-) -> (Section, Option<RecordBatch>) {
+) -> Result<(Section, Option<RecordBatch>)> {
     let mut section = Section {
         title: asked.title.clone(),
         why: asked.why.clone(),
@@ -49,10 +52,11 @@ pub(super) async fn section(
             .map(Some),
     };
     match filled {
-        Ok(rows) => (section, rows),
+        Ok(rows) => Ok((section, rows)),
+        Err(error @ Error::Unavailable(_)) => Err(error),
         Err(error) => {
             section.error = Some(error.to_string());
-            (section, None)
+            Ok((section, None))
         }
     }
 }

@@ -20,6 +20,8 @@ pub(super) struct Schedule {
     pub(super) when: When,
     /// Name of the report, as it was given.
     pub(super) report: String,
+    /// The values of its parameters.
+    pub(super) values: Vec<String>,
     /// The name of the page without its ending, if it has one.
     pub(super) page: Option<String>,
     /// The program, then its arguments.
@@ -44,16 +46,23 @@ impl When {
 }
 
 impl Schedule {
-    /// The name of its units and jobs: `iolode-report-weekly`, or `iolode-report-app-vasp` for a page that has a name of its own, as two of the same report may.
+    /// The name of its units and jobs: `iolode-report-weekly`, or `iolode-report-app-vasp` for a value or a page that has a name of its own, as two of the same report may.
     pub(super) fn name(&self) -> String {
         let plain = |c: char| match c.is_ascii_alphanumeric() || "_.-".contains(c) {
             true => c,
             false => '-',
         };
-        let page = self.page.iter().filter(|page| **page != self.report);
-        let names = std::iter::once(&self.report).chain(page);
-        let names = names.map(|name| name.chars().map(plain).collect());
-        let names: Vec<String> = names.collect();
+        let mut names: Vec<String> = vec![];
+        for name in [&self.report]
+            .into_iter()
+            .chain(&self.values)
+            .chain(&self.page)
+        {
+            let name: String = name.chars().map(plain).collect();
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
         format!("iolode-report-{}", names.join("-"))
     }
 
@@ -80,6 +89,7 @@ pub(super) mod tests {
         Schedule {
             when: When::Weekly,
             report: "weekly".into(),
+            values: vec![],
             page: None,
             words: words.iter().map(Into::into).collect(),
             environment: vec![],
@@ -113,5 +123,9 @@ pub(super) mod tests {
         assert_eq!(schedule.name(), "iolode-report-app");
         schedule.page = Some("gromacs 2026".into());
         assert_eq!(schedule.name(), "iolode-report-app-gromacs-2026");
+        schedule.values = vec!["gromacs 2026".into(), "80".into()];
+        assert_eq!(schedule.name(), "iolode-report-app-gromacs-2026-80");
+        schedule.page = None;
+        assert_eq!(schedule.name(), "iolode-report-app-gromacs-2026-80");
     }
 }

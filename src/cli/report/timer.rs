@@ -59,6 +59,11 @@ pub(super) fn run(
     let schedule = Schedule {
         when,
         report: report.into(),
+        values: args
+            .set
+            .iter()
+            .filter_map(|set| Some(set.split_once('=')?.1.to_string()))
+            .collect(),
         page: page.map(|page| page.to_string_lossy().into_owned()),
         words: all,
         environment,

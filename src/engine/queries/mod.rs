@@ -33,14 +33,14 @@ use datafusion::sql::sqlparser::ast::{
 use front_matter::front_matter;
 use param_names::CallNames;
 pub(in crate::engine) use query_call::Lakes;
-use query_call::{argument, expression, parse_query, substitute};
+use query_call::{argument, expression, parse_query, substitute, zone_value};
 pub use query_params::{Param, ParamType, QueryColumn};
 use query_scope as scope;
 use question::Question;
 use serde::Deserialize;
 use std::ops::ControlFlow;
 use std::sync::OnceLock;
-pub(in crate::engine) use values::{substitute_all, substitutes};
+pub(in crate::engine) use values::{names, substitute_all, substitutes};
 
 macro_rules! queries {
     ($($folder:literal { $($name:literal),* $(,)? })*) => { &[$(
@@ -239,7 +239,7 @@ impl Query {
     }
 
     /// The query with these values in the place of its parameters. Its tables are those of `lakes.first`, if lakes are given. What the values
-    /// name is added to `calls`. `zone` is that of times without an offset.
+    /// name is added to `calls`. `zone` is that of times without an offset, and of days.
     fn with(
         &self,
         given: Vec<(Option<String>, Expr)>,
@@ -306,6 +306,9 @@ impl Query {
                 }
             };
             casts.push((format!("${name}"), cast));
+        }
+        if self.sql.contains("$zone") {
+            casts.push(("$zone".to_string(), zone_value(zone()?)?));
         }
         let mut query = self.read()?;
         // Before values stand in it, for a value may be a query that is not ours to change.

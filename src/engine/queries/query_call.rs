@@ -85,6 +85,14 @@ pub(super) fn expression(sql: &str) -> Result<Expr> {
     parsed.map_err(|e| Error::Invalid(format!("`{sql}`: {e}")))
 }
 
+/// The name of a zone in the place of `$zone`: days are those of `date_trunc('day', start_time AT TIME ZONE $zone)`.
+///
+/// # Errors
+/// Never: names of zones have no quotes.
+pub(super) fn zone_value(zone: Tz) -> Result<Expr> {
+    expression(&format!("'{}'", zone.name()))
+}
+
 /// One query of SQL.
 ///
 /// # Errors

@@ -1,6 +1,7 @@
 //! Values in the place of the parameters of SQL that is no named query, such as that of a report.
 
-use super::query_call::expression;
+use super::param_names::CallNames;
+use super::query_call::{expression, zone_value};
 use super::query_params::{Param, ParamType};
 use crate::engine::sql::visit::visit_mut;
 use crate::error::{Error, Result};
@@ -10,7 +11,7 @@ use datafusion::sql::sqlparser::ast::{Expr, Value, VisitorMut};
 use std::ops::ControlFlow;
 
 /// The expression that stands for each parameter, under its name: what was given, as somebody types it, else its default. A time without an offset is one
-/// of `zone`.
+/// of `zone`, whose name is the value of `$zone`.
 ///
 /// # Errors
 /// [`Error::Invalid`] or [`Error::Unknown`] if a value is missing, is none of its parameter's type, or has no parameter.
@@ -45,7 +46,30 @@ pub(in crate::engine) fn substitutes(
             expression(&param.kind.cast(&value, zone))?,
         ))
     };
-    params.iter().map(value).collect()
+    let mut values = params.iter().map(value).collect::<Result<Vec<_>>>()?;
+    // A parameter of that name comes first.
+    values.push(("zone".to_string(), zone_value(zone)?));
+    Ok(values)
+}
+
+/// What these values name, such as a program; None if they name nothing.
+///
+/// # Errors
+/// [`Error::Invalid`] if a value is none of its parameter's type.
+pub(in crate::engine) fn names(
+    params: &[Param],
+    given: &[(String, String)],
+) -> Result<Option<CallNames>> {
+    let mut values = vec![];
+    for (name, value) in given {
+        if let Some(param) = params.iter().find(|param| param.is_called(name)) {
+            values.push((param, expression(&param.literal(value)?)?));
+        }
+    }
+    Ok(CallNames::of(
+        None,
+        values.iter().map(|(param, value)| (*param, value)),
+    ))
 }
 
 /// Puts these expressions in the place of `$name`.

@@ -6,6 +6,7 @@
 # param min_cost float 1
 # param slow_bw float 400000000
 # param severity text warning
+# param coverage bool true
 # with severity=ok
 # with from=2026-09-16 to=2026-10-01
 # with from=2026-09-10T12:00:00 to=2026-09-20T12:00:00 severity=info
@@ -13,6 +14,7 @@
 # with to=2026-09-16 min_cost=10
 # with app=storm_les severity=info
 # with user=nowak from=2026-09-15 to=2026-10-01 severity=info
+# with from=2026-09-16 to=2026-10-01 coverage=false
 # leaves advice
 from collections import defaultdict
 
@@ -51,7 +53,7 @@ def rows(con, p):
         now = [one for one in findings if one["current"]]
         if now:
             answer.append(habit(app, code, rule, now, [one for one in findings if not one["current"]], records, jobs[app], of_job, bool(start and end)))
-    if answer or p["app"] is None and p["user"] is None:
+    if p["coverage"] and (answer or p["app"] is None and p["user"] is None):
         answer.append(coverage(con, records, lambda time: inside(time, start)))
     return answer
 

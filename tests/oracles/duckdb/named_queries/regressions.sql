@@ -21,6 +21,6 @@ WITH one AS (
   SELECT k.app, k.direction, k.nprocs, count(*) AS logs_since, quantile_cont(bw, 0.5) AS bw_since, avg((bw < low)::INT) AS share_below
   FROM kept k JOIN past p ON p.app = k.app AND p.direction = k.direction AND p.nprocs = k.nprocs WHERE late GROUP BY ALL
 )
-SELECT app, direction, nprocs, logs_before, logs_since, bw_before, bw_since, bw_since / bw_before AS ratio, share_below
+SELECT app, direction, nprocs, CASE nprocs WHEN 1 THEN '1 process' ELSE format('{} to {} processes', nprocs, nprocs + nprocs - 1) END AS processes, logs_before, logs_since, bw_before, bw_since, bw_since / bw_before AS ratio, share_below
 FROM past JOIN present USING (app, direction, nprocs)
 WHERE logs_before >= $min_logs AND logs_since >= $min_logs AND bw_since / bw_before <= $max_ratio AND share_below >= $min_share_below
