@@ -1,10 +1,17 @@
 //! The header, and where a version keeps each module in it.
 
 use super::encode::Bytes;
-use super::log_writer::Format;
 use crate::source::darshan::header::{ByteOrder, Compression};
 
 const MAGIC: i64 = 6_567_223;
+
+/// How the bytes of a log lie.
+#[derive(Clone, Copy)]
+pub(in crate::source::darshan) struct Format {
+    pub(in crate::source::darshan) version: (u16, u16),
+    pub(in crate::source::darshan) byte_order: ByteOrder,
+    pub(in crate::source::darshan) compression: Compression,
+}
 
 /// The header of a log; lengths and places are filled in while the regions are written.
 pub(super) struct Header {

@@ -2,17 +2,8 @@
 
 use super::contents::Job;
 use super::encode::{Bytes, Encoder};
-use super::header::{Header, slot};
+use super::header::{Format, Header, slot};
 use crate::source::darshan::ModuleId;
-use crate::source::darshan::header::{ByteOrder, Compression};
-
-/// How the bytes of a log lie.
-#[derive(Clone, Copy)]
-pub(in crate::source::darshan) struct Format {
-    pub(in crate::source::darshan) version: (u16, u16),
-    pub(in crate::source::darshan) byte_order: ByteOrder,
-    pub(in crate::source::darshan) compression: Compression,
-}
 
 /// A log that is being written: names first, then modules by ascending number.
 pub(in crate::source::darshan) struct LogWriter<'e> {

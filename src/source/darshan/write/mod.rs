@@ -29,7 +29,8 @@ mod record;
 
 pub use contents::{DarshanLog, Job};
 pub use encode::Encoder;
-pub(in crate::source::darshan) use log_writer::{Format, LogWriter};
+pub(in crate::source::darshan) use header::Format;
+pub(in crate::source::darshan) use log_writer::LogWriter;
 pub use module::{
     Apmpi, ApmpiRecord, Component, Heatmap, Layout, Mdhim, Module, Records, Segment, Trace,
 };
