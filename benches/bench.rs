@@ -16,6 +16,7 @@
 //! bench lmt FILE          the rows of a dump decoded to Arrow
 //! bench lmt-resolve FILE  the same, then their intervals formed
 //! bench columns LAKE T=C,.. these columns of these tables of a lake that was taken in at once, read and decoded; one thread
+//! bench mosaic DIR MODE   MOSAIC's classes of every log below DIR, mode `reference` or `full`: CPU microseconds a log, without reading it
 //! bench ask LAKE THREADS [MEMORY]  questions from stdin, each with what it took: see `ask` (with the engine alone)
 //! ```
 //! Each prints one line of JSON with what was done, so that both sides of a comparison can be checked to have seen the same.
@@ -24,6 +25,7 @@
 #[cfg(feature = "engine")]
 mod ask;
 mod daily;
+mod mosaic;
 
 use arrow::array::AsArray;
 use arrow::datatypes::Int64Type;
@@ -76,6 +78,7 @@ fn main() -> ExitCode {
         ["columns", lake, ref tables @ ..] if !tables.is_empty() => {
             columns(Path::new(lake), tables)
         }
+        ["mosaic", directory, mode] => mosaic::mosaic(Path::new(directory), mode),
         #[cfg(feature = "engine")]
         ["ask", lake, threads, ref memory @ ..] => {
             // Who asked has gone, and nobody is there to be told of it.
@@ -96,7 +99,7 @@ fn main() -> ExitCode {
         _ => {
             eprintln!(
                 "usage: bench read DIR | modules DIR | ingest LAKE DIR | inputs LAKE N | tree DIR N | known LAKE DIR | daily LAKE DIR [DAY] | walk DIR [DAY] | sacct-dump FILE N | sacct FILE | lmt-dump FILE N | lmt-floor FILE \
-                 | lmt FILE | lmt-resolve FILE | columns LAKE TABLE=COLUMN,.. | ask LAKE THREADS [MEMORY]"
+                 | lmt FILE | lmt-resolve FILE | columns LAKE TABLE=COLUMN,.. | mosaic DIR MODE | ask LAKE THREADS [MEMORY]"
             );
             return ExitCode::from(2);
         }

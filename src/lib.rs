@@ -46,7 +46,8 @@
 //!
 //! `cluster`: the only place that names Ballista. The same session on many nodes: the client plans, executors run the stages of its plan.
 //!
-//! `answer`: pages made of the answers to several questions, such as the diagnosis of a job.
+//! [`answer`]: pages made of the answers to several questions, such as the diagnosis of a job; and [`answer::analysis::mosaic`], the classes of one log, which
+//! needs no engine.
 //!
 //! `cli`: the only place that prints and picks exit codes, one file for each command.
 //!
@@ -196,7 +197,6 @@
 //! # }
 //! ```
 
-#[cfg(feature = "engine")]
 pub mod answer;
 #[cfg(feature = "engine")]
 pub mod cli;

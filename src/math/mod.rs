@@ -1,6 +1,10 @@
 //! Numerics on slices, which know nothing of tables.
 
+mod disc_sums;
+mod exact_sum;
 pub(super) mod intervals;
+pub(super) mod mean_shift;
 pub(super) mod random;
 #[cfg(feature = "engine")]
 pub(super) mod sweep;
+pub(super) mod variation;

@@ -3,7 +3,7 @@
 //! engine again.
 //!
 //! A test says what it needs: see [`harness::Need`]. Without it the test is ignored, and the last lines say how many were, and why.
-//! The tests in `src` need nothing; those two that need real logs and what only the crate sees are ignored there, and run by
+//! The tests in `src` need nothing; those that need real logs and what only the crate sees are ignored there, and run by
 //! `cargo test --lib -- --ignored`.
 //!
 //! # Environment variables of the tests
@@ -63,6 +63,7 @@ mod limits;
 mod lmt_files;
 mod lmt_mysql;
 mod lmt_mysqldump;
+mod mosaic;
 #[path = "../fuzz/mutants/mod.rs"]
 mod mutants;
 #[cfg(feature = "engine")]
@@ -165,6 +166,7 @@ fn main() -> std::process::ExitCode {
         lmt_files::TESTS,
         lmt_mysql::TESTS,
         lmt_mysqldump::TESTS,
+        mosaic::TESTS,
         mutants::darshan::TESTS,
         mutants::lmt::TESTS,
         mutants::slurm::TESTS,

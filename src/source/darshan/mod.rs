@@ -28,6 +28,7 @@ pub mod counters;
 pub mod derive;
 mod fill_spilled;
 pub mod header;
+mod heatmap_records;
 mod inflate;
 pub mod job;
 pub mod layout;

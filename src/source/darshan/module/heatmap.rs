@@ -8,6 +8,44 @@ use crate::table::TableBuilder;
 
 const HEAD: usize = 48;
 
+/// The bytes that one process moved through one interface.
+#[derive(Clone, Copy)]
+pub struct HeatmapRecord<'a> {
+    /// Record id: that of the name `heatmap:POSIX` and the like.
+    pub id: u64,
+    /// The process.
+    pub rank: i64,
+    /// Seconds in a bin.
+    pub bin_width: f64,
+    written: &'a [u8],
+    read: &'a [u8],
+}
+
+impl<'a> HeatmapRecord<'a> {
+    /// Reads the record at the front of `bytes`, which [`walk`] has found whole.
+    pub(in crate::source::darshan) fn read(bytes: &'a [u8]) -> Self {
+        let bins = bytes.get(HEAD..).unwrap_or_default();
+        let (written, read) = bins.split_at(bins.len() / 16 * 8);
+        Self {
+            id: int(bytes, 0) as u64,
+            rank: int(bytes, 8),
+            bin_width: float(bytes, 16),
+            written,
+            read,
+        }
+    }
+
+    /// Bytes written in each bin.
+    pub fn bytes_written(&self) -> impl ExactSizeIterator<Item = i64> + use<'a> {
+        self.written.chunks_exact(8).map(|bin| int(bin, 0))
+    }
+
+    /// Bytes read in each bin.
+    pub fn bytes_read(&self) -> impl ExactSizeIterator<Item = i64> + use<'a> {
+        self.read.chunks_exact(8).map(|bin| int(bin, 0))
+    }
+}
+
 /// Finds the records of a region, makes their numbers little-endian if `swap`, and notes where each begins.
 pub(in crate::source::darshan) fn walk(
     bytes: &mut [u8],
@@ -55,20 +93,15 @@ pub(in crate::source::darshan) fn fill(
     job_id: i64,
     builder: &mut TableBuilder,
 ) {
-    let width = float(record, 16);
-    let bins = record.get(HEAD..).unwrap_or_default();
-    let (written, read) = bins.split_at(bins.len() / 16 * 8);
-    let n = written.len() / 8;
+    let record = HeatmapRecord::read(record);
+    let (width, n) = (record.bin_width, record.bytes_written().len());
     let module = name
         .and_then(|name| name.strip_prefix(b"heatmap:"))
         .map(String::from_utf8_lossy);
     builder.column(0).int64().extend_constant(log_id, n);
     builder.column(1).int64().extend_constant(job_id, n);
-    builder
-        .column(2)
-        .uint64()
-        .extend_constant(int(record, 0) as u64, n);
-    builder.column(3).int64().extend_constant(int(record, 8), n);
+    builder.column(2).uint64().extend_constant(record.id, n);
+    builder.column(3).int64().extend_constant(record.rank, n);
     (0..n).for_each(|_| builder.column(4).utf8().append_option(module.as_deref()));
     builder
         .column(5)
@@ -82,9 +115,9 @@ pub(in crate::source::darshan) fn fill(
     builder
         .column(8)
         .int64()
-        .extend(read.chunks_exact(8).map(|b| int(b, 0)), |v| v >= 0);
+        .extend(record.bytes_read(), |v| v >= 0);
     builder
         .column(9)
         .int64()
-        .extend(written.chunks_exact(8).map(|b| int(b, 0)), |v| v >= 0);
+        .extend(record.bytes_written(), |v| v >= 0);
 }

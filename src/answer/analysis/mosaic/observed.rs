@@ -1,0 +1,92 @@
+//! What a log says before it is classified.
+
+use super::evidence::Basis;
+use super::metadata::Access;
+use super::operation::Operation;
+use super::status::Status;
+use crate::source::darshan::job::Job;
+
+/// Seconds, and the part of the run, by which accesses may lie after its end: logs before version 3.41 know whole seconds, and nodes' clocks differ.
+const SLACK: (f64, f64) = (1.0, 0.01);
+
+/// What a log says before it is classified.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Observed {
+    /// What the operations come from.
+    pub basis: Basis,
+    /// Accesses were traced, but too few of them.
+    pub partial_trace: bool,
+    /// Reads and writes.
+    pub operations: [Vec<Operation>; 2],
+    /// Opens and seeks, with first and last access of their records.
+    pub accesses: Vec<Access>,
+}
+
+/// When a program ran, and on how many processes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Execution {
+    /// Start, nanoseconds since 1970; microseconds are enough.
+    pub start: i128,
+    /// End, nanoseconds since 1970.
+    pub end: i128,
+    /// Processes, at least one.
+    pub nprocs: i64,
+}
+
+impl Execution {
+    /// That of a log.
+    ///
+    /// # Errors
+    /// [`Status::NoTimes`] without start or end, [`Status::Inconsistent`] if it ends before it starts.
+    pub fn of_job(job: &Job) -> Result<Self, Status> {
+        let (Some(_), Some(_)) = (job.start_micros(), job.end_micros()) else {
+            return Err(Status::NoTimes);
+        };
+        let nanoseconds =
+            |seconds: i64, rest: i64| i128::from(seconds) * 1_000_000_000 + i128::from(rest);
+        let start = nanoseconds(job.start_sec, job.start_nsec);
+        let end = nanoseconds(job.end_sec, job.end_nsec);
+        match end < start {
+            true => Err(Status::Inconsistent),
+            false => Ok(Self {
+                start,
+                end,
+                nprocs: job.nprocs.max(1),
+            }),
+        }
+    }
+
+    /// Seconds from start to end.
+    pub fn seconds(&self) -> f64 {
+        (self.end - self.start) as f64 / 1e9
+    }
+}
+
+impl Observed {
+    /// The length of the run, seconds: from its start to its end or to the last access, whichever comes later.
+    ///
+    /// # Errors
+    /// What of the operations cannot be true: [`Status::Inconsistent`], [`Status::NoTimes`], [`Status::OutsideRun`].
+    pub fn total(&self, execution: &Execution) -> Result<f64, Status> {
+        let length = execution.seconds();
+        let all = || self.operations.iter().flatten();
+        let is_wrong =
+            |o: &Operation| !(o.start.is_finite() && o.end.is_finite()) || o.end < o.start;
+        if all().any(is_wrong) {
+            return Err(Status::Inconsistent);
+        }
+        if all().next().is_some() && all().all(|o| o.start == 0.0 && o.end == 0.0) {
+            return Err(Status::NoTimes);
+        }
+        // A bin is as long as it is, however soon the run ends in it.
+        let slack = match self.basis {
+            Basis::Heatmap(width) => width,
+            _ => 0.0,
+        };
+        let latest = length + SLACK.0 + SLACK.1 * length + slack;
+        if all().any(|o| o.start < 0.0 || o.end > latest) {
+            return Err(Status::OutsideRun);
+        }
+        Ok(all().map(|o| o.end).fold(length, f64::max))
+    }
+}

@@ -1,0 +1,86 @@
+//! The two modes, what differs between them, and the limits that a user may set.
+
+use super::group::Scale;
+use super::metadata::Spikes;
+
+/// Where operations come from, and whether the published tool's mistakes are corrected.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// As the published tool: [`super::reference`].
+    Reference,
+    /// What the log holds at its best: [`super::full`].
+    #[default]
+    Full,
+}
+
+impl Mode {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Reference => "reference",
+            Self::Full => "full",
+        }
+    }
+
+    /// How it goes on from operations.
+    ///
+    /// Of the corrections of `full`, c1 (opens of the same file, not of the same position), c2 (all modules) and c3 (no standard streams) are
+    /// in the operations that [`super::full`] begins with, and c6 (windows are no work) is [`super::evidence::Basis::confidence`]. The others are here.
+    pub fn corrections(self) -> Corrections {
+        match self {
+            Self::Reference => Corrections {
+                quarters_of_operations: false,
+                scale: Scale::Raw,
+                least_repetitions: 0,
+                sliced: false,
+            },
+            Self::Full => Corrections {
+                quarters_of_operations: true,
+                scale: Scale::UnitDeviation,
+                least_repetitions: 2,
+                sliced: true,
+            },
+        }
+    }
+}
+
+/// How a mode goes on from operations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Corrections {
+    /// c4: bytes by quarter come from traced operations where there are some, not from groups.
+    pub quarters_of_operations: bool,
+    /// c5: how clustering compares seconds and bytes.
+    pub scale: Scale,
+    /// c7: more segments than these make a period.
+    pub least_repetitions: usize,
+    /// Operations in more than [`MOST_SEGMENTS`] segments are added up by equal slices of the run, instead of giving up.
+    pub sliced: bool,
+}
+
+/// Segments of one direction that are clustered, at most: each group that is found clusters the rest anew.
+pub const MOST_SEGMENTS: usize = 4096;
+
+/// Limits that a user may set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Mode `reference`: only files whose path begins so; empty for all.
+    pub mount: Vec<u8>,
+    /// Bytes from which on a direction is significant.
+    pub min_bytes: i64,
+    /// Which seconds are spikes of metadata operations.
+    pub spikes: Spikes,
+}
+
+impl Default for Options {
+    /// Those of the published tool's first version.
+    fn default() -> Self {
+        Self {
+            mount: vec![],
+            min_bytes: 100_000_000,
+            spikes: Spikes {
+                count_from: 10,
+                high_above: 250,
+            },
+        }
+    }
+}
