@@ -388,7 +388,7 @@ fn a_stopped_cluster_ends_its_processes() {
         (Some(2), String::new())
     );
     assert!(
-        why.starts_with("iolode: cluster at ") && why.lines().count() == 1,
+        why.starts_with("iolode: no scheduler answers at ") && why.lines().count() == 1,
         "{why}"
     );
 }
