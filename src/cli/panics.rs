@@ -7,7 +7,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 static PANICKED: AtomicBool = AtomicBool::new(false);
 
+/// How a panic of tokio begins that gets no thread for a worker of a new runtime.
+const NO_WORKER: &str = "OS can't spawn worker thread";
+
 /// From now on a panic is one line on stderr; with `RUST_BACKTRACE=1`, its backtrace as well.
+///
+/// Where tokio gets no thread for a worker the process ends here with exit code 2: while it unwinds, tokio waits for ever for those workers that have
+/// started. Nothing is open then that an end at once could spoil: the runtime is built before the first query.
 pub(super) fn report() {
     std::panic::set_hook(Box::new(|panic| {
         PANICKED.store(true, Ordering::Relaxed);
@@ -16,6 +22,13 @@ pub(super) fn report() {
         let trace = std::backtrace::Backtrace::capture();
         if trace.status() == std::backtrace::BacktraceStatus::Captured {
             let _ = writeln!(stderr, "{trace}");
+        }
+        if panic
+            .payload_as_str()
+            .is_some_and(|what| what.starts_with(NO_WORKER))
+        {
+            drop(stderr);
+            std::process::exit(2);
         }
     }));
 }
@@ -52,8 +65,8 @@ mod tests {
 
     #[test]
     fn a_panic_is_one_line_that_says_what_to_do() {
-        let no_thread = "OS can't spawn worker thread: Resource temporarily unavailable";
-        let line = explain(no_thread, Some("a.rs:1:2"));
+        let no_thread = format!("{NO_WORKER}: Resource temporarily unavailable");
+        let line = explain(&no_thread, Some("a.rs:1:2"));
         assert!(line.contains("`ulimit -v`"), "{line}");
         assert!(line.contains("unavailable"), "{line}");
         let line = explain("index\nout of bounds", Some("a.rs:1:2"));

@@ -32,7 +32,8 @@ pub fn runtime(threads: Option<usize>) -> Result<tokio::runtime::Runtime> {
 }
 
 /// Whether the system gives so many threads at once. Where it does not, tokio panics, and then waits for ever for those of its workers
-/// that have started.
+/// that have started. These threads may leave less address space than they found (an arena of the allocator each), so that tokio can
+/// still be refused; the program's panic hook ends the process then.
 fn spare(threads: usize) -> std::io::Result<()> {
     let gate = Mutex::new(());
     std::thread::scope(|scope| {
