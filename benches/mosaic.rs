@@ -3,9 +3,8 @@
 use cpu_time::ThreadTime;
 use iolode::Error;
 use iolode::answer::analysis::mosaic::evidence::Evidence;
-use iolode::answer::analysis::mosaic::{Mode, Options, of_log};
+use iolode::answer::analysis::mosaic::{LogRows, Mode, Options, of_log};
 use iolode::source::Input;
-use iolode::source::darshan::log::{Log, ModuleSet};
 use std::path::Path;
 
 /// Times that a log's classes are found; the fastest counts, so that what else runs on the machine does not.
@@ -18,20 +17,20 @@ pub(crate) fn mosaic(directory: &Path, mode: &str) -> iolode::Result<String> {
         .into_iter()
         .find(|known| known.name() == mode)
         .ok_or_else(|| Error::unknown("mode", mode, ["reference", "full"]))?;
-    let (mut log, options) = (Log::new(), Options::default());
+    let options = Options::default();
     let (mut all, mut traced, mut refused, mut with_classes) = (vec![], vec![], 0, 0);
     for entry in walkdir::WalkDir::new(directory).into_iter().flatten() {
         let is_file = entry.file_type().is_file();
         let input = is_file.then(|| Input::open(entry.path())).transpose()?;
         let Some(input) = input else { continue };
-        if log.read(&input, ModuleSet::ALL).is_err() {
+        let Ok((rows, _)) = LogRows::of_input(&input) else {
             refused += 1;
             continue;
-        }
+        };
         let (mut fastest, mut evidence) = (f64::INFINITY, None);
         for time in 0..TIMES {
             let begin = ThreadTime::now();
-            let mosaic = of_log(&log, mode, &options);
+            let mosaic = of_log(&rows, mode, &options);
             fastest = fastest.min(begin.elapsed().as_secs_f64() * 1e6);
             evidence = mosaic.evidence;
             with_classes += usize::from(time == 0 && mosaic.patterns.is_some());

@@ -4,6 +4,7 @@ use super::cluster_sbatch;
 use super::exit::Exit;
 use super::screen::Terminal;
 use super::{interrupt, size};
+use crate::answer::analysis::DERIVED;
 use crate::cluster::executor::{self, ExecutorOptions};
 use crate::cluster::{ConnectFile, scheduler, status, stop};
 use crate::engine::runtime;
@@ -324,6 +325,7 @@ fn run_executor(args: &ExecutorArgs, screen: &mut Terminal) -> anyhow::Result<()
         ));
         let options = ExecutorOptions {
             lakes,
+            derived: DERIVED,
             cores,
             osts: args.osts.clone().map(|osts| osts.0),
             memory,

@@ -10,6 +10,7 @@ use super::query_args::QueryArgs;
 use super::screen::Terminal;
 use super::session::Session;
 use super::synth;
+use crate::answer::analysis::DERIVED;
 use crate::error::Error;
 use crate::lake::{CreateOptions, IngestOptions, Lake};
 use crate::synth::Month;
@@ -164,6 +165,8 @@ pub(super) fn run(args: &Args, screen: &mut Terminal) -> anyhow::Result<Exit> {
     let (during, cancel) = interrupt::during_ingest()?;
     let options = IngestOptions {
         paths: vec![logs.clone().into()],
+        derived: DERIVED,
+        analyze: vec!["mosaic".into()],
         cancel,
         ..IngestOptions::default()
     };

@@ -1,5 +1,6 @@
 //! `iolode ingest`: logs into a lake.
 
+use super::analyze::ANALYSES;
 use super::exit::Exit;
 use super::lake::settings::outdated;
 use super::lake_args::given_or_default;
@@ -8,6 +9,7 @@ use super::progress::{self, Bar};
 use super::screen::Terminal;
 use super::source_args::SourcePaths;
 use super::{interrupt, size};
+use crate::answer::analysis::DERIVED;
 use crate::error::Error;
 use crate::lake::{CreateOptions, IngestOptions, InputPath, Lake, OutdatedInputs};
 use crate::source::Hints;
@@ -80,6 +82,9 @@ pub(super) struct Args {
     /// Import traced accesses (DXT) as well; they are added to logs that were imported without them
     #[arg(long)]
     dxt: bool,
+    /// Analyse logs as well and keep the results in the lake, from now on with each ingest: mosaic fills darshan_mosaic
+    #[arg(long, value_name = "ANALYSIS", value_parser = ANALYSES)]
+    analyze: Vec<String>,
     /// Read inputs again that were read by an older version of iolode or with other settings of the lake, and dumps of which
     /// `lake forget --before` removed rows; without paths all such inputs of the lake
     #[arg(long)]
@@ -137,6 +142,8 @@ pub(super) fn run(args: &Args, screen: &mut Terminal) -> anyhow::Result<Exit> {
         dxt: args.dxt,
         refresh: args.refresh,
         register: args.register,
+        derived: DERIVED,
+        analyze: args.analyze.clone(),
         memory: usize::try_from(args.memory).unwrap_or(usize::MAX),
         temp: args.temp.clone(),
         cancel,

@@ -6,6 +6,7 @@
 //! # Adding a command
 //! One file here, one variant of `Command` and its arm in `Command::run`. Its help must show an example; a test looks.
 
+mod analyze;
 #[cfg(feature = "cluster")]
 mod cluster;
 #[cfg(feature = "cluster")]
@@ -80,6 +81,7 @@ enum Command {
     Sql(sql::Args),
     Query(query::Args),
     Diagnose(diagnose::Args),
+    Analyze(analyze::Args),
     Report(report::Args),
     Export(export::Args),
     Inspect(inspect::Args),
@@ -100,6 +102,7 @@ impl Command {
             Self::Sql(args) => sql::run(&args, screen),
             Self::Query(args) => query::run(&args, screen),
             Self::Diagnose(args) => diagnose::run(args, screen),
+            Self::Analyze(args) => analyze::run(&args, screen),
             Self::Report(args) => report::run(&args, screen),
             Self::Export(args) => export::run(&args, screen),
             Self::Inspect(args) => inspect::run(&args, screen),

@@ -6,6 +6,7 @@ use super::lake_args::default_lake;
 use super::period::period;
 use super::progress::{self, Bar};
 use super::screen::Terminal;
+use crate::answer::analysis::DERIVED;
 use crate::error::Error;
 use crate::lake::{IngestOptions, Lake};
 use std::path::PathBuf;
@@ -100,6 +101,12 @@ impl QueryArgs {
             paths: paths.iter().cloned().map(Into::into).collect(),
             period,
             dxt: self.dxt,
+            derived: DERIVED,
+            // What is asked once and kept nowhere has all that can be asked.
+            analyze: match lake.root() {
+                None => DERIVED.iter().map(|known| known.name().into()).collect(),
+                Some(_) => vec![],
+            },
             cancel,
             ..IngestOptions::default()
         };

@@ -1,9 +1,11 @@
 //! `iolode synth`: writes a synthetic month.
 
+use super::analyze::ANALYSES;
 use super::exit::Exit;
 use super::progress::{self, Bar};
 use super::screen::Terminal;
 use super::{interrupt, size};
+use crate::answer::analysis::DERIVED;
 use crate::error::Error;
 use crate::lake::{CreateOptions, IngestOptions, Lake};
 use crate::synth::{GeneratedInputs, Kind, Month, check_new, write_with};
@@ -99,6 +101,9 @@ pub(super) struct Args {
     /// Write no Slurm accounting and no LMT
     #[arg(long, conflicts_with_all = ["lmt_hours", "lmt_days"])]
     darshan_only: bool,
+    /// Analyse logs as well: mosaic fills darshan_mosaic
+    #[arg(long, value_name = "ANALYSIS", value_parser = ANALYSES)]
+    analyze: Vec<String>,
     /// Number of threads (default: all cores)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
@@ -177,6 +182,8 @@ fn into_lake(
     let (_during, cancel) = interrupt::during_ingest()?;
     let options = IngestOptions {
         provider: Some(&inputs),
+        derived: DERIVED,
+        analyze: args.analyze.clone(),
         threads,
         memory: usize::try_from(args.memory).unwrap_or(usize::MAX),
         cancel,

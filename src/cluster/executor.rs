@@ -15,7 +15,7 @@ use super::tls;
 use super::work_dir::{DIRECTORY, own_directory, remove_jobs};
 use crate::engine::parts::runtime;
 use crate::error::{Error, Result};
-use crate::lake::{Lake, RangeConverter};
+use crate::lake::{DerivedTable, Lake, RangeConverter};
 use arrow_flight::flight_service_server::FlightServiceServer;
 use ballista_core::extension::SessionConfigHelperExt;
 use ballista_core::serde::protobuf::scheduler_grpc_client::SchedulerGrpcClient;
@@ -73,6 +73,8 @@ const GIVE_UP: Duration = Duration::from_secs(120);
 pub struct ExecutorOptions {
     /// The lakes that it reads, under the directories by which clients know them.
     pub lakes: Vec<Lake>,
+    /// What fills derived tables.
+    pub derived: &'static [&'static dyn DerivedTable],
     /// Cores.
     pub cores: usize,
     /// The OSTs whose files it is to read before all others; by hashing if None.
@@ -110,7 +112,8 @@ pub async fn run(
     runtime.register_object_store(ObjectStoreUrl::local_filesystem().as_ref(), files);
     let converters = options.lakes.iter().map(|lake| {
         let memory = options.memory.unwrap_or(CONVERT_MEMORY) / 2;
-        RangeConverter::new(lake.clone(), options.cores, memory, work_dir.path().into())
+        let (cores, temp) = (options.cores, work_dir.path().into());
+        RangeConverter::new(lake.clone(), options.derived, cores, memory, temp)
     });
     let converters = Arc::new(Converters(converters.collect()));
     let lakes = options.lakes.iter().map(|lake| {

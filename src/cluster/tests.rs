@@ -69,6 +69,7 @@ impl Local {
             let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
             let options = ExecutorOptions {
                 lakes: vec![lake],
+                derived: &[],
                 cores: 1,
                 osts: None,
                 memory: None,

@@ -26,6 +26,7 @@
 //! Nothing that a manifest names is ever changed, and the manifest is published in one step, so a reader sees version N or
 //! N + 1 of all tables. What a killed or beaten writer leaves behind is named by no manifest; [`vacuum`](Lake::vacuum) removes it.
 
+mod derived;
 mod extract;
 mod file;
 mod ingest;
@@ -37,6 +38,8 @@ mod version;
 
 use self::version::manifest::VERSION_HINT;
 use self::version::time::micros;
+pub use derived::derived_table::DerivedTable;
+pub use derived::range_rows::RangeRows;
 pub use extract::chosen_rows::{Batches, ChosenRows, FsTimes, LmtRows, Times};
 pub use extract::lake_writer::{LakeWriter, TableWriter};
 pub use file::ost_set::OstSet;

@@ -12,7 +12,7 @@ pub trait Source: Send + Sync {
     /// Name in the manifest and in messages.
     fn name(&self) -> &'static str;
 
-    /// Tables that it fills.
+    /// Tables of its rows: those that its readers fill, and those that are derived of them.
     fn tables(&self) -> &'static [&'static str];
 
     /// Those of its tables that are filled only where they are asked for (`--dxt`), because they are large.

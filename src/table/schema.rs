@@ -36,6 +36,7 @@ pub const TABLES: &[(&str, &str)] = schemas! {
         "darshan_dxt",
         "darshan_mount",
         "darshan_module",
+        "darshan_mosaic",
     }
     "slurm" {
         "slurm_job",

@@ -1,6 +1,7 @@
 //! `iolode inspect`: what a log holds, without a lake.
 
 mod json;
+mod mosaic;
 mod parser;
 mod performance;
 mod rows;
@@ -9,9 +10,10 @@ mod summary;
 use self::rows::{Rows, rows};
 use super::exit::Exit;
 use super::screen::Terminal;
+use crate::answer::analysis::mosaic::LogRows;
 use crate::error::{Error, Result};
 use crate::source::darshan::log::{Log, ModuleSet};
-use crate::source::{Input, Status};
+use crate::source::{Input, Outcome, Status};
 use crate::text::shown_path;
 use std::path::{Path, PathBuf};
 
@@ -24,6 +26,7 @@ The exit code is 1 if a log is damaged or, of several, could not be read; 2 if n
 Examples:
   iolode inspect job.darshan
   iolode inspect --json *.darshan | jq .log.bytes_written
+  iolode inspect --mosaic *.darshan | jq .classes
   iolode inspect --darshan-parser job.darshan | grep POSIX_BYTES_READ
   iolode inspect --darshan-parser --perf --file job.darshan")]
 pub(super) struct Args {
@@ -33,6 +36,13 @@ pub(super) struct Args {
     /// One JSON object on a line for each log: the rows of darshan_log, darshan_module, darshan_mount and darshan_file
     #[arg(long, conflicts_with = "darshan_parser")]
     json: bool,
+    /// One JSON object on a line for each log: its classes by MOSAIC, in the form of the published tool. MODE is full or
+    /// reference, which does as that tool
+    #[arg(
+        long, value_name = "MODE", num_args = 0..=1, require_equals = true, default_missing_value = "full",
+        value_parser = ["full", "reference"], conflicts_with_all = ["darshan_parser", "json"]
+    )]
+    mosaic: Option<String>,
     /// The text form of darshan-parser, for existing scripts
     #[arg(long)]
     darshan_parser: bool,
@@ -50,10 +60,17 @@ pub(super) struct Args {
     top: usize,
 }
 
+impl Args {
+    /// Whether each log is an object on a line of its own.
+    fn is_json(&self) -> bool {
+        self.json || self.mosaic.is_some()
+    }
+}
+
 pub(super) fn run(args: &Args, screen: &mut Terminal) -> anyhow::Result<Exit> {
     let (mut failed, mut damaged) = (0, 0);
     for (at, path) in args.logs.iter().enumerate() {
-        if at > 0 && !args.json {
+        if at > 0 && !args.is_json() {
             std::io::Write::write_all(&mut screen.data, b"\n")?;
         }
         match read(args, path) {
@@ -62,7 +79,7 @@ pub(super) fn run(args: &Args, screen: &mut Terminal) -> anyhow::Result<Exit> {
                 if let Some(why) = read.damage() {
                     damaged += 1;
                     // The summary says so itself.
-                    if args.json || args.darshan_parser {
+                    if args.is_json() || args.darshan_parser {
                         let path = shown_path(path);
                         screen.say(format_args!("iolode: {path}: damaged: {why}"));
                     }
@@ -97,6 +114,8 @@ enum Content {
     Log(Box<Log>),
     /// Rows of the tables that say what is in it.
     Rows(Box<Rows>),
+    /// Its rows as MOSAIC needs them, and how whole it is.
+    Mosaic(Box<LogRows>, Outcome),
 }
 
 /// Logs up to this size are read into memory at once.
@@ -108,6 +127,11 @@ fn read(args: &Args, path: &Path) -> Result<Inspected> {
         let mut log = Log::new();
         log.read(&input, ModuleSet::DEFAULT)?;
         let content = Content::Log(Box::new(log));
+        return Ok(Inspected { input, content });
+    }
+    if args.mosaic.is_some() {
+        let (rows, outcome) = LogRows::of_input(&input)?;
+        let content = Content::Mosaic(Box::new(rows), outcome);
         return Ok(Inspected { input, content });
     }
     let rows = rows(
@@ -129,6 +153,7 @@ impl Inspected {
         let (is_damaged, why) = match &self.content {
             Content::Log(log) => (log.status() == Status::Damaged, log.why()),
             Content::Rows(rows) => (rows.is_damaged, rows.why.clone()),
+            Content::Mosaic(_, outcome) => (outcome.status == Status::Damaged, outcome.why.clone()),
         };
         is_damaged.then(|| why.unwrap_or_default())
     }
@@ -142,6 +167,10 @@ impl Inspected {
                     file: args.file,
                 };
                 parser::print(log, &self.input, show, &mut screen.data)?;
+            }
+            Content::Mosaic(rows, _) => {
+                let is_reference = args.mosaic.as_deref() == Some("reference");
+                mosaic::print(self.input.path(), rows, is_reference, &mut screen.data)?;
             }
             Content::Rows(rows) if args.json => json::print(rows, &mut screen.data)?,
             Content::Rows(rows) => summary::print(

@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 /// Rows of a batch.
-const BATCH: usize = 8192;
+pub(in crate::lake) const BATCH: usize = 8192;
 
 /// Batches of a table, in its order.
 pub type Batches = Box<dyn Iterator<Item = Result<RecordBatch>> + Send>;
@@ -164,7 +164,10 @@ impl ChosenRows {
 }
 
 /// Rows whose id is wanted. Rows of one log or job stand together.
-fn of_ids(column: &'static str, wanted: impl Fn(i64) -> bool + Send + 'static) -> KeptRows {
+pub(in crate::lake) fn of_ids(
+    column: &'static str,
+    wanted: impl Fn(i64) -> bool + Send + 'static,
+) -> KeptRows {
     let keep = move |rows: RecordBatch| {
         let ids = rows.column(0).as_primitive::<Int64Type>().values();
         let mut last = None;

@@ -1,6 +1,7 @@
 //! What an ingest is asked to do, and how it says how far it is.
 
 use super::range_runner::RangeRunner;
+use crate::lake::derived::derived_table::DerivedTable;
 use crate::lake::file::temp;
 use crate::source::{Hints, InputProvider, Period, SOURCES, Source};
 use std::path::PathBuf;
@@ -38,6 +39,10 @@ pub struct IngestOptions<'a> {
     pub zone: Option<chrono_tz::Tz>,
     /// What inputs do not say themselves.
     pub hints: Hints,
+    /// Derived tables that can be filled. Those that the lake keeps are.
+    pub derived: &'a [&'a dyn DerivedTable],
+    /// Names of those among them that the lake is to keep from now on ([`DerivedTable::name`]).
+    pub analyze: Vec<String>,
     /// Converts the logs of ranges in other processes; this process does if None.
     pub runner: Option<Arc<dyn RangeRunner>>,
 }
@@ -76,12 +81,20 @@ impl Default for IngestOptions<'_> {
             sources: SOURCES,
             zone: None,
             hints: Hints::default(),
+            derived: &[],
+            analyze: vec![],
             runner: None,
         }
     }
 }
 
-impl IngestOptions<'_> {
+impl<'a> IngestOptions<'a> {
+    /// What fills a derived table; None if nobody here does.
+    pub(in crate::lake) fn derived_table(&self, table: &str) -> Option<&'a dyn DerivedTable> {
+        let found = self.derived.iter().find(|known| known.table() == table);
+        found.copied()
+    }
+
     pub(in crate::lake) fn is_cancelled(&self) -> bool {
         self.cancel.load(Ordering::Relaxed)
     }

@@ -13,6 +13,7 @@ use super::write_days::convert_days;
 use super::write_range::Worker;
 use crate::error::{Error, Result};
 use crate::lake::Lake;
+use crate::lake::derived::derivations::Derivations;
 use crate::lake::file::descriptors::Threads;
 use crate::lake::file::temp;
 use crate::lake::threads::on_threads;
@@ -106,6 +107,38 @@ impl Lake {
         for InputPath { path, .. } in paths.iter().filter(file) {
             std::fs::metadata(path).map_err(|e| Error::io(path, "cannot read", e))?;
         }
+        self.take_in(&paths, &site, options, progress)
+    }
+
+    /// Fills derived tables ([`IngestOptions::analyze`]) from the rows that the lake holds, in one commit; it keeps them from now on. Rows of the same version stay as
+    /// they are. Inputs are not looked at.
+    ///
+    /// # Errors
+    /// [`Error::Unknown`] for an analysis that is none of [`IngestOptions::derived`]; as [`Lake::ingest`].
+    pub fn analyze(
+        &self,
+        options: &IngestOptions<'_>,
+        progress: &dyn Progress,
+    ) -> Result<IngestReport> {
+        let options = &IngestOptions {
+            paths: vec![],
+            provider: None,
+            refresh: false,
+            register: false,
+            ..options.clone()
+        };
+        let report = self.site();
+        let report = report.and_then(|site| self.take_in(&[], &site, options, progress));
+        report.map_err(|e| self.unless_gone(e))
+    }
+
+    fn take_in(
+        &self,
+        paths: &[InputPath],
+        site: &SiteFile,
+        options: &IngestOptions<'_>,
+        progress: &dyn Progress,
+    ) -> Result<IngestReport> {
         self.check_owner()?;
         let threads = Threads::new(options.threads);
         let options = &IngestOptions {
@@ -114,7 +147,7 @@ impl Lake {
             ..options.clone()
         };
         let mut done: HashMap<u64, RangeResult> = HashMap::new();
-        let report = self.try_ingest(&paths, &site, options, progress, &mut done);
+        let report = self.try_ingest(paths, site, options, progress, &mut done);
         let published = report.as_ref().is_ok_and(|report| report.version.is_some());
         if !published && !is_unknown(&report) {
             self.discard(&mut done, &HashSet::new());
@@ -185,7 +218,10 @@ impl Lake {
             let named = named(options);
             let asked_for = work.no_logs.iter().filter(|row| named.contains(&row.path));
             so_far.failures.extend(asked_for.map(failure));
-            if work.is_empty() {
+            let has_logs = !work.logs.is_empty();
+            let derivations = Derivations::new(&snapshot.manifest, options, has_logs)?;
+            let has_derived = derivations.versions != snapshot.manifest.derived;
+            if work.is_empty() && !has_derived {
                 return Ok(so_far);
             }
             // Before the first file is written.
@@ -224,8 +260,14 @@ impl Lake {
                 true => &none,
                 false => known_inputs.hashes()?,
             };
-            let IngestPlan { ranges, tasks } =
-                plan(&snapshot, &snapshot.site()?, &mut work, sorted, options)?;
+            let IngestPlan { ranges, tasks } = plan(
+                &snapshot,
+                &snapshot.site()?,
+                &mut work,
+                sorted,
+                &derivations,
+                options,
+            )?;
             let signatures = run(
                 tasks,
                 done,
@@ -259,7 +301,10 @@ impl Lake {
             let changes_files = results
                 .iter()
                 .any(|r| !r.files.is_empty() || !r.replaced.is_empty());
-            if !changes_files && rows().all(|row| known_inputs.needs_no_version(row)) {
+            if !changes_files
+                && !has_derived
+                && rows().all(|row| known_inputs.needs_no_version(row))
+            {
                 so_far.add_known(rows());
                 return Ok(so_far);
             }
@@ -271,6 +316,7 @@ impl Lake {
                 inputs: inputs.iter().copied().chain(&work.no_logs).collect(),
                 read_with: Some(read_with),
                 settings: updated_settings(&snapshot, options)?,
+                derived: Some(derivations.versions),
                 cancel: Some(&options.cancel),
                 lease: Some(lease),
                 ..Change::default()
@@ -481,7 +527,7 @@ pub(in crate::lake) fn signature(task: &Task) -> u64 {
                 .iter()
                 .for_each(|file| text += &format!("\n{}", file.path));
             let drop: BTreeSet<&i64> = task.drop.iter().collect();
-            text += &format!("\n{drop:?} {:?}", task.moved);
+            text += &format!("\n{drop:?} {:?} {:?}", task.moved, task.derived);
             task.runs.iter().for_each(|run| text += &bytes_of_runs(run));
         }
         Task::Days(task) => {

@@ -7,6 +7,7 @@ use super::options::IngestOptions;
 use super::task::DaysTask;
 use super::task::{RangeTask, Task};
 use crate::error::Result;
+use crate::lake::derived::derivations::Derivations;
 use crate::lake::file::placement::Placement;
 use crate::lake::file::target::{FileDestination, RangeTarget};
 use crate::lake::file::temp::Spill;
@@ -39,6 +40,7 @@ pub(in crate::lake) fn plan(
     site: &SiteFile,
     work: &mut ChangeSet,
     sorted: &ExternalSort,
+    derivations: &Derivations,
     options: &IngestOptions<'_>,
 ) -> Result<IngestPlan> {
     let manifest = &snapshot.manifest;
@@ -176,7 +178,10 @@ pub(in crate::lake) fn plan(
             Some(_) => sorted.moved.clone(),
             None => Arc::default(),
         };
-        if logs.is_empty() && drop.is_empty() && runs.is_empty() && moved.is_empty() && !rewrite {
+        let tables = old.iter().map(|file| file.table.as_str());
+        let is_outdated = derivations.is_outdated(options, tables);
+        let is_dumped = !runs.is_empty() || !moved.is_empty();
+        if logs.is_empty() && drop.is_empty() && !is_dumped && !rewrite && !is_outdated {
             continue;
         }
         let place: Placement = site.place.clone();
@@ -200,6 +205,7 @@ pub(in crate::lake) fn plan(
             old,
             drop: Arc::new(drop.into_iter().collect()),
             moved,
+            derived: derivations.tables.clone(),
             rewrite,
         }));
     }

@@ -12,6 +12,8 @@ use super::task::RangeTask;
 use super::write_range::{Worker, row_merger};
 use crate::error::{Error, Result};
 use crate::lake::Lake;
+use crate::lake::derived::derivation::Derivation;
+use crate::lake::derived::derived_table::DerivedTable;
 use crate::lake::file::descriptors::Threads;
 use crate::lake::file::target::{FileDestination, RangeTarget};
 use crate::lake::file::temp::{self, Spill};
@@ -37,6 +39,7 @@ struct Request {
     logs: Vec<Log>,
     old: Vec<DataFile>,
     drop: HashSet<i64>,
+    derived: Vec<Derivation>,
     rewrite: bool,
     zone: String,
     period: Period,
@@ -81,6 +84,7 @@ pub(in crate::lake) fn split(
         logs: vec![],
         old: dumped,
         drop: Arc::default(),
+        derived: vec![],
         ..task.clone()
     };
     let has_work =
@@ -124,6 +128,7 @@ pub(in crate::lake) fn convert_elsewhere(
         logs: task.logs.iter().filter_map(log).collect(),
         old: task.old.clone(),
         drop: task.drop.as_ref().clone(),
+        derived: task.derived.clone(),
         rewrite: task.rewrite,
         zone: context.zone.name().into(),
         period: context.period,
@@ -151,6 +156,7 @@ fn unreadable(error: serde_json::Error) -> Error {
 #[derive(Debug)]
 pub struct RangeConverter {
     lake: Lake,
+    derived: &'static [&'static dyn DerivedTable],
     threads: usize,
     memory: usize,
     temp: PathBuf,
@@ -167,10 +173,17 @@ struct Known {
 }
 
 impl RangeConverter {
-    /// Of a lake, with so many threads that convert a range each, and bytes of memory for all of them; temporary files lie in `temp`.
-    pub fn new(lake: Lake, threads: usize, memory: usize, temp: PathBuf) -> Self {
+    /// Of a lake, with what fills its derived tables, with so many threads that convert a range each, and bytes of memory for all of them; temporary files lie in `temp`.
+    pub fn new(
+        lake: Lake,
+        derived: &'static [&'static dyn DerivedTable],
+        threads: usize,
+        memory: usize,
+        temp: PathBuf,
+    ) -> Self {
         Self {
             lake,
+            derived,
             threads: threads.max(1),
             memory,
             temp,
@@ -203,6 +216,7 @@ impl RangeConverter {
             memory: self.memory,
             temp: Some(self.temp.clone()),
             cancel: cancel.clone(),
+            derived: self.derived,
             ..IngestOptions::default()
         };
         let context = Arc::new(ReadContext {
@@ -245,6 +259,7 @@ impl RangeConverter {
             old: request.old,
             drop: Arc::new(request.drop),
             moved: Arc::default(),
+            derived: request.derived,
             rewrite: request.rewrite,
         };
         let _counted = Threads::new(1);

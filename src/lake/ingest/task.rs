@@ -1,5 +1,6 @@
 //! The work of an ingest, cut into ranges of job ids and days.
 
+use crate::lake::derived::derivation::Derivation;
 use crate::lake::file::target::FileDestination;
 use crate::lake::ingest::candidate::Planned;
 use crate::lake::ingest::external_sort::SortedRun;
@@ -43,6 +44,8 @@ pub(in crate::lake) struct RangeTask {
     pub(in crate::lake) drop: Arc<HashSet<i64>>,
     /// Ids whose rows go, because dumps say that they are of others.
     pub(in crate::lake) moved: Arc<BTreeSet<i64>>,
+    /// The derived tables that it gets rows of.
+    pub(in crate::lake) derived: Vec<Derivation>,
     /// Every table is rewritten, not only those with new rows: the range is being cut.
     pub(in crate::lake) rewrite: bool,
 }

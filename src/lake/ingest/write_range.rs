@@ -8,6 +8,7 @@ use super::merge::merge;
 use super::options::{IngestOptions, Progress, Silent};
 use super::task::RangeTask;
 use crate::error::{Error, Result};
+use crate::lake::derived::write_derived::write_derived;
 use crate::lake::file::data_sink::{Finished, Syncing};
 use crate::lake::file::range_writers::RangeWriters;
 use crate::lake::file::range_writers::old_of;
@@ -151,7 +152,8 @@ impl<'o> Worker<'o> {
         tables.sort();
         tables.dedup();
         let mut syncing = Syncing::new(&task.target.store);
-        for name in tables {
+        let is_derived = |name: &String| task.derived.iter().any(|derived| derived.table == *name);
+        for name in tables.into_iter().filter(|name| !is_derived(name)) {
             if let Some(mut row_merger) = row_merger(self.options, &name) {
                 if let Some(file) = merge_dumps(task, &name, &mut *row_merger, result)? {
                     result.files.push(file.data);
@@ -179,6 +181,19 @@ impl<'o> Worker<'o> {
         }
         for writer in writers.into_iter().flatten() {
             if let Some(file) = writer.finish()? {
+                result.files.push(file.data);
+                syncing.push(file.unsynced)?;
+            }
+        }
+        for derivation in &task.derived {
+            let Some(derived) = self.options.derived_table(&derivation.table) else {
+                let table = &derivation.table;
+                let why = format!("a range gets rows of {table}, which nobody here derives");
+                return Err(Error::Invalid(why));
+            };
+            let (memory, cancel) = (self.write_at, &self.options.cancel);
+            let written = write_derived(derived, derivation, task, result, memory, cancel)?;
+            if let Some(file) = written {
                 result.files.push(file.data);
                 syncing.push(file.unsynced)?;
             }

@@ -56,6 +56,7 @@ fn stages_of_as_many_runs_with_other_rows_have_other_signatures() {
             old: vec![],
             drop: Arc::default(),
             moved: Arc::default(),
+            derived: vec![],
             rewrite: false,
         }))
     };

@@ -16,7 +16,7 @@ use super::user_function::UserFunction;
 use crate::error::{Error, Result};
 use crate::lake::Lake;
 use crate::table::table;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::SystemTime;
 
@@ -44,6 +44,8 @@ pub(in crate::lake) struct Change<'a> {
     pub(in crate::lake) file_lists: Option<(Vec<ListFile>, Summary)>,
     /// Users' functions.
     pub(in crate::lake) functions: Option<Vec<UserFunction>>,
+    /// The derived tables that the lake keeps, and their versions.
+    pub(in crate::lake) derived: Option<BTreeMap<String, u32>>,
     /// The text of the settings.
     pub(in crate::lake) settings: Option<String>,
     /// Set to stop.
@@ -197,6 +199,9 @@ impl Lake {
         }
         if let Some(settings) = &change.settings {
             manifest.settings = settings.clone();
+        }
+        if let Some(derived) = &change.derived {
+            manifest.derived = derived.clone();
         }
         if let Some(functions) = &change.functions {
             manifest.functions = functions.clone();

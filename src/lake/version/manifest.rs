@@ -86,6 +86,9 @@ pub struct Manifest {
     /// Users' own functions, in the order in which they were made.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub functions: Vec<UserFunction>,
+    /// The derived tables that it keeps, and the version of the derivation that their rows are of; 0 if of none.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub derived: BTreeMap<String, u32>,
     /// Its rows have pseudonyms: nothing is imported beside them.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub anonymised: bool,
@@ -290,6 +293,7 @@ impl Manifest {
             files: vec![],
             inputs: vec![],
             functions: vec![],
+            derived: BTreeMap::new(),
             anonymised: false,
             summary: Summary::default(),
             other: BTreeMap::new(),

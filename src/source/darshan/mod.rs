@@ -28,7 +28,6 @@ pub mod counters;
 pub mod derive;
 mod fill_spilled;
 pub mod header;
-mod heatmap_records;
 mod inflate;
 pub mod job;
 pub mod layout;
@@ -101,6 +100,7 @@ impl Source for Darshan {
             "darshan_dxt",
             "darshan_mount",
             "darshan_module",
+            "darshan_mosaic",
         ]
     }
 
@@ -113,7 +113,7 @@ impl Source for Darshan {
     }
 
     fn version(&self) -> u32 {
-        5
+        6
     }
 
     fn probe(&self, path: &Path, head: &[u8]) -> bool {
@@ -150,6 +150,7 @@ fn reader(context: Arc<ReadContext>, also: ModuleSet) -> DarshanReader {
         log: Log::with_memory(context.log_memory, context.temp.as_deref()),
         context,
         also,
+        by_parts: false,
     }
 }
 

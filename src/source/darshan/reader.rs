@@ -25,6 +25,8 @@ pub(super) struct DarshanReader {
     pub(super) context: Arc<ReadContext>,
     /// Modules that are read also where nobody asks for their table: `darshan_module` then says how much of them could be read.
     pub(super) also: ModuleSet,
+    /// The log's records do not fit into memory and are taken part by part.
+    pub(super) by_parts: bool,
 }
 
 impl Reader for DarshanReader {
@@ -46,6 +48,7 @@ impl Reader for DarshanReader {
         self.log.read(input, want)?;
         self.log.peek().check(expected, input)?;
         let job_id = self.log.job().map_or(0, |job| job.job_id);
+        self.by_parts = self.log.spilled.is_some();
         if let Some(spilled) = self.log.spilled.take() {
             self.fill_spilled(spilled, input, id, job_id, tables)?;
         } else {
@@ -84,7 +87,15 @@ impl DarshanReader {
         if matches!(module.shape, Shape::Fixed | Shape::Mdhim) {
             if let Some(records) = log.records(module.id) {
                 let (ids, name) = ((log_id, job_id), |id| log.name(id));
-                super::module::counter::fill(&records, order, module, ids, name, builder);
+                super::module::counter::fill(
+                    &records,
+                    order,
+                    module,
+                    ids,
+                    name,
+                    !self.by_parts,
+                    builder,
+                );
             }
             return Ok(());
         }

@@ -9,55 +9,51 @@
 //!   cannot be told apart.
 
 use super::evidence::{Basis, Window};
+use super::log_rows::{BinRow, FileRow, Interface, LogRows};
 use super::metadata::Access;
 use super::observed::Observed;
 use super::operation::{Direction, Operation};
 use super::status::Status;
-use crate::source::darshan::ModuleId;
-use crate::source::darshan::derive::direction_stats::DirectionStats;
-use crate::source::darshan::derive::file::File;
-use crate::source::darshan::derive::interface::BytesSource;
-use crate::source::darshan::is_stream;
-use crate::source::darshan::job::Job;
-use crate::source::darshan::log::Log;
-use crate::source::darshan::module::dxt::Segment;
+use std::collections::HashSet;
 
 /// Traces and bins with fewer of the log's bytes are not believed.
 const LEAST_COVERED: f64 = 0.9;
 
-/// The operations of a log. `files`: all of its files, [`crate::source::darshan::derive::file::files`].
+/// The operations of a log.
 ///
 /// # Errors
-/// [`Status::NoModule`] or [`Status::NoRecords`] without files; [`Status::NoTimes`] if bytes were moved and no access has a time.
+/// [`Status::NoModule`] or [`Status::NoRecords`] without files; [`Status::TooMany`] of them; [`Status::NoTimes`] if bytes were moved and no access has a time.
 ///
 /// # Source
 /// MOSAIC, operations, mode `full`. That bins must cover the bytes as traces must is ours.
-pub fn observe(log: &Log, job: &Job, files: &[File<'_>]) -> Result<Observed, Status> {
-    if files.is_empty() {
-        let is_empty = log.heatmap().next().is_none()
-            && log.dxt(ModuleId::DXT_POSIX).next().is_none()
-            && log.dxt(ModuleId::DXT_MPIIO).next().is_none();
-        return Err(match is_empty {
+pub fn observe(rows: &LogRows) -> Result<Observed, Status> {
+    if rows.has_too_many_files {
+        return Err(Status::TooMany);
+    }
+    if rows.files.is_empty() {
+        let is_empty = rows.bins.is_empty() && rows.traces.is_empty();
+        return Err(match is_empty && !rows.has_too_many_traces {
             true => Status::NoModule,
             false => Status::NoRecords,
         });
     }
-    let files = || files.iter().filter(|file| !file.is_stream);
-    let moved = files().flat_map(|file| [file.read.bytes, file.write.bytes]);
+    let files = || rows.files.iter().filter(|file| !file.is_stream);
+    let moved = files().flat_map(|file| file.bytes);
     let moved: f64 = moved.map(|bytes| bytes.max(0) as f64).sum();
     let covers = |operations: &[Vec<Operation>; 2]| {
         let bytes: f64 = operations.iter().flatten().map(|o| o.bytes as f64).sum();
         bytes > 0.0 && bytes >= LEAST_COVERED * moved
     };
     let accesses = files().filter_map(access).collect();
-    let traced = of_traces(log);
-    let partial_trace = traced.iter().any(|t| !t.is_empty()) && !covers(&traced);
+    let traced = of_traces(rows);
+    let has_traces = rows.has_too_many_traces || traced.iter().any(|t| !t.is_empty());
+    let partial_trace = has_traces && !covers(&traced);
     let (basis, operations) = if covers(&traced) {
         (Basis::Dxt, traced)
     } else {
-        match of_bins(log).filter(|(_, operations)| covers(operations)) {
+        match of_bins(&rows.bins).filter(|(_, operations)| covers(operations)) {
             Some((width, operations)) => (Basis::Heatmap(width), operations),
-            None => of_windows(files(), job),
+            None => of_windows(files(), rows.run.and_then(|run| run.nprocs).unwrap_or(1)),
         }
     };
     if moved > 0.0 && operations.iter().all(Vec::is_empty) {
@@ -71,61 +67,30 @@ pub fn observe(log: &Log, job: &Job, files: &[File<'_>]) -> Result<Observed, Sta
     })
 }
 
-fn flow<'f>(file: &'f File<'_>, direction: Direction) -> &'f DirectionStats {
-    match direction {
-        Direction::Read => &file.read,
-        Direction::Write => &file.write,
-    }
-}
-
 /// First and last access of a direction that moved bytes.
-fn window(file: &File<'_>, direction: Direction) -> Option<(f64, f64)> {
-    let flow = flow(file, direction);
-    flow.window.filter(|_| flow.bytes > 0)
+fn window(file: &FileRow, direction: Direction) -> Option<(f64, f64)> {
+    file.windows[direction as usize].filter(|_| file.bytes[direction as usize] > 0)
 }
 
 /// First and last access of a file in any direction, with its opens and seeks.
-fn access(file: &File<'_>) -> Option<Access> {
+fn access(file: &FileRow) -> Option<Access> {
     let windows = || Direction::BOTH.iter().filter_map(|d| window(file, *d));
     Some(Access {
         first: windows().map(|w| w.0).reduce(f64::min)?,
         last: windows().map(|w| w.1).reduce(f64::max)?,
-        opens: file.opens.unwrap_or(0),
-        seeks: file.seeks.unwrap_or(0),
+        opens: file.opens,
+        seeks: file.seeks,
     })
 }
 
-/// Traced accesses that moved bytes: those of POSIX, and those of MPI-IO to files that POSIX did not trace.
-fn of_traces(log: &Log) -> [Vec<Operation>; 2] {
+/// Traced accesses: those of POSIX, and those of MPI-IO to files that POSIX did not trace.
+fn of_traces(rows: &LogRows) -> [Vec<Operation>; 2] {
+    let of_posix = rows.traces.iter().filter(|t| t.module == Interface::Posix);
+    let posix: HashSet<u64> = of_posix.map(|trace| trace.record_id).collect();
     let mut operations = [vec![], vec![]];
-    let mut traced: Vec<u64> = vec![];
-    let [reads, writes] = &mut operations;
-    let take = |segment: Segment, into: &mut Vec<Operation>| {
-        if segment.length > 0 {
-            into.push(Operation {
-                start: segment.start,
-                end: segment.end,
-                bytes: segment.length,
-                rank_seconds: segment.end - segment.start,
-                earliest: segment.start,
-                ..Operation::default()
-            });
-        }
-    };
-    for record in log.dxt(ModuleId::DXT_POSIX) {
-        if record.reads().len() + record.writes().len() > 0 {
-            traced.push(record.id);
-        }
-        if !is_stream(record.id) {
-            record.reads().for_each(|segment| take(segment, reads));
-            record.writes().for_each(|segment| take(segment, writes));
-        }
-    }
-    traced.sort_unstable();
-    for record in log.dxt(ModuleId::DXT_MPIIO) {
-        if traced.binary_search(&record.id).is_err() && !is_stream(record.id) {
-            record.reads().for_each(|segment| take(segment, reads));
-            record.writes().for_each(|segment| take(segment, writes));
+    for trace in &rows.traces {
+        if trace.module == Interface::Posix || !posix.contains(&trace.record_id) {
+            operations[trace.direction as usize].push(trace.operation);
         }
     }
     operations
@@ -136,37 +101,38 @@ fn of_traces(log: &Log) -> [Vec<Operation>; 2] {
 struct Bin {
     /// Bits of the bin's seconds.
     width: u64,
-    number: usize,
+    number: i64,
     rank: i64,
     bytes: i64,
 }
 
 /// Bytes by interval of time, an operation for each interval that has any, and the longest interval; None without bins. POSIX and STDIO, or MPI-IO and STDIO
 /// of a log without bins of POSIX.
-fn of_bins(log: &Log) -> Option<(f64, [Vec<Operation>; 2])> {
-    let has_posix = log.heatmap().any(|(name, _)| name == Some(b"POSIX"));
-    let lower: &[u8] = if has_posix { b"POSIX" } else { b"MPIIO" };
+fn of_bins(rows: &[BinRow]) -> Option<(f64, [Vec<Operation>; 2])> {
+    let has_posix = rows.iter().any(|bin| bin.module == Interface::Posix);
+    let lower = if has_posix {
+        Interface::Posix
+    } else {
+        Interface::MpiIo
+    };
     let mut bins: [Vec<Bin>; 2] = [vec![], vec![]];
     let mut longest: Option<f64> = None;
-    for (name, record) in log.heatmap() {
-        let width = record.bin_width;
-        let is_wanted = name.is_some_and(|name| name == lower || name == b"STDIO");
-        if !is_wanted || !width.is_finite() || width <= 0.0 {
+    for row in rows {
+        let is_wanted = row.module == lower || row.module == Interface::Stdio;
+        if !is_wanted || !row.width.is_finite() || row.width <= 0.0 {
             continue;
         }
-        longest = Some(longest.map_or(width, |longest| longest.max(width)));
-        let mut take = |direction: usize, number: usize, bytes: i64| {
+        longest = Some(longest.map_or(row.width, |longest| longest.max(row.width)));
+        for (bins, bytes) in bins.iter_mut().zip(row.bytes) {
             if bytes > 0 {
-                bins[direction].push(Bin {
-                    width: width.to_bits(),
-                    number,
-                    rank: record.rank,
+                bins.push(Bin {
+                    width: row.width.to_bits(),
+                    number: row.number,
+                    rank: row.rank,
                     bytes,
                 });
             }
-        };
-        (record.bytes_read().enumerate()).for_each(|(bin, bytes)| take(0, bin, bytes));
-        (record.bytes_written().enumerate()).for_each(|(bin, bytes)| take(1, bin, bytes));
+        }
     }
     let operations = bins.map(|mut bins| {
         bins.sort_unstable();
@@ -192,38 +158,34 @@ fn of_bins(log: &Log) -> Option<(f64, [Vec<Operation>; 2])> {
 }
 
 /// First and last access of each file.
-fn of_windows<'f, 'l: 'f>(
-    files: impl Iterator<Item = &'f File<'l>>,
-    job: &Job,
+fn of_windows<'f>(
+    files: impl Iterator<Item = &'f FileRow>,
+    nprocs: i64,
 ) -> (Basis, [Vec<Operation>; 2]) {
     let mut operations = [vec![], vec![]];
     let mut windows = [vec![], vec![]];
     for file in files {
         let Some(access) = access(file) else { continue };
-        let upper = match file.source {
-            BytesSource::MpiIo => file.nprocs_mpiio,
-            _ => file.nprocs_posix,
-        };
         for direction in Direction::BOTH {
             let Some((start, end)) = window(file, direction) else {
                 continue;
             };
-            let flow = flow(file, direction);
-            let active = flow.active.filter(|active| *active > 0);
-            let processes = active.unwrap_or(upper).clamp(1, job.nprocs.max(1));
-            operations[direction as usize].push(Operation {
+            let at = direction as usize;
+            let active = file.active[at].filter(|active| *active > 0);
+            let processes = active.unwrap_or(file.nprocs).clamp(1, nprocs.max(1));
+            operations[at].push(Operation {
                 start,
                 end,
-                bytes: flow.bytes,
+                bytes: file.bytes[at],
                 opens: access.opens,
                 seeks: access.seeks,
                 rank_seconds: (end - start) * processes as f64,
                 earliest: access.first,
             });
-            windows[direction as usize].push(Window {
-                bytes: flow.bytes,
+            windows[at].push(Window {
+                bytes: file.bytes[at],
                 length: end - start,
-                busy: flow.busy,
+                busy: file.busy[at],
             });
         }
     }

@@ -41,17 +41,17 @@ pub struct MetadataLoad {
     pub operations_duration: i64,
 }
 
-/// The load that records make. `start`: of the log, nanoseconds since 1970; its fraction of a second counts.
+/// The load that records make. `start`: of the log, microseconds since 1970; its fraction of a second counts.
 ///
 /// # Method
 /// A record's opens and seeks count in the second of its first access, its opens once more, as closes, in that of its last access.
 ///
 /// # Source
 /// MOSAIC, metadata.
-pub fn load(accesses: &[Access], start: i128, spikes: Spikes) -> MetadataLoad {
+pub fn load(accesses: &[Access], start: i64, spikes: Spikes) -> MetadataLoad {
     let second = |seconds: f64| {
-        let nanoseconds = start.saturating_add((seconds * 1e9).round() as i128);
-        nanoseconds.div_euclid(1_000_000_000) as i64
+        let microseconds = start.saturating_add((seconds * 1e6).round() as i64);
+        microseconds.div_euclid(1_000_000)
     };
     let mut counts: Vec<(i64, i64)> = vec![];
     for access in accesses {
@@ -129,7 +129,7 @@ mod tests {
             seeks: 7,
         };
         let of = |start| load(&[access], start, SPIKES);
-        let (together, apart) = (of(1_000_000_000_000), of(1_000_700_000_000));
+        let (together, apart) = (of(1_000_000_000), of(1_000_700_000));
         assert_eq!(
             (together.highest_spike, together.operations_duration),
             (607, 0)

@@ -1,11 +1,11 @@
 //! MOSAIC: what kind of I/O a log does - when in its run, whether again and again, and how it loads the metadata servers.
 //!
 //! ```text
-//! log --[reference | full]--> operations --[merge]--> [segment] --[group]--> groups --[temporality, periodicity]--> classes
-//!                         \-> opens and seeks --[metadata]--> classes
+//! rows of a log --[reference | full]--> operations --[merge]--> [segment] --[group]--> groups --[temporality, periodicity]--> classes
+//!                                   \-> opens and seeks --[metadata]--> classes
 //! ```
 //!
-//! [`of_log`] does it all, [`of_observed`] all but reading a log. [`mod@reference`] and [`full`] are the two modes: they differ in the operations that they begin with and in the
+//! [`of_log`] does it all from the rows that the tables have of a log ([`LogRows`]), [`MosaicTable`] for all logs of a range. [`mod@reference`] and [`full`] are the two modes: they differ in the operations that they begin with and in the
 //! [`options::Corrections`] of the steps after them, which are functions on slices: [`mod@merge`] closes short pauses, [`segment`] cuts the time where work begins, [`mod@group`]
 //! puts segments together that are alike, by mean shift, [`temporality`] and [`periodicity`] give the classes of one direction ([`mod@pattern`]), [`metadata`]
 //! those of the log. [`evidence`] says what they rest on.
@@ -17,12 +17,11 @@
 //!
 //! # Example
 //! ```no_run
-//! use iolode::answer::analysis::mosaic::{Mode, Options, of_log, operation::Direction};
-//! use iolode::source::{Input, darshan::log::{Log, ModuleSet}};
+//! use iolode::answer::analysis::mosaic::{LogRows, Mode, Options, of_log, operation::Direction};
+//! use iolode::source::Input;
 //!
-//! let mut log = Log::new();
-//! log.read(&Input::open("job.darshan")?, ModuleSet::ALL)?;
-//! let mosaic = of_log(&log, Mode::Full, &Options::default());
+//! let (rows, _) = LogRows::of_input(&Input::open("job.darshan")?)?;
+//! let mosaic = of_log(&rows, Mode::Full, &Options::default());
 //! println!("{}: {:?}", mosaic.status.name(), mosaic.class_names(Direction::Write));
 //! # Ok::<(), iolode::Error>(())
 //! ```
@@ -32,8 +31,10 @@ pub mod evidence;
 pub mod full;
 pub mod group;
 mod json;
+pub mod log_rows;
 pub mod merge;
 pub mod metadata;
+mod mosaic_table;
 pub mod observed;
 pub mod operation;
 pub mod options;
@@ -48,6 +49,8 @@ pub mod temporality;
 #[cfg(test)]
 mod tests;
 
+pub use log_rows::LogRows;
+pub use mosaic_table::MosaicTable;
 pub use options::{Mode, Options};
-pub use result::{Mosaic, of_log, of_log_and_files, of_observed};
+pub use result::{Mosaic, of_log, of_observed};
 pub use status::Status;

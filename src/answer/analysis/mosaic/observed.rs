@@ -1,10 +1,10 @@
 //! What a log says before it is classified.
 
 use super::evidence::Basis;
+use super::log_rows::RunRow;
 use super::metadata::Access;
 use super::operation::Operation;
 use super::status::Status;
-use crate::source::darshan::job::Job;
 
 /// Seconds, and the part of the run, by which accesses may lie after its end: logs before version 3.41 know whole seconds, and nodes' clocks differ.
 const SLACK: (f64, f64) = (1.0, 0.01);
@@ -25,10 +25,10 @@ pub struct Observed {
 /// When a program ran, and on how many processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Execution {
-    /// Start, nanoseconds since 1970; microseconds are enough.
-    pub start: i128,
-    /// End, nanoseconds since 1970.
-    pub end: i128,
+    /// Start, microseconds since 1970.
+    pub start: i64,
+    /// End, microseconds since 1970.
+    pub end: i64,
     /// Processes, at least one.
     pub nprocs: i64,
 }
@@ -38,27 +38,23 @@ impl Execution {
     ///
     /// # Errors
     /// [`Status::NoTimes`] without start or end, [`Status::Inconsistent`] if it ends before it starts.
-    pub fn of_job(job: &Job) -> Result<Self, Status> {
-        let (Some(_), Some(_)) = (job.start_micros(), job.end_micros()) else {
+    pub fn of_run(run: &RunRow) -> Result<Self, Status> {
+        let (Some(start), Some(end)) = (run.start, run.end) else {
             return Err(Status::NoTimes);
         };
-        let nanoseconds =
-            |seconds: i64, rest: i64| i128::from(seconds) * 1_000_000_000 + i128::from(rest);
-        let start = nanoseconds(job.start_sec, job.start_nsec);
-        let end = nanoseconds(job.end_sec, job.end_nsec);
         match end < start {
             true => Err(Status::Inconsistent),
             false => Ok(Self {
                 start,
                 end,
-                nprocs: job.nprocs.max(1),
+                nprocs: run.nprocs.unwrap_or(1).max(1),
             }),
         }
     }
 
     /// Seconds from start to end.
     pub fn seconds(&self) -> f64 {
-        (self.end - self.start) as f64 / 1e9
+        self.end.saturating_sub(self.start) as f64 / 1e6
     }
 }
 

@@ -63,8 +63,6 @@ pub const MOST_SEGMENTS: usize = 4096;
 /// Limits that a user may set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Mode `reference`: only files whose path begins so; empty for all.
-    pub mount: Vec<u8>,
     /// Bytes from which on a direction is significant.
     pub min_bytes: i64,
     /// Which seconds are spikes of metadata operations.
@@ -75,7 +73,6 @@ impl Default for Options {
     /// Those of the published tool's first version.
     fn default() -> Self {
         Self {
-            mount: vec![],
             min_bytes: 100_000_000,
             spikes: Spikes {
                 count_from: 10,

@@ -4,120 +4,59 @@
 //! stands at the same place in its module, whichever file that is; see correction c1 in [`super::full`].
 
 use super::evidence::{Basis, Window};
+use super::log_rows::{LogRows, RecordRow};
 use super::metadata::Access;
 use super::observed::Observed;
 use super::operation::Operation;
-use super::options::Options;
 use super::status::Status;
-use crate::source::darshan::ModuleId;
-use crate::source::darshan::counters::{mpiio, posix, stdio};
-use crate::source::darshan::job::Job;
-use crate::source::darshan::log::Log;
-
-/// Counters of a module: each pair is of reads and writes.
-struct Counters {
-    id: ModuleId,
-    bytes: [usize; 2],
-    start: [usize; 2],
-    end: [usize; 2],
-    time: [usize; 2],
-    /// Opens and seeks; None where they are looked for in POSIX.
-    metadata: Option<[usize; 2]>,
-}
-
-/// The modules, in the order in which one is taken.
-const MODULES: [Counters; 3] = [
-    Counters {
-        id: ModuleId::MPIIO,
-        bytes: [mpiio::BYTES_READ, mpiio::BYTES_WRITTEN],
-        start: [
-            mpiio::F_READ_START_TIMESTAMP,
-            mpiio::F_WRITE_START_TIMESTAMP,
-        ],
-        end: [mpiio::F_READ_END_TIMESTAMP, mpiio::F_WRITE_END_TIMESTAMP],
-        time: [mpiio::F_READ_TIME, mpiio::F_WRITE_TIME],
-        metadata: None,
-    },
-    Counters {
-        id: ModuleId::POSIX,
-        bytes: [posix::BYTES_READ, posix::BYTES_WRITTEN],
-        start: [
-            posix::F_READ_START_TIMESTAMP,
-            posix::F_WRITE_START_TIMESTAMP,
-        ],
-        end: [posix::F_READ_END_TIMESTAMP, posix::F_WRITE_END_TIMESTAMP],
-        time: [posix::F_READ_TIME, posix::F_WRITE_TIME],
-        metadata: Some([posix::OPENS, posix::SEEKS]),
-    },
-    Counters {
-        id: ModuleId::STDIO,
-        bytes: [stdio::BYTES_READ, stdio::BYTES_WRITTEN],
-        start: [
-            stdio::F_READ_START_TIMESTAMP,
-            stdio::F_WRITE_START_TIMESTAMP,
-        ],
-        end: [stdio::F_READ_END_TIMESTAMP, stdio::F_WRITE_END_TIMESTAMP],
-        time: [stdio::F_READ_TIME, stdio::F_WRITE_TIME],
-        metadata: Some([stdio::OPENS, stdio::SEEKS]),
-    },
-];
 
 /// The operations of a log, in the order of its records.
 ///
 /// # Errors
-/// [`Status::NoModule`], [`Status::NoPosix`]; [`Status::Inconsistent`] for negative bytes.
+/// [`Status::NoModule`], [`Status::NoPosix`]; [`Status::NoOrder`] if the order of records is not known; [`Status::Inconsistent`] for negative bytes;
+/// [`Status::TooMany`] records.
 ///
 /// # Source
 /// MOSAIC, operations, mode `reference`.
-pub fn observe(log: &Log, job: &Job, options: &Options) -> Result<Observed, Status> {
-    let module = MODULES.iter().find_map(|counters| {
-        let records = log.records(counters.id)?;
-        (!records.is_empty()).then_some((counters, records))
-    });
-    let (counters, records) = module.ok_or(Status::NoModule)?;
-    let (metadata_of, metadata) = match counters.metadata {
-        Some(metadata) => (records, metadata),
-        None => {
-            let posix = log.records(ModuleId::POSIX);
-            let posix = posix.filter(|posix| posix.len() >= records.len());
-            (posix.ok_or(Status::NoPosix)?, [posix::OPENS, posix::SEEKS])
-        }
+pub fn observe(rows: &LogRows) -> Result<Observed, Status> {
+    if rows.has_too_many_files {
+        return Err(Status::TooMany);
+    }
+    let [mpiio, posix, _] = &rows.records;
+    let records = rows.records.iter().find(|records| !records.is_empty());
+    let records = records.ok_or(Status::NoModule)?;
+    let metadata_of = match mpiio.is_empty() {
+        true => records,
+        false if posix.len() < mpiio.len() => return Err(Status::NoPosix),
+        false => posix,
     };
+    let is_ordered = |records: &[RecordRow]| records.iter().all(|r| r.number.is_some());
+    if !is_ordered(records) || !is_ordered(metadata_of) {
+        return Err(Status::NoOrder);
+    }
+    let nprocs = rows.run.and_then(|run| run.nprocs).unwrap_or(1).max(1);
     let mut operations = [vec![], vec![]];
     let mut windows = [vec![], vec![]];
     let mut accesses = vec![];
-    for record in 0..records.len() {
-        let id = records.id(record);
-        if !options.mount.is_empty()
-            && !log
-                .name(id)
-                .is_some_and(|name| name.starts_with(&options.mount))
-        {
-            continue;
-        }
-        let processes = match records.rank(record) {
-            rank if rank < 0 => job.nprocs.max(1),
-            _ => 1,
-        } as f64;
-        let [opens, seeks] = metadata.map(|counter| metadata_of.int(record, counter));
-        let bytes = counters.bytes.map(|counter| records.int(record, counter));
-        if bytes.iter().any(|bytes| *bytes < 0) {
+    for (record, of_metadata) in records.iter().zip(metadata_of) {
+        let processes = if record.rank < 0 { nprocs } else { 1 } as f64;
+        let (opens, seeks) = (of_metadata.opens, of_metadata.seeks);
+        let [Some(read), Some(written)] = record.bytes else {
             return Err(Status::Inconsistent);
-        }
-        let time = |counters: [usize; 2], direction: usize| {
-            to_microseconds(records.float(record, counters[direction]))
         };
+        let bytes = [read, written];
+        let (starts, ends) = (
+            record.start.map(to_microseconds),
+            record.end.map(to_microseconds),
+        );
         let used = || (0..2).filter(|direction| bytes[*direction] > 0);
-        let first = used().map(|d| time(counters.start, d)).reduce(f64::min);
-        let last = used().map(|d| time(counters.end, d)).reduce(f64::max);
+        let first = used().map(|d| starts[d]).reduce(f64::min);
+        let last = used().map(|d| ends[d]).reduce(f64::max);
         let (Some(first), Some(last)) = (first, last) else {
             continue;
         };
         for direction in used() {
-            let (start, end) = (
-                time(counters.start, direction),
-                time(counters.end, direction),
-            );
+            let (start, end) = (starts[direction], ends[direction]);
             let length = end - start;
             operations[direction].push(Operation {
                 start,
@@ -128,7 +67,7 @@ pub fn observe(log: &Log, job: &Job, options: &Options) -> Result<Observed, Stat
                 rank_seconds: length * processes,
                 earliest: first,
             });
-            let spent = records.float(record, counters.time[direction]);
+            let spent = record.time[direction];
             windows[direction].push(Window {
                 bytes: bytes[direction],
                 length,

@@ -1,6 +1,7 @@
 //! The classes of a log.
 
 use super::evidence::Evidence;
+use super::log_rows::LogRows;
 use super::metadata::{self, MetadataLoad};
 use super::observed::{Execution, Observed};
 use super::operation::Direction;
@@ -8,9 +9,6 @@ use super::options::{Mode, Options};
 use super::pattern::{Pattern, Run, pattern};
 use super::status::Status;
 use super::{full, reference};
-use crate::source::ReadContext;
-use crate::source::darshan::derive::file::{File, files};
-use crate::source::darshan::log::Log;
 
 /// The classes of a log, with what they rest on.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,6 +23,8 @@ pub struct Mosaic {
     pub partial_trace: bool,
     /// Length of the run, seconds: up to its end or its last access; None without classes.
     pub run_time: Option<f64>,
+    /// Bytes of the operations that were read and written; None without classes.
+    pub bytes: Option<[i64; 2]>,
     /// Reading and writing; None without classes.
     pub patterns: Option<[Pattern; 2]>,
     /// The load on the metadata servers; None without classes.
@@ -40,6 +40,7 @@ impl Mosaic {
             evidence: None,
             partial_trace: false,
             run_time: None,
+            bytes: None,
             patterns: None,
             metadata: None,
         }
@@ -71,25 +72,25 @@ impl Mosaic {
     }
 }
 
-/// The classes of a log. What of it was read is what they can rest on: DXT only if it was asked for.
-pub fn of_log(log: &Log, mode: Mode, options: &Options) -> Mosaic {
-    let files = match (mode, log.job()) {
-        (Mode::Full, Some(job)) => files(log, job, &ReadContext::default()),
-        _ => vec![],
-    };
-    of_log_and_files(log, &files, mode, options)
-}
-
-/// The same, given the log's files, which mode `full` needs; an ingest has them already.
-pub fn of_log_and_files(log: &Log, files: &[File<'_>], mode: Mode, options: &Options) -> Mosaic {
-    let Some(job) = log.job() else {
+/// The classes of a log.
+///
+/// # Example
+/// ```no_run
+/// use iolode::answer::analysis::mosaic::{LogRows, Mode, Options, of_log};
+///
+/// let (rows, _) = LogRows::of_input(&iolode::source::Input::open("job.darshan")?)?;
+/// println!("{}", of_log(&rows, Mode::Full, &Options::default()).to_json());
+/// # Ok::<(), iolode::Error>(())
+/// ```
+pub fn of_log(rows: &LogRows, mode: Mode, options: &Options) -> Mosaic {
+    let Some(run) = &rows.run else {
         return Mosaic::without(mode, Status::NoModule);
     };
     let observed = match mode {
-        Mode::Reference => reference::observe(log, job, options),
-        Mode::Full => full::observe(log, job, files),
+        Mode::Reference => reference::observe(rows),
+        Mode::Full => full::observe(rows),
     };
-    match observed.and_then(|observed| Ok((observed, Execution::of_job(job)?))) {
+    match observed.and_then(|observed| Ok((observed, Execution::of_run(run)?))) {
         Ok((observed, execution)) => of_observed(observed, &execution, mode, options),
         Err(status) => Mosaic::without(mode, status),
     }
@@ -102,6 +103,10 @@ pub fn of_observed(
     mode: Mode,
     options: &Options,
 ) -> Mosaic {
+    let bytes = [0, 1].map(|direction: usize| {
+        let bytes = observed.operations[direction].iter().map(|o| o.bytes);
+        bytes.fold(0, i64::saturating_add)
+    });
     let seen = Mosaic {
         evidence: Some(observed.basis.evidence()),
         partial_trace: observed.partial_trace,
@@ -110,6 +115,7 @@ pub fn of_observed(
     match classify(observed, execution, mode, options) {
         Ok((total, patterns, load)) => Mosaic {
             run_time: Some(total),
+            bytes: Some(bytes),
             patterns: Some(patterns),
             metadata: Some(load),
             ..seen

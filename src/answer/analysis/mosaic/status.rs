@@ -11,13 +11,15 @@ pub enum Status {
     NoRecords,
     /// Mode `reference`: fewer records of POSIX than of MPI-IO, whose opens it looks for there.
     NoPosix,
+    /// Mode `reference`: the order of the records in the log is not known.
+    NoOrder,
     /// Negative bytes, times that are no numbers, or an end before a start.
     Inconsistent,
     /// The log does not say when it ran, or bytes were moved and no time is known.
     NoTimes,
     /// Accesses before the run or after it.
     OutsideRun,
-    /// More segments than can be clustered.
+    /// More files than are looked at, or segments than are clustered.
     TooMany,
 }
 
@@ -29,6 +31,7 @@ impl Status {
             Self::NoModule => "no_module",
             Self::NoRecords => "no_records",
             Self::NoPosix => "no_posix",
+            Self::NoOrder => "no_order",
             Self::Inconsistent => "inconsistent",
             Self::NoTimes => "no_times",
             Self::OutsideRun => "outside_run",

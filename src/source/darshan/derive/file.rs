@@ -41,17 +41,17 @@ pub struct File<'a> {
     pub(super) posix_incomplete: bool,
     pub(super) may_overlap: bool,
     /// Processes with a record below MPI-IO.
-    pub nprocs_posix: i64,
+    pub(super) nprocs_posix: i64,
     /// Processes with a record of MPI-IO.
-    pub nprocs_mpiio: i64,
+    pub(super) nprocs_mpiio: i64,
     /// Bytes read and written by interface: POSIX, STDIO, MPI-IO; None without a record.
     pub(super) by_interface: [Option<(i64, i64)>; 3],
     pub(super) posix: Option<PosixCounts>,
     /// Opens, summed over processes and interfaces of the source.
-    pub opens: Option<i64>,
+    pub(super) opens: Option<i64>,
     pub(super) stats: Option<i64>,
     /// Seeks, likewise; None where no interface of the source counts them.
-    pub seeks: Option<i64>,
+    pub(super) seeks: Option<i64>,
     pub(super) syncs: Option<i64>,
     pub(super) mpiio: Option<[Option<i64>; 6]>,
     pub(super) slowest: Option<RankTime>,

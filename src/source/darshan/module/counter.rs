@@ -14,15 +14,17 @@ const LANES: usize = 8;
 /// Appends the records in the given order to the module's table, column by column.
 ///
 /// Negative counts become NULL, except POSIX strides; floats that are -1 become NULL, others stay as they are. `name` is asked
-/// for those of objects in files.
+/// for those of objects in files. `is_whole`: the records are all of the module, so that their numbers are those of the log.
 pub(in crate::source::darshan) fn fill<'l>(
     records: &Records<'_>,
     order: &[u32],
     module: &Module,
     (log_id, job_id): (i64, i64),
     name: impl Fn(u64) -> Option<&'l [u8]>,
+    is_whole: bool,
     builder: &mut TableBuilder,
 ) {
+    let numbers = builder.table().position("record");
     let layout = records.layout;
     let names = module.counters.map_or(&[][..], |(_, ints, _)| ints);
     let mut block = Block::new(layout, order.len());
@@ -80,6 +82,13 @@ pub(in crate::source::darshan) fn fill<'l>(
             column += 1;
         }
         tails(records, order, module, column, builder);
+        if let Some(at) = numbers {
+            let numbers = builder.column(at).int64();
+            match is_whole {
+                true => numbers.extend(order.iter().map(|record| i64::from(*record)), |_| true),
+                false => numbers.extend_constant(None, n),
+            }
+        }
     }
 }
 

@@ -10,20 +10,20 @@ const HEAD: usize = 48;
 
 /// The bytes that one process moved through one interface.
 #[derive(Clone, Copy)]
-pub struct HeatmapRecord<'a> {
+struct HeatmapRecord<'a> {
     /// Record id: that of the name `heatmap:POSIX` and the like.
-    pub id: u64,
+    id: u64,
     /// The process.
-    pub rank: i64,
+    rank: i64,
     /// Seconds in a bin.
-    pub bin_width: f64,
+    bin_width: f64,
     written: &'a [u8],
     read: &'a [u8],
 }
 
 impl<'a> HeatmapRecord<'a> {
     /// Reads the record at the front of `bytes`, which [`walk`] has found whole.
-    pub(in crate::source::darshan) fn read(bytes: &'a [u8]) -> Self {
+    fn read(bytes: &'a [u8]) -> Self {
         let bins = bytes.get(HEAD..).unwrap_or_default();
         let (written, read) = bins.split_at(bins.len() / 16 * 8);
         Self {
@@ -36,12 +36,12 @@ impl<'a> HeatmapRecord<'a> {
     }
 
     /// Bytes written in each bin.
-    pub fn bytes_written(&self) -> impl ExactSizeIterator<Item = i64> + use<'a> {
+    fn bytes_written(&self) -> impl ExactSizeIterator<Item = i64> + use<'a> {
         self.written.chunks_exact(8).map(|bin| int(bin, 0))
     }
 
     /// Bytes read in each bin.
-    pub fn bytes_read(&self) -> impl ExactSizeIterator<Item = i64> + use<'a> {
+    fn bytes_read(&self) -> impl ExactSizeIterator<Item = i64> + use<'a> {
         self.read.chunks_exact(8).map(|bin| int(bin, 0))
     }
 }

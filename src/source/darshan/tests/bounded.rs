@@ -85,6 +85,7 @@ pub(super) fn reader(limits: Option<Limits>) -> DarshanReader {
         log: limits.map_or_else(Log::new, Log::with_limits),
         context: Arc::new(ReadContext::default()),
         also: ModuleSet::default(),
+        by_parts: false,
     }
 }
 
@@ -96,7 +97,7 @@ pub(super) fn read(input: &Input, limits: Option<Limits>) -> (Outcome, Vec<Recor
     (outcome, batches.collect())
 }
 
-/// Rows are equal; sums of floats may have been added up in another order in the log's row.
+/// Rows are equal but for the numbers of records; sums of floats may have been added up in another order in the log's row.
 pub(super) fn assert_same(found: &[RecordBatch], expected: &[RecordBatch], what: &str) {
     for (found, expected) in found.iter().zip(expected) {
         for (field, (found, expected)) in expected
@@ -105,7 +106,8 @@ pub(super) fn assert_same(found: &[RecordBatch], expected: &[RecordBatch], what:
             .iter()
             .zip(found.columns().iter().zip(expected.columns()))
         {
-            if found == expected {
+            // Records that were read part by part have lost their numbers.
+            if found == expected || field.name() == "record" {
                 continue;
             }
             assert_eq!(field.data_type(), &DataType::Float64, "{what}: {field:?}");
@@ -322,6 +324,7 @@ fn read_with_memory(input: &Input, names: &[&'static str]) -> (Outcome, Seen, Da
         log: Log::with_memory(MEMORY, None),
         context: Arc::new(ReadContext::default()),
         also: ModuleSet::default(),
+        by_parts: false,
     };
     let outcome = reader.read(input, 1, None, &mut tables).unwrap();
     take(&seen, tables.builders(), 0);

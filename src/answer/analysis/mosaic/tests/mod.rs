@@ -9,11 +9,10 @@ mod vectors;
 use super::operation::{Direction, Operation};
 use super::options::{Mode, Options};
 use super::pattern::{Pattern, Run, pattern};
-use super::{Mosaic, of_log};
+use super::{LogRows, Mosaic, of_log};
 use crate::source::Input;
 use crate::source::darshan::ModuleId;
 use crate::source::darshan::counters::posix;
-use crate::source::darshan::log::{Log, ModuleSet};
 use crate::source::darshan::write::{DarshanLog, Job, Module, Record, Records};
 
 /// An operation without opens.
@@ -107,10 +106,9 @@ pub(super) fn posix_log(records: Vec<Record>) -> DarshanLog {
 }
 
 pub(super) fn mosaic_of(log: &DarshanLog, mode: Mode) -> Mosaic {
-    let mut read = Log::new();
     let input = Input::from_bytes("a.darshan", log.to_bytes());
-    read.read(&input, ModuleSet::ALL).unwrap();
-    of_log(&read, mode, &Options::default())
+    let (rows, _) = LogRows::of_input(&input).unwrap();
+    of_log(&rows, mode, &Options::default())
 }
 
 /// Status, classes of reads and of writes.

@@ -1,22 +1,20 @@
 //! The real logs, beside what the published tool printed for them.
 
 use super::super::operation::Direction;
-use super::super::{Mode, Mosaic, Options, of_log};
+use super::super::{LogRows, Mode, Mosaic, Options, of_log};
 use crate::source::Input;
-use crate::source::darshan::log::{Log, ModuleSet};
 use crate::source::tests::shared_data;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
 fn mosaics(mode: Mode) -> BTreeMap<String, Mosaic> {
-    let mut log = Log::new();
     let mut mosaics = BTreeMap::new();
     for entry in std::fs::read_dir(shared_data("darshan")).unwrap().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
         if name.ends_with(".darshan") {
             let input = Input::open(entry.path()).unwrap();
-            log.read(&input, ModuleSet::ALL).unwrap();
-            mosaics.insert(name, of_log(&log, mode, &Options::default()));
+            let (rows, _) = LogRows::of_input(&input).unwrap();
+            mosaics.insert(name, of_log(&rows, mode, &Options::default()));
         }
     }
     assert_eq!(mosaics.len(), 72);
