@@ -12,6 +12,7 @@ mod at_call;
 mod compaction;
 mod copy;
 mod daily;
+mod derived;
 mod descriptors;
 mod dumps;
 mod faults;
