@@ -167,7 +167,8 @@ def reading(bench):
 def mosaic(bench):
     """CPU of MOSAIC's classes of a log that has been read, in the median over logs: the published tool takes 1.5 s a log, with reading.
 
-    Mode `reference` over the synthetic month, mode `full` over the real logs that have traces or bins.
+    Mode `reference` over the synthetic month, mode `full` over the real logs that have traces or bins. Then what both modes add to the ingest of that month, and
+    what they take of a lake that holds it.
     """
     month, _ = bench.synth()
     for name, folder, mode, median, target in (
@@ -179,6 +180,21 @@ def mosaic(bench):
         assert found["with_classes"] > 0, said
         bench.say("mosaic", f"{name}: {mode}, microseconds of CPU a log, median", f"{found[median]:.0f}", target)
         bench.say("mosaic", f"{name}: {mode}, mean and slowest", f"{found['mean_us']:.0f}, {found['slowest_us']:.0f}")
+    month, files = bench.synth()
+    lake, analyzed = bench.path("lake"), bench.path("analyzed")
+    ingest = lambda lake: [IOLODE, "ingest", "--lake", lake, "--create", "--threads", "1", "--darshan", month]
+    fresh = lambda: (bench.forget("lake"), bench.forget("analyzed"))
+    (alone, *_), (both, *_) = bench.measure_in_turn("mosaic", {
+        "ingest": ingest(lake),
+        "ingest with the analysis": [*ingest(analyzed), "--analyze", "mosaic"],
+    }, fresh, runs=min(3, bench.options.runs))
+    bench.say("mosaic", "ingest with the analysis / without, CPU", f"{both / alone:.3f}", "at most 1.10")
+    fresh()
+    bench.once(ingest(lake))
+    later = bench.path("later")
+    copy = lambda: (bench.forget("later"), shutil.copytree(lake, later))
+    cpu, *_ = bench.measure("mosaic", "analyze", [IOLODE, "analyze", "mosaic", "--lake", later, "--threads", "1"], copy, runs=min(3, bench.options.runs))
+    bench.say("mosaic", "analysis of a lake later, both modes, microseconds of CPU a log", f"{1e6 * cpu / files:.0f}")
 
 
 def ingest(bench):

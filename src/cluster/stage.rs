@@ -181,7 +181,7 @@ mod tests {
             "{shown}"
         );
         assert!(
-            lines.next().unwrap().starts_with("CompactStringViewsExec"),
+            lines.next().unwrap().starts_with("CompactBatchesExec"),
             "{shown}"
         );
     }

@@ -74,7 +74,7 @@ pub use threads::{STACK, runtime};
 pub(crate) mod parts {
     pub(crate) use super::error::{ON_EXECUTOR, external, is_exhausted};
     pub(crate) use super::error_text::{text_of, text_of_arrow};
-    pub(crate) use super::exec::compact_string_views::compacted;
+    pub(crate) use super::exec::compact_batches::compacted;
     pub(crate) use super::exec::interruptible::interruptible;
     pub(crate) use super::planning::broadcast_joins::gives_left_rows;
     pub(crate) use super::planning::copartitioned_join::{DeclarePartitioningExec, Statement};

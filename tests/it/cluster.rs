@@ -551,8 +551,14 @@ fn an_ingest_on_a_cluster_makes_the_lake_that_one_process_makes() {
             logs,
             "--lmt",
             logs,
+            "--analyze",
+            "mosaic",
         ])
     };
+    // Executors derive rows as they read logs; here the same rows are derived of the lake.
+    let here = expected.root().unwrap().to_str().unwrap();
+    let analyzed = iolode(&["analyze", "mosaic", "--lake", here]);
+    assert!(analyzed.status.success(), "{}", text(&analyzed.stderr));
     // One that is killed in it costs no log.
     let ingested = std::thread::scope(|scope| {
         let ingested = scope.spawn(ingest);

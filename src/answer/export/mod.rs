@@ -77,7 +77,8 @@ pub async fn export(
     };
     let mut weights = chosen.weights(key.as_ref())?;
     let splits = splits_for(&mut weights, ranges(&snapshot, &chosen));
-    let mut lake = LakeWriter::create(target.path(), create, splits, options.memory)?;
+    let lake = LakeWriter::create(target.path(), create, splits, options.memory)?;
+    let mut lake = lake.keeping(snapshot.manifest().derived.clone());
     if options.anonymize.is_some() {
         lake = lake.anonymised();
     }

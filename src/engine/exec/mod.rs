@@ -2,7 +2,7 @@
 //!
 //! They look at a node and what lies under it, so they apply to a part of a plan as to the whole: [`for_execution`].
 
-pub(super) mod compact_string_views;
+pub(super) mod compact_batches;
 pub(super) mod dynamic_filter;
 pub(super) mod interruptible;
 pub(super) mod radix_distinct;
@@ -24,7 +24,7 @@ pub(super) fn rules() -> [Arc<dyn PhysicalOptimizerRule + Send + Sync>; 6] {
         switched(run_aware::TOP_OF_RUNS),
         switched(run_aware::GROUP_RUNS),
         switched(radix_distinct::RULE),
-        switched(compact_string_views::RULE),
+        switched(compact_batches::RULE),
     ]
 }
 

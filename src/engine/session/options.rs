@@ -72,7 +72,7 @@ pub const SWITCHES: &[(&str, &str)] = &[
         "different ids are told apart in parts that fit into a processor's cache",
     ),
     (
-        "compact_string_views",
+        "compact_batches",
         "columns of text hold no more memory than their own",
     ),
 ];
@@ -189,7 +189,7 @@ impl Options {
     pub(in crate::engine) fn new(is_memory_limited: bool) -> Self {
         let mut options = Self::default();
         if !is_memory_limited {
-            options.off.insert("compact_string_views");
+            options.off.insert("compact_batches");
         }
         options
     }

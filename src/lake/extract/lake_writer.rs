@@ -17,6 +17,7 @@ use crate::table::{Partition, Table};
 use arrow::array::AsArray;
 use arrow::datatypes::{Int64Type, TimestampMicrosecondType};
 use arrow::record_batch::RecordBatch;
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -27,6 +28,7 @@ pub struct LakeWriter {
     options: CreateOptions,
     splits: Vec<i64>,
     memory: usize,
+    derived: BTreeMap<String, u32>,
     anonymised: bool,
     spill: Arc<Spill>,
     files: Mutex<Vec<DataFile>>,
@@ -75,6 +77,7 @@ impl LakeWriter {
             options,
             splits,
             memory,
+            derived: BTreeMap::new(),
             anonymised: false,
             files: Mutex::default(),
         })
@@ -83,6 +86,12 @@ impl LakeWriter {
     /// Says that its rows have pseudonyms: nothing can be imported beside them.
     pub fn anonymised(mut self) -> Self {
         self.anonymised = true;
+        self
+    }
+
+    /// Says which derived tables it has all rows of, by which versions: it keeps them.
+    pub fn keeping(mut self, derived: BTreeMap<String, u32>) -> Self {
+        self.derived = derived;
         self
     }
 
@@ -122,6 +131,7 @@ impl LakeWriter {
             files: &files,
             inputs: &inputs,
             functions,
+            derived: self.derived,
             anonymised: self.anonymised,
         };
         let manifest = first.manifest(&self.store, &mut vec![])?;

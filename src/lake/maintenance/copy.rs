@@ -278,6 +278,7 @@ impl Copy<'_> {
             files,
             inputs,
             functions: old.functions.clone(),
+            derived: old.derived.clone(),
             anonymised: old.anonymised,
         };
         first.manifest(&self.store, &mut self.written)

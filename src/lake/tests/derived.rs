@@ -240,3 +240,20 @@ fn an_analysis_that_nobody_knows_is_refused() {
     );
     assert_eq!(bench.lake.snapshot(None).unwrap().version(), 1);
 }
+
+#[test]
+fn a_copy_keeps_the_derived_tables_of_the_original() {
+    let (bench, count) = (Bench::new(), MountCount::new(1));
+    bench.log("a", "mounts 1 0 x y");
+    ingest(&bench, &[&count], &["count"]);
+    let at = bench.directory.path().join("copy");
+    bench.lake.copy(&at, &CopyOptions::default()).unwrap();
+    let copy = Lake::open(at).unwrap();
+    bench.log("b", "mounts 2 0 x");
+    let options = IngestOptions {
+        derived: &[&count],
+        ..bench.options()
+    };
+    copy.ingest(&options, &Silent).unwrap();
+    assert_eq!(counts(&copy), [(1, 2, 1), (2, 1, 1)]);
+}

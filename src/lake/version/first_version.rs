@@ -8,6 +8,7 @@ use super::store::Store;
 use super::time::micros;
 use super::user_function::UserFunction;
 use crate::error::Result;
+use std::collections::BTreeMap;
 
 /// What the lake holds.
 pub(in crate::lake) struct FirstVersion<'a> {
@@ -21,6 +22,8 @@ pub(in crate::lake) struct FirstVersion<'a> {
     /// By path, ascending.
     pub(in crate::lake) inputs: &'a [InputRow],
     pub(in crate::lake) functions: Vec<UserFunction>,
+    /// The derived tables that it keeps.
+    pub(in crate::lake) derived: BTreeMap<String, u32>,
     /// The rows have pseudonyms.
     pub(in crate::lake) anonymised: bool,
 }
@@ -52,6 +55,7 @@ impl FirstVersion<'_> {
             files: file_lists?,
             inputs: input_lists,
             functions: self.functions,
+            derived: self.derived,
             anonymised: self.anonymised,
             summary: Summary {
                 inputs: with(&InputStatus::has_rows),
