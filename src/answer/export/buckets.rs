@@ -4,7 +4,7 @@
 use crate::error::{Error, Result};
 use crate::table::Table;
 use arrow::array::{AsArray, UInt32Array};
-use arrow::compute::{SortOptions, interleave_record_batch, take_record_batch};
+use arrow::compute::{BatchCoalescer, SortOptions, interleave_record_batch, take_record_batch};
 use arrow::datatypes::{DataType, Int64Type, SchemaRef};
 use arrow::error::ArrowError;
 use arrow::ipc::CompressionType;
@@ -140,14 +140,23 @@ impl<'a> Sorting<'a> {
     }
 }
 
-/// The rows of a bucket.
+/// The rows of a bucket, in batches of full size: those of the file are small, and each column of a batch takes memory of its own.
 fn read(file: StreamWriter<BufWriter<File>>) -> std::result::Result<Vec<RecordBatch>, ArrowError> {
     let mut file = file;
     file.finish()?;
     let written = file.into_inner()?.into_inner();
     let mut file = written.map_err(std::io::IntoInnerError::into_error)?;
     file.rewind()?;
-    StreamReader::try_new(BufReader::with_capacity(BUFFER, file), None)?.collect()
+    let parts = StreamReader::try_new(BufReader::with_capacity(BUFFER, file), None)?;
+    let mut batches = vec![];
+    let mut full = BatchCoalescer::new(parts.schema(), BATCH);
+    for part in parts {
+        full.push_batch(part?)?;
+        batches.extend(full.next_completed_batch());
+    }
+    full.finish_buffered_batch()?;
+    batches.extend(full.next_completed_batch());
+    Ok(batches)
 }
 
 /// Gives the rows of some batches in the order of a table.

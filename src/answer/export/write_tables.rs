@@ -47,7 +47,10 @@ pub(super) struct Work {
 /// Batches on the way from one thread to another.
 const ON_THE_WAY: usize = 4;
 
-/// Writes all tables that have rows, so many at once: the rows of each.
+/// Bytes of rows that are sorted at once below which one table is sorted at a time: what batches and files take beside their rows grows with the tables.
+const ALONE: usize = 32 << 20;
+
+/// Writes all tables that have rows, so many at once, or one where they are sorted with little memory: the rows of each.
 ///
 /// # Errors
 /// Those of the lake, of the pseudonyms and of the files.
@@ -68,8 +71,12 @@ pub(super) async fn write_all(work: &Work, threads: usize) -> Result<BTreeMap<St
     let mut all: Vec<Arc<Table>> = all.filter(|table| bytes(table) > 0).cloned().collect();
     // The largest first.
     all.sort_by_key(|table| Reverse(bytes(table)));
+    let at_once = match work.anonymize {
+        Some(_) if work.sort_memory < ALONE => 1,
+        _ => threads.max(1),
+    };
     let written = all.into_iter().map(|table| write(work.clone(), table));
-    let written = stream::iter(written).buffer_unordered(threads.max(1));
+    let written = stream::iter(written).buffer_unordered(at_once);
     let written: Vec<(String, u64)> = written.try_collect().await?;
     Ok(written.into_iter().filter(|(_, rows)| *rows > 0).collect())
 }

@@ -18,6 +18,7 @@ pub(super) mod plan;
 pub(super) mod range_runner;
 pub(super) mod read_ahead;
 pub(super) mod remote;
+pub(super) mod report;
 pub(super) mod stand_ins;
 pub(super) mod task;
 pub(super) mod walk;

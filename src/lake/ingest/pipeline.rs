@@ -8,6 +8,7 @@ use super::lister::{Disk, is_address, name};
 use super::options::{IngestOptions, InputPath, Progress, Silent};
 use super::plan::{IngestPlan, plan};
 use super::remote::{convert_elsewhere, split};
+use super::report::{IngestReport, failure, report};
 use super::task::{RangeTask, Task};
 use super::write_days::convert_days;
 use super::write_range::Worker;
@@ -25,44 +26,13 @@ use crate::lake::version::site::{RegisteredSource, SettingsEdit, SiteFile};
 use crate::lake::version::snapshot::Snapshot;
 use crate::source::{ReadContext, SOURCES, Source, without_password};
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// How often a commit is tried while others commit too.
 const TRIES: usize = 50;
-
-/// What an ingest did.
-#[derive(Clone, Debug, Default)]
-pub struct IngestReport {
-    /// The version it made; None if there was nothing new.
-    pub version: Option<u64>,
-    /// Inputs that the lake knew already.
-    pub unchanged: u64,
-    /// Those of them of which nothing could be taken then.
-    pub failed_before: u64,
-    /// Logs that lie outside the period.
-    pub outside: u64,
-    /// Files that are nothing that iolode knows, of those that the lake did not know as such.
-    pub not_logs: u64,
-    /// Logs with the bytes of another that the lake has, or has forgotten for good.
-    pub copies: u64,
-    /// Inputs taken in, by what became of them.
-    pub inputs: BTreeMap<InputStatus, u64>,
-    /// Bytes of the logs that were read.
-    pub bytes_in: u64,
-    /// Bytes of the data files that were written.
-    pub bytes_out: u64,
-    /// Rows of the data files that were written.
-    pub rows: u64,
-    /// Rows of the data files that these replace: those of other inputs of the same ranges are written anew, too.
-    pub rows_replaced: u64,
-    /// Inputs of which nothing was taken, and why. Rows that the lake holds of one from before stay.
-    pub failures: Vec<(String, String)>,
-    /// What was taken and is not as it should be: the input, or what it is about, and what there is to say.
-    pub warnings: Vec<(String, String)>,
-}
 
 impl Lake {
     /// Takes in what is new below some paths, in one commit. What cannot be read is recorded and stops nothing.
@@ -224,6 +194,7 @@ impl Lake {
             if work.is_empty() && !has_derived {
                 return Ok(so_far);
             }
+            let operation = if work.is_empty() { "analyze" } else { "ingest" };
             // Before the first file is written.
             let lease = match lease.take() {
                 Some(held) => lease.insert(held),
@@ -310,7 +281,7 @@ impl Lake {
             }
             let inputs: Vec<&InputRow> = rows().collect();
             let change = Change {
-                operation: "ingest",
+                operation,
                 ranges: Some(ranges),
                 results: results.clone(),
                 inputs: inputs.iter().copied().chain(&work.no_logs).collect(),
@@ -349,26 +320,6 @@ impl Lake {
             kept
         });
     }
-}
-
-impl IngestReport {
-    /// Counts inputs that are what the lake knows. What could not be read again is a failure again.
-    fn add_known<'a>(&mut self, rows: impl IntoIterator<Item = &'a InputRow>) {
-        for row in rows {
-            match row.is_unread() {
-                true => self.failures.push(failure(row)),
-                false => {
-                    self.unchanged += 1;
-                    self.failed_before += u64::from(row.status == InputStatus::Failed);
-                }
-            }
-        }
-    }
-}
-
-/// An input of which nothing was taken, and why.
-fn failure(row: &InputRow) -> (String, String) {
-    (row.path.to_string(), row.error.clone().unwrap_or_default())
 }
 
 /// The error where no input was named.
@@ -546,48 +497,6 @@ fn named(options: &IngestOptions<'_>) -> HashSet<Arc<str>> {
     let files = options.paths.iter().filter(|input| input.path.is_file());
     let paths = files.filter_map(|input| std::path::absolute(&input.path).ok());
     paths.map(|path| name(&path)).collect()
-}
-
-fn report(
-    version: u64,
-    inputs: &[&InputRow],
-    results: &[&RangeResult],
-    named: &HashSet<Arc<str>>,
-    so_far: IngestReport,
-) -> IngestReport {
-    let mut report = IngestReport {
-        version: Some(version),
-        ..so_far
-    };
-    if report.not_logs > 0 {
-        report.inputs.insert(InputStatus::Skipped, report.not_logs);
-    }
-    for row in inputs {
-        *report.inputs.entry(row.status).or_default() += 1;
-        report.bytes_in += row.bytes;
-        if row.status == InputStatus::Skipped {
-            match row.content_hash {
-                Some(_) => report.copies += 1,
-                // A directory has no time.
-                None => report.not_logs += u64::from(row.modified != 0),
-            }
-        }
-        let is_named = row.is_no_log() && named.contains(&row.path);
-        if row.status == InputStatus::Failed || is_named {
-            report.failures.push(failure(row));
-        } else if let Some(why) = row
-            .error
-            .clone()
-            .filter(|_| row.job_id.is_none() && row.status.has_rows())
-        {
-            report.warnings.push((row.path.to_string(), why));
-        }
-    }
-    for file in results.iter().flat_map(|r| &r.files) {
-        report.bytes_out += file.bytes;
-        report.rows += file.rows;
-    }
-    report
 }
 
 /// The text of the settings with sources that are to be registered and the first time zone that was given; None if they are as they were.

@@ -165,6 +165,10 @@ fn rows_of_another_version_are_made_anew() {
     ingest(&bench, &[&first], &[]);
     assert_eq!(counts(&bench.lake), [(1, 2, 1), (2, 1, 1)]);
     assert_eq!(analyze(&bench, &[&second]).rows, 2);
+    let manifest = bench.lake.snapshot(None).unwrap().manifest().clone();
+    assert_eq!(manifest.operation, "analyze");
+    let expected = [("darshan_mosaic".to_string(), 2)];
+    assert_eq!(manifest.derived.into_iter().collect::<Vec<_>>(), expected);
     assert_eq!(counts(&bench.lake), [(1, 2, 2), (2, 1, 2)]);
 }
 
