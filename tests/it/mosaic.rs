@@ -32,13 +32,7 @@ fn mosaic_of_real_logs_is_what_an_independent_computation_finds() {
 fn compare(name: &str, found: &Mosaic, expected: &Value) {
     assert_eq!(expected["status"], found.status.name(), "{name}");
     let Some(load) = &found.metadata else { return };
-    // A lake knows start and end in whole microseconds.
-    let run_times = expected["run_time"].as_f64().zip(found.run_time);
-    let apart = run_times.map(|(expected, found)| (expected - found).abs());
-    assert!(
-        apart.is_some_and(|apart| apart <= 1e-6),
-        "{name}: {run_times:?}"
-    );
+    assert_close(name, expected, "run_time", found.run_time);
     let classes = found.metadata_class_names();
     assert_eq!(
         expected["metadata_classes"],

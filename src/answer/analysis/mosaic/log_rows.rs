@@ -20,7 +20,14 @@ pub const MOST: usize = 1 << 20;
 pub(super) const TABLES: [(&str, &[&str]); 7] = [
     (
         "darshan_log",
-        &["log_id", "job_id", "nprocs", "start_time", "end_time"],
+        &[
+            "log_id",
+            "job_id",
+            "nprocs",
+            "start_time",
+            "end_time",
+            "run_time",
+        ],
     ),
     (
         "darshan_file",
@@ -155,7 +162,7 @@ pub struct LogRows {
 }
 
 /// When a log's program ran, and on how many processes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RunRow {
     /// Processes.
     pub nprocs: Option<i64>,
@@ -163,6 +170,8 @@ pub struct RunRow {
     pub start: Option<i64>,
     /// End, microseconds since 1970.
     pub end: Option<i64>,
+    /// Run time as `darshan_log` has it, seconds.
+    pub run_time: Option<f64>,
 }
 
 /// A file: what stands in `darshan_file`. Each pair is of reads and writes.
@@ -317,11 +326,13 @@ impl LogRows {
                 .ok_or_else(|| no_column(name))
         };
         let (start, end) = (time("start_time")?, time("end_time")?);
+        let run_time = rows.floats("run_time")?;
         if rows.0.num_rows() > 0 {
             self.run = Some(RunRow {
                 nprocs: nprocs.is_valid(0).then(|| nprocs.value(0)),
                 start: start.is_valid(0).then(|| start.value(0)),
                 end: end.is_valid(0).then(|| end.value(0)),
+                run_time: float(run_time, 0),
             });
         }
         Ok(())

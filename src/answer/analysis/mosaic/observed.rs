@@ -9,6 +9,9 @@ use super::status::Status;
 /// Seconds, and the part of the run, by which accesses may lie after its end: logs before version 3.41 know whole seconds, and nodes' clocks differ.
 const SLACK: (f64, f64) = (1.0, 0.01);
 
+/// Seconds by which a run may differ from its start and end because these are rounded.
+const ROUNDED: f64 = 2e-6;
+
 /// What a log says before it is classified.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Observed {
@@ -23,12 +26,12 @@ pub struct Observed {
 }
 
 /// When a program ran, and on how many processes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Execution {
     /// Start, microseconds since 1970.
     pub start: i64,
-    /// End, microseconds since 1970.
-    pub end: i64,
+    /// Seconds from start to end.
+    pub seconds: f64,
     /// Processes, at least one.
     pub nprocs: i64,
 }
@@ -42,19 +45,19 @@ impl Execution {
         let (Some(start), Some(end)) = (run.start, run.end) else {
             return Err(Status::NoTimes);
         };
-        match end < start {
-            true => Err(Status::Inconsistent),
-            false => Ok(Self {
-                start,
-                end,
-                nprocs: run.nprocs.unwrap_or(1).max(1),
-            }),
+        if end < start {
+            return Err(Status::Inconsistent);
         }
-    }
-
-    /// Seconds from start to end.
-    pub fn seconds(&self) -> f64 {
-        self.end.saturating_sub(self.start) as f64 / 1e6
+        // Start and end are whole microseconds. Of newer logs the run time is exact; of older ones it has another second.
+        let seconds = end.saturating_sub(start) as f64 / 1e6;
+        let exact = run
+            .run_time
+            .filter(|exact| (exact - seconds).abs() < ROUNDED);
+        Ok(Self {
+            start,
+            seconds: exact.unwrap_or(seconds),
+            nprocs: run.nprocs.unwrap_or(1).max(1),
+        })
     }
 }
 
@@ -64,7 +67,7 @@ impl Observed {
     /// # Errors
     /// What of the operations cannot be true: [`Status::Inconsistent`], [`Status::NoTimes`], [`Status::OutsideRun`].
     pub fn total(&self, execution: &Execution) -> Result<f64, Status> {
-        let length = execution.seconds();
+        let length = execution.seconds;
         let all = || self.operations.iter().flatten();
         let is_wrong =
             |o: &Operation| !(o.start.is_finite() && o.end.is_finite()) || o.end < o.start;
