@@ -71,7 +71,7 @@ WITH classed AS (
   SELECT job_id, log_id, fs, 'read' AS direction, sum(bytes_read) AS bytes, ost_union(fs, ost_bits) AS bits, count(*) = count(ost_bits) AS all_known
   FROM darshan_file WHERE NOT is_stream AND bytes_read > 0 AND $direction <> 'write' GROUP BY job_id, log_id, fs
   UNION ALL
-  SELECT job_id, log_id, fs, 'write', sum(bytes_written), ost_union(fs, ost_bits), count(*) = count(ost_bits)
+  SELECT job_id, log_id, fs, 'write' AS direction, sum(bytes_written) AS bytes, ost_union(fs, ost_bits) AS bits, count(*) = count(ost_bits) AS all_known
   FROM darshan_file WHERE NOT is_stream AND bytes_written > 0 AND $direction <> 'read' GROUP BY job_id, log_id, fs
 ), on_fs AS (
   SELECT * FROM (SELECT *, CAST(bytes AS DOUBLE) / sum(bytes) OVER (PARTITION BY job_id, log_id, direction) AS share FROM placed)
@@ -115,7 +115,7 @@ WITH classed AS (
   HAVING sum(least(x.b, y.b) - greatest(x.a, y.a)) >= $min_overlap * 1000000.0
 ), pair AS (
   SELECT m.fs, m.direction, m.job_a, m.log_a, la.app AS app_a, m.job_b, m.log_b, lb.app AS app_b, ost_overlap(oa.fs, oa.bits, ob.fs, ob.bits) AS shared_osts, oa.all_known AND ob.all_known AS all_known,
-    (least(la.first + la.run_time * 1000000.0, lb.first + lb.run_time * 1000000.0) - greatest(la.first, lb.first)) / 1000000.0 AS together, m.overlap / 1000000.0 AS overlap,
+    least(la.run_time - greatest(lb.first - la.first, 0) / 1000000.0, lb.run_time - greatest(la.first - lb.first, 0) / 1000000.0) AS together, m.overlap / 1000000.0 AS overlap,
     ba.length / 1000000.0 AS length_a, bb.length / 1000000.0 AS length_b, la.run_time AS run_a, lb.run_time AS run_b, m.bytes_a, m.bytes_b
   FROM met m JOIN classed la ON la.job_id = m.job_a AND la.log_id = m.log_a JOIN classed lb ON lb.job_id = m.job_b AND lb.log_id = m.log_b
     JOIN on_fs oa ON oa.job_id = m.job_a AND oa.log_id = m.log_a AND oa.fs = m.fs AND oa.direction = m.direction

@@ -110,8 +110,8 @@ def rows(con, params):
                 shared = len(pa["osts"] & pb["osts"]) if pa["any"] and pb["any"] else None
                 if overlap < params["min_overlap"] * 1e6 or (shared == 0 and pa["known"] and pb["known"]):
                     continue
-                start = lambda log: (log["start_time"] - EPOCH).total_seconds()
-                together = min(start(la) + la["length"], start(lb) + lb["length"]) - max(start(la), start(lb))
+                later = (lb["start_time"] - la["start_time"]).total_seconds()
+                together = min(la["length"], lb["length"] + later) - max(0.0, later)
                 busy_a, busy_b = (sum(q - p for p, q, _ in own[key]) / 1e6 for key in (a, b))
                 chance = together * busy_a / la["length"] * busy_b / lb["length"]
                 out.append({"fs": fs, "direction": d, "job_a": la["job_id"], "log_a": a, "app_a": la["app"], "job_b": lb["job_id"], "log_b": b, "app_b": lb["app"], "shared_osts": shared, "together": together,
