@@ -67,7 +67,7 @@ WITH period AS (
   UNION ALL
   SELECT 2, 'inputs that could not be read', inputs, NULL, NULL, NULL FROM unread
   UNION ALL
-  SELECT 3, CASE WHEN s.analysed = 0 AND w.logs > 0 THEN 'analysed: none, run `iolode analyze mosaic`' ELSE 'analysed' END, s.analysed, NULL, CAST(s.analysed AS DOUBLE) / nullif(w.logs, 0), 'logs' FROM some s CROSS JOIN whole w
+  SELECT 3, CASE WHEN s.analysed = 0 AND w.logs > 0 THEN 'analysed: none; run `iolode analyze mosaic`' ELSE 'analysed' END, s.analysed, NULL, CAST(s.analysed AS DOUBLE) / nullif(w.logs, 0), 'logs' FROM some s CROSS JOIN whole w
   UNION ALL
   SELECT 4, 'with classes', s.classed, NULL, CAST(s.classed AS DOUBLE) / nullif(s.analysed, 0), 'analysed' FROM some s
   UNION ALL

@@ -14,7 +14,7 @@ crate::tests! {
     }
 }
 
-/// Logs with each class, by mosaic.md 9.4.
+/// Logs with each class, counted over the output of the published tool.
 const CLASSES: [(&str, u64); 24] = [
     ("metadata_insignificant_load", 40),
     ("metadata_high_spike", 16),
@@ -42,7 +42,7 @@ const CLASSES: [(&str, u64); 24] = [
     ("write_periodic_s", 1),
 ];
 
-/// Of pairs of classes the logs with both, and those with either, by mosaic.md 9.4.
+/// Of pairs of classes the logs with both, and those with either, counted in the same way.
 const PAIRS: [(&str, &str, u64, u64); 17] = [
     ("metadata_high_density", "metadata_multiple_spikes", 12, 12),
     ("metadata_high_density", "metadata_high_spike", 12, 16),
@@ -140,7 +140,7 @@ fn a_lake_that_is_not_analysed_says_so() {
     let run = ask("mosaic_summary");
     assert!(
         run.stdout
-            .contains("analysed: none, run `iolode analyze mosaic`,0,"),
+            .contains("analysed: none; run `iolode analyze mosaic`,0,"),
         "{run:?}"
     );
 }

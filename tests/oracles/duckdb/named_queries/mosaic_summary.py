@@ -31,7 +31,7 @@ def rows(con, params):
 
     figure("logs", len(logs), sum(total.values()) if logs else None)
     figure("inputs that could not be read", len(failed))
-    figure("analysed: none, run `iolode analyze mosaic`" if logs and not found else "analysed", len(found), None, of(len(found), len(logs)), "logs")
+    figure("analysed: none; run `iolode analyze mosaic`" if logs and not found else "analysed", len(found), None, of(len(found), len(logs)), "logs")
     if not found:
         return out
     figure("with classes", len(ok), None, of(len(ok), len(found)), "analysed")
