@@ -60,7 +60,12 @@ const PAIRS: [(&str, &str, u64, u64); 17] = [
     ("read_after_start", "write_insignificant", 5, 18),
     ("read_periodic", "write_on_end", 1, 4),
     ("read_on_start", "write_insignificant", 4, 21),
-    ("read_after_start_before_end", "write_after_start_before_end", 2, 11),
+    (
+        "read_after_start_before_end",
+        "write_after_start_before_end",
+        2,
+        11,
+    ),
 ];
 
 fn classes_and_pairs_of_the_logs_of_the_published_tool_are_as_it_counts_them() {
@@ -74,7 +79,13 @@ fn classes_and_pairs_of_the_logs_of_the_published_tool_are_as_it_counts_them() {
     let directory = fresh();
     let directory = directory.path();
     let ingest = [
-        "ingest", "--lake", "lake", "--create", "--analyze", "mosaic", "--darshan",
+        "ingest",
+        "--lake",
+        "lake",
+        "--create",
+        "--analyze",
+        "mosaic",
+        "--darshan",
     ];
     let logs = logs.iter().map(String::as_str);
     let arguments: Vec<&str> = ingest.into_iter().chain(logs).collect();
@@ -105,9 +116,15 @@ fn classes_and_pairs_of_the_logs_of_the_published_tool_are_as_it_counts_them() {
             .iter()
             .find(|row| row["class_a"] == a && row["class_b"] == b);
         let row = row.unwrap_or_else(|| panic!("{a}, {b}"));
-        assert_eq!((&row["both"], &row["either"]), (&both.into(), &either.into()));
+        assert_eq!(
+            (&row["both"], &row["either"]),
+            (&both.into(), &either.into())
+        );
         let jaccard = row["jaccard"].as_f64().unwrap();
-        assert!((jaccard - both as f64 / either as f64).abs() < 1e-12, "{row}");
+        assert!(
+            (jaccard - both as f64 / either as f64).abs() < 1e-12,
+            "{row}"
+        );
     }
 
     let found = ask("mosaic_summary", &[]);
