@@ -1,5 +1,6 @@
 //! Runs `tests/slt/**/*.slt`: SQL and its answers, each file in a session of its own over the small lake of `slt/lake.rs`; those under
-//! `tests/slt/troubled` over the one of `slt/troubled_lake.rs`, where programs are in trouble.
+//! `tests/slt/troubled` over the one of `slt/troubled_lake.rs`, where programs are in trouble, and those under `tests/slt/periodic` over the one of
+//! `slt/periodic_lake.rs`, where programs write in phases.
 //! A file that changes the lake begins with `# a lake of its own`, and has one.
 //!
 //! With the feature `cluster` each file runs a second time, unless it begins with `# plans of one process`: all statements that can run on a cluster of three executors
@@ -15,6 +16,8 @@ mod cluster_processes;
 mod lake;
 #[path = "slt/made.rs"]
 mod made;
+#[path = "slt/periodic_lake.rs"]
+mod periodic_lake;
 #[path = "slt/troubled_lake.rs"]
 mod troubled_lake;
 
@@ -128,15 +131,25 @@ fn note(place: &Place) {
 /// Who runs statements other than the process of the test.
 type Elsewhere = Arc<dyn engine::Runner>;
 
-/// The lake that most files share, or that where programs are in trouble.
-fn shared(is_troubled: bool) -> (&'static str, &'static Kept) {
-    static SMALL: OnceLock<Kept> = OnceLock::new();
-    static TROUBLED: OnceLock<Kept> = OnceLock::new();
-    let (name, kept, make) = match is_troubled {
-        false => ("small", &SMALL, lake::small as Make),
-        true => ("troubled", &TROUBLED, troubled_lake::troubled as Make),
-    };
-    (name, kept.get_or_init(|| new_lake(make)))
+/// The lakes that files share: that of most files, that where programs are in trouble, and that where they write in phases.
+const SHARED: [(&str, Make); 3] = [
+    ("small", lake::small),
+    ("troubled", troubled_lake::troubled),
+    ("periodic", periodic_lake::periodic),
+];
+
+/// One of [`SHARED`].
+fn shared(which: usize) -> (&'static str, &'static Kept) {
+    static LAKES: [OnceLock<Kept>; 3] = [const { OnceLock::new() }; 3];
+    let (name, make) = SHARED[which];
+    (name, LAKES[which].get_or_init(|| new_lake(make)))
+}
+
+/// The one that a file asks: that of its folder, else the small one.
+fn lake_of(path: &Path) -> usize {
+    let folder = |name: &str| path.starts_with(Path::new("tests/slt").join(name));
+    let found = SHARED.iter().position(|(name, _)| folder(name));
+    found.unwrap_or(0)
 }
 
 fn session(name: &str, lake: &Kept, runner: Option<&Elsewhere>) -> Result<Session, Error> {
@@ -153,7 +166,7 @@ fn session(name: &str, lake: &Kept, runner: Option<&Elsewhere>) -> Result<Sessio
 fn test(path: &Path, elsewhere: fn() -> Option<Elsewhere>) -> Result<(), Failed> {
     let own = std::fs::read_to_string(path)?.starts_with("# a lake of its own\n");
     let own = own.then(|| new_lake(lake::small));
-    let (name, kept) = shared(path.starts_with("tests/slt/troubled"));
+    let (name, kept) = shared(lake_of(path));
     // The executors read the shared lakes.
     let elsewhere = own.is_none().then(elsewhere).flatten();
     let lake = own.as_ref().unwrap_or(kept);
@@ -258,10 +271,10 @@ static CLUSTER: Mutex<Option<cluster_processes::Cluster>> = Mutex::new(None);
 fn on_cluster() -> Elsewhere {
     use iolode::cluster::{ConnectFile, client::ClusterRunner};
     let mut cluster = CLUSTER.lock().unwrap();
-    let lakes = [shared(false), shared(true)].map(|(_, lake)| lake.1.root().expect("a directory"));
+    let lakes = [0, 1, 2].map(|which| shared(which).1.1.root().expect("a directory"));
     let cluster = cluster.get_or_insert_with(|| cluster_processes::Cluster::start(&lakes, 3, 1));
     let keys = ConnectFile::read(&cluster.file()).expect("a connect file");
-    let lakes = [shared(false), shared(true)].map(|(_, lake)| lake.1.as_ref());
+    let lakes = [0, 1, 2].map(|which| shared(which).1.1.as_ref());
     Arc::new(ClusterRunner::new(keys, lakes, Some(0)))
 }
 

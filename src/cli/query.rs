@@ -213,8 +213,12 @@ fn subcommand(query: &'static Query) -> Command {
         "" => String::new(),
         source => format!("\nSource: {source}\n"),
     };
+    let needs = match &query.analysis {
+        None => String::new(),
+        Some(analysis) => format!("It asks the results of iolode analyze {analysis}.\n"),
+    };
     let examples = format!(
-        "A row is {}; its columns: iolode schema {}\n{source}\nExample:\n  {}",
+        "A row is {}; its columns: iolode schema {}\n{needs}{source}\nExample:\n  {}",
         query.grain,
         query.name,
         example_of(query.name, &query.params)

@@ -1,4 +1,4 @@
-//! Why an answer is empty: because it was asked of a name that the lake does not have, or because nothing fits.
+//! Why an answer is empty: because it was asked of a name that the lake does not have, because an analysis was not made, or because nothing fits.
 //!
 //! Names are looked up only once an answer turned out to have no rows.
 
@@ -40,7 +40,19 @@ pub(super) async fn explain(
                 hint: Some(hint(kind, name, call.fs_of(kind), &known)),
             });
         }
-        notes.push(note(call));
+        let analysed = match &call.analysis {
+            Some(analysis) => {
+                let kept = names(state, call.is_analysed(analysis)?).await;
+                !kept.map_err(&translate)?.is_empty()
+            }
+            None => true,
+        };
+        notes.push(match &call.analysis {
+            Some(analysis) if !analysed => format!(
+                "note: no log of the lake is analysed: `iolode analyze {analysis}` fills darshan_{analysis}"
+            ),
+            _ => note(call),
+        });
     }
     notes.dedup();
     Ok(notes)

@@ -64,6 +64,8 @@ mod lmt_files;
 mod lmt_mysql;
 mod lmt_mysqldump;
 mod mosaic;
+#[cfg(feature = "engine")]
+mod mosaic_queries;
 #[path = "../fuzz/mutants/mod.rs"]
 mod mutants;
 #[cfg(feature = "engine")]
@@ -167,6 +169,8 @@ fn main() -> std::process::ExitCode {
         lmt_mysql::TESTS,
         lmt_mysqldump::TESTS,
         mosaic::TESTS,
+        #[cfg(feature = "engine")]
+        mosaic_queries::TESTS,
         mutants::darshan::TESTS,
         mutants::lmt::TESTS,
         mutants::slurm::TESTS,

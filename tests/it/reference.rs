@@ -67,6 +67,8 @@ fn named_queries_answer_as_their_independent_versions_do() {
         "--lmt",
         "month/lmt",
         "--dxt",
+        "--analyze",
+        "mosaic",
     ];
     let ingested = iolode(root.path(), &ingest);
     assert!(matches!(ingested.code, Some(0 | 1)), "{}", ingested.stderr);
@@ -96,6 +98,8 @@ fn named_queries_answer_as_their_independent_versions_do() {
         "--lmt",
         &lmt,
         "--dxt",
+        "--analyze",
+        "mosaic",
     ];
     let ingested = iolode(root.path(), &ingest);
     assert!(matches!(ingested.code, Some(0 | 1)), "{}", ingested.stderr);

@@ -20,7 +20,7 @@ fn the_json_of_iominer_is_the_one_that_is_kept() {
 }
 
 fn the_json_of_weekly_is_the_one_that_is_kept() {
-    check("weekly", 12, 200);
+    check("weekly", 15, 200);
 }
 
 fn check(name: &str, sections: usize, rows: usize) {

@@ -1,5 +1,6 @@
 //! What the lakes of `.slt` files are made of: jobs, records and layouts of Darshan logs, and dumps of LMT's database.
 
+use iolode::answer::analysis::DERIVED;
 use iolode::lake::{CreateOptions, IngestOptions, Lake, Mount as FileSystem, Silent, SiteFile};
 use iolode::source::darshan::write::{Component, Job, Layout, Record, mount};
 use std::fs;
@@ -36,6 +37,8 @@ pub(crate) fn lake(directory: &Path, logs: &[(String, Vec<u8>)], dumps: &[(&str,
     let options = IngestOptions {
         paths: vec![logs_in.into(), dumps_in.into()],
         dxt: true,
+        derived: DERIVED,
+        analyze: vec!["mosaic".into()],
         threads: 2,
         ..IngestOptions::default()
     };

@@ -146,10 +146,11 @@ mod tests {
     use crate::engine::queries::queries;
 
     /// Named queries whose rows are read one by one, and not drawn.
-    const LISTS: [&str; 4] = [
+    const LISTS: [&str; 5] = [
         "drishti",
         "low_read_bandwidth_on_all_osts",
         "low_write_bandwidth_on_all_osts",
+        "mosaic_summary",
         "unreadable_logs",
     ];
 

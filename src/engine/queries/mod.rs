@@ -2,8 +2,8 @@
 //!
 //! # Adding a query
 //! One file `queries/FOLDER/NAME.sql` that begins with its front matter (TOML in lines that begin with `---`): what it answers, what a
-//! row is, its columns, which a test compares with the plan, and its parameters, which stand in the SQL as `$name`; one line in
-//! [`QUERIES`]; and `tests/slt/queries/NAME.slt`, or under `tests/slt/troubled` if it needs faults.
+//! row is, its columns, which a test compares with the plan, and its parameters, which stand in the SQL as `$name`, and the analysis
+//! without whose results it has no answer; one line in [`QUERIES`]; and `tests/slt/queries/NAME.slt`, or under `tests/slt/troubled` if it needs faults.
 //!
 //! A parameter that names something of a lake has the name that all such have: `fs`, `ost`, `mdt`, `user`, `app`, `job`, `log`. Where an answer is
 //! empty, these names are looked up: see `param_names`.
@@ -61,6 +61,9 @@ pub const QUERIES: &[(&str, &str, &str)] = queries! {
     "facts" { "file_facts", "directory_facts", "burst_facts", "job_facts", "mdt_facts", "node_facts" }
     "lustre" { "ost_load", "slow_osts", "ost_neighbours", "stripe_advice" }
     "advice" { "advice", "advice_month", "drishti" }
+    "mosaic" {
+        "mosaic", "mosaic_apps", "mosaic_classes", "mosaic_pairs", "mosaic_summary", "mosaic_changes", "checkpoint_interval", "colliding_bursts",
+    }
     "jobs" { "top_users_and_programs", "regressions", "rank_imbalance", "unreadable_logs" }
 };
 
@@ -74,6 +77,7 @@ pub const FOLDERS: &[(&str, &str)] = &[
     ),
     ("lustre", "Storage targets"),
     ("advice", "Habits of I/O"),
+    ("mosaic", "When programs read and write, by MOSAIC"),
     ("jobs", "Jobs, programs and logs"),
 ];
 
@@ -99,6 +103,8 @@ pub struct Query {
     pub source: String,
     /// Other names that it is known by.
     pub aliases: Vec<String>,
+    /// The analysis whose table `darshan_ANALYSIS` it asks, as `iolode analyze` calls it.
+    pub analysis: Option<String>,
     /// How its rows are drawn, as front matter says it: a [`crate::answer::chart::Chart`]. None if they are a list.
     pub chart: Option<toml::Table>,
     /// Its SQL, in which `$name` stands for a parameter.
@@ -144,6 +150,7 @@ fn parse(folder: &'static str, name: &'static str, text: &str) -> Result<Query> 
         source: String,
         #[serde(default)]
         aliases: Vec<String>,
+        analysis: Option<String>,
     }
     let bad = |why: String| Error::Invalid(format!("queries/{folder}/{name}.sql: {why}"));
     let (front, sql) = front_matter(text);
@@ -161,6 +168,7 @@ fn parse(folder: &'static str, name: &'static str, text: &str) -> Result<Query> 
         chart: front.chart,
         source: front.source,
         aliases: front.aliases,
+        analysis: front.analysis,
         sql,
         read: OnceLock::new(),
     })
@@ -278,7 +286,12 @@ impl Query {
         }
         let written = self.params.iter().zip(&values);
         let written = written.filter_map(|(param, (_, value))| Some((param, value.as_ref()?)));
-        calls.extend(CallNames::of(lakes.map(|lakes| lakes.first), written));
+        let analysis = self.analysis.as_deref();
+        calls.extend(CallNames::of(
+            lakes.map(|lakes| lakes.first),
+            analysis,
+            written,
+        ));
         let (mut casts, mut parts) = (vec![], vec![]);
         for (param, (name, value)) in self.params.iter().zip(values) {
             let (value, zone) = match (value, &param.default) {
@@ -479,6 +492,11 @@ mod tests {
                 "{name}"
             );
             parse_query(&query.sql).unwrap();
+            let analysed = query.analysis.map(|analysis| format!("darshan_{analysis}"));
+            if let Some(table) = analysed {
+                assert!(crate::table::table(&table).is_ok(), "{name}: {table}");
+                assert!(query.sql.contains(&table), "{name}: {table}");
+            }
             for param in &query.params {
                 assert!(
                     query.sql.contains(&format!("${}", param.name)),

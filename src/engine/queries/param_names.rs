@@ -101,16 +101,20 @@ pub(in crate::engine) struct CallNames {
     pub(in crate::engine) names: Vec<(&'static NameKind, String)>,
     /// Whether it was given a time.
     pub(in crate::engine) has_period: bool,
+    /// The analysis whose table it asks.
+    pub(in crate::engine) analysis: Option<String>,
 }
 
 impl CallNames {
-    /// Those of a call with these values; None if there are none, nor a time. A value that is computed names nothing that could be said beforehand.
+    /// Those of a call with these values; None if there are none, nor a time or an analysis. A value that is computed names nothing that could be said beforehand.
     pub(super) fn of<'a>(
         lake: Option<&str>,
+        analysis: Option<&str>,
         given: impl Iterator<Item = (&'a Param, &'a Expr)>,
     ) -> Option<Self> {
         let mut call = Self {
             lake: lake.map(str::to_string),
+            analysis: analysis.map(str::to_string),
             ..Self::default()
         };
         for (param, value) in given {
@@ -121,7 +125,7 @@ impl CallNames {
         }
         let place = |kind: &NameKind| KINDS.iter().position(|known| known == kind);
         call.names.sort_by_key(|(kind, _)| place(kind));
-        (call.has_period || !call.names.is_empty()).then_some(call)
+        (call.has_period || call.analysis.is_some() || !call.names.is_empty()).then_some(call)
     }
 
     /// The file system that limits where names of a kind are looked for.
@@ -157,6 +161,15 @@ impl CallNames {
             kind.sql,
             self.on_fs(kind, " AND ")
         );
+        self.statement(&sql)
+    }
+
+    /// A statement that has a row if the lake keeps results of an analysis.
+    ///
+    /// # Errors
+    /// Never: the SQL is checked by a test.
+    pub(in crate::engine) fn is_analysed(&self, analysis: &str) -> Result<Statement> {
+        let sql = format!("SELECT CAST(log_id AS VARCHAR) AS name FROM darshan_{analysis} LIMIT 1");
         self.statement(&sql)
     }
 
@@ -236,6 +249,7 @@ mod tests {
                 .collect();
             CallNames::of(
                 Some("l"),
+                None,
                 values.iter().map(|(param, value)| (*param, value)),
             )
         };

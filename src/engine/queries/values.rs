@@ -68,6 +68,7 @@ pub(in crate::engine) fn names(
     }
     Ok(CallNames::of(
         None,
+        None,
         values.iter().map(|(param, value)| (*param, value)),
     ))
 }
