@@ -17,6 +17,7 @@
 //! bench lmt-resolve FILE  the same, then their intervals formed
 //! bench columns LAKE T=C,.. these columns of these tables of a lake that was taken in at once, read and decoded; one thread
 //! bench mosaic DIR MODE   MOSAIC's classes of every log below DIR, mode `reference` or `full`: CPU microseconds a log, without reading it
+//! bench mosaic-periods JOBS SEED  tables of the periods that both modes find in a month of periods, and of those that are none (benches/proofs/mosaic_periods.md)
 //! bench ask LAKE THREADS [MEMORY]  questions from stdin, each with what it took: see `ask` (with the engine alone)
 //! ```
 //! Each prints one line of JSON with what was done, so that both sides of a comparison can be checked to have seen the same.
@@ -26,6 +27,7 @@
 mod ask;
 mod daily;
 mod mosaic;
+mod mosaic_periods;
 
 use arrow::array::AsArray;
 use arrow::datatypes::Int64Type;
@@ -79,6 +81,9 @@ fn main() -> ExitCode {
             columns(Path::new(lake), tables)
         }
         ["mosaic", directory, mode] => mosaic::mosaic(Path::new(directory), mode),
+        ["mosaic-periods", jobs, seed] => {
+            mosaic_periods::periods(jobs.parse().unwrap_or(0), seed.parse().unwrap_or(1))
+        }
         #[cfg(feature = "engine")]
         ["ask", lake, threads, ref memory @ ..] => {
             // Who asked has gone, and nobody is there to be told of it.
@@ -99,7 +104,7 @@ fn main() -> ExitCode {
         _ => {
             eprintln!(
                 "usage: bench read DIR | modules DIR | ingest LAKE DIR | inputs LAKE N | tree DIR N | known LAKE DIR | daily LAKE DIR [DAY] | walk DIR [DAY] | sacct-dump FILE N | sacct FILE | lmt-dump FILE N | lmt-floor FILE \
-                 | lmt FILE | lmt-resolve FILE | columns LAKE TABLE=COLUMN,.. | mosaic DIR MODE | ask LAKE THREADS [MEMORY]"
+                 | lmt FILE | lmt-resolve FILE | columns LAKE TABLE=COLUMN,.. | mosaic DIR MODE | mosaic-periods JOBS SEED | ask LAKE THREADS [MEMORY]"
             );
             return ExitCode::from(2);
         }

@@ -56,6 +56,9 @@ are decoys, which nearly show one
   slow-ost
       an OST that slows down each file that is striped over it, and programs that are slow or fast for other reasons, always \
 on the same OSTs
+  periods
+      periodic checkpoints with jitter, alone, beside a steady stream and two periods at once, and as many bytes without a \
+period: each as windows, heat maps and traces tell of it; 736 jobs have four of each
 
 Examples:
   iolode synth --jobs 2000 --out month --seed 7

@@ -1,6 +1,7 @@
 //! Numerics on slices, which know nothing of tables.
 
 mod disc_sums;
+pub(super) mod evenness;
 mod exact_sum;
 pub(super) mod intervals;
 pub(super) mod mean_shift;

@@ -542,7 +542,7 @@ mod tests {
 
     #[test]
     fn a_month_of_logs_alone_has_an_entry_for_each_job() {
-        for kind in [Kind::Causes, Kind::Clean, Kind::SlowOst] {
+        for kind in [Kind::Causes, Kind::Clean, Kind::SlowOst, Kind::Periods] {
             let month = Month::of(kind, 30, 3);
             let dir = tempfile::tempdir().unwrap();
             let (one, three) = (dir.path().join("one"), dir.path().join("three"));
@@ -566,6 +566,7 @@ mod tests {
                 assert_eq!(job["job_id"], month.log(at as u64).job.job_id);
                 match kind {
                     Kind::SlowOst => assert!(job["app"].is_string()),
+                    Kind::Periods => assert!(job["periods"].is_array()),
                     _ => assert!(job["causes"].is_array() && job["direction"].is_string()),
                 }
             }

@@ -39,6 +39,9 @@ pub enum Kind {
     /// An OST that slows down every file that has it among its stripes, and programs that are slow or fast for other
     /// reasons. Logs alone.
     SlowOst,
+    /// Checkpoints at equal distances, with jitter, beside other I/O, and decoys at any time, each as windows, bins and
+    /// traces tell of it. Logs alone.
+    Periods,
 }
 
 /// Where the parts of a month lie below its directory.
@@ -73,11 +76,17 @@ const LOGGED_JOBS: f64 = 870_000.0;
 
 impl Kind {
     /// Every kind.
-    pub const ALL: [Self; 4] = [Self::Usual, Self::Causes, Self::Clean, Self::SlowOst];
+    pub const ALL: [Self; 5] = [
+        Self::Usual,
+        Self::Causes,
+        Self::Clean,
+        Self::SlowOst,
+        Self::Periods,
+    ];
 
     /// Its name, on the command line and in truth.json.
     pub fn name(self) -> &'static str {
-        ["usual", "causes", "clean", "slow-ost"][self as usize]
+        ["usual", "causes", "clean", "slow-ost", "periods"][self as usize]
     }
 
     /// The kind of this name.
@@ -94,6 +103,7 @@ impl Kind {
             }
             Self::Clean => "healthy jobs alone",
             Self::SlowOst => "one slow OST under striped files, and programs that look like it",
+            Self::Periods => "periodic checkpoints with jitter, and bytes without a period",
         }
     }
 }

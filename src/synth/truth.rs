@@ -60,6 +60,7 @@ impl Facts {
                 Scenario::Fault(cause) => fault::truth(cause, workload),
                 Scenario::Case(case) => case.truth(),
                 Scenario::SlowOst(role) => role.truth(&job.program),
+                Scenario::Periods(repeats) => repeats.truth(),
                 Scenario::Partial => json!({"modules": ["POSIX"]}),
                 _ => json!({}),
             });

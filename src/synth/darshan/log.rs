@@ -94,7 +94,8 @@ pub(crate) fn log(
     }
 
     let mut heatmaps = vec![];
-    if release.name >= "3.4" && workload.nprocs <= 16 && random.chance(0.5) {
+    let can_bin = release.name >= "3.4" && workload.nprocs <= 16;
+    if (workload.binned).unwrap_or_else(|| can_bin && random.chance(0.5)) {
         for (is_posix, name) in [(true, "heatmap:POSIX"), (false, "heatmap:STDIO")] {
             let id = record_id(name);
             let found = trace::heatmaps(workload, id, is_posix);

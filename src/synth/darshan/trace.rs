@@ -2,7 +2,7 @@
 
 use crate::source::darshan::counters::posix;
 use crate::source::darshan::write::{Heatmap, Record, Segment, Trace};
-use crate::synth::workload::{Transfer, Workload, share};
+use crate::synth::workload::{Transfer, Workload, burst, share};
 use std::collections::BTreeMap;
 
 /// Most bins of a heat map; the narrowest are 0.1 s.
@@ -29,8 +29,9 @@ pub(crate) fn heatmaps(workload: &Workload, id: u64, is_posix: bool) -> Vec<Heat
             let counts = [&mut map.reads, &mut map.writes];
             for (moved, counts) in file.transfers.iter().zip(counts) {
                 if let Some(moved) = moved {
-                    let bytes = share(moved.bytes, at, file.procs);
-                    spread(moved, bytes, bin_width, counts);
+                    for (window, bytes) in moved.moments() {
+                        spread(window, share(bytes, at, file.procs), bin_width, counts);
+                    }
                 }
             }
         }
@@ -44,9 +45,12 @@ pub(crate) fn traces(workload: &Workload, records: &mut [Record], job: u64) -> V
     for file in workload.uses.iter().filter(|file| file.is_posix()) {
         let mut highest = [0, 0];
         for (at, rank) in (0..).zip(file.ranks()) {
-            let [reads, writes] = file.transfers.each_ref().map(|moved| {
-                let part = moved.as_ref().map(|moved| part(moved, at, file.procs));
-                part.map_or_else(Vec::new, |part| segments(&part, at))
+            let [reads, writes] = file.transfers.each_ref().map(|moved| match moved {
+                None => vec![],
+                Some(moved) if moved.bursts.is_empty() => {
+                    segments(&part(moved, at, file.procs), at)
+                }
+                Some(moved) => burst::segments(moved, at, file.procs),
             });
             for (highest, segments) in highest.iter_mut().zip([&reads, &writes]) {
                 let ends = segments.iter().map(|s| s.offset + s.length - 1);
@@ -69,14 +73,15 @@ pub(crate) fn traces(workload: &Workload, records: &mut [Record], job: u64) -> V
     traces
 }
 
-/// Spreads bytes evenly over the bins of a transfer's window.
-fn spread(moved: &Transfer, bytes: i64, bin_width: f64, counts: &mut [i64]) {
+/// Spreads bytes evenly over the bins of a window.
+fn spread((start, end): (f64, f64), bytes: i64, bin_width: f64, counts: &mut [i64]) {
+    let window = end - start;
     let bin = |time: f64| ((time / bin_width) as usize).min(counts.len() - 1);
-    let (first, end) = (bin(moved.start), bin(moved.end));
+    let (first, end) = (bin(start), bin(end));
     let mut before = 0;
     for (bin, count) in counts.iter_mut().enumerate().take(end + 1).skip(first) {
-        let until = (bin + 1) as f64 * bin_width - moved.start;
-        let part = (until / moved.window()).clamp(0.0, 1.0);
+        let until = (bin + 1) as f64 * bin_width - start;
+        let part = (until / window).clamp(0.0, 1.0);
         let until = match bin == end {
             true => bytes,
             false => (bytes as f64 * part) as i64,
@@ -154,6 +159,7 @@ mod tests {
             start: 1.0,
             end: 2.0,
             time: 0.9,
+            bursts: vec![],
         };
         let segments = segments(&moved, 0);
         assert_eq!(segments.iter().map(|s| s.length).sum::<i64>(), moved.bytes);
@@ -184,9 +190,10 @@ mod tests {
             start: 0.25,
             end: 1.75,
             time: 1.0,
+            bursts: vec![],
         };
         let mut counts = vec![0; 20];
-        spread(&moved, moved.bytes, 0.1, &mut counts);
+        spread((moved.start, moved.end), moved.bytes, 0.1, &mut counts);
         assert_eq!(counts.iter().sum::<i64>(), moved.bytes);
         assert_eq!((counts[1], counts[18]), (0, 0));
         assert!((counts[10] - 66_667).abs() <= 2);

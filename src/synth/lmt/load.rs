@@ -319,6 +319,7 @@ mod tests {
             start: 0.0,
             end: 1.0,
             time: 1.0,
+            bursts: vec![],
         }
     }
 

@@ -1,6 +1,7 @@
 //! What a job is, before its I/O is made up. Data alone.
 
 use super::cause::{Case, Cause, Role};
+use super::repeats::Repeats;
 use crate::synth::workload::app::{App, Interface};
 
 /// What is special about a job. Each is planted by a file of its own in this folder; `None` is a job as any other.
@@ -22,6 +23,8 @@ pub(crate) enum Scenario {
     Case(Case),
     /// One of the month of a slow OST.
     SlowOst(Role),
+    /// One of the month of checkpoints and decoys.
+    Periods(Repeats),
 }
 
 /// A job.

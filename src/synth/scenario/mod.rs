@@ -3,11 +3,11 @@
 //! ```text
 //! in:   Month          out:  Job, with its Scenario, and the Workload of each of its logs
 //!
-//! job, cause           the data
+//! job, cause, repeats  the data
 //! plan                 which job has which scenario; the usual jobs, dealt out of `workload/apps.toml`
 //! fault                causes of slow I/O in the usual month           neighbour, unscheduled   jobs on top of the month's
 //! case                 months of causes, decoys and healthy jobs: access_pattern and habit (planted part), healthy (the rest)
-//! slow_ost             the month of a slow OST
+//! slow_ost             the month of a slow OST                         periods      the month of checkpoints and decoys
 //! ```
 
 pub(crate) mod access_pattern;
@@ -18,7 +18,9 @@ pub(crate) mod habit;
 pub(crate) mod healthy;
 pub(crate) mod job;
 pub(crate) mod neighbour;
+pub(crate) mod periods;
 pub(crate) mod plan;
+pub(crate) mod repeats;
 pub(crate) mod slow_ost;
 pub(crate) mod unscheduled;
 
@@ -43,6 +45,7 @@ pub(crate) fn job(plan: &Plan, index: u64) -> Job {
     match (plan.month.kind, index.checked_sub(plan.month.jobs)) {
         (Kind::Causes | Kind::Clean, _) => case::job(plan, index),
         (Kind::SlowOst, _) => slow_ost::job(plan, index),
+        (Kind::Periods, _) => periods::job(plan, index),
         (Kind::Usual, None) => plan.job(index),
         (_, Some(number)) if number < neighbours => neighbour::job(plan, number),
         (_, Some(number)) => unscheduled::job(plan, number - neighbours, index),
@@ -54,6 +57,7 @@ pub(crate) fn workload(plan: &Plan, job: &Job, number: u64) -> (Workload, Random
     match job.scenario {
         Some(Scenario::Case(case)) => case::workload(plan, job, &case),
         Some(Scenario::SlowOst(role)) => slow_ost::workload(plan, job, role),
+        Some(Scenario::Periods(case)) => periods::workload(plan, job, case),
         Some(Scenario::Neighbour) => neighbour::workload(plan, job, job.index - plan.month.jobs),
         _ => usual(&plan.month, job, number),
     }

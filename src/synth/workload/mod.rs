@@ -4,6 +4,7 @@
 //! processes and OSTs that it has. The clock advances to the end of the slowest.
 
 pub(crate) mod app;
+pub(crate) mod burst;
 pub(crate) mod realistic;
 pub(crate) mod shape;
 pub(crate) mod stage;
@@ -13,6 +14,7 @@ use crate::synth::scenario::job::Job;
 use crate::synth::system::{
     DEFAULT_STRIPE, FILE_SYSTEMS, SLOWDOWN, System, file_system, record_id,
 };
+use burst::Burst;
 use std::collections::HashMap;
 
 /// The I/O of a log in the making.
@@ -33,6 +35,8 @@ pub(crate) struct Workload {
     pub(crate) slow: bool,
     /// Largest number of requests of one process in one file and direction, for logs whose requests are traced.
     pub(crate) traced: Option<i64>,
+    /// Whether the log has heat maps; None where chance decides.
+    pub(crate) binned: Option<bool>,
     /// Whether the log is rounded and repeats itself as real ones do.
     pub(crate) realistic: bool,
     /// Whether files that belong together have the same counts.
@@ -97,6 +101,8 @@ pub(crate) struct Transfer {
     pub(crate) end: f64,
     /// Seconds spent, summed over processes.
     pub(crate) time: f64,
+    /// When the bytes were moved, by start, where they were not moved evenly between the first and the last moment.
+    pub(crate) bursts: Vec<Burst>,
 }
 
 /// Interface through which a file is accessed.
@@ -151,6 +157,7 @@ impl Workload {
             progressive: false,
             slow: true,
             traced: None,
+            binned: None,
             uses: vec![],
             layouts: HashMap::new(),
         }
@@ -332,6 +339,7 @@ impl Workload {
             start,
             end: start + seconds,
             time: actors as f64 * seconds * busy,
+            bursts: vec![],
         }
     }
 

@@ -7,6 +7,9 @@
 //! - c2: files of all modules, not of one;
 //! - c3: standard streams are left out: one that is open from the first line to the last looks steady. Bins of STDIO hold streams too, which
 //!   cannot be told apart.
+//!
+//! A further one is ours: c8, bursts are periodic if they come at equal distances, not if they are alike. Alike segments come at any time, too, so that most programs with many bursts
+//! would be periodic; and jitter, bins and streams take periodic ones apart. See [`super::train`].
 
 use super::evidence::{Basis, Window};
 use super::log_rows::{BinRow, FileRow, Interface, LogRows};

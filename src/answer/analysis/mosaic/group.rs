@@ -123,7 +123,7 @@ fn to_unit_deviation(values: &mut [f64]) {
 }
 
 /// What segments have in common, given by start; None of none.
-fn group(segments: &[Segment]) -> Option<Group> {
+pub(super) fn group(segments: &[Segment]) -> Option<Group> {
     let (first, last) = (segments.first()?, segments.last()?);
     let m = segments.len();
     let (end, period) = match m {

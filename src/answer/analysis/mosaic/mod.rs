@@ -48,6 +48,7 @@ pub mod status;
 pub mod temporality;
 #[cfg(test)]
 mod tests;
+pub mod train;
 
 pub use log_rows::LogRows;
 pub use mosaic_table::MosaicTable;

@@ -32,7 +32,8 @@ impl DerivedTable for MosaicTable {
     }
 
     fn version(&self) -> u32 {
-        1
+        // 2: periodic is what comes at equal distances (correction c8).
+        2
     }
 
     fn made_of(&self) -> &'static [&'static str] {

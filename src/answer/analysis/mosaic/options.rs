@@ -31,13 +31,13 @@ impl Mode {
             Self::Reference => Corrections {
                 quarters_of_operations: false,
                 scale: Scale::Raw,
-                least_repetitions: 0,
+                trains: false,
                 sliced: false,
             },
             Self::Full => Corrections {
                 quarters_of_operations: true,
                 scale: Scale::UnitDeviation,
-                least_repetitions: 2,
+                trains: true,
                 sliced: true,
             },
         }
@@ -51,8 +51,8 @@ pub struct Corrections {
     pub quarters_of_operations: bool,
     /// c5: how clustering compares seconds and bytes.
     pub scale: Scale,
-    /// c7: more segments than these make a period.
-    pub least_repetitions: usize,
+    /// c7 and c8: periodic is what comes at equal distances three times or more, on top of whatever else: [`super::train`]. Without it, what is mostly groups of more than one segment.
+    pub trains: bool,
     /// Operations in more than [`MOST_SEGMENTS`] segments are added up by equal slices of the run, instead of giving up.
     pub sliced: bool,
 }

@@ -1,15 +1,17 @@
 //! What one direction of a log does: from its operations to its classes.
 
 use super::class::Class;
-use super::group::{Group, groups};
+use super::evidence::Evidence;
+use super::group::{Group, group, groups};
 use super::merge::merge;
 use super::operation::{Operation, sort};
 use super::options::{Corrections, MOST_SEGMENTS};
 use super::periodicity::{Period, period};
-use super::segment::segments;
+use super::segment::{Segment, segments};
 use super::slices::slices;
 use super::status::Status;
 use super::temporality;
+use super::train::train;
 
 /// What one direction of a log does.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -33,10 +35,19 @@ pub struct Run {
     pub total: f64,
     /// Processes.
     pub nprocs: i64,
-    /// Whether operations are traced or binned, so that they tell when bytes were moved.
-    pub is_traced: bool,
+    /// What the operations come from.
+    pub evidence: Evidence,
+    /// Length of an interval, seconds, where operations are bytes by interval of time.
+    pub bin: Option<f64>,
     /// Bytes from which on a direction is significant.
     pub min_bytes: i64,
+}
+
+impl Run {
+    /// Whether operations are traced or binned, so that they tell when bytes were moved.
+    fn is_traced(&self) -> bool {
+        self.evidence != Evidence::Window
+    }
 }
 
 /// Whether a direction is too small to be looked at: few bytes, and no more opens or seeks than processes.
@@ -65,20 +76,23 @@ pub fn pattern(
         });
     }
     sort(&mut operations);
-    let mut cut = segments(&merge(&operations, run.total));
-    if cut.len() > MOST_SEGMENTS {
-        if !corrections.sliced {
-            return Err(Status::TooMany);
-        }
-        let sliced = slices(&operations, run.total, MOST_SEGMENTS);
-        cut = segments(&merge(&sliced, run.total));
-    }
-    let groups = groups(&cut, corrections.scale);
-    let parts = match corrections.quarters_of_operations && run.is_traced {
+    let train = match corrections.trains {
+        true => train(&operations, run.total, run.bin),
+        false => None,
+    };
+    let others = train.as_ref().map_or(&operations, |train| &train.others);
+    let mut groups = groups(&cut(others, run.total, corrections)?, corrections.scale);
+    let repeated = train.and_then(|train| group(&train.segments));
+    groups.extend(repeated);
+    groups.sort_by(|a, b| a.start.total_cmp(&b.start));
+    let parts = match corrections.quarters_of_operations && run.is_traced() {
         true => temporality::of_operations(&operations, run.total),
         false => temporality::of_groups(&groups, run.total),
     };
-    let period = period(&groups, corrections.least_repetitions);
+    let period = match corrections.trains {
+        true => repeated.map(|group| Period::of_group(&group)),
+        false => period(&groups),
+    };
     let mut classes = temporality::classes(&parts, run.total);
     classes.extend(period.iter().flat_map(Period::classes));
     Ok(Pattern {
@@ -88,4 +102,21 @@ pub fn pattern(
         period,
         confidence: None,
     })
+}
+
+/// The segments of operations; in slices where there are too many.
+fn cut(
+    operations: &[Operation],
+    total: f64,
+    corrections: Corrections,
+) -> Result<Vec<Segment>, Status> {
+    let all = segments(&merge(operations, total));
+    match (all.len() > MOST_SEGMENTS, corrections.sliced) {
+        (false, _) => Ok(all),
+        (true, false) => Err(Status::TooMany),
+        (true, true) => {
+            let sliced = slices(operations, total, MOST_SEGMENTS);
+            Ok(segments(&merge(&sliced, total)))
+        }
+    }
 }

@@ -20,6 +20,17 @@ pub struct Period {
 }
 
 impl Period {
+    /// That of a group whose segments come at equal distances.
+    pub fn of_group(group: &Group) -> Self {
+        Self {
+            seconds: group.period,
+            busy: match group.period > 0.0 {
+                true => group.work / group.period,
+                false => 0.0,
+            },
+        }
+    }
+
     /// Its classes, in the order in which they are given.
     pub fn classes(&self) -> Vec<Class> {
         let limit = LIMITS.iter().find(|(limit, _)| self.seconds <= *limit);
@@ -35,15 +46,15 @@ impl Period {
     }
 }
 
-/// The period of groups; None if most segments are no repetitions, or not more than `least` are.
+/// The period of groups, mode `reference`; None if most segments are no repetitions.
 ///
 /// # Source
-/// MOSAIC, periodicity. `least` is correction c7: two segments are no period.
-pub fn period(groups: &[Group], least: usize) -> Option<Period> {
+/// MOSAIC, periodicity. In mode `full` correction c8 stands for it: [`super::train`].
+pub fn period(groups: &[Group]) -> Option<Period> {
     let repeated = || groups.iter().filter(|group| group.segments > 1);
     let single = groups.len() - repeated().count();
     let n: usize = repeated().map(|group| group.segments).sum();
-    if n <= 3 * single || n <= least {
+    if n <= 3 * single {
         return None;
     }
     let start = repeated().map(|group| group.start).reduce(f64::min)?;

@@ -1,6 +1,6 @@
 //! The classes of a log.
 
-use super::evidence::Evidence;
+use super::evidence::{Basis, Evidence};
 use super::log_rows::LogRows;
 use super::metadata::{self, MetadataLoad};
 use super::observed::{Execution, Observed};
@@ -134,7 +134,11 @@ fn classify(
     let run = Run {
         total,
         nprocs: execution.nprocs,
-        is_traced: observed.basis.evidence() != Evidence::Window,
+        evidence: observed.basis.evidence(),
+        bin: match observed.basis {
+            Basis::Heatmap(width) => Some(width),
+            _ => None,
+        },
         min_bytes: options.min_bytes,
     };
     let [reads, writes] = observed.operations;

@@ -85,13 +85,8 @@ fn traces_are_taken_before_bins_and_bins_before_windows() {
     assert_eq!(binned.evidence, Some(Evidence::Heatmap));
     // 2 seconds beside a quarter of 100.
     assert_eq!(binned.confidence(), Some(1.0 - 2.0 / 25.0));
-    let classes = [
-        "write_unclear_pattern",
-        "write_periodic",
-        "write_periodic_s",
-        "write_periodic_low_busy_time",
-    ];
-    assert_eq!(outcome(&binned).2, classes);
+    // Three that are as far from one another as bins can tell, which they are in one of seven cases by chance.
+    assert_eq!(outcome(&binned).2, ["write_unclear_pattern"]);
     let shares = binned.pattern(Direction::Write).unwrap().shares.unwrap();
     assert_eq!(shares.map(|share| (share * 3.0).round()), [2.0, 1.0, 0.0]);
 
@@ -105,6 +100,12 @@ fn traces_are_taken_before_bins_and_bins_before_windows() {
         (Some(Evidence::Dxt), false)
     );
     assert_eq!(traced.confidence(), Some(1.0));
+    let classes = [
+        "write_unclear_pattern",
+        "write_periodic",
+        "write_periodic_s",
+        "write_periodic_low_busy_time",
+    ];
     assert_eq!(outcome(&traced).2, classes);
     let group = traced.pattern(Direction::Write).unwrap().groups[0];
     assert_eq!(
@@ -195,7 +196,8 @@ fn very_many_segments_are_sliced_in_full_and_refused_in_the_reference() {
     let run = Run {
         total: 3.0 * MOST_SEGMENTS as f64,
         nprocs: 4,
-        is_traced: true,
+        evidence: Evidence::Dxt,
+        bin: None,
         min_bytes: GB,
     };
     let of = |mode: Mode| pattern(operations.clone(), run, mode.corrections());

@@ -6,6 +6,7 @@ mod laws;
 mod real_logs;
 mod vectors;
 
+use super::evidence::Evidence;
 use super::operation::{Direction, Operation};
 use super::options::{Mode, Options};
 use super::pattern::{Pattern, Run, pattern};
@@ -32,7 +33,11 @@ pub(super) fn pattern_of(operations: &[Operation], total: f64, mode: Mode) -> Pa
     let run = Run {
         total,
         nprocs: 4,
-        is_traced: mode == Mode::Full,
+        evidence: match mode {
+            Mode::Full => Evidence::Dxt,
+            Mode::Reference => Evidence::Window,
+        },
+        bin: None,
         min_bytes: Options::default().min_bytes,
     };
     pattern(operations.to_vec(), run, mode.corrections()).unwrap()

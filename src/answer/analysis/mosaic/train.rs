@@ -1,0 +1,434 @@
+//! Bursts that come at equal distances, whatever else goes on.
+//!
+//! Clustering asks which segments are alike; neither do alike segments have to come at equal distances, nor do checkpoints a few seconds early or late, cut by bins, or on top of a
+//! stream, have to be alike. Here the distances themselves are asked.
+
+use super::operation::Operation;
+use super::segment::{Segment, segments};
+use crate::math::evenness;
+
+/// Bursts whose distances are as even by chance less often than this are a train.
+const SIGNIFICANT: f64 = 0.001;
+
+/// Bursts of a train, at least.
+const LEAST_BURSTS: usize = 3;
+
+/// A train moves this part of the bytes, at least, and lasts this part of the time from the first operation to the last: requests of a checkpoint follow one another evenly, too.
+const LEAST_SHARE: f64 = 0.25;
+
+/// Slices of the run in which bursts are looked for, from fine to coarse: a pause as long as a slice ends a burst.
+const SLICES: [usize; 3] = [4096, 1024, 256];
+
+/// A slice is part of a burst if it has so many times the mean bytes of a slice.
+const HOT: f64 = 1.5;
+
+/// Pauses between bursts are so many times as long as those within them, at least.
+const LONGER: f64 = 5.0;
+
+/// A burst, or what may be one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Burst {
+    start: f64,
+    end: f64,
+    /// The moment by which half of it is over; its start where that is known exactly.
+    at: f64,
+    bytes: f64,
+}
+
+/// Operations divided into those of a train and the others.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Train {
+    /// A segment for each burst.
+    pub segments: Vec<Segment>,
+    /// Operations that are not part of it, in their order.
+    pub others: Vec<Operation>,
+}
+
+/// The train of a direction's operations; None without one.
+///
+/// # Input
+/// `operations`: sorted. `total`: length of the run, seconds. `bin`: length of an interval, seconds, where operations are bins.
+///
+/// # Method
+/// Bursts are operations that overlap or touch; or those that only pauses part that are far shorter than others; or slices of the run with 1.5 times the mean bytes, neighbours together, in slices of three lengths, or in the bins as they
+/// are: a stream has fewer, and vanishes. Of the bursts those are taken that have half the bytes of the middle burst, half of the bytes being in larger ones, or more; then those that have up to
+/// twice as many. They are a train if the distances from burst to burst, less what a burst takes, vary so little that bursts at any time would do so in one of 1,000 cases: `math::evenness`. Of several the one that
+/// chance explains least.
+///
+/// # Source
+/// Ours: correction c8 of [`super::full`].
+pub fn train(operations: &[Operation], total: f64, bin: Option<f64>) -> Option<Train> {
+    let whole = Whole::of(operations);
+    if total <= 0.0 || whole.bytes <= 0.0 {
+        return None;
+    }
+    let exact = segments(operations).into_iter().map(|segment| Burst {
+        start: segment.start,
+        end: segment.work_end,
+        at: segment.start,
+        bytes: segment.bytes as f64,
+    });
+    let exact: Vec<Burst> = exact.collect();
+    let mut found = vec![];
+    if let Some(width) = bin {
+        let bursts = Slices::new(operations, total, width).bursts();
+        found.extend(even(&exact, width, width, &whole));
+        found.extend(even(&bursts, width, width, &whole));
+    } else {
+        let (closed, pause) = without_short_pauses(&exact);
+        found.extend(even(&exact, 0.0, 0.0, &whole));
+        found.extend(even(&closed, pause, 0.0, &whole));
+        for width in SLICES.map(|n| total / n as f64) {
+            let mut bursts = Slices::new(operations, total, width).bursts();
+            bursts.iter_mut().for_each(|burst| burst.at = burst.start);
+            found.extend(even(&bursts, width, width, &whole));
+        }
+    }
+    let likely = found.into_iter().min_by(|a, b| a.0.total_cmp(&b.0));
+    let (_, bursts) = likely.filter(|(ln_chance, _)| *ln_chance < SIGNIFICANT.ln())?;
+    divide(operations, &bursts)
+}
+
+/// What all operations of a direction do.
+struct Whole {
+    bytes: f64,
+    /// Seconds from the first to the last.
+    seconds: f64,
+}
+
+impl Whole {
+    fn of(operations: &[Operation]) -> Self {
+        let start = operations.first().map_or(0.0, |operation| operation.start);
+        let ends = operations.iter().map(|operation| operation.end);
+        Self {
+            bytes: operations.iter().map(|o| o.bytes as f64).sum(),
+            seconds: ends.fold(start, f64::max) - start,
+        }
+    }
+}
+
+/// Those of the bursts that may be a train, and the logarithm of the chance that they are as even as they are: all that are large, and of these those that are alike. `pause`: seconds up to
+/// which a pause is not seen. `width`: of the intervals by which moments are known.
+fn even(bursts: &[Burst], pause: f64, width: f64, whole: &Whole) -> Vec<(f64, Vec<Burst>)> {
+    let Some(middle) = middle(bursts) else {
+        return vec![];
+    };
+    let between = |most: f64| -> Vec<Burst> {
+        let is_taken = |burst: &&Burst| burst.bytes >= middle / 2.0 && burst.bytes <= most;
+        bursts.iter().filter(is_taken).copied().collect()
+    };
+    let is_enough = |bursts: &Vec<Burst>| {
+        let bytes: f64 = bursts.iter().map(|burst| burst.bytes).sum();
+        let seconds = match &bursts[..] {
+            [first, .., last] => last.end - first.start,
+            _ => 0.0,
+        };
+        bursts.len() >= LEAST_BURSTS
+            && bytes >= LEAST_SHARE * whole.bytes
+            && seconds >= LEAST_SHARE * whole.seconds
+    };
+    let taken = [between(f64::INFINITY), between(2.0 * middle)];
+    let taken = taken.into_iter().filter(is_enough);
+    taken
+        .map(|bursts| {
+            let distances = free_distances(&bursts, pause);
+            (evenness::ln_chance(&distances, width * width / 6.0), bursts)
+        })
+        .collect()
+}
+
+/// The bytes of the burst in which half of the bytes are reached, beginning with the largest; None of none.
+fn middle(bursts: &[Burst]) -> Option<f64> {
+    let mut bytes: Vec<f64> = bursts.iter().map(|burst| burst.bytes).collect();
+    bytes.sort_by(|a, b| b.total_cmp(a));
+    let half = bytes.iter().sum::<f64>() / 2.0;
+    let mut sum = 0.0;
+    bytes.into_iter().find(|bytes| {
+        sum += bytes;
+        sum >= half
+    })
+}
+
+/// Bursts of which those are one that only short pauses part, and the longest of these: pauses are short where the next longer one is five times as long, and no other step is
+/// as large. The same bursts and 0 if none are.
+fn without_short_pauses(bursts: &[Burst]) -> (Vec<Burst>, f64) {
+    let pause = |pair: &[Burst]| pair[1].start - pair[0].end;
+    let mut pauses: Vec<f64> = bursts.windows(2).map(pause).collect();
+    pauses.sort_by(f64::total_cmp);
+    let steps = pauses.windows(2).map(|pair| (pair[1] / pair[0], pair[0]));
+    let step = steps.max_by(|a, b| a.0.total_cmp(&b.0));
+    let Some((_, longest)) = step.filter(|(factor, _)| *factor >= LONGER) else {
+        return (bursts.to_vec(), 0.0);
+    };
+    let mut closed: Vec<Burst> = vec![];
+    for burst in bursts {
+        match closed.last_mut() {
+            Some(last) if burst.start - last.end <= longest => {
+                last.end = burst.end;
+                last.bytes += burst.bytes;
+            }
+            _ => closed.push(*burst),
+        }
+    }
+    (closed, longest)
+}
+
+/// Seconds from each burst to the next that it could have been earlier: less those that a burst takes.
+fn free_distances(bursts: &[Burst], pause: f64) -> Vec<f64> {
+    let distances: Vec<f64> = bursts.windows(2).map(|b| b[1].at - b[0].at).collect();
+    let lengths: f64 = bursts.iter().map(|burst| burst.end - burst.start).sum();
+    let least = distances.iter().copied().fold(f64::INFINITY, f64::min);
+    let taken = (lengths / bursts.len().max(1) as f64 + pause).min(least);
+    distances.iter().map(|distance| distance - taken).collect()
+}
+
+/// Bytes of operations by equal slices of the run.
+struct Slices {
+    width: f64,
+    bytes: Vec<f64>,
+    /// First and last moment of a slice in which an operation goes on.
+    used: Vec<(f64, f64)>,
+}
+
+impl Slices {
+    /// Spreads the bytes of operations evenly over their lengths. O(operations + slices).
+    fn new(operations: &[Operation], total: f64, width: f64) -> Self {
+        let n = ((total / width).ceil() as usize).clamp(1, 1 << 16);
+        let edge = |slice: usize| slice as f64 * width;
+        let slice_of = |time: f64| {
+            let slice = ((time / width) as usize).min(n - 1);
+            // Division may round up to the next slice.
+            if slice > 0 && time < edge(slice) {
+                slice - 1
+            } else {
+                slice
+            }
+        };
+        let mut bytes = vec![0.0; n];
+        let mut used = vec![(f64::INFINITY, f64::NEG_INFINITY); n];
+        // Bytes of whole slices, and operations that go on in them, where they begin and where they end.
+        let mut steps = vec![(0.0, 0i64); n + 1];
+        for operation in operations {
+            let (start, end) = (operation.start, operation.end);
+            let (first, last) = (slice_of(start), slice_of(end));
+            // What ends at the edge of a slice has no part of it.
+            let last = if last > first && end <= edge(last) {
+                last - 1
+            } else {
+                last
+            };
+            let own = operation.bytes as f64;
+            used[first].0 = used[first].0.min(start);
+            used[last].1 = used[last].1.max(end);
+            if first == last {
+                bytes[first] += own;
+                used[first].1 = used[first].1.max(end);
+                used[last].0 = used[last].0.min(start);
+                continue;
+            }
+            let rate = own / (end - start);
+            bytes[first] += rate * (edge(first + 1) - start);
+            bytes[last] += rate * (end - edge(last));
+            used[first].1 = used[first].1.max(edge(first + 1));
+            used[last].0 = used[last].0.min(edge(last));
+            let step = (rate * width, 1);
+            steps[first + 1] = (steps[first + 1].0 + step.0, steps[first + 1].1 + 1);
+            steps[last] = (steps[last].0 - step.0, steps[last].1 - 1);
+        }
+        let (mut whole, mut going_on) = (0.0, 0);
+        for slice in 0..n {
+            whole += steps[slice].0;
+            going_on += steps[slice].1;
+            if going_on > 0 {
+                bytes[slice] += whole;
+                used[slice] = (edge(slice), edge(slice + 1));
+            } else {
+                // What sums of rates leave behind.
+                whole = 0.0;
+            }
+        }
+        Self { width, bytes, used }
+    }
+
+    /// Slices with many bytes, neighbours together.
+    fn bursts(&self) -> Vec<Burst> {
+        let mean = self.bytes.iter().sum::<f64>() / self.bytes.len() as f64;
+        let mut bursts: Vec<Burst> = vec![];
+        let mut before = None;
+        for (slice, bytes) in self.bytes.iter().enumerate() {
+            if *bytes <= HOT * mean {
+                continue;
+            }
+            let (start, end) = self.used[slice];
+            let moment = (slice as f64 + 0.5) * self.width;
+            match bursts.last_mut() {
+                Some(last) if before.is_some_and(|before| before + 1 == slice) => {
+                    last.end = end;
+                    last.at += bytes * moment;
+                    last.bytes += bytes;
+                }
+                _ => bursts.push(Burst {
+                    start,
+                    end,
+                    at: bytes * moment,
+                    bytes: *bytes,
+                }),
+            }
+            before = Some(slice);
+        }
+        for burst in &mut bursts {
+            burst.at /= burst.bytes;
+        }
+        bursts
+    }
+}
+
+/// Divides operations into those that lie in a burst and others; None if too few bursts have any.
+fn divide(operations: &[Operation], bursts: &[Burst]) -> Option<Train> {
+    let mut own: Vec<Option<Operation>> = vec![None; bursts.len()];
+    let mut others = vec![];
+    for operation in operations {
+        let middle = operation.start + operation.length() / 2.0;
+        let after = bursts.partition_point(|burst| burst.start <= middle);
+        let at = after.checked_sub(1).filter(|at| {
+            let burst = &bursts[*at];
+            middle <= burst.end && operation.length() <= 2.0 * (burst.end - burst.start)
+        });
+        match at.map(|at| &mut own[at]) {
+            None => others.push(*operation),
+            Some(Some(sum)) => sum.absorb(operation),
+            Some(none) => *none = Some(*operation),
+        }
+    }
+    let own: Vec<Operation> = own.into_iter().flatten().collect();
+    let segments = segments(&own);
+    (segments.len() >= LEAST_BURSTS).then_some(Train { segments, others })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn operation(start: f64, end: f64, bytes: i64) -> Operation {
+        Operation {
+            start,
+            end,
+            bytes,
+            earliest: start,
+            ..Operation::default()
+        }
+    }
+
+    /// Ten of 2 seconds, one each 60 s.
+    fn ten() -> Vec<Operation> {
+        let starts = (0..10).map(|at| 5.0 + 60.0 * f64::from(at));
+        starts
+            .map(|start| operation(start, start + 2.0, 1000))
+            .collect()
+    }
+
+    fn starts(train: &Train) -> Vec<f64> {
+        let segments = train.segments.iter();
+        segments.map(|segment| segment.start).collect()
+    }
+
+    fn sorted(mut operations: Vec<Operation>) -> Vec<Operation> {
+        super::super::operation::sort(&mut operations);
+        operations
+    }
+
+    #[test]
+    fn equal_distances_are_a_train_and_others_are_none() {
+        let found = train(&ten(), 600.0, None).unwrap();
+        assert_eq!(found.segments.len(), 10);
+        assert!(found.others.is_empty());
+        // Each a few seconds early or late.
+        let late = [0.0, 4.0, -6.0, 3.0, 5.0, -2.0, 0.0, -5.0, 6.0, 1.0];
+        let moved = ten().into_iter().zip(late).map(|(o, late)| Operation {
+            start: o.start + late,
+            end: o.end + late,
+            ..o
+        });
+        let moved = sorted(moved.collect());
+        assert_eq!(train(&moved, 600.0, None).unwrap().segments.len(), 10);
+        // At any time.
+        let any = [
+            3.0, 50.0, 61.0, 190.0, 230.0, 240.0, 400.0, 470.0, 540.0, 560.0,
+        ];
+        let any = any.map(|start| operation(start, start + 2.0, 1000));
+        assert_eq!(train(&any, 600.0, None), None);
+        // Two have one distance.
+        assert_eq!(train(&ten()[..2], 600.0, None), None);
+        assert_eq!(train(&[], 600.0, None), None);
+        assert_eq!(train(&ten(), 0.0, None), None);
+    }
+
+    #[test]
+    fn a_stream_below_checkpoints_and_small_bursts_beside_them_are_others() {
+        let stream = operation(0.0, 600.0, 5000);
+        let mut with_stream = ten();
+        with_stream.push(stream);
+        let found = train(&sorted(with_stream), 600.0, None).unwrap();
+        assert_eq!(starts(&found), starts(&train(&ten(), 600.0, None).unwrap()));
+        assert_eq!(found.others, [stream]);
+        let small = [20.0, 33.0, 131.0, 400.0, 407.0].map(|at| operation(at, at + 1.0, 300));
+        let mut with_small = ten();
+        with_small.extend(small);
+        let found = train(&sorted(with_small), 600.0, None).unwrap();
+        assert_eq!((found.segments.len(), found.others.len()), (10, 5));
+    }
+
+    #[test]
+    fn requests_of_a_checkpoint_are_one_burst() {
+        let requests = ten().into_iter().flat_map(|o| {
+            let at = |part: f64| o.start + part;
+            [(0.0, 0.5), (0.6, 1.1), (1.5, 2.0)].map(|(a, b)| operation(at(a), at(b), 333))
+        });
+        let found = train(&requests.collect::<Vec<_>>(), 600.0, None).unwrap();
+        let works: Vec<(f64, i64)> = found
+            .segments
+            .iter()
+            .map(|s| (s.work_end - s.start, s.bytes))
+            .collect();
+        assert_eq!(works, [(2.0, 999); 10]);
+        // Even requests of one checkpoint are no period of the run.
+        let mut one: Vec<Operation> = (0..9)
+            .map(|at| operation(f64::from(at), f64::from(at) + 0.5, 1000))
+            .collect();
+        one.push(operation(590.0, 599.0, 2000));
+        assert_eq!(train(&one, 600.0, None), None);
+    }
+
+    #[test]
+    fn bins_with_many_bytes_are_a_train_among_bins_with_few() {
+        let bin = |at: i64, bytes| operation(at as f64 * 4.0, (at + 1) as f64 * 4.0, bytes);
+        let bins = (0..150).map(|at| bin(at, if at % 15 == 7 { 1000 } else { 20 }));
+        let bins: Vec<Operation> = bins.collect();
+        let found = train(&bins, 600.0, Some(4.0)).unwrap();
+        assert_eq!(found.segments.len(), 10);
+        assert_eq!(found.segments[1].start, 22.0 * 4.0);
+        assert_eq!(found.others.len(), 140);
+        // Three may be where they are by chance.
+        let bins = [5, 20, 35].map(|at| bin(at, 1000));
+        assert_eq!(train(&bins, 160.0, Some(4.0)), None);
+    }
+
+    #[test]
+    fn slices_hold_all_bytes_whole_slices_and_parts_of_them() {
+        let operations = [
+            operation(0.0, 10.0, 100),
+            operation(2.5, 2.5, 7),
+            operation(3.0, 4.0, 11),
+            operation(9.5, 10.0, 13),
+        ];
+        let slices = Slices::new(&operations, 10.0, 1.0);
+        let expected = [10.0, 10.0, 17.0, 21.0, 10.0, 10.0, 10.0, 10.0, 10.0, 23.0];
+        for (found, expected) in slices.bytes.iter().zip(expected) {
+            assert!((found - expected).abs() < 1e-9, "{:?}", slices.bytes);
+        }
+        let slices = Slices::new(&operations[2..], 10.0, 1.0);
+        assert_eq!(slices.used[3], (3.0, 4.0));
+        assert_eq!(slices.used[9], (9.5, 10.0));
+        assert_eq!(slices.bursts().len(), 2);
+    }
+}
