@@ -1,7 +1,7 @@
 //! Which planted periods MOSAIC finds, and how often it finds one where there is none: both modes on the same logs.
 
 use iolode::Error;
-use iolode::answer::analysis::mosaic::operation::Direction;
+use iolode::answer::analysis::mosaic::io_pattern::operation::Direction;
 use iolode::answer::analysis::mosaic::{LogRows, Mode, Options, of_log};
 use iolode::source::InputProvider;
 use iolode::synth::{GeneratedInputs, Kind, Month};

@@ -4,6 +4,7 @@ mod disc_sums;
 pub(super) mod evenness;
 mod exact_sum;
 pub(super) mod intervals;
+pub mod io_pattern;
 pub(super) mod mean_shift;
 pub(super) mod random;
 #[cfg(feature = "engine")]

@@ -1,8 +1,8 @@
 //! MOSAIC's classes of the real logs beside an independent computation in Python.
 
 use crate::support::{python, run_python, shared_data};
-use iolode::answer::analysis::mosaic::group::Group;
-use iolode::answer::analysis::mosaic::operation::Direction;
+use iolode::answer::analysis::mosaic::io_pattern::group::Group;
+use iolode::answer::analysis::mosaic::io_pattern::operation::Direction;
 use iolode::answer::analysis::mosaic::{LogRows, Mode, Mosaic, Options, of_log};
 use iolode::source::Input;
 use serde_json::Value;

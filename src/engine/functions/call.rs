@@ -3,7 +3,7 @@
 //! What each gives says its `doc` in [`Scalar`] and [`Aggregate`], which `\df` shows.
 
 use super::definition::{Aggregate, Scalar};
-use super::interval::{critical_files as critical, io_time as time};
+use super::interval::{critical_files as critical, io_pattern as io, io_time as time};
 use super::ost::{
     ost_and as and, ost_bits as bits, ost_contains as contains, ost_count as counted,
     ost_intersect as intersection, ost_list as listed, ost_or as or, ost_overlap as overlap,
@@ -135,6 +135,13 @@ pub fn io_time(start: Expr, end: Expr) -> Expr {
     aggregate(&time::IO_TIME, vec![start, end])
 }
 
+/// Of a group: when its intervals of I/O lie in a run, and whether they come again and again.
+pub fn io_pattern(start: Expr, end: Expr, bytes: Expr, run_time: Expr) -> Expr {
+    io::IO_PATTERN
+        .udaf()
+        .call(vec![start, end, bytes, run_time])
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::{AGGREGATE, SCALAR};
@@ -166,6 +173,7 @@ mod tests {
             set_union(x()),
             critical_files(x(), x(), x()),
             io_time(x(), x()),
+            io_pattern(x(), x(), x(), x()),
         ];
         let docs = SCALAR.iter().map(|f| &f.doc);
         let docs: Vec<_> = docs.chain(AGGREGATE.iter().map(|f| &f.doc)).collect();

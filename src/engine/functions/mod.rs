@@ -59,6 +59,7 @@ pub static AGGREGATE: &[&Aggregate] = &[
     &set::set_union::SET_UNION,
     &interval::critical_files::CRITICAL_FILES,
     &interval::io_time::IO_TIME,
+    &interval::io_pattern::IO_PATTERN,
 ];
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! What classes rest on, and how sure they are.
 
-use super::operation::Direction;
+use crate::math::io_pattern::operation::Direction;
 
 /// What the operations come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,14 +9,14 @@
 //!   cannot be told apart.
 //!
 //! A further one is ours: c8, bursts are periodic if they come at equal distances, not if they are alike. Alike segments come at any time, too, so that most programs with many bursts
-//! would be periodic; and jitter, bins and streams take periodic ones apart. See [`super::train`].
+//! would be periodic; and jitter, bins and streams take periodic ones apart. See [`crate::math::io_pattern::train`].
 
 use super::evidence::{Basis, Window};
 use super::log_rows::{BinRow, FileRow, Interface, LogRows};
 use super::metadata::Access;
 use super::observed::Observed;
-use super::operation::{Direction, Operation};
 use super::status::Status;
+use crate::math::io_pattern::operation::{Direction, Operation};
 use std::collections::HashSet;
 
 /// Traces and bins with fewer of the log's bytes are not believed.

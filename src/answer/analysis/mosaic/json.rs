@@ -1,8 +1,8 @@
 //! A log's classes as JSON, in the form of the published tool.
 
-use super::group::Group;
-use super::operation::Direction;
 use super::result::Mosaic;
+use crate::math::io_pattern::group::Group;
+use crate::math::io_pattern::operation::Direction;
 use serde_json::{Value, json};
 
 impl Mosaic {

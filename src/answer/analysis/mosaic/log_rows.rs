@@ -1,7 +1,7 @@
 //! What the tables say of one log, as far as MOSAIC needs it.
 
-use super::operation::{Direction, Operation};
 use crate::error::{Error, Result};
+use crate::math::io_pattern::operation::{Direction, Operation};
 use crate::source::darshan::Darshan;
 use crate::source::darshan::is_stream;
 use crate::source::{BatchSink, Input, Outcome, ReadContext, Source};

@@ -1,6 +1,6 @@
 //! How a log loads the metadata servers: opens, closes and seeks by second of the clock.
 
-use super::class::MetadataClass;
+use super::metadata_class::MetadataClass;
 
 /// First and last access of a record, and what it asked of the metadata servers.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -1,12 +1,12 @@
 //! The table `darshan_mosaic`: both modes of every log of a range.
 
-use super::group::Group;
 use super::log_rows::{LogRows, TABLES};
-use super::operation::Direction;
 use super::options::{Mode, Options};
 use super::result::{Mosaic, of_log};
 use crate::error::{Error, Result};
 use crate::lake::{Batches, DerivedTable, RangeRows};
+use crate::math::io_pattern::group::Group;
+use crate::math::io_pattern::operation::Direction;
 use crate::table::{TableBuilder, table};
 use arrow::array::AsArray;
 use arrow::datatypes::Int64Type;

@@ -3,8 +3,8 @@
 use super::evidence::Basis;
 use super::log_rows::RunRow;
 use super::metadata::Access;
-use super::operation::Operation;
 use super::status::Status;
+use crate::math::io_pattern::operation::Operation;
 
 /// Seconds, and the part of the run, by which accesses may lie after its end: logs before version 3.41 know whole seconds, and nodes' clocks differ.
 const SLACK: (f64, f64) = (1.0, 0.01);

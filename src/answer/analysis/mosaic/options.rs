@@ -1,7 +1,7 @@
 //! The two modes, what differs between them, and the limits that a user may set.
 
-use super::group::Scale;
 use super::metadata::Spikes;
+use crate::math::io_pattern::corrections::Corrections;
 
 /// Where operations come from, and whether the published tool's mistakes are corrected.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -28,37 +28,11 @@ impl Mode {
     /// in the operations that [`super::full`] begins with, and c6 (windows are no work) is [`super::evidence::Basis::confidence`]. The others are here.
     pub fn corrections(self) -> Corrections {
         match self {
-            Self::Reference => Corrections {
-                quarters_of_operations: false,
-                scale: Scale::Raw,
-                trains: false,
-                sliced: false,
-            },
-            Self::Full => Corrections {
-                quarters_of_operations: true,
-                scale: Scale::UnitDeviation,
-                trains: true,
-                sliced: true,
-            },
+            Self::Reference => Corrections::NONE,
+            Self::Full => Corrections::FULL,
         }
     }
 }
-
-/// How a mode goes on from operations.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Corrections {
-    /// c4: bytes by quarter come from traced operations where there are some, not from groups.
-    pub quarters_of_operations: bool,
-    /// c5: how clustering compares seconds and bytes.
-    pub scale: Scale,
-    /// c7 and c8: periodic is what comes at equal distances three times or more, on top of whatever else: [`super::train`]. Without it, what is mostly groups of more than one segment.
-    pub trains: bool,
-    /// Operations in more than [`MOST_SEGMENTS`] segments are added up by equal slices of the run, instead of giving up.
-    pub sliced: bool,
-}
-
-/// Segments of one direction that are clustered, at most: each group that is found clusters the rest anew.
-pub const MOST_SEGMENTS: usize = 4096;
 
 /// Limits that a user may set.
 #[derive(Clone, Debug, PartialEq, Eq)]

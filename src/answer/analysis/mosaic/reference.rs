@@ -7,8 +7,8 @@ use super::evidence::{Basis, Window};
 use super::log_rows::{LogRows, RecordRow};
 use super::metadata::Access;
 use super::observed::Observed;
-use super::operation::Operation;
 use super::status::Status;
+use crate::math::io_pattern::operation::Operation;
 
 /// The operations of a log, in the order of its records.
 ///

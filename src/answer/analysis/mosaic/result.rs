@@ -4,11 +4,11 @@ use super::evidence::{Basis, Evidence};
 use super::log_rows::LogRows;
 use super::metadata::{self, MetadataLoad};
 use super::observed::{Execution, Observed};
-use super::operation::Direction;
 use super::options::{Mode, Options};
-use super::pattern::{Pattern, Run, pattern};
 use super::status::Status;
 use super::{full, reference};
+use crate::math::io_pattern::operation::Direction;
+use crate::math::io_pattern::pattern::{Pattern, Run, TooMany, pattern};
 
 /// The classes of a log, with what they rest on.
 #[derive(Clone, Debug, PartialEq)]
@@ -134,7 +134,7 @@ fn classify(
     let run = Run {
         total,
         nprocs: execution.nprocs,
-        evidence: observed.basis.evidence(),
+        is_traced: observed.basis.evidence() != Evidence::Window,
         bin: match observed.basis {
             Basis::Heatmap(width) => Some(width),
             _ => None,
@@ -144,7 +144,8 @@ fn classify(
     let [reads, writes] = observed.operations;
     let of = |operations: Vec<_>, direction| {
         let has_bytes = !operations.is_empty();
-        let mut pattern = pattern(operations, run, mode.corrections())?;
+        let pattern = pattern(operations, run, mode.corrections());
+        let mut pattern = pattern.map_err(|TooMany| Status::TooMany)?;
         let confidence = observed.basis.confidence(direction, total);
         pattern.confidence = confidence.filter(|_| has_bytes);
         Ok(pattern)

@@ -2,4 +2,5 @@
 
 pub(super) mod critical_files;
 pub(super) mod intervals;
+pub(super) mod io_pattern;
 pub(super) mod io_time;

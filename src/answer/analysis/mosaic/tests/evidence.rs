@@ -2,10 +2,10 @@
 
 use super::{log_of, mosaic_of, outcome, record};
 use crate::answer::analysis::mosaic::evidence::Evidence;
-use crate::answer::analysis::mosaic::operation::{Direction, Operation};
-use crate::answer::analysis::mosaic::options::{MOST_SEGMENTS, Mode};
-use crate::answer::analysis::mosaic::pattern::{Run, pattern};
-use crate::answer::analysis::mosaic::status::Status;
+use crate::answer::analysis::mosaic::options::Mode;
+use crate::math::io_pattern::corrections::MOST_SEGMENTS;
+use crate::math::io_pattern::operation::{Direction, Operation};
+use crate::math::io_pattern::pattern::{Run, TooMany, pattern};
 use crate::source::darshan::ModuleId;
 use crate::source::darshan::record_id;
 use crate::source::darshan::write::{DarshanLog, Heatmap, Module, Record, Records, Segment, Trace};
@@ -196,12 +196,12 @@ fn very_many_segments_are_sliced_in_full_and_refused_in_the_reference() {
     let run = Run {
         total: 3.0 * MOST_SEGMENTS as f64,
         nprocs: 4,
-        evidence: Evidence::Dxt,
+        is_traced: true,
         bin: None,
         min_bytes: GB,
     };
     let of = |mode: Mode| pattern(operations.clone(), run, mode.corrections());
-    assert_eq!(of(Mode::Reference), Err(Status::TooMany));
+    assert_eq!(of(Mode::Reference), Err(TooMany));
     let found = of(Mode::Full).unwrap();
     let bytes: f64 = found
         .groups

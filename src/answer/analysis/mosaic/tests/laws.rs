@@ -1,9 +1,9 @@
 //! What must not change the classes.
 
 use super::{mosaic_of, names, operation, pattern_of, posix_log, record};
-use crate::answer::analysis::mosaic::operation::Operation;
 use crate::answer::analysis::mosaic::options::Mode;
-use crate::answer::analysis::mosaic::pattern::Pattern;
+use crate::math::io_pattern::operation::Operation;
+use crate::math::io_pattern::pattern::Pattern;
 use crate::source::darshan::write::DarshanLog;
 use proptest::prelude::*;
 
@@ -56,8 +56,8 @@ proptest! {
     #[test]
     fn groups_hold_each_segment_once_and_come_by_start(operations in operations()) {
         let total = total(&operations);
-        let merged = crate::answer::analysis::mosaic::merge::merge(&operations, total);
-        let segments = crate::answer::analysis::mosaic::segment::segments(&merged);
+        let merged = crate::math::io_pattern::merge::merge(&operations, total);
+        let segments = crate::math::io_pattern::segment::segments(&merged);
         for mode in [Mode::Reference, Mode::Full] {
             let found = pattern_of(&operations, total, mode);
             prop_assert_eq!(counts(&found).iter().sum::<usize>(), segments.len());

@@ -6,11 +6,10 @@ mod laws;
 mod real_logs;
 mod vectors;
 
-use super::evidence::Evidence;
-use super::operation::{Direction, Operation};
 use super::options::{Mode, Options};
-use super::pattern::{Pattern, Run, pattern};
 use super::{LogRows, Mosaic, of_log};
+use crate::math::io_pattern::operation::{Direction, Operation};
+use crate::math::io_pattern::pattern::{Pattern, Run, pattern};
 use crate::source::Input;
 use crate::source::darshan::ModuleId;
 use crate::source::darshan::counters::posix;
@@ -33,10 +32,7 @@ pub(super) fn pattern_of(operations: &[Operation], total: f64, mode: Mode) -> Pa
     let run = Run {
         total,
         nprocs: 4,
-        evidence: match mode {
-            Mode::Full => Evidence::Dxt,
-            Mode::Reference => Evidence::Window,
-        },
+        is_traced: mode == Mode::Full,
         bin: None,
         min_bytes: Options::default().min_bytes,
     };

@@ -1,7 +1,7 @@
 //! The real logs, beside what the published tool printed for them.
 
-use super::super::operation::Direction;
 use super::super::{LogRows, Mode, Mosaic, Options, of_log};
+use crate::math::io_pattern::operation::Direction;
 use crate::source::Input;
 use crate::source::tests::shared_data;
 use serde_json::{Value, json};

@@ -1,8 +1,8 @@
 //! What the published tool's functions gave for operations that were put to them: writes of four processes, without opens.
 
 use super::{names, operation, pattern_of};
-use crate::answer::analysis::mosaic::operation::Operation;
 use crate::answer::analysis::mosaic::options::Mode;
+use crate::math::io_pattern::operation::Operation;
 
 const GB: i64 = 1_000_000_000;
 

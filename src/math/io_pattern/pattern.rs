@@ -1,15 +1,13 @@
 //! What one direction of a log does: from its operations to its classes.
 
 use super::class::Class;
-use super::evidence::Evidence;
+use super::corrections::{Corrections, MOST_SEGMENTS};
 use super::group::{Group, group, groups};
 use super::merge::merge;
 use super::operation::{Operation, sort};
-use super::options::{Corrections, MOST_SEGMENTS};
 use super::periodicity::{Period, period};
 use super::segment::{Segment, segments};
 use super::slices::slices;
-use super::status::Status;
 use super::temporality;
 use super::train::train;
 
@@ -35,20 +33,17 @@ pub struct Run {
     pub total: f64,
     /// Processes.
     pub nprocs: i64,
-    /// What the operations come from.
-    pub evidence: Evidence,
+    /// Whether operations are traced or binned, so that they tell when bytes were moved.
+    pub is_traced: bool,
     /// Length of an interval, seconds, where operations are bytes by interval of time.
     pub bin: Option<f64>,
     /// Bytes from which on a direction is significant.
     pub min_bytes: i64,
 }
 
-impl Run {
-    /// Whether operations are traced or binned, so that they tell when bytes were moved.
-    fn is_traced(&self) -> bool {
-        self.evidence != Evidence::Window
-    }
-}
+/// More segments than can be clustered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooMany;
 
 /// Whether a direction is too small to be looked at: few bytes, and no more opens or seeks than processes.
 ///
@@ -63,12 +58,12 @@ pub fn is_insignificant(operations: &[Operation], nprocs: i64, min_bytes: i64) -
 /// What a direction does, given its operations in any order; those with the same start and the same earliest access are taken in the order given.
 ///
 /// # Errors
-/// [`Status::TooMany`] segments to cluster.
+/// [`TooMany`] segments to cluster.
 pub fn pattern(
     mut operations: Vec<Operation>,
     run: Run,
     corrections: Corrections,
-) -> Result<Pattern, Status> {
+) -> Result<Pattern, TooMany> {
     if is_insignificant(&operations, run.nprocs, run.min_bytes) {
         return Ok(Pattern {
             classes: vec![Class::Insignificant],
@@ -85,7 +80,7 @@ pub fn pattern(
     let repeated = train.and_then(|train| group(&train.segments));
     groups.extend(repeated);
     groups.sort_by(|a, b| a.start.total_cmp(&b.start));
-    let parts = match corrections.quarters_of_operations && run.is_traced() {
+    let parts = match corrections.quarters_of_operations && run.is_traced {
         true => temporality::of_operations(&operations, run.total),
         false => temporality::of_groups(&groups, run.total),
     };
@@ -109,11 +104,11 @@ fn cut(
     operations: &[Operation],
     total: f64,
     corrections: Corrections,
-) -> Result<Vec<Segment>, Status> {
+) -> Result<Vec<Segment>, TooMany> {
     let all = segments(&merge(operations, total));
     match (all.len() > MOST_SEGMENTS, corrections.sliced) {
         (false, _) => Ok(all),
-        (true, false) => Err(Status::TooMany),
+        (true, false) => Err(TooMany),
         (true, true) => {
             let sliced = slices(operations, total, MOST_SEGMENTS);
             Ok(segments(&merge(&sliced, total)))
