@@ -103,7 +103,19 @@ fn named_queries_answer_as_their_independent_versions_do() {
     ];
     let ingested = iolode(root.path(), &ingest);
     assert!(matches!(ingested.code, Some(0 | 1)), "{}", ingested.stderr);
-    let lakes = ["month-lake", "real-lake"].map(|lake| root.path().join(lake));
-    let arguments = [Path::new(PROGRAM), &lakes[0], &lakes[1]];
+    // Of few jobs none collide.
+    let synth = ["synth", "--jobs", "1200", "--seed", "1", "--lmt-hours", "0"];
+    iolode(root.path(), &[&synth[..], &["--out", "busy"]].concat()).ok();
+    let create = ["lake", "create", "busy-lake", "--site", "busy/site.toml"];
+    iolode(root.path(), &create).ok();
+    let ingest = ["ingest", "--lake", "busy-lake", "--darshan", "busy"];
+    let ingested = iolode(
+        root.path(),
+        &[&ingest[..], &["--analyze", "mosaic"]].concat(),
+    );
+    assert!(matches!(ingested.code, Some(0 | 1)), "{}", ingested.stderr);
+    let lakes = ["month-lake", "real-lake", "busy-lake:colliding_bursts"];
+    let lakes = lakes.map(|lake| root.path().join(lake));
+    let arguments = [Path::new(PROGRAM), &lakes[0], &lakes[1], &lakes[2]];
     run_python(&python, "duckdb/named_queries/compare.py", &arguments);
 }

@@ -486,6 +486,12 @@ fn times_of_findings_and_of_tables_are_those_of_the_zone() {
     assert!(page.contains("| 2026-09-11 13:33:30 |"), "{page}");
 }
 
+/// The section of that title.
+fn titled<'a>(sections: &[&'a Value], title: &str) -> &'a Value {
+    let found = sections.iter().find(|section| section["title"] == title);
+    found.unwrap_or_else(|| panic!("no section {title}"))
+}
+
 /// Of a job of one log, what LMT counted on its OSTs and what of it was the job's is what `lmt_interference` says of the log.
 fn a_job_has_the_traffic_of_its_osts(lake: &str, path: &Path) {
     let sql = "SELECT job_id, sum(own) AS own, sum(seen) AS seen FROM lmt_interference('2000-01-01', '2100-01-01') GROUP BY job_id HAVING count(DISTINCT log_id) = 1 ORDER BY own DESC, job_id LIMIT 1";
@@ -493,8 +499,9 @@ fn a_job_has_the_traffic_of_its_osts(lake: &str, path: &Path) {
     let set = format!("job={}", plain_id(&expected["job_id"]));
     let page = json(&report(path, "job", lake, &["--set", &set]).ok());
     let found = sections(&page);
-    let rows = found[2]["table"]["rows"].as_array().unwrap();
-    assert_eq!(found[2]["chart"]["form"], "bar", "{expected}");
+    let traffic = titled(&found, "Its OSTs meanwhile");
+    let rows = traffic["table"]["rows"].as_array().unwrap();
+    assert_eq!(traffic["chart"]["form"], "bar", "{expected}");
     let sum = |column: &str| -> f64 { rows.iter().map(|row| row[column].as_f64().unwrap()).sum() };
     let own = expected["own"].as_f64().unwrap();
     assert!(
@@ -531,7 +538,8 @@ fn a_program_has_its_history_and_one_that_is_not_there_is_an_error() {
     assert_eq!(sum("logs"), most["logs"].as_i64().unwrap());
     assert_eq!(sum("bytes_read"), most["bytes"].as_i64().unwrap());
     // Of the factors of all programs the logs are those of perf_factors.
-    let factors = found[3]["table"]["rows"].as_array().unwrap();
+    let factors = titled(&found, "Its factors beside those of all programs");
+    let factors = factors["table"]["rows"].as_array().unwrap();
     for direction in ["read", "write"] {
         let of = |row: &&Value| row["direction"] == direction && row["factor"] == "small";
         let small = factors.iter().find(of).unwrap();

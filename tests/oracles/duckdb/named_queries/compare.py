@@ -3,6 +3,7 @@
 
   compare.py BINARY LAKE.. [NAME..]
 
+A lake that is written LAKE:NAME,NAME is asked these queries alone.
 Each query of the binary has a reference here: NAME.sql (DuckDB) or NAME.py (`rows(con, params)` gives a list of dicts), both
 over the lake's Parquet files as `lake.py` opens them; times are UTC without a zone. A reference begins with what it computes
 and from which definition, and says in lines of comment
@@ -226,19 +227,19 @@ def compare(binary, reference, lake_dir, con, given, folder):
 
 def main():
     binary, *rest = sys.argv[1:]
-    lakes = [word for word in rest if Path(word).is_dir()]
+    lakes = {word.partition(":")[0]: [name for name in word.partition(":")[2].split(",") if name] for word in rest if Path(word.partition(":")[0]).is_dir()}
     listed = subprocess.run([binary, "query"], capture_output=True, text=True, check=True).stdout
     # Titles of groups begin at the margin.
     known = [line.split()[0] for line in listed.splitlines() if line.startswith("  ") and line.split()[0] not in PAGES]
-    names = [word for word in rest if word not in lakes] or known
+    names = [word for word in rest if word.partition(":")[0] not in lakes] or known
     if not lakes or set(names) - set(known):
         sys.exit(f"{__doc__}\nno such query: {sorted(set(names) - set(known))}")
     bad = []
     full = defaultdict(int)
     with tempfile.TemporaryDirectory() as folder:
-        for lake_dir in lakes:
+        for lake_dir, only in lakes.items():
             con = lake.connect(binary, lake_dir)
-            for name in names:
+            for name in only or names:
                 path = next((HERE / (name + end) for end in (".sql", ".py") if (HERE / (name + end)).exists()), None)
                 if path is None:
                     bad.append(f"{name}: no reference")
