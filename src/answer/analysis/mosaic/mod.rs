@@ -8,7 +8,7 @@
 //! [`of_log`] does it all from the rows that the tables have of a log ([`LogRows`]), [`MosaicTable`] for all logs of a range. [`mod@reference`] and [`full`] are the two modes: they differ in the operations that they begin with and in the
 //! [`options::Corrections`] of the steps after them, which are functions on slices: [`mod@merge`] closes short pauses, [`segment`] cuts the time where work begins, [`mod@group`]
 //! puts segments together that are alike, by mean shift, [`temporality`] and [`periodicity`] give the classes of one direction ([`mod@pattern`]), [`metadata`]
-//! those of the log. [`evidence`] says what they rest on.
+//! those of the log. [`evidence`] says what they rest on. In mode `full` bursts at equal distances are a group before others are put together, and what is periodic: [`mod@train`].
 //!
 //! # Source
 //! T. Jolivel, F. Tessier, J. Monniot, G. Pallez (2024), *MOSAIC: detection and categorization of I/O patterns in HPC applications*, PDSW at SC24,
