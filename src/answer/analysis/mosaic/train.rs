@@ -63,7 +63,7 @@ pub struct Train {
 /// Ours: correction c8 of [`super::full`].
 pub fn train(operations: &[Operation], total: f64, bin: Option<f64>) -> Option<Train> {
     let whole = Whole::of(operations);
-    if total <= 0.0 || whole.bytes <= 0.0 {
+    if operations.len() < LEAST_BURSTS || total <= 0.0 || whole.bytes <= 0.0 {
         return None;
     }
     let exact = segments(operations).into_iter().map(|segment| Burst {
