@@ -70,7 +70,7 @@ mod tests {
     fn three_distances_lie_in_a_circle() {
         // In a triangle with a height of sqrt(3/2) and an area of sqrt(3)/2.
         let distances = [0.4, 0.3, 0.3];
-        let squares = 0.0066666666666666666;
+        let squares = 0.02 / 3.0;
         let expected = std::f64::consts::PI * squares / (3f64.sqrt() / 2.0);
         assert!((chance(&distances) - expected).abs() < 1e-12);
     }

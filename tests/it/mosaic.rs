@@ -1,13 +1,18 @@
-//! MOSAIC's classes of the real logs beside an independent computation in Python.
+//! MOSAIC's classes of the real logs beside an independent computation in Python, and of logs whose periods are known.
 
 use crate::support::{python, run_python, shared_data};
 use iolode::answer::analysis::mosaic::io_pattern::group::Group;
 use iolode::answer::analysis::mosaic::io_pattern::operation::Direction;
 use iolode::answer::analysis::mosaic::{LogRows, Mode, Mosaic, Options, of_log};
-use iolode::source::Input;
+use iolode::source::{Input, InputProvider};
+use iolode::synth::{GeneratedInputs, Kind, Month};
 use serde_json::Value;
+use std::path::Path;
 
 crate::tests! {
+    [] => {
+        planted_periods_are_found_and_hardly_any_where_there_are_none,
+    }
     [Data, Packages] => {
         mosaic_of_real_logs_is_what_an_independent_computation_finds,
     }
@@ -27,6 +32,64 @@ fn mosaic_of_real_logs_is_what_an_independent_computation_finds() {
         let found = of_log(&rows, Mode::Reference, &Options::default());
         compare(name, &found, expected);
     }
+}
+
+/// The bars of mode `full`, with ten logs of each kind; `bench mosaic-periods` has the table: benches/proofs/mosaic_periods.md.
+fn planted_periods_are_found_and_hardly_any_where_there_are_none() {
+    let root = Path::new("/synth");
+    let month = Month::of(Kind::Periods, 1840, 7);
+    let inputs = GeneratedInputs::new(&month, root, 2, &|_| ()).unwrap();
+    let truth: Value = serde_json::from_str(inputs.truth()).unwrap();
+    // How many there are, and of how many a period is found.
+    let (mut periodic, mut others) = ([(0, 0); 3], (0, 0));
+    for job in truth["jobs"].as_array().unwrap() {
+        let planted = job["periods"].as_array().unwrap();
+        // One window tells nothing of what is in it, and two bins for a period are too few.
+        let told = ["files", "heatmap", "dxt"].map(|told| job["told_by"] == told);
+        let bursts = job["bursts"].as_i64().unwrap();
+        let is_known = match told {
+            [false, true, false] => bursts == 10,
+            [_, false, _] => bursts >= 10 && told.contains(&true),
+            _ => false,
+        };
+        if !planted.is_empty() && (job["jitter"] != 0.1 || !is_known) {
+            continue;
+        }
+        let input = inputs
+            .open(&root.join(job["log"].as_str().unwrap()))
+            .unwrap();
+        let (rows, _) = LogRows::of_input(&input).unwrap();
+        let found = of_log(&rows, Mode::Full, &Options::default());
+        assert_eq!(found.status.name(), "ok", "{job}");
+        let found = found.pattern(Direction::Write).unwrap().period;
+        match planted.is_empty() {
+            true => {
+                others.0 += 1;
+                others.1 += usize::from(found.is_some());
+            }
+            false => {
+                let is_right = |found: f64| {
+                    let mut planted = planted.iter().filter_map(Value::as_f64);
+                    planted.any(|planted| (found / planted - 1.0).abs() <= 0.1)
+                };
+                let at = told.iter().position(|told| *told).unwrap();
+                periodic[at].0 += 1;
+                periodic[at].1 += usize::from(found.is_some_and(|found| is_right(found.seconds)));
+            }
+        }
+    }
+    assert_eq!(
+        (periodic.map(|(logs, _)| logs), others.0),
+        ([70, 30, 70], 400)
+    );
+    for (logs, found) in periodic {
+        assert!(found as f64 >= 0.95 * logs as f64, "{found} of {logs}");
+    }
+    let (logs, found) = others;
+    assert!(
+        found as f64 <= 0.01 * logs as f64,
+        "{found} of {logs} without a period"
+    );
 }
 
 fn compare(name: &str, found: &Mosaic, expected: &Value) {

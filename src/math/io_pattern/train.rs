@@ -6,6 +6,7 @@
 use super::operation::Operation;
 use super::segment::{Segment, segments};
 use crate::math::evenness;
+use crate::math::variation::sample_variation;
 
 /// Bursts whose distances are as even by chance less often than this are a train.
 const SIGNIFICANT: f64 = 0.001;
@@ -21,6 +22,9 @@ const SLICES: [usize; 3] = [4096, 1024, 256];
 
 /// A slice is part of a burst if it has so many times the mean bytes of a slice.
 const HOT: f64 = 1.5;
+
+/// Distances of a train vary so little: their deviation over their mean. Of very many bursts any order is no chance.
+const MOST_VARIATION: f64 = 0.5;
 
 /// Pauses between bursts are so many times as long as those within them, at least.
 const LONGER: f64 = 5.0;
@@ -52,14 +56,14 @@ pub struct Train {
 /// # Method
 /// Bursts are operations that overlap or touch; or those that only pauses part that are far shorter than others; or slices of the run with 1.5 times the mean bytes, neighbours together, in slices of three lengths, or in the bins as they
 /// are: a stream has fewer, and vanishes. Of the bursts those are taken that have half the bytes of the middle burst, half of the bytes being in larger ones, or more; then those that have up to
-/// twice as many. They are a train if the distances from burst to burst, less what a burst takes, vary so little that bursts at any time would do so in one of 1,000 cases: `math::evenness`. Of several the one that
+/// twice as many. They are a train if the distances from burst to burst, less what a burst takes, vary so little that bursts at any time would do so in one of 1,000 cases: `math::evenness`; and by half of their mean at most. Of several the one that
 /// chance explains least.
 ///
 /// # Source
 /// Ours: correction c8 of [`super::full`].
 pub fn train(operations: &[Operation], total: f64, bin: Option<f64>) -> Option<Train> {
     let whole = Whole::of(operations);
-    if total <= 0.0 || whole.bytes <= 0.0 {
+    if operations.len() < LEAST_BURSTS || total <= 0.0 || whole.bytes <= 0.0 {
         return None;
     }
     let exact = segments(operations).into_iter().map(|segment| Burst {
@@ -126,6 +130,7 @@ fn even(bursts: &[Burst], pause: f64, width: f64, whole: &Whole) -> Vec<(f64, Ve
         bursts.len() >= LEAST_BURSTS
             && bytes >= LEAST_SHARE * whole.bytes
             && seconds >= LEAST_SHARE * whole.seconds
+            && sample_variation(&distances(bursts)) <= MOST_VARIATION
     };
     let taken = [between(f64::INFINITY), between(2.0 * middle)];
     let taken = taken.into_iter().filter(is_enough);
@@ -173,9 +178,15 @@ fn without_short_pauses(bursts: &[Burst]) -> (Vec<Burst>, f64) {
     (closed, longest)
 }
 
+/// Seconds from each burst to the next.
+fn distances(bursts: &[Burst]) -> Vec<f64> {
+    let pairs = bursts.windows(2);
+    pairs.map(|pair| pair[1].at - pair[0].at).collect()
+}
+
 /// Seconds from each burst to the next that it could have been earlier: less those that a burst takes.
 fn free_distances(bursts: &[Burst], pause: f64) -> Vec<f64> {
-    let distances: Vec<f64> = bursts.windows(2).map(|b| b[1].at - b[0].at).collect();
+    let distances = distances(bursts);
     let lengths: f64 = bursts.iter().map(|burst| burst.end - burst.start).sum();
     let least = distances.iter().copied().fold(f64::INFINITY, f64::min);
     let taken = (lengths / bursts.len().max(1) as f64 + pause).min(least);
@@ -308,6 +319,7 @@ fn divide(operations: &[Operation], bursts: &[Burst]) -> Option<Train> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::math::random::Random;
 
     fn operation(start: f64, end: f64, bytes: i64) -> Operation {
         Operation {
@@ -357,6 +369,13 @@ mod tests {
         ];
         let any = any.map(|start| operation(start, start + 2.0, 1000));
         assert_eq!(train(&any, 600.0, None), None);
+        // More even than by chance, for there are so many, and without a beat.
+        let (mut at, mut random) = (0.0, Random::new(1, 1));
+        let uneven = (0..400).map(|_| {
+            at += *random.pick(&[1.6, 6.4]);
+            operation(at, at + 0.1, 1000)
+        });
+        assert!(train(&uneven.collect::<Vec<_>>(), 1700.0, None).is_none());
         // Two have one distance.
         assert_eq!(train(&ten()[..2], 600.0, None), None);
         assert_eq!(train(&[], 600.0, None), None);
