@@ -12,6 +12,7 @@ use super::open::open_to_read;
 use super::screen::Terminal;
 use super::source_args::Chosen;
 use super::{interrupt, size};
+use crate::answer::analysis::DERIVED;
 use crate::error::Error;
 use crate::lake::{
     CompactOptions, CreateOptions, Lake, OstSet, Placement, RANGE_BYTES, SettingsEdit, Shape,
@@ -314,6 +315,18 @@ fn info(args: &Info, screen: &mut Terminal) -> anyhow::Result<Exit> {
                 source.path
             ),
         )?;
+    }
+    for (table, version) in &manifest.derived {
+        let known = DERIVED.iter().find(|known| known.table() == table);
+        let what = match known {
+            Some(known) if known.version() == *version => known.name().into(),
+            Some(known) => format!(
+                "{name}, of another version; `iolode analyze {name}` makes it anew",
+                name = known.name()
+            ),
+            None => format!("{table}, by another iolode"),
+        };
+        line("analysed", &what)?;
     }
     let mut inputs: BTreeMap<_, u64> = BTreeMap::new();
     for input in snapshot.inputs()? {

@@ -60,7 +60,7 @@ pub struct Train {
 /// chance explains least.
 ///
 /// # Source
-/// Ours: correction c8 of [`super::full`].
+/// Ours: correction c8 of [`full`](crate::answer::analysis::mosaic::full).
 pub fn train(operations: &[Operation], total: f64, bin: Option<f64>) -> Option<Train> {
     let whole = Whole::of(operations);
     if operations.len() < LEAST_BURSTS || total <= 0.0 || whole.bytes <= 0.0 {

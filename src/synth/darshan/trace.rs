@@ -2,7 +2,7 @@
 
 use crate::source::darshan::counters::posix;
 use crate::source::darshan::write::{Heatmap, Record, Segment, Trace};
-use crate::synth::workload::{Transfer, Workload, burst, share};
+use crate::synth::workload::{Transfer, Workload, in_bursts, share};
 use std::collections::BTreeMap;
 
 /// Most bins of a heat map; the narrowest are 0.1 s.
@@ -50,7 +50,7 @@ pub(crate) fn traces(workload: &Workload, records: &mut [Record], job: u64) -> V
                 Some(moved) if moved.bursts.is_empty() => {
                     segments(&part(moved, at, file.procs), at)
                 }
-                Some(moved) => burst::segments(moved, at, file.procs),
+                Some(moved) => in_bursts::segments(moved, at, file.procs),
             });
             for (highest, segments) in highest.iter_mut().zip([&reads, &writes]) {
                 let ends = segments.iter().map(|s| s.offset + s.length - 1);

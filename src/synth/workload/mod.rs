@@ -5,6 +5,7 @@
 
 pub(crate) mod app;
 pub(crate) mod burst;
+pub(crate) mod in_bursts;
 pub(crate) mod realistic;
 pub(crate) mod shape;
 pub(crate) mod stage;
