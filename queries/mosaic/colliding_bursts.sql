@@ -1,24 +1,24 @@
---- doc = "Programs whose bursts collide: logs of different jobs that read or write in phases at the same time on the same file system"
+--- doc = "Programs whose bursts collide: logs of different jobs that read or write in phases at the same time on the same file system. A phase is a repetition of a periodic log, or what a log reads or writes on its start or end"
 --- grain = "one pair of logs of different jobs, file system and direction"
 --- source = "MOSAIC"
 --- analysis = "mosaic"
 --- columns = [
 ---   { name = "fs", type = "Utf8", doc = "File system on which both moved bytes" },
 ---   { name = "direction", type = "Utf8", doc = "read or write" },
----   { name = "job_a", type = "Int64", doc = "Job id: the one that was asked for, else the lesser" },
----   { name = "log_a", type = "Int64", doc = "Its log" },
----   { name = "app_a", type = "Utf8", doc = "Its program" },
----   { name = "job_b", type = "Int64", doc = "The other job" },
----   { name = "log_b", type = "Int64", doc = "Its log" },
----   { name = "app_b", type = "Utf8", doc = "Its program" },
+---   { name = "job_id", type = "Int64", doc = "Job id: the one that was asked for, else the lesser" },
+---   { name = "log_id", type = "Int64", doc = "Its log" },
+---   { name = "app", type = "Utf8", doc = "Its program" },
+---   { name = "neighbour_job_id", type = "Int64", doc = "The other job" },
+---   { name = "neighbour_log_id", type = "Int64", doc = "Its log" },
+---   { name = "neighbour_app", type = "Utf8", doc = "Its program" },
 ---   { name = "shared_osts", type = "Int64", unit = "count", doc = "OSTs on which both moved bytes in the direction; NULL if those of one are not known. Pairs that share none for certain are left out" },
 ---   { name = "together", type = "Float64", unit = "s", doc = "Time in which both ran" },
 ---   { name = "overlap", type = "Float64", unit = "s", doc = "Time in which both were in a phase" },
 ---   { name = "share", type = "Float64", unit = "fraction", doc = "overlap of the phases of the one that has less of them" },
 ---   { name = "overlap_by_chance", type = "Float64", unit = "s", doc = "together times the share of its run that each was in phases: what overlap would be if their phases were spread over their runs at random. Jobs that start together and read on start have more" },
 ---   { name = "times_chance", type = "Float64", doc = "overlap / overlap_by_chance" },
----   { name = "bytes_a", type = "Float64", unit = "B", doc = "Bytes that the first moved in overlap on the file system, estimated: those of a phase spread evenly over it, and over file systems as those of the log" },
----   { name = "bytes_b", type = "Float64", unit = "B", doc = "Bytes of the other, in the same way" },
+---   { name = "own_bytes", type = "Float64", unit = "B", doc = "Bytes that the first moved in overlap on the file system, estimated: those of a phase spread evenly over it, and over file systems as those of the log" },
+---   { name = "neighbour_bytes", type = "Float64", unit = "B", doc = "Bytes of the other, in the same way" },
 --- ]
 --- chart = { form = "scatter", x = "overlap", y = "times_chance", series = "direction", label = "app_a", log = ["x", "y"] }
 --- [[param]]
@@ -43,6 +43,11 @@
 --- default = "1e9"
 --- doc = "Minimum bytes of a log in the direction on the file system"
 --- [[param]]
+--- name = "min_bytes_overlap"
+--- type = "float"
+--- default = "1e8"
+--- doc = "Minimum bytes that each of the two moved in overlap"
+--- [[param]]
 --- name = "min_overlap"
 --- type = "float"
 --- default = "10"
@@ -58,7 +63,7 @@
 --- default = "NULL"
 --- doc = "Logs that start before"
 
--- Phases are those of mode full: of a periodic log the repetitions of groups of more than one segment, of a log whose bytes come on its start those with their middle in the first
+-- Phases are those of mode full: of a periodic log the repetitions of the group that has its period, of a log whose bytes come on its start those with their middle in the first
 -- quarter of its run, and on its end in the last. A group has its mean period and mean work, so that a phase is where it was on average: with jitter the overlap of one pair is an
 -- estimate. Phases without length are left out, and so are files that lie on no known file system.
 --
@@ -77,15 +82,15 @@ WITH classed AS (
   SELECT * FROM (SELECT *, CAST(bytes AS DOUBLE) / sum(bytes) OVER (PARTITION BY job_id, log_id, direction) AS share FROM placed)
   WHERE fs IS NOT NULL AND bytes >= $min_bytes AND ($fs IS NULL OR fs = $fs)
 ), grouped AS (
-  SELECT job_id, log_id, 'read' AS direction, first, run_time, read_period IS NOT NULL AS periodic, array_has_any(read_classes, ['read_on_start', 'read_on_start_and_on_end']) AS on_start,
+  SELECT job_id, log_id, 'read' AS direction, first, run_time, read_period AS group_period, read_period IS NOT NULL AS periodic, array_has_any(read_classes, ['read_on_start', 'read_on_start_and_on_end']) AS on_start,
     array_has_any(read_classes, ['read_on_end', 'read_on_start_and_on_end']) AS on_end, read_groups AS groups FROM classed
   UNION ALL
-  SELECT job_id, log_id, 'write', first, run_time, write_period IS NOT NULL, array_has_any(write_classes, ['write_on_start', 'write_on_start_and_on_end']),
+  SELECT job_id, log_id, 'write', first, run_time, write_period, write_period IS NOT NULL, array_has_any(write_classes, ['write_on_start', 'write_on_start_and_on_end']),
     array_has_any(write_classes, ['write_on_end', 'write_on_start_and_on_end']), write_groups FROM classed
 ), numbered AS (
   SELECT *, unnest(generate_series(1, CAST(array_length(groups) AS BIGINT))) AS k FROM grouped WHERE (periodic OR on_start OR on_end) AND array_length(groups) > 0
 ), burst AS (
-  SELECT job_id, log_id, direction, k, first, run_time, periodic AND g['segments'] > 1 AS repeats, on_start, on_end, g['start'] AS start, g['period'] AS period, g['work'] AS work, g['bytes'] / g['work'] AS rate,
+  SELECT job_id, log_id, direction, k, first, run_time, periodic AND g['segments'] > 1 AND g['period'] = group_period AS repeats, on_start, on_end, g['start'] AS start, g['period'] AS period, g['work'] AS work, g['bytes'] / g['work'] AS rate,
     unnest(generate_series(0, g['segments'] - 1)) AS i
   FROM (SELECT *, groups[k] AS g FROM numbered) WHERE g['work'] > 0
 ), timed AS (
@@ -125,6 +130,6 @@ WITH classed AS (
 ), chance AS (
   SELECT *, together * (length_a / run_a) * (length_b / run_b) AS by_chance FROM pair WHERE NOT coalesce(all_known AND shared_osts = 0, false)
 )
-SELECT fs, direction, job_a, log_a, app_a, job_b, log_b, app_b, shared_osts, together, overlap, overlap / least(length_a, length_b) AS share,
-  by_chance AS overlap_by_chance, overlap / nullif(by_chance, 0) AS times_chance, bytes_a, bytes_b
-FROM chance ORDER BY bytes_a + bytes_b DESC, fs, direction, job_a, log_a, job_b, log_b
+SELECT fs, direction, job_a AS job_id, log_a AS log_id, app_a AS app, job_b AS neighbour_job_id, log_b AS neighbour_log_id, app_b AS neighbour_app, shared_osts, together, overlap, overlap / least(length_a, length_b) AS share,
+  by_chance AS overlap_by_chance, overlap / nullif(by_chance, 0) AS times_chance, bytes_a AS own_bytes, bytes_b AS neighbour_bytes
+FROM chance WHERE bytes_a >= $min_bytes_overlap AND bytes_b >= $min_bytes_overlap ORDER BY least(bytes_a, bytes_b) DESC, fs, direction, job_a, log_a, job_b, log_b

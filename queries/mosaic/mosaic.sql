@@ -12,6 +12,7 @@
 ---   { name = "run_time", type = "Float64", unit = "s", doc = "Run time of the program" },
 ---   { name = "mode", type = "Utf8", doc = "full: the best evidence that the log holds, the published tool's mistakes corrected; reference: as the published tool" },
 ---   { name = "status", type = "Utf8", doc = "ok, or why there are no classes: no_module, no_records, no_posix, no_order, no_times, inconsistent, outside_run, too_many" },
+---   { name = "log_status", type = "Utf8", doc = "How whole the log is: ok, partial or damaged; then these are the classes of the records that are left" },
 ---   { name = "evidence", type = "Utf8", doc = "What the classes rest on: dxt (traced accesses), heatmap (bytes by interval of time) or window (first and last access of each file)" },
 ---   { name = "partial_trace", type = "Boolean", doc = "Accesses were traced, but too few or too many of them, so that the classes rest on something else" },
 ---   { name = "analysed_time", type = "Float64", unit = "s", doc = "Length of the run whose quarters count: up to its end or its last access; NULL without classes" },
@@ -74,7 +75,7 @@
 --- default = "NULL"
 --- doc = "Logs that start before"
 SELECT j.job_id, j.log_id, j.app, j."user", j.nprocs, j.start_time, j.run_time,
-  m.mode, m.status, m.evidence, m.partial_trace, m.run_time AS analysed_time, m.read_classes, m.write_classes, m.metadata_classes, m.read_bytes, m.write_bytes, m.read_start_share, m.read_middle_share,
+  m.mode, m.status, j.status AS log_status, m.evidence, m.partial_trace, m.run_time AS analysed_time, m.read_classes, m.write_classes, m.metadata_classes, m.read_bytes, m.write_bytes, m.read_start_share, m.read_middle_share,
   m.read_end_share, m.write_start_share, m.write_middle_share, m.write_end_share, m.read_period, m.read_period_busy, m.write_period, m.write_period_busy, m.read_groups, m.write_groups, m.highest_spike,
   m.spike_count, m.average_per_spike, m.operations_per_second, m.operations_duration, m.read_confidence, m.write_confidence,
   least(coalesce(m.read_confidence, m.write_confidence), coalesce(m.write_confidence, m.read_confidence)) AS confidence

@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 /// Show what Darshan logs hold, without a lake
 #[derive(clap::Args)]
 #[command(after_help = "\
-Of a damaged log what could be read is shown. Totals over records that are not all there are `unknown`, and null in JSON. \
+Of a damaged log what could be read is shown; with --mosaic infos.log_status says so. Totals over records that are not all there are `unknown`, and null in JSON. \
 The exit code is 1 if a log is damaged or, of several, could not be read; 2 if none could be.
 
 Examples:
@@ -168,9 +168,15 @@ impl Inspected {
                 };
                 parser::print(log, &self.input, show, &mut screen.data)?;
             }
-            Content::Mosaic(rows, _) => {
+            Content::Mosaic(rows, outcome) => {
                 let is_reference = args.mosaic.as_deref() == Some("reference");
-                mosaic::print(self.input.path(), rows, is_reference, &mut screen.data)?;
+                mosaic::print(
+                    self.input.path(),
+                    rows,
+                    outcome,
+                    is_reference,
+                    &mut screen.data,
+                )?;
             }
             Content::Rows(rows) if args.json => json::print(rows, &mut screen.data)?,
             Content::Rows(rows) => summary::print(

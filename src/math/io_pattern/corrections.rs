@@ -5,7 +5,8 @@ use super::group::Scale;
 /// How a mode goes on from operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Corrections {
-    /// c4: bytes by quarter come from traced operations where there are some, not from groups.
+    /// c4: bytes by quarter come from operations, each spread evenly over its own length, not from groups, in which operations that overlap are one: a small file that is open all the
+    /// time would spread the bytes of all others over the run.
     pub quarters_of_operations: bool,
     /// c5: how clustering compares seconds and bytes.
     pub scale: Scale,

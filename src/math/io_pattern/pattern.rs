@@ -33,8 +33,8 @@ pub struct Run {
     pub total: f64,
     /// Processes.
     pub nprocs: i64,
-    /// Whether operations are traced or binned, so that they tell when bytes were moved.
-    pub is_traced: bool,
+    /// Opens and seeks of the direction.
+    pub opens_and_seeks: (i64, i64),
     /// Length of an interval, seconds, where operations are bytes by interval of time.
     pub bin: Option<f64>,
     /// Bytes from which on a direction is significant.
@@ -49,10 +49,11 @@ pub struct TooMany;
 ///
 /// # Source
 /// MOSAIC, significance.
-pub fn is_insignificant(operations: &[Operation], nprocs: i64, min_bytes: i64) -> bool {
-    let sum =
-        |value: fn(&Operation) -> i64| operations.iter().map(value).fold(0, i64::saturating_add);
-    sum(|o| o.bytes) < min_bytes && sum(|o| o.opens) <= nprocs && sum(|o| o.seeks) <= nprocs
+pub fn is_insignificant(operations: &[Operation], run: &Run) -> bool {
+    let bytes = operations.iter().map(|operation| operation.bytes);
+    let bytes = bytes.fold(0, i64::saturating_add);
+    let (opens, seeks) = run.opens_and_seeks;
+    bytes < run.min_bytes && opens <= run.nprocs && seeks <= run.nprocs
 }
 
 /// What a direction does, given its operations in any order; those with the same start and the same earliest access are taken in the order given.
@@ -64,7 +65,7 @@ pub fn pattern(
     run: Run,
     corrections: Corrections,
 ) -> Result<Pattern, TooMany> {
-    if is_insignificant(&operations, run.nprocs, run.min_bytes) {
+    if is_insignificant(&operations, &run) {
         return Ok(Pattern {
             classes: vec![Class::Insignificant],
             ..Pattern::default()
@@ -80,7 +81,7 @@ pub fn pattern(
     let repeated = train.and_then(|train| group(&train.segments));
     groups.extend(repeated);
     groups.sort_by(|a, b| a.start.total_cmp(&b.start));
-    let parts = match corrections.quarters_of_operations && run.is_traced {
+    let parts = match corrections.quarters_of_operations {
         true => temporality::of_operations(&operations, run.total),
         false => temporality::of_groups(&groups, run.total),
     };

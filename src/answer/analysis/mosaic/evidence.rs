@@ -78,7 +78,8 @@ impl Basis {
                 };
                 let all = sum(&mut windows.iter());
                 let sure = sum(&mut windows.iter().filter(is_sure));
-                (all > 0.0).then(|| sure / all)
+                // A sum of none is -0.
+                (all > 0.0).then(|| sure.max(0.0) / all)
             }
         }
     }

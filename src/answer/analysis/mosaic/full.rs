@@ -8,8 +8,9 @@
 //! - c3: standard streams are left out: one that is open from the first line to the last looks steady. Bins of STDIO hold streams too, which
 //!   cannot be told apart.
 //!
-//! A further one is ours: c8, bursts are periodic if they come at equal distances, not if they are alike. Alike segments come at any time, too, so that most programs with many bursts
-//! would be periodic; and jitter, bins and streams take periodic ones apart. See [`crate::math::io_pattern::train`].
+//! Two further ones are ours. c8: bursts are periodic if they come at equal distances, not if they are alike. Alike segments come at any time, too, so that most programs with many bursts
+//! would be periodic; and jitter, bins and streams take periodic ones apart. See [`crate::math::io_pattern::train`]. c9: whether a direction is significant is asked of the bytes of its operations and the opens and seeks of its files, not of its operations: traces and bins have
+//! none, so that classes would depend on what was traced.
 
 use super::evidence::{Basis, Window};
 use super::log_rows::{BinRow, FileRow, Interface, LogRows};
@@ -48,6 +49,15 @@ pub fn observe(rows: &LogRows) -> Result<Observed, Status> {
         bytes > 0.0 && bytes >= LEAST_COVERED * moved
     };
     let accesses = files().filter_map(access).collect();
+    let opens_and_seeks = Direction::BOTH.map(|direction| {
+        let used = files().filter(|file| file.bytes[direction as usize] > 0);
+        used.fold((0i64, 0i64), |(opens, seeks), file| {
+            (
+                opens.saturating_add(file.opens),
+                seeks.saturating_add(file.seeks),
+            )
+        })
+    });
     let traced = of_traces(rows);
     let has_traces = rows.has_too_many_traces || traced.iter().any(|t| !t.is_empty());
     let partial_trace = has_traces && !covers(&traced);
@@ -66,6 +76,7 @@ pub fn observe(rows: &LogRows) -> Result<Observed, Status> {
         basis,
         partial_trace,
         operations,
+        opens_and_seeks,
         accesses,
     })
 }

@@ -32,8 +32,8 @@ impl DerivedTable for MosaicTable {
     }
 
     fn version(&self) -> u32 {
-        // 2: periodic is what comes at equal distances (correction c8).
-        2
+        // 2: periodic is what comes at equal distances (c8). 3: windows are spread over their own lengths (c4), significance does not depend on traces (c9).
+        3
     }
 
     fn made_of(&self) -> &'static [&'static str] {

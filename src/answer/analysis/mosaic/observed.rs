@@ -21,6 +21,8 @@ pub struct Observed {
     pub partial_trace: bool,
     /// Reads and writes.
     pub operations: [Vec<Operation>; 2],
+    /// Opens and seeks of the files or records that each direction moved bytes of, whatever the operations come from: whether a direction is significant does not depend on that.
+    pub opens_and_seeks: [(i64, i64); 2],
     /// Opens and seeks, with first and last access of their records.
     pub accesses: Vec<Access>,
 }

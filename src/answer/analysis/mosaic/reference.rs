@@ -38,6 +38,7 @@ pub fn observe(rows: &LogRows) -> Result<Observed, Status> {
     let mut operations = [vec![], vec![]];
     let mut windows = [vec![], vec![]];
     let mut accesses = vec![];
+    let mut opens_and_seeks = [(0i64, 0i64); 2];
     for (record, of_metadata) in records.iter().zip(metadata_of) {
         let processes = if record.rank < 0 { nprocs } else { 1 } as f64;
         let (opens, seeks) = (of_metadata.opens, of_metadata.seeks);
@@ -67,6 +68,8 @@ pub fn observe(rows: &LogRows) -> Result<Observed, Status> {
                 rank_seconds: length * processes,
                 earliest: first,
             });
+            let sums = &mut opens_and_seeks[direction];
+            *sums = (sums.0.saturating_add(opens), sums.1.saturating_add(seeks));
             let spent = record.time[direction];
             windows[direction].push(Window {
                 bytes: bytes[direction],
@@ -85,6 +88,7 @@ pub fn observe(rows: &LogRows) -> Result<Observed, Status> {
         basis: Basis::Window(windows),
         partial_trace: false,
         operations,
+        opens_and_seeks,
         accesses,
     })
 }

@@ -134,7 +134,7 @@ fn classify(
     let run = Run {
         total,
         nprocs: execution.nprocs,
-        is_traced: observed.basis.evidence() != Evidence::Window,
+        opens_and_seeks: (0, 0),
         bin: match observed.basis {
             Basis::Heatmap(width) => Some(width),
             _ => None,
@@ -142,8 +142,13 @@ fn classify(
         min_bytes: options.min_bytes,
     };
     let [reads, writes] = observed.operations;
+    let opens_and_seeks = observed.opens_and_seeks;
     let of = |operations: Vec<_>, direction| {
         let has_bytes = !operations.is_empty();
+        let run = Run {
+            opens_and_seeks: opens_and_seeks[direction as usize],
+            ..run
+        };
         let pattern = pattern(operations, run, mode.corrections());
         let mut pattern = pattern.map_err(|TooMany| Status::TooMany)?;
         let confidence = observed.basis.confidence(direction, total);

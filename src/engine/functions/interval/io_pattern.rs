@@ -141,7 +141,7 @@ fn of(intervals: &mut [Interval]) -> Option<Pattern> {
     let run = Run {
         total,
         nprocs: 1,
-        is_traced: true,
+        opens_and_seeks: (0, 0),
         bin: None,
         min_bytes: 0,
     };

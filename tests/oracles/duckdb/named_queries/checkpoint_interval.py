@@ -1,10 +1,12 @@
-# Checkpoints of programs: the groups of more than one segment of logs whose writes are periodic.
+# Checkpoints of programs: of each log whose writes are periodic the group that has this period.
 # param app text NULL
+# param min_period float 10
+# param min_bytes float 1e6
 # param min_confidence float 0
 # param from timestamp NULL
 # param to timestamp NULL
-# near period_cv_within 1
 # with min_confidence=0.9
+# with min_period=0 min_bytes=0
 # with from=2026-09-10 to=2026-09-14T12:00
 import lake
 import numpy
@@ -25,13 +27,12 @@ def rows(con, params):
         for one in own:
             if one["write_period"] is None or (one["sure"] or 0) < params["min_confidence"]:
                 continue
-            groups = [g for g in one["write_groups"] if g["segments"] > 1]
-            n = numpy.array([g["segments"] for g in groups], dtype=float)
-            of = lambda name: numpy.array([g[name] for g in groups])
-            period = numpy.average(of("period"), weights=n)
-            within = numpy.average((of("period") - period) ** 2, weights=n) ** 0.5
-            seconds = (n * of("work")).sum()
-            logs.append({"n": n.sum(), "period": period, "within": within / period if len(groups) > 1 and period else None, "bytes": (n * of("bytes")).sum(), "seconds": seconds,
+            own_group = [g for g in one["write_groups"] if g["segments"] > 1 and g["period"] == one["write_period"]]
+            if one["write_period"] < params["min_period"] or not own_group or own_group[0]["bytes"] < params["min_bytes"]:
+                continue
+            g = own_group[0]
+            n, seconds = g["segments"], g["segments"] * g["work"]
+            logs.append({"n": n, "period": g["period"], "bytes": n * g["bytes"], "seconds": seconds,
                          "busy": seconds / one["run_time"] if one["run_time"] else None, "node_hours": one["node_count"] * seconds / 3600 if one["node_count"] is not None else None,
                          "evidence": one["evidence"], "sure": one["sure"]})
         if not logs:
@@ -45,8 +46,8 @@ def rows(con, params):
         written = sum(one["written"] for one in own)
         count = lambda what: sum(one["evidence"] == what for one in logs)
         out.append({"app": app, "logs": len(logs), "app_logs": len(own), "share_logs": len(logs) / len(own), "checkpoints": int(sum(some("n"))), "period_p10": p10, "period": p50, "period_p90": p90,
-                    "period_cv_within": middle(some("within")), "checkpoint_bytes": middle([one["bytes"] / one["n"] for one in logs]),
-                    "checkpoint_seconds": middle([one["seconds"] / one["n"] for one in logs]), "busy": middle(some("busy")), "share_bytes": sum(some("bytes")) / written if written else None,
+                    "checkpoint_bytes": middle([one["bytes"] / one["n"] for one in logs]),
+                    "checkpoint_seconds": middle([one["seconds"] / one["n"] for one in logs]), "busy": middle(some("busy")), "bytes": float(sum(some("bytes"))), "share_bytes": sum(some("bytes")) / written if written else None,
                     "node_hours": sum(some("node_hours")) if some("node_hours") else None, "dxt": count("dxt"), "heatmap": count("heatmap"), "window": count("window"),
                     "confidence": sum(some("sure")) / len(some("sure")) if some("sure") else None})
     return out

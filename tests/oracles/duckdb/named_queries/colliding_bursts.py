@@ -3,15 +3,16 @@
 # param fs text NULL
 # param direction text both
 # param min_bytes float 1e9
+# param min_bytes_overlap float 1e8
 # param min_overlap float 10
 # param from timestamp NULL
 # param to timestamp NULL
 # near overlap together
 # near share 1
 # near times_chance 1
-# near bytes_a 1e9
-# near bytes_b 1e9
-# with min_bytes=1e6 min_overlap=0.5
+# near own_bytes 1e9
+# near neighbour_bytes 1e9
+# with min_bytes=1e6 min_bytes_overlap=0 min_overlap=0.5
 # with direction=write min_bytes=1e7 min_overlap=0.01
 # with fs=scratch from=2026-09-10 to=2026-09-14T12:00 min_overlap=0.1
 from collections import defaultdict
@@ -57,7 +58,7 @@ def phases(log, d):
         for i in range(g["segments"]):
             start = g["start"] + i * g["period"]
             middle = start + g["work"] / 2
-            counts = (f"{d}_periodic" in classes and g["segments"] > 1) or (starts and middle < length / 4) or (ends and middle >= length * 0.75)
+            counts = (f"{d}_periodic" in classes and g["segments"] > 1 and g["period"] == log[f"{d}_period"]) or (starts and middle < length / 4) or (ends and middle >= length * 0.75)
             if counts and g["work"] > 0:
                 yield first + start * 1e6, first + (start + g["work"]) * 1e6, g["bytes"] / g["work"]
 
@@ -108,12 +109,12 @@ def rows(con, params):
                         a, b, bytes_a, bytes_b = b, a, bytes_b, bytes_a
                 pa, pb, la, lb = on[a, fs], on[b, fs], logs[a], logs[b]
                 shared = len(pa["osts"] & pb["osts"]) if pa["any"] and pb["any"] else None
-                if overlap < params["min_overlap"] * 1e6 or (shared == 0 and pa["known"] and pb["known"]):
+                if min(bytes_a, bytes_b) < params["min_bytes_overlap"] or overlap < params["min_overlap"] * 1e6 or (shared == 0 and pa["known"] and pb["known"]):
                     continue
                 later = (lb["start_time"] - la["start_time"]).total_seconds()
                 together = min(la["length"], lb["length"] + later) - max(0.0, later)
                 busy_a, busy_b = (sum(q - p for p, q, _ in own[key]) / 1e6 for key in (a, b))
                 chance = together * busy_a / la["length"] * busy_b / lb["length"]
-                out.append({"fs": fs, "direction": d, "job_a": la["job_id"], "log_a": a, "app_a": la["app"], "job_b": lb["job_id"], "log_b": b, "app_b": lb["app"], "shared_osts": shared, "together": together,
-                            "overlap": overlap / 1e6, "share": overlap / 1e6 / min(busy_a, busy_b), "overlap_by_chance": chance, "times_chance": overlap / 1e6 / chance if chance else None, "bytes_a": bytes_a, "bytes_b": bytes_b})
+                out.append({"fs": fs, "direction": d, "job_id": la["job_id"], "log_id": a, "app": la["app"], "neighbour_job_id": lb["job_id"], "neighbour_log_id": b, "neighbour_app": lb["app"], "shared_osts": shared, "together": together,
+                            "overlap": overlap / 1e6, "share": overlap / 1e6 / min(busy_a, busy_b), "overlap_by_chance": chance, "times_chance": overlap / 1e6 / chance if chance else None, "own_bytes": bytes_a, "neighbour_bytes": bytes_b})
     return out

@@ -43,14 +43,16 @@ def rows(con, params):
         figure(f"classes rest on {what}", count, None, of(count, len(ok)), "with classes")
     count = sum(one["partial_trace"] for one in ok)
     figure("traced in part, so that classes rest on something else", count, None, of(count, len(ok)), "with classes")
-    count = len({program[one["log_id"]] for one in ok})
-    figure("programs (user and command line) with classes", count, None, of(count, len(ok)), "with classes")
+    whole = {one["log_id"] for one in logs if one["status"] == "ok"}
+    count = sum(one["log_id"] not in whole for one in ok)
+    figure("of damaged or partial logs: classes of the records that are left", count, None, of(count, len(ok)), "with classes")
+    figure("programs (user and command line) with classes", len({program[one["log_id"]] for one in ok}))
     for d, done, verb in (("read", "reads", "read"), ("write", "writes", "wrote")):
         periodic = [one for one in ok if f"{d}_periodic" in one[f"{d}_classes"]]
         size = sum(moved[one["log_id"]][d] for one in periodic) if periodic else None
-        figure(f"periodic {done}", len(periodic), size, of(len(periodic), len(ok)), "with classes")
-        repeated = sum(g["segments"] * g["bytes"] for one in periodic for g in one[f"{d}_groups"] if g["segments"] > 1)
-        figure(f"bytes of periodic {done}", None, round(repeated), of(repeated, total[d]), f"bytes that all logs {verb}")
+        figure(f"logs with periodic {done}, and all bytes that these {verb}", len(periodic), size, of(len(periodic), len(ok)), "with classes")
+        repeated = sum(g["segments"] * g["bytes"] for one in periodic for g in one[f"{d}_groups"] if g["segments"] > 1 and (params["mode"] == "reference" or g["period"] == one[f"{d}_period"]))
+        figure(f"bytes of the repetitions of {done}", None, round(repeated), of(repeated, total[d]), f"bytes that all logs {verb}")
         sure = [one[f"{d}_confidence"] for one in found if one[f"{d}_confidence"] is not None]
         figure(f"confidence of the classes of {done}", len(sure), None, of(sum(sure), len(sure)), f"mean over logs that {d}")
     return out

@@ -196,7 +196,7 @@ fn very_many_segments_are_sliced_in_full_and_refused_in_the_reference() {
     let run = Run {
         total: 3.0 * MOST_SEGMENTS as f64,
         nprocs: 4,
-        is_traced: true,
+        opens_and_seeks: (0, 0),
         bin: None,
         min_bytes: GB,
     };

@@ -32,7 +32,7 @@ pub(super) fn pattern_of(operations: &[Operation], total: f64, mode: Mode) -> Pa
     let run = Run {
         total,
         nprocs: 4,
-        is_traced: mode == Mode::Full,
+        opens_and_seeks: (0, 0),
         bin: None,
         min_bytes: Options::default().min_bytes,
     };
