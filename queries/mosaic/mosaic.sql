@@ -33,7 +33,7 @@
 ---   { name = "write_period_busy", type = "Float64", doc = "Part of the period that is writing" },
 ---   { name = "read_groups", type = "List<Struct<start: Float64, end: Float64, segments: Int64, period: Float64, work: Float64, work_cv: Float64, bytes: Float64, ranks: Float64, metadata: Float64>>", doc = "Groups of segments of reads that are alike, by start: seconds since the log's start, mean seconds of period and of work, mean bytes" },
 ---   { name = "write_groups", type = "List<Struct<start: Float64, end: Float64, segments: Int64, period: Float64, work: Float64, work_cv: Float64, bytes: Float64, ranks: Float64, metadata: Float64>>", doc = "Groups of segments of writes that are alike, by start" },
----   { name = "highest_spike", type = "Int64", unit = "count", doc = "Most opens, closes and seeks in a second; NULL without classes" },
+---   { name = "highest_spike", type = "Int64", unit = "count", doc = "Most opens, closes and seeks in a second, of which seeks do not reach a metadata server; NULL without classes" },
 ---   { name = "spike_count", type = "Int64", unit = "count", doc = "Seconds with at least 10 of them" },
 ---   { name = "average_per_spike", type = "Int64", unit = "count", doc = "Mean of the seconds that have any, fraction dropped" },
 ---   { name = "operations_per_second", type = "Float64", unit = "1/s", doc = "All of them over operations_duration; 0 if that is 0" },

@@ -7,6 +7,7 @@ use crate::math::io_pattern::corrections::MOST_SEGMENTS;
 use crate::math::io_pattern::operation::{Direction, Operation};
 use crate::math::io_pattern::pattern::{Run, TooMany, pattern};
 use crate::source::darshan::ModuleId;
+use crate::source::darshan::counters::posix as counters;
 use crate::source::darshan::record_id;
 use crate::source::darshan::write::{DarshanLog, Heatmap, Module, Record, Records, Segment, Trace};
 
@@ -210,4 +211,45 @@ fn very_many_segments_are_sliced_in_full_and_refused_in_the_reference() {
         .sum();
     assert_eq!(bytes, (3 * MOST_SEGMENTS) as f64 * 1e9);
     assert_eq!(super::names(&found)[0], "steady");
+}
+
+#[test]
+fn a_small_file_that_is_open_all_the_time_does_not_spread_the_bytes_of_others() {
+    let records = vec![
+        record(7, 0, None, Some((0.5, 99.0, 1000))),
+        record(8, 0, None, Some((90.0, 99.5, GB))),
+    ];
+    let found = mosaic_of(&log_of(vec![posix(records.clone())]), Mode::Full);
+    assert_eq!(outcome(&found).2, ["write_on_end"]);
+    let shares = found.pattern(Direction::Write).unwrap().shares.unwrap();
+    assert!(shares[2] > 0.999_999, "{shares:?}");
+    // The published tool joins the two: 98.5 + 0.5 s from 0.5 on, of which 24.5 lie in the first quarter.
+    let found = mosaic_of(&log_of(vec![posix(records)]), Mode::Reference);
+    assert_eq!(outcome(&found).2, ["write_steady"]);
+}
+
+#[test]
+fn few_bytes_and_many_opens_are_significant_whatever_was_traced() {
+    let mut few = record(7, 0, None, Some((10.0, 31.0, 3000)));
+    few.ints[counters::OPENS] = 5;
+    let mut log = log_of(vec![posix(vec![few])]);
+    let of_windows = mosaic_of(&log, Mode::Full);
+    let segment = |start: f64| Segment {
+        length: 1000,
+        start,
+        end: start + 1.0,
+        ..Segment::default()
+    };
+    let trace = Trace {
+        id: 7,
+        writes: [10.0, 20.0, 30.0].map(segment).into(),
+        ..Trace::default()
+    };
+    log.modules.push(traces(ModuleId::DXT_POSIX, vec![trace]));
+    let of_traces = mosaic_of(&log, Mode::Full);
+    assert_eq!(of_windows.evidence, Some(Evidence::Window));
+    assert_eq!(of_traces.evidence, Some(Evidence::Dxt));
+    for found in [of_windows, of_traces] {
+        assert_ne!(outcome(&found).2, ["write_insignificant"]);
+    }
 }

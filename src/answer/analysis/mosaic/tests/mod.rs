@@ -29,10 +29,11 @@ pub(super) fn operation(start: f64, end: f64, bytes: i64) -> Operation {
 
 /// What writes of four processes do.
 pub(super) fn pattern_of(operations: &[Operation], total: f64, mode: Mode) -> Pattern {
+    let sum = |value: fn(&Operation) -> i64| operations.iter().map(value).sum();
     let run = Run {
         total,
         nprocs: 4,
-        opens_and_seeks: (0, 0),
+        opens_and_seeks: (sum(|o| o.opens), sum(|o| o.seeks)),
         bin: None,
         min_bytes: Options::default().min_bytes,
     };
