@@ -20,7 +20,7 @@
 ---   { name = "own_bytes", type = "Float64", unit = "B", doc = "Bytes that the first moved in overlap on the file system, estimated: those of a phase spread evenly over it, and over file systems as those of the log" },
 ---   { name = "neighbour_bytes", type = "Float64", unit = "B", doc = "Bytes of the other, in the same way" },
 --- ]
---- chart = { form = "scatter", x = "overlap", y = "times_chance", series = "direction", label = "app_a", log = ["x", "y"] }
+--- chart = { form = "scatter", x = "overlap", y = "times_chance", series = "direction", label = "app", log = ["x", "y"] }
 --- [[param]]
 --- name = "job"
 --- type = "int"
