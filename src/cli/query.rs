@@ -215,7 +215,7 @@ fn subcommand(query: &'static Query) -> Command {
     };
     let needs = match &query.analysis {
         None => String::new(),
-        Some(analysis) => format!("It asks the results of iolode analyze {analysis}.\n"),
+        Some(analysis) => format!("\nIt asks the results of iolode analyze {analysis}.\n"),
     };
     let examples = format!(
         "A row is {}; its columns: iolode schema {}\n{needs}{source}\nExample:\n  {}",

@@ -443,7 +443,17 @@ mod tests {
         "req_mem_per",
         "state",
     ];
-    const MORE_WORDS: [&str; 4] = ["timelimit_text", "layout", "step_id", "ost_bits"];
+    const MORE_WORDS: [&str; 9] = [
+        "timelimit_text",
+        "layout",
+        "step_id",
+        "ost_bits",
+        "mode",
+        "evidence",
+        "read_classes",
+        "write_classes",
+        "metadata_classes",
+    ];
 
     /// One value of a type that nobody else has.
     fn canary(kind: &DataType, name: &str) -> ArrayRef {
