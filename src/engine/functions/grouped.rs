@@ -1,6 +1,6 @@
 //! Values of many groups in two flat vectors, until somebody wants those of each group together.
 
-use datafusion::arrow::array::{Array, BooleanArray};
+use datafusion::arrow::array::{Array, BooleanArray, ListArray};
 use datafusion::logical_expr::EmitTo;
 
 /// Values in the order in which they came, each with its group.
@@ -86,6 +86,21 @@ pub(in crate::engine) fn passing(
     filter: Option<&BooleanArray>,
 ) -> impl Iterator<Item = usize> + '_ {
     (0..rows).filter(move |i| filter.is_none_or(|filter| filter.is_valid(*i) && filter.value(*i)))
+}
+
+/// The group of each item of some lists, given that of each list, and the items of lists that are not NULL.
+pub(in crate::engine) fn items_of(
+    lists: &ListArray,
+    groups: &[usize],
+) -> (Vec<usize>, impl Iterator<Item = usize> + use<>) {
+    let mut of_items = vec![0; lists.values().len()];
+    let mut rows = vec![];
+    for list in (0..lists.len()).filter(|list| lists.is_valid(*list)) {
+        let items = lists.offsets()[list] as usize..lists.offsets()[list + 1] as usize;
+        of_items[items.clone()].fill(groups[list]);
+        rows.push(items);
+    }
+    (of_items, rows.into_iter().flatten())
 }
 
 #[cfg(test)]

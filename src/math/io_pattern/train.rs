@@ -54,10 +54,12 @@ pub struct Train {
 /// `operations`: sorted. `total`: length of the run, seconds. `bin`: length of an interval, seconds, where operations are bins.
 ///
 /// # Method
-/// Bursts are operations that overlap or touch; or those that only pauses part that are far shorter than others; or slices of the run with 1.5 times the mean bytes, neighbours together, in slices of three lengths, or in the bins as they
-/// are: a stream has fewer, and vanishes. Of the bursts those are taken that have half the bytes of the middle burst, half of the bytes being in larger ones, or more; then those that have up to
-/// twice as many. They are a train if the distances from burst to burst, less what a burst takes, vary so little that bursts at any time would do so in one of 1,000 cases: `math::evenness`; and by half of their mean at most. Of several the one that
-/// chance explains least.
+/// A burst is one of three: operations that overlap or touch; operations that are parted only by pauses far shorter than the others; neighbouring slices of the run with more than
+/// 1.5 times the mean bytes of a slice, in slices of three lengths, or in the bins as they are. A stream has fewer bytes in each slice, and vanishes.
+///
+/// Those are taken that have at least half the bytes of the middle burst, the one in which half of all bytes are reached, beginning with the largest; then those of them that have at
+/// most twice as many. They are a train if the distances from burst to burst vary by half of their mean at most and, less what a burst takes, so little that bursts at any time
+/// would do so in less than one of 1,000 cases: `math::evenness`. Of several trains the one is taken that chance explains least.
 ///
 /// # Source
 /// Ours: correction c8 of [`full`](crate::answer::analysis::mosaic::full).

@@ -3,7 +3,7 @@
 use crate::engine::functions::accumulate::Accumulate;
 use crate::engine::functions::arguments::{integer_type, taken, text_type};
 use crate::engine::functions::definition::FunctionDoc;
-use crate::engine::functions::grouped::{Grouped, passing};
+use crate::engine::functions::grouped::{Grouped, items_of, passing};
 use crate::math::sweep::{Interval, cover, prune, union};
 use datafusion::arrow::array::{
     Array, ArrayRef, ArrowPrimitiveType, AsArray, BooleanArray, Float64Array, Int64Array,
@@ -364,18 +364,8 @@ impl GroupsAccumulator for Intervals {
 
     fn merge_batch(&mut self, values: &[ArrayRef], groups: &[usize], total: usize) -> Result<()> {
         let lists = values[0].as_list::<i32>();
-        let mut of_items = vec![0; lists.values().len()];
-        let mut rows = vec![];
-        for list in (0..lists.len()).filter(|list| lists.is_valid(*list)) {
-            let items = lists.offsets()[list] as usize..lists.offsets()[list + 1] as usize;
-            of_items[items.clone()].fill(groups[list]);
-            rows.push(items);
-        }
-        self.push(
-            lists.values().as_struct().columns(),
-            &of_items,
-            rows.into_iter().flatten(),
-        )?;
+        let (of_items, rows) = items_of(lists, groups);
+        self.push(lists.values().as_struct().columns(), &of_items, rows)?;
         self.values.grow(total);
         Ok(())
     }

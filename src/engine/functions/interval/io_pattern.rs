@@ -3,7 +3,7 @@
 use crate::engine::functions::accumulate::Accumulate;
 use crate::engine::functions::arguments::taken;
 use crate::engine::functions::definition::{Aggregate, FunctionDoc};
-use crate::engine::functions::grouped::{Grouped, passing};
+use crate::engine::functions::grouped::{Grouped, items_of, passing};
 use crate::math::io_pattern::corrections::Corrections;
 use crate::math::io_pattern::operation::Operation;
 use crate::math::io_pattern::pattern::{Pattern, Run, pattern};
@@ -170,15 +170,9 @@ impl GroupsAccumulator for Patterns {
 
     fn merge_batch(&mut self, values: &[ArrayRef], groups: &[usize], total: usize) -> Result<()> {
         let lists = values[0].as_list::<i32>();
-        let mut of_items = vec![0; lists.values().len()];
-        let mut rows = vec![];
-        for list in (0..lists.len()).filter(|list| lists.is_valid(*list)) {
-            let items = lists.offsets()[list] as usize..lists.offsets()[list + 1] as usize;
-            of_items[items.clone()].fill(groups[list]);
-            rows.push(items);
-        }
+        let (of_items, rows) = items_of(lists, groups);
         let columns = lists.values().as_struct().columns();
-        self.push(columns, &of_items, rows.into_iter().flatten())?;
+        self.push(columns, &of_items, rows)?;
         self.values.grow(total);
         Ok(())
     }

@@ -5,7 +5,7 @@ use crate::math::io_pattern::operation::Direction;
 use crate::source::Input;
 use crate::source::tests::shared_data;
 use serde_json::{Value, json};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 fn mosaics(mode: Mode) -> BTreeMap<String, Mosaic> {
     let mut mosaics = BTreeMap::new();
@@ -205,90 +205,6 @@ fn opens_of_the_same_file_make_a_spike_that_opens_of_the_same_position_hide() {
     assert_eq!(found.metadata.as_ref().unwrap().highest_spike, 3524);
     let classes = found.metadata_class_names().unwrap();
     assert!(classes.contains(&"metadata_high_spike"), "{classes:?}");
-}
-
-/// Logs by class, over the logs on which the tool was run and that have classes.
-#[test]
-#[ignore = "needs the real logs: ../shared/data, or the folder that IOLODE_SHARED_DATA names"]
-fn classes_and_pairs_of_classes_are_as_frequent_as_the_tool_has_them() {
-    let (published, mosaics) = (published(), mosaics(Mode::Reference));
-    let names = published["reference_tool"]["values"].as_object().unwrap();
-    let mut logs: Vec<BTreeSet<String>> = vec![];
-    for name in names.keys().filter(|name| *name != "empty_log.darshan") {
-        logs.push(all_names(&mosaics[name]).into_iter().collect());
-    }
-    assert_eq!(logs.len(), 56);
-    let with = |classes: &[&str]| {
-        let has_all = |log: &&BTreeSet<String>| classes.iter().all(|class| log.contains(*class));
-        logs.iter().filter(has_all).count()
-    };
-    for (class, n) in [
-        ("metadata_insignificant_load", 40),
-        ("metadata_high_spike", 16),
-        ("metadata_high_density", 12),
-        ("metadata_multiple_spikes", 12),
-        ("read_on_end", 22),
-        ("read_on_start", 9),
-        ("read_unclear_pattern", 9),
-        ("read_after_start", 7),
-        ("read_after_start_before_end", 7),
-        ("read_periodic", 2),
-        ("read_periodic_s", 2),
-        ("read_periodic_low_busy_time", 2),
-        ("read_insignificant", 1),
-        ("read_steady", 1),
-        ("write_before_end", 17),
-        ("write_insignificant", 16),
-        ("write_after_start", 7),
-        ("write_after_start_before_end", 6),
-        ("write_on_start", 4),
-        ("write_on_end", 3),
-        ("write_unclear_pattern", 3),
-        ("write_periodic", 1),
-        ("write_periodic_s", 1),
-        ("write_periodic_low_busy_time", 1),
-    ] {
-        assert_eq!(with(&[class]), n, "{class}");
-    }
-    let mut pairs = BTreeSet::new();
-    for log in &logs {
-        for a in log {
-            pairs.extend(
-                log.range(a.clone()..)
-                    .skip(1)
-                    .map(|b| (a.clone(), b.clone())),
-            );
-        }
-    }
-    assert_eq!(pairs.len(), 100);
-    for (a, b, both, either) in [
-        ("metadata_high_density", "metadata_multiple_spikes", 12, 12),
-        ("metadata_high_density", "metadata_high_spike", 12, 16),
-        ("metadata_multiple_spikes", "metadata_high_spike", 12, 16),
-        ("metadata_high_spike", "write_insignificant", 12, 20),
-        ("read_on_end", "write_before_end", 14, 25),
-        ("metadata_high_density", "write_insignificant", 10, 18),
-        ("metadata_insignificant_load", "read_on_end", 22, 40),
-        ("read_periodic", "write_periodic", 1, 2),
-        ("metadata_high_density", "read_after_start", 6, 13),
-        ("metadata_insignificant_load", "write_before_end", 17, 40),
-        ("read_after_start_before_end", "write_on_start", 3, 8),
-        ("metadata_high_spike", "read_after_start", 6, 17),
-        ("read_on_start", "write_after_start", 4, 12),
-        ("read_after_start", "write_insignificant", 5, 18),
-        ("read_periodic", "write_on_end", 1, 4),
-        ("read_on_start", "write_insignificant", 4, 21),
-        (
-            "read_after_start_before_end",
-            "write_after_start_before_end",
-            2,
-            11,
-        ),
-    ] {
-        let found = with(&[a, b]);
-        let any = with(&[a]) + with(&[b]) - found;
-        assert_eq!((found, any), (both, either), "{a}, {b}");
-    }
 }
 
 #[test]
