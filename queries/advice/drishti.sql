@@ -57,16 +57,19 @@
 --- name = "stdio"
 --- type = "float"
 --- default = "0.1"
+--- range = [0, 1]
 --- doc = "s01: share of the bytes"
 --- [[param]]
 --- name = "share_gap"
 --- type = "float"
 --- default = "0.1"
+--- range = [0, 1]
 --- doc = "p01 to p04: difference of the directions, of their sum"
 --- [[param]]
 --- name = "small_share"
 --- type = "float"
 --- default = "0.1"
+--- range = [0, 1]
 --- doc = "p05, p06, p15, p16: share of the requests"
 --- [[param]]
 --- name = "small_count"
@@ -77,11 +80,13 @@
 --- name = "misaligned"
 --- type = "float"
 --- default = "0.1"
+--- range = [0, 1]
 --- doc = "p07, p08: share of the requests"
 --- [[param]]
 --- name = "random"
 --- type = "float"
 --- default = "0.2"
+--- range = [0, 1]
 --- doc = "p11, p13: share of the requests"
 --- [[param]]
 --- name = "random_count"
@@ -97,11 +102,13 @@
 --- name = "stragglers"
 --- type = "float"
 --- default = "0.15"
+--- range = [0, 1]
 --- doc = "p18, p19: difference of two processes, of the bytes or the time of all"
 --- [[param]]
 --- name = "imbalance"
 --- type = "float"
 --- default = "0.3"
+--- range = [0, 1]
 --- doc = "p21, p22: difference of the most and the least, of the most"
 --- [[param]]
 --- name = "collective_count"

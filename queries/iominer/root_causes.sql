@@ -40,6 +40,7 @@
 --- name = "min_share"
 --- type = "float"
 --- default = "0.45"
+--- range = [0, 1]
 --- doc = "Part of the critical time that the files of a cause have for themselves, at least"
 --- [[param]]
 --- name = "both"

@@ -27,6 +27,7 @@
 --- name = "min_share_below"
 --- type = "float"
 --- default = "0.5"
+--- range = [0, 1]
 --- doc = "Minimum share_below, against chance in few logs"
 --- [[param]]
 --- name = "min_logs"

@@ -37,6 +37,7 @@
 --- name = "max_q"
 --- type = "float"
 --- default = "0.05"
+--- range = [0, 1]
 --- doc = "Maximum false discovery rate"
 --- [[param]]
 --- name = "min_bytes"

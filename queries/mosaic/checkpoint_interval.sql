@@ -42,6 +42,7 @@
 --- name = "min_confidence"
 --- type = "float"
 --- default = "0"
+--- range = [0, 1]
 --- doc = "Minimum write_confidence of a log that counts as periodic"
 --- [[param]]
 --- name = "from"

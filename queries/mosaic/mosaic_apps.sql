@@ -31,6 +31,12 @@
 --- default = "1"
 --- doc = "Minimum app_logs"
 --- [[param]]
+--- name = "min_confidence"
+--- type = "float"
+--- default = "0"
+--- range = [0, 1]
+--- doc = "Minimum confidence of a log that counts: the lesser of read_confidence and write_confidence; a log that has neither counts always"
+--- [[param]]
 --- name = "from"
 --- type = "timestamp"
 --- default = "NULL"
@@ -48,7 +54,7 @@ WITH period AS (
 ), classed AS (
   SELECT p.app, p.bytes_read, p.bytes_written, m.read_classes, m.write_classes, m.metadata_classes
   FROM period p JOIN darshan_mosaic m ON m.job_id = p.job_id AND m.log_id = p.log_id
-  WHERE m.mode = $mode AND m.status = 'ok' AND ($app IS NULL OR p.app = $app)
+  WHERE m.mode = $mode AND m.status = 'ok' AND coalesce(least(m.read_confidence, m.write_confidence), 1.0) >= $min_confidence AND ($app IS NULL OR p.app = $app)
 ), each AS (
   SELECT app, 'read' AS direction, bytes_read AS bytes, unnest(read_classes) AS class FROM classed
   UNION ALL

@@ -34,12 +34,20 @@
 --- name = "min_change"
 --- type = "float"
 --- default = "0.25"
+--- range = [0, 1]
 --- doc = "Minimum change, up or down"
 --- [[param]]
 --- name = "max_chance"
 --- type = "float"
 --- default = "0.01"
+--- range = [0, 1]
 --- doc = "Maximum chance"
+--- [[param]]
+--- name = "min_confidence"
+--- type = "float"
+--- default = "0"
+--- range = [0, 1]
+--- doc = "Minimum confidence of a log that counts: the lesser of read_confidence and write_confidence; a log that has neither counts always"
 --- [[param]]
 --- name = "from"
 --- type = "timestamp"
@@ -56,7 +64,7 @@ WITH cut AS (
 ), classed AS (
   SELECT l.app, l.start_time >= c.since AS since, m.read_classes, m.write_classes, m.metadata_classes
   FROM darshan_log l JOIN darshan_mosaic m ON m.job_id = l.job_id AND m.log_id = l.log_id CROSS JOIN cut c
-  WHERE m.mode = $mode AND m.status = 'ok' AND l.app IS NOT NULL AND l.start_time IS NOT NULL AND ($from IS NULL OR l.start_time >= $from) AND ($to IS NULL OR l.start_time < $to)
+  WHERE m.mode = $mode AND m.status = 'ok' AND coalesce(least(m.read_confidence, m.write_confidence), 1.0) >= $min_confidence AND l.app IS NOT NULL AND l.start_time IS NOT NULL AND ($from IS NULL OR l.start_time >= $from) AND ($to IS NULL OR l.start_time < $to)
 ), program AS (
   SELECT app, count(*) FILTER (WHERE NOT since) AS logs_before, count(*) FILTER (WHERE since) AS logs_since FROM classed GROUP BY app
 ), each AS (

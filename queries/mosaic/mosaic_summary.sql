@@ -95,4 +95,4 @@ WITH period AS (
   UNION ALL
   SELECT 15, 'confidence of the classes of writes', writers, NULL, write_confidence, 'mean over logs that write' FROM some
 )
-SELECT figure, count, bytes, share, share_of FROM line WHERE place < 4 OR (SELECT analysed FROM some) > 0 ORDER BY place, count DESC, figure
+SELECT figure, count, bytes, share, share_of FROM line WHERE (place < 4 AND ($app IS NULL OR (SELECT logs FROM whole) > 0)) OR (SELECT analysed FROM some) > 0 ORDER BY place, count DESC, figure

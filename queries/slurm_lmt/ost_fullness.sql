@@ -28,6 +28,7 @@
 --- name = "above"
 --- type = "float"
 --- default = "0"
+--- range = [0, 100]
 --- doc = "Minimum fullness, percent"
 
 WITH newest AS (

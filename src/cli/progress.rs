@@ -180,9 +180,18 @@ pub(crate) fn summary(report: &IngestReport, took: Duration) -> String {
     if !parts.is_empty() {
         let _ = write!(line, " ({})", parts.join(", "));
     }
+    let of_which: Vec<String> = report
+        .rows_derived
+        .iter()
+        .map(|(table, rows)| format!("{} in {table}", size::count(*rows)))
+        .collect();
+    let of_which = match of_which.as_slice() {
+        [] => String::new(),
+        some => format!(", of which {}", some.join(" and ")),
+    };
     let _ = write!(
         line,
-        ": {} rows{}, {} to {} of Parquet in {:.1} s, version {version}",
+        ": {} rows{}{of_which}, {} to {} of Parquet in {:.1} s, version {version}",
         size::count(report.rows),
         match report.rows_replaced {
             0 => String::new(),
@@ -286,6 +295,12 @@ mod tests {
             summary(&report, took),
             "1 200 inputs imported: 56 789 rows, 3.00 MiB to 1.00 MiB of Parquet in 2.3 s, version 2"
         );
+        report.rows_derived.insert("darshan_mosaic".into(), 2400);
+        assert_eq!(
+            summary(&report, took),
+            "1 200 inputs imported: 56 789 rows, of which 2 400 in darshan_mosaic, 3.00 MiB to 1.00 MiB of Parquet in 2.3 s, version 2"
+        );
+        report.rows_derived.clear();
         report.rows_replaced = 50_000;
         assert!(
             summary(&report, took)

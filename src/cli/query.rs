@@ -251,10 +251,13 @@ fn page_command(analysis: &'static Analysis) -> Command {
 
 /// The option for a parameter.
 fn option(param: &Param) -> Arg {
-    let help = match param.typed_default() {
-        None => param.doc.clone(),
-        Some(default) => format!("{} [default: {default}]", param.doc),
-    };
+    let mut help = param.doc.clone();
+    if let Some([least, most]) = param.range {
+        help.push_str(&format!(" [{least} to {most}]"));
+    }
+    if let Some(default) = param.typed_default() {
+        help.push_str(&format!(" [default: {default}]"));
+    }
     let arg = Arg::new(param.name.clone())
         .long(param.flag())
         .alias(param.name.clone())

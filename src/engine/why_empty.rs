@@ -40,18 +40,18 @@ pub(super) async fn explain(
                 hint: Some(hint(kind, name, call.fs_of(kind), &known)),
             });
         }
-        let analysed = match &call.analysis {
+        let lacking = match &call.analysis {
             Some(analysis) => {
-                let kept = names(state, call.is_analysed(analysis)?).await;
-                !kept.map_err(&translate)?.is_empty()
+                let lacks = names(state, call.lacks_analysis(analysis)?).await;
+                (!lacks.map_err(&translate)?.is_empty()).then_some(analysis)
             }
-            None => true,
+            None => None,
         };
-        notes.push(match &call.analysis {
-            Some(analysis) if !analysed => format!(
+        notes.push(match lacking {
+            Some(analysis) => format!(
                 "note: no log of the lake is analysed: `iolode analyze {analysis}` fills darshan_{analysis}"
             ),
-            _ => note(call),
+            None => note(call),
         });
     }
     notes.dedup();
@@ -139,14 +139,15 @@ fn note(call: &CallNames) -> String {
         .iter()
         .map(|(kind, name)| format!("{} `{name}`", kind.what[0]));
     let names = names.collect::<Vec<_>>().join(" and ");
-    if names.is_empty() {
-        return "note: nothing in the lake fits the period and the other conditions".into();
-    }
-    let rest = match call.has_period {
-        true => "the period and the other conditions",
-        false => "the other conditions",
+    let conditions = match (call.has_period, names.is_empty()) {
+        (true, _) => "the period and the other conditions",
+        (false, true) => "the conditions",
+        (false, false) => "the other conditions",
     };
-    format!("note: the lake has {names}, but nothing there fits {rest}")
+    if names.is_empty() {
+        return format!("note: nothing in the lake fits {conditions}");
+    }
+    format!("note: the lake has {names}, but nothing there fits {conditions}")
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 crate::tests! {
     [] => {
         a_lake_that_is_not_analysed_says_so,
+        what_a_lake_does_not_know_or_no_number_can_be_is_refused,
     }
     [Data] => {
         classes_and_pairs_of_the_logs_of_the_published_tool_are_as_it_counts_them,
@@ -160,4 +161,28 @@ fn a_lake_that_is_not_analysed_says_so() {
             .contains("analysed: none; run `iolode analyze mosaic`,0,"),
         "{run:?}"
     );
+
+    iolode(directory.path(), &["lake", "create", "empty"]);
+    let run = iolode(directory.path(), &["query", "mosaic", "--lake", "empty"]);
+    assert!(
+        run.stderr
+            .contains("note: nothing in the lake fits the conditions"),
+        "{run:?}"
+    );
+}
+
+fn what_a_lake_does_not_know_or_no_number_can_be_is_refused() {
+    let directory = fresh();
+    let refused = |arguments: &[&str], expected: &str| {
+        let lake = ["--lake", small().lake()];
+        let run = iolode(directory.path(), &[&["query"], arguments, &lake].concat());
+        assert_eq!(run.code, Some(2), "{run:?}");
+        assert!(run.stderr.starts_with(expected), "{run:?}");
+    };
+    let unknown = "iolode: unknown program `nosuch`";
+    refused(&["mosaic_summary", "--app", "nosuch"], unknown);
+    let beyond = "iolode: --min-share `2`: expected 0 to 1";
+    refused(&["mosaic_pairs", "--min-share", "2"], beyond);
+    let below = "iolode: --min-confidence `-0.1`: expected 0 to 1";
+    refused(&["mosaic_classes", "--min-confidence", "-0.1"], below);
 }

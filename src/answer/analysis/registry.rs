@@ -131,6 +131,7 @@ fn param(name: &str, kind: ParamType, default: Option<&str>, doc: &str) -> Param
         kind,
         default: default.map(String::from),
         values: vec![],
+        range: None,
         doc: doc.into(),
     }
 }

@@ -133,6 +133,7 @@ impl Report {
             kind: ParamType::Timestamp,
             default: Some("NULL".into()),
             values: vec![],
+            range: None,
             doc: doc.into(),
         });
         period

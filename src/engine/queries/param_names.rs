@@ -164,12 +164,14 @@ impl CallNames {
         self.statement(&sql)
     }
 
-    /// A statement that has a row if the lake keeps results of an analysis.
+    /// A statement that has a row if the lake has logs and keeps no results of an analysis.
     ///
     /// # Errors
     /// Never: the SQL is checked by a test.
-    pub(in crate::engine) fn is_analysed(&self, analysis: &str) -> Result<Statement> {
-        let sql = format!("SELECT CAST(log_id AS VARCHAR) AS name FROM darshan_{analysis} LIMIT 1");
+    pub(in crate::engine) fn lacks_analysis(&self, analysis: &str) -> Result<Statement> {
+        let sql = format!(
+            "SELECT CAST(log_id AS VARCHAR) AS name FROM darshan_log WHERE NOT EXISTS (SELECT 1 FROM darshan_{analysis}) LIMIT 1"
+        );
         self.statement(&sql)
     }
 
@@ -193,7 +195,7 @@ fn quoted(text: &str) -> String {
 }
 
 /// A value that was written down, as text. NULL is none.
-fn literal(value: &Expr) -> Option<String> {
+pub(super) fn literal(value: &Expr) -> Option<String> {
     match value {
         Expr::Nested(inner) => literal(inner),
         Expr::UnaryOp {

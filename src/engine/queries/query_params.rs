@@ -1,5 +1,6 @@
 //! The columns and the parameters of a named query, as its front matter says them.
 
+use super::param_names::literal;
 use crate::error::{Error, Result};
 use crate::source::moment::moment;
 use chrono::DateTime;
@@ -42,6 +43,9 @@ pub struct Param {
     /// The values that a text may have; any if there are none.
     #[serde(default)]
     pub values: Vec<String>,
+    /// The least and the most that a number may be; any if it is None.
+    #[serde(default)]
+    pub range: Option<[f64; 2]>,
     /// One line: what it means.
     pub doc: String,
 }
@@ -97,40 +101,39 @@ impl Param {
                 return Ok(format!("'{}'", value.replace('\'', "''")));
             }
         };
-        match is_one {
-            true => Ok(trimmed.to_string()),
-            false => {
-                let article = if self.kind == ParamType::Bool {
-                    ""
-                } else {
-                    "a "
-                };
-                Err(Error::Invalid(format!(
-                    "--{} `{value}`: expected {article}{}",
-                    self.flag(),
-                    self.kind.name()
-                )))
-            }
-        }
+        let expected = match (is_one, self.out_of_range(trimmed)) {
+            (true, None) => return Ok(trimmed.to_string()),
+            (true, Some(range)) => range,
+            (false, _) if self.kind == ParamType::Bool => self.kind.name().to_string(),
+            (false, _) => format!("a {}", self.kind.name()),
+        };
+        Err(Error::Invalid(format!(
+            "--{} `{value}`: expected {expected}",
+            self.flag()
+        )))
     }
 
-    /// Refuses a text that is none of its values.
+    /// Its range, if this is a number that lies outside.
+    fn out_of_range(&self, number: &str) -> Option<String> {
+        let [least, most] = self.range?;
+        let number = number.parse::<f64>().ok()?;
+        (!(least..=most).contains(&number)).then(|| format!("{least} to {most}"))
+    }
+
+    /// Refuses a text that is none of its values, and a number out of its range. What is no literal is not known before it is computed, and passes.
     pub(in crate::engine) fn check(&self, given: &Expr) -> Result<()> {
-        let text = match given {
-            Expr::Value(value) => match &value.value {
-                Value::SingleQuotedString(text) => text,
-                _ => return Ok(()),
-            },
-            _ => return Ok(()),
+        let Some(text) = literal(given) else {
+            return Ok(());
         };
-        match self.values.is_empty() || self.values.contains(text) {
-            true => Ok(()),
-            false => Err(Error::Invalid(format!(
-                "{} `{text}`: expected {}",
-                self.name,
-                self.values.join(" or ")
-            ))),
-        }
+        let expected = match self.out_of_range(&text) {
+            Some(range) => range,
+            None if self.values.is_empty() || self.values.contains(&text) => return Ok(()),
+            None => self.values.join(" or "),
+        };
+        Err(Error::Invalid(format!(
+            "{} `{text}`: expected {expected}",
+            self.name
+        )))
     }
 }
 
@@ -207,6 +210,7 @@ mod tests {
             kind,
             default: None,
             values: vec![],
+            range: None,
             doc: String::new(),
         };
         let both = param(ParamType::Bool);
@@ -221,6 +225,32 @@ mod tests {
             .unwrap_err()
             .to_string();
         assert!(error.ends_with("expected a whole number"), "{error}");
+    }
+
+    #[test]
+    fn a_number_out_of_its_range_is_refused() {
+        let share = Param {
+            name: "min_share".into(),
+            aliases: vec![],
+            kind: ParamType::Float,
+            default: None,
+            values: vec![],
+            range: Some([0.0, 1.0]),
+            doc: String::new(),
+        };
+        let check = |sql: &str| share.check(&expression(sql).unwrap());
+        for inside in ["0", "0.5", "1", "(1e0)", "NULL", "1 + 1", "'0.5'"] {
+            check(inside).unwrap();
+        }
+        for outside in ["2", "-0.5", "1e9", "'1.5'"] {
+            let why = check(outside).unwrap_err().to_string();
+            let given = outside.trim_matches('\'');
+            let expected = format!("min_share `{given}`: expected 0 to 1");
+            assert!(why.ends_with(&expected), "{why}");
+            let why = share.literal(given).unwrap_err().to_string();
+            let expected = format!("--min-share `{given}`: expected 0 to 1");
+            assert!(why.ends_with(&expected), "{why}");
+        }
     }
 
     #[test]

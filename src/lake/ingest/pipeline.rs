@@ -301,7 +301,8 @@ impl Lake {
                     .filter(|file| replaced.contains(&file.path))
                     .map(|file| file.rows)
                     .sum();
-                return Ok(report(version, &inputs, &results, &named, so_far));
+                let derived = &derivations.tables;
+                return Ok(report(version, &inputs, &results, derived, &named, so_far));
             }
         }
         Err(self.conflict("ingest", TRIES))

@@ -1,5 +1,6 @@
 //! What an ingest did.
 
+use crate::lake::derived::derivation::Derivation;
 use crate::lake::version::list_file::{InputRow, InputStatus};
 use crate::lake::version::range_result::RangeResult;
 use std::collections::{BTreeMap, HashSet};
@@ -28,6 +29,8 @@ pub struct IngestReport {
     pub bytes_out: u64,
     /// Rows of the data files that were written.
     pub rows: u64,
+    /// Those of them that were derived, by table.
+    pub rows_derived: BTreeMap<String, u64>,
     /// Rows of the data files that these replace: those of other inputs of the same ranges are written anew, too.
     pub rows_replaced: u64,
     /// Inputs of which nothing was taken, and why. Rows that the lake holds of one from before stay.
@@ -61,6 +64,7 @@ pub(in crate::lake) fn report(
     version: u64,
     inputs: &[&InputRow],
     results: &[&RangeResult],
+    derived: &[Derivation],
     named: &HashSet<Arc<str>>,
     so_far: IngestReport,
 ) -> IngestReport {
@@ -95,6 +99,9 @@ pub(in crate::lake) fn report(
     for file in results.iter().flat_map(|r| &r.files) {
         report.bytes_out += file.bytes;
         report.rows += file.rows;
+        if derived.iter().any(|derived| derived.table == file.table) {
+            *report.rows_derived.entry(file.table.clone()).or_default() += file.rows;
+        }
     }
     report
 }

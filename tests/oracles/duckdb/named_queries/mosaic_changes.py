@@ -4,26 +4,31 @@
 # param min_logs int 5
 # param min_change float 0.25
 # param max_chance float 0.01
+# param min_confidence float 0
 # param from timestamp NULL
 # param to timestamp NULL
 # near chance 1e-6
 # with min_logs=1 min_change=0 max_chance=1
 # with mode=reference since=2026-09-12 from=2026-09-05 to=2026-09-19 min_change=0.1 max_chance=1
+# with min_confidence=0.6 min_logs=1 min_change=0 max_chance=1
 from collections import Counter
 from datetime import timedelta
 from statistics import NormalDist
 
 import lake
+import mosaic_programs
 
 
 def rows(con, params):
     starts = [one["start_time"] for one in lake.rows(con, "SELECT start_time FROM darshan_log WHERE start_time IS NOT NULL")]
     starts = [one for one in starts if params["to"] is None or one < params["to"]]
     since = params["since"] or (max(starts) - timedelta(days=7) if starts else None)
-    sql = "SELECT app, start_time, read_classes AS read, write_classes AS write, metadata_classes AS metadata FROM darshan_mosaic JOIN darshan_log l USING (log_id) WHERE mode = $mode AND darshan_mosaic.status = 'ok'"
+    sql = "SELECT app, start_time, read_classes AS read, write_classes AS write, metadata_classes AS metadata, read_confidence, write_confidence FROM darshan_mosaic JOIN darshan_log l USING (log_id) WHERE mode = $mode AND darshan_mosaic.status = 'ok'"
     n, having = Counter(), Counter()
     for one in lake.rows(con, sql, {"mode": params["mode"]}):
         app, time = one["app"], one["start_time"]
+        if not mosaic_programs.sure(one, params["min_confidence"]):
+            continue
         if app is None or time is None or (params["from"] and time < params["from"]) or (params["to"] and time >= params["to"]):
             continue
         n[app, time >= since] += 1

@@ -2,10 +2,12 @@
 # param mode text full
 # param representative text log_bytes
 # param app text NULL
+# param min_confidence float 0
 # param from timestamp NULL
 # param to timestamp NULL
 # with mode=reference representative=bytes
 # with from=2026-09-10 to=2026-09-14T12:00
+# with min_confidence=0.6
 import mosaic_programs
 
 

@@ -4,12 +4,14 @@
 # param representative text log_bytes
 # param min_share float 0.01
 # param app text NULL
+# param min_confidence float 0
 # param from timestamp NULL
 # param to timestamp NULL
 # near correlation 1
 # with min_share=0
 # with mode=reference weight=programs
 # with weight=represented representative=bytes min_share=0
+# with min_confidence=0.6
 import itertools
 
 import mosaic_programs

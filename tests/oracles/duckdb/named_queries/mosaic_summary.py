@@ -29,6 +29,8 @@ def rows(con, params):
     def figure(name, count=None, size=None, share=None, share_of=None):
         out.append({"figure": name, "count": count, "bytes": size, "share": share, "share_of": share_of})
 
+    if app is not None and not logs:
+        return []
     figure("logs", len(logs), sum(total.values()) if logs else None)
     figure("inputs that could not be read", len(failed))
     figure("analysed: none; run `iolode analyze mosaic`" if logs and not found else "analysed", len(found), None, of(len(found), len(logs)), "logs")
