@@ -3,7 +3,8 @@
 use crate::cli_program::{Run, fresh, iolode, program};
 use crate::report::lake_with;
 use crate::support::{lake_of, python, run_python, shared_data};
-use iolode::synth::Month;
+use iolode::lake::{CreateOptions, IngestOptions, Lake, Silent};
+use iolode::synth::{self, Month};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -19,6 +20,7 @@ crate::tests! {
         exports_by_one_key_join_and_by_two_keys_do_not,
         jobs_that_few_look_like_are_left_out,
         named_queries_answer_over_an_export,
+        one_table_comes_in_its_order_from_all_ranges,
         what_cannot_be_exported_is_said_in_one_line_and_leaves_nothing,
         a_killed_export_leaves_no_target,
     }
@@ -359,6 +361,41 @@ fn jobs_that_few_look_like_are_left_out() {
         run.stderr.contains(&format!("left out {alone} jobs")),
         "{alone}: {run:?}"
     );
+}
+
+fn one_table_comes_in_its_order_from_all_ranges() {
+    let directory = fresh();
+    let of = directory.path();
+    let logs = of.join("logs");
+    synth::write(&Month::new(150, 7), &logs, &|_| ()).unwrap();
+    // Ranges so small that there are several.
+    let create = CreateOptions {
+        range_bytes: 256 << 10,
+        ..CreateOptions::default()
+    };
+    let lake = Lake::create(&of.join("lake"), &create).unwrap();
+    let options = IngestOptions {
+        paths: vec![logs.into()],
+        ..IngestOptions::default()
+    };
+    lake.ingest(&options, &Silent).unwrap();
+    let files = lake.snapshot(None).unwrap();
+    let files = files.files().iter();
+    assert!(files.filter(|file| file.table == "darshan_file").count() > 2);
+
+    let sorted = csv(
+        of,
+        "lake",
+        "SELECT * FROM darshan_file ORDER BY job_id, log_id, record_id",
+    );
+    let given = ["--format", "csv", "--table", "darshan_file"];
+    let arguments = [
+        &["export", "--lake", "lake", "--to", "files.csv"],
+        &given[..],
+    ];
+    iolode(of, &arguments.concat()).ok();
+    let exported = std::fs::read_to_string(of.join("files.csv")).unwrap();
+    assert!(exported == sorted, "the rows come in another order");
 }
 
 fn named_queries_answer_over_an_export() {
