@@ -1,4 +1,4 @@
---- doc = "Programs whose bursts collide: logs of different jobs that read or write in phases at the same time on the same file system. A phase is a repetition of a periodic log, or what a log reads or writes on its start or end"
+--- doc = "Programs whose bursts collide: logs of different jobs that read or write in phases at the same time on the same file system. A phase is a repetition of a periodic log or, of a log that reads or writes on its start (end), a group of segments with its middle in the first (last) quarter of the run"
 --- grain = "one pair of logs of different jobs, file system and direction"
 --- source = "MOSAIC"
 --- analysis = "mosaic"
@@ -12,7 +12,7 @@
 ---   { name = "neighbour_log_id", type = "Int64", doc = "Its log" },
 ---   { name = "neighbour_app", type = "Utf8", doc = "Its program" },
 ---   { name = "shared_osts", type = "Int64", unit = "count", doc = "OSTs on which both moved bytes in the direction; NULL if those of one are not known. Pairs that share none for certain are left out" },
----   { name = "together", type = "Float64", unit = "s", doc = "Time in which both ran" },
+---   { name = "together", type = "Float64", unit = "s", doc = "Time in which both ran, by analysed_time of mosaic: where a log rests on bins, up to the end of its last one" },
 ---   { name = "overlap", type = "Float64", unit = "s", doc = "Time in which both were in a phase" },
 ---   { name = "share", type = "Float64", unit = "fraction", doc = "overlap of the phases of the one that has less of them" },
 ---   { name = "overlap_by_chance", type = "Float64", unit = "s", doc = "together times the share of its run that each was in phases: what overlap would be if their phases were spread over their runs at random. Jobs that start together and read on start have more" },

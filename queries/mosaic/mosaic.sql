@@ -15,7 +15,7 @@
 ---   { name = "log_status", type = "Utf8", doc = "How whole the log is: ok, partial or damaged; then these are the classes of the records that are left" },
 ---   { name = "evidence", type = "Utf8", doc = "What the classes rest on: dxt (traced accesses), heatmap (bytes by interval of time) or window (first and last access of each file)" },
 ---   { name = "partial_trace", type = "Boolean", doc = "Accesses were traced, but too few or too many of them, so that the classes rest on something else" },
----   { name = "analysed_time", type = "Float64", unit = "s", doc = "Length of the run whose quarters count: up to its end or its last access; NULL without classes" },
+---   { name = "analysed_time", type = "Float64", unit = "s", doc = "Length of the run whose quarters count: from start to end, or to the last access if that comes later. run_time of logs that know whole seconds alone has another second" },
 ---   { name = "read_classes", type = "List<Utf8>", doc = "Classes of the reads; NULL without classes" },
 ---   { name = "write_classes", type = "List<Utf8>", doc = "Classes of the writes; NULL without classes" },
 ---   { name = "metadata_classes", type = "List<Utf8>", doc = "Classes of the load on the metadata servers; NULL without classes" },

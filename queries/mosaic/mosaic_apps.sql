@@ -35,7 +35,7 @@
 --- type = "float"
 --- default = "0"
 --- range = [0, 1]
---- doc = "Minimum confidence of a log that counts: the lesser of read_confidence and write_confidence; a log that has neither counts always"
+--- doc = "Minimum confidence of a log that counts: the lesser of read_confidence and write_confidence; a log that has neither counts as sure. With more than 0 damaged and partial logs, of which records are missing, do not count"
 --- [[param]]
 --- name = "from"
 --- type = "timestamp"
@@ -49,12 +49,12 @@
 
 -- A log moves no bytes of a class: it has the class or not, and all of its bytes of that direction count. Shares of several classes may sum to more than 1.
 WITH period AS (
-  SELECT job_id, log_id, app, bytes_read - bytes_read_streams AS bytes_read, bytes_written - bytes_written_streams AS bytes_written
+  SELECT job_id, log_id, app, status, bytes_read - bytes_read_streams AS bytes_read, bytes_written - bytes_written_streams AS bytes_written
   FROM darshan_log WHERE ($from IS NULL OR start_time >= $from) AND ($to IS NULL OR start_time < $to)
 ), classed AS (
   SELECT p.app, p.bytes_read, p.bytes_written, m.read_classes, m.write_classes, m.metadata_classes
   FROM period p JOIN darshan_mosaic m ON m.job_id = p.job_id AND m.log_id = p.log_id
-  WHERE m.mode = $mode AND m.status = 'ok' AND coalesce(least(m.read_confidence, m.write_confidence), 1.0) >= $min_confidence AND ($app IS NULL OR p.app = $app)
+  WHERE m.mode = $mode AND m.status = 'ok' AND coalesce(least(m.read_confidence, m.write_confidence), 1.0) >= $min_confidence AND ($min_confidence = 0 OR p.status = 'ok') AND ($app IS NULL OR p.app = $app)
 ), each AS (
   SELECT app, 'read' AS direction, bytes_read AS bytes, unnest(read_classes) AS class FROM classed
   UNION ALL

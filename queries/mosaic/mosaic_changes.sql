@@ -47,7 +47,7 @@
 --- type = "float"
 --- default = "0"
 --- range = [0, 1]
---- doc = "Minimum confidence of a log that counts: the lesser of read_confidence and write_confidence; a log that has neither counts always"
+--- doc = "Minimum confidence of a log that counts: the lesser of read_confidence and write_confidence; a log that has neither counts as sure. With more than 0 damaged and partial logs, of which records are missing, do not count"
 --- [[param]]
 --- name = "from"
 --- type = "timestamp"
@@ -64,7 +64,7 @@ WITH cut AS (
 ), classed AS (
   SELECT l.app, l.start_time >= c.since AS since, m.read_classes, m.write_classes, m.metadata_classes
   FROM darshan_log l JOIN darshan_mosaic m ON m.job_id = l.job_id AND m.log_id = l.log_id CROSS JOIN cut c
-  WHERE m.mode = $mode AND m.status = 'ok' AND coalesce(least(m.read_confidence, m.write_confidence), 1.0) >= $min_confidence AND l.app IS NOT NULL AND l.start_time IS NOT NULL AND ($from IS NULL OR l.start_time >= $from) AND ($to IS NULL OR l.start_time < $to)
+  WHERE m.mode = $mode AND m.status = 'ok' AND coalesce(least(m.read_confidence, m.write_confidence), 1.0) >= $min_confidence AND ($min_confidence = 0 OR l.status = 'ok') AND l.app IS NOT NULL AND l.start_time IS NOT NULL AND ($from IS NULL OR l.start_time >= $from) AND ($to IS NULL OR l.start_time < $to)
 ), program AS (
   SELECT app, count(*) FILTER (WHERE NOT since) AS logs_before, count(*) FILTER (WHERE since) AS logs_since FROM classed GROUP BY app
 ), each AS (

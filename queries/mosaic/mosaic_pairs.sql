@@ -48,7 +48,7 @@
 --- type = "float"
 --- default = "0"
 --- range = [0, 1]
---- doc = "Minimum confidence of a log that counts: the lesser of read_confidence and write_confidence; a log that has neither counts always"
+--- doc = "Minimum confidence of a log that counts: the lesser of read_confidence and write_confidence; a log that has neither counts as sure. With more than 0 damaged and partial logs, of which records are missing, do not count"
 --- [[param]]
 --- name = "from"
 --- type = "timestamp"
@@ -66,7 +66,7 @@ WITH classed AS (
     row_number() OVER (PARTITION BY l.uid, l.exe ORDER BY CASE WHEN $representative = 'bytes' THEN l.total_bytes ELSE l.log_bytes END DESC, l.log_path, l.log_id) AS place,
     count(*) OVER (PARTITION BY l.uid, l.exe) AS stands_for
   FROM darshan_mosaic m JOIN darshan_log l ON l.job_id = m.job_id AND l.log_id = m.log_id
-  WHERE m.mode = $mode AND m.status = 'ok' AND coalesce(least(m.read_confidence, m.write_confidence), 1.0) >= $min_confidence AND ($app IS NULL OR l.app = $app) AND ($from IS NULL OR l.start_time >= $from) AND ($to IS NULL OR l.start_time < $to)
+  WHERE m.mode = $mode AND m.status = 'ok' AND coalesce(least(m.read_confidence, m.write_confidence), 1.0) >= $min_confidence AND ($min_confidence = 0 OR l.status = 'ok') AND ($app IS NULL OR l.app = $app) AND ($from IS NULL OR l.start_time >= $from) AND ($to IS NULL OR l.start_time < $to)
 ), weighed AS (
   -- Logs with the same classes are one row: there are few kinds of them.
   SELECT classes, sum(CASE WHEN $weight = 'represented' THEN stands_for ELSE 1 END) AS n FROM classed WHERE $weight = 'logs' OR place = 1 GROUP BY classes

@@ -40,6 +40,7 @@ mod session;
 mod shell;
 mod site_zone;
 mod size;
+mod small_pages;
 mod source_args;
 mod split_statements;
 mod sql;
@@ -122,6 +123,7 @@ pub fn main() -> ExitCode {
     interrupt::keep_nohup();
     panics::report();
     limits::make_file_size_an_error();
+    small_pages::ask_for_them();
     // Queries are planned here, and as deep as their expressions go.
     let whole = std::thread::Builder::new().stack_size(crate::engine::STACK);
     let exit = match whole.spawn(run) {

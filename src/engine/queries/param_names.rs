@@ -6,13 +6,11 @@
 //! One entry in [`KINDS`], whose SQL has the names that a lake knows: in any of its tables, and in its settings.
 
 use super::query_call::parse_query;
-use super::query_params::Param;
+use super::query_params::{Param, literal};
 use super::query_scope::name_the_lake;
 use crate::error::Result;
 use datafusion::sql::parser::Statement;
-use datafusion::sql::sqlparser::ast::{
-    Expr, Query, Statement as SqlStatement, UnaryOperator, Value,
-};
+use datafusion::sql::sqlparser::ast::{Expr, Query, Statement as SqlStatement};
 
 /// Something that has a name or an id in a lake.
 #[derive(Debug, PartialEq, Eq)]
@@ -192,23 +190,6 @@ impl CallNames {
 
 fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
-}
-
-/// A value that was written down, as text. NULL is none.
-pub(super) fn literal(value: &Expr) -> Option<String> {
-    match value {
-        Expr::Nested(inner) => literal(inner),
-        Expr::UnaryOp {
-            op: UnaryOperator::Minus,
-            expr,
-        } => literal(expr).map(|text| format!("-{text}")),
-        Expr::Value(value) => match &value.value {
-            Value::SingleQuotedString(text) => Some(text.clone()),
-            Value::Number(number, _) => Some(number.clone()),
-            _ => None,
-        },
-        _ => None,
-    }
 }
 
 #[cfg(test)]

@@ -1,11 +1,10 @@
 //! The columns and the parameters of a named query, as its front matter says them.
 
-use super::param_names::literal;
 use crate::error::{Error, Result};
 use crate::source::moment::moment;
 use chrono::DateTime;
 use chrono_tz::Tz;
-use datafusion::sql::sqlparser::ast::{DataType, Expr, Value};
+use datafusion::sql::sqlparser::ast::{DataType, Expr, UnaryOperator, Value};
 use serde::Deserialize;
 
 /// A column of a named query; types are written as in the schema files.
@@ -162,6 +161,23 @@ impl ParamType {
             Self::Float => format!("CAST({expr} AS DOUBLE)"),
             Self::Bool => format!("CAST({expr} AS BOOLEAN)"),
         }
+    }
+}
+
+/// A value that was written down, as text. NULL is none.
+pub(super) fn literal(value: &Expr) -> Option<String> {
+    match value {
+        Expr::Nested(inner) => literal(inner),
+        Expr::UnaryOp {
+            op: UnaryOperator::Minus,
+            expr,
+        } => literal(expr).map(|text| format!("-{text}")),
+        Expr::Value(value) => match &value.value {
+            Value::SingleQuotedString(text) => Some(text.clone()),
+            Value::Number(number, _) => Some(number.clone()),
+            _ => None,
+        },
+        _ => None,
     }
 }
 

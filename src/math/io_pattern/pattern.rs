@@ -41,6 +41,9 @@ pub struct Run {
     pub min_bytes: i64,
 }
 
+/// Times are taken to be known to this part of the run.
+const EXACT: f64 = 1e-9;
+
 /// More segments than can be clustered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooMany;
@@ -72,21 +75,24 @@ pub fn pattern(
         });
     }
     sort(&mut operations);
+    if corrections.trains {
+        touch(&mut operations, run.total);
+    }
     let train = match corrections.trains {
         true => train(&operations, run.total, run.bin),
         false => None,
     };
     let others = train.as_ref().map_or(&operations, |train| &train.others);
     let mut groups = groups(&cut(others, run.total, corrections)?, corrections.scale);
-    let repeated = train.and_then(|train| group(&train.segments));
-    groups.extend(repeated);
+    let repeated = train.as_ref().map(|train| &train.segments[..]);
+    groups.extend(repeated.and_then(group));
     groups.sort_by(|a, b| a.start.total_cmp(&b.start));
     let parts = match corrections.quarters_of_operations {
         true => temporality::of_operations(&operations, run.total),
         false => temporality::of_groups(&groups, run.total),
     };
     let period = match corrections.trains {
-        true => repeated.map(|group| Period::of_group(&group)),
+        true => repeated.and_then(Period::of_train),
         false => period(&groups),
     };
     let mut classes = temporality::classes(&parts, run.total);
@@ -98,6 +104,17 @@ pub fn pattern(
         period,
         confidence: None,
     })
+}
+
+/// Operations that are parted, or overlap, by less than a billionth of the run touch: ends that were computed from a start and a width are that inexact.
+fn touch(operations: &mut [Operation], total: f64) {
+    for at in 1..operations.len() {
+        let next = operations[at].start;
+        let before = &mut operations[at - 1];
+        if (next - before.end).abs() <= EXACT * total {
+            before.end = next;
+        }
+    }
 }
 
 /// The segments of operations; in slices where there are too many.

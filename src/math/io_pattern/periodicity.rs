@@ -2,6 +2,7 @@
 
 use super::class::Class;
 use super::group::Group;
+use super::segment::Segment;
 
 /// Seconds up to which a period counts as one of seconds, minutes, hours.
 const LIMITS: [(f64, Class); 3] = [
@@ -20,15 +21,18 @@ pub struct Period {
 }
 
 impl Period {
-    /// That of a group whose segments come at equal distances.
-    pub fn of_group(group: &Group) -> Self {
-        Self {
-            seconds: group.period,
-            busy: match group.period > 0.0 {
-                true => group.work / group.period,
+    /// That of segments that come at equal distances: the part that is I/O is that of the time up to the last one, after which none is known to follow.
+    pub fn of_train(segments: &[Segment]) -> Option<Self> {
+        let (last, before) = segments.split_last()?;
+        let seconds = last.start - before.first()?.start;
+        let work: f64 = before.iter().map(Segment::work).sum();
+        Some(Self {
+            seconds: seconds / before.len() as f64,
+            busy: match seconds > 0.0 {
+                true => work / seconds,
                 false => 0.0,
             },
-        }
+        })
     }
 
     /// Its classes, in the order in which they are given.

@@ -8,8 +8,8 @@ use super::segment::{Segment, segments};
 use crate::math::evenness;
 use crate::math::variation::sample_variation;
 
-/// Bursts whose distances are as even by chance less often than this are a train.
-const SIGNIFICANT: f64 = 0.001;
+/// Bursts whose distances are as even by chance less often than this are a train. Some ten kinds of bursts are looked for in a log.
+const SIGNIFICANT: f64 = 0.005;
 
 /// Bursts of a train, at least.
 const LEAST_BURSTS: usize = 3;
@@ -59,7 +59,7 @@ pub struct Train {
 ///
 /// Those are taken that have at least half the bytes of the middle burst, the one in which half of all bytes are reached, beginning with the largest; then those of them that have at
 /// most twice as many. They are a train if the distances from burst to burst vary by half of their mean at most and, less what a burst takes, so little that bursts at any time
-/// would do so in less than one of 1,000 cases: `math::evenness`. Of several trains the one is taken that chance explains least.
+/// would do so in less than one of 200 cases: `math::evenness`. Of several trains the one is taken that chance explains least.
 ///
 /// # Source
 /// Ours: correction c8 of [`full`](crate::answer::analysis::mosaic::full).
@@ -321,6 +321,7 @@ fn divide(operations: &[Operation], bursts: &[Burst]) -> Option<Train> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::math::io_pattern::periodicity::Period;
     use crate::math::random::Random;
 
     fn operation(start: f64, end: f64, bytes: i64) -> Operation {
@@ -432,6 +433,17 @@ mod tests {
         // Three may be where they are by chance.
         let bins = [5, 20, 35].map(|at| bin(at, 1000));
         assert_eq!(train(&bins, 160.0, Some(4.0)), None);
+    }
+
+    #[test]
+    fn a_last_burst_that_goes_on_is_no_part_of_what_is_busy() {
+        let mut bursts: Vec<Operation> = (0..9)
+            .map(|at| operation(10.0 * f64::from(at), 10.0 * f64::from(at) + 1.0, 1000))
+            .collect();
+        bursts.push(operation(90.0, 120.0, 1000));
+        let found = train(&bursts, 120.0, None).unwrap();
+        let period = Period::of_train(&found.segments).unwrap();
+        assert_eq!((period.seconds, period.busy), (10.0, 0.1));
     }
 
     #[test]

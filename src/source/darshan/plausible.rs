@@ -5,6 +5,7 @@
 
 use super::job::Job;
 use super::layout::{Slot, layout};
+use super::module::dxt::{DxtRecord, Form, Segment};
 use super::module::{Module, ModuleId, float, int};
 use super::names::Names;
 
@@ -43,6 +44,9 @@ impl<'n> Plausible<'n> {
         {
             return Some(format!("is of a file without a name, {id}"));
         }
+        if [ModuleId::DXT_POSIX, ModuleId::DXT_MPIIO].contains(&module.id) {
+            return self.of_accesses(&DxtRecord::read(record, Form::new(module.id, version)));
+        }
         let layout = layout(module.id, version)?;
         let (_, ints, floats) = module.counters?;
         let counts = layout.ints.iter().zip(ints);
@@ -72,6 +76,24 @@ impl<'n> Plausible<'n> {
         let found = counts.filter_map(count).next();
         let found = found.or_else(|| times.filter_map(time).next())?;
         Some(format!("has {found}, which cannot be true"))
+    }
+
+    /// What of the traced accesses of a record cannot be true; None if all can.
+    fn of_accesses(&self, record: &DxtRecord) -> Option<String> {
+        let most = BYTES * self.process_seconds;
+        let latest = 100.0 * self.process_seconds.max(36.0);
+        let is_possible = |access: &Segment| {
+            let Segment {
+                length, start, end, ..
+            } = *access;
+            length >= -1 && length as f64 <= most && -1.0 <= start && start <= end && end <= latest
+        };
+        let wrong = record.writes().chain(record.reads());
+        let wrong = wrong.into_iter().find(|access| !is_possible(access))?;
+        Some(format!(
+            "has an access of {} bytes from {:.3e} to {:.3e} s, which cannot be true",
+            wrong.length, wrong.start, wrong.end
+        ))
     }
 }
 

@@ -69,8 +69,9 @@ impl Basis {
             Self::Heatmap(width) if quarter > 0.0 => Some((1.0 - width / quarter).max(0.0)),
             Self::Heatmap(_) => Some(0.0),
             Self::Window(windows) => {
+                // A sum of none by `sum` is -0.
                 let sum = |windows: &mut dyn Iterator<Item = &Window>| {
-                    windows.map(|window| window.bytes as f64).sum::<f64>()
+                    windows.fold(0.0, |sum, window| sum + window.bytes as f64)
                 };
                 let windows = &windows[direction as usize];
                 let is_sure = |window: &&Window| {
@@ -78,8 +79,7 @@ impl Basis {
                 };
                 let all = sum(&mut windows.iter());
                 let sure = sum(&mut windows.iter().filter(is_sure));
-                // A sum of none is -0.
-                (all > 0.0).then(|| sure.max(0.0) / all)
+                (all > 0.0).then(|| sure / all)
             }
         }
     }

@@ -15,12 +15,12 @@
 use super::evidence::{Basis, Window};
 use super::log_rows::{BinRow, FileRow, Interface, LogRows};
 use super::metadata::Access;
-use super::observed::Observed;
+use super::observed::{Execution, Observed, total};
 use super::status::Status;
 use crate::math::io_pattern::operation::{Direction, Operation};
 use std::collections::HashSet;
 
-/// Traces and bins with fewer of the log's bytes are not believed.
+/// Traces and bins with fewer of the log's bytes are not believed, nor traces with more in proportion.
 const LEAST_COVERED: f64 = 0.9;
 
 /// The operations of a log.
@@ -29,8 +29,12 @@ const LEAST_COVERED: f64 = 0.9;
 /// [`Status::NoModule`] or [`Status::NoRecords`] without files; [`Status::TooMany`] of them; [`Status::NoTimes`] if bytes were moved and no access has a time.
 ///
 /// # Source
-/// MOSAIC, operations, mode `full`. That bins must cover the bytes as traces must is ours.
+/// MOSAIC, operations, mode `full`. That bins must cover the bytes as traces must, and that neither may hold what cannot be true, such as accesses after the run, is ours.
 pub fn observe(rows: &LogRows) -> Result<Observed, Status> {
+    let execution = rows
+        .run
+        .as_ref()
+        .and_then(|run| Execution::of_run(run).ok());
     if rows.has_too_many_files {
         return Err(Status::TooMany);
     }
@@ -44,9 +48,14 @@ pub fn observe(rows: &LogRows) -> Result<Observed, Status> {
     let files = || rows.files.iter().filter(|file| !file.is_stream);
     let moved = files().flat_map(|file| file.bytes);
     let moved: f64 = moved.map(|bytes| bytes.max(0) as f64).sum();
-    let covers = |operations: &[Vec<Operation>; 2]| {
-        let bytes: f64 = operations.iter().flatten().map(|o| o.bytes as f64).sum();
-        bytes > 0.0 && bytes >= LEAST_COVERED * moved
+    let bytes = |operations: &[Vec<Operation>; 2]| -> f64 {
+        operations.iter().flatten().map(|o| o.bytes as f64).sum()
+    };
+    let is_believed = |operations: &[Vec<Operation>; 2], slack: f64| {
+        let can_be = |execution: &Execution| total(operations, execution, slack).is_ok();
+        bytes(operations) > 0.0
+            && bytes(operations) >= LEAST_COVERED * moved
+            && execution.as_ref().is_none_or(can_be)
     };
     let accesses = files().filter_map(access).collect();
     let opens_and_seeks = Direction::BOTH.map(|direction| {
@@ -60,11 +69,13 @@ pub fn observe(rows: &LogRows) -> Result<Observed, Status> {
     });
     let traced = of_traces(rows);
     let has_traces = rows.has_too_many_traces || traced.iter().any(|t| !t.is_empty());
-    let partial_trace = has_traces && !covers(&traced);
-    let (basis, operations) = if covers(&traced) {
+    // A damaged region may hold accesses of any size. Bins may have more than the files: those of streams.
+    let is_traced = is_believed(&traced, 0.0) && LEAST_COVERED * bytes(&traced) <= moved;
+    let partial_trace = has_traces && !is_traced;
+    let (basis, operations) = if is_traced {
         (Basis::Dxt, traced)
     } else {
-        match of_bins(&rows.bins).filter(|(_, operations)| covers(operations)) {
+        match of_bins(&rows.bins).filter(|(width, bins)| is_believed(bins, *width)) {
             Some((width, operations)) => (Basis::Heatmap(width), operations),
             None => of_windows(files(), rows.run.and_then(|run| run.nprocs).unwrap_or(1)),
         }

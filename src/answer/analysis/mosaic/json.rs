@@ -27,6 +27,7 @@ impl Mosaic {
         });
         let groups = |direction| -> Option<Vec<Value>> {
             let groups = &self.pattern(direction)?.groups;
+            let group = |each| group(each, self.knows_opens());
             Some(groups.iter().map(group).collect())
         };
         let of = |direction| {
@@ -57,7 +58,7 @@ impl Mosaic {
     }
 }
 
-fn group(group: &Group) -> Value {
+fn group(group: &Group, knows_opens: bool) -> Value {
     json!({
         "start": group.start,
         "end": group.end,
@@ -67,6 +68,6 @@ fn group(group: &Group) -> Value {
         "work_cv": group.work_cv,
         "bytes": group.bytes,
         "ranks": group.ranks,
-        "metadata": group.metadata,
+        "metadata": knows_opens.then_some(group.metadata),
     })
 }

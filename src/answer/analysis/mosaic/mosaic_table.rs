@@ -33,7 +33,8 @@ impl DerivedTable for MosaicTable {
 
     fn version(&self) -> u32 {
         // 2: periodic is what comes at equal distances (c8). 3: windows are spread over their own lengths (c4), significance does not depend on traces (c9).
-        3
+        // 4: what is busy ends with the last repetition but one, traces that cannot be true are not believed, segments of traces and bins have no opens.
+        4
     }
 
     fn made_of(&self) -> &'static [&'static str] {
@@ -237,6 +238,7 @@ fn append((job, log): Key, version: u32, mosaic: &Mosaic, builder: &mut TableBui
             builder,
             next(),
             pattern.map(|pattern| pattern.groups.as_slice()),
+            mosaic.knows_opens(),
         );
     }
     let load = mosaic.metadata.as_ref();
@@ -271,7 +273,7 @@ fn texts(builder: &mut TableBuilder, column: usize, texts: Option<&[impl AsRef<s
     list.push(texts.len());
 }
 
-fn groups(builder: &mut TableBuilder, column: usize, groups: Option<&[Group]>) {
+fn groups(builder: &mut TableBuilder, column: usize, groups: Option<&[Group]>, knows_opens: bool) {
     let list = builder.column(column).list();
     let Some(groups) = groups else {
         return list.push_null();
@@ -283,15 +285,12 @@ fn groups(builder: &mut TableBuilder, column: usize, groups: Option<&[Group]>) {
             (3, group.period),
             (4, group.work),
         ];
-        let more = [
-            (5, group.work_cv),
-            (6, group.bytes),
-            (7, group.ranks),
-            (8, group.metadata),
-        ];
+        let more = [(5, group.work_cv), (6, group.bytes), (7, group.ranks)];
         for (field, value) in floats.into_iter().chain(more) {
             list.items(field).float64().push(value);
         }
+        let metadata = knows_opens.then_some(group.metadata);
+        list.items(8).float64().push(metadata);
         list.items(2).int64().push(group.segments as i64);
     }
     list.push(groups.len());

@@ -69,25 +69,38 @@ impl Observed {
     /// # Errors
     /// What of the operations cannot be true: [`Status::Inconsistent`], [`Status::NoTimes`], [`Status::OutsideRun`].
     pub fn total(&self, execution: &Execution) -> Result<f64, Status> {
-        let length = execution.seconds;
-        let all = || self.operations.iter().flatten();
-        let is_wrong =
-            |o: &Operation| !(o.start.is_finite() && o.end.is_finite()) || o.end < o.start;
-        if all().any(is_wrong) {
-            return Err(Status::Inconsistent);
-        }
-        if all().next().is_some() && all().all(|o| o.start == 0.0 && o.end == 0.0) {
-            return Err(Status::NoTimes);
-        }
         // A bin is as long as it is, however soon the run ends in it.
         let slack = match self.basis {
             Basis::Heatmap(width) => width,
             _ => 0.0,
         };
-        let latest = length + SLACK.0 + SLACK.1 * length + slack;
-        if all().any(|o| o.start < 0.0 || o.end > latest) {
-            return Err(Status::OutsideRun);
-        }
-        Ok(all().map(|o| o.end).fold(length, f64::max))
+        total(&self.operations, execution, slack)
     }
+}
+
+/// The length of a run with these operations, which may end so many seconds after it.
+///
+/// # Errors
+/// As [`Observed::total`].
+pub(super) fn total(
+    operations: &[Vec<Operation>; 2],
+    execution: &Execution,
+    slack: f64,
+) -> Result<f64, Status> {
+    let length = execution.seconds;
+    let all = || operations.iter().flatten();
+    let is_wrong = |o: &Operation| {
+        !(o.start.is_finite() && o.end.is_finite()) || o.end < o.start || o.bytes < 0
+    };
+    if all().any(is_wrong) {
+        return Err(Status::Inconsistent);
+    }
+    if all().next().is_some() && all().all(|o| o.start == 0.0 && o.end == 0.0) {
+        return Err(Status::NoTimes);
+    }
+    let latest = length + SLACK.0 + SLACK.1 * length + slack;
+    if all().any(|o| o.start < 0.0 || o.end > latest) {
+        return Err(Status::OutsideRun);
+    }
+    Ok(all().map(|o| o.end).fold(length, f64::max))
 }

@@ -64,6 +64,11 @@ impl Mosaic {
         Some(classes.iter().map(|class| class.name()).collect())
     }
 
+    /// Whether it is known which opens and seeks belong to a segment: traces and bins do not say.
+    pub(super) fn knows_opens(&self) -> bool {
+        !matches!(self.evidence, Some(Evidence::Dxt | Evidence::Heatmap))
+    }
+
     /// How sure the classes are, from 0 to 1: the lesser of both directions, of those that moved bytes; None if none did.
     pub fn confidence(&self) -> Option<f64> {
         let patterns = self.patterns.as_ref()?.iter();

@@ -298,6 +298,20 @@ mod tests {
         assert_eq!(ask(&sql).unwrap(), expected);
     }
 
+    /// Ends of bins are starts plus a width, or the next start: they differ in the last digit.
+    #[test]
+    fn bins_that_follow_one_another_are_one_burst_however_their_ends_are_computed() {
+        let ask = |end: &str| {
+            let sql = format!(
+                "SELECT io_pattern(i * 0.7, {end}, 1e9, 130) FROM generate_series(85, 161) AS t(i)"
+            );
+            ask(&sql).unwrap().join("; ")
+        };
+        let found = ask("(i + 1) * 0.7");
+        assert_eq!(found, ask("i * 0.7 + 0.7"));
+        assert!(!found.contains("periodic"), "{found}");
+    }
+
     #[test]
     fn other_types_are_refused_by_name() {
         let error = ask("SELECT io_pattern('a', 1, 2, 3)").unwrap_err();

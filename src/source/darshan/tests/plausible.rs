@@ -89,6 +89,52 @@ fn a_wrong_bit_gives_no_record_that_cannot_be_true() {
     );
 }
 
+/// What holds for counters holds for traced accesses: each moves at most what processes can move, and lies within their time.
+#[test]
+fn a_wrong_bit_gives_no_access_that_cannot_be_true() {
+    let mut random = Random::new(7, 8);
+    let mut draw = |most: i64| (random.float(0.0, 1.0) * most as f64) as i64;
+    let mut log = log();
+    let mut segment = |_| {
+        let start = draw(90_000_000) as f64 / 1e6;
+        Segment {
+            offset: draw(1 << 40),
+            length: draw(1 << 24),
+            start,
+            end: start + draw(1000) as f64 / 1e6,
+            ..Segment::default()
+        }
+    };
+    let names = log.names.iter().take(40);
+    let traces = names.map(|(id, _)| Trace {
+        id: *id,
+        writes: (0..30).map(&mut segment).collect(),
+        ..Trace::default()
+    });
+    let traces = Records::Dxt(traces.collect());
+    log.modules = vec![Module::new(ModuleId::DXT_POSIX, 1, traces)];
+    let (whole, mut read) = (log.to_bytes(), Log::new());
+    let (mut wrong, mut ended, mut kept) = (whole.clone(), 0, 0);
+    let from = whole.len() / 3;
+    for at in (from..whole.len()).step_by(11) {
+        wrong[at] ^= 1 << (at % 8);
+        let input = Input::from_bytes("x", wrong.clone());
+        read.read(&input, ModuleSet::ALL).unwrap();
+        wrong[at] ^= 1 << (at % 8);
+        let why = read.why().unwrap_or_default();
+        ended += usize::from(why.contains("an access of"));
+        for record in read.dxt(ModuleId::DXT_POSIX) {
+            for access in record.writes().chain(record.reads()) {
+                kept += 1;
+                let most = SECONDS * NPROCS * 1_000_000_000_000;
+                assert!((-1..=most).contains(&access.length), "byte {at}: {why}");
+                assert!(access.start <= access.end, "byte {at}: {why}");
+            }
+        }
+    }
+    assert!(ended > 5 && kept > 1000, "{ended} {kept}");
+}
+
 /// Records that do not fit into memory are read piece by piece, of which the damage is only in the last.
 #[test]
 fn a_wrong_bit_gives_the_same_rows_whether_records_are_spilled_or_not() {

@@ -9,7 +9,7 @@
 -- with from=2026-09-10 to=2026-09-14T12:00
 -- with min_confidence=0.6
 WITH side AS (
-  SELECT log_id, app, start_time, direction, CASE direction WHEN 'read' THEN r WHEN 'write' THEN w ELSE r + w END AS bytes
+  SELECT log_id, app, start_time, status AS log_status, direction, CASE direction WHEN 'read' THEN r WHEN 'write' THEN w ELSE r + w END AS bytes
   FROM (SELECT *, bytes_read - bytes_read_streams AS r, bytes_written - bytes_written_streams AS w FROM darshan_log), (VALUES ('read'), ('write'), ('metadata')) d(direction)
   WHERE ($from::TIMESTAMP IS NULL OR start_time >= $from) AND ($to::TIMESTAMP IS NULL OR start_time < $to)
 ), total AS (
@@ -17,7 +17,7 @@ WITH side AS (
 ), kept AS (
   SELECT s.*, CASE direction WHEN 'read' THEN read_classes WHEN 'write' THEN write_classes ELSE metadata_classes END AS classes
   FROM side s JOIN darshan_mosaic m USING (log_id) WHERE mode = $mode AND status = 'ok' AND ($app::TEXT IS NULL OR app = $app)
-    AND coalesce(read_confidence >= $min_confidence, true) AND coalesce(write_confidence >= $min_confidence, true)
+    AND coalesce(read_confidence >= $min_confidence, true) AND coalesce(write_confidence >= $min_confidence, true) AND ($min_confidence = 0 OR s.log_status = 'ok')
 ), own AS (
   SELECT app, direction, count(*) AS n, sum(bytes) AS bytes FROM kept GROUP BY ALL
 )

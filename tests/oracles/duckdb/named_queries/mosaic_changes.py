@@ -23,7 +23,7 @@ def rows(con, params):
     starts = [one["start_time"] for one in lake.rows(con, "SELECT start_time FROM darshan_log WHERE start_time IS NOT NULL")]
     starts = [one for one in starts if params["to"] is None or one < params["to"]]
     since = params["since"] or (max(starts) - timedelta(days=7) if starts else None)
-    sql = "SELECT app, start_time, read_classes AS read, write_classes AS write, metadata_classes AS metadata, read_confidence, write_confidence FROM darshan_mosaic JOIN darshan_log l USING (log_id) WHERE mode = $mode AND darshan_mosaic.status = 'ok'"
+    sql = "SELECT app, start_time, read_classes AS read, write_classes AS write, metadata_classes AS metadata, read_confidence, write_confidence, l.status AS log_status FROM darshan_mosaic JOIN darshan_log l USING (log_id) WHERE mode = $mode AND darshan_mosaic.status = 'ok'"
     n, having = Counter(), Counter()
     for one in lake.rows(con, sql, {"mode": params["mode"]}):
         app, time = one["app"], one["start_time"]

@@ -2,14 +2,16 @@
 
 
 def sure(one, least):
-    """Whether both confidences that a log has, if any, are at least this."""
+    """Whether both confidences that a log has, if any, are at least this; above 0 the log must be whole."""
+    if least > 0 and one["log_status"] != "ok":
+        return False
     return all(known >= least for known in (one["read_confidence"], one["write_confidence"]) if known is not None)
 
 
 def logs(con, params):
     """A dict for each log that has classes: its classes by direction, node-hours, and for how many logs it stands, 0 if another does."""
     sql = """SELECT m.log_id, l.uid, l.exe, l.app, l.log_path, l.log_bytes, l.bytes_read + l.bytes_written AS bytes, l.start_time, j.node_count, l.run_time,
-        read_classes AS read, write_classes AS write, metadata_classes AS metadata, read_confidence, write_confidence
+        read_classes AS read, write_classes AS write, metadata_classes AS metadata, read_confidence, write_confidence, l.status AS log_status
       FROM darshan_mosaic m JOIN darshan_log l USING (log_id) JOIN job j USING (log_id) WHERE m.mode = ? AND m.status = 'ok'"""
     answer = con.execute(sql, [params["mode"]])
     names = [one[0] for one in answer.description]

@@ -139,6 +139,43 @@ fn a_trace_of_less_than_nine_tenths_of_the_bytes_is_not_believed() {
 }
 
 #[test]
+fn traces_and_bins_that_cannot_be_true_are_not_believed() {
+    let log = log_of(vec![posix(file())]);
+    let windows = mosaic_of(&log, Mode::Full);
+    let falls_back = |log: &DarshanLog, partial_trace: bool| {
+        let found = mosaic_of(log, Mode::Full);
+        assert_eq!(
+            (found.evidence, found.partial_trace),
+            (Some(Evidence::Window), partial_trace)
+        );
+        assert_eq!(outcome(&found), outcome(&windows));
+    };
+    // Accesses long after the run, which lasts 100 s, and of more bytes than the file has.
+    let late = trace(7, &[10.0, 20.0, 500.0]);
+    let mut large = trace(7, &[10.0, 20.0, 30.0]);
+    large.writes[1].length = i64::MAX / 2;
+    for wrong in [late, large] {
+        let mut with_trace = log.clone();
+        with_trace
+            .modules
+            .push(traces(ModuleId::DXT_POSIX, vec![wrong]));
+        falls_back(&with_trace, true);
+    }
+    // Bins of 2 s up to 144 s.
+    let mut with_bins = log.clone();
+    bins(&mut with_bins, "POSIX", 0, &[5, 10, 15]);
+    let records = with_bins.modules.iter_mut().map(|m| &mut m.records);
+    for record in records {
+        if let Records::Heatmap(bins) = record {
+            bins[0].writes.resize(73, 0);
+            bins[0].reads.resize(73, 0);
+            bins[0].writes.swap(15, 71);
+        }
+    }
+    falls_back(&with_bins, false);
+}
+
+#[test]
 fn mpi_io_stands_in_for_files_that_posix_did_not_trace() {
     let mut records = file();
     records.push(record(8, 0, None, Some((70.0, 71.0, GB))));

@@ -60,7 +60,10 @@ proptest! {
         let segments = crate::math::io_pattern::segment::segments(&merged);
         for mode in [Mode::Reference, Mode::Full] {
             let found = pattern_of(&operations, total, mode);
-            prop_assert_eq!(counts(&found).iter().sum::<usize>(), segments.len());
+            // A burst of a train may hold several segments.
+            if mode == Mode::Reference || found.period.is_none() {
+                prop_assert_eq!(counts(&found).iter().sum::<usize>(), segments.len());
+            }
             prop_assert!(found.groups.windows(2).all(|pair| pair[0].start < pair[1].start));
             let bytes: f64 = found.groups.iter().map(|g| g.bytes * g.segments as f64).sum();
             let all: i64 = operations.iter().map(|operation| operation.bytes).sum();
