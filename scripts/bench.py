@@ -696,7 +696,8 @@ def scaled_lake(bench):
 COPY = """
 import json, sys, duckdb
 tables, to, threads, where = json.load(open(sys.argv[1])), *sys.argv[2:5]
-db = duckdb.connect(config={"threads": threads, "preserve_insertion_order": True, "enable_progress_bar": False})
+db = duckdb.connect(config={"threads": threads, "preserve_insertion_order": True})
+db.execute("SET enable_progress_bar = false")
 rows = {}
 for table, files in tables.items():
     sql = f"COPY (SELECT * FROM read_parquet({files!r}) WHERE {where}) TO '{to}/{table}.parquet' (FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1)"
