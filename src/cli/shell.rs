@@ -225,6 +225,7 @@ impl<'a, E: Executor> Shell<'a, E> {
                 (false, Ask::Query(..)) if look.width.is_some() => Numbers::Rounded,
                 (false, _) => Numbers::Plain,
             },
+            is_file: self.out.as_ref().is_some_and(OutFile::is_file),
             ..Style::default()
         };
         if format.binary {
@@ -411,6 +412,15 @@ impl OutFile {
             temporary,
             file: Watched::new(file),
         })
+    }
+
+    /// Whether it is one that can be read at any place, and not a pipe. By their names `.arrows` are streams.
+    fn is_file(&self) -> bool {
+        let is_stream = self
+            .path
+            .extension()
+            .is_some_and(|of| of.eq_ignore_ascii_case("arrows"));
+        self.temporary.is_some() && !is_stream
     }
 
     /// What was written so far is in the file then.

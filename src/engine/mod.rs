@@ -28,12 +28,15 @@
 //! | [`functions`] | SQL functions |
 //! | `udf` | the functions that users make in SQL |
 //! | `workarounds` | what DataFusion gets wrong, put right |
+//! | `in_zone` | statements whose times without an offset are in the zone of the session |
 //! | `why_empty` | why an answer is empty |
 //! | `function_hints` | what to write for functions of other engines |
+//! | `columns` | the columns of an answer before it is asked for |
 //! | `dataframe` | a lake from Rust: tables and questions as DataFrames |
 //! | `error`, `error_text` | DataFusion's errors as one clear line |
 
 mod catalog;
+mod columns;
 mod dataframe;
 mod error;
 #[cfg(feature = "cluster")]
@@ -41,6 +44,7 @@ mod error_text;
 mod exec;
 mod function_hints;
 pub mod functions;
+mod in_zone;
 mod logical;
 mod node_rewrite;
 mod planning;
@@ -67,6 +71,7 @@ pub use queries::factors;
 pub use queries::question::Question;
 pub use runner::{Place, Runner};
 pub use session::options;
+pub use sql::condition_names::condition_names;
 pub use threads::{STACK, runtime};
 
 /// What scheduler and executors of a cluster need of a session.

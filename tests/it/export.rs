@@ -16,6 +16,7 @@ crate::tests! {
         all_logs_of_a_job_come_with_one_of_them,
         samples_of_lmt_are_those_of_the_time_and_the_osts_of_a_log,
         times_that_a_policy_makes_less_exact_are_so_everywhere,
+        times_of_a_condition_are_those_of_the_zone,
         an_export_of_an_export_is_equal,
         exports_by_one_key_join_and_by_two_keys_do_not,
         jobs_that_few_look_like_are_left_out,
@@ -238,6 +239,11 @@ fn times_that_a_policy_makes_less_exact_are_so_everywhere() {
     let whole =
         "SELECT count(*) FROM darshan_log WHERE start_time <> date_trunc('hour', start_time)";
     assert_eq!(count("again", whole), "0");
+    let readme = std::fs::read_to_string(of.join("out/README.txt")).unwrap();
+    assert!(
+        readme.contains("a microsecond later than the one before"),
+        "{readme}"
+    );
     // Without times of logs there is nothing that samples may tell.
     std::fs::write(
         of.join("policy.toml"),
@@ -247,6 +253,71 @@ fn times_that_a_policy_makes_less_exact_are_so_everywhere() {
     let refused = export(of, "none", &anonymous).failed();
     assert!(refused.contains("give --lmt none"), "{refused}");
     export(of, "none", &[&anonymous[..], &["--lmt", "none"]].concat()).ok();
+}
+
+/// Days begin at another time in Berlin than in UTC: the logs between are those of one day or of the other.
+fn times_of_a_condition_are_those_of_the_zone() {
+    let directory = fresh();
+    let of = directory.path();
+    let count = |sql: &str| csv(of, month(), sql).lines().nth(1).unwrap().to_string();
+    // A day between whose beginnings in both zones a log starts.
+    let day = count(
+        "SELECT to_char(min(start_time) + INTERVAL '2 hours', '%Y-%m-%d') FROM darshan_log WHERE extract(hour FROM start_time) >= 22",
+    );
+    let logs = |offset: &str| {
+        count(&format!(
+            "SELECT count(*) FROM darshan_log WHERE start_time >= '{day}T00:00:00{offset}'"
+        ))
+    };
+    // Summer time: the month is September, and its lake is in Berlin.
+    let (berlin, utc) = (logs("+02:00"), logs("Z"));
+    assert_ne!(berlin, utc);
+    // How many logs an export would have.
+    let exported = |more: &[&str], condition: &str| {
+        let asked = [
+            "export",
+            "--lake",
+            month(),
+            "--dry-run",
+            "--where",
+            condition,
+        ];
+        let said = iolode(of, &[&asked, more].concat()).stderr;
+        let words: Vec<&str> = said.split_whitespace().collect();
+        let at = words.iter().position(|word| *word == "logs");
+        words[at.unwrap_or_else(|| panic!("{said}")) - 1].to_string()
+    };
+    let end = "2027-01-01";
+    for condition in [
+        format!("start_time >= '{day}' AND start_time < '{end}'"),
+        format!("start_time >= DATE '{day}' AND TIMESTAMP '{end} 00:00:00' > start_time"),
+        format!(
+            "NOT start_time < '{day} 00:00' AND start_time < DATE '{day}' + INTERVAL '365 days'"
+        ),
+        format!("start_time BETWEEN '{day}' AND '{end}' AND start_time <> '{end}'"),
+        format!(
+            "log_id IN (SELECT l.log_id FROM darshan_log l WHERE l.start_time >= '{day}' AND l.start_time < '{end}')"
+        ),
+    ] {
+        assert_eq!(exported(&[], &condition), berlin, "{condition}");
+        assert_eq!(
+            exported(&["--timezone", "UTC"], &condition),
+            utc,
+            "{condition}"
+        );
+    }
+    let of_utc = format!("start_time >= '{day}T00:00:00Z' AND start_time < '{end}T00:00:00Z'");
+    assert_eq!(exported(&[], &of_utc), utc);
+    let sql = format!(
+        "SELECT count(*) FROM darshan_log WHERE start_time >= '{day}' AND start_time < '{end}'"
+    );
+    assert_eq!(count(&sql), utc, "a statement is in UTC");
+    let condition = format!("start_time >= '{day}' AND start_time < '{end}'");
+    let sql = "SELECT count(*) FROM darshan_log";
+    let asked = ["--where", &condition, "--format", "csv", "--query", sql];
+    export(of, "n.csv", &[&asked[..], &["--lmt", "none"]].concat()).ok();
+    let text = std::fs::read_to_string(of.join("n.csv")).unwrap();
+    assert_eq!(text.lines().nth(1), Some(berlin.as_str()));
 }
 
 fn an_export_of_an_export_is_equal() {
@@ -373,7 +444,7 @@ fn one_table_comes_in_its_order_from_all_ranges() {
         range_bytes: 256 << 10,
         ..CreateOptions::default()
     };
-    let lake = Lake::create(&of.join("lake"), &create).unwrap();
+    let lake = Lake::create(of.join("lake"), &create).unwrap();
     let options = IngestOptions {
         paths: vec![logs.into()],
         ..IngestOptions::default()
@@ -666,6 +737,7 @@ fn nothing_of_real_logs_is_found_in_their_anonymised_export() {
         "job_id, record_id, name, file_record_id, rank, h5d_bytes_written FROM darshan_h5d",
         "job_id, record_id, rank, hostname, operation, segment, access_offset, access_length, access_start FROM darshan_dxt",
         "job_id, record_id, rank, components FROM darshan_lustre",
+        "job_id, record_id, rank, node_name FROM darshan_apmpi",
     ];
     for columns in same {
         let order = (1..=columns.split(',').count()).map(|n| n.to_string());
@@ -699,9 +771,12 @@ fn other_tools_read_an_export_and_give_the_sums_of_the_lake() {
         .map(|sql| csv(of, month(), &sql).lines().nth(1).unwrap().to_string())
         .join("\n");
     std::fs::write(of.join("expected"), expected).unwrap();
+    let arrow = ["--table", "darshan_log", "--format", "arrow"];
+    export(of, "log.arrow", &[&chosen[..], &arrow].concat()).ok();
+    let read = ["lake", "delta", "expected", "log.arrow"].map(|name| of.join(name));
     run_python(
         &python(),
         "python/export_readers.py",
-        &[&of.join("lake"), &of.join("delta"), &of.join("expected")],
+        &read.each_ref().map(PathBuf::as_path),
     );
 }

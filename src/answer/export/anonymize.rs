@@ -7,7 +7,7 @@ use super::policy::Policy;
 use super::pseudonym::{Key, Names};
 use super::record_names::RecordNames;
 use crate::error::{Error, Result};
-use crate::source::darshan::{Name, is_stream, record_id};
+use crate::source::darshan::{Name, is_constant, is_stream, record_id};
 use crate::table::{Anew, Coarse, Domain, Partition, Table, Treatment};
 use arrow::array::{
     Array, ArrayRef, AsArray, Int64Array, ListArray, ListBuilder, MapBuilder, MapFieldNames,
@@ -194,11 +194,12 @@ impl Anonymizer {
     }
 
     /// The new id of a record: the hash of the pseudonym of its name, or its own pseudonym. Those of standard streams stay, whatever name
-    /// the log has for them.
+    /// the log has for them, and so do those of modules that Darshan names itself, as in rewritten logs.
     pub(super) fn record_id(&mut self, id: u64, name: Option<Name<'_>>) -> u64 {
         match name {
             _ if is_stream(id) => id,
             Some(name) => record_id(self.name(name).as_bytes()),
+            None if is_constant(id) => id,
             None => self.key.record(id),
         }
     }
@@ -422,6 +423,21 @@ mod tests {
     use arrow::array::{BinaryArray, MapArray};
     use arrow::buffer::OffsetBuffer;
 
+    /// AutoPerf's records have this id in every log; it is the hash of `APMPI`.
+    #[test]
+    fn ids_that_darshan_gives_in_all_logs_stay_where_no_name_is_known() {
+        let table = crate::table::table("darshan_log").unwrap();
+        let mut anonymizer = Anonymizer::new(Key::of(&[7; 32]), Arc::default(), table).unwrap();
+        assert_eq!(
+            anonymizer.record_id(2_250_748_219_237_254_214, None),
+            2_250_748_219_237_254_214
+        );
+        assert_ne!(
+            anonymizer.record_id(2_250_748_219_237_254_215, None),
+            2_250_748_219_237_254_215
+        );
+    }
+
     /// Columns of text that are kept: words of Darshan, Slurm, Lustre and iolode, which name nobody.
     const WORDS: [&str; 18] = [
         "module",
@@ -518,7 +534,7 @@ mod tests {
                 let came = ["canary", &hex].iter().any(|known| text.contains(known));
                 assert!(!came || is_word, "{}.{name}: {text}", table.name);
             }
-            // Hashes and ids are other ones; threads and DAOS objects are left out, records of heat maps have the names of modules.
+            // Hashes and ids are other ones; threads and DAOS objects are left out, records of heat maps and of AutoPerf have the names of modules.
             let ids = [
                 "log_id",
                 "job_id",
@@ -530,10 +546,12 @@ mod tests {
             for (at, field) in table.schema.fields().iter().enumerate() {
                 let is_id =
                     field.data_type() == &DataType::UInt64 || ids.contains(&field.name().as_str());
-                let is_heatmap = table.name == "darshan_heatmap" && field.name() == "record_id";
+                let of_modules = ["darshan_heatmap", "darshan_apmpi", "darshan_apxc"];
+                let is_of_module =
+                    of_modules.contains(&table.name.as_str()) && field.name() == "record_id";
                 if is_id {
                     let same = made.column(at).as_ref() == rows.column(at).as_ref();
-                    assert_eq!(same, is_heatmap, "{}.{}", table.name, field.name());
+                    assert_eq!(same, is_of_module, "{}.{}", table.name, field.name());
                 }
             }
         }

@@ -65,7 +65,7 @@ impl Chosen {
         };
         let columns = "job_id, log_id, log_bytes, files, start_time, coalesce(end_time, start_time) AS end_time";
         let asked = format!("SELECT {columns} FROM darshan_log WHERE {holds}");
-        let rows = engine.run(&asked).await;
+        let rows = engine.run_in_zone(&asked).await;
         let mut rows = rows.map_err(|e| match (condition, e) {
             (Some(_), e @ (Error::Invalid(_) | Error::Unknown { .. })) => {
                 Error::Invalid(format!("--where: {e}"))

@@ -129,7 +129,7 @@ pub async fn export(
         Form::Delta => delta_logs(&target, &lake.into_files())?,
     };
     drop(work.target);
-    readme::write(&target, &snapshot, options, &report)?;
+    readme::write(&target, &snapshot, options, &report, engine.zone()?)?;
     Arc::into_inner(target)
         .ok_or(Error::Interrupted)?
         .finish()?;

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 /// What is exported, and how.
 #[derive(Clone, Default)]
 pub struct ExportOptions {
-    /// SQL over `darshan_log`; all logs if None.
+    /// SQL over `darshan_log`, in which times without an offset are in the zone of the engine; all logs if None.
     pub condition: Option<String>,
     /// What is taken with a log for which the condition holds.
     pub grain: Grain,

@@ -9,6 +9,7 @@ use super::target::{MARK, Target};
 use crate::error::{Error, Result};
 use crate::lake::Snapshot;
 use crate::table::{Treatment, tables};
+use chrono_tz::Tz;
 use std::fmt::Write;
 
 const LAKE: &str = "\
@@ -37,9 +38,10 @@ pub(super) fn write(
     snapshot: &Snapshot,
     options: &ExportOptions,
     report: &ExportReport,
+    zone: Tz,
 ) -> Result<()> {
     let policy = options.anonymize.as_ref().map(|(_, policy)| policy);
-    target.write("README.txt", &readme(snapshot, options, report)?)?;
+    target.write("README.txt", &readme(snapshot, options, report, zone)?)?;
     let changes = policy
         .map(Policy::text)
         .filter(|changes| !changes.is_empty());
@@ -58,7 +60,12 @@ pub(super) fn write(
     )
 }
 
-fn readme(snapshot: &Snapshot, options: &ExportOptions, report: &ExportReport) -> Result<String> {
+fn readme(
+    snapshot: &Snapshot,
+    options: &ExportOptions,
+    report: &ExportReport,
+    zone: Tz,
+) -> Result<String> {
     let mut text = match options.form {
         Form::Lake => String::from(LAKE),
         Form::Delta => String::from(DELTA),
@@ -126,6 +133,9 @@ fn readme(snapshot: &Snapshot, options: &ExportOptions, report: &ExportReport) -
                 "Made of version {}: {logs} for which holds: {condition}",
                 snapshot.version()
             );
+            if options.condition.is_some() && zone != Tz::UTC {
+                _ = writeln!(text, "Its times without an offset are in {}.", zone.name());
+            }
         }
         Some((_, policy)) => treatments(&mut text, policy, report)?,
     }
@@ -159,6 +169,13 @@ fn treatments(text: &mut String, policy: &Policy, report: &ExportReport) -> Resu
                 );
             }
         }
+    }
+    // Where they are left out there is nothing to tell apart.
+    if matches!(policy.unit_of_times(), Ok(Some(_))) {
+        text.push_str(
+            "\nRecords of a job whose times are equal once they are less exact, where a time is part of the key, are told apart: each is\n\
+             a microsecond later than the one before, as 09:00:00.000001 is.\n",
+        );
     }
     Ok(())
 }

@@ -1,9 +1,9 @@
-//! Arrow streams and Parquet files.
+//! Arrow streams and files, and Parquet files.
 
 use super::writer::{RowWriter, Sink, as_schema, distinct_names, plain_type};
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::{DataType, Field, SchemaRef, TimeUnit};
-use datafusion::arrow::ipc::writer::StreamWriter;
+use datafusion::arrow::ipc::writer::{FileWriter, StreamWriter};
 use datafusion::parquet::arrow::ArrowWriter;
 use datafusion::parquet::basic::{Compression, ZstdLevel};
 use datafusion::parquet::file::properties::WriterProperties;
@@ -11,8 +11,13 @@ use datafusion::parquet::file::properties::WriterProperties;
 /// Bytes of a row group that are held in memory before it is written.
 const ROW_GROUP: usize = 32 << 20;
 
-struct Arrow<'a> {
+struct ArrowStream<'a> {
     writer: StreamWriter<Sink<'a>>,
+    schema: SchemaRef,
+}
+
+struct ArrowFile<'a> {
+    writer: FileWriter<Sink<'a>>,
     schema: SchemaRef,
 }
 
@@ -22,13 +27,23 @@ struct Parquet<'a> {
 }
 
 /// The IPC stream, which can be read from a pipe (`pyarrow.ipc.open_stream`).
-pub(super) fn arrow<'a>(
+pub(super) fn arrow_stream<'a>(
     sink: Sink<'a>,
     schema: &SchemaRef,
 ) -> anyhow::Result<Box<dyn RowWriter + 'a>> {
     let schema = plain(schema);
     let writer = StreamWriter::try_new(sink, &schema)?;
-    Ok(Box::new(Arrow { writer, schema }))
+    Ok(Box::new(ArrowStream { writer, schema }))
+}
+
+/// The IPC file, which has a footer (`pyarrow.ipc.open_file`, `polars.read_ipc`, `pandas.read_feather`).
+pub(super) fn arrow_file<'a>(
+    sink: Sink<'a>,
+    schema: &SchemaRef,
+) -> anyhow::Result<Box<dyn RowWriter + 'a>> {
+    let schema = plain(schema);
+    let writer = FileWriter::try_new(sink, &schema)?;
+    Ok(Box::new(ArrowFile { writer, schema }))
 }
 
 /// One file, zstd level 3, as the lake's own.
@@ -58,7 +73,18 @@ fn plain(schema: &SchemaRef) -> SchemaRef {
     distinct_names(schema, |field| plain_type(field, &|_| None))
 }
 
-impl RowWriter for Arrow<'_> {
+impl RowWriter for ArrowStream<'_> {
+    fn write(&mut self, batch: &RecordBatch) -> anyhow::Result<()> {
+        Ok(self.writer.write(&as_schema(batch, &self.schema)?)?)
+    }
+
+    fn finish(mut self: Box<Self>) -> anyhow::Result<Option<String>> {
+        self.writer.finish()?;
+        Ok(None)
+    }
+}
+
+impl RowWriter for ArrowFile<'_> {
     fn write(&mut self, batch: &RecordBatch) -> anyhow::Result<()> {
         Ok(self.writer.write(&as_schema(batch, &self.schema)?)?)
     }

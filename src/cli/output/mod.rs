@@ -74,9 +74,12 @@ pub(crate) const FORMATS: &[Format] = &[
     },
     Format {
         name: "arrow",
-        doc: "Arrow IPC stream",
+        doc: "Arrow IPC: a file, or a stream in a pipe and in .arrows",
         binary: true,
-        open: |sink, schema, _| columnar::arrow(sink, schema),
+        open: |sink, schema, style| match style.is_file {
+            true => columnar::arrow_file(sink, schema),
+            false => columnar::arrow_stream(sink, schema),
+        },
     },
     Format {
         name: "parquet",
@@ -228,6 +231,24 @@ mod tests {
         assert_eq!(text("ndjson", &none), "");
         assert_eq!(read_arrow(&written("arrow", &none)).num_columns(), 8);
         assert_eq!(read_parquet(&written("parquet", &none)).num_columns(), 8);
+    }
+
+    /// The form of files has a footer, which a stream has not.
+    #[test]
+    fn arrow_is_a_file_where_it_goes_into_one() {
+        let mut file = vec![];
+        let style = Style {
+            is_file: true,
+            ..Style::default()
+        };
+        let arrow = format("arrow").unwrap();
+        arrow.write(&mut file, &rows(), style).unwrap();
+        assert!(file.starts_with(b"ARROW1") && file.ends_with(b"ARROW1"));
+        let file = std::io::Cursor::new(file);
+        let mut reader = datafusion::arrow::ipc::reader::FileReader::try_new(file, None).unwrap();
+        let back = reader.next().unwrap().unwrap();
+        assert_eq!(back, read_arrow(&written("arrow", &rows())));
+        assert!(reader.next().is_none());
     }
 
     #[test]

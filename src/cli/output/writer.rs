@@ -20,6 +20,8 @@ pub(crate) struct Style {
     pub(crate) expanded: bool,
     /// How numbers of columns with a unit are written.
     pub(crate) numbers: Numbers,
+    /// Whether the rows are those of a file, and not of a pipe: Arrow has a form for each.
+    pub(crate) is_file: bool,
     /// Columns of sentences, which take several lines where the terminal is narrow. Columns beside them are names and stay whole.
     pub(crate) sentences: &'static [&'static str],
 }

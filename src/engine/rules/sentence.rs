@@ -35,6 +35,32 @@ pub fn fill(text: &str, row: &JsonRow) -> String {
     filled
 }
 
+/// The places of a text, each with its column and its form, which is empty where there is none.
+pub fn places(text: &str) -> impl Iterator<Item = (&str, &str)> {
+    text.split('{').skip(1).map(|piece| {
+        let place = piece.split('}').next().unwrap_or_default();
+        place.split_once(':').unwrap_or((place, ""))
+    })
+}
+
+/// Words for the direction of a row, which are places without a column of their own.
+pub const DIRECTIONS: [&str; 2] = ["doing", "done"];
+
+/// Every form of [`fill`].
+pub const FORMS: [&str; 11] = [
+    "count",
+    "files",
+    "files_are",
+    "files_each",
+    "jobs",
+    "osts",
+    "rate",
+    "seconds",
+    "share",
+    "size",
+    "times",
+];
+
 /// The forms of [`fill`].
 fn shown(value: &Value, form: &str) -> String {
     let number = value.as_f64().unwrap_or(0.0);
@@ -187,21 +213,25 @@ mod tests {
                 Facts::Counters => PLACES.to_vec(),
                 facts => names(facts.query().unwrap()),
             };
-            for place in rule.sentence.split('{').skip(1) {
-                let place = place.split('}').next().unwrap();
-                let (column, form) = place.split_once(':').unwrap_or((place, ""));
+            for (column, form) in places(&rule.sentence) {
                 let of_the_rule = ["number", "subject", "doing", "done"].contains(&column);
                 let is_known = columns.contains(&column) || of_the_rule;
-                assert!(is_known, "{}: {place}", rule.name);
-                assert!(
-                    form.is_empty() || shown(&json!(7.5), form) != "7.5" || form == "times",
-                    "{}: {form}",
-                    rule.name
-                );
+                assert!(is_known, "{}: {column}", rule.name);
+                let is_known = form.is_empty() || FORMS.contains(&form);
+                assert!(is_known, "{}: {form}", rule.name);
             }
             let has_subject = rule.sentence.contains("{subject}");
             assert!(has_subject || rule.facts != Facts::File, "{}", rule.name);
         }
+    }
+
+    #[test]
+    fn a_form_is_known_if_it_changes_a_number() {
+        for form in FORMS {
+            let is_changed = shown(&json!(7.5), form) != "7.5" || form == "times";
+            assert!(is_changed, "{form}");
+        }
+        assert_eq!(shown(&json!(7.5), "tims"), "7.5");
     }
 
     fn names(relation: &str) -> Vec<&'static str> {

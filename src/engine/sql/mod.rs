@@ -12,9 +12,10 @@
 //! | once more, if DataFusion refused the plan (`PLAN_FALLBACKS`) | `headings`, `cast_names`, `order_positions`, `using` (qualifies names) |
 //! | the plan | `order_all` (written out), `logical::grouping_keys` |
 //!
-//! `visit` walks over the SQL of a statement, for all of them.
+//! `condition_names` has the columns of a condition that stands alone. `visit` walks over the SQL of a statement, for all of them.
 
 pub(in crate::engine) mod cast_names;
+pub(in crate::engine) mod condition_names;
 mod distinct_order;
 pub(in crate::engine) mod from_first;
 mod grouping_sets;

@@ -10,14 +10,14 @@
 //! Types are asked once for all four.
 
 use super::{decimal_floats, interval_order};
+use crate::engine::logical::compared::compared;
 use crate::engine::logical::{time_texts, utc_times};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::Transformed;
 use datafusion::common::{DFSchema, Result};
-use datafusion::logical_expr::expr::{Between, BinaryExpr, InList};
 use datafusion::logical_expr::expr_rewriter::FunctionRewrite;
-use datafusion::logical_expr::{Expr, ExprSchemable, Operator};
+use datafusion::logical_expr::{Expr, ExprSchemable};
 
 /// Brings them to the type that they are compared in.
 #[derive(Debug)]
@@ -48,33 +48,4 @@ impl FunctionRewrite for Comparisons {
         let has_texts = time_texts::beside_times(&mut sides, &types);
         Ok(Transformed::new_transformed(expr, is_changed || has_texts))
     }
-}
-
-/// What an expression compares; None of one that compares nothing.
-fn compared(expr: &mut Expr) -> Option<Vec<&mut Expr>> {
-    Some(match expr {
-        Expr::BinaryExpr(BinaryExpr { left, op, right }) if compares(*op) => vec![left, right],
-        Expr::Between(Between {
-            expr, low, high, ..
-        }) => vec![expr, low, high],
-        Expr::InList(InList { expr, list, .. }) => {
-            std::iter::once(&mut **expr).chain(list).collect()
-        }
-        _ => return None,
-    })
-}
-
-fn compares(op: Operator) -> bool {
-    use Operator as O;
-    matches!(
-        op,
-        O::Eq
-            | O::NotEq
-            | O::Lt
-            | O::LtEq
-            | O::Gt
-            | O::GtEq
-            | O::IsDistinctFrom
-            | O::IsNotDistinctFrom
-    )
 }

@@ -53,7 +53,7 @@ pub mod write;
 use self::reader::DarshanReader;
 pub use module::ModuleId;
 pub use record_id::{is_stream, record_id};
-pub use rewrite::{Name, Replacements, Rewriter, Rewritten};
+pub use rewrite::{Name, Replacements, Rewriter, Rewritten, is_constant};
 
 use super::{Input, Peek, ReadContext, Reader, Source};
 use crate::error::Result;

@@ -1,7 +1,8 @@
-"""An export as other tools read it: python3 export_readers.py LAKE DELTA EXPECTED
+"""An export as other tools read it: python3 export_readers.py LAKE DELTA EXPECTED ARROW
 
 EXPECTED has two lines of the lake that was exported: count, bytes read, bytes written and files of darshan_log; rows, bytes read, bytes written and
-distinct record ids of darshan_file. DuckDB, Polars and pandas read the Parquet files, delta-rs the Delta tables.
+distinct record ids of darshan_file. DuckDB, Polars and pandas read the Parquet files, delta-rs the Delta tables. ARROW is darshan_log
+as a file of Arrow, which pyarrow, Polars and pandas read.
 """
 
 import sys
@@ -10,8 +11,9 @@ import deltalake
 import duckdb
 import pandas
 import polars
+import pyarrow.ipc
 
-LAKE, DELTA, EXPECTED = sys.argv[1:4]
+LAKE, DELTA, EXPECTED, ARROW = sys.argv[1:5]
 with open(EXPECTED) as file:
     expected = [[int(value) for value in line.split(",")] for line in file.read().split("\n")]
 
@@ -32,6 +34,13 @@ same("Polars", sums(log) + [log["files"].sum()], sums(file) + [file["record_id"]
 
 log, file = (pandas.read_parquet(f"{LAKE}/{table}") for table in ("darshan_log", "darshan_file"))
 same("pandas", sums(log) + [log["files"].sum()], sums(file) + [file["record_id"].nunique()])
+
+for reader, log in (
+    ("pyarrow", polars.from_arrow(pyarrow.ipc.open_file(ARROW).read_all())),
+    ("Polars, Arrow", polars.read_ipc(ARROW)),
+    ("pandas, Arrow", pandas.read_feather(ARROW)),
+):
+    same(reader, sums(log) + [log["files"].sum()], expected[1])
 
 tables = {name: deltalake.DeltaTable(f"{DELTA}/{name}") for name in ("darshan_log", "darshan_file", "slurm_job", "lmt_ost")}
 frame = lambda table: polars.from_arrow(tables[table].to_pyarrow_table())

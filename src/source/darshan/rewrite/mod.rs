@@ -17,7 +17,7 @@ use super::log::{Limits, Log, ModuleSet, ModuleState};
 use super::module::{Module, ModuleId, Shape, module};
 use super::module_region::ModuleRegion;
 use super::pieces::{End, PIECE, Pieces};
-use super::record_id::is_stream;
+use super::record_id::{is_stream, record_id};
 use super::region::missing;
 use super::write::{Encoder, Format, LogWriter};
 use crate::error::{Error, Result};
@@ -25,6 +25,7 @@ use crate::source::Input;
 use record::{Ids, Renaming};
 use std::collections::HashSet;
 use std::ops::Range;
+use std::sync::LazyLock;
 
 /// Most bytes of an inflated region.
 const MOST: usize = 256 << 20;
@@ -45,6 +46,17 @@ const CONSTANT: [&str; 13] = [
     "darshan-apxc-header",
     "UNKNOWN",
 ];
+
+/// Whether a record id is that of a name which Darshan gives to what is no file: it is the same in all logs.
+pub fn is_constant(id: u64) -> bool {
+    static IDS: LazyLock<HashSet<u64>> = LazyLock::new(|| {
+        CONSTANT
+            .iter()
+            .map(|name| record_id(name.as_bytes()))
+            .collect()
+    });
+    IDS.contains(&id)
+}
 
 /// A log written anew.
 pub struct Rewritten {
