@@ -8,11 +8,16 @@ impl Answer {
     /// The page as Markdown: a heading for each block, tables as GitHub and GitLab read them.
     pub fn markdown(&self) -> String {
         let mut page = String::new();
+        let head = self.head();
         // Writing to a String cannot fail.
-        let _ = self.blocks.iter().enumerate().try_for_each(|(at, block)| {
-            let level = if at == 0 { "#" } else { "\n##" };
-            block.markdown(level, &mut page)
-        });
+        let _ = self
+            .blocks
+            .iter()
+            .enumerate()
+            .try_for_each(|(at, block)| match at {
+                0 => head.as_ref().unwrap_or(block).markdown("#", &mut page),
+                _ => block.markdown("\n##", &mut page),
+            });
         page
     }
 }

@@ -21,3 +21,5 @@ mod page;
 pub mod report;
 #[cfg(feature = "engine")]
 mod rows;
+#[cfg(feature = "engine")]
+mod stated;

@@ -14,13 +14,14 @@ impl Answer {
     /// The page, with a line end after each line.
     pub fn page(&self) -> String {
         let mut page = String::new();
+        let head = self.head();
         // Writing to a String cannot fail.
         let _ = self
             .blocks
             .iter()
             .enumerate()
             .try_for_each(|(at, block)| match at {
-                0 => block.write(&mut page),
+                0 => head.as_ref().unwrap_or(block).write(&mut page),
                 _ => page.write_char('\n').and_then(|()| block.write(&mut page)),
             });
         page

@@ -26,6 +26,24 @@ pub(crate) fn period(from: Option<&str>, to: Option<&str>, zone: Tz) -> Result<P
     }
 }
 
+/// The same of the dates that [`named`] has of a text.
+///
+/// # Errors
+/// What was expected, if one of them is no date or they are the wrong way round.
+pub(crate) fn between(text: &str, [from, to]: &[String; 2], zone: Tz) -> Result<Period, String> {
+    let at = |date: &str| moment(date, zone).map_err(|why| format!("--period {text}: {why}"));
+    let (from, to) = (at(from)?, at(to)?);
+    match from < to {
+        true => Ok(Period {
+            from: Some(from),
+            to: Some(to),
+        }),
+        false => Err(format!(
+            "--period {text}: an empty period; its end is exclusive"
+        )),
+    }
+}
+
 /// The first day of a period that has a name, and the day behind its last: `last-week`, `last-month`, `yesterday`, `2018`, `2018-01`, `2018-W05`, `2018-01-28`,
 /// or `FROM..TO`. Weeks begin on Monday. `today` is that of the zone.
 ///
@@ -38,7 +56,13 @@ pub(crate) fn named(text: &str, today: NaiveDate) -> Result<[String; 2], String>
         )
     };
     if let Some((from, to)) = text.split_once("..") {
-        return Ok([from, to].map(|date| date.trim().to_string()));
+        let dates = [from, to].map(|date| date.trim().to_string());
+        return match dates.iter().any(String::is_empty) {
+            true => Err(format!(
+                "--period `{text}`: expected FROM..TO; give --from or --to alone for a period with one end"
+            )),
+            false => Ok(dates),
+        };
     }
     let month = |first: NaiveDate| Some([first, first.checked_add_months(Months::new(1))?]);
     let first = |year: i32, month: u32| NaiveDate::from_ymd_opt(year, month, 1);
@@ -140,6 +164,24 @@ mod tests {
         ] {
             let why = named(text, today).unwrap_err();
             assert!(why.contains("expected last-week"), "{why}");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_period_is_said_of_the_option_that_was_given() {
+        let today = NaiveDate::from_ymd_opt(2026, 11, 30).unwrap();
+        for (text, said) in [
+            ("2026-09-14..", "expected FROM..TO"),
+            ("..2026-09-14", "expected FROM..TO"),
+            ("2026-09-14..2026-09-31", "`2026-09-31` is not a valid date"),
+            ("x..2026-09-14", "`x` is not a valid date"),
+            ("2026-09-14..2026-09-14", "an empty period"),
+        ] {
+            let dates = named(text, today);
+            let why = dates
+                .and_then(|dates| between(text, &dates, Tz::UTC))
+                .unwrap_err();
+            assert!(why.starts_with("--period ") && why.contains(said), "{why}");
         }
     }
 

@@ -98,12 +98,13 @@ mod report_files;
 #[cfg(feature = "engine")]
 mod report_golden;
 #[cfg(feature = "engine")]
+mod report_judged;
+#[cfg(feature = "engine")]
 mod report_mail;
 #[cfg(feature = "engine")]
 mod report_page;
 #[cfg(feature = "engine")]
 mod report_print;
-#[cfg(feature = "engine")]
 mod report_timer;
 #[cfg(feature = "engine")]
 mod root_cause_oracle;
@@ -206,6 +207,7 @@ fn main() -> std::process::ExitCode {
         #[cfg(feature = "engine")]
         report_print::TESTS,
         #[cfg(feature = "engine")]
+        report_judged::TESTS,
         report_timer::TESTS,
         #[cfg(feature = "engine")]
         root_cause_oracle::TESTS,

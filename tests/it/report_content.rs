@@ -202,8 +202,12 @@ fn rows_alone(
         given.extend(value.map(|value| [flag, value]).into_iter().flatten());
     }
     let known = iolode::engine::queries::query(query).unwrap();
+    let is_passed = |name: &str| {
+        let mut values = with.into_iter().flat_map(|with| with.values());
+        values.any(|value| value.as_str().and_then(|text| text.strip_prefix('$')) == Some(name))
+    };
     for name in ["from", "to"] {
-        if known.params.iter().any(|known| known.name == name) {
+        if !is_passed(name) && known.params.iter().any(|known| known.name == name) {
             let flag = format!("--{name}");
             given.extend(end(name).map(|value| [flag, value]).into_iter().flatten());
         }

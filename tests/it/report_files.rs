@@ -127,10 +127,11 @@ fn csv_files_have_all_rows_as_the_query_writes_them() {
     let found = read_to_string(csv.join("02-logs.csv")).unwrap();
     assert_eq!(found.replace("Z,", "+00:00,"), expected);
     let findings = read_to_string(csv.join("findings.txt")).unwrap();
-    assert!(
-        findings.starts_with("Ours\n  D\n\nWho moved the bytes?\n"),
-        "{findings}"
+    let head = format!(
+        "Ours\n  D\n  Period: all times of the lake\n  Times in: UTC\n  Lake: {}, version 2\n\nWho moved the bytes?\n",
+        small().lake()
     );
+    assert!(findings.starts_with(&head), "{findings}");
     assert!(findings.contains(" has a log\n"), "{findings}");
     assert!(
         findings.contains("Bad\n  This section has no answer: "),

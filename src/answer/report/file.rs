@@ -6,6 +6,7 @@ use crate::engine::queries::{Param, ParamType, Query, query};
 use crate::error::{Error, Result};
 use serde::Deserialize;
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::ops::Range;
 use toml::Spanned;
 
@@ -23,9 +24,43 @@ pub struct Report {
     /// Whether its page says how much of the I/O of the period the logs explain; not if it is about a job.
     #[serde(default = "yes")]
     pub(super) coverage: bool,
+    /// What there must be for findings that nothing is the matter, by the names that sections have in `needs`.
+    #[serde(default, rename = "basis")]
+    pub(super) bases: Vec<Basis>,
     /// Its sections, in the order of the page.
     #[serde(rename = "section")]
     pub(super) sections: Vec<Asked>,
+    /// Where it is written.
+    #[serde(skip)]
+    text: FileText,
+}
+
+/// The text of a file and its name, for errors that say where they are.
+#[derive(Clone, Debug, Default)]
+struct FileText {
+    name: String,
+    text: String,
+}
+
+impl FileText {
+    fn at(&self, span: Option<Range<usize>>, why: &str) -> Error {
+        let before = span.map_or("", |span| self.text.get(..span.start).unwrap_or(""));
+        let line = 1 + before.matches('\n').count();
+        Error::Invalid(format!("{}:{line}: {why}", self.name))
+    }
+}
+
+/// What the findings of a section rest on. Without it nothing can be judged: what is missing is said then in place of what is said where no row is conspicuous.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Basis {
+    pub(super) name: String,
+    /// SQL that has a row if it is there, in which `$name` is a parameter of the report ..
+    pub(super) sql: Option<Spanned<String>>,
+    /// .. or a condition over the columns of the section that holds for a row.
+    pub(super) when: Option<Spanned<String>>,
+    /// What is said if it is not there, with parameters in its places.
+    pub(super) missing: Spanned<String>,
 }
 
 /// A section: what is asked, and how the answer is shown.
@@ -49,6 +84,12 @@ pub(super) struct Asked {
     /// The columns of the table; all if there are none.
     #[serde(default)]
     pub(super) columns: Vec<String>,
+    /// Units of columns of SQL where those of tables do not say them.
+    #[serde(default)]
+    pub(super) units: BTreeMap<String, String>,
+    /// The bases without which its findings do not say that nothing is the matter, in the order in which they are looked for.
+    #[serde(default)]
+    pub(super) needs: Vec<Spanned<String>>,
     /// Rows of the table.
     #[serde(default = "few")]
     pub(super) rows: usize,
@@ -77,13 +118,13 @@ fn few() -> usize {
 #[serde(deny_unknown_fields)]
 pub(super) struct Finding {
     /// SQL over the columns of the section; every row if there is none.
-    pub(super) when: Option<String>,
+    pub(super) when: Option<Spanned<String>>,
     /// The sentence, with columns and parameters in places such as `{bytes_read:size}`; `{rows}` is of how many rows it holds, `{all_rows}` how many there are.
-    pub(super) says: String,
+    pub(super) says: Spanned<String>,
     /// What is said if the condition holds for no row, with parameters in its places.
-    pub(super) otherwise: Option<String>,
+    pub(super) otherwise: Option<Spanned<String>>,
     /// What is said instead of that if there are no rows at all.
-    pub(super) empty: Option<String>,
+    pub(super) empty: Option<Spanned<String>>,
     /// Of how many rows it is said at most.
     #[serde(default = "three")]
     pub(super) most: usize,
@@ -93,6 +134,9 @@ fn three() -> usize {
     3
 }
 
+/// What is wrong with a file, and where.
+pub(super) type Wrong = (Range<usize>, Error);
+
 /// The parameters that every report has.
 pub(super) const PERIOD: [&str; 2] = ["from", "to"];
 
@@ -100,25 +144,29 @@ impl Report {
     /// The report of a file; `name` is the file's in errors.
     ///
     /// # Errors
-    /// [`Error::Invalid`] with file and line for what is no TOML, for a key, query, parameter, column or form of chart that there is not, with the nearest name.
+    /// [`Error::Invalid`] with file and line for what is no TOML, for a key, query, parameter, column, form of chart or form of a number that there is not, with the nearest name.
     pub fn parse(name: &str, text: &str) -> Result<Self> {
-        let at = |span: Option<Range<usize>>, why: &str| {
-            let before = span.map_or("", |span| text.get(..span.start).unwrap_or(""));
-            let line = 1 + before.matches('\n').count();
-            Error::Invalid(format!("{name}:{line}: {why}"))
+        let file = FileText {
+            name: name.into(),
+            text: text.into(),
         };
-        let report: Self = toml::from_str(text).map_err(|e| {
-            at(
-                e.span(),
-                &nearest(e.message()).unwrap_or(e.message().into()),
-            )
+        let mut report: Self = toml::from_str(text).map_err(|e| {
+            let why = nearest(e.message()).unwrap_or(e.message().into());
+            file.at(e.span(), &why)
         })?;
+        report.text = file;
+        let checked = report.check_bases();
+        checked.map_err(|wrong| report.at(wrong))?;
         for section in &report.sections {
-            section
-                .check(&report)
-                .map_err(|(span, error)| at(Some(span), &error.to_string()))?;
+            let checked = section.check(&report);
+            checked.map_err(|wrong| report.at(wrong))?;
         }
         Ok(report)
+    }
+
+    /// What is wrong, with its file and line.
+    pub(super) fn at(&self, (span, error): Wrong) -> Error {
+        self.text.at(Some(span), &error.to_string())
     }
 
     /// All of its parameters: `from` and `to` first.
@@ -222,11 +270,18 @@ impl Asked {
         let params = self.params().unwrap_or_default();
         let takes = |name: &str| params.iter().any(|param| param.is_called(name));
         for name in PERIOD {
-            if takes(name) && !values.iter().any(|(known, _)| known == name) {
+            let is_given = values.iter().any(|(known, _)| known == name);
+            if takes(name) && !is_given && !self.passes(name) {
                 values.extend(of_report(name).map(|value| (name.to_string(), value)));
             }
         }
         values
+    }
+
+    /// Whether another parameter has the value of that of the report: what begins `since` the period is compared with what was before it.
+    fn passes(&self, name: &str) -> bool {
+        let mut with = self.with.iter().flat_map(|with| with.get_ref().values());
+        with.any(|value| value.as_str().and_then(|text| text.strip_prefix('$')) == Some(name))
     }
 
     /// The parameters of the named query or analysis, and those of their values that are values of parameters of the report.
@@ -275,13 +330,7 @@ impl Asked {
         line.map(|line| Chart::of_line(line, columns)).transpose()
     }
 
-    fn check(&self, report: &Report) -> std::result::Result<(), (Range<usize>, Error)> {
-        let title = || {
-            let asked = [&self.query, &self.sql, &self.analysis]
-                .into_iter()
-                .flatten();
-            asked.map(Spanned::span).next().unwrap_or_default()
-        };
+    fn check(&self, report: &Report) -> std::result::Result<(), Wrong> {
         let asked = [&self.query, &self.sql, &self.analysis]
             .into_iter()
             .flatten();
@@ -290,7 +339,7 @@ impl Asked {
                 "section `{}`: expected either query, sql or analysis",
                 self.title
             );
-            return Err((title(), Error::Invalid(why)));
+            return Err((self.span(), Error::Invalid(why)));
         }
         if let Some(name) = &self.query {
             query(name.get_ref()).map_err(|error| (name.span(), error))?;
@@ -323,18 +372,26 @@ impl Asked {
                 }
             }
         }
-        let (Some(name), Some(query)) = (&self.query, self.named()) else {
-            return Ok(());
-        };
-        let span = self.chart.as_ref().map_or(name.span(), Spanned::span);
-        let columns = query.columns.iter().map(|column| column.name.as_str());
-        self.chart(columns.clone()).map_err(|error| (span, error))?;
-        for column in &self.columns {
-            if !columns.clone().any(|known| known == column) {
-                return Err((name.span(), Error::unknown("column", column, columns)));
+        self.check_needs(report)?;
+        match self.named() {
+            Some(query) => {
+                let columns = query.columns.iter().map(|column| column.name.as_str());
+                self.check_columns(report, &columns.collect::<Vec<_>>())
             }
+            None => Ok(()),
         }
-        Ok(())
+    }
+
+    /// Where the question is.
+    pub(super) fn span(&self) -> Range<usize> {
+        let asked = [&self.query, &self.sql, &self.analysis];
+        let mut spans = asked.into_iter().flatten().map(Spanned::span);
+        spans.next().unwrap_or_default()
+    }
+
+    /// Where the chart is, else the question.
+    pub(super) fn chart_span(&self) -> Range<usize> {
+        self.chart.as_ref().map_or(self.span(), Spanned::span)
     }
 }
 

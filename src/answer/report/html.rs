@@ -4,7 +4,6 @@ use super::rounded::rounded;
 use crate::answer::answer::{Answer, Block, Section};
 use crate::answer::chart::Figure;
 use crate::error::{Error, Result};
-use crate::text::{shown, shown_path};
 use askama::Template;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -95,48 +94,6 @@ impl Answer {
             version: env!("CARGO_PKG_VERSION"),
         };
         page.render().map_err(|e| bad(e.to_string()))
-    }
-
-    /// What the page is about, by its names: the period with its zone, the lakes, and the parameters.
-    pub(super) fn stated(&self) -> Vec<(String, String)> {
-        let mut stated = vec![("Period".to_string(), self.of_period())];
-        stated.extend(
-            self.zone
-                .iter()
-                .map(|zone| ("Times in".into(), zone.clone())),
-        );
-        for lake in &self.lakes {
-            let path = lake.path.as_deref().map(shown_path);
-            let name = path.unwrap_or_else(|| shown(&lake.name).into_owned());
-            stated.push(("Lake".into(), format!("{name}, version {}", lake.version)));
-        }
-        let parameters = self.parameters.iter();
-        let others = parameters.filter(|param| param.name != "from" && param.name != "to");
-        stated.extend(others.map(|param| {
-            let value = param.value.as_str().map(|text| shown(text).into_owned());
-            (
-                param.name.to_string(),
-                value.unwrap_or_else(|| param.value.to_string()),
-            )
-        }));
-        stated
-    }
-
-    /// The times that are looked at, in words.
-    fn of_period(&self) -> String {
-        let given = |wanted: &str| {
-            let mut parameters = self.parameters.iter();
-            parameters
-                .find(|param| param.name == wanted)?
-                .value
-                .as_str()
-        };
-        match (&self.period, given("from"), given("to")) {
-            (Some(period), ..) => format!("{} to {}", period.from, period.to),
-            (None, Some(from), _) => format!("{from} and later"),
-            (None, None, Some(to)) => format!("before {to}"),
-            (None, None, None) => "all times of the lake".into(),
-        }
     }
 }
 

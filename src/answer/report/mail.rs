@@ -52,14 +52,9 @@ impl Answer {
         }
     }
 
-    /// The text of a mail: findings and tables.
+    /// The text of a mail: what it is about, findings and tables.
     pub fn mail_text(&self) -> String {
-        let about: String = self
-            .about()
-            .iter()
-            .map(|line| format!("{line}\n"))
-            .collect();
-        format!("{about}\n{}", self.page())
+        self.page()
     }
 
     /// The same as simple HTML.
@@ -79,14 +74,6 @@ impl Answer {
         };
         let bad = |e: askama::Error| Error::Invalid(format!("the mail cannot be written: {e}"));
         mail.render().map_err(bad)
-    }
-
-    /// Period, versions and parameters, each on a line.
-    fn about(&self) -> Vec<String> {
-        let stated = self.stated().into_iter();
-        stated
-            .map(|(name, value)| format!("{name}: {value}"))
-            .collect()
     }
 }
 

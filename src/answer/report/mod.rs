@@ -1,6 +1,6 @@
 //! Reports: pages of questions that are asked together, week by week.
 //!
-//! In: a file of TOML ([`Report`]) and the period. Out: an [`Answer`] whose blocks are sections. `file` reads and checks the file, `lakes` has the rows of
+//! In: a file of TOML ([`Report`]) and the period. Out: an [`Answer`] whose blocks are sections. `file` reads the file, `names` checks what it names, `lakes` has the rows of
 //! questions, `head` says how much the logs explain, `section` asks and finds, `rows` makes tables, `html` writes the page that opens from disk (`rounded`
 //! its numbers; `bundle` is of the build, and leaves of plotly.js what it needs), `mail` what a mail says of it, and `only` leaves one section.
 //!
@@ -14,6 +14,7 @@ mod head;
 mod html;
 mod lakes;
 mod mail;
+mod names;
 mod only;
 mod rounded;
 mod rows;
@@ -85,6 +86,7 @@ pub async fn answer_with_rows(
         let (params, named) = asked.passed(given);
         engine.check_names(&params, &named).await?;
     }
+    report.check_sql(&engine, &values).await?;
     let asked_lakes = Lakes::new(&engine);
     let mut head = vec![report.doc.clone()];
     if report.coverage {

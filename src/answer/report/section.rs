@@ -108,13 +108,14 @@ async fn fill_in(
             .iter()
             .map(|column| (!column.unit.is_empty()).then(|| column.unit.clone()))
             .collect(),
-        None => answer.units.clone(),
+        None => {
+            let stated = answer.units.iter().zip(schema.fields());
+            let stated =
+                stated.map(|(unit, field)| asked.units.get(field.name()).or(unit.as_ref()));
+            stated.map(Option::<&String>::cloned).collect()
+        }
     };
-    for finding in &asked.findings {
-        section
-            .findings
-            .extend(said(engine, finding, batch, given, zone)?);
-    }
+    section.findings = findings(lakes, report, asked, batch, given, zone).await?;
     let names = schema.fields().iter().map(|field| field.name().as_str());
     if let Some(chart) = asked.chart(names)? {
         let data = Data::new(&schema, &units, std::slice::from_ref(batch), zone)?;
@@ -157,10 +158,11 @@ fn question(
     }
 }
 
-/// The sentences of a finding.
-fn said(
-    engine: &Engine,
-    finding: &Finding,
+/// The sentences of all findings.
+async fn findings(
+    lakes: &Lakes<'_>,
+    report: &Report,
+    asked: &Asked,
     batch: &RecordBatch,
     given: &[(String, String)],
     zone: Tz,
@@ -169,21 +171,80 @@ fn said(
     for (name, value) in given {
         places.insert(name.clone(), value.clone().into());
     }
-    let rows = holding(engine, finding.when.as_deref(), batch)?;
-    places.insert("rows".into(), rows.len().into());
+    places.insert("rows".into(), 0.into());
     places.insert("all_rows".into(), batch.num_rows().into());
-    if rows.is_empty() {
+    // What is missing, once it is looked for.
+    let mut missing: Option<Option<String>> = None;
+    let mut sentences = vec![];
+    for finding in &asked.findings {
+        let when = finding.when.as_ref().map(|when| when.get_ref().as_str());
+        let rows = holding(lakes.engine, when, batch)?;
+        if !rows.is_empty() {
+            sentences.extend(said(finding, &rows, batch, &places, zone)?);
+            continue;
+        }
         let empty = finding.empty.as_ref().filter(|_| batch.num_rows() == 0);
-        return Ok(empty
-            .or(finding.otherwise.as_ref())
-            .into_iter()
-            .map(|text| fill(text, &places))
-            .collect());
+        let text = match (empty, &finding.otherwise) {
+            (Some(empty), _) => fill(empty.get_ref(), &places),
+            (None, None) => continue,
+            (None, Some(otherwise)) => {
+                if missing.is_none() {
+                    missing = Some(lacking(lakes, report, asked, batch, given, &places).await?);
+                }
+                let missing = missing.clone().flatten();
+                missing.unwrap_or_else(|| fill(otherwise.get_ref(), &places))
+            }
+        };
+        if !sentences.contains(&text) {
+            sentences.push(text);
+        }
     }
+    Ok(sentences)
+}
+
+/// What is said of the first basis that is not there, if one is not.
+async fn lacking(
+    lakes: &Lakes<'_>,
+    report: &Report,
+    asked: &Asked,
+    batch: &RecordBatch,
+    given: &[(String, String)],
+    places: &JsonRow,
+) -> Result<Option<String>> {
+    for name in &asked.needs {
+        let basis = report.basis(name.get_ref())?;
+        let is_there = match (&basis.sql, &basis.when) {
+            (Some(sql), _) => {
+                let params = report.all_params();
+                let question = lakes.engine.question(sql.get_ref(), &params, given)?;
+                lakes.remembered(question).await?.batch.num_rows() > 0
+            }
+            (None, when) => {
+                let when = when.as_ref().map(|when| when.get_ref().as_str());
+                !holding(lakes.engine, when, batch)?.is_empty()
+            }
+        };
+        if !is_there {
+            return Ok(Some(fill(basis.missing.get_ref(), places)));
+        }
+    }
+    Ok(None)
+}
+
+/// The sentences of a finding about the rows for which its condition holds.
+fn said(
+    finding: &Finding,
+    rows: &[usize],
+    batch: &RecordBatch,
+    places: &JsonRow,
+    zone: Tz,
+) -> Result<Vec<String>> {
+    let mut places = places.clone();
+    places.insert("rows".into(), rows.len().into());
     let sentence = |row: &usize| {
         let mut places = places.clone();
         places.extend(json_row(&batch.slice(*row, 1), zone)?);
-        Ok(fill(&finding.says, &places))
+        Ok(fill(finding.says.get_ref(), &places))
     };
     let mut sentences = rows
         .iter()

@@ -24,7 +24,7 @@ pub(in crate::cli) struct Args {
     /// Write the page to this file (created only when complete); with --keep it may be a directory, with csv-dir it is one
     #[arg(short, long, visible_alias = "output", value_name = "FILE")]
     pub(super) out: Option<PathBuf>,
-    /// Keep a page for each period, such as weekly-2026-W48.html, link latest.html to the newest, and remove pages of this report beyond the newest N; of csv-dir a page is a directory, weekly-2026-W48
+    /// Keep a page for each period, such as weekly-2026-W48.html, link latest.html to the one of the latest period, and remove pages of this report but those of the N latest periods and the one that was written; of csv-dir a page is a directory, weekly-2026-W48
     #[arg(long, value_name = "N", requires = "out", value_parser = clap::value_parser!(u16).range(1..))]
     pub(super) keep: Option<u16>,
     /// Where a page of HTML has the script that draws its charts: in the page, or as one file beside a series of pages

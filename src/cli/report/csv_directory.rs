@@ -222,7 +222,9 @@ fn batch(table: &Table) -> anyhow::Result<RecordBatch> {
 /// What each section found, without its rows.
 fn findings(answer: &Answer) -> String {
     let mut text = String::new();
-    for block in &answer.blocks {
+    let head = answer.head();
+    for (at, block) in answer.blocks.iter().enumerate() {
+        let block = head.as_ref().filter(|_| at == 0).unwrap_or(block);
         // Writing to a String cannot fail.
         let _ = write_findings(block, &mut text);
     }

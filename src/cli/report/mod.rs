@@ -25,7 +25,7 @@ use self::kept::Period;
 use self::mail::{Attached, Mailer};
 use super::exit::Exit;
 use super::lake_args::none_given;
-use super::period::{named, period};
+use super::period::{between, named, period};
 use super::query_args::QueryArgs;
 use super::screen::Terminal;
 use super::session::Session;
@@ -124,14 +124,21 @@ fn values(args: &Args, ask: &QueryArgs, site: Tz) -> anyhow::Result<(Given, Opti
         let (name, value) = pair.with_context(|| format!("--set {set}: expected NAME=VALUE"))?;
         given.push((name.to_string(), value.to_string()));
     }
-    let [from, to] = match &args.period {
+    let (dates, times) = match &args.period {
         Some(text) => {
             let today = Utc::now().with_timezone(&site).date_naive();
-            named(text, today).map_err(Error::Invalid)?.map(Some)
+            let dates = named(text, today).map_err(Error::Invalid)?;
+            let times = between(text, &dates, site);
+            (dates.map(Some), times)
         }
-        None => [ask.from.clone(), ask.to.clone()],
+        None => {
+            let dates = [ask.from.clone(), ask.to.clone()];
+            let [from, to] = dates.each_ref().map(Option::as_deref);
+            let times = period(from, to, site);
+            (dates, times)
+        }
     };
-    let times = period(from.as_deref(), to.as_deref(), site).map_err(Error::Invalid)?;
+    let (times, [from, to]) = (times.map_err(Error::Invalid)?, dates);
     given.extend(from.map(|from| ("from".to_string(), from)));
     given.extend(to.map(|to| ("to".to_string(), to)));
     Ok((given, in_zone(times, site)))

@@ -1,6 +1,6 @@
 //! When a timer runs its command line, and what it is called.
 
-use chrono::{Offset, TimeZone, Utc};
+use chrono::{DateTime, FixedOffset, Offset, TimeDelta, TimeZone, Utc};
 use chrono_tz::Tz;
 use std::ffi::OsString;
 
@@ -66,23 +66,46 @@ impl Schedule {
         format!("iolode-report-{}", names.join("-"))
     }
 
-    /// Hour and minute on the clock of a machine in the zone `local`, on the same day: never before [`HOUR`] there, nor before it in the zone of the lake, where the
-    /// period of the page would not be over.
-    pub(super) fn local_time(&self, local: &impl TimeZone) -> (u32, u32) {
-        let offset = |offset: chrono::FixedOffset| offset.local_minus_utc() / 60;
-        let now = Utc::now();
-        let here = offset(now.with_timezone(local).offset().fix());
-        let there = offset(now.with_timezone(&self.zone).offset().fix());
-        let behind = u32::try_from(here - there).unwrap_or(0);
-        let minutes = (HOUR * 60 + behind).min(24 * 60 - 1);
-        (minutes / 60, minutes % 60)
+    /// What a clock in the zone `local` shows when it is [`HOUR`] in the zone of the lake, by the offsets of both at the time `now`.
+    pub(super) fn local_time(&self, local: &impl TimeZone, now: DateTime<Utc>) -> LocalTime {
+        let minutes = i64::from(HOUR) * 60 + self.ahead(local, now);
+        let of_day = minutes.rem_euclid(DAY);
+        LocalTime {
+            hour: of_day / 60,
+            minute: of_day % 60,
+            days: minutes.div_euclid(DAY),
+            is_steady: (0..12).all(|month| {
+                let then = now + TimeDelta::days(30 * month);
+                self.ahead(local, then) == self.ahead(local, now)
+            }),
+        }
     }
+
+    /// By how many minutes a clock in the zone `local` is ahead of that of the lake.
+    fn ahead(&self, local: &impl TimeZone, at: DateTime<Utc>) -> i64 {
+        let minutes = |offset: FixedOffset| i64::from(offset.local_minus_utc() / 60);
+        let here = minutes(at.with_timezone(local).offset().fix());
+        here - minutes(at.with_timezone(&self.zone).offset().fix())
+    }
+}
+
+/// Minutes of a day.
+const DAY: i64 = 24 * 60;
+
+/// A time on the clock of a machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct LocalTime {
+    pub(super) hour: i64,
+    pub(super) minute: i64,
+    /// By how many days the date there is later than that of the lake.
+    pub(super) days: i64,
+    /// Whether it is the same all year: no clock is changed, or both are at once.
+    pub(super) is_steady: bool,
 }
 
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use chrono::FixedOffset;
 
     /// A schedule of these words.
     pub(in crate::cli::report) fn schedule(words: &[&str]) -> Schedule {
@@ -98,19 +121,27 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_page_of_the_last_week_is_written_after_its_end() {
-        let of = |zone: Tz, hours: i32| {
+    fn six_o_clock_at_the_site_is_another_time_of_the_machine() {
+        let at = |date: &str| DateTime::parse_from_rfc3339(date).unwrap().to_utc();
+        let (winter, summer) = (at("2026-01-15T12:00:00Z"), at("2026-07-15T12:00:00Z"));
+        let of = |zone: Tz, hours: i32, now| {
             let mut schedule = schedule(&[]);
             schedule.zone = zone;
-            schedule.local_time(&FixedOffset::east_opt(hours * 3600).unwrap())
+            let local = FixedOffset::east_opt(hours * 3600).unwrap();
+            let time = schedule.local_time(&local, now);
+            ((time.hour, time.minute, time.days), time.is_steady)
         };
-        assert_eq!(of(Tz::UTC, 0), (6, 0));
-        // A site that is ahead of the machine: its Monday has begun.
-        assert_eq!(of(Tz::UTC, -8), (6, 0));
-        // One that is behind: at 6:00 here it is Sunday there.
-        assert_eq!(of(Tz::UTC, 8), (14, 0));
-        assert_eq!(of(Tz::Etc__GMTPlus12, 14), (23, 59));
-        assert_eq!(of(Tz::Asia__Kolkata, 6), (6, 30));
+        assert_eq!(of(Tz::UTC, 0, winter), ((6, 0, 0), true));
+        // The offsets are those of the tz database.
+        assert_eq!(of(Tz::Europe__Berlin, 0, winter), ((5, 0, 0), false));
+        assert_eq!(of(Tz::Europe__Berlin, 0, summer), ((4, 0, 0), false));
+        assert_eq!(of(Tz::Europe__Berlin, 1, winter), ((6, 0, 0), false));
+        // In Tokyo it is Monday while it is Sunday still.
+        assert_eq!(of(Tz::Asia__Tokyo, 0, summer), ((21, 0, -1), true));
+        assert_eq!(of(Tz::Asia__Kolkata, 0, summer), ((0, 30, 0), true));
+        assert_eq!(of(Tz::Asia__Kathmandu, 6, summer), ((6, 15, 0), true));
+        assert_eq!(of(Tz::America__Los_Angeles, 0, winter), ((14, 0, 0), false));
+        assert_eq!(of(Tz::Etc__GMTPlus12, 14, winter), ((8, 0, 1), true));
     }
 
     #[test]

@@ -14,7 +14,7 @@ use crate::cli::screen::Terminal;
 use crate::error::Error;
 use crate::text::shown_path;
 use anyhow::bail;
-use chrono::Local;
+use chrono::{Local, Utc};
 use chrono_tz::Tz;
 use std::io::Write;
 use std::path::Path;
@@ -96,7 +96,7 @@ pub(super) fn run(
             write!(
                 screen.data,
                 "{}",
-                cron::entry(&schedule, Table::Crontab, &Local)?
+                cron::entry(&schedule, Table::Crontab, &Local, Utc::now())?
             )?;
             screen.say("add it with: (crontab -l; iolode report .. --timer-as cron) | crontab -");
         }
@@ -104,7 +104,7 @@ pub(super) fn run(
             write!(
                 screen.data,
                 "{}",
-                cron::entry(&schedule, Table::Scrontab, &Local)?
+                cron::entry(&schedule, Table::Scrontab, &Local, Utc::now())?
             )?;
             screen.say("add it with: scrontab -e");
         }
