@@ -195,16 +195,38 @@ fn free_distances(bursts: &[Burst], pause: f64) -> Vec<f64> {
     distances.iter().map(|distance| distance - taken).collect()
 }
 
-/// Bytes of operations by equal slices of the run.
+/// Neighbouring slices of the run with equal bytes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct SliceRun {
+    first: usize,
+    past: usize,
+    /// Bytes of each of them.
+    bytes: f64,
+    /// First and last moment in which an operation goes on.
+    used: (f64, f64),
+}
+
+/// Bytes of operations by equal slices of the run; slices without any are left out.
 struct Slices {
     width: f64,
-    bytes: Vec<f64>,
-    /// First and last moment of a slice in which an operation goes on.
-    used: Vec<(f64, f64)>,
+    /// Slices in which operations begin or end, and those between them.
+    runs: Vec<SliceRun>,
+    /// Mean bytes of all slices.
+    mean: f64,
+}
+
+/// What an operation changes at a slice.
+#[derive(Clone, Copy, Default)]
+struct Change {
+    slice: usize,
+    /// Bytes of this slice alone, and the moments in which they are moved.
+    part: Option<(f64, f64, f64)>,
+    /// Bytes of this slice and all after it, and the operations that go on in all of them.
+    step: (f64, i64),
 }
 
 impl Slices {
-    /// Spreads the bytes of operations evenly over their lengths. O(operations + slices).
+    /// Spreads the bytes of operations evenly over their lengths. O(n log n) of n operations, however many slices there are.
     fn new(operations: &[Operation], total: f64, width: f64) -> Self {
         let n = ((total / width).ceil() as usize).clamp(1, 1 << 16);
         let edge = |slice: usize| slice as f64 * width;
@@ -217,10 +239,15 @@ impl Slices {
                 slice
             }
         };
-        let mut bytes = vec![0.0; n];
-        let mut used = vec![(f64::INFINITY, f64::NEG_INFINITY); n];
-        // Bytes of whole slices, and operations that go on in them, where they begin and where they end.
-        let mut steps = vec![(0.0, 0i64); n + 1];
+        let mut changes = Vec::with_capacity(4 * operations.len());
+        let mut part = |slice: usize, bytes: f64, from: f64, to: f64| {
+            changes.push(Change {
+                slice,
+                part: Some((bytes, from, to)),
+                ..Change::default()
+            });
+        };
+        let mut steps = vec![];
         for operation in operations {
             let (start, end) = (operation.start, operation.end);
             let (first, last) = (slice_of(start), slice_of(end));
@@ -231,51 +258,80 @@ impl Slices {
                 last
             };
             let own = operation.bytes as f64;
-            used[first].0 = used[first].0.min(start);
-            used[last].1 = used[last].1.max(end);
             if first == last {
-                bytes[first] += own;
-                used[first].1 = used[first].1.max(end);
-                used[last].0 = used[last].0.min(start);
+                part(first, own, start, end);
                 continue;
             }
             let rate = own / (end - start);
-            bytes[first] += rate * (edge(first + 1) - start);
-            bytes[last] += rate * (end - edge(last));
-            used[first].1 = used[first].1.max(edge(first + 1));
-            used[last].0 = used[last].0.min(edge(last));
-            let step = (rate * width, 1);
-            steps[first + 1] = (steps[first + 1].0 + step.0, steps[first + 1].1 + 1);
-            steps[last] = (steps[last].0 - step.0, steps[last].1 - 1);
+            part(
+                first,
+                rate * (edge(first + 1) - start),
+                start,
+                edge(first + 1),
+            );
+            part(last, rate * (end - edge(last)), edge(last), end);
+            for (slice, sign) in [(first + 1, 1), (last, -1)] {
+                steps.push(Change {
+                    slice,
+                    step: (sign as f64 * rate * width, sign),
+                    ..Change::default()
+                });
+            }
         }
-        let (mut whole, mut going_on) = (0.0, 0);
-        for slice in 0..n {
-            whole += steps[slice].0;
-            going_on += steps[slice].1;
+        changes.append(&mut steps);
+        changes.sort_by_key(|change| change.slice);
+        let mut runs: Vec<SliceRun> = vec![];
+        let (mut whole, mut going_on, mut next) = (0.0, 0, 0);
+        for at in changes.chunk_by(|a, b| a.slice == b.slice) {
+            let slice = at[0].slice;
+            if going_on > 0 && next < slice {
+                runs.push(SliceRun {
+                    first: next,
+                    past: slice,
+                    bytes: whole,
+                    used: (edge(next), edge(slice)),
+                });
+            }
+            whole += at.iter().map(|change| change.step.0).sum::<f64>();
+            going_on += at.iter().map(|change| change.step.1).sum::<i64>();
+            let parts = at.iter().filter_map(|change| change.part);
+            let (mut bytes, mut used) = (0.0, (f64::INFINITY, f64::NEG_INFINITY));
+            for (own, from, to) in parts {
+                bytes += own;
+                used = (used.0.min(from), used.1.max(to));
+            }
             if going_on > 0 {
-                bytes[slice] += whole;
-                used[slice] = (edge(slice), edge(slice + 1));
+                bytes += whole;
+                used = (edge(slice), edge(slice + 1));
             } else {
                 // What sums of rates leave behind.
                 whole = 0.0;
             }
+            next = slice + 1;
+            if used.0 <= used.1 {
+                runs.push(SliceRun {
+                    first: slice,
+                    past: next,
+                    bytes,
+                    used,
+                });
+            }
         }
-        Self { width, bytes, used }
+        let all = runs.iter().map(|run| run.bytes * run.length());
+        let mean = all.sum::<f64>() / n as f64;
+        Self { width, runs, mean }
     }
 
     /// Slices with many bytes, neighbours together.
     fn bursts(&self) -> Vec<Burst> {
-        let mean = self.bytes.iter().sum::<f64>() / self.bytes.len() as f64;
         let mut bursts: Vec<Burst> = vec![];
         let mut before = None;
-        for (slice, bytes) in self.bytes.iter().enumerate() {
-            if *bytes <= HOT * mean {
-                continue;
-            }
-            let (start, end) = self.used[slice];
-            let moment = (slice as f64 + 0.5) * self.width;
+        for run in self.runs.iter().filter(|run| run.bytes > HOT * self.mean) {
+            let (start, end) = run.used;
+            let bytes = run.bytes * run.length();
+            let moment = (run.first + run.past) as f64 / 2.0 * self.width;
             match bursts.last_mut() {
-                Some(last) if before.is_some_and(|before| before + 1 == slice) => {
+                Some(last) if before == Some(run.first) => {
                     last.end = end;
                     last.at += bytes * moment;
                     last.bytes += bytes;
@@ -284,15 +340,22 @@ impl Slices {
                     start,
                     end,
                     at: bytes * moment,
-                    bytes: *bytes,
+                    bytes,
                 }),
             }
-            before = Some(slice);
+            before = Some(run.past);
         }
         for burst in &mut bursts {
             burst.at /= burst.bytes;
         }
         bursts
+    }
+}
+
+impl SliceRun {
+    /// How many slices it has.
+    fn length(&self) -> f64 {
+        (self.past - self.first) as f64
     }
 }
 
@@ -446,6 +509,49 @@ mod tests {
         assert_eq!((period.seconds, period.busy), (10.0, 0.1));
     }
 
+    /// Bytes of each slice, and the moments in which it is used.
+    fn each(slices: &Slices, n: usize) -> Vec<(f64, (f64, f64))> {
+        let none = (0.0, (f64::INFINITY, f64::NEG_INFINITY));
+        let mut all = vec![none; n];
+        for run in &slices.runs {
+            all[run.first..run.past].fill((run.bytes, run.used));
+        }
+        all
+    }
+
+    #[test]
+    fn slices_are_those_of_a_plain_sum_over_all_slices() {
+        let mut random = Random::new(5, 3);
+        for _ in 0..300 {
+            let n = 40;
+            let mut operations: Vec<Operation> = (0..20)
+                .map(|_| {
+                    // Many begin or end at an edge.
+                    let start = f64::from(*random.pick(&[0, 3, 17, 18, 30])) / 2.0
+                        + random.unit().round() * random.unit();
+                    let length = *random.pick(&[0.0, 0.5, 1.0, 3.25, 2.0]);
+                    operation(start, start + length, 1000)
+                })
+                .collect();
+            operations = sorted(operations);
+            let found = each(&Slices::new(&operations, 20.0, 0.5), n);
+            for (slice, (bytes, used)) in found.iter().enumerate() {
+                let (from, to) = (slice as f64 * 0.5, (slice + 1) as f64 * 0.5);
+                let own = operations.iter().map(|o| match o.length() > 0.0 {
+                    true => 1000.0 * (o.end.min(to) - o.start.max(from)).max(0.0) / o.length(),
+                    false => f64::from(1000 * i32::from(from <= o.start && o.start < to)),
+                });
+                let expected: f64 = own.sum();
+                assert!(
+                    (bytes - expected).abs() < 1e-6,
+                    "{slice}: {bytes} {expected}"
+                );
+                let is_used = used.0 <= used.1 && used.0 >= from && used.1 <= to;
+                assert!(is_used || expected == 0.0, "{slice}: {used:?}");
+            }
+        }
+    }
+
     #[test]
     fn slices_hold_all_bytes_whole_slices_and_parts_of_them() {
         let operations = [
@@ -456,12 +562,14 @@ mod tests {
         ];
         let slices = Slices::new(&operations, 10.0, 1.0);
         let expected = [10.0, 10.0, 17.0, 21.0, 10.0, 10.0, 10.0, 10.0, 10.0, 23.0];
-        for (found, expected) in slices.bytes.iter().zip(expected) {
-            assert!((found - expected).abs() < 1e-9, "{:?}", slices.bytes);
+        let found = each(&slices, 10);
+        for (found, expected) in found.iter().zip(expected) {
+            assert!((found.0 - expected).abs() < 1e-9, "{found:?}");
         }
         let slices = Slices::new(&operations[2..], 10.0, 1.0);
-        assert_eq!(slices.used[3], (3.0, 4.0));
-        assert_eq!(slices.used[9], (9.5, 10.0));
+        let found = each(&slices, 10);
+        assert_eq!(found[3].1, (3.0, 4.0));
+        assert_eq!(found[9].1, (9.5, 10.0));
         assert_eq!(slices.bursts().len(), 2);
     }
 }
