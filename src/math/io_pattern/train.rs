@@ -514,7 +514,11 @@ mod tests {
         let none = (0.0, (f64::INFINITY, f64::NEG_INFINITY));
         let mut all = vec![none; n];
         for run in &slices.runs {
-            all[run.first..run.past].fill((run.bytes, run.used));
+            let edge = |slice: usize| slice as f64 * slices.width;
+            for (slice, one) in all.iter_mut().enumerate().take(run.past).skip(run.first) {
+                let whole = (edge(slice), edge(slice + 1));
+                *one = (run.bytes, if run.length() > 1.0 { whole } else { run.used });
+            }
         }
         all
     }
