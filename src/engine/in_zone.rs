@@ -1,9 +1,17 @@
-//! Statements around a condition that somebody typed.
+//! Conditions that somebody typed, alone or in a statement around them.
 
 use super::logical::local_times;
 use super::{Engine, Question, Rows, blocking};
-use crate::error::Result;
+use crate::error::{Error, Result};
+use datafusion::arrow::array::{AsArray, BooleanArray};
+use datafusion::arrow::record_batch::RecordBatch;
+use datafusion::common::DFSchema;
 use datafusion::dataframe::DataFrame;
+use datafusion::error::Result as PlanResult;
+use datafusion::logical_expr::simplify::SimplifyContext;
+use datafusion::logical_expr::{EmptyRelation, LogicalPlan, LogicalPlanBuilder};
+use datafusion::optimizer::simplify_expressions::ExprSimplifier;
+use std::sync::Arc;
 
 impl Engine {
     /// As [`Engine::run`], but a time without an offset that is written down beside a time is one of the zone of the session, as the times that named queries are given are.
@@ -19,6 +27,44 @@ impl Engine {
         let plan = local_times::in_zone(plan, self.zone()?).map_err(|e| self.error(e))?;
         let rows = pinned.run_frame(DataFrame::new(state, plan)).await?;
         Ok(Rows { calls, ..rows })
+    }
+
+    /// For which rows a condition over their columns holds, with times as [`Engine::run_in_zone`] has them; NULL where it is neither true nor false.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if it is no condition, or cannot be computed.
+    pub fn condition(&self, condition: &str, rows: &RecordBatch) -> Result<BooleanArray> {
+        let zone = self.zone()?;
+        let evaluate = || -> PlanResult<_> {
+            let schema = Arc::new(DFSchema::try_from(rows.schema())?);
+            let condition = self.context.parse_sql_expr(condition, &schema)?;
+            let relation = LogicalPlan::EmptyRelation(EmptyRelation {
+                produce_one_row: false,
+                schema: schema.clone(),
+            });
+            let plan = LogicalPlanBuilder::from(relation)
+                .filter(condition)?
+                .build()?;
+            let plan = local_times::in_zone(plan, zone)?;
+            let LogicalPlan::Filter(filter) = plan else {
+                return datafusion::common::internal_err!("a filter became another node");
+            };
+            let state = self.context.state();
+            let context = SimplifyContext::builder()
+                .with_schema(schema.clone())
+                .with_config_options(state.config_options().clone())
+                .with_query_execution_start_time(
+                    state.execution_props().query_execution_start_time,
+                );
+            let simplifier = ExprSimplifier::new(context.build());
+            // Functions such as coalesce and now are nothing but what they are simplified to.
+            let condition = simplifier.simplify(simplifier.coerce(filter.predicate, &schema)?)?;
+            let condition = state.create_physical_expr(condition, &schema)?;
+            condition.evaluate(rows)?.into_array(rows.num_rows())
+        };
+        let holds = evaluate().map_err(|e| self.error(e))?;
+        let holds = holds.as_boolean_opt().cloned();
+        holds.ok_or_else(|| Error::Invalid(format!("`{condition}` is no condition")))
     }
 }
 

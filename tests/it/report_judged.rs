@@ -11,6 +11,7 @@ crate::tests! {
     [] => {
         nothing_is_all_clear_where_there_was_nothing_to_judge,
         names_of_sentences_and_conditions_are_checked_before_anything_is_asked,
+        conditions_are_those_of_sql,
         slow_logs_are_those_by_the_measure_of_the_paper,
         phases_end_with_their_log_and_others_than_periodic_ones_are_one_bar,
         programs_are_compared_with_what_was_before_the_period,
@@ -206,6 +207,41 @@ fn names_of_sentences_and_conditions_are_checked_before_anything_is_asked() {
         when = \"\\\"bytes\\\" > 0 AND start_time > TIMESTAMP '2000-01-01' AND critical_files[1]['share'] >= 0.0\"\nsays = \"{rows} of {all_rows} {app} {bytes:size} {from}\"\nmost = 1\n";
     std::fs::write(path.join("ours.toml"), format!("{head}{right}")).unwrap();
     iolode(path, &["report", "ours.toml", "--lake", lake()]).ok();
+}
+
+/// Written times are those of the lake's zone, and functions that are nothing until they are simplified have values.
+fn conditions_are_those_of_sql() {
+    let directory = fresh();
+    let path = directory.path();
+    // Midnight in Berlin is 22:00 UTC of the day before in September.
+    let sql = "SELECT timestamptz '2026-09-09T22:00:00Z' AS t, CAST(NULL AS BIGINT) AS n";
+    let mut text = String::from("title = \"T\"\ndoc = \"D\"\n");
+    for (title, when) in [
+        ("in the zone", "t = '2026-09-10'"),
+        ("in UTC", "t = '2026-09-09T22:00Z'"),
+        ("past", "t < now() + INTERVAL '100 years'"),
+        ("to come", "t > now() + INTERVAL '100 years'"),
+        ("none", "coalesce(n, 0) = 0"),
+        ("some", "coalesce(n, 0) > 0"),
+    ] {
+        text.push_str(&format!(
+            "[[section]]\ntitle = \"{title}\"\nwhy = \"W\"\nsql = \"{sql}\"\n\
+             [[section.finding]]\nwhen = \"{when}\"\nsays = \"It is\"\notherwise = \"It is not\"\n"
+        ));
+    }
+    std::fs::write(path.join("ours.toml"), text).unwrap();
+    let page = page(path, "ours.toml", lake(), &[]);
+    for (title, is) in [
+        ("in the zone", true),
+        ("in UTC", true),
+        ("past", true),
+        ("to come", false),
+        ("none", true),
+        ("some", false),
+    ] {
+        let said = if is { "It is" } else { "It is not" };
+        assert_eq!(found(&page, title), [said], "{title}");
+    }
 }
 
 /// The paper's bandwidth is bytes by critical time, which `darshan_log` has of each log.

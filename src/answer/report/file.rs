@@ -349,6 +349,22 @@ impl Asked {
             let error = Error::unknown("analysis", name.get_ref(), known);
             return Err((name.span(), error));
         }
+        if self.analysis.is_some() {
+            let unused = [
+                (self.chart.is_some(), "chart"),
+                (!self.columns.is_empty(), "columns"),
+                (!self.units.is_empty(), "units"),
+                (!self.needs.is_empty(), "needs"),
+                (!self.findings.is_empty(), "findings"),
+            ];
+            if let Some((_, word)) = unused.iter().find(|(is_there, _)| *is_there) {
+                let why = format!(
+                    "section `{}`: an analysis has findings, tables and charts of its own, and takes no {word}",
+                    self.title
+                );
+                return Err((self.span(), Error::Invalid(why)));
+            }
+        }
         if let (Some(with), Some(params)) = (&self.with, self.params()) {
             let bad = |error: Error| (with.span(), error);
             for (name, value) in with.get_ref() {
@@ -468,6 +484,18 @@ mod tests {
                 format!("{head}{section}analysis = \"diagnose\"\nwith = {{ jobs = 7 }}\n"),
                 "r.toml:7: unknown parameter `jobs`",
                 "`job`",
+            ),
+            (
+                format!(
+                    "{head}{section}analysis = \"diagnose\"\nwith = {{ job = 7 }}\n[[section.finding]]\nsays = \"A\"\n"
+                ),
+                "r.toml:6: section `S`: an analysis has findings, tables and charts of its own, and takes no findings",
+                "",
+            ),
+            (
+                format!("{head}{section}analysis = \"diagnose\"\nchart = false\n"),
+                "takes no chart",
+                "",
             ),
         ];
         for (text, why, near) in cases {

@@ -11,11 +11,10 @@ use crate::engine::{Engine, Question};
 use crate::error::{Error, Result};
 use crate::text::shown;
 use chrono_tz::Tz;
-use datafusion::arrow::array::{Array, AsArray};
+use datafusion::arrow::array::Array;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::arrow::json::LineDelimitedWriter;
 use datafusion::arrow::record_batch::RecordBatch;
-use datafusion::common::DFSchema;
 use serde_json::Value;
 
 /// The answer to the question of a section, with all of its rows; one that fails says why in its place.
@@ -265,16 +264,7 @@ fn holding(engine: &Engine, when: Option<&str>, batch: &RecordBatch) -> Result<V
     let Some(when) = when else {
         return Ok((0..batch.num_rows()).collect());
     };
-    let context = engine.context();
-    let schema = DFSchema::try_from(batch.schema()).map_err(|e| engine.error(e))?;
-    let mask = context
-        .parse_sql_expr(when, &schema)
-        .and_then(|expr| context.create_physical_expr(expr, &schema))
-        .and_then(|expr| expr.evaluate(batch)?.into_array(batch.num_rows()))
-        .map_err(|e| engine.error(e))?;
-    let mask = mask
-        .as_boolean_opt()
-        .ok_or_else(|| Error::Invalid(format!("`{when}` is no condition")))?;
+    let mask = engine.condition(when, batch)?;
     Ok((0..mask.len())
         .filter(|row| mask.is_valid(*row) && mask.value(*row))
         .collect())

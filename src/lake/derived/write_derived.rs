@@ -8,6 +8,7 @@ use crate::lake::file::data_sink::Finished;
 use crate::lake::file::range_writers::old_of;
 use crate::lake::file::writer::RangeWriter;
 use crate::lake::ingest::task::RangeTask;
+use crate::lake::version::list_file::DataFile;
 use crate::lake::version::range_result::RangeResult;
 use crate::table::table;
 use std::collections::HashSet;
@@ -46,10 +47,13 @@ pub(in crate::lake) fn write_derived(
             .old
             .iter()
             .filter(|file| !replaced.contains(&file.path));
+        let held: Vec<&DataFile> = held.collect();
+        // Files of this ingest alone hold no other logs.
+        let all = derivation.anew || held.is_empty();
         let range = RangeRows {
             store: &task.target.store,
-            files: held.chain(&result.files).cloned().collect(),
-            logs: (!derivation.anew).then(|| Arc::new(logs)),
+            files: held.into_iter().chain(&result.files).cloned().collect(),
+            logs: (!all).then(|| Arc::new(logs)),
         };
         derived.derive(&range, &mut |rows| {
             if cancel.load(Ordering::Relaxed) {

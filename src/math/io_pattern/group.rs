@@ -48,16 +48,20 @@ pub enum Scale {
 pub fn groups(segments: &[Segment], scale: Scale) -> Vec<Group> {
     let mut groups = vec![];
     let mut rest: Vec<Segment> = segments.to_vec();
+    let mut own = vec![];
     while !rest.is_empty() {
         let labels = cluster(&rest, scale);
         let smallest = smallest(&labels);
-        let of_it = |(_, label): &(&Segment, &usize)| **label == smallest;
-        let (own, others): (Vec<_>, Vec<_>) = rest.iter().zip(&labels).partition(of_it);
-        let segments = |part: Vec<(&Segment, &usize)>| -> Vec<Segment> {
-            part.into_iter().map(|(segment, _)| *segment).collect()
-        };
-        groups.extend(group(&segments(own)));
-        rest = segments(others);
+        own.clear();
+        let mut labels = labels.into_iter();
+        rest.retain(|segment| {
+            let is_own = labels.next() == Some(smallest);
+            if is_own {
+                own.push(*segment);
+            }
+            !is_own
+        });
+        groups.extend(group(&own));
     }
     groups.sort_by(|a, b| a.start.total_cmp(&b.start));
     groups
@@ -131,9 +135,10 @@ pub(super) fn group(segments: &[Segment]) -> Option<Group> {
         _ => (last.end, (last.start - first.start) / (m - 1) as f64),
     };
     let work: Vec<f64> = segments.iter().map(Segment::work).collect();
-    let of = |value: fn(&Segment) -> f64| mean(&segments.iter().map(value).collect::<Vec<_>>());
+    let of = |value: fn(&Segment) -> f64| segments.iter().map(value).sum::<f64>() / m as f64;
     let ranks = segments.iter().filter(|segment| segment.work() > 0.0);
-    let ranks: Vec<f64> = ranks.map(|s| s.rank_seconds / s.work()).collect();
+    let ranks = ranks.map(|s| s.rank_seconds / s.work());
+    let (ranks, n) = ranks.fold((0.0, 0usize), |(sum, n), ranks| (sum + ranks, n + 1));
     Some(Group {
         start: first.start,
         end,
@@ -142,7 +147,7 @@ pub(super) fn group(segments: &[Segment]) -> Option<Group> {
         work: mean(&work),
         work_cv: if m < 3 { 0.0 } else { sample_variation(&work) },
         bytes: of(|segment| segment.bytes as f64),
-        ranks: mean(&ranks),
+        ranks: ranks / n.max(1) as f64,
         metadata: of(|segment| segment.metadata as f64),
     })
 }

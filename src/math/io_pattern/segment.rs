@@ -36,7 +36,7 @@ impl Segment {
 /// # Source
 /// MOSAIC, segments.
 pub fn segments(merged: &[Operation]) -> Vec<Segment> {
-    let mut segments: Vec<Segment> = vec![];
+    let mut segments: Vec<Segment> = Vec::with_capacity(merged.len());
     for operation in merged {
         let metadata = operation
             .opens

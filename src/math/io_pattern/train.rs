@@ -17,8 +17,11 @@ const LEAST_BURSTS: usize = 3;
 /// A train moves this part of the bytes, at least, and lasts this part of the time from the first operation to the last: requests of a checkpoint follow one another evenly, too.
 const LEAST_SHARE: f64 = 0.25;
 
-/// Slices of the run in which bursts are looked for, from fine to coarse: a pause as long as a slice ends a burst.
-const SLICES: [usize; 3] = [4096, 1024, 256];
+/// Slices of the run in which bursts are looked for: a pause as long as a slice ends a burst.
+const FINEST: usize = 4096;
+
+/// They are looked for in the finest slices, in four of these together, and in four of those.
+const TOGETHER: [usize; 3] = [1, 4, 4];
 
 /// A slice is part of a burst if it has so many times the mean bytes of a slice.
 const HOT: f64 = 1.5;
@@ -84,10 +87,12 @@ pub fn train(operations: &[Operation], total: f64, bin: Option<f64>) -> Option<T
         let (closed, pause) = without_short_pauses(&exact);
         found.extend(even(&exact, 0.0, 0.0, &whole));
         found.extend(even(&closed, pause, 0.0, &whole));
-        for width in SLICES.map(|n| total / n as f64) {
-            let mut bursts = Slices::new(operations, total, width).bursts();
+        let mut slices = Slices::new(operations, total, total / FINEST as f64);
+        for together in TOGETHER {
+            slices = slices.joined(together);
+            let mut bursts = slices.bursts();
             bursts.iter_mut().for_each(|burst| burst.at = burst.start);
-            found.extend(even(&bursts, width, width, &whole));
+            found.extend(even(&bursts, slices.width, slices.width, &whole));
         }
     }
     let likely = found.into_iter().min_by(|a, b| a.0.total_cmp(&b.0));
@@ -240,14 +245,11 @@ impl Slices {
             }
         };
         let mut changes = Vec::with_capacity(4 * operations.len());
-        let mut part = |slice: usize, bytes: f64, from: f64, to: f64| {
-            changes.push(Change {
-                slice,
-                part: Some((bytes, from, to)),
-                ..Change::default()
-            });
+        let part = |slice: usize, bytes: f64, from: f64, to: f64| Change {
+            slice,
+            part: Some((bytes, from, to)),
+            ..Change::default()
         };
-        let mut steps = vec![];
         for operation in operations {
             let (start, end) = (operation.start, operation.end);
             let (first, last) = (slice_of(start), slice_of(end));
@@ -259,26 +261,20 @@ impl Slices {
             };
             let own = operation.bytes as f64;
             if first == last {
-                part(first, own, start, end);
+                changes.push(part(first, own, start, end));
                 continue;
             }
+            let (past, from) = (edge(first + 1), edge(last));
             let rate = own / (end - start);
-            part(
-                first,
-                rate * (edge(first + 1) - start),
-                start,
-                edge(first + 1),
-            );
-            part(last, rate * (end - edge(last)), edge(last), end);
-            for (slice, sign) in [(first + 1, 1), (last, -1)] {
-                steps.push(Change {
-                    slice,
-                    step: (sign as f64 * rate * width, sign),
-                    ..Change::default()
-                });
-            }
+            changes.push(part(first, rate * (past - start), start, past));
+            changes.push(part(last, rate * (end - from), from, end));
+            let step = |slice, sign: i64| Change {
+                slice,
+                step: (sign as f64 * rate * width, sign),
+                ..Change::default()
+            };
+            changes.extend([step(first + 1, 1), step(last, -1)]);
         }
-        changes.append(&mut steps);
         changes.sort_by_key(|change| change.slice);
         let mut runs: Vec<SliceRun> = vec![];
         let (mut whole, mut going_on, mut next) = (0.0, 0, 0);
@@ -320,6 +316,49 @@ impl Slices {
         let all = runs.iter().map(|run| run.bytes * run.length());
         let mean = all.sum::<f64>() / n as f64;
         Self { width, runs, mean }
+    }
+
+    /// Slices of so many neighbours together.
+    fn joined(self, together: usize) -> Self {
+        if together == 1 {
+            return self;
+        }
+        let edge = |slice: usize| slice as f64 * self.width;
+        let mut runs: Vec<SliceRun> = Vec::with_capacity(self.runs.len());
+        for run in &self.runs {
+            let mut at = run.first;
+            while at < run.past {
+                let slice = at / together;
+                // Whole ones, or what the run has of one.
+                let (n, to) = match at % together {
+                    0 if run.past - at >= together => {
+                        let n = (run.past - at) / together;
+                        (n, at + n * together)
+                    }
+                    _ => (1, run.past.min((slice + 1) * together)),
+                };
+                let bytes = run.bytes * (to - at) as f64 / n as f64;
+                let used = (run.used.0.max(edge(at)), run.used.1.min(edge(to)));
+                match runs.last_mut() {
+                    Some(last) if last.past == slice + 1 => {
+                        last.bytes += bytes;
+                        last.used.1 = used.1;
+                    }
+                    _ => runs.push(SliceRun {
+                        first: slice,
+                        past: slice + n,
+                        bytes,
+                        used,
+                    }),
+                }
+                at = to;
+            }
+        }
+        Self {
+            width: self.width * together as f64,
+            runs,
+            mean: self.mean * together as f64,
+        }
     }
 
     /// Slices with many bytes, neighbours together.
@@ -538,7 +577,8 @@ mod tests {
                 })
                 .collect();
             operations = sorted(operations);
-            let found = each(&Slices::new(&operations, 20.0, 0.5), n);
+            let slices = Slices::new(&operations, 20.0, 0.5);
+            let found = each(&slices, n);
             for (slice, (bytes, used)) in found.iter().enumerate() {
                 let (from, to) = (slice as f64 * 0.5, (slice + 1) as f64 * 0.5);
                 let own = operations.iter().map(|o| match o.length() > 0.0 {
@@ -552,6 +592,14 @@ mod tests {
                 );
                 let is_used = used.0 <= used.1 && used.0 >= from && used.1 <= to;
                 assert!(is_used || expected == 0.0, "{slice}: {used:?}");
+            }
+            let wide = Slices::new(&operations, 20.0, 2.0);
+            let joined = slices.joined(4);
+            assert_eq!(joined.width, wide.width);
+            assert!((joined.mean - wide.mean).abs() < 1e-6);
+            for (joined, wide) in each(&joined, 10).iter().zip(each(&wide, 10)) {
+                assert!((joined.0 - wide.0).abs() < 1e-6, "{joined:?} {wide:?}");
+                assert_eq!(joined.1, wide.1);
             }
         }
     }

@@ -77,7 +77,10 @@ pub fn observe(rows: &LogRows) -> Result<Observed, Status> {
     } else {
         match of_bins(&rows.bins).filter(|(width, bins)| is_believed(bins, *width)) {
             Some((width, operations)) => (Basis::Heatmap(width), operations),
-            None => of_windows(files(), rows.run.and_then(|run| run.nprocs).unwrap_or(1)),
+            None => of_windows(
+                &rows.files,
+                rows.run.and_then(|run| run.nprocs).unwrap_or(1),
+            ),
         }
     };
     if moved > 0.0 && operations.iter().all(Vec::is_empty) {
@@ -182,14 +185,12 @@ fn of_bins(rows: &[BinRow]) -> Option<(f64, [Vec<Operation>; 2])> {
     Some((longest?, operations))
 }
 
-/// First and last access of each file.
-fn of_windows<'f>(
-    files: impl Iterator<Item = &'f FileRow>,
-    nprocs: i64,
-) -> (Basis, [Vec<Operation>; 2]) {
-    let mut operations = [vec![], vec![]];
-    let mut windows = [vec![], vec![]];
-    for file in files {
+/// First and last access of each file but standard streams.
+fn of_windows(files: &[FileRow], nprocs: i64) -> (Basis, [Vec<Operation>; 2]) {
+    let used = |direction| files.iter().filter(move |file| file.bytes[direction] > 0);
+    let mut operations = [0, 1].map(|direction| Vec::with_capacity(used(direction).count()));
+    let mut windows = [0, 1].map(|direction| Vec::with_capacity(used(direction).count()));
+    for file in files.iter().filter(|file| !file.is_stream) {
         let Some(access) = access(file) else { continue };
         for direction in Direction::BOTH {
             let Some((start, end)) = window(file, direction) else {

@@ -53,7 +53,7 @@ pub fn load(accesses: &[Access], start: i64, spikes: Spikes) -> MetadataLoad {
         let microseconds = start.saturating_add((seconds * 1e6).round() as i64);
         microseconds.div_euclid(1_000_000)
     };
-    let mut counts: Vec<(i64, i64)> = vec![];
+    let mut counts: Vec<(i64, i64)> = Vec::with_capacity(2 * accesses.len());
     for access in accesses {
         let first = access.opens.saturating_add(access.seeks);
         if first > 0 {
@@ -62,7 +62,7 @@ pub fn load(accesses: &[Access], start: i64, spikes: Spikes) -> MetadataLoad {
         }
     }
     counts.retain(|(_, count)| *count > 0);
-    counts.sort_unstable();
+    counts.sort_unstable_by_key(|(second, _)| *second);
     let seconds = counts.chunk_by(|a, b| a.0 == b.0);
     let sums = seconds.map(|second| second.iter().map(|(_, count)| *count));
     let sums: Vec<i64> = sums.map(|s| s.fold(0, i64::saturating_add)).collect();

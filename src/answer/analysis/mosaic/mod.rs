@@ -37,6 +37,7 @@ pub mod options;
 pub mod reference;
 mod result;
 pub mod status;
+mod table_rows;
 #[cfg(test)]
 mod tests;
 

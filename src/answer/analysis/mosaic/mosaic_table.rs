@@ -1,17 +1,19 @@
 //! The table `darshan_mosaic`: both modes of every log of a range.
 
-use super::log_rows::{LogRows, TABLES};
+use super::log_rows::LogRows;
 use super::options::{Mode, Options};
 use super::result::{Mosaic, of_log};
+use super::table_rows::{AddRows, TABLES, rows_of};
 use crate::error::{Error, Result};
 use crate::lake::{Batches, DerivedTable, RangeRows};
 use crate::math::io_pattern::group::Group;
 use crate::math::io_pattern::operation::Direction;
 use crate::table::{TableBuilder, table};
-use arrow::array::AsArray;
+use arrow::array::{AsArray, Int64Array};
 use arrow::datatypes::Int64Type;
 use arrow::error::ArrowError;
 use arrow::record_batch::RecordBatch;
+use std::ops::Range;
 
 /// Rows of a batch that is handed on.
 const BATCH: usize = 1024;
@@ -56,23 +58,21 @@ impl DerivedTable for MosaicTable {
         write: &mut dyn FnMut(&RecordBatch) -> Result<()>,
     ) -> Result<()> {
         let [(log, columns), others @ ..] = &TABLES;
+        let others = others.iter().enumerate();
         let mut others: Vec<ByLog> = others
-            .iter()
-            .map(|(name, columns)| Ok(ByLog::new(range.rows(name, columns)?)))
+            .map(|(at, (name, columns))| Ok(ByLog::new(at + 1, range.rows(name, columns)?)))
             .collect::<Result<_>>()?;
         let mut builder = TableBuilder::new(table(self.table())?);
         let (mut rows, options) = (LogRows::default(), Options::default());
         for batch in range.rows(log, columns)? {
-            let batch = batch?;
-            let keys = Keys::new(&batch)?;
-            for at in 0..batch.num_rows() {
-                let key = keys.at(at);
+            let logs = Rows::new(0, &batch?)?;
+            for at in 0..logs.keys.len() {
+                let key = logs.keys.at(at);
                 rows.clear();
-                rows.add(0, &batch.slice(at, 1))?;
-                for (place, table) in others.iter_mut().enumerate() {
-                    table.of_log(key, &mut |part| rows.add(place + 1, part))?;
+                (logs.add)(at..at + 1, &mut rows);
+                for table in &mut others {
+                    table.add(key, &mut rows)?;
                 }
-                rows.in_order();
                 for mode in [Mode::Full, Mode::Reference] {
                     let mosaic = of_log(&rows, mode, &options);
                     append(key, self.version(), &mosaic, &mut builder);
@@ -93,79 +93,97 @@ impl DerivedTable for MosaicTable {
 type Key = (i64, i64);
 
 /// The keys of a batch.
-struct Keys<'a> {
-    jobs: &'a [i64],
-    logs: &'a [i64],
+struct Keys {
+    jobs: Int64Array,
+    logs: Int64Array,
 }
 
-impl<'a> Keys<'a> {
-    fn new(batch: &'a RecordBatch) -> Result<Self> {
-        let ids = |name: &str| {
-            let column = batch.column_by_name(name);
-            let column = column.and_then(|column| column.as_primitive_opt::<Int64Type>());
-            let column = column.map(|column| column.values().as_ref());
-            let none = || ArrowError::SchemaError(format!("no {name}"));
-            column.ok_or_else(|| Error::columns("rows of a range", none()))
-        };
-        Ok(Self {
-            jobs: ids("job_id")?,
-            logs: ids("log_id")?,
-        })
+impl Keys {
+    fn len(&self) -> usize {
+        self.jobs.len()
     }
 
     fn at(&self, row: usize) -> Key {
-        (self.jobs[row], self.logs[row])
+        (self.jobs.value(row), self.logs.value(row))
+    }
+}
+
+/// The rows of a batch.
+struct Rows {
+    keys: Keys,
+    add: AddRows,
+}
+
+impl Rows {
+    /// Those of a table, given its place in [`TABLES`].
+    fn new(table: usize, batch: &RecordBatch) -> Result<Self> {
+        let ids = |name: &str| {
+            let column = batch.column_by_name(name);
+            let column = column.and_then(|column| column.as_primitive_opt::<Int64Type>());
+            let none = || ArrowError::SchemaError(format!("no {name}"));
+            let column = column.ok_or_else(|| Error::columns("rows of a range", none()))?;
+            Ok::<_, Error>(column.clone())
+        };
+        Ok(Self {
+            keys: Keys {
+                jobs: ids("job_id")?,
+                logs: ids("log_id")?,
+            },
+            add: rows_of(table, batch)?,
+        })
     }
 }
 
 /// The rows of a table, log by log.
 struct ByLog {
+    /// Its place in [`TABLES`].
+    table: usize,
     batches: Batches,
-    batch: Option<RecordBatch>,
+    rows: Option<Rows>,
     /// The first row of the batch that was not taken.
     at: usize,
 }
 
 impl ByLog {
-    fn new(batches: Batches) -> Self {
+    fn new(table: usize, batches: Batches) -> Self {
         Self {
+            table,
             batches,
-            batch: None,
+            rows: None,
             at: 0,
         }
     }
 
-    /// Takes the rows of a log, whose key is above those of the calls before; rows of logs between them are passed over.
-    fn of_log(&mut self, key: Key, take: &mut dyn FnMut(&RecordBatch) -> Result<()>) -> Result<()> {
+    /// Adds the rows of a log, whose key is above those of the calls before; rows of logs between them are passed over.
+    fn add(&mut self, key: Key, to: &mut LogRows) -> Result<()> {
         loop {
-            let batch = match &self.batch {
-                Some(batch) => batch,
+            let rows = match &self.rows {
+                Some(rows) => rows,
                 None => {
-                    let Some(batch) = self.batches.next().transpose()? else {
+                    let Some(batch) = self.batches.next() else {
                         return Ok(());
                     };
                     self.at = 0;
-                    self.batch.insert(batch)
+                    self.rows.insert(Rows::new(self.table, &batch?)?)
                 }
             };
-            let keys = Keys::new(batch)?;
-            let rows = self.at..batch.num_rows();
-            let from = self.at + first(&keys, rows.clone(), |other| other >= key);
-            let to = from + first(&keys, from..rows.end, |other| other > key);
-            if from < to {
-                take(&batch.slice(from, to - from))?;
+            let n = rows.keys.len();
+            let from = self.at + first(&rows.keys, self.at..n, |other| other >= key);
+            let past = from + first(&rows.keys, from..n, |other| other > key);
+            if from < past {
+                (rows.add)(from..past, to);
             }
-            self.at = to;
-            if to < rows.end {
+            self.at = past;
+            if past < n {
                 return Ok(());
             }
-            self.batch = None;
+            self.rows = None;
         }
     }
 }
 
 /// How many rows stand before the first for which it holds, near the beginning in most cases.
-fn first(keys: &Keys<'_>, rows: std::ops::Range<usize>, holds: impl Fn(Key) -> bool) -> usize {
+fn first(keys: &Keys, rows: Range<usize>, holds: impl Fn(Key) -> bool) -> usize {
     let (from, mut step) = (rows.start, 1);
     let mut low = from;
     while low + step <= rows.end && !holds(keys.at(low + step - 1)) {

@@ -25,19 +25,23 @@ pub fn observe(rows: &LogRows) -> Result<Observed, Status> {
     let [mpiio, posix, _] = &rows.records;
     let records = rows.records.iter().find(|records| !records.is_empty());
     let records = records.ok_or(Status::NoModule)?;
-    let metadata_of = match mpiio.is_empty() {
-        true => records,
-        false if posix.len() < mpiio.len() => return Err(Status::NoPosix),
-        false => posix,
-    };
-    let is_ordered = |records: &[RecordRow]| records.iter().all(|r| r.number.is_some());
-    if !is_ordered(records) || !is_ordered(metadata_of) {
-        return Err(Status::NoOrder);
+    if !mpiio.is_empty() && posix.len() < mpiio.len() {
+        return Err(Status::NoPosix);
     }
+    let of_posix = match mpiio.is_empty() {
+        true => None,
+        false => Some(in_order(posix)?),
+    };
+    let records = in_order(records)?;
+    let metadata_of = of_posix.as_ref().unwrap_or(&records);
     let nprocs = rows.run.and_then(|run| run.nprocs).unwrap_or(1).max(1);
-    let mut operations = [vec![], vec![]];
-    let mut windows = [vec![], vec![]];
-    let mut accesses = vec![];
+    let used = |direction: usize| {
+        let used = records.iter().filter(move |r| r.bytes[direction] > Some(0));
+        used.count()
+    };
+    let mut operations = [0, 1].map(|direction| Vec::with_capacity(used(direction)));
+    let mut windows = [0, 1].map(|direction| Vec::with_capacity(used(direction)));
+    let mut accesses = Vec::with_capacity(records.len());
     let mut opens_and_seeks = [(0i64, 0i64); 2];
     for (record, of_metadata) in records.iter().zip(metadata_of) {
         let processes = if record.rank < 0 { nprocs } else { 1 } as f64;
@@ -46,11 +50,12 @@ pub fn observe(rows: &LogRows) -> Result<Observed, Status> {
             return Err(Status::Inconsistent);
         };
         let bytes = [read, written];
-        let (starts, ends) = (
-            record.start.map(to_microseconds),
-            record.end.map(to_microseconds),
-        );
         let used = || (0..2).filter(|direction| bytes[*direction] > 0);
+        let (mut starts, mut ends) = ([0.0; 2], [0.0; 2]);
+        for direction in used() {
+            starts[direction] = to_microseconds(record.start[direction]);
+            ends[direction] = to_microseconds(record.end[direction]);
+        }
         let first = used().map(|d| starts[d]).reduce(f64::min);
         let last = used().map(|d| ends[d]).reduce(f64::max);
         let (Some(first), Some(last)) = (first, last) else {
@@ -91,6 +96,16 @@ pub fn observe(rows: &LogRows) -> Result<Observed, Status> {
         opens_and_seeks,
         accesses,
     })
+}
+
+/// Records in the order of the log.
+fn in_order(records: &[RecordRow]) -> Result<Vec<&RecordRow>, Status> {
+    if records.iter().any(|record| record.number.is_none()) {
+        return Err(Status::NoOrder);
+    }
+    let mut records: Vec<&RecordRow> = records.iter().collect();
+    records.sort_by_key(|record| record.number);
+    Ok(records)
 }
 
 /// Seconds rounded to microseconds, ties to even, by the exact value: what a text with six digits says.
