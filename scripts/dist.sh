@@ -27,6 +27,11 @@ if [ "$(printf '%s\n' "GLIBC_$glibc" "$needed" | sort -V | tail -n 1)" != "GLIBC
     exit 1
 fi
 
+if [ -n "$(nm "$program" 2> /dev/null | head -c 1)" ]; then
+    echo "dist.sh: $program has symbols" >&2
+    exit 1
+fi
+
 version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 name=iolode-$version-x86_64-linux
 mkdir -p "$out/$name"

@@ -88,7 +88,7 @@ struct ExecutorArgs {
     /// OSTs whose files it reads before all others, such as 0-15,31 (default: they are shared out among the executors)
     #[arg(long, value_name = "LIST")]
     osts: Option<OstSet>,
-    /// Memory for sorts, joins and groupings of all its tasks together (default: half of the machine's)
+    /// Memory for sorts, joins and groupings of all its tasks together (default: half of the machine's, or of its control group's if that is less)
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     memory: Option<u64>,
     /// Directory for shuffle and spill files (default: that for temporary files)

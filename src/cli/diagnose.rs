@@ -10,7 +10,12 @@ use std::path::PathBuf;
 
 /// Show where the I/O time of a job went, and why; log files need no lake
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(
+    after_help = EXAMPLES,
+    mut_arg("format", |arg| arg.help(FORMATS).hide_possible_values(true)),
+    mut_arg("expanded", |arg| arg.hide(true)),
+    mut_arg("human", |arg| arg.hide(true)),
+)]
 pub(super) struct Args {
     /// Darshan logs, or directories of logs; without a lake a page for each of their jobs, if they are 20 at most
     #[arg(value_name = "FILE", conflicts_with_all = ["lake", "logs"])]
@@ -27,6 +32,9 @@ pub(super) struct Args {
     #[command(flatten)]
     common: Common,
 }
+
+/// Rows have more of them, and options that are refused here.
+const FORMATS: &str = "Output format: table, markdown or json (default: table, or what the ending of the output file says)";
 
 const EXAMPLES: &str = "\
 Examples:

@@ -38,7 +38,7 @@ pub(crate) struct QueryArgs {
     /// With --logs or --ingest: import traced accesses (DXT) as well
     #[arg(long)]
     pub(crate) dxt: bool,
-    /// Memory for sorts, joins and groupings, such as 2GiB (default: half of the machine's)
+    /// Memory for sorts, joins and groupings, such as 2GiB (default: half of the machine's, or of its control group's if that is less)
     #[arg(long, value_name = "SIZE", value_parser = super::size::parse)]
     pub(crate) memory: Option<u64>,
     /// Number of threads (default: all cores)

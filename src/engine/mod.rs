@@ -49,6 +49,7 @@ mod logical;
 mod node_rewrite;
 mod planning;
 pub mod queries;
+mod rewrite;
 pub mod rules;
 mod runner;
 mod scan;

@@ -63,7 +63,7 @@ pub(in crate::cli) struct Args {
     /// Time zone of dates in --where that name no offset, such as Europe/Berlin (default: the lake's, else UTC)
     #[arg(long, value_name = "ZONE")]
     timezone: Option<String>,
-    /// Memory for sorts, joins and groupings, such as 2GiB (default: half of the machine's)
+    /// Memory for sorts, joins and groupings, such as 2GiB (default: half of the machine's, or of its control group's if that is less)
     #[arg(long, value_name = "SIZE", value_parser = crate::cli::size::parse)]
     memory: Option<u64>,
     /// Number of threads (default: all cores)

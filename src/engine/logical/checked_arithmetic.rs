@@ -17,6 +17,7 @@ use super::canonical_floats;
 use super::kept_names;
 use crate::engine::catalog::snapshot_tables::ListedTable;
 use crate::engine::catalog::system_tables::LakeRows;
+use crate::engine::rewrite::{expr_up, plan_up};
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, Datum, PrimitiveArray};
 use datafusion::arrow::buffer::NullBuffer;
 use datafusion::arrow::compute::kernels::numeric::{add, div, mul, neg, rem, sub};
@@ -25,7 +26,7 @@ use datafusion::arrow::datatypes::{
 };
 use datafusion::arrow::error::ArrowError;
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion::common::tree_node::{Transformed, TransformedResult};
 use datafusion::common::{DFSchema, Result, ScalarValue, exec_datafusion_err, plan_err};
 use datafusion::datasource::{DefaultTableSource, MemTable};
 use datafusion::logical_expr::expr::ScalarFunction;
@@ -54,7 +55,7 @@ impl AnalyzerRule for CheckedArithmetic {
     }
 
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
-        plan.transform_up_with_subqueries(rewrite_plan).data()
+        plan_up(plan, &mut rewrite_plan).data()
     }
 }
 
@@ -72,8 +73,8 @@ fn rewrite_plan(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
         (_, [input]) => Arc::clone(input.schema()),
         (_, inputs) => Arc::new(merge_schema(inputs)),
     };
-    let plan = kept_names::map_expressions(plan, |expr| {
-        expr.transform_up(|expr| rewrite(expr, &schema))
+    let plan = kept_names::map_expressions(plan, &mut |expr| {
+        expr_up(expr, &mut |expr| rewrite(expr, &schema))
     })?;
     let plan = match plan.transformed {
         true => Transformed::yes(plan.data.recompute_schema()?),

@@ -20,6 +20,7 @@
 use super::kept_names;
 use super::not_in::{apart, has_one_row, has_row, keeps_a_row, named, three_values, top};
 use super::set_comparison::by_extremes;
+use crate::engine::rewrite::{expr_up, plan_up};
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::common::{Column, DFSchema, ExprSchema, Result, plan_err};
@@ -44,7 +45,7 @@ impl AnalyzerRule for ConditionValues {
     }
 
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
-        plan.transform_up_with_subqueries(rewrite).data()
+        plan_up(plan, &mut rewrite).data()
     }
 }
 
@@ -68,7 +69,7 @@ fn rewrite(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
             // A key stands in several grouping sets.
             let mut known: HashMap<Expr, Column> = HashMap::new();
             let mut change = |expr: Expr| {
-                expr.transform_up(|expr| {
+                expr_up(expr, &mut |expr| {
                     if !is_condition(&expr) {
                         return Ok(Transformed::no(expr));
                     }
@@ -114,7 +115,7 @@ fn has_condition(expr: &Expr) -> bool {
 /// # Errors
 /// If one cannot be answered so.
 fn value(expr: Expr, schema: &DFSchema) -> Result<Expr> {
-    let expr = expr.transform_up(|expr| {
+    let expr = expr_up(expr, &mut |expr| {
         Ok(Transformed::yes(match expr {
             Expr::Exists(found) => match has_one_row(&found.subquery, true)? {
                 true => lit(!found.negated),
@@ -180,7 +181,7 @@ fn equal_rows(found: &InSubquery, schema: &DFSchema) -> Result<Expr> {
             "what is random or a subquery itself cannot be looked for by IN (SELECT ..) here; give it a name in a subquery first"
         );
     }
-    let x = x.as_ref().clone().transform_up(|expr| match expr {
+    let x = expr_up(x.as_ref().clone(), &mut |expr| match expr {
         Expr::Column(column) => {
             let field = Arc::clone(schema.field_from_column(&column)?);
             let outer = Expr::OuterReferenceColumn(field, column);

@@ -7,6 +7,7 @@
 //!
 //! DataFusion 55.2 makes joins of such subqueries where they are aggregates without LIMIT, and refuses the others.
 
+use crate::engine::rewrite::expr_up;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{Column, DFSchema, Result};
@@ -127,7 +128,7 @@ impl Rows {
         let value = value.clone().unalias();
         let output = Column::from(projection.schema.qualified_field(0));
         let of_input = |sort: SortExpr| {
-            let expr = sort.expr.transform_up(|expr| match expr {
+            let expr = expr_up(sort.expr, &mut |expr| match expr {
                 Expr::Column(column) if column == output => Ok(Transformed::yes(value.clone())),
                 expr => Ok(Transformed::no(expr)),
             });

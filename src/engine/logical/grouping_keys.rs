@@ -8,6 +8,7 @@
 //!
 //! DataFusion 55.2 gives the whole of `ROLLUP (a, b + 1)` one name when it rewrites it, so that a key that a rewrite changes is not found above, nor by `grouping(b + 1)`.
 
+use crate::engine::rewrite::{expr_up, plan_up};
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Column, Result};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
@@ -28,7 +29,7 @@ pub(in crate::engine) fn as_columns(plan: LogicalPlan) -> Result<LogicalPlan> {
     if !found {
         return Ok(plan);
     }
-    plan.transform_up_with_subqueries(|plan| match plan {
+    plan_up(plan, &mut |plan| match plan {
         LogicalPlan::Aggregate(of) if has_expressions(&of) => Ok(match above_projection(&of) {
             Ok(above) => Transformed::yes(LogicalPlan::Aggregate(above)),
             // A cast has the name of its argument, which may be a column beside it.
@@ -71,7 +72,7 @@ fn above_projection(aggregate: &Aggregate) -> Result<Aggregate> {
     let names = NamePreserver::new_for_projection();
     let functions = aggregate.aggr_expr.iter().cloned().map(|function| {
         let name = names.save(&function);
-        let function = function.transform_up(|expr| Ok(of_keys(expr, &known)))?;
+        let function = expr_up(function, &mut |expr| Ok(of_keys(expr, &known)))?;
         Ok(name.restore(function.data))
     });
     let functions = functions.collect::<Result<Vec<_>>>()?;

@@ -10,21 +10,18 @@ use datafusion::logical_expr::{Expr, LogicalPlan};
 /// Changes each expression of a node.
 pub(in crate::engine) fn map_expressions(
     plan: LogicalPlan,
-    mut change: impl FnMut(Expr) -> Result<Transformed<Expr>>,
+    change: &mut dyn FnMut(Expr) -> Result<Transformed<Expr>>,
 ) -> Result<Transformed<LogicalPlan>> {
     let names = NamePreserver::new(&plan);
-    plan.map_expressions(|expr| map(&names, expr, &mut change))
+    plan.map_expressions(|expr| map(&names, expr, change))
 }
 
 /// Changes an expression of a node, or each key of grouping sets.
-pub(in crate::engine) fn map<F>(
+pub(in crate::engine) fn map(
     names: &NamePreserver,
     expr: Expr,
-    change: &mut F,
-) -> Result<Transformed<Expr>>
-where
-    F: FnMut(Expr) -> Result<Transformed<Expr>>,
-{
+    change: &mut dyn FnMut(Expr) -> Result<Transformed<Expr>>,
+) -> Result<Transformed<Expr>> {
     if let Expr::GroupingSet(_) = expr {
         return expr.map_children(|key| map(names, key, change));
     }

@@ -4,7 +4,8 @@
 //! then it finds no order that answers the query. A column is put in no other's place. Not a rule: a plan that is found at fault is made again so, and no other
 //! pays for it.
 
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use crate::engine::rewrite::{expr_up, plan_up};
+use datafusion::common::tree_node::{Transformed, TransformedResult};
 use datafusion::common::{Column, Result};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::{Expr, LogicalPlan, Projection, Sort, SortExpr, Window};
@@ -12,7 +13,7 @@ use std::sync::Arc;
 
 /// The same plan with its keys as columns.
 pub(in crate::engine) fn keys_as_columns(plan: LogicalPlan) -> Result<LogicalPlan> {
-    plan.transform_up_with_subqueries(|plan| {
+    plan_up(plan, &mut |plan| {
         Ok(match plan {
             LogicalPlan::Sort(sort) => {
                 let mut below = Below::new(&sort.input);
@@ -74,7 +75,7 @@ impl Below {
     /// A window function over keys that are columns, under its own name.
     fn window(&mut self, function: Expr) -> Result<Expr> {
         let name = NamePreserver::new_for_projection().save(&function);
-        let function = function.transform_up(|expr| {
+        let function = expr_up(function, &mut |expr| {
             let Expr::WindowFunction(mut function) = expr else {
                 return Ok(Transformed::no(expr));
             };

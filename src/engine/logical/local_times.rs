@@ -6,6 +6,7 @@
 
 use super::compared::compared;
 use super::kept_names;
+use crate::engine::rewrite::{expr_up, plan_up};
 use crate::source::moment::moment;
 use chrono_tz::Tz;
 use datafusion::arrow::datatypes::DataType;
@@ -26,10 +27,10 @@ pub(in crate::engine) fn in_zone(plan: LogicalPlan, zone: Tz) -> Result<LogicalP
     if zone == Tz::UTC {
         return Ok(plan);
     }
-    plan.transform_up_with_subqueries(|plan| {
+    plan_up(plan, &mut |plan| {
         let schema = merge_schema(&plan.inputs());
-        kept_names::map_expressions(plan, |expr| {
-            expr.transform_up(|expr| Ok(compared_in_zone(expr, &schema, zone)))
+        kept_names::map_expressions(plan, &mut |expr| {
+            expr_up(expr, &mut |expr| Ok(compared_in_zone(expr, &schema, zone)))
         })
     })
     .data()

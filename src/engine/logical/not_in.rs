@@ -34,6 +34,7 @@
 //! Delete when DataFusion's mark joins know NULL: `datafusion_alone_is_wrong` then fails.
 
 use super::set_comparison::by_extremes;
+use crate::engine::rewrite::plan_up;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::common::{Column, DFSchema, ExprSchema, Result, ScalarValue, plan_err};
@@ -58,7 +59,7 @@ impl AnalyzerRule for ThreeValuedIn {
     }
 
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
-        plan.transform_up_with_subqueries(rewrite).data()
+        plan_up(plan, &mut rewrite).data()
     }
 }
 

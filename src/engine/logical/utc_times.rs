@@ -9,6 +9,7 @@
 //! to both before types are coerced.
 
 use super::kept_names;
+use crate::engine::rewrite::{expr_up, plan_up};
 use datafusion::arrow::datatypes::{DataType, TimeUnit};
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
@@ -34,10 +35,10 @@ impl AnalyzerRule for UtcTimes {
         if !has_zones(&plan)? {
             return Ok(plan);
         }
-        plan.transform_up_with_subqueries(|plan| {
+        plan_up(plan, &mut |plan| {
             let schema = merge_schema(&plan.inputs());
-            kept_names::map_expressions(plan, |expr| {
-                expr.transform_up(|expr| through_utc(expr, &schema))
+            kept_names::map_expressions(plan, &mut |expr| {
+                expr_up(expr, &mut |expr| through_utc(expr, &schema))
             })
         })
         .data()

@@ -3,6 +3,7 @@
 //! sqlparser 0.62 reads `ALL` as the name of a column, and what `*` stands for is known only once a query is planned. So the term is
 //! replaced by a constant, which DataFusion plans as it stands, and in the plan the constant by the columns of the sorted rows.
 
+use crate::engine::rewrite::plan_up;
 use crate::error::{Error, Result};
 use datafusion::common::tree_node::Transformed;
 use datafusion::common::{Column, DataFusionError, ScalarValue, plan_err};
@@ -65,7 +66,7 @@ fn is_all(term: &OrderByExpr) -> bool {
 /// # Errors
 /// If the constant stands where DataFusion keeps no sort of its own: behind `DISTINCT ON`.
 pub(in crate::engine) fn written_out(plan: LogicalPlan) -> Result<LogicalPlan, DataFusionError> {
-    let plan = plan.transform_up_with_subqueries(|plan| match plan {
+    let plan = plan_up(plan, &mut |plan| match plan {
         LogicalPlan::Sort(sort) => match &sort.expr[..] {
             [term] if is_marked(term) => {
                 let (asc, nulls_first) = (term.asc, term.nulls_first);

@@ -29,6 +29,7 @@ pub(super) mod session;
 pub(super) mod session_functions;
 pub(super) mod statement;
 
+use crate::engine::rewrite::expr_up;
 use datafusion::arrow::compute::can_cast_types;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::config::ConfigOptions;
@@ -127,7 +128,7 @@ impl SqlUdf {
                 self.name
             );
         }
-        let body = self.body.clone().transform_up(|expr| {
+        let body = expr_up(self.body.clone(), &mut |expr| {
             let at = match &expr {
                 Expr::Column(_) => self
                     .parameters

@@ -4,12 +4,13 @@ use super::statement::{Called, called_in, expression};
 use super::{SqlUdf, count};
 use crate::engine::error::{ErrorContext, translate};
 use crate::engine::queries::queries;
+use crate::engine::rewrite::expr_up;
 use crate::engine::sql::visit::{visit_exprs, visit_part};
 use crate::error::{Error, Result, nearest};
 use crate::lake::{UserFunction, UserParameter};
 use datafusion::arrow::compute::can_cast_types;
 use datafusion::arrow::datatypes::{DataType, Field};
-use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::tree_node::Transformed;
 use datafusion::common::{DFSchema, SchemaError};
 use datafusion::error::DataFusionError;
 use datafusion::execution::registry::FunctionRegistry;
@@ -167,18 +168,14 @@ impl<'a> Resolver<'a> {
         // What the analyzer does to a query's expressions it would not do to this one: it looks at each only once.
         let rewrites = planner.analyzer().function_rewrites();
         let options = planner.config_options();
-        let body = body
-            .transform_up(|expr| {
-                rewrites
-                    .iter()
-                    .try_fold(Transformed::no(expr), |result, rewrite| {
-                        result.transform_data(|expr| rewrite.rewrite(expr, &schema, options))
-                    })
+        let rewritten = expr_up(body, &mut |expr| {
+            let first = Transformed::no(expr);
+            rewrites.iter().try_fold(first, |result, rewrite| {
+                result.transform_data(|expr| rewrite.rewrite(expr, &schema, options))
             })
-            .map_err(|e| self.error(name, e))?
-            .data
-            .unalias_nested()
-            .data;
+        });
+        let body = rewritten.map_err(|e| self.error(name, e))?.data;
+        let body = body.unalias_nested().data;
         planner
             .create_physical_expr(body.clone(), &schema)
             .map_err(|e| self.error(name, e))?;

@@ -14,6 +14,7 @@
 //!
 //! Delete when DataFusion counts: `except_all_takes_all_equal_rows` in `engine/tests/upstream.rs` then fails.
 
+use crate::engine::rewrite::plan_up;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult};
 use datafusion::common::{Column, JoinType, NullEquality, Result};
@@ -35,7 +36,7 @@ impl AnalyzerRule for CountEqualRows {
     }
 
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
-        plan.transform_up_with_subqueries(|plan| match plan {
+        plan_up(plan, &mut |plan| match plan {
             LogicalPlan::Join(join) if is_of_all(&join) => numbered(join).map(Transformed::yes),
             plan => Ok(Transformed::no(plan)),
         })

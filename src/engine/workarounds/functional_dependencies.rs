@@ -24,6 +24,7 @@
 //! Delete when `a_key_of_a_side_is_taken_for_one_of_a_grouping` fails and the pull request is in.
 
 use crate::engine::node_rewrite::{Node, NodeRewrite};
+use crate::engine::rewrite::plan_up;
 use datafusion::arrow::datatypes::{DataType, FieldRef};
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
@@ -80,9 +81,10 @@ impl OptimizerRule for DropFunctionalDependencies {
             return Ok(Transformed::no(plan));
         }
         // A rule changes a node and leaves the dependencies of those above it as they were.
-        let known = (plan.clone())
-            .transform_up_with_subqueries(|node| Ok(Transformed::yes(node.recompute_schema()?)))?
-            .data;
+        let known = plan_up(plan.clone(), &mut |node| {
+            Ok(Transformed::yes(node.recompute_schema()?))
+        })?
+        .data;
         match keeps_too_long(&known)? {
             true => Ok(Transformed::yes(forget(known)?)),
             false => Ok(Transformed::no(plan)),
@@ -164,7 +166,7 @@ fn grouped(plan: LogicalPlan) -> Result<LogicalPlan> {
     if !found {
         return Ok(plan);
     }
-    let grouped = plan.transform_up_with_subqueries(|node| {
+    let grouped = plan_up(plan, &mut |node| {
         let LogicalPlan::Distinct(Distinct::All(input)) = &node else {
             return Ok(match node.inputs().is_empty() {
                 true => Transformed::no(node),
@@ -192,7 +194,7 @@ fn forget(plan: LogicalPlan) -> Result<LogicalPlan> {
     if !keeps_too_long(&plan)? {
         return Ok(plan);
     }
-    let forgotten = plan.transform_up_with_subqueries(|node| {
+    let forgotten = plan_up(plan, &mut |node| {
         let lost = lost(&node);
         let node = match lost.is_empty() {
             true => node,

@@ -17,6 +17,7 @@
 
 use super::functional_dependencies::OPTIMIZER_BARRIER;
 use crate::engine::logical::kept_names;
+use crate::engine::rewrite::{expr_up, plan_up};
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Result, ScalarValue};
@@ -35,9 +36,9 @@ impl AnalyzerRule for SeparateLists {
     }
 
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
-        plan.transform_up_with_subqueries(|plan| match plan {
+        plan_up(plan, &mut |plan| match plan {
             LogicalPlan::Filter(filter) => in_filter(filter),
-            plan => kept_names::map_expressions(plan, separate),
+            plan => kept_names::map_expressions(plan, &mut separate),
         })
         .data()
     }
@@ -76,7 +77,7 @@ fn in_filter(filter: Filter) -> Result<Transformed<LogicalPlan>> {
 
 /// The same value, of whose lists no two are made one.
 fn separate(expr: Expr) -> Result<Transformed<Expr>> {
-    expr.transform_up(|expr| match expr {
+    expr_up(expr, &mut |expr| match expr {
         Expr::InList(list) => Ok(match without_null(list) {
             (list, false) => Transformed::no(Expr::InList(list)),
             (list, true) => {

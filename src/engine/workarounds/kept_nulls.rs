@@ -6,8 +6,9 @@
 //! Delete when DataFusion keeps NULL: `datafusion_alone_is_wrong` then fails.
 
 use crate::engine::logical::kept_names;
+use crate::engine::rewrite::{expr_up, plan_up};
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion::common::tree_node::{Transformed, TransformedResult};
 use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::expr::{BinaryExpr, Cast};
 use datafusion::logical_expr::{Expr, LogicalPlan, Operator, lit, when};
@@ -23,8 +24,8 @@ impl AnalyzerRule for KeptNulls {
     }
 
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
-        plan.transform_up_with_subqueries(|plan| {
-            kept_names::map_expressions(plan, |expr| expr.transform_up(keep))
+        plan_up(plan, &mut |plan| {
+            kept_names::map_expressions(plan, &mut |expr| expr_up(expr, &mut keep))
         })
         .data()
     }

@@ -3,9 +3,10 @@
 //! DataFusion 55.2 drops the second itself, but still hands over a column for it, and panics: `SELECT DISTINCT ON (id) id, id AS f .. ORDER BY id, f`.
 
 use crate::engine::logical::kept_names;
+use crate::engine::rewrite::{expr_up, plan_up};
 use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion::common::tree_node::{Transformed, TransformedResult};
 use datafusion::logical_expr::expr::Sort;
 use datafusion::logical_expr::{Distinct, Expr, LogicalPlan};
 use datafusion::optimizer::AnalyzerRule;
@@ -19,7 +20,7 @@ impl AnalyzerRule for OrderOnce {
     }
 
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
-        plan.transform_up_with_subqueries(|plan| match plan {
+        plan_up(plan, &mut |plan| match plan {
             LogicalPlan::Distinct(Distinct::On(mut on)) => {
                 let changed = on.sort_expr.as_mut().is_some_and(once);
                 let plan = LogicalPlan::Distinct(Distinct::On(on));
@@ -27,8 +28,8 @@ impl AnalyzerRule for OrderOnce {
             }
             LogicalPlan::Aggregate(_) => {
                 // What stands above knows the aggregate by its name.
-                kept_names::map_expressions(plan, |expr| {
-                    expr.transform_up(|expr| match expr {
+                kept_names::map_expressions(plan, &mut |expr| {
+                    expr_up(expr, &mut |expr| match expr {
                         Expr::AggregateFunction(mut function) => {
                             let changed = once(&mut function.params.order_by);
                             let expr = Expr::AggregateFunction(function);

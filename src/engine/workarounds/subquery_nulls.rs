@@ -4,6 +4,7 @@
 //! term, and an output is an error. Here such a subquery is given to a function of which nobody knows that it gives what it is given.
 
 use crate::engine::logical::kept_names;
+use crate::engine::rewrite::{expr_up, plan_up};
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef};
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
@@ -29,9 +30,9 @@ impl AnalyzerRule for SubqueryNulls {
             return Ok(plan);
         }
         let mut changed = false;
-        plan.transform_up_with_subqueries(|plan| {
-            let plan = kept_names::map_expressions(plan, |expr| {
-                expr.transform_up(|expr| match is_such(&expr) {
+        plan_up(plan, &mut |plan| {
+            let plan = kept_names::map_expressions(plan, &mut |expr| {
+                expr_up(expr, &mut |expr| match is_such(&expr) {
                     true => {
                         let call = ScalarFunction::new_udf(MAYBE_NULL.clone(), vec![expr]);
                         Ok(Transformed::yes(Expr::ScalarFunction(call)))

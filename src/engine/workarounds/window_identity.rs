@@ -15,8 +15,9 @@
 
 use super::functional_dependencies::OPTIMIZER_BARRIER;
 use crate::engine::logical::kept_names;
+use crate::engine::rewrite::{expr_up, plan_up};
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion::common::tree_node::{Transformed, TransformedResult};
 use datafusion::common::{HashMap, Result};
 use datafusion::logical_expr::expr::WindowFunction;
 use datafusion::logical_expr::{Expr, LogicalPlan};
@@ -33,12 +34,12 @@ impl AnalyzerRule for WindowIdentity {
 
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
         let mut divided: HashMap<Vec<Expr>, usize> = HashMap::new();
-        plan.transform_up_with_subqueries(|plan| {
+        plan_up(plan, &mut |plan| {
             if !matches!(plan, LogicalPlan::Window(_)) {
                 return Ok(Transformed::no(plan));
             }
-            kept_names::map_expressions(plan, |expr| {
-                expr.transform_up(|expr| match expr {
+            kept_names::map_expressions(plan, &mut |expr| {
+                expr_up(expr, &mut |expr| match expr {
                     Expr::WindowFunction(mut window) => {
                         let changed = keep_apart(&mut window, &mut divided);
                         let window = Expr::WindowFunction(window);
