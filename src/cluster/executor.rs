@@ -38,7 +38,7 @@ use futures::FutureExt;
 use std::collections::HashMap;
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -367,6 +367,12 @@ impl Executor {
         }
     }
 
+    /// The directory that the executor was given for its files; it has one of its own in it.
+    fn disk(&self) -> &Path {
+        let own = Path::new(&self.work_dir);
+        own.parent().unwrap_or(own)
+    }
+
     fn running(&self) -> MutexGuard<'_, HashMap<TaskKey, Running>> {
         self.tasks.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -451,7 +457,7 @@ impl Executor {
             }
             Err(error) => {
                 let address = self.described().address;
-                task_status::Status::Failed(failure::of_task(error, &address))
+                task_status::Status::Failed(failure::of_task(error, &address, self.disk()))
             }
         };
         TaskStatus {

@@ -8,6 +8,7 @@ use ballista_core::serde::protobuf::failed_task::FailedReason;
 use datafusion::arrow::error::ArrowError;
 use datafusion::common::DataFusionError;
 use serde::{Deserialize, Serialize};
+use std::path::Path;
 
 /// Stands before an error in the text that a job failed with.
 const MARK: &str = "iolode-failure:";
@@ -21,8 +22,8 @@ enum Failure {
     Query(String),
 }
 
-/// The failure of a task of the executor at this address, for the scheduler. Whether it is tried again is Ballista's to say: it is when files of another executor are gone.
-pub(crate) fn of_task(error: DataFusionError, address: &str) -> FailedTask {
+/// The failure of a task of the executor at this address whose files lie in `work_dir`, for the scheduler. Whether it is tried again is Ballista's to say: it is when files of another executor are gone.
+pub(crate) fn of_task(error: DataFusionError, address: &str, work_dir: &Path) -> FailedTask {
     let cause = beneath(&error);
     // Files of this form are those of a shuffle, and come from an executor that may have died meanwhile.
     let of_shuffle = match &cause {
@@ -31,18 +32,24 @@ pub(crate) fn of_task(error: DataFusionError, address: &str) -> FailedTask {
             matches!(error.find_root(), DataFusionError::ArrowError(arrow, _) if matches!(**arrow, ArrowError::IpcError(_)))
         }
     };
+    let of_files = |text: String| {
+        let text = match text.to_lowercase().contains("no space left on device") {
+            true => format!(
+                "{}: no space left on device; make room there, or start it with another --work-dir",
+                work_dir.display()
+            ),
+            false => text,
+        };
+        Failure::Query(format!("executor at {address}: {text}"))
+    };
     let failure = match cause {
         Cause::DataFusion(cause) if is_exhausted(cause) => Failure::Exhausted(format!(
             "{}{ON_EXECUTOR}{address}",
             cause.find_root().strip_backtrace()
         )),
-        Cause::DataFusion(cause) if is_of_files(cause) => {
-            Failure::Query(format!("executor at {address}: {}", text_of(cause)))
-        }
+        Cause::DataFusion(cause) if is_of_files(cause) => of_files(text_of(cause)),
         Cause::DataFusion(cause) => Failure::Query(text_of(cause)),
-        Cause::Arrow(cause @ ArrowError::IoError(..)) => {
-            Failure::Query(format!("executor at {address}: {}", text_of_arrow(cause)))
-        }
+        Cause::Arrow(cause @ ArrowError::IoError(..)) => of_files(text_of_arrow(cause)),
         Cause::Arrow(cause) => Failure::Query(text_of_arrow(cause)),
     };
     let mut task = FailedTask::from(BallistaError::from(error));
@@ -110,15 +117,22 @@ mod tests {
     use super::*;
     use datafusion::common::exec_datafusion_err;
 
+    const WORK: &str = "/local";
+
     #[test]
     fn an_error_arrives_as_what_it_was() {
         let job = |task: FailedTask| format!("Job failed due to stage 2 failed: {}\n", task.error);
-        let sent = of_task(exec_datafusion_err!("division by \"zero\""), "n1:7");
+        let sent = of_task(
+            exec_datafusion_err!("division by \"zero\""),
+            "n1:7",
+            WORK.as_ref(),
+        );
         let arrived = of_job(&job(sent)).unwrap();
         assert_eq!(text_of(&arrived), "division by \"zero\"");
         let sent = of_task(
             DataFusionError::ResourcesExhausted("3 of 2 MB".into()),
             "n1:7",
+            WORK.as_ref(),
         );
         assert!(!sent.retryable);
         let arrived = of_job(&job(sent)).unwrap();
@@ -129,16 +143,24 @@ mod tests {
 
     #[test]
     fn an_error_about_files_says_on_which_executor() {
-        let full = std::io::Error::from(std::io::ErrorKind::StorageFull);
-        let sent = of_task(DataFusionError::IoError(full), "n1:7");
+        // That of a full disk.
+        let full = std::io::Error::from_raw_os_error(28);
+        let sent = of_task(DataFusionError::IoError(full), "n1:7", WORK.as_ref());
         let arrived = text_of(&of_job(&sent.error).unwrap());
-        assert!(arrived.starts_with("executor at n1:7: "), "{arrived}");
+        assert_eq!(
+            arrived,
+            "executor at n1:7: /local: no space left on device; make room there, or start it with another --work-dir"
+        );
     }
 
     #[test]
     fn files_of_an_executor_that_is_gone_are_not_an_error_of_the_query() {
         let gone = BallistaError::FetchFailed("e1".into(), 1, 3, "connection refused".into());
-        let task = of_task(DataFusionError::External(Box::new(gone)), "n1:7");
+        let task = of_task(
+            DataFusionError::External(Box::new(gone)),
+            "n1:7",
+            WORK.as_ref(),
+        );
         assert!(matches!(
             task.failed_reason,
             Some(FailedReason::FetchPartitionError(_))
@@ -149,7 +171,7 @@ mod tests {
             DataFusionError::ArrowError(Box::new(broken()), None),
             DataFusionError::External(Box::new(BallistaError::ArrowError(Box::new(broken())))),
         ] {
-            assert!(of_job(&of_task(error, "n1:7").error).is_err());
+            assert!(of_job(&of_task(error, "n1:7", WORK.as_ref()).error).is_err());
         }
     }
 }

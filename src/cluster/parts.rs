@@ -5,7 +5,7 @@ use super::jobs::{FileOsts, scan};
 use super::part_exec::PartExec;
 use crate::engine::parts::FileOst;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
-use datafusion::common::{Result, exec_datafusion_err, exec_err};
+use datafusion::common::{Result, exec_datafusion_err, exec_err, plan_err};
 use datafusion::execution::TaskContext;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::execution_plan::replace_children_if_necessary;
@@ -100,7 +100,11 @@ pub(crate) fn check_one_piece(plan: &Arc<dyn ExecutionPlan>, context: &TaskConte
         if let Some(windows) = node.downcast_ref::<BoundedWindowAggExec>() {
             windows.partition_by_sort_keys()?;
         } else if let Some(windows) = node.downcast_ref::<WindowAggExec>() {
-            windows.partition_by_sort_keys()?;
+            let sorted = windows.partition_by_sort_keys()?.len();
+            let keys = windows.window_expr().first();
+            if keys.is_some_and(|window| window.partition_by().len() > sorted) {
+                return plan_err!("a window by keys that are in no order");
+            }
         }
         Ok(TreeNodeRecursion::Continue)
     })?;

@@ -5,7 +5,7 @@ use super::connections::Connections;
 use super::opaque::OpaqueExec;
 use super::stage_figures::TaskFigures;
 use crate::engine::for_execution;
-use crate::engine::parts::{compacted, interruptible, with_readers};
+use crate::engine::parts::{StoppableExec, compacted, interruptible, with_readers};
 use ballista_core::JobId;
 use ballista_core::execution_plans::ShuffleWriterExec;
 use ballista_core::serde::protobuf::ShuffleWritePartition;
@@ -92,10 +92,24 @@ fn ready(
             true => compacted(input),
             false => input,
         };
-        interruptible(input, stop)
+        stoppable(interruptible(input, stop)?, stop)
     });
     let inputs = inputs.collect::<Result<Vec<_>>>()?;
     replace_children_if_necessary(plan, inputs)
+}
+
+/// The plan, whose leaves end once the flag is set: the task that writes the rows is not given up with the one that has spawned it.
+fn stoppable(
+    plan: Arc<dyn ExecutionPlan>,
+    stop: &Arc<AtomicBool>,
+) -> Result<Arc<dyn ExecutionPlan>> {
+    let plan = plan.transform_up(|node| {
+        Ok(match node.children().is_empty() {
+            true => Transformed::yes(StoppableExec::plan(node, stop)),
+            false => Transformed::no(node),
+        })
+    });
+    plan.data()
 }
 
 #[cfg(test)]

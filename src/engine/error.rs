@@ -88,6 +88,11 @@ pub(super) fn message(error: &DataFusionError, context: &ErrorContext) -> String
                 "cannot read the query: it is nested too deeply".to_string()
             }
         },
+        // Which error it was DataFusion 55.2 does not say.
+        E::Internal(text) if text.contains("while finalizing writes") => {
+            "COPY cannot write its files; is there room, and may the directory be written to?"
+                .into()
+        }
         E::Internal(text) => {
             format!("the query engine failed, which is a mistake in iolode or DataFusion: {text}")
         }
@@ -852,6 +857,10 @@ mod tests {
         assert_eq!(
             told(exec_datafusion_err!("Something went wrong.\nAnd more.")),
             "something went wrong; And more"
+        );
+        let unfinished = "Error encountered while finalizing writes! Partial results may have been written to ObjectStore!";
+        assert!(
+            told(DataFusionError::Internal(unfinished.into())).starts_with("COPY cannot write")
         );
         for sql in [
             "SELEC 1",

@@ -82,6 +82,7 @@ pub(crate) mod parts {
     pub(crate) use super::error_text::{text_of, text_of_arrow};
     pub(crate) use super::exec::compact_batches::compacted;
     pub(crate) use super::exec::interruptible::interruptible;
+    pub(crate) use super::exec::stoppable::StoppableExec;
     pub(crate) use super::planning::broadcast_joins::gives_left_rows;
     pub(crate) use super::planning::copartitioned_join::{DeclarePartitioningExec, Statement};
     pub(crate) use super::planning::drop_join_ordering::DropOrderingExec;

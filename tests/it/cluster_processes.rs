@@ -129,6 +129,37 @@ impl Cluster {
         });
     }
 
+    /// Hundredths of a second that all executors have computed.
+    fn computed(&self) -> u64 {
+        let of = |child: &Child| {
+            let stat = std::fs::read_to_string(format!("/proc/{}/stat", child.id())).unwrap();
+            let fields = stat.rsplit(')').next().unwrap().split_whitespace();
+            let ticks = fields.skip(11).take(2);
+            ticks
+                .map(|ticks| ticks.parse::<u64>().unwrap())
+                .sum::<u64>()
+        };
+        self.executors.iter().map(of).sum()
+    }
+
+    /// Waits until executors have computed for a second.
+    pub(crate) fn busy(&self) {
+        let before = self.computed();
+        wait(|| (self.computed() > before + 100).then_some(()));
+    }
+
+    /// Waits until no executor computes any more; asking for tasks takes a hundredth of a core.
+    pub(crate) fn idle(&self) {
+        let mut before = self.computed();
+        wait(|| {
+            std::thread::sleep(Duration::from_millis(500));
+            let now = self.computed();
+            let is_idle = now - before < 20;
+            before = now;
+            is_idle.then_some(())
+        });
+    }
+
     /// Waits until so many executors are there.
     pub(crate) fn present(&self, executors: usize) -> ClusterStatus {
         let runtime = runtime(Some(2)).unwrap();

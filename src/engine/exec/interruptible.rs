@@ -2,10 +2,11 @@
 //!
 //! A task of tokio can be given up only where it waits. DataFusion's operators wait for their inputs, and those give way to other tasks
 //! now and then. A join that makes very many rows of few, or looks at very many pairs and keeps none, is in between for hours:
-//! the threads of the session are then lost to it. So the rows of joins give way, too, and the condition of a join fails once its statement is to end.
+//! the threads of the session are then lost to it. So the rows of joins give way, too, and they and the condition of a join fail once their statement is to end.
 //!
 //! This is no optimizer rule: it is applied to a plan that is about to run, and changes no answer.
 
+use super::stoppable::StoppableExec;
 use datafusion::arrow::datatypes::{DataType, FieldRef, Schema};
 use datafusion::arrow::record_batch::RecordBatch;
 use datafusion::common::tree_node::{Transformed, TreeNode};
@@ -13,7 +14,6 @@ use datafusion::common::{Result, exec_err};
 use datafusion::logical_expr::ColumnarValue;
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_plan::ExecutionPlan;
-use datafusion::physical_plan::coop::CooperativeExec;
 use datafusion::physical_plan::joins::utils::JoinFilter;
 use datafusion::physical_plan::joins::{
     CrossJoinExec, HashJoinExec, NestedLoopJoinExec, NestedLoopJoinExecBuilder, SortMergeJoinExec,
@@ -79,7 +79,7 @@ pub(crate) fn interruptible(
             } else {
                 return Ok(Transformed::no(plan));
             };
-        Ok(Transformed::yes(Arc::new(CooperativeExec::new(join)) as _))
+        Ok(Transformed::yes(StoppableExec::plan(join, stop)))
     })?;
     Ok(plan.data)
 }

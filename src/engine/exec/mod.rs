@@ -8,6 +8,7 @@ pub(super) mod interruptible;
 pub(super) mod radix_distinct;
 pub(super) mod run_aware;
 pub(super) mod semi_join;
+pub(super) mod stoppable;
 
 use super::session::options::switched;
 use datafusion::common::Result;

@@ -33,6 +33,8 @@
 //! And a sixth: above UNION ALL. Of `SELECT id AS x, id AS z .. UNION ALL SELECT 1, 3 .. ORDER BY z, x LIMIT 2` DataFusion 55.2 sorts the parts each, the
 //! first by z alone, does not find the order of both in them and fails. Here all rows are sorted.
 //!
+//! And for a cluster a seventh: below windows, so that their rows are sorted by all of their keys.
+//!
 //! The rule stands before `EnsureRequirements`, which adds the sorts.
 
 use super::push_projection::push_projection;
@@ -45,7 +47,9 @@ use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::window::{SlidingAggregateWindowExpr, WindowExpr};
 use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
 use datafusion::physical_plan::aggregates::AggregateExec;
-use datafusion::physical_plan::execution_plan::CardinalityEffect;
+use datafusion::physical_plan::execution_plan::{
+    CardinalityEffect, ChildrenPropertiesMode, ReplaceChildrenOptions,
+};
 use datafusion::physical_plan::joins::{HashJoinExec, NestedLoopJoinExec, SortMergeJoinExec};
 use datafusion::physical_plan::projection::{ProjectionExec, ProjectionExpr};
 use datafusion::physical_plan::statistics::{ChildStats, StatisticsArgs};
@@ -63,15 +67,38 @@ pub(in crate::engine) const RULE: NodeRewrite = NodeRewrite {
 };
 
 fn instead(node: &Node, config: &ConfigOptions) -> Result<Option<Node>> {
-    let drops = claims_too_much(node) || is_changed_on_a_cluster(node, config);
+    // The order of a node is not that of its rows on a cluster: Ballista 55 may swap the sides of a hash join, and `datafusion-proto` 55.2 does not say of a window
+    // function that it runs backwards, as DataFusion has it do where its input is sorted the other way round.
+    let is_for_cluster = Options::of(config).partition_each_range;
+    if let Some(windows) = windows(node).filter(|_| is_for_cluster) {
+        return Ok(Some(DropOrderingExec::plan(by_all_keys(node, windows)?)));
+    }
+    let drops = claims_too_much(node) || is_for_cluster && node.is::<HashJoinExec>();
     Ok(drops.then(|| DropOrderingExec::plan(node.clone())))
 }
 
-/// Whether the order of a node is not that of its rows on a cluster: Ballista 55 may swap the sides of a hash join, and `datafusion-proto` 55.2 does not say of a window
-/// function that it runs backwards, as DataFusion has it do where its input is sorted the other way round.
-fn is_changed_on_a_cluster(plan: &Arc<dyn ExecutionPlan>, config: &ConfigOptions) -> bool {
-    let changes = plan.is::<HashJoinExec>() || windows(plan).is_some();
-    changes && Options::of(config).partition_each_range
+/// Windows above rows that are sorted by all of their keys. A key that is one value, or that equals another, is left out of a sort; but the stage behind a
+/// shuffle does not know that it is, and DataFusion 55.2 fails for want of an order.
+fn by_all_keys(node: &Node, windows: &[Arc<dyn WindowExpr>]) -> Result<Node> {
+    let inputs = node.children();
+    let is_known = |key: &Arc<dyn PhysicalExpr>| {
+        inputs.iter().any(|input| {
+            let known = input.equivalence_properties();
+            let equal = known.eq_group().get_equivalence_class(key);
+            known.is_expr_constant(key).is_some() || equal.is_some_and(|equal| equal.len() > 1)
+        })
+    };
+    let is_known_of = |window: &Arc<dyn WindowExpr>| {
+        let mut order = window.order_by().iter();
+        window.partition_by().iter().any(is_known) || order.any(|key| is_known(&key.expr))
+    };
+    if !windows.iter().any(is_known_of) {
+        return Ok(node.clone());
+    }
+    let inputs = inputs.into_iter().cloned();
+    let inputs = inputs.map(DropOrderingExec::saying_nothing).collect();
+    let anew = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
+    node.clone().replace_children(inputs, anew)
 }
 
 /// Whether the order of both inputs goes into that of the node, or one value of a column of an input is taken for one of all its rows.
