@@ -42,6 +42,7 @@ mod error;
 #[cfg(feature = "cluster")]
 mod error_text;
 mod exec;
+mod file_errors;
 mod function_hints;
 pub mod functions;
 mod in_zone;
