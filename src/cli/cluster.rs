@@ -317,6 +317,9 @@ fn run_executor(args: &ExecutorArgs, screen: &mut Terminal) -> anyhow::Result<()
     threads.block_on(async {
         let (listener, host) = listen(args.bind.as_deref(), args.host.as_deref()).await?;
         reach(&keys).await?;
+        // Before it says that it is there.
+        let usable = tempfile::tempdir_in(&work_dir);
+        usable.map_err(|e| Error::io(&work_dir, "cannot use", e))?;
         screen.say(format_args!(
             "executor at {host}:{} with {} for {}",
             listener.local_addr()?.port(),

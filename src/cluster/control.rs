@@ -93,6 +93,7 @@ pub(crate) fn unreachable(keys: &ConnectFile, status: &Status) -> Error {
         why = inner.to_string();
         source = inner.source();
     }
+    why.truncate(why.trim_end_matches('.').len());
     match status.code() {
         tonic::Code::FailedPrecondition => Error::Invalid(why),
         _ if why.contains("xpired") => Error::Invalid(format!(
