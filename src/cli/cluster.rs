@@ -3,7 +3,7 @@
 use super::cluster_sbatch;
 use super::exit::Exit;
 use super::screen::Terminal;
-use super::{interrupt, size};
+use super::{interrupt, size, warnings};
 use crate::answer::analysis::DERIVED;
 use crate::cluster::executor::{self, ExecutorOptions};
 use crate::cluster::{ConnectFile, scheduler, status, stop};
@@ -11,7 +11,7 @@ use crate::engine::runtime;
 use crate::error::Error;
 use crate::lake::{Lake, OstSet};
 use crate::text::{ranges, shown, shown_path};
-use chrono::{SecondsFormat, TimeDelta, Utc};
+use chrono::TimeDelta;
 use clap::Subcommand;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::io::Write;
@@ -129,8 +129,8 @@ struct StopArgs {
 
 pub(super) fn run(args: &Args, screen: &mut Terminal) -> anyhow::Result<Exit> {
     match &args.what {
-        ClusterCommand::Scheduler(args) => run_scheduler(args, screen)?,
-        ClusterCommand::Executor(args) => run_executor(args, screen)?,
+        ClusterCommand::Scheduler(args) => run_scheduler(args)?,
+        ClusterCommand::Executor(args) => run_executor(args)?,
         ClusterCommand::Status(args) => show(args, screen)?,
         ClusterCommand::Stop(args) => {
             let keys = ConnectFile::read(&args.connect_file)?;
@@ -187,14 +187,22 @@ fn open_files() {
     let _ = setrlimit(Resource::Nofile, most);
 }
 
-fn run_scheduler(args: &SchedulerArgs, screen: &mut Terminal) -> anyhow::Result<()> {
+fn run_scheduler(args: &SchedulerArgs) -> anyhow::Result<()> {
+    warnings::show(warnings::Of::Service);
     open_files();
     let file = args.connect_file.as_path();
     let before = file.exists().then(|| ConnectFile::read(file)).transpose();
     // Keys that have expired, or of another version, are made anew; a file that others can read is refused.
     let before = match before {
         Ok(before) => before,
-        Err(Error::Unsupported { .. }) => None,
+        Err(Error::Unsupported { reason, .. }) => {
+            let why = reason.split(';').next().unwrap_or_default();
+            warnings::say(format_args!(
+                "{}: {why}; it gets new keys, and executors and clients need the new file",
+                shown_path(file)
+            ));
+            None
+        }
         Err(error) => return Err(error.into()),
     };
     runtime(Some(2))?.block_on(async {
@@ -234,14 +242,14 @@ fn run_scheduler(args: &SchedulerArgs, screen: &mut Terminal) -> anyhow::Result<
             }
         };
         keys.write(file)?;
-        screen.say(format_args!(
+        warnings::say(format_args!(
             "scheduler at {}; its keys, in {}, hold until {}",
             keys.scheduler,
             shown_path(file),
             keys.valid_until
         ));
-        scheduler::serve(listener, keys, Arc::new(say), interrupted()?).await?;
-        screen.say("scheduler ended");
+        scheduler::serve(listener, keys, Arc::new(warnings::say), interrupted()?).await?;
+        warnings::say("scheduler ended");
         anyhow::Ok(())
     })
 }
@@ -269,13 +277,6 @@ fn is_port(address: &str, port: u16) -> bool {
     of == Some(port.to_string().as_str())
 }
 
-/// Writes a line with the time: what operators look for in the log of a service.
-fn say(line: String) {
-    let now = Utc::now().to_rfc3339_opts(SecondsFormat::Secs, true);
-    // Nobody may read it.
-    let _ = writeln!(std::io::stderr(), "{now} {line}");
-}
-
 /// Waits for the scheduler, unless its keys are those of another cluster.
 async fn reach(keys: &ConnectFile) -> anyhow::Result<()> {
     let begin = Instant::now();
@@ -288,7 +289,7 @@ async fn reach(keys: &ConnectFile) -> anyhow::Result<()> {
             return Err(error.into());
         }
         if begin.elapsed() < RETRY {
-            say(format!("{error}; waiting for it"));
+            warnings::say(format_args!("{error}; waiting for it"));
         }
         tokio::time::sleep(RETRY).await;
     }
@@ -300,7 +301,8 @@ const REACH: Duration = Duration::from_secs(60);
 /// Time between tries.
 const RETRY: Duration = Duration::from_secs(1);
 
-fn run_executor(args: &ExecutorArgs, screen: &mut Terminal) -> anyhow::Result<()> {
+fn run_executor(args: &ExecutorArgs) -> anyhow::Result<()> {
+    warnings::show(warnings::Of::Service);
     open_files();
     let keys = ConnectFile::read(&args.connect_file)?;
     let lakes = args.lake.iter().map(Lake::open);
@@ -320,7 +322,7 @@ fn run_executor(args: &ExecutorArgs, screen: &mut Terminal) -> anyhow::Result<()
         // Before it says that it is there.
         let usable = tempfile::tempdir_in(&work_dir);
         usable.map_err(|e| Error::io(&work_dir, "cannot use", e))?;
-        screen.say(format_args!(
+        warnings::say(format_args!(
             "executor at {host}:{} with {} for {}",
             listener.local_addr()?.port(),
             size::counted(cores, "core", "cores"),
@@ -336,7 +338,7 @@ fn run_executor(args: &ExecutorArgs, screen: &mut Terminal) -> anyhow::Result<()
             host,
         };
         executor::run(listener, keys, options, interrupted()?).await?;
-        screen.say("executor ended");
+        warnings::say("executor ended");
         anyhow::Ok(())
     })
 }

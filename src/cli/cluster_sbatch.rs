@@ -42,7 +42,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     cores: Option<u16>,
     /// Memory for sorts, joins and groupings of each executor (default: half of what the job has on its node)
-    #[arg(long, value_name = "SIZE", value_parser = size::parse)]
+    #[arg(long, value_name = "SIZE", value_parser = memory)]
     memory: Option<u64>,
     /// Directory on each node for shuffle and spill files (default: that for temporary files)
     #[arg(long, value_name = "DIR")]
@@ -218,10 +218,14 @@ fn time_limit(text: &str) -> Result<String, String> {
         let is_plain = part.bytes().all(|b| b.is_ascii_digit());
         part.parse::<u32>().ok().filter(|_| is_plain).map(u64::from)
     };
-    let numbers = |clock: &str| clock.split(':').map(number).collect::<Option<Vec<u64>>>();
+    // Only the first of them may go on where the next unit begins.
+    let numbers = |clock: &str| {
+        let all = clock.split(':').map(number).collect::<Option<Vec<u64>>>()?;
+        all.iter().skip(1).all(|n| *n < 60).then_some(all)
+    };
     let seconds = match text.split_once('-') {
         Some((days, clock)) => match (number(days), numbers(clock).as_deref()) {
-            (Some(days), Some([hours, rest @ ..])) if rest.len() <= 2 => {
+            (Some(days), Some([hours, rest @ ..])) if *hours < 24 && rest.len() <= 2 => {
                 let rest = rest.iter().zip([60, 1]).map(|(n, unit)| n * unit);
                 days * 86_400 + hours * 3600 + rest.sum::<u64>()
             }
@@ -239,6 +243,18 @@ fn time_limit(text: &str) -> Result<String, String> {
         false => Err("expected 2 minutes or more, as the cluster is stopped 60 s before".into()),
     }
 }
+
+/// The memory of an executor, with which it can run something.
+fn memory(text: &str) -> Result<u64, String> {
+    let bytes = size::parse(text)?;
+    match bytes >= LEAST_MEMORY {
+        true => Ok(bytes),
+        false => Err(format!("expected {} or more", unit(LEAST_MEMORY))),
+    }
+}
+
+/// With less than this an executor can sort and join next to nothing.
+const LEAST_MEMORY: u64 = 64 << 20;
 
 /// A name in a line of `#SBATCH`, which has quotes of its own.
 fn name(text: &str) -> Result<String, String> {
@@ -336,11 +352,20 @@ mod tests {
 
     #[test]
     fn times_and_names_are_those_of_sbatch() {
-        for time in ["90", "90:00", "2:00:00", "1-12", "1-12:30", "1-12:30:00"] {
+        for time in [
+            "90",
+            "90:00",
+            "2:00:00",
+            "36:00:00",
+            "1-12",
+            "1-12:30",
+            "1-12:30:00",
+        ] {
             assert_eq!(time_limit(time).as_deref(), Ok(time));
         }
         for time in [
-            "", "2h", "1:2:3:4", "1-", "-1", "1:", "1 2", "1-2-3", "1", "0:01:30",
+            "", "2h", "1:2:3:4", "1-", "-1", "1:", "1 2", "1-2-3", "1", "0:01:30", "25:61:00",
+            "90:75", "2:00:60", "1-24", "1-12:60",
         ] {
             assert!(time_limit(time).is_err(), "{time}");
         }
@@ -348,6 +373,13 @@ mod tests {
         for text in ["", "a b", "a\n#SBATCH --x", "'a'", "a\"", "a#", "$a"] {
             assert!(name(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn an_executor_gets_memory_to_run_something() {
+        assert_eq!(memory("64M"), Ok(64 << 20));
+        assert_eq!(memory("1K"), Err("expected 64M or more".into()));
+        assert!(memory("lots").is_err());
     }
 
     #[test]

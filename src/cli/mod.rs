@@ -45,6 +45,8 @@ mod source_args;
 mod split_statements;
 mod sql;
 mod synth;
+#[cfg(feature = "cluster")]
+mod warnings;
 
 use self::exit::{Exit, message};
 use crate::engine::views::VIEWS;

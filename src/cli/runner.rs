@@ -17,10 +17,12 @@ pub(super) fn runner(
     ask: &QueryArgs,
     lakes: &[OpenLake],
 ) -> anyhow::Result<Option<Arc<dyn Runner>>> {
+    use super::warnings;
     use crate::cluster::{ConnectFile, client};
     let Some(file) = &ask.cluster else {
         return Ok(None);
     };
+    warnings::show(warnings::Of::Command);
     let runner = client::ClusterRunner::new(
         ConnectFile::read(file)?,
         lakes.iter().map(|(_, lake, _)| lake.as_ref()),
@@ -44,7 +46,9 @@ pub(super) fn ranges(
     file: &std::path::Path,
     lake: &Lake,
 ) -> anyhow::Result<Arc<dyn crate::lake::RangeRunner>> {
+    use super::warnings;
     use crate::cluster::{ConnectFile, ingest::ClusterRanges};
+    warnings::show(warnings::Of::Command);
     let ranges = ClusterRanges::new(ConnectFile::read(file)?, lake)?;
     Ok(Arc::new(ranges))
 }

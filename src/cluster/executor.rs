@@ -282,7 +282,9 @@ impl Executor {
             };
             match answer {
                 Ok(answer) => {
-                    silent = None;
+                    if silent.take().is_some() {
+                        log::info!("the scheduler at {} answers again", keys.scheduler);
+                    }
                     for clean in answer.jobs_to_clean {
                         self.clean(clean);
                     }
@@ -307,7 +309,13 @@ impl Executor {
                 }
                 // Whether the scheduler has handed out tasks with an answer that did not come, nobody knows: as another executor it has none.
                 Err(status) => {
-                    let since = *silent.get_or_insert_with(Instant::now);
+                    let since = *silent.get_or_insert_with(|| {
+                        log::warn!(
+                            "no answer from the scheduler at {}; waiting for it",
+                            keys.scheduler
+                        );
+                        Instant::now()
+                    });
                     self.begin_anew(&mut scheduler).await;
                     if since.elapsed() > GIVE_UP {
                         return Err(unreachable(keys, &status));
@@ -359,8 +367,12 @@ impl Executor {
                 executor_id: self.described().id,
                 task_status: std::mem::take(&mut batch),
             };
-            while let Err(status) = scheduler.0.update_task_status(params.clone()).await {
-                log::warn!("cannot report tasks: {status}");
+            while scheduler
+                .0
+                .update_task_status(params.clone())
+                .await
+                .is_err()
+            {
                 tokio::time::sleep(RETRY).await;
             }
             self.freed.notify_one();

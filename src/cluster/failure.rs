@@ -101,15 +101,22 @@ fn beneath(error: &DataFusionError) -> Cause<'_> {
 /// # Errors
 /// Why the cluster did not finish it, where the statement is not at fault.
 pub(crate) fn of_job(text: &str) -> Result<DataFusionError, String> {
-    let failure = text.split_once(MARK).and_then(|(_, rest)| {
-        let mut values = serde_json::Deserializer::from_str(rest).into_iter();
-        values.next()?.ok()
-    });
+    // Of a task that was tried several times Ballista prints the error as a literal, which JSON reads as well.
+    let literal = text.find(&format!("\"{MARK}"));
+    let literal = literal.and_then(|at| first_json::<String>(&text[at..]));
+    let task = literal.as_deref().unwrap_or(text);
+    let failure = task.split_once(MARK).and_then(|(_, rest)| first_json(rest));
     match failure {
         Some(Failure::Exhausted(text)) => Ok(DataFusionError::ResourcesExhausted(text)),
         Some(Failure::Query(text)) => Ok(external(Error::Invalid(text))),
         None => Err(text.split_whitespace().collect::<Vec<_>>().join(" ")),
     }
+}
+
+/// The value that a text begins with.
+fn first_json<T: serde::de::DeserializeOwned>(text: &str) -> Option<T> {
+    let mut values = serde_json::Deserializer::from_str(text).into_iter();
+    values.next()?.ok()
 }
 
 #[cfg(test)]
@@ -137,6 +144,16 @@ mod tests {
         assert!(!sent.retryable);
         let arrived = of_job(&job(sent)).unwrap();
         assert!(is_exhausted(&arrived));
+        let sent = of_task(
+            exec_datafusion_err!("no file \"a\\b\""),
+            "n1:7",
+            WORK.as_ref(),
+        );
+        let often = format!(
+            "Job failed due to stage 1 failed: Tasks [0, 1] in Stage 1 failed 4 times, fail the stage, most recent failure reason: {:?}",
+            sent.error
+        );
+        assert_eq!(text_of(&of_job(&often).unwrap()), "no file \"a\\b\"");
         let other = of_job("Job failed\ndue to a reason").unwrap_err();
         assert_eq!(other, "Job failed due to a reason");
     }

@@ -80,6 +80,7 @@ impl Job {
     pub(crate) async fn rows(self) -> Result<BoxStream<'static, Result<RecordBatch>>> {
         let mut attempts = 1;
         let mut reached = Instant::now();
+        let mut warned = String::new();
         loop {
             let why = match self.attempt().await {
                 Err(Failed::Cluster(why)) if attempts < ATTEMPTS => {
@@ -91,7 +92,11 @@ impl Job {
                 Err(Failed::Scheduler(why)) if reached.elapsed() < RESTART => why,
                 done => return Ok(done?),
             };
-            log::warn!("{why}; the statement is sent again");
+            // A scheduler that is waited for is named once.
+            if why != warned {
+                log::warn!("{why}; the statement is sent again");
+                warned = why;
+            }
             self.resent.fetch_add(1, Ordering::Relaxed);
             tokio::time::sleep(WAIT).await;
         }

@@ -7,8 +7,9 @@ use iolode::engine::{Engine, EngineOptions, Place, runtime};
 use iolode::lake::{CreateOptions, IngestOptions, Lake, Silent};
 use iolode::synth::{self, Month};
 use std::collections::BTreeSet;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Child, Command, Output, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -23,6 +24,8 @@ crate::tests! {
         an_ingest_on_a_cluster_makes_the_lake_that_one_process_makes,
         a_statement_waits_for_a_late_executor_and_a_scheduler_may_be_restarted,
         a_statement_that_is_interrupted_ends_on_the_cluster_too,
+        a_statement_that_is_sent_again_says_so,
+        a_scheduler_says_that_it_makes_new_keys,
         a_work_directory_that_takes_no_file_fails_the_statement_alone,
         a_scheduler_that_hangs_is_said_to_and_executors_that_were_killed_leave_nothing,
         memory_that_does_not_suffice_is_that_of_the_executor,
@@ -642,8 +645,64 @@ fn a_statement_that_is_interrupted_ends_on_the_cluster_too() {
     wait(|| (shuffle_files(cluster.directory()) == 0).then_some(()));
 }
 
+fn a_statement_that_is_sent_again_says_so() {
+    let directory = tempfile::tempdir().unwrap();
+    let lake = month(directory.path());
+    let root = lake.root().unwrap();
+    let mut cluster = Cluster::start(&[root], 2, 1);
+    let file = cluster.file();
+    let (lake, file) = (root.to_str().unwrap(), file.to_str().unwrap());
+    // Days of work.
+    let long = "SELECT count(*) FROM darshan_file a JOIN darshan_file b ON a.bytes_read + b.record_id > a.record_id + b.bytes_read JOIN darshan_file c ON a.bytes_read + c.record_id > b.bytes_read + c.bytes_written";
+    let mut asked = ask(lake, file, long);
+    cluster.queries(1);
+    cluster.busy();
+    cluster.kill(0);
+    let mut said = String::new();
+    let mut stderr = BufReader::new(asked.stderr.take().unwrap());
+    stderr.read_line(&mut said).unwrap();
+    assert!(said.starts_with("note: "), "{said}");
+    assert!(said.ends_with("; the statement is sent again\n"), "{said}");
+    assert_eq!(interrupted(&mut asked), Some(130));
+    cluster.queries(0);
+}
+
+fn a_scheduler_says_that_it_makes_new_keys() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("c.toml");
+    let expired = ConnectFile::new("127.0.0.1:1".into(), chrono::TimeDelta::seconds(-5)).unwrap();
+    expired.write(&file).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_iolode"));
+    command.args(["cluster", "scheduler", "--bind", "127.0.0.1:0"]);
+    command.arg("--connect-file").arg(&file);
+    let mut scheduler = command.stderr(Stdio::piped()).spawn().unwrap();
+    let lines = BufReader::new(scheduler.stderr.take().unwrap()).lines();
+    let said: Vec<String> = lines.take(2).map(Result::unwrap).collect();
+    scheduler.kill().unwrap();
+    scheduler.wait().unwrap();
+    let expected = format!(
+        "{}: its keys expired at {}; it gets new keys, and executors and clients need the new file",
+        file.display(),
+        expired.valid_until
+    );
+    // After the time.
+    assert!(said[0].ends_with(&expected), "{said:?}");
+    let keys = ConnectFile::read(&file).unwrap();
+    assert!(said[1].contains(&keys.scheduler), "{said:?}");
+}
+
 /// Ends a statement while it runs on a cluster, and waits until its executors do nothing.
 fn is_interrupted(cluster: &Cluster, lake: &str, file: &str, long: &str) {
+    let mut asked = ask(lake, file, long);
+    cluster.queries(1);
+    cluster.busy();
+    assert_eq!(interrupted(&mut asked), Some(130));
+    cluster.queries(0);
+    cluster.idle();
+}
+
+/// Asks a cluster, and does not wait.
+fn ask(lake: &str, file: &str, sql: &str) -> Child {
     let mut command = Command::new(env!("CARGO_BIN_EXE_iolode"));
     command.args([
         "sql",
@@ -654,19 +713,16 @@ fn is_interrupted(cluster: &Cluster, lake: &str, file: &str, long: &str) {
         "--cluster-above",
         "0",
         "-c",
-        long,
+        sql,
     ]);
-    let mut asked = command
-        .stderr(std::process::Stdio::piped())
-        .spawn()
-        .unwrap();
-    cluster.queries(1);
-    cluster.busy();
-    let pid = rustix::process::Pid::from_child(&asked);
+    command.stderr(Stdio::piped()).spawn().unwrap()
+}
+
+/// Sends SIGINT: the exit code.
+fn interrupted(asked: &mut Child) -> Option<i32> {
+    let pid = rustix::process::Pid::from_child(asked);
     rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
-    assert_eq!(asked.wait().unwrap().code(), Some(130));
-    cluster.queries(0);
-    cluster.idle();
+    asked.wait().unwrap().code()
 }
 
 fn a_work_directory_that_takes_no_file_fails_the_statement_alone() {

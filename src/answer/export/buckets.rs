@@ -1,5 +1,5 @@
 //! Rows of logs in the order of new job ids: rows of a job stay together, so that they are cut into buckets by job id, which lie in
-//! temporary files, and each bucket is sorted in memory. Unlike an external sort this compares no rows of different buckets.
+//! a temporary file, and each bucket is sorted in memory. Unlike an external sort this compares no rows of different buckets.
 
 use crate::error::{Error, Result};
 use crate::table::Table;
@@ -8,22 +8,22 @@ use arrow::compute::{BatchCoalescer, SortOptions, interleave_record_batch, take_
 use arrow::datatypes::{DataType, Int64Type, SchemaRef};
 use arrow::error::ArrowError;
 use arrow::ipc::CompressionType;
-use arrow::ipc::reader::StreamReader;
-use arrow::ipc::writer::{IpcWriteOptions, StreamWriter};
+use arrow::ipc::reader::FileReader;
+use arrow::ipc::writer::{FileWriter, IpcWriteOptions};
 use arrow::record_batch::RecordBatch;
 use arrow::row::{RowConverter, Rows, SortField};
 use std::fs::File;
-use std::io::{BufReader, BufWriter, Seek};
+use std::io::{BufReader, BufWriter};
 use std::path::Path;
 
 /// Rows that are written at once.
 const BATCH: usize = 8192;
 
-/// Most buckets: each has an open file.
-const MOST: usize = 256;
+/// Most buckets.
+const MOST: usize = 1 << 16;
 
-/// Bytes of a bucket's file that are written at once.
-const BUFFER: usize = 32 << 10;
+/// Bytes of the file that are written or read at once.
+const BUFFER: usize = 64 << 10;
 
 /// How many buckets rows of a table need, each of about so many bytes in memory.
 pub(super) fn buckets(table: &Table, rows: u64, bytes: usize) -> usize {
@@ -45,52 +45,53 @@ pub(super) struct Sorting<'a> {
     table: &'a Table,
     /// The least job id of each bucket but the first.
     splits: Vec<i64>,
-    buckets: Vec<Bucket>,
+    rows: Buckets,
 }
 
-/// Rows of some jobs: in memory where there is one bucket only.
-enum Bucket {
+/// Where the rows of the buckets lie.
+enum Buckets {
+    /// There is one bucket only.
     Memory(Vec<RecordBatch>),
-    File(Box<StreamWriter<BufWriter<File>>>),
+    File(Parts),
+}
+
+/// A file of batches, each with rows of one bucket.
+struct Parts {
+    file: FileWriter<BufWriter<File>>,
+    written: usize,
+    /// The batches of each bucket.
+    of_bucket: Vec<Vec<u32>>,
 }
 
 impl<'a> Sorting<'a> {
-    /// With buckets that begin at these job ids, ascending, in files of this directory.
+    /// With buckets that begin at these job ids, ascending, in a file of this directory.
     ///
     /// # Errors
     /// [`Error::Io`].
     pub(super) fn new(table: &'a Table, splits: Vec<i64>, directory: &Path) -> Result<Self> {
-        let failed = |e| Error::io(directory, "cannot write a temporary file", e);
-        let file = |_| {
-            let file = tempfile::tempfile_in(directory).map_err(failed)?;
-            let options = IpcWriteOptions::default()
-                .try_with_compression(Some(CompressionType::LZ4_FRAME))
-                .map_err(|e| Error::columns(&*table.name, e))?;
-            let file = BufWriter::with_capacity(BUFFER, file);
-            let writer = StreamWriter::try_new_with_options(file, &table.schema, options);
-            let writer = writer.map_err(|e| Error::columns(&*table.name, e))?;
-            Ok(Bucket::File(Box::new(writer)))
-        };
-        let buckets = match splits.len() {
-            0 => vec![Bucket::Memory(vec![])],
-            n => (0..=n).map(file).collect::<Result<_>>()?,
+        let rows = match splits.len() {
+            0 => Buckets::Memory(vec![]),
+            n => Buckets::File(Parts::new(table, n + 1, directory)?),
         };
         Ok(Self {
             table,
             splits,
-            buckets,
+            rows,
         })
     }
 
     /// Takes rows, those of a job one after another.
     ///
     /// # Errors
-    /// Those of the temporary files.
+    /// Those of the temporary file.
     pub(super) fn push(&mut self, rows: &RecordBatch) -> Result<()> {
-        if let [Bucket::Memory(batches)] = self.buckets.as_mut_slice() {
-            batches.push(rows.clone());
-            return Ok(());
-        }
+        let parts = match &mut self.rows {
+            Buckets::Memory(batches) => {
+                batches.push(rows.clone());
+                return Ok(());
+            }
+            Buckets::File(parts) => parts,
+        };
         let jobs = rows.column(self.table.index("job_id")?);
         let jobs = jobs.as_primitive::<Int64Type>().values();
         // The runs of rows of one job, by bucket.
@@ -104,16 +105,13 @@ impl<'a> Sorting<'a> {
         runs.sort_by_key(|(bucket, ..)| *bucket);
         let of_run = |(_, from, n): &(usize, usize, usize)| *from as u32..(from + n) as u32;
         let order: UInt32Array = runs.iter().flat_map(of_run).collect::<Vec<_>>().into();
-        let failed = |e| self.failed(e);
+        let failed = |e| failed_of(self.table, e);
         let together = take_record_batch(rows, &order).map_err(failed)?;
         let mut from = 0;
         for runs in runs.chunk_by(|a, b| a.0 == b.0) {
             let n = runs.iter().map(|(_, _, n)| n).sum();
-            let (bucket, part) = (runs[0].0, together.slice(from, n));
-            if let Some(Bucket::File(file)) = self.buckets.get_mut(bucket) {
-                let written = file.write(&part);
-                written.map_err(|e| failed_of(self.table, e))?;
-            }
+            let part = together.slice(from, n);
+            parts.write(runs[0].0, &part).map_err(failed)?;
             from += n;
         }
         Ok(())
@@ -122,37 +120,70 @@ impl<'a> Sorting<'a> {
     /// Gives all rows in order, a batch after the other.
     ///
     /// # Errors
-    /// Those of the temporary files, and of `write`.
+    /// Those of the temporary file, and of `write`.
     pub(super) fn finish(self, mut write: impl FnMut(&RecordBatch) -> Result<()>) -> Result<()> {
-        for bucket in self.buckets {
-            let batches = match bucket {
-                Bucket::Memory(batches) => Ok(batches),
-                Bucket::File(file) => read(*file),
-            };
-            let batches = batches.map_err(|e| failed_of(self.table, e))?;
+        let failed = |e| failed_of(self.table, e);
+        let parts = match self.rows {
+            Buckets::Memory(batches) => return sort(self.table, &batches, &mut write),
+            Buckets::File(parts) => parts,
+        };
+        let (mut file, of_bucket) = parts.written().map_err(failed)?;
+        for numbers in of_bucket {
+            let batches = read(&mut file, &numbers).map_err(failed)?;
             sort(self.table, &batches, &mut write)?;
         }
         Ok(())
     }
+}
 
-    fn failed(&self, e: ArrowError) -> Error {
-        failed_of(self.table, e)
+impl Parts {
+    /// Of so many buckets, in a file of this directory without a name.
+    fn new(table: &Table, buckets: usize, directory: &Path) -> Result<Self> {
+        let failed = |e| Error::io(directory, "cannot write a temporary file", e);
+        let file = tempfile::tempfile_in(directory).map_err(failed)?;
+        let options = IpcWriteOptions::default()
+            .try_with_compression(Some(CompressionType::LZ4_FRAME))
+            .map_err(|e| Error::columns(&*table.name, e))?;
+        let file = BufWriter::with_capacity(BUFFER, file);
+        let file = FileWriter::try_new_with_options(file, &table.schema, options);
+        Ok(Self {
+            file: file.map_err(|e| failed_of(table, e))?,
+            written: 0,
+            of_bucket: vec![vec![]; buckets],
+        })
+    }
+
+    fn write(&mut self, bucket: usize, part: &RecordBatch) -> std::result::Result<(), ArrowError> {
+        self.file.write(part)?;
+        if let Some(numbers) = self.of_bucket.get_mut(bucket) {
+            numbers.push(self.written as u32);
+        }
+        self.written += 1;
+        Ok(())
+    }
+
+    /// The file, to be read, and the batches of each bucket.
+    fn written(mut self) -> std::result::Result<(Reader, Vec<Vec<u32>>), ArrowError> {
+        self.file.finish()?;
+        let file = self.file.into_inner()?.into_inner();
+        let file = file.map_err(std::io::IntoInnerError::into_error)?;
+        let file = FileReader::try_new(BufReader::with_capacity(BUFFER, file), None)?;
+        Ok((file, self.of_bucket))
     }
 }
 
+type Reader = FileReader<BufReader<File>>;
+
 /// The rows of a bucket, in batches of full size: those of the file are small, and each column of a batch takes memory of its own.
-fn read(file: StreamWriter<BufWriter<File>>) -> std::result::Result<Vec<RecordBatch>, ArrowError> {
-    let mut file = file;
-    file.finish()?;
-    let written = file.into_inner()?.into_inner();
-    let mut file = written.map_err(std::io::IntoInnerError::into_error)?;
-    file.rewind()?;
-    let parts = StreamReader::try_new(BufReader::with_capacity(BUFFER, file), None)?;
+fn read(file: &mut Reader, numbers: &[u32]) -> std::result::Result<Vec<RecordBatch>, ArrowError> {
     let mut batches = vec![];
-    let mut full = BatchCoalescer::new(parts.schema(), BATCH);
-    for part in parts {
-        full.push_batch(part?)?;
-        batches.extend(full.next_completed_batch());
+    let mut full = BatchCoalescer::new(file.schema(), BATCH);
+    for number in numbers {
+        file.set_index(*number as usize)?;
+        if let Some(part) = file.next() {
+            full.push_batch(part?)?;
+            batches.extend(full.next_completed_batch());
+        }
     }
     full.finish_buffered_batch()?;
     batches.extend(full.next_completed_batch());

@@ -135,6 +135,12 @@ impl Chosen {
         jobs
     }
 
+    /// Bytes that this list takes.
+    pub(super) fn held_bytes(&self) -> usize {
+        let of_log = size_of::<(i64, Log)>() + 1;
+        self.logs.capacity() * of_log + self.jobs.capacity() * size_of::<i64>()
+    }
+
     /// Size of the logs.
     pub(super) fn bytes(&self) -> u64 {
         self.logs.values().map(|log| log.bytes).sum()

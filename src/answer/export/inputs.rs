@@ -6,7 +6,6 @@ use crate::error::Result;
 use crate::lake::{InputRow, Snapshot};
 use crate::source::Period;
 use crate::table::Domain;
-use std::collections::HashMap;
 
 /// The rows of `lake_input` of the chosen logs.
 ///
@@ -35,15 +34,21 @@ pub(super) fn inputs(
         // Rows of the original's versions would count as newer than those that the export takes in.
         return Ok(of_logs.map(|row| InputRow { version: 1, ..row }).collect());
     };
-    let mut made: HashMap<i64, InputRow> = HashMap::new();
-    for row in of_logs {
-        let (Some(log), Some(job)) = (row.content_hash, row.job_id) else {
-            continue;
-        };
-        let log = key.log(log);
-        made.insert(log, anonymous(log, key.number(Domain::Job, job), &row));
-    }
-    Ok(made.into_values().collect())
+    // They are converted where they are: there may be very many.
+    let rows = of_logs.filter_map(|row| {
+        let (log, job) = (key.log(row.content_hash?), row.job_id?);
+        Some(anonymous(log, key.number(Domain::Job, job), &row))
+    });
+    let mut rows: Vec<InputRow> = rows.collect();
+    rows.sort_by_key(|row| row.content_hash);
+    rows.dedup_by(|later, kept| {
+        let is_same = later.content_hash == kept.content_hash;
+        if is_same {
+            std::mem::swap(later, kept);
+        }
+        is_same
+    });
+    Ok(rows)
 }
 
 fn anonymous(log: i64, job: i64, row: &InputRow) -> InputRow {

@@ -12,7 +12,13 @@ use std::collections::{HashMap, HashSet};
 type Look = (Option<String>, Option<i64>, Option<i64>, Option<i64>);
 
 /// The looks of each job's logs.
-pub(super) struct Looks(HashMap<i64, HashSet<Look>>);
+#[derive(Default)]
+pub(super) struct Looks {
+    /// A number for each.
+    numbers: HashMap<Look, usize>,
+    /// Jobs, each with the number of a look of one of its logs.
+    of_jobs: Vec<(i64, usize)>,
+}
 
 impl Looks {
     /// Those of the chosen logs.
@@ -23,7 +29,7 @@ impl Looks {
         let sql = "SELECT job_id, log_id, CAST(app AS VARCHAR) AS app, node_count, nprocs, \
             CAST(date_trunc('day', start_time) AS BIGINT) AS day FROM job";
         let mut rows = engine.run(sql).await?;
-        let mut looks: HashMap<i64, HashSet<Look>> = HashMap::new();
+        let mut looks = Self::default();
         while let Some(batch) = rows.next().await? {
             let int = |at: usize, row: usize| {
                 let column = batch.column(at).as_primitive::<Int64Type>();
@@ -39,11 +45,24 @@ impl Looks {
                 if chosen.logs.contains_key(&log) {
                     let app = apps.is_valid(row).then(|| apps.value(row).to_string());
                     let look = (app, int(3, row), int(4, row), int(5, row));
-                    looks.entry(job).or_default().insert(look);
+                    looks.push(job, look);
                 }
             }
         }
-        Ok(Self(looks))
+        Ok(looks.sorted())
+    }
+
+    fn push(&mut self, job: i64, look: Look) {
+        let next = self.numbers.len();
+        let number = *self.numbers.entry(look).or_insert(next);
+        self.of_jobs.push((job, number));
+    }
+
+    /// By job, each of its looks once.
+    fn sorted(mut self) -> Self {
+        self.of_jobs.sort_unstable();
+        self.of_jobs.dedup();
+        self
     }
 
     /// The jobs of which a log looks like those of fewer than `k` jobs, itself among them. Those that look like a job which goes for that reason go
@@ -66,14 +85,16 @@ impl Looks {
 
     /// The jobs without those of `left_out` that look like fewer than `k` of these.
     fn rare(&self, k: u64, left_out: &HashSet<i64>) -> Vec<i64> {
-        let mut jobs: HashMap<&Look, u64> = HashMap::new();
-        let left = || self.0.iter().filter(|(job, _)| !left_out.contains(job));
-        for look in left().flat_map(|(_, looks)| looks) {
-            *jobs.entry(look).or_default() += 1;
-        }
-        let is_few = |look: &Look| jobs.get(look).is_some_and(|jobs| *jobs < k);
-        let rare = left().filter(|(_, looks)| looks.iter().any(is_few));
-        rare.map(|(job, _)| *job).collect()
+        let left = || {
+            let left = |(job, _): &&(i64, usize)| !left_out.contains(job);
+            self.of_jobs.iter().filter(left)
+        };
+        let mut jobs = vec![0u64; self.numbers.len()];
+        left().for_each(|(_, look)| jobs[*look] += 1);
+        let rare = left().filter(|(_, look)| jobs[*look] < k);
+        let mut rare: Vec<i64> = rare.map(|(job, _)| *job).collect();
+        rare.dedup();
+        rare
     }
 }
 
@@ -88,15 +109,17 @@ mod tests {
             (1, "a"),
             (2, "a"),
             (3, "a"),
+            (1, "a"),
             (3, "b"),
             (4, "c"),
             (5, "c"),
             (6, "c"),
         ];
-        let mut looks = Looks(HashMap::new());
+        let mut looks = Looks::default();
         for (job, app) in jobs {
-            looks.0.entry(job).or_default().insert(look(app));
+            looks.push(job, look(app));
         }
+        let looks = looks.sorted();
         let of = |k| {
             let mut small: Vec<i64> = looks.fewer_than(k).into_iter().collect();
             small.sort_unstable();
