@@ -13,6 +13,7 @@ to target/bench/DATE-HOST.csv, one row a run, and .md, where HOST tells cores on
 """
 
 import argparse
+import collections
 import csv
 import datetime
 import functools
@@ -786,7 +787,53 @@ def reports(bench):
         bench.say("reports", f"{name}: page", f"{os.path.getsize(f'{out}-{name}.html') / 1e6:.2f} MB", "at most 4 MB")
 
 
-SCENARIOS = [reading, mosaic, ingest, memory, again, commit, startup, dumps, attribution, sweep, questions, daily, month, growth, spill, size, exports, reports]
+def scanned(lake, sql):
+    """The columns of each table that the scans of a statement's plan read, as `bench columns` takes them."""
+    ask = [IOLODE, "sql", "--lake", lake, "--format", "json", "-c"]
+    rows = lambda sql: json.loads(subprocess.run([*ask, sql], check=True, capture_output=True, text=True).stdout)
+    known = collections.defaultdict(set)
+    for row in rows("SELECT table_name, column_name FROM information_schema.columns"):
+        known[row["table_name"]].add(row["column_name"])
+    plan = rows(f"EXPLAIN {sql}")[-1]["plan"]
+    read = collections.defaultdict(set)
+    for line in plan.splitlines():
+        scan = re.search(r"DataSourceExec: file_groups=\{\d+ groups?: \[\[[^],]*/(\w+)/[^/,]*.*?projection=\[(.*?)\](?:, [a-z_]+=|$)", line)
+        if scan:
+            read[scan[1]] |= known[scan[1]] & set(re.findall(r"\w+", scan[2]))
+    return [f"{table}={','.join(sorted(columns))}" for table, columns in sorted(read.items())]
+
+
+def pages(bench):
+    """`diagnose` of jobs of a month and of one log each, start of the program excluded; `advice()` of all its logs against reading the columns that its plan scans, on one core.
+
+    The jobs are those with the most files, logs and process hours, three each, and some of all others; the logs those at some quantiles of size.
+    """
+    lake = scaled_lake(bench)
+    ask = [IOLODE, "sql", "--lake", lake, "--threads", "2", "--format", "csv", "-c"]
+    orders = ["sum(files)", "count(*)", "sum(nprocs * run_time)", "job_id % 997"]
+    jobs = [f"(SELECT job_id FROM darshan_log GROUP BY job_id ORDER BY {order} DESC, job_id LIMIT 3)" for order in orders]
+    jobs = subprocess.run([*ask, " UNION ".join(jobs)], check=True, capture_output=True, text=True).stdout.split()[1:]
+    month, _ = bench.synth()
+    logs = sorted(glob.glob(f"{month}/**/*.darshan", recursive=True), key=os.path.getsize)
+    logs = [logs[len(logs) * share // 1000] for share in (100, 500, 900, 990, 999)]
+    start, *rest = bench.measure_in_turn("pages", {
+        "start": [IOLODE, "sql", "--lake", lake, "-c", "SELECT 1"],
+        **{f"job {job}": [IOLODE, "diagnose", "--lake", lake, "--job", job] for job in jobs},
+        **{f"log of {os.path.getsize(log)} bytes": [IOLODE, "diagnose", log] for log in logs},
+    }, runs=min(bench.options.runs, 3))
+    of_jobs, of_logs = ([figures[0] - start[0] for figures in part] for part in (rest[:len(jobs)], rest[len(jobs):]))
+    show = lambda values: f"{statistics.median(values):.2f}, {max(values):.2f} s"
+    bench.say("pages", f"diagnose of {len(jobs)} jobs: CPU, median and most", show(of_jobs), "at most 0.5 s")
+    bench.say("pages", f"diagnose of {len(logs)} logs, each alone: CPU, median and most", show(of_logs), "at most 0.1 s")
+    (read, *_), (advice, _, peak, _) = bench.measure_in_turn("pages", {
+        "columns of advice": [bench_binary(), "columns", lake, *scanned(lake, "SELECT * FROM advice()")],
+        "advice": [*ask, "SELECT * FROM advice()"],
+    }, runs=min(bench.options.runs, 3))
+    bench.say("pages", "advice of all logs: CPU, peak", f"{advice:.1f} s, {peak:.0f} MiB")
+    bench.say("pages", "advice / reading its columns", f"{advice / read:.2f}", "at most 2")
+
+
+SCENARIOS = [reading, mosaic, ingest, memory, again, commit, startup, dumps, attribution, sweep, questions, daily, month, growth, spill, size, exports, reports, pages]
 
 
 def main():
@@ -795,9 +842,9 @@ def main():
     parser.add_argument("--logs", type=int, default=20_000, help="size of the synthetic month")
     parser.add_argument("--runs", type=int, default=5, help="timed runs of each command")
     parser.add_argument("--scratch", help="where the files of a run lie; a temporary directory if not given")
-    parser.add_argument("--scale", type=float, default=0.1, help="month, growth, spill, exports, reports: size of the lake, as `iolode synth --scale` has it")
+    parser.add_argument("--scale", type=float, default=0.1, help="month, growth, spill, exports, reports, pages: size of the lake, as `iolode synth --scale` has it")
     parser.add_argument("--lakes", help="growth: where lakes lake-SCALE are, or are made")
-    parser.add_argument("--lake", help="month, spill, exports, reports: an existing lake, instead of one that is made for this")
+    parser.add_argument("--lake", help="month, spill, exports, reports, pages: an existing lake, instead of one that is made for this")
     parser.add_argument("--period", type=lambda period: ["--period", period], default=[], help="reports: that of weekly, as `iolode report` has it; all if not given")
     cut = sys.argv.index("--") if "--" in sys.argv else len(sys.argv)
     options = parser.parse_args(sys.argv[1:cut])

@@ -18,6 +18,7 @@ import tempfile
 import threading
 import time
 
+from cluster_compare import differ
 from cluster_kills import SQL, Cluster
 
 QUESTIONS = [
@@ -100,8 +101,8 @@ class Soak:
             self.slowest = max(self.slowest, time.time() - begin)
             if there.returncode:
                 self.note("failed", there.stderr)
-            elif there.stdout != self.expected[key]:
-                self.note("wrong", f"{version}: {sql}")
+            elif there.stdout != self.expected[key] and (how := differ(self.expected[key], there.stdout, True)):
+                self.note("wrong", f"{version}: {sql}: {how}")
             else:
                 self.note("right on the cluster" if "ran on the cluster" in there.stderr else "right in process")
 

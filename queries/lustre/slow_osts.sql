@@ -49,17 +49,18 @@
 -- is. Of 100 MB, for near 0 the squares lose no digits when that of the mean is taken away. First each OST against all files that do not lie on it. A wide file is as slow as its slowest OST, so that its other OSTs look slow
 -- as well. Therefore those that look slow are looked at once more: with the files in which they are the slowest that look so, against
 -- files without any such OST.
-WITH file AS (
+WITH dated AS (
   SELECT f.job_id, f.log_id, f.record_id, f.fs, f.ost_list, 'read' AS direction,
     ln(f.read_time * 1e8 / (coalesce(f.readers, CASE WHEN f.bytes_source = 'mpiio' THEN f.file_nprocs_mpiio ELSE f.file_nprocs_posix END) * CAST(f.bytes_read AS DOUBLE))) AS y
-  FROM darshan_file f WHERE f.ost_list IS NOT NULL AND NOT f.is_stream AND f.bytes_read >= $min_bytes AND f.read_time > 0 AND ($fs IS NULL OR f.fs = $fs)
+  FROM darshan_log l JOIN darshan_file f ON f.job_id = l.job_id AND f.log_id = l.log_id
+  WHERE f.ost_list IS NOT NULL AND NOT f.is_stream AND f.bytes_read >= $min_bytes AND f.read_time > 0 AND ($fs IS NULL OR f.fs = $fs)
+    AND ($from IS NULL OR l.start_time >= $from) AND ($to IS NULL OR l.start_time < $to)
   UNION ALL
   SELECT f.job_id, f.log_id, f.record_id, f.fs, f.ost_list, 'write',
     ln(f.write_time * 1e8 / (coalesce(f.writers, CASE WHEN f.bytes_source = 'mpiio' THEN f.file_nprocs_mpiio ELSE f.file_nprocs_posix END) * CAST(f.bytes_written AS DOUBLE)))
-  FROM darshan_file f WHERE f.ost_list IS NOT NULL AND NOT f.is_stream AND f.bytes_written >= $min_bytes AND f.write_time > 0 AND ($fs IS NULL OR f.fs = $fs)
-), dated AS (
-  SELECT f.* FROM file f JOIN darshan_log l ON l.job_id = f.job_id AND l.log_id = f.log_id
-  WHERE ($from IS NULL OR l.start_time >= $from) AND ($to IS NULL OR l.start_time < $to)
+  FROM darshan_log l JOIN darshan_file f ON f.job_id = l.job_id AND f.log_id = l.log_id
+  WHERE f.ost_list IS NOT NULL AND NOT f.is_stream AND f.bytes_written >= $min_bytes AND f.write_time > 0 AND ($fs IS NULL OR f.fs = $fs)
+    AND ($from IS NULL OR l.start_time >= $from) AND ($to IS NULL OR l.start_time < $to)
 ), log AS (
   SELECT job_id, log_id, fs, direction, count(*) AS n, sum(y) AS s, sum(y * y) AS ss FROM dated GROUP BY job_id, log_id, fs, direction HAVING count(*) > 1
 ), placed AS (

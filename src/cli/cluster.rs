@@ -188,7 +188,7 @@ fn open_files() {
 }
 
 fn run_scheduler(args: &SchedulerArgs) -> anyhow::Result<()> {
-    warnings::show(warnings::Of::Service);
+    warnings::show(warnings::Logger::Service);
     open_files();
     let file = args.connect_file.as_path();
     let before = file.exists().then(|| ConnectFile::read(file)).transpose();
@@ -302,7 +302,7 @@ const REACH: Duration = Duration::from_secs(60);
 const RETRY: Duration = Duration::from_secs(1);
 
 fn run_executor(args: &ExecutorArgs) -> anyhow::Result<()> {
-    warnings::show(warnings::Of::Service);
+    warnings::show(warnings::Logger::Service);
     open_files();
     let keys = ConnectFile::read(&args.connect_file)?;
     let lakes = args.lake.iter().map(Lake::open);

@@ -22,7 +22,7 @@ pub(super) fn runner(
     let Some(file) = &ask.cluster else {
         return Ok(None);
     };
-    warnings::show(warnings::Of::Command);
+    warnings::show(warnings::Logger::Command);
     let runner = client::ClusterRunner::new(
         ConnectFile::read(file)?,
         lakes.iter().map(|(_, lake, _)| lake.as_ref()),
@@ -48,7 +48,7 @@ pub(super) fn ranges(
 ) -> anyhow::Result<Arc<dyn crate::lake::RangeRunner>> {
     use super::warnings;
     use crate::cluster::{ConnectFile, ingest::ClusterRanges};
-    warnings::show(warnings::Of::Command);
+    warnings::show(warnings::Logger::Command);
     let ranges = ClusterRanges::new(ConnectFile::read(file)?, lake)?;
     Ok(Arc::new(ranges))
 }

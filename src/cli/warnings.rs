@@ -8,7 +8,7 @@ use std::io::Write;
 
 /// Who logs.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Of {
+pub(super) enum Logger {
     /// A command that somebody waits for: warnings.
     Command,
     /// A process that runs for days: what operators look for as well, with the time.
@@ -16,10 +16,10 @@ pub(super) enum Of {
 }
 
 /// Shows what this library logs, and nothing of the crates that it uses.
-pub(super) fn show(of: Of) {
-    let logger: &'static Of = match of {
-        Of::Command => &Of::Command,
-        Of::Service => &Of::Service,
+pub(super) fn show(of: Logger) {
+    let logger: &'static Logger = match of {
+        Logger::Command => &Logger::Command,
+        Logger::Service => &Logger::Service,
     };
     // There is a logger already where a process runs several commands.
     if log::set_logger(logger).is_ok() {
@@ -29,19 +29,19 @@ pub(super) fn show(of: Of) {
 
 /// Writes a line of a service.
 pub(super) fn say(line: impl Display) {
-    write(Of::Service, &line);
+    write(Logger::Service, &line);
 }
 
-fn write(of: Of, line: &impl Display) {
+fn write(of: Logger, line: &impl Display) {
     let head = match of {
-        Of::Service => Utc::now().to_rfc3339_opts(SecondsFormat::Secs, true),
-        Of::Command => "note:".into(),
+        Logger::Service => Utc::now().to_rfc3339_opts(SecondsFormat::Secs, true),
+        Logger::Command => "note:".into(),
     };
     // Nobody may read it.
     let _ = writeln!(std::io::stderr(), "{head} {}", shown(&line.to_string()));
 }
 
-impl Of {
+impl Logger {
     fn level(self) -> Level {
         match self {
             Self::Service => Level::Info,
@@ -50,7 +50,7 @@ impl Of {
     }
 }
 
-impl Log for Of {
+impl Log for Logger {
     fn enabled(&self, metadata: &Metadata) -> bool {
         let library = metadata.target().split("::").next();
         metadata.level() <= self.level() && library == Some(env!("CARGO_PKG_NAME"))
@@ -71,14 +71,18 @@ mod tests {
 
     #[test]
     fn a_command_shows_warnings_of_this_library_alone() {
-        let is_shown = |of: Of, level, target| {
+        let is_shown = |of: Logger, level, target| {
             let metadata = Metadata::builder().level(level).target(target).build();
             of.enabled(&metadata)
         };
         let ours = "iolode::cluster::job";
-        assert!(is_shown(Of::Command, Level::Warn, ours));
-        assert!(!is_shown(Of::Command, Level::Info, ours));
-        assert!(is_shown(Of::Service, Level::Info, ours));
-        assert!(!is_shown(Of::Service, Level::Warn, "ballista_core::client"));
+        assert!(is_shown(Logger::Command, Level::Warn, ours));
+        assert!(!is_shown(Logger::Command, Level::Info, ours));
+        assert!(is_shown(Logger::Service, Level::Info, ours));
+        assert!(!is_shown(
+            Logger::Service,
+            Level::Warn,
+            "ballista_core::client"
+        ));
     }
 }

@@ -6,6 +6,7 @@ use crate::error::{Error, Result};
 use crate::table::Domain;
 use datafusion::arrow::array::{Array, AsArray};
 use datafusion::arrow::datatypes::{Int64Type, TimestampMicrosecondType};
+use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{Expr, SetExpr, Statement as Sql};
 use std::collections::{HashMap, HashSet};
@@ -43,6 +44,8 @@ pub(super) struct Chosen {
     components: Vec<(i64, i64)>,
     /// Size of all logs of the lake.
     pub(super) bytes_of_all: u64,
+    /// The part of the engine's memory that this list takes.
+    memory: Option<MemoryReservation>,
 }
 
 impl Chosen {
@@ -106,6 +109,7 @@ impl Chosen {
                 .extend(pairs.map(|(job, leader)| (*job, *leader)));
         }
         chosen.set_jobs();
+        chosen.reserve(engine);
         Ok(chosen)
     }
 
@@ -135,10 +139,13 @@ impl Chosen {
         jobs
     }
 
-    /// Bytes that this list takes.
-    pub(super) fn held_bytes(&self) -> usize {
+    /// Takes the memory of this list from that of the engine, whose sorts get what it leaves. Where it leaves nothing, they keep all of it.
+    fn reserve(&mut self, engine: &Engine) {
         let of_log = size_of::<(i64, Log)>() + 1;
-        self.logs.capacity() * of_log + self.jobs.capacity() * size_of::<i64>()
+        let bytes = self.logs.capacity() * of_log + self.jobs.capacity() * size_of::<i64>();
+        let pool = engine.context().runtime_env().memory_pool.clone();
+        let memory = MemoryConsumer::new("the chosen logs").register(&pool);
+        self.memory = memory.try_grow(bytes).is_ok().then_some(memory);
     }
 
     /// Size of the logs.

@@ -44,7 +44,6 @@ use crate::error::{Error, Result};
 use crate::lake::{ChosenRows, CreateOptions, DataFile, LakeWriter, Snapshot, splits_for};
 use crate::table::{Partition, table, tables};
 use choose::Chosen;
-use datafusion::execution::memory_pool::MemoryConsumer;
 use pseudonym::Names;
 use small_groups::Looks;
 use std::path::Path;
@@ -77,12 +76,6 @@ pub async fn export(
         range_bytes: snapshot.manifest().range_bytes,
     };
     let mut weights = chosen.weights(key.as_ref())?;
-    // The engine's sorts get what these leave of its memory.
-    let pool = engine.context().runtime_env().memory_pool.clone();
-    let held = MemoryConsumer::new("the chosen logs").register(&pool);
-    let weights_bytes = weights.capacity() * size_of::<(i64, u64)>();
-    // Where they leave nothing, the sorts keep all of it.
-    let _ = held.try_grow(chosen.held_bytes() + weights_bytes);
     let splits = splits_for(&mut weights, ranges(&snapshot, &chosen));
     let lake = LakeWriter::create(target.path(), create, splits, options.memory)?;
     let mut lake = lake.keeping(snapshot.manifest().derived.clone());
@@ -107,7 +100,6 @@ pub async fn export(
         target: target.clone(),
     };
     let rows = write_tables::write_all(&work, options.threads).await?;
-    drop(held);
     let mut report = ExportReport { rows, ..found };
     match (options.logs, &work.anonymize) {
         (Some(Logs::Copied), None) => {

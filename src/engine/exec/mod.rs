@@ -5,6 +5,7 @@
 pub(super) mod compact_batches;
 pub(super) mod dynamic_filter;
 pub(super) mod interruptible;
+pub(super) mod partition_values;
 pub(super) mod radix_distinct;
 pub(super) mod run_aware;
 pub(super) mod semi_join;
@@ -18,13 +19,14 @@ use datafusion::physical_plan::ExecutionPlan;
 use std::sync::Arc;
 
 /// The rules of this folder, in the order in which they are applied.
-pub(super) fn rules() -> [Arc<dyn PhysicalOptimizerRule + Send + Sync>; 6] {
+pub(super) fn rules() -> [Arc<dyn PhysicalOptimizerRule + Send + Sync>; 7] {
     [
         switched(dynamic_filter::DynamicFilter),
         switched(semi_join::RULE),
         switched(run_aware::TOP_OF_RUNS),
         switched(run_aware::GROUP_RUNS),
         switched(radix_distinct::RULE),
+        switched(partition_values::RULE),
         switched(compact_batches::RULE),
     ]
 }

@@ -38,6 +38,7 @@
 //! The rule stands before `EnsureRequirements`, which adds the sorts.
 
 use super::push_projection::push_projection;
+use crate::engine::exec::partition_values;
 use crate::engine::node_rewrite::{Node, NodeRewrite};
 use crate::engine::session::options::Options;
 use datafusion::common::tree_node::TreeNodeRecursion;
@@ -120,7 +121,9 @@ fn windows(plan: &Arc<dyn ExecutionPlan>) -> Option<&[Arc<dyn WindowExpr>]> {
         plan.downcast_ref()
             .map(|windows: &WindowAggExec| windows.window_expr())
     };
-    bounded.or_else(whole)
+    bounded
+        .or_else(whole)
+        .or_else(|| partition_values::windows(plan))
 }
 
 /// Whether the first row of its frame moves.

@@ -61,6 +61,11 @@ impl Columns {
         Self { schema }
     }
 
+    /// Their schema.
+    pub(super) fn schema(&self) -> &Schema {
+        &self.schema
+    }
+
     /// An expression over them.
     pub(super) fn expression(&self, sql: &str) -> Result<Arc<dyn PhysicalExpr>> {
         let schema = DFSchema::try_from(self.schema.clone())?;

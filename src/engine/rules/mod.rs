@@ -72,6 +72,7 @@ mod columns;
 pub mod counters;
 #[cfg(test)]
 mod facts_threshold_cases;
+mod file_rules;
 pub mod intervals;
 pub(super) mod rule_findings;
 mod rule_sum;

@@ -60,17 +60,18 @@ impl OfRule {
         self.numbers[LEAST] = self.numbers[LEAST].min(to);
     }
 
-    /// A file with this weight, or without one (NaN).
+    /// A file with this weight.
     pub(super) fn see(&mut self, weight: f64, record: u64) {
         let best = self.numbers[BEST];
-        let is_better = match (weight.is_nan(), best.is_nan()) {
-            (true, true) => record < self.record,
-            (true, false) => false,
-            (false, true) => true,
-            _ => weight > best || weight == best && record < self.record,
-        };
-        if is_better {
+        if best.is_nan() || weight > best || weight == best && record < self.record {
             (self.numbers[BEST], self.record) = (weight, record);
+        }
+    }
+
+    /// Has this file stand for the log if none has a weight.
+    pub(super) fn without_weight(&mut self, record: u64) {
+        if self.numbers[BEST].is_nan() {
+            self.record = record;
         }
     }
 
@@ -81,6 +82,8 @@ impl OfRule {
             }
         }
         self.lower(other.numbers[LEAST]);
-        self.see(other.numbers[BEST], other.record);
+        if !other.numbers[BEST].is_nan() {
+            self.see(other.numbers[BEST], other.record);
+        }
     }
 }

@@ -7,12 +7,12 @@
 //! `file` is a struct of the columns of a file that rules name. Each list has the records of a module of that file: a struct of `rank`, of `slowest`, the part
 //! of the time of all processes that the slowest has, and of times.
 
-use super::columns::{Columns, Once, numbers};
+use super::columns::{Once, numbers};
+use super::file_rules::{FileRules, Selected};
 use super::rule_sum::{
     ALL, COST, COSTLY, FILES, MOVED, NUMBERS, ONE, OfRule, SLOW, SUM, TOUCHED, WHOLE,
 };
-use super::{Facts, Rule, of};
-use crate::engine::functions::{Grouped, passing};
+use crate::engine::functions::Grouped;
 use datafusion::arrow::array::{
     Array, ArrayRef, AsArray, BooleanArray, Float64Array, Int64Array, ListArray, StructArray,
     UInt16Array, UInt64Array,
@@ -27,8 +27,6 @@ use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
 use datafusion::logical_expr::{
     Accumulator, AggregateUDFImpl, EmitTo, GroupsAccumulator, Signature, Volatility,
 };
-use datafusion::physical_plan::PhysicalExpr;
-use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Process of records that all processes share.
@@ -111,95 +109,6 @@ impl AggregateUDFImpl for RuleSums {
     }
 }
 
-/// The expressions of rules about counters over a file and its records.
-pub(super) struct FileRules {
-    columns: Columns,
-    rules: Vec<FileRule>,
-    records: Columns,
-    /// The different times that rules ask of records.
-    times: Vec<Arc<dyn PhysicalExpr>>,
-}
-
-/// Those of a rule.
-struct FileRule {
-    weight: Arc<dyn PhysicalExpr>,
-    matters: Option<Arc<dyn PhysicalExpr>>,
-    of: Option<Arc<dyn PhysicalExpr>>,
-    least: Option<Arc<dyn PhysicalExpr>>,
-    cost: Option<Arc<dyn PhysicalExpr>>,
-    touches: Option<Arc<dyn PhysicalExpr>>,
-    moved: Option<Arc<dyn PhysicalExpr>>,
-    /// Its place in `times`.
-    time: Option<usize>,
-}
-
-/// What the time of a record may be made of.
-const TIMES: [&str; 8] = [
-    "posix_f_read_time",
-    "posix_f_write_time",
-    "posix_f_meta_time",
-    "mpiio_f_read_time",
-    "mpiio_f_write_time",
-    "stdio_f_read_time",
-    "stdio_f_write_time",
-    "stdio_f_meta_time",
-];
-
-impl FileRules {
-    pub(super) fn new(columns: &Columns) -> Result<Self> {
-        let records = Columns::of(&Fields::empty()).and(&TIMES);
-        let (mut places, mut times) = (HashMap::new(), vec![]);
-        let mut rules = vec![];
-        for rule in of(Facts::Counters) {
-            let of_files = |sql: Option<&str>| {
-                sql.map(|sql| columns.expression(&rule.of_files(sql)))
-                    .transpose()
-            };
-            let time = match rule.time.as_deref() {
-                Some(sql) if !places.contains_key(sql) => {
-                    places.insert(sql, times.len());
-                    times.push(records.expression(sql)?);
-                    Some(times.len() - 1)
-                }
-                Some(sql) => Some(places[sql]),
-                None => None,
-            };
-            rules.push(FileRule {
-                weight: columns
-                    .expression(&rule.of_files(rule.weight.as_deref().unwrap_or("NULL")))?,
-                matters: of_files(rule.matters.as_deref())?,
-                of: of_files(rule.of.as_deref())?,
-                least: of_files(rule.least.as_deref())?,
-                cost: of_files(rule.cost.as_deref())?,
-                touches: rule
-                    .touched()
-                    .map(|sql| columns.expression(&sql))
-                    .transpose()?,
-                moved: rule
-                    .moved()
-                    .map(|sql| columns.expression(sql))
-                    .transpose()?,
-                time,
-            });
-        }
-        Ok(Self {
-            columns: columns.clone(),
-            rules,
-            records,
-            times,
-        })
-    }
-}
-
-impl Rule {
-    /// An expression over a file, NULL where the rule is not about it.
-    fn of_files(&self, sql: &str) -> String {
-        let files = self.with_thresholds(self.files.as_deref().unwrap_or("true"));
-        let sql = self.with_thresholds(sql);
-        format!("CASE WHEN {files} THEN CAST({sql} AS DOUBLE) END")
-    }
-}
-
 /// The time of a process in files of a rule.
 #[derive(Clone, Copy, Default)]
 struct Part {
@@ -213,6 +122,8 @@ pub(super) struct Sums {
     rules: Arc<FileRules>,
     /// Log after log, the rules of each.
     of_logs: Vec<OfRule>,
+    /// The least id of a file of each log, which stands for it where no file has a weight.
+    least: Vec<u64>,
     times: Grouped<Part>,
 }
 
@@ -222,6 +133,7 @@ impl Sums {
         Self {
             rules,
             of_logs: vec![],
+            least: vec![],
             times: Grouped::default(),
         }
     }
@@ -230,6 +142,7 @@ impl Sums {
         let rules = self.rules.rules.len();
         self.of_logs
             .resize((logs * rules).max(self.of_logs.len()), OfRule::NONE);
+        self.least.resize(logs.max(self.least.len()), u64::MAX);
         self.times.grow(logs);
     }
 
@@ -243,7 +156,14 @@ impl Sums {
         let (ends, mut parts) = self.times.take(emit_to);
         let rules = self.rules.rules.len();
         let left = self.of_logs.split_off((ends.len() - 1) * rules);
-        let of_logs = std::mem::replace(&mut self.of_logs, left);
+        let mut of_logs = std::mem::replace(&mut self.of_logs, left);
+        let left = self.least.split_off(ends.len() - 1);
+        let least = std::mem::replace(&mut self.least, left);
+        for (of_log, least) in of_logs.chunks_mut(rules.max(1)).zip(least) {
+            of_log
+                .iter_mut()
+                .for_each(|rule| rule.without_weight(least));
+        }
         for ends in ends.windows(2) {
             parts[ends[0]..ends[1]].sort_unstable_by_key(|part| (part.rule, part.rank));
         }
@@ -293,65 +213,61 @@ impl GroupsAccumulator for Sums {
             .iter()
             .map(|lists| Times::new(&rules, lists))
             .collect::<Result<_>>()?;
-        let rows: Vec<usize> = passing(groups.len(), filter).collect();
+        let all = Selected::of(batch, filter)?;
+        for row in all.rows() {
+            let least = &mut self.least[groups[*row]];
+            *least = (*least).min(records.value(*row));
+        }
         for (number, rule) in rules.rules.iter().enumerate() {
-            let evaluated = |expression: &Option<Arc<dyn PhysicalExpr>>| {
-                let expression = expression.as_ref();
-                expression
-                    .map(|expression| numbers(expression.as_ref(), &batch))
-                    .transpose()
-            };
-            let weights = numbers(rule.weight.as_ref(), &batch)?;
-            let wholes = evaluated(&rule.of)?;
-            let with_weight = [
-                (COST, evaluated(&rule.cost)?),
-                (TOUCHED, evaluated(&rule.touches)?),
-                (MOVED, evaluated(&rule.moved)?),
-            ];
-            let least = evaluated(&rule.least)?;
-            let matters = evaluated(&rule.matters)?;
-            for row in &rows {
-                let (row, log) = (*row, groups[*row]);
-                let value = |of: &Option<Float64Array>| {
-                    let of = of.as_ref().filter(|of| of.is_valid(row));
-                    of.map(|of| of.value(row))
-                };
-                let of_rule = self.of(log, number);
-                if let Some(whole) = value(&wholes) {
+            let about = rule.about(&all)?;
+            let weights = about.numbers(rule.weight.as_ref())?;
+            let wholes = about.numbers(rule.of.as_ref())?;
+            for (at, row) in about.rows().iter().enumerate() {
+                let of_rule = self.of(groups[*row], number);
+                if let Some(whole) = value(&wholes, at) {
                     of_rule.add(WHOLE, whole);
                 }
-                let weight = if weights.is_valid(row) {
-                    weights.value(row)
-                } else {
-                    f64::NAN
-                };
-                of_rule.see(weight, records.value(row));
-                if weight.is_nan() {
-                    continue;
+                if let Some(weight) = value(&weights, at).filter(|weight| !weight.is_nan()) {
+                    of_rule.see(weight, records.value(*row));
+                    of_rule.add(SUM, weight);
+                    of_rule.add(FILES, f64::from(u8::from(weight > 0.0)));
                 }
-                of_rule.add(SUM, weight);
-                let has_weight = weight > 0.0;
-                of_rule.add(FILES, f64::from(u8::from(has_weight)));
-                if !has_weight {
-                    continue;
-                }
-                if let Some(value) = value(&least) {
+            }
+            let Some(weights) = &weights else { continue };
+            let has_weight = weights
+                .iter()
+                .map(|weight| weight.map(|weight| weight > 0.0));
+            let with_weight = about.only(&has_weight.collect())?;
+            if with_weight.rows().is_empty() {
+                continue;
+            }
+            let matters = with_weight.numbers(rule.matters.as_ref())?;
+            let least = with_weight.numbers(rule.least.as_ref())?;
+            let added = [
+                (COST, with_weight.numbers(rule.cost.as_ref())?),
+                (TOUCHED, with_weight.numbers(rule.touches.as_ref())?),
+                (MOVED, with_weight.numbers(rule.moved.as_ref())?),
+            ];
+            for (at, row) in with_weight.rows().iter().enumerate() {
+                let log = groups[*row];
+                let of_rule = self.of(log, number);
+                if let Some(value) = value(&least, at) {
                     of_rule.lower(value);
                 }
                 // A condition is 1 or 0.
-                if matters.is_some() && value(&matters) != Some(1.0) {
+                if matters.is_some() && value(&matters, at) != Some(1.0) {
                     of_rule.add(TOUCHED, 0.0);
                     continue;
                 }
                 of_rule.add(COSTLY, 1.0);
-                for (of, values) in &with_weight {
-                    if let Some(value) = value(values) {
+                for (of, values) in &added {
+                    if let Some(value) = value(values, at) {
                         of_rule.add(*of, value);
                     }
                 }
                 let Some(time) = rule.time else { continue };
                 for module in &modules {
-                    for (rank, time, slowest) in module.of(row, time) {
+                    for (rank, time, slowest) in module.of(*row, time) {
                         match rank {
                             SHARED => {
                                 let of_rule = self.of(log, number);
@@ -400,6 +316,7 @@ impl GroupsAccumulator for Sums {
                     other.numbers[of] = column.value(item);
                 }
                 other.record = records.value(item);
+                self.least[*log] = self.least[*log].min(other.record);
                 self.of(*log, rule).merge(&other);
             }
         }
@@ -474,8 +391,14 @@ impl GroupsAccumulator for Sums {
     }
 
     fn size(&self) -> usize {
-        self.of_logs.capacity() * size_of::<OfRule>() + self.times.size()
+        let of_logs = self.of_logs.capacity() * size_of::<OfRule>();
+        of_logs + self.least.capacity() * size_of::<u64>() + self.times.size()
     }
+}
+
+fn value(of: &Option<Float64Array>, at: usize) -> Option<f64> {
+    let of = of.as_ref().filter(|of| of.is_valid(at));
+    of.map(|of| of.value(at))
 }
 
 /// The records of a module, file by file, and what rules ask of each.

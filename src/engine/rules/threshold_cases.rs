@@ -1,8 +1,9 @@
 //! The threshold cases of rules about counters: `threshold_cases.toml` against `rule_sums` and `rule_findings`.
 
 use super::columns::Once;
+use super::file_rules::FileRules;
 use super::rule_findings::LogRules;
-use super::rule_sums::{FileRules, Sums};
+use super::rule_sums::Sums;
 use super::{Facts, of};
 use crate::engine::queries::query;
 use datafusion::arrow::array::{

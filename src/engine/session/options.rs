@@ -72,6 +72,10 @@ pub const SWITCHES: &[(&str, &str)] = &[
         "different ids are told apart in parts that fit into a processor's cache",
     ),
     (
+        "partition_values",
+        "aggregates over whole partitions of a window are computed for many at once",
+    ),
+    (
         "compact_batches",
         "columns of text hold no more memory than their own",
     ),

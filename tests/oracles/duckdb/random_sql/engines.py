@@ -21,7 +21,7 @@ MEMORY = 64 << 20
 # The rules of iolode that can be switched off: `SET iolode.<rule> = 'off'`.
 RULES = [
     "aggregate_build_side", "scan_filter", "copartitioned_join", "dynamic_filter", "constant_keys", "semi_join", "outer_to_anti", "push_down_semi_join", "extremes", "intersect", "null_safe_keys", "partial_topk", "group_runs",
-    "radix_distinct", "compact_batches",
+    "radix_distinct", "partition_values", "compact_batches",
 ]
 
 
