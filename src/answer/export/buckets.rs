@@ -52,7 +52,7 @@ pub(super) struct Sorting<'a> {
 enum Buckets {
     /// There is one bucket only.
     Memory(Vec<RecordBatch>),
-    File(Parts),
+    File(Box<Parts>),
 }
 
 /// A file of batches, each with rows of one bucket.
@@ -71,7 +71,7 @@ impl<'a> Sorting<'a> {
     pub(super) fn new(table: &'a Table, splits: Vec<i64>, directory: &Path) -> Result<Self> {
         let rows = match splits.len() {
             0 => Buckets::Memory(vec![]),
-            n => Buckets::File(Parts::new(table, n + 1, directory)?),
+            n => Buckets::File(Box::new(Parts::new(table, n + 1, directory)?)),
         };
         Ok(Self {
             table,

@@ -118,7 +118,7 @@ fn aggregate(window: &Arc<dyn WindowExpr>) -> Option<&AggregateFunctionExpr> {
 struct Values {
     schema: SchemaRef,
     keys: Vec<Arc<dyn PhysicalExpr>>,
-    functions: Vec<(Vec<Arc<dyn PhysicalExpr>>, Box<dyn GroupsAccumulator>)>,
+    functions: Vec<Function>,
     held: VecDeque<Held>,
     /// Partitions that have begun.
     partitions: usize,
@@ -129,6 +129,9 @@ struct Values {
     /// The values of the last one that was asked for: rows of it may be held.
     last: Vec<ArrayRef>,
 }
+
+/// An aggregate: its arguments, and its values by partition.
+type Function = (Vec<Arc<dyn PhysicalExpr>>, Box<dyn GroupsAccumulator>);
 
 /// A batch, and the partition of each of its rows, ascending.
 struct Held {
@@ -191,7 +194,7 @@ impl Values {
 
     /// Gives the first of the batches that are held, whose partitions have ended.
     fn give(&mut self, batches: usize) -> Result<Vec<RecordBatch>> {
-        let Some(ended) = self.held.iter().take(batches).map(Held::last).last() else {
+        let Some(ended) = self.held.iter().take(batches).map(Held::last).next_back() else {
             return Ok(vec![]);
         };
         // The first rows may be of the last partition that was asked for.
